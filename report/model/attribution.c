@@ -5,83 +5,26 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/model/launch_order.h"
 
 /* --- kernel to call -------------------------------------------------------------- */
-
-struct launch_key {
-	uint32_t process;
-	uint64_t correlation;
-	int64_t start_ns;
-};
-
-static struct launch_key call_key(const struct ws_calls *calls, uint32_t i)
-{
-	return (struct launch_key){calls->process[i], calls->correlation[i], calls->start_ns[i]};
-}
-
-static bool same_launch(struct launch_key a, struct launch_key b)
-{
-	return a.process == b.process && a.correlation == b.correlation;
-}
-
-/* a <= b; correlations in the order that ws_order_by gave them: as signed numbers */
-static bool not_after(struct launch_key a, struct launch_key b)
-{
-	if (a.process != b.process)
-		return a.process < b.process;
-	if (a.correlation != b.correlation)
-		return (int64_t)a.correlation < (int64_t)b.correlation;
-	return a.start_ns <= b.start_ns;
-}
-
-/* How many of the sorted calls are not after key. Kernels mostly come in the order of their
- * launches, so the place after the last answer is tried first. */
-static size_t count_not_after(const struct ws_calls *calls, const uint32_t *order,
-                              struct launch_key key, size_t hint)
-{
-	size_t lo = 0, hi = calls->n;
-
-	if (hint < calls->n && not_after(call_key(calls, order[hint]), key) &&
-	    (hint + 1 == calls->n || !not_after(call_key(calls, order[hint + 1]), key)))
-		return hint + 1;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (not_after(call_key(calls, order[mid]), key))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
 
 enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct ws_calls *calls,
                                 uint32_t *call, struct ws_err *err)
 {
-	uint32_t *order = calloc(calls->n ? calls->n : 1, sizeof(*order));
-	enum ws_status status;
-	size_t at = 0;
+	struct ws_launch_order order = {.n = calls->n,
+	                                .start_ns = calls->start_ns,
+	                                .process = calls->process,
+	                                .correlation = calls->correlation};
+	struct ws_arena temp = {0};
+	enum ws_status status = ws_launch_order_make(&order, &temp, err);
 
-	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory to join %zu launches", calls->n);
-	ws_order_identity(order, calls->n);
-	status = ws_order_by(order, calls->start_ns, calls->n, err);
-	WS_THEN(status, ws_order_by(order, (const int64_t *)calls->correlation, calls->n, err));
-	WS_THEN(status, ws_order_by_u32(order, calls->process, calls->n, calls->n, err));
-
-	for (size_t k = 0; k < kernels->n && status == WS_OK; k++) {
-		struct launch_key key = {kernels->process[k], kernels->correlation[k],
-		                         kernels->start_ns[k]};
-
-		call[k] = WS_NONE;
-		if (!key.correlation)
-			continue;
-		at = count_not_after(calls, order, key, at);
-		if (at && same_launch(call_key(calls, order[at - 1]), key))
-			call[k] = order[at - 1];
-		else if (at < calls->n && same_launch(call_key(calls, order[at]), key))
-			call[k] = order[at]; /* clocks that disagree: began after its kernel */
-	}
-	free(order);
+	for (size_t k = 0; k < kernels->n && status == WS_OK; k++)
+		call[k] =
+		        ws_launch_order_find(&order, (struct ws_launch_key){kernels->process[k],
+		                                                            kernels->correlation[k],
+		                                                            kernels->start_ns[k]});
+	ws_arena_free(&temp);
 	return status;
 }
 

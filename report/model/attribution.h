@@ -29,10 +29,8 @@ struct ws_launches {
 	const uint64_t *correlation; /* 0 = none recorded */
 };
 
-/*
- * call[k] = the call that launched kernel k: the one of its process with its
- * correlation id; where a process used an id twice (it ran exec), the last
- * one that began before the kernel. WS_NONE when there is none. O(n log n).
+/* call[k] = the call that launched kernel k (launch_order.h), WS_NONE when there is none. O(n log
+ * n).
  */
 enum ws_status ws_join_launches(const struct ws_launches *kernels, const struct ws_calls *calls,
                                 uint32_t *call, struct ws_err *err);

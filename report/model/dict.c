@@ -3,6 +3,7 @@
  * configurations, payloads.
  */
 #include "formats/base/grow.h"
+#include "formats/trace/feed.h"
 #include "report/model/load.h"
 
 #include <stdlib.h>
@@ -13,15 +14,46 @@
 #include "report/kernel_info/demangle.h"
 #include "report/kernel_info/short_name.h"
 
+enum ws_status ws_check_count(uint64_t rows, struct ws_err *err)
+{
+	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than a report handles");
+	return WS_OK;
+}
+
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err)
 {
+	enum ws_status status;
+
 	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
-	if (t->rows < WS_NONE)
-		return WS_OK;
-	ws_column_data_release(t);
-	return WS_FAIL(err, NO_MEMORY,
-	               "the trace has more records of one kind than a report handles");
+	status = ws_check_count(t->rows, err);
+	if (status != WS_OK)
+		ws_column_data_release(t);
+	return status;
+}
+
+enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
+                              ws_block_fn fn, void *to, struct ws_err *err)
+{
+	ws_column_set wanted[WS_KIND_END] = {0};
+	const struct ws_block_rows *b;
+	struct ws_feed *feed;
+	uint64_t row = 0;
+	int64_t until_ns;
+	enum ws_status status;
+
+	wanted[kind] = columns;
+	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, err));
+	do {
+		status = ws_feed_next(feed, &b, &until_ns, err);
+		if (status == WS_OK && b) {
+			status = fn(l, b, row, to, err);
+			row += b->info.rows;
+		}
+	} while (status == WS_OK && b);
+	ws_feed_close(feed);
+	return status;
 }
 
 /* --- texts ------------------------------------------------------------------------ */

@@ -7,45 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/trace/feed.h"
-
-/* --- blocks ----------------------------------------------------------------------------------- */
-
-/* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
- * first row is `row` of its kind. */
-typedef enum ws_status (*block_fn)(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
-                                   void *to, struct ws_err *err);
-
-static enum ws_status each_block(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
-                                 block_fn fn, void *to, struct ws_err *err)
-{
-	ws_column_set wanted[WS_KIND_END] = {0};
-	const struct ws_block_rows *b;
-	struct ws_feed *feed;
-	uint64_t row = 0;
-	int64_t until_ns;
-	enum ws_status status;
-
-	wanted[kind] = columns;
-	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, err));
-	do {
-		status = ws_feed_next(feed, &b, &until_ns, err);
-		if (status == WS_OK && b) {
-			status = fn(l, b, row, to, err);
-			row += b->info.rows;
-		}
-	} while (status == WS_OK && b);
-	ws_feed_close(feed);
-	return status;
-}
-
-static enum ws_status check_count(uint64_t rows, struct ws_err *err)
-{
-	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records of one kind than a report handles");
-	return WS_OK;
-}
-
 /* --- kernels ---------------------------------------------------------------------------------- */
 
 /* What joining to calls needs and nobody needs later. */
@@ -192,10 +153,10 @@ static enum ws_status load_kernels(struct ws_loader *l, struct kernel_keys *keys
 	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_KERNEL);
 	int64_t total = 0;
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	keys->has_dur = ws_trace_reader_has_column(l->r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns) != 0;
 	WS_FORWARD(allocate_kernels(l, keys, rows, err));
-	WS_FORWARD(each_block(l, WS_KIND_KERNEL, columns, take_kernels, keys, err));
+	WS_FORWARD(ws_load_blocks(l, WS_KIND_KERNEL, columns, take_kernels, keys, err));
 	WS_FORWARD(sort_kernels(l, err));
 	for (size_t i = 0; i < k->n; i++) {
 		WS_FORWARD(resolve_kernel(l, i, keys, err));
@@ -257,9 +218,9 @@ static enum ws_status load_calls(struct ws_loader *l, struct ws_err *err)
 	                              WS_COLUMN(api, correlation) | WS_COLUMN(api, thread);
 	uint64_t rows = ws_trace_reader_count(l->r, WS_KIND_API);
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	WS_FORWARD(allocate_calls(l, rows, err));
-	return each_block(l, WS_KIND_API, columns, take_calls, &l->m->api, err);
+	return ws_load_blocks(l, WS_KIND_API, columns, take_calls, &l->m->api, err);
 }
 
 /* --- NVTX ------------------------------------------------------------------------------------ */
@@ -362,10 +323,10 @@ static enum ws_status build_ranges(struct ws_arena *temp, struct ws_loader *l, s
 	struct ws_nvtx_events ev;
 	size_t n = rows;
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	WS_FORWARD(ws_modules_find(temp, l, &modules, err));
 	WS_FORWARD(allocate_events(temp, &c, rows + 2 * modules.n, err));
-	WS_FORWARD(each_block(l, WS_KIND_NVTX, columns, take_events, &c, err));
+	WS_FORWARD(ws_load_blocks(l, WS_KIND_NVTX, columns, take_events, &c, err));
 	l->m->nvtx_events = rows;
 	n += ws_modules_add_events(&modules, &c, n);
 	ev = (struct ws_nvtx_events){.n = n,

@@ -1,6 +1,7 @@
 /* What the two parts of loading a model share: ids of the trace to numbers. */
 #pragma once
 
+#include "formats/trace/block_reader.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
 
@@ -34,7 +35,15 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
                               const char *name, const struct ws_model_opts *opts,
                               struct ws_err *err);
 
-/* All rows of a kind; fails when there are more than 32 bits can number. */
+/* Fails when there are more than 32 bits can number. */
+enum ws_status ws_check_count(uint64_t rows, struct ws_err *err);
+/* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
+ * first row is `row` of its kind in the file. */
+typedef enum ws_status (*ws_block_fn)(struct ws_loader *l, const struct ws_block_rows *b,
+                                      uint64_t row, void *to, struct ws_err *err);
+enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
+                              ws_block_fn fn, void *to, struct ws_err *err);
+/* All rows of a kind; fails as ws_check_count. */
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err);
 

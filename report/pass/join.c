@@ -337,14 +337,19 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	                                              .scope = WS_SCOPE_OUTSIDE};
 	uint32_t process = k->config == WS_NONE ? p->m->work[k->dur_ns].process
 	                                        : p->m->configs[k->config].process;
-	bool has_id = k->correlation && process != WS_NONE;
-	struct ws_launch_waiting *launch =
-	        has_id ? ws_launches_find(&p->waiting, process, k->correlation) : NULL;
+	struct ws_launch_waiting *launch;
+	bool has_id;
+
+	process = ws_pass_id_process(p, process);
+	has_id = k->correlation && process != WS_NONE;
+	launch = has_id ? ws_launches_find(&p->waiting, process, k->correlation) : NULL;
 
 	if (!launch) {
-		/* every call that began before the kernel was read, if it did not return yet */
+		/* every call that began before the kernel was read, if it did not return yet; of
+		 * ids that were joined ahead each has one */
 		*blocked = has_id && !last &&
-		           ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL;
+		           (p->ahead ||
+		            ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL);
 		if (*blocked)
 			return WS_OK;
 		if (has_id)
@@ -367,7 +372,8 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
                                 const struct ws_live_shape *shape, struct ws_err *err)
 {
 	struct ws_launch_waiting launch = {.correlation = c->id,
-	                                   .process = (uint16_t)shape->process,
+	                                   .process =
+	                                           (uint16_t)ws_pass_id_process(p, shape->process),
 	                                   .stays = c->stays,
 	                                   .call = WS_NONE,
 	                                   .step_range = WS_NONE};
@@ -421,15 +427,10 @@ static struct fronts fronts_of(const struct ws_pass *p)
 	                       kernels + p->kernels.n};
 }
 
-/* Clocks disagree by less. */
-#define LATE_NS INT64_C(1000000000)
-
 /* Kernels that began before until_ns, up to one that is blocked. */
 static enum ws_status join_kernels(struct ws_pass *p, struct fronts *f, int64_t until_ns,
                                    bool *blocked, struct ws_err *err)
 {
-	if (p->again->calls_are_late)
-		until_ns = until_ns < INT64_MIN + LATE_NS ? INT64_MIN : until_ns - LATE_NS;
 	while (f->kernel < f->kernels_end && f->kernel->start_ns < until_ns && !*blocked) {
 		WS_FORWARD(join_kernel(p, f->kernel, false, blocked, err));
 		f->kernel += !*blocked;

@@ -14,7 +14,7 @@ static enum ws_status add_page(struct ws_launch_ids *ids, uint64_t key, struct w
 {
 	uint8_t *page;
 
-	WS_FAIL_IF(ids->npages == WS_LAUNCH_MAX_PAGES, err, NO_MEMORY,
+	WS_FAIL_IF(ids->npages == WS_LAUNCH_MAX_PAGES && !ids->is_dense, err, NO_MEMORY,
 	           "correlation ids are scattered over more than %u pages", WS_LAUNCH_MAX_PAGES);
 	WS_FORWARD(WS_GROW(ids->pages, ids->npages + 1, ids->capacity, err));
 	page = calloc(PAGE_BYTES, 1);

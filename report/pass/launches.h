@@ -24,6 +24,7 @@ struct ws_launch_ids {
 	struct ws_idmap page_of; /* process and upper part of the id -> page */
 	uint8_t **pages;
 	size_t npages, capacity;
+	bool is_dense;     /* they count up, however many there are */
 	uint64_t last_key; /* ids come in runs */
 	uint8_t *last_page;
 };
@@ -35,7 +36,7 @@ struct ws_launch_ids {
 #define WS_LAUNCH_PAGE_BITS 16
 
 /* The page of ids with this key is not the last one: look for it, and add it where asked to; NULL =
- * it is not there. NO_MEMORY also past WS_LAUNCH_MAX_PAGES. */
+ * it is not there. NO_MEMORY also past WS_LAUNCH_MAX_PAGES, unless they are dense. */
 enum ws_status ws_launch_ids_turn(struct ws_launch_ids *ids, uint64_t key, bool add,
                                   struct ws_err *err);
 

@@ -138,7 +138,7 @@ static enum ws_status take_all_work(struct ws_pass *p, struct ws_err *err)
 
 		k[i] = (struct ws_pass_kernel){.start_ns = w->start_ns,
 		                               .dur_ns = (int64_t)i,
-		                               .correlation = w->correlation,
+		                               .correlation = ws_pass_work_id(p, i),
 		                               .at = UINT64_C(1) << 61 | i,
 		                               .cpu_op = WS_NONE,
 		                               .collective = WS_NONE,
@@ -193,10 +193,9 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	if (!p->cell_of_config || !p->counted)
 		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
-	if (m->nprocesses > WS_PASS_MAX_PROCESSES)
-		p->declined = "there are too many processes";
-	if (!(p->parts & WS_DIGEST_JOINED) || p->declined)
+	if (!(p->parts & WS_DIGEST_JOINED))
 		return WS_OK;
+	WS_FORWARD(ws_pass_read_ids(p, err));
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && p->m->nwork)
 		WS_FORWARD(take_all_work(p, err));
 	return look_at_names(p, err);
@@ -235,10 +234,7 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(prepare(p, err));
 	if (p->declined)
 		return WS_OK;
-	if (p->parts & WS_DIGEST_JOINED)
-		WS_FORWARD(ws_pass_read_ids(p, err));
-	if (!p->declined)
-		WS_FORWARD(read_rows(p, err));
+	WS_FORWARD(read_rows(p, err));
 	if (!p->declined && p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(ws_pass_end(p, err));
 	ws_digest_finish(p->d);
@@ -315,5 +311,6 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 			sink->restart(sink->ctx);
 	} while (status == WS_OK && again.knows_more);
 	free(again.never_ends);
+	ws_ids_ahead_free(&again.ids);
 	return status;
 }

@@ -7,6 +7,7 @@
 #include "formats/trace/thread_events.h"
 #include "report/model/load.h"
 #include "report/pass/framework.h"
+#include "report/pass/ids_ahead.h"
 #include "report/pass/launches.h"
 #include "report/pass/live.h"
 #include "report/pass/pass.h"
@@ -47,7 +48,7 @@ struct ws_pass_row {
 		int64_t start_ns;  /* of a call */
 		uint32_t recorded; /* of an event: text of its name */
 	};
-	uint64_t id;    /* of a range, correlation of a call */
+	uint64_t id;    /* of a range; of a call, what its kernels have, too */
 	uint32_t shape; /* what it is, in p->shapes */
 	bool launches;  /* there is device work of the call */
 	bool stays;     /* it launched more than one kernel */
@@ -56,8 +57,8 @@ struct ws_pass_row {
 struct ws_pass_kernel {
 	int64_t start_ns; /* as recorded, also where the time is not known */
 	uint64_t at;
-	int64_t dur_ns; /* of a copy: its number */
-	uint64_t correlation;
+	int64_t dur_ns;              /* of a copy: its number */
+	uint64_t correlation;        /* or what was joined ahead */
 	uint32_t config;             /* WS_NONE: it is a copy or other work of the model */
 	uint32_t cpu_op, collective; /* where the framework links them; WS_NONE */
 	uint8_t timed, cut_off;
@@ -132,9 +133,10 @@ struct ws_pass_counted {
 /* What a pass finds out too late, and another one knows from the start. */
 struct ws_pass_again {
 	bool knows_more;     /* than the pass did that declined */
-	bool calls_are_late; /* kernels began before their calls: clocks disagree */
+	bool needs_ids;      /* recorded ids do not tell calls as they come: ids are joined ahead */
 	uint8_t *never_ends; /* by step in the making: it never ended */
 	size_t nsteps;
+	struct ws_ids_ahead ids;
 };
 
 struct ws_pass {
@@ -144,6 +146,7 @@ struct ws_pass {
 	unsigned parts;
 	enum ws_scope scope;               /* what is counted */
 	const struct ws_joined_sink *sink; /* NULL: sums, no rows */
+	const struct ws_ids_ahead *ahead;  /* NULL: kernels and calls have one id as recorded */
 	const char *declined;
 	struct ws_loader l;
 	struct ws_pass_rows rows, kernels;
@@ -197,13 +200,22 @@ static inline bool ws_pass_counts(const struct ws_pass *p, enum ws_scope scope)
 
 #define WS_PASS_MAX_PROCESSES 65536u /* what ids of launches have room for */
 
+/* The process that ids are of: those that were joined ahead are of one. */
+static inline uint32_t ws_pass_id_process(const struct ws_pass *p, uint32_t process)
+{
+	return p->ahead ? 0 : process;
+}
+static inline uint64_t ws_pass_work_id(const struct ws_pass *p, size_t work)
+{
+	return p->ahead ? p->ahead->of_work[work] : p->m->work[work].correlation;
+}
 /* The rows of a block. has_dur: kernels of this trace tell how long they took. */
 enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
                                  uint32_t block, bool has_dur, struct ws_err *err);
 /* The number of what rows share. */
 enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
                                     uint32_t *number, struct ws_err *err);
-/* The first look at the ids of launches. */
+/* The first look at the ids of launches, joined ahead where that is needed. */
 enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err);
 
 /* --- framework.c ------------------------------------------------------------------------ */

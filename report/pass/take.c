@@ -126,6 +126,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
                                    bool has_dur, struct ws_err *err)
 {
 	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
+	const uint32_t *ids = p->ahead ? p->ahead->of_kernel + p->ahead->first_row[block] : NULL;
 	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, b->info.rows);
 	int64_t before_ns = INT64_MIN;
 	const uint16_t *of_row = NULL;
@@ -136,14 +137,15 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
+		const uint64_t recorded = ws_block_value(b, WS_COL_kernel_correlation, i);
 		int64_t dur = (int64_t)durs[i];
 
 		k->start_ns = (int64_t)starts[i];
-		k->correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
+		k->correlation = ids ? ids[i] : recorded;
 		k->at = ws_pass_at(block, i);
 		k->config = token.shape;
-		k->cpu_op = linked(&p->framework.op_of, k->correlation);
-		k->collective = linked(&p->framework.collective_of, k->correlation);
+		k->cpu_op = linked(&p->framework.op_of, recorded);
+		k->collective = linked(&p->framework.collective_of, recorded);
 		k->timed = token.says & WS_SAYS_TIMED && dur >= 0;
 		k->cut_off = (token.says & WS_SAYS_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
@@ -169,6 +171,7 @@ struct thread_rows {
 	const uint64_t *v[WS_NCOLS_thread_event]; /* NULL: all are 0 */
 	ws_column_set by_token;
 	bool shape_by_token; /* a row's token tells its shape */
+	uint32_t ncalls;     /* taken so far */
 };
 
 static struct thread_rows thread_rows_of(const struct ws_block_rows *b)
@@ -264,6 +267,15 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shap
 	return WS_OK;
 }
 
+/* Another pass is to join ids ahead. */
+static void need_ids(struct ws_pass *p, const char *why)
+{
+	if (p->ahead)
+		return; /* a damaged block, which is told at its end */
+	p->declined = why;
+	p->again->needs_ids = p->again->knows_more = true;
+}
+
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
 static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
                                  uint32_t *shape, uint32_t *recorded, struct ws_err *err)
@@ -274,7 +286,7 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
 	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
-		p->declined = "there are too many processes";
+		need_ids(p, "there are too many processes");
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(t, WS_COL_thread_event_result, i) != 0;
@@ -310,26 +322,25 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *row, uint32_t process,
                                        struct ws_err *err)
 {
-	unsigned use = row->id ? ws_launch_ids_get(&p->ids, process, row->id) : 0;
+	unsigned use;
 
+	process = ws_pass_id_process(p, process);
+	use = row->id ? ws_launch_ids_get(&p->ids, process, row->id) : 0;
 	row->at |= WS_PASS_AT_CALL;
 	row->stays = (use & WS_LAUNCH_KERNELS) != 0;
 	row->launches = (use & WS_LAUNCH_KERNEL) != 0;
 	if (!row->launches)
 		return WS_OK;
 	if (use & WS_LAUNCH_CALL)
-		p->declined = "a process used the id of a launch twice";
-	if (use & WS_LAUNCH_ORPHAN) {
-		p->declined = "a kernel began long before the call that launched it";
-		p->again->knows_more |= !p->again->calls_are_late;
-		p->again->calls_are_late = true;
-	}
+		need_ids(p, "a process used the id of a launch twice");
+	if (use & WS_LAUNCH_ORPHAN)
+		need_ids(p, "a kernel began before the call that launched it");
 	return ws_launch_ids_note(&p->ids, process, row->id, WS_LAUNCH_CALL, err);
 }
 
 /* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
  * joined. */
-static enum ws_status take_row(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes[row->shape];
@@ -357,7 +368,10 @@ static enum ws_status take_row(struct ws_pass *p, const struct thread_rows *t, u
 		else
 			row->time_ns += dur;
 		see_time(p, row->start_ns, row->time_ns);
-		row->id = value_of(t, WS_COL_thread_event_correlation, i);
+		row->id =
+		        p->ahead ? ws_ids_ahead_call(p->ahead, (uint32_t)(row->at >> 16), t->ncalls)
+		                 : value_of(t, WS_COL_thread_event_correlation, i);
+		t->ncalls++;
 		WS_FORWARD(note_call(p, row, shape->process, err));
 		*keep = row->launches || p->sink || ws_pass_calls_have_scope(p);
 		return WS_OK;
@@ -388,14 +402,13 @@ static void check_times(struct ws_pass *p, const struct ws_pass_row *rows, size_
 static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                        uint32_t block, struct ws_err *err)
 {
-	const struct thread_rows t = thread_rows_of(b);
+	struct thread_rows t = thread_rows_of(b);
 	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
 	const uint32_t n = b->info.rows;
 	struct ws_pass_row *row = ws_pass_rows_reserve(&p->rows, n), *first = row;
 	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
 	const uint16_t *of_row = NULL;
 	bool unsorted = false, keep;
-	uint32_t calls = 0;
 
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
@@ -420,7 +433,6 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		}
 		row->recorded = p->recorded[of_row[i]];
 		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
-		calls += (token->says & WS_SAYS_CALL) != 0;
 		if (!keep)
 			continue;
 		unsorted |= (row->time_ns < before_ns) |
@@ -429,7 +441,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		call_ns = token->says & WS_SAYS_CALL ? row->time_ns : call_ns;
 		row++;
 	}
-	if (b->info.kind == WS_KIND_THREAD_EVENT && calls != b->info.api_rows)
+	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)
 		p->declined = "a block contradicts its header";
 	if (!p->declined)
 		check_times(p, first, (size_t)(row - first), unsorted);
@@ -475,13 +487,28 @@ static enum ws_status note_work(struct ws_pass *p, struct ws_err *err)
 	bool joined = p->scope != WS_SCOPE_ALL || p->sink;
 
 	for (size_t i = 0; i < p->m->nwork && joined; i++) {
-		const struct ws_work *w = &p->m->work[i];
+		const uint32_t process = ws_pass_id_process(p, p->m->work[i].process);
+		const uint64_t id = ws_pass_work_id(p, i);
 
-		if (w->correlation && w->process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, w->process, w->correlation,
-			                              WS_LAUNCH_KERNEL, err));
+		if (id && process != WS_NONE)
+			WS_FORWARD(ws_launch_ids_note(&p->ids, process, id, WS_LAUNCH_KERNEL, err));
 	}
 	return WS_OK;
+}
+
+static enum ws_status join_ids_ahead(struct ws_pass *p, struct ws_err *err)
+{
+	struct ws_ids_ahead *ids = &p->again->ids;
+
+	p->again->needs_ids = p->ids.is_dense = true;
+	p->ahead = ids;
+	if (!ids->first_row)
+		WS_FORWARD(ws_ids_ahead_make(ids, &p->l, err));
+	for (size_t i = 0; i < ids->nkernels; i++)
+		if (ids->of_kernel[i])
+			WS_FORWARD(ws_launch_ids_note(&p->ids, 0, ids->of_kernel[i],
+			                              WS_LAUNCH_KERNEL, err));
+	return note_work(p, err);
 }
 
 enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
@@ -494,18 +521,21 @@ enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
 	int64_t until_ns;
 	enum ws_status status;
 
+	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
+		p->again->needs_ids = true;
+	if (p->again->needs_ids)
+		return join_ids_ahead(p, err);
 	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
 	status = note_work(p, err);
-	while (status == WS_OK && !p->declined) {
+	while (status == WS_OK) {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status != WS_OK || !rows)
 			break;
 		status = note_ids(p, rows, err);
 	}
 	ws_feed_close(feed);
-	if (status == WS_NO_MEMORY && p->ids.npages == WS_LAUNCH_MAX_PAGES) {
-		p->declined = "ids of launches are scattered";
-		return WS_OK;
-	}
-	return status;
+	if (status != WS_NO_MEMORY || p->ids.npages < WS_LAUNCH_MAX_PAGES)
+		return status;
+	ws_launch_ids_free(&p->ids); /* they are scattered */
+	return join_ids_ahead(p, err);
 }

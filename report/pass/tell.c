@@ -68,18 +68,18 @@ enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_r
                                  struct ws_launch_waiting *launch, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes[c->shape];
-	const struct ws_joined_call row = {.start_ns = c->start_ns,
-	                                   .dur_ns = c->time_ns - c->start_ns,
-	                                   .correlation = c->id,
-	                                   .name = shape->name,
-	                                   .thread = shape->thread,
-	                                   .range = ws_pass_range_number(p, launch->range),
-	                                   .step = launch->step,
-	                                   .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree,
-	                                                              shape->thread, c->start_ns,
-	                                                              c->time_ns),
-	                                   .marks = ws_pass_range_marks(p, launch->range),
-	                                   .failed = shape->failed != 0};
+	const struct ws_joined_call row = {
+	        .start_ns = c->start_ns,
+	        .dur_ns = c->time_ns - c->start_ns,
+	        .correlation = p->ahead ? p->ahead->correlation[c->id - 1] : c->id,
+	        .name = shape->name,
+	        .thread = shape->thread,
+	        .range = ws_pass_range_number(p, launch->range),
+	        .step = launch->step,
+	        .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree, shape->thread, c->start_ns,
+	                                   c->time_ns),
+	        .marks = ws_pass_range_marks(p, launch->range),
+	        .failed = shape->failed != 0};
 
 	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
 }

@@ -17,13 +17,15 @@ struct scene {
 	unsigned depth[THREADS + 1];
 	uint64_t correlation; /* the last one given out */
 	int64_t busy_until;
-	int ties, shuffle,
-	        tells; /* tells: every product its FLOPs and dtype, so that MFU is known */
+	int ties, shuffle, tells; /* every product its FLOPs and dtype, so that MFU is known */
+	bool ids_come_back;       /* in two processes, and kernels may begin before their calls */
+	unsigned again, early, long_before; /* launches that do */
 };
 
 /* Of all traces: where tables came from, and what was in them. */
 struct seen {
 	unsigned of_scopes, filtered, mfu, attention, pytorch, recorded;
+	unsigned ids_again, early, long_before; /* traces that have such launches */
 };
 
 static unsigned pick(struct scene *s, unsigned n)
@@ -32,6 +34,35 @@ static unsigned pick(struct scene *s, unsigned n)
 	s->random ^= s->random >> 17;
 	s->random ^= s->random << 5;
 	return s->random % n;
+}
+
+/* Of the next launch. */
+static uint64_t next_id(struct scene *s)
+{
+	if (!s->ids_come_back || !s->correlation || pick(s, 4))
+		return ++s->correlation;
+	s->again++;
+	return s->correlation - pick(s, s->correlation < 6 ? (unsigned)s->correlation : 6);
+}
+
+/* The third thread's process is another where ids come back. */
+static uint64_t process_of(const struct scene *s, unsigned thread)
+{
+	return 100 + (s->ids_come_back && thread == THREADS);
+}
+
+/* When what was launched at start_ns begins. */
+static int64_t kernel_begins(struct scene *s, int64_t start_ns)
+{
+	if (s->ids_come_back && !pick(s, 8)) {
+		s->early++;
+		return start_ns - (int64_t)pick(s, 300);
+	}
+	if (s->ids_come_back && !pick(s, 60)) {
+		s->long_before++;
+		return start_ns - 3000000000;
+	}
+	return start_ns + (int64_t)pick(s, 400);
 }
 
 static void pass_time(struct scene *s)
@@ -84,7 +115,7 @@ static void begin(struct scene *s, unsigned thread)
 }
 
 /* A call, and mostly a kernel of it: late, without a time, several, or none. */
-static void call(struct scene *s)
+static void call(struct scene *s, unsigned thread)
 {
 	static const char *const kernels[] = {
 	        "ws_softmax_k",
@@ -99,7 +130,7 @@ static void call(struct scene *s)
 	/* one that is a product by its name alone has no FLOPs */
 	const unsigned nkernels = s->tells ? 5 : sizeof(kernels) / sizeof(*kernels);
 	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 20);
-	uint64_t id = ++s->correlation;
+	uint64_t id = next_id(s);
 	unsigned n = pick(s, 8) ? 1 : pick(s, 4);
 
 	tb_call(s->b, start, dur, pick(s, 10) ? id : 0);
@@ -111,13 +142,13 @@ static void call(struct scene *s)
 		                                            : (int64_t)5 << 32,
 		                      .correlation = pick(s, 20) ? id : 0,
 		                      .device = pick(s, 2),
-		                      .pid = 100,
+		                      .pid = process_of(s, thread),
 		                      .flags = pick(s, 30)  ? 0
 		                               : pick(s, 2) ? WS_KERNEL_NO_TIME
 		                                            : WS_KERNEL_CUT_OFF};
 
-		k.start_ns = start + (int64_t)pick(s, 400);
-		if (k.start_ns < s->busy_until && pick(s, 4))
+		k.start_ns = kernel_begins(s, start);
+		if (k.start_ns < s->busy_until && k.start_ns >= start && pick(s, 4))
 			k.start_ns = s->busy_until;
 		s->busy_until = k.start_ns + k.dur_ns;
 		tb_kernel(s->b, &k);
@@ -128,7 +159,7 @@ static void call(struct scene *s)
 static void other_call(struct scene *s, unsigned thread)
 {
 	bool copies = pick(s, 2);
-	uint64_t id = ++s->correlation;
+	uint64_t id = next_id(s);
 	int64_t start = s->now, dur = s->ties ? (int64_t)pick(s, 3) : 1 + (int64_t)pick(s, 60);
 
 	tb_add(s->b, WS_KIND_API,
@@ -141,12 +172,12 @@ static void other_call(struct scene *s, unsigned thread)
 	s->now += dur;
 	if (copies)
 		tb_add(s->b, WS_KIND_MEMCPY,
-		       &(struct ws_row_memcpy){.start_ns = start + (int64_t)pick(s, 400),
+		       &(struct ws_row_memcpy){.start_ns = kernel_begins(s, start),
 		                               .dur_ns = pick(s, 200),
 		                               .bytes = 1 + pick(s, 1000),
 		                               .kind = 1,
 		                               .device = pick(s, 2),
-		                               .pid = 100,
+		                               .pid = process_of(s, thread),
 		                               .correlation = pick(s, 10) ? id : 0});
 }
 
@@ -197,7 +228,7 @@ static void act(struct scene *s)
 		allocate(s, thread);
 		break;
 	default:
-		call(s);
+		call(s, thread);
 	}
 	if (!pick(s, 15))
 		flush(s);
@@ -266,10 +297,14 @@ static void see(struct loaded *l, struct seen *seen)
 	ws_table_free(softmax);
 }
 
-static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *seen)
+static unsigned random_trace(uint32_t seed, int ties, int shuffle, bool ids_come_back,
+                             struct seen *seen)
 {
 	static const char *const patterns[] = {"*Step#1", "batch 0x2/*", "*tch 0x1/*a*", "loss"};
-	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1, .ties = ties};
+	struct scene s = {.b = tb_new(),
+	                  .random = seed * 2654435761u + 1,
+	                  .ties = ties,
+	                  .ids_come_back = ids_come_back};
 	struct ws_trace_reader *r = NULL;
 	struct loaded *l;
 	struct ws_bytes bytes;
@@ -286,7 +321,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *
 		tb_mark(s.b, 0, "workload.peak.bf16=100");
 	}
 	for (uint64_t t = 2; t <= THREADS; t++)
-		tb_thread(s.b, t, 100);
+		tb_thread(s.b, t, process_of(&s, (unsigned)t));
 	for (unsigned i = 0, n = 20 + pick(&s, 300); i < n; i++)
 		act(&s);
 	if (pick(&s, 2))
@@ -310,6 +345,9 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, struct seen *
 	cr_expect(eq(u32, oracle_compare_joined(r, l, where), made > 2), "%s", where);
 	if (seed % 3 == 1) /* so does this */
 		cr_expect(eq(u32, oracle_compare_runs(r, l, where), made > 2), "%s", where);
+	seen->ids_again += s.again > 0;
+	seen->early += s.early > 0;
+	seen->long_before += s.long_before > 0;
 	ws_trace_reader_free(r);
 	loaded_free(l);
 	tb_free(s.b);
@@ -321,8 +359,8 @@ Test(digest_random, traces)
 	struct seen seen = {0};
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 0, 0, &seen), ORACLE_STREAMED + 1), "seed %u",
-		          seed);
+		cr_assert(eq(u32, random_trace(seed, 0, 0, false, &seen), ORACLE_STREAMED + 1),
+		          "seed %u", seed);
 	/* without those of steps that never end it would be 294 */
 	cr_expect(gt(u32, seen.of_scopes, 350));
 	cr_expect(gt(u32, seen.filtered, 25));
@@ -337,8 +375,8 @@ Test(digest_random, traces_where_much_happens_at_once)
 	struct seen seen = {0};
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		cr_assert(eq(u32, random_trace(seed, 1, 0, &seen), ORACLE_STREAMED + 1), "seed %u",
-		          seed);
+		cr_assert(eq(u32, random_trace(seed, 1, 0, false, &seen), ORACLE_STREAMED + 1),
+		          "seed %u", seed);
 }
 
 Test(digest_random, traces_whose_rows_are_out_of_order)
@@ -347,7 +385,21 @@ Test(digest_random, traces_whose_rows_are_out_of_order)
 	unsigned made = 0;
 
 	for (uint32_t seed = 0; seed < 60; seed++)
-		made += random_trace(seed, 0, 1, &seen);
+		made += random_trace(seed, 0, 1, false, &seen);
 	/* ranges may cross then, which needs rows */
 	cr_expect(gt(u32, made, 60 * 3));
+}
+
+Test(digest_random, traces_whose_ids_come_back)
+{
+	struct seen seen = {0};
+
+	for (uint32_t seed = 0; seed < 40; seed++)
+		cr_assert(eq(u32, random_trace(seed, seed % 4 == 0, 0, true, &seen),
+		             ORACLE_STREAMED + 1),
+		          "seed %u", seed);
+	cr_expect(gt(u32, seen.ids_again, 35));
+	cr_expect(gt(u32, seen.early, 25));
+	cr_expect(gt(u32, seen.long_before, 12));
+	cr_expect(gt(u32, seen.filtered, 15));
 }

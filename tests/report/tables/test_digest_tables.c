@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "formats/import/import.h"
+#include "report/pass/launches.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/support/paths.h"
 #include "tests/support/trace_builder.h"
@@ -245,7 +246,26 @@ Test(digest_tables, ranges_that_end_elsewhere_need_rows)
 	declines(b, "a range ends on another thread");
 }
 
-Test(digest_tables, ids_used_twice_need_rows)
+/* --- ids joined ahead ---------------------------------------------------------------------- */
+
+/* Such a trace is read once more ahead, and nothing is declined. */
+static void is_joined(struct tb *b, const char *what)
+{
+	struct ws_bytes bytes = tb_close(b);
+	struct ws_trace_reader *r = NULL;
+	unsigned of_scopes = 0;
+	struct loaded *l;
+
+	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK));
+	cr_assert(eq(int, loaded_open_reader(&l, r, what, NULL, NULL), WS_OK));
+	cr_expect(eq(u32, oracle_compare_streamed(r, l, what, &of_scopes), ORACLE_STREAMED + 1));
+	cr_expect(eq(u32, oracle_compare_joined(r, l, what), 1));
+	ws_trace_reader_free(r);
+	loaded_free(l);
+	tb_free(b);
+}
+
+Test(digest_tables, ids_used_twice_are_joined)
 {
 	struct tb *b = tb_new();
 
@@ -255,7 +275,7 @@ Test(digest_tables, ids_used_twice_need_rows)
 	tb_pop(b, 35);
 	tb_call(b, 40, 5, 3);
 	tb_kernel(b, &(struct tb_kernel){"k", 50, 10, 3, 0, 100, 0});
-	declines(b, "a process used the id of a launch twice");
+	is_joined(b, "ids used twice");
 }
 
 /* Its call, which begins at call_ns, stands in a block that is read when the kernel is done. */
@@ -272,29 +292,44 @@ static struct tb *kernel_before_its_call(int64_t call_ns)
 	return b;
 }
 
-/* Clocks that disagree. */
-Test(digest_tables, kernels_before_their_call_are_joined_in_a_second_pass)
+/* Clocks that disagree, a little and much. */
+Test(digest_tables, kernels_before_their_call_are_joined)
 {
-	struct tb *b = kernel_before_its_call(40);
-	struct ws_bytes bytes = tb_close(b);
-	struct loaded *l;
-	struct ws_trace_reader *r = NULL;
-	unsigned of_scopes = 0;
-
-	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK));
-	cr_assert(eq(int, loaded_open_reader(&l, r, "late calls", NULL, NULL), WS_OK));
-	cr_expect(eq(u32, oracle_compare_streamed(r, l, "late calls", &of_scopes),
-	             ORACLE_STREAMED + 1));
-	cr_expect(eq(u32, oracle_compare_joined(r, l, "late calls"), 1));
-	ws_trace_reader_free(r);
-	loaded_free(l);
-	tb_free(b);
+	is_joined(kernel_before_its_call(40), "late calls");
+	is_joined(kernel_before_its_call(2000000000), "calls that are seconds late");
 }
 
-Test(digest_tables, kernels_long_before_their_call_need_rows)
+Test(digest_tables, ids_far_apart_are_joined)
 {
-	declines(kernel_before_its_call(2000000000),
-	         "a kernel began long before the call that launched it");
+	struct tb *b = tb_new();
+
+	for (uint64_t i = 0; i <= WS_LAUNCH_MAX_PAGES; i++) {
+		const uint64_t id = (i + 1) << WS_LAUNCH_PAGE_BITS;
+		const int64_t at_ns = 100 * (int64_t)i;
+
+		tb_call(b, at_ns, 5, id);
+		tb_kernel(b, &(struct tb_kernel){"k", at_ns + 20, 10, id, 0, 100, 0});
+	}
+	is_joined(b, "ids far apart");
+}
+
+/* More than 16 bits number; the last three use one id. */
+Test(digest_tables, launches_of_very_many_processes_are_joined)
+{
+	const uint64_t n = UINT16_MAX + 3;
+	struct tb *b = tb_new();
+
+	for (uint64_t i = 1; i <= n; i++)
+		tb_thread(b, 1 + i, 100 + i);
+	for (uint64_t i = n - 2; i <= n; i++) {
+		tb_on_thread(b, 1 + i);
+		tb_push(b, (int64_t)i, "a");
+		tb_call(b, (int64_t)i, 5, 7);
+		tb_kernel(b, &(struct tb_kernel){"k", (int64_t)i + 20, 10 + (int64_t)(n - i), 7, 0,
+		                                 100 + i, 0});
+		tb_pop(b, (int64_t)i + 10);
+	}
+	is_joined(b, "very many processes");
 }
 
 /* --- columns ----------------------------------------------------------------------------- */
