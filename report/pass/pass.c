@@ -67,7 +67,7 @@ static void choose_columns(const struct ws_pass *p, ws_column_set columns[WS_KIN
 	columns[WS_KIND_API] |= WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) |
 	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation);
 	if (p->sink)
-		columns[WS_KIND_API] |= WS_COLUMN(api, name);
+		columns[WS_KIND_API] |= WS_COLUMN(api, name) | WS_COLUMN(api, result);
 	columns[WS_KIND_NVTX] = WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) |
 	                        WS_COLUMN(nvtx, type) | WS_COLUMN(nvtx, domain) |
 	                        WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |

@@ -1,10 +1,11 @@
-/* Any bytes as a trace of which every table is made, in one pass and from all its rows. */
+/* Any bytes as a trace of which every table is made, of sums and of rows. */
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/tables/report.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/support/joined.h"
 #include "tests/support/one_table.h"
 
 /*
@@ -102,16 +103,16 @@ static void stream(const struct ws_trace_reader *r)
 	}
 }
 
-static void load(const struct ws_trace_reader *r)
+static void join(const struct ws_trace_reader *r)
 {
 	struct ws_report *report = NULL;
-	struct ws_model *model = NULL;
+	struct joined *j = NULL;
 	struct ws_err err;
 
-	if (ws_model_open_reader(&model, r, "fuzz", NULL, &err) == WS_OK)
-		all_tables(model, NULL, NULL, &report, &err);
+	if (joined_open_reader(&j, r, "fuzz", NULL, &err) == WS_OK)
+		all_tables(j->m, &j->rows, NULL, &report, &err);
 	ws_report_free(report);
-	ws_model_free(model);
+	joined_free(j);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -123,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	/* a trace of either length is one mutation away */
 	if (size / 8 % 4)
-		load(r);
+		join(r);
 	else
 		stream(r);
 	ws_trace_reader_free(r);

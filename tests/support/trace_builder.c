@@ -270,25 +270,10 @@ void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code)
 	tb_add(b, WS_KIND_PROCESS_END, &(struct ws_row_process_end){0, PID, how, code});
 }
 
-static struct ws_model *open_model(struct tb *b)
-{
-	struct ws_bytes bytes = ws_trace_writer_mem(b->w);
-	struct ws_model *m = NULL;
-
-	MUST(ws_model_open_mem(&m, bytes.ptr, bytes.len, "test.wtrace", err));
-	return m;
-}
-
 struct ws_bytes tb_close(struct tb *b)
 {
 	MUST(ws_trace_writer_close(b->w, err));
 	return tb_bytes(b);
-}
-
-struct ws_model *tb_model(struct tb *b)
-{
-	tb_close(b);
-	return open_model(b);
 }
 
 struct ws_bytes tb_bytes(struct tb *b)
@@ -296,23 +281,37 @@ struct ws_bytes tb_bytes(struct tb *b)
 	return ws_trace_writer_mem(b->w);
 }
 
-struct ws_model *tb_model_unclosed(struct tb *b)
+static struct joined *open_joined(struct tb *b)
+{
+	struct ws_bytes bytes = tb_bytes(b);
+	struct joined *j = NULL;
+
+	MUST(joined_open_mem(&j, bytes.ptr, bytes.len, "test.wtrace", err));
+	return j;
+}
+
+struct joined *tb_joined(struct tb *b)
+{
+	tb_close(b);
+	return open_joined(b);
+}
+
+struct joined *tb_joined_unclosed(struct tb *b)
 {
 	MUST(ws_trace_writer_flush(b->w, err));
-	return open_model(b);
+	return open_joined(b);
 }
 
 /* --- reading tables ----------------------------------------------------------------------------
  */
 
-struct ws_table *tb_table(const struct ws_model *m, const char *name,
-                          const struct ws_filter *filter)
+struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_filter *filter)
 {
 	const struct ws_table_def *def = ws_table_def_by_name(name);
 	struct ws_table *t = NULL;
 
 	cr_assert(def != NULL, "no table %s", name);
-	MUST(one_table(m, NULL, def, filter, &t, err));
+	MUST(one_table(j->m, &j->rows, def, filter, &t, err));
 	return t;
 }
 

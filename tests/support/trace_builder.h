@@ -10,6 +10,7 @@
 #include "formats/trace/writer.h"
 #include "report/diff/diff.h"
 #include "report/tables/report.h"
+#include "tests/support/joined.h"
 
 struct tb; /* a trace in the making */
 
@@ -65,20 +66,19 @@ void tb_call(struct tb *b, int64_t start_ns, int64_t dur_ns, uint64_t correlatio
 void tb_loss(struct tb *b, const char *cause, uint64_t count);
 void tb_process_end(struct tb *b, enum ws_end_how how, int64_t code);
 
-/* Close the trace and open it as a model, which borrows from b. The caller frees both. */
-struct ws_model *tb_model(struct tb *b);
 /* The bytes of a closed trace; borrowed. */
 struct ws_bytes tb_bytes(struct tb *b);
 /* Close it, for those. */
 struct ws_bytes tb_close(struct tb *b);
-/* The same of a trace that was never closed. */
-struct ws_model *tb_model_unclosed(struct tb *b);
+/* Close it and read it as the product does; it borrows from b. Free with joined_free. */
+struct joined *tb_joined(struct tb *b);
+/* … of a trace that was never closed. */
+struct joined *tb_joined_unclosed(struct tb *b);
 
 /* --- reading tables --- */
 
 /* The table; the caller frees it. filter may be NULL. */
-struct ws_table *tb_table(const struct ws_model *m, const char *name,
-                          const struct ws_filter *filter);
+struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_filter *filter);
 /* A cell by column id. */
 const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column);
 /* Its number; fails when it holds none. */

@@ -90,17 +90,17 @@ static inline void run_op(struct tb *b, int64_t at_us, struct op op, const char 
 }
 
 /* The table of a finished trace, which is kept for free_all. */
-static struct ws_model *model;
+static struct joined *joined;
 static inline struct ws_table *advice_of(struct tb *b)
 {
-	model = tb_model(b);
-	return tb_table(model, "advice", NULL);
+	joined = tb_joined(b);
+	return tb_table(joined, "advice", NULL);
 }
 
 static inline void free_all(struct ws_table *t, struct tb *b)
 {
 	ws_table_free(t);
-	ws_model_free(model);
+	joined_free(joined);
 	tb_free(b);
 }
 

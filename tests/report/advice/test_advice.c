@@ -99,10 +99,10 @@ Test(advice, launch_bound_paths_tell_a_diff_where_dtypes_do_not_show)
 	const struct ws_idle *idle;
 	size_t bound = 0;
 
-	cr_assert(eq(int, ws_select(model, NULL, &sel, NULL), WS_OK));
-	cr_assert(eq(int, ws_idle_find(model, &sel, &idle, NULL), WS_OK));
-	for (uint32_t p = 0; p < model->ranges.npaths; p++) {
-		int is_optimizer = model->ranges.paths[p].name == WS_TEXT_OPTIMIZER;
+	cr_assert(eq(int, ws_select_rows(joined->m, &joined->rows, NULL, &sel, NULL), WS_OK));
+	cr_assert(eq(int, ws_idle_find(joined->m, &sel, &idle, NULL), WS_OK));
+	for (uint32_t p = 0; p < joined->m->ranges.npaths; p++) {
+		int is_optimizer = joined->m->ranges.paths[p].name == WS_TEXT_OPTIMIZER;
 
 		cr_expect(eq(int, ws_path_is_launch_bound(idle, p), is_optimizer));
 		if (!is_optimizer)
@@ -409,8 +409,8 @@ Test(advice, the_first_sheet_has_the_findings_and_how_many_rules_could_be_judged
 	struct ws_table *t;
 	size_t row;
 
-	model = tb_model(b);
-	t = tb_table(model, "summary", NULL);
+	joined = tb_joined(b);
+	t = tb_table(joined, "summary", NULL);
 	row = tb_find(t, 0, "section", "What to do");
 	cr_expect_str_eq(tb_str(t, row, "item"), "Launch-bound: whole run (A1)");
 	cr_expect(strstr(tb_str(t, row, "text"), "Gain: at most 57.0 % of a step.") != NULL);

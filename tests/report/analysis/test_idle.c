@@ -9,9 +9,9 @@ static struct ws_idle idle_of(struct tb *b, const struct ws_filter *filter)
 {
 	const struct ws_idle *idle;
 
-	model = tb_model(b);
-	cr_assert(eq(int, ws_select(model, filter, &sel, NULL), WS_OK));
-	cr_assert(eq(int, ws_idle_find(model, &sel, &idle, NULL), WS_OK));
+	joined = tb_joined(b);
+	cr_assert(eq(int, ws_select_rows(joined->m, &joined->rows, filter, &sel, NULL), WS_OK));
+	cr_assert(eq(int, ws_idle_find(joined->m, &sel, &idle, NULL), WS_OK));
 	return *idle;
 }
 

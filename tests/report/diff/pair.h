@@ -68,7 +68,7 @@ static inline struct tb *build(const struct program *p)
 
 struct pair {
 	struct tb *b[2];
-	struct ws_model *m[2];
+	struct joined *j[2];
 	struct ws_report *report;
 	struct ws_diff_result result;
 };
@@ -80,7 +80,8 @@ static inline void compare_models(struct pair *p, const struct ws_diff_opts *opt
 	struct ws_err err;
 
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(ws_sides_add(sides, i, p->m[i], NULL, &err), WS_OK, "%s", err.text);
+		cr_assert_eq(ws_sides_add(sides, i, p->j[i]->m, &p->j[i]->rows, &err), WS_OK, "%s",
+		             err.text);
 	cr_assert_eq(ws_diff_make(sides, opts, &p->report, &p->result, &err), WS_OK, "%s",
 	             err.text);
 	ws_sides_free(sides);
@@ -92,7 +93,7 @@ static inline struct pair compare_with(const struct program *a, const struct pro
 	struct pair p = {.b = {build(a), build(b)}};
 
 	for (int i = 0; i < 2; i++)
-		p.m[i] = tb_model(p.b[i]);
+		p.j[i] = tb_joined(p.b[i]);
 	compare_models(&p, opts);
 	return p;
 }
@@ -110,7 +111,7 @@ static inline void release(struct pair *p)
 {
 	ws_report_free(p->report);
 	for (int i = 0; i < 2; i++) {
-		ws_model_free(p->m[i]);
+		joined_free(p->j[i]);
 		tb_free(p->b[i]);
 	}
 }

@@ -99,11 +99,11 @@ static struct tb *record(const struct program *p)
 static void add(struct ws_sides *sides, int side, const struct program *p)
 {
 	struct tb *b = record(p);
-	struct ws_model *m = tb_model(b);
+	struct joined *j = tb_joined(b);
 	struct ws_err err;
 
-	cr_assert_eq(ws_sides_add(sides, side, m, NULL, &err), WS_OK, "%s", err.text);
-	ws_model_free(m);
+	cr_assert_eq(ws_sides_add(sides, side, j->m, &j->rows, &err), WS_OK, "%s", err.text);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -273,11 +273,11 @@ Test(compare, b_against_a_mirrors_a_against_b)
 	slow.dtype = "bf16";
 	for (int i = 0; i < 6; i++) {
 		struct tb *b = record(i % 2 ? &slow : &usual);
-		struct ws_model *m = tb_model(b);
+		struct joined *j = tb_joined(b);
 
-		cr_assert_eq(ws_sides_add(sides[0], i % 2, m, NULL, NULL), WS_OK);
-		cr_assert_eq(ws_sides_add(sides[1], !(i % 2), m, NULL, NULL), WS_OK);
-		ws_model_free(m);
+		cr_assert_eq(ws_sides_add(sides[0], i % 2, j->m, &j->rows, NULL), WS_OK);
+		cr_assert_eq(ws_sides_add(sides[1], !(i % 2), j->m, &j->rows, NULL), WS_OK);
+		joined_free(j);
 		tb_free(b);
 	}
 	for (int i = 0; i < 2; i++) {
@@ -345,7 +345,7 @@ Test(compare, other_phases_are_other_work)
 	struct ws_report *report;
 	struct tb *b = tb_new();
 	struct ws_sides *sides = ws_sides_new();
-	struct ws_model *m;
+	struct joined *j;
 
 	state = 16;
 	add(sides, 0, &usual);
@@ -357,15 +357,15 @@ Test(compare, other_phases_are_other_work)
 		tb_pop(b, i * 10000 + 8);
 		tb_pop(b, i * 10000 + 999);
 	}
-	m = tb_model(b);
-	cr_assert_eq(ws_sides_add(sides, 1, m, NULL, NULL), WS_OK);
+	j = tb_joined(b);
+	cr_assert_eq(ws_sides_add(sides, 1, j->m, &j->rows, NULL), WS_OK);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
 	cr_expect_str_eq(overall(report), "UNLIKE");
 	cr_expect_str_eq(tb_str(table(report, "diff-verdict"), 0, "verdict"),
 	                 "phases forward and backward");
 	ws_report_free(report);
 	ws_sides_free(sides);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 	/* a side that does not say its phases is not other work for it */
 	inference.without_forward = 1;
@@ -470,7 +470,7 @@ Test(compare, steps_that_the_user_names)
 	                               {.step = "none"}};
 	struct tb *b = tb_new();
 	struct ws_table *t;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_trace_reader *r;
 	struct ws_bytes bytes;
 
@@ -484,16 +484,14 @@ Test(compare, steps_that_the_user_names)
 		tb_pop(b, 1000 * i + 500);
 	}
 	tb_pop(b, 4000);
-	m = tb_model(b);
-	ws_model_free(m);
-	bytes = ws_trace_writer_mem(tb_writer(b));
+	bytes = tb_close(b);
 	cr_assert_eq(ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, NULL), WS_OK);
 	for (size_t i = 0; i < 3; i++) {
-		cr_assert_eq(ws_model_open_reader(&m, r, "t", &opts[i], NULL), WS_OK);
-		t = tb_table(m, "steps", NULL);
+		cr_assert_eq(joined_open_reader(&j, r, "t", &opts[i], NULL), WS_OK);
+		t = tb_table(j, "steps", NULL);
 		cr_expect_eq(t->nrows, i == 2 ? 0 : 3, "%s: %zu", opts[i].step, t->nrows);
 		ws_table_free(t);
-		ws_model_free(m);
+		joined_free(j);
 	}
 	ws_trace_reader_free(r);
 	tb_free(b);
@@ -503,7 +501,7 @@ Test(compare, steps_that_the_user_names)
 static void add_copies(struct ws_sides *sides, int side, uint64_t copied, uint64_t filled)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 
 	for (int64_t i = 0; i < 3; i++) {
 		int64_t at = 10000 * i;
@@ -521,9 +519,9 @@ static void add_copies(struct ws_sides *sides, int side, uint64_t copied, uint64
 		               .start_ns = at + 1200, .dur_ns = 50, .pid = 100, .bytes = filled});
 		tb_pop(b, at + 2000);
 	}
-	m = tb_model(b);
-	cr_assert_eq(ws_sides_add(sides, side, m, NULL, NULL), WS_OK);
-	ws_model_free(m);
+	j = tb_joined(b);
+	cr_assert_eq(ws_sides_add(sides, side, j->m, &j->rows, NULL), WS_OK);
+	joined_free(j);
 	tb_free(b);
 }
 

@@ -193,7 +193,7 @@ Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
 		tb_launch(p.b[i], 1, "k", 10, 100 + 100 * i);
 		tb_pop(p.b[i], 9);
 		tb_launch(p.b[i], 11, "outside", 500, 7);
-		p.m[i] = tb_model(p.b[i]);
+		p.j[i] = tb_joined(p.b[i]);
 	}
 	compare_models(&p, NULL);
 	t = table(&p, "diff-verdict");
@@ -243,7 +243,7 @@ Test(diff, pytorch_steps_match_whatever_their_number)
 	p.b[0] = build_pytorch(5);
 	p.b[1] = build_pytorch(60);
 	for (int i = 0; i < 2; i++)
-		p.m[i] = tb_model(p.b[i]);
+		p.j[i] = tb_joined(p.b[i]);
 	compare_models(&p, NULL);
 	t = table(&p, "diff-ranges");
 	cr_assert(eq(sz, t->nrows, 3), "each step of each side is the same work");

@@ -108,8 +108,8 @@ Test(diff_verdict, the_cpu_reference_and_a_killed_program_are_named)
 	p.b[0] = build(&fp32);
 	p.b[1] = build(&cpu);
 	tb_process_end(p.b[1], WS_END_SIGNALED, 11);
-	p.m[0] = tb_model(p.b[0]);
-	p.m[1] = tb_model(p.b[1]);
+	p.j[0] = tb_joined(p.b[0]);
+	p.j[1] = tb_joined(p.b[1]);
 	compare_models(&p, NULL);
 	t = table(&p, "diff-verdict");
 	cr_expect(tb_notes_say(t, "CPU reference ran on the CPU reference: real CPU timings"));
@@ -151,7 +151,7 @@ Test(diff_verdict, a_hostile_dtype_name_is_made_harmless_in_the_verdict)
 	p.b[1] = build(&fp32);
 	tb_mark(p.b[1], 0, "workload.dtype=\033[31mred\n");
 	for (int i = 0; i < 2; i++)
-		p.m[i] = tb_model(p.b[i]);
+		p.j[i] = tb_joined(p.b[i]);
 	compare_models(&p, NULL);
 	cr_expect(strstr(p.result.verdict, "?[31mred?") != NULL, "%s", p.result.verdict);
 	release(&p);

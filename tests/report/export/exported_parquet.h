@@ -75,12 +75,10 @@ static inline void remove_all(const char *path)
 static inline void export_trace(struct tb *b, const struct place *p,
                                 const struct ws_export_parquet_opts *opts)
 {
-	struct ws_model *m = tb_model(b);
-	struct ws_bytes bytes = ws_trace_writer_mem(tb_writer(b));
+	struct ws_bytes bytes = tb_close(b);
 	FILE *f = fopen(p->trace, "wb");
 	struct ws_err err;
 
-	ws_model_free(m);
 	cr_assert(f && fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
 	cr_assert(ws_export_parquet(p->trace, p->out, opts, &err) == WS_OK, "%s", err.text);
 }

@@ -1,6 +1,5 @@
 /* What an export into Parquet holds. */
 #include "tests/report/export/exported_parquet.h"
-#include "tests/support/imported_model.h"
 
 #include "report/export/rollup.h"
 #include "report/table/table.h"
@@ -276,18 +275,18 @@ static int64_t sum_of(const struct pq_file *f, const char *column, const char *n
 static void compare_with_report(const char *fixture)
 {
 	struct place p = new_place();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *summary;
 	struct pq_file *kernels, *rollup;
 	struct ws_err err;
 
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/%s", WS_FIXTURES, fixture);
-	cr_assert(ws_model_open(&m, p.trace, &err) == WS_OK, "%s", err.text);
+	cr_assert(joined_open(&j, p.trace, &err) == WS_OK, "%s", err.text);
 	cr_assert(ws_export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
-	cr_assert(ws_rollup_export(m, NULL, p.out, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(j->m, &j->rows, p.out, NULL, &err) == WS_OK, "%s", err.text);
 	kernels = read_table(p.out, "kernels");
 	rollup = read_table(p.out, "rollup");
-	summary = tb_table(m, "kernel-summary", NULL);
+	summary = tb_table(j, "kernel-summary", NULL);
 	for (size_t i = 0; i < summary->nrows; i++) {
 		const char *name = tb_str(summary, i, "name");
 		size_t rows = 0;
@@ -308,7 +307,7 @@ static void compare_with_report(const char *fixture)
 	ws_table_free(summary);
 	pq_free(kernels);
 	pq_free(rollup);
-	ws_model_free(m);
+	joined_free(j);
 	remove_all(p.root);
 }
 
@@ -364,7 +363,7 @@ Test(parquet_export, the_page_lists_every_column)
 	                                     "rollup_histogram"};
 	static char page[1 << 16];
 	struct place p = new_place();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_err err;
 	FILE *in = fopen(WS_SOURCE_DIR "/docs/parquet.md", "r");
 	size_t rows = 0, columns = 0;
@@ -374,9 +373,9 @@ Test(parquet_export, the_page_lists_every_column)
 	fclose(in);
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/empty.wtrace", WS_FIXTURES);
 	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_OK));
-	cr_assert(eq(int, ws_model_open(&m, p.trace, &err), WS_OK));
-	cr_assert(eq(int, ws_rollup_export(m, NULL, p.out, NULL, &err), WS_OK));
-	ws_model_free(m);
+	cr_assert(eq(int, joined_open(&j, p.trace, &err), WS_OK));
+	cr_assert(eq(int, ws_rollup_export(j->m, &j->rows, p.out, NULL, &err), WS_OK));
+	joined_free(j);
 	for (size_t i = 0; i < sizeof(joined) / sizeof(joined[0]); i++) {
 		struct pq_file *f = read_table(p.out, joined[i]);
 

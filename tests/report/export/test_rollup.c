@@ -61,14 +61,14 @@ struct folder {
 	struct pq_file *rows, *histogram;
 };
 
-static struct folder roll_up(const struct ws_model *m)
+static struct folder roll_up(struct joined *j)
 {
 	struct folder f = {.dir = "/tmp/ws_rollup_XXXXXX"};
 	char path[128];
 	struct ws_err err;
 
 	cr_assert(mkdtemp(f.dir) != NULL);
-	cr_assert(ws_rollup_export(m, NULL, f.dir, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(j->m, &j->rows, f.dir, NULL, &err) == WS_OK, "%s", err.text);
 	snprintf(path, sizeof(path), "%s/rollup.parquet", f.dir);
 	f.rows = pq_read_file(path);
 	unlink(path);
@@ -107,7 +107,7 @@ static int64_t in_bucket(const struct folder *f, int64_t row, uint32_t bucket)
 Test(rollup, sums_and_histograms_computed_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct folder f;
 
 	tb_in_domain(b, "warpsheet");
@@ -120,8 +120,8 @@ Test(rollup, sums_and_histograms_computed_by_hand)
 	tb_kernel(b, &(struct tb_kernel){"softmax", 0, 0, 0, 0, 100, WS_KERNEL_NO_TIME});
 	tb_pop(b, 60);
 	tb_pop(b, 3000006000);
-	m = tb_model(b);
-	f = roll_up(m);
+	j = tb_joined(b);
+	f = roll_up(j);
 
 	/* gemm in the step; softmax in the step; softmax without time, whose launch is unknown */
 	cr_assert(eq(sz, f.rows->rows, 3));
@@ -164,7 +164,7 @@ Test(rollup, sums_and_histograms_computed_by_hand)
 	}
 	cr_assert(eq(sz, f.histogram->rows, 3));
 	release(&f);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -174,7 +174,7 @@ Test(rollup, sums_and_histograms_computed_by_hand)
 #define KERNELS 40 /* of a step */
 
 /* The kernels whose number has this remainder by 2; 2 = all. */
-static struct ws_model *make_part(struct tb **out, int part)
+static struct joined *make_part(struct tb **out, int part)
 {
 	static const char *const names[] = {"gemm", "softmax", "norm"};
 	struct tb *b = *out = tb_new();
@@ -195,7 +195,7 @@ static struct ws_model *make_part(struct tb **out, int part)
 		}
 		tb_pop(b, t + 900000);
 	}
-	return tb_model(b);
+	return tb_joined(b);
 }
 
 static int same_text(const struct pq_cell *a, const struct pq_cell *b)
@@ -236,13 +236,13 @@ Test(rollup, two_halves_add_up_to_the_whole)
 	static const char *const sums[] = {"kernels", "without_time", "sum_ns", "sum_sq_hi",
 	                                   "sum_sq_lo"};
 	struct tb *b[3];
-	struct ws_model *m[3];
+	struct joined *j[3];
 	struct folder f[3];
 	size_t both = 0, buckets = 0;
 
 	for (int part = 0; part < 3; part++) {
-		m[part] = make_part(&b[part], part);
-		f[part] = roll_up(m[part]);
+		j[part] = make_part(&b[part], part);
+		f[part] = roll_up(j[part]);
 	}
 	for (size_t i = 0; i < f[2].rows->rows; i++) {
 		int64_t left = find_row(&f[0], &f[2], i), right = find_row(&f[1], &f[2], i);
@@ -279,7 +279,7 @@ Test(rollup, two_halves_add_up_to_the_whole)
 	cr_assert(eq(sz, buckets, f[2].histogram->rows));
 	for (int part = 0; part < 3; part++) {
 		release(&f[part]);
-		ws_model_free(m[part]);
+		joined_free(j[part]);
 		tb_free(b[part]);
 	}
 }
@@ -289,13 +289,13 @@ Test(rollup, two_halves_add_up_to_the_whole)
 Test(rollup, a_trace_without_kernels_has_no_rows)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m = tb_model(b);
-	struct folder f = roll_up(m);
+	struct joined *j = tb_joined(b);
+	struct folder f = roll_up(j);
 
 	cr_assert(eq(sz, f.rows->rows, 0));
 	cr_assert(eq(sz, f.histogram->rows, 0));
 	release(&f);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -303,16 +303,16 @@ Test(rollup, a_kernel_of_days_is_refused_and_leaves_nothing)
 {
 	char dir[] = "/tmp/ws_rollup_XXXXXX", sub[64];
 	struct ws_err err = {0};
-	struct ws_model *m;
+	struct joined *j;
 	struct tb *b = tb_new();
 
 	tb_launch(b, 0, "endless", 10, (int64_t)1 << 60);
-	m = tb_model(b);
+	j = tb_joined(b);
 	cr_assert(mkdtemp(dir) != NULL);
 	snprintf(sub, sizeof(sub), "%s/out", dir);
-	cr_assert(eq(int, ws_rollup_export(m, NULL, sub, NULL, &err), WS_CORRUPT));
+	cr_assert(eq(int, ws_rollup_export(j->m, &j->rows, sub, NULL, &err), WS_CORRUPT));
 	cr_assert_not_null(strstr(err.text, "1152921504606846976 ns"));
 	cr_assert(eq(int, rmdir(dir), 0), "something was left behind");
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

@@ -110,19 +110,19 @@ static struct tb *any_trace(uint64_t number, int wild)
 	return b;
 }
 
-static struct ws_model *try_model(struct tb *b)
+static struct joined *try_to_join(struct tb *b)
 {
-	struct ws_model *m = NULL;
+	struct joined *j = NULL;
 	struct ws_bytes bytes;
 	struct ws_err err;
 	enum ws_status status;
 
 	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), &err), WS_OK), "%s", err.text);
 	bytes = ws_trace_writer_mem(tb_writer(b));
-	status = ws_model_open_mem(&m, bytes.ptr, bytes.len, "hostile", &err);
+	status = joined_open_mem(&j, bytes.ptr, bytes.len, "hostile", &err);
 	cr_assert(status == WS_OK || status == WS_CORRUPT, "%d: %s", (int)status, err.text);
-	cr_assert(eq(int, m == NULL, status != WS_OK));
-	return m;
+	cr_assert(eq(int, j == NULL, status != WS_OK));
+	return j;
 }
 
 static void report_and_diff(uint64_t number, int wild, unsigned *opened)
@@ -136,30 +136,31 @@ static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 	                           .time_first_ns = INT64_MIN,
 	                           .time_end_ns = number % 3 ? INT64_MAX : 100};
 	struct tb *b[2] = {any_trace(number, wild), any_trace(number + 100000, wild)};
-	struct ws_model *m[2] = {try_model(b[0]), try_model(b[1])};
+	struct joined *j[2] = {try_to_join(b[0]), try_to_join(b[1])};
 	struct ws_report *report = NULL;
 	struct ws_diff_result result;
 	struct ws_err err;
 
-	if (m[0]) {
+	if (j[0]) {
 		++*opened;
-		cr_assert(eq(int, all_tables(m[0], NULL, &filter, &report, &err), WS_OK), "%s",
-		          err.text);
+		cr_assert(eq(int, all_tables(j[0]->m, &j[0]->rows, &filter, &report, &err), WS_OK),
+		          "%s", err.text);
 		ws_report_free(report);
 	}
-	if (m[0] && m[1]) {
+	if (j[0] && j[1]) {
 		struct ws_sides *sides = ws_sides_new();
 
 		for (int i = 0; i < 2; i++)
-			cr_assert(eq(int, ws_sides_add(sides, i, m[i], NULL, &err), WS_OK), "%s",
-			          err.text);
+			cr_assert(eq(int, ws_sides_add(sides, i, j[i]->m, &j[i]->rows, &err),
+			             WS_OK),
+			          "%s", err.text);
 		cr_assert(eq(int, ws_diff_make(sides, NULL, &report, &result, &err), WS_OK), "%s",
 		          err.text);
 		ws_sides_free(sides);
 		ws_report_free(report);
 	}
 	for (int i = 0; i < 2; i++) {
-		ws_model_free(m[i]);
+		joined_free(j[i]);
 		tb_free(b[i]);
 	}
 }

@@ -63,10 +63,11 @@ static struct ws_report *sweep_of(const struct point *points, size_t n, struct w
 	*s = ws_sweep_new();
 	for (size_t i = 0; i < n; i++) {
 		struct tb *b = recorded(&points[i]);
-		struct ws_model *m = tb_model(b);
+		struct joined *j = tb_joined(b);
 
-		cr_assert(eq(int, ws_sweep_add(*s, m, NULL, NULL, &err), WS_OK), "%s", err.text);
-		ws_model_free(m);
+		cr_assert(eq(int, ws_sweep_add(*s, j->m, &j->rows, NULL, &err), WS_OK), "%s",
+		          err.text);
+		joined_free(j);
 		tb_free(b);
 	}
 	cr_assert(eq(int, ws_sweep_make(*s, opts, &report, &err), WS_OK), "%s", err.text);

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "report/model/model.h"
-#include "tests/support/imported_model.h"
+#include "tests/support/joined.h"
 
 /* Of the GPU time, what neither an operation nor the name tells. */
 #define UNKNOWN_PERCENT_MAX 2.0
@@ -60,19 +60,20 @@ static int is_reviewed(const char *by_operation, const char *by_name, struct ws_
 	return 0;
 }
 
-static void look_at(const struct ws_model *m, size_t k, struct counts *c)
+static void look_at(const struct ws_model *m, const struct ws_joined_kernel *k, struct counts *c)
 {
-	const struct ws_config *config = &m->configs[m->kernels.config[k]];
-	uint32_t by_operation = ws_kernel_range_class(m, k);
+	const struct ws_config *config = &m->configs[k->config];
+	const uint32_t by_operation = k->range_class;
+	const int64_t dur_ns = k->timed ? k->dur_ns : 0;
 	struct ws_bytes name = m->texts[config->name];
 	const char *operation, *named;
 
-	c->gpu_ns += m->kernels.dur_ns[k];
+	c->gpu_ns += dur_ns;
 	named = config->name_class ? summary_of(m->texts[config->name_class]) : NULL;
 	if (named && !strcmp(named, ws_op_class_name(WS_CLASS_COMPILED)))
 		named = NULL;
 	if (!named && !by_operation)
-		c->unknown_ns += m->kernels.dur_ns[k];
+		c->unknown_ns += dur_ns;
 	if (!named || !by_operation)
 		return;
 	c->both++;
@@ -98,22 +99,24 @@ int main(int argc, char **argv)
 	}
 	for (int i = 2; i < argc; i++) {
 		struct counts c = {0};
-		struct ws_model *m;
+		char path[4096];
+		struct joined *j;
 		struct ws_err err;
 		double unknown;
 
-		if (ws_imported_model(argv[1], argv[i], &m, &err) != WS_OK) {
+		snprintf(path, sizeof(path), "%s/%s", argv[1], argv[i]);
+		if (joined_open(&j, path, &err) != WS_OK) {
 			printf("%s: %s\n", argv[i], err.text);
 			return 1;
 		}
-		for (size_t k = 0; k < m->kernels.n; k++)
-			look_at(m, k, &c);
+		for (size_t k = 0; k < j->rows.nkernels; k++)
+			look_at(j->m, ws_joined_rows_kernel(&j->rows, k), &c);
 		unknown = c.gpu_ns ? 100 * (double)c.unknown_ns / (double)c.gpu_ns : 0;
 		printf("%s: %llu kernels known by both, %llu disagree, %.3f %% unknown\n", argv[i],
 		       (unsigned long long)c.both, (unsigned long long)c.disagree, unknown);
 		wrong |= c.disagree || unknown > UNKNOWN_PERCENT_MAX;
 		both += c.both;
-		ws_model_free(m);
+		joined_free(j);
 	}
 	if (!both)
 		printf("no kernel is known by both: nothing was tested\n");

@@ -90,9 +90,9 @@ static inline void launch(struct tb *b, int64_t call_ns, const char *name, int64
 	                               .config = config.id});
 }
 
-static inline void free_all(struct ws_table *t, struct ws_model *m, struct tb *b)
+static inline void free_all(struct ws_table *t, struct joined *j, struct tb *b)
 {
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

@@ -14,7 +14,7 @@
 #include "report/analysis/digest.h"
 #include "report/tables/report.h"
 #include "tests/report/advice/judged_traces.h"
-#include "tests/support/imported_model.h"
+#include "tests/support/joined.h"
 #include "tests/support/one_table.h"
 
 static const struct expectation {
@@ -125,7 +125,7 @@ static const struct expectation local[] = {
 
 struct opened {
 	const char *file;
-	struct ws_model *model;
+	struct joined *j;
 };
 
 static int open_file(struct opened *o, const char *folder, const char *file)
@@ -135,11 +135,10 @@ static int open_file(struct opened *o, const char *folder, const char *file)
 
 	if (o->file && !strcmp(o->file, file))
 		return 1;
-	ws_model_free(o->model);
+	joined_free(o->j);
 	*o = (struct opened){.file = file};
 	snprintf(path, sizeof(path), "%s/%s", folder, file);
-	if ((strstr(file, ".wtrace") ? ws_model_open(&o->model, path, &err)
-	                             : ws_imported_model(folder, file, &o->model, &err)) == WS_OK)
+	if (joined_open(&o->j, path, &err) == WS_OK)
 		return 1;
 	printf("%s/%s: %s\n", folder, file, err.text);
 	return 0;
@@ -183,7 +182,8 @@ static int check(struct opened *o, const struct expectation *e)
 	size_t row;
 	int column, ok;
 
-	if (one_table(o->model, NULL, ws_table_def_by_name(e->table), NULL, &t, &err) != WS_OK) {
+	if (one_table(o->j->m, &o->j->rows, ws_table_def_by_name(e->table), NULL, &t, &err) !=
+	    WS_OK) {
 		printf("%s %s: %s\n", e->file, e->table, err.text);
 		return 0;
 	}
@@ -216,18 +216,15 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	struct ws_selection sel;
 	struct ws_arena temp = {0};
 	struct ws_digest digest = {0};
-	struct ws_table_context tab = {.m = o->model,
-	                               .sel = &sel,
-	                               .digest = &digest,
-	                               .temp = &temp};
+	struct ws_table_context tab = {.m = o->j->m, .sel = &sel, .digest = &digest, .temp = &temp};
 	const struct ws_findings *a;
 	struct ws_err err;
 	size_t wrong = 0;
 
 	filter.scope = WS_SCOPE_STEPS;
-	if (ws_select(o->model, &filter, &sel, &err) != WS_OK)
+	if (ws_select_rows(o->j->m, &o->j->rows, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_digest_of_rows(&digest, o->model, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
+	if (ws_digest_of_rows(&digest, o->j->m, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
 	    ws_advice_find(&tab, &a, &err) == WS_OK)
 		for (int i = 0; i < WS_RULES; i++) {
 			const char *id = ws_rule_defs[i].id;
@@ -270,7 +267,7 @@ int main(int argc, char **argv)
 		wrong += !open_file(&o, argv[2], list[i].file) || !check(&o, &list[i]);
 	for (size_t i = 0; i < traces; i++)
 		wrong += open_file(&o, argv[2], judged[i].file) ? check_advice(&o, &judged[i]) : 1;
-	ws_model_free(o.model);
+	joined_free(o.j);
 	printf("%zu published numbers, advice on %zu traces, %zu wrong\n", n, traces, wrong);
 	return wrong ? 1 : 0;
 }

@@ -28,7 +28,7 @@ static void copy(struct tb *b, uint64_t kind, int64_t start_ns, int64_t dur_ns, 
 Test(device_tables, api_summary_groups_by_recorded_name_and_shows_it_without_version)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	call(b, "cudaLaunchKernel_v7000", 0, 10, 0);
@@ -36,8 +36,8 @@ Test(device_tables, api_summary_groups_by_recorded_name_and_shows_it_without_ver
 	call(b, "cudaLaunchKernel_v7001", 60, 5, 1);
 	call(b, "cudaGraphLaunch_v10000", 70, 55, 0);
 	call(b, "_v1234", 130, 0, 0);
-	m = tb_model(b);
-	t = tb_table(m, "api-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "api-summary", NULL);
 	cr_assert(eq(sz, t->nrows, 4));
 	cr_expect_str_eq(tb_str(t, 0, "name"), "cudaGraphLaunch_v10000", "five digits stay");
 	cr_expect_str_eq(tb_str(t, 1, "name"), "cudaLaunchKernel");
@@ -53,14 +53,14 @@ Test(device_tables, api_summary_groups_by_recorded_name_and_shows_it_without_ver
 	cr_expect(eq(i64, tb_int(t, 2, "failed"), 1));
 	cr_expect(eq(i64, t->totals[1].i, 100));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	copy(b, 1, 0, 3000000000, 6000000); /* longer than a second: nsys shows 0 here */
@@ -71,8 +71,8 @@ Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 	       &(struct ws_row_memset){.start_ns = 40, .dur_ns = 500, .pid = 100, .bytes = 1000});
 	tb_add(b, WS_KIND_MEMSET,
 	       &(struct ws_row_memset){.pid = 100, .bytes = 3000, .flags = WS_COPY_NO_TIME});
-	m = tb_model(b);
-	t = tb_table(m, "memory-time", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "memory-time", NULL);
 	cr_assert(eq(sz, t->nrows, 4));
 	cr_expect_str_eq(tb_str(t, 0, "operation"), "[CUDA memcpy Host-to-Device]");
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 4000000000));
@@ -86,7 +86,7 @@ Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 	cr_expect(eq(i64, t->totals[1].i, 4000000508));
 	ws_table_free(t);
 
-	t = tb_table(m, "memory-size", NULL);
+	t = tb_table(j, "memory-size", NULL);
 	cr_assert(eq(sz, t->nrows, 4));
 	NEAR(tb_real(t, 0, "total_mb"), 8.0);
 	NEAR(tb_real(t, 0, "avg_mb"), 4.0);
@@ -97,7 +97,7 @@ Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 	cr_expect(eq(i64, tb_int(t, 2, "total_ns"), 500));
 	NEAR(tb_real(t, 2, "gbs"), 2.0);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -105,15 +105,15 @@ Test(device_tables, copies_are_by_direction_and_throughput_is_exact)
 Test(device_tables, sizes_that_were_not_recorded_are_empty)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	copy(b, 1, 0, 1000, 4000);
 	copy(b, 1, 2000, 3000, 0);
 	tb_add(b, WS_KIND_MEMSET,
 	       &(struct ws_row_memset){.start_ns = 6000, .dur_ns = 500, .pid = 100});
-	m = tb_model(b);
-	t = tb_table(m, "memory-time", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "memory-time", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 4000));
 	NEAR(tb_real(t, 0, "gbs"), 4.0); /* of the copy whose size is known */
@@ -122,7 +122,7 @@ Test(device_tables, sizes_that_were_not_recorded_are_empty)
 	cr_expect(tb_notes_say(t, "Of 2 copies and fills the trace does not say the size."));
 	ws_table_free(t);
 
-	t = tb_table(m, "memory-size", NULL);
+	t = tb_table(j, "memory-size", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(eq(i64, tb_int(t, 0, "count"), 2));
 	NEAR(tb_real(t, 0, "avg_mb"), 0.004);
@@ -131,7 +131,7 @@ Test(device_tables, sizes_that_were_not_recorded_are_empty)
 	cr_expect(tb_is_empty(t, 1, "total_mb") && tb_is_empty(t, 1, "total_bytes") &&
 	          tb_is_empty(t, 1, "gbs"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -139,16 +139,16 @@ Test(device_tables, nothing_recorded_is_said_and_no_row_is_made_up)
 {
 	static const char *const names[] = {"api-summary", "memory-time", "memory-size"};
 	struct tb *b = tb_new();
-	struct ws_model *m = tb_model(b);
+	struct joined *j = tb_joined(b);
 
 	for (size_t i = 0; i < 3; i++) {
-		struct ws_table *t = tb_table(m, names[i], NULL);
+		struct ws_table *t = tb_table(j, names[i], NULL);
 
 		cr_expect(eq(sz, t->nrows, 0));
 		cr_expect(t->not_recorded != NULL, "%s", names[i]);
 		ws_table_free(t);
 	}
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -157,7 +157,7 @@ Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
 {
 	struct tb *b = tb_new();
 	struct ws_table *t;
-	struct ws_model *m;
+	struct joined *j;
 	int64_t at;
 
 	for (int step = 0; step < 3; step++) {
@@ -172,14 +172,14 @@ Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
 		tb_launch(b, at + 3, "after", at + 991, 4);
 		tb_pop(b, at + 1000);
 	}
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
 	for (size_t row = 0; row < t->nrows; row++) {
 		NEAR(tb_real(t, row, "busy_us"), 0.984);
 		NEAR(tb_real(t, row, "idle_us"), 0.016);
 	}
 	ws_table_free(t);
-	t = tb_table(m, "gpu", NULL);
+	t = tb_table(j, "gpu", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 3 * 984));
 	/* what their kernels are is not known: no communication, and no SM efficiency */
 	cr_expect(eq(i64, tb_int(t, 0, "graph_ns"), 3 * 980));
@@ -187,16 +187,16 @@ Test(device_tables, a_graph_traced_as_a_whole_keeps_its_device_busy)
 	cr_expect(eq(i64, tb_int(t, 0, "computation_ns"), 3 * 4));
 	cr_expect(tb_is_empty(t, 0, "sm_efficiency"));
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "item", "why the device is idle"), "text"),
 	                 "the GPU computes 98.4 % of the time");
 	ws_table_free(t);
-	t = tb_table(m, "losses", NULL);
+	t = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64,
 	             tb_int(t, tb_find(t, 0, "cause", "CUDA graphs traced as a whole"), "count"),
 	             3));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -235,39 +235,39 @@ Test(device_tables, an_amd_device_has_amd_words_and_none_of_nvidias_numbers)
 {
 	struct tb *b = tb_new();
 	struct ws_table *t;
-	struct ws_model *m;
+	struct joined *j;
 	size_t row;
 
 	tb_device(b, 1, WS_DEVICE_CUDA, "AMD Instinct MI300X");
 	add_compute_capability(b, 1);
 	add_work(b, 1, "Cijk_Alik_Bljk_BBS_BH_MT128x256x32_MI16x16x1_SN");
-	m = tb_model(b);
+	j = tb_joined(b);
 
-	t = tb_table(m, "gpu", NULL);
+	t = tb_table(j, "gpu", NULL);
 	row = tb_find(t, 0, "name", "AMD Instinct MI300X");
 	cr_expect(tb_is_empty(t, row, "capability"));
 	cr_expect(tb_is_empty(t, row, "sm_efficiency"));
 	NEAR(tb_real(t, row, "tensor"), 100);
 	ws_table_free(t);
-	t = tb_table(m, "memory-time", NULL);
+	t = tb_table(j, "memory-time", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
 	ws_table_free(t);
-	t = tb_table(m, "memory-size", NULL);
+	t = tb_table(j, "memory-size", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
 	cr_expect_str_eq(t->def->title, "HIP GPU Memory Operations by Size");
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	tb_find(t, 0, "item", "kernels on matrix cores, by their names");
 	cr_expect(eq(sz, tb_count(t, "item", "kernels on Tensor Cores, by their names"), 0));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(device_tables, a_device_without_a_name_is_amds_where_the_program_called_hip)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_device(b, 1, WS_DEVICE_CUDA, "");
@@ -277,34 +277,34 @@ Test(device_tables, a_device_without_a_name_is_amds_where_the_program_called_hip
 	                            .dur_ns = 2,
 	                            .thread = 1,
 	                            .name = tb_text(b, "hipMemcpyAsync")});
-	m = tb_model(b);
-	t = tb_table(m, "memory-time", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "memory-time", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "operation"), "[HIP memcpy Host-to-Device]");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(device_tables, what_no_name_tells_is_no_measurement_of_zero)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 10, "_matmul_ogs_NNT_bf16xbf16xmxfp4_16x128x256x1", 20, 30);
 	tb_launch(b, 60, "somebodys_own", 70, 10);
-	m = tb_model(b);
-	t = tb_table(m, "gpu", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "gpu", NULL);
 	cr_expect(tb_is_empty(t, 0, "tensor"));
 	NEAR(tb_real(t, 0, "tensor_unknown"), 100);
 	ws_table_free(t);
-	t = tb_table(m, "classes", NULL);
+	t = tb_table(j, "classes", NULL);
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "class", "gemm"), "tensor_share"));
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "class", "(unclassified)"), "tensor_share"));
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(eq(sz, tb_count(t, "item", "kernels on Tensor Cores, by their names"), 0));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

@@ -168,6 +168,7 @@ static void other_call(struct scene *s, unsigned thread)
 	                            .thread = thread,
 	                            .name = tb_text(s->b, copies ? "cudaMemcpyAsync"
 	                                                         : "cudaStreamSynchronize"),
+	                            .result = id % 9 == 0,
 	                            .correlation = id});
 	s->now += dur;
 	if (copies)

@@ -86,7 +86,7 @@ static struct tb *scoped_trace(void)
 	return b;
 }
 
-static int64_t sum_in_scope(const struct ws_model *m, enum ws_scope scope)
+static int64_t sum_in_scope(struct joined *j, enum ws_scope scope)
 {
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel;
@@ -94,7 +94,7 @@ static int64_t sum_in_scope(const struct ws_model *m, enum ws_scope scope)
 	int64_t ns;
 
 	filter.scope = scope;
-	cr_assert(eq(int, ws_select(m, &filter, &sel, &err), WS_OK));
+	cr_assert(eq(int, ws_select_rows(j->m, &j->rows, &filter, &sel, &err), WS_OK));
 	ns = sel.gpu_ns;
 	ws_selection_release(&sel);
 	return ns;
@@ -103,45 +103,45 @@ static int64_t sum_in_scope(const struct ws_model *m, enum ws_scope scope)
 Test(digest_scope, scopes_are_the_parts_of_a_run)
 {
 	struct tb *b = scoped_trace();
-	struct ws_model *m = tb_model(b);
+	struct joined *j = tb_joined(b);
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_table *t;
 
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_STEPS), 160));
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_WARM_UP), 1000));
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_SETUP), 7));
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_OUTSIDE), 10));
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_ALL), 1177));
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_STEPS), 160));
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_WARM_UP), 1000));
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_SETUP), 7));
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_OUTSIDE), 10));
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_ALL), 1177));
 
 	/* one number of kernels and one time of the steps, in `ranges` as in `steps` */
 	filter.scope = WS_SCOPE_STEPS;
-	t = tb_table(m, "ranges", &filter);
+	t = tb_table(j, "ranges", &filter);
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_expect(eq(i64, ws_table_cells(t, 0)[WS_TC_ranges_inclusive_ns].i, 160));
 	cr_expect(eq(i64, ws_table_cells(t, 0)[WS_TC_ranges_ops_inclusive].i, 4));
 	ws_table_free(t);
-	t = tb_table(m, "steps", &filter);
+	t = tb_table(j, "steps", &filter);
 	cr_assert(eq(sz, t->nrows, 3), "the warm-up is shown, once");
 	for (size_t row = 1; row < 3; row++) {
 		cr_expect(eq(i64, ws_table_cells(t, row)[WS_TC_steps_kernels].i, 2));
 		cr_expect(eq(i64, ws_table_cells(t, row)[WS_TC_steps_gpu_ns].i, 80));
 	}
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(digest_scope, without_work_in_steps_the_scope_is_the_whole_trace)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 
 	/* no launch is recorded: nobody knows what belongs to the step */
 	tb_push(b, 10, "step");
 	tb_pop(b, 100);
 	tb_kernel(b, &(struct tb_kernel){"k", 20, 40, 0, 0, 100, 0});
-	m = tb_model(b);
-	cr_expect(eq(i64, sum_in_scope(m, WS_SCOPE_STEPS), 40));
-	ws_model_free(m);
+	j = tb_joined(b);
+	cr_expect(eq(i64, sum_in_scope(j, WS_SCOPE_STEPS), 40));
+	joined_free(j);
 	tb_free(b);
 }

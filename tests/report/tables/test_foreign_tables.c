@@ -11,7 +11,7 @@
 Test(foreign_tables, execution_gives_each_moment_to_one_role)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_in_domain(b, "pytorch");
@@ -23,8 +23,8 @@ Test(foreign_tables, execution_gives_each_moment_to_one_role)
 	launch(b, 1046, "ncclDevKernel_AllReduce", 1080, 30, 1);
 	tb_pop(b, 1100);
 	/* its device work lasts until 1,110, so the step does */
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect_str_eq(tb_str(t, 0, "step"), "7");
 	cr_expect_str_eq(tb_str(t, 1, "step"), "Average");
@@ -44,33 +44,33 @@ Test(foreign_tables, execution_gives_each_moment_to_one_role)
 	cr_expect_str_eq(t->notes[0], "Of an average step: kernels 27.3 %, communication 18.2 %, "
 	                              "runtime 1.8 %, data loading 18.2 %, other CPU work 16.4 %, "
 	                              "none of these 18.2 %; any device was busy 45.5 %.");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(foreign_tables, a_device_that_is_always_busy_leaves_nothing_to_other_roles)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "step");
 	launch(b, 0, "k", 1, 99, 1);
 	launch(b, 10, "k", 50, 70, 1);
 	tb_pop(b, 100);
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
 	NEAR(tb_real(t, 0, "total_us"), 0.120);
 	NEAR(tb_real(t, 0, "kernel_us"), 0.119);
 	NEAR(tb_real(t, 0, "runtime_us"), 0.001);
 	cr_expect(eq(dbl, tb_real(t, 0, "cpu_us"), 0));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* The case of the TensorBoard plugin's own tests: (40 + 20) of 120, and so on. */
 Test(foreign_tables, gpu_utilization_and_sm_efficiency_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	attr(b, "compute_capability_major", 7);
@@ -83,8 +83,8 @@ Test(foreign_tables, gpu_utilization_and_sm_efficiency_by_hand)
 	launch(b, 103, "k", 130, 10, 3); /* 0.9 together until 140 */
 	launch(b, 104, "volta_h884gemm_64x64", 160, 20, 20);
 	tb_pop(b, 220);
-	m = tb_model(b);
-	t = tb_table(m, "gpu", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "gpu", NULL);
 	cr_assert(eq(sz, t->nrows, 1));
 	NEAR(tb_real(t, 0, "utilization"), 100.0 * 40 / 120);
 	/* 125 to 130: 1.1 counts as 1; 130 to 140: 0.9; 160 to 180: 2 counts as 1 */
@@ -95,34 +95,34 @@ Test(foreign_tables, gpu_utilization_and_sm_efficiency_by_hand)
 	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 40));
 	cr_expect(eq(i64, tb_int(t, 0, "idle_ns"), 20));
 	cr_expect(eq(i64, tb_int(t, 0, "timeline_ns"), 60));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(foreign_tables, without_limits_of_the_device_occupancy_is_unknown_not_0)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	launch(b, 0, "k", 10, 10, 4);
-	m = tb_model(b);
-	t = tb_table(m, "gpu", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "gpu", NULL);
 	cr_expect(tb_is_empty(t, 0, "sm_efficiency"));
 	cr_expect(tb_is_empty(t, 0, "occupancy"));
 	cr_expect(tb_notes_say(t, "1 kernels have no occupancy estimate"));
 	ws_table_free(t);
-	t = tb_table(m, "kernel-summary", NULL);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(tb_is_empty(t, 0, "blocks_per_sm"));
 	cr_expect(eq(i64, tb_int(t, 0, "registers"), 16));
 	cr_expect(eq(i64, tb_int(t, 0, "shared_bytes"), 128));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* The last step was cut off, so it would drag the mean down. */
 Test(foreign_tables, a_last_step_without_its_device_work_is_left_out_and_said)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	for (int s = 0; s < 3; s++) {
@@ -134,11 +134,11 @@ Test(foreign_tables, a_last_step_without_its_device_work_is_left_out_and_said)
 			launch(b, s * 100 + k * 10, "k", s * 100 + k * 10 + 2, 5, 1);
 		tb_pop(b, s * 100 + 100);
 	}
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
 	cr_expect(eq(sz, t->nrows, 3), "two steps and their average");
 	cr_expect(tb_notes_say(t, "1 steps at the end are left out"));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- costs ------------------------------------------------------------------------------------ */
@@ -146,7 +146,7 @@ Test(foreign_tables, a_last_step_without_its_device_work_is_left_out_and_said)
 Test(foreign_tables, of_nested_costs_the_innermost_counts)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -169,8 +169,8 @@ Test(foreign_tables, of_nested_costs_the_innermost_counts)
 	                   .bytes = 25});
 	add_op(b, 1, (struct op){.name = "copy", .start_ns = 210, .dur_ns = 10, .bytes = 8});
 	launch(b, 215, "k", 300, 4, 1);
-	m = tb_model(b);
-	t = tb_table(m, "roofline", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "roofline", NULL);
 	cr_expect(eq(sz, tb_count(t, "name", "conv2d"), 0));
 	cr_expect(eq(sz, tb_count(t, "name", "copy"), 0));
 	row = tb_find(t, 0, "name", "cudnn");
@@ -180,13 +180,13 @@ Test(foreign_tables, of_nested_costs_the_innermost_counts)
 	cr_expect(tb_is_empty(t, row, "bound"), "no peaks, no verdict");
 	row = tb_find(t, 0, "name", "addmm");
 	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 4));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(foreign_tables, measured_peaks_make_a_roof)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -194,14 +194,14 @@ Test(foreign_tables, measured_peaks_make_a_roof)
 	tb_mark(b, 0, "workload.peak.memory=1000");
 	add_op(b, 1, (struct op){.name = "exp", .dur_ns = 10, .flops = 100, .bytes = 50});
 	launch(b, 5, "k", 20, 1, 1);
-	m = tb_model(b);
-	t = tb_table(m, "roofline", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "roofline", NULL);
 	row = tb_find(t, 0, "name", "exp");
 	NEAR(tb_real(t, row, "attainable"), 2.0);
 	/* 100 FLOP in 1 ns are 0.1 TFLOP/s of 10, 50 GB/s of 1,000 */
 	NEAR(tb_real(t, row, "attained"), 5.0);
 	cr_expect_str_eq(tb_str(t, row, "bound"), "memory");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- softmax against matmul ------------------------------------------------------------------ */
@@ -240,7 +240,7 @@ static void softmax(struct tb *b, uint64_t thread, int64_t at_ns, int backward)
 Test(foreign_tables, attention_is_found_by_its_sizes)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -266,8 +266,8 @@ Test(foreign_tables, attention_is_found_by_its_sizes)
 	softmax(b, 2, 420, 1);
 	product(b, 2, 430, 16, 4, 16, 1);
 	product(b, 2, 440, 4, 16, 16, 1);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "scope"), "all layers");
 	row = tb_find(t, tb_find(t, 0, "scope", "layer 0"), "part", "scale and mask");
 	NEAR(tb_real(t, row, "gpu_ns"), 3.0);
@@ -283,7 +283,7 @@ Test(foreign_tables, attention_is_found_by_its_sizes)
 	row = tb_find(t, tb_find(t, 0, "scope", "all layers"), "phase", "backward");
 	NEAR(tb_real(t, row, "kernels"), 2.0);
 	cr_expect(eq(sz, tb_count(t, "scope", "layer 1"), 10), "forward and backward, 5 rows each");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- memory ---------------------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ static void memory(struct tb *b, int64_t time_ns, int op, uint64_t address, uint
 Test(foreign_tables, memory_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -314,8 +314,8 @@ Test(foreign_tables, memory_by_hand)
 	memory(b, 40, WS_MEMORY_OP_FREE, 2, 0); /* CUDA does not say how much */
 	memory(b, 50, WS_MEMORY_OP_ALLOC, 3, 200);
 	memory(b, 60, WS_MEMORY_OP_OUT_OF_MEMORY, 0, 1 << 30);
-	m = tb_model(b);
-	t = tb_table(m, "memory", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "memory", NULL);
 	row = tb_find(t, 0, "section", "peak");
 	cr_expect(eq(i64, tb_int(t, row, "allocated"), 600));
 	cr_expect(eq(i64, tb_int(t, row, "time_ns"), 20));
@@ -327,7 +327,7 @@ Test(foreign_tables, memory_by_hand)
 	cr_expect_str_eq(tb_str(t, row, "item"), "forward");
 	cr_expect(tb_notes_say(t, "1 requests for memory failed"));
 	cr_expect(tb_notes_say(t, "summed up"));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- launch latency --------------------------------------------------------------------------- */
@@ -335,14 +335,14 @@ Test(foreign_tables, memory_by_hand)
 Test(foreign_tables, launch_latency_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	launch(b, 0, "k", 11, 30, 1);    /* call to 1, waits 10, ends at 41 */
 	launch(b, 100, "k", 100, 20, 1); /* begins before its call returned: no wait */
 	tb_kernel(b, &(struct tb_kernel){"lost", 500, 5, 0, 0, 100, 0});
-	m = tb_model(b);
-	t = tb_table(m, "launch-latency", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "launch-latency", NULL);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect(eq(i64, tb_int(t, 0, "count"), 2));
 	cr_expect(eq(i64, tb_int(t, 0, "queued"), 1));
@@ -352,7 +352,7 @@ Test(foreign_tables, launch_latency_by_hand)
 	NEAR(tb_real(t, 0, "kernel_avg_ns"), 25.0);
 	cr_expect(tb_notes_say(t, "1 kernels have no record of the call"));
 	cr_expect(tb_notes_say(t, "launch-bound"));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- classes, launches ------------------------------------------------------------------------ */
@@ -360,15 +360,15 @@ Test(foreign_tables, launch_latency_by_hand)
 Test(foreign_tables, classes_by_operation_and_by_name_add_up_and_show_what_is_unknown)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
 	add_op(b, 1, (struct op){.name = "aten::_softmax", .kind = SOFTMAX, .dur_ns = 50});
 	launch(b, 5, "void elementwise_kernel<float>(int)", 10, 30, 1);
 	launch(b, 60, "qwertz", 100, 10, 1);
-	m = tb_model(b);
-	t = tb_table(m, "classes", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "classes", NULL);
 	row = tb_find(t, 0, "class", "softmax");
 	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 30));
 	cr_expect(eq(i64, tb_int(t, row, "by_name_ns"), 0));
@@ -380,9 +380,9 @@ Test(foreign_tables, classes_by_operation_and_by_name_add_up_and_show_what_is_un
 	cr_expect(tb_notes_say(t, "Unclassified: 25.00 %"));
 	ws_table_free(t);
 
-	t = tb_table(m, "kernel-launches", NULL);
+	t = tb_table(j, "kernel-launches", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect_str_eq(tb_str(t, 0, "grid"), "   1    1    1");
 	cr_expect_str_eq(tb_str(t, 0, "block"), "  32    1    1");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }

@@ -1,6 +1,6 @@
 /*
  * The trace of kernels is made row by row while it is written: of a pass the
- * same as of a loaded model.
+ * same as of loaded rows.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -12,7 +12,8 @@
 #include "formats/trace/reader.h"
 #include "report/tables/report.h"
 #include "report/tables/tables.h"
-#include "tests/support/imported_model.h"
+#include "tests/report/loaded/loaded.h"
+#include "tests/support/joined.h"
 #include "tests/support/paths.h"
 
 static char *csv_of(const struct ws_report *report, size_t *size)
@@ -45,19 +46,23 @@ static void expect_same(const struct ws_report *a, const struct ws_report *b, co
 }
 
 /* 1 = the pass made it. */
-static unsigned compare(const struct ws_trace_reader *r, struct ws_model *m,
-                        const struct ws_filter *filter, const char *where)
+static unsigned compare(const struct ws_trace_reader *r, const struct ws_filter *filter,
+                        const char *where)
 {
 	const struct ws_table_def *def = &ws_def_kernel_trace;
 	struct ws_report *loaded, *streamed;
+	struct loaded *l;
 	const char *declined;
 	enum ws_status status;
 	struct ws_err err;
 	unsigned made;
 
-	status = ws_report_stream(r, m->name, NULL, filter, &def, 1, NULL, &streamed, &declined,
-	                          &err);
-	cr_assert(eq(int, ws_report_make_tables(m, NULL, filter, &def, 1, &loaded, NULL), WS_OK));
+	/* each time anew: the table takes the rows */
+	cr_assert(eq(int, loaded_open_reader(&l, r, where, NULL, &err), WS_OK), "%s", err.text);
+	status =
+	        ws_report_stream(r, where, NULL, filter, &def, 1, NULL, &streamed, &declined, &err);
+	cr_assert(eq(int, ws_report_make_tables(l->m, &l->rows, filter, &def, 1, &loaded, NULL),
+	             WS_OK));
 	cr_expect(eq(int, status, status && !loaded->tables[0]->nrows ? WS_USAGE : WS_OK), "%s: %s",
 	          where, err.text);
 	if (streamed) {
@@ -68,32 +73,30 @@ static unsigned compare(const struct ws_trace_reader *r, struct ws_model *m,
 	made = streamed != NULL;
 	ws_report_free(streamed);
 	ws_report_free(loaded);
+	loaded_free(l);
 	return made;
 }
 
 static unsigned compare_file(const char *path)
 {
 	struct ws_trace_reader *r;
-	struct ws_model *m;
 	struct ws_err err;
 	unsigned made = 0;
 
 	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(int, ws_model_open_reader(&m, r, path, NULL, &err), WS_OK), "%s", err.text);
 	for (int scope = 0; scope < WS_SCOPES; scope++) {
 		struct ws_filter filter = WS_FILTER_ALL;
 
 		filter.scope = (enum ws_scope)scope;
-		made += compare(r, m, &filter, path);
+		made += compare(r, &filter, path);
 		filter.kernel = "softmax";
-		made += compare(r, m, &filter, path);
+		made += compare(r, &filter, path);
 	}
-	ws_model_free(m);
 	ws_trace_reader_free(r);
 	return made;
 }
 
-Test(kernel_trace, of_a_pass_is_that_of_a_loaded_model)
+Test(kernel_trace, of_a_pass_is_that_of_loaded_rows)
 {
 	const char *folder = WS_FIXTURES "/traces";
 	DIR *dir = opendir(folder);
@@ -119,19 +122,21 @@ Test(kernel_trace, of_a_filter_has_the_rows_that_pass)
 	const struct ws_table_def *def = &ws_def_kernel_trace;
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_report *report;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_err err;
 	size_t expected = 0;
 
-	cr_assert(eq(int, ws_model_open(&m, WS_FIXTURES "/traces/step-fp32.wtrace", &err), WS_OK));
+	cr_assert(eq(int, joined_open(&j, WS_FIXTURES "/traces/step-fp32.wtrace", &err), WS_OK));
 	filter.kernel = "softmax";
-	for (size_t k = 0; k < m->kernels.n; k++) {
-		const struct ws_bytes name = m->texts[ws_kernel_name(m, k)];
+	for (size_t k = 0; k < j->rows.nkernels; k++) {
+		const uint32_t config = ws_joined_rows_kernel(&j->rows, k)->config;
+		const struct ws_bytes name = j->m->texts[j->m->configs[config].name];
 
 		expected += memmem(name.ptr, name.len, "softmax", 7) != NULL;
 	}
 	cr_assert(gt(sz, expected, 0));
-	cr_assert(eq(int, ws_report_make_tables(m, NULL, &filter, &def, 1, &report, &err), WS_OK));
+	cr_assert(eq(int, ws_report_make_tables(j->m, &j->rows, &filter, &def, 1, &report, &err),
+	             WS_OK));
 	cr_expect(eq(sz, report->tables[0]->nrows, expected));
 	for (size_t row = 0; row < report->tables[0]->nrows; row++) {
 		const struct ws_cell *name =
@@ -140,5 +145,5 @@ Test(kernel_trace, of_a_filter_has_the_rows_that_pass)
 		cr_expect(memmem(name->text.ptr, name->text.len, "softmax", 7) != NULL);
 	}
 	ws_report_free(report);
-	ws_model_free(m);
+	joined_free(j);
 }

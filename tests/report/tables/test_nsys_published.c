@@ -14,6 +14,7 @@
 #include "formats/import/import.h"
 #include "formats/trace/map.h"
 #include "report/tables/report.h"
+#include "tests/support/joined.h"
 #include "tests/support/one_table.h"
 #include "tests/support/paths.h"
 
@@ -22,7 +23,7 @@
 struct opened {
 	struct ws_import_stats stats;
 	struct ws_trace_map map;
-	struct ws_model *model;
+	struct joined *j;
 	char print[4096]; /* path of the printed text */
 };
 
@@ -54,15 +55,14 @@ static struct opened *open_file(const char *name)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	cr_assert(eq(int, ws_trace_map_open(&o->map, path, &err), WS_OK), "%s", err.text);
 	close(fd);
-	cr_assert(eq(int, ws_model_open_mem(&o->model, o->map.data, o->map.size, name, &err),
-	             WS_OK),
+	cr_assert(eq(int, joined_open_mem(&o->j, o->map.data, o->map.size, name, &err), WS_OK),
 	          "%s", err.text);
 	return o;
 }
 
 static void close_file(struct opened *o)
 {
-	ws_model_free(o->model);
+	joined_free(o->j);
 	ws_trace_map_close(&o->map);
 	free(o);
 }
@@ -74,7 +74,8 @@ static struct ws_table *make(const struct opened *o, const char *name)
 	struct ws_err err;
 
 	cr_assert(def != NULL, "no table %s", name);
-	cr_assert(eq(int, one_table(o->model, NULL, def, NULL, &t, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, one_table(o->j->m, &o->j->rows, def, NULL, &t, &err), WS_OK), "%s",
+	          err.text);
 	return t;
 }
 

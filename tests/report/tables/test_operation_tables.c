@@ -5,7 +5,7 @@
 Test(operation_tables, operations_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -16,8 +16,8 @@ Test(operation_tables, operations_by_hand)
 	launch(b, 20, "k", 200, 30, 1);
 	launch(b, 70, "k", 300, 5, 1);
 	launch(b, 500, "k", 600, 2, 1);
-	m = tb_model(b);
-	t = tb_table(m, "ops", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ops", NULL);
 	row = tb_find(t, 0, "name", "outer");
 	cr_expect(eq(i64, tb_int(t, row, "self_cpu_ns"), 100 - 50 - 1));
 	cr_expect(eq(i64, tb_int(t, row, "cpu_ns"), 100));
@@ -34,7 +34,7 @@ Test(operation_tables, operations_by_hand)
 	cr_expect(eq(i64, tb_int(t, row, "self_cpu_ns"), 3));
 	row = tb_find(t, 0, "name", "(in no operation)");
 	cr_expect(eq(i64, tb_int(t, row, "self_cuda_ns"), 2));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* PyTorch's own tables list its steps and annotations among the operations, in one tree. */
@@ -52,7 +52,7 @@ Test(operation_tables, annotations_and_operations_nest_in_each_other)
 	        {"B", 1, 10 - 1, 10, 30, 30},
 	};
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	int64_t sum = 0;
 
@@ -76,8 +76,8 @@ Test(operation_tables, annotations_and_operations_nest_in_each_other)
 	tb_pop(b, 200);
 	tb_push(b, 300, "ProfilerStep#6");
 	tb_pop(b, 500);
-	m = tb_model(b);
-	t = tb_table(m, "ops", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ops", NULL);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		size_t row = tb_find(t, 0, "name", rows[i].name);
 
@@ -93,31 +93,31 @@ Test(operation_tables, annotations_and_operations_nest_in_each_other)
 	for (size_t row = 0; row < t->nrows; row++)
 		sum += tb_int(t, row, "self_cpu_ns");
 	cr_expect(eq(i64, sum, 400), "each moment of the steps belongs to one row");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(operation_tables, a_link_names_the_operation_where_time_does_not)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	add_op(b, 1, (struct op){.name = "by link", .start_ns = 0, .dur_ns = 10, .external_id = 9});
 	add_op(b, 1, (struct op){.name = "by time", .start_ns = 20, .dur_ns = 10});
 	launch(b, 22, "k", 100, 30, 1);
 	tb_add(b, WS_KIND_EXTERNAL_LINK, &(struct ws_row_external_link){100, 5000 + ids, 3, 9});
-	m = tb_model(b);
-	t = tb_table(m, "ops", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ops", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "name", "by link"), "cuda_ns"), 30));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "name", "by time"), "cuda_ns"), 0));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* Autograd's thread has no ranges: what it launches belongs where the forward operation was. */
 Test(operation_tables, backward_kernels_inherit_the_range_of_their_forward)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_filter filter = WS_FILTER_ALL;
 
@@ -133,24 +133,24 @@ Test(operation_tables, backward_kernels_inherit_the_range_of_their_forward)
 	launch(b, 115, "k", 120, 7, 1);
 	launch(b, 190, "stray", 200, 3, 1);
 	link_flow(b, 10, 1, 100, 2);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "layer 3"), "inclusive_ns"), 12));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "(in no range)"), "exclusive_ns"), 3));
 	ws_table_free(t);
 	filter.nvtx = "layer 3";
-	t = tb_table(m, "kernel-summary", &filter);
+	t = tb_table(j, "kernel-summary", &filter);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect_str_eq(tb_str(t, 0, "direction"), "backward");
 	cr_expect_str_eq(tb_str(t, 0, "class_by_range"), "gemm");
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* Modules are ranges of a domain of their own; functions of Python are none. */
 Test(operation_tables, modules_hold_what_they_and_their_backward_launch)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	const struct ws_row_python_call calls[] = {
 	        {0, 100, 1, tb_text(b, "nn.Module: Net_0"), 1, 0, 0},
@@ -170,8 +170,8 @@ Test(operation_tables, modules_hold_what_they_and_their_backward_launch)
 	tb_on_thread(b, 2);
 	launch(b, 302, "k", 400, 11, 1);
 	link_flow(b, 20, 1, 300, 2);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_assert(eq(sz, t->nrows, 5), "three modules and the two rows in brackets");
 	row = tb_find(t, 0, "path", "Net_0");
 	cr_expect_str_eq(tb_str(t, row, "domain"), "pytorch.module");
@@ -180,7 +180,7 @@ Test(operation_tables, modules_hold_what_they_and_their_backward_launch)
 	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 16));
 	row = tb_find(t, 0, "path", "Net_0/Linear_1");
 	cr_expect(eq(i64, tb_int(t, row, "exclusive_ns"), 7));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- phases by links -------------------------------------------------------------------------- */
@@ -246,73 +246,73 @@ Test(operation_tables, links_tell_the_phases_and_they_add_up_to_the_step)
 	        {"gpu_remainder_ns", 8},
 	};
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	add_linked_step(b);
 	link_flow(b, 100, 1, 600, 2);
 	link_flow(b, 250, 1, 400, 2);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	for (size_t i = 0; i < sizeof(expected) / sizeof(*expected); i++)
 		cr_expect(eq(i64, tb_int(t, 0, expected[i].column), expected[i].ns), "%s",
 		          expected[i].column);
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(operation_tables, a_step_takes_as_long_in_every_table)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	double mean;
 
 	add_linked_step(b); /* its last kernel ends at 1264, the range at 1000 */
-	m = tb_model(b);
-	t = tb_table(m, "execution", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
 	cr_expect(eq(dbl, tb_real(t, tb_find(t, 0, "step", "Average"), "total_us"), 1.264));
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	mean = tb_real(t, tb_find(t, 0, "item", "step"), "time_ns");
 	cr_expect(eq(dbl, mean, 1264.0));
 	mean = tb_real(t, tb_find(t, 0, "item", "step on the host, mean"), "time_ns");
 	cr_expect(eq(dbl, mean, 1000.0), "to which the phases add up");
 	ws_table_free(t);
-	t = tb_table(m, "steps", NULL);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 1264));
 	ws_table_free(t);
-	t = tb_table(m, "step-statistics", NULL);
+	t = tb_table(j, "step-statistics", NULL);
 	cr_expect(eq(dbl, tb_real(t, tb_find(t, 0, "phase", "total"), "mean_ns"), 1264.0));
 	cr_expect(eq(dbl, tb_real(t, tb_find(t, 0, "phase", "host"), "mean_ns"), 1000.0));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(operation_tables, phases_that_nothing_tells_are_empty)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	add_linked_step(b); /* and no links */
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(tb_is_empty(t, 0, "forward_ns"));
 	cr_expect(tb_is_empty(t, 0, "backward_ns"));
 	cr_expect(tb_is_empty(t, 0, "gpu_backward_ns"));
 	cr_expect(eq(i64, tb_int(t, 0, "optimizer_ns"), 100));
 	ws_table_free(t);
-	t = tb_table(m, "step-split", NULL);
+	t = tb_table(j, "step-split", NULL);
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "part", "eval"), "time_ns"));
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "part", "backprop"), "time_ns"),
 	          "an optimizer alone is none");
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "part", "remainder"), "time_ns"), 1000));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 Test(operation_tables, numbers_of_autograd_link_where_there_are_no_flows)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	static const struct ws_row_cpu_op ops[] = {
 	        {.start_ns = 10, .dur_ns = 20, .thread = 1, .sequence = 5},
@@ -326,12 +326,12 @@ Test(operation_tables, numbers_of_autograd_link_where_there_are_no_flows)
 	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
 		tb_add(b, WS_KIND_CPU_OP, &ops[i]);
 	tb_pop(b, 100);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "forward_ns"), 50));
 	cr_expect(eq(i64, tb_int(t, 0, "backward_ns"), 20));
 	cr_expect(eq(i64, tb_int(t, 0, "remainder_ns"), 30));
-	free_all(t, m, b);
+	free_all(t, j, b);
 }
 
 /* --- against an obviously right way, O(n^2) --------------------------------------------------- */
@@ -362,7 +362,7 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 {
 	for (unsigned round = 0; round < 2000; round++) {
 		struct tb *b = tb_new();
-		struct ws_model *m;
+		struct joined *j;
 		const struct ws_ranges *r;
 
 		seed = round;
@@ -375,8 +375,8 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 			tb_on_thread(b, 1 + roll(2));
 			tb_call(b, roll(70), roll(5), ++ids);
 		}
-		m = tb_model(b);
-		r = &m->cpu_ops.tree;
+		j = tb_joined(b);
+		r = &j->m->cpu_ops.tree;
 		for (uint32_t i = 0; i < r->n; i++) {
 			if (i && r->thread[i - 1] == r->thread[i])
 				cr_assert(r->start_ns[i - 1] <= r->start_ns[i]);
@@ -385,12 +385,15 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 			                             i)),
 			          "round %u, operation %u", round, i);
 		}
-		for (size_t i = 0; i < m->api.n; i++)
-			cr_assert(eq(u32, m->api.op[i],
-			             naive_innermost(r, m->api.thread[i], m->api.start_ns[i],
-			                             m->api.end_ns[i], WS_NONE)),
-			          "round %u, call %zu", round, i);
-		ws_model_free(m);
+		for (uint32_t i = 0; i < j->rows.ncalls; i++) {
+			const struct ws_joined_call *call = ws_joined_rows_call(&j->rows, i);
+
+			cr_assert(eq(u32, call->cpu_op,
+			             naive_innermost(r, call->thread, call->start_ns,
+			                             call->start_ns + call->dur_ns, WS_NONE)),
+			          "round %u, call %u", round, i);
+		}
+		joined_free(j);
 		tb_free(b);
 	}
 }

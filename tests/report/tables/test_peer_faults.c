@@ -36,29 +36,29 @@ Test(peer_faults, kernels_without_a_launch_stay_and_shares_add_up_to_100)
 	        {"classes", "share", "gpu_ns"},
 	};
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 1, "ampere_sgemm_128x64_tn", 10, 70);
 	tb_kernel(b, &(struct tb_kernel){"orphan", 90, 30, 777, 0, 100, 0});
-	m = tb_model(b);
+	j = tb_joined(b);
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		t = tb_table(m, tables[i].table, NULL);
+		t = tb_table(j, tables[i].table, NULL);
 		cr_expect(fabs(sum(t, tables[i].share) - 100) < 1e-9, "%s", tables[i].table);
 		cr_expect(sum(t, tables[i].time) == 100, "%s", tables[i].table);
 		ws_table_free(t);
 	}
-	t = tb_table(m, "ranges", NULL);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "(no launch record)"), "exclusive_ns"),
 	             30));
 	cr_expect(sum(t, "exclusive_ns") == 100);
 	ws_table_free(t);
-	t = tb_table(m, "losses", NULL);
+	t = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64,
 	             tb_int(t, tb_find(t, 0, "cause", "kernels without a launch record"), "count"),
 	             1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -66,16 +66,16 @@ Test(peer_faults, kernels_without_a_launch_stay_and_shares_add_up_to_100)
 Test(peer_faults, all_tables_of_a_report_have_one_class_for_a_kernel)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *summary, *classes, *kernels;
 	size_t row;
 
 	tb_launch(b, 1, FLASH, 10, 40);
 	tb_launch(b, 3, "ampere_sgemm_128x64_tn", 60, 60);
-	m = tb_model(b);
-	summary = tb_table(m, "summary", NULL);
-	classes = tb_table(m, "classes", NULL);
-	kernels = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	summary = tb_table(j, "summary", NULL);
+	classes = tb_table(j, "classes", NULL);
+	kernels = tb_table(j, "kernel-summary", NULL);
 	for (row = 0; row < kernels->nrows; row++) {
 		const char *class = tb_str(kernels, row, "op_class");
 		size_t c = tb_find(classes, 0, "class", class);
@@ -90,7 +90,7 @@ Test(peer_faults, all_tables_of_a_report_have_one_class_for_a_kernel)
 	ws_table_free(summary);
 	ws_table_free(classes);
 	ws_table_free(kernels);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -98,7 +98,7 @@ Test(peer_faults, all_tables_of_a_report_have_one_class_for_a_kernel)
 Test(peer_faults, no_time_counts_twice_where_a_name_stands_in_several_rows)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_device(b, 1, WS_DEVICE_CUDA, "Second GPU");
@@ -110,19 +110,19 @@ Test(peer_faults, no_time_counts_twice_where_a_name_stands_in_several_rows)
 	tb_pop(b, 8);
 	tb_call(b, 9, 1, 50);
 	tb_kernel(b, &(struct tb_kernel){"k", 30, 11, 50, 1, 100, 0});
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(eq(sz, t->nrows, 1));
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 23));
 	ws_table_free(t);
-	t = tb_table(m, "range-kernels", NULL);
+	t = tb_table(j, "range-kernels", NULL);
 	cr_expect(eq(sz, t->nrows, 3));
 	cr_expect(sum(t, "total_ns") == 23);
 	ws_table_free(t);
-	t = tb_table(m, "launch-latency", NULL);
+	t = tb_table(j, "launch-latency", NULL);
 	cr_expect(eq(i64, t->totals[WS_TC_launch_latency_count].i, 3));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -160,17 +160,17 @@ Test(peer_faults, ratios_say_their_direction_and_shares_what_they_are_of)
 Test(peer_faults, megabytes_are_decimal)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_add(b, WS_KIND_MEMCPY,
 	       &(struct ws_row_memcpy){
 	               .start_ns = 10, .dur_ns = 1000, .bytes = 1 << 20, .kind = 1});
-	m = tb_model(b);
-	t = tb_table(m, "memory-size", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "memory-size", NULL);
 	cr_expect(fabs(tb_real(t, 0, "total_mb") - 1.048576) < 1e-12);
 	cr_expect(fabs(tb_real(t, 0, "gbs") - 1048.576) < 1e-9);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

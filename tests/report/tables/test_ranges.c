@@ -13,7 +13,7 @@
 Test(ranges, ranges_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -32,8 +32,8 @@ Test(ranges, ranges_by_hand)
 	tb_pop(b, 100);
 	tb_launch(b, 150, "lost", 300, 7);
 	tb_kernel(b, &(struct tb_kernel){"orphan", 400, 3, 0, 0, 100, 0});
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_assert(eq(sz, t->nrows, 4));
 
 	row = tb_find(t, 0, "path", "outer");
@@ -67,7 +67,7 @@ Test(ranges, ranges_by_hand)
 	cr_expect(eq(i64, t->totals[WS_TC_ranges_exclusive_ns].i, 90));
 	cr_expect(eq(i64, t->totals[WS_TC_ranges_ops_exclusive].i, 5));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -84,7 +84,7 @@ static void push_layer(struct tb *b, uint64_t at, const char *name, uint64_t ker
 Test(ranges, layers_are_rolled_up)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -95,8 +95,8 @@ Test(ranges, layers_are_rolled_up)
 	push_layer(b, 40, "head 7", 300, 5);
 	tb_pop(b, 60);
 	tb_launch(b, 70, "k", 400, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges-rollup", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges-rollup", NULL);
 	cr_assert(eq(sz, t->nrows, 7), "%zu", t->nrows);
 	row = tb_find(t, 0, "path", "forward/layer *");
 	cr_expect(eq(sz, row, 1), "in reading order");
@@ -116,31 +116,31 @@ Test(ranges, layers_are_rolled_up)
 	cr_expect(tb_is_empty(t, row, "instances"), "unknown is not 0");
 	cr_expect(eq(i64, t->totals[WS_TC_ranges_rollup_exclusive_ns].i, 100));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, where_nothing_rolls_up_the_list_is_enough)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	push_layer(b, 10, "layer 0", 100, 20);
-	m = tb_model(b);
-	t = tb_table(m, "ranges-rollup", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges-rollup", NULL);
 	cr_expect(eq(sz, t->nrows, 0));
 	cr_expect(tb_notes_say(t, "No two paths differ in a number only"));
 	cr_expect_null(t->not_recorded);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, a_launch_that_straddles_the_end_of_a_range_is_not_in_it)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "outer");
@@ -149,19 +149,19 @@ Test(ranges, a_launch_that_straddles_the_end_of_a_range_is_not_in_it)
 	tb_kernel(b, &(struct tb_kernel){"k", 30, 4, 77, 0, 100, 0});
 	tb_pop(b, 20);
 	tb_pop(b, 40);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "outer"), "exclusive_ns"), 4));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "outer/inner"), "inclusive_ns"), 0));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, ranges_of_one_name_inside_each_other_count_a_kernel_once_a_path)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "f");
@@ -172,22 +172,22 @@ Test(ranges, ranges_of_one_name_inside_each_other_count_a_kernel_once_a_path)
 	tb_pop(b, 6);
 	tb_launch(b, 7, "k", 20, 6);
 	tb_pop(b, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f"), "inclusive_ns"), 11));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f"), "exclusive_ns"), 6));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f"), "inclusive_ns"), 5));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f"), "exclusive_ns"), 0));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "f/f/f"), "exclusive_ns"), 5));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, a_kernel_in_crossing_ranges_is_inclusive_in_each_and_exclusive_in_one)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "p");
@@ -196,8 +196,8 @@ Test(ranges, a_kernel_in_crossing_ranges_is_inclusive_in_each_and_exclusive_in_o
 	tb_pop(b, 20);
 	tb_launch(b, 22, "k", 60, 3); /* in s only */
 	tb_end(b, 30, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "inclusive_ns"), 8));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "exclusive_ns"), 0));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "p"), "projected_ns"), 8));
@@ -205,14 +205,14 @@ Test(ranges, a_kernel_in_crossing_ranges_is_inclusive_in_each_and_exclusive_in_o
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "exclusive_ns"), 11));
 	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "path", "s"), "style"), "StartEnd");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, a_range_ended_elsewhere_holds_what_its_own_thread_launched)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_thread(b, 2, 100);
@@ -221,40 +221,40 @@ Test(ranges, a_range_ended_elsewhere_holds_what_its_own_thread_launched)
 	tb_on_thread(b, 2);
 	tb_launch(b, 6, "k", 60, 1); /* meanwhile on the other thread */
 	tb_end(b, 30, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "inclusive_ns"), 8));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "s"), "range_ns"), 30));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "(in no range)"), "inclusive_ns"), 1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, an_open_range_ends_with_the_last_record_and_is_counted)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
 	tb_push(b, 10, "open");
 	tb_launch(b, 20, "k", 100, 50); /* ends at 150, the last moment of the trace */
-	m = tb_model_unclosed(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined_unclosed(b);
+	t = tb_table(j, "ranges", NULL);
 	row = tb_find(t, 0, "path", "open");
 	cr_expect(eq(i64, tb_int(t, row, "range_ns"), 140));
 	cr_expect(eq(i64, tb_int(t, row, "open"), 1));
 	cr_expect(eq(i64, tb_int(t, row, "inclusive_ns"), 50));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, busy_time_adds_devices_and_not_overlaps)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_device(b, 1, WS_DEVICE_CUDA, "Second GPU");
@@ -266,12 +266,12 @@ Test(ranges, busy_time_adds_devices_and_not_overlaps)
 		                                 i / 2, 100, 0});
 	}
 	tb_pop(b, 9);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "inclusive_ns"), 40));
 	cr_expect(eq(i64, tb_int(t, 0, "busy_ns"), 30));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -280,7 +280,7 @@ Test(ranges, a_group_of_operations_does_not_count_its_parts_twice)
 	struct tb *b = tb_new();
 	struct tb_op whole = {300, 30, 3, "other", "forward", "fp32", 0};
 	struct tb_op part = {100, 10, 1, "gemm", "forward", "fp32", 0};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push_op(b, 0, "whole", &whole);
@@ -289,12 +289,12 @@ Test(ranges, a_group_of_operations_does_not_count_its_parts_twice)
 	tb_push_op(b, 3, "part", &part);
 	tb_pop(b, 4);
 	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "whole"), "flops"), 200));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "whole"), "bytes"), 22));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -303,7 +303,7 @@ Test(ranges, flops_too_big_to_add_are_left_out_and_counted)
 	struct tb *b = tb_new();
 	struct tb_op huge = {INT64_MAX, 1, 1, "gemm", "forward", "fp32", 0};
 	struct tb_op wrong = {(uint64_t)INT64_MAX + 1, 1, 1, "gemm", "forward", "fp32", 0};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push_op(b, 0, "a", &huge);
@@ -312,13 +312,13 @@ Test(ranges, flops_too_big_to_add_are_left_out_and_counted)
 	tb_pop(b, 3);
 	tb_push_op(b, 4, "c", &wrong);
 	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "a"), "flops"), INT64_MAX));
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "path", "b"), "flops"));
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "path", "c"), "flops"));
 	ws_table_free(t);
-	t = tb_table(m, "losses", NULL);
+	t = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "cause", "operations too big to add"), "count"),
 	             1));
 	cr_expect(eq(i64,
@@ -326,7 +326,7 @@ Test(ranges, flops_too_big_to_add_are_left_out_and_counted)
 	                    "count"),
 	             1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -334,7 +334,7 @@ Test(ranges, an_nvtx_filter_keeps_what_lies_in_the_range_every_instance)
 {
 	struct tb *b = tb_new();
 	struct ws_filter f = WS_FILTER_ALL;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	for (int64_t i = 0; i < 3; i++) {
@@ -347,9 +347,9 @@ Test(ranges, an_nvtx_filter_keeps_what_lies_in_the_range_every_instance)
 		tb_pop(b, 100 * i + 40);
 		tb_pop(b, 100 * i + 90);
 	}
-	m = tb_model(b);
+	j = tb_joined(b);
 	f.nvtx = "step/soft*";
-	t = tb_table(m, "ranges", &f);
+	t = tb_table(j, "ranges", &f);
 	cr_assert(eq(sz, t->nrows, 2), "neither step nor the rows in brackets");
 	cr_expect_str_eq(tb_str(t, 0, "path"), "step/softmax");
 	cr_expect(eq(i64, tb_int(t, 0, "instances"), 3));
@@ -357,12 +357,12 @@ Test(ranges, an_nvtx_filter_keeps_what_lies_in_the_range_every_instance)
 	NEAR(tb_real(t, 0, "share"), 100.0);
 	cr_expect(eq(i64, t->totals[WS_TC_ranges_exclusive_ns].i, 15));
 	ws_table_free(t);
-	t = tb_table(m, "range-kernels", &f);
+	t = tb_table(j, "range-kernels", &f);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect_str_eq(tb_str(t, 0, "path"), "step/softmax/max");
 	cr_expect(eq(i64, tb_int(t, 0, "kernels"), 3));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -372,7 +372,7 @@ Test(ranges, hostile_names_stay_what_they_are)
 	struct tb *b = tb_new();
 	char *long_name = malloc(5001);
 	const struct ws_cell *cell;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	memset(long_name, 'x', 5000);
@@ -380,8 +380,8 @@ Test(ranges, hostile_names_stay_what_they_are)
 	tb_push_bytes(b, 0, hostile, sizeof(hostile) - 1);
 	tb_launch(b, 1, long_name, 10, 5);
 	tb_pop(b, 3);
-	m = tb_model(b);
-	t = tb_table(m, "range-kernels", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "range-kernels", NULL);
 	cell = tb_cell(t, 0, "path");
 	/* two slashes are escaped, everything else is as it was */
 	cr_assert(eq(sz, cell->text.len, sizeof(hostile) - 1 + 2));
@@ -390,7 +390,7 @@ Test(ranges, hostile_names_stay_what_they_are)
 	                   cell->text.len)));
 	cr_expect(eq(sz, tb_cell(t, 0, "name")->text.len, 5000));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 	free(long_name);
 }
@@ -401,7 +401,7 @@ Test(ranges, hostile_names_stay_what_they_are)
 Test(ranges, range_kernels_count_a_kernel_in_its_innermost_range_only)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -414,8 +414,8 @@ Test(ranges, range_kernels_count_a_kernel_in_its_innermost_range_only)
 	tb_pop(b, 20);
 	tb_pop(b, 30);
 	tb_launch(b, 50, "k", 200, 1);
-	m = tb_model(b);
-	t = tb_table(m, "range-kernels", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "range-kernels", NULL);
 	cr_assert(eq(sz, t->nrows, 4));
 	cr_expect_str_eq(tb_str(t, 0, "path"), "a");
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 5));
@@ -430,7 +430,7 @@ Test(ranges, range_kernels_count_a_kernel_in_its_innermost_range_only)
 	cr_expect(tb_is_empty(t, 3, "instances"));
 	cr_expect(eq(i64, t->totals[WS_TC_range_kernels_total_ns].i, 80));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -461,14 +461,14 @@ static struct tb *numbered_calls(void)
 	return b;
 }
 
-static size_t kernels_under(const struct ws_model *m, const char *pattern, const char *kernel)
+static size_t kernels_under(struct joined *j, const char *pattern, const char *kernel)
 {
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_table *t;
 	size_t n;
 
 	filter.nvtx = pattern;
-	t = tb_table(m, "kernel-summary", &filter);
+	t = tb_table(j, "kernel-summary", &filter);
 	n = tb_count(t, "name", kernel) == 1 ? t->nrows : 0;
 	ws_table_free(t);
 	return n;
@@ -477,8 +477,8 @@ static size_t kernels_under(const struct ws_model *m, const char *pattern, const
 Test(ranges, what_differs_from_call_to_call_makes_no_path_and_no_operation_of_its_own)
 {
 	struct tb *b = numbered_calls();
-	struct ws_model *m = tb_model(b);
-	struct ws_table *t = tb_table(m, "ranges", NULL);
+	struct joined *j = tb_joined(b);
+	struct ws_table *t = tb_table(j, "ranges", NULL);
 
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "ProfilerStep#*"), "instances"), 2));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "ProfilerStep#*/aten::mm"), "instances"),
@@ -489,27 +489,27 @@ Test(ranges, what_differs_from_call_to_call_makes_no_path_and_no_operation_of_it
 	             2));
 	cr_expect(eq(sz, t->nrows, 3 + 2), "and kernels in no range, without a launch");
 	ws_table_free(t);
-	t = tb_table(m, "ops", NULL);
+	t = tb_table(j, "ops", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "name", "aten::mm"), "calls"), 2));
 	ws_table_free(t);
-	t = tb_table(m, "steps", NULL);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(eq(sz, t->nrows, 2));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(ranges, a_range_is_still_found_by_the_name_that_was_recorded)
 {
 	struct tb *b = numbered_calls();
-	struct ws_model *m = tb_model(b);
+	struct joined *j = tb_joined(b);
 
-	cr_expect(eq(sz, kernels_under(m, "ProfilerStep#8", "second"), 1), "its number");
-	cr_expect(eq(sz, kernels_under(m, "ProfilerStep#7/aten::mm*", "first"), 1));
-	cr_expect(eq(sz, kernels_under(m, "*op_id = 41*", "second"), 1));
-	cr_expect(eq(sz, kernels_under(m, "aten::mm#1", "second"), 1), "the second one");
-	cr_expect(eq(sz, kernels_under(m, "aten::mm", "first"), 2));
-	cr_expect(eq(i64, m->steps[1].number, 8));
-	ws_model_free(m);
+	cr_expect(eq(sz, kernels_under(j, "ProfilerStep#8", "second"), 1), "its number");
+	cr_expect(eq(sz, kernels_under(j, "ProfilerStep#7/aten::mm*", "first"), 1));
+	cr_expect(eq(sz, kernels_under(j, "*op_id = 41*", "second"), 1));
+	cr_expect(eq(sz, kernels_under(j, "aten::mm#1", "second"), 1), "the second one");
+	cr_expect(eq(sz, kernels_under(j, "aten::mm", "first"), 2));
+	cr_expect(eq(i64, j->m->steps[1].number, 8));
+	joined_free(j);
 	tb_free(b);
 }

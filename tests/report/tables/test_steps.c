@@ -35,15 +35,15 @@ static void add_step(struct tb *b, int64_t from, const char *name)
 Test(steps, phases_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_mark(b, 0, "workload.tokens_per_step=512");
 	add_step(b, 10, "warm-up");
 	add_step(b, 5000, "step");
 	add_step(b, 9000, "step");
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_expect_str_eq(tb_str(t, 0, "warm_up"), "yes");
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));
@@ -67,41 +67,41 @@ Test(steps, phases_by_hand)
 		cr_expect_str_eq(tb_str(t, row, "outlier"), "no");
 	}
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, a_phase_that_a_step_lacks_is_empty_and_not_zero)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "step");
 	tb_push(b, 10, "forward");
 	tb_pop(b, 60);
 	tb_pop(b, 100);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "forward_ns"), 50));
 	cr_expect(tb_is_empty(t, 0, "backward_ns"));
 	cr_expect(tb_is_empty(t, 0, "tokens_per_s"));
 	cr_expect(eq(i64, tb_int(t, 0, "remainder_ns"), 50));
 	ws_table_free(t);
-	t = tb_table(m, "step-statistics", NULL);
+	t = tb_table(j, "step-statistics", NULL);
 	cr_expect(eq(sz, tb_count(t, "phase", "backward"), 0));
 	cr_expect(eq(sz, tb_count(t, "phase", "forward"), 2), "wall and GPU");
 	cr_expect(tb_is_empty(t, 0, "std_ns"), "one step has no deviation to show");
 	cr_expect(tb_notes_say(t, "Only 1 measured step:"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, steps_inside_a_warm_up_range_are_warm_up_steps)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "warm-up");
@@ -114,42 +114,42 @@ Test(steps, steps_inside_a_warm_up_range_are_warm_up_steps)
 	tb_pop(b, 21);
 	tb_push(b, 30, "step");
 	tb_pop(b, 50);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_expect_str_eq(tb_str(t, 1, "warm_up"), "yes");
 	cr_expect(eq(i64, tb_int(t, 1, "step"), 1));
 	cr_expect_str_eq(tb_str(t, 2, "warm_up"), "no");
 	cr_expect(eq(i64, tb_int(t, 2, "step"), 0), "measured steps are counted for themselves");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, a_step_that_did_not_finish_is_left_out_and_named)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	add_step(b, 0, "step");
 	tb_push(b, 2000, "step");
 	tb_launch(b, 2001, "f", 2002, 1000000);
 	tb_process_end(b, WS_END_SIGNALED, 9);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect(tb_notes_say(t, "Step 1 did not finish"));
 	ws_table_free(t);
-	t = tb_table(m, "step-statistics", NULL);
+	t = tb_table(j, "step-statistics", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "steps"), 1));
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(tb_notes_say(t, "killed by signal 9 (SIGKILL)"));
 	cr_expect(
 	        eq(i64, tb_int(t, tb_find(t, 0, "item", "steps that did not finish"), "count"), 1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -157,7 +157,7 @@ Test(steps, statistics_by_hand_and_the_cold_step_named)
 {
 	struct tb *b = tb_new();
 	static const int64_t took[] = {132, 23, 23, 22, 23, 24, 23, 23, 22, 23};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	int64_t at = 0;
 	size_t row;
@@ -167,8 +167,8 @@ Test(steps, statistics_by_hand_and_the_cold_step_named)
 		tb_pop(b, at + took[i]);
 		at += 1000;
 	}
-	m = tb_model(b);
-	t = tb_table(m, "step-statistics", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "step-statistics", NULL);
 	row = tb_find(t, 0, "phase", "total");
 	cr_expect_str_eq(tb_str(t, row, "measure"), "wall");
 	NEAR(tb_real(t, row, "mean_ns"), 33.8);
@@ -179,30 +179,30 @@ Test(steps, statistics_by_hand_and_the_cold_step_named)
 	NEAR(tb_real(t, row, "std_ns"), sqrt((22142 - 11424.4) / 9));
 	cr_expect_str_eq(tb_str(t, row, "outliers"), "0");
 	ws_table_free(t);
-	t = tb_table(m, "steps", NULL);
+	t = tb_table(j, "steps", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "outlier"), "yes");
 	cr_expect_str_eq(tb_str(t, 5, "outlier"), "no");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, a_trace_without_steps_says_so)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "k", 1, 5);
-	m = tb_model(b);
-	t = tb_table(m, "steps", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", NULL);
 	cr_expect(eq(sz, t->nrows, 0));
 	cr_expect(strstr(t->not_recorded, "no range is called `step`") != NULL);
 	ws_table_free(t);
-	t = tb_table(m, "kernel-summary", NULL);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(tb_is_empty(t, 0, "per_step"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -210,25 +210,25 @@ Test(steps, a_steps_filter_selects_by_number)
 {
 	struct tb *b = tb_new();
 	struct ws_filter f = {.step_first = 1, .step_last = -1, .device = -1};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	add_step(b, 0, "warm-up");
 	add_step(b, 5000, "step");
 	add_step(b, 10000, "step");
 	add_step(b, 15000, "step");
-	m = tb_model(b);
-	t = tb_table(m, "steps", &f);
+	j = tb_joined(b);
+	t = tb_table(j, "steps", &f);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 1));
 	cr_expect(tb_notes_say(t, "measured steps 1 and later"));
 	ws_table_free(t);
 	f = (struct ws_filter){.step_first = -1, .step_last = 0, .device = -1};
-	t = tb_table(m, "steps", &f);
+	t = tb_table(j, "steps", &f);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect(eq(i64, tb_int(t, 0, "step"), 0));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -284,7 +284,7 @@ static size_t find_part(const struct ws_table *t, const char *scope, const char 
 Test(steps, softmax_against_matmul_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -297,8 +297,8 @@ Test(steps, softmax_against_matmul_by_hand)
 		tb_pop(b, 1000 * i + 200);
 		tb_pop(b, 1000 * i + 201);
 	}
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 
 	cr_expect_str_eq(tb_str(t, 0, "scope"), "all layers", "the answer stands on top");
 	row = find_part(t, "layer 2", "forward", "computing attention scores");
@@ -342,14 +342,14 @@ Test(steps, softmax_against_matmul_by_hand)
 	                     "GPU time of computing attention scores (QK^T), with 1/25.6 of the "
 	                     "FLOPs: per FLOP it takes 20.5 times as long."));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, attention_without_payloads_has_times_and_no_flops)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -361,8 +361,8 @@ Test(steps, attention_without_payloads_has_times_and_no_flops)
 	tb_launch(b, 7, "k", 120, 30);
 	tb_pop(b, 9);
 	tb_pop(b, 10);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	row = find_part(t, "(no layer)", "forward", "computing attention scores");
 	cr_expect(eq(i64, tb_int(t, row, "gpu_ns"), 10));
 	cr_expect(tb_is_empty(t, row, "flops"));
@@ -374,7 +374,7 @@ Test(steps, attention_without_payloads_has_times_and_no_flops)
 	cr_expect(tb_notes_say(t, "no finished range `step`, so the numbers are of all kernels"));
 	cr_expect(tb_notes_say(t, "Their FLOPs are not recorded."));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -382,25 +382,25 @@ Test(steps, attention_without_payloads_has_times_and_no_flops)
 Test(steps, softmax_that_names_do_not_tell_is_said_to_be_elsewhere)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "sgemm", 10, 10000);
 	tb_launch(b, 20, "softmax_warp_forward<float>", 30000, 45);
 	tb_launch(b, 40, "vectorized_elementwise_kernel<exp>", 40000, 5000);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	cr_expect(tb_notes_say(t, "softmax takes 0.0045 times the GPU time of all matrix"));
 	cr_expect(tb_notes_say(t, "a softmax made of elementwise kernels is among all other"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, one_operation_that_does_not_say_leaves_the_flops_of_its_part_unknown)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "step");
@@ -413,12 +413,12 @@ Test(steps, one_operation_that_does_not_say_leaves_the_flops_of_its_part_unknown
 	tb_pop(b, 106);
 	tb_pop(b, 107);
 	tb_pop(b, 108);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	cr_expect(tb_is_empty(t, find_part(t, "layer 0", "forward", "computing softmax"), "flops"));
 	cr_expect(not(tb_is_empty(t, find_part(t, "layer 0", "forward", "final matmul"), "flops")));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -450,7 +450,7 @@ static void add_fused(struct tb *b, int64_t from, const char *direction, uint64_
 Test(steps, fused_attention_is_a_part_of_its_own_and_says_what_it_saves)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -458,8 +458,8 @@ Test(steps, fused_attention_is_a_part_of_its_own_and_says_what_it_saves)
 	add_fused(b, 10, "forward", 4000);
 	add_fused(b, 100, "backward", 10000);
 	tb_pop(b, 200);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	row = find_part(t, "layer 1", "forward", "fused attention");
 	NEAR(tb_real(t, row, "gpu_ns"), 50);
 	NEAR(tb_real(t, row, "flops"), 4000);
@@ -473,14 +473,14 @@ Test(steps, fused_attention_is_a_part_of_its_own_and_says_what_it_saves)
 	                          "2000000 per step"));
 	cr_expect(tb_notes_say(t, "4.0 MB in each pass; fused attention moves 8.0 MB in all"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(steps, steps_that_differ_give_a_mean_that_is_no_whole_number)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -495,12 +495,12 @@ Test(steps, steps_that_differ_give_a_mean_that_is_no_whole_number)
 	tb_launch(b, 14, "k", 300, 11);
 	tb_pop(b, 16);
 	tb_pop(b, 17);
-	m = tb_model(b);
-	t = tb_table(m, "softmax-matmul", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "softmax-matmul", NULL);
 	row = find_part(t, "(no layer)", "", "final matmul");
 	NEAR(tb_real(t, row, "kernels"), 1.5);
 	NEAR(tb_real(t, row, "gpu_ns"), 15.5);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

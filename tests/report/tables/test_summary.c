@@ -18,7 +18,7 @@ static size_t find_item(const struct ws_table *t, const char *section, const cha
 Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_err err;
 
@@ -34,8 +34,8 @@ Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 	tb_mark(b, 5, "something else");
 	tb_launch(b, 10, "k", 20, 5);
 	tb_process_end(b, WS_END_EXITED, 3);
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	cr_expect_str_eq(tb_str(t, 0, "section"), "What ran", "it comes first");
 	cr_expect_str_eq(tb_str(t, 0, "text"), "transformer-small");
 	cr_expect_str_eq(tb_str(t, find_item(t, "Provenance", "program.path"), "text"), "/bin/x");
@@ -51,14 +51,14 @@ Test(summary, tells_where_the_trace_comes_from_and_what_ran)
 	cr_expect(eq(sz, tb_count(t, "section", "Workload"), 2));
 	cr_expect(tb_notes_say(t, "ended with exit status 3"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(summary, lists_ten_kernels_and_the_rest)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	char name[64];
 	size_t row;
@@ -67,8 +67,8 @@ Test(summary, lists_ten_kernels_and_the_rest)
 		snprintf(name, sizeof(name), "void ns::k%d<int>(float*)", i);
 		tb_launch(b, 10 * i, name, 100 * i, 50 - i);
 	}
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(eq(sz, tb_count(t, "section", "Top kernels"), 11));
 	row = find_item(t, "Top kernels", "ns::k0");
 	cr_expect_str_eq(tb_str(t, row, "text"), "void ns::k0<int>(float*)");
@@ -76,7 +76,7 @@ Test(summary, lists_ten_kernels_and_the_rest)
 	cr_expect(eq(i64, tb_int(t, row, "count"), 3));
 	cr_expect(eq(dbl, tb_real(t, row, "time_ns"), 40 + 39 + 38));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -84,7 +84,7 @@ Test(summary, names_of_the_top_kernels_stay_different_and_dtypes_of_no_time_are_
 {
 	static const char *const tiles[] = {"128x128", "32x32"};
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	char name[120];
 	size_t row;
@@ -98,8 +98,8 @@ Test(summary, names_of_the_top_kernels_stay_different_and_dtypes_of_no_time_are_
 		tb_launch(b, 10 + i, name, 20000 * (i + 1), 10000);
 	}
 	tb_launch(b, 13, "volta_sgemm_64x64_nt", 90000, 1);
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	row = tb_find(t, 0, "section", "Top kernels");
 	cr_expect(strstr(tb_str(t, row, "item"), "128x128") != NULL, "%s", tb_str(t, row, "item"));
 	cr_expect(strstr(tb_str(t, row + 1, "item"), "32x32") != NULL, "%s",
@@ -108,14 +108,14 @@ Test(summary, names_of_the_top_kernels_stay_different_and_dtypes_of_no_time_are_
 	                        "text"),
 	                 "bf16 100.0 %");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(summary, only_what_is_missing_is_named)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t, *losses;
 	size_t over_0 = 0;
 
@@ -126,9 +126,9 @@ Test(summary, only_what_is_missing_is_named)
 	tb_pop(b, 0);
 	tb_end(b, 1, 44);
 	tb_push(b, 2, "open");
-	m = tb_model_unclosed(b);
-	t = tb_table(m, "summary", NULL);
-	losses = tb_table(m, "losses", NULL);
+	j = tb_joined_unclosed(b);
+	t = tb_table(j, "summary", NULL);
+	losses = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64, tb_int(t, find_item(t, "What is missing", "ring_full"), "count"), 5));
 	cr_expect(eq(sz, tb_count(t, "item", "dropped_records"), 0), "0 is in `losses`");
 	cr_expect(eq(i64,
@@ -158,14 +158,14 @@ Test(summary, only_what_is_missing_is_named)
 	cr_expect(tb_is_empty(losses, 0, "count"), "not counted to the end is not 0");
 	ws_table_free(t);
 	ws_table_free(losses);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(summary, a_whole_trace_says_once_that_nothing_is_missing)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_loss(b, "dropped_records", 0);
@@ -173,13 +173,13 @@ Test(summary, a_whole_trace_says_once_that_nothing_is_missing)
 	tb_launch(b, 1, "volta_sgemm_128x64_tn", 20, 5);
 	tb_pop(b, 40);
 	tb_process_end(b, WS_END_EXITED, 0);
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(eq(sz, tb_count(t, "section", "What is missing"), 1));
 	cr_expect(strstr(tb_str(t, find_item(t, "What is missing", "missing"), "text"),
 	                 "nothing: all ") != NULL);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -193,14 +193,14 @@ Test(summary, sections_stand_in_the_order_of_the_questions)
 	        "Provenance",
 	};
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row = 0;
 
 	tb_mark(b, 0, "workload.model=transformer-tiny");
 	tb_launch(b, 10, "k", 20, 5);
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		size_t found = tb_find(t, 0, "section", order[i]);
 
@@ -208,22 +208,22 @@ Test(summary, sections_stand_in_the_order_of_the_questions)
 		row = found;
 	}
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(summary, a_trace_without_loss_counters_says_that_it_does_not_know)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m = tb_model(b);
-	struct ws_table *t = tb_table(m, "losses", NULL);
+	struct joined *j = tb_joined(b);
+	struct ws_table *t = tb_table(j, "losses", NULL);
 
 	cr_expect(
 	        eq(i64,
 	           tb_int(t, tb_find(t, 0, "cause", "recordings without a loss counter"), "count"),
 	           1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -231,7 +231,7 @@ Test(summary, a_trace_without_loss_counters_says_that_it_does_not_know)
 Test(summary, losses_of_an_import_are_explained)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_err err;
 	size_t row;
@@ -240,8 +240,8 @@ Test(summary, losses_of_an_import_are_explained)
 	             WS_OK));
 	tb_add(b, WS_KIND_PROCESS, &(struct ws_row_process){.pid = 100, .image = 1});
 	tb_loss(b, "import_merged_ranks", 3);
-	m = tb_model(b);
-	t = tb_table(m, "losses", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "losses", NULL);
 	row = tb_find(t, 0, "cause", "import_merged_ranks");
 	cr_expect(eq(i64, tb_int(t, row, "count"), 3));
 	cr_expect_str_eq(tb_str(t, row, "source"), "import");
@@ -251,10 +251,10 @@ Test(summary, losses_of_an_import_are_explained)
 	row = tb_find(t, 0, "cause", "processes whose end is not recorded");
 	cr_expect(eq(i64, tb_int(t, row, "count"), 0));
 	ws_table_free(t);
-	t = tb_table(m, "summary", NULL);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(tb_find(t, 0, "item", "import_merged_ranks") < t->nrows, "on the first page");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -262,33 +262,33 @@ Test(summary, times_of_the_cpu_reference_are_called_so_in_every_table)
 {
 	struct tb *b = tb_new();
 	struct ws_report *report;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_err err;
 
 	tb_device(b, 3, WS_DEVICE_CPU_REFERENCE, "CPU reference");
 	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 3, 100, 0});
-	m = tb_model(b);
-	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
+	j = tb_joined(b);
+	cr_assert(eq(int, all_tables(j->m, &j->rows, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(tb_notes_say(report->tables[i], "All kernels ran on the CPU reference"),
 		          "%s", report->tables[i]->def->name);
 	ws_report_free(report);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(summary, a_real_gpu_is_not_called_a_reference)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "k", 0, 10);
-	m = tb_model(b);
-	t = tb_table(m, "summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "summary", NULL);
 	cr_expect(not(tb_notes_say(t, "CPU reference")));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -330,7 +330,7 @@ Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
 {
 	struct tb *b = tb_new();
 	static const uint8_t shorter[10] = {1, 1, 1};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_err err;
 	uint64_t payload;
@@ -343,18 +343,18 @@ Test(summary, a_payload_shorter_than_its_schema_says_nothing_and_is_counted)
 	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "cut"), .payload = payload});
 	tb_launch(b, 1, "k", 10, 5);
 	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(tb_is_empty(t, 0, "flops"));
 	cr_expect_str_eq(tb_str(t, 0, "op_class"), "gemm", "what is whole is read");
 	ws_table_free(t);
-	t = tb_table(m, "losses", NULL);
+	t = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64,
 	             tb_int(t, tb_find(t, 0, "cause", "operations with an unreadable payload"),
 	                    "count"),
 	             1));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -368,14 +368,14 @@ Test(summary, clocks_are_told_on_the_first_page_and_in_losses)
 
 	for (size_t nkeys = 0; nkeys <= 4; nkeys += 2) {
 		struct tb *b = tb_new();
-		struct ws_model *m;
+		struct joined *j;
 		struct ws_err err;
 
 		for (size_t i = 0; i < nkeys; i++)
 			ws_trace_writer_meta(tb_writer(b), keys[i][0], keys[i][1], &err);
-		m = tb_model(b);
+		j = tb_joined(b);
 		for (size_t i = 0; i < 2; i++) {
-			struct ws_table *t = tb_table(m, tables[i], NULL);
+			struct ws_table *t = tb_table(j, tables[i], NULL);
 
 			/* a trace of before has no such keys */
 			cr_expect(eq(int, tb_notes_say(t, "Clocks"), nkeys > 0));
@@ -388,7 +388,7 @@ Test(summary, clocks_are_told_on_the_first_page_and_in_losses)
 			             nkeys > 2));
 			ws_table_free(t);
 		}
-		ws_model_free(m);
+		joined_free(j);
 		tb_free(b);
 	}
 }
@@ -402,7 +402,7 @@ Test(summary, payloads_of_other_programs_are_found_by_field_names)
 		uint64_t bytes;
 	} other = {9, 1234, 56};
 	uint64_t schema = 555, payload;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_err err;
 
@@ -422,11 +422,11 @@ Test(summary, payloads_of_other_programs_are_found_by_field_names)
 	tb_add(b, WS_KIND_NVTX,
 	       &(struct ws_row_nvtx){.thread = 1, .name = tb_text(b, "op"), .payload = payload});
 	tb_pop(b, 5);
-	m = tb_model(b);
-	t = tb_table(m, "ranges", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "flops"), 1234));
 	cr_expect(eq(i64, tb_int(t, 0, "bytes"), 56));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }

@@ -119,7 +119,7 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 {
 	struct tb *b = tb_new();
 	struct ws_report *report = NULL;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	struct ws_err err;
 
@@ -127,12 +127,12 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 	tb_launch(b, 1, "k", 10, 5);
 	tb_pop(b, 5);
 	tb_launch(b, 6, "k", 20, 7);
-	m = tb_model(b);
-	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
+	j = tb_joined(b);
+	cr_assert(eq(int, all_tables(j->m, &j->rows, NULL, &report, &err), WS_OK));
 	for (size_t i = 0; i < report->ntables; i++)
 		cr_expect(strcmp(report->tables[i]->def->name, "kernel-trace") != 0);
 	ws_report_free(report);
-	t = tb_table(m, "kernel-trace", NULL);
+	t = tb_table(j, "kernel-trace", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(eq(i64, tb_int(t, 0, "start_ns"), 10));
 	cr_expect(eq(i64, tb_int(t, 1, "dur_ns"), 7));
@@ -142,7 +142,7 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 	cr_expect(eq(i64, tb_int(t, 1, "api_start_ns"), 6));
 	cr_expect(eq(i64, t->totals[WS_TC_kernel_trace_dur_ns].i, 12));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -151,7 +151,7 @@ Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 Test(tables, kernel_summary_by_hand)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "b", 10, 30);
@@ -160,8 +160,8 @@ Test(tables, kernel_summary_by_hand)
 	tb_launch(b, 6, "a", 70, 11);
 	tb_launch(b, 8, "a", 90, 26);
 	tb_launch(b, 9, "c", 120, 10);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_assert(eq(sz, t->nrows, 3));
 
 	cr_expect_str_eq(tb_str(t, 0, "name"), "a");
@@ -181,7 +181,7 @@ Test(tables, kernel_summary_by_hand)
 	cr_expect(eq(i64, t->totals[WS_TC_kernel_summary_total_ns].i, 100));
 	cr_expect(eq(i64, t->totals[WS_TC_kernel_summary_instances].i, 6));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -189,7 +189,7 @@ Test(tables, kernel_summary_orders_by_time_then_instances_then_name)
 {
 	struct tb *b = tb_new();
 	static const char *const expected[] = {"long", "once", "b pair", "c pair", "short"};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "short", 0, 1);
@@ -199,13 +199,13 @@ Test(tables, kernel_summary_orders_by_time_then_instances_then_name)
 	tb_launch(b, 0, "b pair", 30, 6);
 	tb_launch(b, 0, "once", 40, 10);
 	tb_launch(b, 0, "long", 50, 11);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_assert(eq(sz, t->nrows, 5));
 	for (size_t i = 0; i < 5; i++)
 		cr_expect_str_eq(tb_str(t, i, "name"), expected[i]);
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -213,7 +213,7 @@ Test(tables, kernels_without_a_time_are_counted_and_in_no_statistic)
 {
 	struct tb *b = tb_new();
 	struct tb_kernel lost = {.name = "a", .pid = 100, .flags = WS_KERNEL_NO_TIME};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_launch(b, 0, "a", 10, 30);
@@ -224,8 +224,8 @@ Test(tables, kernels_without_a_time_are_counted_and_in_no_statistic)
 	lost.flags = 0;
 	lost.dur_ns = -5; /* a time that cannot be */
 	tb_kernel(b, &lost);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(eq(i64, tb_int(t, 0, "instances"), 1));
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 30));
@@ -236,10 +236,10 @@ Test(tables, kernels_without_a_time_are_counted_and_in_no_statistic)
 	cr_expect(eq(i64, tb_int(t, 1, "without_time"), 2));
 	ws_table_free(t);
 
-	t = tb_table(m, "losses", NULL);
+	t = tb_table(j, "losses", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "cause", "kernels without a time"), "count"), 3));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -248,7 +248,7 @@ Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 	struct tb *b = tb_new();
 	struct tb_op gemm = {1000, 40, 10, "gemm", "forward", "bf16", 3};
 	struct tb_op copy = {0, 8, 8, "copy", "backward", "fp32", 3};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 	size_t row;
 
@@ -260,8 +260,8 @@ Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 	tb_pop(b, 7);
 	tb_launch(b, 9, "ws_norm_rms_bwd_f32", 200, 5);
 	tb_launch(b, 11, "no idea", 210, 5);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	row = tb_find(t, 0, "name", "shared");
 	cr_expect_str_eq(tb_str(t, row, "op_class"), "gemm, copy");
 	cr_expect_str_eq(tb_str(t, row, "direction"), "forward, backward");
@@ -274,28 +274,28 @@ Test(tables, class_direction_and_dtype_are_those_of_the_operation)
 	row = tb_find(t, 0, "name", "no idea");
 	cr_expect(tb_is_empty(t, row, "op_class"), "unknown is empty");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(tables, mangled_names_are_shown_as_signatures_and_grouped_by_them)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	if (!demangles())
 		cr_skip("built without libiberty");
 	tb_launch(b, 0, "_Z3addiPfS_", 10, 30);
 	tb_launch(b, 2, "add(int, float*, float*)", 50, 10);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_assert(eq(sz, t->nrows, 1));
 	cr_expect_str_eq(tb_str(t, 0, "name"), "add(int, float*, float*)");
 	cr_expect_str_eq(tb_str(t, 0, "short_name"), "add");
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 40));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -303,7 +303,7 @@ Test(tables, flops_of_an_operation_with_several_kernels_are_no_kernels)
 {
 	struct tb *b = tb_new();
 	struct tb_op gemm = {1000, 40, 10, "gemm", "forward", "fp32", -1};
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push_op(b, 0, "split", &gemm);
@@ -314,18 +314,18 @@ Test(tables, flops_of_an_operation_with_several_kernels_are_no_kernels)
 	tb_launch(b, 7, "halves", 100, 20);
 	tb_launch(b, 9, "halves", 120, 20);
 	tb_pop(b, 11);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "name", "gemm_part"), "flops"));
 	cr_expect(tb_is_empty(t, tb_find(t, 0, "name", "reduce_part"), "flops"));
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "name", "halves"), "flops"), 1000));
 	ws_table_free(t);
 
-	t = tb_table(m, "ranges", NULL);
+	t = tb_table(j, "ranges", NULL);
 	cr_expect(eq(i64, tb_int(t, tb_find(t, 0, "path", "split"), "flops"), 1000),
 	          "the range has them all the same");
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -333,7 +333,7 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 {
 	struct tb *b = tb_new();
 	struct ws_filter steps = WS_FILTER_ALL;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_push(b, 0, "setup");
@@ -350,22 +350,22 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 	tb_launch(b, 19, "k", 50, 5);
 	tb_launch(b, 21, "k", 60, 6);
 	tb_pop(b, 23);
-	m = tb_model(b);
-	t = tb_table(m, "kernel-summary", NULL);
+	j = tb_joined(b);
+	t = tb_table(j, "kernel-summary", NULL);
 	cr_expect(eq(i64, tb_int(t, 0, "instances"), 6));
 	NEAR(tb_real(t, 0, "per_step"), 1.5);
 	cr_expect(tb_notes_say(t, "1 kernels (0.000 ms) of set-up, 2 (0.000 ms) of warm-up"));
 	ws_table_free(t);
 
 	steps.nvtx = "step";
-	t = tb_table(m, "kernel-summary", &steps);
+	t = tb_table(j, "kernel-summary", &steps);
 	cr_expect(eq(i64, tb_int(t, 0, "instances"), 3));
 	cr_expect(not(tb_notes_say(t, "warm-up")));
 	cr_expect(tb_notes_say(t, "Filter: kernels launched in ranges that match \"step\""));
 	ws_table_free(t);
 
 	steps = (struct ws_filter){.step_first = 1, .step_last = 1, .device = -1};
-	t = tb_table(m, "kernel-summary", &steps);
+	t = tb_table(j, "kernel-summary", &steps);
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 11));
 	NEAR(tb_real(t, 0, "time_percent"), 100.0);
 	NEAR(tb_real(t, 0, "per_step"), 2.0);
@@ -373,11 +373,11 @@ Test(tables, setup_and_warm_up_are_in_the_kernel_summary_and_it_says_so)
 	ws_table_free(t);
 
 	steps.nvtx = "nowhere";
-	t = tb_table(m, "kernel-summary", &steps);
+	t = tb_table(j, "kernel-summary", &steps);
 	cr_expect(eq(sz, t->nrows, 0));
 	cr_expect(tb_notes_say(t, "No kernel passes the filter"));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -385,22 +385,22 @@ Test(tables, a_device_filter_keeps_one_device)
 {
 	struct tb *b = tb_new();
 	struct ws_filter device = WS_FILTER_ALL;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 
 	tb_device(b, 7, WS_DEVICE_CUDA, "Second GPU");
 	tb_kernel(b, &(struct tb_kernel){"k", 0, 10, 0, 0, 100, 0});
 	tb_kernel(b, &(struct tb_kernel){"k", 0, 90, 0, 7, 100, 0});
-	m = tb_model(b);
+	j = tb_joined(b);
 	device.device = 7;
-	t = tb_table(m, "kernel-summary", &device);
+	t = tb_table(j, "kernel-summary", &device);
 	cr_expect(eq(i64, tb_int(t, 0, "total_ns"), 90));
 	ws_table_free(t);
 	device.device = 3;
-	t = tb_table(m, "kernel-summary", &device);
+	t = tb_table(j, "kernel-summary", &device);
 	cr_expect(eq(sz, t->nrows, 0));
 	ws_table_free(t);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
@@ -480,7 +480,7 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 	for (unsigned number = 0; number < 300; number++) {
 		struct ws_filter filter = WS_FILTER_ALL;
 		struct tb *b = random_trace(number);
-		struct ws_model *m = tb_model(b);
+		struct joined *j = tb_joined(b);
 		struct ws_report *report = NULL;
 		struct ws_err err;
 
@@ -488,10 +488,10 @@ Test(tables, parts_add_up_in_every_table_of_random_traces)
 			filter.nvtx = "forward";
 		if (number % 3 == 2)
 			filter.device = 1;
-		cr_assert(eq(int, all_tables(m, NULL, &filter, &report, &err), WS_OK));
+		cr_assert(eq(int, all_tables(j->m, &j->rows, &filter, &report, &err), WS_OK));
 		totals_check(report);
 		ws_report_free(report);
-		ws_model_free(m);
+		joined_free(j);
 		tb_free(b);
 	}
 }
@@ -500,20 +500,21 @@ Test(tables, the_same_trace_makes_the_same_report)
 {
 	for (unsigned number = 0; number < 20; number++) {
 		struct tb *b[2] = {random_trace(number), random_trace(number)};
-		struct ws_model *m[2];
+		struct joined *j[2];
 		struct ws_report *report[2];
 		struct ws_err err;
 
 		for (int i = 0; i < 2; i++) {
-			m[i] = tb_model(b[i]);
-			cr_assert(eq(int, all_tables(m[i], NULL, NULL, &report[i], &err), WS_OK));
+			j[i] = tb_joined(b[i]);
+			cr_assert(eq(int, all_tables(j[i]->m, &j[i]->rows, NULL, &report[i], &err),
+			             WS_OK));
 		}
 		for (size_t i = 0; i < report[0]->ntables; i++)
 			cr_assert(tb_tables_equal(report[0]->tables[i], report[1]->tables[i]), "%s",
 			          report[0]->tables[i]->def->name);
 		for (int i = 0; i < 2; i++) {
 			ws_report_free(report[i]);
-			ws_model_free(m[i]);
+			joined_free(j[i]);
 			tb_free(b[i]);
 		}
 	}
@@ -522,25 +523,25 @@ Test(tables, the_same_trace_makes_the_same_report)
 Test(tables, an_empty_trace_makes_every_table)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m = tb_model(b);
+	struct joined *j = tb_joined(b);
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, all_tables(m, NULL, NULL, &report, &err), WS_OK));
+	cr_assert(eq(int, all_tables(j->m, &j->rows, NULL, &report, &err), WS_OK));
 	cr_expect_str_eq(report->trace, "test.wtrace");
 	cr_expect_str_eq(report->filter, "");
 	cr_expect(eq(i64, report->created_ns, 1700000000000000000));
 	cr_expect(table_of(report, "summary")->not_recorded != NULL,
 	          "the summary says that there is no kernel");
 	ws_report_free(report);
-	ws_model_free(m);
+	joined_free(j);
 	tb_free(b);
 }
 
 Test(tables, times_that_cannot_be_added_are_an_error_and_no_number)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m = NULL;
+	struct joined *j = NULL;
 	struct ws_bytes bytes;
 	struct ws_err err;
 
@@ -548,8 +549,8 @@ Test(tables, times_that_cannot_be_added_are_an_error_and_no_number)
 		tb_kernel(b, &(struct tb_kernel){"k", 0, (int64_t)1 << 61, 0, 0, 100, 0});
 	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), &err), WS_OK));
 	bytes = ws_trace_writer_mem(tb_writer(b));
-	cr_expect(eq(int, ws_model_open_mem(&m, bytes.ptr, bytes.len, "t", &err), WS_CORRUPT));
-	cr_expect(m == NULL);
+	cr_expect(eq(int, joined_open_mem(&j, bytes.ptr, bytes.len, "t", &err), WS_CORRUPT));
+	cr_expect(j == NULL);
 	cr_expect(strstr(err.text, "2^63") != NULL, "%s", err.text);
 	tb_free(b);
 }
@@ -557,14 +558,14 @@ Test(tables, times_that_cannot_be_added_are_an_error_and_no_number)
 Test(tables, a_time_out_of_bounds_names_the_record)
 {
 	struct tb *b = tb_new();
-	struct ws_model *m = NULL;
+	struct joined *j = NULL;
 	struct ws_bytes bytes;
 	struct ws_err err;
 
 	tb_push(b, INT64_MIN, "far away");
 	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), &err), WS_OK));
 	bytes = ws_trace_writer_mem(tb_writer(b));
-	cr_expect(eq(int, ws_model_open_mem(&m, bytes.ptr, bytes.len, "t", &err), WS_CORRUPT));
+	cr_expect(eq(int, joined_open_mem(&j, bytes.ptr, bytes.len, "t", &err), WS_CORRUPT));
 	cr_expect(strstr(err.text, "NVTX event 0") != NULL, "%s", err.text);
 	tb_free(b);
 }

@@ -5,47 +5,20 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 #include <dirent.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "formats/import/import.h"
 #include "report/tables/report.h"
-#include "tests/support/imported_model.h"
+#include "tests/support/joined.h"
 #include "tests/support/paths.h"
 #include "tests/support/totals.h"
 #include "tests/support/one_table.h"
 
-/* Opens a trace, or a file that is imported. */
-static struct ws_model *open_any(const char *path)
-{
-	static struct ws_import_stats stats;
-	char trace[] = "/tmp/ws-totals-XXXXXX";
-	const struct ws_importer *importer;
-	struct ws_model *m = NULL;
-	struct ws_err err;
-	int fd;
-
-	cr_assert(eq(int, ws_import_find(path, &importer, &err), WS_OK), "%s", err.text);
-	if (!importer) {
-		cr_assert(eq(int, ws_model_open(&m, path, &err), WS_OK), "%s", err.text);
-		return m;
-	}
-	fd = mkstemp(trace);
-	cr_assert(fd >= 0);
-	close(fd);
-	cr_assert(eq(int, ws_import_file(path, trace, NULL, &stats, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(int, ws_model_open(&m, trace, &err), WS_OK), "%s", err.text);
-	unlink(trace);
-	return m;
-}
-
-static void check(const struct ws_model *m, const struct ws_filter *filter, const char *path)
+static void check(struct joined *j, const struct ws_filter *filter, const char *path)
 {
 	struct ws_report *report = NULL;
 	struct ws_err err;
 
-	cr_assert(eq(int, all_tables(m, NULL, filter, &report, &err), WS_OK), "%s: %s", path,
+	cr_assert(eq(int, all_tables(j->m, &j->rows, filter, &report, &err), WS_OK), "%s: %s", path,
 	          err.text);
 	totals_check(report);
 	ws_report_free(report);
@@ -74,15 +47,16 @@ static unsigned check_folder(const char *folder)
 	cr_assert(dir != NULL, "%s", folder);
 	while ((entry = readdir(dir))) {
 		char path[4096];
-		struct ws_model *m;
+		struct joined *j;
+		struct ws_err err;
 
 		if (entry->d_name[0] == '.' || strstr(entry->d_name, ".md"))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
-		m = open_any(path);
+		cr_assert(eq(int, joined_open(&j, path, &err), WS_OK), "%s", err.text);
 		for (size_t i = 0; i < sizeof(filters) / sizeof(*filters); i++)
-			check(m, &filters[i], path);
-		ws_model_free(m);
+			check(j, &filters[i], path);
+		joined_free(j);
 		files++;
 	}
 	closedir(dir);

@@ -50,22 +50,22 @@ static struct tb *trained(const char *device, const char *dtype, unsigned times)
 
 struct run {
 	struct tb *b;
-	struct ws_model *m;
+	struct joined *j;
 	struct ws_table *t;
 };
 
 static struct run table_of(struct tb *b, const char *name)
 {
-	struct run r = {.b = b, .m = tb_model(b)};
+	struct run r = {.b = b, .j = tb_joined(b)};
 
-	r.t = tb_table(r.m, name, NULL);
+	r.t = tb_table(r.j, name, NULL);
 	return r;
 }
 
 static void end(struct run *r)
 {
 	ws_table_free(r->t);
-	ws_model_free(r->m);
+	joined_free(r->j);
 	tb_free(r->b);
 }
 
@@ -147,7 +147,7 @@ static void is_unknown(struct tb *b, const char *why)
 	cr_expect(tb_is_empty(r.t, 0, "mfu") && tb_is_empty(r.t, 0, "hfu"), "%s", why);
 	cr_expect(tb_notes_say(r.t, why), "%s; says: %s", why, r.t->notes[r.t->nnotes - 1]);
 	ws_table_free(r.t);
-	r.t = tb_table(r.m, "summary", NULL);
+	r.t = tb_table(r.j, "summary", NULL);
 	cr_expect(tb_is_empty(r.t, tb_find(r.t, 0, "item", "MFU (%)"), "value"));
 	end(&r);
 }

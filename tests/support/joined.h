@@ -1,0 +1,21 @@
+/* A trace as the product reads it: the rows that one pass joins, and its model. */
+#pragma once
+
+#include "report/pass/joined_rows.h"
+
+/* The table of kernels (kernel-trace) takes the rows; others leave them. */
+struct joined {
+	struct ws_model *m;
+	struct ws_joined_rows rows; /* of m */
+};
+
+/* opts may be NULL. Free with joined_free. */
+enum ws_status joined_open_reader(struct joined **out, const struct ws_trace_reader *r,
+                                  const char *name, const struct ws_model_opts *opts,
+                                  struct ws_err *err);
+/* data must outlive it. */
+enum ws_status joined_open_mem(struct joined **out, const void *data, size_t size, const char *name,
+                               struct ws_err *err);
+/* A trace, or a file that is imported. */
+enum ws_status joined_open(struct joined **out, const char *path, struct ws_err *err);
+void joined_free(struct joined *j); /* NULL is legal */
