@@ -342,7 +342,6 @@ static bool keeps_host(const struct selector *c, const struct thing *t, uint32_t
 	return in_scope(c->m, c->s, t) && keeps_in_any(c, t) && keeps_pid(c->m, c->s, process);
 }
 
-/* Calls of a pass, whose ranges nest, have none. */
 static uint32_t crossing_of_call(const struct selector *c, uint32_t call)
 {
 	return call == WS_NONE || !c->m->attribution.first ? WS_NONE

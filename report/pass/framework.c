@@ -110,7 +110,8 @@ static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row 
 	return ws_pass_number_shape(p, &shape, &row->shape, err);
 }
 
-enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
+enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to,
+                                      struct ws_err *err)
 {
 	struct ws_framework *f = &p->framework;
 	const size_t first_event = f->next_event, first_op = f->next_op;
@@ -126,7 +127,7 @@ enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struc
 	n = f->next_event - first_event + f->next_op - first_op;
 	if (!n)
 		return WS_OK;
-	row = ws_pass_rows_reserve(&p->rows, n);
+	row = ws_pass_rows_reserve(to, n);
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the operations of a trace");
 	memset(row, 0, n * sizeof(*row));
@@ -134,6 +135,6 @@ enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struc
 		WS_FORWARD(put_event(p, f->event_order[i], row++, err));
 	for (size_t i = first_op; i < f->next_op; i++)
 		WS_FORWARD(put_op(p, f->op_order[i], row++, err));
-	ws_pass_rows_filled(&p->rows, n, true);
+	ws_pass_rows_filled(to, n, true);
 	return WS_OK;
 }

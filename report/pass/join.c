@@ -393,8 +393,12 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 		                              (int)shape->failed, err));
 	else
 		p->d->ncalls++;
-	if (p->sink)
+	if (p->sink) {
 		WS_FORWARD(ws_pass_tell_call(p, c, &launch, err));
+		if (p->m->attribution.first && shape->thread < p->live.nthreads &&
+		    p->live.threads[shape->thread].crosses)
+			WS_FORWARD(ws_pass_add_crossings(p, c, shape->thread, &launch, err));
+	}
 	if (!c->launches)
 		return WS_OK;
 	if (range != WS_NONE)
@@ -450,14 +454,14 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 
 		if (f->kernel < f->kernels_end && f->kernel->start_ns < row->time_ns && !blocked)
 			WS_FORWARD(join_kernels(p, f, row->time_ns, &blocked, err));
+		WS_FORWARD(ws_live_pass_time(&p->live, row->time_ns, err));
 		if (shape->type == WS_THREAD_EVENT_API) {
 			blocked = false;
 			WS_FORWARD(join_call(p, row, shape, err));
 		} else if (shape->type == WS_PASS_CPU_OP) {
 			join_op(p, row, shape);
 		} else {
-			const struct ws_live_row event = {row->shape, row->recorded, row->time_ns,
-			                                  row->id};
+			const struct ws_live_row event = ws_pass_event(row);
 
 			WS_FORWARD(ws_live_event(&p->live, &live_events, &event, shape, err));
 		}
@@ -477,13 +481,15 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	struct fronts f;
 
 	if (p->framework.is_there)
-		WS_FORWARD(ws_pass_take_framework(p, until_ns, err));
+		WS_FORWARD(ws_pass_take_framework(p, until_ns, &p->rows, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->rows, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
 	f = fronts_of(p);
 	status = join_rows(p, &f, until_ns, err);
-	if (!p->declined)
+	if (!p->declined && p->live.declined) {
 		p->declined = p->live.declined;
+		p->again->ranges_cross = p->again->knows_more = !(p->parts & WS_DIGEST_JOINED_SUMS);
+	}
 	for (; until_ns == INT64_MAX && f.kernel < f.kernels_end && status == WS_OK && !p->declined;
 	     f.kernel++)
 		status = join_kernel(p, f.kernel, true, &blocked, err);
@@ -537,6 +543,10 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		if (p->waiting.slots[i].used)
 			drop_launch(p, &p->waiting.slots[i]);
 	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
+	if (ws_pass_ends_are_wrong(p)) {
+		p->declined = "a range ends on another thread";
+		return WS_OK;
+	}
 	WS_FORWARD(ws_pass_end_steps(p, err));
 	if (p->scope != WS_SCOPE_ALL && (m->nmeasured || p->scope != WS_SCOPE_STEPS))
 		WS_FORWARD(ws_pass_find_unended(p, &counted, err));
@@ -545,6 +555,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		return WS_OK;
 	}
 	m->ranges.open = p->live.open_at_end;
+	m->ranges.cross_thread = p->live.cross_thread;
 	m->ranges.unmatched_pops = p->live.unmatched_pops;
 	m->ranges.unmatched_ends = p->live.unmatched_ends;
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);

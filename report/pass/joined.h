@@ -32,7 +32,7 @@ struct ws_joined_kernel {
 	uint32_t range_class;             /* by its range or framework operation alone; 0 */
 	uint32_t cpu_op;                  /* its framework operation, of the model's; WS_NONE */
 	uint32_t collective; /* what the framework told of it as such, of the model's; WS_NONE */
-	uint32_t crossing;   /* of its call, as struct ws_attribution has them; WS_NONE of a pass */
+	uint32_t crossing;   /* of its call, as struct ws_attribution has them */
 	uint32_t step;       /* `range` of one of the model's steps, or of none */
 	uint8_t phase;       /* enum ws_phase */
 	uint8_t marks;       /* WS_IN_… of that range */

@@ -11,19 +11,17 @@ enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, st
 
 	WS_FORWARD(WS_GROW(l->threads, (size_t)thread + 1, l->nthreads, err));
 	for (; before < l->nthreads; before++)
-		l->threads[before] = (struct ws_live_thread){.last_family = WS_NONE};
+		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
+		                                             .ended = WS_NONE,
+		                                             .innermost = WS_NONE,
+		                                             .last_family = WS_NONE};
 	return WS_OK;
 }
 
-enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                 struct ws_err *err)
+enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err)
 {
-	size_t slots = l->capacity, n = t->nopen + t->nended + 1;
+	size_t slots = l->capacity;
 
-	WS_FORWARD(WS_GROW(t->ended, n, t->ended_capacity, err));
-	WS_FORWARD(WS_GROW(t->open, n, t->open_capacity, err));
-	if (l->nfree)
-		return WS_OK;
 	if (l->nranges == l->capacity) {
 		WS_FORWARD(WS_GROW(l->free_slots, l->nranges + 1, slots, err));
 		WS_FORWARD(WS_GROW(l->range, l->nranges + 1, l->capacity, err));
@@ -72,42 +70,83 @@ enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thre
 	return WS_OK;
 }
 
+/*
+ * Those around the range that began last, outwards, are all that can hold a
+ * later one: any other ended before one of these, which began after it. And
+ * what ends before the new one ends cannot hold a later one either.
+ */
+uint32_t ws_live_around(const struct ws_live_ranges *l, const struct ws_live_thread *t)
+{
+	uint32_t range = l->ends->known ? t->innermost : WS_NONE;
+
+	while (range != WS_NONE && ws_live_ends_before(l->ends, l->range[range].number, l->begun))
+		range = l->range[range].parent;
+	return range;
+}
+
 uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns, int64_t end_ns)
 {
 	struct ws_live_thread *t;
-	uint32_t range = WS_NONE;
+	uint32_t range;
 
 	if (thread >= l->nthreads)
 		return WS_NONE;
 	t = &l->threads[thread];
-	for (size_t i = t->nopen; i-- > 0 && range == WS_NONE;)
-		if (l->range[t->open[i]].start_ns <= start_ns)
-			range = t->open[i];
 	ws_live_forget_ended(l, l->events, t, end_ns);
-	for (size_t i = 0; i < t->nended; i++) {
-		const struct ws_live *r = &l->range[t->ended[i]];
-
-		if (r->start_ns <= start_ns &&
-		    (range == WS_NONE || r->number > l->range[range].number))
-			range = t->ended[i];
-	}
+	for (range = t->last; range != WS_NONE && l->range[range].start_ns > start_ns;)
+		range = l->range[range].below;
 	return range;
+}
+
+enum ws_status ws_live_close_late(struct ws_live_ranges *l, uint32_t range, int64_t time_ns,
+                                  struct ws_err *err)
+{
+	if (!l->ends) {
+		l->declined = "a range ends on another thread";
+		return WS_OK;
+	}
+	WS_FORWARD(WS_GROW(l->late, l->nlate + 1, l->late_capacity, err));
+	l->late[l->nlate++] = l->range[range].number << 32 | range;
+	l->late_ns = time_ns;
+	l->cross_thread++;
+	return WS_OK;
+}
+
+static int began_first(const void *pa, const void *pb)
+{
+	return ws_order_compare(*(const uint64_t *)pa, *(const uint64_t *)pb);
+}
+
+enum ws_status ws_live_end_late(struct ws_live_ranges *l, struct ws_err *err)
+{
+	ws_sort(l->late, l->nlate, sizeof(*l->late), began_first);
+	while (l->nlate) {
+		const uint32_t range = (uint32_t)l->late[--l->nlate];
+		struct ws_live_thread *t = &l->threads[ws_live_is(l, &l->range[range])->thread];
+
+		if (t->innermost == range)
+			t->innermost = l->range[range].parent;
+		l->range[range].end_ns = l->late_ns;
+		WS_FORWARD(l->events->close(l->ctx, range, 0, err));
+		ws_live_forget(l, l->events, t, range);
+	}
+	return WS_OK;
 }
 
 enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err)
 {
+	WS_FORWARD(ws_live_end_late(l, err));
 	for (size_t i = 0; i < l->nthreads; i++) {
 		struct ws_live_thread *t = &l->threads[i];
 
-		while (t->nended)
-			ws_live_drop(l, l->events, t->ended[--t->nended]);
-		while (t->nopen) {
-			uint32_t range = t->open[--t->nopen];
+		ws_live_forget_ended(l, l->events, t, INT64_MAX);
+		while (t->last != WS_NONE) {
+			uint32_t range = t->last;
 
 			l->range[range].end_ns = end_ns;
 			l->open_at_end++;
 			WS_FORWARD(l->events->close(l->ctx, range, 1, err));
-			ws_live_drop(l, l->events, range);
+			ws_live_forget(l, l->events, t, range);
 		}
 	}
 	return WS_OK;
@@ -115,11 +154,8 @@ enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_e
 
 void ws_live_free(struct ws_live_ranges *l)
 {
-	for (size_t i = 0; i < l->nthreads; i++) {
-		free(l->threads[i].open);
-		free(l->threads[i].ended);
-	}
 	free(l->threads);
+	free(l->late);
 	free(l->range);
 	free(l->free_slots);
 	free(l->known);

@@ -5,7 +5,7 @@
  *
  * Events and calls come in order of time. A range's path is known when it
  * begins as long as ranges of a thread nest; where they do not, and where a
- * range ends on another thread, the caller is told and gives up.
+ * range ends on another thread, it must be known ahead when ranges end.
  */
 #pragma once
 
@@ -55,6 +55,9 @@ struct ws_live {
 	uint64_t number;           /* of its begin: the later, the greater */
 	uint32_t family;           /* number of that */
 	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
+	uint32_t above, below;     /* those of its thread that began next and before, of those that
+	                              are open or ended at this moment; WS_NONE */
+	uint32_t ended;            /* of a closed one: which closed before, see ws_live_thread */
 	uint32_t refs;        /* what still needs it: itself while it is open, children, calls */
 	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
 	uint32_t step;        /* number of the step around it, WS_NONE */
@@ -89,13 +92,28 @@ struct ws_live_known {
 };
 
 struct ws_live_thread {
-	uint32_t *open;  /* by begin */
-	uint32_t *ended; /* those that ended at ended_ns: a call that ends then lies in them, too */
-	size_t nopen, nended;
-	size_t open_capacity, ended_capacity; /* each for those that are open and ended */
+	uint32_t last;      /* began last, of those that are open or ended at ended_ns: a call that
+	                       ends then lies in these, too */
+	uint32_t nlisted;   /* so many are of that list */
+	uint32_t ended;     /* ended last, of those that ended at ended_ns */
+	uint32_t innermost; /* where ranges nest: is around what begins now. Where they cross: it,
+	                       or one that it is in */
 	int64_t ended_ns;
 	uint32_t last_family; /* of the range that began last; WS_NONE */
+	bool crosses;         /* some of its ranges do, at any time, if ends are known */
 };
+
+/* When ranges end, known ahead. */
+struct ws_live_ends {
+	bool known; /* no: they are about to be, and parents do not matter */
+	/* range -> the lower, the earlier it ends; WS_NONE: it never does, and of two of those the
+	 * one that began last lies in the other */
+	uint32_t *rank;
+};
+static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a, uint64_t b)
+{
+	return e->rank[a] != e->rank[b] ? e->rank[a] < e->rank[b] : a > b;
+}
 
 /* Set events and their ctx, all else zero; free with ws_live_free. */
 struct ws_live_ranges {
@@ -114,7 +132,14 @@ struct ws_live_ranges {
 	size_t nthreads;
 	uint64_t begun, open_at_end;
 	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
-	const char *declined; /* why these ranges need all rows at once; NULL = they do not */
+	const struct ws_live_ends *ends;         /* NULL: ranges are thought to nest */
+	const char *declined;                    /* … but they do not; NULL = so far they do */
+	/* Ended on another thread, at late_ns. They end after everything that happens on theirs at
+	 * that moment. number << 32 | range */
+	uint64_t *late;
+	size_t nlate, late_capacity;
+	int64_t late_ns;
+	uint64_t cross_thread; /* so many ended so */
 };
 
 static inline struct ws_live_family *ws_live_is(const struct ws_live_ranges *l,
@@ -127,12 +152,14 @@ static inline struct ws_live_family *ws_live_is(const struct ws_live_ranges *l,
 
 /* Room for one more thread, or range. */
 enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err);
-enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                 struct ws_err *err);
+enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err);
 /* The family of a range that begins, in t->last_family. parent: the family around it, WS_NONE. */
 enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thread *t,
                                    uint32_t parent, uint32_t shape, const struct ws_live_shape *e,
                                    int64_t time_ns, struct ws_err *err);
+
+/* What is around the range that begins now, by when it ends. */
+uint32_t ws_live_around(const struct ws_live_ranges *l, const struct ws_live_thread *t);
 
 /* Ranges come in the same order in every layer and step, so the family that followed last time is
  * tried first. */
@@ -152,14 +179,14 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
                                            const struct ws_live_shape *e, uint32_t *range,
                                            struct ws_err *err)
 {
-	uint32_t parent = t->nopen ? t->open[t->nopen - 1] : WS_NONE;
+	uint32_t parent = l->ends ? ws_live_around(l, t) : t->innermost;
 	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].family;
 	struct ws_live *r;
 
 	if (!ws_live_guess_family(l, t, around, row->shape))
 		WS_FORWARD(ws_live_find_family(l, t, around, row->shape, e, row->time_ns, err));
-	if (!l->nfree || t->nopen + t->nended >= t->open_capacity)
-		WS_FORWARD(ws_live_make_room(l, t, err));
+	if (!l->nfree)
+		WS_FORWARD(ws_live_make_room(l, err));
 	*range = l->free_slots[--l->nfree];
 	r = &l->range[*range];
 	/* field by field: this happens for every range, and not all need a value here */
@@ -178,7 +205,12 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r->launched = 0;
 	if (parent != WS_NONE)
 		l->range[parent].refs++;
-	t->open[t->nopen++] = *range;
+	r->above = WS_NONE;
+	r->below = t->last;
+	if (t->last != WS_NONE)
+		l->range[t->last].above = *range;
+	t->last = t->innermost = *range;
+	t->nlisted++;
 	return WS_OK;
 }
 
@@ -202,6 +234,19 @@ static inline void ws_live_drop(struct ws_live_ranges *l, const struct ws_live_e
 	}
 }
 
+/* Nothing begins in it any more, and no call ends in it. */
+static inline void ws_live_forget(struct ws_live_ranges *l, const struct ws_live_events *events,
+                                  struct ws_live_thread *t, uint32_t range)
+{
+	const struct ws_live *r = &l->range[range];
+
+	*(r->above == WS_NONE ? &t->last : &l->range[r->above].below) = r->below;
+	if (r->below != WS_NONE)
+		l->range[r->below].above = r->above;
+	t->nlisted--;
+	ws_live_drop(l, events, range);
+}
+
 /* What ended before now holds no later call. */
 static inline void ws_live_forget_ended(struct ws_live_ranges *l,
                                         const struct ws_live_events *events,
@@ -209,8 +254,12 @@ static inline void ws_live_forget_ended(struct ws_live_ranges *l,
 {
 	if (t->ended_ns == now_ns)
 		return;
-	while (t->nended)
-		ws_live_drop(l, events, t->ended[--t->nended]);
+	while (t->ended != WS_NONE) {
+		uint32_t range = t->ended;
+
+		t->ended = l->range[range].ended;
+		ws_live_forget(l, events, t, range);
+	}
 }
 
 static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
@@ -218,15 +267,30 @@ static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
                                            struct ws_live_thread *t, uint32_t range,
                                            int64_t time_ns, struct ws_err *err)
 {
-	if (t->open[t->nopen - 1] != range) {
+	struct ws_live *r = &l->range[range];
+
+	if (t->innermost != range && !l->ends) {
 		l->declined = "ranges of a thread cross";
 		return WS_OK;
 	}
-	t->nopen--;
-	l->range[range].end_ns = time_ns;
-	t->ended_ns = time_ns;
-	t->ended[t->nended++] = range;
+	if (t->innermost == range)
+		t->innermost = r->parent;
+	r->end_ns = t->ended_ns = time_ns;
+	r->ended = t->ended;
+	t->ended = range;
 	return events->close(l->ctx, range, 0, err);
+}
+
+/* … on another thread. */
+enum ws_status ws_live_close_late(struct ws_live_ranges *l, uint32_t range, int64_t time_ns,
+                                  struct ws_err *err);
+enum ws_status ws_live_end_late(struct ws_live_ranges *l, struct ws_err *err);
+
+/* It is now, for events and calls. */
+static inline enum ws_status ws_live_pass_time(struct ws_live_ranges *l, int64_t now_ns,
+                                               struct ws_err *err)
+{
+	return l->nlate && l->late_ns != now_ns ? ws_live_end_late(l, err) : WS_OK;
 }
 
 /* --- the whole ------------------------------------------------------------------------------ */
@@ -260,10 +324,8 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	case WS_NVTX_END:
 		range = ws_range_end(&l->pairs, e->process, row->id);
 		l->unmatched_ends += range == WS_NONE;
-		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread) {
-			l->declined = "a range ends on another thread";
-			return WS_OK;
-		}
+		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread)
+			return ws_live_close_late(l, range, row->time_ns, err);
 		break;
 	default:
 		return WS_OK;
@@ -281,8 +343,9 @@ static inline uint32_t ws_live_innermost(struct ws_live_ranges *l, uint32_t thre
 	const struct ws_live_thread *t = thread < l->nthreads ? &l->threads[thread] : NULL;
 
 	/* nearly always it is the one that began last */
-	if (t && t->nopen && !t->nended && l->range[t->open[t->nopen - 1]].start_ns <= start_ns)
-		return t->open[t->nopen - 1];
+	if (t && t->last != WS_NONE && t->ended == WS_NONE &&
+	    l->range[t->last].start_ns <= start_ns)
+		return t->last;
 	return ws_live_search(l, thread, start_ns, end_ns);
 }
 /* The trace ends: so do the ranges that are open. */

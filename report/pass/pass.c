@@ -68,10 +68,7 @@ static void choose_columns(const struct ws_pass *p, ws_column_set columns[WS_KIN
 	                        WS_COLUMN(api, thread) | WS_COLUMN(api, correlation);
 	if (p->sink)
 		columns[WS_KIND_API] |= WS_COLUMN(api, name) | WS_COLUMN(api, result);
-	columns[WS_KIND_NVTX] = WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) |
-	                        WS_COLUMN(nvtx, type) | WS_COLUMN(nvtx, domain) |
-	                        WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |
-	                        WS_COLUMN(nvtx, payload);
+	columns[WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS;
 }
 
 static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
@@ -216,6 +213,7 @@ static void release(struct ws_pass *p)
 	ws_launch_ids_free(&p->ids);
 	ws_launches_free(&p->waiting);
 	ws_live_free(&p->live);
+	ws_arena_free(&p->ends_arena);
 	for (size_t i = 0; i < p->nsteps; i++)
 		free(p->steps[i].by_cell);
 	free(p->steps);
@@ -234,6 +232,8 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(prepare(p, err));
 	if (p->declined)
 		return WS_OK;
+	if (p->again->ranges_cross)
+		WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(read_rows(p, err));
 	if (!p->declined && p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(ws_pass_end(p, err));
@@ -296,7 +296,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_joined_sink *sink, struct ws_model **m,
                            struct ws_digest *d, const char **declined, struct ws_err *err)
 {
-	struct ws_pass_again again = {0};
+	struct ws_pass_again again = {.end_ns = INT64_MAX};
 	const struct ws_pass wanted = {.d = d,
 	                               .parts = parts,
 	                               .scope = scope,

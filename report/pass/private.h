@@ -134,6 +134,8 @@ struct ws_pass_counted {
 struct ws_pass_again {
 	bool knows_more;     /* than the pass did that declined */
 	bool needs_ids;      /* recorded ids do not tell calls as they come: ids are joined ahead */
+	bool ranges_cross;   /* or end on another thread */
+	int64_t end_ns;      /* one does when the trace ends; INT64_MAX */
 	uint8_t *never_ends; /* by step in the making: it never ended */
 	size_t nsteps;
 	struct ws_ids_ahead ids;
@@ -162,6 +164,8 @@ struct ws_pass {
 	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;
+	struct ws_live_ends ends; /* of those that cross */
+	struct ws_arena ends_arena;
 	uint32_t *warm; /* live range -> the outermost warm-up around it, WS_NONE */
 	size_t warm_capacity;
 	struct ws_pass_step *steps;
@@ -184,6 +188,11 @@ struct ws_pass {
 	int64_t joined_ns;         /* everything before is done */
 	int64_t first_ns, last_ns; /* first and last moment of any row */
 };
+
+static inline struct ws_live_row ws_pass_event(const struct ws_pass_row *row)
+{
+	return (struct ws_live_row){row->shape, row->recorded, row->time_ns, row->id};
+}
 
 /* Are all calls joined, and counted if they are in the scope? */
 static inline bool ws_pass_calls_have_scope(const struct ws_pass *p)
@@ -215,13 +224,21 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 /* The number of what rows share. */
 enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
                                     uint32_t *number, struct ws_err *err);
+#define WS_PASS_EVENT_COLUMNS                                                         \
+	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
+	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
+	 WS_COLUMN(nvtx, payload))
+/* Those that begin and end ranges, to the rows of struct ws_pass_row, not in order. */
+enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                   struct ws_pass_rows *to, struct ws_err *err);
 /* The first look at the ids of launches, joined ahead where that is needed. */
 enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err);
 
 /* --- framework.c ------------------------------------------------------------------------ */
 
 /* What its framework recorded before until_ns becomes rows of the join. */
-enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
+enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to,
+                                      struct ws_err *err);
 
 /* --- steps.c ---------------------------------------------------------------------------- */
 
@@ -244,6 +261,17 @@ enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, 
 enum ws_status ws_pass_find_unended(struct ws_pass *p, bool *counted, struct ws_err *err);
 /* The steps get their numbers, in the model and in the digest. */
 enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
+
+/* --- crossing.c ------------------------------------------------------------------------- */
+
+/* A first look at events: p->ends, which p->live has from now on. */
+enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
+/* The trace ended: were they read without that being known? Then another pass can know it. */
+bool ws_pass_ends_are_wrong(struct ws_pass *p);
+/* The ranges around a call that was told, besides its range and those around that. */
+enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c,
+                                     uint32_t thread, const struct ws_launch_waiting *launch,
+                                     struct ws_err *err);
 
 /* --- tell.c ----------------------------------------------------------------------------- */
 

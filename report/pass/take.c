@@ -450,6 +450,35 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	return WS_OK;
 }
 
+enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                   struct ws_pass_rows *to, struct ws_err *err)
+{
+	const struct thread_rows t = thread_rows_of(b);
+	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
+	const uint16_t *of_row = NULL;
+	uint32_t name;
+
+	if (!row)
+		return WS_FAIL_MEMORY(err, "the rows of a trace");
+	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		struct ws_pass_token *token = &p->tokens[of_row[i]];
+
+		if (token->shape == WS_NONE)
+			WS_FORWARD(look_at_token(p, &t, i, token, &name, err));
+		if (p->shapes[token->shape].type >= WS_NVTX_MARK)
+			continue;
+		*row++ = (struct ws_pass_row){
+		        .time_ns = (int64_t)t.v[WS_COL_thread_event_time_ns][i],
+		        .at = ws_pass_at(block, i),
+		        .id = value_of(&t, WS_COL_thread_event_range, i),
+		        .shape = token->shape,
+		};
+	}
+	ws_pass_rows_filled(to, (size_t)(row - first), true);
+	return WS_OK;
+}
+
 enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
                                  uint32_t block, bool has_dur, struct ws_err *err)
 {

@@ -39,6 +39,7 @@ enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass
 	const struct ws_live_family *is =
 	        launch->range == WS_NONE ? NULL
 	                                 : ws_live_is(&p->live, &p->live.range[launch->range]);
+	const uint32_t *first = p->m->attribution.first;
 	const struct ws_joined_kernel row = {
 	        .start_ns = k->start_ns,
 	        .dur_ns = k->dur_ns,
@@ -53,7 +54,7 @@ enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass
 	        .range_class = place->class,
 	        .cpu_op = k->cpu_op,
 	        .collective = k->collective,
-	        .crossing = WS_NONE,
+	        .crossing = first && launch->call != WS_NONE ? first[launch->call] : WS_NONE,
 	        .step = launch->step,
 	        .phase = is ? is->phase : WS_PHASE_OTHER,
 	        .marks = is ? is->marks : 0,

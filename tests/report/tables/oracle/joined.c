@@ -60,6 +60,19 @@ static int same_call(const struct told *t, const struct ws_joined_call *c, const
 	       same_text(p, c->name, t->l->m, a->name[call]);
 }
 
+/* The ranges that cross a call, which lie on one thread: in both from its last on. */
+static int same_crossings(const struct told *t, const struct ws_model *p, uint32_t told,
+                          uint32_t of_model)
+{
+	const struct ws_crossing *x = p->attribution.crossings, *y = t->l->attribution.crossings;
+
+	for (; told != WS_NONE && of_model != WS_NONE;
+	     told = x[told].next, of_model = y[of_model].next)
+		if (!same_number(t, x[told].range, y[of_model].range))
+			return 0;
+	return told == of_model;
+}
+
 static int same_kernel(struct told *t, const struct ws_joined_kernel *k, const struct ws_model *p,
                        size_t i)
 {
@@ -72,6 +85,9 @@ static int same_kernel(struct told *t, const struct ws_joined_kernel *k, const s
 	    (k->start_ns != l->kernels.start_ns[i] || k->dur_ns != l->kernels.dur_ns[i]))
 		return 0;
 	if (!c != (call == WS_NONE) || (c && !same_call(t, c, p, call)))
+		return 0;
+	if (!same_crossings(t, p, k->crossing,
+	                    l->kernels.crossing ? l->kernels.crossing[i] : WS_NONE))
 		return 0;
 	return k->timed == !(l->kernels.flags[i] & WS_KERNEL_NO_TIME) &&
 	       k->cut_off == ((l->kernels.flags[i] & WS_KERNEL_CUT_OFF) != 0) &&
@@ -143,6 +159,11 @@ static void compare_told(struct told *t, const struct ws_model *passed)
 	cr_assert(eq(sz, t->rows.nranges, l->ranges.n), "%s", t->where);
 	cr_assert(eq(sz, t->rows.ncalls, l->api.n), "%s", t->where);
 	cr_assert(eq(sz, t->rows.nkernels, l->kernels.n), "%s", t->where);
+	cr_assert(eq(u64, passed->ranges.open, l->ranges.open), "%s", t->where);
+	cr_assert(eq(u64, passed->ranges.cross_thread, l->ranges.cross_thread), "%s", t->where);
+	cr_assert(eq(u64, passed->ranges.unmatched_pops, l->ranges.unmatched_pops), "%s", t->where);
+	cr_assert(eq(u64, passed->ranges.unmatched_ends, l->ranges.unmatched_ends), "%s", t->where);
+	cr_assert(eq(u64, passed->ranges.folded, l->ranges.folded), "%s", t->where);
 	/* loaded ranges stand by thread, then begin */
 	for (uint32_t thread = 0, i = 0; thread < l->m->nthreads; thread++)
 		for (uint32_t n = 0; n < t->rows.nranges; n++)

@@ -1,0 +1,202 @@
+/*
+ * Ranges that cross, or end on another thread: when they end is read before
+ * all else, so that their parents are known when they begin.
+ */
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/pass/private.h"
+
+/* --- when ranges end --------------------------------------------------------------------- */
+
+struct reading {
+	struct ws_pass *p;
+	struct ws_pass_rows rows; /* of struct ws_pass_row */
+	struct ws_live_ranges live;
+	uint32_t rank;  /* of what ends next */
+	bool ends_late; /* that ended on another thread */
+};
+
+static enum ws_status look_at_none(void *ctx, struct ws_live_family *family,
+                                   const struct ws_live_family *parent, struct ws_err *err)
+{
+	(void)ctx, (void)family, (void)parent, (void)err;
+	return WS_OK;
+}
+
+static enum ws_status begin_one(void *ctx, uint32_t range, struct ws_err *err)
+{
+	(void)ctx, (void)range, (void)err;
+	return WS_OK;
+}
+
+/* Those that never end, and what ends on another thread when they are taken to end, lie in each
+ * other. */
+static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_err *err)
+{
+	struct reading *e = ctx;
+	const struct ws_live *r = &e->live.range[range];
+	uint32_t *rank = e->p->ends.rank;
+
+	(void)open, (void)err;
+	if (e->ends_late && e->live.late_ns == e->p->again->end_ns)
+		return WS_OK;
+	rank[r->number] = e->rank++;
+	/* what lies further above and is open had crossed that one already */
+	if (r->above != WS_NONE && rank[e->live.range[r->above].number] == WS_NONE)
+		e->live.threads[ws_live_is(&e->live, r)->thread].crosses = true;
+	return WS_OK;
+}
+
+static void finish_one(void *ctx, uint32_t range)
+{
+	(void)ctx, (void)range;
+}
+
+static enum ws_status pass_time(struct reading *e, int64_t now_ns, struct ws_err *err)
+{
+	enum ws_status status;
+
+	e->ends_late = true;
+	status = ws_live_pass_time(&e->live, now_ns, err);
+	e->ends_late = false;
+	return status;
+}
+
+/* Events before until_ns. */
+static enum ws_status join_events(struct reading *e, int64_t until_ns, struct ws_err *err)
+{
+	struct ws_pass_rows *rows = &e->rows;
+
+	if (e->p->framework.is_there)
+		WS_FORWARD(ws_pass_take_framework(e->p, until_ns, rows, err));
+	WS_FORWARD(ws_pass_rows_sort(rows, err));
+	for (; rows->first < rows->n; rows->first++) {
+		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
+		const struct ws_live_row event = ws_pass_event(row);
+
+		if (row->time_ns >= until_ns)
+			return WS_OK;
+		WS_FORWARD(pass_time(e, row->time_ns, err));
+		WS_FORWARD(ws_live_event(&e->live, e->live.events, &event,
+		                         &e->p->shapes[row->shape], err));
+	}
+	return WS_OK;
+}
+
+static enum ws_status read_events(struct reading *e, struct ws_err *err)
+{
+	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS};
+	const struct ws_block_rows *rows = NULL;
+	struct ws_feed *feed;
+	int64_t until_ns;
+	enum ws_status status;
+
+	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, err));
+	do {
+		status = ws_feed_next(feed, &rows, &until_ns, err);
+		if (status == WS_OK && rows)
+			status = ws_pass_take_events(e->p, rows, (uint32_t)ws_feed_block(feed),
+			                             &e->rows, err);
+		WS_THEN(status, join_events(e, until_ns, err));
+	} while (status == WS_OK && rows);
+	ws_feed_close(feed);
+	e->p->framework.next_event = e->p->framework.next_op = 0;
+	return status == WS_OK ? pass_time(e, INT64_MAX, err) : status;
+}
+
+static enum ws_status keep(struct reading *e, struct ws_err *err)
+{
+	struct ws_pass *p = e->p;
+	struct ws_attribution *a = &p->m->attribution;
+	const uint64_t ncalls = ws_trace_reader_count(p->l.r, WS_KIND_API);
+	bool any = false;
+
+	if (e->live.nthreads)
+		WS_FORWARD(ws_live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1, err));
+	for (size_t i = 0; i < e->live.nthreads; i++)
+		any |= p->live.threads[i].crosses = e->live.threads[i].crosses;
+	p->ends.known = true;
+	p->live.ends = &p->ends;
+	if (!any || !p->sink)
+		return WS_OK;
+	WS_NEW(&a->arena, a->first, ncalls);
+	WS_FORWARD(ws_arena_check(&a->arena, "the ranges of launches", err));
+	memset(a->first, 0xff, ncalls * sizeof(*a->first));
+	return WS_OK;
+}
+
+enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
+{
+	static const struct ws_live_events events = {look_at_none, begin_one, note_end, finish_one};
+	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
+	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
+	struct reading e = {.p = p,
+	                    .rows = {.row_size = sizeof(struct ws_pass_row)},
+	                    .live = {.events = &events, .ctx = &e, .ends = &p->ends}};
+	enum ws_status status;
+
+	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records of one kind than a report handles");
+	WS_NEW(&p->ends_arena, p->ends.rank, n);
+	WS_FORWARD(ws_arena_check(&p->ends_arena, "the ends of ranges", err));
+	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
+	status = read_events(&e, err);
+	WS_THEN(status, keep(&e, err));
+	ws_live_free(&e.live);
+	free(e.rows.rows);
+	return status;
+}
+
+bool ws_pass_ends_are_wrong(struct ws_pass *p)
+{
+	const int64_t end_ns = p->m->end_ns;
+
+	if (!p->live.cross_thread || p->live.late_ns != end_ns || !p->live.open_at_end ||
+	    p->again->end_ns == end_ns)
+		return false;
+	p->again->end_ns = end_ns;
+	p->again->knows_more = true;
+	return true;
+}
+
+/* --- what crosses a call ----------------------------------------------------------------- */
+
+static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range,
+                                   struct ws_err *err)
+{
+	WS_FORWARD(WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity, err));
+	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
+	a->first[call] = (uint32_t)a->ncrossings++;
+	return WS_OK;
+}
+
+/* From the range that began last on, one can stop at an ancestor that has as many ancestors as
+ * there are ranges below it: those are its ancestors. */
+enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c,
+                                     uint32_t thread, const struct ws_launch_waiting *launch,
+                                     struct ws_err *err)
+{
+	const struct ws_live_thread *t = &p->live.threads[thread];
+	struct ws_attribution *a = &p->m->attribution;
+	const bool full = a->ncrossings >= WS_MAX_CROSSINGS;
+	uint32_t ancestor = launch->range, below = t->nlisted, left_out = 0;
+	const struct ws_live *r;
+
+	for (uint32_t at = t->last; at != WS_NONE; at = r->below) {
+		r = &p->live.range[at];
+		below--;
+		if (at == ancestor) {
+			if (ws_live_is(&p->live, r)->depth == below)
+				break;
+			ancestor = r->parent;
+		} else if (r->start_ns <= c->start_ns) {
+			left_out |= full;
+			if (!full)
+				WS_FORWARD(add_crossing(a, launch->call,
+				                        ws_pass_range_number(p, at), err));
+		}
+	}
+	a->not_followed += left_out;
+	return WS_OK;
+}
