@@ -186,67 +186,7 @@ Test(digest_tables, names_as_they_were_recorded)
 	tb_free(b);
 }
 
-/* --- what needs rows ----------------------------------------------------------------------- */
-
-/* The pass declines such traces, for this reason, and the model makes the same tables. */
-static void declines(struct tb *b, const char *reason)
-{
-	const struct ws_table_def *def = ws_table_def_by_name("ranges");
-	const struct ws_filter filter = WS_FILTER_ALL;
-	struct ws_bytes bytes = tb_close(b);
-	struct loaded *l;
-	struct ws_trace_reader *r = NULL;
-	struct ws_report *report = NULL;
-	const char *declined = NULL;
-	struct ws_err err;
-
-	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
-	cr_assert(eq(int, loaded_open_reader(&l, r, reason, NULL, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(int,
-	             ws_report_stream(r, "", NULL, &filter, &def, 1, NULL, &report, &declined,
-	                              &err),
-	             WS_OK),
-	          "%s", err.text);
-	cr_expect(report == NULL);
-	cr_expect(declined && !strcmp(declined, reason), "%s", declined ? declined : "(made)");
-	oracle_compare_loaded(l, NULL, reason);
-	ws_trace_reader_free(r);
-	loaded_free(l);
-	tb_free(b);
-}
-
-Test(digest_tables, crossing_ranges_need_rows)
-{
-	struct tb *b = tb_new();
-
-	tb_push(b, 10, "a");
-	tb_in_domain(b, "other");
-	tb_push(b, 20, "b");
-	tb_launch(b, 25, "k", 40, 10);
-	tb_in_domain(b, "warpsheet");
-	tb_launch(b, 30, "k", 60, 10);
-	tb_start(b, 32, "c", 1);
-	tb_end(b, 34, 1);
-	tb_in_domain(b, "");
-	tb_pop(b, 50);
-	tb_in_domain(b, "other");
-	tb_pop(b, 70);
-	declines(b, "ranges of a thread cross");
-}
-
-Test(digest_tables, ranges_that_end_elsewhere_need_rows)
-{
-	struct tb *b = tb_new();
-
-	tb_thread(b, 2, 100);
-	tb_start(b, 10, "a", 7);
-	tb_launch(b, 20, "k", 40, 10);
-	tb_on_thread(b, 2);
-	tb_end(b, 60, 7);
-	declines(b, "a range ends on another thread");
-}
-
-/* --- ids joined ahead ---------------------------------------------------------------------- */
+/* --- what is read ahead -------------------------------------------------------------------- */
 
 /* Such a trace is read once more ahead, and nothing is declined. */
 static void is_joined(struct tb *b, const char *what)
@@ -263,6 +203,48 @@ static void is_joined(struct tb *b, const char *what)
 	ws_trace_reader_free(r);
 	loaded_free(l);
 	tb_free(b);
+}
+
+/* On thread 2 ranges touch a call, but do not cross. */
+Test(digest_tables, crossing_ranges_are_joined)
+{
+	struct tb *b = tb_new();
+
+	tb_push(b, 10, "a");
+	tb_in_domain(b, "other");
+	tb_push(b, 20, "b");
+	tb_launch(b, 25, "k", 40, 10);
+	tb_in_domain(b, "warpsheet");
+	tb_launch(b, 30, "k", 60, 10);
+	tb_start(b, 32, "c", 1);
+	tb_end(b, 34, 1);
+	tb_in_domain(b, "");
+	tb_pop(b, 50);
+	tb_in_domain(b, "other");
+	tb_pop(b, 70);
+	tb_thread(b, 2, 100);
+	tb_on_thread(b, 2);
+	tb_push(b, 100, "d");
+	tb_push(b, 100, "e");
+	tb_pop(b, 120);
+	tb_pop(b, 120);
+	tb_push(b, 120, "f");
+	tb_call(b, 120, 0, 9);
+	tb_kernel(b, &(struct tb_kernel){"k", 130, 10, 9, 0, 100, 0});
+	tb_pop(b, 130);
+	is_joined(b, "ranges that cross");
+}
+
+Test(digest_tables, ranges_that_end_elsewhere_are_joined)
+{
+	struct tb *b = tb_new();
+
+	tb_thread(b, 2, 100);
+	tb_start(b, 10, "a", 7);
+	tb_launch(b, 20, "k", 40, 10);
+	tb_on_thread(b, 2);
+	tb_end(b, 60, 7);
+	is_joined(b, "a range that ends elsewhere");
 }
 
 Test(digest_tables, ids_used_twice_are_joined)
