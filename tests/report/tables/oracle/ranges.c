@@ -188,7 +188,7 @@ static enum ws_status count_ranges(struct ranges *s, struct ws_err *err)
 		}
 		time[i] = r->end_ns[i] - r->start_ns[i];
 		group[i] = selected ? r->path[i] : WS_NONE;
-		sums->open += selected && r->flags[i] & WS_RANGE_OPEN;
+		sums->open += selected && r->flags[i] & LOADED_OPEN;
 	}
 	status = ws_group_values(time, group, r->n, s->npaths, s->times, err);
 out:
