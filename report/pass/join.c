@@ -9,13 +9,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-/* Adds up what the loaded model refuses when it overflows: it is the one to say so. */
-static void add_bounded(struct ws_pass *p, int64_t *sum, int64_t more)
-{
-	if (__builtin_add_overflow(*sum, more, sum))
-		p->declined = "sums overflow";
-}
-
 /* --- ranges ------------------------------------------------------------------------------ */
 
 static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
@@ -57,18 +50,28 @@ static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 	return ws_pass_begin_step(p, range, err);
 }
 
-static void close_op(struct ws_pass *p, const struct ws_live *r)
+/* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
+ * the order in which they end. */
+static bool fits(struct ws_pass *p, const struct ws_op_facts *op)
+{
+	int64_t flops, bytes;
+
+	if (__builtin_add_overflow(p->flops, op->flops > 0 ? op->flops : 0, &flops) ||
+	    __builtin_add_overflow(p->bytes, op->bytes > 0 ? op->bytes : 0, &bytes))
+		return false;
+	p->flops = flops;
+	p->bytes = bytes;
+	return true;
+}
+
+static void close_op(struct ws_pass *p, struct ws_live *r)
 {
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	const struct ws_op_facts *op = &p->m->ops.op[is->payload];
-	const bool in_costs = p->parts & WS_DIGEST_COSTS && r->in_scope;
-	const bool is_summed = in_costs || p->sink || p->parts & WS_DIGEST_LEFT;
 
-	if (op->flops > 0 && is_summed)
-		add_bounded(p, &p->flops, op->flops);
-	if (op->bytes > 0 && is_summed)
-		add_bounded(p, &p->bytes, op->bytes);
-	if (in_costs && !p->declined)
+	r->counted = fits(p, op);
+	p->m->left.ops_too_big += !r->counted;
+	if (r->counted && p->parts & WS_DIGEST_COSTS && r->in_scope)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
@@ -79,7 +82,8 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	uint32_t step = r->step;
 
-	add_bounded(p, &p->range_ns, r->end_ns - r->start_ns);
+	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
+	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
 		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],

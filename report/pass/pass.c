@@ -90,7 +90,6 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 		status = ws_pass_take_rows(p, rows, (uint32_t)ws_feed_block(feed), has_dur, err);
 		if (status == WS_OK && !p->declined && joined)
 			status = ws_pass_join(p, until_ns, err);
-		p->joined_ns = joined ? until_ns : INT64_MIN;
 	} while (status == WS_OK && !p->declined);
 	ws_feed_close(feed);
 	return status;
@@ -261,7 +260,6 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	        .sink = wanted->sink,
 	        .again = wanted->again,
 	        .thread = WS_NONE,
-	        .joined_ns = INT64_MIN,
 	        .first_ns = INT64_MAX,
 	        .last_ns = INT64_MIN,
 	        .rows = {.row_size = sizeof(struct ws_pass_row)},

@@ -16,7 +16,9 @@
  * can be a step's, STEPS is ALL. *m gets all but the rows of a model: texts,
  * configurations, devices, threads, facts, paths, steps, copies. Where the
  * trace needs all its rows at once (ranges that cross, operations of a
- * framework, damage) *declined says why, and *m is NULL: load the model then.
+ * framework) *declined says why, and *m is NULL: load the model then. CORRUPT:
+ * also of times out of bounds, sums that overflow and blocks that are not what
+ * their headers say.
  * Free *m and d, also after a failure.
  */
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,

@@ -185,7 +185,6 @@ struct ws_pass {
 	uint64_t nkernels;
 	struct ws_pass_counted *counted; /* WS_PASS_COUNTED of them */
 	size_t ncounted;
-	int64_t joined_ns;         /* everything before is done */
 	int64_t first_ns, last_ns; /* first and last moment of any row */
 };
 
@@ -233,6 +232,16 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
                                    struct ws_pass_rows *to, struct ws_err *err);
 /* The first look at the ids of launches, joined ahead where that is needed. */
 enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err);
+
+/* --- damage.c --------------------------------------------------------------------------- */
+
+/* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
+ * long: CORRUPT, in the words of ws_trace_check and ws_check_time. */
+enum ws_status ws_pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
+                                   uint32_t block, uint32_t i, int64_t dur_ns, struct ws_err *err);
+/* So many of its rows are calls, and its header has another number: the same. */
+enum ws_status ws_pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncalls,
+                                    struct ws_err *err);
 
 /* --- framework.c ------------------------------------------------------------------------ */
 

@@ -23,20 +23,25 @@ static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 	return config == WS_NONE ? 0 : config;
 }
 
-/* Not one that a loaded model refuses, as it is the one to say so; nor one that the header of the
- * block denied. */
-static inline bool time_is_sound(const struct ws_pass *p, int64_t start_ns, int64_t dur_ns)
+/* Not one before the time in the header of the block, by which rows that came earlier were joined,
+ * and in bounds. */
+static inline bool time_is_sound(const struct ws_block_rows *b, int64_t start_ns)
 {
-	return start_ns >= p->joined_ns && start_ns <= WS_MAX_TIME_NS &&
-	       start_ns >= -WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS;
+	return start_ns >= b->info.time_min_ns && start_ns <= WS_MAX_TIME_NS &&
+	       start_ns >= -WS_MAX_TIME_NS;
 }
-
-#define UNSOUND "a time is out of bounds"
 
 static inline void see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
 {
 	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
 	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
+}
+
+static inline enum ws_status add_kernel_time(struct ws_pass *p, int64_t dur_ns, struct ws_err *err)
+{
+	WS_FAIL_IF(__builtin_add_overflow(p->kernel_ns, dur_ns, &p->kernel_ns), err, CORRUPT,
+	           "the kernels' times add up to over 2^63 ns");
+	return WS_OK;
 }
 
 /* Have p->tokens for the rows of a block, by token where that tells all of them, or else by row;
@@ -89,8 +94,8 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 }
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
-static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
-                                 struct ws_err *err)
+static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                 bool has_dur, struct ws_err *err)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
 	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
@@ -103,15 +108,16 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 		int64_t dur = (int64_t)durs[i];
 		bool timed = token.says & WS_SAYS_TIMED && dur >= 0;
 
+		if (timed && dur > WS_MAX_TIME_NS)
+			return ws_pass_refuse_time(p, b, block, i, dur, err);
 		if (*cell == WS_NONE)
 			WS_FORWARD(ws_digest_cell(p->d, token.shape, &nowhere, cell, err));
 		if (timed && !ws_digest_add_time(p->d, *cell, dur))
 			return WS_FAIL_MEMORY(err, "the rows of a trace");
 		if (!timed)
 			p->d->cells[*cell].without_time++;
-		else if (dur > WS_MAX_TIME_NS ||
-		         __builtin_add_overflow(p->kernel_ns, dur, &p->kernel_ns))
-			p->declined = UNSOUND;
+		else
+			WS_FORWARD(add_kernel_time(p, dur, err));
 	}
 	return WS_OK;
 }
@@ -151,13 +157,13 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		k->dur_ns = k->timed ? dur : 0;
 		unsorted |= k->start_ns < before_ns;
 		before_ns = k->start_ns;
-		if (!time_is_sound(p, k->start_ns, k->dur_ns) ||
-		    __builtin_add_overflow(p->kernel_ns, k->dur_ns, &p->kernel_ns)) {
-			p->declined = UNSOUND;
-			return WS_OK;
-		}
-		if (k->timed)
-			see_time(p, k->start_ns, k->start_ns + k->dur_ns);
+		if (k->start_ns < b->info.time_min_ns ||
+		    (k->timed && (!time_is_sound(b, k->start_ns) || dur > WS_MAX_TIME_NS)))
+			return ws_pass_refuse_time(p, b, block, i, k->dur_ns, err);
+		if (!k->timed)
+			continue;
+		WS_FORWARD(add_kernel_time(p, dur, err));
+		see_time(p, k->start_ns, k->start_ns + dur);
 	}
 	ws_pass_rows_filled(&p->kernels, b->info.rows, unsorted);
 	return WS_OK;
@@ -220,7 +226,7 @@ static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
 }
 
 /* Calls by name: that, as text, is the shape of their tokens here. */
-static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b,
+static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                 struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
@@ -239,9 +245,12 @@ static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b
 			                (value_of(&t, WS_COL_thread_event_result, i)
 			                         ? WS_SAYS_FAILED
 			                         : 0)};
-		if (token->says & WS_SAYS_CALL)
-			WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
-			                              (token->says & WS_SAYS_FAILED) != 0, err));
+		if (!(token->says & WS_SAYS_CALL))
+			continue;
+		if (dur > WS_MAX_TIME_NS)
+			return ws_pass_refuse_time(p, b, block, i, dur, err);
+		WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
+		                              (token->says & WS_SAYS_FAILED) != 0, err));
 	}
 	return WS_OK;
 }
@@ -344,13 +353,16 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes[row->shape];
-	int64_t dur;
+	const uint32_t block = (uint32_t)(row->at >> 16);
+	int64_t dur = 0;
 
 	*keep = shape->type < WS_NVTX_MARK;
-	if (!time_is_sound(p, row->time_ns, 0))
-		p->declined = UNSOUND;
-	else
-		see_time(p, row->time_ns, row->time_ns);
+	if (shape->type == WS_THREAD_EVENT_API)
+		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
+	dur = dur < 0 ? 0 : dur;
+	if (!time_is_sound(t->b, row->time_ns) || dur > WS_MAX_TIME_NS)
+		return ws_pass_refuse_time(p, t->b, block, i, dur, err);
+	see_time(p, row->time_ns, row->time_ns + dur);
 	switch (shape->type) {
 	case WS_NVTX_START:
 	case WS_NVTX_END:
@@ -360,17 +372,10 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 		return shape->domain == WS_TEXT_DOMAIN ? add_mark(p, row->at, shape->name, err)
 		                                       : WS_OK;
 	case WS_THREAD_EVENT_API:
-		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
-		dur = dur < 0 ? 0 : dur;
 		row->start_ns = row->time_ns;
-		if (!time_is_sound(p, row->start_ns, dur))
-			p->declined = UNSOUND;
-		else
-			row->time_ns += dur;
-		see_time(p, row->start_ns, row->time_ns);
-		row->id =
-		        p->ahead ? ws_ids_ahead_call(p->ahead, (uint32_t)(row->at >> 16), t->ncalls)
-		                 : value_of(t, WS_COL_thread_event_correlation, i);
+		row->time_ns += dur;
+		row->id = p->ahead ? ws_ids_ahead_call(p->ahead, block, t->ncalls)
+		                   : value_of(t, WS_COL_thread_event_correlation, i);
 		t->ncalls++;
 		WS_FORWARD(note_call(p, row, shape->process, err));
 		*keep = row->launches || p->sink || ws_pass_calls_have_scope(p);
@@ -380,23 +385,29 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 	}
 }
 
-/* Times of events that were taken as they came. */
-static void check_times(struct ws_pass *p, const struct ws_pass_row *rows, size_t n, bool unsorted)
+/* Times of pushes and pops, which were taken as they came, of a block. */
+static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                  const struct ws_pass_row *rows, size_t n, bool unsorted,
+                                  struct ws_err *err)
 {
 	int64_t first_ns, last_ns;
 
 	if (!n)
-		return;
+		return WS_OK;
 	first_ns = rows[0].time_ns;
 	last_ns = rows[n - 1].time_ns;
 	for (size_t i = 0; i < n && unsorted; i++) {
 		first_ns = rows[i].time_ns < first_ns ? rows[i].time_ns : first_ns;
 		last_ns = rows[i].time_ns > last_ns ? rows[i].time_ns : last_ns;
 	}
-	if (!time_is_sound(p, first_ns, 0) || !time_is_sound(p, last_ns, 0))
-		p->declined = UNSOUND;
-	else
-		see_time(p, first_ns, last_ns);
+	see_time(p, first_ns, last_ns);
+	if (time_is_sound(b, first_ns) && time_is_sound(b, last_ns))
+		return WS_OK;
+	/* a call may begin in bounds and end out of them */
+	for (size_t i = 0; i < n; i++)
+		if (!(rows[i].at & WS_PASS_AT_CALL) && !time_is_sound(b, rows[i].time_ns))
+			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].at, 0, err);
+	return WS_OK;
 }
 
 static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
@@ -442,11 +453,9 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		row++;
 	}
 	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)
-		p->declined = "a block contradicts its header";
-	if (!p->declined)
-		check_times(p, first, (size_t)(row - first), unsorted);
-	if (!p->declined)
-		ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
+		return ws_pass_refuse_calls(b, t.ncalls, err);
+	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
+	ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
 	return WS_OK;
 }
 
@@ -486,10 +495,10 @@ enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *
 
 	if (rows->info.kind == WS_KIND_KERNEL)
 		return joined ? take_kernels(p, rows, block, has_dur, err)
-		              : take_alone(p, rows, has_dur, err);
+		              : take_alone(p, rows, block, has_dur, err);
 	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p) &&
 	    rows->info.kind != WS_KIND_NVTX)
-		WS_FORWARD(sum_calls(p, rows, err));
+		WS_FORWARD(sum_calls(p, rows, block, err));
 	return joined ? take_thread_rows(p, rows, block, err) : WS_OK;
 }
 
