@@ -17,7 +17,8 @@ struct scene {
 	struct tb *b;
 	uint32_t random;
 	uint64_t correlation; /* the last one given out */
-	int64_t op_ns[OPS];   /* their begins */
+	bool ids_come_back;
+	int64_t op_ns[OPS]; /* their begins */
 	uint64_t op_thread[OPS];
 };
 
@@ -49,6 +50,8 @@ static void run_thread(struct scene *s, uint64_t thread)
 		unsigned what = pick(s, 8);
 		uint64_t id = ++s->correlation;
 
+		if (s->ids_come_back && !pick(s, 6))
+			id = 1 + pick(s, (unsigned)id);
 		/* backward runs where no range is */
 		if (what < 2 && depth < 4 && thread < THREADS) {
 			tb_push(s->b, now, ranges[pick(s, sizeof(ranges) / sizeof(*ranges))]);
@@ -196,7 +199,9 @@ static void look(const struct loaded *l, struct seen *seen)
 
 static void compare(uint32_t seed, struct seen *seen)
 {
-	struct scene s = {.b = tb_new(), .random = seed * 2654435761u + 1};
+	struct scene s = {.b = tb_new(),
+	                  .random = seed * 2654435761u + 1,
+	                  .ids_come_back = seed % 3 == 1};
 	struct ws_trace_reader *r = NULL;
 	struct loaded *l;
 	struct ws_bytes bytes;
