@@ -2,6 +2,7 @@
 #pragma once
 
 #include "report/pass/joined_rows.h"
+#include "report/tables/report.h"
 
 /* The table of kernels (kernel-trace) takes the rows; others leave them. */
 struct joined {
@@ -19,3 +20,12 @@ enum ws_status joined_open_mem(struct joined **out, const void *data, size_t siz
 /* A trace, or a file that is imported. */
 enum ws_status joined_open(struct joined **out, const char *path, struct ws_err *err);
 void joined_free(struct joined *j); /* NULL is legal */
+
+/* One table of joined rows, by itself. The filter may be NULL. Free with ws_table_free. */
+enum ws_status one_table(const struct ws_model *m, struct ws_joined_rows *rows,
+                         const struct ws_table_def *def, const struct ws_filter *filter,
+                         struct ws_table **out, struct ws_err *err);
+/* A report of all tables. The filter may be NULL. Free with ws_report_free. */
+enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
+                          const struct ws_filter *filter, struct ws_report **out,
+                          struct ws_err *err);

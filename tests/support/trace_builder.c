@@ -4,8 +4,6 @@
 #include <criterion/new/assert.h>
 #include <math.h>
 
-#include "tests/support/one_table.h"
-
 #define PID    100
 #define SCHEMA ((uint64_t)1 << 32)
 #define ENUMS  (SCHEMA + 100) /* + 0 op, 1 direction, 2 dtype */

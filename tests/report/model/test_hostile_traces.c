@@ -10,7 +10,6 @@
 
 #include "formats/schema/schema.h"
 #include "tests/support/trace_builder.h"
-#include "tests/support/one_table.h"
 
 static uint64_t seed;
 

@@ -231,7 +231,7 @@ static void compare(struct scene *s)
 	tree_free(&t);
 }
 
-#define ROUNDS 100
+#define ROUNDS 500
 
 /* How many programs had calls in ranges that cross. */
 static unsigned property(unsigned domains, int start_end, int ties)

@@ -15,7 +15,6 @@
 #include "report/tables/report.h"
 #include "tests/report/advice/judged_traces.h"
 #include "tests/support/joined.h"
-#include "tests/support/one_table.h"
 
 static const struct expectation {
 	const char *file, *table;

@@ -15,7 +15,6 @@
 #include "formats/trace/map.h"
 #include "report/tables/report.h"
 #include "tests/support/joined.h"
-#include "tests/support/one_table.h"
 #include "tests/support/paths.h"
 
 /* --- the trace --- */

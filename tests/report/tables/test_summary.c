@@ -4,7 +4,6 @@
 
 #include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
-#include "tests/support/one_table.h"
 
 static size_t find_item(const struct ws_table *t, const char *section, const char *item)
 {

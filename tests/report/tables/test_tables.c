@@ -8,7 +8,6 @@
 #include "report/tables/tables.h"
 #include "tests/support/totals.h"
 #include "tests/support/trace_builder.h"
-#include "tests/support/one_table.h"
 #include "tests/report/demangles.h"
 
 #define NEAR(actual, expected)                                                    \

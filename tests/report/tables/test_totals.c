@@ -11,7 +11,6 @@
 #include "tests/support/joined.h"
 #include "tests/support/paths.h"
 #include "tests/support/totals.h"
-#include "tests/support/one_table.h"
 
 static void check(struct joined *j, const struct ws_filter *filter, const char *path)
 {

@@ -11,7 +11,7 @@
 #include "report/sweep/sweep.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/report/tables/oracle/oracle.h"
-#include "tests/support/one_table.h"
+#include "tests/support/joined.h"
 
 static const struct {
 	const char *name;
