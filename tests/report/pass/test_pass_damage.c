@@ -58,6 +58,11 @@ static void kernel(struct tb *b, int64_t start_ns, int64_t dur_ns, uint64_t flag
 	tb_kernel(b, &(struct tb_kernel){"k", start_ns, dur_ns, 0, 0, 100, flags});
 }
 
+static void kernel_of(struct tb *b, int64_t start_ns, uint64_t correlation)
+{
+	tb_kernel(b, &(struct tb_kernel){"k", start_ns, 1, correlation, 0, 100, 0});
+}
+
 Test(pass_damage, times_out_of_bounds_are_told)
 {
 	struct tb *b = tb_new();
@@ -232,6 +237,25 @@ Test(pass_damage, calls_that_are_not_as_many_as_their_block_says_are_told)
 	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 99,
 	                "100 rows are api rows, its header says 99");
 	s = trace_of_calls(100);
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 0,
+	                "100 rows are api rows, its header says 0");
+}
+
+/* Where ids are joined ahead, calls that no header told have none. */
+Test(pass_damage, calls_of_a_wrong_header_have_no_ids_that_are_joined_ahead)
+{
+	struct tb *b = tb_new();
+	struct ws_sample s;
+
+	for (int64_t i = 0; i < 102; i++) {
+		tb_push(b, 10 * i, "a");
+		tb_call(b, 10 * i + 1, 1, i < 2 ? 1 : (uint64_t)i);
+		kernel_of(b, 10 * i + 3, i < 2 ? 1 : (uint64_t)i);
+		tb_pop(b, 10 * i + 5);
+		if (i == 1)
+			cr_assert(eq(int, ws_trace_writer_flush(tb_writer(b), NULL), WS_OK));
+	}
+	s = bytes_of(b);
 	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 0,
 	                "100 rows are api rows, its header says 0");
 }
