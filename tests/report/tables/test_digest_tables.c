@@ -1,6 +1,6 @@
 /*
  * The tables that are views of a digest are the same as simple loops over all
- * rows make them: from the streaming pass, from a loaded model, with filters;
+ * rows make them: of sums and of rows of a pass, and of loaded rows, with filters;
  * on fixtures, imported traces and random ones.
  */
 #include <criterion/criterion.h>

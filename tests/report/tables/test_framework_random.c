@@ -1,7 +1,7 @@
 /*
  * Random traces with the operations of a framework: calls of operations and modules, links from
  * forward to backward and to device work, collectives. A pass completes its rows by them; the
- * loaded model is the other program for the same.
+ * loaded trace is the other program for the same.
  */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
@@ -206,6 +206,7 @@ static void compare(uint32_t seed, struct seen *seen)
 	struct loaded *l;
 	struct ws_bytes bytes;
 	struct ws_err err;
+	unsigned of_scopes = 0;
 	char where[64];
 
 	snprintf(where, sizeof(where), "random trace of a framework %u", seed);
@@ -223,10 +224,11 @@ static void compare(uint32_t seed, struct seen *seen)
 	look(l, seen);
 	/* modules cross the program's ranges */
 	cr_expect(eq(u32, oracle_compare_joined(r, l, where), 1), "%s", where);
+	oracle_compare_loaded(l, NULL, where);
+	cr_expect(eq(u32, oracle_compare_streamed(r, l, where, &of_scopes), ORACLE_STREAMED + 1));
 	oracle_compare_tables(r, l, where);
 	oracle_compare_filtered(r, l, seed, where);
-	if (seed % 4 == 0)
-		cr_expect(eq(u32, oracle_compare_runs(r, l, where), 1), "%s", where);
+	cr_expect(eq(u32, oracle_compare_runs(r, l, where), 1), "%s", where);
 	ws_trace_reader_free(r);
 	loaded_free(l);
 	tb_free(s.b);

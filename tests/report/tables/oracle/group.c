@@ -1,5 +1,5 @@
 /*
- * Kernels of a loaded model in groups, with the statistics of each.
+ * Kernels of a loaded trace in groups, with the statistics of each.
  */
 #include "report/analysis/group.h"
 #include "tests/report/tables/oracle/oracle.h"
