@@ -124,7 +124,7 @@ static void match_backward(struct finder *f, size_t i)
 /* An operation around only one of attention stands for it. */
 static void spread_up(struct finder *f)
 {
-	const struct ws_ranges *tree = &f->m->cpu_ops.tree;
+	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
 	const uint32_t several = WS_NONE - 1;
 
 	for (size_t i = 0; i < f->n; i++) {

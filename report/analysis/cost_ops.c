@@ -36,7 +36,7 @@ static void release(void *result)
  */
 static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, struct ws_err *err)
 {
-	const struct ws_ranges *tree = &m->cpu_ops.tree;
+	const struct ws_op_tree *tree = &m->cpu_ops.tree;
 	struct ws_arena temp = {0};
 	double *inner; /* FLOPs of those inside that count */
 	uint8_t *has_inner;

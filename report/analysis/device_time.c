@@ -117,7 +117,7 @@ static void look_at_work(struct finder *f, work_fn look)
 	const struct ws_model *m = f->m;
 
 	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_times(rows, i);
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_ran(f->sel, k, i))
 			look(f, window_of(f, ws_joined_rows_call(rows, k->call)), k->start_ns,

@@ -110,7 +110,7 @@ size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct ws_joined_kernel *k = ws_joined_rows_times(s->rows, mid);
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->rows, mid);
 
 		if (m->configs[k->config].device < device)
 			lo = mid + 1;
@@ -425,7 +425,7 @@ static void select_calls(struct selector *c)
 static void select_host(struct selector *c)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_ranges *ops = &m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	struct ws_selection *s = c->s;
 
 	for (uint32_t i = 0; i < ops->n; i++) {
@@ -567,12 +567,7 @@ enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *r
 	enum ws_status status;
 
 	begin(m, f, out);
-	if (!rows) {
-		WS_NEW(&out->arena, c.rows, 1);
-		WS_FORWARD(ws_arena_check(&out->arena, "a filter", err));
-		ws_joined_rows_of_model(c.rows, m);
-	}
-	out->rows = c.rows;
+	out->rows = rows;
 	status = select_by(&c, err);
 	ws_spans_release(&c.spans);
 	ws_arena_free(&c.temp);

@@ -59,18 +59,12 @@ struct ws_table_context {
 	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
 };
 /*
- * From joined rows, which outlive it; NULL: those of m, which is loaded. Free with
- * ws_selection_release, also after a failure. filter may be NULL. USAGE: a pattern or regular
- * expression that is none.
+ * From joined rows, which outlive it. Free with ws_selection_release, also after a failure. filter
+ * may be NULL. USAGE: a pattern or regular expression that is none.
  */
 enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
                               const struct ws_filter *filter, struct ws_selection *out,
                               struct ws_err *err);
-static inline enum ws_status ws_select(const struct ws_model *m, const struct ws_filter *filter,
-                                       struct ws_selection *out, struct ws_err *err)
-{
-	return ws_select_rows(m, NULL, filter, out, err);
-}
 void ws_selection_release(struct ws_selection *s);
 
 /* The first kernel row of a device or of one behind it. */

@@ -173,7 +173,7 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 static enum ws_status add_data_loading(struct ws_idle_cursor *c, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = c->sel->rows;
-	const struct ws_ranges *ops = &c->m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &c->m->cpu_ops.tree;
 	const struct ws_bytes *texts = c->m->texts;
 
 	for (uint32_t i = 0; i < rows->nranges; i++) {

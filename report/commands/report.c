@@ -80,41 +80,17 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 	return WS_OK;
 }
 
-/* From all rows of the trace. */
-static enum ws_status make_loaded(struct ws_trace_file *f, struct report_opts *o,
-                                  const struct ws_model_opts *opts,
-                                  const struct ws_table_def *const *defs, size_t ndefs,
-                                  struct ws_report **out, struct ws_err *err)
-{
-	struct ws_model *model = NULL;
-	struct ws_selection sel = {0};
-	enum ws_status status = ws_trace_file_model(&model, f, opts, err);
-
-	WS_THEN(status, ws_select(model, &o->filter, &sel, err));
-	WS_THEN(status, ws_filter_check(model, &sel, &o->filter, o->step, err));
-	ws_selection_release(&sel);
-	WS_THEN(status, ws_report_make_tables(model, NULL, &o->filter, defs, ndefs, out, err));
-	if (status == WS_OK)
-		ws_report_keep(*out, &model);
-	ws_model_free(model);
-	return status;
-}
-
-/* In one pass where that can be, else from all rows. */
 static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
-	const char *declined = NULL;
 	const struct ws_trace_reader *r;
 	struct user_files u;
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_reader(f, &r, err));
 	WS_THEN(status, ws_report_stream(r, f->name, &u.opts, &o->filter, defs, ndefs,
-	                                 o->choice.wanted, out, &declined, err));
-	if (status == WS_OK && declined)
-		status = make_loaded(f, o, &u.opts, defs, ndefs, out, err);
+	                                 o->choice.wanted, out, err));
 	free(u.rules);
 	free(u.peaks);
 	return status;

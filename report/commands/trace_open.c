@@ -92,16 +92,6 @@ enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_tra
 	return WS_OK;
 }
 
-enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *f,
-                                   const struct ws_model_opts *opts, struct ws_err *err)
-{
-	const struct ws_trace_reader *r;
-
-	*out = NULL;
-	WS_FORWARD(ws_trace_file_reader(f, &r, err));
-	return ws_model_open_reader(out, r, f->name, opts, err);
-}
-
 enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
                                   struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_err *err)

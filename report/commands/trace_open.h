@@ -30,12 +30,8 @@ void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 /* A reader of it, as long as the file is open. */
 enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
                                     struct ws_err *err);
-/* The model of it, which must be freed before the file is closed. Reports call it by its name. opts
- * may be NULL. */
-enum ws_status ws_trace_file_model(struct ws_model **out, struct ws_trace_file *f,
-                                   const struct ws_model_opts *opts, struct ws_err *err);
-
-/* Its joined rows, from a pass or a loaded model; free them and the model, also after a failure. */
+/* Its joined rows, and what they name; both must be freed before the file is closed, also after a
+ * failure. Reports call it by its name. opts may be NULL. */
 enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
                                   struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_err *err);

@@ -37,8 +37,7 @@ struct ws_diff_result {
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void); /* NULL when memory is out */
-/* Side 0 is A, 1 is B. rows: of m; NULL: those of m, which is loaded. Both may be freed
- * afterwards. */
+/* Side 0 is A, 1 is B. rows: of m. Both may be freed afterwards. */
 enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
                             struct ws_joined_rows *rows, struct ws_err *err);
 void ws_sides_free(struct ws_sides *s);

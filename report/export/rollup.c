@@ -316,13 +316,10 @@ enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows 
                                 struct ws_err *err)
 {
 	struct ws_parquet_folder *f = calloc(1, sizeof(*f));
-	struct ws_joined_rows of_model;
-	struct rollup r = {.m = m, .rows = rows ? rows : &of_model};
+	struct rollup r = {.m = m, .rows = rows};
 	enum ws_status status;
 
 	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory");
-	if (!rows)
-		ws_joined_rows_of_model(&of_model, m);
 	status = roll_up(&r, err);
 	WS_THEN(status, ws_parquet_folder_open(f, m, dir, opts, r.n, err));
 	WS_THEN(status, export_tables(f, &r, err));

@@ -12,8 +12,7 @@
 /*
  * Write rollup.parquet and rollup_histogram.parquet under dir, or under
  * dir/rank=NNNN when a rank is known; all as with ws_export_parquet. CORRUPT
- * when a sum of squares leaves its 64 bits: a kernel of over 2.3 days. rows NULL: those of m, which
- * is loaded.
+ * when a sum of squares leaves its 64 bits: a kernel of over 2.3 days.
  */
 enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
                                 const char *dir, const struct ws_export_parquet_opts *opts,

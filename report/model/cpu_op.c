@@ -77,10 +77,16 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
+/* What autograd numbers: a backward operation has the number of the forward one, and its thread. */
+struct op_sequence {
+	int64_t number;          /* -1 = not recorded */
+	uint64_t forward_thread; /* 0: it is no backward operation */
+};
+
 static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_ranges *r = &ops->tree;
+	struct ws_op_tree *r = &ops->tree;
 
 	r->n = rows;
 	WS_NEW(&m->arena, r->start_ns, rows);
@@ -88,13 +94,11 @@ static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *e
 	WS_NEW(&m->arena, r->thread, rows);
 	WS_NEW(&m->arena, r->name, rows);
 	WS_NEW(&m->arena, r->parent, rows);
-	WS_NEW(&m->arena, r->depth, rows);
 	WS_NEW(&m->arena, ops->config, rows);
 	WS_NEW(&m->arena, ops->external, rows);
 	WS_NEW(&m->arena, ops->range, rows);
 	WS_NEW(&m->arena, ops->forward, rows);
 	WS_NEW(&m->arena, ops->phase, rows);
-	WS_NEW(&m->arena, ops->sequence, rows);
 	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	memset(ops->range, 0xff, rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
@@ -128,10 +132,10 @@ static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
-                              uint32_t to, struct ws_err *err)
+                              uint32_t to, struct op_sequence *sequence, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_ranges *r = &ops->tree;
+	struct ws_op_tree *r = &ops->tree;
 	int64_t start = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, row);
 	int64_t dur = (int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, row);
 	uint32_t config = ws_idmap_get(&l->op_config_of, ws_value(t, WS_COL_cpu_op_config, row));
@@ -144,7 +148,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	ops->config[to] = config == WS_NONE ? 0 : config;
 	r->name[to] = ops->configs[ops->config[to]].name;
 	ops->external[to] = ws_value(t, WS_COL_cpu_op_external_id, row);
-	ops->sequence[to] = (struct ws_op_sequence){
+	*sequence = (struct op_sequence){
 	        (int64_t)ws_value(t, WS_COL_cpu_op_sequence, row),
 	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
 	};
@@ -155,32 +159,26 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 /*
  * The parent is the operation that contains it and began last. An operation
  * that ended before the new one does can hold nothing that the new one does
- * not hold too, so it leaves the stack.
+ * not hold too.
  */
-static enum ws_status nest(struct ws_arena *temp, struct ws_ranges *r, uint32_t nthreads,
-                           struct ws_err *err)
+static enum ws_status nest(struct ws_model *m, struct ws_err *err)
 {
-	size_t height = 0;
-	uint32_t *stack, t = 0;
+	struct ws_op_tree *r = &m->cpu_ops.tree;
+	uint32_t t = 0;
 
-	r->nthreads = nthreads;
-	WS_NEW(temp, stack, r->n);
-	WS_NEW(&r->arena, r->thread_first, (size_t)nthreads + 1);
-	WS_NEW(&r->arena, r->thread_crosses, (size_t)nthreads + 1);
-	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
-	WS_FORWARD(ws_arena_check(&r->arena, "the operations of the trace", err));
+	r->nthreads = m->nthreads;
+	WS_NEW(&m->arena, r->thread_first, r->nthreads + 1);
+	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	for (uint32_t i = 0; i < r->n; i++) {
-		if (!i || r->thread[i] != r->thread[i - 1])
-			height = 0;
+		uint32_t parent = i && r->thread[i] == r->thread[i - 1] ? i - 1 : WS_NONE;
+
 		while (t <= r->thread[i])
 			r->thread_first[t++] = i;
-		while (height && r->end_ns[stack[height - 1]] < r->end_ns[i])
-			height--;
-		r->parent[i] = height ? stack[height - 1] : WS_NONE;
-		r->depth[i] = height ? r->depth[r->parent[i]] + 1 : 0;
-		stack[height++] = i;
+		while (parent != WS_NONE && r->end_ns[parent] < r->end_ns[i])
+			parent = r->parent[parent];
+		r->parent[i] = parent;
 	}
-	while (t <= nthreads)
+	while (t <= r->nthreads)
 		r->thread_first[t++] = (uint32_t)r->n;
 	return WS_OK;
 }
@@ -188,7 +186,7 @@ static enum ws_status nest(struct ws_arena *temp, struct ws_ranges *r, uint32_t 
 /* --- forward and backward ------------------------------------------------------------------ */
 
 /* The first, so outermost, operation that begins then on the thread; WS_NONE. */
-static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_ns)
+static uint32_t op_at(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns)
 {
 	uint32_t lo, hi, end;
 
@@ -207,7 +205,7 @@ static uint32_t op_at(const struct ws_ranges *r, uint32_t thread, int64_t start_
 	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
 }
 
-uint32_t ws_cpu_op_around(const struct ws_ranges *r, uint32_t thread, int64_t start_ns,
+uint32_t ws_cpu_op_around(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns,
                           int64_t end_ns)
 {
 	uint32_t lo, hi, op;
@@ -237,14 +235,15 @@ uint32_t ws_cpu_op_around(const struct ws_ranges *r, uint32_t thread, int64_t st
  * one goes to the last operation with the number. Threads count for themselves, so numbers of
  * several forward threads tell nothing.
  */
-static enum ws_status follow_sequences(struct ws_cpu_ops *ops, struct ws_err *err)
+static enum ws_status follow_sequences(struct ws_cpu_ops *ops, const struct op_sequence *sequence,
+                                       struct ws_err *err)
 {
 	struct ws_idmap last = {0};
 	enum ws_status status = WS_OK;
 	uint64_t thread = 0;
 
 	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++) {
-		const struct ws_op_sequence *s = &ops->sequence[i];
+		const struct op_sequence *s = &sequence[i];
 
 		if (s->number < 0)
 			continue;
@@ -256,15 +255,16 @@ static enum ws_status follow_sequences(struct ws_cpu_ops *ops, struct ws_err *er
 			thread = s->forward_thread;
 	}
 	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
-		if (ops->sequence[i].number >= 0 && ops->sequence[i].forward_thread)
-			ops->forward[i] = ws_idmap_get(&last, (uint64_t)ops->sequence[i].number);
+		if (sequence[i].number >= 0 && sequence[i].forward_thread)
+			ops->forward[i] = ws_idmap_get(&last, (uint64_t)sequence[i].number);
 out:
 	ws_idmap_free(&last);
 	return status;
 }
 
 /* Which operation each is the backward of; what lies inside one inherits that. */
-static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
+static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence *sequence,
+                                   struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	struct ws_column_data t;
@@ -289,7 +289,7 @@ static enum ws_status follow_flows(struct ws_loader *l, struct ws_err *err)
 			ops->forward[to] = from;
 	}
 	if (!t.rows && status == WS_OK)
-		status = follow_sequences(ops, err);
+		status = follow_sequences(ops, sequence, err);
 	ws_column_data_release(&t);
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
@@ -301,22 +301,24 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
                                const struct ws_column_data *t, struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct op_sequence *sequence;
 	int64_t total = 0;
 	uint32_t *order;
 
 	WS_FORWARD(allocate(l->m, t->rows, err));
 	WS_NEW(temp, order, t->rows);
+	WS_NEW(temp, sequence, t->rows);
 	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
 	WS_FORWARD(order_rows(temp, l, t, order, err));
 	for (uint32_t i = 0; i < t->rows; i++) {
-		WS_FORWARD(take_op(l, t, order[i], i, err));
+		WS_FORWARD(take_op(l, t, order[i], i, &sequence[i], err));
 		WS_FAIL_IF(__builtin_add_overflow(total,
 		                                  ops->tree.end_ns[i] - ops->tree.start_ns[i],
 		                                  &total),
 		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
 	}
-	WS_FORWARD(nest(temp, &ops->tree, l->m->nthreads, err));
-	return t->rows ? follow_flows(l, err) : WS_OK;
+	WS_FORWARD(nest(l->m, err));
+	return t->rows ? follow_flows(l, sequence, err) : WS_OK;
 }
 
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
@@ -332,8 +334,6 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	ws_column_data_release(&t);
 	return status;
 }
-
-/* --- joins ------------------------------------------------------------------------------- */
 
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
 {
@@ -358,74 +358,5 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 	}
 	ws_idmap_free(&by_external);
 	ws_column_data_release(&t);
-	return status;
-}
-
-static uint32_t op_of_work(const struct ws_model *m, const struct ws_idmap *op_of,
-                           uint64_t correlation, uint32_t call)
-{
-	uint32_t op = correlation ? ws_idmap_get(op_of, correlation) : WS_NONE;
-
-	if (op != WS_NONE)
-		return op;
-	return call == WS_NONE ? WS_NONE : m->api.op[call];
-}
-
-/*
- * Autograd runs backward on a thread of its own, where no range of the
- * program's is open. What is launched there belongs to the range of the
- * forward operation that it is the backward of.
- */
-static uint32_t inherited_range(const struct ws_model *m, uint32_t op, uint32_t range)
-{
-	uint32_t forward = op == WS_NONE ? WS_NONE : m->cpu_ops.forward[op];
-
-	return range == WS_NONE && forward != WS_NONE ? m->cpu_ops.range[forward] : range;
-}
-
-static void join_work(struct ws_model *m, const struct ws_idmap *op_of, const struct ws_loader *l)
-{
-	struct ws_kernels *k = &m->kernels;
-
-	for (size_t i = 0; i < k->n; i++) {
-		k->op[i] = op_of_work(m, op_of, l->kernel_correlation[i], k->call[i]);
-		if (k->op[i] != WS_NONE && m->cpu_ops.forward[k->op[i]] != WS_NONE)
-			k->flags[i] |= WS_KERNEL_BACKWARD;
-		k->range[i] = inherited_range(m, k->op[i], k->range[i]);
-	}
-	for (size_t i = 0; i < m->nwork; i++) {
-		struct ws_work *w = &m->work[i];
-
-		w->op = op_of_work(m, op_of, w->correlation, w->call);
-		w->range = inherited_range(m, w->op, w->range);
-	}
-}
-
-enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_model *m = l->m;
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_ranges *r = &ops->tree;
-	struct ws_api *a = &m->api;
-	struct ws_calls calls = {a->n, a->start_ns, a->end_ns, a->thread, a->process, NULL};
-	struct ws_calls as_calls = {r->n, r->start_ns, r->end_ns, r->thread, NULL, NULL};
-	struct ws_attribution in_op = {0}, in_range = {0};
-	struct ws_idmap op_of = {0};
-	enum ws_status status;
-
-	status = ws_attribute(&as_calls, &m->ranges, &in_range, err);
-	if (status == WS_OK && r->n)
-		memcpy(ops->range, in_range.innermost, r->n * sizeof(*ops->range));
-	ws_attribution_release(&in_range);
-	if (status != WS_OK || !r->n)
-		return status;
-	status = ws_attribute(&calls, r, &in_op, err);
-	if (status == WS_OK)
-		memcpy(a->op, in_op.innermost, a->n * sizeof(*a->op));
-	WS_THEN(status, ws_load_op_links(l, &op_of, err));
-	if (status == WS_OK)
-		join_work(m, &op_of, l);
-	ws_attribution_release(&in_op);
-	ws_idmap_free(&op_of);
 	return status;
 }

@@ -22,8 +22,6 @@ struct ws_loader {
 	struct ws_classifier *classifier;
 	bool plain_names; /* nobody asks what the names of kernels tell: only their text */
 	const struct ws_model_opts *opts;
-	/* correlation of each kernel and API call */
-	uint64_t *kernel_correlation, *api_correlation;
 	struct ws_arena temp; /* for what later steps of loading need */
 };
 
@@ -112,16 +110,11 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
 /* Correlation id -> operation, by the links that the file has. A trace has one process here. */
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err);
 /* The innermost operation of a thread around this time, bounds included; WS_NONE. */
-uint32_t ws_cpu_op_around(const struct ws_ranges *ops, uint32_t thread, int64_t start_ns,
+uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t start_ns,
                           int64_t end_ns);
-enum ws_status ws_join_cpu_ops(struct ws_loader *l, struct ws_err *err);
 /* Collectives, and which operations and correlation ids are theirs. After the operations. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
-/* The calls, ranges and operations of device work and of memory events. After those of the calls.
- */
-enum ws_status ws_join_work(struct ws_loader *l, const struct ws_calls *calls, struct ws_err *err);
-
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
 enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
                                 struct ws_err *err);

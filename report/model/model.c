@@ -22,10 +22,9 @@ void ws_model_free(struct ws_model *m)
 	free(m->devices);
 	free(m->threads);
 	free(m->pids);
-	ws_ranges_release(&m->cpu_ops.tree);
 	ws_peaks_free(m->peaks);
-	ws_ranges_release(&m->ranges);
-	ws_attribution_release(&m->attribution);
+	free(m->ranges.paths);
+	free(m->attribution.crossings);
 	ws_ops_release(&m->ops);
 	ws_arena_free(&m->arena);
 	free(m);
@@ -97,66 +96,9 @@ uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id)
 	return text == WS_NONE ? WS_TEXT_EMPTY : text;
 }
 
-const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range)
-{
-	uint32_t op = range == WS_NONE ? WS_NONE : m->range_op[range];
-
-	return op == WS_NONE ? NULL : &m->ops.op[m->ranges.payload[op]];
-}
-
-static const struct ws_op_facts *op_of_kernel(const struct ws_model *m, size_t k)
-{
-	return ws_range_op(m, m->kernels.range[k]);
-}
-
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op)
 {
 	return op == WS_NONE ? NULL : &m->cpu_ops.configs[m->cpu_ops.config[op]];
-}
-
-uint32_t ws_kernel_range_class(const struct ws_model *m, size_t k)
-{
-	uint32_t r = m->kernels.range[k];
-	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
-
-	if (r != WS_NONE && m->range_class[r])
-		return m->range_class[r];
-	return op ? op->kind : WS_TEXT_EMPTY;
-}
-
-uint32_t ws_kernel_class(const struct ws_model *m, size_t k)
-{
-	uint32_t class = ws_kernel_range_class(m, k);
-
-	return class ? class : m->configs[m->kernels.config[k]].name_class;
-}
-
-uint32_t ws_kernel_direction(const struct ws_model *m, size_t k)
-{
-	const struct ws_op_facts *annotated = op_of_kernel(m, k);
-	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
-
-	if (annotated && annotated->direction)
-		return annotated->direction;
-	if (m->kernels.flags[k] & WS_KERNEL_BACKWARD)
-		return WS_TEXT_BACKWARD;
-	if (op && op->direction)
-		return op->direction;
-	return m->configs[m->kernels.config[k]].name_direction;
-}
-
-uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k)
-{
-	const struct ws_op_facts *annotated = op_of_kernel(m, k);
-	const struct ws_op_config *op = ws_cpu_op_config(m, m->kernels.op[k]);
-	uint32_t by_name = m->configs[m->kernels.config[k]].name_dtype;
-
-	if (annotated && annotated->dtype)
-		return annotated->dtype;
-	/* a name that tells, tells what the kernel reads; an operation only what it was given */
-	if (by_name)
-		return by_name;
-	return op ? op->dtype : WS_TEXT_EMPTY;
 }
 
 bool ws_model_has_kernels(const struct ws_model *m)

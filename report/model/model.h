@@ -13,9 +13,9 @@
 #include "report/model/attribution.h"
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/device_peaks.h"
-#include "report/model/nvtx_tree.h"
 #include "report/model/open.h"
 #include "report/kernel_info/occupancy.h"
+#include "report/model/paths.h"
 #include "report/model/payload.h"
 
 /* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
@@ -97,37 +97,6 @@ struct ws_config {
 	struct ws_occupancy occupancy;
 };
 
-/* Added to the flags of ws_row_kernel. */
-enum {
-	WS_KERNEL_NO_LAUNCH = 1u << 6, /* no record of the call that launched it */
-	WS_KERNEL_BACKWARD = 1u << 7,  /* its operation is the backward of a recorded one */
-};
-
-/* Sorted by device, then start. */
-struct ws_kernels {
-	size_t n;
-	int64_t *start_ns, *dur_ns; /* 0 with WS_KERNEL_NO_TIME */
-	uint32_t *config;
-	uint32_t *call;       /* that launched it, WS_NONE */
-	uint32_t *range;      /* innermost range of its launch, WS_NONE */
-	uint32_t *crossing;   /* see struct ws_attribution; NULL when no ranges cross */
-	uint32_t *op;         /* framework operation that launched it, WS_NONE */
-	uint32_t *step;       /* WS_NONE */
-	uint32_t *collective; /* what is known of it as such, WS_NONE; NULL: of none */
-	uint8_t *flags;
-};
-
-/* API calls in the order of the file. */
-struct ws_api {
-	size_t n;
-	int64_t *start_ns, *end_ns;
-	uint32_t *thread, *process;
-	uint32_t *name;  /* as recorded, a version at its end included */
-	uint32_t *range; /* innermost range around it, WS_NONE */
-	uint32_t *op;    /* innermost framework operation around it, WS_NONE */
-	uint8_t *failed; /* its result was no success */
-};
-
 /* Device work that is no kernel. */
 enum ws_work_kind {
 	WS_WORK_MEMCPY,
@@ -157,23 +126,27 @@ struct ws_op_config {
 	int64_t flops, bytes; /* of one call, -1 = not known */
 };
 
-/* What autograd numbers: a backward operation has the number of the forward one, and its thread. */
-struct ws_op_sequence {
-	int64_t number;          /* -1 = not recorded */
-	uint64_t forward_thread; /* 0: it is no backward operation */
+/* Calls of framework operations on a thread contain each other. Sorted by thread, then begin:
+ * parents stand before their children. */
+struct ws_op_tree {
+	size_t n;
+	int64_t *start_ns, *end_ns;
+	uint32_t *thread;
+	uint32_t *name;         /* what stays of it from call to call: see ws_name_steady */
+	uint32_t *parent;       /* WS_NONE for an outermost one */
+	uint32_t *thread_first; /* those of thread t are [first[t], first[t + 1]) */
+	size_t nthreads;
 };
 
-/* Calls of framework operations, sorted by thread, then begin: parents before their children. */
 struct ws_cpu_ops {
-	struct ws_ranges tree; /* without paths, payloads and flags */
-	uint32_t *config;      /* index into configs */
-	uint64_t *external;    /* id that links name, 0 = none */
-	uint32_t *range;       /* innermost NVTX range around it, WS_NONE */
-	uint32_t *forward;     /* operation that it, or one around it, is the backward of */
-	uint32_t *collective;  /* what is known of it, or one around it, as such; NULL: of none */
-	uint8_t *phase;        /* enum ws_phase, by these links: label.c */
-	struct ws_op_sequence *sequence; /* only while they are joined */
-	struct ws_op_config *configs;    /* [0]: a lost one */
+	struct ws_op_tree tree;
+	uint32_t *config;     /* index into configs */
+	uint64_t *external;   /* id that links name, 0 = none */
+	uint32_t *range;      /* innermost NVTX range around it, WS_NONE */
+	uint32_t *forward;    /* operation that it, or one around it, is the backward of */
+	uint32_t *collective; /* what is known of it, or one around it, as such; NULL: of none */
+	uint8_t *phase;       /* enum ws_phase, by these links: label.c */
+	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */
 };
@@ -269,8 +242,6 @@ struct ws_model {
 
 	struct ws_thread *threads;
 	uint32_t nthreads;
-	struct ws_kernels kernels;
-	struct ws_api api;
 	struct ws_work *work; /* sorted by device, then start */
 	size_t nwork;
 	struct ws_cpu_ops cpu_ops;
@@ -286,14 +257,8 @@ struct ws_model {
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;
-	struct ws_attribution attribution; /* its innermost is api.range */
+	struct ws_attribution attribution;
 	struct ws_ops ops;
-	/* one entry a range */
-	uint32_t *range_step;  /* step that it lies in, WS_NONE */
-	uint32_t *range_op;    /* the innermost range around it, or itself, that is an operation */
-	uint32_t *range_class; /* text; 0 = unknown */
-	uint8_t *range_phase;  /* enum ws_phase */
-	uint8_t *range_marks;  /* WS_IN_… */
 
 	struct ws_model_step *steps; /* by begin */
 	size_t nsteps;
@@ -308,16 +273,10 @@ enum {
 	WS_IN_ATTENTION = 1u << 2, /* lies in `scaled dot product attention` or one of its parts */
 	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
 	WS_OP_COUNTED = 1u << 4,   /* an operation with no operation inside: its FLOPs count */
-	WS_OP_LAUNCHED = 1u << 5,  /* at least one kernel has it as its operation */
 };
 
 /* Text of a string row; the empty text where it is missing. */
 uint32_t ws_model_text(const struct ws_model *m, uint64_t string_id);
-/* Name of a kernel, as text. */
-static inline uint32_t ws_kernel_name(const struct ws_model *m, size_t k)
-{
-	return m->configs[m->kernels.config[k]].name;
-}
 /* Does it use Tensor Cores? Also unknown for a kernel of no known class. */
 static inline enum ws_tensor ws_config_tensor(const struct ws_config *c)
 {
@@ -328,14 +287,6 @@ static inline enum ws_tensor ws_config_tensor(const struct ws_config *c)
 static inline struct ws_bytes ws_model_short_name(const struct ws_model *m, uint32_t name)
 {
 	return name < m->nshort && m->short_names[name].len ? m->short_names[name] : m->texts[name];
-}
-static inline uint32_t ws_kernel_device(const struct ws_model *m, size_t k)
-{
-	return m->configs[m->kernels.config[k]].device;
-}
-static inline uint32_t ws_kernel_step(const struct ws_model *m, size_t k)
-{
-	return m->kernels.step[k];
 }
 /* The phase of what happened in a range of this phase and an operation, WS_NONE: in none. The
  * program's own word beats the framework's links, but what is backward lies in the range of its
@@ -348,43 +299,16 @@ static inline enum ws_phase ws_phase_of(const struct ws_model *m, uint8_t of_ran
 		return (enum ws_phase)of_range;
 	return op == WS_NONE ? WS_PHASE_OTHER : (enum ws_phase)m->cpu_ops.phase[op];
 }
-static inline enum ws_phase ws_kernel_phase(const struct ws_model *m, size_t k)
-{
-	const uint32_t range = m->kernels.range[k];
-
-	return ws_phase_of(m, range == WS_NONE ? WS_PHASE_OTHER : m->range_phase[range],
-	                   m->kernels.op[k]);
-}
 /* Is it a step that the statistics are made of? */
 static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)
 {
 	return step != WS_NONE && !m->steps[step].warm_up && !m->steps[step].unfinished;
 }
-/* What the kernel does, as text, by the range or framework operation that launched it; 0 = they do
- * not tell. */
-uint32_t ws_kernel_range_class(const struct ws_model *m, size_t k);
-/* The same, else by its name; 0 = unknown. */
-uint32_t ws_kernel_class(const struct ws_model *m, size_t k);
-/* As texts, 0 = unknown: what the operation says, else what the name tells. */
-uint32_t ws_kernel_direction(const struct ws_model *m, size_t k);
-uint32_t ws_kernel_dtype(const struct ws_model *m, size_t k);
 /* The framework operation's description; NULL for WS_NONE. */
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
-/* The operation of a range or a kernel; NULL when it lies in none. */
-const struct ws_op_facts *ws_range_op(const struct ws_model *m, uint32_t range);
-
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */
 struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);
-
-/* --- steps of ws_model_open_reader, in order --- */
-
-/* Every record: model_load.c, with model_dict.c, model_work.c and model_cpu_op.c. */
-enum ws_status ws_model_load(struct ws_model *m, const struct ws_trace_reader *r,
-                             const struct ws_model_opts *opts, struct ws_err *err);
-/* Places, classes, phases, steps and operations of the ranges; leftovers: label.c. step as in
- * struct ws_model_opts. */
-enum ws_status ws_model_label(struct ws_model *m, const char *step, struct ws_err *err);

@@ -24,14 +24,6 @@ struct ws_model_opts {
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0
 struct ws_trace_reader;
-/* Join an open trace. opts may be NULL; USAGE names the wrong line of its rules or peaks. Free with
- * ws_model_free. */
-enum ws_status ws_model_open_reader(struct ws_model **out, const struct ws_trace_reader *r,
-                                    const char *name, const struct ws_model_opts *opts,
-                                    struct ws_err *err);
-/* The same from memory; data must outlive the model, name is what reports call it. */
-enum ws_status ws_model_open_mem(struct ws_model **out, const void *data, size_t size,
-                                 const char *name, struct ws_err *err);
 void ws_model_free(struct ws_model *m); /* NULL is legal */
 
 /* Parts of a run: X(NAME, "name"). All but the first are disjoint and add up to it. */

@@ -15,12 +15,14 @@
  * a program that forgets to pop must not cost a path of a million names. */
 #define WS_RANGE_MAX_DEPTH 512u
 
+enum { WS_RANGE_START_END = 1u << 0 };
+
 /* A path: the names from the outermost range down. Parents stand before their children. */
 struct ws_path {
 	uint32_t parent; /* WS_NONE for an outermost range */
 	uint32_t name, domain;
 	uint32_t depth;   /* 0 for an outermost range */
-	uint8_t style;    /* 0 or WS_RANGE_START_END */
+	uint8_t style;    /* 0, which is push/pop, or WS_RANGE_START_END */
 	int64_t first_ns; /* begin of its first instance */
 };
 
@@ -37,3 +39,27 @@ enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *pat
 /* Hand the paths over, to be freed by free(); the table is empty then. */
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
 void ws_path_table_free(struct ws_path_table *t);
+
+/* The paths of a trace, and what making ranges of its events left over. */
+struct ws_ranges {
+	struct ws_path *paths;
+	size_t npaths;
+	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
+	uint64_t open;                           /* never ended */
+	uint64_t cross_thread;                   /* ended on another thread */
+	uint64_t folded;                         /* deeper than WS_RANGE_MAX_DEPTH */
+};
+
+/*
+ * Paths in reading order: a parent before its children, siblings by the begin
+ * of their first instance, then by name, domain and style. order has npaths entries.
+ */
+enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
+                              uint32_t *order, struct ws_err *err);
+
+/*
+ * The path as text: names joined by '/', a '/' inside a name written "\/".
+ * Allocated, for the caller to free; *len bytes, and a NUL after them.
+ */
+enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                            char **out, size_t *len, struct ws_err *err);

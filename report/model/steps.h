@@ -23,26 +23,10 @@ enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges 
  * are PyTorch's; the other fields are there. Counts nmeasured.
  */
 void ws_steps_sort(struct ws_model *m);
-/* Is it the outermost range of a phase in its step? */
-bool ws_range_begins_phase(const struct ws_model *m, uint32_t range);
-/* The steps of a loaded model, and those of its kernels and copies. pattern: as above. */
-enum ws_status ws_steps_find(struct ws_model *m, const char *pattern, struct ws_err *err);
-
 /* The step of the process, on any thread but this, that began last before [start, end] and ended no
  * earlier; WS_NONE. */
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
                          int64_t end_ns, uint32_t but_thread);
-/* The step of what happened in a range, which may be WS_NONE, in this time; WS_NONE. */
-uint32_t ws_step_at(const struct ws_model *m, uint32_t range, uint32_t process, int64_t start_ns,
-                    int64_t end_ns);
-/* The step of a range or call; WS_NONE. */
-uint32_t ws_range_step(const struct ws_model *m, uint32_t range);
-uint32_t ws_call_step(const struct ws_model *m, uint32_t call);
-
-static inline uint8_t ws_range_marks(const struct ws_model *m, uint32_t range)
-{
-	return range == WS_NONE ? 0 : m->range_marks[range];
-}
 /* The part of the run that something belongs to, by its step (WS_NONE: none) and the marks of its
  * range; never WS_SCOPE_ALL. */
 enum ws_scope ws_scope_of(const struct ws_model *m, uint32_t step, uint8_t marks);

@@ -120,8 +120,8 @@ static enum ws_status keep(struct reading *e, struct ws_err *err)
 	p->live.ends = &p->ends;
 	if (!any || !p->sink)
 		return WS_OK;
-	WS_NEW(&a->arena, a->first, ncalls);
-	WS_FORWARD(ws_arena_check(&a->arena, "the ranges of launches", err));
+	WS_NEW(&p->m->arena, a->first, ncalls);
+	WS_FORWARD(ws_arena_check(&p->m->arena, "the ranges of launches", err));
 	memset(a->first, 0xff, ncalls * sizeof(*a->first));
 	return WS_OK;
 }

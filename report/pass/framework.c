@@ -97,7 +97,7 @@ static enum ws_status put_event(struct ws_pass *p, uint32_t event, struct ws_pas
 static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row,
                              struct ws_err *err)
 {
-	const struct ws_ranges *ops = &p->m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
 	const struct ws_live_shape shape = {.type = WS_PASS_CPU_OP,
 	                                    .thread = ops->thread[op],
 	                                    .process = p->l.thread_process[ops->thread[op]],

@@ -139,7 +139,7 @@ static enum ws_status complete(struct ws_joined_rows *rows, const struct ws_trac
 enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
                                    enum ws_scope scope, unsigned parts, struct ws_model **m,
-                                   struct ws_digest *d, const char **declined, struct ws_err *err)
+                                   struct ws_digest *d, struct ws_err *err)
 {
 	const struct ws_joined_sink sink = {rows, restart, take_call, take_kernel, take_range};
 
@@ -150,10 +150,10 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
 		                      ws_trace_reader_count(r, WS_KIND_NVTX) +
 		                              ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
 		                      err));
-	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, &sink, m, d, declined, err));
-	if (*declined)
+	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, &sink, m, d, err));
+	if (!*m)
 		ws_joined_rows_free(rows);
-	return *declined || !(parts & WS_DIGEST_ROWS) ? WS_OK : complete(rows, r, parts, *m, err);
+	return *m && parts & WS_DIGEST_ROWS ? complete(rows, r, parts, *m, err) : WS_OK;
 }
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
@@ -161,14 +161,9 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
                                    struct ws_model **m, struct ws_err *err)
 {
 	struct ws_digest none = {0}; /* where there is no room for rows no pass begins */
-	const char *declined;
 	enum ws_status status = ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL,
-	                                            WS_DIGEST_ROWS, m, &none, &declined, err);
+	                                            WS_DIGEST_ROWS, m, &none, err);
 
 	ws_digest_release(&none);
-	if (status != WS_OK || !declined)
-		return status;
-	WS_FORWARD(ws_model_open_reader(m, r, name, opts, err));
-	ws_joined_rows_of_model(rows, *m);
-	return WS_OK;
+	return status;
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
-#include "report/model/nvtx_tree.h"
 
 enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err)
 {

@@ -250,7 +250,7 @@ static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 /* What is asked for is in *wanted: d, parts, scope, sink. */
 static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_trace_reader *r,
                                 const char *name, const struct ws_model_opts *opts,
-                                struct ws_model **m, const char **declined, struct ws_err *err)
+                                struct ws_model **m, struct ws_err *err)
 {
 	static const struct ws_model_opts none;
 	struct ws_pass p = {
@@ -268,7 +268,6 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	enum ws_status status;
 
 	*p.d = (struct ws_digest){0};
-	*declined = NULL;
 	opts = opts ? opts : &none;
 	WS_FORWARD(ws_model_begin(m, r, name, opts, err));
 	p.m = *m;
@@ -280,7 +279,6 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	p.live.ctx = &p;
 	status = run(&p, err);
 	release(&p);
-	*declined = status == WS_OK ? p.declined : NULL;
 	if (status != WS_OK || p.declined) {
 		ws_model_free(*m);
 		*m = NULL;
@@ -292,7 +290,7 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
                            const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,
                            const struct ws_joined_sink *sink, struct ws_model **m,
-                           struct ws_digest *d, const char **declined, struct ws_err *err)
+                           struct ws_digest *d, struct ws_err *err)
 {
 	struct ws_pass_again again = {.end_ns = INT64_MAX};
 	const struct ws_pass wanted = {.d = d,
@@ -304,7 +302,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 
 	do {
 		again.knows_more = false;
-		status = run_whole(&wanted, r, name, opts, m, declined, err);
+		status = run_whole(&wanted, r, name, opts, m, err);
 		if (again.knows_more && wanted.sink)
 			sink->restart(sink->ctx);
 	} while (status == WS_OK && again.knows_more);

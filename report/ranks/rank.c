@@ -207,7 +207,7 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	struct ws_texts *texts = &c->r->texts;
 	struct ws_rank *rank = c->rank;
 	const struct ws_joined_kernel *k =
-	        c->rows->nkernels ? ws_joined_rows_times(c->rows, 0) : NULL;
+	        c->rows->nkernels ? ws_joined_rows_kernel(c->rows, 0) : NULL;
 	const uint32_t device = k ? m->configs[k->config].device : WS_NONE;
 
 	rank->number = ws_model_rank(m);

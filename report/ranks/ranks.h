@@ -11,7 +11,7 @@ struct ws_ranks;
 struct ws_ranks *ws_ranks_new(void);    /* NULL when memory is out */
 void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
-/* A rank's trace. rows: of m; NULL: those of m, which is loaded. Neither is needed any more. */
+/* A rank's trace, and its rows. Neither is needed any more. */
 enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
                             struct ws_joined_rows *rows, struct ws_err *err);
 

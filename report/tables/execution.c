@@ -83,7 +83,7 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = e->tab->sel->rows;
 	const struct ws_model *m = e->tab->m;
-	const struct ws_ranges *ops = &m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);

@@ -299,7 +299,7 @@ static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
                                      const struct ws_memory_event *e, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	const struct ws_ranges *ops = &m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	uint32_t outer = e->cpu_op;
 	struct ws_bytes a, b;
 	char *text;

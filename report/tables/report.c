@@ -145,7 +145,9 @@ static bool has_sources(const struct ws_report *report)
 	return has;
 }
 
-void ws_report_keep(struct ws_report *report, struct ws_model **m)
+/* Where rows of the report are made of the model when they are read, it takes that; else *m stays.
+ */
+static void keep_model(struct ws_report *report, struct ws_model **m)
 {
 	struct kept *k = report->kept;
 
@@ -178,29 +180,9 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
 	return WS_OK;
 }
 
-enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
-                                     const struct ws_filter *filter,
-                                     const struct ws_table_def *const *defs, size_t ndefs,
-                                     struct ws_report **out, struct ws_err *err)
-{
-	struct ws_selection sel = {0};
-	struct ws_digest d = {0};
-	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
-	const unsigned parts = parts_of(defs, ndefs, NULL);
-	enum ws_status status;
+/* --- from a trace ------------------------------------------------------------------------- */
 
-	*out = NULL;
-	status = ws_select_rows(m, rows, filter, &sel, err);
-	WS_THEN(status, ws_digest_of_rows(&d, m, &sel, parts, err));
-	WS_THEN(status, make_and_keep(&tab, &d, defs, ndefs, out, err));
-	ws_digest_release(&d);
-	ws_selection_release(&sel);
-	return status;
-}
-
-/* --- without loading rows ---------------------------------------------------------------- */
-
-/* What is in the scope, of a model without rows. */
+/* What is in the scope, of sums. */
 static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
                                  const struct ws_digest *d, struct ws_selection *sel,
                                  struct ws_err *err)
@@ -233,63 +215,86 @@ static bool is_empty(const struct ws_model *m, const struct ws_digest *d)
 static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name,
                                const struct ws_model_opts *opts, enum ws_scope scope,
                                unsigned parts, struct ws_joined_rows *rows, struct ws_model **m,
-                               struct ws_digest *d, const char **declined, struct ws_err *err)
+                               struct ws_digest *d, struct ws_err *err)
 {
-	WS_FORWARD(ws_joined_rows_pass(rows, r, name, opts, scope, parts, m, d, declined, err));
-	if (*declined || d->scope != WS_SCOPE_STEPS || ((*m)->nmeasured && !is_empty(*m, d)))
+	WS_FORWARD(ws_joined_rows_pass(rows, r, name, opts, scope, parts, m, d, err));
+	if (!*m || d->scope != WS_SCOPE_STEPS || ((*m)->nmeasured && !is_empty(*m, d)))
 		return WS_OK;
 	ws_digest_release(d);
 	ws_model_free(*m);
 	ws_joined_rows_free(rows);
-	return ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL, parts, m, d, declined, err);
+	return ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL, parts, m, d, err);
 }
 
 /* What is asked for. */
 struct asked {
-	const struct ws_trace_reader *r;
-	const char *name;
-	const struct ws_model_opts *opts;
 	const struct ws_filter *filter;
 	const struct ws_table_def *const *defs;
 	size_t ndefs;
 	unsigned parts;
+	const struct ws_trace_reader *r;
+	const char *name;
+	const struct ws_model_opts *opts;
 };
 
-/* Of rows of any scope, from which a filter selects, and sums of those. */
-static enum ws_status stream_selected(const struct asked *a, struct ws_report **out,
-                                      const char **declined, struct ws_err *err)
+/* Of rows of any scope, from which a filter selects, and sums of those. says_nothing: it is an
+ * error that nothing passes. */
+static enum ws_status make_selected(const struct asked *a, const struct ws_model *m,
+                                    struct ws_joined_rows *rows, bool says_nothing,
+                                    struct ws_report **out, struct ws_err *err)
 {
-	struct ws_joined_rows rows = {0};
 	struct ws_selection sel = {0};
-	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
-	struct ws_table_context tab = {.sel = &sel, .digest = &d};
-	/* what joining left over is counted of all, whatever the filter */
-	enum ws_status status = ws_joined_rows_pass(&rows, a->r, a->name, a->opts, WS_SCOPE_ALL,
-	                                            WS_DIGEST_ROWS | (a->parts & WS_DIGEST_LEFT),
-	                                            &m, &d, declined, err);
+	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
+	enum ws_status status = ws_select_rows(m, rows, a->filter, &sel, err);
 
-	ws_digest_release(&d);
-	tab.m = m;
-	if (status == WS_OK && !*declined) {
-		status = ws_select_rows(m, &rows, a->filter, &sel, err);
-		WS_THEN(status,
-		        ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err));
-		WS_THEN(status, ws_digest_of_rows(&d, m, &sel, a->parts, err));
-		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
-	}
-	if (*out)
-		ws_report_keep(*out, &m);
+	if (status == WS_OK && says_nothing)
+		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
+	WS_THEN(status, ws_digest_of_rows(&d, m, &sel, a->parts, err));
+	WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	ws_digest_release(&d);
 	ws_selection_release(&sel);
+	return status;
+}
+
+enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
+                                     const struct ws_filter *filter,
+                                     const struct ws_table_def *const *defs, size_t ndefs,
+                                     struct ws_report **out, struct ws_err *err)
+{
+	const struct asked a = {.filter = filter,
+	                        .defs = defs,
+	                        .ndefs = ndefs,
+	                        .parts = parts_of(defs, ndefs, NULL)};
+
+	*out = NULL;
+	return make_selected(&a, m, rows, false, out, err);
+}
+
+static enum ws_status stream_selected(const struct asked *a, struct ws_report **out,
+                                      struct ws_err *err)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest none = {0};
+	/* what joining left over is counted of all, whatever the filter */
+	enum ws_status status =
+	        ws_joined_rows_pass(&rows, a->r, a->name, a->opts, WS_SCOPE_ALL,
+	                            WS_DIGEST_ROWS | (a->parts & WS_DIGEST_LEFT), &m, &none, err);
+
+	ws_digest_release(&none);
+	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
+	if (*out)
+		keep_model(*out, &m);
 	ws_joined_rows_free(&rows);
 	ws_model_free(m);
 	return status;
 }
 
-/* Of sums of one scope. *is_empty: there is nothing to sum up, or no step. */
-static enum ws_status stream_summed(const struct asked *a, struct ws_report **out, bool *is_empty,
-                                    const char **declined, struct ws_err *err)
+/* Of sums of one scope; *out stays NULL where rows have to be known: for sums, or to tell why there
+ * is nothing to sum up. */
+static enum ws_status stream_summed(const struct asked *a, struct ws_report **out,
+                                    struct ws_err *err)
 {
 	const enum ws_scope scope = a->filter->scope;
 	/* KERNELS: how many are in the scope */
@@ -299,20 +304,18 @@ static enum ws_status stream_summed(const struct asked *a, struct ws_report **ou
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.sel = &sel, .digest = &d};
-	enum ws_status status =
-	        run_pass(a->r, a->name, a->opts, scope, parts, &rows, &m, &d, declined, err);
+	enum ws_status status = run_pass(a->r, a->name, a->opts, scope, parts, &rows, &m, &d, err);
+	bool is_empty = !m || (scope > WS_SCOPE_STEPS && !d.kernels) ||
+	                (a->opts && a->opts->step && !ws_any_step(m));
 
 	tab.m = m;
-	if (status == WS_OK && !*declined) {
+	if (status == WS_OK && !is_empty) {
 		status = select_all(m, scope, &d, &sel, err);
 		sel.rows = parts & WS_DIGEST_ROWS ? &rows : NULL;
-		*is_empty = (scope > WS_SCOPE_STEPS && !d.kernels) ||
-		            (a->opts && a->opts->step && !ws_any_step(m));
+		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	}
-	if (status == WS_OK && !*declined && !*is_empty)
-		status = make_and_keep(&tab, &d, a->defs, a->ndefs, out, err);
 	if (*out)
-		ws_report_keep(*out, &m);
+		keep_model(*out, &m);
 	ws_joined_rows_free(&rows);
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
@@ -323,20 +326,15 @@ static enum ws_status stream_summed(const struct asked *a, struct ws_report **ou
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
-                                const uint8_t *columns, struct ws_report **out,
-                                const char **declined, struct ws_err *err)
+                                const uint8_t *columns, struct ws_report **out, struct ws_err *err)
 {
-	const struct asked a = {r, name, opts, filter, defs, ndefs, parts_of(defs, ndefs, columns)};
-	/* the trace of kernels is of rows of any scope, too */
-	bool select = defs[0] == &ws_def_kernel_trace || !ws_filter_is_all(filter);
+	const struct asked a = {filter, defs, ndefs, parts_of(defs, ndefs, columns), r, name, opts};
 
 	*out = NULL;
-	*declined = NULL;
-	if (!select)
-		WS_FORWARD(stream_summed(&a, out, &select, declined, err));
-	/* rows know whether there is nothing at all, and it is said then */
-	select |= *declined != NULL;
-	return select ? stream_selected(&a, out, declined, err) : WS_OK;
+	/* the trace of kernels is of rows of any scope, too */
+	if (defs[0] != &ws_def_kernel_trace && ws_filter_is_all(filter))
+		WS_FORWARD(stream_summed(&a, out, err));
+	return *out ? WS_OK : stream_selected(&a, out, err);
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,

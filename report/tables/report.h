@@ -1,4 +1,4 @@
-/* From a loaded trace to typed tables: what the commands ask for. */
+/* From a trace to typed tables: what the commands ask for. */
 #pragma once
 
 #include "formats/trace/reader.h"
@@ -15,26 +15,20 @@ const struct ws_table_def *const *ws_ranks_defs(size_t *count);
 /* Also those made only on request; NULL when no table has this name. */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
-/* These tables, in this order, of rows; NULL: those of m, which is loaded. The filter may be NULL.
- * Free with ws_report_free. */
+/* These tables, in this order, of rows. The filter may be NULL. Free with ws_report_free. */
 enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_rows *rows,
                                      const struct ws_filter *filter,
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err);
-/* Where rows of the report are made of the model when they are read, it takes that; else *m stays.
- */
-void ws_report_keep(struct ws_report *report, struct ws_model **m);
 /*
- * These tables of what passes a filter in one pass, without loading rows. Where
- * the trace needs them *declined says why and *out is NULL: make a
- * model then. columns: of the only table, those that are wanted (others may
- * be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
+ * These tables of what passes a filter. columns: of the only table, those that are wanted (others
+ * may be empty); NULL = all. opts may be NULL. USAGE, with what comes near: nothing passes.
  */
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out,
-                                const char **declined, struct ws_err *err);
+                                struct ws_err *err);
 /* A report of more than one trace. */
 struct ws_report_plan {
 	const char *title, *trace; /* trace NULL: there was no memory for it */

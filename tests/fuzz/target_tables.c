@@ -12,7 +12,6 @@
 static void stream(const struct ws_trace_reader *r)
 {
 	const struct ws_table_def *const *defs;
-	const char *declined = NULL;
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_report *report = NULL;
 	struct ws_err err;
@@ -21,7 +20,7 @@ static void stream(const struct ws_trace_reader *r)
 	defs = ws_table_defs(&n);
 	for (int scope = WS_SCOPE_ALL; scope <= WS_SCOPE_WARM_UP; scope++) {
 		filter.scope = (enum ws_scope)scope;
-		ws_report_stream(r, "fuzz", NULL, &filter, defs, n, NULL, &report, &declined, &err);
+		ws_report_stream(r, "fuzz", NULL, &filter, defs, n, NULL, &report, &err);
 		ws_report_free(report);
 		report = NULL;
 	}

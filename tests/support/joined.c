@@ -20,15 +20,12 @@ static enum ws_status read_rows(struct joined *j, const struct ws_trace_reader *
                                 const struct ws_model_opts *opts, struct ws_err *err)
 {
 	struct ws_digest none = {0};
-	const char *declined = NULL;
 	enum ws_status status =
 	        ws_joined_rows_pass(&j->rows, r, name, opts, WS_SCOPE_ALL,
-	                            WS_DIGEST_ROWS | WS_DIGEST_LEFT, &j->m, &none, &declined, err);
+	                            WS_DIGEST_ROWS | WS_DIGEST_LEFT, &j->m, &none, err);
 
 	ws_digest_release(&none);
-	return status == WS_OK && declined
-	               ? ws_joined_rows_read(&j->rows, r, name, opts, &j->m, err)
-	               : status;
+	return status;
 }
 
 enum ws_status joined_open_reader(struct joined **out, const struct ws_trace_reader *r,

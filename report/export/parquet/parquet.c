@@ -43,7 +43,6 @@ enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
 	WS_FAIL_IF(!x, err, NO_MEMORY, "out of memory");
 	status = ws_trace_reader_open(&r, trace_path, err);
 	WS_THEN(status, ws_joined_rows_read(&rows, r, trace_path, NULL, &m, err));
-	WS_THEN(status, ws_joined_rows_correlate(&rows, r, err));
 	WS_THEN(status, ws_joined_rows_ranges_by_thread(&rows, m, err));
 	x->m = m;
 	x->r = r;

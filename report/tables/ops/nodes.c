@@ -87,7 +87,7 @@ static int by_place(const void *pa, const void *pb)
 static size_t place_all(const struct ws_ops_table *s, struct placed *placed)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
-	const struct ws_ranges *ops = &s->tab->m->cpu_ops.tree;
+	const struct ws_op_tree *ops = &s->tab->m->cpu_ops.tree;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < ops->n; i++)

@@ -184,7 +184,7 @@ static enum ws_status attribute_thread(struct loaded_attribution *a,
 {
 	const struct loaded_ranges *r = s->r;
 	uint32_t thread = calls->thread[order[0]];
-	int crosses = thread < r->nthreads && r->thread_crosses[thread];
+	int crosses = thread < r->nthreads && r->thread_crosses && r->thread_crosses[thread];
 
 	s->height = open->height = 0;
 	s->next = thread < r->nthreads ? r->thread_first[thread] : 0;
@@ -209,7 +209,7 @@ static enum ws_status prepare(struct loaded_attribution *out, const struct loade
 	int crosses = 0;
 
 	*out = (struct loaded_attribution){0};
-	for (size_t t = 0; t < ranges->nthreads; t++)
+	for (size_t t = 0; t < ranges->nthreads && ranges->thread_crosses; t++)
 		crosses |= ranges->thread_crosses[t];
 	WS_NEW(&out->arena, out->innermost, calls->n);
 	if (crosses)

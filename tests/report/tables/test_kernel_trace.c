@@ -52,15 +52,13 @@ static unsigned compare(const struct ws_trace_reader *r, const struct ws_filter 
 	const struct ws_table_def *def = &ws_def_kernel_trace;
 	struct ws_report *loaded, *streamed;
 	struct loaded *l;
-	const char *declined;
 	enum ws_status status;
 	struct ws_err err;
 	unsigned made;
 
 	/* each time anew: the table takes the rows */
 	cr_assert(eq(int, loaded_open_reader(&l, r, where, NULL, &err), WS_OK), "%s", err.text);
-	status =
-	        ws_report_stream(r, where, NULL, filter, &def, 1, NULL, &streamed, &declined, &err);
+	status = ws_report_stream(r, where, NULL, filter, &def, 1, NULL, &streamed, &err);
 	cr_assert(eq(int, ws_report_make_tables(l->m, &l->rows, filter, &def, 1, &loaded, NULL),
 	             WS_OK));
 	cr_expect(eq(int, status, status && !loaded->tables[0]->nrows ? WS_USAGE : WS_OK), "%s: %s",

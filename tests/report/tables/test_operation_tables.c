@@ -346,7 +346,7 @@ static unsigned roll(unsigned n)
 /* The operation that contains [start, end] on the thread and began last; of those that began
  * together the shorter, else the later in the tree. `but`: not this one, nor what stands behind it.
  */
-static uint32_t naive_innermost(const struct ws_ranges *r, uint32_t thread, int64_t start_ns,
+static uint32_t naive_innermost(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns,
                                 int64_t end_ns, uint32_t but)
 {
 	uint32_t found = WS_NONE;
@@ -363,7 +363,7 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 	for (unsigned round = 0; round < 2000; round++) {
 		struct tb *b = tb_new();
 		struct joined *j;
-		const struct ws_ranges *r;
+		const struct ws_op_tree *r;
 
 		seed = round;
 		ids = 1000;

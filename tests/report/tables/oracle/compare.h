@@ -25,14 +25,13 @@ unsigned oracle_compare_streamed(const struct ws_trace_reader *r, struct loaded 
 /* Every table of a report that the pass makes, all at once, beside those of the loaded rows. */
 void oracle_compare_tables(const struct ws_trace_reader *r, struct loaded *l, const char *where);
 /* The same of what passes a filter; which: any number stands for one. 1 when the pass made them,
- * 0 when it declined, or nothing passes: it says then what loaded rows do. */
+ * 0 when nothing passes: it says then what loaded rows do. */
 unsigned oracle_compare_filtered(const struct ws_trace_reader *r, struct loaded *l, unsigned which,
                                  const char *where);
-/* The trace compared with itself, swept, and as a rank: 1 when the pass did not decline. */
-unsigned oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, const char *where);
-/* Joined rows; 1 when the pass did not decline. */
-unsigned oracle_compare_joined(const struct ws_trace_reader *r, struct loaded *l,
-                               const char *where);
+/* The trace compared with itself, swept, and as a rank. */
+void oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, const char *where);
+/* Joined rows. */
+void oracle_compare_joined(const struct ws_trace_reader *r, struct loaded *l, const char *where);
 /* What --nvtx keeps of a pattern without instances; returns how many ranges it names as they were
  * recorded, where it is of no path. */
 unsigned oracle_compare_recorded(const struct ws_trace_reader *r, const char *pattern,
