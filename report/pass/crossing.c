@@ -36,6 +36,7 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 {
 	struct reading *e = ctx;
 	const struct ws_live *r = &e->live.range[range];
+	struct ws_live_thread *t = &e->live.threads[ws_live_is(&e->live, r)->thread];
 	uint32_t *rank = e->p->ends.rank;
 
 	(void)open, (void)err;
@@ -43,8 +44,8 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 		return WS_OK;
 	rank[r->number] = e->rank++;
 	/* what lies further above and is open had crossed that one already */
-	if (r->above != WS_NONE && rank[e->live.range[r->above].number] == WS_NONE)
-		e->live.threads[ws_live_is(&e->live, r)->thread].crosses = true;
+	if (t->last != range && rank[e->live.range[r->above].number] == WS_NONE)
+		t->crosses = true;
 	return WS_OK;
 }
 

@@ -55,8 +55,8 @@ struct ws_live {
 	uint64_t number;           /* of its begin: the later, the greater */
 	uint32_t family;           /* number of that */
 	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
-	uint32_t above, below;     /* those of its thread that began next and before, of those that
-	                              are open or ended at this moment; WS_NONE */
+	uint32_t above, below;     /* those of its thread that began next, if any, and before, of
+	                              those that are open or ended at this moment; below: WS_NONE */
 	uint32_t ended;            /* of a closed one: which closed before, see ws_live_thread */
 	uint32_t refs;        /* what still needs it: itself while it is open, children, calls */
 	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
@@ -205,7 +205,6 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r->launched = 0;
 	if (parent != WS_NONE)
 		l->range[parent].refs++;
-	r->above = WS_NONE;
 	r->below = t->last;
 	if (t->last != WS_NONE)
 		l->range[t->last].above = *range;
@@ -240,10 +239,14 @@ static inline void ws_live_forget(struct ws_live_ranges *l, const struct ws_live
 {
 	const struct ws_live *r = &l->range[range];
 
-	*(r->above == WS_NONE ? &t->last : &l->range[r->above].below) = r->below;
-	if (r->below != WS_NONE)
-		l->range[r->below].above = r->above;
 	t->nlisted--;
+	if (t->last == range) {
+		t->last = r->below;
+	} else {
+		l->range[r->above].below = r->below;
+		if (r->below != WS_NONE)
+			l->range[r->below].above = r->above;
+	}
 	ws_live_drop(l, events, range);
 }
 
