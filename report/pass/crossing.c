@@ -181,7 +181,7 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
 	const struct ws_live_thread *t = &p->live.threads[thread];
 	struct ws_attribution *a = &p->m->attribution;
 	const bool full = a->ncrossings >= WS_MAX_CROSSINGS;
-	uint32_t ancestor = launch->range, below = t->nlisted, left_out = 0;
+	uint32_t ancestor = launch->range, below = t->nlisted;
 	const struct ws_live *r;
 
 	for (uint32_t at = t->last; at != WS_NONE; at = r->below) {
@@ -192,12 +192,11 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
 				break;
 			ancestor = r->parent;
 		} else if (r->start_ns <= c->start_ns) {
-			left_out |= full;
-			if (!full)
-				WS_FORWARD(add_crossing(a, launch->call,
-				                        ws_pass_range_number(p, at), err));
+			a->not_followed += full;
+			if (full)
+				break;
+			WS_FORWARD(add_crossing(a, launch->call, ws_pass_range_number(p, at), err));
 		}
 	}
-	a->not_followed += left_out;
 	return WS_OK;
 }
