@@ -465,7 +465,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	const struct thread_rows t = thread_rows_of(b);
 	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
 	const uint16_t *of_row = NULL;
-	uint32_t name;
+	uint32_t name, ncalls = 0;
 
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
@@ -475,6 +475,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 
 		if (token->shape == WS_NONE)
 			WS_FORWARD(look_at_token(p, &t, i, token, &name, err));
+		ncalls += p->shapes[token->shape].type == WS_THREAD_EVENT_API;
 		if (p->shapes[token->shape].type >= WS_NVTX_MARK)
 			continue;
 		*row++ = (struct ws_pass_row){
@@ -484,6 +485,8 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 		        .shape = token->shape,
 		};
 	}
+	if (b->info.kind == WS_KIND_THREAD_EVENT && ncalls != b->info.api_rows)
+		return ws_pass_refuse_calls(b, ncalls, err);
 	ws_pass_rows_filled(to, (size_t)(row - first), true);
 	return WS_OK;
 }

@@ -258,6 +258,36 @@ Test(pass_damage, calls_of_a_wrong_header_have_no_ids_that_are_joined_ahead)
 	                "100 rows are api rows, its header says 0");
 }
 
+/* Behind ranges that cross a block of 40,000 events and 20,000 calls. */
+static struct ws_sample crossing_trace(void)
+{
+	struct tb *b = tb_new();
+
+	tb_start(b, 0, "a", 1);
+	tb_push(b, 1, "b");
+	tb_end(b, 2, 1);
+	tb_pop(b, 3);
+	cr_assert(eq(int, ws_trace_writer_flush(tb_writer(b), NULL), WS_OK));
+	for (int64_t i = 1; i <= 20000; i++) {
+		tb_push(b, 10 * i, "a");
+		tb_launch(b, 10 * i + 1, "k", 10 * i + 3, 2);
+		tb_pop(b, 10 * i + 5);
+	}
+	return bytes_of(b);
+}
+
+/* Where ranges cross, so many events are read ahead as headers tell. */
+Test(pass_damage, wrong_headers_behind_ranges_that_cross_are_told)
+{
+	struct ws_sample s = crossing_trace();
+
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 59999,
+	                "20000 rows are api rows, its header says 59999");
+	s = crossing_trace();
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, TIME_MIN, 8, 11,
+	                "its header says times 11 to 200005 ns, its rows have 10 to 200005");
+}
+
 /* --- FLOPs --------------------------------------------------------------------------------- */
 
 static int64_t loss_of(struct ws_report *report)
