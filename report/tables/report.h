@@ -27,8 +27,7 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
                                 const struct ws_model_opts *opts, const struct ws_filter *filter,
                                 const struct ws_table_def *const *defs, size_t ndefs,
-                                const uint8_t *columns, struct ws_report **out,
-                                struct ws_err *err);
+                                const uint8_t *columns, struct ws_report **out, struct ws_err *err);
 /* A report of more than one trace. */
 struct ws_report_plan {
 	const char *title, *trace; /* trace NULL: there was no memory for it */
