@@ -191,6 +191,9 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (!(p->parts & WS_DIGEST_JOINED))
 		return WS_OK;
+	/* there is a first one to point to, also where none comes */
+	if (!ws_pass_rows_reserve(&p->rows, 1) || !ws_pass_rows_reserve(&p->kernels, 1))
+		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	WS_FORWARD(ws_pass_read_ids(p, err));
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && p->m->nwork)
 		WS_FORWARD(take_all_work(p, err));
