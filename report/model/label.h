@@ -1,6 +1,5 @@
 /*
- * What the name of a range says, and its operation: one definition for the
- * loaded model and for the streaming pass.
+ * What the name of a range says, and its operation.
  */
 #pragma once
 

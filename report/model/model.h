@@ -109,9 +109,9 @@ struct ws_work {
 	uint64_t bytes;
 	uint64_t stream, correlation;
 	uint32_t process, device;
-	uint32_t call, range, op; /* as for kernels; of a pass call is a number of its rows */
+	uint32_t call, range, op; /* as for kernels: numbers of joined rows */
 	uint32_t path;            /* of the innermost range of its launch, WS_NONE */
-	uint32_t step;            /* of a loaded model; WS_NONE */
+	uint32_t step;            /* WS_NONE */
 	uint8_t scope;            /* enum ws_scope */
 	uint8_t kind;             /* enum ws_work_kind */
 	uint8_t direction;        /* memcpy.kind */

@@ -7,7 +7,7 @@
 
 #include "formats/base/status.h"
 
-/* A loaded trace: columns, ranges as a tree, kernels joined to launches, ranges and steps. */
+/* What is said of a trace besides its rows: texts, configurations, paths, steps. */
 struct ws_model;
 
 /* Data of the user's; all zeros is none. Only read while the model is opened. */

@@ -1,6 +1,5 @@
 /*
- * Which ranges are steps, and what was done in them: one definition for the
- * loaded model and for the streaming pass.
+ * Which ranges are steps, and what was done in them.
  *
  * A step holds what its own thread did in its range, and what other threads
  * of its process, in no step or warm-up themselves, did in its time: backward runs on a

@@ -2,8 +2,8 @@
  * What is left of a trace after one pass over it: sums, counts and exact
  * order statistics of kernels by launch configuration and place, of NVTX
  * ranges by path, of steps, of API calls by name. The tables of a report are
- * views of it. It is filled by the streaming join (pass.h) or, for traces and
- * filters that need all rows at once, from a loaded model; both call the
+ * views of it. It is filled by the streaming join (pass.h) or, for filters and
+ * for what only all rows tell, from joined rows; both call the
  * functions below, so a number has one definition. docs/engine.md
  */
 #pragma once

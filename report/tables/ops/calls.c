@@ -28,39 +28,8 @@ struct calls {
 		struct returned *call; /* in the order in which they returned, and began */
 		size_t n, capacity;
 	} * threads;
-	uint32_t *order; /* in which they returned; NULL: as they stand */
 	int64_t longest_ns;
 };
-
-/* Calls of a loaded model stand as in the file. */
-static enum ws_status order_calls(struct calls *c, struct ws_err *err)
-{
-	struct ws_joined_rows *rows = c->s->tab->sel->rows;
-	struct ws_arena *temp = c->s->tab->temp;
-	int64_t *end_ns, last_ns = INT64_MIN;
-	bool is_sorted = true;
-
-	WS_NEW(temp, c->threads, c->s->tab->m->nthreads);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		is_sorted &= call->start_ns + call->dur_ns >= last_ns;
-		last_ns = call->start_ns + call->dur_ns;
-		c->longest_ns = call->dur_ns > c->longest_ns ? call->dur_ns : c->longest_ns;
-	}
-	if (is_sorted)
-		return ws_arena_check(temp, "the operations", err);
-	WS_NEW(temp, c->order, rows->ncalls);
-	WS_NEW(temp, end_ns, rows->ncalls);
-	WS_FORWARD(ws_arena_check(temp, "the operations", err));
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		end_ns[i] = call->start_ns + call->dur_ns;
-	}
-	ws_order_identity(c->order, rows->ncalls);
-	return ws_order_by(c->order, end_ns, rows->ncalls, err);
-}
 
 /* What began before the longest call could have begun lies in none that is still to return. */
 static enum ws_status push(const struct calls *c, struct returned_of *t, struct returned call,
@@ -126,14 +95,20 @@ enum ws_status ws_ops_share_out_calls(struct ws_ops_table *s, struct ws_err *err
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 	struct calls c = {.s = s};
-	enum ws_status status = order_calls(&c, err);
+	enum ws_status status;
 
+	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
+	status = ws_arena_check(s->tab->temp, "the operations", err);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const int64_t dur_ns = ws_joined_rows_call(rows, i)->dur_ns;
+
+		c.longest_ns = dur_ns > c.longest_ns ? dur_ns : c.longest_ns;
+	}
 	for (uint32_t i = 0; i < rows->ncalls && status == WS_OK; i++) {
-		const uint32_t at = c.order ? c.order[i] : i;
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, at);
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		status = share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, at),
-		                   err);
+		status =
+		        share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i), err);
 	}
 	for (size_t i = 0; c.threads && i < s->tab->m->nthreads; i++)
 		free(c.threads[i].call);

@@ -17,7 +17,6 @@ static void give_to_model(struct loaded *l)
 	m->ranges.folded = r->folded;
 	m->ranges.unmatched_pops = r->unmatched_pops;
 	m->ranges.unmatched_ends = r->unmatched_ends;
-	m->attribution.first = l->attribution.first;
 	m->attribution.crossings = l->attribution.crossings;
 	m->attribution.not_followed = l->attribution.not_followed;
 }

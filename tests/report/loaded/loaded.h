@@ -49,8 +49,10 @@ struct loaded_api {
 struct loaded {
 	/* what a pass makes, too: texts, configurations, paths, steps, copies, operations */
 	struct ws_model *m;
-	/* the arrays below as rows, numbered as here: for the product's functions */
+	/* the arrays below as rows, for the product's functions; numbered as here, but for calls,
+	 * which stand as they returned */
 	struct ws_joined_rows rows;
+	uint32_t *call_row; /* call -> its row */
 	struct loaded_kernels kernels;
 	struct loaded_api api;
 	struct loaded_ranges ranges;

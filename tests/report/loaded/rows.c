@@ -1,17 +1,22 @@
 /*
- * The arrays as joined rows, which the product's functions read. They are numbered as here: kernels
- * by device, then start; calls as in the file; ranges by thread, then begin. A step is named by its
- * range.
+ * The arrays as joined rows, which the product's functions read. Kernels and ranges are numbered as
+ * here: by device, then start; by thread, then begin. A step is named by its range.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/order.h"
 #include "report/model/label.h"
 #include "tests/report/loaded/private.h"
 
 static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
 {
 	return step == WS_NONE ? WS_NONE : m->steps[step].range;
+}
+
+static uint32_t row_of_call(const struct loaded *l, uint32_t call)
+{
+	return call == WS_NONE ? WS_NONE : l->call_row[call];
 }
 
 static struct ws_joined_kernel kernel_row(const struct loaded *l, size_t i)
@@ -23,7 +28,7 @@ static struct ws_joined_kernel kernel_row(const struct loaded *l, size_t i)
 	        .start_ns = k->start_ns[i],
 	        .dur_ns = k->dur_ns[i],
 	        .config = k->config[i],
-	        .call = k->call[i],
+	        .call = row_of_call(l, k->call[i]),
 	        .range = range,
 	        .op_range = range == WS_NONE ? WS_NONE : l->range_op[range],
 	        .path = range == WS_NONE ? WS_NONE : l->ranges.path[range],
@@ -89,10 +94,34 @@ static struct ws_joined_range range_row(const struct loaded *l, uint32_t i)
 	};
 }
 
+/* Calls stand in the order in which they returned, and so does what names them. */
+static enum ws_status number_calls(struct loaded *l, struct ws_err *err)
+{
+	struct ws_model *m = l->m;
+	uint32_t *order, *first;
+
+	WS_NEW(&l->arena, l->call_row, l->api.n);
+	WS_NEW(&l->arena, order, l->api.n);
+	WS_NEW(&l->arena, first, l->api.n);
+	WS_FORWARD(ws_arena_check(&l->arena, "the rows of calls", err));
+	ws_order_identity(order, l->api.n);
+	WS_FORWARD(ws_order_by(order, l->api.end_ns, l->api.n, err));
+	for (uint32_t i = 0; i < l->api.n; i++) {
+		l->call_row[order[i]] = i;
+		if (l->attribution.first)
+			first[i] = l->attribution.first[order[i]];
+	}
+	m->attribution.first = l->attribution.first ? first : NULL;
+	for (size_t i = 0; i < m->nwork; i++)
+		m->work[i].call = row_of_call(l, m->work[i].call);
+	return WS_OK;
+}
+
 enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = &l->rows;
 
+	WS_FORWARD(number_calls(l, err));
 	*rows = (struct ws_joined_rows){.nkernels = l->kernels.n,
 	                                .ncalls = l->api.n,
 	                                .nranges = l->ranges.n,
@@ -113,7 +142,7 @@ enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err)
 	for (uint32_t i = 0; i < l->api.n; i++) {
 		const struct ws_joined_call row = call_row(l, i);
 
-		WS_FORWARD(ws_spill_put(&rows->calls, sizeof(row), i, &row, err));
+		WS_FORWARD(ws_spill_put(&rows->calls, sizeof(row), l->call_row[i], &row, err));
 	}
 	for (uint32_t i = 0; i < l->ranges.n; i++) {
 		const struct ws_joined_range row = range_row(l, i);

@@ -172,6 +172,9 @@ static void compare_told(struct told *t, const struct ws_model *passed)
 	for (size_t i = 0; i < l->kernels.n; i++)
 		cr_assert(same_kernel(t, ws_joined_rows_kernel(&t->rows, i), passed, i),
 		          "%s: kernel %zu", t->where, i);
+	for (uint32_t i = 0; i < l->api.n; i++)
+		cr_assert(same_call(t, ws_joined_rows_call(&t->rows, l->call_row[i]), passed, i),
+		          "%s: call %u", t->where, i);
 	for (uint32_t n = 0; n < t->rows.nranges; n++)
 		cr_assert(same_range(t, ws_joined_rows_range(&t->rows, n), passed, t->number_of[n]),
 		          "%s: range %u", t->where, t->number_of[n]);

@@ -32,8 +32,9 @@ static inline bool oracle_keeps_kernel(const struct oracle_tab *tab, size_t k)
 }
 static inline bool oracle_keeps_call(const struct oracle_tab *tab, size_t i)
 {
-	return ws_call_selected(tab->m, tab->sel, ws_joined_rows_call(tab->sel->rows, (uint32_t)i),
-	                        i);
+	const uint32_t row = tab->l->call_row[i];
+
+	return ws_call_selected(tab->m, tab->sel, ws_joined_rows_call(tab->sel->rows, row), row);
 }
 static inline bool oracle_keeps_range(const struct oracle_tab *tab, uint32_t i)
 {
