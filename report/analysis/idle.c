@@ -424,6 +424,7 @@ static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
 	struct ws_values_scratch scratch = {0};
 	const struct ws_values **of_device;
 	struct ws_values *dur_ns;
+	size_t bytes = WS_VALUES_UNPACKED_BYTES; /* few groups, as long as there are kernels */
 	bool done = true;
 
 	WS_NEW(&c->arena, dur_ns, c->m->ndevices);
@@ -437,7 +438,7 @@ static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
 
 			if (p->next.use == WS_USE_COPY || !in_windows(windows, n, p->next.start_ns))
 				continue;
-			done &= ws_values_add(&dur_ns[d], ns);
+			done &= ws_values_add(&dur_ns[d], ns, &bytes);
 			add_to_path(out->path_kernel_ns, c->m, p->next.path, ns);
 		}
 	}

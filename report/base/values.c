@@ -3,93 +3,140 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fewer values than this are not worth folding. */
-#define FOLD_FROM ((size_t)8192)
+#include "formats/base/bytes.h"
 
-/* Ascending, by three digits of 11 bits: comparing would be most of what a table of a few long
- * groups takes. room is as large as v. */
+/* Fewer values than this are not worth packing. */
+#define FOLD_FROM ((size_t)2048)
+#define FOLD_MOST ((size_t)16384)
+
+/* Ascending, by digits of 11 bits, of which the difference between them has two mostly: comparing
+ * would be most of what a table of a few long groups takes. room is as large as v. */
 static void sort(uint32_t *v, uint32_t *room, size_t n)
 {
-	enum { BITS = 11, DIGITS = 3 };
-	uint32_t *from = v, *to = room;
+	enum { BITS = 11 };
+	uint32_t *from = v, *to = room, least = v[0], greatest = v[0];
 
-	for (unsigned digit = 0; digit < DIGITS; digit++) {
-		size_t at[1u << BITS] = {0}, sum = 0;
-		const unsigned shift = digit * BITS, mask = (1u << BITS) - 1;
+	for (size_t i = 1; i < n; i++) {
+		least = v[i] < least ? v[i] : least;
+		greatest = v[i] > greatest ? v[i] : greatest;
+	}
+	for (unsigned shift = 0; shift < 32 && (greatest - least) >> shift; shift += BITS) {
+		uint32_t at[1u << BITS] = {0}, sum = 0;
+		const uint32_t mask = (1u << BITS) - 1;
 		uint32_t *was = from;
 
 		for (size_t i = 0; i < n; i++)
-			at[from[i] >> shift & mask]++;
-		for (size_t k = 0; k <= mask; k++) {
-			const size_t count = at[k];
+			at[(from[i] - least) >> shift & mask]++;
+		for (size_t k = 0; k <= mask && sum < n; k++) {
+			const uint32_t count = at[k];
 
 			at[k] = sum;
 			sum += count;
 		}
 		for (size_t i = 0; i < n; i++)
-			to[at[from[i] >> shift & mask]++] = from[i];
+			to[at[(from[i] - least) >> shift & mask]++] = from[i];
 		from = to;
 		to = was;
 	}
-	memcpy(v, from, n * sizeof(*v));
+	if (from != v)
+		memcpy(v, from, n * sizeof(*v));
 }
 
-/* The runs and the sorted narrow values as runs; to may be NULL, to count them. */
-static size_t merge(const struct ws_values *v, struct ws_value_run *to)
+/* What is packed, one value after the other; starts with at and end. */
+struct unpacking {
+	const uint8_t *at, *end;
+	uint64_t value, n; /* of the last one that was read */
+};
+
+static struct unpacking unpack(const struct ws_values_rest *rest)
 {
-	const struct ws_values_rest *rest = v->rest;
-	size_t runs = 0, r = 0, i = 0;
-	struct ws_value_run last = {0, 0};
-
-	while (r < rest->nruns || i < v->n) {
-		struct ws_value_run next = {0, 1};
-
-		if (r < rest->nruns && (i == v->n || rest->runs[r].value <= v->narrow[i]))
-			next = rest->runs[r++];
-		else
-			next.value = v->narrow[i++];
-		if (last.n && last.value == next.value && last.n <= UINT32_MAX - next.n) {
-			last.n += next.n;
-			continue;
-		}
-		if (to && last.n)
-			to[runs] = last;
-		runs += last.n != 0;
-		last = next;
-	}
-	if (to && last.n)
-		to[runs] = last;
-	return runs + (last.n != 0);
+	return (struct unpacking){.at = rest->packed, .end = rest->packed + rest->packed_bytes};
 }
 
-/* Narrow values into runs, where that halves them at least; false without memory. */
+static uint64_t get_varint(struct unpacking *u)
+{
+	uint64_t v = *u->at & 0x7f;
+
+	for (unsigned shift = 7; *u->at++ & 0x80; shift += 7)
+		v |= (uint64_t)(*u->at & 0x7f) << shift;
+	return v;
+}
+
+static bool read_run(struct unpacking *u)
+{
+	uint64_t step;
+
+	if (u->at == u->end)
+		return false;
+	step = get_varint(u);
+	u->value += step >> 1;
+	u->n = step & 1 ? get_varint(u) + 2 : 1;
+	return true;
+}
+
+/* before: the value before it. */
+static uint8_t *put_run(uint8_t *to, uint64_t before, uint64_t value, uint64_t n)
+{
+	to = ws_varint_put(to, (value - before) << 1 | (n > 1));
+	return n > 1 ? ws_varint_put(to, n - 2) : to;
+}
+
+/* What is packed and the sorted narrow values, packed; returns the end. */
+static uint8_t *merge(const struct ws_values *v, uint8_t *to, size_t *nruns)
+{
+	struct unpacking packed = unpack(v->rest);
+	bool more = read_run(&packed);
+	uint64_t before = 0;
+	size_t i = 0;
+
+	for (*nruns = 0; more || i < v->n; ++*nruns) {
+		uint64_t value = more ? packed.value : UINT64_MAX, n = 0;
+
+		if (i < v->n && v->narrow[i] < value)
+			value = v->narrow[i];
+		for (; i < v->n && v->narrow[i] == value; i++)
+			n++;
+		if (more && packed.value == value) {
+			n += packed.n;
+			more = read_run(&packed);
+		}
+		to = put_run(to, before, value, n);
+		before = value;
+	}
+	return to;
+}
+
+/* A value that comes in between makes of a step two, each no longer, and may be counted. */
+#define MOST_BYTES_A_VALUE 6
+
+/* Narrow values are packed; false without memory. */
 static bool fold(struct ws_values *v)
 {
 	struct ws_values_rest *rest = v->rest;
-	uint32_t *room = malloc(v->n * sizeof(*room));
-	struct ws_value_run *runs;
-	size_t nruns;
+	const size_t most = rest->packed_bytes + v->n * MOST_BYTES_A_VALUE;
+	uint8_t *room = malloc(most), *end, *packed;
 
 	if (!room)
 		return false;
-	sort(v->narrow, room, v->n);
-	free(room);
-	nruns = merge(v, NULL);
-	rest->fold_at = 2 * (size_t)v->n;
-	if (nruns * sizeof(*runs) * 2 > v->n * sizeof(*v->narrow) + rest->nruns * sizeof(*runs))
-		return true;
-	runs = malloc(nruns * sizeof(*runs));
-	if (!runs)
-		return false;
-	merge(v, runs);
-	free(rest->runs);
-	rest->runs = runs;
-	rest->nruns = nruns;
+	/* room is long enough for them, too */
+	sort(v->narrow, (uint32_t *)(void *)room, v->n);
+	end = merge(v, room, &rest->nruns);
+	packed = realloc(room, (size_t)(end - room));
+	free(rest->packed);
+	rest->packed = packed ? packed : room;
+	rest->packed_bytes = (size_t)(end - room);
 	rest->in_runs += v->n;
 	v->n = 0;
-	/* as many come before the next time as make going through the runs cheap */
-	rest->fold_at = nruns / 4 > FOLD_FROM ? nruns / 4 : FOLD_FROM;
 	return true;
+}
+
+/* So many narrow ones are packed at a time: a quarter of what is packed, so that going through that
+ * is cheap, but no more than is little where groups are as long. */
+static size_t fold_at(const struct ws_values *v)
+{
+	const size_t quarter = v->rest ? v->rest->in_runs / 4 : 0;
+
+	return quarter < FOLD_FROM ? FOLD_FROM : quarter < FOLD_MOST ? quarter : FOLD_MOST;
 }
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */
@@ -105,20 +152,19 @@ static bool has_rest(struct ws_values *v)
 	return v->rest != NULL;
 }
 
-bool ws_values_make_room(struct ws_values *v)
+bool ws_values_make_room(struct ws_values *v, size_t *bytes)
 {
 	size_t want = more(v->capacity);
 	uint32_t *grown;
 
-	if (v->n >= FOLD_FROM && !has_rest(v))
-		return false;
-	if (v->n >= FOLD_FROM && v->n >= v->rest->fold_at && !fold(v))
+	if (*bytes >= WS_VALUES_UNPACKED_BYTES && v->n >= fold_at(v) && (!has_rest(v) || !fold(v)))
 		return false;
 	if (v->n < v->capacity)
 		return true;
 	grown = want > UINT32_MAX ? NULL : reallocarray(v->narrow, want, sizeof(*grown));
 	if (!grown)
 		return false;
+	*bytes += (want - v->capacity) * sizeof(*grown);
 	v->narrow = grown;
 	v->capacity = (uint32_t)want;
 	return true;
@@ -149,7 +195,7 @@ void ws_values_free(struct ws_values *v)
 	free(v->narrow);
 	if (v->rest) {
 		free(v->rest->wide);
-		free(v->rest->runs);
+		free(v->rest->packed);
 	}
 	free(v->rest);
 	*v = (struct ws_values){0};
@@ -196,9 +242,11 @@ static size_t list_counted(const struct ws_values *v, struct ws_counted *out)
 
 	for (size_t i = 0; i < v->n; i++)
 		out[n++] = (struct ws_counted){v->narrow[i], 1};
-	for (size_t i = 0; rest && i < rest->nruns; i++)
-		out[n++] = (struct ws_counted){rest->runs[i].value, rest->runs[i].n};
-	for (size_t i = 0; rest && i < rest->nwide; i++)
+	if (!rest)
+		return n;
+	for (struct unpacking u = unpack(rest); read_run(&u);)
+		out[n++] = (struct ws_counted){(int64_t)u.value, u.n};
+	for (size_t i = 0; i < rest->nwide; i++)
 		out[n++] = (struct ws_counted){rest->wide[i], 1};
 	return n;
 }

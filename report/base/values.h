@@ -1,7 +1,8 @@
 /*
- * Many numbers of which most fit into 32 bits: times in ns up to 4 s. How
- * often each came is kept where that is shorter than all of them, so memory
- * follows the number of different values, not the length of a trace.
+ * Many numbers of which most fit into 32 bits: times in ns up to 4 s. Once
+ * there are very many, what came before is kept in order, each value once
+ * with how often it came, as a step from the one before: a byte or two. So
+ * memory follows the number of different values, not the length of a trace.
  */
 #pragma once
 
@@ -11,37 +12,36 @@
 
 #include "report/base/stat.h"
 
-/* A value that came n times. */
-struct ws_value_run {
-	uint32_t value, n;
-};
-
 /* What few of them have. */
 struct ws_values_rest {
 	int64_t *wide; /* values that do not fit */
 	size_t nwide, wide_capacity;
-	struct ws_value_run *runs; /* ascending; of narrow ones that came before */
-	size_t nruns, in_runs;     /* in_runs: how many values those are */
-	size_t fold_at;            /* narrow ones before it is tried again */
+	/* Narrow ones that came before, ascending, as varints: twice the step from the value
+	 * before, 0 at first, and 1 more where it came more than once; then how often, less 2. */
+	uint8_t *packed;
+	size_t packed_bytes, nruns, in_runs; /* nruns: different values, in_runs: all */
 };
 
 /* Starts as all zeros; free with ws_values_free. There is one a path and call: it is kept small. */
 struct ws_values {
-	uint32_t *narrow; /* as they came */
+	uint32_t *narrow; /* as they came, after what is packed */
 	uint32_t n, capacity;
 	struct ws_values_rest *rest; /* NULL: none has them */
 };
 
-/* Room for one more, by growing or by folding; false without memory. */
-bool ws_values_make_room(struct ws_values *v);
+/* From here on values are packed, in groups that are long: it takes less memory than this. */
+#define WS_VALUES_UNPACKED_BYTES ((size_t)16 << 20)
+
+/* Room for one more, by growing or by packing; false without memory. */
+bool ws_values_make_room(struct ws_values *v, size_t *bytes);
 bool ws_values_add_wide(struct ws_values *v, int64_t value);
 
-/* False without memory. */
-static inline bool ws_values_add(struct ws_values *v, int64_t value)
+/* bytes: what all groups of an owner take that are not packed; from 0. False without memory. */
+static inline bool ws_values_add(struct ws_values *v, int64_t value, size_t *bytes)
 {
 	if (value < 0 || value > UINT32_MAX)
 		return ws_values_add_wide(v, value);
-	if (v->n == v->capacity && !ws_values_make_room(v))
+	if (v->n == v->capacity && !ws_values_make_room(v, bytes))
 		return false;
 	v->narrow[v->n++] = (uint32_t)value;
 	return true;

@@ -211,7 +211,7 @@ enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t du
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
-	return ws_values_add(&d->calls[name].dur_ns, dur_ns)
+	return ws_values_add(&d->calls[name].dur_ns, dur_ns, &d->values_bytes)
 	               ? WS_OK
 	               : WS_FAIL_MEMORY(err, "the sums of a trace");
 }

@@ -94,7 +94,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 		struct ws_path_sums *sums = ws_digest_path(p->d, is->path);
 
 		sums->open += (uint64_t)open;
-		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns))
+		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns, &p->d->values_bytes))
 			return WS_FAIL_MEMORY(err, "joining the records of a trace");
 	}
 	if (r->op == range && r->counted)

@@ -30,6 +30,7 @@ struct latency {
 	size_t nrows, capacity;
 	uint32_t *order;
 	uint64_t n, no_launch;
+	size_t values_bytes;
 };
 
 static int compare(uint32_t a, uint32_t b)
@@ -52,15 +53,18 @@ static enum ws_status row_of(struct latency *s, const struct key *key, struct ro
 }
 
 /* False without memory. Queue: only where the kernel began when its call had returned. */
-static bool measure(struct row *row, const struct ws_joined_kernel *k,
+static bool measure(struct latency *s, struct row *row, const struct ws_joined_kernel *k,
                     const struct ws_joined_call *call)
 {
+	size_t *bytes = &s->values_bytes;
 	int64_t end = k->start_ns + k->dur_ns, call_end = call->start_ns + call->dur_ns;
 
-	return ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns) &&
-	       ws_values_add(&row->ns[API], call->dur_ns) &&
-	       ws_values_add(&row->ns[KERNEL], k->dur_ns) &&
-	       (k->start_ns < call_end || ws_values_add(&row->ns[QUEUE], k->start_ns - call_end));
+	return ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns,
+	                     bytes) &&
+	       ws_values_add(&row->ns[API], call->dur_ns, bytes) &&
+	       ws_values_add(&row->ns[KERNEL], k->dur_ns, bytes) &&
+	       (k->start_ns < call_end ||
+	        ws_values_add(&row->ns[QUEUE], k->start_ns - call_end, bytes));
 }
 
 static enum ws_status gather(struct latency *s, struct ws_err *err)
@@ -85,7 +89,7 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		                                call->name, m->configs[k->config].name},
 		                  &row, err));
 		s->n++;
-		if (!measure(row, k, call))
+		if (!measure(s, row, k, call))
 			return WS_FAIL_MEMORY(err, "the launch latencies");
 	}
 	return WS_OK;
