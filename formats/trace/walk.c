@@ -193,8 +193,15 @@ const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i)
 	return w->data + w->blocks[i].offset + WS_BLOCK_HEADER_BYTES;
 }
 
+/* With a page Linux maps what it has of an aligned stretch of this many bytes around it. */
+#define MAPPED_AROUND 65536u
+
 void ws_walk_let_go(const struct ws_walk *w, size_t i)
 {
+	const uint64_t offset = w->blocks[i].offset, end = offset + w->blocks[i].size;
+	const uint64_t from = offset < MAPPED_AROUND ? 0 : offset - MAPPED_AROUND;
+	const uint64_t to = w->size - end < MAPPED_AROUND ? w->size : end + MAPPED_AROUND;
+
 	if (w->is_map)
-		ws_trace_map_let_go(w->data + w->blocks[i].offset, w->blocks[i].size);
+		ws_trace_map_let_go(w->data + from, to - from);
 }

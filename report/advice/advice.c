@@ -49,6 +49,16 @@ static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, 
 	}
 }
 
+/* Is it in the measured steps of the report? step: of the model. */
+static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, size_t i,
+                   uint32_t step)
+{
+	const struct ws_selection *sel = a->tab->sel;
+
+	return ws_kernel_selected(a->m, sel, k, i) &&
+	       (!sel->measured || ws_step_selected(a->m, sel, step));
+}
+
 static void count_kernels(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
@@ -62,9 +72,7 @@ static void count_kernels(struct ws_advice *a)
 
 		if (step != WS_NONE)
 			look_at_step(a, k, i, step);
-		a->counts[i] = ws_kernel_selected(m, sel, k, i) &&
-		               (!sel->measured || ws_step_selected(m, sel, step));
-		if (!a->counts[i])
+		if (!counts(a, k, i, step))
 			continue;
 		look_at_kernel(a, k);
 		a->kernels++;
@@ -152,7 +160,7 @@ static enum ws_status group_kernels(struct ws_advice *a, struct ws_strtab *ids, 
 		const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
 		struct ws_work_group *g;
 
-		if (!a->counts[i] || op == WS_NONE)
+		if (op == WS_NONE || !counts(a, k, i, ws_joined_rows_step(rows, k->step)))
 			continue;
 		if (!group_of[op]) {
 			const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
@@ -186,7 +194,6 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 {
 	const struct ws_model *m = a->m;
 
-	WS_NEW(&a->arena, a->counts, a->tab->sel->rows->nkernels);
 	WS_NEW(&a->arena, a->is_cast, m->nconfigs);
 	WS_NEW(&a->arena, a->tried, m->ntexts);
 	WS_NEW(&a->arena, a->traits, m->nconfigs);

@@ -70,8 +70,7 @@ struct ws_tried {
 struct ws_advice {
 	const struct ws_table_context *tab;
 	const struct ws_model *m;
-	uint8_t *counts; /* kernel -> in the measured steps of the report */
-	int64_t gpu_ns;  /* of these */
+	int64_t gpu_ns; /* of these */
 	uint64_t kernels;
 	double samples; /* measured steps, else 1 */
 	struct ws_step_times times;

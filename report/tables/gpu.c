@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/launch_stat.h"
 #include "report/base/interval.h"
+#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 /* A moment at which the number of resident blocks changes. */
@@ -19,8 +21,18 @@ struct change {
 struct gpu {
 	const struct ws_table_context *tab;
 	int64_t start_ns, end_ns; /* the window: from the first step to the last */
-	struct change *changes;
 	size_t idle_devices;
+};
+
+/* Changes in order of time, of kernels that come in the order of their begin. */
+struct residency {
+	struct change *ends; /* of kernels that run: a heap, the earliest first */
+	size_t nends, ends_capacity;
+	struct change *now; /* of the kernels that began last, at now_ns */
+	size_t nnow, now_capacity;
+	int64_t now_ns, before_ns; /* before_ns: of the last change that is counted */
+	double blocks, covered;
+	size_t running;
 };
 
 struct device_sums {
@@ -29,7 +41,7 @@ struct device_sums {
 	struct ws_union
 	        computation_or_graphs;   /* what a graph traced as a whole does is not known */
 	struct ws_launch_stat occupancy; /* of the time in the window */
-	size_t nchanges;
+	struct residency residency;
 	uint64_t count, without_shape, graphs;
 	int64_t kernel_ns, tensor_ns, unknown_tensor_ns;
 	int64_t first_ns, last_ns;
@@ -59,7 +71,90 @@ static void add_running(const struct gpu *g, struct device_sums *d, int64_t star
 		             end_ns < g->end_ns ? end_ns : g->end_ns);
 }
 
-static void add_kernel(struct gpu *g, struct device_sums *d, const struct ws_joined_kernel *k)
+/* --- resident blocks --------------------------------------------------------------------- */
+
+static void push_end(struct residency *r, struct change end)
+{
+	size_t at = r->nends++;
+
+	for (; at && r->ends[(at - 1) / 2].time_ns > end.time_ns; at = (at - 1) / 2)
+		r->ends[at] = r->ends[(at - 1) / 2];
+	r->ends[at] = end;
+}
+
+static struct change pop_end(struct residency *r)
+{
+	const struct change first = r->ends[0], last = r->ends[--r->nends];
+	size_t at = 0;
+
+	for (size_t next = 1; next < r->nends; next = 2 * at + 1) {
+		next += next + 1 < r->nends && r->ends[next + 1].time_ns < r->ends[next].time_ns;
+		if (last.time_ns <= r->ends[next].time_ns)
+			break;
+		r->ends[at] = r->ends[next];
+		at = next;
+	}
+	r->ends[at] = last;
+	return first;
+}
+
+static int by_blocks(const void *pa, const void *pb)
+{
+	double a = ((const struct change *)pa)->blocks_per_sm,
+	       b = ((const struct change *)pb)->blocks_per_sm;
+
+	return (a > b) - (a < b);
+}
+
+/* What changes at this moment: ends first. Kernels that run at once add up before the 1 is applied.
+ */
+static enum ws_status change_at(const struct gpu *g, struct residency *r, int64_t time_ns,
+                                struct ws_err *err)
+{
+	for (; r->nends && r->ends[0].time_ns == time_ns; r->nnow++) {
+		WS_FORWARD(WS_GROW(r->now, r->nnow + 1, r->now_capacity, err));
+		r->now[r->nnow] = pop_end(r);
+	}
+	ws_sort(r->now, r->nnow, sizeof(*r->now), by_blocks);
+	if (r->running)
+		r->covered += (double)inside(g, r->before_ns, time_ns) * fmin(r->blocks, 1);
+	for (size_t i = 0; i < r->nnow; i++) {
+		r->running += r->now[i].blocks_per_sm > 0 ? 1 : (size_t)-1;
+		/* what rounding leaves over does not stay */
+		r->blocks = r->running ? r->blocks + r->now[i].blocks_per_sm : 0;
+	}
+	r->nnow = 0;
+	r->before_ns = time_ns;
+	return WS_OK;
+}
+
+static enum ws_status change_until(const struct gpu *g, struct residency *r, int64_t until_ns,
+                                   struct ws_err *err)
+{
+	if (r->nnow)
+		WS_FORWARD(change_at(g, r, r->now_ns, err));
+	while (r->nends && r->ends[0].time_ns < until_ns)
+		WS_FORWARD(change_at(g, r, r->ends[0].time_ns, err));
+	r->now_ns = until_ns;
+	return WS_OK;
+}
+
+static enum ws_status add_resident(const struct gpu *g, struct residency *r, int64_t start_ns,
+                                   int64_t end_ns, double blocks_per_sm, struct ws_err *err)
+{
+	if (start_ns != r->now_ns)
+		WS_FORWARD(change_until(g, r, start_ns, err));
+	WS_FORWARD(WS_GROW(r->now, r->nnow + 1, r->now_capacity, err));
+	WS_FORWARD(WS_GROW(r->ends, r->nends + 1, r->ends_capacity, err));
+	r->now[r->nnow++] = (struct change){start_ns, blocks_per_sm};
+	push_end(r, (struct change){end_ns, -blocks_per_sm});
+	return WS_OK;
+}
+
+/* --- kernels and other work -------------------------------------------------------------- */
+
+static enum ws_status add_kernel(const struct gpu *g, struct device_sums *d,
+                                 const struct ws_joined_kernel *k, struct ws_err *err)
 {
 	const struct ws_config *config = &g->tab->m->configs[k->config];
 	int64_t start = k->start_ns, end = start + k->dur_ns;
@@ -77,11 +172,10 @@ static void add_kernel(struct gpu *g, struct device_sums *d, const struct ws_joi
 	}
 	if (!config->has_occupancy) {
 		d->without_shape++;
-		return;
+		return WS_OK;
 	}
 	ws_launch_stat_add(&d->occupancy, config, 1, inside(g, start, end));
-	g->changes[d->nchanges++] = (struct change){start, config->occupancy.blocks_per_sm};
-	g->changes[d->nchanges++] = (struct change){end, -config->occupancy.blocks_per_sm};
+	return add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm, err);
 }
 
 static void add_work(struct gpu *g, struct device_sums *d, size_t i)
@@ -115,54 +209,25 @@ static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d
 }
 
 /* Kernels and other work of a device, in the order in which they began. */
-static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
+static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums *d,
+                             struct ws_err *err)
 {
 	const struct ws_selection *sel = g->tab->sel;
 	size_t end = ws_first_kernel_of(g->tab->m, sel, device + 1), work = 0;
 
 	d->first_ns = INT64_MAX;
 	d->last_ns = INT64_MIN;
+	d->residency.now_ns = INT64_MIN;
 	for (size_t i = ws_first_kernel_of(g->tab->m, sel, device); i < end; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 
 		if (!k->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
 			continue;
 		add_work_until(g, device, d, &work, k->start_ns);
-		add_kernel(g, d, k);
+		WS_FORWARD(add_kernel(g, d, k, err));
 	}
 	add_work_until(g, device, d, &work, INT64_MAX);
-}
-
-static int by_time(const void *pa, const void *pb)
-{
-	const struct change *a = pa, *b = pb;
-
-	if (a->time_ns != b->time_ns)
-		return a->time_ns < b->time_ns ? -1 : 1;
-	return (a->blocks_per_sm > b->blocks_per_sm) - (a->blocks_per_sm < b->blocks_per_sm);
-}
-
-/*
- * Mean over the window of min(1, blocks per SM of all kernels that run),
- * idle time as 0. Kernels that run at once add up before the 1 is applied.
- */
-static double sm_efficiency(struct gpu *g, size_t nchanges)
-{
-	double blocks = 0, covered = 0;
-	size_t running = 0;
-
-	ws_sort(g->changes, nchanges, sizeof(*g->changes), by_time);
-	for (size_t i = 0; i < nchanges; i++) {
-		const struct change *c = &g->changes[i];
-
-		if (running)
-			covered += (double)inside(g, g->changes[i - 1].time_ns, c->time_ns) *
-			           fmin(blocks, 1);
-		running += c->blocks_per_sm > 0 ? 1 : (size_t)-1;
-		/* what rounding leaves over does not stay */
-		blocks = running ? blocks + c->blocks_per_sm : 0;
-	}
-	return covered / (double)(g->end_ns - g->start_ns);
+	return change_until(g, &d->residency, INT64_MAX, err);
 }
 
 static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
@@ -185,7 +250,7 @@ static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_
 	}
 }
 
-static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
+static void set_times(const struct gpu *g, struct ws_cell *row, const struct device_sums *d)
 {
 	double window = (double)(g->end_ns - g->start_ns);
 	int64_t total = d->last_ns - d->first_ns;
@@ -195,10 +260,11 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	ws_cell_set_real(&row[WS_TC_gpu_utilization],
 	                 ws_stat_percent((double)d->kernels_inside.busy_ns, window));
 	if (d->occupancy.known) {
-		/* of the kernels of a graph nothing is known */
+		/* the mean of min(1, blocks per SM of all kernels that run), idle time as 0; of the
+		 * kernels of a graph nothing is known */
 		if (window > 0 && !d->graphs)
 			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
-			                 100 * sm_efficiency(g, d->nchanges));
+			                 100 * (d->residency.covered / window));
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
 		                 ws_launch_stat_kineto(&d->occupancy));
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy], ws_launch_stat_percent(&d->occupancy));
@@ -224,13 +290,17 @@ static void set_times(struct gpu *g, struct ws_cell *row, struct device_sums *d)
 	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
 }
 
-static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
+static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t device,
+                                 struct ws_err *err)
 {
 	const struct ws_model *m = g->tab->m;
 	struct device_sums d = {0};
+	enum ws_status status = gather(g, device, &d, err);
 	int worked;
 
-	gather(g, device, &d);
+	free(d.residency.ends);
+	free(d.residency.now);
+	WS_FORWARD(status);
 	worked = d.first_ns <= d.last_ns;
 	g->idle_devices += !worked;
 	if (worked) {
@@ -245,6 +315,7 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		              "(limits of the device or shape of the launch are not recorded); SM "
 		              "efficiency and occupancy leave them out.",
 		              m->devices[device].id, d.without_shape);
+	return WS_OK;
 }
 
 enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t,
@@ -253,7 +324,7 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
 	const struct ws_windows *w;
-	enum ws_status status;
+	enum ws_status status = WS_OK;
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
@@ -264,10 +335,8 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		g.start_ns = w->window[0].start_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;
 	}
-	WS_NEW(tab->temp, g.changes, 2 * tab->sel->rows->nkernels);
-	status = ws_arena_check(tab->temp, "the GPU summary", err);
 	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
-		add_device(&g, t, i);
+		status = add_device(&g, t, i, err);
 	if (status == WS_OK && w->n)
 		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
 		              (double)(g.end_ns - g.start_ns) / 1e6,
