@@ -7,7 +7,7 @@
 
 #include "report/model/model.h"
 #include "report/pass/digest.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 
 struct ws_selection {
 	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */

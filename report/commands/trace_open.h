@@ -7,7 +7,7 @@
 #include "formats/import/import.h"
 #include "formats/trace/map.h"
 #include "formats/trace/reader.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 
 struct ws_trace_file {
 	const char *name; /* as given; borrowed */

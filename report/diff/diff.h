@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "report/base/grade.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/table/table.h"
 
 struct ws_diff_opts {

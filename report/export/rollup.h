@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/export/parquet/parquet.h"
 
 /*

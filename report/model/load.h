@@ -101,7 +101,7 @@ enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, stru
 size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c,
                              size_t n);
 
-/* Copies, fills, graph launches, memory, overhead: model_work.c. */
+/* Copies, fills, graph launches, memory, overhead. */
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
 /* Framework operations as a tree, and which are the backward of which; not their ranges and phases.

@@ -1,6 +1,7 @@
 /*
- * A trace in memory, joined: kernels know their range, ranges their path,
- * step and operation. Only analysis (tab_*.c, diff.c) sees the inside.
+ * A trace but for its rows: texts, configurations, devices, threads, paths,
+ * steps, copies, allocations, operations of a framework. What rows name are
+ * numbers of it.
  */
 #pragma once
 
@@ -145,7 +146,7 @@ struct ws_cpu_ops {
 	uint32_t *range;      /* innermost NVTX range around it, WS_NONE */
 	uint32_t *forward;    /* operation that it, or one around it, is the backward of */
 	uint32_t *collective; /* what is known of it, or one around it, as such; NULL: of none */
-	uint8_t *phase;       /* enum ws_phase, by these links: label.c */
+	uint8_t *phase;       /* enum ws_phase, by these links */
 	struct ws_op_config *configs; /* [0]: a lost one */
 	size_t nconfigs;
 	uint64_t with_shapes; /* calls whose inputs' dimensions were recorded */

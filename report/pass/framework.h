@@ -4,7 +4,7 @@
  * of them. Calls of modules are ranges; both are given to the join in order of
  * time, like rows of the file. What needs all rows, the phases of operations
  * and what backward inherits, is added to the joined rows when they are there
- * (framework_rows.c).
+ * (report/joined).
  */
 #pragma once
 
@@ -26,15 +26,3 @@ bool ws_framework_is_in(const struct ws_trace_reader *r);
 /* After the dictionaries and device work, whose operations it sets where a link tells them. */
 enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err);
 void ws_framework_free(struct ws_framework *f);
-
-struct ws_joined_rows;
-/*
- * The operations, ranges, collectives and phases of joined rows, by those of the framework; and
- * those of the model's copies, steps and operations. has_left: what the joins left over is counted,
- * too.
- */
-enum ws_status ws_framework_complete(struct ws_joined_rows *rows, struct ws_model *m, bool has_left,
-                                     struct ws_err *err);
-/* The phases of the framework's operations, and by them those of steps. */
-enum ws_status ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m,
-                                        struct ws_err *err);

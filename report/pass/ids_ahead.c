@@ -1,6 +1,6 @@
 #include "report/pass/ids_ahead.h"
 
-#include "report/model/launch_order.h"
+#include "report/pass/launch_order.h"
 
 /* Ids in the making. */
 struct making {

@@ -237,7 +237,7 @@ static enum ws_status find_cell(struct ws_pass *p, uint32_t config, struct ws_li
 	return WS_OK;
 }
 
-/* The same as model/label.c counts, whatever the scope. */
+/* What the join left over, whatever the scope. */
 static void count_left(struct ws_pass *p, const struct ws_pass_kernel *k, const struct ws_live *r,
                        uint32_t no_path)
 {
@@ -451,8 +451,8 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 {
 	bool blocked = false;
 
-	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->declined &&
-	       !p->live.declined) {
+	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->stopped &&
+	       !p->live.stopped) {
 		const struct ws_pass_row *row = f->row++;
 		const struct ws_live_shape *shape = &p->shapes[row->shape];
 
@@ -490,11 +490,11 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
 	f = fronts_of(p);
 	status = join_rows(p, &f, until_ns, err);
-	if (!p->declined && p->live.declined) {
-		p->declined = p->live.declined;
+	if (!p->stopped && p->live.stopped) {
+		p->stopped = true;
 		p->again->ranges_cross = p->again->knows_more = !(p->parts & WS_DIGEST_JOINED_SUMS);
 	}
-	for (; until_ns == INT64_MAX && f.kernel < f.kernels_end && status == WS_OK && !p->declined;
+	for (; until_ns == INT64_MAX && f.kernel < f.kernels_end && status == WS_OK && !p->stopped;
 	     f.kernel++)
 		status = join_kernel(p, f.kernel, true, &blocked, err);
 	p->rows.first = p->rows.n - (size_t)(f.rows_end - f.row);
@@ -533,7 +533,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 
 	WS_FORWARD(ws_pass_join(p, INT64_MAX, err));
 	WS_FORWARD(count_kernels(p, err));
-	if (p->declined)
+	if (p->stopped)
 		return WS_OK;
 	/* ranges that never ended end at the last moment of any record */
 	if (p->live.begun || p->sink) {
@@ -548,14 +548,14 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 			drop_launch(p, &p->waiting.slots[i]);
 	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
 	if (ws_pass_ends_are_wrong(p)) {
-		p->declined = "a range ends on another thread";
+		p->stopped = true;
 		return WS_OK;
 	}
 	WS_FORWARD(ws_pass_end_steps(p, err));
 	if (p->scope != WS_SCOPE_ALL && (m->nmeasured || p->scope != WS_SCOPE_STEPS))
 		WS_FORWARD(ws_pass_find_unended(p, &counted, err));
 	if (counted) {
-		p->declined = "a step did not end";
+		p->stopped = true;
 		return WS_OK;
 	}
 	m->ranges.open = p->live.open_at_end;

@@ -101,7 +101,7 @@ enum ws_status ws_live_close_late(struct ws_live_ranges *l, uint32_t range, int6
                                   struct ws_err *err)
 {
 	if (!l->ends) {
-		l->declined = "a range ends on another thread";
+		l->stopped = true;
 		return WS_OK;
 	}
 	WS_FORWARD(WS_GROW(l->late, l->nlate + 1, l->late_capacity, err));

@@ -133,7 +133,7 @@ struct ws_live_ranges {
 	uint64_t begun, open_at_end;
 	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
 	const struct ws_live_ends *ends;         /* NULL: ranges are thought to nest */
-	const char *declined;                    /* … but they do not; NULL = so far they do */
+	bool stopped;                            /* … but they do not */
 	/* Ended on another thread, at late_ns. They end after everything that happens on theirs at
 	 * that moment. number << 32 | range */
 	uint64_t *late;
@@ -273,7 +273,7 @@ static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
 	struct ws_live *r = &l->range[range];
 
 	if (t->innermost != range && !l->ends) {
-		l->declined = "ranges of a thread cross";
+		l->stopped = true;
 		return WS_OK;
 	}
 	if (t->innermost == range)

@@ -88,9 +88,9 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 		if (status != WS_OK || !rows)
 			break;
 		status = ws_pass_take_rows(p, rows, (uint32_t)ws_feed_block(feed), has_dur, err);
-		if (status == WS_OK && !p->declined && joined)
+		if (status == WS_OK && !p->stopped && joined)
 			status = ws_pass_join(p, until_ns, err);
-	} while (status == WS_OK && !p->declined);
+	} while (status == WS_OK && !p->stopped);
 	ws_feed_close(feed);
 	return status;
 }
@@ -104,7 +104,7 @@ static enum ws_status take_framework(struct ws_pass *p, struct ws_err *err)
 	if (!(p->parts & WS_DIGEST_JOINED) || !ws_framework_is_in(p->l.r))
 		return WS_OK;
 	if (!p->sink || p->parts & MADE_OF_ROWS) {
-		p->declined = "sums are made of its rows";
+		p->stopped = true;
 		return WS_OK;
 	}
 	p->parts &= ~(unsigned)WS_DIGEST_LEFT;
@@ -175,7 +175,7 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(resolve_scope(p, err));
 	WS_FORWARD(ws_load_work(&p->l, err));
 	WS_FORWARD(take_framework(p, err));
-	if (p->declined)
+	if (p->stopped)
 		return WS_OK;
 	if (p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(steady_names(p->m, err));
@@ -232,12 +232,12 @@ static void release(struct ws_pass *p)
 static enum ws_status run(struct ws_pass *p, struct ws_err *err)
 {
 	WS_FORWARD(prepare(p, err));
-	if (p->declined)
+	if (p->stopped)
 		return WS_OK;
 	if (p->again->ranges_cross)
 		WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(read_rows(p, err));
-	if (!p->declined && p->parts & WS_DIGEST_JOINED)
+	if (!p->stopped && p->parts & WS_DIGEST_JOINED)
 		WS_FORWARD(ws_pass_end(p, err));
 	ws_digest_finish(p->d);
 	/* with the join they are counted there, whatever the scope */
@@ -282,7 +282,7 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	p.live.ctx = &p;
 	status = run(&p, err);
 	release(&p);
-	if (status != WS_OK || p.declined) {
+	if (status != WS_OK || p.stopped) {
 		ws_model_free(*m);
 		*m = NULL;
 		ws_digest_release(p.d);

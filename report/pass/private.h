@@ -132,7 +132,7 @@ struct ws_pass_counted {
 
 /* What a pass finds out too late, and another one knows from the start. */
 struct ws_pass_again {
-	bool knows_more;     /* than the pass did that declined */
+	bool knows_more;     /* than the pass did that stopped */
 	bool needs_ids;      /* recorded ids do not tell calls as they come: ids are joined ahead */
 	bool ranges_cross;   /* or end on another thread */
 	int64_t end_ns;      /* one does when the trace ends; INT64_MAX */
@@ -149,7 +149,7 @@ struct ws_pass {
 	enum ws_scope scope;               /* what is counted */
 	const struct ws_joined_sink *sink; /* NULL: sums, no rows */
 	const struct ws_ids_ahead *ahead;  /* NULL: kernels and calls have one id as recorded */
-	const char *declined;
+	bool stopped; /* another pass knows more, or sums are to be made of rows */
 	struct ws_loader l;
 	struct ws_pass_rows rows, kernels;
 	struct ws_live_shape *shapes;
@@ -253,7 +253,7 @@ enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struc
 
 /* What is said of each path once, for those that are new. */
 enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err);
-/* Which step a new range lies in, or is. The rules are those of model/label.c. */
+/* Which step a new range lies in, or is. */
 enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err);
 /* A range in a step ended, or is the step. */
 void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open);

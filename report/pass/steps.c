@@ -86,7 +86,12 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 	return ws_digest_reserve_paths(p->d, r.npaths, err);
 }
 
-/* Which step a new range lies in, or is. The rules are those of model/label.c. */
+/*
+ * Which step a new range lies in, or is. A step is an outermost range `step`
+ * or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step
+ * when it lies in a range `warm-up`. A range `warm-up` with no step inside is
+ * a warm-up step.
+ */
 enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
 {
 	struct ws_live *r = &p->live.range[range];

@@ -276,12 +276,13 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shap
 	return WS_OK;
 }
 
-/* Another pass is to join ids ahead. */
-static void need_ids(struct ws_pass *p, const char *why)
+/* Another pass is to join ids ahead: there are very many processes, one used an id twice, or a
+ * kernel began before its call. */
+static void need_ids(struct ws_pass *p)
 {
 	if (p->ahead)
 		return; /* a damaged block, which is told at its end */
-	p->declined = why;
+	p->stopped = true;
 	p->again->needs_ids = p->again->knows_more = true;
 }
 
@@ -295,7 +296,7 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
 	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
-		need_ids(p, "there are too many processes");
+		need_ids(p);
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(t, WS_COL_thread_event_result, i) != 0;
@@ -341,9 +342,9 @@ static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *ro
 	if (!row->launches)
 		return WS_OK;
 	if (use & WS_LAUNCH_CALL)
-		need_ids(p, "a process used the id of a launch twice");
+		need_ids(p);
 	if (use & WS_LAUNCH_ORPHAN)
-		need_ids(p, "a kernel began before the call that launched it");
+		need_ids(p);
 	return ws_launch_ids_note(&p->ids, process, row->id, WS_LAUNCH_CALL, err);
 }
 

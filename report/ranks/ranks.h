@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/table/table.h"
 
 struct ws_ranks;

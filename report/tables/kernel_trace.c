@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/tables/tables.h"
 
 /* What its rows are made of. */

@@ -7,7 +7,7 @@
 #include "report/analysis/digest.h"
 #include "report/analysis/rank.h"
 #include "report/model/steps.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/pass/pass.h"
 #include "report/tables/needs.h"
 #include "report/tables/tables.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "formats/trace/reader.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/table/table.h"
 
 /* Every table of a report of all tables, in workbook order. */

@@ -1,7 +1,7 @@
 /* A trace as the product reads it: the rows that one pass joins, and its model. */
 #pragma once
 
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "report/tables/report.h"
 
 /* The table of kernels (kernel-trace) takes the rows; others leave them. */

@@ -3,7 +3,7 @@
 
 #include "formats/trace/reader.h"
 #include "report/export/parquet/folder.h"
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;

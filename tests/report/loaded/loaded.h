@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 #include "tests/report/loaded/attribution.h"
 #include "tests/report/loaded/tree.h"
 

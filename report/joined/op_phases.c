@@ -1,12 +1,12 @@
 /* Where a program names no phases, its framework's links from forward to backward tell them. */
+#include "report/joined/framework.h"
+
 #include <string.h>
 
 #include "report/base/interval.h"
 #include "report/base/order.h"
 #include "report/model/label.h"
 #include "report/model/steps.h"
-#include "report/pass/framework.h"
-#include "report/pass/joined_rows.h"
 
 /* PyTorch wraps what its autograd runs, the gradients' accumulation too, which has no forward. */
 #define PYTORCH_BACKWARD "autograd::engine::evaluate_function: "

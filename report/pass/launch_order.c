@@ -1,4 +1,4 @@
-#include "report/model/launch_order.h"
+#include "report/pass/launch_order.h"
 
 #include <stdbool.h>
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/joined/framework.h"
 #include "report/model/steps.h"
 #include "report/pass/framework.h"
-#include "report/pass/joined_rows.h"
 #include "report/pass/pass.h"
 
 /* --- the sink ------------------------------------------------------------------------------ */

@@ -1,4 +1,4 @@
-#include "report/pass/joined_rows.h"
+#include "report/joined/rows.h"
 
 #include <stdlib.h>
 

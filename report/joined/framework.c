@@ -1,7 +1,7 @@
-/* What joined rows have from the operations of a framework, once all rows are there. */
+#include "report/joined/framework.h"
+
+#include "report/model/load.h"
 #include "report/model/steps.h"
-#include "report/pass/framework.h"
-#include "report/pass/joined_rows.h"
 
 struct completion {
 	struct ws_joined_rows *rows;
