@@ -145,19 +145,19 @@ static void flush_and_look(uint32_t flag, int misses_allowed)
 		probe_end(misses_allowed);
 }
 
-/* CUPTI's clock is so far ahead of ours, since the reading before this one at the earliest. */
-static void note_clock(struct ws_seg_gpu *gpu, int64_t apart_ns)
+/* CUPTI's clock is so far ahead of ours, since the reading before this one at the earliest. It was
+ * read between before_ns and now: the step may have come right behind it, or right before. */
+static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_ns)
 {
 	uint32_t n = atomic_load(&gpu->nclocks);
 	struct ws_seg_gpu_clock *last = n ? &gpu->clocks[n - 1] : NULL;
-	int64_t now_ns = ws_now_ns();
 
 	if (last && llabs(apart_ns - last->apart_ns) < WS_CLOCK_STEP_NS) {
-		atomic_store(&last->until_ns, now_ns);
+		atomic_store(&last->until_ns, before_ns);
 	} else if (n < WS_SEG_GPU_CLOCKS) {
 		gpu->clocks[n].apart_ns = apart_ns;
-		gpu->clocks[n].from_ns = now_ns;
-		atomic_store(&gpu->clocks[n].until_ns, now_ns);
+		gpu->clocks[n].from_ns = ws_now_ns();
+		atomic_store(&gpu->clocks[n].until_ns, before_ns);
 		atomic_store_explicit(&gpu->nclocks, n + 1, memory_order_release);
 	}
 }
@@ -170,7 +170,7 @@ void ws_cupti_look_at_clock(void)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	uint32_t n = atomic_load(&gpu->nclocks);
-	int64_t apart_ns, real_ns;
+	int64_t before_ns = ws_now_ns(), apart_ns, real_ns;
 
 	if (atomic_load(&ws_cupti_is_final) || ws_clock_apart(ws_cupti_time, &apart_ns) ||
 	    ws_clock_apart(ws_clock_read_realtime, &real_ns))
@@ -186,7 +186,7 @@ void ws_cupti_look_at_clock(void)
 	}
 	if (llabs(real_ns) > llabs(atomic_load(&gpu->realtime_apart_ns)))
 		atomic_store(&gpu->realtime_apart_ns, real_ns);
-	note_clock(gpu, apart_ns);
+	note_clock(gpu, before_ns, apart_ns);
 }
 
 /* --- the thread --- */

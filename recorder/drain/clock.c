@@ -50,7 +50,7 @@ static int by_clock(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
 /*
  * The latest clock below `clocks` by which the time lies where that clock was the one, and not
  * outside the bounds; -1: there is none. Where one ended and the next began is known as well as
- * the two last readings tell.
+ * the two last readings tell, and each by less than WS_CLOCK_STEP_NS.
  */
 static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns, int64_t from_ns,
                       int64_t until_ns, int64_t *ns)
@@ -67,8 +67,9 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 		n = WS_SEG_GPU_CLOCKS;
 	for (uint32_t i = clocks < n ? clocks : n; i--;) {
 		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
-		    *ns <= until_ns && (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns)) &&
-		    (i + 1 == n || *ns <= gpu->clocks[i + 1].from_ns))
+		    *ns <= until_ns &&
+		    (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns) - WS_CLOCK_STEP_NS) &&
+		    (i + 1 == n || *ns <= gpu->clocks[i + 1].from_ns + WS_CLOCK_STEP_NS))
 			return (int)i;
 	}
 	return -1;

@@ -65,8 +65,8 @@ struct ws_seg_layout {
 };
 
 /*
- * CUPTI's clock while it was this far ahead of CLOCK_MONOTONIC: read so first at from_ns and
- * last at until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another.
+ * CUPTI's clock while it was this far ahead of CLOCK_MONOTONIC: read so first before from_ns and
+ * last after until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another.
  */
 #define WS_SEG_GPU_CLOCKS 64
 struct ws_seg_gpu_clock {

@@ -7,7 +7,6 @@
 
 /* Fewer values than this are not worth packing. */
 #define FOLD_FROM ((size_t)2048)
-#define FOLD_MOST ((size_t)16384)
 
 /* Ascending, by digits of 11 bits, of which the difference between them has two mostly: comparing
  * would be most of what a table of a few long groups takes. room is as large as v. */
@@ -130,13 +129,13 @@ static bool fold(struct ws_values *v)
 	return true;
 }
 
-/* So many narrow ones are packed at a time: a quarter of what is packed, so that going through that
- * is cheap, but no more than is little where groups are as long. */
+/* So many narrow ones are worth packing: an eighth of what is, so that going through that is cheap.
+ */
 static size_t fold_at(const struct ws_values *v)
 {
-	const size_t quarter = v->rest ? v->rest->in_runs / 4 : 0;
+	const size_t eighth = v->rest ? v->rest->nruns / 8 : 0;
 
-	return quarter < FOLD_FROM ? FOLD_FROM : quarter < FOLD_MOST ? quarter : FOLD_MOST;
+	return eighth > FOLD_FROM ? eighth : FOLD_FROM;
 }
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */

@@ -29,7 +29,9 @@ struct ws_values {
 	struct ws_values_rest *rest; /* NULL: none has them */
 };
 
-/* From here on values are packed, in groups that are long: it takes less memory than this. */
+/* What is not packed takes so much at first; from then on a long group is packed, and grows no
+ * more.
+ */
 #define WS_VALUES_UNPACKED_BYTES ((size_t)16 << 20)
 
 /* Room for one more, by growing or by packing; false without memory. */

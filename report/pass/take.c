@@ -112,12 +112,13 @@ static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
 		if (*cell == WS_NONE)
 			WS_FORWARD(ws_digest_cell(p->d, token.shape, &nowhere, cell, err));
-		if (timed && !ws_digest_add_time(p->d, *cell, dur))
-			return WS_FAIL_MEMORY(err, "the rows of a trace");
-		if (!timed)
+		if (!timed) {
 			p->d->cells[*cell].without_time++;
-		else
-			WS_FORWARD(add_kernel_time(p, dur, err));
+			continue;
+		}
+		WS_FORWARD(add_kernel_time(p, dur, err));
+		if (!ws_digest_add_time(p->d, *cell, dur))
+			return WS_FAIL_MEMORY(err, "the rows of a trace");
 	}
 	return WS_OK;
 }

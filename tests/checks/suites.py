@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """ctest runs the suite NAME of a file test_NAME.c: no other suite may stand in it, or its tests
-never run. No folder of tests holds too many files. And the tests that docs/ name are there.
+never run. No folder of tests holds too many files. And the tests and files that pages name are
+there.
 suites.py ROOT   prints each offence; exit 1 when there is one
 """
 import glob
@@ -11,6 +12,8 @@ import sys
 SUITE = re.compile(r"^(?:Test|TestSuite|Theory|ParameterizedTest)\((?:[^,()]*\*\s*\w+,\s*)?(\w+)", re.M)
 CASE = re.compile(r"`([a-z]\w*)/(\w+)([…*]?)`")
 HELD_BY = re.compile(r"`(\w+)\.(\w+)`((?: \([^)|]*\))?)")
+# of a room: what is written in capitals, as NAME.c, is no name
+PATH = re.compile(r"`((?:formats|kernels|recorder|report|tests|fixtures|run)/[a-z0-9_/.-]+\.[a-z]+)`")
 MOST_FILES = 25
 
 
@@ -46,6 +49,14 @@ def cases(root):
                     yield f"docs/{os.path.basename(path)}: suite {suite} has no test {case}"
 
 
+def files(root):
+    for path in sorted(glob.glob(os.path.join(root, "*.md")) + glob.glob(os.path.join(root, "docs", "*.md"))):
+        with open(path, encoding="utf-8") as f:
+            for name in sorted(set(PATH.findall(f.read()))):
+                if not os.path.exists(os.path.join(root, name)):
+                    yield f"{os.path.relpath(path, root)}: there is no file {name}"
+
+
 def offences(root):
     for folder, _, names in os.walk(os.path.join(root, "tests")):
         path = os.path.relpath(folder, root)
@@ -63,6 +74,6 @@ def offences(root):
                 yield f"{path}/{name}: tests in a file that is not called test_"
 
 
-found = list(offences(sys.argv[1])) + list(promises(sys.argv[1])) + list(cases(sys.argv[1]))
+found = [each for what in (offences, promises, cases, files) for each in what(sys.argv[1])]
 print("\n".join(found) or "every suite is run")
 sys.exit(bool(found))

@@ -15,9 +15,10 @@
 #include "tests/support/paths.h"
 
 #define ROUNDS 3
-/* Of processor time a launch; measured far below, as other work disturbs. */
-#define THREAD_LIMIT_NS 100.0
-#define OTHERS_LIMIT_NS 400.0
+/* Of processor time a launch. Some 40 and 300 on an idle machine; where others work on the same
+ * cores and caches it was 500, so only what is several times as much is told here. */
+#define THREAD_LIMIT_NS 400.0
+#define OTHERS_LIMIT_NS 2000.0
 
 enum way { ALONE, NULL_TOOL, RECORDED, WAYS };
 static const char *const names[WAYS] = {"alone", "null tool", "recorded"};

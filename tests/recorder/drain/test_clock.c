@@ -83,6 +83,25 @@ Test(clock, a_step_forward_moves_nothing)
 	probe_close(&p);
 }
 
+/* A reading is true to some microseconds, and a step may come as many after it. */
+Test(clock, what_lies_beside_a_reading_is_no_damage)
+{
+	const int64_t hour = 3600 * S;
+	struct probe p;
+
+	put_clock(0, 0, 2 * S);
+	put_clock(hour, 3 * S, 9 * S);
+	put_work(1, 2 * S - 9000, hour, 2 * S - 8000, hour);
+	put_work(2, 3 * S + 8000, 0, 3 * S + 9000, 0);
+	finish_between(400, 6 * S);
+	p = by_hand_finish();
+	check(&p, 0, 2 * S - 9000, 2 * S - 8000);
+	check(&p, 1, 3 * S + 8000, 3 * S + 9000);
+	cr_expect_eq(lost(WS_DROPPED_time_uncertain), 0);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
+	probe_close(&p);
+}
+
 /* Set back: what CUPTI told before and after has the same numbers; the buffers tell them apart. */
 Test(clock, a_step_back_moves_nothing_as_the_buffers_tell_when)
 {
