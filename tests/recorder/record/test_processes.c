@@ -500,8 +500,9 @@ Test(processes, with_stop_on_exit_it_ends_with_the_program_and_the_others_run_on
 	char command[1024], paths[3][RUN_PATH];
 	struct probe p;
 
-	snprintf(command, sizeof(command), "%s & while ! [ -s %s/t.wtrace ]; do sleep 0.02; done",
-	         victim(0, "until-killed", 100000), r.dir);
+	snprintf(command, sizeof(command),
+	         "%s & " RUN_UNTIL_A_ROUND "; while ! [ -s %s/t.wtrace ]; do sleep 0.02; done",
+	         victim(0, "until-killed", 100000), kid[0].tally, r.dir);
 	cr_expect_eq(SHELL(r.trace, command, "--stop-on-exit", "--flush-interval", "20"), 0, "%s",
 	             r.text);
 	cr_expect_lt(kid[0].rounds[0], 100000);
