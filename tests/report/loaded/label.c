@@ -106,7 +106,6 @@ enum ws_status loaded_label(struct loaded *l, const char *step, struct ws_err *e
 	inherit_labels(l);
 	WS_FORWARD(check_sums(l, err));
 	WS_FORWARD(loaded_find_steps(l, step, err));
-	WS_FORWARD(loaded_find_linked_phases(l, err));
 	count_leftovers(l);
 	return WS_OK;
 }

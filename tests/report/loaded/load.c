@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/trace/feed.h"
 #include "report/base/order.h"
 #include "tests/report/loaded/private.h"
 
@@ -18,51 +17,16 @@ struct loading {
 	bool has_dur;
 };
 
-/* --- blocks ----------------------------------------------------------------------------------- */
-
-/* b: the rows of a block, whose first is `row` of its kind. */
-typedef enum ws_status (*block_fn)(struct loading *c, const struct ws_block_rows *b, uint64_t row,
-                                   void *to, struct ws_err *err);
-
-static enum ws_status each_block(struct loading *c, enum ws_kind kind, ws_column_set columns,
-                                 block_fn fn, void *to, struct ws_err *err)
-{
-	ws_column_set wanted[WS_KIND_END] = {0};
-	const struct ws_block_rows *b;
-	struct ws_feed *feed;
-	uint64_t row = 0;
-	int64_t until_ns;
-	enum ws_status status;
-
-	wanted[kind] = columns;
-	WS_FORWARD(ws_feed_open(&feed, c->l.r, wanted, WS_FEED_BY_FILE, err));
-	do {
-		status = ws_feed_next(feed, &b, &until_ns, err);
-		if (status == WS_OK && b) {
-			status = fn(c, b, row, to, err);
-			row += b->info.rows;
-		}
-	} while (status == WS_OK && b);
-	ws_feed_close(feed);
-	return status;
-}
-
-static enum ws_status check_count(uint64_t rows, struct ws_err *err)
-{
-	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more records of one kind than a report handles");
-	return WS_OK;
-}
-
 /* --- kernels ---------------------------------------------------------------------------------- */
 
 /* Into the arrays as they stand in the file; start_ns also where the time is not known. */
-static enum ws_status take_kernels(struct loading *c, const struct ws_block_rows *b, uint64_t row,
+static enum ws_status take_kernels(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
                                    void *to, struct ws_err *err)
 {
-	struct loaded_kernels *k = to;
+	struct loading *c = to;
+	struct loaded_kernels *k = &c->to->kernels;
 
-	(void)err;
+	(void)l, (void)err;
 	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
 		int64_t dur = (int64_t)b->v[WS_COL_kernel_dur_ns][i];
 		uint32_t config = ws_idmap_get(&c->l.config_of, b->v[WS_COL_kernel_config][i]);
@@ -175,10 +139,10 @@ static enum ws_status load_kernels(struct loading *c, struct ws_err *err)
 	uint64_t rows = ws_trace_reader_count(c->l.r, WS_KIND_KERNEL);
 	int64_t total = 0;
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	c->has_dur = ws_trace_reader_has_column(c->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns) != 0;
 	WS_FORWARD(allocate_kernels(c, rows, err));
-	WS_FORWARD(each_block(c, WS_KIND_KERNEL, columns, take_kernels, k, err));
+	WS_FORWARD(ws_load_blocks(&c->l, WS_KIND_KERNEL, columns, take_kernels, c, err));
 	WS_FORWARD(sort_kernels(c, err));
 	for (size_t i = 0; i < k->n; i++) {
 		WS_FORWARD(resolve_kernel(c, i, err));
@@ -207,11 +171,11 @@ static enum ws_status allocate_calls(struct loading *c, size_t rows, struct ws_e
 	return ws_arena_check(arena, "the API calls of the trace", err);
 }
 
-static enum ws_status take_calls(struct loading *c, const struct ws_block_rows *b, uint64_t row,
+static enum ws_status take_calls(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
                                  void *to, struct ws_err *err)
 {
 	struct loaded_api *a = to;
-	struct ws_model *m = c->to->m;
+	struct ws_model *m = l->m;
 
 	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
 		int64_t start = (int64_t)b->v[WS_COL_api_start_ns][i];
@@ -226,9 +190,9 @@ static enum ws_status take_calls(struct loading *c, const struct ws_block_rows *
 		a->op[row] = WS_NONE;
 		a->failed[row] = b->v[WS_COL_api_result][i] != 0;
 		a->correlation[row] = b->v[WS_COL_api_correlation][i];
-		WS_FORWARD(ws_thread_number(&c->l, b->v[WS_COL_api_thread][i], 0, &a->thread[row],
-		                            err));
-		a->process[row] = c->l.thread_process[a->thread[row]];
+		WS_FORWARD(
+		        ws_thread_number(l, b->v[WS_COL_api_thread][i], 0, &a->thread[row], err));
+		a->process[row] = l->thread_process[a->thread[row]];
 	}
 	return WS_OK;
 }
@@ -240,9 +204,9 @@ static enum ws_status load_calls(struct loading *c, struct ws_err *err)
 	                              WS_COLUMN(api, correlation) | WS_COLUMN(api, thread);
 	uint64_t rows = ws_trace_reader_count(c->l.r, WS_KIND_API);
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	WS_FORWARD(allocate_calls(c, rows, err));
-	return each_block(c, WS_KIND_API, columns, take_calls, &c->to->api, err);
+	return ws_load_blocks(&c->l, WS_KIND_API, columns, take_calls, &c->to->api, err);
 }
 
 /* --- NVTX ------------------------------------------------------------------------------------ */
@@ -287,11 +251,11 @@ static enum ws_status allocate_events(struct loading *l, struct ws_event_columns
 	return ws_arena_check(&l->temp, "the NVTX events of the trace", err);
 }
 
-static enum ws_status take_events(struct loading *l, const struct ws_block_rows *b, uint64_t row,
+static enum ws_status take_events(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
                                   void *to, struct ws_err *err)
 {
 	struct ws_event_columns *c = to;
-	struct ws_model *m = l->to->m;
+	struct ws_model *m = l->m;
 
 	for (uint32_t i = 0; i < b->info.rows; i++, row++) {
 		uint64_t type = b->v[WS_COL_nvtx_type][i], payload = b->v[WS_COL_nvtx_payload][i];
@@ -302,10 +266,10 @@ static enum ws_status take_events(struct loading *l, const struct ws_block_rows 
 		c->type[row] = type <= WS_NVTX_MARK ? (uint8_t)type : UINT8_MAX;
 		c->domain[row] = ws_model_text(m, b->v[WS_COL_nvtx_domain][i]);
 		c->name[row] = ws_model_text(m, b->v[WS_COL_nvtx_name][i]);
-		c->payload[row] = payload ? ws_idmap_get(&l->l.payload_of, payload) : WS_NONE;
+		c->payload[row] = payload ? ws_idmap_get(&l->payload_of, payload) : WS_NONE;
 		c->range_id[row] = b->v[WS_COL_nvtx_range][i];
-		WS_FORWARD(ws_thread_number(&l->l, b->v[WS_COL_nvtx_thread][i], 0, &c->thread[row],
-		                            err));
+		WS_FORWARD(
+		        ws_thread_number(l, b->v[WS_COL_nvtx_thread][i], 0, &c->thread[row], err));
 	}
 	return WS_OK;
 }
@@ -323,10 +287,10 @@ static enum ws_status load_ranges(struct loading *l, struct ws_err *err)
 	struct loaded_events ev;
 	size_t n = rows;
 
-	WS_FORWARD(check_count(rows, err));
+	WS_FORWARD(ws_check_count(rows, err));
 	WS_FORWARD(ws_modules_find(&l->temp, &l->l, &modules, err));
 	WS_FORWARD(allocate_events(l, &c, rows + 2 * modules.n, err));
-	WS_FORWARD(each_block(l, WS_KIND_NVTX, columns, take_events, &c, err));
+	WS_FORWARD(ws_load_blocks(&l->l, WS_KIND_NVTX, columns, take_events, &c, err));
 	m->nvtx_events = rows;
 	n += ws_modules_add_events(&modules, &c, n);
 	ev = (struct loaded_events){.n = n,

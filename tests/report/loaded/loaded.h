@@ -94,9 +94,6 @@ static inline uint8_t loaded_range_marks(const struct loaded *l, uint32_t range)
 {
 	return range == WS_NONE ? 0 : l->range_marks[range];
 }
-/* The step of what happened in a range, which may be WS_NONE, in this time; of a range; of a call;
- * WS_NONE. */
-uint32_t loaded_step_at(const struct loaded *l, uint32_t range, uint32_t process, int64_t start_ns,
-                        int64_t end_ns);
+/* The step of a range; of a call; WS_NONE. */
 uint32_t loaded_range_step(const struct loaded *l, uint32_t range);
 uint32_t loaded_call_step(const struct loaded *l, uint32_t call);

@@ -13,11 +13,7 @@ enum ws_status loaded_join_work(struct loaded *l, const struct loaded_calls *cal
 enum ws_status loaded_join_cpu_ops(struct loaded *l, struct ws_loader *loader, struct ws_err *err);
 /* label.c: what each range is, and what the joins left over. */
 enum ws_status loaded_label(struct loaded *l, const char *step, struct ws_err *err);
-/* The outermost range of a phase in its step? */
-bool loaded_begins_phase(const struct loaded *l, uint32_t range);
 /* steps.c: steps, and those of kernels and copies. */
 enum ws_status loaded_find_steps(struct loaded *l, const char *pattern, struct ws_err *err);
-/* phases.c: where a program names no phases, those that its framework's links tell. */
-enum ws_status loaded_find_linked_phases(struct loaded *l, struct ws_err *err);
 /* rows.c: l->rows. */
 enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err);

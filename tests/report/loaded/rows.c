@@ -7,6 +7,7 @@
 
 #include "report/base/order.h"
 #include "report/model/label.h"
+#include "report/joined/framework.h"
 #include "tests/report/loaded/private.h"
 
 static uint32_t range_of_step(const struct ws_model *m, uint32_t step)
@@ -134,11 +135,6 @@ enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err)
 	        ws_spill_open(&rows->kernels, l->kernels.n * sizeof(struct ws_joined_kernel), err));
 	WS_FORWARD(ws_spill_open(&rows->calls, l->api.n * sizeof(struct ws_joined_call), err));
 	WS_FORWARD(ws_spill_open(&rows->ranges, l->ranges.n * sizeof(struct ws_joined_range), err));
-	for (size_t i = 0; i < l->kernels.n; i++) {
-		const struct ws_joined_kernel row = kernel_row(l, i);
-
-		WS_FORWARD(ws_spill_put(&rows->kernels, sizeof(row), i, &row, err));
-	}
 	for (uint32_t i = 0; i < l->api.n; i++) {
 		const struct ws_joined_call row = call_row(l, i);
 
@@ -148,6 +144,13 @@ enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err)
 		const struct ws_joined_range row = range_row(l, i);
 
 		WS_FORWARD(ws_spill_put(&rows->ranges, sizeof(row), i, &row, err));
+	}
+	/* a second program for this would be a copy: operation_tables holds phases by hand */
+	WS_FORWARD(ws_framework_find_phases(rows, l->m, err));
+	for (size_t i = 0; i < l->kernels.n; i++) {
+		const struct ws_joined_kernel row = kernel_row(l, i);
+
+		WS_FORWARD(ws_spill_put(&rows->kernels, sizeof(row), i, &row, err));
 	}
 	return WS_OK;
 }

@@ -57,7 +57,7 @@ static struct ws_model_step step_of(const struct loaded *l, uint32_t range, int 
 	};
 }
 
-bool loaded_begins_phase(const struct loaded *l, uint32_t range)
+static bool begins_phase(const struct loaded *l, uint32_t range)
 {
 	uint32_t parent = l->ranges.parent[range], s = l->range_step[range];
 
@@ -77,7 +77,7 @@ static void add_phase_times(struct loaded *l, const uint32_t *step_of_range)
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t s = l->range_step[i];
 
-		if (!loaded_begins_phase(l, i))
+		if (!begins_phase(l, i))
 			continue;
 		s = step_of_range[s];
 		l->m->steps[s].phase_ns[l->range_phase[i]] += r->end_ns[i] - r->start_ns[i];
@@ -137,7 +137,7 @@ static uint32_t step_of_range(const struct loaded *l, uint32_t range, bool *by_t
 	return range == WS_NONE ? WS_NONE : l->range_step[range];
 }
 
-uint32_t loaded_step_at(const struct loaded *l, uint32_t range, uint32_t process, int64_t start_ns,
+static uint32_t step_at(const struct loaded *l, uint32_t range, uint32_t process, int64_t start_ns,
                         int64_t end_ns)
 {
 	bool by_time;
@@ -166,8 +166,8 @@ uint32_t loaded_call_step(const struct loaded *l, uint32_t call)
 	const struct loaded_api *a = &l->api;
 
 	return call == WS_NONE ? WS_NONE
-	                       : loaded_step_at(l, a->range[call], a->process[call],
-	                                        a->start_ns[call], a->end_ns[call]);
+	                       : step_at(l, a->range[call], a->process[call], a->start_ns[call],
+	                                 a->end_ns[call]);
 }
 
 /* Of the range that device work was launched in, which backward inherits, else of its call. */
