@@ -30,6 +30,7 @@ struct seen {
 	unsigned of_scopes, filtered, mfu, attention, pytorch, recorded;
 	unsigned ids_again, early, long_before; /* traces that have such launches */
 	unsigned crossed, cross_thread, at_end;
+	size_t rollup_rows;
 };
 
 static unsigned pick(struct scene *s, unsigned n)
@@ -405,6 +406,7 @@ static unsigned random_trace(uint32_t seed, int ties, int shuffle, bool ids_come
 		        r, l, 121 * i + seed + 60 * (unsigned)(ties + 2 * shuffle), where);
 	seen->recorded += oracle_compare_recorded(r, patterns[seed % 4], where);
 	oracle_compare_runs(r, l, where);
+	seen->rollup_rows += oracle_compare_rollup(r, l, where);
 	seen->ids_again += s.again > 0;
 	seen->early += s.early > 0;
 	seen->long_before += s.long_before > 0;
@@ -429,6 +431,7 @@ Test(digest_random, traces)
 	cr_expect(gt(u32, seen.attention, 2));
 	cr_expect(gt(u32, seen.pytorch, 8));
 	cr_expect(gt(u32, seen.recorded, 10));
+	cr_expect(gt(sz, seen.rollup_rows, 1000));
 }
 
 Test(digest_random, traces_where_much_happens_at_once)

@@ -30,6 +30,9 @@ unsigned oracle_compare_filtered(const struct ws_trace_reader *r, struct loaded 
                                  const char *where);
 /* The trace compared with itself, swept, and as a rank. */
 void oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, const char *where);
+/* The roll-up; returns how many rows it has. */
+size_t oracle_compare_rollup(const struct ws_trace_reader *r, const struct loaded *l,
+                             const char *where);
 /* Joined rows. */
 void oracle_compare_joined(const struct ws_trace_reader *r, struct loaded *l, const char *where);
 /* What --nvtx keeps of a pattern without instances; returns how many ranges it names as they were
