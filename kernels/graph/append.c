@@ -43,20 +43,6 @@ struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws
 	return ws_op_add_main_result(graph, op, dtype, shape) ? ws_graph_append(graph, op) : NULL;
 }
 
-void ws_op_append_grads(struct ws_graph *graph, struct ws_op *op, const struct ws_op *forward,
-                        const char *const *names, int count, struct ws_tensor **grads)
-{
-	memset(grads, 0, (size_t)count * sizeof(*grads));
-	if (!op->in[0])
-		return;
-	for (int i = 0; i < count; i++)
-		if (!ws_op_add_result(graph, op, names[i], forward->in[i]->dtype,
-		                      forward->in[i]->shape))
-			return;
-	if (ws_graph_append(graph, op))
-		memcpy(grads, op->out, (size_t)count * sizeof(*grads));
-}
-
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype)
 {
 	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;

@@ -16,7 +16,7 @@ void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub);
 	} while (0)
 /* Whether t has as many elements as a product of sizes; no factor overflows it. */
 bool ws_tensor_has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d);
-/* Add a result to an op; NULL when the graph has failed. */
+/* Add a result to an op; NULL when the graph has failed, which then takes no op either. */
 struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
                                    enum ws_dtype dtype, struct ws_shape shape);
 /* The same, named after the op; it needs a gradient when an operand does. */
@@ -25,11 +25,5 @@ struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op
 /* Add the main result, and append the op to the graph. The result, or NULL. */
 struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
                                struct ws_shape shape);
-/*
- * Append an op whose results are the gradients of the first `count` operands of `forward`, like
- * these in dtype and shape. grads: NULL each where the graph has failed, or dy (of op->in[0]) is.
- */
-void ws_op_append_grads(struct ws_graph *graph, struct ws_op *op, const struct ws_op *forward,
-                        const char *const *names, int count, struct ws_tensor **grads);
 /* The dtype of what is kept beside values of a dtype: losses, statistics of rows and channels. */
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype);

@@ -88,22 +88,15 @@ static void cost_pool(struct ws_op *op, uint64_t flops)
 	cost_bytes(op);
 }
 
-static uint64_t window_outputs(const struct ws_window *w)
-{
-	return (uint64_t)(w->n * w->c * w->p * w->q);
-}
-
 /* Comparisons; those with the padding count, as a kernel makes them. */
 static void cost_max_pool(struct ws_op *op)
 {
-	const struct ws_window *w = &op->u.window;
-
-	cost_pool(op, window_outputs(w) * (uint64_t)(w->r * w->s - 1));
+	cost_pool(op, (uint64_t)(op->out[0]->count * (op->u.window.r * op->u.window.s - 1)));
 }
 
 static void cost_max_pool_grad(struct ws_op *op)
 {
-	cost_pool(op, window_outputs(&op->u.window));
+	cost_pool(op, (uint64_t)op->in[0]->count);
 }
 
 static void cost_avg_pool(struct ws_op *op)
@@ -113,9 +106,7 @@ static void cost_avg_pool(struct ws_op *op)
 
 static void cost_avg_pool_grad(struct ws_op *op)
 {
-	const struct ws_window *w = &op->u.window;
-
-	cost_pool(op, (uint64_t)(w->n * w->c * w->h * w->w));
+	cost_pool(op, (uint64_t)op->out[0]->count);
 }
 
 /* Seven passes over each parameter: p, g, m, v read, p, m, v written. */

@@ -1,5 +1,6 @@
 #include "kernels/graph/grad.h"
 
+#include "kernels/graph/append.h"
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
 #include "kernels/graph/ops_image.h"
@@ -45,6 +46,53 @@ static struct ws_tensor *reduced(struct tape *tape, const struct ws_tensor *t,
 		                     t->name);
 	}
 }
+
+/* Where a gradient op reads: dy, operand i or result i of its op; 0 ends the list. */
+enum { DY = 1, IN = 2, OUT = IN + WS_OP_INPUTS_MAX };
+
+/*
+ * The gradients of some operands of an op as one op, which has the numbers of the forward op.
+ * They are like these operands in dtype and shape.
+ */
+struct grad_op {
+	enum ws_sub sub;
+	int first; /* operand that has a gradient; those behind it may, too */
+	uint8_t from[WS_OP_INPUTS_MAX + 1];
+	const char *names[3]; /* of the gradients */
+};
+
+static void append_grads(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy,
+                         const struct grad_op *rule)
+{
+	struct ws_op grad = {.sub = rule->sub, .u = op->u};
+
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	for (; rule->from[grad.in_count]; grad.in_count++) {
+		int from = rule->from[grad.in_count];
+
+		grad.in[grad.in_count] = from == DY   ? dy
+		                         : from < OUT ? op->in[from - IN]
+		                                      : op->out[from - OUT];
+	}
+	for (int i = 0; i < 3 && rule->names[i]; i++) {
+		const struct ws_tensor *t = op->in[rule->first + i];
+
+		ws_op_add_result(tape->graph, &grad, rule->names[i], t->dtype, t->shape);
+	}
+	if (!ws_graph_append(tape->graph, &grad))
+		return;
+	/* where all come from one op, those not needed are dropped */
+	for (int i = 0; i < grad.out_count; i++)
+		if (op->in[rule->first + i]->requires_grad)
+			contribute(tape, op->in[rule->first + i], grad.out[i]);
+}
+
+/* The rule of a kind whose gradients are one op; what follows: struct grad_op. */
+#define ONE_OP(name, SUB, ...)                                                                     \
+	static void grad_##name(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)   \
+	{                                                                                          \
+		append_grads(tape, op, dy, &(const struct grad_op){WS_SUB_##SUB, 0, __VA_ARGS__}); \
+	}
 
 static void grad_gemm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
@@ -202,82 +250,73 @@ static void grad_rope(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	                      op->message));
 }
 
+/* dy and index, scattered into a tensor of zeros, which becomes the gradient. */
+static void scatter(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy,
+                    enum ws_sub sub)
+{
+	struct ws_tensor *x = op->in[0];
+	struct ws_tensor *zeros = ws_op_fill(tape->graph, x->dtype, x->shape, 0);
+	struct ws_op grad = {.sub = sub,
+	                     .in_count = 3,
+	                     .out_count = 1,
+	                     .in = {ws_op_expand(tape->graph, dy, op->out[0]), op->in[1], zeros},
+	                     .out = {zeros}};
+
+	contribute(tape, x, ws_graph_append(tape->graph, &grad));
+}
+
 static void grad_embedding(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	struct ws_tensor *table = op->in[0];
-	struct ws_tensor *zeros = ws_op_fill(tape->graph, table->dtype, table->shape, 0);
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, table, ws_op_embedding_grad(tape->graph, dy, op->in[1], zeros));
+	scatter(tape, op, dy, WS_SUB_SCATTER_ADD);
 }
 
 static void grad_gather(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	struct ws_tensor *x = op->in[0];
-	struct ws_tensor *zeros = ws_op_fill(tape->graph, x->dtype, x->shape, 0);
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, x, ws_op_gather_grad(tape->graph, dy, op->in[1], zeros));
+	scatter(tape, op, dy, WS_SUB_SCATTER);
 }
 
 static void grad_conv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	struct ws_graph *graph = tape->graph;
-	struct ws_tensor *x = op->in[0], *weight = op->in[1];
+	static const struct grad_op of_input = {WS_SUB_DGRAD,
+	                                        0,
+	                                        {DY, IN + 1},
+	                                        {"convolution input grad"}};
+	static const struct grad_op of_weight = {WS_SUB_WGRAD,
+	                                         1,
+	                                         {IN, DY},
+	                                         {"convolution weight grad"}};
 
-	dy = ws_op_expand(graph, dy, op->out[0]);
-	if (x->requires_grad)
-		contribute(tape, x, ws_op_conv_dgrad(graph, dy, weight, op->u.conv));
-	if (weight->requires_grad)
-		contribute(tape, weight, ws_op_conv_wgrad(graph, x, dy, op->u.conv));
+	dy = ws_op_expand(tape->graph, dy, op->out[0]);
+	if (op->in[0]->requires_grad)
+		append_grads(tape, op, dy, &of_input);
+	if (op->in[1]->requires_grad)
+		append_grads(tape, op, dy, &of_weight);
+}
+
+/* The gradient of a bias: the sum of dy over each channel. */
+static void contribute_sums(struct tape *tape, const struct ws_tensor *bias, struct ws_tensor *dy,
+                            struct ws_channels ch)
+{
+	struct ws_op sum = {.sub = WS_SUB_BIAS_SUM, .in_count = 1, .in = {dy}, .u.ch = ch};
+
+	if (dy)
+		contribute(tape, bias,
+		           ws_op_append(tape->graph, &sum, dy->dtype, WS_SHAPE(ch.channels)));
 }
 
 static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	struct ws_tensor *x = op->in[0], *bias = op->in[1];
-
-	if (x->requires_grad)
-		contribute(tape, x, dy);
-	if (!bias->requires_grad)
-		return;
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.ch));
+	if (op->in[0]->requires_grad)
+		contribute(tape, op->in[0], dy);
+	if (op->in[1]->requires_grad)
+		contribute_sums(tape, op->in[1], ws_op_expand(tape->graph, dy, op->out[0]),
+		                op->u.ch);
 }
 
-/* Where all gradients come from one op, those not needed are dropped. */
-static void contribute_needed(struct tape *tape, const struct ws_op *op,
-                              struct ws_tensor *const *grads, int count)
-{
-	for (int i = 0; i < count; i++)
-		if (op->in[i]->requires_grad)
-			contribute(tape, op->in[i], grads[i]);
-}
-
-static void grad_batch_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	struct ws_tensor *grads[3];
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	ws_op_batch_norm_grad(tape->graph, op, dy, grads);
-	contribute_needed(tape, op, grads, 3);
-}
-
-static void grad_max_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	struct ws_tensor *x = op->in[0];
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, x,
-	           ws_op_max_pool_grad(tape->graph, dy, op->out[1], x->shape, op->u.window));
-}
-
-static void grad_avg_pool(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	struct ws_tensor *x = op->in[0];
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, x, ws_op_avg_pool_grad(tape->graph, dy, x->shape, op->u.window));
-}
+ONE_OP(batch_norm, BATCH_NORM_GRAD, {DY, IN, IN + 1, OUT + 1, OUT + 2},
+       {"batch norm grad", "gamma grad", "beta grad"})
+ONE_OP(max_pool, MAX_POOL_GRAD, {DY, OUT + 1}, {"max pool grad"})
+ONE_OP(avg_pool, AVG_POOL_GRAD, {DY}, {"average pool grad"})
 
 static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
@@ -288,52 +327,27 @@ static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_te
 
 /* --- fused ops -------------------------------------------------------------------- */
 
-static void grad_softmax(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, op->in[0],
-	           ws_op_softmax_grad(tape->graph, dy, op->out[0], op->u.alpha, op->in[0]->dtype));
-}
-
-static void grad_attention(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	struct ws_tensor *grads[3];
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	ws_op_attention_grad(tape->graph, op, dy, grads);
-	contribute_needed(tape, op, grads, 3);
-}
-
-static void grad_rms_norm(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	struct ws_tensor *grads[2];
-
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	ws_op_rms_norm_grad(tape->graph, op, dy, grads);
-	contribute_needed(tape, op, grads, 2);
-}
-
-static void grad_swiglu(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
-{
-	dy = ws_op_expand(tape->graph, dy, op->out[0]);
-	contribute(tape, op->in[0], ws_op_swiglu_grad(tape->graph, dy, op->in[0]));
-}
+ONE_OP(softmax, CAUSAL_SOFTMAX_GRAD, {DY, OUT}, {"softmax grad"})
+ONE_OP(attention, CAUSAL_ATTENTION_GRAD, {DY, IN, IN + 1, IN + 2, OUT, OUT + 1},
+       {"q grad", "k grad", "v grad"})
+ONE_OP(rms_norm, RMS_NORM_GRAD, {DY, IN, IN + 1, OUT + 1}, {"rms norm grad", "norm weight grad"})
+ONE_OP(swiglu, SWIGLU_GRAD, {DY, IN}, {"swiglu grad"})
 
 /* A result that nobody used has a gradient of zeros. */
 static void grad_rope_qkv(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
-	struct ws_tensor *dqkv[3];
+	struct ws_op grad = {.sub = WS_SUB_ROTATE_QKV_BACK, .in_count = 4, .u = op->u};
+	struct ws_tensor *x = op->in[0];
 
-	(void)dy;
 	for (int i = 0; i < 3; i++) {
 		const struct ws_tensor *out = op->out[i];
 
-		dqkv[i] = tape->grads[out->id];
-		dqkv[i] = dqkv[i] ? ws_op_expand(tape->graph, dqkv[i], out)
-		                  : ws_op_fill(tape->graph, out->dtype, out->shape, 0);
+		dy = tape->grads[out->id];
+		grad.in[i] = dy ? ws_op_expand(tape->graph, dy, out)
+		                : ws_op_fill(tape->graph, out->dtype, out->shape, 0);
 	}
-	contribute(tape, op->in[0],
-	           ws_op_rope_qkv_grad(tape->graph, dqkv, op->in[1], op->u.head, op->in[0]->shape));
+	grad.in[3] = op->in[1];
+	contribute(tape, x, ws_op_append(tape->graph, &grad, x->dtype, x->shape));
 }
 
 static void grad_bias_act(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -349,7 +363,7 @@ static void grad_bias_act(struct tape *tape, const struct ws_op *op, struct ws_t
 	if (x->requires_grad)
 		contribute(tape, x, dy);
 	if (bias->requires_grad)
-		contribute(tape, bias, ws_op_bias_grad(tape->graph, dy, op->u.bias.ch));
+		contribute_sums(tape, bias, dy, op->u.bias.ch);
 }
 
 /* Computed with the loss, for a gradient of 1; another factor comes here. */

@@ -156,42 +156,10 @@ struct ws_tensor *ws_op_embedding(struct ws_graph *graph, struct ws_tensor *tabl
 	return ws_op_append(graph, &op, table->dtype, shape);
 }
 
-/* grad and index into a tensor of zeros, which becomes the result. */
-static struct ws_tensor *scatter(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *grad,
-                                 struct ws_tensor *index, struct ws_tensor *zeros)
-{
-	struct ws_op op = {.sub = sub, .in_count = 3, .out_count = 1};
-
-	op.in[0] = grad;
-	op.in[1] = index;
-	op.in[2] = op.out[0] = zeros;
-	return ws_graph_append(graph, &op);
-}
-
-struct ws_tensor *ws_op_embedding_grad(struct ws_graph *graph, struct ws_tensor *grad,
-                                       struct ws_tensor *index, struct ws_tensor *zeros)
-{
-	if (!grad || !index || !zeros)
-		return NULL;
-	if (ws_tensor_rows(grad) != index->count || ws_tensor_cols(grad) != ws_tensor_cols(zeros))
-		return ws_op_bad_shape(graph, WS_SUB_SCATTER_ADD);
-	return scatter(graph, WS_SUB_SCATTER_ADD, grad, index, zeros);
-}
-
 struct ws_tensor *ws_op_gather(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *index)
 {
 	struct ws_op op = {.sub = WS_SUB_PICK, .in_count = 2, .in = {x, index}};
 
 	WS_OP_FAIL_IF(graph, op, index->dtype != WS_DTYPE_I32 || index->count != ws_tensor_rows(x));
 	return ws_op_append(graph, &op, x->dtype, WS_SHAPE(index->count));
-}
-
-struct ws_tensor *ws_op_gather_grad(struct ws_graph *graph, struct ws_tensor *grad,
-                                    struct ws_tensor *index, struct ws_tensor *zeros)
-{
-	if (!grad || !index || !zeros)
-		return NULL;
-	if (grad->count != index->count || ws_tensor_rows(zeros) != index->count)
-		return ws_op_bad_shape(graph, WS_SUB_SCATTER);
-	return scatter(graph, WS_SUB_SCATTER, grad, index, zeros);
 }

@@ -44,12 +44,6 @@ struct ws_tensor *ws_op_rope(struct ws_graph *graph, enum ws_sub sub, struct ws_
 /* table [V, D], index int32 [..] -> [.., D] */
 struct ws_tensor *ws_op_embedding(struct ws_graph *graph, struct ws_tensor *table,
                                   struct ws_tensor *index);
-/* grad [.., D], index, zeros [V, D] -> zeros, with the rows of grad added */
-struct ws_tensor *ws_op_embedding_grad(struct ws_graph *graph, struct ws_tensor *grad,
-                                       struct ws_tensor *index, struct ws_tensor *zeros);
 /* x [.., C], index int32, one a row -> [R], element index[r] of each row r */
 struct ws_tensor *ws_op_gather(struct ws_graph *graph, struct ws_tensor *x,
                                struct ws_tensor *index);
-/* grad [R], index, zeros [.., C] -> zeros, with grad[r] at index[r] of each row r */
-struct ws_tensor *ws_op_gather_grad(struct ws_graph *graph, struct ws_tensor *grad,
-                                    struct ws_tensor *index, struct ws_tensor *zeros);

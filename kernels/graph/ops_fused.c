@@ -30,18 +30,6 @@ struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, dou
 	return ws_op_append(graph, &op, low_dtype(graph, x->dtype), x->shape);
 }
 
-struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                     struct ws_tensor *y, double scale, enum ws_dtype dtype)
-{
-	struct ws_op op = {.sub = WS_SUB_CAUSAL_SOFTMAX_GRAD,
-	                   .in_count = 2,
-	                   .in = {dy, y},
-	                   .u.alpha = scale};
-
-	WS_OP_FAIL_IF(graph, op, dy->count != y->count);
-	return ws_op_append(graph, &op, dtype, y->shape);
-}
-
 /* --- attention ---------------------------------------------------------------------- */
 
 struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, struct ws_tensor *k,
@@ -72,25 +60,10 @@ struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, s
 	if (__builtin_mul_overflow(q->count, head->time, &flops) ||
 	    __builtin_mul_overflow(flops, 10, &flops))
 		return ws_op_bad_shape(graph, op.sub);
-	if (!ws_op_add_main_result(graph, &op, q->dtype, q->shape) ||
-	    !ws_op_add_result(graph, &op, "attention log sum", ws_dtype_of_statistics(q->dtype),
-	                      with_cols(q, 1)))
-		return NULL;
+	ws_op_add_main_result(graph, &op, q->dtype, q->shape);
+	ws_op_add_result(graph, &op, "attention log sum", ws_dtype_of_statistics(q->dtype),
+	                 with_cols(q, 1));
 	return ws_graph_append(graph, &op);
-}
-
-void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
-                          struct ws_tensor *grads[3])
-{
-	static const char *const names[3] = {"q grad", "k grad", "v grad"};
-	struct ws_op op = {.sub = WS_SUB_CAUSAL_ATTENTION_GRAD,
-	                   .in_count = 6,
-	                   .u.attention = forward->u.attention};
-
-	op.in[0] = dy;
-	memcpy(op.in + 1, forward->in, 3 * sizeof(*op.in));
-	memcpy(op.in + 4, forward->out, 2 * sizeof(*op.in));
-	ws_op_append_grads(graph, &op, forward, names, 3, grads);
 }
 
 /* --- RMS norm ----------------------------------------------------------------------- */
@@ -104,26 +77,12 @@ struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
 	                   .u.alpha = eps};
 
 	WS_OP_FAIL_IF(graph, op, weight->count != ws_tensor_cols(x));
-	if (!ws_op_add_main_result(graph, &op,
-	                           low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
-	                           x->shape) ||
-	    !ws_op_add_result(graph, &op, "inverse rms", ws_dtype_of_statistics(x->dtype),
-	                      with_cols(x, 1)))
-		return NULL;
+	ws_op_add_main_result(graph, &op,
+	                      low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
+	                      x->shape);
+	ws_op_add_result(graph, &op, "inverse rms", ws_dtype_of_statistics(x->dtype),
+	                 with_cols(x, 1));
 	return ws_graph_append(graph, &op);
-}
-
-void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
-                         struct ws_tensor *grads[2])
-{
-	struct ws_op op = {.sub = WS_SUB_RMS_NORM_GRAD, .in_count = 4};
-	static const char *const names[2] = {"rms norm grad", "norm weight grad"};
-
-	op.in[0] = dy;
-	op.in[1] = forward->in[0];
-	op.in[2] = forward->in[1];
-	op.in[3] = forward->out[1];
-	ws_op_append_grads(graph, &op, forward, names, 2, grads);
 }
 
 /* --- SwiGLU ------------------------------------------------------------------------- */
@@ -137,23 +96,7 @@ struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
 	                    with_cols(x, ws_tensor_cols(x) / 2));
 }
 
-struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                    struct ws_tensor *x)
-{
-	struct ws_op op = {.sub = WS_SUB_SWIGLU_GRAD, .in_count = 2, .in = {dy, x}};
-
-	WS_OP_FAIL_IF(graph, op, 2 * dy->count != x->count);
-	return ws_op_append(graph, &op, x->dtype, x->shape);
-}
-
 /* --- rope of queries and keys --------------------------------------------------------- */
-
-static bool heads_fit(const struct ws_tensor *t, int64_t parts, const struct ws_tensor *table,
-                      const struct ws_heads *h)
-{
-	return ws_tensor_has_count(t, parts * h->batch, h->heads, h->time, h->width) &&
-	       h->width % 2 == 0 && table->count == h->time * h->width;
-}
 
 void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
                     struct ws_heads head, struct ws_tensor *qkv[3])
@@ -164,56 +107,20 @@ void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tenso
 	memset(qkv, 0, 3 * sizeof(*qkv));
 	if (!x || !table)
 		return;
-	if (!heads_fit(x, 3, table, &head)) {
+	if (!ws_tensor_has_count(x, 3 * head.batch, head.heads, head.time, head.width) ||
+	    head.width % 2 || table->count != head.time * head.width) {
 		ws_op_bad_shape(graph, op.sub);
 		return;
 	}
 	op.in[0] = x;
 	op.in[1] = table;
 	for (int i = 0; i < 3; i++)
-		if (!ws_op_add_main_result(graph, &op, x->dtype, split))
-			return;
+		ws_op_add_main_result(graph, &op, x->dtype, split);
 	if (ws_graph_append(graph, &op))
 		memcpy(qkv, op.out, 3 * sizeof(*qkv));
 }
 
-struct ws_tensor *ws_op_rope_qkv_grad(struct ws_graph *graph, struct ws_tensor *const dqkv[3],
-                                      struct ws_tensor *table, struct ws_heads head,
-                                      struct ws_shape shape)
-{
-	struct ws_op op = {.sub = WS_SUB_ROTATE_QKV_BACK, .in_count = 4, .u.head = head};
-
-	if (!table)
-		return NULL;
-	for (int i = 0; i < 3; i++) {
-		if (!dqkv[i])
-			return NULL;
-		if (!heads_fit(dqkv[i], 1, table, &head) || dqkv[i]->dtype != dqkv[0]->dtype)
-			return ws_op_bad_shape(graph, op.sub);
-		op.in[i] = dqkv[i];
-	}
-	op.in[3] = table;
-	return ws_op_append(graph, &op, dqkv[0]->dtype, shape);
-}
-
 /* --- bias and activation -------------------------------------------------------------- */
-
-static bool activation_sub(enum ws_sub act, enum ws_sub *fused)
-{
-	switch (act) {
-	case WS_SUB_RELU:
-		*fused = WS_SUB_BIAS_RELU;
-		return true;
-	case WS_SUB_LEAKY_RELU:
-		*fused = WS_SUB_BIAS_LEAKY_RELU;
-		return true;
-	case WS_SUB_TANH:
-		*fused = WS_SUB_BIAS_TANH;
-		return true;
-	default:
-		return false;
-	}
-}
 
 struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor *x,
                                         enum ws_sub act, double alpha)
@@ -223,11 +130,14 @@ struct ws_tensor *ws_op_bias_activation(struct ws_graph *graph, struct ws_tensor
 	enum wsnvtx_op_kind kind = graph->kind;
 	int32_t layer = graph->layer;
 	struct ws_op op;
-	enum ws_sub sub;
+	enum ws_sub sub = act == WS_SUB_RELU         ? WS_SUB_BIAS_RELU
+	                  : act == WS_SUB_LEAKY_RELU ? WS_SUB_BIAS_LEAKY_RELU
+	                  : act == WS_SUB_TANH       ? WS_SUB_BIAS_TANH
+	                                             : WS_SUB_COUNT;
 	struct ws_tensor *y;
 
 	if (graph->err.status != WS_OK || !last || last->sub != WS_SUB_BIAS_ADD ||
-	    last->out[0] != x || !activation_sub(act, &sub))
+	    last->out[0] != x || sub == WS_SUB_COUNT)
 		return NULL;
 	/* x stays without an op that writes it: whoever still reads it is told so by the exec */
 	op = (struct ws_op){.sub = sub,
@@ -256,10 +166,8 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 	WS_OP_FAIL_IF(graph, op,
 	              target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits));
 	dtype = logits->dtype == WS_DTYPE_F16 ? WS_DTYPE_F32 : logits->dtype;
-	if (!ws_op_add_main_result(graph, &op, ws_dtype_of_statistics(logits->dtype),
-	                           WS_SHAPE(1)) ||
-	    !ws_op_add_result(graph, &op, "logits grad", dtype, logits->shape))
-		return NULL;
+	ws_op_add_main_result(graph, &op, ws_dtype_of_statistics(logits->dtype), WS_SHAPE(1));
+	ws_op_add_result(graph, &op, "logits grad", dtype, logits->shape);
 	return ws_graph_append(graph, &op);
 }
 

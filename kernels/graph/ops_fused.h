@@ -12,9 +12,6 @@
 
 /* softmax(scale * x) over the columns up to row mod columns; 0 in the others. x [.., T, T] */
 struct ws_tensor *ws_op_softmax(struct ws_graph *graph, struct ws_tensor *x, double scale);
-/* Gradient of x from that of y; y: the result of the forward op; the result has dtype. */
-struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                     struct ws_tensor *y, double scale, enum ws_dtype dtype);
 
 /*
  * softmax(scale * q k^T) v over the keys up to each query: q, k, v [B, H, T, D] -> [B, H, T, D].
@@ -24,21 +21,13 @@ struct ws_tensor *ws_op_softmax_grad(struct ws_graph *graph, struct ws_tensor *d
  */
 struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, struct ws_tensor *k,
                                   struct ws_tensor *v, double scale);
-/* Gradients of q, k and v of an attention op; all NULL on error. */
-void ws_op_attention_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
-                          struct ws_tensor *grads[3]);
 
 /* weight * (x * rsqrt(mean(x^2) + eps)) over rows; its second result is that rsqrt, [.., 1]. */
 struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
                                  struct ws_tensor *weight, double eps);
-/* Gradients of x and weight of an RMS norm op; both NULL on error. */
-void ws_op_rms_norm_grad(struct ws_graph *graph, const struct ws_op *forward, struct ws_tensor *dy,
-                         struct ws_tensor *grads[2]);
 
 /* x [.., 2 f], a the first half of each row and b the second: silu(a) * b, [.., f] */
 struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x);
-struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                    struct ws_tensor *x);
 
 /*
  * x [B, T, 3 H D]: queries, keys and values side by side. The heads of all
@@ -46,10 +35,6 @@ struct ws_tensor *ws_op_swiglu_grad(struct ws_graph *graph, struct ws_tensor *dy
  */
 void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
                     struct ws_heads head, struct ws_tensor *qkv[3]);
-/* Gradient of x from those of its results. */
-struct ws_tensor *ws_op_rope_qkv_grad(struct ws_graph *graph, struct ws_tensor *const dqkv[3],
-                                      struct ws_tensor *table, struct ws_heads head,
-                                      struct ws_shape shape);
 
 /*
  * act(x + bias), act being the unary op that x would be given to. x must be the

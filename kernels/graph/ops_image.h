@@ -19,19 +19,10 @@ bool ws_window_outputs(struct ws_window *window);
 /* x and weight as conv says; the result is [n, k, p, q] in its layout. */
 struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *weight,
                              struct ws_conv conv);
-/* Gradient of the input from that of the output; conv is that of the forward pass. */
-struct ws_tensor *ws_op_conv_dgrad(struct ws_graph *graph, struct ws_tensor *dy,
-                                   struct ws_tensor *weight, struct ws_conv conv);
-/* Gradient of the weight. */
-struct ws_tensor *ws_op_conv_wgrad(struct ws_graph *graph, struct ws_tensor *x,
-                                   struct ws_tensor *dy, struct ws_conv conv);
 
 /* x + bias [channels] */
 struct ws_tensor *ws_op_bias(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *bias,
                              struct ws_channels ch);
-/* Sum of dy over each channel: [channels] */
-struct ws_tensor *ws_op_bias_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                  struct ws_channels ch);
 
 /*
  * gamma (x - mean) / sqrt(variance + eps) + beta, mean and (biased) variance
@@ -43,22 +34,13 @@ struct ws_tensor *ws_op_batch_norm(struct ws_graph *graph, struct ws_tensor *x,
                                    struct ws_tensor *gamma, struct ws_tensor *beta,
                                    struct ws_tensor *running_mean, struct ws_tensor *running_var,
                                    struct ws_norm norm);
-/* Gradients of x, gamma and beta of a batch norm op; all NULL on error. */
-void ws_op_batch_norm_grad(struct ws_graph *graph, const struct ws_op *forward,
-                           struct ws_tensor *dy, struct ws_tensor *grads[3]);
 
 /* The maximum of each window; the first, where there are several. NaN wins. */
 struct ws_tensor *ws_op_max_pool(struct ws_graph *graph, struct ws_tensor *x,
                                  struct ws_window window);
-/* index: the second result of the forward op; shape: of its operand. */
-struct ws_tensor *ws_op_max_pool_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                      struct ws_tensor *index, struct ws_shape shape,
-                                      struct ws_window window);
 /* The mean of each window. Windows must not reach over the edge: pad 0, or adaptive. */
 struct ws_tensor *ws_op_avg_pool(struct ws_graph *graph, struct ws_tensor *x,
                                  struct ws_window window);
-struct ws_tensor *ws_op_avg_pool_grad(struct ws_graph *graph, struct ws_tensor *dy,
-                                      struct ws_shape shape, struct ws_window window);
 
 /*
  * x with elements zeroed with probability p and the others divided by 1 - p.
