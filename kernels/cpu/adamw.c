@@ -26,8 +26,8 @@ static ws_real *open_values(const struct ws_tensor *t, int64_t offset, int64_t n
 static void update_tile(const struct ws_op *op, const struct ws_adamw_tensor *t, int64_t offset,
                         int64_t n)
 {
-	ws_real g_buf[WS_TILE], p_buf[WS_TILE], m_buf[WS_TILE], v_buf[WS_TILE], alpha_buf;
-	const ws_real alpha = *ws_real_load(op->in[0], 0, 1, &alpha_buf);
+	ws_real g_buf[WS_TILE], p_buf[WS_TILE], m_buf[WS_TILE], v_buf[WS_TILE];
+	const ws_real alpha = ws_real_get(op->in[0], 0);
 	const ws_real *g = ws_real_load(t->g, offset, n, g_buf);
 	ws_real *p = open_values(t->p, offset, n, p_buf);
 	ws_real *m = open_values(t->m, offset, n, m_buf);
@@ -55,8 +55,8 @@ static void adamw_item(void *arg, int64_t item)
 		item -= items_of(t);
 	first = item * WS_GRAIN;
 	end = ws_min64(first + WS_GRAIN, t->p->count);
-	for (int64_t offset = first; offset < end; offset += WS_TILE)
-		update_tile(op, t, offset, ws_min64(end - offset, WS_TILE));
+	WS_EACH_TILE(offset, n, first, end)
+		update_tile(op, t, offset, n);
 }
 
 enum ws_status WS_CPU_FN(adamw)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)

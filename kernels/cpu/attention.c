@@ -123,12 +123,11 @@ static void forward_item(void *arg, int64_t row)
 	struct attention a = head_of(all, row / all->time);
 	int64_t query = row % a.time;
 	struct running r = {.max = -INFINITY};
-	ws_real buf;
 
 	for (int64_t key = 0; key <= query; key += KEYS)
 		add_keys(&a, query, key, ws_min64(query + 1 - key, KEYS), &r);
 	store_row(a.op->out[0], row * a.width, a.width, r.y, 1 / r.sum);
-	*ws_real_target(a.op->out[1], row, &buf) = r.max + (ws_real)log(r.sum);
+	ws_real_put(a.op->out[1], row, r.max + (ws_real)log(r.sum));
 }
 
 /* --- gradients ---------------------------------------------------------------------------- */

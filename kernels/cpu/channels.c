@@ -9,15 +9,6 @@ struct rows {
 	int64_t rows, cols, rows_per_item;
 };
 
-static void rows_init(struct rows *rows, const struct ws_op *op, struct ws_channels ch)
-{
-	rows->op = op;
-	rows->ch = ch;
-	rows->rows = ch.inner > 1 ? ch.outer * ch.channels : ch.outer;
-	rows->cols = ch.inner > 1 ? ch.inner : ch.channels;
-	rows->rows_per_item = ws_div_up(WS_GRAIN, rows->cols);
-}
-
 /* y = act(y), where the op has an activation. */
 static void activate(const struct ws_op *op, int64_t n, ws_real *y)
 {
@@ -50,9 +41,10 @@ static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t
 	ws_real *y = ws_real_target(op->out[0], offset, y_buf);
 
 	if (rows->ch.inner > 1) {
-		bias = ws_real_load(op->in[1], row % rows->ch.channels, 1, bias_buf);
+		const ws_real one = ws_real_get(op->in[1], row % rows->ch.channels);
+
 		for (int64_t i = 0; i < n; i++)
-			y[i] = x[i] + *bias;
+			y[i] = x[i] + one;
 	} else {
 		bias = ws_real_load(op->in[1], col, n, bias_buf);
 		for (int64_t i = 0; i < n; i++)
@@ -69,15 +61,17 @@ static void bias_item(void *arg, int64_t item)
 	int64_t end = ws_min64(row + rows->rows_per_item, rows->rows);
 
 	for (; row < end; row++)
-		for (int64_t col = 0; col < rows->cols; col += WS_TILE)
-			bias_tile(rows, row, col, ws_min64(WS_TILE, rows->cols - col));
+		WS_EACH_TILE(col, n, 0, rows->cols)
+			bias_tile(rows, row, col, n);
 }
 
 static void bias_run(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch)
 {
-	struct rows rows;
+	struct rows rows = {.op = op, .ch = ch};
 
-	rows_init(&rows, op, ch);
+	rows.rows = ch.inner > 1 ? ch.outer * ch.channels : ch.outer;
+	rows.cols = ch.inner > 1 ? ch.inner : ch.channels;
+	rows.rows_per_item = ws_div_up(WS_GRAIN, rows.cols);
 	ws_cpu_launch(cpu, op, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
 }
 

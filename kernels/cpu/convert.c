@@ -1,8 +1,8 @@
 /* Whole tensors as ws_real, for kernels that compute on matrices rather than on tiles. */
 #include "kernels/cpu/real.h"
 
-static enum ws_status open_as(struct ws_cpu *cpu, const struct ws_tensor *t, int slot, bool tf32,
-                              struct ws_whole *whole, struct ws_err *err)
+enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                     bool tf32, struct ws_whole *whole, struct ws_err *err)
 {
 	void *data = t->data;
 
@@ -14,18 +14,6 @@ static enum ws_status open_as(struct ws_cpu *cpu, const struct ws_tensor *t, int
 		                            err));
 	whole->data = data;
 	return WS_OK;
-}
-
-enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     struct ws_whole *whole, struct ws_err *err)
-{
-	return open_as(cpu, t, slot, false, whole, err);
-}
-
-enum ws_status WS_CPU_FN(operand_open)(struct ws_cpu *cpu, const struct ws_op *op, int operand,
-                                       int slot, struct ws_whole *whole, struct ws_err *err)
-{
-	return open_as(cpu, op->in[operand], slot, op->tf32, whole, err);
 }
 
 static void load_item(void *arg, int64_t item)

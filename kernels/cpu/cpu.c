@@ -9,7 +9,7 @@ static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 		*slot_bytes = (uint64_t)count * real_bytes;
 }
 
-/* What one op takes of the slots at most: convert.c, conv.c, attention.c, fused.c. */
+/* What one op takes of the slots at most: convert.c, conv.c, attention.c, rows.c. */
 static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
                          uint64_t slots[WS_CPU_SLOTS])
 {

@@ -24,13 +24,12 @@ static void dropout_tile(const struct ws_op *op, uint64_t first_draw, int64_t of
 static void dropout_item(void *arg, int64_t item)
 {
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	int64_t count = op->in[0]->count, offset = item * WS_GRAIN;
-	int64_t end = ws_min64(offset + WS_GRAIN, count);
+	int64_t count = op->in[0]->count, first = item * WS_GRAIN;
+	int64_t end = ws_min64(first + WS_GRAIN, count);
 	uint64_t step = (uint64_t) * (const int32_t *)op->in[1]->data;
 
-	for (; offset < end; offset += WS_TILE)
-		dropout_tile(op, ws_dropout_draw(count, step), offset,
-		             ws_min64(WS_TILE, end - offset));
+	WS_EACH_TILE(offset, n, first, end)
+		dropout_tile(op, ws_dropout_draw(count, step), offset, n);
 }
 
 WS_CPU_KERNEL(dropout,

@@ -50,7 +50,7 @@ static const ws_real *load(const struct map *map, int operand, const struct tile
                            ws_real *buf)
 {
 	const struct ws_tensor *t = map->op->in[operand];
-	ws_real one_buf, one;
+	ws_real one;
 
 	switch (map->mode[operand]) {
 	case WS_BROADCAST_SAME:
@@ -58,8 +58,7 @@ static const ws_real *load(const struct map *map, int operand, const struct tile
 	case WS_BROADCAST_ROW:
 		return ws_real_load(t, tile->col, tile->count, buf);
 	default:
-		one = *ws_real_load(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0, 1,
-		                    &one_buf);
+		one = ws_real_get(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0);
 		for (int64_t i = 0; i < tile->count; i++)
 			buf[i] = one;
 		return buf;
@@ -191,14 +190,13 @@ WS_CPU_KERNEL(copy, map_run(cpu, op))
 
 static void fill_item(void *arg, int64_t item)
 {
-	const struct ws_op *op = arg;
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	const struct ws_tensor *out = op->out[0];
 	int64_t first = item * WS_GRAIN;
 	int64_t end = ws_min64(first + WS_GRAIN, out->count);
 	ws_real buf[WS_TILE];
 
-	for (int64_t offset = first; offset < end; offset += WS_TILE) {
-		int64_t n = ws_min64(end - offset, WS_TILE);
+	WS_EACH_TILE(offset, n, first, end) {
 		ws_real *y = ws_real_target(out, offset, buf);
 
 		EACH((ws_real)op->u.alpha);
@@ -206,11 +204,4 @@ static void fill_item(void *arg, int64_t item)
 	}
 }
 
-enum ws_status WS_CPU_FN(fill)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	struct ws_op copy = *op;
-
-	(void)err;
-	ws_cpu_launch(cpu, op, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &copy);
-	return WS_OK;
-}
+WS_CPU_KERNEL(fill, ws_cpu_launch(cpu, op, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &op))

@@ -46,9 +46,7 @@ static void matmul_row(const struct ws_matmul *p, int64_t row)
 	ws_real *c = p->c + row * p->c_stride;
 	double sum[WS_TILE];
 
-	for (int64_t col = 0; col < p->n; col += WS_TILE) {
-		int64_t n = ws_min64(p->n - col, WS_TILE);
-
+	WS_EACH_TILE(col, n, 0, p->n) {
 		for (int64_t j = 0; j < n; j++)
 			sum[j] = p->accumulate ? (double)c[col + j] : 0;
 		for (int64_t k = 0; k < p->k; k++) {
@@ -133,9 +131,9 @@ enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	           err, ENVIRONMENT, "gemm %s: a dimension exceeds what the BLAS can take",
 	           op->message);
 #endif
-	WS_FORWARD(WS_CPU_FN(operand_open)(cpu, op, 0, 0, &p.a, err));
-	WS_FORWARD(WS_CPU_FN(operand_open)(cpu, op, 1, 1, &p.b, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, &p.c, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, op->tf32, &p.a, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, op->tf32, &p.b, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, false, &p.c, err));
 
 	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);
 	WS_CPU_FN(whole_load)(cpu, &p.a);

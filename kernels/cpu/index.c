@@ -68,7 +68,7 @@ enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op 
 	struct scatter scatter = {.op = op};
 
 	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->out[0]->shape.dim[0], err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, &scatter.table, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, false, &scatter.table, err));
 	ws_cpu_kernel_begin(cpu, op, items);
 	WS_CPU_FN(whole_load)(cpu, &scatter.table);
 	ws_pool_run(cpu->pool, items, scatter_add_item, &scatter);
@@ -86,29 +86,31 @@ static void pick_item(void *arg, int64_t item)
 	const int32_t *index = op->in[1]->data;
 	int64_t cols = ws_tensor_cols(rows), first = item * WS_TILE;
 	int64_t end = ws_min64(first + WS_TILE, op->in[1]->count);
-	ws_real in_buf, out_buf;
 
 	for (int64_t row = first; row < end; row++) {
 		int64_t at = row * cols + index[row];
-		int64_t to = scatter ? at : row;
-		ws_real *y = ws_real_target(op->out[0], to, &out_buf);
 
-		*y = *ws_real_load(op->in[0], scatter ? row : at, 1, &in_buf);
-		ws_real_store(op->out[0], to, 1, y);
+		ws_real_put(op->out[0], scatter ? at : row,
+		            ws_real_get(op->in[0], scatter ? row : at));
 	}
+}
+
+/* rows: the tensor that has them */
+static enum ws_status pick(struct ws_cpu *cpu, const struct ws_op *op, const struct ws_tensor *rows,
+                           struct ws_err *err)
+{
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(rows), err));
+	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
+	return WS_OK;
 }
 
 enum ws_status WS_CPU_FN(gather)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->in[0]), err));
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
-	return WS_OK;
+	return pick(cpu, op, op->in[0], err);
 }
 
 enum ws_status WS_CPU_FN(gather_grad)(struct ws_cpu *cpu, const struct ws_op *op,
                                       struct ws_err *err)
 {
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->out[0]), err));
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
-	return WS_OK;
+	return pick(cpu, op, op->out[0], err);
 }

@@ -31,60 +31,25 @@ static void rotate(const ws_real *x, const ws_real *cosine, const ws_real *sine,
 	}
 }
 
-/* item: one time of one batch; all its heads. */
+/*
+ * item: one time of one batch; all its heads. Those of queries and keys are rotated; behind them
+ * ROPE_QKV has those of values, which are not.
+ */
 static void rope_item(void *arg, int64_t item)
 {
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	const struct ws_heads *h = &op->u.head;
-	bool back = op->sub == WS_SUB_ROTATE_BACK;
-	int64_t b = item / h->time, t = item % h->time, pairs = h->width / 2;
-	ws_real in_buf[2 * PAIRS_MAX], out_buf[2 * PAIRS_MAX], table_buf[2][PAIRS_MAX];
-	const ws_real *cosine = ws_real_load(op->in[1], t * pairs, pairs, table_buf[0]);
-	const ws_real *sine = ws_real_load(op->in[1], (h->time + t) * pairs, pairs, table_buf[1]);
-
-	for (int64_t head = 0; head < h->heads; head++) {
-		int64_t merged = (item * h->heads + head) * h->width;
-		int64_t split = ((b * h->heads + head) * h->time + t) * h->width;
-		const ws_real *x = ws_real_load(op->in[0], back ? split : merged, h->width, in_buf);
-		ws_real *y = ws_real_target(op->out[0], back ? merged : split, out_buf);
-
-		rotate(x, cosine, sine, back ? -1 : 1, pairs, y);
-		ws_real_store(op->out[0], back ? merged : split, h->width, y);
-	}
-}
-
-static enum ws_status rope_run(struct ws_cpu *cpu, const struct ws_op *op,
-                               void (*item)(void *arg, int64_t item), struct ws_err *err)
-{
-	const struct ws_heads *h = &op->u.head;
-
-	WS_FAIL_IF(h->width > 2 * PAIRS_MAX, err, USAGE,
-	           "heads of width %lld: at most %d is possible", (long long)h->width,
-	           2 * PAIRS_MAX);
-	ws_cpu_launch(cpu, op, h->batch * h->time, item, &op);
-	return WS_OK;
-}
-
-enum ws_status WS_CPU_FN(rope)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	return rope_run(cpu, op, rope_item, err);
-}
-
-/* item: one time of one batch; all heads of queries, keys and values, which are not rotated. */
-static void rope_qkv_item(void *arg, int64_t item)
-{
-	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	const struct ws_heads *h = &op->u.head;
-	bool back = op->sub == WS_SUB_ROTATE_QKV_BACK;
-	const struct ws_tensor *table = op->in[back ? 3 : 1];
+	bool back = op->sub == WS_SUB_ROTATE_BACK || op->sub == WS_SUB_ROTATE_QKV_BACK;
+	int parts = op->kind == WS_OP_ROPE_QKV ? 3 : 1;
+	const struct ws_tensor *table = op->in[back ? parts : 1];
 	int64_t b = item / h->time, t = item % h->time, pairs = h->width / 2;
 	ws_real in_buf[2 * PAIRS_MAX], out_buf[2 * PAIRS_MAX], table_buf[2][PAIRS_MAX];
 	const ws_real *cosine = ws_real_load(table, t * pairs, pairs, table_buf[0]);
 	const ws_real *sine = ws_real_load(table, (h->time + t) * pairs, pairs, table_buf[1]);
 
-	for (int64_t i = 0; i < 3 * h->heads; i++) {
+	for (int64_t i = 0; i < parts * h->heads; i++) {
 		int64_t part = i / h->heads, head = i % h->heads;
-		int64_t merged = (3 * item * h->heads + i) * h->width;
+		int64_t merged = (parts * item * h->heads + i) * h->width;
 		int64_t split = ((b * h->heads + head) * h->time + t) * h->width;
 		const struct ws_tensor *in = op->in[back ? part : 0];
 		const struct ws_tensor *out = op->out[back ? 0 : part];
@@ -99,7 +64,18 @@ static void rope_qkv_item(void *arg, int64_t item)
 	}
 }
 
+enum ws_status WS_CPU_FN(rope)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_heads *h = &op->u.head;
+
+	WS_FAIL_IF(h->width > 2 * PAIRS_MAX, err, USAGE,
+	           "heads of width %lld: at most %d is possible", (long long)h->width,
+	           2 * PAIRS_MAX);
+	ws_cpu_launch(cpu, op, h->batch * h->time, rope_item, &op);
+	return WS_OK;
+}
+
 enum ws_status WS_CPU_FN(rope_qkv)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
-	return rope_run(cpu, op, rope_qkv_item, err);
+	return WS_CPU_FN(rope)(cpu, op, err);
 }

@@ -19,22 +19,6 @@ static struct strides strides_of(enum ws_layout layout, int64_t c, int64_t h, in
 	return (struct strides){c * h * w, 1, w * c, c};
 }
 
-static ws_real get(const struct ws_tensor *t, int64_t i)
-{
-	ws_real buf;
-
-	return *ws_real_load(t, i, 1, &buf);
-}
-
-static void put(const struct ws_tensor *t, int64_t i, ws_real value)
-{
-	ws_real buf;
-	ws_real *y = ws_real_target(t, i, &buf);
-
-	*y = value;
-	ws_real_store(t, i, 1, y);
-}
-
 /* The input area of an output. */
 struct area {
 	int64_t h, h_end, w, w_end;
@@ -68,18 +52,18 @@ static void max_output(const struct job *job, int64_t input, int64_t output, con
 {
 	const struct ws_op *op = job->op;
 	int64_t best_at = a->h * job->w->w + a->w;
-	ws_real best = get(op->in[0], input + a->h * job->in.h + a->w * job->in.w);
+	ws_real best = ws_real_get(op->in[0], input + a->h * job->in.h + a->w * job->in.w);
 
 	for (int64_t h = a->h; h < a->h_end; h++)
 		for (int64_t w = a->w; w < a->w_end; w++) {
-			ws_real x = get(op->in[0], input + h * job->in.h + w * job->in.w);
+			ws_real x = ws_real_get(op->in[0], input + h * job->in.h + w * job->in.w);
 
 			if (x > best || (isnan(x) && !isnan(best))) {
 				best = x;
 				best_at = h * job->w->w + w;
 			}
 		}
-	put(op->out[0], output, best);
+	ws_real_put(op->out[0], output, best);
 	((int32_t *)op->out[1]->data)[output] = (int32_t)best_at;
 }
 
@@ -89,9 +73,9 @@ static void mean_output(const struct job *job, int64_t input, int64_t output, co
 
 	for (int64_t h = a->h; h < a->h_end; h++)
 		for (int64_t w = a->w; w < a->w_end; w++)
-			sum += get(job->op->in[0], input + h * job->in.h + w * job->in.w);
-	put(job->op->out[0], output,
-	    (ws_real)(sum / (double)((a->h_end - a->h) * (a->w_end - a->w))));
+			sum += ws_real_get(job->op->in[0], input + h * job->in.h + w * job->in.w);
+	ws_real_put(job->op->out[0], output,
+	            (ws_real)(sum / (double)((a->h_end - a->h) * (a->w_end - a->w))));
 }
 
 static void forward_item(void *arg, int64_t item)
@@ -120,14 +104,16 @@ static double from_max(const struct job *job, int64_t output, int64_t position)
 {
 	const struct ws_op *op = job->op;
 
-	return ((const int32_t *)op->in[1]->data)[output] == position ? get(op->in[0], output) : 0;
+	return ((const int32_t *)op->in[1]->data)[output] == position
+	               ? ws_real_get(op->in[0], output)
+	               : 0;
 }
 
 static double from_mean(const struct job *job, int64_t output, int64_t p, int64_t q)
 {
 	struct area a = inputs_of(job->w, p, q);
 
-	return get(job->op->in[0], output) / (double)((a.h_end - a.h) * (a.w_end - a.w));
+	return ws_real_get(job->op->in[0], output) / (double)((a.h_end - a.h) * (a.w_end - a.w));
 }
 
 static void backward_item(void *arg, int64_t item)
@@ -151,9 +137,9 @@ static void backward_item(void *arg, int64_t item)
 					               ? from_max(job, at, h * w->w + x)
 					               : from_mean(job, at, p, q);
 				}
-			put(job->op->out[0],
-			    n * job->in.n + c * job->in.c + h * job->in.h + x * job->in.w,
-			    (ws_real)sum);
+			ws_real_put(job->op->out[0],
+			            n * job->in.n + c * job->in.c + h * job->in.h + x * job->in.w,
+			            (ws_real)sum);
 		}
 }
 

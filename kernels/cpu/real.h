@@ -73,6 +73,26 @@ static inline void ws_real_store(const struct ws_tensor *t, int64_t offset, int6
 			half[i] = ws_f32_to_f16((float)from[i]);
 }
 
+/* One element of t. */
+static inline ws_real ws_real_get(const struct ws_tensor *t, int64_t i)
+{
+	ws_real buf;
+
+	return *ws_real_load(t, i, 1, &buf);
+}
+
+static inline void ws_real_put(const struct ws_tensor *t, int64_t i, ws_real value)
+{
+	ws_real buf, *y = ws_real_target(t, i, &buf);
+
+	*y = value;
+	ws_real_store(t, i, 1, y);
+}
+
+/* For each tile from begin up to end: where it begins, and its n elements. */
+#define WS_EACH_TILE(at, n, begin, end) \
+	for (int64_t at = (begin), n; n = ws_min64((end)-at, WS_TILE), at < (end); at += WS_TILE)
+
 /* The kernel of an op, which is one call and cannot fail. */
 #define WS_CPU_KERNEL(name, call)                                                   \
 	enum ws_status WS_CPU_FN(name)(struct ws_cpu * cpu, const struct ws_op *op, \
@@ -91,11 +111,9 @@ struct ws_whole {
 	bool tf32;      /* rounded to TF32 on the way */
 };
 
+/* tf32: rounded on the way, as an operand of a product whose op wants that. */
 enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     struct ws_whole *whole, struct ws_err *err);
-/* An operand of a product: the same, rounded to TF32 where the op wants that. */
-enum ws_status WS_CPU_FN(operand_open)(struct ws_cpu *cpu, const struct ws_op *op, int operand,
-                                       int slot, struct ws_whole *whole, struct ws_err *err);
+                                     bool tf32, struct ws_whole *whole, struct ws_err *err);
 /* Fill data from the tensor, and the tensor from data, where data is not its own. */
 void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
 void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);

@@ -29,8 +29,7 @@ static void unscale_item(void *arg, int64_t item)
 		in = out = all->list[i + 1];
 	}
 	end = ws_min64((item + 1) * WS_GRAIN, in->count);
-	for (int64_t offset = item * WS_GRAIN; offset < end; offset += WS_TILE) {
-		int64_t n = ws_min64(end - offset, WS_TILE);
+	WS_EACH_TILE(offset, n, item * WS_GRAIN, end) {
 		const ws_real *x = ws_real_load(in, offset, n, in_buf);
 		ws_real *y = ws_real_target(out, offset, out_buf);
 

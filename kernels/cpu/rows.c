@@ -1,5 +1,55 @@
-/* Ops that a fused kernel computes row by row: softmax, RMS norm, SwiGLU, cross-entropy. */
+/* Ops computed row by row: reductions, softmax, RMS norm, SwiGLU, cross-entropy. */
 #include "kernels/cpu/real.h"
+
+/* Columns that one work item sums: a few cache lines of every row. */
+#define COLUMNS 64
+
+/* --- reductions, accumulated in double -------------------------------------------------- */
+
+static void reduce_row(const struct ws_op *op, int64_t row)
+{
+	int64_t cols = ws_tensor_cols(op->in[0]);
+	ws_real buf[WS_TILE], max = -INFINITY;
+	double sum = 0;
+
+	WS_EACH_TILE(col, n, 0, cols) {
+		const ws_real *x = ws_real_load(op->in[0], row * cols + col, n, buf);
+
+		if (op->sub == WS_SUB_MAX) {
+			/* a NaN stays: nothing is larger */
+			for (int64_t i = 0; i < n; i++)
+				max = x[i] > max || isnan(x[i]) ? x[i] : max;
+		} else {
+			for (int64_t i = 0; i < n; i++)
+				sum += x[i];
+		}
+	}
+	if (op->sub != WS_SUB_MAX)
+		max = (ws_real)(op->sub == WS_SUB_MEAN ? sum / (double)cols : sum);
+	ws_real_put(op->out[0], row, max);
+}
+
+static void columns_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	const struct ws_tensor *x = op->in[0], *out = op->out[0];
+	int64_t cols = ws_tensor_cols(x), rows = ws_tensor_rows(x);
+	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
+	double sum[COLUMNS] = {0};
+	ws_real buf[COLUMNS];
+	ws_real *y;
+
+	for (int64_t row = 0; row < rows; row++) {
+		const ws_real *v = ws_real_load(x, row * cols + first, n, buf);
+
+		for (int64_t i = 0; i < n; i++)
+			sum[i] += v[i];
+	}
+	y = ws_real_target(out, first, buf);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (ws_real)sum[i];
+	ws_real_store(out, first, n, y);
+}
 
 /* --- softmax -------------------------------------------------------------------------- */
 
@@ -11,16 +61,14 @@ static double row_sums(const struct ws_tensor *t, ws_real scale, int64_t offset,
 	double sum = 0;
 
 	*max = -INFINITY;
-	for (int64_t col = 0; col < n; col += WS_TILE) {
-		int64_t count = ws_min64(n - col, WS_TILE);
+	WS_EACH_TILE(col, count, 0, n) {
 		const ws_real *x = ws_real_load(t, offset + col, count, buf);
 
 		/* a NaN stays: nothing is larger */
 		for (int64_t i = 0; i < count; i++)
 			*max = scale * x[i] > *max || isnan(x[i]) ? scale * x[i] : *max;
 	}
-	for (int64_t col = 0; col < n; col += WS_TILE) {
-		int64_t count = ws_min64(n - col, WS_TILE);
+	WS_EACH_TILE(col, count, 0, n) {
 		const ws_real *x = ws_real_load(t, offset + col, count, buf);
 
 		for (int64_t i = 0; i < count; i++)
@@ -36,8 +84,8 @@ static void softmax_row(const struct ws_op *op, int64_t row)
 	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max;
 	const ws_real sum = (ws_real)row_sums(op->in[0], scale, offset, visible, &max);
 
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE), left = ws_min64(visible - col, n);
+	WS_EACH_TILE(col, n, 0, cols) {
+		int64_t left = ws_min64(visible - col, n);
 		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
 		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
 
@@ -57,16 +105,15 @@ static void softmax_grad_row(const struct ws_op *op, int64_t row)
 	ws_real dy_buf[WS_TILE], y_buf[WS_TILE], dx_buf[WS_TILE];
 	double sum = 0;
 
-	for (int64_t col = 0; col < visible; col += WS_TILE) {
-		int64_t n = ws_min64(visible - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, visible) {
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *y = ws_real_load(op->in[1], offset + col, n, y_buf);
 
 		for (int64_t i = 0; i < n; i++)
 			sum += (double)dy[i] * (double)y[i];
 	}
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE), left = ws_min64(visible - col, n);
+	WS_EACH_TILE(col, n, 0, cols) {
+		int64_t left = ws_min64(visible - col, n);
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *y = ws_real_load(op->in[1], offset + col, n, y_buf);
 		ws_real *dx = ws_real_target(op->out[0], offset + col, dx_buf);
@@ -87,17 +134,15 @@ static void rms_norm_row(const struct ws_op *op, int64_t row)
 	ws_real x_buf[WS_TILE], w_buf[WS_TILE], y_buf[WS_TILE], inverse;
 	double sum = 0;
 
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
 
 		for (int64_t i = 0; i < n; i++)
 			sum += (double)x[i] * (double)x[i];
 	}
 	inverse = (ws_real)(1 / sqrt(sum / (double)cols + op->u.alpha));
-	*ws_real_target(op->out[1], row, y_buf) = inverse;
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	ws_real_put(op->out[1], row, inverse);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
 		const ws_real *w = ws_real_load(op->in[1], col, n, w_buf);
 		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
@@ -112,12 +157,11 @@ static void rms_norm_row(const struct ws_op *op, int64_t row)
 static void rms_norm_grad_row(const struct ws_op *op, int64_t row)
 {
 	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real dy_buf[WS_TILE], x_buf[WS_TILE], w_buf[WS_TILE], dx_buf[WS_TILE], r_buf, back;
-	const ws_real r = *ws_real_load(op->in[3], row, 1, &r_buf);
+	ws_real dy_buf[WS_TILE], x_buf[WS_TILE], w_buf[WS_TILE], dx_buf[WS_TILE], back;
+	const ws_real r = ws_real_get(op->in[3], row);
 	double sum = 0;
 
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *x = ws_real_load(op->in[1], offset + col, n, x_buf);
 		const ws_real *w = ws_real_load(op->in[2], col, n, w_buf);
@@ -126,8 +170,7 @@ static void rms_norm_grad_row(const struct ws_op *op, int64_t row)
 			sum += (double)w[i] * (double)dy[i] * (double)x[i];
 	}
 	back = (ws_real)(sum / (double)cols * (double)r * (double)r * (double)r);
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *x = ws_real_load(op->in[1], offset + col, n, x_buf);
 		const ws_real *w = ws_real_load(op->in[2], col, n, w_buf);
@@ -139,22 +182,19 @@ static void rms_norm_grad_row(const struct ws_op *op, int64_t row)
 	}
 }
 
-/* Columns of dweight that one work item sums: a few cache lines of every row. */
-#define COLUMNS 64
-
 /* dweight = sum over rows of dy x r */
 static void weight_grad_item(void *arg, int64_t item)
 {
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	int64_t cols = ws_tensor_cols(op->out[0]), rows = ws_tensor_rows(op->out[0]);
 	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
-	ws_real dy_buf[COLUMNS], x_buf[COLUMNS], r_buf, *dw;
+	ws_real dy_buf[COLUMNS], x_buf[COLUMNS], *dw;
 	double sum[COLUMNS] = {0};
 
 	for (int64_t row = 0; row < rows; row++) {
 		const ws_real *dy = ws_real_load(op->in[0], row * cols + first, n, dy_buf);
 		const ws_real *x = ws_real_load(op->in[1], row * cols + first, n, x_buf);
-		double r = *ws_real_load(op->in[3], row, 1, &r_buf);
+		double r = ws_real_get(op->in[3], row);
 
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += (double)dy[i] * (double)x[i] * r;
@@ -177,8 +217,7 @@ static void swiglu_row(const struct ws_op *op, int64_t row)
 	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
 	ws_real a_buf[WS_TILE], b_buf[WS_TILE], y_buf[WS_TILE];
 
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *a = ws_real_load(op->in[0], 2 * offset + col, n, a_buf);
 		const ws_real *b = ws_real_load(op->in[0], 2 * offset + cols + col, n, b_buf);
 		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
@@ -195,8 +234,7 @@ static void swiglu_grad_row(const struct ws_op *op, int64_t row)
 	int64_t cols = ws_tensor_cols(op->in[0]), offset = row * cols;
 	ws_real dy_buf[WS_TILE], a_buf[WS_TILE], b_buf[WS_TILE], da_buf[WS_TILE], db_buf[WS_TILE];
 
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		int64_t at_a = 2 * offset + col, at_b = at_a + cols;
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *a = ws_real_load(op->in[1], at_a, n, a_buf);
@@ -226,11 +264,9 @@ static void cross_entropy_row(const struct ws_op *op, int64_t row, double *losse
 	ws_real x_buf[WS_TILE], dx_buf[WS_TILE], max, factor;
 	double sum = row_sums(logits, 1, offset, cols, &max), rows = (double)op->in[1]->count;
 
-	losses[row] =
-	        log(sum) - ((double)*ws_real_load(logits, offset + target, 1, x_buf) - (double)max);
+	losses[row] = log(sum) - ((double)ws_real_get(logits, offset + target) - (double)max);
 	factor = (ws_real)(1 / (sum * rows));
-	for (int64_t col = 0; col < cols; col += WS_TILE) {
-		int64_t n = ws_min64(cols - col, WS_TILE);
+	WS_EACH_TILE(col, n, 0, cols) {
 		const ws_real *x = ws_real_load(logits, offset + col, n, x_buf);
 		ws_real *dx = ws_real_target(grad, offset + col, dx_buf);
 
@@ -282,6 +318,16 @@ static void rows_run(struct ws_cpu *cpu, const struct ws_op *op, const struct ws
 	ws_cpu_launch(cpu, op, rows_items(t), rows_item, &rows);
 }
 
+static void reduce_run(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	if (op->sub == WS_SUB_COLSUM)
+		ws_cpu_launch(cpu, op, ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS), columns_item,
+		              &op);
+	else
+		rows_run(cpu, op, op->in[0], reduce_row);
+}
+
+WS_CPU_KERNEL(reduce, reduce_run(cpu, op))
 WS_CPU_KERNEL(softmax, rows_run(cpu, op, op->out[0], softmax_row))
 WS_CPU_KERNEL(softmax_grad, rows_run(cpu, op, op->out[0], softmax_grad_row))
 WS_CPU_KERNEL(rms_norm, rows_run(cpu, op, op->out[0], rms_norm_row))
@@ -310,7 +356,6 @@ enum ws_status WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *
 	struct rows rows = {.op = op, .t = op->in[0]};
 	void *losses;
 	double sum = 0;
-	ws_real buf;
 
 	WS_FORWARD(WS_CPU_FN(check_index)(target, ws_tensor_cols(op->in[0]), err));
 	WS_FORWARD(
@@ -320,7 +365,7 @@ enum ws_status WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *
 	ws_pool_run(cpu->pool, rows_items(op->in[0]), rows_item, &rows);
 	for (int64_t i = 0; i < target->count; i++)
 		sum += rows.losses[i];
-	*ws_real_target(out, 0, &buf) = (ws_real)(sum / (double)target->count);
+	ws_real_put(out, 0, (ws_real)(sum / (double)target->count));
 	ws_cpu_kernel_end();
 	return WS_OK;
 }
