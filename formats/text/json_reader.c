@@ -1,9 +1,9 @@
 #include "formats/text/json_reader.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/utf8.h"
 
 #define FIRST_WINDOW ((size_t)1 << 18)
 
@@ -392,30 +392,6 @@ static bool hex4(const char *p, const char *end, uint32_t *out)
 	return 1;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
 /* What \u at p (behind the u) stands for, with the second half of a surrogate pair; its length. */
 static size_t unicode_escape(const char *p, const char *end, char *to, size_t *put)
 {
@@ -425,12 +401,12 @@ static size_t unicode_escape(const char *p, const char *end, char *to, size_t *p
 		return 0;
 	if (c >= 0xd800 && c < 0xdc00 && end - p >= 10 && p[4] == '\\' && p[5] == 'u' &&
 	    hex4(p + 6, end, &low) && low >= 0xdc00 && low < 0xe000) {
-		*put = put_utf8(to, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
+		*put = ws_utf8_put(0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00), to);
 		return 10;
 	}
 	if (c >= 0xd800 && c < 0xe000)
-		c = 0xfffd;
-	*put = put_utf8(to, c);
+		c = WS_UTF8_REPLACEMENT;
+	*put = ws_utf8_put(c, to);
 	return 4;
 }
 

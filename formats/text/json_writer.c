@@ -190,7 +190,7 @@ static void put_string(FILE *f, const void *bytes, size_t len)
 	put_char(f, '"');
 }
 
-void ws_json_key(struct ws_json_writer *j, const char *key)
+struct ws_json_writer *ws_json_key(struct ws_json_writer *j, const char *key)
 {
 	if (!j->depth || !j->open[j->depth - 1].is_object || j->after_key)
 		misuse(j, "key");
@@ -198,6 +198,7 @@ void ws_json_key(struct ws_json_writer *j, const char *key)
 	put_string(j->f, key, strlen(key));
 	put_text(j->f, ": ", 2);
 	j->after_key = 1;
+	return j;
 }
 
 void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len)

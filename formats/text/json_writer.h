@@ -31,8 +31,8 @@ void ws_json_object_begin(struct ws_json_writer *j);
 void ws_json_object_end(struct ws_json_writer *j);
 void ws_json_array_begin(struct ws_json_writer *j);
 void ws_json_array_end(struct ws_json_writer *j);
-/* The name of the next value of an object; NUL-terminated UTF-8. */
-void ws_json_key(struct ws_json_writer *j, const char *key);
+/* The name of the next value of an object; NUL-terminated UTF-8. Returns j, for that value. */
+struct ws_json_writer *ws_json_key(struct ws_json_writer *j, const char *key);
 
 /* Any bytes: control characters escaped, what is no UTF-8 as U+FFFD. */
 void ws_json_string(struct ws_json_writer *j, const void *bytes, size_t len);

@@ -4,14 +4,7 @@
 
 static const char *type_name(enum ws_cell_type type)
 {
-	switch (type) {
-	case WS_CELL_INT:
-		return "integer";
-	case WS_CELL_REAL:
-		return "number";
-	default:
-		return "text";
-	}
+	return type == WS_CELL_INT ? "integer" : type == WS_CELL_REAL ? "number" : "text";
 }
 
 static void put_cells(struct ws_json_writer *j, const struct ws_table *t,
@@ -40,33 +33,23 @@ static void put_cells(struct ws_json_writer *j, const struct ws_table *t,
 static void put_field(struct ws_json_writer *j, const char *key, const char *text)
 {
 	ws_json_break(j);
-	ws_json_key(j, key);
-	if (text)
-		ws_json_string(j, text, strlen(text));
-	else
-		ws_json_null(j);
+	ws_json_str(ws_json_key(j, key), text);
 }
 
 static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def)
 {
 	ws_json_break(j);
-	ws_json_key(j, "columns");
-	ws_json_array_begin(j);
+	ws_json_array_begin(ws_json_key(j, "columns"));
 	for (size_t i = 0; i < def->ncolumns; i++) {
 		const struct ws_table_column *c = &def->columns[i];
 
 		ws_json_break(j);
 		ws_json_object_begin(j);
-		ws_json_key(j, "id");
-		ws_json_str(j, c->id);
-		ws_json_key(j, "title");
-		ws_json_str(j, c->title);
-		ws_json_key(j, "unit");
-		ws_json_str(j, c->unit);
-		ws_json_key(j, "type");
-		ws_json_str(j, type_name(c->type));
-		ws_json_key(j, "definition");
-		ws_json_str(j, c->definition);
+		ws_json_str(ws_json_key(j, "id"), c->id);
+		ws_json_str(ws_json_key(j, "title"), c->title);
+		ws_json_str(ws_json_key(j, "unit"), c->unit);
+		ws_json_str(ws_json_key(j, "type"), type_name(c->type));
+		ws_json_str(ws_json_key(j, "definition"), c->definition);
 		ws_json_object_end(j);
 	}
 	ws_json_array_end(j);
@@ -75,8 +58,7 @@ static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def
 static void put_rows(struct ws_json_writer *j, const struct ws_table *t)
 {
 	ws_json_break(j);
-	ws_json_key(j, "rows");
-	ws_json_array_begin(j);
+	ws_json_array_begin(ws_json_key(j, "rows"));
 	for (size_t row = 0; row < t->nrows; row++) {
 		ws_json_break(j);
 		put_cells(j, t, ws_table_cells(t, row));
@@ -102,32 +84,23 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 	put_field(j, "filter", report->filter);
 	if (t->side[0] && t->side[1]) {
 		ws_json_break(j);
-		ws_json_key(j, "sides");
-		ws_json_array_begin(j);
+		ws_json_array_begin(ws_json_key(j, "sides"));
 		for (int s = 0; s < 2; s++)
-			ws_json_string(j, t->side[s], strlen(t->side[s]));
+			ws_json_str(j, t->side[s]);
 		ws_json_array_end(j);
 	}
 	put_columns(j, t->def);
 	put_rows(j, t);
 	put_field(j, "not_recorded", t->not_recorded);
 	ws_json_break(j);
-	ws_json_key(j, "notes");
-	ws_json_array_begin(j);
+	ws_json_array_begin(ws_json_key(j, "notes"));
 	for (size_t i = 0; i < t->nnotes; i++) {
 		ws_json_break(j);
-		ws_json_string(j, t->notes[i], strlen(t->notes[i]));
+		ws_json_str(j, t->notes[i]);
 	}
 	ws_json_array_end(j);
 	ws_json_break(j);
 	ws_json_object_end(j);
-}
-
-static enum ws_status check_table(const struct ws_table *t, struct ws_err *err)
-{
-	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
-	           t->def->name);
-	return WS_OK;
 }
 
 enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
@@ -135,7 +108,7 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 {
 	struct ws_json_writer j;
 
-	WS_FORWARD(check_table(table, err));
+	WS_FORWARD(ws_table_check(table, err));
 	ws_json_begin(&j, f);
 	put_table(&j, report, table);
 	return ws_json_finish(&j, err);
@@ -146,7 +119,7 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 	struct ws_json_writer j;
 
 	for (size_t i = 0; i < report->ntables; i++)
-		WS_FORWARD(check_table(report->tables[i], err));
+		WS_FORWARD(ws_table_check(report->tables[i], err));
 	ws_json_begin(&j, f);
 	ws_json_object_begin(&j);
 	put_field(&j, "title", report->title);
@@ -154,8 +127,7 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 	put_field(&j, "scope", report->scope);
 	put_field(&j, "filter", report->filter);
 	ws_json_break(&j);
-	ws_json_key(&j, "tables");
-	ws_json_object_begin(&j);
+	ws_json_object_begin(ws_json_key(&j, "tables"));
 	for (size_t i = 0; i < report->ntables; i++) {
 		ws_json_break(&j);
 		ws_json_key(&j, report->tables[i]->def->name);

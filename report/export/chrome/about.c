@@ -53,8 +53,7 @@ static void put_properties(struct ws_chrome *ch, uint64_t device, const struct l
 		for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
 			if (attr.len == strlen(properties[p].attr) &&
 			    !memcmp(attr.ptr, properties[p].attr, attr.len)) {
-				ws_json_key(&ch->j, properties[p].key);
-				ws_json_i64(&ch->j, row->value);
+				ws_json_i64(ws_json_key(&ch->j, properties[p].key), row->value);
 			}
 	}
 }
@@ -73,8 +72,7 @@ enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
 		status = last_rows_add(&last, thing, sizeof(thing), i, err);
 	}
 	ws_json_break(j);
-	ws_json_key(j, "deviceProperties");
-	ws_json_array_begin(j);
+	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
 	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n && status == WS_OK; i++) {
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
@@ -83,10 +81,8 @@ enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
 			continue; /* a later row says more */
 		ws_json_break(j);
 		ws_json_object_begin(j);
-		ws_json_key(j, "id");
-		ws_json_u64(j, d->id);
-		ws_json_key(j, "name");
-		ws_json_string(j, name.ptr, name.len);
+		ws_json_u64(ws_json_key(j, "id"), d->id);
+		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
 		put_properties(ch, d->id, &last);
 		ws_json_object_end(j);
 	}

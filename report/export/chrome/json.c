@@ -14,14 +14,10 @@ static void begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, u
 
 	ws_json_break(j);
 	ws_json_object_begin(j);
-	ws_json_key(j, "ph");
-	ws_json_str(j, phase);
-	ws_json_key(j, "pid");
-	ws_json_u64(j, pid);
-	ws_json_key(j, "tid");
-	ws_json_u64(j, tid);
-	ws_json_key(j, "ts");
-	ws_json_decimal(j, ws_chrome_since_begin(ch, time_ns), NS_DIGITS);
+	ws_json_str(ws_json_key(j, "ph"), phase);
+	ws_json_u64(ws_json_key(j, "pid"), pid);
+	ws_json_u64(ws_json_key(j, "tid"), tid);
+	ws_json_decimal(ws_json_key(j, "ts"), ws_chrome_since_begin(ch, time_ns), NS_DIGITS);
 }
 
 /* --- names and order of processes and tracks --- */
@@ -30,10 +26,8 @@ static void begin_event(struct ws_chrome *ch, const char *phase, uint64_t pid, u
 static void begin_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint64_t tid)
 {
 	begin_event(ch, "M", pid, tid, ch->begin_ns);
-	ws_json_key(&ch->j, "name");
-	ws_json_str(&ch->j, what);
-	ws_json_key(&ch->j, "args");
-	ws_json_object_begin(&ch->j);
+	ws_json_str(ws_json_key(&ch->j, "name"), what);
+	ws_json_object_begin(ws_json_key(&ch->j, "args"));
 }
 
 static void end_args_and_event(struct ws_chrome *ch)
@@ -46,8 +40,7 @@ static void put_label(struct ws_chrome *ch, const char *what, uint64_t pid, uint
                       struct ws_bytes name)
 {
 	begin_label(ch, what, pid, tid);
-	ws_json_key(&ch->j, "name");
-	ws_json_string(&ch->j, name.ptr, name.len);
+	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
 	end_args_and_event(ch);
 }
 
@@ -55,8 +48,7 @@ static void put_sort_index(struct ws_chrome *ch, const char *what, uint64_t pid,
                            uint64_t index)
 {
 	begin_label(ch, what, pid, tid);
-	ws_json_key(&ch->j, "sort_index");
-	ws_json_u64(&ch->j, index);
+	ws_json_u64(ws_json_key(&ch->j, "sort_index"), index);
 	end_args_and_event(ch);
 }
 
@@ -84,8 +76,7 @@ static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	if (__builtin_sub_overflow(s->end_ns, s->start_ns, &dur_ns))
 		dur_ns = INT64_MAX;
 	begin_event(ch, "X", t->pid, t->tid[s->subtrack], s->start_ns);
-	ws_json_key(&ch->j, "dur");
-	ws_json_decimal(&ch->j, dur_ns, NS_DIGITS);
+	ws_json_decimal(ws_json_key(&ch->j, "dur"), dur_ns, NS_DIGITS);
 }
 
 /* Arguments and event are closed by then, so that arrows can follow. */
@@ -104,8 +95,7 @@ static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
 	uint64_t other_pid = pid ? *pid : 0, other_tid = row ? row->tid : 0;
 
 	begin_event(ch, "i", t ? t->pid : other_pid, t ? t->tid[0] : other_tid, mark->time_ns);
-	ws_json_key(&ch->j, "s");
-	ws_json_str(&ch->j, "t");
+	ws_json_str(ws_json_key(&ch->j, "s"), "t");
 }
 
 static void end_mark(struct ws_chrome *ch)
@@ -115,12 +105,9 @@ static void end_mark(struct ws_chrome *ch)
 
 static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
 {
-	ws_json_key(&ch->j, "name");
-	ws_json_string(&ch->j, name.ptr, name.len);
-	ws_json_key(&ch->j, "cat");
-	ws_json_str(&ch->j, category);
-	ws_json_key(&ch->j, "args");
-	ws_json_object_begin(&ch->j);
+	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
+	ws_json_str(ws_json_key(&ch->j, "cat"), category);
+	ws_json_object_begin(ws_json_key(&ch->j, "args"));
 }
 
 static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value)
@@ -162,16 +149,12 @@ static void put_arrow(struct ws_chrome *ch, const char *what, uint64_t id, uint6
                       uint64_t tid, int64_t time_ns, int begins)
 {
 	begin_event(ch, begins ? "s" : "f", pid, tid, time_ns);
-	ws_json_key(&ch->j, "name");
-	ws_json_str(&ch->j, what);
-	ws_json_key(&ch->j, "cat");
-	ws_json_str(&ch->j, what);
-	ws_json_key(&ch->j, "id");
-	ws_json_u64(&ch->j, id);
+	ws_json_str(ws_json_key(&ch->j, "name"), what);
+	ws_json_str(ws_json_key(&ch->j, "cat"), what);
+	ws_json_u64(ws_json_key(&ch->j, "id"), id);
 	if (!begins) {
 		/* it ends at the slice around this moment, not at the next one */
-		ws_json_key(&ch->j, "bp");
-		ws_json_str(&ch->j, "e");
+		ws_json_str(ws_json_key(&ch->j, "bp"), "e");
 	}
 	ws_json_object_end(&ch->j);
 }
@@ -195,10 +178,8 @@ static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, in
                     const char *unit, int64_t value, unsigned digits)
 {
 	begin_event(ch, "C", pid, 0, time_ns);
-	ws_json_key(&ch->j, "name");
-	ws_json_string(&ch->j, name.ptr, name.len);
-	ws_json_key(&ch->j, "args");
-	ws_json_object_begin(&ch->j);
+	ws_json_string(ws_json_key(&ch->j, "name"), name.ptr, name.len);
+	ws_json_object_begin(ws_json_key(&ch->j, "args"));
 	ws_json_key(&ch->j, unit);
 	if (digits)
 		ws_json_decimal(&ch->j, value, digits);
@@ -212,8 +193,7 @@ static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, in
 static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes value)
 {
 	ws_json_break(&ch->j);
-	ws_json_key(&ch->j, key);
-	ws_json_string(&ch->j, value.ptr, value.len);
+	ws_json_string(ws_json_key(&ch->j, key), value.ptr, value.len);
 }
 
 static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
@@ -227,23 +207,18 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	ws_json_begin(j, f);
 	ws_json_object_begin(j);
 	ws_json_break(j);
-	ws_json_key(j, "schemaVersion");
-	ws_json_i64(j, 1);
+	ws_json_i64(ws_json_key(j, "schemaVersion"), 1);
 	ws_json_break(j);
-	ws_json_key(j, "displayTimeUnit");
-	ws_json_str(j, "ns");
+	ws_json_str(ws_json_key(j, "displayTimeUnit"), "ns");
 	ws_json_break(j);
-	ws_json_key(j, "baseTimeNanoseconds");
-	ws_json_i64(j, base_ns);
+	ws_json_i64(ws_json_key(j, "baseTimeNanoseconds"), base_ns);
 	WS_FORWARD(ws_chrome_put_devices(ch, err));
 	ws_json_break(j);
-	ws_json_key(j, "otherData");
-	ws_json_object_begin(j);
+	ws_json_object_begin(ws_json_key(j, "otherData"));
 	WS_FORWARD(ws_chrome_each_meta(ch, put_meta, err));
 	ws_json_object_end(j);
 	ws_json_break(j);
-	ws_json_key(j, "traceEvents");
-	ws_json_array_begin(j);
+	ws_json_array_begin(ws_json_key(j, "traceEvents"));
 	return WS_OK;
 }
 
