@@ -20,9 +20,8 @@ static uint64_t bytes_of_all(struct ws_op_inputs *op, int *unknown)
 
 /* --- element by element --- */
 
-void ws_cost_rule_like_input(const struct ws_cost_call *c)
+void ws_cost_rule_like_input(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0);
 
 	if (x->is_tensor)
@@ -31,9 +30,8 @@ void ws_cost_rule_like_input(const struct ws_cost_call *c)
 		                        RESULT(x->elements, x->bytes));
 }
 
-void ws_cost_rule_norm(const struct ws_cost_call *c)
+void ws_cost_rule_norm(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *w = ws_op_tensor(op, c->b);
 	uint64_t written;
 	int unknown = 0;
@@ -48,9 +46,8 @@ void ws_cost_rule_norm(const struct ws_cost_call *c)
 	                        bytes_of_all(op, &unknown), written);
 }
 
-void ws_cost_rule_batch_norm(const struct ws_cost_call *c)
+void ws_cost_rule_batch_norm(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	int training = ws_op_flag(op, c->a);
 	struct ws_cost_call norm = *c;
 
@@ -58,7 +55,7 @@ void ws_cost_rule_batch_norm(const struct ws_cost_call *c)
 		return;
 	norm.a = training ? 8 : 2;
 	norm.b = -1;
-	ws_cost_rule_norm(&norm);
+	ws_cost_rule_norm(op, &norm);
 }
 
 /* The tensor whose type the result gets, and the size of the result by broadcasting. */
@@ -92,9 +89,8 @@ static const struct ws_op_input *promote(struct ws_op_inputs *op, struct ws_op_i
 	return widest->is_tensor ? widest : NULL;
 }
 
-void ws_cost_rule_elementwise(const struct ws_cost_call *c)
+void ws_cost_rule_elementwise(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	struct ws_op_input result;
 	const struct ws_op_input *widest = promote(op, &result), *first = ws_op_tensor(op, 0);
 	uint64_t bytes = widest ? widest->bytes : 0;
@@ -114,14 +110,13 @@ void ws_cost_rule_elementwise(const struct ws_cost_call *c)
 	                        bytes_of_all(op, &unknown), RESULT(result.elements, bytes));
 }
 
-void ws_cost_rule_gelu(const struct ws_cost_call *c)
+void ws_cost_rule_gelu(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	struct ws_cost_call each = *c;
 
 	each.a = ws_op_value_is(op, 1, "tanh") ? c->a : c->b;
 	each.b = 0;
-	ws_cost_rule_elementwise(&each);
+	ws_cost_rule_elementwise(op, &each);
 }
 
 /* Elements of the result of a reduction; 0 when the axes are not recorded. */
@@ -149,9 +144,8 @@ static uint64_t reduced_elements(struct ws_op_inputs *op, const struct ws_op_inp
 	return kept;
 }
 
-void ws_cost_rule_reduction(const struct ws_cost_call *c)
+void ws_cost_rule_reduction(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *y = ws_op_tensor(op, 1);
 	struct ws_cost_call each = *c;
 	uint64_t results;
@@ -166,7 +160,7 @@ void ws_cost_rule_reduction(const struct ws_cost_call *c)
 	if (y->is_tensor) { /* max and min of two tensors reduce nothing */
 		c->cost->kind = WS_NVTX_OP_ELEMENTWISE;
 		each.b = 0;
-		ws_cost_rule_elementwise(&each);
+		ws_cost_rule_elementwise(op, &each);
 		return;
 	}
 	results = reduced_elements(op, x);
@@ -179,9 +173,8 @@ void ws_cost_rule_reduction(const struct ws_cost_call *c)
 
 /* --- moving data --- */
 
-void ws_cost_rule_embedding(const struct ws_cost_call *c)
+void ws_cost_rule_embedding(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *w = ws_op_tensor(op, 0), *at = ws_op_tensor(op, 1);
 	uint64_t read;
 
@@ -193,9 +186,8 @@ void ws_cost_rule_embedding(const struct ws_cost_call *c)
 }
 
 /* Inputs: gradient, indices, number of rows of the table, which is written whole. */
-void ws_cost_rule_embedding_backward(const struct ws_cost_call *c)
+void ws_cost_rule_embedding_backward(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *g = ws_op_tensor(op, 0), *at = ws_op_tensor(op, 1);
 	int64_t rows[WS_OP_MAX_DIMS];
 
@@ -209,9 +201,8 @@ void ws_cost_rule_embedding_backward(const struct ws_cost_call *c)
 		ws_cost_flops(c->cost, g->elements);
 }
 
-void ws_cost_rule_copy(const struct ws_cost_call *c)
+void ws_cost_rule_copy(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *to = ws_op_tensor(op, 0), *from = ws_op_tensor(op, 1);
 
 	if (!to->is_tensor || !from->is_tensor)
@@ -221,18 +212,16 @@ void ws_cost_rule_copy(const struct ws_cost_call *c)
 	ws_cost_flops_and_bytes(c->cost, 0, BYTES(from), BYTES(to));
 }
 
-void ws_cost_rule_fill(const struct ws_cost_call *c)
+void ws_cost_rule_fill(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *to = ws_op_tensor(op, 0);
 
 	if (to->is_tensor)
 		ws_cost_flops_and_bytes(c->cost, 0, 0, BYTES(to));
 }
 
-void ws_cost_rule_concatenate(const struct ws_cost_call *c)
+void ws_cost_rule_concatenate(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	int unknown = 0;
 	uint64_t bytes = bytes_of_all(op, &unknown);
 
@@ -241,9 +230,8 @@ void ws_cost_rule_concatenate(const struct ws_cost_call *c)
 		                        RESULT(op->in[0].elements, op->in[0].bytes));
 }
 
-void ws_cost_rule_lists(const struct ws_cost_call *c)
+void ws_cost_rule_lists(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	uint64_t flops, bytes;
 	int unknown = 0;
 

@@ -1,7 +1,5 @@
 #include "formats/op_cost/inputs.h"
 
-#include <stdbool.h>
-
 #include "formats/text/json_reader.h"
 
 uint64_t ws_op_mul(struct ws_op_inputs *op, uint64_t a, uint64_t b)

@@ -33,9 +33,8 @@ static unsigned gemm_result_bytes(const struct ws_op_input *x)
 	return x->bytes > 1 ? x->bytes : 0;
 }
 
-void ws_cost_rule_gemm(const struct ws_cost_call *c)
+void ws_cost_rule_gemm(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, c->a), *y = ws_op_tensor(op, c->a + 1);
 	const struct ws_op_input *bias = ws_op_tensor(op, c->b);
 	unsigned nd = x->ndim;
@@ -52,9 +51,8 @@ void ws_cost_rule_gemm(const struct ws_cost_call *c)
 }
 
 /* x · wᵀ + bias, x with any number of leading dimensions */
-void ws_cost_rule_linear(const struct ws_cost_call *c)
+void ws_cost_rule_linear(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *w = ws_op_tensor(op, 1);
 
 	if (!x->is_tensor || x->ndim < 1 || w->ndim != 2 || x->dim[x->ndim - 1] != w->dim[1])
@@ -63,9 +61,8 @@ void ws_cost_rule_linear(const struct ws_cost_call *c)
 	         ws_op_tensor(op, 2), ADD(BYTES(x), BYTES(w)), gemm_result_bytes(x));
 }
 
-void ws_cost_rule_matmul(const struct ws_cost_call *c)
+void ws_cost_rule_matmul(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *y = ws_op_tensor(op, 1);
 	uint64_t batch;
 
@@ -115,9 +112,8 @@ static uint64_t conv_flops(struct ws_op_inputs *op, uint64_t results, const stru
 	return MUL(2, MUL(results, PRODUCT(w->dim + 1, w->ndim - 1u)));
 }
 
-void ws_cost_rule_conv(const struct ws_cost_call *c)
+void ws_cost_rule_conv(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *x = ws_op_tensor(op, 0), *w = ws_op_tensor(op, 1);
 	/* cuDNN's has no bias; the depthwise one has it a place later */
 	const struct ws_op_input *bias = ws_op_tensor(op, c->b == 2 ? -1 : c->b == 5 ? 3 : 2);
@@ -136,10 +132,10 @@ void ws_cost_rule_conv(const struct ws_cost_call *c)
 }
 
 /* The general operation, which can also be transposed; that has no model. */
-void ws_cost_rule_convolution(const struct ws_cost_call *c)
+void ws_cost_rule_convolution(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	if (ws_op_flag(c->op, 6) == 0)
-		ws_cost_rule_conv(c);
+	if (ws_op_flag(op, 6) == 0)
+		ws_cost_rule_conv(op, c);
 }
 
 /* The recorded "[True, False, True]". 0 when it was not recorded. */
@@ -162,9 +158,8 @@ static bool output_mask(const struct ws_op_inputs *op, int i, int mask[3])
 }
 
 /* a: the gradient; b: which results are wanted. Input, weight and bias gradients. */
-void ws_cost_rule_conv_backward(const struct ws_cost_call *c)
+void ws_cost_rule_conv_backward(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *g = ws_op_tensor(op, c->a), *x = ws_op_tensor(op, c->a ? 0 : 1);
 	const struct ws_op_input *w = ws_op_tensor(op, 2);
 	uint64_t pass, flops = 0, bytes_read = 0, bytes_written = 0;
@@ -193,9 +188,8 @@ void ws_cost_rule_conv_backward(const struct ws_cost_call *c)
 }
 
 /* Inputs: sizes of the result (as a value), gradient, weight. */
-void ws_cost_rule_conv_dgrad(const struct ws_cost_call *c)
+void ws_cost_rule_conv_dgrad(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *g = ws_op_tensor(op, 1), *w = ws_op_tensor(op, 2);
 	uint64_t flops, elements = 1;
 	int64_t size[WS_OP_MAX_DIMS];
@@ -213,9 +207,8 @@ void ws_cost_rule_conv_dgrad(const struct ws_cost_call *c)
 }
 
 /* Inputs: sizes of the result (as a value), gradient, input. */
-void ws_cost_rule_conv_wgrad(const struct ws_cost_call *c)
+void ws_cost_rule_conv_wgrad(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	const struct ws_op_input *g = ws_op_tensor(op, 1), *x = ws_op_tensor(op, 2);
 	uint64_t filter = 1, elements;
 	int64_t size[WS_OP_MAX_DIMS];
@@ -242,9 +235,8 @@ static uint64_t attention_pairs(struct ws_op_inputs *op, uint64_t queries, uint6
 }
 
 /* a: the input that says causal; b: layout batch, time, head instead of batch, head, time. */
-void ws_cost_rule_attention(const struct ws_cost_call *c)
+void ws_cost_rule_attention(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
-	struct ws_op_inputs *op = c->op;
 	int backward = c->cost->direction == WS_OP_BACKWARD;
 	const struct ws_op_input *q = ws_op_tensor(op, backward),
 	                         *k = ws_op_tensor(op, backward + 1);

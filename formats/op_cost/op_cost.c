@@ -73,7 +73,7 @@ void ws_op_cost(const struct ws_op_desc *desc, struct ws_op_cost *out)
 	out->direction = m->direction;
 	if (op.malformed || op.overflow)
 		return;
-	m->rule(&(struct ws_cost_call){&op, out, m->a, m->b, in_place});
+	m->rule(&op, &(struct ws_cost_call){out, m->a, m->b, in_place});
 	if (op.overflow)
 		*out = (struct ws_op_cost){.kind = out->kind,
 		                           .direction = out->direction,

@@ -6,14 +6,14 @@
 
 #include "formats/op_cost/inputs.h"
 
-/* What a rule works on: it fills cost when the inputs settle it, and leaves it otherwise. */
+/* What a rule works on besides the inputs: it fills cost when they settle it, and leaves it
+ * otherwise. */
 struct ws_cost_call {
-	struct ws_op_inputs *op;
 	struct ws_op_cost *cost;
 	int a, b;      /* columns of op_cost.def */
 	bool in_place; /* the result is the first input */
 };
-typedef void (*ws_cost_rule_fn)(const struct ws_cost_call *c);
+typedef void (*ws_cost_rule_fn)(struct ws_op_inputs *op, const struct ws_cost_call *c);
 
 /* inputs of an operation without out= */
 enum { NO_OUT = WS_OP_MAX_INPUTS };
@@ -36,7 +36,7 @@ static inline void ws_cost_flops_and_bytes(struct ws_op_cost *cost, uint64_t flo
 	cost->bytes_written = bytes_written;
 }
 
-/* Short names for what every line of a formula uses; `op` is the call's inputs. */
+/* Short names for what every line of a formula uses. */
 #define MUL(a, b)        ws_op_mul(op, (a), (b))
 #define ADD(a, b)        ws_op_add(op, (a), (b))
 #define PRODUCT(dims, n) ws_op_product(op, (dims), (n))
@@ -44,6 +44,7 @@ static inline void ws_cost_flops_and_bytes(struct ws_op_cost *cost, uint64_t flo
 #define RESULT(n, bytes) ws_op_result(op, (n), (bytes))
 
 /* ws_cost_rule_gemm and all others. */
-#define OP(name, rule, ...) void ws_cost_rule_##rule(const struct ws_cost_call *c);
+#define OP(name, rule, ...) \
+	void ws_cost_rule_##rule(struct ws_op_inputs *op, const struct ws_cost_call *c);
 #include "formats/op_cost/op_cost.def"
 #undef OP
