@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdbool.h>
 
 #include "formats/base/utf8.h"
 
@@ -253,20 +252,13 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 	return 1;
 }
 
-static bool same_text(const struct ws_cell *a, const struct ws_cell *b)
-{
-	if (a->type != WS_CELL_TEXT || b->type != WS_CELL_TEXT)
-		return a->type == b->type;
-	return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
-}
-
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin)
 {
 	const struct ws_cell section = ws_table_cells(t, begin)[columns->section];
 	size_t end = begin + 1;
 
-	while (end < t->nrows && same_text(&section, &ws_table_cells(t, end)[columns->section]))
+	while (end < t->nrows && ws_cell_same(&section, &ws_table_cells(t, end)[columns->section]))
 		end++;
 	return end;
 }

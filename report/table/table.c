@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +53,13 @@ int ws_table_failed(const struct ws_table *t)
 	return t->arena->memory.failed;
 }
 
+enum ws_status ws_table_check(const struct ws_table *t, struct ws_err *err)
+{
+	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
+	           t->def->name);
+	return WS_OK;
+}
+
 static struct ws_cell *nowhere(struct ws_table *t)
 {
 	t->arena->memory.failed = true;
@@ -84,6 +90,21 @@ const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row)
 void ws_table_fail(struct ws_table *t)
 {
 	t->arena->memory.failed = true;
+}
+
+bool ws_cell_is(const struct ws_cell *cell, const char *text)
+{
+	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
+	       !memcmp(cell->text.ptr, text, cell->text.len);
+}
+
+bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b)
+{
+	if (a->type != b->type)
+		return false;
+	if (a->type == WS_CELL_TEXT)
+		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
+	return a->type == WS_CELL_EMPTY || a->i == b->i;
 }
 
 double ws_cell_magnitude(const struct ws_cell *cell)

@@ -92,12 +92,18 @@ void ws_table_free(struct ws_table *t); /* NULL is legal */
  * Every writer asks too and fails with NO_MEMORY.
  */
 int ws_table_failed(const struct ws_table *t);
+/* NO_MEMORY, "out of memory while making table NAME", when it has. */
+enum ws_status ws_table_check(const struct ws_table *t, struct ws_err *err);
 
 /* The table has so many rows, of this source, whose ctx it frees. */
 void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows);
 /* The cells of a row; of a row that is made, until the next is asked for. */
 const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
 
+/* Is it this text? */
+bool ws_cell_is(const struct ws_cell *cell, const char *text);
+/* Of one type, and the same there; two empty ones are. */
+bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b);
 /* Of a number; 0 of anything else. */
 double ws_cell_magnitude(const struct ws_cell *cell);
 /* The greatest magnitude of each column's numbers; found once, when all rows are in. NULL without

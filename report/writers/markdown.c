@@ -199,8 +199,7 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *
 	struct ws_page_columns page;
 	char title[WS_DISPLAY_TITLE];
 
-	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
-	           t->def->name);
+	WS_FORWARD(ws_table_check(t, err));
 	fputs("\n## ", f);
 	put_str(f, ws_display_title(t, title));
 	fputs("\n\n", f);

@@ -86,12 +86,6 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 	return used;
 }
 
-static bool same_text(const struct ws_cell *a, const struct ws_cell *b)
-{
-	return a->type == b->type && a->text.len == b->text.len &&
-	       !memcmp(a->text.ptr, b->text.ptr, a->text.len);
-}
-
 struct page_line {
 	bool has_number;
 	bool is_name; /* its text is the item again, at length: a kernel's name and its short form
@@ -197,7 +191,7 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	const struct ws_cell *cells = page_cells(s, row);
 	const struct ws_cell *item = &cells[s->columns.item], *text = &cells[s->columns.text];
 	struct page_line line = look_at_line(s, cells);
-	int has_text = text->type == WS_CELL_TEXT && text->text.len && !same_text(item, text);
+	int has_text = text->type == WS_CELL_TEXT && text->text.len && !ws_cell_same(item, text);
 	int below = has_text && !line.is_name && !fits_line(s, item, text, line.has_number);
 	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
 
@@ -228,8 +222,8 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 	struct page_section s = {.t = t, .opts = opts, .columns = *columns, .arena = &arena};
 	enum ws_status status = WS_OK;
 
-	s.shown = calloc(t->def->ncolumns, sizeof(*s.shown));
-	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
+	WS_NEW(&arena, s.shown, t->def->ncolumns);
+	WS_FORWARD(ws_arena_check(&arena, "the columns of a page", err));
 	for (; s.begin < t->nrows; s.begin = s.end) {
 		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
 
@@ -249,7 +243,6 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 			put_page_line(f, &s, row);
 	}
 	ws_arena_free(&arena);
-	free(s.shown);
 	return status;
 }
 
@@ -302,8 +295,7 @@ enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct
 		fputc('\n', f);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
-		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
-		           "out of memory while making table %s", report->tables[i]->def->name);
+		WS_FORWARD(ws_table_check(report->tables[i], err));
 		fputc('\n', f);
 		WS_FORWARD(put_one(f, report->tables[i], opts, err));
 	}

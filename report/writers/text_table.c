@@ -140,10 +140,9 @@ static bool names_say_more(const struct text_table *x, size_t label, size_t name
 {
 	for (size_t row = 0; row < x->rows; row++) {
 		const struct ws_cell *cells = ws_table_cells(x->t, row);
-		const struct ws_cell *a = &cells[label], *b = &cells[name];
 
-		if (a->type == WS_CELL_TEXT && b->type == WS_CELL_TEXT &&
-		    (a->text.len != b->text.len || memcmp(a->text.ptr, b->text.ptr, a->text.len)))
+		if (cells[label].type == WS_CELL_TEXT && cells[name].type == WS_CELL_TEXT &&
+		    !ws_cell_same(&cells[label], &cells[name]))
 			return 1;
 	}
 	return 0;
@@ -229,9 +228,8 @@ static enum ws_status fit(struct text_table *x, struct ws_err *err)
 			cap(&x->columns[i], UNLIMITED_WIDTH);
 		return WS_OK;
 	}
-	natural = calloc(x->n, sizeof(*natural));
-	WS_FAIL_IF(!natural, err, NO_MEMORY, "out of memory while printing table %s",
-	           x->t->def->name);
+	WS_NEW(&x->arena, natural, x->n);
+	WS_FORWARD(ws_arena_check(&x->arena, "the columns of a table", err));
 	for (size_t i = 0; i < x->n; i++) {
 		natural[i] = x->columns[i].width;
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
@@ -249,7 +247,6 @@ static enum ws_status fit(struct text_table *x, struct ws_err *err)
 		x->columns[i].width += more;
 		used += more;
 	}
-	free(natural);
 	x->wraps = x->t->def->ncolumns <= READING_COLUMNS ||
 	           ws_table_column_index(x->t->def, "verdict") >= 0;
 	return WS_OK;
@@ -442,10 +439,8 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	enum ws_status status;
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
-	x.columns = calloc(t->def->ncolumns + 1, sizeof(*x.columns));
-	if (!x.columns)
-		return WS_FAIL(err, NO_MEMORY, "out of memory while printing table %s",
-		               t->def->name);
+	WS_NEW(&x.arena, x.columns, t->def->ncolumns + 1);
+	WS_FORWARD(ws_arena_check(&x.arena, "the columns of a table", err));
 	order_columns(&x);
 	status = fit(&x, err);
 	if (status != WS_OK)
@@ -472,6 +467,5 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 	put_left_out(&x);
 out:
 	ws_arena_free(&x.arena);
-	free(x.columns);
 	return status;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "report/table/table.h"
 
 static const char style[] = {
@@ -51,24 +52,23 @@ static void put_json(FILE *f, const char *json, size_t len)
 /* The same tables with fewer rows, which borrow from them. */
 struct page {
 	struct ws_report report;
-	struct ws_table *tables;
-	struct ws_table **slots;
+	struct ws_arena arena;
 };
 
 static enum ws_status page_open(struct page *p, const struct ws_report *report, struct ws_err *err)
 {
+	struct ws_table *tables;
+
 	p->report = *report;
-	p->tables = calloc(report->ntables + 1, sizeof(*p->tables));
-	p->slots = calloc(report->ntables + 1, sizeof(*p->slots));
-	WS_FAIL_IF(!p->tables || !p->slots, err, NO_MEMORY,
-	           "out of memory for a page of %zu tables", report->ntables);
+	WS_NEW(&p->arena, tables, report->ntables);
+	WS_NEW(&p->arena, p->report.tables, report->ntables);
+	WS_FORWARD(ws_arena_check(&p->arena, "the tables of a page", err));
 	for (size_t i = 0; i < report->ntables; i++) {
-		p->tables[i] = *report->tables[i];
-		if (p->tables[i].nrows > MOST_ROWS)
-			p->tables[i].nrows = MOST_ROWS;
-		p->slots[i] = &p->tables[i];
+		tables[i] = *report->tables[i];
+		if (tables[i].nrows > MOST_ROWS)
+			tables[i].nrows = MOST_ROWS;
+		p->report.tables[i] = &tables[i];
 	}
-	p->report.tables = p->slots;
 	return WS_OK;
 }
 
@@ -138,7 +138,6 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 		fputs("</script>\n</body>\n</html>\n", f);
 	}
 	free(json);
-	free(page.tables);
-	free(page.slots);
+	ws_arena_free(&page.arena);
 	return status;
 }

@@ -26,8 +26,7 @@ static lxw_format *new_format(struct ws_xlsx *x)
 {
 	lxw_format *f = workbook_add_format(x->book);
 
-	if (!f)
-		x->no_memory = 1;
+	x->arena.failed |= !f;
 	return f;
 }
 
@@ -192,7 +191,7 @@ const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
 	if (len > WS_XLSX_CELL_CHARS_MAX * 4u)
 		len = WS_XLSX_CELL_CHARS_MAX * 4u; /* the rest would be cut anyway */
 	if (!grow_clean(x, len)) {
-		x->no_memory = 1;
+		x->arena.failed = true;
 		return "";
 	}
 
@@ -230,6 +229,26 @@ void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 	                                       ws__xlsx_clean(x, text, strlen(text)), format));
 }
 
+void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                    const struct ws_cell *cell, lxw_format *format)
+{
+	const char *text =
+	        cell->type == WS_CELL_TEXT ? ws__xlsx_clean(x, cell->text.ptr, cell->text.len) : "";
+
+	ws__xlsx_try(x, worksheet_write_string(sheet, row, col, text, format));
+}
+
+const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = ws_arena_vformat(&x->arena, fmt, ap);
+	va_end(ap);
+	return text ? text : "";
+}
+
 static void write_big_integer(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                               int64_t value, lxw_format *format)
 {
@@ -253,10 +272,7 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 			ws__xlsx_try(x, worksheet_write_blank(sheet, row, col, format));
 		break;
 	case WS_CELL_TEXT:
-		ws__xlsx_try(x, worksheet_write_string(sheet, row, col,
-		                                       ws__xlsx_clean(x, cell->text.ptr,
-		                                                      cell->text.len),
-		                                       format));
+		ws__xlsx_words(x, sheet, row, col, cell, format);
 		break;
 	case WS_CELL_INT:
 		/* a sheet's numbers are doubles: exact up to 2^53 */
@@ -349,26 +365,18 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t last,
                           double width)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
+	const char *text = "";
 
-	for (size_t i = 0; f && i < s->table->nanswers; i++)
-		fprintf(f, "%s%s", i ? " " : "", s->table->notes[i]);
-	if (!f || fclose(f)) {
-		x->no_memory = 1;
-		return;
-	}
+	for (size_t i = 0; i < s->table->nanswers; i++)
+		text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
 	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, last, width, text,
 	                   x->styles[WS_XLSX_ANSWER]);
-	free(text);
 }
 
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
                    uint16_t last, double width)
 {
 	const struct ws_report *r = x->report;
-	char *source = NULL;
 
 	ws__xlsx_try(x, worksheet_set_row(s->sheet, s->top + WS_XLSX_ROW_TITLE, 24, NULL));
 	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
@@ -381,27 +389,19 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		write_answers(x, s, last, width);
 		return;
 	}
-	if (asprintf(&source, "Trace: %s%s%s%s%s", r->trace, r->scope ? " · Scope: " : "",
-	             r->scope ? r->scope : "", *r->filter ? " · Filter: " : "", r->filter) < 0) {
-		x->no_memory = 1;
-		return;
-	}
-	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, source,
+	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0,
+	              ws__xlsx_format(x, "Trace: %s%s%s%s%s", r->trace,
+	                              r->scope ? " · Scope: " : "", r->scope ? r->scope : "",
+	                              *r->filter ? " · Filter: " : "", r->filter),
 	              x->styles[WS_XLSX_SOURCE]);
-	free(source);
 }
 
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width)
 {
-	char *text = NULL;
-
-	if (asprintf(&text, "Not recorded: %s", s->table->not_recorded) < 0) {
-		x->no_memory = 1;
-		return;
-	}
-	ws__xlsx_paragraph(x, s->sheet, row, 0, last, width, text, x->styles[WS_XLSX_MISSING]);
-	free(text);
+	ws__xlsx_paragraph(x, s->sheet, row, 0, last, width,
+	                   ws__xlsx_format(x, "Not recorded: %s", s->table->not_recorded),
+	                   x->styles[WS_XLSX_MISSING]);
 }
 
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,

@@ -33,10 +33,7 @@ static int find_column(const struct chart_cells *cells, const char *title)
 static bool find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
 {
 	for (size_t i = 0; i < x->nblocks; i++) {
-		const struct ws_cell *section = x->blocks[i].section;
-
-		if (section->type == WS_CELL_TEXT && section->text.len == strlen(name) &&
-		    !memcmp(section->text.ptr, name, section->text.len)) {
+		if (ws_cell_is(x->blocks[i].section, name)) {
 			cells->first = x->blocks[i].first;
 			cells->last = x->blocks[i].last;
 			cells->without = ws_table_column_index(cells->sheet->table->def, "section");
@@ -44,21 +41,6 @@ static bool find_section(const struct ws_xlsx *x, const char *name, struct chart
 		}
 	}
 	return 0;
-}
-
-static bool cell_is(const struct ws_cell *cell, const char *text)
-{
-	return cell->type == WS_CELL_TEXT && cell->text.len == strlen(text) &&
-	       !memcmp(cell->text.ptr, text, cell->text.len);
-}
-
-static bool equal_cells(const struct ws_cell *a, const struct ws_cell *b)
-{
-	if (a->type != b->type)
-		return 0;
-	if (a->type == WS_CELL_TEXT)
-		return a->text.len == b->text.len && !memcmp(a->text.ptr, b->text.ptr, a->text.len);
-	return a->type == WS_CELL_EMPTY || a->i == b->i;
 }
 
 /* The greatest number of a column, 0 when there is none; of a section not looked for. */
@@ -115,14 +97,14 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 	if (column < 0)
 		return 0;
 	while (first < cells->sheet->rows &&
-	       !cell_is(&ws_table_cells(t, first)[column], def->where_text))
+	       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
 		first++;
 	if (first < cells->sheet->rows && same >= 0)
 		like = ws_table_cells(t, first)[same];
 	end = first;
 	while (end < cells->sheet->rows &&
-	       cell_is(&ws_table_cells(t, end)[column], def->where_text) &&
-	       (same < 0 || equal_cells(&like, &ws_table_cells(t, end)[same])))
+	       ws_cell_is(&ws_table_cells(t, end)[column], def->where_text) &&
+	       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
 		end++;
 	cells->first = (uint32_t)(ws__xlsx_data_row(cells->sheet) + first);
 	cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + end - 1);
@@ -197,7 +179,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		return 0;
 	series = chart_add_series(chart, NULL, NULL);
 	if (!series) {
-		x->no_memory = 1;
+		x->arena.failed = true;
 		return 0;
 	}
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
@@ -339,7 +321,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		return 0;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
-		x->no_memory = 1;
+		x->arena.failed = true;
 		return 0;
 	}
 	for (size_t i = 0; values[i]; i++)

@@ -19,6 +19,15 @@ static const struct {
         {"ranks", "Straggler", "yes"},       {"rank-steps", "Straggler", "yes"},
 };
 
+static void add(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
+                lxw_conditional_format *format)
+{
+	const uint32_t first = ws__xlsx_data_row(s), last = first + (uint32_t)s->rows - 1;
+
+	ws__xlsx_try(x,
+	             worksheet_conditional_format_range(s->sheet, first, col, last, col, format));
+}
+
 static void add_mark(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
                      const char *text)
 {
@@ -31,10 +40,7 @@ static void add_mark(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t 
 	        .format = x->styles[WS_XLSX_WARNING],
 	};
 
-	ws__xlsx_try(x, worksheet_conditional_format_range(s->sheet, ws__xlsx_data_row(s), col,
-	                                                   (lxw_row_t)(ws__xlsx_data_row(s) +
-	                                                               s->rows - 1),
-	                                                   col, &format));
+	add(x, s, col, &format);
 }
 
 /* Around 1, from half to double. */
@@ -53,10 +59,7 @@ static void add_ratio_scale(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, ui
 	        .max_color = COLOUR_SLOWER,
 	};
 
-	ws__xlsx_try(x, worksheet_conditional_format_range(s->sheet, ws__xlsx_data_row(s), col,
-	                                                   (lxw_row_t)(ws__xlsx_data_row(s) +
-	                                                               s->rows - 1),
-	                                                   col, &scale));
+	add(x, s, col, &scale);
 }
 
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)

@@ -36,6 +36,12 @@ static double column_width(const struct page *p, size_t column)
 	return p->t->def->columns[column].display == WS_DISPLAY_TIME_NS ? WIDTH_TIME : WIDTH_NUMBER;
 }
 
+/* `section` has none: what stands behind it moves up. */
+static uint16_t sheet_column(const struct page *p, size_t column)
+{
+	return (uint16_t)(column - (column > p->columns.section));
+}
+
 /* Where a section's details are. */
 static const struct {
 	const char *section, *table, *link;
@@ -56,20 +62,18 @@ static void set_height(const struct page *p, uint32_t row, double points)
 		p->x->heights[row] = points;
 }
 
-static uint32_t write_section(const struct page *p, uint32_t row, const char *text, size_t len)
+static uint32_t write_section(const struct page *p, uint32_t row, const struct ws_cell *section)
 {
 	lxw_format *style = p->x->styles[WS_XLSX_SECTION];
 
 	set_height(p, row, 18);
-	ws__xlsx_try(p->x, worksheet_write_string(p->sheet, row, 0, ws__xlsx_clean(p->x, text, len),
-	                                          style));
+	ws__xlsx_words(p->x, p->sheet, row, 0, section, style);
 	for (uint16_t c = 1; c <= p->last; c++)
 		ws__xlsx_try(p->x, worksheet_write_blank(p->sheet, row, c, style));
 	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++) {
 		const struct ws_xlsx_sheet *to = ws__xlsx_find_sheet(p->x, details[i].table);
 
-		if (to && len == strlen(details[i].section) &&
-		    !memcmp(text, details[i].section, len))
+		if (to && ws_cell_is(section, details[i].section))
 			ws__xlsx_link(p->x, p->sheet, row, 1, to, details[i].link,
 			              WS_XLSX_LINK_SECTION);
 	}
@@ -127,11 +131,11 @@ static void write_number(const struct page *p, uint32_t row, uint16_t col, size_
 static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
 {
 	size_t lines = 1;
-	uint16_t c = 0;
 	/* a name beside its share takes one line: it stands whole on its own sheet */
 	bool one_line = has_share(p, cells);
 
 	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
+		uint16_t c = sheet_column(p, i);
 		size_t n = 1;
 
 		if (i == p->columns.section)
@@ -141,7 +145,6 @@ static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_c
 		else if (cells[i].type != WS_CELL_EMPTY)
 			write_number(p, row, c, i, &cells[i]);
 		lines = n > lines ? n : lines;
-		c++;
 	}
 	if (lines > LINES_MAX)
 		lines = LINES_MAX;
@@ -160,10 +163,7 @@ static uint32_t write_lines(const struct page *p, uint32_t row)
 		end = ws_display_section_end(t, &p->columns, begin);
 		if (begin)
 			set_height(p, row++, GAP_POINTS);
-		if (section->type == WS_CELL_TEXT)
-			row = write_section(p, row, section->text.ptr, section->text.len);
-		else
-			row = write_section(p, row, "", 0);
+		row = write_section(p, row, section);
 		if (p->x->nblocks < WS_XLSX_BLOCKS_MAX)
 			p->x->blocks[p->x->nblocks++] =
 			        (struct ws_xlsx_block){section, row,
@@ -192,26 +192,20 @@ static uint32_t write_left_out(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t
 
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
-	char *text = NULL;
-
 	ws__xlsx_text(x, sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
 	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		char title[WS_DISPLAY_TITLE];
-		int n;
 
 		if (s->sheet == sheet || !s->leader)
 			continue;
 		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
-		n = asprintf(&text, "%s: %zu %s", ws_display_title(s->table, title),
-		             s->table->nrows, s->table->nrows == 1 ? "row" : "rows");
-		if (n < 0) {
-			x->no_memory = 1;
-			break;
-		}
-		ws__xlsx_text(x, sheet, row++, col + 1, text, x->styles[WS_XLSX_LABEL]);
-		free(text);
+		ws__xlsx_text(x, sheet, row++, col + 1,
+		              ws__xlsx_format(x, "%s: %zu %s", ws_display_title(s->table, title),
+		                              s->table->nrows,
+		                              s->table->nrows == 1 ? "row" : "rows"),
+		              x->styles[WS_XLSX_LABEL]);
 	}
 	return write_left_out(x, sheet, row, col);
 }
@@ -248,21 +242,10 @@ static uint32_t write_notes(const struct page *p, uint32_t row)
 /* Behind the shares of all sections. */
 static void add_bars(const struct page *p, uint32_t below)
 {
-	uint16_t c = 0;
-
-	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
-		if (i == p->columns.section)
-			continue;
+	for (size_t i = 0; i < p->t->def->ncolumns; i++)
 		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT && p->t->nrows)
-			ws__xlsx_data_bars(p->x, p->sheet, WS_XLSX_ROW_DATA, below - 1, c);
-		c++;
-	}
-}
-
-static bool is_section(const struct ws_xlsx_block *b, const char *name)
-{
-	return b->section->type == WS_CELL_TEXT && b->section->text.len == strlen(name) &&
-	       !memcmp(b->section->text.ptr, name, strlen(name));
+			ws__xlsx_data_bars(p->x, p->sheet, WS_XLSX_ROW_DATA, below - 1,
+			                   sheet_column(p, i));
 }
 
 /* Counts over 0 of the section of what is missing. */
@@ -273,12 +256,12 @@ static void mark_missing(const struct page *p)
 	                                 .value = 0,
 	                                 .format = p->x->styles[WS_XLSX_WARNING]};
 	int count = ws_table_column_index(p->t->def, "count");
-	uint16_t col = (uint16_t)(count > (int)p->columns.section ? count - 1 : count);
+	uint16_t col = sheet_column(p, count < 0 ? 0 : (size_t)count);
 
 	for (size_t i = 0; i < p->x->nblocks && count >= 0; i++) {
 		const struct ws_xlsx_block *b = &p->x->blocks[i];
 
-		if (is_section(b, "What is missing"))
+		if (ws_cell_is(b->section, "What is missing"))
 			ws__xlsx_try(p->x,
 			             worksheet_conditional_format_range(p->sheet, b->first, col,
 			                                                b->last, col, &over_0));
@@ -289,8 +272,8 @@ static void mark_missing(const struct page *p)
 static uint32_t rows_to_print(const struct ws_xlsx *x, uint32_t row)
 {
 	for (size_t i = 0; i < x->nblocks; i++)
-		if (is_section(&x->blocks[i], "Workload") ||
-		    is_section(&x->blocks[i], "Provenance"))
+		if (ws_cell_is(x->blocks[i].section, "Workload") ||
+		    ws_cell_is(x->blocks[i].section, "Provenance"))
 			return x->blocks[i].first - 2;
 	return row;
 }
@@ -306,15 +289,14 @@ static uint32_t end_of_section(const struct ws_xlsx *x, uint32_t row)
 
 void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
+	static const double widths[] = {WIDTH_CHART, WIDTH_GAP, WIDTH_LINK, WIDTH_SHEET};
 	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
-	struct ws_shown_column *shown = calloc(s->table->def->ncolumns, sizeof(*shown));
+	struct ws_shown_column *shown;
 	uint32_t row, below;
 	uint16_t right;
 
-	if (!shown) {
-		x->no_memory = 1;
+	if (!WS_NEW(&x->arena, shown, s->table->def->ncolumns))
 		return;
-	}
 	for (size_t c = 0; c < s->table->def->ncolumns; c++)
 		ws_display_column(s->table, c, &shown[c]);
 	p.shown = shown;
@@ -331,10 +313,9 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	row = write_notes(&p, row + 1);
 	/* beside the lines their charts; beside these, where nobody prints, the ways to all sheets
 	 */
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right, right, WIDTH_CHART, NULL));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 1, right + 1, WIDTH_GAP, NULL));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 2, right + 2, WIDTH_LINK, NULL));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, right + 3, right + 3, WIDTH_SHEET, NULL));
+	for (uint16_t i = 0; i < sizeof(widths) / sizeof(*widths); i++)
+		ws__xlsx_try(x,
+		             worksheet_set_column(s->sheet, right + i, right + i, widths[i], NULL));
 	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, CHART_PIXELS);
 	ws__xlsx_contents(x, s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(right + 2));
 	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
@@ -345,5 +326,4 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	row = row > below ? row : end_of_section(x, below);
 	ws__xlsx_page_setup(x, s->sheet, row, right, 1);
 	worksheet_set_portrait(s->sheet); /* many short lines */
-	free(shown);
 }

@@ -38,9 +38,7 @@ static bool is_positive(const struct ws_cell *c)
 
 static bool is_class(const struct points *p, size_t row)
 {
-	const struct ws_cell *c = cell(p, row, p->level);
-
-	return c->type == WS_CELL_TEXT && c->text.len == 5 && !memcmp(c->text.ptr, "class", 5);
+	return ws_cell_is(cell(p, row, p->level), "class");
 }
 
 /* Two thirds of the way to white. */
@@ -65,7 +63,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	char label[64];
 
 	if (!series) {
-		x->no_memory = 1;
+		x->arena.failed = true;
 		return;
 	}
 	snprintf(label, sizeof(label), "%.*s %.*s",
@@ -167,7 +165,7 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 		return row;
 	chart = workbook_add_chart(x->book, LXW_CHART_SCATTER);
 	if (!chart) {
-		x->no_memory = 1;
+		x->arena.failed = true;
 		return row;
 	}
 	n = add_points(x, &p, chart, &roofs);

@@ -419,7 +419,7 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 		measure(t, &l);
 		write_sheet(x, s, &l);
 	} else {
-		x->no_memory = 1;
+		x->arena.failed = true;
 	}
 	free(l.widths);
 	free(l.natural);

@@ -55,21 +55,21 @@ static const char *const together[][3] = {
         {"losses", "method"},
 };
 
+static bool is_of_group(const char *const group[3], const struct ws_table *t)
+{
+	for (size_t k = 0; k < 3 && group[k]; k++)
+		if (!strcmp(group[k], t->def->name))
+			return true;
+	return false;
+}
+
 static struct ws_xlsx_sheet *find_leader(struct ws_xlsx *x, size_t table)
 {
-	size_t group = 0, n = sizeof(together) / sizeof(*together);
+	const struct ws_table *t = x->report->tables[table];
 
-	for (; group < n; group++)
-		for (size_t k = 0; k < 3; k++)
-			if (together[group][k] &&
-			    !strcmp(x->report->tables[table]->def->name, together[group][k]))
-				goto found;
-	return NULL;
-found:
-	for (size_t i = 0; i < table; i++)
-		for (size_t k = 0; k < 3; k++)
-			if (x->sheets[i].leader && together[group][k] &&
-			    !strcmp(x->sheets[i].table->def->name, together[group][k]))
+	for (size_t g = 0; g < sizeof(together) / sizeof(*together); g++)
+		for (size_t i = 0; i < table && is_of_group(together[g], t); i++)
+			if (x->sheets[i].leader && is_of_group(together[g], x->sheets[i].table))
 				return x->sheets[i].leader;
 	return NULL;
 }
@@ -99,7 +99,7 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 
 static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
 {
-	WS_FAIL_IF(x->no_memory || x->failed == LXW_ERROR_MEMORY_MALLOC_FAILED, err, NO_MEMORY,
+	WS_FAIL_IF(x->arena.failed || x->failed == LXW_ERROR_MEMORY_MALLOC_FAILED, err, NO_MEMORY,
 	           "out of memory while writing '%s'", x->path);
 	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
 	           x->path, lxw_strerror(x->failed));
@@ -107,28 +107,23 @@ static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
 }
 
 /* All rows of a table that is too long for its sheet: report.xlsx has report-NAME.csv beside it. */
-static enum ws_status write_csv_beside(const struct ws_xlsx *x, const struct ws_table *t,
+static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table *t,
                                        struct ws_err *err)
 {
 	struct ws_outfile out;
 	size_t len = strlen(x->path);
-	char *path = NULL;
 	enum ws_status status;
+	const char *path;
 
 	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
 		len -= 5;
-	if (asprintf(&path, "%.*s-%s.csv", (int)len, x->path, t->def->name) < 0)
-		return WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", x->path);
-	status = ws_outfile_open(&out, path, err);
-	if (status != WS_OK)
-		goto out;
+	path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
+	WS_FORWARD(check(x, err));
+	WS_FORWARD(ws_outfile_open(&out, path, err));
 	status = ws_out_csv(out.f, t, err);
 	if (status == WS_OK)
-		status = ws_outfile_commit(&out, err);
-	else
-		ws_outfile_abandon(&out);
-out:
-	free(path);
+		return ws_outfile_commit(&out, err);
+	ws_outfile_abandon(&out);
 	return status;
 }
 
@@ -184,12 +179,11 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 
 static char *property(struct ws_xlsx *x, const char *text)
 {
-	char *copy = strdup(ws__xlsx_clean(x, text, strlen(text)));
+	const char *clean = ws__xlsx_clean(x, text, strlen(text));
+	char *copy = ws_arena_copy(&x->arena, clean, strlen(clean));
 	size_t n = PROPERTY_MAX;
 
-	if (!copy) {
-		x->no_memory = 1;
-	} else if (strlen(copy) > n) {
+	if (copy && strlen(copy) > n) {
 		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
 			n--;
 		copy[n] = '\0';
@@ -201,17 +195,14 @@ static void set_properties(struct ws_xlsx *x)
 {
 	int64_t seconds = x->report->created_ns / 1000000000;
 	lxw_doc_properties p = {0};
-	char *title = property(x, x->report->title), *subject = property(x, x->report->trace);
 	char author[] = "Warpsheet " WS_VERSION;
 
 	/* 0 would mean now, and the same trace shall make the same bytes */
 	p.created = seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds;
-	p.title = title;
-	p.subject = subject;
+	p.title = property(x, x->report->title);
+	p.subject = property(x, x->report->trace);
 	p.author = author;
 	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
-	free(title);
-	free(subject);
 }
 
 static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
@@ -240,21 +231,18 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 	enum ws_status status;
 
 	for (size_t i = 0; i < report->ntables; i++)
-		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
-		           "out of memory while making table %s", report->tables[i]->def->name);
+		WS_FORWARD(ws_table_check(report->tables[i], err));
 	WS_FORWARD(ws_outfile_reserve(&out, path, err));
 
-	x.sheets = calloc(report->ntables ? report->ntables : 1, sizeof(*x.sheets));
-	if (x.sheets)
-		status = write_book(&x, ws_outfile_name(&out), err);
-	else
-		status = WS_FAIL(err, NO_MEMORY, "out of memory while writing '%s'", path);
+	WS_NEW(&x.arena, x.sheets, report->ntables);
+	status = check(&x, err);
+	WS_THEN(status, write_book(&x, ws_outfile_name(&out), err));
 	if (status == WS_OK)
 		status = ws_outfile_commit(&out, err);
 	else
 		ws_outfile_abandon(&out);
 	lxw_workbook_free(x.book); /* NULL is legal; only after a failure */
-	free(x.sheets);
+	ws_arena_free(&x.arena);
 	free(x.clean);
 	return status;
 }

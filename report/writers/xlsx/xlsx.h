@@ -11,6 +11,7 @@
 
 #include <xlsxwriter.h>
 
+#include "formats/base/arena.h"
 #include "report/table/display.h"
 
 #define WS_XLSX_SHEET_NAME_MAX 31
@@ -102,8 +103,8 @@ struct ws_xlsx {
 	                 [WS_XLSX_NLOOKS];
 	char *clean; /* the last cleaned text */
 	size_t clean_capacity;
-	lxw_error failed; /* the first failure of the library */
-	bool no_memory;
+	lxw_error failed;      /* the first failure of the library */
+	struct ws_arena arena; /* texts; it knows that memory is out */
 	size_t big_integers; /* written as text on the sheet at hand */
 	size_t cut_texts;    /* cut on the sheet at hand */
 };
@@ -127,6 +128,12 @@ size_t ws__xlsx_lines(const char *text, size_t len, double width);
 
 void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const char *text, lxw_format *format);
+/* The text of a cell; of one that has none "". */
+void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                    const struct ws_cell *cell, lxw_format *format);
+/* A text in the arena; "" when memory is out. */
+const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
 /* A cell of a table in the unit of its column; EMPTY stays blank, an integer beyond 2^53 in no
  * unit becomes text. */
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
