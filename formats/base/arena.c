@@ -1,6 +1,5 @@
 #include "formats/base/arena.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* Arrays that grow, and places in those that are in order: one idiom for all of them. */
+/* Arrays that grow, their order, and places in those that are in order: one idiom for all. */
 #pragma once
 
 #include <stddef.h>
@@ -18,6 +18,13 @@
 /* The same where array points to the pointer to the items; at least doubles what there was. */
 enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
                        struct ws_err *err);
+
+/* In a function that compares: says which comes first; where they are equal, what follows does. */
+#define WS_ORDER_BY(a, b)                          \
+	do {                                       \
+		if ((a) != (b))                    \
+			return (a) < (b) ? -1 : 1; \
+	} while (0)
 
 /*
  * at = how many of the n first items fit, when those that do come first; fits: of the item at.

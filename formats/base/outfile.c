@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

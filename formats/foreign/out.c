@@ -1,7 +1,6 @@
 #include "formats/foreign/out.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/text/json_reader.h"

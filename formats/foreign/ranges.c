@@ -8,15 +8,11 @@ int ws_import_range_compare(const void *a, const void *b)
 {
 	const struct ws_import_range *x = a, *y = b;
 
-#define BY(field, first, second)  \
-	if (x->field != y->field) \
-	return x->field < y->field ? (first) : (second)
-	BY(thread, -1, 1);
-	BY(domain, -1, 1);
-	BY(start_ns, -1, 1);
-	BY(end_ns, 1, -1); /* the longer one is outside */
-	BY(sequence, -1, 1);
-#undef BY
+	WS_ORDER_BY(x->thread, y->thread);
+	WS_ORDER_BY(x->domain, y->domain);
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	WS_ORDER_BY(y->end_ns, x->end_ns); /* the longer one is outside */
+	WS_ORDER_BY(x->sequence, y->sequence);
 	return 0;
 }
 

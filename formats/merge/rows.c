@@ -105,7 +105,6 @@ static uint64_t treated(struct ws_merge_source *s, uint8_t treatment, uint64_t v
 	}
 }
 
-/* Any row's struct, from the table, with new ids and times. */
 void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
                        const struct ws_column_data *t, uint64_t i, void *row)
 {
@@ -176,7 +175,6 @@ enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
 	return WS_OK;
 }
 
-/* Ids 1, 2, 3 …, of which a later row may say more: they go on where the others ended. */
 enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
                                 const struct ws_column_data *t, unsigned id_column, uint64_t offset,
                                 uint64_t *highest, struct ws_err *err)

@@ -152,8 +152,7 @@ static int by_cause_and_time(const void *a, const void *b)
 {
 	const struct ws_merge_loss *x = a, *y = b;
 
-	if (x->cause != y->cause)
-		return x->cause < y->cause ? -1 : 1;
+	WS_ORDER_BY(x->cause, y->cause);
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 

@@ -1,7 +1,5 @@
 #include "formats/parquet/encode.h"
 
-#include <stdbool.h>
-
 /* --- bits ------------------------------------------------------------------------------------- */
 
 /* Numbers of width bits, the lowest bit first, to p; n * width is a multiple of 8. The end. */

@@ -67,7 +67,6 @@ static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct
 	return WS_OK;
 }
 
-/* An event of the host tells which process launched the device work: a file has one. */
 enum ws_status ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                      struct ws_err *err)
 {

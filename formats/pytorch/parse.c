@@ -163,7 +163,6 @@ static void set_origin(struct ws_pytorch *p, int64_t time_ns)
 		p->origin_ns = time_ns - time_ns % 1000000000;
 }
 
-/* 1 and the time, relative to the trace's base; 0 when it is none. */
 bool ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns)
 {
 	if (!ws_json_scaled(v, 3, time_ns))
@@ -174,7 +173,6 @@ bool ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_
 	return !__builtin_sub_overflow(*time_ns, p->origin_ns, time_ns);
 }
 
-/* Start and duration of an event that has both. Counts those that cannot be believed. */
 bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
                      int64_t *dur_ns)
 {
@@ -186,8 +184,6 @@ bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int
 	return ws_import_time_ok(p->out, *start_ns, *dur_ns);
 }
 
-/* The thread that an event of the host lies on. Threads without a number are known by their text.
- */
 enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                  uint64_t *thread, struct ws_err *err)
 {

@@ -2,8 +2,6 @@
  * The text of a PyTorch trace: finds the metadata and the events, and goes on
  * behind what cannot be read.
  */
-#include <stdbool.h>
-
 #include "formats/pytorch/pytorch.h"
 
 /* --- reading on when the window ends --- */

@@ -1,7 +1,5 @@
 #include "formats/schema/references.h"
 
-#include <stdbool.h>
-
 #define ID(KIND, kind, counted, may_repeat)                             \
 	{                                                               \
 		WS_KIND_##KIND, WS_COL_##kind##_id, counted, may_repeat \

@@ -1,7 +1,5 @@
 #include "report/commands/destination.h"
 
-#include <stdbool.h>
-
 #include "formats/base/options.h"
 #include "formats/base/outfile.h"
 #include "report/base/ui.h"

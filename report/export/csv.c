@@ -1,7 +1,5 @@
 #include "report/export/csv.h"
 
-#include <stdbool.h>
-
 #include "formats/text/csv_writer.h"
 #include "formats/schema/references.h"
 

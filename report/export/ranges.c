@@ -155,8 +155,7 @@ static int compare_time(const void *a, const void *b)
 {
 	const struct ws_row_nvtx *const *x = a, *const *y = b;
 
-	if ((*x)->time_ns != (*y)->time_ns)
-		return (*x)->time_ns < (*y)->time_ns ? -1 : 1;
+	WS_ORDER_BY((*x)->time_ns, (*y)->time_ns);
 	return *x < *y ? -1 : *x > *y;
 }
 

@@ -2,7 +2,6 @@
 
 #include <locale.h>
 #include <regex.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

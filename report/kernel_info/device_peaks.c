@@ -1,7 +1,6 @@
 #include "report/kernel_info/device_peaks.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 #include "report/kernel_info/occupancy.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 

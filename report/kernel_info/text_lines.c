@@ -1,6 +1,5 @@
 #include "report/kernel_info/text_lines.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static bool is_blank(char c)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/model/columns.h"
 #include "report/model/load.h"
 
@@ -188,44 +189,30 @@ static enum ws_status nest(struct ws_model *m, struct ws_err *err)
 /* The first, so outermost, operation that begins then on the thread; WS_NONE. */
 static uint32_t op_at(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns)
 {
-	uint32_t lo, hi, end;
+	uint32_t first, n, i;
 
 	if (thread >= r->nthreads)
 		return WS_NONE;
-	lo = r->thread_first[thread];
-	hi = end = r->thread_first[thread + 1];
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->start_ns[mid] < start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < end && r->start_ns[lo] == start_ns ? lo : WS_NONE;
+	first = r->thread_first[thread];
+	n = r->thread_first[thread + 1] - first;
+	WS_COUNT_FIRST(i, n, r->start_ns[first + i] < start_ns);
+	return i < n && r->start_ns[first + i] == start_ns ? first + i : WS_NONE;
 }
 
 uint32_t ws_cpu_op_around(const struct ws_op_tree *r, uint32_t thread, int64_t start_ns,
                           int64_t end_ns)
 {
-	uint32_t lo, hi, op;
+	uint32_t first, begun, op;
 
 	if (thread >= r->nthreads)
 		return WS_NONE;
-	lo = r->thread_first[thread];
-	hi = r->thread_first[thread + 1];
-	while (lo < hi) { /* the first that begins later */
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->start_ns[mid] <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == r->thread_first[thread])
+	first = r->thread_first[thread];
+	WS_COUNT_FIRST(begun, r->thread_first[thread + 1] - first,
+	               r->start_ns[first + begun] <= start_ns);
+	if (!begun)
 		return WS_NONE;
 	/* what holds it and began earlier holds the one that began last, too, or is held by it */
-	for (op = lo - 1; op != WS_NONE && r->end_ns[op] < end_ns;)
+	for (op = first + begun - 1; op != WS_NONE && r->end_ns[op] < end_ns;)
 		op = r->parent[op];
 	return op;
 }

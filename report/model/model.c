@@ -1,6 +1,5 @@
 #include "report/model/model.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model/columns.h"
+#include "formats/base/grow.h"
 #include "report/model/load.h"
 
 struct ws_module_call {
@@ -18,12 +19,9 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 {
 	const struct ws_module_call *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(b->end_ns, a->end_ns);
 	return (a->row > b->row) - (a->row < b->row);
 }
 

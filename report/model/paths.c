@@ -67,8 +67,7 @@ static int compare_paths(const void *pa, const void *pb, void *arg)
 	const struct ws_path *b = &ctx->paths[*(const uint32_t *)pb];
 	int c;
 
-	if (a->first_ns != b->first_ns)
-		return a->first_ns < b->first_ns ? -1 : 1;
+	WS_ORDER_BY(a->first_ns, b->first_ns);
 	c = ws_name_compare(ctx->texts[a->name], ctx->texts[b->name]);
 	if (!c)
 		c = ws_name_compare(ctx->texts[a->domain], ctx->texts[b->domain]);

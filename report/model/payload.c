@@ -1,6 +1,5 @@
 #include "report/model/payload.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

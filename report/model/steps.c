@@ -1,10 +1,10 @@
 /* Which ranges are steps, and what was done in them. */
 #include "report/model/steps.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/base/names.h"
 
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern)
@@ -35,10 +35,8 @@ static int by_begin(const void *pa, const void *pb)
 {
 	const struct ws_model_step *a = pa, *b = pb;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(a->thread, b->thread);
 	return a->range < b->range ? -1 : a->range > b->range;
 }
 
@@ -86,22 +84,15 @@ void ws_steps_sort(struct ws_model *m)
 uint32_t ws_step_holding(const struct ws_model *m, uint32_t process, int64_t start_ns,
                          int64_t end_ns, uint32_t but_thread)
 {
-	size_t lo = 0, hi = m->nsteps;
+	size_t at;
 
-	while (lo < hi) { /* the first that begins later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (m->steps[mid].start_ns <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo-- > 0 && m->steps[lo].reach_ns >= end_ns) {
-		const struct ws_model_step *s = &m->steps[lo];
+	WS_COUNT_FIRST(at, m->nsteps, m->steps[at].start_ns <= start_ns);
+	while (at-- > 0 && m->steps[at].reach_ns >= end_ns) {
+		const struct ws_model_step *s = &m->steps[at];
 
 		if (s->by_time && s->start_ns + s->total_ns >= end_ns && s->thread != but_thread &&
 		    m->threads[s->thread].process == process)
-			return (uint32_t)lo;
+			return (uint32_t)at;
 	}
 	return WS_NONE;
 }

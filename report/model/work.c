@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/model/columns.h"
+#include "formats/base/grow.h"
 #include "report/model/load.h"
 
 /* Where the three kinds keep what a work is; -1: not at all. */
@@ -65,12 +66,9 @@ static int by_device_and_start(const void *pa, const void *pb)
 {
 	const struct ws_work *a = pa, *b = pb;
 
-	if (a->device != b->device)
-		return a->device < b->device ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
+	WS_ORDER_BY(a->device, b->device);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(a->kind, b->kind);
 	return (a->correlation > b->correlation) - (a->correlation < b->correlation);
 }
 

@@ -7,6 +7,8 @@
 
 #include "report/export/chrome/private.h"
 
+#include "formats/base/grow.h"
+
 /* --- sampled quantities --- */
 
 static void put_samples(struct ws_chrome *ch)
@@ -38,8 +40,7 @@ static int compare_by_time(const void *a, const void *b, void *ctx)
 	const struct by_time *x = a, *y = b;
 
 	(void)ctx;
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
+	WS_ORDER_BY(x->time_ns, y->time_ns);
 	return x->key < y->key ? -1 : x->key > y->key;
 }
 

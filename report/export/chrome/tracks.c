@@ -162,21 +162,15 @@ static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *e
 
 /* --- order and subtracks --- */
 
-static int compare_u64(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 static int compare_tracks(const void *a, const void *b)
 {
 	const uint64_t *x = (const uint64_t *)*(struct ws_chrome_track *const *)a;
 	const uint64_t *y = (const uint64_t *)*(struct ws_chrome_track *const *)b;
-	int order = 0;
 
 	/* type, a, b, c, d */
-	for (size_t i = 0; i < 5 && !order; i++)
-		order = compare_u64(x[i], y[i]);
-	return order;
+	for (size_t i = 0; i < 5; i++)
+		WS_ORDER_BY(x[i], y[i]);
+	return 0;
 }
 
 static enum ws_status rank_tracks(struct ws_chrome *ch, struct ws_err *err)
@@ -212,15 +206,13 @@ static int compare_slices(const void *a, const void *b, void *tracks)
 	const struct ws_chrome_track *track = tracks;
 
 	if (x->track != y->track)
-		return compare_u64(track[x->track].rank, track[y->track].rank);
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	if (x->end_ns != y->end_ns)
-		return x->end_ns > y->end_ns ? -1 : 1;
-	if (x->kind != y->kind)
-		return nesting(x->kind) != nesting(y->kind) ? nesting(x->kind) - nesting(y->kind)
-		                                            : x->kind - y->kind;
-	return compare_u64(x->row, y->row);
+		WS_ORDER_BY(track[x->track].rank, track[y->track].rank);
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	WS_ORDER_BY(y->end_ns, x->end_ns);
+	WS_ORDER_BY(nesting(x->kind), nesting(y->kind));
+	WS_ORDER_BY(x->kind, y->kind);
+	WS_ORDER_BY(x->row, y->row);
+	return 0;
 }
 
 /* The ends of the slices that are open in a subtrack, the innermost last. */
@@ -347,11 +339,10 @@ static int compare_launches(const void *a, const void *b, void *ctx)
 	const struct ws_chrome_launch *x = a, *y = b;
 
 	(void)ctx;
-	if (x->pid != y->pid)
-		return compare_u64(x->pid, y->pid);
-	if (x->correlation != y->correlation)
-		return compare_u64(x->correlation, y->correlation);
-	return compare_u64(x->slice, y->slice);
+	WS_ORDER_BY(x->pid, y->pid);
+	WS_ORDER_BY(x->correlation, y->correlation);
+	WS_ORDER_BY(x->slice, y->slice);
+	return 0;
 }
 
 uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
