@@ -105,8 +105,8 @@ struct ws_xlsx {
 	size_t clean_capacity;
 	lxw_error failed;      /* the first failure of the library */
 	struct ws_arena arena; /* texts; it knows that memory is out */
-	size_t big_integers; /* written as text on the sheet at hand */
-	size_t cut_texts;    /* cut on the sheet at hand */
+	size_t big_integers;   /* written as text on the sheet at hand */
+	size_t cut_texts;      /* cut on the sheet at hand */
 };
 
 /* Remember a failure of the library. */
