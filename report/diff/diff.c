@@ -23,6 +23,8 @@ void ws_sides_free(struct ws_sides *s)
 	if (!s)
 		return;
 	ws_match_release(&s->d.match);
+	ws_spill_close(&s->d.work[0].rows);
+	ws_spill_close(&s->d.work[1].rows);
 	ws_side_release(&s->d.side[0]);
 	ws_side_release(&s->d.side[1]);
 	ws_names_release(&s->d.names);
@@ -167,30 +169,6 @@ static void find_reasons(struct ws_diff *d)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-struct of_side {
-	struct ws_diff *d;
-	int side;
-};
-
-static void add_to_rest(void *ctx, size_t sample, const struct ws_work_call *call)
-{
-	const struct of_side *of = ctx;
-	struct ws_diff *d = of->d;
-	const uint32_t group = d->match.group[of->side][call->slot];
-	struct ws_diff_rest *rest = &d->rest[of->side];
-
-	(void)sample;
-	if (group == WS_NONE) {
-		rest->kernels += ws_names_item(&d->names, call->item)->nkernels;
-		return;
-	}
-	d->matched_ns[of->side] += call->gpu_ns;
-	if (d->match.by[group] != WS_MATCHED_BY_CAST)
-		return;
-	rest->casts += ws_names_item(&d->names, call->item)->nkernels;
-	rest->cast_ns += call->gpu_ns;
-}
-
 static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 {
 	struct ws_work_list list[2];
@@ -201,9 +179,7 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
 		                                d->side[s].slots_ns};
 	WS_FORWARD(ws_match_find(&d->match, &d->names, &list[0], &list[1], cast, err));
-	for (int s = 0; s < 2; s++)
-		ws_side_each_call(&d->side[s], add_to_rest, &(struct of_side){d, s});
-	return WS_OK;
+	return ws_diff_sum_work(d, err);
 }
 
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)

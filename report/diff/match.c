@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/diff/align.h"
-#include "report/base/texts.h"
 
 /* A range with more work than this is a container: what lies in it says little of what it is. */
 #define SMALL_RANGE 16u
@@ -28,6 +27,7 @@ struct matcher {
 	struct ws_work_list side[2];
 	uint32_t *scratch[2]; /* what ws_align compares */
 	struct ws_match *out;
+	bool swapped; /* side 0 is the caller's b */
 	struct ws_arena temp;
 };
 
@@ -54,14 +54,35 @@ struct rule {
 	int small; /* the range pair says what the rest is */
 };
 
-static void join(struct matcher *g, const struct positions p[2], enum ws_matched_by by)
+enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
+                                 uint32_t *number, struct ws_err *err)
 {
+	uint32_t *recent =
+	        &m->recent[(kind->item[0] * 31 + kind->item[1] + kind->by) % WS_MATCH_RECENT];
+
+	if (!*recent || memcmp(ws_match_kind(m, *recent), kind, sizeof(*kind)) != 0)
+		WS_FORWARD(ws_texts_add(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)}, recent,
+		                        err));
+	*number = *recent;
+	return WS_OK;
+}
+
+static enum ws_status join(struct matcher *g, const struct positions p[2], enum ws_matched_by by,
+                           struct ws_err *err)
+{
+	struct ws_match_kind kind = {.by = by};
 	uint32_t group = (uint32_t)g->out->ngroups++;
 
-	g->out->by[group] = (uint8_t)by;
-	for (int s = 0; s < 2; s++)
+	for (int s = 0; s < 2; s++) {
+		/* the caller's sides, whoever's turn it is */
+		const int side = s ^ g->swapped;
+
+		kind.n[side] = (uint32_t)p[s].n;
+		kind.item[side] = p[s].n ? g->side[s].call[*p[s].at].item : 0;
 		for (size_t i = 0; i < p[s].n; i++)
 			g->out->group[s][p[s].at[i]] = group;
+	}
+	return ws_match_add_kind(g->out, &kind, &g->out->kind[group], err);
 }
 
 /* Operations of other kinds are not the same because a class holds both. */
@@ -80,11 +101,33 @@ static enum ws_matched_by what_matched(const struct matcher *g, uint32_t a, uint
 	return rule->by;
 }
 
-static void leave(struct matcher *g, const struct positions p[2], const struct rule *rule)
+static enum ws_status leave(struct matcher *g, const struct positions p[2], const struct rule *rule,
+                            struct ws_err *err)
 {
 	if (!rule->small || !p[0].n || !p[1].n)
-		return;
-	join(g, p, p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS);
+		return WS_OK;
+	return join(g, p,
+	            p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS,
+	            err);
+}
+
+static enum ws_status join_pair(struct matcher *g, const uint32_t *a, const uint32_t *b,
+                                const struct rule *rule, struct ws_err *err)
+{
+	const struct positions pair[2] = {{a, 1}, {b, 1}};
+
+	return join(g, pair, what_matched(g, *a, *b, rule), err);
+}
+
+/* The same in the same order, as most work of most ranges is. */
+static bool is_same(const struct matcher *g, const struct positions p[2], int level)
+{
+	size_t i = 0;
+
+	while (i < p[0].n && i < p[1].n &&
+	       symbol_of(g, level, 0, p[0].at[i]) == symbol_of(g, level, 1, p[1].at[i]))
+		i++;
+	return i == p[0].n && i == p[1].n;
 }
 
 /* What faces each other at this level; then the gaps between at the next. */
@@ -95,8 +138,11 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 	size_t from[2] = {0, 0};
 	enum ws_status status = WS_OK;
 
-	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
-		leave(g, p, &rule);
+	if (!p[0].n || !p[1].n || rule.level > rule.last_level)
+		return leave(g, p, &rule, err);
+	if (rule.level != WS_LIKE_CLASS && is_same(g, p, rule.level)) {
+		for (size_t i = 0; i < p[0].n; i++)
+			WS_FORWARD(join_pair(g, &p[0].at[i], &p[1].at[i], &rule, err));
 		return WS_OK;
 	}
 	for (int s = 0; s < 2; s++)
@@ -121,11 +167,8 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 			next.level++;
 			status = align_level(g, gap, next, err);
 		}
-		if (!at_end && status == WS_OK) {
-			struct positions pair[2] = {{p[0].at + i, 1}, {p[1].at + j, 1}};
-
-			join(g, pair, what_matched(g, p[0].at[i], p[1].at[j], &rule));
-		}
+		if (!at_end)
+			WS_THEN(status, join_pair(g, &p[0].at[i], &p[1].at[j], &rule, err));
 		from[0] = i + 1;
 		from[1] = j + 1;
 	}
@@ -186,25 +229,14 @@ static size_t end_of_range(const struct matcher *g, int side, const struct posit
 	return i;
 }
 
-/* The same kinds in the same order: then the range alone says what is what. */
-static bool same_kinds(const struct matcher *g, const struct positions p[2])
-{
-	if (p[0].n != p[1].n)
-		return 0;
-	for (size_t i = 0; i < p[0].n; i++)
-		if (symbol_of(g, WS_LIKE_KIND, 0, p[0].at[i]) !=
-		    symbol_of(g, WS_LIKE_KIND, 1, p[1].at[i]))
-			return 0;
-	return 1;
-}
-
 static enum ws_status match_range(struct matcher *g, const struct positions p[2],
                                   struct ws_err *err)
 {
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
+	/* the same kinds in the same order: then the range alone says what is what */
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
-	                    small || same_kinds(g, p) ? WS_MATCHED_BY_RANGE
-	                                              : WS_MATCHED_BY_OPERATION,
+	                    small || is_same(g, p, WS_LIKE_KIND) ? WS_MATCHED_BY_RANGE
+	                                                         : WS_MATCHED_BY_OPERATION,
 	                    small};
 
 	return align_level(g, p, rule, err);
@@ -279,13 +311,14 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 {
 	uint32_t *last_of_group = calloc(g->side[1].n + 1, sizeof(*last_of_group));
 	uint32_t run[2][MOST_NEIGHBOURS];
+	enum ws_status status = WS_OK;
 
 	if (!last_of_group)
 		return WS_FAIL_MEMORY(err, "matching the traces");
 	for (uint32_t i = 0; i < g->side[1].n; i++)
 		if (g->out->group[1][i] != WS_NONE)
 			last_of_group[g->out->group[1][i]] = i + 1;
-	for (size_t i = 0; i < g->side[0].n; i++) {
+	for (size_t i = 0; i < g->side[0].n && status == WS_OK; i++) {
 		uint32_t before = i ? g->out->group[0][i - 1] : WS_NONE;
 		size_t n[2] = {run_of(g, 0, i), 0}, j;
 		struct positions p[2];
@@ -301,29 +334,30 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 					run[s][k] = (uint32_t)((s ? j : i) + k);
 				p[s] = (struct positions){run[s], n[s]};
 			}
-			join(g, p, WS_MATCHED_BY_NEIGHBOURS);
+			status = join(g, p, WS_MATCHED_BY_NEIGHBOURS, err);
 			last_of_group[g->out->ngroups - 1] = (uint32_t)(j + n[1]);
 		}
 		i += n[0] - 1;
 	}
 	free(last_of_group);
-	return WS_OK;
+	return status;
 }
 
 static bool is_matched(const struct matcher *g, int side, size_t i)
 {
 	uint32_t group = i < g->side[side].n ? g->out->group[side][i] : WS_NONE;
 
-	return group != WS_NONE && g->out->by[group] != WS_MATCHED_BY_CAST;
+	return group != WS_NONE &&
+	       ws_match_kind(g->out, g->out->kind[group])->by != WS_MATCHED_BY_CAST;
 }
 
 /* A run of casts that stands beside matched work is what that work's other dtype costs. */
-static void match_casts(struct matcher *g, uint32_t cast)
+static enum ws_status match_casts(struct matcher *g, uint32_t cast, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++) {
-		size_t n = g->side[s].n, end;
+		uint32_t n = (uint32_t)g->side[s].n, end;
 
-		for (size_t i = 0; i < n; i = end) {
+		for (uint32_t i = 0; i < n; i = end) {
 			end = i + 1;
 			if (item_of(g, s, i)->kind != cast || g->out->group[s][i] != WS_NONE)
 				continue;
@@ -332,12 +366,50 @@ static void match_casts(struct matcher *g, uint32_t cast)
 				end++;
 			if (!is_matched(g, s, end) && !(i && is_matched(g, s, i - 1)))
 				continue;
-			for (size_t k = i; k < end; k++) {
-				g->out->by[g->out->ngroups] = WS_MATCHED_BY_CAST;
-				g->out->group[s][k] = (uint32_t)g->out->ngroups++;
+			for (uint32_t k = i; k < end; k++) {
+				struct positions alone[2] = {{NULL, 0}, {NULL, 0}};
+
+				alone[s] = (struct positions){&k, 1};
+				WS_FORWARD(join(g, alone, WS_MATCHED_BY_CAST, err));
 			}
 		}
 	}
+	return WS_OK;
+}
+
+/* Nothing but the same work in the same ranges in the same order: then what matches is known
+ * without putting it in the order of ranges. */
+static bool is_all_same(const struct matcher *g)
+{
+	const struct ws_work_ref *a = g->side[0].call, *b = g->side[1].call;
+	size_t i = 0;
+
+	if (g->side[0].n != g->side[1].n)
+		return false;
+	for (; i < g->side[0].n && a[i].instance == b[i].instance; i++) {
+		const struct ws_work_item *x, *y;
+
+		if (a[i].item == b[i].item)
+			continue;
+		x = ws_names_item(g->names, a[i].item);
+		y = ws_names_item(g->names, b[i].item);
+		if (x->place != y->place ||
+		    x->like[WS_LIKE_KIND_AND_SHAPE] != y->like[WS_LIKE_KIND_AND_SHAPE])
+			break;
+	}
+	return i == g->side[0].n;
+}
+
+static enum ws_status match_all_same(struct matcher *g, struct ws_err *err)
+{
+	for (uint32_t i = 0; i < g->side[0].n; i++) {
+		const bool in_range = item_of(g, 0, i)->place != WS_NONE;
+		const struct rule rule = {.by = in_range ? WS_MATCHED_BY_RANGE
+		                                         : WS_MATCHED_BY_OPERATION};
+
+		WS_FORWARD(join_pair(g, &i, &i, &rule, err));
+	}
+	return WS_OK;
 }
 
 /*
@@ -353,32 +425,35 @@ static enum ws_status find(struct matcher *g, uint32_t cast, struct ws_err *err)
 {
 	struct ws_match *out = g->out;
 
-	out->by = calloc(g->side[0].n + g->side[1].n + 1, 1);
-	g->temp.failed |= !out->by;
+	out->kind = malloc((g->side[0].n + g->side[1].n + 1) * sizeof(*out->kind));
+	g->temp.failed |= !out->kind;
 	for (int s = 0; s < 2; s++) {
 		out->group[s] = malloc((g->side[s].n + 1) * sizeof(**out->group));
-		WS_NEW(&g->temp, g->scratch[s], g->side[s].n);
 		g->temp.failed |= !out->group[s];
 		if (out->group[s])
 			memset(out->group[s], 0xff, (g->side[s].n + 1) * sizeof(**out->group));
 	}
 	WS_FORWARD(ws_arena_check(&g->temp, "matching the traces", err));
+	if (is_all_same(g))
+		return match_all_same(g, err);
+	for (int s = 0; s < 2; s++)
+		WS_NEW(&g->temp, g->scratch[s], g->side[s].n);
+	WS_FORWARD(ws_arena_check(&g->temp, "matching the traces", err));
 	WS_FORWARD(match_ranges(g, err));
 	WS_FORWARD(match_left(g, err));
 	WS_FORWARD(match_neighbours(g, err));
-	if (cast)
-		match_casts(g, cast);
-	return WS_OK;
+	return cast ? match_casts(g, cast, err) : WS_OK;
 }
 
 enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
                              const struct ws_work_list *a, const struct ws_work_list *b,
                              uint32_t cast, struct ws_err *err)
 {
-	int swapped = !comes_first(a, b);
+	const bool swapped = !comes_first(a, b);
 	struct matcher g = {.names = names,
 	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
-	                    .out = out};
+	                    .out = out,
+	                    .swapped = swapped};
 	enum ws_status status;
 
 	*out = (struct ws_match){0};
@@ -397,6 +472,7 @@ void ws_match_release(struct ws_match *m)
 {
 	free(m->group[0]);
 	free(m->group[1]);
-	free(m->by);
+	free(m->kind);
+	ws_texts_release(&m->kinds);
 	*m = (struct ws_match){0};
 }

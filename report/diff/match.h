@@ -10,6 +10,7 @@
 #pragma once
 
 #include "report/base/order.h"
+#include "report/base/texts.h"
 #include "report/diff/recording.h"
 
 /* X(NAME, as `Matched By` shows it) */
@@ -37,11 +38,28 @@ struct ws_work_list {
 	int64_t gpu_ns; /* of all of them */
 };
 
+/* What is told of a group, which most have in common with many. Known by its bytes, so without
+ * holes. */
+struct ws_match_kind {
+	uint32_t item[2]; /* of the first call of each side; 0 = it has none */
+	uint32_t n[2];    /* calls of each side */
+	uint32_t by;      /* enum ws_matched_by; of CAST only one side has calls */
+};
+#define WS_MATCH_RECENT 256u
 struct ws_match {
 	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */
-	uint8_t *by;        /* group -> enum ws_matched_by; of CAST only one side has calls */
+	uint32_t *kind;     /* group -> number of its kind, from 1 */
 	size_t ngroups;
+	struct ws_texts kinds;
+	uint32_t recent[WS_MATCH_RECENT]; /* of them, as they were asked for; 0 */
 };
+/* The number of a kind, also of one that no group has. */
+enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
+                                 uint32_t *number, struct ws_err *err);
+static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m, uint32_t number)
+{
+	return m->kinds.text[number].ptr;
+}
 /* cast: the text of that kind. Time and memory: that of ws_align. Free with ws_match_release, also
  * after a failure. */
 enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,

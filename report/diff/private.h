@@ -11,12 +11,23 @@
 
 #define WS_DIFF_MAX_REASONS 12
 
+/* Calls of one kind (match.h) in one sample. */
+struct ws_work_sum {
+	uint32_t kind, sample;
+	uint64_t instances, kernels;
+	int64_t gpu_ns;
+};
+
 struct ws_diff {
 	struct ws_side side[2];
 	struct ws_names names;
 	struct ws_diff_opts opts;
 	struct ws_grade_opts grade;
-	struct ws_match match;
+	struct ws_match match; /* its kinds; groups are gone */
+	struct ws_work_sums {
+		struct ws_spill rows; /* struct ws_work_sum */
+		size_t n;
+	} work[2];
 	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
 	struct ws_diff_rest {
 		uint64_t kernels; /* of what has none */
@@ -70,10 +81,14 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 /* Two vectors of one value a sample; both NULL-free. Grade: AMBIGUOUS, or UNLIKE. */
 enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
                                struct ws_comparison *out, struct ws_err *err);
-/* The work of both sides by this key; the groups' first items, or one item alone. */
+/* --- work_sums.c -------------------------------------------------------------------------- */
+
+/* Adds up calls by what they are matched with: once they are. */
+enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err);
+/* The work of both sides by this key; the groups' first items, or one item alone, by: -1. */
 typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                               const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
-enum ws_status ws_diff_rows_of_work(const struct ws_diff *d, ws_diff_key_fn key_of,
+                               const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
+enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
                                     struct ws_diff_rows *out, struct ws_err *err);
 
 /* One row a class: field 0. */

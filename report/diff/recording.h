@@ -40,7 +40,8 @@ struct ws_work_call {
 	int64_t longest_ns; /* of its kernels */
 	uint32_t item;      /* number (ws_names_item) */
 	uint32_t instance;  /* number of the range at that place in the sample, from 0 */
-	uint32_t slot;      /* of the side (side.h), once its recordings are merged */
+	uint32_t slot;      /* of the side (side.h), once its recordings are merged; see
+	                       calls_are_slots */
 };
 
 struct ws_range_time {
@@ -64,6 +65,7 @@ struct ws_copy_sum {
 
 struct ws_sample {
 	size_t first_call, ncalls; /* in launch order */
+	bool calls_are_slots;      /* the first call has slot 0, the next 1 */
 	size_t first_class, nclasses;
 	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last
 	                  */

@@ -29,16 +29,6 @@ struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample)
 	return &s->recordings[r];
 }
 
-void ws_side_each_call(const struct ws_side *s, ws_side_call_fn fn, void *ctx)
-{
-	for (size_t i = 0; i < s->nsamples; i++) {
-		struct ws_recording *r = ws_side_recording(s, i);
-
-		for (size_t k = 0; k < s->samples[i]->ncalls; k++)
-			fn(ctx, i, ws_recording_call(r, s->samples[i]->first_call + k));
-	}
-}
-
 /* --- slots ------------------------------------------------------------------------------- */
 
 struct merger {
@@ -94,8 +84,9 @@ static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *ca
 	return add_slot(g->s, call, slot, err);
 }
 
-/* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. */
-static enum ws_status match_sample(struct merger *g, const struct ws_work_list *list,
+/* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
+ * its own number. */
+static enum ws_status match_sample(struct merger *g, const struct ws_work_list *list, bool *same,
                                    struct ws_err *err)
 {
 	const struct ws_sample *first = g->s->samples[0];
@@ -104,10 +95,9 @@ static enum ws_status match_sample(struct merger *g, const struct ws_work_list *
 	uint32_t *slot_of_group = NULL;
 	enum ws_status status;
 
-	if (of_first.n == list->n && same_work(g, list)) {
-		ws_order_identity(g->slot_of, list->n);
+	*same = of_first.n == list->n && same_work(g, list);
+	if (*same)
 		return WS_OK;
-	}
 	status = ws_match_find(&match, g->names, &of_first, list, 0, err);
 	if (status == WS_OK && !(slot_of_group = calloc(match.ngroups + 1, sizeof(uint32_t))))
 		status = WS_FAIL_MEMORY(err, "comparing the traces");
@@ -126,7 +116,7 @@ static enum ws_status match_sample(struct merger *g, const struct ws_work_list *
 static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_err *err)
 {
 	struct ws_recording *r = ws_side_recording(g->s, sample);
-	const struct ws_sample *s = g->s->samples[sample];
+	struct ws_sample *s = g->s->samples[sample];
 	struct ws_work_list list = {.n = s->ncalls, .gpu_ns = s->gpu_ns};
 
 	WS_FORWARD(WS_GROW(g->calls, list.n, g->capacity, err));
@@ -137,8 +127,8 @@ static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_er
 
 		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
 	}
-	WS_FORWARD(match_sample(g, &list, err));
-	for (size_t i = 0; i < list.n; i++) {
+	WS_FORWARD(match_sample(g, &list, &s->calls_are_slots, err));
+	for (size_t i = 0; i < list.n && !s->calls_are_slots; i++) {
 		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
 		call->slot = g->slot_of[i];
@@ -168,17 +158,28 @@ static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
 	return WS_OK;
 }
 
+static enum ws_status add_first_sample(struct ws_side *s, struct ws_err *err)
+{
+	struct ws_recording *r = ws_side_recording(s, 0);
+	struct ws_sample *first = s->samples[0];
+
+	WS_FORWARD(WS_GROW(s->slots, first->ncalls, s->slots_capacity, err));
+	first->calls_are_slots = true;
+	for (size_t i = 0; i < first->ncalls; i++) {
+		uint32_t slot;
+
+		WS_FORWARD(add_slot(s, ws_recording_call(r, first->first_call + i), &slot, err));
+	}
+	return WS_OK;
+}
+
 enum ws_status ws_side_merge(struct ws_side *s, const struct ws_names *names, struct ws_err *err)
 {
 	struct merger g = {.s = s, .names = names};
 	enum ws_status status = list_samples(s, err);
 
-	for (size_t i = 0; status == WS_OK && s->nsamples && i < s->samples[0]->ncalls; i++) {
-		struct ws_work_call *call =
-		        ws_recording_call(ws_side_recording(s, 0), s->samples[0]->first_call + i);
-
-		status = add_slot(s, call, &call->slot, err);
-	}
+	if (status == WS_OK && s->nsamples)
+		status = add_first_sample(s, err);
 	for (size_t i = 1; i < s->nsamples && status == WS_OK; i++)
 		status = place_sample(&g, i, err);
 	free(g.calls);

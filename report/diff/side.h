@@ -17,7 +17,7 @@ struct ws_side {
 	size_t nrecordings;
 	size_t *steps; /* samples of each recording */
 	size_t nsamples;
-	const struct ws_sample **samples;
+	struct ws_sample **samples;
 	struct ws_work_ref *slots; /* as where they were found first */
 	size_t nslots, slots_capacity;
 	int64_t slots_ns; /* of the calls that they were found with */
@@ -32,9 +32,6 @@ void ws_side_release(struct ws_side *s);
 
 /* The recording of a sample. */
 struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
-/* fn for each call of each sample, one after the other. */
-typedef void (*ws_side_call_fn)(void *ctx, size_t sample, const struct ws_work_call *call);
-void ws_side_each_call(const struct ws_side *s, ws_side_call_fn fn, void *ctx);
 
 /* The fact in all recordings; 0 when one lacks it or has another. */
 uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);

@@ -247,7 +247,7 @@ static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[
 #define MOST_NAMED 3
 
 static void key_of_gain(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                        const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+                        const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = item[0] ? item[0] : item[1];
 

@@ -97,7 +97,7 @@ static const struct ws_work_item *named_by(const struct ws_work_item *const item
 }
 
 static void key_of_op(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                      const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+                      const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
 
@@ -110,8 +110,8 @@ static void key_of_op(const struct ws_diff *d, const struct ws_work_item *const 
 	key[DTYPE_B] = item[1] ? item[1]->dtype : 0;
 	key[BY] = (uint32_t)(by + 1);
 	if (by == WS_MATCHED_BY_NEIGHBOURS || by < 0) {
-		key[COUNT_A] = (uint32_t)n[0];
-		key[COUNT_B] = (uint32_t)n[1];
+		key[COUNT_A] = n[0];
+		key[COUNT_B] = n[1];
 	}
 }
 
@@ -172,7 +172,7 @@ static uint32_t tensor_of(const struct ws_work_item *item)
 }
 
 static void key_of_kernels(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                           const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+                           const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
 
@@ -276,7 +276,7 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 /* --- diff-only --------------------------------------------------------------------------- */
 
 static void key_of_only(const struct ws_diff *d, const struct ws_work_item *const item[2],
-                        const size_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+                        const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
 {
 	const struct ws_work_item *name = named_by(item);
 

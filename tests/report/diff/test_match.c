@@ -143,13 +143,17 @@ static void find(const struct work *a, size_t na, const struct work *b, size_t n
 	ws_names_release(&names);
 }
 
+static enum ws_matched_by by_of(int side, size_t i)
+{
+	return (enum ws_matched_by)ws_match_kind(&match, match.kind[match.group[side][i]])->by;
+}
+
 /* Are item i of A and j of B the same work, by this rule? */
 static void expect_same(size_t i, size_t j, enum ws_matched_by by)
 {
 	cr_assert_neq(match.group[0][i], WS_NONE, "item %zu of A", i);
 	cr_expect_eq(match.group[0][i], match.group[1][j], "%zu and %zu", i, j);
-	cr_expect_eq(match.by[match.group[0][i]], by, "%zu and %zu: %s", i, j,
-	             ws_matched_by_name((enum ws_matched_by)match.by[match.group[0][i]]));
+	cr_expect_eq(by_of(0, i), by, "%zu and %zu: %s", i, j, ws_matched_by_name(by_of(0, i)));
 }
 
 #define N(array) (sizeof(array) / sizeof(*(array)))
@@ -165,6 +169,22 @@ Test(match, the_same_instance_of_a_range_is_the_same_whatever_the_order)
 	expect_same(0, 1, WS_MATCHED_BY_RANGE);
 	expect_same(1, 0, WS_MATCHED_BY_RANGE);
 	expect_same(2, 2, WS_MATCHED_BY_RANGE);
+	ws_match_release(&match);
+}
+
+Test(match, the_same_work_in_the_same_order_by_what_tells_it)
+{
+	const struct work a[] = {in_range(op(GEMM, SMALL), 1, 0), op(ADD, 0), bare(NORM),
+	                         in_range(op(GEMM, SMALL), 1, 1), in_range(op(ADD, 0), 1, 0)};
+
+	find(a, N(a), a, N(a));
+	expect_same(0, 0, WS_MATCHED_BY_RANGE);
+	expect_same(1, 1, WS_MATCHED_BY_OPERATION);
+	expect_same(2, 2, WS_MATCHED_BY_CLASS);
+	expect_same(3, 3, WS_MATCHED_BY_RANGE);
+	expect_same(4, 4, WS_MATCHED_BY_RANGE);
+	cr_expect_eq(match.ngroups, N(a));
+	cr_expect_eq(match.kinds.n, 4, "the first and the fourth are of one kind");
 	ws_match_release(&match);
 }
 
@@ -215,7 +235,7 @@ Test(match, a_cast_belongs_to_the_work_beside_it)
 	expect_same(0, 2, WS_MATCHED_BY_OPERATION);
 	for (size_t i = 0; i < 2; i++) {
 		cr_assert_neq(match.group[1][i], WS_NONE);
-		cr_expect_eq(match.by[match.group[1][i]], WS_MATCHED_BY_CAST);
+		cr_expect_eq(by_of(1, i), WS_MATCHED_BY_CAST);
 	}
 	cr_expect_eq(match.group[1][3], WS_NONE);
 	cr_expect_eq(match.group[1][4], WS_NONE, "beside nothing that is matched");

@@ -1,0 +1,160 @@
+/*
+ * Sums of the work of both sides by what is matched with what, and how. Few of all calls are a kind
+ * of their own, so tables are made of these sums.
+ */
+#include <stdlib.h>
+
+#include "report/diff/private.h"
+
+struct adder {
+	struct ws_diff *d;
+	int side;
+	struct ws_work_sum *of_kind; /* in the sample; no instances: none yet */
+	uint32_t *touched;           /* kinds that the sample has */
+	size_t ntouched;
+	struct ws_arena temp;
+};
+
+/* Each slot's kind, where its group was; what has no counterpart is a kind by what it is. */
+static enum ws_status find_kinds(struct ws_diff *d, int s, struct ws_err *err)
+{
+	struct ws_match *m = &d->match;
+	uint32_t *const slot = m->group[s];
+
+	for (size_t i = 0; i < d->side[s].nslots; i++) {
+		struct ws_match_kind alone = {.by = WS_NONE};
+
+		if (slot[i] != WS_NONE) {
+			slot[i] = m->kind[slot[i]];
+			continue;
+		}
+		alone.item[s] = d->side[s].slots[i].item;
+		alone.n[s] = 1;
+		WS_FORWARD(ws_match_add_kind(m, &alone, &slot[i], err));
+	}
+	return WS_OK;
+}
+
+static void add_calls(struct adder *a, uint32_t sample)
+{
+	const struct ws_side *side = &a->d->side[a->side];
+	struct ws_recording *r = ws_side_recording(side, sample);
+	const struct ws_sample *of = side->samples[sample];
+
+	for (size_t i = 0; i < of->ncalls; i++) {
+		const struct ws_work_call *call = ws_recording_call(r, of->first_call + i);
+		const size_t slot = of->calls_are_slots ? i : call->slot;
+		const uint32_t kind = a->d->match.group[a->side][slot];
+		struct ws_work_sum *sum = &a->of_kind[kind];
+
+		if (!sum->instances) {
+			*sum = (struct ws_work_sum){.kind = kind, .sample = sample};
+			a->touched[a->ntouched++] = kind;
+		}
+		sum->instances++;
+		sum->kernels += ws_names_item(&a->d->names, call->item)->nkernels;
+		sum->gpu_ns += call->gpu_ns;
+	}
+}
+
+static void add_to_rest(struct ws_diff *d, int s, const struct ws_work_sum *sum)
+{
+	struct ws_diff_rest *rest = &d->rest[s];
+	const uint32_t by = ws_match_kind(&d->match, sum->kind)->by;
+
+	if (by == WS_NONE)
+		rest->kernels += sum->kernels;
+	else
+		d->matched_ns[s] += sum->gpu_ns;
+	if (by == WS_MATCHED_BY_CAST) {
+		rest->casts += sum->kernels;
+		rest->cast_ns += sum->gpu_ns;
+	}
+}
+
+static enum ws_status add_side(struct adder *a, struct ws_err *err)
+{
+	const struct ws_side *side = &a->d->side[a->side];
+	struct ws_work_sums *sums = &a->d->work[a->side];
+	size_t most = 0;
+
+	for (size_t i = 0; i < side->nsamples; i++)
+		most += side->samples[i]->ncalls < a->d->match.kinds.n ? side->samples[i]->ncalls
+		                                                       : a->d->match.kinds.n;
+	WS_FORWARD(ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum), err));
+	for (uint32_t sample = 0; sample < side->nsamples; sample++) {
+		add_calls(a, sample);
+		for (; a->ntouched; sums->n++) {
+			struct ws_work_sum *sum = &a->of_kind[a->touched[--a->ntouched]];
+
+			add_to_rest(a->d, a->side, sum);
+			WS_FORWARD(ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum, err));
+			sum->instances = 0;
+		}
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
+{
+	struct adder a = {.d = d};
+	enum ws_status status;
+
+	for (int s = 0; s < 2; s++)
+		WS_FORWARD(find_kinds(d, s, err));
+	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
+	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
+	status = ws_arena_check(&a.temp, "comparing the traces", err);
+	for (; a.side < 2 && status == WS_OK; a.side++) {
+		status = add_side(&a, err);
+		/* a call of both sides is a dozen bytes that nobody asks for again */
+		free(d->match.group[a.side]);
+		d->match.group[a.side] = NULL;
+	}
+	ws_arena_free(&a.temp);
+	return status;
+}
+
+static enum ws_status find_rows(const struct ws_diff *d, ws_diff_key_fn key_of,
+                                struct ws_diff_rows *out, uint32_t *row_of, struct ws_err *err)
+{
+	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
+		const struct ws_match_kind *kind = ws_match_kind(&d->match, k);
+		const struct ws_work_item *item[2] = {NULL, NULL};
+		uint32_t key[WS_DIFF_FIELDS] = {0};
+		struct ws_diff_row *row;
+
+		for (int s = 0; s < 2; s++)
+			if (kind->item[s])
+				item[s] = ws_names_item(&d->names, kind->item[s]);
+		key_of(d, item, kind->n, (int)kind->by, key);
+		WS_FORWARD(ws_diff_row_of(out, key, &row, err));
+		row_of[k] = (uint32_t)(row - out->row);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
+                                    struct ws_diff_rows *out, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	uint32_t *row_of;
+	enum ws_status status;
+
+	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
+	status = ws_arena_check(&temp, "comparing the traces", err);
+	WS_THEN(status, find_rows(d, key_of, out, row_of, err));
+	for (int s = 0; s < 2 && status == WS_OK; s++)
+		for (size_t i = 0; i < d->work[s].n; i++) {
+			const struct ws_work_sum *sum =
+			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
+			struct ws_diff_row *row = &out->row[row_of[sum->kind]];
+
+			row->instances[s] += sum->instances;
+			row->kernels[s] += sum->kernels;
+			row->ns[s][sum->sample] += sum->gpu_ns;
+		}
+	ws_arena_free(&temp);
+	return status == WS_OK ? ws_diff_rows_grade(d, out, err) : status;
+}
