@@ -1,5 +1,6 @@
 /* Which call launched a kernel, and which ranges lie around that: by looking at all of them. */
 #include "tests/report/pass/tree.h"
+#include "tests/support/random_traces.h"
 
 #define THREADS 3
 #define MAX     400
@@ -231,7 +232,7 @@ static void compare(struct scene *s)
 	tree_free(&t);
 }
 
-#define ROUNDS 500
+#define ROUNDS RANDOM_TRACES(500)
 
 /* How many programs had calls in ranges that cross. */
 static unsigned property(unsigned domains, int start_end, int ties)

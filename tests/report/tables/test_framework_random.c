@@ -7,6 +7,7 @@
 #include <criterion/new/assert.h>
 
 #include "tests/report/tables/oracle/compare.h"
+#include "tests/support/random_traces.h"
 #include "tests/support/trace_builder.h"
 
 #define THREADS 3
@@ -238,10 +239,10 @@ Test(framework_random, rows_and_tables_of_a_pass)
 {
 	struct seen seen = {0};
 
-	for (uint32_t seed = 0; seed < 40; seed++)
+	for (uint32_t seed = 0; seed < RANDOM_TRACES(40); seed++)
 		compare(seed, &seen);
-	cr_expect(gt(u32, seen.inherited, 20));
-	cr_expect(gt(u32, seen.linked, 20));
-	cr_expect(gt(u32, seen.collective, 20));
-	cr_expect(gt(u32, seen.phased, 20));
+	cr_expect(random_traces_had(seen.inherited, 20));
+	cr_expect(random_traces_had(seen.linked, 20));
+	cr_expect(random_traces_had(seen.collective, 20));
+	cr_expect(random_traces_had(seen.phased, 20));
 }

@@ -1,4 +1,5 @@
 #include "tests/report/tables/foreign.h"
+#include "tests/support/random_traces.h"
 
 /* --- operations ---------------------------------------------------------------------------- */
 
@@ -360,7 +361,7 @@ static uint32_t naive_innermost(const struct ws_op_tree *r, uint32_t thread, int
 /* Operations that nest, touch and cross; calls anywhere; links from thread to thread. */
 Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 {
-	for (unsigned round = 0; round < 2000; round++) {
+	for (unsigned round = 0; round < RANDOM_TRACES(2000); round++) {
 		struct tb *b = tb_new();
 		struct joined *j;
 		const struct ws_op_tree *r;
