@@ -40,8 +40,6 @@
 	X(PROCESS_END, process_end)
 
 #define WS_NSYS_OWN_PREFIX "WARPSHEET_"
-/* Payloads of NVTX events that no column of NVTX_EVENTS holds: columns eventId, payload. */
-#define WS_NSYS_OWN_NVTX_PAYLOAD WS_NSYS_OWN_PREFIX "nvtx_payload"
 
 /* What a number of a column stands for in these tables. */
 enum ws_nsys_own_value {

@@ -4,7 +4,6 @@
 #include "formats/nsys/nsys.h"
 
 #define PROGRESS_STEP 100000 /* virtual machine instructions between two looks at the limit */
-#define TELL_ROWS     4096   /* rows between two words about progress */
 
 /* --- the database --- */
 
@@ -77,38 +76,11 @@ enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err
 	return WS_OK;
 }
 
-/*
- * A damaged page gives plausible rows: nothing of a damaged database is
- * believed. This ends whatever the pages say, for each is visited once, before
- * any row is.
- */
-static enum ws_status check_pages(sqlite3 *db, struct ws_err *err)
-{
-	enum ws_status status = WS_OK;
-	sqlite3_stmt *stmt = NULL;
-	const char *found = NULL;
-
-	/* a CHECK of the schema would be executed */
-	sqlite3_exec(db, "PRAGMA ignore_check_constraints = ON", NULL, NULL, NULL);
-	if (sqlite3_prepare_v2(db, "PRAGMA main.quick_check(1)", -1, &stmt, NULL) == SQLITE_OK &&
-	    sqlite3_step(stmt) == SQLITE_ROW)
-		found = (const char *)sqlite3_column_text(stmt, 0);
-	if (!found)
-		found = sqlite3_errmsg(db);
-	if (strcmp(found, "ok") != 0)
-		status = WS_FAIL(err, CORRUPT,
-		                 "the database is damaged, its numbers cannot be trusted (%s); "
-		                 "export the report again: nsys export --type sqlite",
-		                 found);
-	sqlite3_finalize(stmt);
-	return status;
-}
-
 static int count_work(void *ctx)
 {
 	struct ws_nsys *n = ctx;
 
-	return ++n->work > n->work_limit;
+	return ++n->work > n->work_limit || ws_nsys_check_failed(n->check);
 }
 
 /* One number that a statement without parameters gives; 0 when it gives none. */
@@ -181,14 +153,16 @@ static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
 }
 
 enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
-                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err)
+                            const struct ws_nsys_check *check, struct ws_import_clock *clock,
+                            sqlite3 *db, int fd, struct ws_err *err)
 {
-	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db};
-	WS_FORWARD(check_pages(db, err));
+	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db, .check = check};
 	limit_work(n);
 	count_rows(n);
 	WS_FAIL_IF(one_number(db, "SELECT count(*) FROM sqlite_master") == 0, err, CORRUPT,
 	           "the database has no tables");
+	if (fd >= 0)
+		WS_FORWARD(ws_nsys_pages_open(&n->pages, fd, err));
 	if (!ws_nsys_has_table(n, "StringIds"))
 		return WS_OK;
 	if (!strings_have_key(n))
@@ -214,195 +188,10 @@ void ws_nsys_free(struct ws_nsys *n)
 	free(n->event_payload);
 	ws_map_free(&n->other_payloads);
 	ws_map_free(&n->domain_names);
+	ws_nsys_pages_free(n->pages);
 }
 
-/* --- tables --- */
-
-bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column)
-{
-	return sqlite3_table_column_metadata(n->db, "main", table, column, NULL, NULL, NULL, NULL,
-	                                     NULL) == SQLITE_OK;
-}
-
-int ws_nsys_has_table(struct ws_nsys *n, const char *name)
-{
-	int found;
-
-	/* most exports lack most tables, and this asks without a statement */
-	if (!ws_nsys_has_column(n, name, NULL))
-		return 0;
-	/* a virtual table has no root page */
-	if (!n->table && sqlite3_prepare_v2(n->db,
-	                                    "SELECT 1 FROM main.sqlite_master WHERE type = 'table' "
-	                                    "AND name = ?1 AND rootpage > 0",
-	                                    -1, &n->table, NULL) != SQLITE_OK)
-		return 0;
-	sqlite3_bind_text(n->table, 1, name, -1, SQLITE_STATIC);
-	found = sqlite3_step(n->table) == SQLITE_ROW;
-	sqlite3_reset(n->table);
-	return found;
-}
-
-static const struct {
-	const char *name;
-	int first;
-} tables[] = {
-#define TABLE(ID, name, first) {name, WS_NSYS_##ID##_##first},
-#include "formats/nsys/nsys.def"
-};
-
-/* How a column is read. */
-enum { NO, INT, INDEX, ANY };
-
-static const struct {
-	enum ws_nsys_table table;
-	const char *name;
-	int read;
-} columns[] = {
-#define COLUMN(ID, column, type, READ) {WS_NSYS_##ID, #column, READ},
-#include "formats/nsys/nsys.def"
-};
-
-/* The names of a table's known columns, NULL for those that the export lacks. *any: it has some. */
-static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sqlite3_str *sql,
-                        int *any)
-{
-	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
-		int present = columns[c].read != NO &&
-		              ws_nsys_has_column(rows->n, rows->table, columns[c].name);
-
-		*any |= present;
-		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
-		                    rows->ncolumns++ ? "," : "", columns[c].name);
-	}
-}
-
-enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any,
-                                  const char *tail, struct ws_err *err)
-{
-	struct ws_nsys *n = rows->n;
-	char *text;
-
-	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
-	text = sqlite3_str_finish(sql);
-	WS_FAIL_IF(!text, err, NO_MEMORY, "out of memory for reading %s", rows->table);
-	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
-		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
-		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
-		n->out->lost[WS_LOST_import_damaged_table]++;
-		rows->stmt = NULL;
-	}
-	sqlite3_free(text);
-	return WS_OK;
-}
-
-enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
-                                 struct ws_nsys_rows *rows, struct ws_err *err)
-{
-	sqlite3_str *sql;
-	int any = 0;
-
-	*rows = (struct ws_nsys_rows){.n = n,
-	                              .table = tables[table].name,
-	                              .first = tables[table].first};
-	if (!ws_nsys_has_table(n, rows->table))
-		return WS_OK;
-	sql = sqlite3_str_new(n->db);
-	sqlite3_str_appendall(sql, "SELECT ");
-	put_columns(rows, table, sql, &any);
-	return ws_nsys_begin_rows(rows, sql, any, tail, err);
-}
-
-enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
-                            struct ws_err *err)
-{
-	struct ws_nsys_rows rows;
-	enum ws_status status;
-
-	WS_FORWARD(ws_nsys_open_rows(n, table, "", &rows, err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows))
-		status = fn(&rows, err);
-	ws_nsys_close(&rows);
-	return status;
-}
-
-/*
- * Takes the row's integers. Is it sound? SQLite takes a value of any type in any column, and turns
- * it into a number when asked for one.
- */
-static bool take_integers(struct ws_nsys_rows *rows)
-{
-	for (int i = 0; i < rows->ncolumns; i++) {
-		const int c = rows->first + i;
-		sqlite3_value *value;
-		int type;
-
-		if (columns[c].read == NO)
-			continue;
-		/* one thread has the database, so the value needs no mutex */
-		value = sqlite3_column_value(rows->stmt, i);
-		type = sqlite3_value_type(value);
-		rows->type[i] = (uint8_t)type;
-		rows->integer[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
-		if (columns[c].read != ANY && type != SQLITE_NULL &&
-		    (type != SQLITE_INTEGER || (columns[c].read == INDEX && rows->integer[i] < 0)))
-			return 0;
-	}
-	return 1;
-}
-
-static int step(struct ws_nsys_rows *rows)
-{
-	int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
-
-	while (code == SQLITE_ROW && !take_integers(rows)) {
-		rows->n->out->lost[WS_LOST_import_bad_value]++;
-		code = sqlite3_step(rows->stmt);
-	}
-	return code;
-}
-
-bool ws_nsys_next(struct ws_nsys_rows *rows)
-{
-	int code = step(rows);
-
-	if (code == SQLITE_ROW) {
-		if (++rows->n->out->stats->events % TELL_ROWS == 0)
-			ws_import_tell(rows->n->out, rows->n->out->stats->events,
-			               rows->n->rows_total);
-		return 1;
-	}
-	if (code != SQLITE_DONE) {
-		ws_import_warn(rows->n->out, "%s is damaged, the rest of it is lost: %s",
-		               rows->table,
-		               code == SQLITE_INTERRUPT ? "its pages lead in circles"
-		                                        : sqlite3_errmsg(rows->n->db));
-		rows->n->out->lost[WS_LOST_import_damaged_table]++;
-	}
-	return 0;
-}
-
-void ws_nsys_close(struct ws_nsys_rows *rows)
-{
-	sqlite3_finalize(rows->stmt);
-	rows->stmt = NULL;
-}
-
-/* --- values --------------------------------------------------------------------------------- */
-
-static struct ws_bytes text_of(sqlite3_stmt *stmt, int column)
-{
-	const void *text = sqlite3_column_text(stmt, column);
-	int len = sqlite3_column_bytes(stmt, column);
-
-	return text && len > 0 ? (struct ws_bytes){text, (size_t)len} : (struct ws_bytes){NULL, 0};
-}
-
-struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)
-{
-	return text_of(r->stmt, (int)c - r->first);
-}
+/* --- values --- */
 
 /* Borrowed until the next look-up; empty when there is none. */
 static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
@@ -420,7 +209,7 @@ static struct ws_bytes look_up(struct ws_nsys *n, uint64_t key)
 	}
 	sqlite3_reset(n->string);
 	sqlite3_bind_int64(n->string, 1, (int64_t)key);
-	return sqlite3_step(n->string) == SQLITE_ROW ? text_of(n->string, 0) : none;
+	return sqlite3_step(n->string) == SQLITE_ROW ? ws_nsys_text(n->string, 0) : none;
 }
 
 struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c)

@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/foreign/importer.h"
 #include "formats/nsys/nsys.h"
@@ -26,9 +28,13 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 {
 	struct sqlite3 *db;
 	enum ws_status status;
+	int fd;
 
 	WS_FORWARD(ws_import_nsys_open(&db, path, err));
-	status = ws_import_nsys(o, db, clock, err);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	status = ws_import_nsys(o, db, fd, clock, err);
+	if (fd >= 0)
+		close(fd);
 	sqlite3_close(db);
 	return status;
 }

@@ -242,11 +242,12 @@ static void tell_what_is_strange(struct ws_nsys *n)
 		                       "same number are taken for one");
 }
 
-enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
-                              struct ws_err *err)
+static enum ws_status import_all(struct ws_import_out *o, sqlite3 *db, int fd,
+                                 const struct ws_nsys_check *check, struct ws_import_clock *clock,
+                                 struct ws_err *err)
 {
 	struct ws_nsys n;
-	enum ws_status status = ws_nsys_init(&n, o, clock, db, err);
+	enum ws_status status = ws_nsys_init(&n, o, check, clock, db, fd, err);
 
 	if (status == WS_OK && !ws_nsys_has_table(&n, "StringIds") &&
 	    !ws_nsys_has_table(&n, "CUPTI_ACTIVITY_KIND_KERNEL"))
@@ -259,5 +260,18 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 	if (status == WS_OK)
 		tell_what_is_strange(&n);
 	ws_nsys_free(&n);
+	return status;
+}
+
+enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, int fd,
+                              struct ws_import_clock *clock, struct ws_err *err)
+{
+	struct ws_nsys_check check;
+	enum ws_status status;
+
+	WS_FORWARD(ws_nsys_check_begin(&check, db, err));
+	status = import_all(o, db, fd, &check, clock, err);
+	/* whatever else failed: of a damaged database that is what there is to tell */
+	WS_FORWARD(ws_nsys_check_end(&check, err));
 	return status;
 }

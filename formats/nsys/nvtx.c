@@ -2,6 +2,8 @@
  * NVTX_EVENTS of an Nsight Systems export: ranges become pushes and pops
  * again, in domains with their names.
  */
+#include <inttypes.h>
+
 #include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
@@ -69,32 +71,6 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 	return ws_map_add(&n->domains, key, *id, err);
 }
 
-/* Names of domains stand in events of their own; the earliest wins. */
-static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
-{
-	/* they are read, and counted, once more with all events */
-	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
-	struct ws_nsys_rows rows;
-	enum ws_status status;
-
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, "WHERE eventType = 75 ORDER BY start", &rows,
-	                             err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
-		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);
-		uint64_t id, key = domain_key(&rows);
-
-		if (ws_map_get(&n->domains, key))
-			continue;
-		if (!name.len)
-			name = ws_nsys_string_bytes(&rows, WS_NSYS_NVTX_textId);
-		status = name_domain(&rows, key, name, &id, err);
-	}
-	ws_nsys_close(&rows);
-	n->out->lost[WS_LOST_import_bad_value] = bad;
-	return status;
-}
-
 static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
 {
 	uint64_t key = domain_key(r);
@@ -148,7 +124,7 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 		if (ws_nsys_is_null(r, c))
 			continue;
 		integer = ws_nsys_i64(r, c);
-		real = sqlite3_column_double(r->stmt, (int)c - r->first);
+		real = ws_nsys_real(r, c);
 		single = (float)real;
 		/* little-endian: the low half of an integer comes first */
 		return ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
@@ -261,41 +237,84 @@ static enum ws_status on_event(const struct ws_nsys_rows *r, struct ws_import_ne
 	}
 }
 
+/* What a look at all rows finds. */
+struct look {
+	bool in_order;
+	int64_t last_domain; /* no row behind it names a domain */
+};
+
 /*
  * Do the rows stand in that order already, as those of our own exports do where one domain has
  * ranges only? Sorting them takes four times as long as looking, and memory.
  */
-static bool is_in_order(struct ws_nsys *n)
+static enum ws_status look_at_rows(struct ws_nsys *n, struct look *look, struct ws_err *err)
 {
-	enum { END = 3, KEYS = 5 };
+	static const enum ws_nsys_column keys[] = {WS_NSYS_NVTX_globalTid, WS_NSYS_NVTX_domainId,
+	                                           WS_NSYS_NVTX_start, WS_NSYS_NVTX_end,
+	                                           WS_NSYS_NVTX_eventId};
+	enum { KEYS = sizeof(keys) / sizeof(*keys) };
+	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	int64_t before[KEYS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
-	sqlite3_stmt *stmt;
+	struct ws_nsys_rows rows;
 	int code = SQLITE_DONE;
-	bool in_order;
 
-	if (sqlite3_prepare_v2(n->db,
-	                       "SELECT globalTid, domainId, start, \"end\", eventId "
-	                       "FROM main.NVTX_EVENTS NOT INDEXED",
-	                       -1, &stmt, NULL) != SQLITE_OK)
-		return 0;
-	for (in_order = 1; in_order && (code = sqlite3_step(stmt)) == SQLITE_ROW;) {
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, "", &rows, err));
+	*look = (struct look){.in_order = rows.stmt != NULL, .last_domain = INT64_MIN};
+	while (look->in_order && (code = ws_nsys_step(&rows)) == SQLITE_ROW) {
 		int first = 0; /* how the first key goes on that is not as in the row before */
 
 		for (int k = KEYS - 1; k >= 0; k--) {
-			const int type = sqlite3_column_type(stmt, k);
-			int64_t now = sqlite3_column_int64(stmt, k);
+			const bool is_null = ws_nsys_is_null(&rows, keys[k]);
+			int64_t now = ws_nsys_i64(&rows, keys[k]);
 
 			/* the longest first, and of those the ones without an end */
-			if (k == END)
-				now = type == SQLITE_NULL ? INT64_MIN : ~now;
-			in_order &= type == SQLITE_INTEGER || (k == END && type == SQLITE_NULL);
+			if (keys[k] == WS_NSYS_NVTX_end)
+				now = is_null ? INT64_MIN : ~now;
+			else
+				look->in_order &= !is_null;
 			first = now == before[k] ? first : now < before[k] ? -1 : 1;
 			before[k] = now;
 		}
-		in_order &= first >= 0;
+		look->in_order &= first >= 0;
+		if (ws_nsys_i64(&rows, WS_NSYS_NVTX_eventType) == TYPE_DOMAIN_CREATE)
+			look->last_domain = rows.next_id;
 	}
-	sqlite3_finalize(stmt);
-	return in_order && code == SQLITE_DONE;
+	look->in_order &= code == SQLITE_DONE;
+	if (!look->in_order || !rows.by_pages)
+		look->last_domain = INT64_MAX;
+	ws_nsys_close(&rows);
+	n->out->lost[WS_LOST_import_bad_value] = bad; /* they come once more */
+	return WS_OK;
+}
+
+/* Names of domains stand in events of their own; the earliest wins. */
+static enum ws_status read_domains(struct ws_nsys *n, int64_t last, struct ws_err *err)
+{
+	/* they are read, and counted, once more with all events */
+	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
+	struct ws_nsys_rows rows;
+	enum ws_status status;
+	char tail[100], before[40] = "";
+
+	if (last < INT64_MAX) /* a table may have no such rowid */
+		snprintf(before, sizeof(before), "AND rowid <= %" PRIi64, last);
+	snprintf(tail, sizeof(tail), "WHERE eventType = %d %s ORDER BY start", TYPE_DOMAIN_CREATE,
+	         before);
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
+	status = WS_OK;
+	while (status == WS_OK && ws_nsys_next(&rows)) {
+		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);
+		uint64_t id, key = domain_key(&rows);
+
+		if (ws_map_get(&n->domains, key))
+			continue;
+		if (!name.len)
+			name = ws_nsys_string_bytes(&rows, WS_NSYS_NVTX_textId);
+		status = name_domain(&rows, key, name, &id, err);
+	}
+	ws_nsys_close(&rows);
+	n->out->lost[WS_LOST_import_bad_value] = bad;
+	return status;
 }
 
 enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
@@ -305,6 +324,7 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	static const char order[] = "ORDER BY %s %s start, %s %s";
 	struct ws_import_nest nest = {.out = n->out};
 	struct ws_nsys_rows rows;
+	struct look look;
 	enum ws_status status;
 	uint64_t others = 0;
 	char tail[160];
@@ -318,9 +338,9 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "end") ? "\"end\" IS NOT NULL, \"end\" DESC,"
 	                                                     : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "eventId") ? "eventId" : "rowid");
-	WS_FORWARD(read_domains(n, err));
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, is_in_order(n) ? "NOT INDEXED" : tail, &rows,
-	                             err));
+	WS_FORWARD(look_at_rows(n, &look, err));
+	WS_FORWARD(read_domains(n, look.last_domain, err));
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, look.in_order ? "" : tail, &rows, err));
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = on_event(&rows, &nest, &others, err);

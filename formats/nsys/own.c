@@ -210,28 +210,16 @@ static enum ws_status add_event(struct ws_nsys *n, uint64_t event, uint64_t payl
 	return WS_OK;
 }
 
-/* Which NVTX events have which payload. */
-static enum ws_status import_nvtx_payloads(struct ws_nsys *n, struct ws_err *err)
+static enum ws_status on_nvtx_payload(const struct ws_nsys_rows *r, struct ws_err *err)
 {
-	struct ws_nsys_rows rows = {.n = n, .table = WS_NSYS_OWN_NVTX_PAYLOAD};
-	enum ws_status status = WS_OK;
+	const uint64_t *payload =
+	        ws_map_get(&r->n->payloads, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_payload));
 
-	if (!ws_nsys_has_table(n, rows.table) ||
-	    sqlite3_prepare_v2(n->db, "SELECT eventId, payload FROM main." WS_NSYS_OWN_NVTX_PAYLOAD,
-	                       -1, &rows.stmt, NULL) != SQLITE_OK)
-		return WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
-		const uint64_t *payload =
-		        ws_map_get(&n->payloads, (uint64_t)sqlite3_column_int64(rows.stmt, 1));
-
-		if (payload)
-			status = add_event(n, (uint64_t)sqlite3_column_int64(rows.stmt, 0),
-			                   *payload, err);
-		else
-			n->out->lost[WS_LOST_import_missing_field]++;
-	}
-	ws_nsys_close(&rows);
-	return status;
+	if (payload)
+		return add_event(r->n, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_eventId),
+		                 *payload, err);
+	r->n->out->lost[WS_LOST_import_missing_field]++;
+	return WS_OK;
 }
 
 enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
@@ -250,5 +238,6 @@ enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
 	}
 	ws_map_free(&own.schemas);
 	ws_map_free(&own.ops);
-	return status == WS_OK ? import_nvtx_payloads(n, err) : status;
+	WS_THEN(status, ws_nsys_each(n, WS_NSYS_OWN_PAYLOAD, on_nvtx_payload, err));
+	return status;
 }

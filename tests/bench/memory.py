@@ -18,6 +18,7 @@ BOUNDS = [
     (80, ["export", "-o", "t.parquet"]),
     (64, ["export", "-o", "t.perfetto-trace"]),
     (64, ["export", "-o", "t.sqlite"]),
+    (80, ["import", "t.sqlite", "-o", "u.wtrace"]),
     (64, ["export", "-o", "t.json.gz"]),
     (64, ["export", "-o", "t.csv"]),
     (64, ["export", "--rollup", "-o", "sums.parquet"]),
@@ -44,7 +45,8 @@ def main():
         subprocess.run([build + "/tests/bench_trace", str(LAUNCHES), "t.wtrace"], check=True,
                        stdout=subprocess.DEVNULL)
         for bound, (command, *options) in BOUNDS:
-            peak = peak_mb([build + "/bin/warpsheet", command, "t.wtrace"] + options)
+            of = [] if command == "import" else ["t.wtrace"]
+            peak = peak_mb([build + "/bin/warpsheet", command] + of + options)
             print("%3.0f MB of %d: %s" % (peak, bound, " ".join([command] + options)))
             worse += peak > bound
     return worse > 0

@@ -27,3 +27,8 @@ import=$here/../../fixtures/imports/bert-small-h100.json.gz
 $ws report "$import" -o import.xlsx 2>import.txt
 $ws report "$import" -o import.json 2>import.txt
 python3 "$here/../workbooks/check_xlsx.py" import.xlsx import.json
+
+# of a database, whose pages a second thread checks while rows are read
+$ws export fp32.wtrace -o fp32.sqlite
+$ws import fp32.sqlite -o back.wtrace >import.txt
+contains import.txt "records read"

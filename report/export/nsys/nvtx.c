@@ -22,8 +22,6 @@ struct nvtx {
 	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
 	struct ws_strtab created; /* process and domain that have their event */
 	struct ws_export_dict payloads;
-	struct ws_sqlite_table *payload_table; /* NULL: none yet */
-	int64_t npayloads;                     /* in it */
 };
 
 static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, int64_t tid)
@@ -101,16 +99,11 @@ static bool set_number(struct nvtx *n, uint64_t id)
 /* After the event: its payload, where that did not fit into it. */
 static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *err)
 {
-	const struct ws_sqlite_value row[] = {
-	        {WS_SQLITE_INTEGER, .integer = n->o->rows[WS_OUT_NVTX]},
-	        {WS_SQLITE_INTEGER, .integer = (int64_t)id},
-	};
+	struct ws_nsys_out *o = n->o;
 
-	if (!n->payload_table)
-		WS_FORWARD(ws_sqlite_table(n->o->db, WS_NSYS_OWN_NVTX_PAYLOAD,
-		                           "eventId INTEGER, payload INTEGER", &n->payload_table,
-		                           err));
-	return ws_sqlite_put(n->o->db, n->payload_table, ++n->npayloads, row, 2, err);
+	SET(OWN_PAYLOAD_eventId, o->rows[WS_OUT_NVTX]);
+	SET(OWN_PAYLOAD_payload, (int64_t)id);
+	return ws_nsys_put(o, WS_OUT_OWN_PAYLOAD, err);
 }
 
 static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
