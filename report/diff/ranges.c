@@ -216,50 +216,89 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 		if (!r->most[s])
 			return WS_FAIL_MEMORY(err, "comparing the traces");
 		for (size_t i = 0; i < side->nrecordings; i++)
-			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_time *range =
-				        ws_recording_range(&side->recordings[i], k);
+			for (size_t k = 0; k < side->recordings[i].nrange_sums; k++) {
+				const struct ws_range_sum *sum =
+				        ws_recording_range_sum(&side->recordings[i], k);
 
-				if (range->sample != WS_NONE &&
-				    range->instance >= r->most[s][range->place])
-					r->most[s][range->place] = range->instance + 1;
+				if (sum->instances > r->most[s][sum->place])
+					r->most[s][sum->place] = sum->instances;
 			}
 	}
 	return WS_OK;
 }
 
-static enum ws_status add_range(struct ranges *r, int s, size_t sample,
-                                const struct ws_range_time *range, struct ws_err *err)
+static uint32_t common_instances(const struct ranges *r, uint32_t place)
 {
-	const struct ws_place *place = &r->d->names.places[range->place];
-	uint32_t most[2] = {r->most[0][range->place], r->most[1][range->place]};
-	uint32_t common = most[0] < most[1] ? most[0] : most[1];
-	uint32_t match = range->instance < common ? MATCH_BOTH : s ? MATCH_ONLY_B : MATCH_ONLY_A;
-	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[range->place], place->domain, place->style,
+	return r->most[0][place] < r->most[1][place] ? r->most[0][place] : r->most[1][place];
+}
+
+/* Have some instances of the place a counterpart, and others none? */
+static bool is_split(const struct ranges *r, int s, uint32_t place)
+{
+	const uint32_t common = common_instances(r, place);
+
+	return common && common < r->most[s][place];
+}
+
+/* n of them, of which the instance is one. */
+static enum ws_status add_ranges(struct ranges *r, int s, const struct ws_range_sum *sum,
+                                 size_t before, uint32_t instance, struct ws_err *err)
+{
+	const struct ws_place *place = &r->d->names.places[sum->place];
+	const uint32_t match = instance < common_instances(r, sum->place) ? MATCH_BOTH
+	                       : s                                        ? MATCH_ONLY_B
+	                                                                  : MATCH_ONLY_A;
+	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[sum->place], place->domain, place->style,
 	                                      match};
 	struct ws_diff_row *row;
 
 	WS_FORWARD(ws_diff_row_of(&r->rows, key, &row, err));
-	row->instances[s]++;
-	row->ns[s][sample] += range->gpu_ns;
+	row->instances[s] += sum->n;
+	row->ns[s][before + sum->sample] += sum->gpu_ns;
 	return WS_OK;
+}
+
+/* Of places that one side has more instances of each range is looked at. */
+static enum ws_status gather_split(struct ranges *r, int s, struct ws_recording *recording,
+                                   size_t before, struct ws_err *err)
+{
+	for (size_t k = 0; k < recording->nranges; k++) {
+		const struct ws_range_at at = *ws_recording_range(recording, k);
+		struct ws_range_sum one = {at.sample, at.place, 1, 0, 0};
+
+		if (at.sample == WS_NONE || !is_split(r, s, at.place))
+			continue;
+		one.gpu_ns = *ws_recording_range_ns(recording, k);
+		WS_FORWARD(add_ranges(r, s, &one, before, at.instance, err));
+	}
+	return WS_OK;
+}
+
+/* before: samples of earlier recordings */
+static enum ws_status gather_recording(struct ranges *r, int s, struct ws_recording *recording,
+                                       size_t before, struct ws_err *err)
+{
+	bool split = false;
+
+	for (size_t k = 0; k < recording->nrange_sums; k++) {
+		const struct ws_range_sum *sum = ws_recording_range_sum(recording, k);
+
+		if (is_split(r, s, sum->place))
+			split = true;
+		else
+			WS_FORWARD(add_ranges(r, s, sum, before, 0, err));
+	}
+	return split ? gather_split(r, s, recording, before, err) : WS_OK;
 }
 
 static enum ws_status gather_ranges(struct ranges *r, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
-		size_t before = 0; /* samples of earlier recordings */
+		size_t before = 0;
 
 		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++])
-			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
-				const struct ws_range_time *range =
-				        ws_recording_range(&side->recordings[i], k);
-
-				if (range->sample != WS_NONE)
-					WS_FORWARD(add_range(r, s, before + range->sample, range,
-					                     err));
-			}
+			WS_FORWARD(gather_recording(r, s, &side->recordings[i], before, err));
 	}
 	return WS_OK;
 }

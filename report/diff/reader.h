@@ -40,5 +40,6 @@ enum ws_status ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out,
 enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err);
 /* Calls, classes, copies and the times of ranges. After all else. */
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
-/* What was launched in a range was launched in those around it. */
+/* What was launched in a range was launched in those around it; then the sums. */
 void ws_reader_add_up_ranges(struct ws_reader *c);
+enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err);

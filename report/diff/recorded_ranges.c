@@ -2,6 +2,7 @@
  * The ranges of a recording: which of their kind in its sample each is, what
  * was launched in them, and the dtypes that their operations read.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,26 +29,29 @@ static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n,
 	ws_sort(begun, n, sizeof(*begun), ws_range_begin_compare);
 	memset(count, 0, c->names->nplaces * sizeof(*count));
 	for (size_t i = 0; i < n; i++) {
-		struct ws_range_time *range = ws_recording_range(c->r, begun[i].number);
+		struct ws_range_at *range = ws_recording_range(c->r, begun[i].number);
 
 		range->instance = count[range->place]++;
 	}
 }
 
-static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp,
-                                     const uint32_t *sample, struct ws_err *err)
+static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp, uint32_t *count,
+                                     struct ws_err *err)
 {
 	struct ws_rows_by_key of;
 	struct ws_range_begin *begun;
-	uint32_t *count;
+	uint32_t *sample;
 	size_t most = 0;
 
+	WS_NEW(temp, sample, c->r->nranges);
+	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
+	for (size_t i = 0; i < c->r->nranges; i++)
+		sample[i] = ws_recording_range(c->r, i)->sample;
 	WS_FORWARD(ws_order_by_key(&of, temp, sample, c->r->nranges, c->r->nsamples, err));
 	for (size_t s = 0; s < c->r->nsamples; s++)
 		if (of.first[s + 1] - of.first[s] > most)
 			most = of.first[s + 1] - of.first[s];
 	WS_NEW(temp, begun, most);
-	WS_NEW(temp, count, c->names->nplaces);
 	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (size_t s = 0; s < c->r->nsamples; s++)
 		number_ranges(c, of.order + of.first[s], of.first[s + 1] - of.first[s], begun,
@@ -116,31 +120,56 @@ static enum ws_status keep_dtypes(struct ws_reader *c, struct dtypes *d, struct 
 	return WS_OK;
 }
 
+/*
+ * What numbers ranges as they come, which is right while they come by sample, then begin, then
+ * thread, as they mostly do.
+ */
+struct numbering {
+	struct ws_range_begin last;
+	uint32_t sample, *count; /* of each place in it */
+	bool in_order;
+};
+
+static void number_range(struct numbering *n, const struct ws_reader *c,
+                         const struct ws_joined_range *range, struct ws_range_at *at, uint32_t i)
+{
+	const struct ws_range_begin begin = {range->start_ns, range->thread, i};
+
+	if (at->sample != n->sample) {
+		n->in_order &= n->sample == WS_NONE || at->sample > n->sample;
+		n->sample = at->sample;
+		memset(n->count, 0, c->names->nplaces * sizeof(*n->count));
+	} else {
+		n->in_order &= ws_range_begin_compare(&n->last, &begin) < 0;
+	}
+	n->last = begin;
+	at->instance = n->count[at->place]++;
+}
+
 static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, struct ws_err *err)
 {
 	struct ws_recording *r = c->r;
 	struct dtypes dtypes = {.n = 0};
-	uint32_t *sample;
+	struct numbering numbering = {.sample = WS_NONE, .in_order = true};
 
 	r->nranges = c->rows->nranges;
-	WS_FORWARD(ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_time), err));
-	WS_NEW(temp, sample, r->nranges);
+	WS_FORWARD(ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at), err));
+	WS_NEW(temp, numbering.count, c->names->nplaces);
 	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
 	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
-		const struct ws_range_time time = {
-		        .sample = ws_reader_sample(c, range->step),
-		        .place = c->place_of_path[range->path],
-		        .call = WS_NONE,
-		};
+		struct ws_range_at at = {ws_reader_sample(c, range->step),
+		                         c->place_of_path[range->path], 0};
 
-		sample[i] = time.sample;
-		if (time.sample != WS_NONE)
+		if (at.sample != WS_NONE) {
 			look_at_dtype(&dtypes, c, range);
-		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(time), i, &time, err));
+			number_range(&numbering, c, range, &at, i);
+		}
+		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(at), i, &at, err));
 	}
-	WS_FORWARD(number_samples(c, temp, sample, err));
+	if (!numbering.in_order)
+		WS_FORWARD(number_samples(c, temp, numbering.count, err));
 	return keep_dtypes(c, &dtypes, err);
 }
 
@@ -158,17 +187,69 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 	const struct ws_crossing *crossings = c->m->attribution.crossings;
 
 	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
-		const uint32_t parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
+		const int64_t gpu_ns = *ws_recording_range_ns(c->r, i);
+		uint32_t parent;
 
-		if (parent != WS_NONE && gpu_ns)
-			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
+		if (!gpu_ns)
+			continue;
+		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
+		if (parent != WS_NONE)
+			*ws_recording_range_ns(c->r, parent) += gpu_ns;
 	}
 	/* after the sums over parents: a crossing range's own parents are listed as well */
 	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 
 		for (uint32_t at = k->crossing; at != WS_NONE; at = crossings[at].next)
-			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
+			*ws_recording_range_ns(c->r, crossings[at].range) += k->dur_ns;
 	}
+}
+
+static enum ws_status end_sum(struct ws_recording *r, struct ws_range_sum *sum, struct ws_err *err)
+{
+	if (sum->n)
+		WS_FORWARD(ws_spill_put(&r->range_sums, sizeof(*sum), r->nrange_sums++, sum, err));
+	sum->n = 0;
+	return WS_OK;
+}
+
+/* A sum ends when a range of its place is of another sample. */
+static enum ws_status sum_ranges(struct ws_recording *r, struct ws_range_sum *of_place,
+                                 size_t nplaces, struct ws_err *err)
+{
+	for (size_t i = 0; i < r->nranges; i++) {
+		const struct ws_range_at *at = ws_recording_range(r, i);
+		struct ws_range_sum *sum;
+
+		if (at->sample == WS_NONE)
+			continue;
+		sum = &of_place[at->place];
+		if (sum->sample != at->sample)
+			WS_FORWARD(end_sum(r, sum, err));
+		if (!sum->n)
+			*sum = (struct ws_range_sum){.sample = at->sample, .place = at->place};
+		sum->n++;
+		if (at->instance >= sum->instances)
+			sum->instances = at->instance + 1;
+		sum->gpu_ns += *ws_recording_range_ns(r, i);
+	}
+	for (size_t p = 0; p < nplaces; p++)
+		WS_FORWARD(end_sum(r, &of_place[p], err));
+	return WS_OK;
+}
+
+enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
+{
+	const size_t nplaces = c->names->nplaces;
+	struct ws_arena temp = {0};
+	struct ws_range_sum *of_place;
+	enum ws_status status;
+
+	WS_NEW(&temp, of_place, nplaces);
+	status = ws_arena_check(&temp, "comparing the traces", err);
+	WS_THEN(status, ws_spill_open(&c->r->range_sums,
+	                              c->r->nranges * sizeof(struct ws_range_sum), err));
+	WS_THEN(status, sum_ranges(c->r, of_place, nplaces, err));
+	ws_arena_free(&temp);
+	return status;
 }

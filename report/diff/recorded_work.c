@@ -25,7 +25,9 @@ struct work {
 	struct ws_reader *c;
 	struct ws_spill sorted; /* struct launched; none where the rows are in this order */
 	size_t nsorted;
-	uint32_t *call_of_op;  /* framework operation -> its call, WS_NONE */
+	uint32_t *call_of_op, *call_of_range; /* operation of a framework, or by its range -> its
+	                                         call, WS_NONE */
+	struct ws_arena temp;
 	struct ws_texts known; /* what adding a kernel to an item depends on, and … */
 	uint32_t *after;       /* … the item with it, by number of that - 1 */
 	size_t nafter, after_capacity;
@@ -36,7 +38,7 @@ static void work_release(struct work *w)
 {
 	ws_spill_close(&w->sorted);
 	ws_texts_release(&w->known);
-	free(w->call_of_op);
+	ws_arena_free(&w->temp);
 	free(w->after);
 }
 
@@ -295,13 +297,11 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		struct ws_range_time *range = ws_recording_range(r, k->range);
-
-		range->gpu_ns += k->dur_ns;
-		*instance = range->instance;
+		*ws_recording_range_ns(r, k->range) += k->dur_ns;
+		*instance = ws_recording_range(r, k->range)->instance;
 	}
 	if (k->op_range != WS_NONE)
-		return ws_recording_range(r, k->op_range)->call;
+		return w->call_of_range[k->op_range];
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
@@ -320,7 +320,7 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 			s->first_call = r->ncalls;
 		at = (uint32_t)r->ncalls++;
 		if (k->op_range != WS_NONE)
-			ws_recording_range(r, k->op_range)->call = at;
+			w->call_of_range[k->op_range] = at;
 		else if (cpu_op != WS_NONE)
 			w->call_of_op[cpu_op] = at;
 	}
@@ -438,14 +438,18 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 {
 	struct work w = {.c = c};
-	const size_t nops = c->m->cpu_ops.tree.n;
-	enum ws_status status = WS_OK;
+	const size_t nops = c->m->cpu_ops.tree.n, nranges = c->m->ops.n ? c->r->nranges : 0;
+	enum ws_status status;
 
-	w.call_of_op = malloc((nops + 1) * sizeof(*w.call_of_op));
-	if (!w.call_of_op)
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	else
+	WS_NEW(&w.temp, w.call_of_op, nops);
+	WS_NEW(&w.temp, w.call_of_range, nranges);
+	status = ws_arena_check(&w.temp, "comparing the traces", err);
+	if (status == WS_OK) {
 		memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
+		memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
+	}
+	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
+	WS_THEN(status, ws_spill_reserve(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
 	WS_THEN(status, sort_kernels(&w, err));
 	WS_THEN(status, read_kernels(&w, err));
 	WS_THEN(status, read_copies(&w, err));

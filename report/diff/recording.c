@@ -14,6 +14,8 @@ void ws_recording_release(struct ws_recording *r)
 	free(r->samples);
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);
+	ws_spill_close(&r->range_ns);
+	ws_spill_close(&r->range_sums);
 	free(r->classes);
 	free(r->copies);
 	free(r->facts);
@@ -294,7 +296,7 @@ static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
 	WS_FORWARD(ws_reader_read_ranges(c, err));
 	WS_FORWARD(ws_reader_read_work(c, err));
 	ws_reader_add_up_ranges(c);
-	return WS_OK;
+	return ws_reader_sum_ranges(c, err);
 }
 
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,

@@ -44,11 +44,16 @@ struct ws_work_call {
 	                       calls_are_slots */
 };
 
-struct ws_range_time {
-	int64_t gpu_ns;  /* launched in it, inclusive */
+struct ws_range_at {
 	uint32_t sample; /* WS_NONE: not compared */
 	uint32_t place, instance;
-	uint32_t call; /* of which it is the operation, while it is read; WS_NONE */
+};
+
+/* Ranges of one place in one sample, which may have several such sums. */
+struct ws_range_sum {
+	uint32_t sample, place;
+	uint32_t n, instances; /* instances: one more than the last has */
+	int64_t gpu_ns;
 };
 
 struct ws_class_time {
@@ -94,8 +99,11 @@ struct ws_recording {
 	bool has_steps;
 	struct ws_spill calls; /* struct ws_work_call, those of one sample after those of another */
 	size_t ncalls;
-	struct ws_spill ranges; /* struct ws_range_time, one for each range of the trace */
+	struct ws_spill ranges; /* struct ws_range_at, one for each range of the trace */
+	struct ws_spill range_ns; /* int64_t, of each: GPU time launched in it, inclusive */
 	size_t nranges;
+	struct ws_spill range_sums; /* struct ws_range_sum */
+	size_t nrange_sums;
 	struct ws_class_time *classes;
 	size_t nclasses;
 	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) a sample */
@@ -145,9 +153,17 @@ static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, siz
 {
 	return ws_spill_row(&r->calls, sizeof(struct ws_work_call), i);
 }
-static inline struct ws_range_time *ws_recording_range(struct ws_recording *r, size_t i)
+static inline struct ws_range_at *ws_recording_range(struct ws_recording *r, size_t i)
 {
-	return ws_spill_row(&r->ranges, sizeof(struct ws_range_time), i);
+	return ws_spill_row(&r->ranges, sizeof(struct ws_range_at), i);
+}
+static inline struct ws_range_sum *ws_recording_range_sum(struct ws_recording *r, size_t i)
+{
+	return ws_spill_row(&r->range_sums, sizeof(struct ws_range_sum), i);
+}
+static inline int64_t *ws_recording_range_ns(struct ws_recording *r, size_t i)
+{
+	return ws_spill_row(&r->range_ns, sizeof(int64_t), i);
 }
 
 /* Most bytes allocated on devices at one time; -1 = not recorded. */
