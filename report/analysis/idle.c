@@ -533,6 +533,17 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	return status;
 }
 
+enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_idle_verdict *out, struct ws_err *err)
+{
+	const struct ws_idle *idle = NULL;
+
+	if (!ws_model_on_cpu(m))
+		WS_FORWARD(ws_idle_find(m, sel, &idle, err));
+	*out = idle ? idle->verdict : judge(m, &(struct ws_device_use){0});
+	return WS_OK;
+}
+
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)
 {
 	if (!v->known)

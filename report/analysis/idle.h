@@ -105,6 +105,9 @@ struct ws_idle {
 /* *out lives as long as sel. */
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
                             const struct ws_idle **out, struct ws_err *err);
+/* The verdict alone, for which nothing is read where it cannot be told. */
+enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
+                               struct ws_idle_verdict *out, struct ws_err *err);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of
  * the time; most of the rest it is waiting for data (33.4 %)". Returns out.

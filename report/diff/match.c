@@ -54,19 +54,6 @@ struct rule {
 	int small; /* the range pair says what the rest is */
 };
 
-enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
-                                 uint32_t *number, struct ws_err *err)
-{
-	uint32_t *recent =
-	        &m->recent[(kind->item[0] * 31 + kind->item[1] + kind->by) % WS_MATCH_RECENT];
-
-	if (!*recent || memcmp(ws_match_kind(m, *recent), kind, sizeof(*kind)) != 0)
-		WS_FORWARD(ws_texts_add(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)}, recent,
-		                        err));
-	*number = *recent;
-	return WS_OK;
-}
-
 static enum ws_status join(struct matcher *g, const struct positions p[2], enum ws_matched_by by,
                            struct ws_err *err)
 {

@@ -45,17 +45,19 @@ struct ws_match_kind {
 	uint32_t n[2];    /* calls of each side */
 	uint32_t by;      /* enum ws_matched_by; of CAST only one side has calls */
 };
-#define WS_MATCH_RECENT 256u
 struct ws_match {
 	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */
 	uint32_t *kind;     /* group -> number of its kind, from 1 */
 	size_t ngroups;
 	struct ws_texts kinds;
-	uint32_t recent[WS_MATCH_RECENT]; /* of them, as they were asked for; 0 */
 };
 /* The number of a kind, also of one that no group has. */
-enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
-                                 uint32_t *number, struct ws_err *err);
+static inline enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
+                                               uint32_t *number, struct ws_err *err)
+{
+	return ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
+	                          kind->item[0] * 31 + kind->item[1] + kind->by, number, err);
+}
 static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m, uint32_t number)
 {
 	return m->kinds.text[number].ptr;

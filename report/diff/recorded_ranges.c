@@ -247,8 +247,8 @@ enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
 
 	WS_NEW(&temp, of_place, nplaces);
 	status = ws_arena_check(&temp, "comparing the traces", err);
-	WS_THEN(status, ws_spill_open(&c->r->range_sums,
-	                              c->r->nranges * sizeof(struct ws_range_sum), err));
+	WS_THEN(status,
+	        ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err));
 	WS_THEN(status, sum_ranges(c->r, of_place, nplaces, err));
 	ws_arena_free(&temp);
 	return status;

@@ -14,10 +14,13 @@
 #include "report/tables/tables.h"
 
 /* A kernel in a sample. */
-struct launched {
+struct launch {
 	int64_t launch_ns; /* of one without a launch record its start */
 	uint32_t sample;
 	uint32_t number; /* of its row */
+};
+struct launched {
+	struct launch launch; /* sorted by it, so it is first */
 	struct ws_joined_kernel kernel;
 };
 
@@ -44,22 +47,20 @@ static void work_release(struct work *w)
 
 /* --- kernels in launch order --------------------------------------------------------------- */
 
-static struct launched launched_at(struct ws_reader *c, uint32_t i)
+static struct launch launch_of(struct ws_reader *c, const struct ws_joined_kernel *k, uint32_t i)
 {
-	const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-	const uint32_t call = k->call;
 	/* when one began that has no time means nothing, and is no order */
-	struct launched l = {k->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i, *k};
+	struct launch l = {k->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i};
 
-	if (l.sample != WS_NONE && call != WS_NONE)
-		l.launch_ns = ws_joined_rows_call(c->rows, call)->start_ns;
+	if (l.sample != WS_NONE && k->call != WS_NONE)
+		l.launch_ns = ws_joined_rows_call(c->rows, k->call)->start_ns;
 	return l;
 }
 
 /* By sample, then launch. */
 static int by_launch(const void *pa, const void *pb, void *ctx)
 {
-	const struct launched *a = pa, *b = pb;
+	const struct launch *a = pa, *b = pb;
 
 	(void)ctx;
 	if (a->sample != b->sample)
@@ -72,15 +73,16 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 /* As they mostly are where one device has one stream. */
 static bool are_in_order(struct ws_reader *c)
 {
-	struct launched last = {.launch_ns = INT64_MIN};
+	struct launch last = {.launch_ns = INT64_MIN};
 
 	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct launched l = launched_at(c, i);
+		const struct launch l = launch_of(c, ws_joined_rows_kernel(c->rows, i), i);
 
-		if (l.sample != WS_NONE && by_launch(&last, &l, NULL) > 0)
+		if (l.sample == WS_NONE)
+			continue;
+		if (by_launch(&last, &l, NULL) > 0)
 			return false;
-		if (l.sample != WS_NONE)
-			last = l;
+		last = l;
 	}
 	return true;
 }
@@ -93,9 +95,10 @@ static enum ws_status sort_kernels(struct work *w, struct ws_err *err)
 		return WS_OK;
 	WS_FORWARD(ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched), err));
 	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
-		const struct launched l = launched_at(c, i);
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+		const struct launched l = {launch_of(c, k, i), *k};
 
-		if (l.sample != WS_NONE)
+		if (l.launch.sample != WS_NONE)
 			WS_FORWARD(ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l, err));
 	}
 	return ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL, err);
@@ -275,7 +278,8 @@ static enum ws_status find_item(struct work *w, const struct ws_joined_kernel *k
 	                                                   : w->c->m->cpu_ops.config[cpu_op]};
 	uint32_t number;
 
-	WS_FORWARD(ws_texts_add(&w->known, (struct ws_bytes){key, sizeof(key)}, &number, err));
+	WS_FORWARD(ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
+	                              k->config + k->path * 31, &number, err));
 	if (number > w->nafter) {
 		WS_FORWARD(WS_GROW(w->after, number, w->after_capacity, err));
 		WS_FORWARD(
@@ -372,7 +376,7 @@ static enum ws_status read_kernels(struct work *w, struct ws_err *err)
 		        w->sorted.data ? ws_spill_row(&w->sorted, sizeof(*l), i) : NULL;
 		const struct ws_joined_kernel *k =
 		        l ? &l->kernel : ws_joined_rows_kernel(c->rows, i);
-		const uint32_t sample = l ? l->sample : ws_reader_sample(c, k->step);
+		const uint32_t sample = l ? l->launch.sample : ws_reader_sample(c, k->step);
 
 		if (sample == WS_NONE)
 			continue;

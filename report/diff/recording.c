@@ -268,8 +268,6 @@ static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
 static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
-	const struct ws_idle *idle;
-
 	c->r->base_ns = m->file.base_ns;
 	c->r->on_cpu = ws_model_on_cpu(m);
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
@@ -278,8 +276,7 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 		return WS_FAIL_MEMORY(err, "comparing the traces");
 	ws_note_origin(m, "", c->r->origin);
 	WS_FORWARD(ws_table_done(c->r->origin, err));
-	WS_FORWARD(ws_idle_find(m, &c->sel, &idle, err));
-	c->r->idle = idle->verdict;
+	WS_FORWARD(ws_idle_verdict(m, &c->sel, &c->r->idle, err));
 	c->r->peak_bytes = ws_memory_peak(m);
 	WS_FORWARD(read_utilization(c, err));
 	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);

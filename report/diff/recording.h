@@ -99,7 +99,7 @@ struct ws_recording {
 	bool has_steps;
 	struct ws_spill calls; /* struct ws_work_call, those of one sample after those of another */
 	size_t ncalls;
-	struct ws_spill ranges; /* struct ws_range_at, one for each range of the trace */
+	struct ws_spill ranges;   /* struct ws_range_at, one for each range of the trace */
 	struct ws_spill range_ns; /* int64_t, of each: GPU time launched in it, inclusive */
 	size_t nranges;
 	struct ws_spill range_sums; /* struct ws_range_sum */
