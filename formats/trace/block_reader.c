@@ -60,6 +60,19 @@ static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, 
 	return WS_OK;
 }
 
+/* For other values than it has, and no more: blocks are of one size. */
+static enum ws_status have_room(struct ws_block_rows *out, size_t values, struct ws_err *err)
+{
+	if (values <= out->capacity)
+		return WS_OK;
+	ws_block_rows_release(out);
+	out->memory = malloc(values * sizeof(*out->memory));
+	if (!out->memory)
+		return WS_FAIL_MEMORY(err, "the rows of a block");
+	out->capacity = values;
+	return WS_OK;
+}
+
 /* The columns that a kind has, of those asked for, which may be all. */
 static enum ws_status check_columns(unsigned kind, ws_column_set *columns, struct ws_err *err)
 {
@@ -89,8 +102,7 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));
 	}
-	WS_FORWARD(WS_GROW(out->memory, rows * (size_t)__builtin_popcountll(columns), out->capacity,
-	                   err));
+	WS_FORWARD(have_room(out, rows * (size_t)__builtin_popcountll(columns), err));
 	*out = (struct ws_block_rows){.info = *info,
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};
@@ -143,7 +155,7 @@ enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
 	WS_FORWARD(check_columns(b->view.header.kind, &columns, err));
 	values = rows * (size_t)__builtin_popcountll(columns);
 	/* tokens lie behind the values, four in the place of one */
-	WS_FORWARD(WS_GROW(out->memory, values + rows / 4 + 1, out->capacity, err));
+	WS_FORWARD(have_room(out, values + rows / 4 + 1, err));
 	*out = (struct ws_block_rows){.info = *ws_trace_reader_block(b->r, i),
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};

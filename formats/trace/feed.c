@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Blocks decoded ahead: enough that neither thread waits for the other at every block. */
-#define SLOTS 4
-
 struct wanted {
 	int64_t time_ns;
 	uint32_t block;
@@ -30,14 +27,19 @@ struct ws_feed {
 	struct wanted *wanted;
 	size_t n;
 	struct ws_block_reader *own, *other; /* of the caller's and of the second thread */
-	struct slot slots[SLOTS];
+	struct ws_feed_stage stage;          /* make: NULL = none */
+	struct slot slots[WS_FEED_SLOTS];    /* so that neither thread waits at every block */
 	pthread_t thread;
 	bool has_thread;
 	pthread_mutex_t lock; /* guards what follows, and slot.holds */
 	pthread_cond_t change;
 	size_t claimed; /* blocks that somebody decodes or has decoded */
+	size_t made;    /* blocks that are done, or of which one failed and is the last */
+	bool making;    /* the one behind those is being made */
+	struct ws_block_rows spare[WS_FEED_SLOTS]; /* memory of rows of which that was done */
+	size_t nspare;
 	size_t next;    /* the block that the caller wants next */
-	int stop;
+	bool failed, stop;
 };
 
 static int by_time(const void *pa, const void *pb)
@@ -79,7 +81,7 @@ static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
 /* The caller still reads the slot of the block before `next`. */
 static bool can_claim(const struct ws_feed *f)
 {
-	return f->claimed < f->n && f->claimed + 1 < f->next + SLOTS;
+	return f->claimed < f->n && f->claimed + 1 < f->next + WS_FEED_SLOTS;
 }
 
 /* Those of the columns asked for that the stored block may have. */
@@ -103,10 +105,12 @@ static ws_column_set stored_columns(const struct ws_feed *f, uint32_t block)
 
 static void decode_one(struct ws_feed *f, struct ws_block_reader *reader, size_t at)
 {
-	struct slot *slot = &f->slots[at % SLOTS];
+	struct slot *slot = &f->slots[at % WS_FEED_SLOTS];
 	uint32_t block = f->wanted[at].block;
 	uint16_t kind = ws_trace_reader_block(f->r, block)->kind;
 
+	if (f->nspare)
+		slot->rows = f->spare[--f->nspare];
 	pthread_mutex_unlock(&f->lock);
 	if (f->order == WS_FEED_AS_STORED)
 		slot->status = ws_block_reader_read_stored(reader, block, stored_columns(f, block),
@@ -132,17 +136,52 @@ static void decode_next(struct ws_feed *f, struct ws_block_reader *reader)
 		decode_one(f, reader, at);
 }
 
-static void *decode_ahead(void *arg)
+static bool can_make(const struct ws_feed *f)
+{
+	return !f->making && !f->failed && f->made < f->n &&
+	       f->slots[f->made % WS_FEED_SLOTS].holds == f->made + 1;
+}
+
+/* What the caller wants of a block that is decoded; the lock as above. */
+static void make_next(struct ws_feed *f)
+{
+	const unsigned at = f->made % WS_FEED_SLOTS;
+	struct slot *slot = &f->slots[at];
+
+	if (f->stage.make && slot->status == WS_OK) {
+		f->making = true;
+		pthread_mutex_unlock(&f->lock);
+		slot->status = f->stage.make(f->stage.ctx, &slot->rows, f->wanted[f->made].block,
+		                             at, &slot->err);
+		pthread_mutex_lock(&f->lock);
+		f->making = false;
+		f->spare[f->nspare++] = slot->rows;
+		slot->rows = (struct ws_block_rows){0};
+	}
+	f->failed = slot->status != WS_OK;
+	f->made++;
+	pthread_cond_broadcast(&f->change);
+}
+
+/* Do what can be done next, or wait for others to do it; the lock as above. What the caller waits
+ * for comes first. */
+static void work(struct ws_feed *f, struct ws_block_reader *reader)
+{
+	if (can_make(f))
+		make_next(f);
+	else if (can_claim(f))
+		decode_next(f, reader);
+	else
+		pthread_cond_wait(&f->change, &f->lock);
+}
+
+static void *work_ahead(void *arg)
 {
 	struct ws_feed *f = arg;
 
 	pthread_mutex_lock(&f->lock);
-	while (!f->stop && f->claimed < f->n) {
-		if (can_claim(f))
-			decode_next(f, f->other);
-		else
-			pthread_cond_wait(&f->change, &f->lock);
-	}
+	while (!f->stop && !f->failed && f->made < f->n)
+		work(f, f->other);
 	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
@@ -154,12 +193,12 @@ static void start_thread(struct ws_feed *f)
 		return;
 	if (ws_block_reader_new(&f->other, f->r, NULL) != WS_OK)
 		return;
-	f->has_thread = pthread_create(&f->thread, NULL, decode_ahead, f) == 0;
+	f->has_thread = pthread_create(&f->thread, NULL, work_ahead, f) == 0;
 }
 
 enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
                             const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
-                            struct ws_err *err)
+                            const struct ws_feed_stage *stage, struct ws_err *err)
 {
 	struct ws_feed *f = calloc(1, sizeof(*f));
 	enum ws_status status;
@@ -168,6 +207,8 @@ enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *
 	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory to read the trace");
 	f->r = r;
 	f->order = order;
+	if (stage)
+		f->stage = *stage;
 	for (int kind = 0; kind < WS_KIND_END; kind++)
 		f->columns[kind] = columns[kind];
 	pthread_mutex_init(&f->lock, NULL);
@@ -189,7 +230,7 @@ void ws_feed_close(struct ws_feed *f)
 		return;
 	if (f->has_thread) {
 		pthread_mutex_lock(&f->lock);
-		f->stop = 1;
+		f->stop = true;
 		pthread_cond_broadcast(&f->change);
 		pthread_mutex_unlock(&f->lock);
 		pthread_join(f->thread, NULL);
@@ -198,8 +239,10 @@ void ws_feed_close(struct ws_feed *f)
 	pthread_mutex_destroy(&f->lock);
 	ws_block_reader_free(f->own);
 	ws_block_reader_free(f->other);
-	for (size_t i = 0; i < SLOTS; i++)
+	for (size_t i = 0; i < WS_FEED_SLOTS; i++)
 		ws_block_rows_release(&f->slots[i].rows);
+	while (f->nspare)
+		ws_block_rows_release(&f->spare[--f->nspare]);
 	free(f->wanted);
 	free(f);
 }
@@ -208,7 +251,7 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
                             struct ws_err *err)
 {
 	size_t at = f->next;
-	struct slot *slot = &f->slots[at % SLOTS];
+	struct slot *slot = &f->slots[at % WS_FEED_SLOTS];
 
 	*rows = NULL;
 	*until_ns = INT64_MAX;
@@ -217,12 +260,8 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 	pthread_mutex_lock(&f->lock);
 	f->next++;
 	pthread_cond_broadcast(&f->change); /* a slot is free */
-	while (slot->holds != at + 1) {
-		if (f->claimed == at || can_claim(f))
-			decode_next(f, f->own);
-		else
-			pthread_cond_wait(&f->change, &f->lock);
-	}
+	while (f->made <= at)
+		work(f, f->own);
 	pthread_mutex_unlock(&f->lock);
 	if (slot->status != WS_OK) {
 		if (err)
@@ -238,4 +277,9 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 size_t ws_feed_block(const struct ws_feed *f)
 {
 	return f->wanted[f->next - 1].block;
+}
+
+unsigned ws_feed_slot(const struct ws_feed *f)
+{
+	return (unsigned)((f->next - 1) % WS_FEED_SLOTS);
 }

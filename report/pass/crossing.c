@@ -80,7 +80,7 @@ static enum ws_status join_events(struct reading *e, int64_t until_ns, struct ws
 			return WS_OK;
 		WS_FORWARD(pass_time(e, row->time_ns, err));
 		WS_FORWARD(ws_live_event(&e->live, e->live.events, &event,
-		                         &e->p->shapes[row->shape], err));
+		                         &e->p->found.shape[row->shape], err));
 	}
 	return WS_OK;
 }
@@ -93,7 +93,7 @@ static enum ws_status read_events(struct reading *e, struct ws_err *err)
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, err));
+	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, NULL, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)

@@ -86,7 +86,7 @@ static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
-		step = ws_pass_step_holding(p, p->l.thread_process[is->thread],
+		step = ws_pass_step_holding(p, is->process,
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
 		                            is->thread);
 	r->in_scope = ws_pass_counts(p, ws_pass_scope_of(p, step, is->marks));
@@ -352,13 +352,13 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 		/* every call that began before the kernel was read, if it did not return yet; of
 		 * ids that were joined ahead each has one */
 		*blocked = has_id && !last &&
-		           (p->ahead ||
-		            ws_launch_ids_get(&p->ids, process, k->correlation) & WS_LAUNCH_CALL);
+		           (p->ahead || ws_launch_ids_get(&p->called, process, k->correlation) &
+		                                WS_LAUNCH_ONCE);
 		if (*blocked)
 			return WS_OK;
 		if (has_id)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, k->correlation,
-			                              WS_LAUNCH_ORPHAN, err));
+			WS_FORWARD(ws_launch_ids_note(&p->called, process, k->correlation,
+			                              WS_LAUNCH_AGAIN, err));
 		return take_launched(p, k, &none, WS_PATH_NO_LAUNCH, err);
 	}
 	*blocked = false;
@@ -454,7 +454,7 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->stopped &&
 	       !p->live.stopped) {
 		const struct ws_pass_row *row = f->row++;
-		const struct ws_live_shape *shape = &p->shapes[row->shape];
+		const struct ws_live_shape *shape = &p->shapes.shape[row->shape];
 
 		if (f->kernel < f->kernels_end && f->kernel->start_ns < row->time_ns && !blocked)
 			WS_FORWARD(join_kernels(p, f, row->time_ns, &blocked, err));
@@ -484,8 +484,10 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	enum ws_status status;
 	struct fronts f;
 
-	if (p->framework.is_there)
+	if (p->framework.is_there) {
 		WS_FORWARD(ws_pass_take_framework(p, until_ns, &p->rows, err));
+		WS_FORWARD(ws_pass_add_shapes(&p->shapes, &p->found, p->shapes.n, err));
+	}
 	WS_FORWARD(ws_pass_rows_sort(&p->rows, err));
 	WS_FORWARD(ws_pass_rows_sort(&p->kernels, err));
 	f = fronts_of(p);

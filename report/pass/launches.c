@@ -6,7 +6,7 @@
 
 _Static_assert(sizeof(struct ws_launch_waiting) == 32, "two of them are a line of the cache");
 
-#define PAGE_BYTES ((size_t)1 << (WS_LAUNCH_PAGE_BITS - 1)) /* four bits an id */
+#define PAGE_BYTES ((size_t)1 << (WS_LAUNCH_PAGE_BITS - 2)) /* two bits an id */
 
 /* --- ids --------------------------------------------------------------------------------- */
 

@@ -2,9 +2,9 @@
  * The join of kernels to the calls that launched them, by process and
  * correlation id, for streams of both.
  *
- * A first look at the ids of kernels tells which calls launch one at all: four
- * bits an id that is in use. After that, what waits is what is in flight: calls
- * whose kernel has not come yet.
+ * A first look at the ids of kernels tells which calls launch one at all: two
+ * bits an id that is in use, and two when its call comes. After that, what waits
+ * is what is in flight: calls whose kernel has not come yet.
  */
 #pragma once
 
@@ -13,13 +13,11 @@
 #include "report/base/order.h"
 
 enum ws_launch_use {
-	WS_LAUNCH_CALL = 1u << 0,   /* its call was read */
-	WS_LAUNCH_ORPHAN = 1u << 1, /* a kernel of it was counted as one without a call */
-	WS_LAUNCH_KERNEL = 1u << 2,
-	WS_LAUNCH_KERNELS = 1u << 3, /* two kernels or more, as of a graph */
+	WS_LAUNCH_ONCE = 1u << 0,
+	WS_LAUNCH_AGAIN = 1u << 1, /* for a second one */
 };
 
-/* Which ids are used for what. Starts as all zeros; free with ws_launch_ids_free. */
+/* Which ids are used. Starts as all zeros; free with ws_launch_ids_free. */
 struct ws_launch_ids {
 	struct ws_idmap page_of; /* process and upper part of the id -> page */
 	uint8_t **pages;
@@ -45,21 +43,20 @@ static inline uint64_t ws_launch_page_key(uint32_t process, uint64_t correlation
 	return (uint64_t)process << (64 - WS_LAUNCH_PAGE_BITS) | correlation >> WS_LAUNCH_PAGE_BITS;
 }
 
-/* Note a use. process < 2^16. A second kernel is noted as such. */
+/* Note a use. process < 2^16. ONCE is for one, and AGAIN for any other. */
 static inline enum ws_status ws_launch_ids_note(struct ws_launch_ids *ids, uint32_t process,
                                                 uint64_t correlation, enum ws_launch_use use,
                                                 struct ws_err *err)
 {
 	uint64_t key = ws_launch_page_key(process, correlation);
-	unsigned shift = correlation & 1 ? 4 : 0, bits = use;
+	unsigned shift = 2 * (correlation & 3);
 	uint8_t *byte;
 
 	if (!ids->last_page || ids->last_key != key)
 		WS_FORWARD(ws_launch_ids_turn(ids, key, true, err));
-	byte = &ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 1];
-	if (use == WS_LAUNCH_KERNEL)
-		bits <<= (*byte >> shift & bits) != 0;
-	*byte |= (uint8_t)(bits << shift);
+	byte = &ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 2];
+	/* a second ONCE is AGAIN */
+	*byte |= (uint8_t)(((unsigned)use << (*byte >> shift & use & WS_LAUNCH_ONCE)) << shift);
 	return WS_OK;
 }
 
@@ -74,9 +71,9 @@ static inline unsigned ws_launch_ids_get(struct ws_launch_ids *ids, uint32_t pro
 		return 0;
 	if (!ids->last_page)
 		return 0;
-	return ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 1] >>
-	               (correlation & 1 ? 4 : 0) &
-	       15;
+	return ids->last_page[(correlation & ((1u << WS_LAUNCH_PAGE_BITS) - 1)) >> 2] >>
+	               2 * (correlation & 3) &
+	       3;
 }
 void ws_launch_ids_free(struct ws_launch_ids *ids);
 

@@ -36,6 +36,7 @@ static enum ws_status add_family(struct ws_live_ranges *l, uint32_t parent, uint
 	const struct ws_live_family *around = parent == WS_NONE ? NULL : &l->known[parent].family;
 	struct ws_live_family is = {.depth = around ? around->depth + 1 : 0,
 	                            .thread = e->thread,
+	                            .process = e->process,
 	                            .name = e->name,
 	                            .payload = e->payload,
 	                            .config = WS_NONE,

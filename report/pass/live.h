@@ -38,7 +38,7 @@ struct ws_live_row {
  */
 struct ws_live_family {
 	uint32_t path, depth;
-	uint32_t thread, name, payload;
+	uint32_t thread, process, name, payload;
 	uint32_t op; /* payload of the innermost operation around a range of it; WS_NONE */
 	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
 	uint8_t style, marks, phase;

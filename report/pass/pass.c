@@ -71,25 +71,77 @@ static void choose_columns(const struct ws_pass *p, ws_column_set columns[WS_KIN
 	columns[WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS;
 }
 
+static enum ws_status take_ahead(void *ctx, const struct ws_block_rows *rows, uint32_t block,
+                                 unsigned slot, struct ws_err *err)
+{
+	struct ws_pass *p = ctx;
+
+	return ws_pass_take_rows(p, rows, block, &p->taken[slot], err);
+}
+
+/* Calls that are about to be joined: a kernel that begins before its call returns waits for it. */
+static enum ws_status note_calls(struct ws_pass *p, const struct ws_pass_taken *taken, bool *twice,
+                                 struct ws_err *err)
+{
+	for (size_t i = 0; i < taken->ncalls; i++) {
+		const struct ws_pass_call *c = &taken->calls[i];
+
+		WS_FORWARD(ws_launch_ids_note(&p->called, c->process, c->id, WS_LAUNCH_ONCE, err));
+		*twice |= (ws_launch_ids_get(&p->called, c->process, c->id) & WS_LAUNCH_AGAIN) != 0;
+	}
+	return WS_OK;
+}
+
+/* What was taken waits for the join. Another pass is to join ids ahead where there are very many
+ * processes, one used an id twice, or a kernel began before its call. */
+static enum ws_status take_over(struct ws_pass *p, struct ws_pass_taken *taken, struct ws_err *err)
+{
+	bool needs_ids = taken->needs_ids;
+
+	WS_FORWARD(ws_pass_add_shapes(&p->shapes, &taken->shapes, 0, err));
+	WS_FORWARD(note_calls(p, taken, &needs_ids, err));
+	/* with ids that were joined ahead: a damaged block, which is told at its end */
+	if (needs_ids && !p->ahead)
+		p->stopped = p->again->needs_ids = p->again->knows_more = true;
+	return ws_pass_rows_merge(taken->has_kernels ? &p->kernels : &p->rows, &taken->rows, err);
+}
+
+/* Nothing that the join works on is used when rows are taken. */
+static bool can_take_ahead(const struct ws_pass *p)
+{
+	const bool counts_calls = p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p);
+
+	return p->parts & WS_DIGEST_JOINED && !p->framework.is_there && !counts_calls;
+}
+
 static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 {
-	bool joined = p->parts & WS_DIGEST_JOINED;
-	bool has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
+	const struct ws_feed_stage stage = {p, can_take_ahead(p) ? take_ahead : NULL};
 	ws_column_set columns[WS_KIND_END];
 	const struct ws_block_rows *rows;
 	struct ws_feed *feed;
 	int64_t until_ns;
 	enum ws_status status;
 
+	p->has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
 	choose_columns(p, columns);
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+	WS_FORWARD(ws_pass_add_shapes(&p->shapes, &p->found, 0, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, &stage, err));
 	do {
+		struct ws_pass_taken *taken;
+
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status != WS_OK || !rows)
 			break;
-		status = ws_pass_take_rows(p, rows, (uint32_t)ws_feed_block(feed), has_dur, err);
-		if (status == WS_OK && !p->stopped && joined)
-			status = ws_pass_join(p, until_ns, err);
+		taken = &p->taken[ws_feed_slot(feed)];
+		if (!stage.make)
+			status = ws_pass_take_rows(p, rows, (uint32_t)ws_feed_block(feed), taken,
+			                           err);
+		if (status != WS_OK || !(p->parts & WS_DIGEST_JOINED))
+			continue;
+		status = take_over(p, taken, err);
+		if (!p->stopped)
+			WS_THEN(status, ws_pass_join(p, until_ns, err));
 	} while (status == WS_OK && !p->stopped);
 	ws_feed_close(feed);
 	return status;
@@ -205,7 +257,10 @@ static void release(struct ws_pass *p)
 	ws_loader_release(&p->l);
 	ws_framework_free(&p->framework);
 	free(p->rows.rows);
-	free(p->shapes);
+	free(p->shapes.shape);
+	free(p->found.shape);
+	for (size_t i = 0; i < WS_FEED_SLOTS; i++)
+		ws_pass_taken_free(&p->taken[i]);
 	free(p->tokens);
 	free(p->recorded);
 	free(p->numbers);
@@ -213,6 +268,7 @@ static void release(struct ws_pass *p)
 	ws_strtab_free(&p->shape_of);
 	free(p->kernels.rows);
 	ws_launch_ids_free(&p->ids);
+	ws_launch_ids_free(&p->called);
 	ws_launches_free(&p->waiting);
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
@@ -262,7 +318,6 @@ static enum ws_status run_whole(const struct ws_pass *wanted, const struct ws_tr
 	        .scope = wanted->scope,
 	        .sink = wanted->sink,
 	        .again = wanted->again,
-	        .thread = WS_NONE,
 	        .first_ns = INT64_MAX,
 	        .last_ns = INT64_MIN,
 	        .rows = {.row_size = sizeof(struct ws_pass_row)},

@@ -73,6 +73,7 @@ struct ws_pass_mark {
 struct ws_pass_step {
 	struct ws_model_step step;
 	uint32_t live;     /* its range, while it is active */
+	uint32_t process;
 	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
 	size_t ncells;
 	uint8_t open;
@@ -104,6 +105,32 @@ static inline bool ws_pass_is_before(struct ws_pass_when a, struct ws_pass_when 
 	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.at < b.at);
 }
 enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err);
+/* None, with room for n; NULL without memory. */
+void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n);
+/* Those of `more`, which are in order, wait, too; more has what memory is not needed any more. */
+enum ws_status ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more,
+                                  struct ws_err *err);
+
+/* What is known of rows that are alike, by its number. */
+struct ws_pass_shapes {
+	struct ws_live_shape *shape;
+	size_t n, capacity;
+};
+
+/* What was taken of a block. This happens ahead of the join, on another thread where there is one:
+ * all that the join knows of it is here. Starts as all zeros; free with ws_pass_taken_free. */
+struct ws_pass_taken {
+	struct ws_pass_rows rows; /* in order: struct ws_pass_kernel, or struct ws_pass_row */
+	bool has_kernels;
+	bool needs_ids;               /* see struct ws_pass_again */
+	struct ws_pass_shapes shapes; /* those that are new */
+	/* of the calls that launch something */
+	struct ws_pass_call {
+		uint64_t id;
+		uint32_t process;
+	} * calls;
+	size_t ncalls, calls_capacity;
+};
 
 /* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
 struct ws_pass_numbers {
@@ -150,18 +177,27 @@ struct ws_pass {
 	const struct ws_joined_sink *sink; /* NULL: sums, no rows */
 	const struct ws_ids_ahead *ahead;  /* NULL: kernels and calls have one id as recorded */
 	bool stopped; /* another pass knows more, or sums are to be made of rows */
+	/* --- of the thread that takes rows --- */
 	struct ws_loader l;
-	struct ws_pass_rows rows, kernels;
-	struct ws_live_shape *shapes;
-	size_t nshapes, shapes_capacity;
+	bool has_dur;                 /* kernels of this trace tell how long they took */
+	struct ws_pass_shapes found;  /* every shape so far */
 	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
 	struct ws_pass_token *tokens; /* of the block that is taken */
 	uint32_t *recorded; /* by token of that, of events: text of the name, of which the shape has
 	                       what stays */
 	size_t tokens_capacity, recorded_capacity;
 	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
+	struct ws_launch_ids ids; /* those of kernels */
+	struct ws_pass_mark *marks;
+	size_t nmarks, marks_capacity;
+	int64_t kernel_ns;         /* a sum that must not overflow */
+	int64_t first_ns, last_ns; /* first and last moment of any row */
+	struct ws_pass_taken taken[WS_FEED_SLOTS];
+	/* --- of the join --- */
+	struct ws_pass_rows rows, kernels;
+	struct ws_pass_shapes shapes; /* of rows that were taken over */
+	struct ws_launch_ids called;  /* ids of calls; AGAIN: of a kernel without its call, too */
 	struct ws_framework framework;
-	struct ws_launch_ids ids;
 	struct ws_launches_waiting waiting;
 	struct ws_live_ranges live;
 	struct ws_live_ends ends; /* of those that cross */
@@ -172,20 +208,15 @@ struct ws_pass {
 	size_t nsteps, steps_capacity;
 	uint32_t *active; /* steps by time that are open, or ended at this moment */
 	size_t nactive, active_capacity;
-	struct ws_pass_mark *marks;
-	size_t nmarks, marks_capacity;
 	uint32_t *cell_of_config; /* without the join; WS_NONE = none yet */
 	struct ws_pass_numbers texts, configs, payloads;
 	struct ws_pass_name *names; /* by text */
 	uint8_t *path_is_step;      /* by path */
 	size_t npath_steps, path_steps_capacity;
-	uint64_t thread_id; /* the last one looked up */
-	uint32_t thread;
-	int64_t kernel_ns, range_ns, flops, bytes; /* sums that must not overflow */
+	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 	uint64_t nkernels;
 	struct ws_pass_counted *counted; /* WS_PASS_COUNTED of them */
 	size_t ncounted;
-	int64_t first_ns, last_ns; /* first and last moment of any row */
 };
 
 static inline struct ws_live_row ws_pass_event(const struct ws_pass_row *row)
@@ -217,9 +248,13 @@ static inline uint64_t ws_pass_work_id(const struct ws_pass *p, size_t work)
 {
 	return p->ahead ? p->ahead->of_work[work] : p->m->work[work].correlation;
 }
-/* The rows of a block. has_dur: kernels of this trace tell how long they took. */
+/* The rows of a block. */
 enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
-                                 uint32_t block, bool has_dur, struct ws_err *err);
+                                 uint32_t block, struct ws_pass_taken *to, struct ws_err *err);
+void ws_pass_taken_free(struct ws_pass_taken *taken);
+/* Those from number `first` on, behind those of `to`. */
+enum ws_status ws_pass_add_shapes(struct ws_pass_shapes *to, const struct ws_pass_shapes *from,
+                                  size_t first, struct ws_err *err);
 /* The number of what rows share. */
 enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
                                     uint32_t *number, struct ws_err *err);

@@ -27,6 +27,24 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 	return r->rows + r->n * r->row_size;
 }
 
+/* So many that wait are put in front of those that come without another thought. */
+#define IN_FRONT 1024u
+
+void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
+{
+	uint8_t *rows;
+
+	r->capacity = r->row_size ? r->capacity * r->row_size / row_size : 0;
+	r->row_size = row_size;
+	r->first = r->n = 0;
+	r->unsorted = 0;
+	rows = ws_pass_rows_reserve(r, n + IN_FRONT);
+	if (!rows)
+		return NULL;
+	r->first = r->n = IN_FRONT;
+	return rows + IN_FRONT * row_size;
+}
+
 static inline struct ws_pass_when when_of(const uint8_t *row)
 {
 	return (struct ws_pass_when){(int64_t)ws_load_u64(row), ws_load_u64(row + sizeof(int64_t))};
@@ -114,4 +132,61 @@ enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
 	free(order);
 	free(key);
 	return status;
+}
+
+/* Both are in order: those of `waiting`, which are few, stand in front of `more` until those that
+ * are less stand in front of them. */
+static void merge_in_front(const struct ws_pass_rows *waiting, struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size, n = waiting->n - waiting->first;
+	const uint8_t *a = waiting->rows + waiting->first * size, *a_end = a + n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = more->rows + (more->first - n) * size;
+
+	for (; a < a_end; to += size) {
+		const bool later = b < b_end && ws_pass_is_before(when_of(b), when_of(a));
+
+		memcpy(to, later ? b : a, size);
+		*(later ? &b : &a) += size;
+	}
+	more->first -= n;
+}
+
+/* … and `more` goes behind `waiting`, from its last one on. */
+static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows *more)
+{
+	const size_t size = more->row_size;
+	const uint8_t *a = waiting->rows + waiting->first * size;
+	const uint8_t *a_end = waiting->rows + waiting->n * size;
+	const uint8_t *b = more->rows + more->first * size, *b_end = more->rows + more->n * size;
+	uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
+
+	while (b < b_end) {
+		const bool later = a < a_end &&
+		                   ws_pass_is_before(when_of(b_end - size), when_of(a_end - size));
+
+		to -= size;
+		*(later ? &a_end : &b_end) -= size;
+		memcpy(to, later ? a_end : b_end, size);
+	}
+	waiting->n += more->n - more->first;
+}
+
+enum ws_status ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more,
+                                  struct ws_err *err)
+{
+	struct ws_pass_rows was;
+
+	WS_FORWARD(ws_pass_rows_sort(waiting, err));
+	was = *waiting;
+	if (waiting->n - waiting->first > more->first) {
+		if (!ws_pass_rows_reserve(waiting, more->n - more->first))
+			return WS_FAIL_MEMORY(err, "the rows of a trace");
+		merge_behind(waiting, more);
+		return WS_OK;
+	}
+	merge_in_front(waiting, more);
+	*waiting = *more;
+	*more = was;
+	return WS_OK;
 }

@@ -29,6 +29,7 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	                 .start_ns = r->start_ns,
 	                 .warm_up = (ws_live_is(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
+	        .process = ws_live_is(&p->live, r)->process,
 	        .open = 1,
 	        .never_ends = p->nsteps < p->again->nsteps && p->again->never_ends[p->nsteps],
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
@@ -55,7 +56,7 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 			continue;
 		p->active[kept++] = at;
 		if (s->start_ns > start_ns || s->thread == but_thread ||
-		    p->l.thread_process[s->thread] != process)
+		    p->steps[at].process != process)
 			continue;
 		if (!b || s->start_ns > b->start_ns ||
 		    (s->start_ns == b->start_ns && s->thread >= b->thread))

@@ -68,8 +68,8 @@ static enum ws_status start_tokens(struct ws_pass *p, const struct ws_block_rows
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-/* What the tokens of a block of kernels tell. has_dur: they have times. */
-static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_rows *b, bool has_dur,
+/* What the tokens of a block of kernels tell. */
+static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_rows *b,
                                     const uint16_t **of_row, struct ws_err *err)
 {
 	const ws_column_set both = WS_COLUMN(kernel, config) |
@@ -87,7 +87,7 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 
 		p->tokens[k] = (struct ws_pass_token){
 		        config_of(p, id),
-		        (has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
+		        (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
 		                (flags & WS_KERNEL_CUT_OFF ? WS_SAYS_CUT_OFF : 0)};
 	}
 	return WS_OK;
@@ -95,13 +95,13 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
 static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                 bool has_dur, struct ws_err *err)
+                                 struct ws_err *err)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
 	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
 	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
+	WS_FORWARD(start_kernels(p, b, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
 		uint32_t *cell = &p->cell_of_config[token.shape];
@@ -130,18 +130,18 @@ static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
 }
 
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                   bool has_dur, struct ws_err *err)
+                                   struct ws_pass_taken *to, struct ws_err *err)
 {
 	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
 	const uint32_t *ids = p->ahead ? p->ahead->of_kernel + p->ahead->first_row[block] : NULL;
-	struct ws_pass_kernel *k = ws_pass_rows_reserve(&p->kernels, b->info.rows);
+	struct ws_pass_kernel *k = ws_pass_rows_begin(&to->rows, sizeof(*k), b->info.rows);
 	int64_t before_ns = INT64_MIN;
 	const uint16_t *of_row = NULL;
 	bool unsorted = false;
 
 	if (!k)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_kernels(p, b, has_dur, &of_row, err));
+	WS_FORWARD(start_kernels(p, b, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
 		const uint64_t recorded = ws_block_value(b, WS_COL_kernel_correlation, i);
@@ -166,7 +166,8 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		WS_FORWARD(add_kernel_time(p, dur, err));
 		see_time(p, k->start_ns, k->start_ns + dur);
 	}
-	ws_pass_rows_filled(&p->kernels, b->info.rows, unsorted);
+	to->has_kernels = true;
+	ws_pass_rows_filled(&to->rows, b->info.rows, unsorted);
 	return WS_OK;
 }
 
@@ -269,22 +270,12 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shap
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
 
 	if (!known) {
-		WS_FORWARD(WS_GROW(p->shapes, p->nshapes + 1, p->shapes_capacity, err));
+		WS_FORWARD(WS_GROW(p->found.shape, p->found.n + 1, p->found.capacity, err));
 		WS_FORWARD(ws_strtab_add(&p->shape_of, shape, sizeof(*shape), &known, err));
-		p->shapes[p->nshapes++] = *shape;
+		p->found.shape[p->found.n++] = *shape;
 	}
 	*number = (uint32_t)(known - 1);
 	return WS_OK;
-}
-
-/* Another pass is to join ids ahead: there are very many processes, one used an id twice, or a
- * kernel began before its call. */
-static void need_ids(struct ws_pass *p)
-{
-	if (p->ahead)
-		return; /* a damaged block, which is told at its end */
-	p->stopped = true;
-	p->again->needs_ids = p->again->knows_more = true;
 }
 
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
@@ -296,8 +287,6 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 
 	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
-	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
-		need_ids(p);
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(t, WS_COL_thread_event_result, i) != 0;
@@ -322,7 +311,7 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 	uint32_t type;
 
 	WS_FORWARD(find_shape(p, t, i, &token->shape, recorded, err));
-	type = p->shapes[token->shape].type;
+	type = p->found.shape[token->shape].type;
 	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
 	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
 	                                                          : 0;
@@ -331,30 +320,29 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 
 /* Calls that launched a kernel wait for it. */
 static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *row, uint32_t process,
-                                       struct ws_err *err)
+                                       struct ws_pass_taken *to, struct ws_err *err)
 {
 	unsigned use;
 
 	process = ws_pass_id_process(p, process);
 	use = row->id ? ws_launch_ids_get(&p->ids, process, row->id) : 0;
 	row->at |= WS_PASS_AT_CALL;
-	row->stays = (use & WS_LAUNCH_KERNELS) != 0;
-	row->launches = (use & WS_LAUNCH_KERNEL) != 0;
-	if (!row->launches)
+	row->stays = (use & WS_LAUNCH_AGAIN) != 0;
+	row->launches = use != 0;
+	if (!use)
 		return WS_OK;
-	if (use & WS_LAUNCH_CALL)
-		need_ids(p);
-	if (use & WS_LAUNCH_ORPHAN)
-		need_ids(p);
-	return ws_launch_ids_note(&p->ids, process, row->id, WS_LAUNCH_CALL, err);
+	WS_FORWARD(WS_GROW(to->calls, to->ncalls + 1, to->calls_capacity, err));
+	to->calls[to->ncalls++] = (struct ws_pass_call){row->id, process};
+	return WS_OK;
 }
 
 /* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
  * joined. */
 static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_t i,
-                               struct ws_pass_row *row, bool *keep, struct ws_err *err)
+                               struct ws_pass_taken *to, struct ws_pass_row *row, bool *keep,
+                               struct ws_err *err)
 {
-	const struct ws_live_shape *shape = &p->shapes[row->shape];
+	const struct ws_live_shape *shape = &p->found.shape[row->shape];
 	const uint32_t block = (uint32_t)(row->at >> 16);
 	int64_t dur = 0;
 
@@ -379,7 +367,7 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 		row->id = p->ahead ? ws_ids_ahead_call(p->ahead, block, t->ncalls)
 		                   : value_of(t, WS_COL_thread_event_correlation, i);
 		t->ncalls++;
-		WS_FORWARD(note_call(p, row, shape->process, err));
+		WS_FORWARD(note_call(p, row, shape->process, to, err));
 		*keep = row->launches || p->sink || ws_pass_calls_have_scope(p);
 		return WS_OK;
 	default:
@@ -413,12 +401,12 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 }
 
 static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
-                                       uint32_t block, struct ws_err *err)
+                                       uint32_t block, struct ws_pass_taken *to, struct ws_err *err)
 {
 	struct thread_rows t = thread_rows_of(b);
 	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
 	const uint32_t n = b->info.rows;
-	struct ws_pass_row *row = ws_pass_rows_reserve(&p->rows, n), *first = row;
+	struct ws_pass_row *row = ws_pass_rows_begin(&to->rows, sizeof(*row), n), *first = row;
 	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
 	const uint16_t *of_row = NULL;
 	bool unsorted = false, keep;
@@ -445,7 +433,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 			continue;
 		}
 		row->recorded = p->recorded[of_row[i]];
-		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
+		WS_FORWARD(take_row(p, &t, i, to, row, &keep, err));
 		if (!keep)
 			continue;
 		unsorted |= (row->time_ns < before_ns) |
@@ -457,7 +445,8 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)
 		return ws_pass_refuse_calls(b, t.ncalls, err);
 	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
-	ws_pass_rows_filled(&p->rows, (size_t)(row - first), unsorted);
+	ws_pass_rows_filled(&to->rows, (size_t)(row - first), unsorted);
+	to->has_kernels = false;
 	return WS_OK;
 }
 
@@ -477,8 +466,8 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 
 		if (token->shape == WS_NONE)
 			WS_FORWARD(look_at_token(p, &t, i, token, &name, err));
-		ncalls += p->shapes[token->shape].type == WS_THREAD_EVENT_API;
-		if (p->shapes[token->shape].type >= WS_NVTX_MARK)
+		ncalls += p->found.shape[token->shape].type == WS_THREAD_EVENT_API;
+		if (p->found.shape[token->shape].type >= WS_NVTX_MARK)
 			continue;
 		*row++ = (struct ws_pass_row){
 		        .time_ns = (int64_t)t.v[WS_COL_thread_event_time_ns][i],
@@ -493,18 +482,42 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	return WS_OK;
 }
 
-enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
-                                 uint32_t block, bool has_dur, struct ws_err *err)
+enum ws_status ws_pass_add_shapes(struct ws_pass_shapes *to, const struct ws_pass_shapes *from,
+                                  size_t first, struct ws_err *err)
 {
-	bool joined = p->parts & WS_DIGEST_JOINED;
+	const size_t n = from->n - first;
 
-	if (rows->info.kind == WS_KIND_KERNEL)
-		return joined ? take_kernels(p, rows, block, has_dur, err)
-		              : take_alone(p, rows, block, has_dur, err);
-	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p) &&
+	WS_FORWARD(WS_GROW(to->shape, to->n + n, to->capacity, err));
+	if (n)
+		memcpy(to->shape + to->n, from->shape + first, n * sizeof(*to->shape));
+	to->n += n;
+	return WS_OK;
+}
+
+enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
+                                 uint32_t block, struct ws_pass_taken *to, struct ws_err *err)
+{
+	const bool is_kernel = rows->info.kind == WS_KIND_KERNEL;
+	const size_t known = p->found.n;
+
+	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p) && !is_kernel &&
 	    rows->info.kind != WS_KIND_NVTX)
 		WS_FORWARD(sum_calls(p, rows, block, err));
-	return joined ? take_thread_rows(p, rows, block, err) : WS_OK;
+	if (!(p->parts & WS_DIGEST_JOINED))
+		return is_kernel ? take_alone(p, rows, block, err) : WS_OK;
+	to->ncalls = to->shapes.n = 0;
+	WS_FORWARD(is_kernel ? take_kernels(p, rows, block, to, err)
+	                     : take_thread_rows(p, rows, block, to, err));
+	to->needs_ids = p->m->nprocesses > WS_PASS_MAX_PROCESSES;
+	WS_FORWARD(ws_pass_add_shapes(&to->shapes, &p->found, known, err));
+	return ws_pass_rows_sort(&to->rows, err);
+}
+
+void ws_pass_taken_free(struct ws_pass_taken *taken)
+{
+	free(taken->rows.rows);
+	free(taken->shapes.shape);
+	free(taken->calls);
 }
 
 /* --- ids of launches ----------------------------------------------------------------------- */
@@ -513,14 +526,14 @@ static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b,
 {
 	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_kernels(p, b, false, &of_row, err));
+	WS_FORWARD(start_kernels(p, b, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		uint32_t process = p->m->configs[p->tokens[of_row[i]].shape].process;
 		uint64_t correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
 
 		if (correlation && process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation,
-			                              WS_LAUNCH_KERNEL, err));
+			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation, WS_LAUNCH_ONCE,
+			                              err));
 	}
 	return WS_OK;
 }
@@ -534,7 +547,7 @@ static enum ws_status note_work(struct ws_pass *p, struct ws_err *err)
 		const uint64_t id = ws_pass_work_id(p, i);
 
 		if (id && process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, id, WS_LAUNCH_KERNEL, err));
+			WS_FORWARD(ws_launch_ids_note(&p->ids, process, id, WS_LAUNCH_ONCE, err));
 	}
 	return WS_OK;
 }
@@ -543,14 +556,14 @@ static enum ws_status join_ids_ahead(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_ids_ahead *ids = &p->again->ids;
 
-	p->again->needs_ids = p->ids.is_dense = true;
+	p->again->needs_ids = p->ids.is_dense = p->called.is_dense = true;
 	p->ahead = ids;
 	if (!ids->first_row)
 		WS_FORWARD(ws_ids_ahead_make(ids, &p->l, err));
 	for (size_t i = 0; i < ids->nkernels; i++)
 		if (ids->of_kernel[i])
-			WS_FORWARD(ws_launch_ids_note(&p->ids, 0, ids->of_kernel[i],
-			                              WS_LAUNCH_KERNEL, err));
+			WS_FORWARD(ws_launch_ids_note(&p->ids, 0, ids->of_kernel[i], WS_LAUNCH_ONCE,
+			                              err));
 	return note_work(p, err);
 }
 
@@ -568,7 +581,7 @@ enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
 		p->again->needs_ids = true;
 	if (p->again->needs_ids)
 		return join_ids_ahead(p, err);
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, NULL, err));
 	status = note_work(p, err);
 	while (status == WS_OK) {
 		status = ws_feed_next(feed, &rows, &until_ns, err);

@@ -68,7 +68,7 @@ enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass
 enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                  struct ws_launch_waiting *launch, struct ws_err *err)
 {
-	const struct ws_live_shape *shape = &p->shapes[c->shape];
+	const struct ws_live_shape *shape = &p->shapes.shape[c->shape];
 	const struct ws_joined_call row = {
 	        .start_ns = c->start_ns,
 	        .dur_ns = c->time_ns - c->start_ns,

@@ -70,19 +70,19 @@ Test(launches, ids_tell_who_uses_them)
 	const uint64_t far = (uint64_t)1 << 40;
 
 	for (int i = 0; i < 3; i++)
-		cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 5, WS_LAUNCH_KERNEL, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 5, WS_LAUNCH_CALL, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 4, WS_LAUNCH_CALL, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_CALL, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_ORPHAN, &err), WS_OK));
-	cr_assert(eq(int, ws_launch_ids_note(&ids, 9, 5, WS_LAUNCH_KERNEL, &err), WS_OK));
+		cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 5, WS_LAUNCH_ONCE, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 7, WS_LAUNCH_ONCE, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, 6, WS_LAUNCH_AGAIN, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_AGAIN, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 0, far, WS_LAUNCH_ONCE, &err), WS_OK));
+	cr_assert(eq(int, ws_launch_ids_note(&ids, 9, 5, WS_LAUNCH_ONCE, &err), WS_OK));
 
-	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 5),
-	             WS_LAUNCH_KERNEL | WS_LAUNCH_KERNELS | WS_LAUNCH_CALL));
-	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 4), WS_LAUNCH_CALL));
-	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far), WS_LAUNCH_CALL | WS_LAUNCH_ORPHAN));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 5), WS_LAUNCH_ONCE | WS_LAUNCH_AGAIN));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 6), WS_LAUNCH_AGAIN));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, 7), WS_LAUNCH_ONCE));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far), WS_LAUNCH_ONCE | WS_LAUNCH_AGAIN));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 0, far + 1), 0));
-	cr_expect(eq(u32, ws_launch_ids_get(&ids, 9, 5), WS_LAUNCH_KERNEL));
+	cr_expect(eq(u32, ws_launch_ids_get(&ids, 9, 5), WS_LAUNCH_ONCE));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 9, 4), 0));
 	cr_expect(eq(u32, ws_launch_ids_get(&ids, 8, 5), 0));
 	ws_launch_ids_free(&ids);
@@ -97,7 +97,7 @@ Test(launches, scattered_ids_have_a_limit)
 	uint64_t n = 0;
 
 	while (status == WS_OK && n < 2 * WS_LAUNCH_MAX_PAGES)
-		status = ws_launch_ids_note(&ids, 0, n++ << 20, WS_LAUNCH_CALL, &err);
+		status = ws_launch_ids_note(&ids, 0, n++ << 20, WS_LAUNCH_ONCE, &err);
 	cr_expect(eq(int, status, WS_NO_MEMORY));
 	cr_expect(eq(u64, n, WS_LAUNCH_MAX_PAGES + 1));
 	ws_launch_ids_free(&ids);
