@@ -38,7 +38,7 @@ struct ws_feed {
 	bool making;    /* the one behind those is being made */
 	struct ws_block_rows spare[WS_FEED_SLOTS]; /* memory of rows of which that was done */
 	size_t nspare;
-	size_t next;    /* the block that the caller wants next */
+	size_t next; /* the block that the caller wants next */
 	bool failed, stop;
 };
 

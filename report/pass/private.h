@@ -72,7 +72,7 @@ struct ws_pass_mark {
 /* A step in the making. */
 struct ws_pass_step {
 	struct ws_model_step step;
-	uint32_t live;     /* its range, while it is active */
+	uint32_t live; /* its range, while it is active */
 	uint32_t process;
 	uint64_t *by_cell; /* while it is open: its kernels by cell, in case it never ends */
 	size_t ncells;
@@ -186,7 +186,7 @@ struct ws_pass {
 	uint32_t *recorded; /* by token of that, of events: text of the name, of which the shape has
 	                       what stays */
 	size_t tokens_capacity, recorded_capacity;
-	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
+	uint16_t *numbers;        /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_launch_ids ids; /* those of kernels */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
