@@ -85,10 +85,12 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
 {
 	static const struct ws_export_names names = {ws_demangle, ws_name_short};
 	const struct ws_export_opts opts = {&names, fleet ? NULL : tell, (void *)o->to};
-	const struct ws_export_job job = {f->path, to, &opts, o->rank, o->rollup, fleet};
+	const struct ws_export_job job = {f->name, to, &opts, o->rank, o->rollup, fleet};
+	const struct ws_trace_reader *r;
 	struct ws_export_stats stats = {0};
-	enum ws_status status = exporters[o->format]->write(&job, &stats, err);
+	enum ws_status status = ws_trace_file_reader(f, &r, err);
 
+	WS_THEN(status, exporters[o->format]->write(r, &job, &stats, err));
 	if (!fleet)
 		ws_ui_progress_end();
 	if (status != WS_OK)

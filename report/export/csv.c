@@ -35,10 +35,10 @@ static enum ws_kind named_kind(const struct ws_kind_def *def, unsigned column)
 static struct ws_bytes name_of(const struct ws_export_csv *c, enum ws_kind kind, uint64_t id)
 {
 	const struct ws_kind_def *def = ws_schema_kind(kind);
-	const uint8_t *row = ws_export_dict_find(&c->dict[kind], id);
+	const uint8_t *row = ws_records_find(&c->dict[kind], id);
 	size_t offset = def->columns[name_column(def)].row_offset;
 
-	return ws_export_text(&c->dict[WS_KIND_STRING], row ? ws_load_u64(row + offset) : 0);
+	return ws_records_text(&c->dict[WS_KIND_STRING], row ? ws_load_u64(row + offset) : 0);
 }
 
 enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace_reader *r,
@@ -46,12 +46,12 @@ enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace
 {
 	*c = (struct ws_export_csv){.r = r};
 	ws_export_progress_begin(&c->progress, r, opts);
-	WS_FORWARD(ws_export_dict_load(&c->dict[WS_KIND_STRING], r, WS_KIND_STRING, err));
+	WS_FORWARD(ws_records_load_by(&c->dict[WS_KIND_STRING], r, WS_KIND_STRING, 0, err));
 	for (size_t i = 0; i < ws_ref_columns_count; i++) {
 		enum ws_kind target = ws_ref_columns[i].target;
 
 		if (!c->dict[target].rows && name_column(ws_schema_kind(target)) >= 0)
-			WS_FORWARD(ws_export_dict_load(&c->dict[target], r, target, err));
+			WS_FORWARD(ws_records_load_by(&c->dict[target], r, target, 0, err));
 	}
 	return WS_OK;
 }
@@ -59,7 +59,7 @@ enum ws_status ws_export_csv_init(struct ws_export_csv *c, const struct ws_trace
 void ws_export_csv_free(struct ws_export_csv *c)
 {
 	for (size_t i = 0; i < WS_KIND_END; i++)
-		ws_export_dict_free(&c->dict[i]);
+		ws_records_free(&c->dict[i]);
 	ws_buf_free(&c->hex);
 }
 
@@ -160,7 +160,7 @@ static enum ws_status put_cell(struct ws_export_csv *c, struct ws_csv *csv,
 		put_text(csv, column->b[row]);
 		break;
 	case WS_TYPE_STR:
-		put_text(csv, ws_export_text(&c->dict[WS_KIND_STRING], column->v[row]));
+		put_text(csv, ws_records_text(&c->dict[WS_KIND_STRING], column->v[row]));
 		break;
 	case WS_TYPE_ENUM:
 		put_enum(csv, d->unit, column->v[row]);

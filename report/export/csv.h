@@ -9,12 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "report/export/rows.h"
+#include "report/export/source.h"
+#include "report/records/records.h"
 
 struct ws_export_csv {
 	const struct ws_trace_reader *r;
 	struct ws_export_progress progress;
-	struct ws_export_dict dict[WS_KIND_END]; /* of the kinds that others name */
+	struct ws_records dict[WS_KIND_END]; /* of the kinds that others name */
 	struct ws_buf hex;
 };
 

@@ -38,13 +38,14 @@ static enum ws_status remove_others(const struct ws_outfolder *f, const struct w
 	return WS_OK;
 }
 
-static enum ws_status write_kinds(const struct ws_trace_reader *r, const struct ws_export_job *job,
-                                  struct ws_err *err)
+static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                            struct ws_export_stats *stats, struct ws_err *err)
 {
 	struct ws_export_csv csv;
 	struct ws_outfolder f;
 	enum ws_status status = ws_outfolder_open(&f, job->to, err);
 
+	(void)stats; /* every kind has its file */
 	if (status != WS_OK)
 		goto out;
 	status = ws_export_csv_init(&csv, r, job->opts, err);
@@ -57,19 +58,6 @@ static enum ws_status write_kinds(const struct ws_trace_reader *r, const struct 
 		return ws_outfolder_commit(&f, err);
 out:
 	ws_outfolder_abandon(&f);
-	return status;
-}
-
-static enum ws_status write(const struct ws_export_job *job, struct ws_export_stats *stats,
-                            struct ws_err *err)
-{
-	struct ws_trace_reader *r;
-	enum ws_status status;
-
-	*stats = (struct ws_export_stats){0}; /* every kind has its file */
-	WS_FORWARD(ws_trace_reader_open(&r, job->trace, err));
-	status = write_kinds(r, job, err);
-	ws_trace_reader_free(r);
 	return status;
 }
 

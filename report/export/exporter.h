@@ -9,7 +9,7 @@
 #include "report/export/source.h"
 
 struct ws_export_job {
-	const char *trace; /* its path */
+	const char *trace; /* its name */
 	const char *to;    /* file or folder to write; it appears whole or not at all */
 	const struct ws_export_opts *opts;
 	/* of those that have_ranks */
@@ -22,8 +22,9 @@ struct ws_exporter {
 	const char *name;          /* --format NAME */
 	const char *extensions[2]; /* of files or folders that are meant for it; NULL: no more */
 	bool has_ranks;
-	enum ws_status (*write)(const struct ws_export_job *job, struct ws_export_stats *stats,
-	                        struct ws_err *err);
+	/* stats: all zeros */
+	enum ws_status (*write)(const struct ws_trace_reader *r, const struct ws_export_job *job,
+	                        struct ws_export_stats *stats, struct ws_err *err);
 };
 
 #define WS_EXPORTERS(X) \

@@ -17,7 +17,7 @@ struct thread {
 
 struct pairing {
 	struct ws_export_ranges *out;
-	const struct ws_export_dict *threads;
+	const struct ws_records *threads;
 	struct ws_range_pairs pairs;
 	struct ws_idmap thread_numbers, domain_numbers; /* ids -> numbers */
 	struct thread *thread;                          /* by number */
@@ -107,7 +107,7 @@ static enum ws_status on_push_pop(struct pairing *p, const struct ws_row_nvtx *e
 static enum ws_status on_start_end(struct pairing *p, const struct ws_row_nvtx *e,
                                    struct ws_err *err)
 {
-	const struct ws_row_thread *t = ws_export_dict_find(p->threads, e->thread);
+	const struct ws_row_thread *t = ws_records_find(p->threads, e->thread);
 	const uint64_t pid = t ? t->pid : 0;
 	const uint32_t range = (uint32_t)p->out->n;
 
@@ -163,8 +163,8 @@ static enum ws_status pair_sorted(struct pairing *p, const struct ws_trace_reade
                                   struct ws_err *err)
 {
 	const struct ws_row_nvtx **order = NULL;
-	struct ws_export_dict events;
-	enum ws_status status = ws_export_rows_load(&events, r, WS_KIND_NVTX, err);
+	struct ws_records events;
+	enum ws_status status = ws_records_load(&events, r, WS_KIND_NVTX, err);
 
 	if (status == WS_OK) {
 		order = calloc(events.n + 1, sizeof(*order));
@@ -178,7 +178,7 @@ static enum ws_status pair_sorted(struct pairing *p, const struct ws_trace_reade
 	for (size_t i = 0; i < events.n && status == WS_OK; i++)
 		status = on_event(p, order[i], err);
 	free(order);
-	ws_export_dict_free(&events);
+	ws_records_free(&events);
 	return status;
 }
 
@@ -257,7 +257,7 @@ static enum ws_status order_marks(struct pairing *p, struct ws_err *err)
 }
 
 enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct ws_trace_reader *r,
-                                     const struct ws_export_dict *threads, struct ws_err *err)
+                                     const struct ws_records *threads, struct ws_err *err)
 {
 	const uint64_t events = ws_trace_reader_count(r, WS_KIND_NVTX);
 	struct pairing p = {.out = out, .threads = threads, .last_ns = INT64_MIN};
@@ -268,7 +268,7 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 	           "%llu NVTX events are more than an export handles", (unsigned long long)events);
 	WS_FORWARD(ws_spill_open(&out->room, events * sizeof(*out->range), err));
 	out->range = out->room.data;
-	status = ws_export_each(r, WS_KIND_NVTX, NULL, on_event, &p, err);
+	status = ws_records_each(r, WS_KIND_NVTX, on_event, &p, err);
 	if (status == WS_OK && p.is_unordered) {
 		forget(&p);
 		status = pair_sorted(&p, r, err);

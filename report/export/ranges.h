@@ -1,7 +1,7 @@
 /* NVTX events of a trace as ranges and marks, for exporters. */
 #pragma once
 
-#include "report/export/rows.h"
+#include "report/records/records.h"
 #include "report/base/spill.h"
 
 enum {
@@ -31,7 +31,7 @@ struct ws_export_ranges {
  * within its process. Free with ws_export_ranges_free, also after a failure.
  */
 enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct ws_trace_reader *r,
-                                     const struct ws_export_dict *threads, struct ws_err *err);
+                                     const struct ws_records *threads, struct ws_err *err);
 /* The next range, from one end to the other: those behind are let go of. NULL: no more. */
 const struct ws_export_range *ws_export_ranges_next(struct ws_export_ranges *ranges, size_t *i);
 void ws_export_ranges_free(struct ws_export_ranges *ranges);

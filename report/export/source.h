@@ -26,12 +26,26 @@ struct ws_export_opts {
 	void *progress_ctx;
 };
 
-/* What is not in the file. */
+/* What is not in the file; all zeros before an export. */
 struct ws_export_stats {
 	uint64_t left_out[WS_KIND_END]; /* rows that the format has no place for, by kind */
 	uint64_t without_time;          /* device work whose time was not recorded */
 	uint64_t dangling;              /* pops and ends without a begin */
 };
+
+/* How far an export is. */
+struct ws_export_progress {
+	const struct ws_export_opts *opts;
+	uint64_t done, total; /* rows */
+};
+void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trace_reader *r,
+                              const struct ws_export_opts *opts);
+/* More are done. Tells now and then. */
+void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows);
+
+/* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or room. */
+enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
+                                  struct ws_err *err);
 
 /* An SQLite database in the schema of Nsight Systems' export; path is empty or new. IO_WRITE. */
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,

@@ -77,7 +77,7 @@ enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
 
-		if (ws_export_dict_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
 			continue; /* a later row says more */
 		ws_json_break(j);
 		ws_json_object_begin(j);

@@ -24,10 +24,10 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
-		WS_FORWARD(
-		        ws_export_dict_load(&ch->kind[found_by_id[i]], ch->r, found_by_id[i], err));
+		WS_FORWARD(ws_records_load_by(&ch->kind[found_by_id[i]], ch->r, found_by_id[i], 0,
+		                              err));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		WS_FORWARD(ws_export_rows_load(&ch->kind[rows[i]], ch->r, rows[i], err));
+		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
 	return ws_export_ranges_load(&ch->ranges, ch->r, &ch->kind[WS_KIND_THREAD], err);
 }
 
@@ -62,7 +62,7 @@ static uint32_t text_index(void *ctx, uint64_t string)
 
 static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 {
-	const struct ws_export_dict *strings = &ch->kind[WS_KIND_STRING];
+	const struct ws_records *strings = &ch->kind[WS_KIND_STRING];
 	struct ws_column_data schema = {0}, field = {0}, entry = {0};
 	struct ws_payload_tables tables = {&schema,    &field,
 	                                   &entry,     &ch->kind[WS_KIND_PAYLOAD].table,
@@ -144,7 +144,7 @@ static void release(struct ws_chrome *ch)
 	for (size_t i = 0; i < ch->ntracks; i++)
 		free(ch->track[i].tid);
 	for (size_t i = 0; i < WS_KIND_END; i++)
-		ws_export_dict_free(&ch->kind[i]);
+		ws_records_free(&ch->kind[i]);
 	ws_export_ranges_free(&ch->ranges);
 	ws_ops_release(&ch->ops);
 	ws_strtab_free(&ch->links);
@@ -164,8 +164,8 @@ static void release(struct ws_chrome *ch)
 
 static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 {
-	const struct ws_export_dict *processes = &ch->kind[WS_KIND_PROCESS];
-	const struct ws_export_dict *devices = &ch->kind[WS_KIND_DEVICE];
+	const struct ws_records *processes = &ch->kind[WS_KIND_PROCESS];
+	const struct ws_records *devices = &ch->kind[WS_KIND_DEVICE];
 	uint64_t pid;
 
 	for (size_t i = 0; i < processes->n; i++) {
@@ -173,7 +173,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		struct ws_bytes name = ws_chrome_text(ch, p->program);
 		static const struct ws_bytes unnamed = {"process", 7};
 
-		if (ws_export_dict_find(processes, p->pid) != p)
+		if (ws_records_find(processes, p->pid) != p)
 			continue; /* the last image's program */
 		WS_FORWARD(ws_chrome_process(ch, p->pid, &pid, err));
 		ch->form->process(ch, pid, name.len ? name : unnamed, i);
@@ -186,7 +186,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		        snprintf(text, sizeof(text), "device %llu: %.*s", (unsigned long long)d->id,
 		                 name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
 
-		if (ws_export_dict_find(devices, d->id) != d)
+		if (ws_records_find(devices, d->id) != d)
 			continue;
 		ch->form->process(ch, ws_chrome_device(d->id), (struct ws_bytes){text, (size_t)len},
 		                  DEVICE_SORT_INDEX + i);
@@ -207,7 +207,7 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 	struct ws_bytes name;
 
 	if (t->type == WS_CHROME_THREAD) {
-		row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], t->b);
+		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
 		return snprintf(text, size, "thread %llu%s%.*s",
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
@@ -254,40 +254,27 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);
 }
 
-static enum ws_status export(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
-                             FILE *f, const struct ws_export_opts *opts,
-                             struct ws_export_stats *stats, struct ws_err *err) {
+enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
+                                  const struct ws_trace_reader *r, FILE *f,
+                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
+                                  struct ws_err *err)
+{
 	struct ws_chrome ch = {.form = form,
 	                       .r = r,
 	                       .opts = opts,
 	                       .stats = stats,
 	                       .begin_ns = INT64_MAX,
 	                       .end_ns = INT64_MIN};
-	enum ws_status status;
+	enum ws_status status = load_kinds(&ch, err);
 
-	*stats = (struct ws_export_stats){0};
-	status = load_kinds(&ch, err);
-	if (status == WS_OK) status = load_links(&ch, err);
-	if (status == WS_OK) status = load_ops(&ch, err);
-	if (status == WS_OK) status = load_configs(&ch, err);
-	if (status == WS_OK) status = ws_chrome_collect(&ch, err);
-	if (ch.begin_ns > ch.end_ns) ch.begin_ns = ch.end_ns = 0;
+	WS_THEN(status, load_links(&ch, err));
+	WS_THEN(status, load_ops(&ch, err));
+	WS_THEN(status, load_configs(&ch, err));
+	WS_THEN(status, ws_chrome_collect(&ch, err));
+	if (ch.begin_ns > ch.end_ns)
+		ch.begin_ns = ch.end_ns = 0;
 	stats->dangling = ch.ranges.dangling;
-	if (status == WS_OK) status = put_file(&ch, f, err);
+	WS_THEN(status, put_file(&ch, f, err));
 	release(&ch);
 	return status;
-}
-
-enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
-                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                struct ws_err *err)
-{
-	return export(&ws_chrome_json, r, f, opts, stats, err);
-}
-
-enum ws_status ws_export_perfetto(const struct ws_trace_reader *r, FILE *f,
-                                  const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                  struct ws_err *err)
-{
-	return export(&ws_chrome_perfetto, r, f, opts, stats, err);
 }

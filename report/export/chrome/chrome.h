@@ -11,11 +11,10 @@
 
 #include "report/export/source.h"
 
+struct ws_chrome_form;
+extern const struct ws_chrome_form ws_chrome_json, ws_chrome_perfetto;
 /* The same trace gives the same bytes. IO_WRITE when f has an error. */
-enum ws_status ws_export_chrome(const struct ws_trace_reader *r, FILE *f,
-                                const struct ws_export_opts *opts, struct ws_export_stats *stats,
-                                struct ws_err *err);
-/* The same as Perfetto's protobuf. */
-enum ws_status ws_export_perfetto(const struct ws_trace_reader *r, FILE *f,
+enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
+                                  const struct ws_trace_reader *r, FILE *f,
                                   const struct ws_export_opts *opts, struct ws_export_stats *stats,
                                   struct ws_err *err);

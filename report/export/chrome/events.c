@@ -274,8 +274,7 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_row_cpu_op *r = WS_CHROME_ROW(ch, CPU_OP, cpu_op, s->row);
-	const struct ws_row_op_config *c =
-	        ws_export_dict_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
+	const struct ws_row_op_config *c = ws_records_find(&ch->kind[WS_KIND_OP_CONFIG], r->config);
 
 	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
 	put_known(ch, "External id", r->external_id);

@@ -13,11 +13,9 @@ static bool is_compressed(const char *path)
 	return len > 3 && !strcasecmp(path + len - 3, ".gz");
 }
 
-typedef __typeof__(ws_export_chrome) timeline_fn;
-
-static enum ws_status write_file(timeline_fn *export, const struct ws_trace_reader *r,
-                                 const struct ws_export_job *job, struct ws_export_stats *stats,
-                                 struct ws_err *err)
+static enum ws_status write(const struct ws_chrome_form *form, const struct ws_trace_reader *r,
+                            const struct ws_export_job *job, struct ws_export_stats *stats,
+                            struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 	struct ws_outfile out;
@@ -30,34 +28,23 @@ static enum ws_status write_file(timeline_fn *export, const struct ws_trace_read
 	} else {
 		WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	}
-	WS_THEN(status, export(r, gz ? gz : out.f, job->opts, stats, &cause));
+	WS_THEN(status, ws_export_timeline(form, r, gz ? gz : out.f, job->opts, stats, &cause));
 	if (gz && fclose(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));
 	return ws_outfile_end(&out, status, &cause, err);
 }
 
-static enum ws_status write(timeline_fn *export, const struct ws_export_job *job,
-                            struct ws_export_stats *stats, struct ws_err *err)
+static enum ws_status write_json(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                                 struct ws_export_stats *stats, struct ws_err *err)
 {
-	struct ws_trace_reader *r;
-	enum ws_status status;
-
-	WS_FORWARD(ws_trace_reader_open(&r, job->trace, err));
-	status = write_file(export, r, job, stats, err);
-	ws_trace_reader_free(r);
-	return status;
+	return write(&ws_chrome_json, r, job, stats, err);
 }
 
-static enum ws_status write_json(const struct ws_export_job *job, struct ws_export_stats *stats,
-                                 struct ws_err *err)
-{
-	return write(ws_export_chrome, job, stats, err);
-}
-
-static enum ws_status write_perfetto(const struct ws_export_job *job, struct ws_export_stats *stats,
+static enum ws_status write_perfetto(const struct ws_trace_reader *r,
+                                     const struct ws_export_job *job, struct ws_export_stats *stats,
                                      struct ws_err *err)
 {
-	return write(ws_export_perfetto, job, stats, err);
+	return write(&ws_chrome_perfetto, r, job, stats, err);
 }
 
 const struct ws_exporter ws_exporter_json = {

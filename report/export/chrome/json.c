@@ -89,8 +89,7 @@ static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
                        const struct ws_chrome_track *t)
 {
-	const struct ws_row_thread *row =
-	        ws_export_dict_find(&ch->kind[WS_KIND_THREAD], mark->thread);
+	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], mark->thread);
 	const uint64_t *pid = ws_map_get(&ch->json_pids, row ? row->pid : 0);
 	uint64_t other_pid = pid ? *pid : 0, other_tid = row ? row->tid : 0;
 

@@ -9,7 +9,7 @@ const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, 
                                                     size_t *at)
 {
 	static const struct ws_row_launch_config lost;
-	const struct ws_export_dict *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
+	const struct ws_records *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
 	const uint64_t *place = ws_map_get(&configs->places, id);
 
 	*at = place ? (size_t)*place : configs->n;
@@ -18,12 +18,12 @@ const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, 
 
 struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string)
 {
-	return ws_export_text(&ch->kind[WS_KIND_STRING], string);
+	return ws_records_text(&ch->kind[WS_KIND_STRING], string);
 }
 
 uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
 {
-	const struct ws_row_thread *row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], thread);
+	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], thread);
 
 	return row ? row->pid : 0;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "formats/base/strtab.h"
+#include "report/export/chrome/chrome.h"
 #include "report/export/ranges.h"
 #include "formats/text/json_writer.h"
 #include "report/kernel_info/occupancy.h"
@@ -91,16 +92,14 @@ struct ws_chrome_form {
 	                const char *unit, int64_t value, unsigned digits);
 };
 
-extern const struct ws_chrome_form ws_chrome_json, ws_chrome_perfetto;
-
 struct ws_chrome {
 	const struct ws_chrome_form *form;
 	const struct ws_trace_reader *r;
 	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
-	struct ws_json_writer j;                 /* of the form JSON */
-	struct ws_chrome_packets *packets;       /* of the form Perfetto */
-	struct ws_export_dict kind[WS_KIND_END]; /* those that are used */
+	struct ws_json_writer j;             /* of the form JSON */
+	struct ws_chrome_packets *packets;   /* of the form Perfetto */
+	struct ws_records kind[WS_KIND_END]; /* those that are used */
 	struct ws_export_ranges ranges;
 	struct ws_ops ops; /* one a payload row */
 	struct ws_bytes *texts;
@@ -122,7 +121,7 @@ struct ws_chrome {
 };
 
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
-	((const struct ws_row_##kind_ *)ws_export_row(&(ch)->kind[WS_KIND_##KIND], i))
+	((const struct ws_row_##kind_ *)ws_records_row(&(ch)->kind[WS_KIND_##KIND], i))
 /* To be used now. */
 static inline struct ws_chrome_slice *ws_chrome_slice(struct ws_chrome *ch, size_t i)
 {

@@ -304,7 +304,7 @@ static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_tr
 		return UINT64_MAX;
 	if (t->type == WS_CHROME_STREAM)
 		return t->d;
-	row = ws_export_dict_find(&ch->kind[WS_KIND_THREAD], t->b);
+	row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 	return row ? row->tid : UINT64_MAX;
 }
 

@@ -111,6 +111,7 @@ enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, 
 	while (first + (int)n < WS_OUT_COLUMNS && columns[first + (int)n].table == table)
 		n++;
 	WS_FORWARD(ws_sqlite_put(o->db, o->table[table], ++o->rows[table], row, n, err));
+	ws_export_progress_tell(&o->progress, 1);
 	memset(row, 0, n * sizeof(*row));
 	return WS_OK;
 }

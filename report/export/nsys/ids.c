@@ -45,7 +45,7 @@ enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t
 		*id = (int64_t)*known;
 		return WS_OK;
 	}
-	WS_FORWARD(intern(o, ws_export_text(&o->strings, string), id, err));
+	WS_FORWARD(intern(o, ws_records_text(&o->strings, string), id, err));
 	return ws_map_add(&o->string_ids, string, (uint64_t)*id, err);
 }
 
@@ -96,7 +96,7 @@ enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_
 		*id = (int64_t)*known;
 		return WS_OK;
 	}
-	row = ws_export_dict_find(&o->threads, thread);
+	row = ws_records_find(&o->threads, thread);
 	WS_FORWARD(ws_nsys_global_pid(o, row ? row->pid : 0, id, err));
 	WS_FORWARD(unique(&o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0, &number,
 	                  err));
@@ -120,7 +120,7 @@ static struct ws_bytes last_name(struct ws_bytes name)
 static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_launch_config *row,
                                   struct ws_nsys_config *names, struct ws_err *err)
 {
-	struct ws_bytes recorded = ws_export_text(&o->strings, row->name), readable;
+	struct ws_bytes recorded = ws_records_text(&o->strings, row->name), readable;
 	struct ws_bytes shorter;
 	size_t len;
 
@@ -159,9 +159,9 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 	const struct ws_row_thread *t;
 	int64_t id;
 
-	WS_FORWARD(ws_export_dict_load(&o->strings, o->r, WS_KIND_STRING, err));
-	WS_FORWARD(ws_export_dict_load(&o->threads, o->r, WS_KIND_THREAD, err));
-	WS_FORWARD(ws_export_dict_load(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, err));
+	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
+	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
+	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
 	o->config = calloc(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
 	WS_FAIL_IF(!o->config, err, NO_MEMORY, "out of memory for %zu launch configurations",
 	           o->configs.n);
@@ -178,9 +178,9 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 
 void ws_nsys_ids_free(struct ws_nsys_out *o)
 {
-	ws_export_dict_free(&o->strings);
-	ws_export_dict_free(&o->threads);
-	ws_export_dict_free(&o->configs);
+	ws_records_free(&o->strings);
+	ws_records_free(&o->threads);
+	ws_records_free(&o->configs);
 	free(o->config);
 	ws_strtab_free(&o->texts);
 	ws_strtab_free(&o->used_threads);

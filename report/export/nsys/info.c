@@ -131,20 +131,20 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 }
 
 static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
-                                   const struct ws_export_dict *attrs, int64_t *sm_count,
+                                   const struct ws_records *attrs, int64_t *sm_count,
                                    struct ws_err *err)
 {
 	const struct ws_row_device_attr *attr = attrs->rows;
 	struct ws_bytes name;
 
 	*sm_count = 0;
-	WS_FORWARD(ws_nsys_readable(o, ws_export_text(&o->strings, d->name), &name, err));
+	WS_FORWARD(ws_nsys_readable(o, ws_records_text(&o->strings, d->name), &name, err));
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
 	ws_nsys_set_text(o, WS_OUT_GPU_name, name);
 	SET(GPU_cuDevice, d->id);
 	for (size_t i = 0; i < attrs->n; i++) {
-		struct ws_bytes text = ws_export_text(&o->strings, attr[i].attr);
+		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
 
 		if (attr[i].device != d->id)
 			continue;
@@ -157,12 +157,12 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
 
 /* A device of each process, by the same number: that is what a trace records. */
 static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int64_t sm_count,
-                                        const struct ws_export_dict *processes, struct ws_err *err)
+                                        const struct ws_records *processes, struct ws_err *err)
 {
 	const struct ws_row_process *p = processes->rows;
 
 	for (size_t i = 0; i < processes->n; i++) {
-		if (ws_export_dict_find(processes, p[i].pid) != &p[i])
+		if (ws_records_find(processes, p[i].pid) != &p[i])
 			continue;
 		SET(CUDA_DEVICE_gpuId, id);
 		SET(CUDA_DEVICE_cudaId, id);
@@ -173,23 +173,23 @@ static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int6
 	return WS_OK;
 }
 
-static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_export_dict *processes,
+static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_records *processes,
                                     struct ws_err *err)
 {
-	struct ws_export_dict devices, attrs = {0};
-	enum ws_status status = ws_export_dict_load(&devices, o->r, WS_KIND_DEVICE, err);
+	struct ws_records devices, attrs = {0};
+	enum ws_status status = ws_records_load_by(&devices, o->r, WS_KIND_DEVICE, 0, err);
 	const struct ws_row_device *d = devices.rows;
 	int64_t sm_count;
 
-	WS_THEN(status, ws_export_rows_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err));
+	WS_THEN(status, ws_records_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err));
 	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
-		if (ws_export_dict_find(&devices, d[i].id) != &d[i])
+		if (ws_records_find(&devices, d[i].id) != &d[i])
 			continue; /* a later row says more */
 		status = write_device(o, &d[i], &attrs, &sm_count, err);
 		WS_THEN(status, write_cuda_device(o, d[i].id, sm_count, processes, err));
 	}
-	ws_export_dict_free(&devices);
-	ws_export_dict_free(&attrs);
+	ws_records_free(&devices);
+	ws_records_free(&attrs);
 	return status;
 }
 
@@ -226,7 +226,7 @@ static enum ws_status on_stream(void *ctx, const void *data, struct ws_err *err)
 
 /* --- processes and threads --- */
 
-static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_export_dict *processes,
+static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_records *processes,
                                       struct ws_err *err)
 {
 	const struct ws_row_process *p = processes->rows;
@@ -234,11 +234,11 @@ static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_exp
 	int64_t id;
 
 	for (size_t i = 0; i < processes->n; i++) {
-		if (ws_export_dict_find(processes, p[i].pid) != &p[i])
+		if (ws_records_find(processes, p[i].pid) != &p[i])
 			continue; /* the last image's program */
 		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
-		WS_FORWARD(
-		        ws_nsys_readable(o, ws_export_text(&o->strings, p[i].program), &name, err));
+		WS_FORWARD(ws_nsys_readable(o, ws_records_text(&o->strings, p[i].program), &name,
+		                            err));
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
 		ws_nsys_set_text(o, WS_OUT_PROCESS_name, name);
@@ -254,7 +254,7 @@ static enum ws_status write_threads(struct ws_nsys_out *o, struct ws_err *err)
 
 	/* some reports want the table even when it is empty */
 	for (size_t i = 0; i < o->threads.n; i++) {
-		if (!t[i].name || ws_export_dict_find(&o->threads, t[i].id) != &t[i])
+		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
 			continue;
 		WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
 		WS_FORWARD(ws_nsys_string_id(o, t[i].name, &name, err));
@@ -285,15 +285,15 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 /* The last reading of each cause counts. */
 static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
 {
-	struct ws_export_dict losses;
+	struct ws_records losses;
 	struct ws_map last = {0};
-	enum ws_status status = ws_export_rows_load(&losses, o->r, WS_KIND_LOSS, err);
+	enum ws_status status = ws_records_load(&losses, o->r, WS_KIND_LOSS, err);
 	const struct ws_row_loss *row = losses.rows;
 
 	for (size_t i = 0; i < losses.n && status == WS_OK; i++)
 		status = ws_map_put(&last, row[i].cause, i, err);
 	for (size_t i = 0; i < losses.n && status == WS_OK; i++) {
-		struct ws_bytes cause = ws_export_text(&o->strings, row[i].cause);
+		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
 		char text[200];
 
 		if (*ws_map_get(&last, row[i].cause) != i || !row[i].count)
@@ -304,7 +304,7 @@ static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
 		status = warn(o, row[i].time_ns, text, err);
 	}
 	ws_map_free(&last);
-	ws_export_dict_free(&losses);
+	ws_records_free(&losses);
 	return status;
 }
 
@@ -335,21 +335,20 @@ static enum ws_status on_process_end(void *ctx, const void *data, struct ws_err 
 
 enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
 {
-	struct ws_export_dict processes;
-	enum ws_status status = ws_export_dict_load(&processes, o->r, WS_KIND_PROCESS, err);
+	struct ws_records processes;
+	enum ws_status status = ws_records_load_by(&processes, o->r, WS_KIND_PROCESS, 0, err);
 
 	WS_THEN(status, write_versions(o, err));
-	WS_THEN(status, ws_export_each(o->r, WS_KIND_META, &o->progress, on_meta, o, err));
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
 	WS_THEN(status, write_session(o, err));
 	WS_THEN(status, write_processes(o, &processes, err));
 	WS_THEN(status, write_devices(o, &processes, err));
-	WS_THEN(status, ws_export_each(o->r, WS_KIND_CONTEXT, &o->progress, on_context, o, err));
-	WS_THEN(status, ws_export_each(o->r, WS_KIND_STREAM, &o->progress, on_stream, o, err));
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_CONTEXT, on_context, o, err));
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_STREAM, on_stream, o, err));
 	WS_THEN(status, write_threads(o, err));
 	WS_THEN(status, write_losses(o, err));
 	WS_THEN(status, write_left_out(o, err));
-	WS_THEN(status,
-	        ws_export_each(o->r, WS_KIND_PROCESS_END, &o->progress, on_process_end, o, err));
-	ws_export_dict_free(&processes);
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err));
+	ws_records_free(&processes);
 	return status;
 }

@@ -69,7 +69,7 @@ static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
 	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
 	SET(RUNTIME_start, row->start_ns);
 	SET(RUNTIME_end, end_ns(row->start_ns, row->dur_ns));
-	SET(RUNTIME_eventClass, event_class(ws_export_text(&o->strings, row->name)));
+	SET(RUNTIME_eventClass, event_class(ws_records_text(&o->strings, row->name)));
 	SET(RUNTIME_globalTid, tid);
 	SET_KNOWN(RUNTIME_correlationId, row->correlation);
 	SET(RUNTIME_nameId, name);
@@ -235,7 +235,7 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 {
 	static const struct {
 		enum ws_kind kind;
-		ws_export_row_fn fn;
+		ws_record_fn fn;
 	} plan[] = {
 	        {WS_KIND_API, on_api},           {WS_KIND_KERNEL, on_kernel},
 	        {WS_KIND_MEMCPY, on_memcpy},     {WS_KIND_MEMSET, on_memset},
@@ -244,7 +244,7 @@ static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
-		WS_FORWARD(ws_export_each(o->r, plan[i].kind, &o->progress, plan[i].fn, o, err));
+		WS_FORWARD(ws_records_each(o->r, plan[i].kind, plan[i].fn, o, err));
 	WS_FORWARD(ws_nsys_write_own(o, err));
 	return ws_nsys_write_nvtx(o, err);
 }
@@ -257,7 +257,6 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	        .r = r, .opts = opts, .stats = stats, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
 	enum ws_status status;
 
-	*stats = (struct ws_export_stats){0};
 	ws_export_progress_begin(&o.progress, r, opts);
 	status = ws_nsys_out_open(&o, path, err);
 	WS_THEN(status, ws_nsys_ids_load(&o, err));

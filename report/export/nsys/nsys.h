@@ -6,7 +6,8 @@
 
 #include "formats/base/strtab.h"
 #include "report/export/nsys/sqlite_file.h"
-#include "report/export/rows.h"
+#include "report/export/source.h"
+#include "report/records/records.h"
 
 enum ws_nsys_out_table {
 #define TABLE(ID, name, first)   WS_OUT_##ID,
@@ -34,7 +35,7 @@ struct ws_nsys_out {
 	int64_t rows[WS_OUT_TABLES];
 	struct ws_sqlite_value value[WS_OUT_COLUMNS]; /* of the rows that are begun */
 
-	struct ws_export_dict strings, threads, configs;
+	struct ws_records strings, threads, configs;
 	struct ws_nsys_config *config;   /* one a row of configs */
 	struct ws_strtab texts;          /* as they are in StringIds; the id is the row's */
 	struct ws_map string_ids;        /* string of the trace -> StringIds */

@@ -21,7 +21,7 @@ struct nvtx {
 	struct ws_nsys_out *o;
 	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
 	struct ws_strtab created; /* process and domain that have their event */
-	struct ws_export_dict payloads;
+	struct ws_records payloads;
 };
 
 static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, int64_t tid)
@@ -38,7 +38,7 @@ static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *er
 {
 	struct ws_bytes readable;
 
-	WS_FORWARD(ws_nsys_readable(n->o, ws_export_text(&n->o->strings, text), &readable, err));
+	WS_FORWARD(ws_nsys_readable(n->o, ws_records_text(&n->o->strings, text), &readable, err));
 	if (text)
 		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, readable);
 	return ws_nsys_put(n->o, WS_OUT_NVTX, err);
@@ -70,7 +70,7 @@ static bool set_number(struct nvtx *n, uint64_t id)
 {
 	/* entry types of the NVTX payload extension */
 	enum { INT32 = 15, UINT32, INT64, UINT64, FLOAT, DOUBLE };
-	const struct ws_row_payload *p = id ? ws_export_dict_find(&n->payloads, id) : NULL;
+	const struct ws_row_payload *p = id ? ws_records_find(&n->payloads, id) : NULL;
 	struct ws_nsys_out *o = n->o;
 	size_t size = p ? p->bytes.len : 0;
 	float single;
@@ -178,15 +178,15 @@ enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 	size_t at = 0;
 	enum ws_status status = ws_export_ranges_load(&ranges, o->r, &o->threads, err);
 
-	WS_THEN(status, ws_export_dict_load(&n.payloads, o->r, WS_KIND_PAYLOAD, err));
+	WS_THEN(status, ws_records_load_by(&n.payloads, o->r, WS_KIND_PAYLOAD, 0, err));
 	while (status == WS_OK && (range = ws_export_ranges_next(&ranges, &at)))
 		status = put_range(&n, range, err);
 	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
 		status = put_mark(&n, &ranges.mark[i], err);
-	WS_THEN(status, ws_export_each(o->r, WS_KIND_CATEGORY, NULL, on_category, &n, err));
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_CATEGORY, on_category, &n, err));
 	o->stats->dangling = ranges.dangling;
 	ws_export_ranges_free(&ranges);
-	ws_export_dict_free(&n.payloads);
+	ws_records_free(&n.payloads);
 	ws_strtab_free(&n.domains);
 	ws_strtab_free(&n.created);
 	return status;

@@ -97,7 +97,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 		if (!ws_trace_reader_count(o->r, kinds[i]))
 			continue;
 		status = create(&t, err);
-		WS_THEN(status, ws_export_each(o->r, kinds[i], &o->progress, on_row, &t, err));
+		WS_THEN(status, ws_records_each(o->r, kinds[i], on_row, &t, err));
 	}
 	return status;
 }

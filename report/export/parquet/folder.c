@@ -9,21 +9,16 @@
 /* --- the folder ------------------------------------------------------------------------------- */
 
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
-                                      const char *dir, const struct ws_export_parquet_opts *opts,
-                                      uint64_t total, struct ws_err *err)
+                                      const struct ws_export_job *job, uint64_t total,
+                                      struct ws_err *err)
 {
-	static const struct ws_export_parquet_opts defaults = WS_EXPORT_PARQUET_DEFAULTS;
 	char name[32];
 
-	memset(f, 0, sizeof(*f));
-	f->m = m;
-	f->opts = opts ? opts : &defaults;
-	f->total = total;
-	f->rank = f->opts->rank >= 0 ? f->opts->rank : ws_model_rank(m);
-	f->trace = dir;
-	if (f->opts->fleet)
+	*f = (struct ws_parquet_folder){.m = m, .job = job, .progress = {job->opts, 0, total}};
+	f->rank = job->rank >= 0 ? job->rank : ws_model_rank(m);
+	if (job->fleet)
 		return WS_OK;
-	WS_FORWARD(ws_outfolder_open(&f->out, dir, err));
+	WS_FORWARD(ws_outfolder_open(&f->out, job->to, err));
 	if (f->rank < 0)
 		return WS_OK;
 	snprintf(name, sizeof(name), "rank=%04" PRId64, f->rank);
@@ -166,43 +161,45 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
 
 /* --- a table of the one or the other ---------------------------------------------------------- */
 
-enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
-                                      const char *name, const struct ws_parquet_field *fields,
-                                      size_t nfields, struct ws_err *err)
+static enum ws_status begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
+                            const char *name, const struct ws_parquet_field *fields, size_t nfields,
+                            struct ws_err *err)
 {
-	memset(t, 0, sizeof(*t));
 	t->folder = f;
-	if (!f->opts->fleet)
+	if (!f->job->fleet)
 		return create(t, &f->out, name, fields, nfields, f, err);
-	WS_FORWARD(table_of_fleet(f->opts->fleet, name, fields, nfields, &t->of_fleet, err));
+	WS_FORWARD(table_of_fleet(f->job->fleet, name, fields, nfields, &t->of_fleet, err));
 	t->w = t->of_fleet->w;
 	return WS_OK;
 }
-
-/* A call a row would cost more than the row. */
-#define PROGRESS_ROWS 65536u
 
 enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err)
 {
 	struct ws_parquet_folder *f = t->folder;
 
-	if (f->done < f->total)
-		f->done++;
-	if (f->opts->progress && f->done % PROGRESS_ROWS == 0)
-		f->opts->progress(f->opts->context, f->done, f->total);
+	ws_export_progress_tell(&f->progress, 1);
 	if (t->of_fleet) {
-		ws_parquet_str(t->w, f->trace);
+		ws_parquet_str(t->w, f->job->to);
 		ws_parquet_i64_or_null(t->w, f->rank, f->rank >= 0);
 	}
 	return ws_parquet_end_row(t->w, err);
 }
 
-enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status status,
-                                    struct ws_err *err)
+enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *name,
+                                      const struct ws_parquet_field *fields, size_t nfields,
+                                      ws_parquet_fill_fn fill, void *ctx, struct ws_err *err)
 {
-	if (t->of_fleet)
-		return name_file(t->of_fleet, status, err);
-	return finish(t, &t->folder->out, name_file(t, status, err), err);
+	struct ws_parquet_table *t = calloc(1, sizeof(*t));
+	enum ws_status status;
+
+	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
+	status = begin(t, f, name, fields, nfields, err);
+	WS_THEN(status, fill(ctx, t, err));
+	status = name_file(t->of_fleet ? t->of_fleet : t, status, err);
+	if (!t->of_fleet)
+		status = finish(t, &f->out, status, err);
+	free(t);
+	return status;
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -213,6 +210,15 @@ void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text)
 		ws_parquet_text(w, text.ptr, text.len);
 	else
 		ws_parquet_null(w);
+}
+
+void ws_parquet_path_or_null(struct ws_parquet_writer *w, const struct ws_parquet_paths *paths,
+                             uint32_t path)
+{
+	if (path == WS_NONE)
+		ws_parquet_null(w);
+	else
+		ws_parquet_text(w, paths->text[path].ptr, paths->text[path].len);
 }
 
 void ws_parquet_u64_or_null(struct ws_parquet_writer *w, uint64_t value, int known)

@@ -6,7 +6,6 @@
 
 #include "formats/parquet/writer.h"
 #include "report/export/parquet/parquet.h"
-#include "report/model/model.h"
 #include "formats/base/outfile.h"
 
 #define WS_PARQUET_MAX_FIELDS 64u
@@ -21,21 +20,20 @@ struct ws_parquet_field {
 
 struct ws_parquet_folder {
 	const struct ws_model *m;
-	const char *trace; /* its name in a fleet */
-	const struct ws_export_parquet_opts *opts;
-	uint64_t done, total; /* rows, for progress */
-	int64_t rank;         /* -1 = not known */
+	const struct ws_export_job *job;
+	struct ws_export_progress progress;
+	int64_t rank; /* -1 = not known */
 	struct ws_outfolder out;
 };
 
 /*
- * Make dir and, when the rank is known, dir/rank=NNNN; nothing in a fleet. opts, m and dir must
- * outlive f; total: rows that will be written. End f->out with _commit or _abandon,
+ * Make the job's folder and, when the rank is known, rank=NNNN in it; nothing in a fleet. m and
+ * job must outlive f; total: rows that will be written. End f->out with _commit or _abandon,
  * also after a failure.
  */
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
-                                      const char *dir, const struct ws_export_parquet_opts *opts,
-                                      uint64_t total, struct ws_err *err);
+                                      const struct ws_export_job *job, uint64_t total,
+                                      struct ws_err *err);
 /* A file in the making. */
 struct ws_parquet_table {
 	struct ws_parquet_folder *folder;
@@ -44,18 +42,25 @@ struct ws_parquet_table {
 	struct ws_parquet_writer *w;
 	struct ws_parquet_table *of_fleet; /* whose writer it is; NULL: its own */
 };
+/* Puts all rows of a table. */
+typedef enum ws_status (*ws_parquet_fill_fn)(void *ctx, struct ws_parquet_table *t,
+                                             struct ws_err *err);
 /*
- * Begin name.parquet, with what says where it comes from as key-value
- * metadata. End with _end, also after a failure.
+ * Write name.parquet, with what says where it comes from as key-value
+ * metadata, and the rows that fill puts; no file after a failure.
  */
-enum ws_status ws_parquet_table_begin(struct ws_parquet_table *t, struct ws_parquet_folder *f,
-                                      const char *name, const struct ws_parquet_field *fields,
-                                      size_t nfields, struct ws_err *err);
+enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *name,
+                                      const struct ws_parquet_field *fields, size_t nfields,
+                                      ws_parquet_fill_fn fill, void *ctx, struct ws_err *err);
+/* The same of a table whose columns parquet.def lists. */
+#define WS_PARQUET_TABLE_WRITE(f, name, FIELDS, fill, ctx, err)                                \
+	ws_parquet_table_write((f), (name),                                                    \
+	                       (const struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)},    \
+	                       sizeof((struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)}) / \
+	                               sizeof(struct ws_parquet_field),                        \
+	                       (fill), (ctx), (err))
 /* End a row and tell the progress. */
 enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err);
-/* With status WS_OK finish the file, else drop it and pass status on. */
-enum ws_status ws_parquet_table_end(struct ws_parquet_table *t, enum ws_status status,
-                                    struct ws_err *err);
 
 /* Values that may be absent. */
 void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text); /* len 0 = null */
@@ -72,3 +77,6 @@ struct ws_parquet_paths {
 enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
                                      struct ws_err *err);
 void ws_parquet_paths_free(struct ws_parquet_paths *p);
+/* One of them, which may be an empty name; null for WS_NONE. */
+void ws_parquet_path_or_null(struct ws_parquet_writer *w, const struct ws_parquet_paths *paths,
+                             uint32_t path);

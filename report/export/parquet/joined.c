@@ -15,15 +15,6 @@ static void put_text(struct ws_parquet_writer *w, const struct ws_model *m, uint
 	ws_parquet_text_or_null(w, m->texts[text]);
 }
 
-/* A path, which may be an empty name; null for none. */
-static void put_path(struct ws_parquet_writer *w, const struct ws_parquet_export *x, uint32_t path)
-{
-	if (path == WS_NONE)
-		ws_parquet_null(w);
-	else
-		ws_parquet_text(w, x->paths.text[path].ptr, x->paths.text[path].len);
-}
-
 /* --- kernels ---------------------------------------------------------------------------------- */
 
 struct kernels_export {
@@ -150,27 +141,23 @@ static enum ws_status put_kernel(struct ws_parquet_table *t, const struct kernel
 	ws_parquet_i64(w, row->cut_off);
 	put_launch(w, k, row->call);
 	put_text(w, m, op ? op->name : WS_TEXT_EMPTY);
-	put_path(w, k->x, row->path);
+	ws_parquet_path_or_null(w, &k->x->paths, row->path);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
 	ws_parquet_step(w, m, ws_joined_rows_step(k->x->rows, row->step));
 	return ws_parquet_table_end_row(t, err);
 }
 
-static enum ws_status export_kernels(struct ws_parquet_export *x, struct ws_parquet_table *t,
-                                     struct ws_err *err)
+static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
-	static const struct ws_parquet_field fields[] = {
-	        WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_FIELD)};
+	struct ws_parquet_export *x = ctx;
 	struct kernels_export k = {.x = x};
-	enum ws_status status = ws_parquet_table_begin(t, &x->folder, "kernels", fields,
-	                                               sizeof(fields) / sizeof(fields[0]), err);
+	enum ws_status status = kernels_load(&k, err);
 
-	WS_THEN(status, kernels_load(&k, err));
 	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
 		status = put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i), err);
 	ws_column_data_release(&k.configs);
 	free(k.short_name);
-	return ws_parquet_table_end(t, status, err);
+	return status;
 }
 
 /* --- NVTX ranges ------------------------------------------------------------------------------ */
@@ -200,7 +187,7 @@ static enum ws_status put_range(struct ws_parquet_table *t, const struct ws_parq
 	ws_parquet_i64(w, row->end_ns - row->start_ns);
 	ws_parquet_text(w, name.ptr, name.len);
 	put_text(w, m, m->ranges.paths[row->path].domain);
-	put_path(w, x, row->path);
+	ws_parquet_path_or_null(w, &x->paths, row->path);
 	ws_parquet_i64(w, row->depth);
 	ws_parquet_u64(w, thread->pid);
 	ws_parquet_u64(w, thread->tid);
@@ -212,27 +199,20 @@ static enum ws_status put_range(struct ws_parquet_table *t, const struct ws_parq
 	return ws_parquet_table_end_row(t, err);
 }
 
-static enum ws_status export_ranges(struct ws_parquet_export *x, struct ws_parquet_table *t,
-                                    struct ws_err *err)
+static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
-	static const struct ws_parquet_field fields[] = {WS_PARQUET_NVTX_FIELDS(WS_PARQUET_FIELD)};
-	enum ws_status status = ws_parquet_table_begin(t, &x->folder, "nvtx", fields,
-	                                               sizeof(fields) / sizeof(fields[0]), err);
+	const struct ws_parquet_export *x = ctx;
 
-	for (uint32_t i = 0; i < x->rows->nranges && status == WS_OK; i++)
-		status = put_range(t, x, ws_joined_rows_range(x->rows, i), err);
-	return ws_parquet_table_end(t, status, err);
+	for (uint32_t i = 0; i < x->rows->nranges; i++)
+		WS_FORWARD(put_range(t, x, ws_joined_rows_range(x->rows, i), err));
+	return WS_OK;
 }
 
 enum ws_status ws_parquet_export_joined(struct ws_parquet_export *x, struct ws_err *err)
 {
-	struct ws_parquet_table *t = calloc(1, sizeof(*t));
-	enum ws_status status;
-
-	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
-	status = export_kernels(x, t, err);
-	WS_THEN(status, export_ranges(x, t, err));
-	WS_THEN(status, ws_parquet_export_facts(x, t, err));
-	free(t);
-	return status;
+	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "kernels", WS_PARQUET_KERNEL_FIELDS,
+	                                  put_kernels, x, err));
+	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "nvtx", WS_PARQUET_NVTX_FIELDS, put_ranges, x,
+	                                  err));
+	return ws_parquet_export_facts(x, err);
 }

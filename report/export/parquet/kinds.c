@@ -7,46 +7,22 @@
 #include <stdlib.h>
 
 #include "formats/schema/references.h"
-#include "formats/trace/block_reader.h"
-#include "report/model/columns.h"
 #include "report/export/parquet/private.h"
-#include "report/base/order.h"
-
-/* Rows that others name, found by their id, which is column 0. */
-struct dict {
-	struct ws_column_data t;
-	struct ws_idmap rows;
-};
-
-static enum ws_status dict_load(struct dict *d, const struct ws_trace_reader *r, enum ws_kind kind,
-                                struct ws_err *err)
-{
-	WS_FORWARD(ws_trace_reader_load(r, kind, &d->t, err));
-	for (uint64_t i = 0; i < d->t.rows; i++)
-		WS_FORWARD(ws_idmap_put(&d->rows, ws_value(&d->t, 0, i), (uint32_t)i, err));
-	return WS_OK;
-}
-
-static void dict_free(struct dict *d)
-{
-	ws_column_data_release(&d->t);
-	ws_idmap_free(&d->rows);
-}
 
 /* Where the values of a column come from. */
 struct source {
 	const struct ws_column_def *def;
-	int position;            /* of the column in its kind */
-	const struct dict *dict; /* not NULL: in the row that column `reference` names */
-	int reference;
-	bool has_no_time; /* may be a time that was not recorded: flags tell */
+	const struct ws_records *named; /* not NULL: in the row of these that a column names */
+	size_t name_offset;             /* of that column in the row */
+	bool has_no_time;               /* may be a time that was not recorded: flags tell */
 	int zero_is_none;
 };
 
 struct kind_export {
 	const struct ws_parquet_export *x;
-	struct dict threads, op_configs;
-	struct ws_column_data t;
+	struct ws_records threads, op_configs;
+	const struct ws_kind_def *def;
+	struct ws_parquet_table *out;
 	struct ws_parquet_field fields[WS_PARQUET_MAX_FIELDS];
 	struct source sources[WS_PARQUET_MAX_FIELDS];
 	size_t n;
@@ -72,7 +48,7 @@ static void add_column(struct kind_export *k, struct source source)
 	const struct ws_column_def *def = source.def;
 	bool is_time = def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR;
 	bool is_copy =
-	        !source.dict && (k->t.def->id == WS_KIND_MEMCPY || k->t.def->id == WS_KIND_MEMSET);
+	        !source.named && (k->def->id == WS_KIND_MEMCPY || k->def->id == WS_KIND_MEMSET);
 
 	source.has_no_time = is_time && is_copy;
 	/* 0 is "none recorded"; as a number it would join with all others, or be added */
@@ -80,7 +56,7 @@ static void add_column(struct kind_export *k, struct source source)
 	                      (is_copy && strcmp(def->name, "bytes") == 0);
 	k->fields[k->n] =
 	        (struct ws_parquet_field){def->name, type_of(def->type),
-	                                  def->type == WS_TYPE_STR || source.dict ||
+	                                  def->type == WS_TYPE_STR || source.named ||
 	                                          source.has_no_time || source.zero_is_none,
 	                                  def->type == WS_TYPE_ENUM ? "" : def->unit};
 	k->sources[k->n++] = source;
@@ -94,32 +70,30 @@ static bool has_column(const struct ws_kind_def *def, const char *name)
 	return 0;
 }
 
-/* The columns of the row that column `reference` names take its place, but those the kind has. */
-static void add_columns_of(struct kind_export *k, const struct dict *dict, int reference)
+/* The columns of the row that this one names take its place, but those the kind has. */
+static void add_columns_of(struct kind_export *k, const struct ws_records *named, enum ws_kind kind,
+                           const struct ws_column_def *name)
 {
-	const struct ws_kind_def *def = dict->t.def;
+	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	for (int i = 1; i < def->ncolumns; i++) {
-		struct source source = {.def = &def->columns[i],
-		                        .position = i,
-		                        .dict = dict,
-		                        .reference = reference};
-		bool is_name_of_thread = def->id == WS_KIND_THREAD && i == WS_COL_thread_name;
+		bool is_name_of_thread = kind == WS_KIND_THREAD && i == WS_COL_thread_name;
 
-		if (!is_name_of_thread && !has_column(k->t.def, def->columns[i].name))
-			add_column(k, source);
+		if (!is_name_of_thread && !has_column(k->def, def->columns[i].name))
+			add_column(k, (struct source){.def = &def->columns[i],
+			                              .named = named,
+			                              .name_offset = name->row_offset});
 	}
 }
 
 static enum ws_status plan(struct kind_export *k, struct ws_err *err)
 {
-	const struct ws_kind_def *def = k->t.def;
-	size_t most = def->ncolumns;
+	const struct ws_kind_def *def = k->def;
 
 	k->n = 0;
-	most += k->threads.t.def->ncolumns + k->op_configs.t.def->ncolumns;
-	WS_FAIL_IF(most > WS_PARQUET_MAX_FIELDS, err, BUG, "kind %s has too many columns",
-	           def->name);
+	WS_FAIL_IF(def->ncolumns + (size_t)(WS_NCOLS_thread + WS_NCOLS_op_config) >
+	                   WS_PARQUET_MAX_FIELDS,
+	           err, BUG, "kind %s has too many columns", def->name);
 	for (int i = 0; i < def->ncolumns; i++) {
 		struct ws_ref_column ref = {0};
 
@@ -128,11 +102,11 @@ static enum ws_status plan(struct kind_export *k, struct ws_err *err)
 		           def->columns[i].name);
 		ws_ref_column_at(def, (unsigned)i, &ref);
 		if (ref.target == WS_KIND_THREAD)
-			add_columns_of(k, &k->threads, i);
+			add_columns_of(k, &k->threads, ref.target, &def->columns[i]);
 		else if (ref.target == WS_KIND_OP_CONFIG)
-			add_columns_of(k, &k->op_configs, i);
+			add_columns_of(k, &k->op_configs, ref.target, &def->columns[i]);
 		else
-			add_column(k, (struct source){.def = &def->columns[i], .position = i});
+			add_column(k, (struct source){.def = &def->columns[i]});
 	}
 	return WS_OK;
 }
@@ -151,22 +125,18 @@ static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t va
 }
 
 static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
-                      const struct source *s, uint64_t row)
+                      const struct source *s, const uint8_t *row)
 {
-	const struct ws_column_data *t = s->dict ? &s->dict->t : &k->t;
 	uint64_t value;
 	double real;
 
-	if (s->dict) {
-		uint32_t at = ws_idmap_get(&s->dict->rows, ws_value(&k->t, s->reference, row));
-
-		if (at == WS_NONE) {
-			ws_parquet_null(w);
-			return;
-		}
-		row = at;
+	if (s->named)
+		row = ws_records_find(s->named, ws_load_u64(row + s->name_offset));
+	if (!row) {
+		ws_parquet_null(w);
+		return;
 	}
-	value = ws_value(t, s->position, row);
+	value = ws_load_u64(row + s->def->row_offset);
 	switch (s->def->type) {
 	case WS_TYPE_STR:
 		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
@@ -186,73 +156,33 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 	}
 }
 
-static int is_without_time(const struct kind_export *k, uint64_t row)
+static bool is_without_time(const struct kind_export *k, const void *row)
 {
-	int flags = k->t.def->id == WS_KIND_MEMCPY ? WS_COL_memcpy_flags : WS_COL_memset_flags;
+	uint64_t flags = k->def->id == WS_KIND_MEMCPY ? ((const struct ws_row_memcpy *)row)->flags
+	                                              : ((const struct ws_row_memset *)row)->flags;
 
-	return ws_value(&k->t, flags, row) & WS_COPY_NO_TIME;
+	return flags & WS_COPY_NO_TIME;
 }
 
-/* The rows in k->t. */
-static enum ws_status write_rows(struct kind_export *k, struct ws_parquet_table *out,
-                                 struct ws_err *err)
+static enum ws_status put_row(void *ctx, const void *row, struct ws_err *err)
 {
-	for (uint64_t row = 0; row < k->t.rows; row++) {
-		for (size_t i = 0; i < k->n; i++) {
-			if (k->sources[i].has_no_time && is_without_time(k, row))
-				ws_parquet_null(out->w);
-			else
-				put_value(out->w, k, &k->sources[i], row);
-		}
-		WS_FORWARD(ws_parquet_table_end_row(out, err));
+	struct kind_export *k = ctx;
+
+	for (size_t i = 0; i < k->n; i++) {
+		if (k->sources[i].has_no_time && is_without_time(k, row))
+			ws_parquet_null(k->out->w);
+		else
+			put_value(k->out->w, k, &k->sources[i], row);
 	}
-	return WS_OK;
+	return ws_parquet_table_end_row(k->out, err);
 }
 
-/* All rows of the kind, a block in memory at a time. */
-static enum ws_status write_blocks(struct kind_export *k, struct ws_parquet_table *out,
-                                   struct ws_err *err)
+static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct ws_err *err)
 {
-	const struct ws_trace_reader *r = k->x->r;
-	struct ws_column columns[WS_PARQUET_MAX_FIELDS];
-	struct ws_block_rows rows = {0};
-	struct ws_block_reader *reader;
-	enum ws_status status;
+	struct kind_export *k = ctx;
 
-	WS_FORWARD(ws_block_reader_new(&reader, r, err));
-	status = WS_OK;
-	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
-		if (ws_trace_reader_block(r, i)->kind != k->t.def->id)
-			continue;
-		status = ws_block_reader_read(reader, i, ~(ws_column_set)0, &rows, err);
-		k->t.rows = rows.info.rows;
-		k->t.columns = columns;
-		for (int c = 0; c < k->t.def->ncolumns; c++)
-			columns[c] =
-			        (struct ws_column){.present = rows.v[c] != NULL, .v = rows.v[c]};
-		WS_THEN(status, write_rows(k, out, err));
-	}
-	ws_block_rows_release(&rows);
-	ws_block_reader_free(reader);
-	return status;
-}
-
-static enum ws_status export_kind(struct ws_parquet_export *x, struct kind_export *k,
-                                  enum ws_kind kind, const char *name, struct ws_err *err)
-{
-	struct ws_parquet_table *out = calloc(1, sizeof(*out));
-	enum ws_status status;
-
-	WS_FAIL_IF(!out, err, NO_MEMORY, "out of memory");
-	k->t = (struct ws_column_data){.def = ws_schema_kind(kind)};
-	status = plan(k, err);
-	if (status == WS_OK) {
-		status = ws_parquet_table_begin(out, &x->folder, name, k->fields, k->n, err);
-		WS_THEN(status, write_blocks(k, out, err));
-		status = ws_parquet_table_end(out, status, err);
-	}
-	free(out);
-	return status;
+	k->out = out;
+	return ws_records_each(k->x->r, k->def->id, put_row, k, err);
 }
 
 enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_err *err)
@@ -270,12 +200,17 @@ enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_er
 
 	WS_FAIL_IF(!k, err, NO_MEMORY, "out of memory");
 	k->x = x;
-	status = dict_load(&k->threads, x->r, WS_KIND_THREAD, err);
-	WS_THEN(status, dict_load(&k->op_configs, x->r, WS_KIND_OP_CONFIG, err));
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++)
-		status = export_kind(x, k, kinds[i].kind, kinds[i].table, err);
-	dict_free(&k->threads);
-	dict_free(&k->op_configs);
+	status = ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
+	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,
+	                                   WS_COL_op_config_id, err));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++) {
+		k->def = ws_schema_kind(kinds[i].kind);
+		status = plan(k, err);
+		WS_THEN(status, ws_parquet_table_write(&x->folder, kinds[i].table, k->fields, k->n,
+		                                       put_rows, k, err));
+	}
+	ws_records_free(&k->threads);
+	ws_records_free(&k->op_configs);
 	free(k);
 	return status;
 }

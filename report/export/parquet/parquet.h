@@ -8,36 +8,20 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "formats/base/status.h"
-
-struct ws_parquet_fleet;
-
-struct ws_export_parquet_opts {
-	/* the folder rank=NNNN that the files go into; -1 = as the trace says, no such folder
-	 * when it does not */
-	int64_t rank;
-	/* called now and then with rows written and rows there are; may be NULL */
-	void (*progress)(void *context, uint64_t done, uint64_t total);
-	void *context;
-	/* its tables take the rows; NULL: the trace has a folder of its own */
-	struct ws_parquet_fleet *fleet;
-};
-#define WS_EXPORT_PARQUET_DEFAULTS   \
-	{                            \
-		-1, NULL, NULL, NULL \
-	}
+#include "report/export/exporter.h"
+#include "report/joined/rows.h"
 
 /*
- * Write every table of the trace under dir, which is made when it does not
+ * Write every table of the trace under job->to, which is made when it does not
  * exist; its parent must. Files appear under their names, over those of an
  * earlier export, when all are written whole; a failure leaves none. The same
- * trace gives the same bytes. opts may be NULL. IO_WRITE names the file.
- * With opts->fleet the rows go there, and dir is what the trace is called in it.
+ * trace gives the same bytes. IO_WRITE names the file. Where a rank is known
+ * the files go into a folder rank=NNNN there. With job->fleet the rows go
+ * there, and job->to is what the trace is called in it.
  */
-enum ws_status ws_export_parquet(const char *trace_path, const char *dir,
-                                 const struct ws_export_parquet_opts *opts, struct ws_err *err);
+enum ws_status ws_export_parquet(const struct ws_trace_reader *r, struct ws_model *m,
+                                 struct ws_joined_rows *rows, const struct ws_export_job *job,
+                                 struct ws_err *err);
 
 /*
  * Many traces in one folder, one file a table: its rows are those of all traces, one trace after

@@ -4,6 +4,7 @@
 #include "formats/trace/reader.h"
 #include "report/export/parquet/folder.h"
 #include "report/joined/rows.h"
+#include "report/records/records.h"
 
 struct ws_parquet_export {
 	const struct ws_trace_reader *r;
@@ -16,8 +17,7 @@ struct ws_parquet_export {
 /* kernels, nvtx and facts: joined.c. */
 enum ws_status ws_parquet_export_joined(struct ws_parquet_export *x, struct ws_err *err);
 /* The last of these: facts.c. */
-enum ws_status ws_parquet_export_facts(struct ws_parquet_export *x, struct ws_parquet_table *t,
-                                       struct ws_err *err);
+enum ws_status ws_parquet_export_facts(struct ws_parquet_export *x, struct ws_err *err);
 /* One table for each of these record kinds, as they are: kinds.c. */
 enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_err *err);
 

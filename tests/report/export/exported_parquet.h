@@ -71,16 +71,37 @@ static inline void remove_all(const char *path)
 	rmdir(path);
 }
 
+/* like: what the job says besides; NULL = nothing. */
+static inline enum ws_status export_parquet(const char *trace, const char *dir,
+                                            const struct ws_export_job *like, struct ws_err *err)
+{
+	static const struct ws_export_opts opts;
+	struct ws_export_job job = {.rank = -1};
+	struct ws_export_stats stats = {0};
+	struct ws_trace_reader *r;
+	enum ws_status status;
+
+	if (like)
+		job = *like;
+	job.trace = trace;
+	job.to = dir;
+	job.opts = &opts;
+	WS_FORWARD(ws_trace_reader_open(&r, trace, err));
+	status = ws_exporter_parquet.write(r, &job, &stats, err);
+	ws_trace_reader_free(r);
+	return status;
+}
+
 /* Close the trace, write it to its place and export it. */
 static inline void export_trace(struct tb *b, const struct place *p,
-                                const struct ws_export_parquet_opts *opts)
+                                const struct ws_export_job *like)
 {
 	struct ws_bytes bytes = tb_close(b);
 	FILE *f = fopen(p->trace, "wb");
 	struct ws_err err;
 
 	cr_assert(f && fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len && fclose(f) == 0);
-	cr_assert(ws_export_parquet(p->trace, p->out, opts, &err) == WS_OK, "%s", err.text);
+	cr_assert(export_parquet(p->trace, p->out, like, &err) == WS_OK, "%s", err.text);
 }
 
 static inline struct pq_file *read_table(const char *dir, const char *table)

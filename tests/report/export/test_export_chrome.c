@@ -28,7 +28,7 @@ static struct timeline draw(struct tb *b)
 	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), NULL), WS_OK));
 	mem = ws_trace_writer_mem(tb_writer(b));
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, mem.ptr, mem.len, NULL), WS_OK));
-	t.status = ws_export_chrome(r, f, &opts, &t.stats, &err);
+	t.status = ws_export_timeline(&ws_chrome_json, r, f, &opts, &t.stats, &err);
 	cr_assert(eq(int, t.status, WS_OK), "%s", err.text);
 	fclose(f);
 	ws_trace_reader_free(r);

@@ -96,7 +96,7 @@ static void each(void (*fn)(const struct ws_trace_reader *r))
 static void export_nsys(const struct ws_trace_reader *r)
 {
 	char path[] = "/tmp/ws-hostile-XXXXXX";
-	struct ws_export_stats stats;
+	struct ws_export_stats stats = {0};
 	sqlite3_stmt *stmt;
 	struct ws_err err;
 	sqlite3 *db;
@@ -115,13 +115,14 @@ static void export_nsys(const struct ws_trace_reader *r)
 
 static void export_chrome(const struct ws_trace_reader *r)
 {
-	struct ws_export_stats stats;
+	struct ws_export_stats stats = {0};
 	struct ws_err err;
 	size_t size;
 	char *text;
 	FILE *f = open_memstream(&text, &size);
 
-	cr_assert(eq(int, ws_export_chrome(r, f, &opts, &stats, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_export_timeline(&ws_chrome_json, r, f, &opts, &stats, &err), WS_OK),
+	          "%s", err.text);
 	fclose(f);
 	cr_assert(eq(int, memcmp(text + size - 4, "]\n}\n", 4), 0));
 	free(text);
@@ -129,13 +130,15 @@ static void export_chrome(const struct ws_trace_reader *r)
 
 static void export_perfetto(const struct ws_trace_reader *r)
 {
-	struct ws_export_stats stats;
+	struct ws_export_stats stats = {0};
 	struct ws_err err;
 	size_t size;
 	char *text;
 	FILE *f = open_memstream(&text, &size);
 
-	cr_assert(eq(int, ws_export_perfetto(r, f, &opts, &stats, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, ws_export_timeline(&ws_chrome_perfetto, r, f, &opts, &stats, &err),
+	             WS_OK),
+	          "%s", err.text);
 	fclose(f);
 	cr_assert(gt(sz, size, 0));
 	free(text);

@@ -245,7 +245,7 @@ Test(export_nsys, two_exports_have_the_same_bytes_and_losses_are_told)
 	const struct ws_row_loss early = {.time_ns = 1, .cause = 1, .count = 2};
 	struct ws_row_loss late = {.time_ns = 2, .count = 5};
 	struct exported e;
-	struct ws_export_stats stats;
+	struct ws_export_stats stats = {0};
 	char again[64], command[200];
 
 	setup(&e);
@@ -280,7 +280,7 @@ Test(export_nsys, tables_that_queries_join_are_there_without_rows)
 Test(export_nsys, a_place_that_cannot_be_written_is_told)
 {
 	const struct ws_export_opts opts = {.names = &names};
-	struct ws_export_stats stats;
+	struct ws_export_stats stats = {0};
 	struct exported e;
 	struct ws_err err;
 

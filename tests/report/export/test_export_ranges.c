@@ -8,7 +8,7 @@
 
 static struct ws_export_ranges load(struct tb *b)
 {
-	struct ws_export_dict threads;
+	struct ws_records threads;
 	struct ws_export_ranges ranges;
 	struct ws_trace_reader *r;
 	struct ws_bytes bytes;
@@ -16,10 +16,10 @@ static struct ws_export_ranges load(struct tb *b)
 
 	bytes = ws_trace_writer_mem(tb_writer(b));
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
-	cr_assert(eq(int, ws_export_dict_load(&threads, r, WS_KIND_THREAD, &err), WS_OK));
+	cr_assert(eq(int, ws_records_load_by(&threads, r, WS_KIND_THREAD, 0, &err), WS_OK));
 	cr_assert(eq(int, ws_export_ranges_load(&ranges, r, &threads, &err), WS_OK), "%s",
 	          err.text);
-	ws_export_dict_free(&threads);
+	ws_records_free(&threads);
 	ws_trace_reader_free(r);
 	return ranges;
 }

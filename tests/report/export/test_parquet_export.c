@@ -1,7 +1,7 @@
 /* What an export into Parquet holds. */
 #include "tests/report/export/exported_parquet.h"
 
-#include "report/export/rollup.h"
+#include "report/export/parquet/rollup.h"
 #include "report/table/table.h"
 
 /* --- the joined tables --- */
@@ -282,8 +282,13 @@ static void compare_with_report(const char *fixture)
 
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/%s", WS_FIXTURES, fixture);
 	cr_assert(joined_open(&j, p.trace, &err) == WS_OK, "%s", err.text);
-	cr_assert(ws_export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
-	cr_assert(ws_rollup_export(j->m, &j->rows, p.out, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(j->m, &j->rows,
+	                           &(struct ws_export_job){.to = p.out,
+	                                                   .opts = &(struct ws_export_opts){0},
+	                                                   .rank = -1},
+	                           &err) == WS_OK,
+	          "%s", err.text);
 	kernels = read_table(p.out, "kernels");
 	rollup = read_table(p.out, "rollup");
 	summary = tb_table(j, "kernel-summary", NULL);
@@ -372,9 +377,15 @@ Test(parquet_export, the_page_lists_every_column)
 	cr_assert(lt(sz, fread(page, 1, sizeof(page) - 1, in), sizeof(page) - 1));
 	fclose(in);
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/empty.wtrace", WS_FIXTURES);
-	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_OK));
+	cr_assert(eq(int, export_parquet(p.trace, p.out, NULL, &err), WS_OK));
 	cr_assert(eq(int, joined_open(&j, p.trace, &err), WS_OK));
-	cr_assert(eq(int, ws_rollup_export(j->m, &j->rows, p.out, NULL, &err), WS_OK));
+	cr_assert(eq(int,
+	             ws_rollup_export(j->m, &j->rows,
+	                              &(struct ws_export_job){.to = p.out,
+	                                                      .opts = &(struct ws_export_opts){0},
+	                                                      .rank = -1},
+	                              &err),
+	             WS_OK));
 	joined_free(j);
 	for (size_t i = 0; i < sizeof(joined) / sizeof(joined[0]); i++) {
 		struct pq_file *f = read_table(p.out, joined[i]);

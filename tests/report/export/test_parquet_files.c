@@ -38,16 +38,16 @@ static void add_meta(struct tb *b, const char *key, const char *value)
 /* The one entry of the output folder, or "" when the files lie in it. */
 static void check_rank(const char *const meta[][2], size_t n, int64_t option, const char *expected)
 {
-	struct ws_export_parquet_opts opts = WS_EXPORT_PARQUET_DEFAULTS;
+	struct ws_export_job like = {.rank = -1};
 	struct place p = new_place();
 	struct tb *b = tb_new();
 	char names[32][256];
 	size_t entries;
 
-	opts.rank = option;
+	like.rank = option;
 	for (size_t i = 0; i < n; i++)
 		add_meta(b, meta[i][0], meta[i][1]);
-	export_trace(b, &p, &opts);
+	export_trace(b, &p, &like);
 	entries = list(p.out, names);
 	if (*expected) {
 		cr_assert(eq(sz, entries, 1));
@@ -83,7 +83,7 @@ Test(parquet_files, the_rank_is_a_folder_when_it_is_known)
 static void add_to_fleet(const struct place *p, const char *name, int64_t kernels, const char *rank,
                          struct ws_parquet_fleet *fleet)
 {
-	const struct ws_export_parquet_opts opts = {.rank = -1, .fleet = fleet};
+	const struct ws_export_job like = {.rank = -1, .fleet = fleet};
 	struct place one = *p;
 	struct tb *b = tb_new();
 
@@ -92,7 +92,7 @@ static void add_to_fleet(const struct place *p, const char *name, int64_t kernel
 	for (int64_t i = 0; i < kernels; i++)
 		tb_launch(b, i * 100, name, i * 100 + 50, i);
 	snprintf(one.out, sizeof(one.out), "%s", name);
-	export_trace(b, &one, &opts);
+	export_trace(b, &one, &like);
 	tb_free(b);
 }
 
@@ -134,15 +134,15 @@ Test(parquet_files, a_fleet_has_the_rows_of_all_traces_in_row_groups_of_many)
 Test(parquet_files, a_fleet_that_fails_leaves_nothing)
 {
 	struct place p = new_place();
-	struct ws_export_parquet_opts opts = WS_EXPORT_PARQUET_DEFAULTS;
+	struct ws_export_job like = {.rank = -1};
 	struct ws_parquet_fleet *fleet;
 	struct ws_err err;
 	enum ws_status status;
 
 	cr_assert(eq(int, ws_parquet_fleet_open(&fleet, p.out, &err), WS_OK));
 	add_to_fleet(&p, "one", 2, "7", fleet);
-	opts.fleet = fleet;
-	status = ws_export_parquet("/nowhere/t.wtrace", "gone", &opts, &err);
+	like.fleet = fleet;
+	status = export_parquet("/nowhere/t.wtrace", "gone", &like, &err);
 	cr_assert(eq(int, status, WS_IO_READ));
 	cr_assert(eq(int, ws_parquet_fleet_close(fleet, status, &err), WS_IO_READ));
 	cr_assert(eq(int, access(p.out, F_OK), -1));
@@ -162,7 +162,7 @@ Test(parquet_files, a_failure_leaves_no_file_and_what_was_there_stays)
 	/* a folder where the last table shall be */
 	snprintf(in_the_way, sizeof(in_the_way), "%s/counter.parquet", p.out);
 	cr_assert(eq(int, mkdir(in_the_way, 0777), 0));
-	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_IO_WRITE));
+	cr_assert(eq(int, export_parquet(p.trace, p.out, NULL, &err), WS_IO_WRITE));
 	cr_assert_not_null(strstr(err.text, "counter.parquet"));
 	cr_assert(eq(sz, list(p.out, names), 1));
 	cr_assert_str_eq(names[0], "counter.parquet");
@@ -185,7 +185,7 @@ Test(parquet_files, a_full_disk_names_the_file_and_leaves_nothing)
 	cr_assert(eq(int, getrlimit(RLIMIT_FSIZE, &limit), 0));
 	limit.rlim_cur = 5000;
 	cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
-	cr_assert(eq(int, ws_export_parquet(p.trace, p.out, NULL, &err), WS_IO_WRITE));
+	cr_assert(eq(int, export_parquet(p.trace, p.out, NULL, &err), WS_IO_WRITE));
 	limit.rlim_cur = limit.rlim_max;
 	cr_assert(eq(int, setrlimit(RLIMIT_FSIZE, &limit), 0));
 	cr_assert_not_null(strstr(err.text, "out/kernels.parquet': "));
@@ -202,9 +202,9 @@ Test(parquet_files, a_file_in_the_place_of_the_folder_is_an_error)
 	struct ws_err err = {0};
 
 	export_trace(b, &p, NULL);
-	cr_assert(eq(int, ws_export_parquet(p.trace, p.trace, NULL, &err), WS_IO_WRITE));
+	cr_assert(eq(int, export_parquet(p.trace, p.trace, NULL, &err), WS_IO_WRITE));
 	cr_assert_not_null(strstr(err.text, "it is not a folder"));
-	cr_assert(eq(int, ws_export_parquet("/nowhere/t.wtrace", p.out, NULL, &err), WS_IO_READ));
+	cr_assert(eq(int, export_parquet("/nowhere/t.wtrace", p.out, NULL, &err), WS_IO_READ));
 	tb_free(b);
 	remove_all(p.root);
 }
@@ -233,7 +233,7 @@ Test(parquet_files, a_second_export_replaces_the_first_with_equal_bytes)
 
 	snprintf(p.trace, sizeof(p.trace), "%s/traces/step-fp32.wtrace", WS_FIXTURES);
 	for (int round = 0; round < 2; round++) {
-		cr_assert(ws_export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
+		cr_assert(export_parquet(p.trace, p.out, NULL, &err) == WS_OK, "%s", err.text);
 		cr_assert(eq(sz, list(p.out, names), TABLES));
 		for (size_t i = 0; i < TABLES; i++) {
 			if (round == 0) {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "tests/support/parquet_reading.h"
-#include "report/export/rollup.h"
+#include "report/export/parquet/rollup.h"
 #include "tests/support/trace_builder.h"
 
 /* --- buckets --- */
@@ -68,7 +68,12 @@ static struct folder roll_up(struct joined *j)
 	struct ws_err err;
 
 	cr_assert(mkdtemp(f.dir) != NULL);
-	cr_assert(ws_rollup_export(j->m, &j->rows, f.dir, NULL, &err) == WS_OK, "%s", err.text);
+	cr_assert(ws_rollup_export(j->m, &j->rows,
+	                           &(struct ws_export_job){.to = f.dir,
+	                                                   .opts = &(struct ws_export_opts){0},
+	                                                   .rank = -1},
+	                           &err) == WS_OK,
+	          "%s", err.text);
 	snprintf(path, sizeof(path), "%s/rollup.parquet", f.dir);
 	f.rows = pq_read_file(path);
 	unlink(path);
@@ -310,7 +315,13 @@ Test(rollup, a_kernel_of_days_is_refused_and_leaves_nothing)
 	j = tb_joined(b);
 	cr_assert(mkdtemp(dir) != NULL);
 	snprintf(sub, sizeof(sub), "%s/out", dir);
-	cr_assert(eq(int, ws_rollup_export(j->m, &j->rows, sub, NULL, &err), WS_CORRUPT));
+	cr_assert(eq(int,
+	             ws_rollup_export(j->m, &j->rows,
+	                              &(struct ws_export_job){.to = sub,
+	                                                      .opts = &(struct ws_export_opts){0},
+	                                                      .rank = -1},
+	                              &err),
+	             WS_CORRUPT));
 	cr_assert_not_null(strstr(err.text, "1152921504606846976 ns"));
 	cr_assert(eq(int, rmdir(dir), 0), "something was left behind");
 	joined_free(j);

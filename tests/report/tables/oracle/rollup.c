@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/export/rollup.h"
+#include "report/export/parquet/rollup.h"
 #include "tests/report/tables/oracle/compare.h"
 #include "tests/support/joined.h"
 #include "tests/support/parquet_reading.h"
@@ -166,8 +166,14 @@ size_t oracle_compare_rollup(const struct ws_trace_reader *r, const struct loade
 
 	cr_assert(mkdtemp(dir) != NULL);
 	cr_assert(eq(int, joined_open_reader(&j, r, where, NULL, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(int, ws_rollup_export(j->m, &j->rows, dir, NULL, &err), WS_OK), "%s",
-	          err.text);
+	cr_assert(eq(int,
+	             ws_rollup_export(j->m, &j->rows,
+	                              &(struct ws_export_job){.to = dir,
+	                                                      .opts = &(struct ws_export_opts){0},
+	                                                      .rank = -1},
+	                              &err),
+	             WS_OK),
+	          "%s", err.text);
 	f = take_file(dir, "rollup");
 	histogram = take_file(dir, "rollup_histogram");
 	rmdir(dir);

@@ -6,17 +6,15 @@
  */
 #pragma once
 
-#include "report/joined/rows.h"
 #include "report/export/parquet/parquet.h"
 
 /*
- * Write rollup.parquet and rollup_histogram.parquet under dir, or under
- * dir/rank=NNNN when a rank is known; all as with ws_export_parquet. CORRUPT
- * when a sum of squares leaves its 64 bits: a kernel of over 2.3 days.
+ * Write rollup.parquet and rollup_histogram.parquet; all as with
+ * ws_export_parquet. CORRUPT when a sum of squares leaves its 64 bits: a
+ * kernel of over 2.3 days.
  */
 enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *dir, const struct ws_export_parquet_opts *opts,
-                                struct ws_err *err);
+                                const struct ws_export_job *job, struct ws_err *err);
 
 /*
  * The histogram's buckets are as in HdrHistogram: times below 128 ns have one

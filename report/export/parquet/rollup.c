@@ -1,4 +1,4 @@
-#include "report/export/rollup.h"
+#include "report/export/parquet/rollup.h"
 
 #include <stdlib.h>
 
@@ -200,10 +200,7 @@ static enum ws_status put_group(struct ws_parquet_table *t, const struct rollup 
 
 	ws_parquet_i64(w, (int64_t)i);
 	ws_parquet_step(w, m, g->key.step);
-	if (g->key.path == WS_NONE)
-		ws_parquet_null(w);
-	else
-		ws_parquet_text(w, paths->text[g->key.path].ptr, paths->text[g->key.path].len);
+	ws_parquet_path_or_null(w, paths, g->key.path);
 	ws_parquet_text(w, name.ptr, name.len);
 	ws_parquet_text_or_null(w, m->texts[g->key.op_class]);
 	ws_parquet_text_or_null(w, m->texts[g->key.dtype]);
@@ -218,20 +215,16 @@ static enum ws_status put_group(struct ws_parquet_table *t, const struct rollup 
 	return ws_parquet_table_end_row(t, err);
 }
 
-static enum ws_status export_groups(struct ws_parquet_folder *f, struct ws_parquet_table *t,
-                                    const struct rollup *r, struct ws_err *err)
+static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
-	static const struct ws_parquet_field fields[] = {
-	        WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_FIELD)};
+	const struct rollup *r = ctx;
 	struct ws_parquet_paths paths = {0};
-	enum ws_status status = ws_parquet_table_begin(t, f, "rollup", fields,
-	                                               sizeof(fields) / sizeof(fields[0]), err);
+	enum ws_status status = ws_parquet_paths_make(&paths, r->m, err);
 
-	WS_THEN(status, ws_parquet_paths_make(&paths, r->m, err));
 	for (size_t i = 0; i < r->n && status == WS_OK; i++)
 		status = put_group(t, r, i, &paths, err);
 	ws_parquet_paths_free(&paths);
-	return ws_parquet_table_end(t, status, err);
+	return status;
 }
 
 static enum ws_status put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket,
@@ -267,8 +260,9 @@ static enum ws_status put_group_buckets(struct ws_parquet_table *t, size_t group
 	return WS_OK;
 }
 
-static enum ws_status put_buckets(struct ws_parquet_table *t, struct rollup *r, struct ws_err *err)
+static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
+	struct rollup *r = ctx;
 	const size_t n = r->rows->nkernels;
 	struct ws_rows_by_key of;
 	uint16_t *bucket;
@@ -286,46 +280,21 @@ static enum ws_status put_buckets(struct ws_parquet_table *t, struct rollup *r, 
 	return WS_OK;
 }
 
-static enum ws_status export_histogram(struct ws_parquet_folder *f, struct ws_parquet_table *t,
-                                       struct rollup *r, struct ws_err *err)
-{
-	static const struct ws_parquet_field fields[] = {
-	        WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_FIELD)};
-	enum ws_status status = ws_parquet_table_begin(t, f, "rollup_histogram", fields,
-	                                               sizeof(fields) / sizeof(fields[0]), err);
-
-	WS_THEN(status, put_buckets(t, r, err));
-	return ws_parquet_table_end(t, status, err);
-}
-
-static enum ws_status export_tables(struct ws_parquet_folder *f, struct rollup *r,
-                                    struct ws_err *err)
-{
-	struct ws_parquet_table *t = calloc(1, sizeof(*t));
-	enum ws_status status;
-
-	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
-	status = export_groups(f, t, r, err);
-	WS_THEN(status, export_histogram(f, t, r, err));
-	free(t);
-	return status;
-}
-
 enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *dir, const struct ws_export_parquet_opts *opts,
-                                struct ws_err *err)
+                                const struct ws_export_job *job, struct ws_err *err)
 {
-	struct ws_parquet_folder *f = calloc(1, sizeof(*f));
+	struct ws_parquet_folder f = {0};
 	struct rollup r = {.m = m, .rows = rows};
-	enum ws_status status;
+	enum ws_status status = roll_up(&r, err);
 
-	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory");
-	status = roll_up(&r, err);
-	WS_THEN(status, ws_parquet_folder_open(f, m, dir, opts, r.n, err));
-	WS_THEN(status, export_tables(f, &r, err));
-	WS_THEN(status, ws_outfolder_commit(&f->out, err));
-	ws_outfolder_abandon(&f->out);
-	free(f);
+	WS_THEN(status, ws_parquet_folder_open(&f, m, job, r.n, err));
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&f, "rollup", WS_PARQUET_ROLLUP_FIELDS, put_groups,
+	                                       &r, err));
+	WS_THEN(status,
+	        WS_PARQUET_TABLE_WRITE(&f, "rollup_histogram", WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS,
+	                               put_buckets, &r, err));
+	WS_THEN(status, ws_outfolder_commit(&f.out, err));
+	ws_outfolder_abandon(&f.out);
 	rollup_release(&r);
 	return status;
 }

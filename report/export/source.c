@@ -1,0 +1,64 @@
+#include "report/export/source.h"
+
+#include "formats/base/utf8.h"
+
+#define TELL_ROWS 65536u /* a call a row would cost more than the row */
+
+void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trace_reader *r,
+                              const struct ws_export_opts *opts)
+{
+	*p = (struct ws_export_progress){.opts = opts};
+	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++)
+		p->total += ws_trace_reader_block(r, i)->rows;
+}
+
+void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
+{
+	const uint64_t before = p->done, left = p->total - before;
+
+	p->done += rows < left ? rows : left;
+	if (p->opts->progress && before / TELL_ROWS != p->done / TELL_ROWS)
+		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
+}
+
+/* --- texts --- */
+
+static bool is_readable(const char *p, size_t len)
+{
+	uint32_t code;
+
+	for (size_t pos = 0; pos < len;) {
+		unsigned n = 1;
+
+		if ((unsigned char)p[pos] >= 0x80) {
+			n = ws_utf8_get(p + pos, len - pos, &code);
+			if (code == WS_UTF8_REPLACEMENT)
+				return 0;
+		} else if (!p[pos]) {
+			return 0;
+		}
+		pos += n;
+	}
+	return 1;
+}
+
+enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
+                                  struct ws_err *err)
+{
+	const char *p = text.ptr;
+
+	*out = text;
+	if (!text.len || is_readable(p, text.len))
+		return WS_OK;
+	room->len = 0;
+	for (size_t pos = 0; pos < text.len;) {
+		char utf8[WS_UTF8_MAX_BYTES];
+		uint32_t code;
+
+		pos += ws_utf8_get(p + pos, text.len - pos, &code);
+		WS_FORWARD(ws_buf_put(room, utf8,
+		                      ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8), err));
+	}
+	*out = (struct ws_bytes){room->data, room->len};
+	return WS_OK;
+}
