@@ -59,29 +59,6 @@ static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, 
 	       (!sel->measured || ws_step_selected(a->m, sel, step));
 }
 
-static void count_kernels(struct ws_advice *a)
-{
-	const struct ws_model *m = a->m;
-	const struct ws_selection *sel = a->tab->sel;
-
-	a->cast = text_of(m, "cast");
-	a->conv_aux = text_of(m, "conv_aux");
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		const uint32_t step = ws_joined_rows_step(sel->rows, k->step);
-
-		if (step != WS_NONE)
-			look_at_step(a, k, i, step);
-		if (!counts(a, k, i, step))
-			continue;
-		look_at_kernel(a, k);
-		a->kernels++;
-		a->gpu_ns += k->dur_ns;
-		a->config_ns[k->config] += k->dur_ns;
-		a->class_ns[k->class] += k->dur_ns;
-	}
-}
-
 /* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
 static void find_casts(struct ws_advice *a)
 {
@@ -146,46 +123,69 @@ static enum ws_status find_group(struct ws_advice *a, struct ws_strtab *ids,
 	return WS_OK;
 }
 
-/* The operations whose cost is known, of kernels that count. */
-static enum ws_status group_kernels(struct ws_advice *a, struct ws_strtab *ids, struct ws_err *err)
+/* The operation whose cost is known, of a kernel that counts. */
+static enum ws_status look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k,
+                                 struct ws_strtab *ids, uint32_t *group_of, struct ws_err *err)
+{
+	const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
+	struct ws_work_group *g;
+
+	if (op == WS_NONE)
+		return WS_OK;
+	if (!group_of[op]) {
+		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
+
+		WS_FORWARD(find_group(a, ids, &at, &group_of[op], err));
+		a->work[group_of[op] - 1].calls++;
+	}
+	g = &a->work[group_of[op] - 1];
+	g->kernels++;
+	g->gpu_ns += k->dur_ns;
+	if (k->dur_ns > g->longest_ns) {
+		g->longest_ns = k->dur_ns;
+		g->config = k->config;
+	}
+	return WS_OK;
+}
+
+static enum ws_status look_at_kernels(struct ws_advice *a, struct ws_strtab *ids,
+                                      struct ws_err *err)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
 	uint32_t *group_of; /* operation -> its group plus 1 */
 
-	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
 	WS_NEW(&a->arena, group_of, a->costs->n);
 	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
-		struct ws_work_group *g;
+		const uint32_t step = ws_joined_rows_step(rows, k->step);
 
-		if (op == WS_NONE || !counts(a, k, i, ws_joined_rows_step(rows, k->step)))
+		if (step != WS_NONE)
+			look_at_step(a, k, i, step);
+		if (!counts(a, k, i, step))
 			continue;
-		if (!group_of[op]) {
-			const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
-
-			WS_FORWARD(find_group(a, ids, &at, &group_of[op], err));
-			a->work[group_of[op] - 1].calls++;
-		}
-		g = &a->work[group_of[op] - 1];
-		g->kernels++;
-		g->gpu_ns += k->dur_ns;
-		if (k->dur_ns > g->longest_ns) {
-			g->longest_ns = k->dur_ns;
-			g->config = k->config;
-		}
+		look_at_kernel(a, k);
+		a->kernels++;
+		a->gpu_ns += k->dur_ns;
+		a->config_ns[k->config] += k->dur_ns;
+		a->class_ns[k->class] += k->dur_ns;
+		if (a->costs->n)
+			WS_FORWARD(look_at_op(a, k, ids, group_of, err));
 	}
 	if (a->nwork)
 		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
 	return WS_OK;
 }
 
-static enum ws_status group_work(struct ws_advice *a, struct ws_err *err)
+static enum ws_status count_kernels(struct ws_advice *a, struct ws_err *err)
 {
 	struct ws_strtab ids = {0};
-	enum ws_status status = group_kernels(a, &ids, err);
+	enum ws_status status;
 
+	a->cast = text_of(a->m, "cast");
+	a->conv_aux = text_of(a->m, "conv_aux");
+	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
+	status = look_at_kernels(a, &ids, err);
 	ws_strtab_free(&ids);
 	return status;
 }
@@ -206,9 +206,8 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
 	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
 	find_casts(a);
-	count_kernels(a);
-	WS_FORWARD(find_traits(a, err));
-	return group_work(a, err);
+	WS_FORWARD(count_kernels(a, err));
+	return find_traits(a, err);
 }
 
 static void (*const rules[WS_RULES])(struct ws_advice *) = {

@@ -26,19 +26,23 @@ struct place {
 	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
 	struct piece next;                          /* the one that begins next */
 	bool has_next;
+	struct ws_values dur_ns; /* of kernels in windows that it went past */
 	int64_t until_ns[WS_USE_COPY +
 	                 1]; /* until when work of each use ran; INT64_MIN: none yet */
 	int64_t at_ns;       /* what is before this is counted */
 };
 
-struct ws_idle_cursor {
+struct finder {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
+	const struct ws_windows *w;
+	struct ws_idle *out;
 	struct ws_spans data;    /* when the host loaded data */
 	struct ws_spans sync;    /* host synchronisations, by begin, not merged */
 	int64_t *sync_end_ns;    /* the latest end of those up to each */
 	struct place *place;     /* of each device */
-	int64_t *launch_of_path; /* of ws_idle, or NULL */
+	size_t values_bytes;
+	bool no_memory;
 	struct ws_arena arena;
 };
 
@@ -57,7 +61,7 @@ static struct piece piece_of_work(const struct ws_work *w)
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
-static bool peek_kernel(struct ws_idle_cursor *c, struct place *p, struct piece *out)
+static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 {
 	for (; p->kernel < p->kernels_end; p->kernel++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->sel->rows, p->kernel);
@@ -70,7 +74,7 @@ static bool peek_kernel(struct ws_idle_cursor *c, struct place *p, struct piece 
 	return false;
 }
 
-static bool peek_work(struct ws_idle_cursor *c, struct place *p, struct piece *out)
+static bool peek_work(struct finder *c, struct place *p, struct piece *out)
 {
 	for (; p->work < p->work_end; p->work++) {
 		if (!ws_work_ran(c->sel, c->m, p->work))
@@ -82,7 +86,7 @@ static bool peek_work(struct ws_idle_cursor *c, struct place *p, struct piece *o
 }
 
 /* To the next piece, by begin; of a kernel and other work that begin together what ends first. */
-static void step_on(struct ws_idle_cursor *c, struct place *p)
+static void step_on(struct finder *c, struct place *p)
 {
 	struct piece kernel, work;
 	bool has_kernel = peek_kernel(c, p, &kernel), has_work = peek_work(c, p, &work);
@@ -96,7 +100,7 @@ static void step_on(struct ws_idle_cursor *c, struct place *p)
 	p->work += is_work;
 }
 
-static void open_places(struct ws_idle_cursor *c)
+static void open_places(struct finder *c)
 {
 	const struct ws_model *m = c->m;
 	size_t work = 0;
@@ -141,22 +145,21 @@ static bool name_is_sync(struct ws_bytes name)
 	return false;
 }
 
-static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
+static enum ws_status add_syncs(struct finder *c, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = c->sel->rows;
 	const struct ws_model *m = c->m;
 	int64_t latest = INT64_MIN;
-	uint8_t *is_sync;
+	bool *is_sync, any = false;
 
 	WS_NEW(&c->arena, is_sync, m->ntexts);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
-	/* 1: it is none, 2: it is one; each name is looked at once */
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= is_sync[i] = name_is_sync(m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		if (!is_sync[call->name])
-			is_sync[call->name] = 1 + name_is_sync(m->texts[call->name]);
-		if (is_sync[call->name] == 2)
+		if (is_sync[call->name])
 			WS_FORWARD(ws_spans_add(&c->sync, call->start_ns,
 			                        call->start_ns + call->dur_ns, err));
 	}
@@ -170,50 +173,37 @@ static enum ws_status add_syncs(struct ws_idle_cursor *c, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status add_data_loading(struct ws_idle_cursor *c, struct ws_err *err)
+static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 {
 	struct ws_joined_rows *rows = c->sel->rows;
 	const struct ws_op_tree *ops = &c->m->cpu_ops.tree;
-	const struct ws_bytes *texts = c->m->texts;
+	bool *loads_data, any = false;
 
-	for (uint32_t i = 0; i < rows->nranges; i++) {
+	WS_NEW(&c->arena, loads_data, c->m->ntexts);
+	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
+	for (size_t i = 0; i < c->m->ntexts; i++)
+		any |= loads_data[i] = ws_name_loads_data(c->m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if (ws_name_loads_data(texts[r->name]))
+		if (loads_data[r->name])
 			WS_FORWARD(ws_spans_add(&c->data, r->start_ns, r->end_ns, err));
 	}
-	for (size_t i = 0; i < ops->n; i++)
-		if (ws_name_loads_data(texts[ops->name[i]]))
+	for (size_t i = 0; any && i < ops->n; i++)
+		if (loads_data[ops->name[i]])
 			WS_FORWARD(ws_spans_add(&c->data, ops->start_ns[i], ops->end_ns[i], err));
 	ws_spans_merge(&c->data);
 	return WS_OK;
 }
 
-static enum ws_status cursor_open(struct ws_idle_cursor **out, const struct ws_model *m,
-                                  const struct ws_selection *sel, struct ws_err *err)
+static enum ws_status prepare(struct finder *c, struct ws_err *err)
 {
-	struct ws_idle_cursor *c = calloc(1, sizeof(*c));
-
-	*out = c;
-	if (!c)
-		return WS_FAIL_MEMORY(err, "the idle time");
-	c->m = m;
-	c->sel = sel;
-	WS_NEW(&c->arena, c->place, m->ndevices);
+	WS_FORWARD(ws_windows(c->m, c->sel, &c->w, err));
+	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	open_places(c);
 	WS_FORWARD(add_syncs(c, err));
 	return add_data_loading(c, err);
-}
-
-void ws_idle_cursor_free(struct ws_idle_cursor *c)
-{
-	if (!c)
-		return;
-	ws_spans_release(&c->data);
-	ws_spans_release(&c->sync);
-	ws_arena_free(&c->arena);
-	free(c);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -229,7 +219,7 @@ static int64_t max_ns(int64_t a, int64_t b)
 }
 
 /* Was the host waiting for the device when it became idle, and free again before the launch? */
-static bool host_was_waiting(const struct ws_idle_cursor *c, int64_t from_ns, int64_t call_ns)
+static bool host_was_waiting(const struct finder *c, int64_t from_ns, int64_t call_ns)
 {
 	size_t lo = 0, hi = c->sync.n;
 
@@ -250,8 +240,7 @@ static bool host_was_waiting(const struct ws_idle_cursor *c, int64_t from_ns, in
 }
 
 /* The host had not launched what comes next: what did it do from `from` to `to`? */
-static enum ws_use cause_on_host(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_ns,
-                                 int64_t call_ns)
+static enum ws_use cause_on_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns)
 {
 	if (c->data.n && 2 * ws_spans_inside(&c->data, from_ns, to_ns) > to_ns - from_ns)
 		return WS_USE_DATA;
@@ -266,7 +255,7 @@ struct gap {
 	enum ws_use before, after;
 };
 
-static struct gap explain(struct ws_idle_cursor *c, int64_t from_ns, int64_t to_ns,
+static struct gap explain(struct finder *c, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
 	const struct ws_joined_call *call;
@@ -317,12 +306,12 @@ static void use_add(struct ws_device_use *use, enum ws_use what, int64_t ns, int
 
 static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t path, int64_t ns)
 {
-	for (; of_path && path != WS_NONE; path = m->ranges.paths[path].parent)
+	for (; path != WS_NONE; path = m->ranges.paths[path].parent)
 		of_path[path] += ns;
 }
 
 /* The device did nothing from `from` on; [at, to] of that is in the window. */
-static void add_gap(struct ws_idle_cursor *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
+static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
                     const struct piece *next, struct ws_device_use *use)
 {
 	int64_t begin = from_ns == INT64_MIN ? at_ns : from_ns;
@@ -332,12 +321,13 @@ static void add_gap(struct ws_idle_cursor *c, int64_t from_ns, int64_t at_ns, in
 	use_add(use, g.before, min_ns(to_ns, g.split_ns) - at_ns, min_ns(end, g.split_ns) - begin);
 	use_add(use, g.after, to_ns - max_ns(at_ns, g.split_ns), end - g.split_ns);
 	if (g.before == WS_USE_LAUNCH && next)
-		add_to_path(c->launch_of_path, c->m, next->path, min_ns(to_ns, g.split_ns) - at_ns);
+		add_to_path(c->out->path_launch_ns, c->m, next->path,
+		            min_ns(to_ns, g.split_ns) - at_ns);
 }
 
 /* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
-static void advance(struct ws_idle_cursor *c, struct place *p, int64_t to_ns,
-                    const struct piece *next, struct ws_device_use *use)
+static void advance(struct finder *c, struct place *p, int64_t to_ns, const struct piece *next,
+                    struct ws_device_use *use)
 {
 	int64_t idle_from = INT64_MIN;
 
@@ -361,15 +351,41 @@ static void run(struct place *p, const struct piece *piece)
 	p->until_ns[piece->use] = max_ns(p->until_ns[piece->use], piece->end_ns);
 }
 
-static void sweep(struct ws_idle_cursor *c, uint32_t device, const struct ws_time_window *w,
+static bool in_windows(const struct ws_time_window *windows, size_t n, int64_t start_ns)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (windows[mid].end_ns <= start_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && windows[lo].start_ns <= start_ns;
+}
+
+/* Past the next piece. Of a kernel in the windows: how long it took, by device and by path. */
+static void pass(struct finder *c, struct place *p)
+{
+	const struct piece *at = &p->next;
+	const int64_t ns = at->end_ns - at->start_ns;
+
+	if (at->use != WS_USE_COPY && in_windows(c->w->window, c->w->n, at->start_ns)) {
+		c->no_memory |= !ws_values_add(&p->dur_ns, ns, &c->values_bytes);
+		add_to_path(c->out->path_kernel_ns, c->m, at->path, ns);
+	}
+	step_on(c, p);
+}
+
+static void sweep(struct finder *c, struct place *p, const struct ws_time_window *w,
                   struct ws_device_use *use)
 {
-	struct place *p = &c->place[device];
-
-	for (; p->has_next && p->next.start_ns <= w->start_ns; step_on(c, p))
+	for (; p->has_next && p->next.start_ns <= w->start_ns; pass(c, p))
 		run(p, &p->next);
 	p->at_ns = w->start_ns;
-	for (; p->has_next && p->next.start_ns < w->end_ns; step_on(c, p)) {
+	for (; p->has_next && p->next.start_ns < w->end_ns; pass(c, p)) {
 		advance(c, p, p->next.start_ns, &p->next, use);
 		run(p, &p->next);
 	}
@@ -387,99 +403,72 @@ static void use_join(struct ws_device_use *to, const struct ws_device_use *from)
 	}
 }
 
-enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
-                              struct ws_idle_cursor **cursor, const struct ws_time_window *w,
-                              struct ws_device_use *use, struct ws_err *err)
+/* One device in all windows. */
+static void sweep_device(struct finder *c, uint32_t device)
 {
-	if (!*cursor)
-		WS_FORWARD(cursor_open(cursor, m, sel, err));
-	for (uint32_t d = 0; d < m->ndevices; d++)
-		if (m->devices[d].kernels || (*cursor)->place[d].has_next)
-			sweep(*cursor, d, w, use);
-	return WS_OK;
-}
+	struct place *p = &c->place[device];
+	const bool worked = p->has_next;
 
-/* --- the whole report ------------------------------------------------------------------------ */
+	for (size_t i = 0; i < c->w->n; i++) {
+		const bool counts = c->m->devices[device].kernels || p->has_next;
+		struct ws_device_use use = {0};
 
-static bool in_windows(const struct ws_time_window *windows, size_t n, int64_t start_ns)
-{
-	size_t lo = 0, hi = n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (windows[mid].end_ns <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
+		if (!worked && !counts)
+			continue;
+		sweep(c, p, &c->w->window[i], &use);
+		if (worked)
+			use_join(&c->out->device[device], &use);
+		for (int what = 0; counts && what < WS_USES; what++)
+			c->out->of_window[i].ns[what] += use.ns[what];
 	}
-	return lo < n && windows[lo].start_ns <= start_ns;
+	while (p->has_next)
+		pass(c, p);
+	c->out->nworked += worked;
 }
 
-/* Kernels of the windows: how many, how long the typical one is, and their time by path. */
-static enum ws_status add_kernels(struct ws_idle *out, struct ws_idle_cursor *c,
-                                  const struct ws_time_window *windows, size_t n,
-                                  struct ws_err *err)
+/* How many kernels the windows have, and how long the typical one is. */
+static enum ws_status count_kernels(struct finder *c, struct ws_err *err)
 {
 	struct ws_values_scratch scratch = {0};
 	const struct ws_values **of_device;
-	struct ws_values *dur_ns;
-	size_t bytes = WS_VALUES_UNPACKED_BYTES; /* few groups, as long as there are kernels */
-	bool done = true;
+	bool done = !c->no_memory;
+	struct ws_stat stat;
 
-	WS_NEW(&c->arena, dur_ns, c->m->ndevices);
 	WS_NEW(&c->arena, of_device, c->m->ndevices);
 	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
-	open_places(c);
-	for (uint32_t d = 0; d < c->m->ndevices; d++) {
-		of_device[d] = &dur_ns[d];
-		for (struct place *p = &c->place[d]; p->has_next; step_on(c, p)) {
-			int64_t ns = p->next.end_ns - p->next.start_ns;
-
-			if (p->next.use == WS_USE_COPY || !in_windows(windows, n, p->next.start_ns))
-				continue;
-			done &= ws_values_add(&dur_ns[d], ns, &bytes);
-			add_to_path(out->path_kernel_ns, c->m, p->next.path, ns);
-		}
-	}
 	for (size_t d = 0; d < c->m->ndevices && done; d++) {
-		struct ws_stat stat;
-
+		of_device[d] = &c->place[d].dur_ns;
 		done = ws_values_stat(&of_device[d], 1, &scratch, &stat);
-		out->device[d].kernels = stat.n;
-		out->device[d].kernel_median_ns = (int64_t)stat.median;
+		c->out->device[d].kernels = stat.n;
+		c->out->device[d].kernel_median_ns = (int64_t)stat.median;
 	}
-	if (done) {
-		struct ws_stat stat;
-
+	if (done && c->m->ndevices > 1)
 		done = ws_values_stat(of_device, c->m->ndevices, &scratch, &stat);
-		out->all.kernel_median_ns = (int64_t)stat.median;
-	}
+	if (done && c->m->ndevices)
+		c->out->all.kernel_median_ns = (int64_t)stat.median;
 	ws_values_scratch_free(&scratch);
-	for (size_t d = 0; d < c->m->ndevices; d++)
-		ws_values_free(&dur_ns[d]);
 	return done ? WS_OK : WS_FAIL_MEMORY(err, "the idle time");
 }
 
-static enum ws_status find(struct ws_idle *out, struct ws_idle_cursor **cursor,
-                           const struct ws_model *m, const struct ws_selection *sel,
-                           struct ws_err *err)
+static enum ws_status find(struct finder *c, struct ws_err *err)
 {
-	const struct ws_windows *w;
+	WS_FORWARD(prepare(c, err));
+	WS_NEW(&c->sel->kept->arena, c->out->of_window, c->w->n);
+	WS_FORWARD(ws_arena_check(&c->sel->kept->arena, "the idle time", err));
+	for (size_t i = 0; i < c->w->n; i++)
+		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
+	for (uint32_t d = 0; d < c->m->ndevices; d++)
+		sweep_device(c, d);
+	return count_kernels(c, err);
+}
 
-	WS_FORWARD(ws_windows(m, sel, &w, err));
-	WS_FORWARD(cursor_open(cursor, m, sel, err));
-	(*cursor)->launch_of_path = out->path_launch_ns;
-	for (size_t i = 0; i < w->n; i++)
-		out->wall_ns += w->window[i].end_ns - w->window[i].start_ns;
-	for (uint32_t d = 0; d < m->ndevices; d++) {
-		bool worked = (*cursor)->place[d].has_next;
-
-		for (size_t i = 0; i < w->n && worked; i++)
-			sweep(*cursor, d, &w->window[i], &out->device[d]);
-		out->nworked += worked;
-	}
-	return add_kernels(out, *cursor, w->window, w->n, err);
+static void release(struct finder *c)
+{
+	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
+		ws_values_free(&c->place[d].dur_ns);
+	ws_spans_release(&c->data);
+	ws_spans_release(&c->sync);
+	ws_arena_free(&c->arena);
 }
 
 /* One device's verdict. */
@@ -509,7 +498,8 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 {
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena;
-	struct ws_idle_cursor *cursor = NULL;
+	/* few groups, as long as there are kernels */
+	struct finder f = {.m = m, .sel = sel, .values_bytes = WS_VALUES_UNPACKED_BYTES};
 	struct ws_idle *idle;
 	enum ws_status status;
 
@@ -523,8 +513,9 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
 	WS_FORWARD(ws_arena_check(arena, "the idle time", err));
-	status = find(idle, &cursor, m, sel, err);
-	ws_idle_cursor_free(cursor);
+	f.out = idle;
+	status = find(&f, err);
+	release(&f);
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = judge(m, &idle->all);

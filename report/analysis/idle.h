@@ -96,6 +96,11 @@ struct ws_idle {
 	struct ws_device_use all; /* of the devices that did anything */
 	size_t nworked;           /* how many those are */
 	int64_t wall_ns;          /* the windows themselves, whatever the number of devices */
+	/* uses of each window (ws_windows), summed over the devices that have kernels or have yet
+	 * to end their other work */
+	struct ws_window_use {
+		int64_t ns[WS_USES];
+	} * of_window;
 	struct ws_idle_verdict verdict;
 	/* one entry a range path and those around it: time of gaps before launches made in it, and
 	 * time of the kernels launched in it */
@@ -113,13 +118,3 @@ enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selecti
  * the time; most of the rest it is waiting for data (33.4 %)". Returns out.
  */
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
-/*
- * Per window, for tables of steps: adds the uses of all devices in w to use.
- * The first call gets *cursor = NULL; windows must ascend. Free *cursor with
- * ws_idle_cursor_free.
- */
-struct ws_idle_cursor;
-enum ws_status ws_idle_window(const struct ws_model *m, const struct ws_selection *sel,
-                              struct ws_idle_cursor **cursor, const struct ws_time_window *w,
-                              struct ws_device_use *use, struct ws_err *err);
-void ws_idle_cursor_free(struct ws_idle_cursor *cursor);

@@ -20,6 +20,8 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 
 	if (end_ns <= start_ns)
 		return WS_OK;
+	s->is_mixed |= s->n && start_ns <= s->last.end_ns;
+	s->last = span;
 	if (s->file.data)
 		return ws_spill_put(&s->file, sizeof(span), s->n++, &span, err);
 	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->capacity, err));
@@ -30,14 +32,14 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
                               struct ws_err *err)
 {
-	struct ws_span *last = NULL;
+	struct ws_span *last;
 
-	if (s->n)
-		last = s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1)
-		                    : &s->span[s->n - 1];
-	if (!last || start_ns < last->start_ns || start_ns > last->end_ns)
+	if (!s->n || start_ns < s->last.start_ns || start_ns > s->last.end_ns)
 		return ws_spans_add(s, start_ns, end_ns, err);
-	last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+	if (end_ns <= s->last.end_ns)
+		return WS_OK;
+	last = s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1) : &s->span[s->n - 1];
+	last->end_ns = s->last.end_ns = end_ns;
 	return WS_OK;
 }
 
@@ -58,12 +60,15 @@ static int by_start_in_file(const void *a, const void *b, void *ctx)
 
 enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err)
 {
-	if (!s->file.data) {
+	if (s->file.data && s->is_mixed)
+		WS_FORWARD(ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL,
+		                         err));
+	else if (s->file.data)
+		ws_spill_flush(&s->file);
+	else if (s->is_mixed)
 		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
-		return WS_OK;
-	}
-	WS_FORWARD(ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL, err));
-	s->span = s->file.data;
+	if (s->file.data)
+		s->span = s->file.data;
 	return WS_OK;
 }
 
@@ -71,6 +76,8 @@ void ws_spans_merge(struct ws_spans *s)
 {
 	size_t n = 0;
 
+	if (!s->is_mixed)
+		return;
 	if (!s->file.data)
 		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
 	for (size_t i = 0; i < s->n; i++) {
@@ -83,6 +90,8 @@ void ws_spans_merge(struct ws_spans *s)
 		}
 	}
 	s->n = n;
+	s->last = s->span[n - 1];
+	s->is_mixed = false;
 }
 
 int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_ns)

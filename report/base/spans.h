@@ -1,6 +1,7 @@
 /* Sets of time intervals: their union, and what of it lies inside another interval. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,8 @@ struct ws_spans {
 	struct ws_span *span;
 	size_t n, capacity;
 	struct ws_spill file; /* where they lie, once it is open */
+	struct ws_span last;  /* the one that was added last */
+	bool is_mixed;        /* else each begins behind the end of the one before it */
 };
 /* Of empty ones that may become many: at most so many, and more than a few lie in a file. */
 enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err);

@@ -10,7 +10,6 @@
 #include "formats/base/own_file.h"
 
 #define STEP_BYTES   ((size_t)64 << 20) /* of the file */
-#define LET_GO_BYTES ((size_t)4 << 20)
 #define WINDOW_BYTES ((size_t)256 << 10)
 /* Rows that are sorted in memory, and how many such runs are merged at once. */
 #define RUN_ROWS  ((size_t)65536)
@@ -70,11 +69,8 @@ enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err 
 	return WS_OK;
 }
 
-void ws_spill_used(struct ws_spill *s, size_t bytes)
+void ws_spill_let_go(struct ws_spill *s)
 {
-	s->touched_bytes += bytes;
-	if (s->touched_bytes < LET_GO_BYTES || !s->is_file)
-		return;
 	madvise(s->data, s->most_bytes, MADV_DONTNEED);
 	s->touched_bytes = 0;
 }

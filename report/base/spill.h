@@ -30,7 +30,14 @@ void ws_spill_close(struct ws_spill *s);
  */
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
 /* So many bytes were used since the last call: once they are many, none stays in memory. */
-void ws_spill_used(struct ws_spill *s, size_t bytes);
+#define WS_SPILL_LET_GO_BYTES ((size_t)4 << 20)
+void ws_spill_let_go(struct ws_spill *s);
+static inline void ws_spill_used(struct ws_spill *s, size_t bytes)
+{
+	s->touched_bytes += bytes;
+	if (s->touched_bytes >= WS_SPILL_LET_GO_BYTES && s->is_file)
+		ws_spill_let_go(s);
+}
 /* Row i of an array of rows that were written, to be used now. One far from the last brings the
  * pages around it: as many as Linux reads ahead of a fault. */
 #define WS_SPILL_AROUND_BYTES ((size_t)65536)

@@ -57,7 +57,7 @@ int64_t ws_stat_select(int64_t *v, size_t n, size_t k)
 struct buckets {
 	uint64_t min;
 	unsigned shift;
-	uint32_t counts[BUCKETS];
+	uint64_t counts[BUCKETS];
 };
 
 static size_t bucket_of(const struct buckets *b, int64_t value)
@@ -65,13 +65,16 @@ static size_t bucket_of(const struct buckets *b, int64_t value)
 	return (size_t)(((uint64_t)value - b->min) >> b->shift);
 }
 
+static void set_shift(struct buckets *b, int64_t least, int64_t greatest)
+{
+	while (((uint64_t)greatest - (uint64_t)least) >> b->shift >= BUCKETS)
+		b->shift++;
+}
+
 static void count_values(const int64_t *v, const struct ws_stat *stat, struct buckets *b)
 {
-	uint64_t range = (uint64_t)stat->max - (uint64_t)stat->min;
-
 	*b = (struct buckets){.min = (uint64_t)stat->min};
-	while (range >> b->shift >= BUCKETS)
-		b->shift++;
+	set_shift(b, stat->min, stat->max);
 	for (size_t i = 0; i < stat->n; i++)
 		b->counts[bucket_of(b, v[i])]++;
 }
@@ -122,7 +125,7 @@ static double median(int64_t *v, const struct ws_stat *stat)
 	size_t n = stat->n;
 	int64_t upper, lower;
 
-	if (n >= COUNT_FROM && n < UINT32_MAX)
+	if (n >= COUNT_FROM)
 		return median_of_many(v, stat);
 	upper = ws_stat_select(v, n, n / 2);
 	if (n % 2)
@@ -233,16 +236,57 @@ static int by_value(const void *pa, const void *pb)
 	return (a->value > b->value) - (a->value < b->value);
 }
 
-/* The one of rank k, from 0. */
-static int64_t counted_at(const struct ws_counted *v, uint64_t k)
+/* The one of rank k, from 0, of values from least to greatest: as often as these differ, buckets
+ * leave few of them. Reorders v. */
+static int64_t counted_at(struct ws_counted *v, size_t items, uint64_t k, int64_t least,
+                          int64_t greatest)
 {
-	for (; k >= v->n; v++)
-		k -= v->n;
-	return v->value;
+	while (least != greatest) {
+		struct buckets b = {.min = (uint64_t)least};
+		size_t which = 0, kept = 0;
+
+		set_shift(&b, least, greatest);
+		for (size_t i = 0; i < items; i++)
+			b.counts[bucket_of(&b, v[i].value)] += v[i].n;
+		while (k >= b.counts[which])
+			k -= b.counts[which++];
+		least = INT64_MAX;
+		greatest = INT64_MIN;
+		for (size_t i = 0; i < items; i++) {
+			const struct ws_counted at = v[i];
+
+			if (bucket_of(&b, at.value) != which)
+				continue;
+			v[i] = v[kept];
+			v[kept++] = at;
+			least = at.value < least ? at.value : least;
+			greatest = at.value > greatest ? at.value : greatest;
+		}
+		items = kept;
+	}
+	return least;
 }
 
-static double counted_deviation(const struct ws_counted *v, size_t items,
-                                const struct ws_stat *stat)
+/* Of an even number of values the mean of the two in the middle, of which the lower one may be as
+ * large as the upper one. */
+static double counted_median(struct ws_counted *v, size_t items, const struct ws_stat *stat)
+{
+	const int64_t upper = counted_at(v, items, stat->n / 2, stat->min, stat->max);
+	int64_t lower = stat->min;
+	uint64_t below = 0;
+
+	if (stat->n % 2)
+		return (double)upper;
+	for (size_t i = 0; i < items; i++) {
+		if (v[i].value >= upper)
+			continue;
+		below += v[i].n;
+		lower = v[i].value > lower ? v[i].value : lower;
+	}
+	return ((double)(below < stat->n / 2 ? upper : lower) + (double)upper) / 2;
+}
+
+static double counted_deviation(struct ws_counted *v, size_t items, const struct ws_stat *stat)
 {
 	bool is_exact = (uint64_t)stat->max - (uint64_t)stat->min < MAX_EXACT;
 	int64_t low = floor_of_mean(stat);
@@ -251,6 +295,8 @@ static double counted_deviation(const struct ws_counted *v, size_t items,
 
 	if (stat->n < 2)
 		return 0;
+	if (!is_exact) /* what is rounded depends on the order */
+		ws_sort(v, items, sizeof(*v), by_value);
 	for (size_t i = 0; i < items; i++) {
 		__int128 d = (__int128)v[i].value - low;
 		double off = (double)v[i].value - stat->mean;
@@ -268,18 +314,16 @@ void ws_stat_of_counted(struct ws_counted *v, size_t items, struct ws_stat *out)
 	*out = (struct ws_stat){0};
 	if (!items)
 		return;
-	ws_sort(v, items, sizeof(*v), by_value);
+	out->min = out->max = v[0].value;
 	for (size_t i = 0; i < items; i++) {
 		out->n += v[i].n;
 		out->sum += v[i].value * (int64_t)v[i].n;
+		out->min = v[i].value < out->min ? v[i].value : out->min;
+		out->max = v[i].value > out->max ? v[i].value : out->max;
 	}
-	out->min = v[0].value;
-	out->max = v[items - 1].value;
 	out->mean = (double)out->sum / (double)out->n;
 	out->std = counted_deviation(v, items, out);
-	out->median = (double)counted_at(v, out->n / 2);
-	if (out->n % 2 == 0)
-		out->median = ((double)counted_at(v, out->n / 2 - 1) + out->median) / 2;
+	out->median = counted_median(v, items, out);
 }
 
 /*

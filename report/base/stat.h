@@ -22,7 +22,7 @@ struct ws_stat {
 void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
 
 /* The same, to the last bit, of values that came n times each: [0..items), whatever their order and
- * however often a value is among them. Sorts them. */
+ * however often a value is among them. Reorders them. */
 struct ws_counted {
 	int64_t value;
 	uint64_t n;

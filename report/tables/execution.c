@@ -30,14 +30,21 @@ enum role {
 struct execution {
 	const struct ws_table_context *tab;
 	struct ws_spans spans[LANES]; /* by role, and HOST_COMM */
-	size_t at[LANES];             /* where the sweep is */
-	struct ws_idle_cursor *idle;
+	struct lane {                 /* where the sweep is in those that are not empty */
+		struct ws_spans *spans;
+		size_t next;
+		struct ws_span at; /* the one before that */
+		enum role role;
+		bool on_device;
+	} lanes[LANES];
+	int nlanes;
+	const struct ws_idle *idle;
 };
 
 struct breakdown {
 	int64_t ns[ROLES];
 	int64_t busy_ns; /* of any device */
-	struct ws_device_use use;
+	struct ws_window_use use;
 };
 
 /* What a range or framework operation is to the breakdown. */
@@ -84,7 +91,12 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 	struct ws_joined_rows *rows = e->tab->sel->rows;
 	const struct ws_model *m = e->tab->m;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	uint8_t *role_of; /* text -> as a name */
 
+	WS_NEW(e->tab->temp, role_of, m->ntexts);
+	WS_FORWARD(ws_arena_check(e->tab->temp, "the execution", err));
+	for (size_t i = 0; i < m->ntexts; i++)
+		role_of[i] = (uint8_t)role_of_name(m->texts[i]);
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
@@ -92,16 +104,16 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 		                          call->start_ns + call->dur_ns, err));
 	}
 	for (uint32_t i = 0; i < ops->n; i++)
-		WS_FORWARD(ws_spans_cover(&e->spans[role_of_name(m->texts[ops->name[i]])],
-		                          ops->start_ns[i], ops->end_ns[i], err));
+		WS_FORWARD(ws_spans_cover(&e->spans[role_of[ops->name[i]]], ops->start_ns[i],
+		                          ops->end_ns[i], err));
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (r->is_step || r->name == WS_TEXT_WARM_UP || r->name == WS_TEXT_SETUP ||
 		    m->ranges.paths[r->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
-		WS_FORWARD(ws_spans_cover(&e->spans[role_of_name(m->texts[r->name])], r->start_ns,
-		                          r->end_ns, err));
+		WS_FORWARD(
+		        ws_spans_cover(&e->spans[role_of[r->name]], r->start_ns, r->end_ns, err));
 	}
 	return WS_OK;
 }
@@ -118,21 +130,36 @@ static enum ws_status prepare(struct execution *e, struct ws_err *err)
 	WS_FORWARD(add_device_work(e, err));
 	WS_FORWARD(add_host_work(e, err));
 	for (int lane = 0; lane < LANES; lane++) {
-		WS_FORWARD(ws_spans_sort(&e->spans[lane], err));
-		ws_spans_merge(&e->spans[lane]);
+		struct ws_spans *spans = &e->spans[lane];
+
+		WS_FORWARD(ws_spans_sort(spans, err));
+		ws_spans_merge(spans);
+		if (spans->n)
+			e->lanes[e->nlanes++] =
+			        (struct lane){.spans = spans,
+			                      .at = {INT64_MIN, INT64_MIN},
+			                      .role = lane == HOST_COMM ? ROLE_COMM
+			                                                : (enum role)lane,
+			                      .on_device = lane <= ROLE_COMM};
 	}
 	return WS_OK;
 }
 
-/* The first that ends behind t, NULL. Windows ascend, so the places in the spans only move on. */
-static const struct ws_span *span_at(struct execution *e, int lane, int64_t t)
+/* To the first span that ends behind t; behind all of them one at the end of time. Windows ascend,
+ * so the places in the spans only move on. */
+static void move_to(struct lane *l, int64_t t)
 {
-	struct ws_spans *s = &e->spans[lane];
-	size_t *at = &e->at[lane];
+	enum { SOME = 256 };
 
-	for (; *at < s->n && s->span[*at].end_ns <= t; ++*at)
-		ws_spill_used(&s->file, sizeof(*s->span));
-	return *at < s->n ? &s->span[*at] : NULL;
+	while (l->at.end_ns <= t) {
+		if (l->next == l->spans->n) {
+			l->at = (struct ws_span){INT64_MAX, INT64_MAX};
+			return;
+		}
+		if (l->next % SOME == 0)
+			ws_spill_used(&l->spans->file, SOME * sizeof(l->at));
+		l->at = l->spans->span[l->next++];
+	}
 }
 
 static void split_by_role(struct execution *e, const struct ws_time_window *w, struct breakdown *b)
@@ -142,18 +169,16 @@ static void split_by_role(struct execution *e, const struct ws_time_window *w, s
 		bool is_busy = false;
 
 		next = w->end_ns;
-		for (int lane = 0; lane < LANES; lane++) {
-			const enum role role = lane == HOST_COMM ? ROLE_COMM : (enum role)lane;
-			const struct ws_span *span = span_at(e, lane, t);
+		for (int i = 0; i < e->nlanes; i++) {
+			struct lane *l = &e->lanes[i];
 
-			if (!span)
-				continue;
-			if (span->start_ns <= t) {
-				top = role < top ? role : top;
-				is_busy |= lane <= ROLE_COMM;
-				next = span->end_ns < next ? span->end_ns : next;
-			} else if (span->start_ns < next) {
-				next = span->start_ns;
+			move_to(l, t);
+			if (l->at.start_ns <= t) {
+				top = l->role < top ? l->role : top;
+				is_busy |= l->on_device;
+				next = l->at.end_ns < next ? l->at.end_ns : next;
+			} else if (l->at.start_ns < next) {
+				next = l->at.start_ns;
 			}
 		}
 		b->ns[top] += next - t;
@@ -208,8 +233,8 @@ static void answer(struct ws_table *t, const struct breakdown *b, int is_step)
 		                ws_stat_percent((double)b->busy_ns, total));
 }
 
-static enum ws_status add_rows(struct execution *e, struct ws_table *t,
-                               const struct ws_time_window *windows, size_t n, struct ws_err *err)
+static void add_rows(struct execution *e, struct ws_table *t, const struct ws_time_window *windows,
+                     size_t n)
 {
 	const struct ws_model *m = e->tab->m;
 	struct breakdown sum = {0};
@@ -220,7 +245,7 @@ static enum ws_status add_rows(struct execution *e, struct ws_table *t,
 		char name[16] = "all";
 
 		split_by_role(e, &windows[i], &b);
-		WS_FORWARD(ws_idle_window(m, e->tab->sel, &e->idle, &windows[i], &b.use, err));
+		b.use = e->idle->of_window[i];
 		if (windows[i].step != WS_NONE)
 			snprintf(name, sizeof(name), "%" PRIu32, m->steps[windows[i].step].number);
 		row = ws_table_row(t);
@@ -233,12 +258,11 @@ static enum ws_status add_rows(struct execution *e, struct ws_table *t,
 			sum.use.ns[use] += b.use.ns[use];
 	}
 	if (!n)
-		return WS_OK;
+		return;
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_execution_step], "Average");
 	set_row(row, &sum, n);
 	answer(t, &sum, windows[0].step != WS_NONE);
-	return WS_OK;
 }
 
 static void add_notes(const struct ws_model *m, struct ws_table *t,
@@ -270,12 +294,12 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		return WS_OK;
 	}
 	status = ws_windows(m, tab->sel, &w, err);
+	WS_THEN(status, ws_idle_find(m, tab->sel, &e.idle, err));
 	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {
-		status = add_rows(&e, t, w->window, w->n, err);
+		add_rows(&e, t, w->window, w->n);
 		add_notes(m, t, w->window, w->n, w->cut);
 	}
-	ws_idle_cursor_free(e.idle);
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_release(&e.spans[lane]);
 	return status;

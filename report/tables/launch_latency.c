@@ -3,6 +3,7 @@
  * how long it ran; and whether the run waits for its launches.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/grow.h"
 #include "report/base/names.h"
@@ -26,6 +27,7 @@ struct row {
 struct latency {
 	const struct ws_table_context *tab;
 	struct ws_strtab keys; /* key -> row + 1 */
+	uint32_t *row_of;      /* configuration -> row + 1 of the last kernel that had it */
 	struct row *rows;
 	size_t nrows, capacity;
 	uint32_t *order;
@@ -38,16 +40,19 @@ static int compare(uint32_t a, uint32_t b)
 	return (a > b) - (a < b);
 }
 
-static enum ws_status row_of(struct latency *s, const struct key *key, struct row **out,
-                             struct ws_err *err)
+static enum ws_status row_of(struct latency *s, uint32_t config, const struct key *key,
+                             struct row **out, struct ws_err *err)
 {
-	uint64_t id = ws_strtab_find(&s->keys, key, sizeof(*key));
+	uint64_t id = s->row_of[config];
 
+	if (!id || memcmp(&s->rows[id - 1].key, key, sizeof(*key)) != 0)
+		id = ws_strtab_find(&s->keys, key, sizeof(*key));
 	if (!id) {
 		WS_FORWARD(ws_strtab_add(&s->keys, key, sizeof(*key), &id, err));
 		WS_FORWARD(WS_GROW(s->rows, s->nrows + 1, s->capacity, err));
 		s->rows[s->nrows++] = (struct row){.key = *key};
 	}
+	s->row_of[config] = (uint32_t)id;
 	*out = &s->rows[id - 1];
 	return WS_OK;
 }
@@ -72,6 +77,8 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 	const struct ws_selection *sel = s->tab->sel;
 	const struct ws_model *m = s->tab->m;
 
+	WS_NEW(s->tab->temp, s->row_of, m->nconfigs);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const struct ws_joined_call *call;
@@ -84,7 +91,7 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 			s->no_launch++;
 			continue;
 		}
-		WS_FORWARD(row_of(s,
+		WS_FORWARD(row_of(s, k->config,
 		                  &(struct key){call->thread, m->configs[k->config].device,
 		                                call->name, m->configs[k->config].name},
 		                  &row, err));

@@ -64,8 +64,8 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
-	int64_t tokens = ws_fact_number(m, "tokens_per_step"), flops = step_flops(p->tab);
-	int64_t images = ws_fact_number(m, "images_per_step");
+	int64_t tokens = ws_fact_number(m, "tokens_per_step");
+	int64_t images = ws_fact_number(m, "images_per_step"), flops;
 	struct ws_stat total, host;
 
 	if (!times->nmeasured) {
@@ -73,6 +73,7 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		              "none found: no range is called step; --step PATTERN names them");
 		return;
 	}
+	flops = step_flops(p->tab);
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
 	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_WALL, &host);
 	ws_page_count(p, "measured steps", total.n);
