@@ -574,13 +574,18 @@ enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *r
 	return status;
 }
 
-void ws_selection_release(struct ws_selection *s)
+void ws_kept_release(struct ws_kept *kept, const struct ws_kept_result *until)
 {
-	for (struct ws_kept_result *r = s->kept ? s->kept->first : NULL; r; r = r->next)
+	for (struct ws_kept_result *r = kept->first; r && r != until; r = r->next)
 		if (r->release)
 			r->release(r->result);
+	ws_arena_free(&kept->arena);
+}
+
+void ws_selection_release(struct ws_selection *s)
+{
 	if (s->kept)
-		ws_arena_free(&s->kept->arena);
+		ws_kept_release(s->kept, NULL);
 	ws_arena_free(&s->arena);
 	*s = (struct ws_selection){0};
 }

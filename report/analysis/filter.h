@@ -44,6 +44,8 @@ struct ws_kept {
 	} * first;
 	struct ws_arena arena; /* for the results and what they point to */
 };
+/* All but those that stood in it before, from `until` on: NULL, or another's first. */
+void ws_kept_release(struct ws_kept *kept, const struct ws_kept_result *until);
 /* NULL: not yet. */
 void *ws_kept_result(const struct ws_selection *s, const void *key);
 /* result: from s->kept->arena; what else it has is released with the selection, or now: NO_MEMORY.

@@ -50,6 +50,30 @@ void ws_spill_close(struct ws_spill *s)
 	*s = (struct ws_spill){0};
 }
 
+enum ws_status ws_spill_share(struct ws_spill *s, struct ws_spill *out, struct ws_err *err)
+{
+	ws_spill_flush(s);
+	*out = *s;
+	out->window = NULL;
+	out->fd = -1;
+	if (!s->is_file)
+		return WS_OK;
+	out->data = mmap(NULL, s->most_bytes, PROT_READ, MAP_SHARED, s->fd, 0);
+	if (out->data == MAP_FAILED) {
+		out->data = NULL;
+		return WS_FAIL_MEMORY(err, "%zu bytes", s->most_bytes);
+	}
+	madvise(out->data, s->most_bytes, MADV_RANDOM);
+	return WS_OK;
+}
+
+void ws_spill_unshare(struct ws_spill *s)
+{
+	if (s->data && s->is_file)
+		munmap(s->data, s->most_bytes);
+	*s = (struct ws_spill){0};
+}
+
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err)
 {
 	size_t more;

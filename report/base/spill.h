@@ -26,11 +26,15 @@ struct ws_spill {
 /* IO_WRITE when there is no such file, NO_MEMORY without addresses. Close it, also after that. */
 enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err);
 void ws_spill_close(struct ws_spill *s);
+/* Another thread's way to read what was written, which stays s's own: closed before that, and by
+ * ws_spill_unshare. NO_MEMORY without addresses. */
+enum ws_status ws_spill_share(struct ws_spill *s, struct ws_spill *out, struct ws_err *err);
+void ws_spill_unshare(struct ws_spill *s);
 /* The first bytes, at most most_bytes, can be used from now on; new ones are 0. IO_WRITE: no room.
  */
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
 /* So many bytes were used since the last call: once they are many, none stays in memory. */
-#define WS_SPILL_LET_GO_BYTES ((size_t)4 << 20)
+#define WS_SPILL_LET_GO_BYTES ((size_t)2 << 20)
 void ws_spill_let_go(struct ws_spill *s);
 static inline void ws_spill_used(struct ws_spill *s, size_t bytes)
 {
