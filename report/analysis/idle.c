@@ -37,10 +37,10 @@ struct finder {
 	const struct ws_selection *sel;
 	const struct ws_windows *w;
 	struct ws_idle *out;
-	struct ws_spans data;    /* when the host loaded data */
-	struct ws_spans sync;    /* host synchronisations, by begin, not merged */
-	int64_t *sync_end_ns;    /* the latest end of those up to each */
-	struct place *place;     /* of each device */
+	struct ws_spans data; /* when the host loaded data */
+	struct ws_spans sync; /* host synchronisations, by begin, not merged */
+	int64_t *sync_end_ns; /* the latest end of those up to each */
+	struct place *place;  /* of each device */
 	size_t values_bytes;
 	bool no_memory;
 	struct ws_arena arena;

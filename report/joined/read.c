@@ -17,6 +17,8 @@ static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, ui
 	struct ws_joined_rows *rows = ctx;
 
 	*number = (uint32_t)rows->ncalls;
+	if (call->dur_ns > rows->longest_call_ns)
+		rows->longest_call_ns = call->dur_ns;
 	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
 }
 

@@ -14,6 +14,7 @@
 struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
+	int64_t longest_call_ns;
 	/* what rows name a step by -> the model's step, WS_NONE; … -> its range's row */
 	uint32_t *step_of, *range_of;
 	size_t nsteps_of;

@@ -9,9 +9,11 @@
 /* Of an operation and a range around a call the inner one stands behind the other. */
 static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
 {
-	uint32_t a = ws_ops_node_of(s, call->cpu_op, call->range);
-	uint32_t b = ws_ops_node_of(s, WS_NONE, call->range);
+	uint32_t a = ws_ops_node_of(s, call->cpu_op, call->range), b;
 
+	if (s->are_ranges)
+		return a;
+	b = ws_ops_node_of(s, WS_NONE, call->range);
 	return a == WS_NONE || (b != WS_NONE && b > a) ? b : a;
 }
 
@@ -28,17 +30,17 @@ struct calls {
 		struct returned *call; /* in the order in which they returned, and began */
 		size_t n, capacity;
 	} * threads;
-	int64_t longest_ns;
 };
 
 /* What began before the longest call could have begun lies in none that is still to return. */
 static enum ws_status push(const struct calls *c, struct returned_of *t, struct returned call,
                            struct ws_err *err)
 {
+	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
 	size_t old = 0;
 
 	if (t->n == t->capacity) {
-		while (old < t->n && t->call[old].start_ns < call.end_ns - c->longest_ns)
+		while (old < t->n && t->call[old].start_ns < call.end_ns - longest_ns)
 			old++;
 		t->n -= old;
 		if (old)
@@ -62,7 +64,8 @@ static enum ws_status share_out(struct calls *c, const struct ws_joined_call *ca
 	struct returned new = {.start_ns = call->start_ns,
 	                       .end_ns = call->start_ns + call->dur_ns,
 	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->name] : NULL,
-	                       .around = ws_ops_sums_of_node(s, node_of_call(s, call))};
+	                       .around =
+	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
 	int64_t self_ns = call->dur_ns;
 
 	for (; t->n; t->n--) {
@@ -99,11 +102,6 @@ enum ws_status ws_ops_share_out_calls(struct ws_ops_table *s, struct ws_err *err
 
 	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
 	status = ws_arena_check(s->tab->temp, "the operations", err);
-	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const int64_t dur_ns = ws_joined_rows_call(rows, i)->dur_ns;
-
-		c.longest_ns = dur_ns > c.longest_ns ? dur_ns : c.longest_ns;
-	}
 	for (uint32_t i = 0; i < rows->ncalls && status == WS_OK; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 

@@ -3,17 +3,12 @@
 
 #include <string.h>
 
-struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i)
+int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node)
 {
-	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct ws_ops_node), i);
-}
-
-/* What a node counts in; NULL: it is not in the report. */
-struct ws_ops_sums *ws_ops_sums_of_node(struct ws_ops_table *s, uint32_t i)
-{
-	const struct ws_ops_node *node = ws_ops_node_at(s, i);
-
-	return node && node->selected ? &s->sums[node->kind][node->name] : NULL;
+	if (node->cost == WS_NONE)
+		return -1;
+	return s->are_ranges ? s->tab->m->ops.op[node->cost].flops
+	                     : ws_cpu_op_config(s->tab->m, node->cost)->flops;
 }
 
 /* The next node. What it takes is not its parent's own. */
@@ -21,9 +16,9 @@ static enum ws_status add_node(struct ws_ops_table *s, const struct ws_ops_node 
                                struct ws_err *err)
 {
 	struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
-	struct ws_ops_sums *around = ws_ops_sums_of_node(s, node->parent);
+	struct ws_ops_sums *around = ws_ops_sums_of(s, parent);
 
-	if (parent)
+	if (parent && parent->children < 2)
 		parent->children++;
 	if (around)
 		around->self_cpu_ns -= node->dur_ns;
@@ -42,7 +37,7 @@ enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err)
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const bool is_op = r->payload != WS_NONE && m->ops.is_op[r->payload];
 		const struct ws_ops_node node = {.dur_ns = r->end_ns - r->start_ns,
-		                                 .flops = is_op ? m->ops.op[r->payload].flops : -1,
+		                                 .cost = is_op ? r->payload : WS_NONE,
 		                                 .parent = r->parent,
 		                                 .name = r->name,
 		                                 .kind = WS_OPS_OP,
@@ -112,7 +107,7 @@ static struct ws_ops_node node_of_placed(const struct ws_ops_table *s, const str
 	const struct ws_joined_range *r = at->is_range ? ws_joined_rows_range(sel->rows, i) : NULL;
 
 	return (struct ws_ops_node){.dur_ns = at->end_ns - at->start_ns,
-	                            .flops = r ? -1 : ws_cpu_op_config(m, i)->flops,
+	                            .cost = r ? WS_NONE : i,
 	                            .parent = at->parent,
 	                            .name = r ? r->name : m->cpu_ops.tree.name[i],
 	                            .kind = r ? WS_OPS_RANGE : WS_OPS_OP,

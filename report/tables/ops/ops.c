@@ -17,10 +17,11 @@
 
 static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
 {
-	struct ws_ops_sums *sums = ws_ops_sums_of_node(s, i);
+	struct ws_ops_node *node = ws_ops_node_at(s, i);
+	struct ws_ops_sums *sums = ws_ops_sums_of(s, node);
 
 	if (sums)
-		ws_ops_node_at(s, i)->cuda_ns += ns;
+		node->cuda_ns += ns;
 	else
 		sums = &s->outside;
 	sums->self_cuda_ns += ns;
@@ -58,17 +59,18 @@ static void add_up(struct ws_ops_table *s)
 		const struct ws_ops_node *node = ws_ops_node_at(s, i);
 		struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
 		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
+		int64_t flops;
 
-		if (parent)
+		if (parent && node->cuda_ns)
 			parent->cuda_ns += node->cuda_ns;
 		if (!node->selected || is_same(node, parent))
 			continue;
 		sums->calls++;
 		sums->cpu_ns += node->dur_ns;
 		sums->cuda_ns += node->cuda_ns;
+		flops = ws_ops_node_flops(s, node);
 		sums->flops_unknown |=
-		        node->flops < 0 ||
-		        __builtin_add_overflow(sums->flops, node->flops, &sums->flops);
+		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
 	}
 	s->all_cuda_ns = s->outside.self_cuda_ns;
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)

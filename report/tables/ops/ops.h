@@ -17,10 +17,11 @@ struct ws_ops_sums {
 /* A call of an operation. Parents stand before what is in them. */
 struct ws_ops_node {
 	int64_t dur_ns, cuda_ns; /* cuda_ns: with what it called */
-	int64_t flops;           /* -1 = not known */
 	uint32_t parent;         /* WS_NONE */
-	uint32_t name, children; /* children: how many */
-	uint8_t kind;            /* enum ws_ops_kind */
+	uint32_t name;
+	uint32_t cost;     /* what tells its FLOPs: an operation of the framework's, or a payload */
+	uint16_t children; /* 2: more than one */
+	uint8_t kind;      /* enum ws_ops_kind */
 	bool selected;
 };
 
@@ -40,9 +41,18 @@ struct ws_ops_table {
 /* --- nodes.c --- */
 
 /* NULL for WS_NONE; to be used before the next is asked for. */
-struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i);
-/* What a node counts in; NULL: it is not in the report. */
-struct ws_ops_sums *ws_ops_sums_of_node(struct ws_ops_table *s, uint32_t i);
+static inline struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i)
+{
+	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct ws_ops_node), i);
+}
+/* What a node counts in; NULL: it is not in the report, or none. */
+static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
+                                                 const struct ws_ops_node *node)
+{
+	return node && node->selected ? &s->sums[node->kind][node->name] : NULL;
+}
+/* -1 = not known */
+int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node);
 /* Nodes of ranges. IO_WRITE: no room for a temporary file. */
 enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err);
 /* Nodes of a framework's operations, with the ranges that the program put around them. IO_WRITE */
