@@ -36,20 +36,35 @@ struct ws_row_buf {
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
 
+/* 8 bytes a column, one behind the other. */
+static inline __attribute__((always_inline)) void
+ws_row_put_columns(const struct ws_row_column *columns, uint32_t at, const uint8_t *row,
+                   unsigned ncolumns)
+{
+#pragma GCC unroll 16
+	for (unsigned c = 0; c < ncolumns; c++)
+		memcpy(columns[c].v + at, row + c * sizeof(uint64_t), sizeof(uint64_t));
+}
+
 /* The same as ws_row_buf_add without BLOBs, where there is room: rows < capacity. */
 static inline void ws_row_buf_put(struct ws_row_buf *b, const void *row)
 {
-	/* held here: what is written might be what these are read from, for all the compiler knows
-	 */
-	const struct ws_row_column *columns = b->columns;
-	const unsigned ncolumns = b->def->ncolumns;
-	const uint8_t *field = row;
 	const uint32_t at = b->rows++;
 
-	/* 8 bytes a column, one behind the other */
-#pragma GCC unroll 4
-	for (unsigned c = 0; c < ncolumns; c++)
-		memcpy(columns[c].v + at, field + c * sizeof(uint64_t), sizeof(uint64_t));
+	/* without a loop for what nearly all rows are */
+	switch (b->def->ncolumns) {
+	case WS_NCOLS_api:
+		ws_row_put_columns(b->columns, at, row, WS_NCOLS_api);
+		break;
+	case WS_NCOLS_kernel:
+		ws_row_put_columns(b->columns, at, row, WS_NCOLS_kernel);
+		break;
+	case WS_NCOLS_nvtx:
+		ws_row_put_columns(b->columns, at, row, WS_NCOLS_nvtx);
+		break;
+	default:
+		ws_row_put_columns(b->columns, at, row, b->def->ncolumns);
+	}
 }
 /* Copy a struct ws_row_<kind>. BUG when a BLOB is over WS_MAX_BLOB_BYTES or the buffer is full. */
 enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);

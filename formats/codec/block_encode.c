@@ -148,6 +148,7 @@ struct column {
 	unsigned position;
 	const struct ws_kind_model *model; /* NULL: the block has no tokens */
 	unsigned carrier;                  /* position of the column that has them */
+	uint64_t tuple;                    /* positions of the columns that make them, as bits */
 	const uint64_t *v;
 	enum ws_type type;
 	struct ws_dir_entry *best; /* the smallest form so far, which stands behind out->len */
@@ -329,7 +330,7 @@ static enum ws_status offer_modelled(struct ws_block_encoder *e, const struct co
 	}
 	if (c->type == WS_TYPE_F64)
 		*done = 0;
-	else if (ws_tokens_determine(&e->tokens, c->v, n)) {
+	else if (c->tuple >> c->position & 1 || ws_tokens_determine(&e->tokens, c->v, n)) {
 		WS_FORWARD(ws_tokens_put_values(&e->tokens, c->type, c->v, &e->encoded, err));
 		return offer(e, c, WS_ENCODING_BY_TOKEN, ws_parameter(column_id(c, c->carrier), 0),
 		             NULL, err);
@@ -399,9 +400,8 @@ static enum ws_status encode_column(struct ws_block_encoder *e, const struct col
 
 #define MIN_TOKEN_ROWS 128u
 
-/* Find tokens for these rows; the model and the carrier when there are any worth it. */
-static const struct ws_kind_model *find_tokens(struct ws_block_encoder *e,
-                                               const struct ws_row_buf *rows, unsigned *carrier)
+/* Find tokens for these rows; what c tells of them when there are any worth it. */
+static void find_tokens(struct ws_block_encoder *e, const struct ws_row_buf *rows, struct column *c)
 {
 	const struct ws_kind_model *m = ws_kind_model_of(rows->def->id);
 	const uint64_t *columns[WS_MODEL_TUPLE];
@@ -409,15 +409,18 @@ static const struct ws_kind_model *find_tokens(struct ws_block_encoder *e,
 	for (unsigned k = 0; m && rows->rows >= MIN_TOKEN_ROWS && k < WS_MODEL_CHOICES; k++) {
 		if (!m->tuple[k].count)
 			break;
-		for (unsigned c = 0; c < m->tuple[k].count; c++)
-			columns[c] = rows->columns[m->tuple[k].position[c]].v;
+		c->tuple = 0;
+		for (unsigned i = 0; i < m->tuple[k].count; i++) {
+			columns[i] = rows->columns[m->tuple[k].position[i]].v;
+			c->tuple |= UINT64_C(1) << m->tuple[k].position[i];
+		}
 		ws_tokens_build(&e->tokens, columns, m->tuple[k].count, rows->rows);
 		if (e->tokens.count) {
-			*carrier = m->tuple[k].position[0];
-			return m;
+			c->carrier = m->tuple[k].position[0];
+			c->model = m;
+			return;
 		}
 	}
-	return NULL;
 }
 
 static uint32_t count_api_rows(const struct ws_row_buf *rows)
@@ -469,7 +472,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	out->len = 0;
 	WS_FORWARD(ws_buf_reserve(out, head, err));
 	out->len = head;
-	column.model = find_tokens(e, rows, &column.carrier);
+	find_tokens(e, rows, &column);
 	column.best = &entry;
 	for (unsigned c = 0; c < ncolumns; c++) {
 		column.position = c;

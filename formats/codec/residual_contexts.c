@@ -18,20 +18,20 @@ static void find_groups(struct ws_residual *r, const struct ws_residual_how *how
 	const uint32_t tokens = how->tokens->count;
 
 	w->ngroups = 1;
-	w->group_of_pair[0] = 0;
+	memcpy(w->others_of_token, w->rows_of_key, w->ntokens * sizeof(*w->rows_of_key));
 	memset(w->group_of_token, 0, sizeof(*w->group_of_token) * (tokens ? tokens : 1));
 	w->groups[0] = (struct ws_residual_group){.rows = n};
 	if (how->context == WS_CONTEXT_ONE)
 		return;
 	for (uint32_t p = 1; p <= r->npairs; p++) {
-		int enough = w->rows_of_pair[p] >= MIN_CONTEXT_ROWS;
+		const uint32_t rows = w->rows_of_key[w->ntokens + p - 1];
+		int enough = rows >= MIN_CONTEXT_ROWS;
 
 		w->group_of_pair[p] = enough ? (uint16_t)w->ngroups : 0;
 		if (enough)
-			w->groups[w->ngroups++] =
-			        (struct ws_residual_group){.rows = w->rows_of_pair[p]};
+			w->groups[w->ngroups++] = (struct ws_residual_group){.rows = rows};
 		else
-			w->others_of_token[w->pair_keys[p] & 0xffff] += w->rows_of_pair[p];
+			w->others_of_token[w->pair_keys[p] & 0xffff] += rows;
 	}
 	for (uint32_t k = 0; k < tokens; k++) {
 		int enough = w->others_of_token[k] >= MIN_CONTEXT_ROWS;
@@ -102,13 +102,16 @@ static void measure(const uint64_t *v, uint32_t n, int64_t *mean, double *varian
 #define GROUP_SAMPLES 256u
 
 /* Measure each group by so many of its rows, spread over the block. */
-static void measure_groups(struct ws_residual *r, const struct ws_residual_how *how,
-                           const uint64_t *quanta, uint32_t n)
+static void measure_groups(struct ws_residual *r, const uint64_t *quanta, uint32_t n)
 {
 	struct ws_residual_writing *w = r->writing;
-	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
 	uint32_t start = 0;
 
+	memcpy(w->of_key, w->group_of_token, w->ntokens * sizeof(*w->of_key));
+	for (uint32_t p = 1; p <= r->npairs; p++)
+		w->of_key[w->ntokens + p - 1] =
+		        w->group_of_pair[p] ? w->group_of_pair[p]
+		                            : w->group_of_token[w->pair_keys[p] & 0xffff];
 	for (uint32_t g = 0; g < w->ngroups; g++) {
 		struct ws_residual_group *group = &w->groups[g];
 
@@ -119,9 +122,8 @@ static void measure_groups(struct ws_residual *r, const struct ws_residual_how *
 		start += (group->rows + (group->step - 1) / 2) / group->step;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned g = w->group_of_pair[w->pair_of_row[i]];
+		unsigned g = w->of_key[w->key_of_row[i]];
 
-		g = g || !tokens ? g : w->group_of_token[tokens[i]];
 		if (w->wait[g]-- == 0) {
 			w->wait[g] = w->groups[g].step - 1;
 			r->clustered[r->cursor[g]++] = quanta[i];
@@ -291,7 +293,7 @@ void ws_residual_find_contexts(struct ws_residual *r, const struct ws_residual_h
                                const uint64_t *quanta, uint32_t n)
 {
 	find_groups(r, how, n);
-	measure_groups(r, how, quanta, n);
+	measure_groups(r, quanta, n);
 	merge_groups(r);
 	assign_contexts(r, how);
 	order_contexts(r, how);

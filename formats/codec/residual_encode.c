@@ -53,49 +53,74 @@ static void number_lanes(struct ws_residual *r, const struct ws_residual_how *ho
 	r->nlanes = n ? n : 1;
 }
 
-/* The number + 1 of a pair, counted on first sight; 0 when there are too many. */
-static inline unsigned pair_number(struct ws_residual *r, uint32_t key)
+/* A pair's number, counted on first sight; 0 when there are too many. */
+static inline unsigned pair_number(struct ws_residual *r, unsigned before, unsigned token)
 {
-	struct ws_pair_slot *slot = ws_pair_find(r, key);
+	struct ws_residual_writing *w = r->writing;
+	const bool few = w->ntokens <= WS_RESIDUAL_TABLE_TOKENS;
+	const uint32_t key = ws_pair_key(before, token);
+	struct ws_pair_slot *slot = few ? NULL : ws_pair_find(r, key);
+	uint16_t *number = few ? &r->context_of_pair[before * w->ntokens + token] : NULL;
 
-	if (!slot->value) {
-		if (r->npairs == WS_RESIDUAL_MAX_PAIRS)
-			return 0;
-		*slot = (struct ws_pair_slot){key, ++r->npairs};
-		r->writing->pair_keys[r->npairs] = key;
-		r->writing->rows_of_pair[r->npairs] = 0;
-	}
-	return slot->value;
+	if (few ? *number : slot->value)
+		return few ? *number : slot->value;
+	if (r->npairs == WS_RESIDUAL_MAX_PAIRS)
+		return 0;
+	w->pair_keys[++r->npairs] = key;
+	w->rows_of_key[w->ntokens + r->npairs - 1] = 0;
+	if (few)
+		*number = (uint16_t)r->npairs;
+	else
+		*slot = (struct ws_pair_slot){key, r->npairs};
+	return r->npairs;
 }
 
-/*
- * Residuals of all rows, and the pair of each where pairs are contexts; how
- * many rows a pair has, and how many rows of a token have none.
- */
-static void predict(struct ws_residual *r, const struct ws_residual_how *how, const uint64_t *v,
-                    uint32_t n)
+static inline void count_key(struct ws_residual_writing *w, uint32_t i, unsigned token,
+                             unsigned pair)
 {
-	const int pairs = how->context == WS_CONTEXT_PAIR, lanes = r->nlanes > 1;
-	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
-	const uint64_t *durations = how->durations;
+	const unsigned key = pair ? w->ntokens + pair - 1 : token;
+
+	w->keys[i] = (uint16_t)key;
+	w->rows_of_key[key]++;
+}
+
+/* Residuals of all rows where these are one lane; with pairs, the key of each, counted. */
+static inline __attribute__((always_inline)) void
+predict_lane(struct ws_residual *r, const uint16_t *tokens, const uint64_t *durations,
+             const uint64_t *v, uint32_t n, const bool pairs)
+{
+	struct ws_residual_writing *w = r->writing;
+	uint64_t clock = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (pairs)
+			count_key(w, i, tokens[i],
+			          i ? pair_number(r, tokens[i - 1], tokens[i]) : 0);
+		w->by_row[i] = v[i] - clock;
+		clock = v[i] + (durations ? durations[i] : 0);
+	}
+}
+
+static inline __attribute__((always_inline)) void
+predict_lanes(struct ws_residual *r, const uint16_t *tokens, const uint64_t *durations,
+              const uint64_t *v, uint32_t n, const bool pairs)
+{
 	struct ws_residual_writing *w = r->writing;
 	uint64_t clock = 0;
 
 	ws_lanes_clear(r);
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned token = tokens ? tokens[i] : 0;
-		unsigned lane = lanes ? r->lane_of_token[token] : 0;
+		const unsigned token = tokens[i], lane = r->lane_of_token[token];
 		unsigned pair = 0;
 
 		if (r->lane_begun[lane]) {
 			clock = r->lane_clock[lane];
 			if (pairs)
-				pair = pair_number(r, ws_pair_key(r->lane_token[lane], token));
+				pair = pair_number(r, r->lane_token[lane], token);
 		}
+		if (pairs)
+			count_key(w, i, token, pair);
 		w->by_row[i] = v[i] - clock;
-		w->pair_of_row[i] = (uint16_t)pair;
-		w->rows_of_pair[pair]++;
-		w->others_of_token[token] += !pair;
 		clock = v[i] + (durations ? durations[i] : 0);
 		r->lane_begun[lane] = 1;
 		r->lane_clock[lane] = clock;
@@ -103,26 +128,44 @@ static void predict(struct ws_residual *r, const struct ws_residual_how *how, co
 	}
 }
 
-/* The residuals: v itself where nothing is predicted. Pairs and tokens get their rows counted. */
+/* The residuals: v itself where nothing is predicted. Keys get their rows counted. */
 static const uint64_t *find_residuals(struct ws_residual *r, const struct ws_residual_how *how,
                                       const uint64_t *v, uint32_t n)
 {
 	const struct ws_tokens *t = how->tokens;
+	const bool predicted = how->predictor != WS_PREDICT_NOTHING;
+	const bool pairs = predicted && how->context == WS_CONTEXT_PAIR;
 	struct ws_residual_writing *w = r->writing;
+	const uint16_t *tokens = t->count ? t->of_row : r->context_of_row;
 
 	number_lanes(r, how);
-	ws_pairs_clear(r, how->context != WS_CONTEXT_PAIR ? 0
-	                  : n < WS_RESIDUAL_MAX_PAIRS     ? n
-	                                                  : WS_RESIDUAL_MAX_PAIRS);
-	w->rows_of_pair[0] = 0;
-	if (how->predictor == WS_PREDICT_NOTHING) {
-		memset(w->pair_of_row, 0, n * sizeof(*w->pair_of_row));
-		if (t->count)
-			memcpy(w->others_of_token, t->rows, t->count * sizeof(*t->rows));
+	w->ntokens = t->count ? t->count : 1;
+	if (!t->count)
+		memset(r->context_of_row, 0, n * sizeof(*r->context_of_row));
+	r->npairs = 0;
+	if (pairs && w->ntokens > WS_RESIDUAL_TABLE_TOKENS)
+		ws_pairs_clear(r, n < WS_RESIDUAL_MAX_PAIRS ? n : WS_RESIDUAL_MAX_PAIRS);
+	else if (pairs)
+		memset(r->context_of_pair, 0,
+		       (size_t)w->ntokens * w->ntokens * sizeof(*r->context_of_pair));
+	w->key_of_row = pairs ? w->keys : tokens;
+	if (pairs)
+		memset(w->rows_of_key, 0, w->ntokens * sizeof(*w->rows_of_key));
+	else if (t->count)
+		memcpy(w->rows_of_key, t->rows, t->count * sizeof(*t->rows));
+	else
+		w->rows_of_key[0] = n;
+	if (!predicted)
 		return v;
-	}
-	memset(w->others_of_token, 0, (t->count ? t->count : 1) * sizeof(*t->rows));
-	predict(r, how, v, n);
+	/* a loop for each case, without what the others need */
+	if (r->nlanes > 1 && pairs)
+		predict_lanes(r, tokens, how->durations, v, n, 1);
+	else if (r->nlanes > 1)
+		predict_lanes(r, tokens, how->durations, v, n, 0);
+	else if (pairs)
+		predict_lane(r, tokens, how->durations, v, n, 1);
+	else
+		predict_lane(r, tokens, how->durations, v, n, 0);
 	return w->by_row;
 }
 
@@ -213,10 +256,14 @@ static const uint64_t *quantize(struct ws_residual *r, const uint64_t *residuals
 	struct ws_residual_writing *w = r->writing;
 	const uint64_t q = r->quantum;
 
+	const unsigned shift = q & (q - 1) ? 0 : (unsigned)__builtin_ctzll(q);
+
 	if (q == 1)
 		return residuals;
 	for (uint32_t i = 0; i < n; i++) {
-		uint64_t m = nearest(residuals[i], q);
+		/* a division takes as long as all else that is done with a row */
+		uint64_t m = shift ? (uint64_t)((int64_t)(residuals[i] + q / 2) >> shift)
+		                   : nearest(residuals[i], q);
 		uint64_t rest = residuals[i] - m * q;
 
 		w->quanta[i] = (remainders ? rest + 128 < 256 : !rest) ? m : NO_QUANTA;
@@ -226,35 +273,19 @@ static const uint64_t *quantize(struct ws_residual *r, const uint64_t *residuals
 
 /* --- the rows --- */
 
-/* Values by number, in the order of rows within each; start: where those of a number begin. */
-static void scatter(const uint64_t *v, const uint16_t *number, uint32_t n, const uint32_t *start,
-                    uint32_t *cursor, uint32_t numbers, uint64_t *out)
-{
-	memcpy(cursor, start, numbers * sizeof(*cursor));
-	for (uint32_t i = 0; i < n; i++)
-		out[cursor[number[i]]++] = v[i];
-}
-
-/* The context of each row, as a reader finds it, and where the rows of a context begin. */
-static void place_rows(struct ws_residual *r, const struct ws_residual_how *how, uint32_t n)
+/* The context of each key, as a reader finds it, and where the rows of a context begin. */
+static void place_contexts(struct ws_residual *r)
 {
 	struct ws_residual_writing *w = r->writing;
-	const uint16_t *tokens = how->tokens->count ? how->tokens->of_row : NULL;
 	uint32_t start = 0, kept = 0;
 
-	memset(r->cursor, 0, r->ncontexts * sizeof(*r->cursor));
-	for (uint32_t i = 0; i < n; i++) {
-		unsigned p = w->pair_of_row[i];
-		uint16_t context =
-		        p ? w->context_of_pair[p] : r->context_of_token[tokens ? tokens[i] : 0];
-
-		r->context_of_row[i] = context;
-		r->cursor[context]++;
-	}
+	memcpy(w->of_key, r->context_of_token, w->ntokens * sizeof(*w->of_key));
+	memcpy(w->of_key + w->ntokens, w->context_of_pair + 1, r->npairs * sizeof(*w->of_key));
+	for (uint32_t k = 0; k < w->ntokens + r->npairs; k++)
+		r->contexts[w->of_key[k]].rows += w->rows_of_key[k];
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
-		r->contexts[k].rows = r->cursor[k];
-		r->contexts[k].start = w->wait[k] = start;
-		start += r->cursor[k];
+		r->contexts[k].start = start;
+		start += r->contexts[k].rows;
 	}
 	for (uint32_t p = 1; p <= r->npairs; p++)
 		if (w->context_of_pair[p] != r->context_of_token[w->pair_keys[p] & 0xffff]) {
@@ -310,100 +341,137 @@ static void end_part(struct ws_residual_parts *parts, size_t offset)
 		parts->end[parts->count++] = offset;
 }
 
-/* The distance of a value from its context's base: below 255 << shift it has a symbol. */
-static inline uint64_t distance(const struct ws_residual_context *x, uint64_t m)
+/*
+ * The symbol of each row, and what its low bits are taken of, by context. A distance from the base
+ * of less than 255 << shift has a symbol; others are told in full.
+ */
+static inline __attribute__((always_inline)) void code_rows(struct ws_residual *r,
+                                                            const uint64_t *residuals,
+                                                            const uint64_t *quanta, uint32_t n,
+                                                            const bool remainders, uint8_t *symbols)
 {
-	uint64_t d = m - x->base;
+	struct ws_residual_writing *w = r->writing;
+	const uint16_t *key_of_row = w->key_of_row;
 
-	return d >> x->shift < WS_RESIDUAL_ESCAPE && m != NO_QUANTA
-	               ? d
-	               : (uint64_t)WS_RESIDUAL_ESCAPE << x->shift;
+	for (uint32_t i = 0; i < n; i++) {
+		struct ws_residual_context *x = &r->contexts[w->of_key[key_of_row[i]]];
+		const uint32_t at = x->start++;
+		const uint64_t m = quanta[i];
+		uint64_t d = m - x->base, symbol = d >> x->shift;
+
+		if (__builtin_expect(symbol >= WS_RESIDUAL_ESCAPE || m == NO_QUANTA, 0)) {
+			symbol = WS_RESIDUAL_ESCAPE;
+			d = 0;
+			w->in_full[at] = residuals[i];
+		}
+		symbols[at] = (uint8_t)symbol;
+		r->clustered[at] = d;
+		if (remainders)
+			w->remainders[at] =
+			        m == NO_QUANTA ? 0
+			                       : (uint8_t)ws_zigzag(residuals[i] - m * r->quantum);
+	}
+	for (uint32_t k = 0; k < r->ncontexts; k++)
+		r->contexts[k].start -= r->contexts[k].rows;
 }
 
-static void put_symbols(const struct ws_residual *r, size_t before, struct ws_buf *out,
-                        struct ws_residual_parts *parts)
+/* Where symbols of another shape begin, a part ends, unless it is short. */
+static void end_parts(const struct ws_residual *r, size_t offset, struct ws_residual_parts *parts)
 {
 	const uint8_t *shape = r->writing->shape;
-	size_t part = out->len;
-	uint8_t *p = out->data + out->len;
+	uint32_t part = 0;
 
-	for (uint32_t k = 0; k < r->ncontexts; k++) {
-		const struct ws_residual_context x = r->contexts[k];
-
-		out->len = (size_t)(p - out->data);
-		if (k && shape[k] != shape[k - 1] && out->len - part >= PART_BYTES) {
-			end_part(parts, out->len - before);
-			part = out->len;
+	for (uint32_t k = 1; k < r->ncontexts; k++)
+		if (shape[k] != shape[k - 1] && r->contexts[k].start - part >= PART_BYTES) {
+			part = r->contexts[k].start;
+			end_part(parts, offset + part);
 		}
-		for (uint32_t i = x.start; i < x.start + x.rows; i++)
-			*p++ = (uint8_t)(distance(&x, r->clustered[i]) >> x.shift);
-	}
-	out->len = (size_t)(p - out->data);
+}
+
+/* Bits of word, below 8 after each value. */
+struct bits {
+	uint8_t *p;
+	uint64_t word;
+	unsigned filled;
+};
+
+static inline void put_bits(struct bits *b, uint64_t v, unsigned n)
+{
+	b->word |= v << b->filled;
+	b->filled += n;
+	ws_store_u64(b->p, b->word);
+	b->p += b->filled / 8;
+	b->word >>= b->filled & ~7u;
+	b->filled %= 8;
 }
 
 static void put_low_bits(const struct ws_residual *r, struct ws_buf *out)
 {
-	uint8_t *p = out->data + out->len;
-	uint64_t word = 0;
-	unsigned filled = 0; /* bits of word, below 8 after each value */
+	struct bits bits = {.p = out->data + out->len};
 
 	for (uint32_t k = 0; k < r->ncontexts; k++) {
 		const struct ws_residual_context x = r->contexts[k];
-		uint64_t mask = (UINT64_C(1) << x.shift) - 1;
+		const uint64_t mask = (UINT64_C(1) << x.shift) - 1;
+		const uint64_t *d = r->clustered + x.start, *end = d + x.rows;
 
-		for (uint32_t i = x.start; x.shift && i < x.start + x.rows; i++) {
-			word |= (distance(&x, r->clustered[i]) & mask) << filled;
-			filled += x.shift;
-			ws_store_u64(p, word);
-			p += filled / 8;
-			word >>= filled & ~7u;
-			filled %= 8;
-		}
+		if (!x.shift)
+			continue;
+		/* four at once, where they leave room for what is left of a byte */
+		for (; 4 * x.shift <= 56 && end - d >= 4; d += 4)
+			put_bits(&bits,
+			         (d[0] & mask) | (d[1] & mask) << x.shift |
+			                 ((d[2] & mask) | (d[3] & mask) << x.shift) << 2 * x.shift,
+			         4 * x.shift);
+		for (; d < end; d++)
+			put_bits(&bits, *d & mask, x.shift);
 	}
-	if (filled)
-		*p++ = (uint8_t)word;
-	out->len = (size_t)(p - out->data);
+	if (bits.filled)
+		*bits.p++ = (uint8_t)bits.word;
+	out->len = (size_t)(bits.p - out->data);
 }
 
 /* Remainders, and the values told in full. */
-static void put_rest(const struct ws_residual *r, const uint8_t *symbols, uint32_t n,
-                     int remainders, struct ws_buf *out)
+static enum ws_status put_rest(const struct ws_residual *r, const uint8_t *symbols, uint32_t n,
+                               int remainders, struct ws_buf *out, struct ws_err *err)
 {
-	const uint64_t *full = r->quantum == 1 ? r->clustered : r->writing->in_full;
 	const uint8_t *end = symbols + n;
-	uint8_t *p = out->data + out->len;
+	uint8_t *p;
 
-	for (uint32_t i = 0; remainders && i < n; i++) {
-		uint64_t rest = full[i] - r->clustered[i] * r->quantum;
-
-		*p++ = r->clustered[i] == NO_QUANTA ? 0 : (uint8_t)ws_zigzag(rest);
-	}
+	if (remainders)
+		WS_FORWARD(ws_buf_put(out, r->writing->remainders, n, err));
+	p = out->data + out->len;
 	for (const uint8_t *s = symbols; (s = memchr(s, WS_RESIDUAL_ESCAPE, (size_t)(end - s)));
 	     s++)
-		p = ws_varint_put(p, ws_zigzag(full[s - symbols]));
+		p = ws_varint_put(p, ws_zigzag(r->writing->in_full[s - symbols]));
 	out->len = (size_t)(p - out->data);
+	return WS_OK;
 }
 
-/* All rows have contexts and stand by them. */
-static enum ws_status put_values(const struct ws_residual *r, size_t before, uint32_t n,
-                                 int remainders, struct ws_buf *out,
-                                 struct ws_residual_parts *parts, struct ws_err *err)
+/* All contexts have their places. */
+static enum ws_status put_values(struct ws_residual *r, const uint64_t *residuals,
+                                 const uint64_t *quanta, size_t before, uint32_t n, int remainders,
+                                 struct ws_buf *out, struct ws_residual_parts *parts,
+                                 struct ws_err *err)
 {
 	uint64_t nbits = 0;
-	size_t symbols;
+	uint8_t *symbols;
 
 	for (uint32_t k = 0; k < r->ncontexts; k++)
 		nbits += (uint64_t)r->contexts[k].rows * r->contexts[k].shift;
 	WS_FORWARD(ws_buf_reserve(out, (size_t)n * (2 + WS_VARINT_MAX) + (size_t)(nbits / 8) + 16,
 	                          err));
-	symbols = out->len;
+	symbols = out->data + out->len;
+	if (remainders)
+		code_rows(r, residuals, quanta, n, 1, symbols);
+	else
+		code_rows(r, residuals, quanta, n, 0, symbols);
 	end_part(parts, out->len - before);
-	put_symbols(r, before, out, parts);
+	end_parts(r, out->len - before, parts);
+	out->len += n;
 	end_part(parts, out->len - before);
 	put_low_bits(r, out);
 	end_part(parts, out->len - before);
-	put_rest(r, out->data + symbols, n, remainders, out);
-	return WS_OK;
+	return put_rest(r, symbols, n, remainders, out, err);
 }
 
 enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how,
@@ -411,7 +479,6 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
                                struct ws_residual_parts *parts, struct ws_err *err)
 {
 	const size_t before = out->len;
-	struct ws_residual_writing *w = r->writing;
 	const uint64_t *residuals, *quanta;
 	int remainders;
 
@@ -420,11 +487,7 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
 	r->quantum = find_quantum(residuals, n, &remainders);
 	quanta = quantize(r, residuals, n, remainders);
 	ws_residual_find_contexts(r, how, quanta, n);
-	place_rows(r, how, n);
-	scatter(quanta, r->context_of_row, n, w->wait, r->cursor, r->ncontexts, r->clustered);
-	if (r->quantum != 1)
-		scatter(residuals, r->context_of_row, n, w->wait, r->cursor, r->ncontexts,
-		        w->in_full);
+	place_contexts(r);
 	WS_FORWARD(put_tables(r, how, remainders, out, err));
-	return put_values(r, before, n, remainders, out, parts, err);
+	return put_values(r, residuals, quanta, before, n, remainders, out, parts, err);
 }

@@ -28,8 +28,9 @@ struct ws_pair_slot {
 #define WS_RESIDUAL_TABLE_TOKENS 256u
 
 struct ws_residual {
-	uint64_t clustered[WS_MAX_BLOCK_ROWS]; /* reading: residuals; writing: quanta */
-	uint16_t context_of_row[WS_MAX_BLOCK_ROWS];
+	/* reading: residuals; writing: the distance of quanta from their contexts' bases */
+	uint64_t clustered[WS_MAX_BLOCK_ROWS];
+	uint16_t context_of_row[WS_MAX_BLOCK_ROWS]; /* reading */
 	uint16_t context_of_token[WS_MAX_BLOCK_ROWS];
 	uint16_t lane_of_token[WS_MAX_BLOCK_ROWS];
 	uint64_t lane_clock[WS_MAX_BLOCK_ROWS];
@@ -40,7 +41,8 @@ struct ws_residual {
 	uint16_t busy_row[WS_MAX_BLOCK_ROWS]; /* … and its rows */
 	struct ws_residual_context contexts[WS_MAX_BLOCK_ROWS];
 	struct ws_pair_slot slots[WS_RESIDUAL_SLOTS];
-	uint16_t context_of_pair[WS_RESIDUAL_TABLE_TOKENS * WS_RESIDUAL_TABLE_TOKENS]; /* reading */
+	/* by token before and token; writing: the pair's number + 1 */
+	uint16_t context_of_pair[WS_RESIDUAL_TABLE_TOKENS * WS_RESIDUAL_TABLE_TOKENS];
 	uint32_t slot_mask; /* slots in use: a power of two - 1 */
 	uint32_t npairs, ncontexts, nlanes;
 	uint64_t quantum;
@@ -91,21 +93,27 @@ struct ws_residual_group {
 
 #define WS_RESIDUAL_MAX_GROUPS (WS_RESIDUAL_MAX_PAIRS + WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH + 1)
 
+/* What a row's group and context follow from: its token, or behind all tokens its pair. */
+#define WS_RESIDUAL_MAX_KEYS (WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH + WS_RESIDUAL_MAX_PAIRS)
+
 struct ws_residual_writing {
 	uint64_t by_row[WS_MAX_BLOCK_ROWS];          /* residuals */
 	uint64_t quanta[WS_MAX_BLOCK_ROWS];          /* of them, where the quantum is not 1 */
-	uint64_t in_full[WS_MAX_BLOCK_ROWS];         /* residuals, clustered, where it is not 1 */
-	uint16_t pair_of_row[WS_MAX_BLOCK_ROWS];     /* number from 1, 0 = none */
-	uint32_t others_of_token[WS_MAX_BLOCK_ROWS]; /* rows that no pair takes */
+	uint64_t in_full[WS_MAX_BLOCK_ROWS];         /* residuals without a symbol, clustered */
+	uint8_t remainders[WS_MAX_BLOCK_ROWS];       /* clustered, where a quantum has them */
+	uint16_t keys[WS_MAX_BLOCK_ROWS];            /* of rows, where pairs are contexts */
+	const uint16_t *key_of_row;                  /* these, or the tokens */
+	uint32_t ntokens;                            /* 1 where the block has none */
+	uint32_t rows_of_key[WS_RESIDUAL_MAX_KEYS];  /* pair p has key ntokens + p - 1 */
+	uint16_t of_key[WS_RESIDUAL_MAX_KEYS];       /* the group, then the context */
+	uint32_t others_of_token[WS_MAX_BLOCK_ROWS]; /* rows that no pair's context takes */
 	uint16_t group_of_token[WS_MAX_BLOCK_ROWS];
 	uint32_t pair_keys[WS_RESIDUAL_MAX_PAIRS + 1];
-	uint32_t rows_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
 	uint16_t group_of_pair[WS_RESIDUAL_MAX_GROUPS];
 	uint16_t context_of_pair[WS_RESIDUAL_MAX_PAIRS + 1];
 	struct ws_residual_group groups[WS_RESIDUAL_MAX_GROUPS];
 	struct ws_residual_group merged[WS_RESIDUAL_MAX_GROUPS];
-	uint32_t wait[WS_RESIDUAL_MAX_GROUPS]; /* rows until the next sample; then starts of
-	                                          contexts */
+	uint32_t wait[WS_RESIDUAL_MAX_GROUPS]; /* rows until the next sample */
 	uint8_t shape[WS_RESIDUAL_MAX_GROUPS]; /* of a context's symbols */
 	uint32_t ngroups;
 };

@@ -64,7 +64,10 @@ static void place_rows(const struct ws_row_buf *from, const uint8_t *column, con
 		int is_zero = kinds[column[c]] < 2 && !v[0] &&
 		              !memcmp(v, v + 1, (from->rows - 1) * sizeof(*v));
 
-		for (uint32_t i = 0; i < from->rows && !is_zero; i++)
+		if (is_zero)
+			continue;
+#pragma GCC unroll 8
+		for (uint32_t i = 0; i < from->rows; i++)
 			to[place[i]] = v[i];
 	}
 }

@@ -18,6 +18,7 @@ static enum ws_status fail_for_good(struct ws_trace_writer *w, const struct ws_e
 {
 	w->state = STATE_FAILED;
 	w->failure = *cause;
+	memset(w->room, 0, sizeof(w->room));
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->rows_lost += w->pending[kind].rows;
 		ws_row_buf_clear(&w->pending[kind]);
@@ -181,6 +182,31 @@ static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err 
 	return cause->status;
 }
 
+/* So many more rows of a kind, at most, are numbers that fit where there are places. */
+static void grant(struct ws_trace_writer *w, enum ws_kind kind, uint64_t most)
+{
+	const struct ws_row_buf *rows = &w->pending[kind];
+	const uint64_t free = rows->capacity - rows->rows;
+
+	w->room[kind] = w->plain[kind] ? (uint32_t)(most < free ? most : free) : 0;
+}
+
+/* The same of as many as make no block full. API calls and NVTX events have half of that each. */
+static void grant_room(struct ws_trace_writer *w, enum ws_kind kind)
+{
+	uint64_t rows = w->pending[kind].rows, left;
+
+	if (is_thread_event(kind))
+		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
+	left = rows < WS_MAX_BLOCK_ROWS ? WS_MAX_BLOCK_ROWS - 1 - rows : 0;
+	if (is_thread_event(kind)) {
+		grant(w, WS_KIND_API, left / 2);
+		grant(w, WS_KIND_NVTX, left / 2);
+	} else {
+		grant(w, kind, left);
+	}
+}
+
 /* Any row; what nearly all are has a shorter way. */
 static __attribute__((noinline)) enum ws_status
 add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws_err *err)
@@ -202,19 +228,21 @@ add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws
 	if (status != WS_OK)
 		return add_failed(w, &cause, err);
 	w->rows[kind]++;
-	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
+	if (is_full(w, kind))
+		WS_FORWARD(write_kind(w, kind, err));
+	grant_room(w, kind);
+	return WS_OK;
 }
 
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
                                    struct ws_err *err)
 {
-	struct ws_row_buf *rows = (unsigned)kind < WS_KIND_END ? &w->pending[kind] : NULL;
-
-	if (!rows || rows->rows == rows->capacity || w->state != STATE_OPEN || !w->plain[kind])
+	if ((unsigned)kind >= WS_KIND_END || !w->room[kind])
 		return add_any(w, kind, row, err);
-	ws_row_buf_put(rows, row);
+	w->room[kind]--;
 	w->rows[kind]++;
-	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
+	ws_row_buf_put(&w->pending[kind], row);
+	return WS_OK;
 }
 
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
@@ -362,6 +390,7 @@ enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *e
 			*err = cause;
 	}
 	w->state = STATE_CLOSED;
+	memset(w->room, 0, sizeof(w->room));
 	return status;
 }
 

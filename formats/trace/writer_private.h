@@ -21,6 +21,7 @@ struct ws_trace_writer {
 	struct ws_row_buf pending[WS_KIND_END];
 	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
 	uint8_t plain[WS_KIND_END];   /* … and that are numbers, of which nothing is noted */
+	uint32_t room[WS_KIND_END];   /* … that fit before anything is to be looked at again */
 	uint64_t rows[WS_KIND_END];
 	uint64_t rows_lost;
 	int64_t cpu_time_quantum_ns;
