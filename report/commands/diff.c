@@ -92,8 +92,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	struct ws_diff_result result = {0};
 	enum ws_status status = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
 
-	for (int s = 0; s < 2 && status == WS_OK; s++)
-		status = ws_sides_read(sides, s, &list[s], &o->model, err);
+	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, err));
 	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
 	WS_THEN(status, write_diff(report, o, err));
 	if (status == WS_OK && result.finding) {

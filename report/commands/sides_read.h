@@ -5,8 +5,8 @@
 #include "report/diff/diff.h"
 
 /*
- * fn for each, one after the other: never more than one is in memory. What is
- * damaged is said on stderr.
+ * fn for each, one after the other, on the caller's thread: while it is told of one, the next is
+ * read. Never more than two are in memory. What is damaged is said on stderr.
  */
 typedef enum ws_status (*ws_trace_fn)(void *ctx, const struct ws_model *m,
                                       struct ws_joined_rows *rows, struct ws_err *err);
@@ -16,6 +16,7 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts, ws_trace_fn fn,
                              void *ctx, struct ws_err *err);
 
-/* Add them to a side. */
-enum ws_status ws_sides_read(struct ws_sides *sides, int side, const struct ws_trace_list *list,
-                             const struct ws_model_opts *opts, struct ws_err *err);
+/* Add a's to side 0 and b's, which may be NULL, to side 1. */
+enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
+                             const struct ws_trace_list *b, const struct ws_model_opts *opts,
+                             struct ws_err *err);
