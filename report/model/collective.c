@@ -1,22 +1,30 @@
 /* What a framework said of its collective operations, joined to their kernels. */
-#include <stdlib.h>
-
-#include "report/model/columns.h"
 #include "report/model/load.h"
 
-static void take(const struct ws_model *m, const struct ws_column_data *t, uint64_t row,
-                 struct ws_collective *c)
+struct taking {
+	struct ws_model *m;
+	struct ws_idmap by_external, *by_correlation;
+};
+
+static enum ws_status on_collective(void *ctx, const void *row, struct ws_err *err)
 {
-	*c = (struct ws_collective){
-	        .name = ws_model_text(m, ws_value(t, WS_COL_collective_name, row)),
-	        .group = ws_model_text(m, ws_value(t, WS_COL_collective_group, row)),
-	        .ranks = ws_model_text(m, ws_value(t, WS_COL_collective_ranks, row)),
-	        .dtype = ws_model_text(m, ws_value(t, WS_COL_collective_dtype, row)),
-	        .group_size = ws_value(t, WS_COL_collective_group_size, row),
-	        .in_elements = ws_value(t, WS_COL_collective_in_elements, row),
-	        .out_elements = ws_value(t, WS_COL_collective_out_elements, row),
-	        .sequence = (int64_t)ws_value(t, WS_COL_collective_sequence, row),
+	const struct ws_row_collective *r = row;
+	struct taking *t = ctx;
+	uint32_t at = (uint32_t)t->m->ncollectives++;
+
+	t->m->collectives[at] = (struct ws_collective){
+	        .name = ws_model_text(t->m, r->name),
+	        .group = ws_model_text(t->m, r->group),
+	        .ranks = ws_model_text(t->m, r->ranks),
+	        .dtype = ws_model_text(t->m, r->dtype),
+	        .group_size = r->group_size,
+	        .in_elements = r->in_elements,
+	        .out_elements = r->out_elements,
+	        .sequence = r->sequence,
 	};
+	if (r->correlation)
+		return ws_idmap_put(t->by_correlation, r->correlation, at, err);
+	return r->external_id ? ws_idmap_put(&t->by_external, r->external_id, at, err) : WS_OK;
 }
 
 /* By the id of an operation, or of one around it: parents stand before their children. */
@@ -35,32 +43,18 @@ static void find_of_ops(struct ws_cpu_ops *ops, const struct ws_idmap *by_extern
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err)
 {
-	struct ws_idmap by_external = {0};
-	struct ws_model *m = l->m;
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
+	const uint64_t n = ws_trace_reader_count(l->r, WS_KIND_COLLECTIVE);
+	struct taking t = {.m = l->m, .by_correlation = by_correlation};
+	enum ws_status status;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_COLLECTIVE, &t, err));
-	if (!t.rows)
-		goto out;
-	WS_NEW(&m->arena, m->collectives, t.rows);
-	WS_NEW(&m->arena, m->cpu_ops.collective, m->cpu_ops.tree.n);
-	status = ws_arena_check(&m->arena, "the collectives of the trace", err);
-	m->ncollectives = t.rows;
-	for (uint32_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint64_t correlation = ws_value(&t, WS_COL_collective_correlation, i);
-		uint64_t external = ws_value(&t, WS_COL_collective_external_id, i);
-
-		take(m, &t, i, &m->collectives[i]);
-		if (correlation)
-			status = ws_idmap_put(by_correlation, correlation, i, err);
-		else if (external)
-			status = ws_idmap_put(&by_external, external, i, err);
-	}
+	if (!n)
+		return WS_OK;
+	WS_NEW(&t.m->arena, t.m->collectives, n);
+	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
+	WS_FORWARD(ws_arena_check(&t.m->arena, "the collectives of the trace", err));
+	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
 	if (status == WS_OK)
-		find_of_ops(&m->cpu_ops, &by_external);
-out:
-	ws_idmap_free(&by_external);
-	ws_column_data_release(&t);
+		find_of_ops(&t.m->cpu_ops, &t.by_external);
+	ws_idmap_free(&t.by_external);
 	return status;
 }

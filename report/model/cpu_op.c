@@ -29,51 +29,42 @@ static int64_t cost_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
 }
 
+static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
+{
+	const struct ws_row_op_config *r = row;
+	struct ws_loader *l = loader;
+	struct ws_model *m = l->m;
+	uint32_t at = (uint32_t)m->cpu_ops.nconfigs++;
+	struct ws_op_config *c = &m->cpu_ops.configs[at];
+
+	*c = (struct ws_op_config){
+	        .has_dims = r->dims != 0,
+	        .batch = r->batch,
+	        .m = r->m,
+	        .n = r->n,
+	        .k = r->k,
+	        .flops = -1,
+	        .bytes = -1,
+	};
+	if (r->cost == WS_COST_FLOPS || r->cost == WS_COST_FLOPS_AND_BYTES)
+		c->flops = cost_of(r->flops, 0);
+	if (r->cost == WS_COST_FLOPS_AND_BYTES)
+		c->bytes = cost_of(r->bytes_read, r->bytes_written);
+	WS_FORWARD(enum_text(m, WS_COL_op_config_kind, r->kind, &c->kind, err));
+	WS_FORWARD(ws_steady_text(m, ws_model_text(m, r->name), &c->name, err));
+	WS_FORWARD(enum_text(m, WS_COL_op_config_direction, r->direction, &c->direction, err));
+	WS_FORWARD(enum_text(m, WS_COL_op_config_dtype, r->dtype, &c->dtype, err));
+	return ws_idmap_put(&l->op_config_of, r->id, at, err);
+}
+
 static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_model *m = l->m;
-	struct ws_cpu_ops *ops = &m->cpu_ops;
-	struct ws_column_data t;
-	enum ws_status status;
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_OP_CONFIG, &t, err));
-	ops->nconfigs = t.rows + 1;
-	WS_NEW(&m->arena, ops->configs, ops->nconfigs);
-	status = ws_arena_check(&m->arena, "the operations of the trace", err);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		struct ws_op_config *c = &ops->configs[i + 1];
-		uint64_t cost = ws_value(&t, WS_COL_op_config_cost, i);
-
-		*c = (struct ws_op_config){
-		        .name = ws_model_text(m, ws_value(&t, WS_COL_op_config_name, i)),
-		        .has_dims = ws_value(&t, WS_COL_op_config_dims, i) != 0,
-		        .batch = ws_value(&t, WS_COL_op_config_batch, i),
-		        .m = ws_value(&t, WS_COL_op_config_m, i),
-		        .n = ws_value(&t, WS_COL_op_config_n, i),
-		        .k = ws_value(&t, WS_COL_op_config_k, i),
-		        .flops = -1,
-		        .bytes = -1,
-		};
-		if (cost == WS_COST_FLOPS || cost == WS_COST_FLOPS_AND_BYTES)
-			c->flops = cost_of(ws_value(&t, WS_COL_op_config_flops, i), 0);
-		if (cost == WS_COST_FLOPS_AND_BYTES)
-			c->bytes = cost_of(ws_value(&t, WS_COL_op_config_bytes_read, i),
-			                   ws_value(&t, WS_COL_op_config_bytes_written, i));
-		status = enum_text(m, WS_COL_op_config_kind, ws_value(&t, WS_COL_op_config_kind, i),
-		                   &c->kind, err);
-		WS_THEN(status, ws_steady_text(m, c->name, &c->name, err));
-		WS_THEN(status,
-		        enum_text(m, WS_COL_op_config_direction,
-		                  ws_value(&t, WS_COL_op_config_direction, i), &c->direction, err));
-		WS_THEN(status, enum_text(m, WS_COL_op_config_dtype,
-		                          ws_value(&t, WS_COL_op_config_dtype, i), &c->dtype, err));
-		if (status == WS_OK)
-			status =
-			        ws_idmap_put(&l->op_config_of, ws_value(&t, WS_COL_op_config_id, i),
-			                     (uint32_t)i + 1, err);
-	}
-	ws_column_data_release(&t);
-	return status;
+	ops->nconfigs = 1;
+	WS_NEW(&l->m->arena, ops->configs, ws_trace_reader_count(l->r, WS_KIND_OP_CONFIG) + 1);
+	WS_FORWARD(ws_arena_check(&l->m->arena, "the operations of the trace", err));
+	return ws_load_each(l, WS_KIND_OP_CONFIG, on_config, l, err);
 }
 
 /* --- the tree ---------------------------------------------------------------------------- */
@@ -249,39 +240,38 @@ out:
 	return status;
 }
 
+static enum ws_status on_flow(void *loader, const void *row, struct ws_err *err)
+{
+	const struct ws_row_flow *r = row;
+	struct ws_loader *l = loader;
+	struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	uint32_t from_thread, to_thread, from, to;
+
+	if (r->kind != WS_FLOW_FORWARD_BACKWARD)
+		return WS_OK;
+	WS_FORWARD(ws_thread_number(l, r->from_thread, 0, &from_thread, err));
+	WS_FORWARD(ws_thread_number(l, r->to_thread, 0, &to_thread, err));
+	from = op_at(&ops->tree, from_thread, r->from_ns);
+	to = op_at(&ops->tree, to_thread, r->to_ns);
+	if (from != WS_NONE && to != WS_NONE)
+		ops->forward[to] = from;
+	return WS_OK;
+}
+
 /* Which operation each is the backward of; what lies inside one inherits that. */
 static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence *sequence,
                                    struct ws_err *err)
 {
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_FLOW, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t from_thread, to_thread, from, to;
-
-		if (ws_value(&t, WS_COL_flow_kind, i) != WS_FLOW_FORWARD_BACKWARD)
-			continue;
-		status = ws_thread_number(l, ws_value(&t, WS_COL_flow_from_thread, i), 0,
-		                          &from_thread, err);
-		WS_THEN(status, ws_thread_number(l, ws_value(&t, WS_COL_flow_to_thread, i), 0,
-		                                 &to_thread, err));
-		if (status != WS_OK)
-			break;
-		from = op_at(&ops->tree, from_thread,
-		             (int64_t)ws_value(&t, WS_COL_flow_from_ns, i));
-		to = op_at(&ops->tree, to_thread, (int64_t)ws_value(&t, WS_COL_flow_to_ns, i));
-		if (from != WS_NONE && to != WS_NONE)
-			ops->forward[to] = from;
-	}
-	if (!t.rows && status == WS_OK)
-		status = follow_sequences(ops, sequence, err);
-	ws_column_data_release(&t);
+	if (ws_trace_reader_count(l->r, WS_KIND_FLOW))
+		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
+	else
+		WS_FORWARD(follow_sequences(ops, sequence, err));
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
-	return status;
+	return WS_OK;
 }
 
 static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
@@ -322,28 +312,34 @@ enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err)
 	return status;
 }
 
+struct links {
+	struct ws_idmap by_external; /* id that they name -> operation */
+	struct ws_idmap *op_of;
+};
+
+static enum ws_status on_link(void *ctx, const void *row, struct ws_err *err)
+{
+	const struct ws_row_external_link *r = row;
+	const struct links *links = ctx;
+	uint32_t op = ws_idmap_get(&links->by_external, r->external_id);
+
+	return op == WS_NONE || r->kind != WS_EXTERNAL_CUSTOM0
+	               ? WS_OK
+	               : ws_idmap_put(links->op_of, r->correlation, op, err);
+}
+
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
 {
-	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	struct ws_idmap by_external = {0};
-	struct ws_column_data t;
+	const struct ws_cpu_ops *ops = &l->m->cpu_ops;
+	struct links links = {.op_of = op_of};
 	enum ws_status status = WS_OK;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_EXTERNAL_LINK, &t, err));
-	for (uint32_t i = 0; i < ops->tree.n && t.rows && status == WS_OK; i++)
+	if (!ws_trace_reader_count(l->r, WS_KIND_EXTERNAL_LINK))
+		return WS_OK;
+	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
 		if (ops->external[i])
-			status = ws_idmap_put(&by_external, ops->external[i], i, err);
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t op = ws_idmap_get(&by_external,
-		                           ws_value(&t, WS_COL_external_link_external_id, i));
-
-		if (op != WS_NONE &&
-		    ws_value(&t, WS_COL_external_link_kind, i) == WS_EXTERNAL_CUSTOM0)
-			status = ws_idmap_put(op_of,
-			                      ws_value(&t, WS_COL_external_link_correlation, i), op,
-			                      err);
-	}
-	ws_idmap_free(&by_external);
-	ws_column_data_release(&t);
+			status = ws_idmap_put(&links.by_external, ops->external[i], i, err);
+	WS_THEN(status, ws_load_each(l, WS_KIND_EXTERNAL_LINK, on_link, &links, err));
+	ws_idmap_free(&links.by_external);
 	return status;
 }

@@ -33,6 +33,13 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 	return status;
 }
 
+enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_record_fn fn,
+                            void *ctx, struct ws_err *err)
+{
+	WS_FORWARD(ws_check_count(ws_trace_reader_count(l->r, kind), err));
+	return ws_records_each(l->r, kind, fn, ctx, err);
+}
+
 enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
                               ws_block_fn fn, void *to, struct ws_err *err)
 {
@@ -211,49 +218,39 @@ static void find_makers(struct ws_model *m)
 		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
 }
 
-static enum ws_status load_devices(struct ws_loader *l, struct ws_err *err)
+static enum ws_status on_device(void *loader, const void *row, struct ws_err *err)
 {
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
+	const struct ws_row_device *r = row;
+	struct ws_loader *l = loader;
+	uint32_t at;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint64_t kind = ws_value(&t, WS_COL_device_kind, i);
-		uint32_t at;
-
-		status = ws_device_number(l, ws_value(&t, WS_COL_device_id, i), &at, err);
-		if (status != WS_OK)
-			break;
-		l->m->devices[at].kind = kind <= WS_DEVICE_CUDA ? (int)kind : -1;
-		l->m->devices[at].name = ws_model_text(l->m, ws_value(&t, WS_COL_device_name, i));
-	}
-	ws_column_data_release(&t);
-	return status;
+	WS_FORWARD(ws_device_number(l, r->id, &at, err));
+	l->m->devices[at].kind = r->kind <= WS_DEVICE_CUDA ? (int)r->kind : -1;
+	l->m->devices[at].name = ws_model_text(l->m, r->name);
+	return WS_OK;
 }
 
-/* Limits, clocks and sizes, and what follows from them: occupancy's limits, peaks. */
-static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
+static enum ws_status on_device_attr(void *loader, const void *row, struct ws_err *err)
 {
-	static const char memory[] = "global_memory_bytes";
+	const struct ws_row_device_attr *r = row;
+	const struct ws_loader *l = loader;
+	struct ws_bytes name = l->m->texts[ws_model_text(l->m, r->attr)];
+	uint32_t at = ws_idmap_get(&l->device_of, r->device);
+
+	(void)err;
+	if (at == WS_NONE)
+		return WS_OK;
+	ws_device_facts_set(&l->m->devices[at].facts, name.ptr, name.len, r->value);
+	if (ws_name_is(name, "global_memory_bytes") && r->value > 0)
+		l->m->devices[at].memory_bytes = r->value;
+	return WS_OK;
+}
+
+/* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
+static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
+{
 	struct ws_model *m = l->m;
-	struct ws_column_data t;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_DEVICE_ATTR, &t, err));
-	for (uint64_t i = 0; i < t.rows; i++) {
-		uint32_t at =
-		        ws_idmap_get(&l->device_of, ws_value(&t, WS_COL_device_attr_device, i));
-		struct ws_bytes name =
-		        m->texts[ws_model_text(m, ws_value(&t, WS_COL_device_attr_attr, i))];
-		int64_t value = (int64_t)ws_value(&t, WS_COL_device_attr_value, i);
-
-		if (at == WS_NONE)
-			continue;
-		ws_device_facts_set(&m->devices[at].facts, name.ptr, name.len, value);
-		if (name.len == sizeof(memory) - 1 && !memcmp(name.ptr, memory, name.len) &&
-		    value > 0)
-			m->devices[at].memory_bytes = value;
-	}
-	ws_column_data_release(&t);
 	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
 	for (size_t i = 0; i < m->ndevices; i++) {
 		struct ws_device *d = &m->devices[i];
@@ -267,22 +264,15 @@ static enum ws_status load_device_attrs(struct ws_loader *l, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status load_threads(struct ws_loader *l, struct ws_err *err)
+static enum ws_status on_thread(void *loader, const void *row, struct ws_err *err)
 {
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
+	const struct ws_row_thread *r = row;
+	struct ws_loader *l = loader;
+	uint32_t at;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_THREAD, &t, err));
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		uint32_t at;
-
-		status = ws_thread_number(l, ws_value(&t, WS_COL_thread_id, i),
-		                          ws_value(&t, WS_COL_thread_pid, i), &at, err);
-		if (status == WS_OK)
-			l->m->threads[at].tid = ws_value(&t, WS_COL_thread_tid, i);
-	}
-	ws_column_data_release(&t);
-	return status;
+	WS_FORWARD(ws_thread_number(l, r->id, r->pid, &at, err));
+	l->m->threads[at].tid = r->tid;
+	return WS_OK;
 }
 
 static enum ws_status intern_static(struct ws_model *m, const char *text, uint32_t *out,
@@ -334,13 +324,14 @@ static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, st
 	return demangle(l, recorded, c, err);
 }
 
-static enum ws_status add_config(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
-                                 struct ws_err *err)
+static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
 {
+	const struct ws_row_launch_config *r = row;
+	struct ws_loader *l = loader;
 	struct ws_model *m = l->m;
-	uint32_t at = (uint32_t)row + 1;
+	uint32_t at = (uint32_t)m->nconfigs++;
 	struct ws_config *c = &m->configs[at];
-	uint32_t name = ws_model_text(m, ws_value(t, WS_COL_launch_config_name, row));
+	uint32_t name = ws_model_text(m, r->name);
 	uint32_t like = ws_idmap_get(&l->kernel_of, name);
 
 	c->name = WS_TEXT_UNKNOWN_KERNEL;
@@ -350,41 +341,29 @@ static enum ws_status add_config(struct ws_loader *l, const struct ws_column_dat
 		WS_FORWARD(describe_kernel(l, name, c, err));
 		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
 	}
-	WS_FORWARD(
-	        ws_process_number(l, ws_value(t, WS_COL_launch_config_pid, row), &c->process, err));
-	WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_launch_config_device, row), &c->device,
-	                            err));
-	c->stream = ws_value(t, WS_COL_launch_config_stream, row);
-	c->shape = (struct ws_launch_shape){
-	        .grid_x = ws_value(t, WS_COL_launch_config_grid_x, row),
-	        .grid_y = ws_value(t, WS_COL_launch_config_grid_y, row),
-	        .grid_z = ws_value(t, WS_COL_launch_config_grid_z, row),
-	        .block_x = ws_value(t, WS_COL_launch_config_block_x, row),
-	        .block_y = ws_value(t, WS_COL_launch_config_block_y, row),
-	        .block_z = ws_value(t, WS_COL_launch_config_block_z, row),
-	        .registers = ws_value(t, WS_COL_launch_config_registers, row),
-	};
+	WS_FORWARD(ws_process_number(l, r->pid, &c->process, err));
+	WS_FORWARD(ws_device_number(l, r->device, &c->device, err));
+	c->stream = r->stream;
+	c->shape = (struct ws_launch_shape){r->grid_x,  r->grid_y,  r->grid_z,    r->block_x,
+	                                    r->block_y, r->block_z, r->registers, 0};
 	/* absurd sizes are unknown to the estimate, whatever the sum wraps to */
-	if (__builtin_add_overflow(ws_value(t, WS_COL_launch_config_shared_static_bytes, row),
-	                           ws_value(t, WS_COL_launch_config_shared_dynamic_bytes, row),
+	if (__builtin_add_overflow(r->shared_static_bytes, r->shared_dynamic_bytes,
 	                           &c->shape.shared_bytes))
 		c->shape.shared_bytes = UINT64_MAX;
 	c->has_occupancy =
 	        m->devices[c->device].has_limits &&
 	        ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape, &c->occupancy);
-	return ws_idmap_put(&l->config_of, ws_value(t, WS_COL_launch_config_id, row), at, err);
+	return ws_idmap_put(&l->config_of, r->id, at, err);
 }
 
-static enum ws_status load_configs(struct ws_loader *l, const struct ws_column_data *t,
-                                   struct ws_err *err)
+static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
-	m->nconfigs = (size_t)t->rows + 1;
-	WS_NEW(&m->arena, m->configs, m->nconfigs);
+	m->nconfigs = 1;
+	WS_NEW(&m->arena, m->configs, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG) + 1);
 	WS_FORWARD(ws_arena_check(&m->arena, "the launch configurations", err));
-	for (uint64_t i = 0; i < t->rows; i++)
-		WS_FORWARD(add_config(l, t, i, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_LAUNCH_CONFIG, on_config, l, err));
 	/* where kernels go whose configuration is in a damaged part of the file */
 	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
 	m->configs[0].process = WS_NONE;
@@ -452,55 +431,50 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 
 /* --- process ends, losses, provenance ---------------------------------------------------- */
 
+static enum ws_status on_end(void *loader, const void *row, struct ws_err *err)
+{
+	const struct ws_row_process_end *r = row;
+	struct ws_model *m = ((struct ws_loader *)loader)->m;
+
+	(void)err;
+	m->ends[m->nends++] = (struct ws_process_end){r->pid, (int)(r->how & 0xff), r->code};
+	return WS_OK;
+}
+
 static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
-	struct ws_column_data t;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_PROCESS_END, &t, err));
-	WS_NEW(&m->arena, m->ends, t.rows);
-	m->nends = m->ends ? t.rows : 0;
-	for (uint64_t i = 0; i < m->nends; i++)
-		m->ends[i] = (struct ws_process_end){
-		        ws_value(&t, WS_COL_process_end_pid, i),
-		        (int)(ws_value(&t, WS_COL_process_end_how, i) & 0xff),
-		        (int64_t)ws_value(&t, WS_COL_process_end_code, i),
-		};
-	ws_column_data_release(&t);
-	return ws_arena_check(&m->arena, "the ends of processes", err);
+	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
+	WS_FORWARD(ws_arena_check(&m->arena, "the ends of processes", err));
+	return ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err);
 }
 
-static enum ws_status load_processes(struct ws_loader *l, struct ws_err *err)
+static enum ws_status on_process(void *loader, const void *row, struct ws_err *err)
 {
-	struct ws_column_data t;
-
-	WS_FORWARD(ws_load_kind(l, WS_KIND_PROCESS, &t, err));
-	l->m->processes = t.rows;
-	ws_column_data_release(&t);
+	(void)row;
+	(void)err;
+	((struct ws_loader *)loader)->m->processes++;
 	return WS_OK;
 }
 
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 {
-	struct ws_column_data configs;
-	enum ws_status status;
-
-	WS_FORWARD(ws_load_kind(l, WS_KIND_LAUNCH_CONFIG, &configs, err));
-	status = load_texts(l, configs.rows, err);
-	WS_THEN(status, load_processes(l, err));
-	WS_THEN(status, load_devices(l, err));
-	WS_THEN(status, load_device_attrs(l, err));
-	WS_THEN(status, load_threads(l, err));
+	WS_FORWARD(load_texts(l, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG), err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_PROCESS, on_process, l, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE, on_device, l, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_DEVICE_ATTR, on_device_attr, l, err));
+	WS_FORWARD(look_up_devices(l, err));
+	WS_FORWARD(ws_load_each(l, WS_KIND_THREAD, on_thread, l, err));
 	/* rules of the user\'s are read to say what is wrong with them */
-	if (status == WS_OK && (!l->plain_names || l->opts->rules))
-		status = ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err);
-	WS_THEN(status, load_configs(l, &configs, err));
-	ws_column_data_release(&configs);
-	WS_THEN(status, load_short_names(l, err));
+	if (!l->plain_names || l->opts->rules)
+		WS_FORWARD(
+		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
+	WS_FORWARD(load_configs(l, err));
+	WS_FORWARD(load_short_names(l, err));
 	find_makers(l->m);
-	WS_THEN(status, load_payloads(l, err));
-	WS_THEN(status, load_ends(l, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
-	WS_THEN(status, ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err));
-	return status;
+	WS_FORWARD(load_payloads(l, err));
+	WS_FORWARD(load_ends(l, err));
+	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
+	return ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err);
 }

@@ -4,6 +4,7 @@
 #include "formats/trace/block_reader.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
+#include "report/records/records.h"
 
 struct ws_loader {
 	struct ws_model *m;
@@ -41,6 +42,9 @@ typedef enum ws_status (*ws_block_fn)(struct ws_loader *l, const struct ws_block
                                       uint64_t row, void *to, struct ws_err *err);
 enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
                               ws_block_fn fn, void *to, struct ws_err *err);
+/* fn, whose context is ctx, for each row of a kind; fails as ws_check_count. */
+enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_record_fn fn,
+                            void *ctx, struct ws_err *err);
 /* All rows of a kind; fails as ws_check_count. */
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err);

@@ -84,25 +84,16 @@ static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status load_overheads(struct ws_loader *l, struct ws_err *err)
+static enum ws_status on_overhead(void *loader, const void *row, struct ws_err *err)
 {
-	struct ws_column_data t;
-	enum ws_status status = WS_OK;
+	const struct ws_row_overhead *r = row;
+	struct ws_model *m = ((struct ws_loader *)loader)->m;
+	int64_t dur = r->dur_ns < 0 ? 0 : r->dur_ns;
 
-	WS_FORWARD(ws_load_kind(l, WS_KIND_OVERHEAD, &t, err));
-	l->m->overheads = t.rows;
-	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++) {
-		int64_t start = (int64_t)ws_value(&t, WS_COL_overhead_start_ns, i);
-		int64_t dur = (int64_t)ws_value(&t, WS_COL_overhead_dur_ns, i);
-
-		dur = dur < 0 ? 0 : dur;
-		status = ws_check_time(start, dur, "overhead", i, err);
-		if (status == WS_OK &&
-		    __builtin_add_overflow(l->m->overhead_ns, dur, &l->m->overhead_ns))
-			status = WS_FAIL(err, CORRUPT, "the overheads add up to over 2^63 ns");
-	}
-	ws_column_data_release(&t);
-	return status;
+	WS_FORWARD(ws_check_time(r->start_ns, dur, "overhead", m->overheads++, err));
+	WS_FAIL_IF(__builtin_add_overflow(m->overhead_ns, dur, &m->overhead_ns), err, CORRUPT,
+	           "the overheads add up to over 2^63 ns");
+	return WS_OK;
 }
 
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
@@ -131,7 +122,7 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(status);
 	ws_sort(m->work, m->nwork, sizeof(*m->work), by_device_and_start);
 	WS_FORWARD(check_sums(m, err));
-	return load_overheads(l, err);
+	return ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, l, err);
 }
 
 /* --- memory ------------------------------------------------------------------------------ */
