@@ -53,9 +53,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	               "diff; default 1; on the CPU reference they\n"
 	               "cannot be graded without it"),
 	        WS_OPT_STEP(&o.model.step),
-	        WS_OPT_COLOUR(&o.to.colour),
-	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP,
+	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("aa", opts, 1, INT_MAX, ws_aa_defs);
 	enum ws_status status;

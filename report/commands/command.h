@@ -73,11 +73,13 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 	       "the format, whatever FILE is called" more)
 /* WS_COMMAND_PARSE looks for it itself */
 #define WS_OPT_HELP WS_OPT("help", 'h', FLAG, NULL, &(bool){0}, "print this text")
-#define WS_OPT_COLOUR(target)                                    \
-	WS_OPT("color", 0, CHOICE, WS_UI_WHEN_CHOICES, (target), \
-	       "colour on the terminal (auto: not when NO_COLOR is set)")
 #define WS_OPT_NO_PAGER(target) \
 	WS_OPT("no-pager", 0, FLAG, NULL, (target), "do not show long output with $PAGER")
+/* The last of commands that show tables; to: a destination. */
+#define WS_OPTS_SHOWN(to)                                                  \
+	WS_OPT("color", 0, CHOICE, WS_UI_WHEN_CHOICES, &(to)->colour,      \
+	       "colour on the terminal (auto: not when NO_COLOR is set)"), \
+	        WS_OPT_NO_PAGER(&(to)->no_pager), WS_OPT_HELP
 
 #define WS_OPT_STEP(target)                                            \
 	WS_OPT("step", 0, TEXT, "PATTERN", (target),                   \

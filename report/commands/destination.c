@@ -117,15 +117,28 @@ bool ws_destination_is_terminal(const struct ws_destination *d)
 	return !d->path && d->format == WS_FORMAT_TEXT;
 }
 
-void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+enum ws_status ws_destination_show(const struct ws_destination *d, const struct ws_report *report,
+                                   const char *table, const char *const *brief, struct ws_err *err)
+{
+	struct ws_table *slots[WS_BRIEF_TABLES];
+	struct ws_report view = *report;
+
+	if (table)
+		WS_FORWARD(ws_report_select(report, table, &view, slots, err));
+	else if (ws_destination_is_terminal(d))
+		ws_report_shorten(report, brief, &view, slots);
+	return ws_destination_write(d, &view, err);
+}
+
+void ws_report_shorten(const struct ws_report *report, const char *const *names,
                        struct ws_report *out, struct ws_table **slots)
 {
 	*out = *report;
 	out->tables = slots;
 	out->ntables = 0;
-	for (size_t i = 0; i < nnames; i++)
+	for (; *names; names++)
 		for (size_t t = 0; t < report->ntables; t++)
-			if (!strcmp(report->tables[t]->def->name, names[i]))
+			if (!strcmp(report->tables[t]->def->name, *names))
 				slots[out->ntables++] = report->tables[t];
 }
 

@@ -30,10 +30,17 @@ enum ws_status ws_output_check(const char *path, const char *input, struct ws_er
 enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
                                     struct ws_err *err);
 
+/* Only the table of this name; of NULL all, or, for people to read at once on a terminal, those of
+ * `brief` (NULL behind the last, at most WS_BRIEF_TABLES) that there are. */
+#define WS_BRIEF_TABLES 8
+enum ws_status ws_destination_show(const struct ws_destination *d, const struct ws_report *report,
+                                   const char *table, const char *const *brief, struct ws_err *err);
+
 /* Text for people to read at once: not all tables then. */
 bool ws_destination_is_terminal(const struct ws_destination *d);
-/* The report with only the named tables that it has; they are borrowed, slots holds nnames. */
-void ws_report_shorten(const struct ws_report *report, const char *const *names, size_t nnames,
+/* The report with only the named tables that it has, NULL behind the last; they are borrowed, slots
+ * holds them. */
+void ws_report_shorten(const struct ws_report *report, const char *const *names,
                        struct ws_report *out, struct ws_table **slots);
 
 /*

@@ -16,15 +16,14 @@ struct diff_opts {
 };
 
 /* What the diff without --table and -o shows. */
-static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops",
-                                           "diff-config"};
-#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops", "diff-config",
+                                           NULL};
 
 /* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for
  * it. */
 static const char *const comment_tables[] = {"diff-verdict", "diff-phases",  "diff-ranges",
                                              "diff-ops",     "diff-classes", "diff-memory",
-                                             "diff-only",    "diff-config"};
+                                             "diff-only",    "diff-config",  NULL};
 #define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
 #define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
 
@@ -50,7 +49,7 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 	struct ws_table *slots[NCOMMENT], cut[NCOMMENT];
 	size_t size = 0;
 
-	ws_report_shorten(report, comment_tables, NCOMMENT, &view, slots);
+	ws_report_shorten(report, comment_tables, &view, slots);
 	ws_table_note(slots[0], "Markdown has the first rows of each table only: a workbook "
 	                        "(-o FILE.xlsx) or --table has all.");
 	for (size_t rows = 64; rows; rows /= 2) {
@@ -72,16 +71,9 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 static enum ws_status write_diff(const struct ws_report *report, const struct diff_opts *o,
                                  struct ws_err *err)
 {
-	struct ws_report view = *report;
-	struct ws_table *slots[NSHORT];
-
 	if (o->to.format == WS_FORMAT_MD && !o->table)
 		return write_comment(report, o, err);
-	if (o->table)
-		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
-	else if (ws_destination_is_terminal(&o->to))
-		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
-	return ws_destination_write(&o->to, &view, err);
+	return ws_destination_show(&o->to, report, o->table, short_tables, err);
 }
 
 static enum ws_status diff_sides(const struct ws_trace_list list[2], const struct diff_opts *o,
@@ -192,9 +184,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	               "an A/A test of all recordings instead: 'warpsheet aa'"),
 	        WS_OPT("rows", 0, INT, "N", &o.to.rows,
 	               "at most N rows of each table as text; 0 = all"),
-	        WS_OPT_COLOUR(&o.to.colour),
-	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP,
+	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("diff", opts, 0, INT_MAX, ws_diff_defs);
 	enum ws_status status;

@@ -4,15 +4,15 @@
 
 #include "formats/base/utf8.h"
 #include "report/commands/command.h"
+#include "report/records/records.h"
 #include "report/table/display.h"
-#include "report/commands/trace_names.h"
 #include "report/commands/trace_open.h"
 
 #define HEX_BYTES_MAX 256 /* of a value that is no text */
 
 struct dump {
 	const struct ws_trace_reader *r;
-	struct ws_trace_names names;
+	struct ws_records strings;
 	const char *kind; /* only blocks of this kind; NULL = all */
 	size_t undecoded; /* blocks */
 };
@@ -71,12 +71,12 @@ static void put_blob(struct ws_bytes bytes)
 
 static void put_string_id(const struct dump *d, uint64_t id)
 {
-	struct ws_bytes text = ws_trace_name(&d->names, id);
+	const struct ws_row_string *string = id ? ws_records_find(&d->strings, id) : NULL;
 
 	printf("%" PRIu64, id);
-	if (text.ptr) {
+	if (string) {
 		putchar(' ');
-		put_quoted(text);
+		put_quoted(string->text);
 	} else if (id) {
 		fputs(" (missing)", stdout);
 	}
@@ -242,7 +242,7 @@ static enum ws_status check_kind(const struct dump *d, struct ws_err *err)
 static enum ws_status dump_trace(struct dump *d, bool no_pager, struct ws_err *err)
 {
 	WS_FORWARD(check_kind(d, err));
-	WS_FORWARD(ws_trace_names_load(&d->names, d->r, err));
+	WS_FORWARD(ws_records_load_by(&d->strings, d->r, WS_KIND_STRING, WS_COL_string_id, err));
 	if (!no_pager)
 		ws_ui_pager_start();
 	put_file(ws_trace_reader_summary(d->r));
@@ -270,7 +270,7 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, ws_trace_file_reader(&f, &d.r, err));
 	WS_THEN(status, dump_trace(&d, no_pager, err));
-	ws_trace_names_release(&d.names);
+	ws_records_free(&d.strings);
 	ws_trace_file_close(&f);
 	return status;
 }

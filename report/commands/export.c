@@ -1,6 +1,5 @@
 #include <inttypes.h>
 #include <limits.h>
-#include <sys/stat.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
@@ -176,7 +175,6 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	struct ws_trace_list list = {0};
 	char extensions[200], what_output[300];
 	bool is_fleet;
-	struct stat st;
 	int n;
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to, what_output),
@@ -196,8 +194,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	         "the file or folder to write; its extension tells the format: %s",
 	         list_extensions(extensions));
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	/* a folder is a fleet, of however many */
-	is_fleet = n > 1 || (stat(argv[0], &st) == 0 && S_ISDIR(st.st_mode));
+	is_fleet = ws_trace_list_is_many(n, argv);
 	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));
 	if (!is_fleet)
 		return export_file(argv[0], &o, o.to, NULL, err);

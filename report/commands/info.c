@@ -1,9 +1,8 @@
 #include <inttypes.h>
 
-#include "report/model/columns.h"
 #include "report/commands/command.h"
+#include "report/records/records.h"
 #include "report/table/display.h"
-#include "report/commands/trace_names.h"
 #include "report/commands/trace_open.h"
 
 #define LABEL_WIDTH 22
@@ -140,55 +139,48 @@ static enum ws_status put_records(const struct ws_trace_reader *r, struct ws_err
 
 /* --- what the records say ------------------------------------------------------------ */
 
-static enum ws_status put_meta(const struct ws_trace_reader *r, struct ws_err *err)
+static enum ws_status put_meta(void *ctx, const void *row, struct ws_err *err)
 {
-	struct ws_column_data t;
+	const struct ws_row_meta *r = row;
 
-	WS_FORWARD(ws_trace_reader_load(r, WS_KIND_META, &t, err));
-	puts("\n  provenance");
-	for (uint64_t row = 0; row < t.rows; row++) {
-		put_label_text(ws_blob(&t, WS_COL_meta_key, row));
-		put_text(ws_blob(&t, WS_COL_meta_value, row));
-		putchar('\n');
-	}
-	if (!t.rows)
-		puts("  nothing recorded");
-	ws_column_data_release(&t);
+	(void)ctx;
+	(void)err;
+	put_label_text(r->key);
+	put_text(r->value);
+	putchar('\n');
 	return WS_OK;
 }
 
-static void put_loss(const struct ws_trace_names *names, const struct ws_column_data *t,
-                     uint64_t row)
+static enum ws_status put_metas(const struct ws_trace_reader *r, struct ws_err *err)
 {
-	char number[WS_DISPLAY_NUMBER_MAX];
-
-	put_label_text(ws_trace_name(names, ws_value(t, WS_COL_loss_cause, row)));
-	printf("%s\n", grouped(ws_value(t, WS_COL_loss_count, row), number));
+	puts("\n  provenance");
+	if (!ws_trace_reader_count(r, WS_KIND_META))
+		puts("  nothing recorded");
+	return ws_records_each(r, WS_KIND_META, put_meta, NULL, err);
 }
 
+/* The last row of each cause: counters only grow. */
 static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err *err)
 {
-	struct ws_trace_names names = {0};
-	struct ws_column_data t = {0};
-	struct ws_idmap last = {0}; /* cause -> its last row: counters only grow */
-	enum ws_status status = ws_trace_names_load(&names, r, err);
+	struct ws_records strings = {0}, losses = {0};
+	enum ws_status status =
+	        ws_records_load_by(&strings, r, WS_KIND_STRING, WS_COL_string_id, err);
+	const struct ws_row_loss *loss;
 
-	WS_THEN(status, ws_trace_reader_load(r, WS_KIND_LOSS, &t, err));
-	for (uint64_t row = 0; status == WS_OK && row < t.rows && row < WS_NONE; row++)
-		status = ws_idmap_put(&last, ws_value(&t, WS_COL_loss_cause, row), (uint32_t)row,
-		                      err);
-	if (status != WS_OK)
-		goto out;
-	puts("\n  losses");
-	for (uint64_t row = 0; row < t.rows; row++)
-		if (ws_idmap_get(&last, ws_value(&t, WS_COL_loss_cause, row)) == row)
-			put_loss(&names, &t, row);
-	if (!t.rows)
-		puts("  no counter recorded");
-out:
-	ws_idmap_free(&last);
-	ws_column_data_release(&t);
-	ws_trace_names_release(&names);
+	WS_THEN(status, ws_records_load_by(&losses, r, WS_KIND_LOSS, WS_COL_loss_cause, err));
+	if (status == WS_OK)
+		puts(losses.n ? "\n  losses" : "\n  losses\n  no counter recorded");
+	loss = losses.rows;
+	for (size_t i = 0; status == WS_OK && i < losses.n; i++) {
+		char number[WS_DISPLAY_NUMBER_MAX];
+
+		if (ws_records_find(&losses, loss[i].cause) != &loss[i])
+			continue;
+		put_label_text(ws_records_text(&strings, loss[i].cause));
+		puts(grouped(loss[i].count, number));
+	}
+	ws_records_free(&losses);
+	ws_records_free(&strings);
 	return status;
 }
 
@@ -208,7 +200,7 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 		put_file(argv[0], ws_trace_reader_summary(r));
 		status = put_records(r, err);
 	}
-	WS_THEN(status, put_meta(r, err));
+	WS_THEN(status, put_metas(r, err));
 	WS_THEN(status, put_losses(r, err));
 	ws_trace_file_close(&f);
 	return status;

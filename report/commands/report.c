@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "report/analysis/filter.h"
 #include "report/analysis/rank.h"
@@ -21,8 +20,8 @@
 #define SHORT_ROWS 12 /* of each table in the short report */
 
 /* What the report without --table and -o shows; a trace may lack some. */
-static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics"};
-#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics", NULL};
+#define NSHORT (sizeof(short_tables) / sizeof(*short_tables) - 1)
 
 struct report_opts {
 	struct ws_destination to;
@@ -188,7 +187,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
-		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
+		ws_report_shorten(report, short_tables, &view, slots);
 	if (status == WS_OK && o->columns)
 		status = ws_columns_take(&o->choice, view.tables[0], &slots[0], err);
 	if (status != WS_OK)
@@ -207,35 +206,12 @@ out:
 
 /* --- many ranks of one run ---------------------------------------------------------------- */
 
-static const char *const short_rank_tables[] = {"ranks-verdict", "ranks", "collectives"};
-#define NSHORT_RANKS (sizeof(short_rank_tables) / sizeof(*short_rank_tables))
-
-/* Several traces, or a folder of them. */
-static bool is_many(int n, char *const *names)
-{
-	struct stat st;
-
-	return n > 1 || (stat(names[0], &st) == 0 && S_ISDIR(st.st_mode));
-}
+static const char *const short_rank_tables[] = {"ranks-verdict", "ranks", "collectives", NULL};
 
 static enum ws_status add_rank(void *ranks, const struct ws_model *m, struct ws_joined_rows *rows,
                                struct ws_err *err)
 {
 	return ws_ranks_add(ranks, m, rows, err);
-}
-
-static enum ws_status write_ranks(const struct ws_report *report, struct report_opts *o,
-                                  struct ws_err *err)
-{
-	struct ws_table *slots[NSHORT_RANKS];
-	struct ws_report view = *report;
-
-	if (o->table)
-		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
-	else if (ws_destination_is_terminal(&o->to))
-		ws_report_shorten(report, short_rank_tables, NSHORT_RANKS, &view, slots);
-	o->to.rows = o->rows >= 0 ? o->rows : 0;
-	return ws_destination_write(&o->to, &view, err);
 }
 
 static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
@@ -250,7 +226,8 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	WS_THEN(status, read_user_files(o, &u, err));
 	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
-	WS_THEN(status, write_ranks(report, o, err));
+	o->to.rows = o->rows >= 0 ? o->rows : 0;
+	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));
 	if (status == WS_OK && alarm) {
 		ws_ui_print("alarm: %s", alarm);
 		status = WS_FINDING;
@@ -324,9 +301,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
 	               "at most N rows of each table as text; 0 = all"),
-	        WS_OPT_COLOUR(&o->to.colour),
-	        WS_OPT_NO_PAGER(&o->to.no_pager),
-	        WS_OPT_HELP,
+	        WS_OPTS_SHOWN(&o->to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
 
@@ -380,7 +355,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
 	           "--softmax-flops needs a number of 0 or more, not %g", o.softmax_flops);
 	WS_FORWARD(resolve_filter(&o, err));
-	if (is_many(n, argv))
+	if (ws_trace_list_is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
 	status = resolve_columns(&o, err);
 	if (status == WS_OK) {

@@ -21,9 +21,8 @@ struct sweep_opts {
 };
 
 /* What the sweep without --table and -o shows. */
-static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot",
-                                           "sweep-scaling"};
-#define NSHORT (sizeof(short_tables) / sizeof(*short_tables))
+static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", "sweep-scaling",
+                                           NULL};
 
 /*
  * The state that `warpsheet record --repeat` left beside a trace, or instead of
@@ -89,19 +88,6 @@ static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
 	return status;
 }
 
-static enum ws_status write_sweep(const struct ws_report *report, const struct sweep_opts *o,
-                                  struct ws_err *err)
-{
-	struct ws_report view = *report;
-	struct ws_table *slots[NSHORT];
-
-	if (o->table)
-		WS_FORWARD(ws_report_select(report, o->table, &view, slots, err));
-	else if (ws_destination_is_terminal(&o->to))
-		ws_report_shorten(report, short_tables, NSHORT, &view, slots);
-	return ws_destination_write(&o->to, &view, err);
-}
-
 static enum ws_status sweep_traces(const struct ws_trace_list *list, const struct sweep_opts *o,
                                    struct ws_err *err)
 {
@@ -115,7 +101,7 @@ static enum ws_status sweep_traces(const struct ws_trace_list *list, const struc
 	}
 	ws_ui_progress_end();
 	WS_THEN(status, ws_sweep_make(sweep, &o->sweep, &report, err));
-	WS_THEN(status, write_sweep(report, o, err));
+	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_tables, err));
 	ws_report_free(report);
 	ws_sweep_free(sweep);
 	return status;
@@ -144,9 +130,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.sweep.grade.run_noise_percent,
 	               "as in diff, for fewer than three recordings"),
 	        WS_OPT_STEP(&o.model.step),
-	        WS_OPT_COLOUR(&o.to.colour),
-	        WS_OPT_NO_PAGER(&o.to.no_pager),
-	        WS_OPT_HELP,
+	        WS_OPTS_SHOWN(&o.to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("sweep", opts, 1, INT_MAX, ws_sweep_defs);
 	enum ws_status status;

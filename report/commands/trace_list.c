@@ -92,14 +92,24 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 	return status;
 }
 
+static bool is_folder(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool ws_trace_list_is_many(int n, char *const *names)
+{
+	return n > 1 || is_folder(names[0]);
+}
+
 static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *names,
                               int (*wanted)(const struct dirent *), struct ws_err *err)
 {
 	for (int i = 0; i < n; i++) {
-		struct stat st;
-
 		/* what is no folder is for whoever opens it to complain about */
-		if (stat(names[i], &st) == 0 && S_ISDIR(st.st_mode))
+		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], wanted, err));
 		else
 			WS_FORWARD(add(list, strdup(names[i]), err));

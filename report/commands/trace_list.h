@@ -1,6 +1,7 @@
 /* Traces that a command is given: files, and folders that stand for the traces in them. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "formats/base/status.h"
@@ -19,4 +20,6 @@ enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const 
 /* The same; of a folder also the states (.status) of runs that left no trace. */
 enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
                                       struct ws_err *err);
+/* Several, or a folder of however many? */
+bool ws_trace_list_is_many(int n, char *const *names);
 void ws_trace_list_release(struct ws_trace_list *list);

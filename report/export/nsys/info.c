@@ -286,24 +286,21 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
 {
 	struct ws_records losses;
-	struct ws_map last = {0};
-	enum ws_status status = ws_records_load(&losses, o->r, WS_KIND_LOSS, err);
+	enum ws_status status =
+	        ws_records_load_by(&losses, o->r, WS_KIND_LOSS, WS_COL_loss_cause, err);
 	const struct ws_row_loss *row = losses.rows;
 
-	for (size_t i = 0; i < losses.n && status == WS_OK; i++)
-		status = ws_map_put(&last, row[i].cause, i, err);
 	for (size_t i = 0; i < losses.n && status == WS_OK; i++) {
 		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
 		char text[200];
 
-		if (*ws_map_get(&last, row[i].cause) != i || !row[i].count)
+		if (ws_records_find(&losses, row[i].cause) != &row[i] || !row[i].count)
 			continue;
 		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
 		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
 		         row[i].count);
 		status = warn(o, row[i].time_ns, text, err);
 	}
-	ws_map_free(&last);
 	ws_records_free(&losses);
 	return status;
 }
