@@ -46,16 +46,12 @@ static __device__ __forceinline__ struct moments few(const float (&x)[WS_BN_PACK
 	struct moments m = {(float)(valid * SHARE), 0, 0};
 	float sum = 0;
 
-#pragma unroll
-	for (int u = 0; u < WS_BN_PACKS; u++)
-#pragma unroll
-		for (int i = 0; i < SHARE; i++)
+	WS_UNROLL(u, WS_BN_PACKS)
+		WS_UNROLL(i, SHARE)
 			sum += u < valid ? x[u][RUN ? i : k] : 0;
 	m.mean = sum / m.n;
-#pragma unroll
-	for (int u = 0; u < WS_BN_PACKS; u++)
-#pragma unroll
-		for (int i = 0; i < SHARE; i++) {
+	WS_UNROLL(u, WS_BN_PACKS)
+		WS_UNROLL(i, SHARE) {
 			float d = x[u][RUN ? i : k] - m.mean;
 
 			m.m2 += u < valid ? d * d : 0;
@@ -70,8 +66,7 @@ static __device__ __forceinline__ void merge_groups(struct moments (&m)[K], int 
 	__shared__ float mean[K][WS_BN_THREADS], m2[K][WS_BN_THREADS], n[WS_BN_THREADS];
 	int self = threadIdx.x;
 
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		mean[k][self] = m[k].mean;
 		m2[k][self] = m[k].m2;
 	}
@@ -80,8 +75,7 @@ static __device__ __forceinline__ void merge_groups(struct moments (&m)[K], int 
 		__syncthreads();
 		if (self >= half)
 			continue;
-#pragma unroll
-		for (int k = 0; k < K; k++) {
+		WS_UNROLL(k, K) {
 			struct moments other = {n[self + half], mean[k][self + half],
 			                        m2[k][self + half]};
 
@@ -102,30 +96,26 @@ static __device__ __forceinline__ void slice_moments(const struct channels &c,
 	float *to = e.sums + (int64_t)blockIdx.y * c.channels + w.channel;
 	struct moments m[K];
 
-#pragma unroll
-	for (int k = 0; k < K; k++)
+	WS_UNROLL(k, K)
 		m[k] = {0, 0, 0};
 	for (; w.item < w.end; w.item += w.step * WS_BN_PACKS) {
 		float v[WS_BN_PACKS][N];
 		int valid = 0;
 
-#pragma unroll
-		for (int u = 0; u < WS_BN_PACKS; u++) {
+		WS_UNROLL(u, WS_BN_PACKS) {
 			int64_t item = w.item + u * w.step;
 			int64_t offset = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
 
 			valid += item < w.end;
 			ws_load<T, N>((const T *)e.x + offset, v[u]);
 		}
-#pragma unroll
-		for (int k = 0; k < K; k++)
+		WS_UNROLL(k, K)
 			merge(&m[k], few<N, RUN>(v, k, valid));
 	}
 	merge_groups<K>(m, c.lanes);
 	if ((int)threadIdx.x >= c.lanes || !w.mine)
 		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		to[k] = m[k].mean;
 		to[gridDim.y * c.channels + k] = m[k].m2;
 	}
@@ -194,8 +184,7 @@ static __device__ __forceinline__ void normalise(const struct channels &c, const
 
 	if (!w.mine)
 		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		mean[k] = e.mean[w.channel + k];
 		scale[k] = e.inverse[w.channel + k] * number(e.gamma, e.dtype, w.channel + k);
 		beta[k] = number(e.beta, e.dtype, w.channel + k);
@@ -204,17 +193,14 @@ static __device__ __forceinline__ void normalise(const struct channels &c, const
 		int64_t offset[WS_BN_PACKS];
 		float v[WS_BN_PACKS][N];
 
-#pragma unroll
-		for (int u = 0; u < WS_BN_PACKS; u++) {
+		WS_UNROLL(u, WS_BN_PACKS) {
 			int64_t item = w.item + u * w.step;
 
 			offset[u] = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
 			ws_load<T, N>((const T *)e.x + offset[u], v[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < WS_BN_PACKS; u++) {
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+		WS_UNROLL(u, WS_BN_PACKS) {
+			WS_UNROLL(k, N) {
 				int i = RUN ? 0 : k;
 
 				v[u][k] = (v[u][k] - mean[i]) * scale[i] + beta[i];
@@ -232,8 +218,7 @@ static __device__ __forceinline__ void normalise(const struct channels &c, const
 	WS_BN_KERNEL(ws_norm_batch_norm_fwd_##suffix, T, normalise, struct elements)
 WS_CUDA_FLOATS(WS_BN_KERNELS)
 
-extern "C" enum ws_status ws_cuda_batch_norm(const struct ws_cuda_launch *launch,
-                                             const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(batch_norm)
 {
 	const struct ws_tensor *x = op->in[0], *gamma = op->in[1];
 	struct bn_plan plan = plan_of(op, WS_BN_PACKS);

@@ -11,7 +11,6 @@
 #include "kernels/cuda/own/row.cuh"
 
 #include "kernels/cuda/own/columns.h"
-#include "kernels/cuda/own/slices.h"
 
 #define WS_BN_THREADS WS_COLUMNS_THREADS
 
@@ -115,7 +114,7 @@ static inline struct bn_plan plan_of(const struct ws_op *op, int packs)
 	const struct ws_channels *ch = &op->u.norm.ch;
 	bool run = ch->inner > 1;
 	int n = ws_columns_width(op->in[0], run ? ch->inner : ch->channels);
-	struct ws_columns columns = ws_batch_norm_columns(op);
+	struct ws_columns columns = ws_columns_of(op);
 	struct bn_plan plan = {};
 	struct channels *c = &plan.sums;
 

@@ -23,26 +23,22 @@ static __device__ __forceinline__ void slice_sums(const struct channels &c, cons
 	float *to = g.sums + (int64_t)blockIdx.y * c.channels + w.channel;
 	float mean[K], sum[2 * K]; /* of dgamma, of dbeta */
 
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		mean[k] = w.mine ? g.mean[w.channel + k] : 0;
 		sum[k] = sum[K + k] = 0;
 	}
 	for (; w.item < w.end; w.item += w.step * WS_BN_GRADS) {
 		float dy[WS_BN_GRADS][N], x[WS_BN_GRADS][N];
 
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
+		WS_UNROLL(u, WS_BN_GRADS) {
 			int64_t item = w.item + u * w.step;
 			int64_t offset = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
 
 			ws_load<T, N>((const T *)g.dy + offset, dy[u]);
 			ws_load<T, N>((const T *)g.x + offset, x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+		WS_UNROLL(u, WS_BN_GRADS)
+			WS_UNROLL(k, N) {
 				int i = RUN ? 0 : k;
 
 				if (w.item + u * w.step >= w.end)
@@ -54,8 +50,7 @@ static __device__ __forceinline__ void slice_sums(const struct channels &c, cons
 	ws_add_groups<WS_BN_THREADS, 2 * K>(sum, c.lanes);
 	if ((int)threadIdx.x >= c.lanes || !w.mine)
 		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		to[k] = sum[k] * g.inverse[w.channel + k];
 		to[gridDim.y * c.channels + k] = sum[K + k];
 	}
@@ -94,8 +89,7 @@ static __device__ __forceinline__ void grad_elements(const struct channels &c,
 
 	if (!w.mine)
 		return;
-#pragma unroll
-	for (int k = 0; k < K; k++) {
+	WS_UNROLL(k, K) {
 		int64_t i = w.channel + k;
 
 		mean[k] = g.mean[i];
@@ -107,18 +101,15 @@ static __device__ __forceinline__ void grad_elements(const struct channels &c,
 		float dy[WS_BN_GRADS][N], x[WS_BN_GRADS][N];
 		int64_t offset[WS_BN_GRADS];
 
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
+		WS_UNROLL(u, WS_BN_GRADS) {
 			int64_t item = w.item + u * w.step;
 
 			offset[u] = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
 			ws_load<T, N>((const T *)g.dy + offset[u], dy[u]);
 			ws_load<T, N>((const T *)g.x + offset[u], x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < WS_BN_GRADS; u++) {
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+		WS_UNROLL(u, WS_BN_GRADS) {
+			WS_UNROLL(k, N) {
 				int i = RUN ? 0 : k;
 
 				x[u][k] = (dy[u][k] - shift[i] - (x[u][k] - mean[i]) * slope[i]) *
@@ -137,8 +128,7 @@ static __device__ __forceinline__ void grad_elements(const struct channels &c,
 	WS_BN_KERNEL(ws_norm_batch_norm_grad_bwd_##suffix, T, grad_elements, struct grads)
 WS_CUDA_FLOATS(WS_BN_KERNELS)
 
-extern "C" enum ws_status ws_cuda_batch_norm_grad(const struct ws_cuda_launch *launch,
-                                                  const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(batch_norm_grad)
 {
 	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *gamma = op->in[2];
 	struct bn_plan plan = plan_of(op, WS_BN_GRADS);

@@ -14,6 +14,7 @@
 
 #define WS_COLUMNS_BLOCKS     1024 /* enough to fill a GPU of 132 multiprocessors */
 #define WS_COLUMNS_SLICES_MAX 512  /* that one block of the second kernel adds in a few turns */
+#define WS_ROW_SLICES_MAX     1024
 
 struct ws_columns {
 	int lanes;          /* threads, a power of two, that share a row; each has n columns */
@@ -65,23 +66,27 @@ static inline int ws_columns_width(const struct ws_tensor *t, int64_t run)
 	return run % n ? 1 : n;
 }
 
+/* Of an op that sums over columns or channels. */
 static inline struct ws_columns ws_columns_of(const struct ws_op *op)
 {
 	const struct ws_tensor *t = op->in[0];
-	const struct ws_channels *ch = &op->u.ch;
-	int64_t cols = op->kind == WS_OP_BIAS_GRAD ? ch->channels : ws_tensor_cols(t);
-	int64_t inner = op->kind == WS_OP_BIAS_GRAD ? ch->inner : 1;
+	int64_t cols = ws_tensor_cols(t);
+	struct ws_channels ch = {t->count / cols, cols, 1}; /* REDUCE */
+	int n;
 
-	if (inner > 1)
-		return ws_columns_plan_channels(ch->outer * (inner / ws_columns_width(t, inner)),
-		                                cols);
-	return ws_columns_plan(t->count / cols, cols, ws_columns_width(t, cols));
+	if (op->kind == WS_OP_BIAS_GRAD)
+		ch = op->u.ch;
+	else if (op->kind == WS_OP_BATCH_NORM || op->kind == WS_OP_BATCH_NORM_GRAD)
+		ch = op->u.norm.ch;
+	n = ws_columns_width(t, ch.inner > 1 ? ch.inner : ch.channels);
+	return ch.inner > 1 ? ws_columns_plan_channels(ch.outer * (ch.inner / n), ch.channels)
+	                    : ws_columns_plan(ch.outer, ch.channels, n);
 }
 
-/* Of column sums and BIAS_GRAD: the sums of the slices. */
-static inline uint64_t ws_columns_scratch_bytes(const struct ws_op *op)
+/* Slices of at least 8 rows, so that the sums of RMS_NORM_GRAD are few beside the rows. */
+static inline int64_t ws_row_slices(int64_t rows)
 {
-	int slices = ws_columns_of(op).slices;
+	int64_t slices = (rows + 7) / 8;
 
-	return slices > 1 ? (uint64_t)slices * (uint64_t)op->out[0]->count * sizeof(float) : 0;
+	return slices < WS_ROW_SLICES_MAX ? slices : WS_ROW_SLICES_MAX;
 }

@@ -48,22 +48,19 @@ static __device__ __forceinline__ void dropout_packs(const struct dropout &d, in
 	for (; first < end; first += gridDim.x * TURN) {
 		float x[PACKS][N];
 
-#pragma unroll
-		for (int u = 0; u < PACKS; u++) {
+		WS_UNROLL(u, PACKS) {
 			int64_t at = first + (int64_t)u * THREADS * N;
 
 			ws_load<T, N>((const T *)d.x + (at < end ? at : first), x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < PACKS; u++) {
+		WS_UNROLL(u, PACKS) {
 			int64_t at = first + (int64_t)u * THREADS * N;
 			float mask[N];
 
 			if (at >= end)
 				break;
 			draw_mask<N>(d, draw + (uint64_t)at, mask);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				x[u][k] *= mask[k];
 			ws_store<T, N>((T *)d.y + at, x[u]);
 			ws_store<T, N>((T *)d.mask + at, mask);
@@ -84,8 +81,7 @@ static __device__ __forceinline__ void dropout_packs(const struct dropout &d, in
 WS_CUDA_FLOATS(X)
 #undef X
 
-extern "C" enum ws_status ws_cuda_dropout(const struct ws_cuda_launch *launch,
-                                          const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(dropout)
 {
 	const struct ws_tensor *x = op->in[0];
 	int n = WS_ACCESS / (int)ws_dtype_size(x->dtype);

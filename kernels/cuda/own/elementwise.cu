@@ -51,8 +51,7 @@ template <typename T, int N, int U>
 static __device__ __forceinline__ void load_same(const void *data, int64_t first, int64_t end,
                                                  float (&x)[U][N])
 {
-#pragma unroll
-	for (int u = 0; u < U; u++)
+	WS_UNROLL(u, U)
 		ws_load<T, N>((const T *)data + pack_at<N>(first, u, end), x[u]);
 }
 
@@ -63,8 +62,7 @@ static __device__ __forceinline__ void load_spread(const struct map &map, const 
 {
 	const T *data = (const T *)in.data;
 
-#pragma unroll
-	for (int u = 0; u < U; u++) {
+	WS_UNROLL(u, U) {
 		int64_t i = pack_at<N>(first, u, end);
 		int64_t row = in.spread == SPREAD_ONE ? 0 : ws_quotient(i, map.cols);
 		float one;
@@ -76,8 +74,7 @@ static __device__ __forceinline__ void load_spread(const struct map &map, const 
 		if (in.spread == SPREAD_CHANNEL)
 			row -= ws_quotient(row, map.period) * map.period.value;
 		one = ws_to_f32(data[row]);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			x[u][k] = one;
 	}
 }
@@ -109,8 +106,7 @@ template <typename T, int N, int U>
 static __device__ __forceinline__ void store(void *out, int64_t first, int64_t end,
                                              const float (&y)[U][N])
 {
-#pragma unroll
-	for (int u = 0; u < U; u++) {
+	WS_UNROLL(u, U) {
 		int64_t i = first + (int64_t)u * THREADS * N;
 
 		if (i < end)
@@ -187,14 +183,12 @@ template <int N, int U>
 static __device__ __forceinline__ void mask(const struct map &map, int64_t first, int64_t end,
                                             float (&x)[U][N])
 {
-#pragma unroll
-	for (int u = 0; u < U; u++) {
+	WS_UNROLL(u, U) {
 		int64_t i = pack_at<N>(first, u, end), row = ws_quotient(i, map.cols);
 		int64_t col = i - row * map.cols.value;
 		int visible = (int)(row - ws_quotient(row, map.cols) * map.cols.value - col);
 
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			x[u][k] = k > visible ? map.alpha : x[u][k];
 	}
 }
@@ -225,10 +219,8 @@ static __device__ __forceinline__ void map_packs(const struct map &map, enum ws_
 		}
 		if (OPERANDS == 1 && sub == WS_SUB_CAUSAL_MASK)
 			mask<N, U>(map, first, end, x);
-#pragma unroll
-		for (int u = 0; u < U; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++)
+		WS_UNROLL(u, U)
+			WS_UNROLL(k, N)
 				x[u][k] = OPERANDS == 0 ? map.alpha
 				          : OPERANDS == 1
 				                  ? unary(sub, x[u][k], map.alpha)
@@ -447,11 +439,10 @@ static enum ws_status launch_bias(const struct ws_cuda_launch *launch, const str
 	return map_launch(launch, op, &map, err);
 }
 
-#define LAUNCHER(name, call)                                                                 \
-	extern "C" enum ws_status ws_cuda_##name(const struct ws_cuda_launch *launch,        \
-	                                         const struct ws_op *op, struct ws_err *err) \
-	{                                                                                    \
-		return call;                                                                 \
+#define LAUNCHER(name, call) \
+	WS_LAUNCHER(name)    \
+	{                    \
+		return call; \
 	}
 LAUNCHER(unary, launch_spread(launch, op, op->u.alpha, err))
 LAUNCHER(binary, launch_spread(launch, op, op->u.alpha, err))

@@ -33,8 +33,7 @@ struct lookup {
 WS_CUDA_FLOATS(X)
 #undef X
 
-extern "C" enum ws_status ws_cuda_embedding(const struct ws_cuda_launch *launch,
-                                            const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(embedding)
 {
 	const struct ws_tensor *table = op->in[0], *out = op->out[0];
 	int n = WS_ACCESS / (int)ws_dtype_size(table->dtype);
@@ -53,8 +52,7 @@ extern "C" enum ws_status ws_cuda_embedding(const struct ws_cuda_launch *launch,
 	                 ws_move_grid(launch, l.packs), WS_MOVE_THREADS, 0, l)
 }
 
-/* --- its gradient: rows added into a table -------------------------------------------------------
- */
+/* --- its gradient: rows added into a table ---------------------------------------------------- */
 
 /*
  * A block owns some rows of the table and some columns. It goes through all indices, finds
@@ -77,8 +75,7 @@ struct scatter {
 	bool whole;         /* rows of whole packs; else a thread has one column */
 };
 
-/* The rows found in a chunk: place in the chunk × OWNED + which of the block's rows of the table.
- */
+/* The rows found in a chunk: place in it × OWNED + which of the block's rows of the table. */
 struct found {
 	unsigned words[CHUNK_WORDS]; /* a bit for each index */
 	unsigned short list[CHUNK];
@@ -91,8 +88,7 @@ static __device__ __forceinline__ int find(const struct scatter &s, int64_t begi
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP, count = 0;
 	int64_t row[CHUNK / THREADS]; /* of the table, from the first that is owned */
 
-#pragma unroll
-	for (int j = 0; j < CHUNK / THREADS; j++) {
+	WS_UNROLL(j, CHUNK / THREADS) {
 		int64_t at = begin + j * THREADS + threadIdx.x;
 		unsigned word;
 
@@ -102,8 +98,7 @@ static __device__ __forceinline__ int find(const struct scatter &s, int64_t begi
 			found->words[j * (THREADS / WS_WARP) + warp] = word;
 	}
 	__syncthreads();
-#pragma unroll
-	for (int w = 0; w < CHUNK_WORDS; w++) {
+	WS_UNROLL(w, CHUNK_WORDS) {
 		int j = w / (THREADS / WS_WARP);
 		unsigned word = found->words[w];
 
@@ -135,8 +130,7 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 		for (int first = 0; first < count && col < s.cols; first += SCATTER_ROWS) {
 			float x[SCATTER_ROWS][N];
 
-#pragma unroll
-			for (int u = 0; u < SCATTER_ROWS; u++) {
+			WS_UNROLL(u, SCATTER_ROWS) {
 				int at = found.list[first + u < count ? first + u : first] / OWNED;
 
 				ws_load<T, N>((const T *)s.grad + (begin + at) * s.cols + col,
@@ -150,13 +144,11 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 				if (!(touched >> row & 1)) {
 					ws_load<T, N>(table + row * s.cols, old);
 				} else {
-#pragma unroll
-					for (int k = 0; k < N; k++)
+					WS_UNROLL(k, N)
 						old[k] = sum[row][k][threadIdx.x];
 				}
 				touched |= 1u << row;
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					sum[row][k][threadIdx.x] = old[k] + x[u][k];
 			}
 		}
@@ -166,8 +158,7 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 
 		if (!(touched >> row & 1))
 			continue;
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			x[k] = sum[row][k][threadIdx.x];
 		ws_store<T, N>(table + row * s.cols, x);
 	}
@@ -185,8 +176,7 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 WS_CUDA_FLOATS(X)
 #undef X
 
-extern "C" enum ws_status ws_cuda_embedding_grad(const struct ws_cuda_launch *launch,
-                                                 const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(embedding_grad)
 {
 	const struct ws_tensor *grad = op->in[0], *table = op->out[0];
 	int64_t threads;
@@ -256,14 +246,12 @@ static enum ws_status pick_launch(const struct ws_cuda_launch *launch, const str
 	}
 }
 
-extern "C" enum ws_status ws_cuda_gather(const struct ws_cuda_launch *launch,
-                                         const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(gather)
 {
 	return pick_launch(launch, op, op->in[0], err);
 }
 
-extern "C" enum ws_status ws_cuda_gather_grad(const struct ws_cuda_launch *launch,
-                                              const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(gather_grad)
 {
 	if (op->in[0]->dtype != op->out[0]->dtype)
 		return ws_cuda_no_kernel(op, err);

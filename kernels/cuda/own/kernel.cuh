@@ -43,8 +43,7 @@ extern "C" { /* what they declare is C */
 	extern __shared__ __align__(16) unsigned char ws_shared_[]; \
 	type *name = (type *)ws_shared_
 
-/* Let a kernel use more than 48 KiB of dynamic shared memory; refused beyond what the device has.
- */
+/* Let a kernel use more than 48 KiB of dynamic shared memory, as far as the device has it. */
 #define WS_SHARED_OPT_IN(kernel, size_bytes, err)                                               \
 	ws_cuda_shared_opt_in(#kernel,                                                          \
 	                      cudaFuncSetAttribute((kernel),                                    \
@@ -75,6 +74,9 @@ static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err 
 #define WS_FULL     0xffffffffu /* all lanes of a warp */
 #define WS_ACCESS   16          /* bytes of one access of a thread */
 #define WS_INT_SAFE 0x7fffffff  /* grid.x at most */
+
+/* A loop over i = 0 … n - 1 that is unrolled, so that what i indexes can stay in registers. */
+#define WS_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
 
 /* --- elements ------------------------------------------------------------------------------ */
 
@@ -143,8 +145,7 @@ static __device__ __forceinline__ void ws_load(const T *from, float (&x)[N])
 {
 	const struct ws_pack<T, N> pack = *(const struct ws_pack<T, N> *)from;
 
-#pragma unroll
-	for (int i = 0; i < N; i++)
+	WS_UNROLL(i, N)
 		x[i] = ws_to_f32(pack.at[i]);
 }
 
@@ -153,14 +154,28 @@ static __device__ __forceinline__ void ws_store(T *to, const float (&x)[N])
 {
 	struct ws_pack<T, N> pack;
 
-#pragma unroll
-	for (int i = 0; i < N; i++)
+	WS_UNROLL(i, N)
 		pack.at[i] = ws_from_f32<T>(x[i]);
 	*(struct ws_pack<T, N> *)to = pack;
 }
 
-/* Are rows of cols elements, one after the other from an aligned start, all aligned for packs of n?
- */
+/* N elements as they are, by accesses of 16 bytes at most. */
+template <typename T, int N>
+static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
+{
+	constexpr int W = N * sizeof(T) < WS_ACCESS ? N : WS_ACCESS / (int)sizeof(T);
+
+#pragma unroll
+	for (int i = 0; i < N; i += W) {
+		struct ws_pack<T, W> pack;
+
+		WS_UNROLL(k, W)
+			pack.at[k] = x[i + k];
+		*(struct ws_pack<T, W> *)(to + i) = pack;
+	}
+}
+
+/* Are rows of cols elements, side by side from an aligned start, all aligned for packs of n? */
 static inline bool ws_rows_aligned(int64_t cols, int n)
 {
 	return cols % n == 0;
@@ -292,6 +307,11 @@ static inline int ws_kernel_key_of(const struct ws_op *op)
 {
 	return ws_kernel_key(op->sub, op->payload.direction, op->payload.dtype, op->out[0]->dtype);
 }
+
+/* The head of the launcher of an op (launch.h), whose body sees launch, op and err. */
+#define WS_LAUNCHER(name)                                                             \
+	extern "C" enum ws_status ws_cuda_##name(const struct ws_cuda_launch *launch, \
+	                                         const struct ws_op *op, struct ws_err *err)
 
 /* --- sizes of grids -------------------------------------------------------------------------- */
 

@@ -9,8 +9,7 @@
 #define THREADS 256
 #define WAVES   32 /* blocks for each multiprocessor */
 
-/* --- permute: [a, b, c, run] -> [a, c, b, run] --------------------------------------------------
- */
+/* --- permute: [a, b, c, run] -> [a, c, b, run] ------------------------------------------------ */
 
 struct permute {
 	const void *in;
@@ -37,8 +36,7 @@ WS_CUDA_FLOATS(X)
 #undef X
 #undef KERNEL
 
-extern "C" enum ws_status ws_cuda_permute(const struct ws_cuda_launch *launch,
-                                          const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(permute)
 {
 	const int64_t *dims = op->u.dims;
 	int n = WS_ACCESS / (int)ws_dtype_size(op->in[0]->dtype);
@@ -64,8 +62,7 @@ extern "C" enum ws_status ws_cuda_permute(const struct ws_cuda_launch *launch,
 	return ws_cuda_no_kernel(op, err);
 }
 
-/* --- rope ---------------------------------------------------------------------------------------
- */
+/* --- rope ------------------------------------------------------------------------------------- */
 
 #define ROPE_HEADS 4 /* that a thread rotates by the angles it has read */
 
@@ -135,8 +132,7 @@ template <int N>
 static __device__ __forceinline__ void rotate(const float (&cosine)[N / 2],
                                               const float (&sine)[N / 2], float (&x)[N])
 {
-#pragma unroll
-	for (int i = 0; i < N / 2; i++) {
+	WS_UNROLL(i, N / 2) {
 		float even = x[2 * i], odd = x[2 * i + 1];
 
 		x[2 * i] = ws_product(even, cosine[i]) - ws_product(odd, sine[i]);
@@ -155,8 +151,7 @@ static __device__ __forceinline__ void rope_packs(const struct rope &r)
 		int64_t pairs = r.width / 2, angle = item.time * pairs + item.at * (N / 2);
 		float cosine[N / 2], sine[N / 2], x[ROPE_HEADS][N];
 
-#pragma unroll
-		for (int k = 0; k < ROPE_HEADS; k++) {
+		WS_UNROLL(k, ROPE_HEADS) {
 			int64_t head = item.first + k < r.all ? item.first + k : item.first;
 			struct rope_place place = rope_place<N>(r, item, head);
 
@@ -166,11 +161,9 @@ static __device__ __forceinline__ void rope_packs(const struct rope &r)
 		}
 		ws_load<Ttable, N / 2>(table + angle, cosine);
 		ws_load<Ttable, N / 2>(table + r.time.value * pairs + angle, sine);
-#pragma unroll
-		for (int i = 0; i < N / 2; i++)
+		WS_UNROLL(i, N / 2)
 			sine[i] = BACK ? -sine[i] : sine[i];
-#pragma unroll
-		for (int k = 0; k < ROPE_HEADS; k++) {
+		WS_UNROLL(k, ROPE_HEADS) {
 			int64_t head = item.first + k;
 			struct rope_place place = rope_place<N>(r, item, head);
 
@@ -278,14 +271,12 @@ static enum ws_status rope_launch(const struct ws_cuda_launch *launch, const str
 	}
 }
 
-extern "C" enum ws_status ws_cuda_rope(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                       struct ws_err *err)
+WS_LAUNCHER(rope)
 {
 	return rope_launch(launch, op, 1, err);
 }
 
-extern "C" enum ws_status ws_cuda_rope_qkv(const struct ws_cuda_launch *launch,
-                                           const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(rope_qkv)
 {
 	return rope_launch(launch, op, 3, err);
 }

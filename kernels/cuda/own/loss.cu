@@ -7,7 +7,6 @@
  * adds them in their order.
  */
 #include "kernels/cuda/own/row.cuh"
-#include "kernels/cuda/own/slices.h"
 
 #define WS_LOSS_THREADS 256  /* of a row, at most */
 #define WS_MEAN_THREADS 1024 /* of all rows */
@@ -35,8 +34,7 @@ static __device__ __forceinline__ float row_max(const T *x, const struct loss_ro
 		float v[N];
 
 		ws_load<T, N>(x + col, v);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			max = ws_max_nan(max, v[k]);
 		if (a.keep)
 			ws_row_keep<N>(row, turn, v);
@@ -53,8 +51,7 @@ static __device__ __forceinline__ void row_exp(const T *x, int64_t col, float ma
 		ws_row_kept<N>(row, turn, v);
 	else
 		ws_load<T, N>(x + col, v);
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		v[k] = expf(v[k] - max);
 }
 
@@ -71,8 +68,7 @@ static __device__ __forceinline__ float row_sum(const T *x, float max, const str
 		float v[N];
 
 		row_exp<T, N>(x, col, max, a.keep, row, turn, v);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			sum += v[k];
 		if (a.keep)
 			ws_row_keep<N>(row, turn, v);
@@ -97,8 +93,7 @@ static __device__ __forceinline__ void row_grad(const T *x, U *dx, float max, fl
 			ws_row_kept<N>(row, turn, v);
 		else
 			row_exp<T, N>(x, col, max, false, row, turn, v);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			v[k] = v[k] * factor - (col + k == target ? one : 0);
 		ws_store<U, N>(dx + col, v);
 	}
@@ -181,8 +176,7 @@ static enum ws_status rows_launch(const struct ws_cuda_launch *launch, const str
 	return ws_cuda_no_kernel(op, err);
 }
 
-extern "C" enum ws_status ws_cuda_cross_entropy(const struct ws_cuda_launch *launch,
-                                                const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(cross_entropy)
 {
 	const struct ws_tensor *logits = op->in[0], *target = op->in[1];
 	struct loss_rows a = {logits->data,

@@ -7,7 +7,7 @@
  * 512 16-bit ones where they are not aligned) are walked through twice instead.
  */
 #include "kernels/cuda/own/row.cuh"
-#include "kernels/cuda/own/slices.h"
+#include "kernels/cuda/own/columns.h"
 
 #define WS_NORM_ROWS 4 /* at once, forward */
 #define WS_GRAD_ROWS 2 /* at once, backward: two operands, and sums */
@@ -28,23 +28,20 @@ static __device__ __forceinline__ void block_sums(float (&x)[ROWS], float (*part
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
 	int warps = blockDim.x / WS_WARP;
 
-#pragma unroll
-	for (int r = 0; r < ROWS; r++) {
+	WS_UNROLL(r, ROWS) {
 		x[r] = ws_warp_sum(x[r]);
 		if (lane == 0)
 			partial[r][warp] = x[r];
 	}
 	__syncthreads();
-#pragma unroll
-	for (int r = 0; r < ROWS; r++)
+	WS_UNROLL(r, ROWS)
 		x[r] = ws_warp_sum(lane < warps ? partial[r][lane] : 0);
 	__syncthreads();
 }
 
 template <int N> static __device__ __forceinline__ void clear(float (&x)[N])
 {
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		x[k] = 0;
 }
 
@@ -78,30 +75,25 @@ static __device__ __forceinline__ void norm_held(const struct norm_rows &a)
 	for (int64_t row = (int64_t)blockIdx.x * WS_NORM_ROWS; row < a.rows; row += step) {
 		float x[WS_NORM_ROWS][N], sum[WS_NORM_ROWS];
 
-#pragma unroll
-		for (int r = 0; r < WS_NORM_ROWS; r++) {
+		WS_UNROLL(r, WS_NORM_ROWS) {
 			clear<N>(x[r]);
 			if (mine && row + r < a.rows)
 				ws_load<T, N>((const T *)a.x + (row + r) * a.cols + col, x[r]);
 		}
-#pragma unroll
-		for (int r = 0; r < WS_NORM_ROWS; r++) {
+		WS_UNROLL(r, WS_NORM_ROWS) {
 			sum[r] = 0;
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum[r] += x[r][k] * x[r][k];
 		}
 		block_sums<WS_NORM_ROWS>(sum, partial);
-#pragma unroll
-		for (int r = 0; r < WS_NORM_ROWS; r++) {
+		WS_UNROLL(r, WS_NORM_ROWS) {
 			float inverse = inverse_rms(a, sum[r]);
 
 			if (row + r >= a.rows)
 				break;
 			if (threadIdx.x == 0)
 				a.inverse[row + r] = inverse;
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				x[r][k] = x[r][k] * inverse * w[k];
 			if (mine)
 				ws_store<U, N>((U *)a.y + (row + r) * a.cols + col, x[r]);
@@ -121,8 +113,7 @@ static __device__ __forceinline__ void norm_walked(const struct norm_rows &a)
 
 		for (int64_t col = first; col < a.cols; col += step) {
 			ws_load<T, N>(from + col, x);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum += x[k] * x[k];
 		}
 		inverse = inverse_rms(a, ws_block_sum(sum, partial));
@@ -131,8 +122,7 @@ static __device__ __forceinline__ void norm_walked(const struct norm_rows &a)
 		for (int64_t col = first; col < a.cols; col += step) {
 			ws_load<T, N>(from + col, x);
 			ws_load<T, N>((const T *)a.weight + col, w);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				x[k] = x[k] * inverse * w[k];
 			ws_store<U, N>((U *)a.y + row * a.cols + col, x);
 		}
@@ -192,21 +182,6 @@ static __device__ __forceinline__ float back_factor(const struct norm_grad_rows 
 	return sum / (float)a.cols * r * r * r;
 }
 
-template <int N> static __device__ __forceinline__ void store_sums(float *to, const float (&x)[N])
-{
-	constexpr int W = N < 4 ? N : 4;
-
-#pragma unroll
-	for (int i = 0; i < N; i += W) {
-		float part[W];
-
-#pragma unroll
-		for (int k = 0; k < W; k++)
-			part[k] = x[i + k];
-		ws_store<float, W>(to + i, part);
-	}
-}
-
 template <typename T, typename D, int N>
 static __device__ __forceinline__ void grad_held(const struct norm_grad_rows &a)
 {
@@ -222,8 +197,7 @@ static __device__ __forceinline__ void grad_held(const struct norm_grad_rows &a)
 	for (int64_t row = (int64_t)blockIdx.x * WS_GRAD_ROWS; row < a.rows; row += step) {
 		float dy[WS_GRAD_ROWS][N], x[WS_GRAD_ROWS][N], sum[WS_GRAD_ROWS];
 
-#pragma unroll
-		for (int r = 0; r < WS_GRAD_ROWS; r++) {
+		WS_UNROLL(r, WS_GRAD_ROWS) {
 			int64_t offset = (row + r) * a.cols + col;
 
 			clear<N>(dy[r]);
@@ -233,24 +207,20 @@ static __device__ __forceinline__ void grad_held(const struct norm_grad_rows &a)
 				ws_load<T, N>((const T *)a.x + offset, x[r]);
 			}
 		}
-#pragma unroll
-		for (int r = 0; r < WS_GRAD_ROWS; r++) {
+		WS_UNROLL(r, WS_GRAD_ROWS) {
 			sum[r] = 0;
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum[r] += w[k] * dy[r][k] * x[r][k];
 		}
 		block_sums<WS_GRAD_ROWS>(sum, partial);
-#pragma unroll
-		for (int r = 0; r < WS_GRAD_ROWS; r++) {
+		WS_UNROLL(r, WS_GRAD_ROWS) {
 			float inverse, back;
 
 			if (!mine || row + r >= a.rows)
 				break;
 			inverse = a.inverse[row + r];
 			back = back_factor(a, sum[r], inverse);
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+			WS_UNROLL(k, N) {
 				dw[k] += dy[r][k] * x[r][k] * inverse;
 				x[r][k] = inverse * w[k] * dy[r][k] - x[r][k] * back;
 			}
@@ -258,7 +228,7 @@ static __device__ __forceinline__ void grad_held(const struct norm_grad_rows &a)
 		}
 	}
 	if (mine)
-		store_sums<N>(a.sums + blockIdx.x * a.cols + col, dw);
+		ws_store_wide<float, N>(a.sums + blockIdx.x * a.cols + col, dw);
 }
 
 /* The sums grow in memory, each thread's own; the first row of the block begins them. */
@@ -279,8 +249,7 @@ static __device__ __forceinline__ void grad_walked(const struct norm_grad_rows &
 			ws_load<D, N>(from_dy + col, dy);
 			ws_load<T, N>(from_x + col, x);
 			ws_load<T, N>((const T *)a.weight + col, w);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum += w[k] * dy[k] * x[k];
 		}
 		back = back_factor(a, ws_block_sum(sum, partial), inverse);
@@ -288,8 +257,7 @@ static __device__ __forceinline__ void grad_walked(const struct norm_grad_rows &
 			ws_load<D, N>(from_dy + col, dy);
 			ws_load<T, N>(from_x + col, x);
 			ws_load<T, N>((const T *)a.weight + col, w);
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+			WS_UNROLL(k, N) {
 				float old = row == blockIdx.x ? 0 : sums[col + k];
 
 				sums[col + k] = old + dy[k] * x[k] * inverse;
@@ -371,8 +339,7 @@ static int norm_threads(int64_t cols, enum ws_dtype dtype)
 	return ws_row_threads(cols, ws_rows_aligned(cols, n) ? n : 1, WS_NORM_THREADS(size_bytes));
 }
 
-extern "C" enum ws_status ws_cuda_rms_norm(const struct ws_cuda_launch *launch,
-                                           const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(rms_norm)
 {
 	const struct ws_tensor *x = op->in[0], *weight = op->in[1], *y = op->out[0];
 	struct norm_rows a = {x->data,
@@ -395,8 +362,7 @@ extern "C" enum ws_status ws_cuda_rms_norm(const struct ws_cuda_launch *launch,
 	return ws_cuda_no_kernel(op, err);
 }
 
-extern "C" enum ws_status ws_cuda_rms_norm_grad(const struct ws_cuda_launch *launch,
-                                                const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(rms_norm_grad)
 {
 	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *weight = op->in[2];
 	const struct ws_tensor *dweight = op->out[1];

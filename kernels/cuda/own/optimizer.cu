@@ -72,8 +72,7 @@ static __device__ __forceinline__ void update(const struct adamw_list &list, flo
 	ws_load<T, N>(from, g);
 	ws_load<T, N>(to_m, m);
 	ws_load<T, N>(to_v, v);
-#pragma unroll
-	for (int k = 0; k < N; k++) {
+	WS_UNROLL(k, N) {
 		m[k] = list.beta1 * m[k] + list.rest1 * g[k];
 		v[k] = list.beta2 * v[k] + list.rest2 * (g[k] * g[k]);
 		p[k] -= m[k] * alpha / (sqrtf(v[k]) + list.eps);
@@ -138,8 +137,7 @@ template <int N> static __device__ __forceinline__ bool scaled(float (&v)[N], fl
 {
 	bool finite = true;
 
-#pragma unroll
-	for (int k = 0; k < N; k++) {
+	WS_UNROLL(k, N) {
 		finite &= v[k] - v[k] == 0; /* not of infinity, nor of NaN */
 		v[k] *= inverse;
 	}
@@ -162,12 +160,10 @@ static __device__ __forceinline__ void unscale(const struct unscale_list &list)
 	for (int first = (int)threadIdx.x * N; first < c.whole; first += WS_UNSCALE_PACKS * STEP) {
 		float v[WS_UNSCALE_PACKS][N];
 
-#pragma unroll
-		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
+		WS_UNROLL(i, WS_UNSCALE_PACKS)
 			if (first + i * STEP < c.whole)
 				ws_load<T, N>(x + first + i * STEP, v[i]);
-#pragma unroll
-		for (int i = 0; i < WS_UNSCALE_PACKS; i++)
+		WS_UNROLL(i, WS_UNSCALE_PACKS)
 			if (first + i * STEP < c.whole) {
 				finite &= scaled<N>(v[i], inverse);
 				ws_store<U, N>(y + first + i * STEP, v[i]);
@@ -251,8 +247,7 @@ static enum ws_status adamw_check(const struct ws_op *op, const struct ws_adamw_
 	return WS_OK;
 }
 
-extern "C" enum ws_status ws_cuda_adamw(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                        struct ws_err *err)
+WS_LAUNCHER(adamw)
 {
 	const struct ws_adamw_factors *f = &op->u.adamw.factors;
 	struct adamw_list list;
@@ -303,8 +298,7 @@ static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const 
 	return ws_cuda_no_kernel(op, err);
 }
 
-extern "C" enum ws_status ws_cuda_unscale(const struct ws_cuda_launch *launch,
-                                          const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(unscale)
 {
 	const struct ws_unscale_all *all = &op->u.unscale;
 	int count = all->count ? all->count : 1, chunks = 0;
@@ -330,8 +324,7 @@ extern "C" enum ws_status ws_cuda_unscale(const struct ws_cuda_launch *launch,
 	return WS_OK;
 }
 
-extern "C" enum ws_status ws_cuda_scale_update(const struct ws_cuda_launch *launch,
-                                               const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(scale_update)
 {
 	if (op->out[0]->dtype != WS_DTYPE_F32)
 		return ws_cuda_no_kernel(op, err);

@@ -103,22 +103,6 @@ static __device__ __forceinline__ int64_t output_at(const struct pool &p, const 
 
 /* Positions of N neighbours, by accesses of 16 bytes. */
 template <int N>
-static __device__ __forceinline__ void store_positions(int32_t *to, const int (&at)[N])
-{
-	constexpr int W = N < 4 ? N : 4;
-
-#pragma unroll
-	for (int i = 0; i < N; i += W) {
-		struct ws_pack<int32_t, W> pack;
-
-#pragma unroll
-		for (int k = 0; k < W; k++)
-			pack.at[k] = at[i + k];
-		*(struct ws_pack<int32_t, W> *)(to + i) = pack;
-	}
-}
-
-template <int N>
 static __device__ __forceinline__ void load_positions(const int32_t *from, int (&at)[N])
 {
 	constexpr int W = N < 4 ? N : 4;
@@ -128,8 +112,7 @@ static __device__ __forceinline__ void load_positions(const int32_t *from, int (
 		const struct ws_pack<int32_t, W> pack =
 		        *(const struct ws_pack<int32_t, W> *)(from + i);
 
-#pragma unroll
-		for (int k = 0; k < W; k++)
+		WS_UNROLL(k, W)
 			at[i + k] = pack.at[k];
 	}
 }
@@ -149,8 +132,7 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 		float best[N];
 
 		ws_load<T, N>(in + input_at(p, at, ys.first, xs.first), best);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			best_at[k] = ys.first * p.x.in + xs.first;
 		for (int y = ys.first; y < ys.end; y++)
 #pragma unroll 3
@@ -158,8 +140,7 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 				float v[N];
 
 				ws_load<T, N>(in + input_at(p, at, y, x), v);
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					if (v[k] > best[k] ||
 					    (v[k] != v[k] && best[k] == best[k])) {
 						best[k] = v[k];
@@ -167,7 +148,7 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 					}
 			}
 		ws_store<T, N>((T *)p.out + i * N, best);
-		store_positions<N>(p.position + i * N, best_at);
+		ws_store_wide<int32_t, N>(p.position + i * N, best_at);
 	}
 }
 
@@ -191,16 +172,13 @@ template <typename T, int N> static __device__ __forceinline__ void avg_pool(con
 				float v[N];
 
 				ws_load<T, N>(in + input_at(p, at, y, x), v);
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					row[k] += v[k];
 			}
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum[k] += row[k];
 		}
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			sum[k] /= count;
 		ws_store<T, N>((T *)p.out + i * N, sum);
 	}
@@ -263,8 +241,7 @@ static __device__ __forceinline__ void max_pool_grad(const struct pool &p)
 
 				ws_load<T, N>((const T *)p.in + from, v);
 				load_positions<N>(p.position + from, max_at);
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					sum[k] += max_at[k] == self ? v[k] : 0;
 			}
 		ws_store<T, N>((T *)p.out + i * N, sum);
@@ -291,8 +268,7 @@ static __device__ __forceinline__ void avg_pool_grad(const struct pool &p)
 				float v[N];
 
 				ws_load<T, N>((const T *)p.in + output_at(p, at, y, x), v);
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					sum[k] += v[k] / count;
 			}
 		}
@@ -357,21 +333,20 @@ static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_
 	return WS_OK;
 }
 
-#define LAUNCHER(op_name, kernel)                                                               \
-	extern "C" enum ws_status ws_cuda_##op_name(const struct ws_cuda_launch *launch,        \
-	                                            const struct ws_op *op, struct ws_err *err) \
-	{                                                                                       \
-		struct pool p;                                                                  \
-		unsigned grid;                                                                  \
-                                                                                                \
-		WS_FORWARD(pool_of(op, &p, err));                                               \
-		grid = ws_grid(launch,                                                          \
-		               ws_div_up(p.places * (p.warps ? WS_WARP : 1), WS_POOL_THREADS),  \
-		               32);                                                             \
-		if (op->in[0]->dtype != op->out[0]->dtype)                                      \
-			return ws_cuda_no_kernel(op, err);                                      \
-		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel, grid,              \
-		                 WS_POOL_THREADS, 0, p)                                         \
+#define LAUNCHER(op_name, kernel)                                                              \
+	WS_LAUNCHER(op_name)                                                                   \
+	{                                                                                      \
+		struct pool p;                                                                 \
+		unsigned grid;                                                                 \
+                                                                                               \
+		WS_FORWARD(pool_of(op, &p, err));                                              \
+		grid = ws_grid(launch,                                                         \
+		               ws_div_up(p.places * (p.warps ? WS_WARP : 1), WS_POOL_THREADS), \
+		               32);                                                            \
+		if (op->in[0]->dtype != op->out[0]->dtype)                                     \
+			return ws_cuda_no_kernel(op, err);                                     \
+		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel, grid,             \
+		                 WS_POOL_THREADS, 0, p)                                        \
 	}
 LAUNCHER(max_pool, ws_pool_max_pool_fwd)
 LAUNCHER(avg_pool, ws_pool_avg_pool_fwd)

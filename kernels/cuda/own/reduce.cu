@@ -37,31 +37,26 @@ static __device__ __forceinline__ float row_part(const T *row, int64_t packs, in
 	const float none = max ? -INFINITY : 0;
 	float part[N];
 
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		part[k] = none;
 #pragma unroll 1
 	for (int64_t first = lane; first < packs; first += (int64_t)lanes * ROW_PACKS) {
 		float x[ROW_PACKS][N];
 
-#pragma unroll
-		for (int u = 0; u < ROW_PACKS; u++) {
+		WS_UNROLL(u, ROW_PACKS) {
 			int64_t pack = first + (int64_t)u * lanes;
 
 			ws_load<T, N>(row + (pack < packs ? pack : first) * N, x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < ROW_PACKS; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++)
+		WS_UNROLL(u, ROW_PACKS)
+			WS_UNROLL(k, N)
 				part[k] = combine(max, part[k],
 				                  first + (int64_t)u * lanes < packs ? x[u][k]
 				                                                     : none);
 	}
 #pragma unroll
 	for (int half = N / 2; half; half /= 2)
-#pragma unroll
-		for (int k = 0; k < half; k++)
+		WS_UNROLL(k, half)
 			part[k] = combine(max, part[k], part[k + half]);
 	return part[0];
 }
@@ -204,16 +199,13 @@ static __device__ __forceinline__ void sum_columns(const struct columns &c)
 	for (; row < end && col < c.cols; row += groups * WS_COLUMNS_ROWS) {
 		float x[WS_COLUMNS_ROWS][N];
 
-#pragma unroll
-		for (int u = 0; u < WS_COLUMNS_ROWS; u++) {
+		WS_UNROLL(u, WS_COLUMNS_ROWS) {
 			int64_t at = row + u * groups < end ? row + u * groups : row;
 
 			ws_load<Tin, N>((const Tin *)c.in + at * c.cols + col, x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < WS_COLUMNS_ROWS; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++)
+		WS_UNROLL(u, WS_COLUMNS_ROWS)
+			WS_UNROLL(k, N)
 				sum[k] += row + u * groups < end ? x[u][k] : 0;
 	}
 	ws_add_groups<WS_COLUMNS_THREADS, N>(sum, c.lanes);
@@ -235,8 +227,7 @@ static __device__ __forceinline__ void sum_channels(const struct columns &c)
 	for (; pack < end; pack += WS_COLUMNS_THREADS * WS_COLUMNS_ROWS) {
 		float x[WS_COLUMNS_ROWS][N];
 
-#pragma unroll
-		for (int u = 0; u < WS_COLUMNS_ROWS; u++) {
+		WS_UNROLL(u, WS_COLUMNS_ROWS) {
 			int64_t at = pack + u * WS_COLUMNS_THREADS;
 			int64_t outer;
 
@@ -245,14 +236,11 @@ static __device__ __forceinline__ void sum_channels(const struct columns &c)
 			at += (outer * (c.cols - 1) + channel) * c.run.value;
 			ws_load<Tin, N>((const Tin *)c.in + at * N, x[u]);
 		}
-#pragma unroll
-		for (int u = 0; u < WS_COLUMNS_ROWS; u++)
-#pragma unroll
-			for (int k = 0; k < N; k++)
+		WS_UNROLL(u, WS_COLUMNS_ROWS)
+			WS_UNROLL(k, N)
 				sum[k] += pack + u * WS_COLUMNS_THREADS < end ? x[u][k] : 0;
 	}
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		total += sum[k];
 	total = ws_block_sum(total, partial);
 	if (threadIdx.x == 0)
@@ -356,8 +344,7 @@ static enum ws_status columns_launch(const struct ws_cuda_launch *launch, const 
 	}
 }
 
-extern "C" enum ws_status ws_cuda_reduce(const struct ws_cuda_launch *launch,
-                                         const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(reduce)
 {
 	if (op->in[0]->dtype != op->out[0]->dtype)
 		return ws_cuda_no_kernel(op, err);
@@ -366,8 +353,7 @@ extern "C" enum ws_status ws_cuda_reduce(const struct ws_cuda_launch *launch,
 	return rows_launch(launch, op, err);
 }
 
-extern "C" enum ws_status ws_cuda_bias_grad(const struct ws_cuda_launch *launch,
-                                            const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(bias_grad)
 {
 	if (op->in[0]->dtype != op->out[0]->dtype)
 		return ws_cuda_no_kernel(op, err);

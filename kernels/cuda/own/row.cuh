@@ -91,14 +91,12 @@ static __device__ __forceinline__ void ws_move_packs(const Move &m)
 	for (; first < m.packs; first += gridDim.x * TURN) {
 		struct ws_pack<T, N> pack[WS_MOVE_PACKS];
 
-#pragma unroll
-		for (int u = 0; u < WS_MOVE_PACKS; u++) {
+		WS_UNROLL(u, WS_MOVE_PACKS) {
 			int64_t to = first + u * WS_MOVE_THREADS;
 
 			pack[u] = in[m.from(to < m.packs ? to : first)];
 		}
-#pragma unroll
-		for (int u = 0; u < WS_MOVE_PACKS; u++)
+		WS_UNROLL(u, WS_MOVE_PACKS)
 			if (first + u * WS_MOVE_THREADS < m.packs)
 				out[first + u * WS_MOVE_THREADS] = pack[u];
 	}
@@ -109,8 +107,7 @@ static inline unsigned ws_move_grid(const struct ws_cuda_launch *launch, int64_t
 	return ws_grid(launch, ws_div_up(packs, WS_MOVE_THREADS * WS_MOVE_PACKS), 32);
 }
 
-/* --- a row in dynamic shared memory ------------------------------------------------------------
- */
+/* --- a row in dynamic shared memory ----------------------------------------------------------- */
 
 /* 48 KiB need no opting in; the rest is for the reductions. 12,160 columns. */
 #define WS_ROW_SHARED_BYTES (48 * 1024 - 512)
@@ -161,8 +158,7 @@ static __device__ __forceinline__ void ws_row_kept(const float *row, int turn, f
 	}
 }
 
-/* --- sums of threads ---------------------------------------------------------------------------
- */
+/* --- sums of threads -------------------------------------------------------------------------- */
 
 /* Of threads of a block that are `lanes` apart, into those of the first `lanes` threads. */
 template <int THREADS, int N>
@@ -171,14 +167,12 @@ static __device__ __forceinline__ void ws_add_groups(float (&sum)[N], int lanes)
 	__shared__ float all[N][THREADS];
 	int self = threadIdx.x;
 
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		all[k][self] = sum[k];
 	for (int half = THREADS / 2; half >= lanes; half /= 2) {
 		__syncthreads();
 		if (self < half)
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				all[k][self] = sum[k] += all[k][self + half];
 	}
 }

@@ -1,22 +1,31 @@
 #include "kernels/cuda/own/columns.h"
 #include "kernels/cuda/own/launch.h"
-#include "kernels/cuda/own/slices.h"
 
-uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
+/* Numbers of scratch that the launcher of an op needs. */
+static int64_t scratch_floats(const struct ws_op *op)
 {
+	int64_t slices;
+
 	switch (op->kind) {
 	case WS_OP_REDUCE:
-		return op->sub == WS_SUB_COLSUM ? ws_columns_scratch_bytes(op) : 0;
-	case WS_OP_BIAS_GRAD:
-		return ws_columns_scratch_bytes(op);
+	case WS_OP_BIAS_GRAD: /* the sums of the slices */
+		slices = op->sub == WS_SUB_COLSUM || op->kind == WS_OP_BIAS_GRAD
+		                 ? ws_columns_of(op).slices
+		                 : 1;
+		return slices > 1 ? slices * op->out[0]->count : 0;
 	case WS_OP_BATCH_NORM:
-	case WS_OP_BATCH_NORM_GRAD:
-		return ws_batch_norm_scratch_bytes(op);
-	case WS_OP_CROSS_ENTROPY:
-		return ws_cross_entropy_scratch_bytes(op);
-	case WS_OP_RMS_NORM_GRAD:
-		return ws_rms_norm_grad_scratch_bytes(op);
+	case WS_OP_BATCH_NORM_GRAD: /* two sums of each slice and channel */
+		return ws_columns_of(op).slices * op->u.norm.ch.channels * 2;
+	case WS_OP_CROSS_ENTROPY: /* the loss of each row */
+		return op->in[1]->count;
+	case WS_OP_RMS_NORM_GRAD: /* a sum for each slice of rows and column */
+		return ws_row_slices(op->out[0]->count / op->out[1]->count) * op->out[1]->count;
 	default:
 		return 0;
 	}
+}
+
+uint64_t ws_cuda_scratch_bytes(const struct ws_op *op)
+{
+	return (uint64_t)scratch_floats(op) * sizeof(float);
 }

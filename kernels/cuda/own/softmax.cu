@@ -56,8 +56,7 @@ template <int ROWS>
 static __device__ __forceinline__ void turn_open(struct warp_turn<ROWS> *turn, int64_t rows,
                                                  int cols)
 {
-#pragma unroll
-	for (int r = 0; r < ROWS; r++)
+	WS_UNROLL(r, ROWS)
 		turn->visible[r] = turn->row + r < rows ? (turn->position + r) % cols + 1 : 0;
 }
 
@@ -81,15 +80,13 @@ template <typename T, int N, int E>
 static __device__ __forceinline__ void load_scaled(const T *x, int visible, float scale,
                                                    float (&v)[E])
 {
-#pragma unroll
-	for (int i = 0; i < E / N; i++) {
+	WS_UNROLL(i, E / N) {
 		int col = lane_column<N>(i);
 		float part[N];
 
 		if (col < visible)
 			ws_load<T, N>(x + col, part);
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			v[i * N + k] = col + k < visible ? scale * part[k] : -INFINITY;
 	}
 }
@@ -98,13 +95,11 @@ template <typename T, int N, int E>
 static __device__ __forceinline__ void store_softmax(T *y, int visible, int cols, float inverse,
                                                      const float (&v)[E])
 {
-#pragma unroll
-	for (int i = 0; i < E / N; i++) {
+	WS_UNROLL(i, E / N) {
 		int col = lane_column<N>(i);
 		float part[N];
 
-#pragma unroll
-		for (int k = 0; k < N; k++)
+		WS_UNROLL(k, N)
 			part[k] = col + k < visible ? v[i * N + k] * inverse : 0;
 		if (col < cols)
 			ws_store<T, N>(y + col, part);
@@ -122,30 +117,25 @@ static __device__ __forceinline__ void softmax_warps(const T *x, T *y, struct so
 		float v[ROWS][E], max[ROWS], sum[ROWS];
 
 		turn_open(&turn, all.rows, cols);
-#pragma unroll
-		for (int r = 0; r < ROWS; r++)
+		WS_UNROLL(r, ROWS)
 			load_scaled<T, N, E>(x + (turn.row + r) * cols, turn.visible[r], all.scale,
 			                     v[r]);
-#pragma unroll
-		for (int r = 0; r < ROWS; r++) {
+		WS_UNROLL(r, ROWS) {
 			max[r] = v[r][0];
 #pragma unroll
 			for (int e = 1; e < E; e++)
 				max[r] = fmaxf(max[r], v[r][e]);
 			max[r] = warp_max(max[r]);
 		}
-#pragma unroll
-		for (int r = 0; r < ROWS; r++) {
+		WS_UNROLL(r, ROWS) {
 			sum[r] = 0;
-#pragma unroll
-			for (int e = 0; e < E; e++) {
+			WS_UNROLL(e, E) {
 				v[r][e] = exp2f(v[r][e] - max[r]);
 				sum[r] += v[r][e];
 			}
 			sum[r] = ws_warp_sum(sum[r]);
 		}
-#pragma unroll
-		for (int r = 0; r < ROWS; r++)
+		WS_UNROLL(r, ROWS)
 			if (turn.visible[r])
 				store_softmax<T, N, E>(y + (turn.row + r) * cols, turn.visible[r],
 				                       cols, 1 / sum[r], v[r]);
@@ -167,12 +157,10 @@ static __device__ __forceinline__ void softmax_grad_warps(const T *dy, const T *
 		float sum[ROWS];
 
 		turn_open(&turn, all.rows, cols);
-#pragma unroll
-		for (int r = 0; r < ROWS; r++) {
+		WS_UNROLL(r, ROWS) {
 			int64_t offset = (turn.row + r) * cols;
 
-#pragma unroll
-			for (int i = 0; i < E / N; i++) {
+			WS_UNROLL(i, E / N) {
 				int col = lane_column<N>(i);
 
 				if (col < turn.visible[r]) {
@@ -181,25 +169,20 @@ static __device__ __forceinline__ void softmax_grad_warps(const T *dy, const T *
 				}
 			}
 		}
-#pragma unroll
-		for (int r = 0; r < ROWS; r++) {
+		WS_UNROLL(r, ROWS) {
 			sum[r] = 0;
-#pragma unroll
-			for (int e = 0; e < E; e++)
+			WS_UNROLL(e, E)
 				if (lane_column<N>(e / N) + e % N < turn.visible[r])
 					sum[r] += ws_to_f32(a[r][e / N].at[e % N]) *
 					          ws_to_f32(b[r][e / N].at[e % N]);
 			sum[r] = ws_warp_sum(sum[r]);
 		}
-#pragma unroll
-		for (int r = 0; r < ROWS; r++)
-#pragma unroll
-			for (int i = 0; i < E / N; i++) {
+		WS_UNROLL(r, ROWS)
+			WS_UNROLL(i, E / N) {
 				int col = lane_column<N>(i);
 				float part[N];
 
-#pragma unroll
-				for (int k = 0; k < N; k++)
+				WS_UNROLL(k, N)
 					part[k] = col + k < turn.visible[r]
 					                  ? all.scale * ws_to_f32(b[r][i].at[k]) *
 					                            (ws_to_f32(a[r][i].at[k]) -
@@ -227,8 +210,7 @@ static __device__ __forceinline__ float block_max(const T *x, int64_t visible,
 		float v[N];
 
 		ws_load<T, N>(x + col, v);
-#pragma unroll
-		for (int k = 0; k < N; k++) {
+		WS_UNROLL(k, N) {
 			v[k] = col + k < visible ? all->scale * v[k] : -INFINITY;
 			max = fmaxf(max, v[k]);
 		}
@@ -248,8 +230,7 @@ static __device__ __forceinline__ void block_exp(const T *x, int64_t col, int64_
 		ws_row_kept<N>(row, turn, v);
 	else
 		ws_load<T, N>(x + col, v);
-#pragma unroll
-	for (int k = 0; k < N; k++)
+	WS_UNROLL(k, N)
 		v[k] = col + k < visible ? exp2f((all->keep ? v[k] : all->scale * v[k]) - max) : 0;
 }
 
@@ -269,8 +250,7 @@ static __device__ __forceinline__ void softmax_blocks(const T *x, T *y, struct s
 
 		for (col = first; col < visible; col += step, turn++) {
 			block_exp<T, N>(from, col, visible, max, &all, kept, turn, v);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum += v[k];
 			if (all.keep)
 				ws_row_keep<N>(kept, turn, v);
@@ -284,8 +264,7 @@ static __device__ __forceinline__ void softmax_blocks(const T *x, T *y, struct s
 				ws_row_kept<N>(kept, turn, v);
 			else
 				block_exp<T, N>(from, col, visible, max, &all, kept, turn, v);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				v[k] = col + k < visible ? v[k] * inverse : 0;
 			ws_store<T, N>(y + row * all.cols + col, v);
 		}
@@ -309,8 +288,7 @@ static __device__ __forceinline__ void softmax_grad_blocks(const T *dy, const T 
 		for (int64_t col = first; col < visible; col += step) {
 			ws_load<T, N>(dy + offset + col, a);
 			ws_load<T, N>(y + offset + col, b);
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				sum += col + k < visible ? a[k] * b[k] : 0;
 		}
 		sum = ws_block_sum(sum, partial);
@@ -319,16 +297,14 @@ static __device__ __forceinline__ void softmax_grad_blocks(const T *dy, const T 
 				ws_load<T, N>(dy + offset + col, a);
 				ws_load<T, N>(y + offset + col, b);
 			}
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				a[k] = col + k < visible ? all.scale * b[k] * (a[k] - sum) : 0;
 			ws_store<T, N>(dx + offset + col, a);
 		}
 	}
 }
 
-/* --- kernels ------------------------------------------------------------------------------------
- */
+/* --- kernels ---------------------------------------------------------------------------------- */
 
 template <typename T, int N>
 static __device__ __forceinline__ void softmax(const T *x, T *y, struct softmax_rows all)
@@ -366,8 +342,7 @@ static __device__ __forceinline__ void softmax_grad(const T *dy, const T *y, T *
 	               (const T *dy, const T *y, T *dx, struct softmax_rows all), dy, y, dx, all)
 WS_CUDA_FLOATS(WS_SOFTMAX_KERNELS)
 
-/* --- launching ----------------------------------------------------------------------------------
- */
+/* --- launching -------------------------------------------------------------------------------- */
 
 struct softmax_launch {
 	struct softmax_rows all;
@@ -401,8 +376,7 @@ static struct softmax_launch softmax_plan(const struct ws_cuda_launch *launch,
 	return plan;
 }
 
-extern "C" enum ws_status ws_cuda_softmax(const struct ws_cuda_launch *launch,
-                                          const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(softmax)
 {
 	struct softmax_launch plan = softmax_plan(launch, op);
 
@@ -413,8 +387,7 @@ extern "C" enum ws_status ws_cuda_softmax(const struct ws_cuda_launch *launch,
 	                 (T *)op->out[0]->data, plan.all)
 }
 
-extern "C" enum ws_status ws_cuda_softmax_grad(const struct ws_cuda_launch *launch,
-                                               const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(softmax_grad)
 {
 	struct softmax_launch plan = softmax_plan(launch, op);
 

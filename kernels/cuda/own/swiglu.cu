@@ -62,8 +62,7 @@ static __device__ __forceinline__ void swiglu(const T *x, T *y, struct swiglu_si
 		float a[WS_SWIGLU_PLACES][N], b[WS_SWIGLU_PLACES][N];
 		int64_t place[WS_SWIGLU_PLACES];
 
-#pragma unroll
-		for (int i = 0; i < WS_SWIGLU_PLACES; i++) {
+		WS_UNROLL(i, WS_SWIGLU_PLACES) {
 			int64_t from = place_of_a(at, all.cols);
 
 			place[i] = at.place;
@@ -73,12 +72,10 @@ static __device__ __forceinline__ void swiglu(const T *x, T *y, struct swiglu_si
 			}
 			place_next(&at, all.cols);
 		}
-#pragma unroll
-		for (int i = 0; i < WS_SWIGLU_PLACES; i++) {
+		WS_UNROLL(i, WS_SWIGLU_PLACES) {
 			if (place[i] >= all.places)
 				break;
-#pragma unroll
-			for (int k = 0; k < N; k++)
+			WS_UNROLL(k, N)
 				a[i][k] = a[i][k] * sigmoid(a[i][k]) * b[i][k];
 			ws_store<T, N>(y + place[i] * N, a[i]);
 		}
@@ -96,8 +93,7 @@ static __device__ __forceinline__ void swiglu_grad(const T *dy, const T *x, T *d
 		float g[WS_SWIGLU_PLACES][N], a[WS_SWIGLU_PLACES][N], b[WS_SWIGLU_PLACES][N];
 		int64_t to[WS_SWIGLU_PLACES]; /* -1: beyond the end */
 
-#pragma unroll
-		for (int i = 0; i < WS_SWIGLU_PLACES; i++) {
+		WS_UNROLL(i, WS_SWIGLU_PLACES) {
 			to[i] = at.place < all.places ? place_of_a(at, all.cols) : -1;
 			if (to[i] >= 0) {
 				ws_load<T, N>(dy + at.place * N, g[i]);
@@ -106,12 +102,10 @@ static __device__ __forceinline__ void swiglu_grad(const T *dy, const T *x, T *d
 			}
 			place_next(&at, all.cols);
 		}
-#pragma unroll
-		for (int i = 0; i < WS_SWIGLU_PLACES; i++) {
+		WS_UNROLL(i, WS_SWIGLU_PLACES) {
 			if (to[i] < 0)
 				break;
-#pragma unroll
-			for (int k = 0; k < N; k++) {
+			WS_UNROLL(k, N) {
 				float s = sigmoid(a[i][k]);
 
 				b[i][k] = g[i][k] * b[i][k] * s * (1 + a[i][k] * (1 - s));
@@ -157,8 +151,7 @@ static struct swiglu_launch swiglu_plan(const struct ws_cuda_launch *launch,
 	return plan;
 }
 
-extern "C" enum ws_status ws_cuda_swiglu(const struct ws_cuda_launch *launch,
-                                         const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(swiglu)
 {
 	const struct ws_tensor *x = op->in[0], *y = op->out[0];
 	struct swiglu_launch plan = swiglu_plan(launch, y);
@@ -170,8 +163,7 @@ extern "C" enum ws_status ws_cuda_swiglu(const struct ws_cuda_launch *launch,
 	                 plan.aligned)
 }
 
-extern "C" enum ws_status ws_cuda_swiglu_grad(const struct ws_cuda_launch *launch,
-                                              const struct ws_op *op, struct ws_err *err)
+WS_LAUNCHER(swiglu_grad)
 {
 	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *dx = op->out[0];
 	struct swiglu_launch plan = swiglu_plan(launch, dy);
