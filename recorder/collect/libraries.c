@@ -8,84 +8,30 @@
 
 #include "recorder/collect/collector.h"
 
-/* Each returns the version as the library counts it, 0 when it does not tell. */
+/* --- which are loaded --- */
 
-static long version_as_size(void *lib, const char *name)
-{
-	size_t (*get)(void);
-
-	*(void **)&get = dlsym(lib, name);
-	return get ? (long)get() : 0;
-}
-
-static long cublas_version(void *lib)
-{
-	int (*get)(int property, int *value); /* 0, 1, 2: major, minor, patch */
-	int part[3];
-
-	*(void **)&get = dlsym(lib, "cublasGetProperty");
-	for (int i = 0; i < 3; i++)
-		if (!get || get(i, &part[i]))
-			return 0;
-	return part[0] * 10000L + part[1] * 100L + part[2];
-}
-
-static long cublaslt_version(void *lib)
-{
-	return version_as_size(lib, "cublasLtGetVersion");
-}
-
-static long cudnn_version(void *lib)
-{
-	return version_as_size(lib, "cudnnGetVersion");
-}
-
-static long nccl_version(void *lib)
-{
-	int (*get)(int *version);
-	int version = 0;
-
-	*(void **)&get = dlsym(lib, "ncclGetVersion");
-	return get && !get(&version) ? version : 0;
-}
-
-static const struct {
-	const char *file; /* the name of its file begins so */
-	const char *key;
-	long (*version)(void *lib);
-} libraries[] = {
-        {"/libcublas.so", "library.cublas", cublas_version},
-        {"/libcublasLt.so", "library.cublaslt", cublaslt_version},
-        {"/libcudnn.so", "library.cudnn", cudnn_version},
-        {"/libnccl.so", "library.nccl", nccl_version},
-};
-#define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
-
-static unsigned known; /* bit n: library n was asked */
-static unsigned long long loads_seen;
-
-struct found {
-	unsigned new; /* bit n: library n is there now */
-	char paths[NLIBRARIES][PATH_MAX];
+struct search {
+	const char *file;
+	char *path;
+	size_t size;
 };
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-	struct found *found = arg;
+	const struct search *s = arg;
 
 	(void)size;
-	if (info->dlpi_adds == loads_seen) /* nothing was loaded since */
-		return 1;
-	for (size_t i = 0; name && i < NLIBRARIES; i++) {
-		if (known >> i & 1 ||
-		    strncmp(name, libraries[i].file, strlen(libraries[i].file)) != 0 ||
-		    strlen(info->dlpi_name) >= sizeof(found->paths[i]))
-			continue;
-		memcpy(found->paths[i], info->dlpi_name, strlen(info->dlpi_name) + 1);
-		found->new |= 1u << i;
-	}
-	return 0;
+	if (!name || strncmp(name + 1, s->file, strlen(s->file)) != 0 ||
+	    strlen(info->dlpi_name) >= s->size)
+		return 0;
+	memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
+	return 1;
+}
+
+bool ws_library_path(const char *file, char *path, size_t size)
+{
+	return dl_iterate_phdr(look_at_object, &(struct search){file, path, size});
 }
 
 static int note_loads(struct dl_phdr_info *info, size_t size, void *arg)
@@ -94,6 +40,51 @@ static int note_loads(struct dl_phdr_info *info, size_t size, void *arg)
 	*(unsigned long long *)arg = info->dlpi_adds;
 	return 1;
 }
+
+/* --- their versions --- */
+
+/* Each returns the version as the library counts it, 0 when it does not tell. */
+
+static long version_as_size(void *lib, const char *function)
+{
+	size_t (*get)(void);
+
+	*(void **)&get = dlsym(lib, function);
+	return get ? (long)get() : 0;
+}
+
+static long version_by_parts(void *lib, const char *function)
+{
+	int (*get)(int property, int *value); /* 0, 1, 2: major, minor, patch */
+	int part[3];
+
+	*(void **)&get = dlsym(lib, function);
+	for (int i = 0; i < 3; i++)
+		if (!get || get(i, &part[i]))
+			return 0;
+	return part[0] * 10000L + part[1] * 100L + part[2];
+}
+
+static long version_by_pointer(void *lib, const char *function)
+{
+	int (*get)(int *version);
+	int version = 0;
+
+	*(void **)&get = dlsym(lib, function);
+	return get && !get(&version) ? version : 0;
+}
+
+static const struct {
+	const char *file; /* the name of its file begins so */
+	const char *key, *function;
+	long (*version)(void *lib, const char *function);
+} libraries[] = {
+        {"libcublas.so", "library.cublas", "cublasGetProperty", version_by_parts},
+        {"libcublasLt.so", "library.cublaslt", "cublasLtGetVersion", version_as_size},
+        {"libcudnn.so", "library.cudnn", "cudnnGetVersion", version_as_size},
+        {"libnccl.so", "library.nccl", "ncclGetVersion", version_by_pointer},
+};
+#define NLIBRARIES (sizeof(libraries) / sizeof(*libraries))
 
 /* 91900 is 9.19.0; before that scheme came, 8907 was 8.9.7. */
 static void define_version(const char *key, long version)
@@ -110,23 +101,24 @@ static void define_version(const char *key, long version)
 
 void ws_libraries_define(void)
 {
-	static struct found found;
+	static unsigned long long loads_seen;
+	static bool is_known[NLIBRARIES];
+	static char path[PATH_MAX]; /* not on the stack of a small thread */
 	unsigned long long loads = 0;
 
-	found.new = 0;
 	dl_iterate_phdr(note_loads, &loads);
-	dl_iterate_phdr(look_at_object, &found);
+	if (loads == loads_seen)
+		return;
 	loads_seen = loads;
 	for (size_t i = 0; i < NLIBRARIES; i++) {
-		void *lib;
+		void *lib = !is_known[i] && ws_library_path(libraries[i].file, path, sizeof(path))
+		                    ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD)
+		                    : NULL;
 
-		if (!(found.new >> i & 1))
-			continue;
-		lib = dlopen(found.paths[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
 		if (!lib)
 			continue;
-		known |= 1u << i;
-		define_version(libraries[i].key, libraries[i].version(lib));
+		is_known[i] = 1;
+		define_version(libraries[i].key, libraries[i].version(lib, libraries[i].function));
 		dlclose(lib);
 	}
 }

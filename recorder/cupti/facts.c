@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "recorder/collect/libraries.h"
 #include "recorder/cupti/source.h"
 
 /* CUdevice_attribute, and the attribute of the trace. Values of 0 mean "not told any more". */
@@ -83,7 +84,7 @@ static void define_runtime_version(void)
 	char path[PATH_MAX];
 	void *runtime;
 
-	if (!ws_cudart_path(path, sizeof(path)))
+	if (!ws_library_path(WS_CUDART, path, sizeof(path)))
 		return;
 	runtime = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
 	if (!runtime)

@@ -1,11 +1,11 @@
 /* Which copy of CUPTI, and what of it. */
 #include <dlfcn.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "recorder/collect/libraries.h"
 #include "recorder/cupti/source.h"
 
 #define FLAGS (RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE) /* never unloaded: CUPTI crashes then */
@@ -13,36 +13,6 @@
 /* The major version that the program's runtime has goes first. */
 static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 #define NSONAMES 2
-
-/* --- where the program's runtime lies --- */
-
-struct cudart {
-	char *path;
-	size_t size;
-	int found;
-};
-
-static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct cudart *cudart = arg;
-	const char *name = info->dlpi_name ? strrchr(info->dlpi_name, '/') : NULL;
-
-	(void)size;
-	if (!name || strncmp(name, "/libcudart.so", strlen("/libcudart.so")) != 0 ||
-	    strlen(info->dlpi_name) >= cudart->size)
-		return 0;
-	memcpy(cudart->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
-	cudart->found = 1;
-	return 1;
-}
-
-int ws_cudart_path(char *path, size_t size)
-{
-	struct cudart cudart = {path, size, 0};
-
-	dl_iterate_phdr(look_at_object, &cudart);
-	return cudart.found;
-}
 
 /* --- looking --- */
 
@@ -92,7 +62,7 @@ static void *find_library(void)
 	const char *named = secure_getenv("WARPSHEET_CUPTI_PATH");
 	struct search s = {0};
 	char cudart[PATH_MAX];
-	int has_cudart = ws_cudart_path(cudart, sizeof(cudart));
+	int has_cudart = ws_library_path(WS_CUDART, cudart, sizeof(cudart));
 
 	s.first = has_cudart && strstr(cudart, "libcudart.so.12") != NULL;
 	/* two copies in one process are more than CUPTI bears */

@@ -65,8 +65,7 @@ void ws_cupti_forked(void);
  * state and text of the segment's header set.
  */
 int ws_cupti_load(struct ws_seg_gpu *gpu);
-/* Path of the CUDA runtime library in this process; 0: it is linked in, or there is none. */
-int ws_cudart_path(char *path, size_t size);
+#define WS_CUDART "libcudart.so" /* where the program has not linked it in */
 
 /* --- buffers.c --- */
 

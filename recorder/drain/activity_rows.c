@@ -57,6 +57,11 @@ static uint64_t correlation_of(const struct ws_activity_slot *slot, uint32_t cor
 	return correlation ? slot->image << 32 | correlation : 0;
 }
 
+/* What rows of work have in common, but kernels, which have it in their configuration. */
+#define WHERE(r)                                                                          \
+	.correlation = correlation_of(slot, (r)->correlation), .pid = ws_activity_pid(d), \
+	.device = (r)->device, .context = (r)->context, .stream = (r)->stream
+
 static uint64_t kernel_name(struct ws_drain *d, uint64_t address)
 {
 	uint32_t string;
@@ -157,11 +162,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
                                         const struct ws_cupti_memcpy *m)
 {
 	struct ws_row_memcpy row = {
-	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = ws_activity_pid(d),
-	        .device = m->device,
-	        .context = m->context,
-	        .stream = m->stream,
+	        WHERE(m),
 	        .kind = m->kind,
 	        .src_kind = m->src_kind,
 	        .dst_kind = m->dst_kind,
@@ -182,11 +183,7 @@ static enum ws_activity_fate add_ptop(struct ws_drain *d, const struct ws_activi
                                       const struct ws_cupti_ptop *m)
 {
 	struct ws_row_memcpy row = {
-	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = ws_activity_pid(d),
-	        .device = m->device,
-	        .context = m->context,
-	        .stream = m->stream,
+	        WHERE(m),
 	        .kind = m->kind,
 	        .src_kind = m->src_kind,
 	        .dst_kind = m->dst_kind,
@@ -209,15 +206,11 @@ static enum ws_activity_fate add_memset(struct ws_drain *d, const struct ws_acti
                                         const struct ws_cupti_memset *m)
 {
 	struct ws_row_memset row = {
-	        .correlation = correlation_of(slot, m->correlation),
-	        .pid = ws_activity_pid(d),
-	        .device = m->device,
-	        .context = m->context,
-	        .stream = m->stream,
 	        .memory_kind = m->memory_kind,
 	        .value = m->value,
 	        .bytes = m->bytes,
 	        .graph_node = m->graph_node,
+	        WHERE(m),
 	};
 
 	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
@@ -232,11 +225,7 @@ static enum ws_activity_fate add_graph(struct ws_drain *d, const struct ws_activ
                                        const struct ws_cupti_graph *g)
 {
 	struct ws_row_graph_launch row = {
-	        .correlation = correlation_of(slot, g->correlation),
-	        .pid = ws_activity_pid(d),
-	        .device = g->device,
-	        .context = g->context,
-	        .stream = g->stream,
+	        WHERE(g),
 	        .graph = g->id,
 	};
 

@@ -42,8 +42,7 @@ static enum ws_status find_collector(char out[PATH_MAX], struct ws_err *err)
 	               COLLECTOR_NAME " is neither in %s nor in %s/../lib/warpsheet", self, self);
 }
 
-/* Each of these variables names one tool; a second one would silently take the place of the first.
- */
+/* Each of these variables names one tool; a second one would silently replace the first. */
 static enum ws_status check_other_tools(const char *collector, struct ws_err *err)
 {
 	static const char *const names[] = {ENV_NVTX, ENV_CUDA};

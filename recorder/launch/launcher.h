@@ -29,7 +29,7 @@ enum ws_library_ranges {
 struct ws_record_opts {
 	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage:
 	                       where the trace is now, NULL: where it was made */
-	int keep_existing;  /* the name may get a number, so that no file is replaced */
+	bool keep_existing; /* the name may get a number, so that no file is replaced */
 	const char *segment_dir; /* this user's alone; NULL: see ws_segment_folder_make().
 	                            Beside the trace when there is none or it has no room */
 	struct ws_seg_opts segment;
@@ -41,9 +41,9 @@ struct ws_record_opts {
 	int64_t flush_interval_ns;
 	int zstd_level;         /* 0 = the writer's default */
 	bool no_args;           /* keep the program's arguments out of the trace */
-	int force;              /* also when another tool's injection is set up */
-	int stop_on_exit;       /* end with the program, whatever it left running */
-	int expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
+	bool force;             /* also when another tool's injection is set up */
+	bool stop_on_exit;      /* end with the program, whatever it left running */
+	bool expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
 	bool tell_progress;     /* by notices while the program runs, fewer and fewer */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */

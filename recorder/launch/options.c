@@ -22,7 +22,7 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns;
 	int api, graph_level, library_ranges;
-	bool kernels_only, low_overhead, stop_on_exit, no_args, force, has_library_ranges;
+	bool kernels_only, low_overhead, has_library_ranges;
 };
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
@@ -134,9 +134,6 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 		        g->library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
-	r->stop_on_exit = g->stop_on_exit;
-	r->no_args = g->no_args;
-	r->force = g->force;
 	if (g->capture_range)
 		WS_FORWARD(resolve_range(&r->window, g->capture_range, err));
 	return resolve_rings(cmd, g, err);

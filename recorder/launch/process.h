@@ -83,8 +83,7 @@ uint64_t ws_process_step(struct ws_process *p);
  */
 enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_process_end *end,
                                  struct ws_err *err);
-/* Give back segment and trace; the segment's file is removed unless it is to be kept. Legal twice.
- */
+/* Give back segment and trace; the segment's file is removed unless kept. Legal twice. */
 void ws_process_close(struct ws_process *p, int keep_segment);
 void ws_process_free(struct ws_process *p); /* closes too; NULL is legal */
 
