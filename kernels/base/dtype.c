@@ -64,8 +64,7 @@ uint16_t ws_f32_to_f16(float value)
 	if (mag >= 0x477ff000) /* 65520 and up round to infinity */
 		return (uint16_t)(sign | 0x7c00);
 	if (mag < 0x38800000) {
-		/* below 2^-14: subnormal. Adding 0.5 lets the FPU round at 2^-24, the step there.
-		 */
+		/* below 2^-14: subnormal. Adding 0.5 has the FPU round at 2^-24, the step there */
 		float shifted = fabsf(value) + 0.5f;
 
 		memcpy(&half, &shifted, sizeof(half));

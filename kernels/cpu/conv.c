@@ -388,8 +388,7 @@ static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **res
 
 	for (int i = 0, operand = 0; i < 3; i++)
 		if (places[i] != result) {
-			/* the operands of all three ops are in this order, but for dy before weight
-			 */
+			/* the operands of all three ops are so, but for dy before weight */
 			int which = op->kind == WS_OP_CONV_DGRAD ? 1 - operand : operand;
 
 			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[which], operand, op->tf32,

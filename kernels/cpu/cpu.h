@@ -33,8 +33,7 @@ struct ws_cpu {
 	} workspace[WS_CPU_SLOTS];
 };
 
-/* Memory that ends at the limit of the backend; a released block is kept for the next of its size.
- */
+/* Memory up to the backend's limit; a released block is kept for the next of its size. */
 enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
                             struct ws_err *err);
 void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes);

@@ -32,8 +32,7 @@ typedef float ws_real;
 /* Elements that one work item of the pool covers, about. */
 #define WS_GRAIN 32768
 
-/* count elements of t from an offset, as ws_real: in place where that is their type, else in buf.
- */
+/* count elements of t from an offset, as ws_real: in place where they are that, else in buf. */
 static inline const ws_real *ws_real_load(const struct ws_tensor *t, int64_t offset, int64_t count,
                                           ws_real *buf)
 {

@@ -505,11 +505,8 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 	a = find(cuda->attentions, &shape);
 	WS_FAIL_IF(!a, err, BUG, "op %s was not in the plan", op->message);
 	for (; count < op->in_count + op->out_count; count++) {
-		const struct ws_tensor *t =
-		        count < op->in_count ? op->in[count] : op->out[count - op->in_count];
-
 		ids[count] = roles[count] + 1;
-		data[count] = t->data;
+		data[count] = ws_op_tensor(op, count)->data;
 	}
 	ids[count] = SCALE + 1;
 	data[count++] = &a->scale;

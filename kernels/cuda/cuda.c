@@ -76,42 +76,32 @@ static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct
 	return false;
 }
 
-/* What a stream needs for cuDNN: its own workspace, and behind it that of the greediest attention.
- */
-static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
+/* What the greediest op needs. */
+static uint64_t plan_most(const struct ws_backend_plan *plan,
+                          uint64_t (*bytes_of)(const struct ws_op *))
 {
 	uint64_t most_bytes = 0;
 
-	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
-		return 0;
-	for (int i = 0; i < plan->op_count; i++) {
-		uint64_t size_bytes = ws_cuda_attention_workspace_bytes(plan->ops[i]);
-
-		if (size_bytes > most_bytes)
-			most_bytes = size_bytes;
-	}
-	return WS_CUDA_DNN_WORKSPACE_BYTES + most_bytes;
+	for (int i = 0; i < plan->op_count; i++)
+		if (bytes_of(plan->ops[i]) > most_bytes)
+			most_bytes = bytes_of(plan->ops[i]);
+	return most_bytes;
 }
 
-static uint64_t plan_scratch_bytes(const struct ws_backend_plan *plan)
+/* What a stream needs for cuDNN: a workspace, and behind it that of the greediest attention. */
+static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 {
-	uint64_t most_bytes = 0;
-
-	for (int i = 0; i < plan->op_count; i++) {
-		uint64_t size_bytes = ws_cuda_scratch_bytes(plan->ops[i]);
-
-		if (size_bytes > most_bytes)
-			most_bytes = size_bytes;
-	}
-	return most_bytes;
+	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
+		return 0;
+	return WS_CUDA_DNN_WORKSPACE_BYTES + plan_most(plan, ws_cuda_attention_workspace_bytes);
 }
 
 static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
                                      const struct ws_backend_plan *plan)
 {
 	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
-	uint64_t stream_bytes =
-	        WS_CUDA_GEMM_WORKSPACE_BYTES + plan_scratch_bytes(plan) + plan_dnn_bytes(plan);
+	uint64_t stream_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES +
+	                        plan_most(plan, ws_cuda_scratch_bytes) + plan_dnn_bytes(plan);
 
 	return stream_bytes * (uint64_t)cuda->stream_count;
 }
@@ -136,13 +126,9 @@ static enum ws_status prepare_stream(struct ws_cuda *cuda, struct ws_cuda_stream
 
 const char *ws_cuda_op_problem(const struct ws_op *op)
 {
-	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		const struct ws_tensor *t =
-		        i < op->in_count ? op->in[i] : op->out[i - op->in_count];
-
-		if (t->dtype == WS_DTYPE_F64)
+	for (int i = 0; i < op->in_count + op->out_count; i++)
+		if (ws_op_tensor(op, i)->dtype == WS_DTYPE_F64)
 			return "fp64 is for the CPU reference";
-	}
 	return ws_cuda_is_attention(op) ? ws_cuda_attention_problem(op) : NULL;
 }
 
@@ -177,7 +163,7 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		WS_FAIL_IF(ws_cuda_op_problem(plan->ops[i]), err, USAGE,
 		           "op %s cannot run on a GPU: %s", plan->ops[i]->message,
 		           ws_cuda_op_problem(plan->ops[i]));
-	cuda->scratch_bytes = plan_scratch_bytes(plan);
+	cuda->scratch_bytes = plan_most(plan, ws_cuda_scratch_bytes);
 	for (int i = 0; i < cuda->stream_count; i++)
 		WS_FORWARD(prepare_stream(cuda, &cuda->streams[i], dnn_bytes, err));
 	if (dnn_bytes && !cuda->dnn)

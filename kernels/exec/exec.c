@@ -239,7 +239,7 @@ static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op
 static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		struct ws_tensor *t = i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+		struct ws_tensor *t = ws_op_tensor(op, i);
 
 		if (ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
 			tensor_release(exec, t);
@@ -303,12 +303,8 @@ static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *
 
 static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
 {
-	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		const struct ws_tensor *t =
-		        i < op->in_count ? op->in[i] : op->out[i - op->in_count];
-
-		hash = (hash ^ (uintptr_t)t->data) * UINT64_C(0x100000001b3); /* FNV-1a's prime */
-	}
+	for (int i = 0; i < op->in_count + op->out_count; i++) /* FNV-1a's prime */
+		hash = (hash ^ (uintptr_t)ws_op_tensor(op, i)->data) * UINT64_C(0x100000001b3);
 	return hash;
 }
 

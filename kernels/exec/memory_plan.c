@@ -111,8 +111,7 @@ static enum ws_status walk_dead(struct walk *w, int index, struct ws_err *err)
 	const struct ws_op *op = w->graph->ops[index];
 
 	for (int j = 0; j < op->in_count + op->out_count; j++) {
-		const struct ws_tensor *t =
-		        j < op->in_count ? op->in[j] : op->out[j - op->in_count];
+		const struct ws_tensor *t = ws_op_tensor(op, j);
 
 		if (ws_memory_is_transient(t) && !t->keep && w->last_use[t->id] == index)
 			WS_FORWARD(walk_give(w, t, err));

@@ -17,8 +17,11 @@ void *ws_graph_alloc(struct ws_graph *graph, size_t size)
 
 static const char *graph_vtext(struct ws_graph *graph, const char *fmt, va_list ap)
 {
-	const char *text = ws_arena_vformat(&graph->arena, fmt, ap);
+	const char *text;
 
+	if (graph->err.status != WS_OK)
+		return NULL;
+	text = ws_arena_vformat(&graph->arena, fmt, ap);
 	return text ? text : ws_graph_fail(graph, WS_NO_MEMORY, "out of memory for the graph");
 }
 

@@ -83,7 +83,8 @@ enum ws_status ws_graph_check(const struct ws_graph *graph, struct ws_err *err);
 /* Note an error, unless there is one. Always returns NULL. */
 void *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-/* Zeroed memory and formatted text that live as long as the graph. NULL: out of memory, noted. */
+/* Zeroed memory and formatted text that live as long as the graph. NULL: out of memory, noted;
+ * of text also after an error, so that what a name is made of need not be there then. */
 void *ws_graph_alloc(struct ws_graph *graph, size_t size);
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

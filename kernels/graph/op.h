@@ -68,10 +68,15 @@ struct ws_attention {
 /* The widest head of a fused attention, as in the libraries of the field. */
 #define WS_ATTENTION_WIDTH_MAX 256
 
-/* Where the channels of an image are. Signals are images of height 1. */
+/* Where the channels of an image are. Signals are images of height 1. --layout NAME */
+#define WS_LAYOUT_LIST(X)                                                      \
+	X("nchw", NCHW) /* images [n, c, h, w], filters [k, c/groups, r, s] */ \
+	X("nhwc", NHWC) /* images [n, h, w, c], filters [k, r, s, c/groups] */
+
 enum ws_layout {
-	WS_LAYOUT_NCHW, /* images [n, c, h, w], filters [k, c/groups, r, s] */
-	WS_LAYOUT_NHWC, /* images [n, h, w, c], filters [k, r, s, c/groups] */
+#define X(name, id) WS_LAYOUT_##id,
+	WS_LAYOUT_LIST(X)
+#undef X
 };
 
 /* n images of c × h × w, k filters of c/groups × r × s: n outputs of k × p × q. Dilation 1. */
@@ -218,6 +223,12 @@ struct ws_op {
 	struct ws_scope *scope;   /* graph.h */
 	struct wsnvtx_op payload; /* of its NVTX range: shape, FLOPs, bytes, dtype, phase */
 };
+
+/* Operands, and behind them results: i from 0 to in_count + out_count - 1. */
+static inline struct ws_tensor *ws_op_tensor(const struct ws_op *op, int i)
+{
+	return i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+}
 
 /*
  * "ws_<class>_<op>[_fwd|_bwd]_<dtype>": what the CPU kernel of an op is called.

@@ -25,28 +25,9 @@ static struct ws_image_options ws_image_defaults(const struct ws_image_model *mo
 	return o;
 }
 
-const char *ws_layout_name(int i)
-{
-	static const char *const names[] = {
-	        [WS_LAYOUT_NCHW] = "nchw",
-	        [WS_LAYOUT_NHWC] = "nhwc",
-	};
-
-	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
-}
-
+WS_CHOICE_NAMES(ws_layout_name, WS_LAYOUT_LIST)
 WS_CHOICE_NAMES(ws_activation_name, WS_ACTIVATION_LIST)
-
-const char *ws_loss_name(int i)
-{
-	static const char *const names[] = {[WS_LOSS_DEFAULT] = "the model's own",
-#define X(name, id) [WS_LOSS_##id] = name,
-	                                    WS_LOSS_LIST(X)
-#undef X
-	};
-
-	return (size_t)i < sizeof(names) / sizeof(*names) ? names[i] : NULL;
-}
+WS_CHOICE_NAMES(ws_loss_name, WS_LOSS_LIST)
 
 void ws_workload_number(const char *key, int64_t value)
 {

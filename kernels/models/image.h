@@ -7,12 +7,12 @@
 #include "kernels/nn/image_layers.h"
 
 /* value of the option, enumerator */
-#define WS_LOSS_LIST(X)                   \
-	X("cross-entropy", CROSS_ENTROPY) \
+#define WS_LOSS_LIST(X)                                    \
+	X("the model's own", DEFAULT) /* no value of it */ \
+	X("cross-entropy", CROSS_ENTROPY)                  \
 	X("mse", MSE)
 
 enum ws_loss {
-	WS_LOSS_DEFAULT, /* the model's own */
 #define X(name, id) WS_LOSS_##id,
 	WS_LOSS_LIST(X)
 #undef X

@@ -118,8 +118,6 @@ struct ws_image ws_nn_conv(struct ws_image_net *net, const char *name, struct ws
 	};
 	struct ws_image y;
 
-	if (!x.data || !name)
-		return nothing;
 	if (!ws_conv_outputs(&f))
 		return too_small(net, name, f.r, f.s, f.h, f.w);
 	layer_begin(net, WSNVTX_OP_other, name);
@@ -168,8 +166,6 @@ struct ws_image ws_nn_batch_norm(struct ws_image_net *net, const char *name, str
 	struct ws_tensor *gamma, *beta;
 	struct ws_image y = x;
 
-	if (!x.data || !name)
-		return nothing;
 	norm.ch = channels_of(net, &x);
 	layer_begin(net, WSNVTX_OP_norm, name);
 	gamma = norm_param(net, name, "weight", x.c, 1);
@@ -186,8 +182,6 @@ static struct ws_image unary(struct ws_image_net *net, const char *name, struct 
 {
 	struct ws_tensor *fused;
 
-	if (!x.data || !name)
-		return nothing;
 	fused = net->graph->fusion == WS_FUSION_FULL
 	                ? ws_op_bias_activation(net->graph, x.data, sub, alpha)
 	                : NULL;
@@ -236,8 +230,6 @@ struct ws_image ws_nn_max_pool(struct ws_image_net *net, const char *name, struc
 	                           .pad = pad};
 	struct ws_image y;
 
-	if (!x.data || !name)
-		return nothing;
 	if (!ws_window_outputs(&window))
 		return too_small(net, name, size, size, x.h, x.w);
 	layer_begin(net, WSNVTX_OP_pool, name);
@@ -254,8 +246,6 @@ struct ws_image ws_nn_avg_pool(struct ws_image_net *net, const char *name, struc
 	        .layout = net->layout, .n = x.n, .c = x.c, .h = x.h, .w = x.w, .p = p, .q = p};
 	struct ws_image y = {NULL, x.n, x.c, p, p};
 
-	if (!x.data || !name)
-		return nothing;
 	layer_begin(net, WSNVTX_OP_pool, name);
 	y.data = ws_op_avg_pool(net->graph, x.data, window);
 	layer_end(net);
@@ -275,8 +265,6 @@ struct ws_image ws_nn_dropout(struct ws_image_net *net, const char *name, struct
 {
 	struct ws_dropout dropout = {.rng = ws_rng_stream(net->seed, name), .p = p};
 
-	if (!x.data || !name)
-		return nothing;
 	layer_begin(net, WSNVTX_OP_rng, name);
 	x.data = ws_op_dropout(net->graph, x.data, step_number(net), dropout);
 	layer_end(net);
@@ -286,8 +274,6 @@ struct ws_image ws_nn_dropout(struct ws_image_net *net, const char *name, struct
 struct ws_image ws_nn_add(struct ws_image_net *net, const char *name, struct ws_image a,
                           struct ws_image b)
 {
-	if (!a.data || !b.data || !name)
-		return nothing;
 	layer_begin(net, WSNVTX_OP_elementwise, name);
 	a.data = ws_op_binary(net->graph, WS_SUB_ADD, a.data, b.data);
 	layer_end(net);
@@ -315,8 +301,6 @@ static struct ws_image dense(struct ws_image_net *net, const char *name, struct 
 	struct ws_image y = {NULL, x.n, outputs, 1, 1};
 	struct ws_tensor *weight, *bias;
 
-	if (!x.data || !name)
-		return nothing;
 	layer_begin(net, WSNVTX_OP_other, name);
 	weight = param(net, name, "weight", WS_SHAPE(outputs, x.c),
 	               weight_init(net->linear_weights, x.c, outputs));

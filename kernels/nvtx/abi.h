@@ -53,7 +53,6 @@ enum wsn_color_type {
 };
 
 enum wsn_message_type {
-	WSN_MESSAGE_UNKNOWN = 0,
 	WSN_MESSAGE_ASCII = 1,
 	WSN_MESSAGE_UNICODE = 2, /* wchar_t */
 	WSN_MESSAGE_REGISTERED = 3,
@@ -67,8 +66,7 @@ enum wsn_payload_type {
 	WSN_PAYLOAD_UINT32 = 4,
 	WSN_PAYLOAD_INT32 = 5,
 	WSN_PAYLOAD_FLOAT = 6,
-	/* payload.ull is the address of an array of struct wsn_payload_data, reserved0 its length
-	 */
+	/* payload.ull: address of an array of struct wsn_payload_data, reserved0: its length */
 	WSN_PAYLOAD_EXT = -541261815, /* 0xDFBD0009 as int32_t */
 };
 
@@ -99,9 +97,6 @@ struct wsn_event {
 };
 
 enum wsn_resource_type {
-	WSN_RESOURCE_UNKNOWN = 0,
-	WSN_RESOURCE_GENERIC_POINTER = 0x10001,
-	WSN_RESOURCE_GENERIC_HANDLE = 0x10002,
 	WSN_RESOURCE_GENERIC_THREAD_NATIVE = 0x10003, /* identifier.ull: system thread id */
 	WSN_RESOURCE_GENERIC_THREAD_POSIX = 0x10004,  /* identifier.ull: pthread_t */
 };
@@ -243,16 +238,10 @@ enum wsn_entry_flag {
 	WSN_ENTRY_FLAG_POINTER = 1 << 1,
 	WSN_ENTRY_FLAG_OFFSET_FROM_BASE = 1 << 2,
 	WSN_ENTRY_FLAG_OFFSET_FROM_HERE = 1 << 3,
-	/* one of these four in bits 4..6 makes the entry an array */
+	/* 1 to 4 in bits 4..6 make the entry an array */
 	WSN_ENTRY_FLAG_ARRAY_FIXED_SIZE = 1 << 4,
-	WSN_ENTRY_FLAG_ARRAY_ZERO_TERMINATED = 2 << 4,
 	WSN_ENTRY_FLAG_ARRAY_LENGTH_INDEX = 3 << 4,
-	WSN_ENTRY_FLAG_ARRAY_LENGTH_PAYLOAD_INDEX = 4 << 4,
 	WSN_ENTRY_FLAG_ARRAY_MASK = 7 << 4,
-	WSN_ENTRY_FLAG_DEEP_COPY = 1 << 8,
-	WSN_ENTRY_FLAG_HIDE = 1 << 9,
-	WSN_ENTRY_FLAG_EVENT_MESSAGE = 1 << 10,
-	WSN_ENTRY_FLAG_TIMESTAMP = 2 << 10,
 };
 
 struct wsn_schema_entry {
@@ -267,24 +256,18 @@ struct wsn_schema_entry {
 };
 
 enum wsn_schema_type {
-	WSN_SCHEMA_INVALID = 0,
 	WSN_SCHEMA_STATIC = 1,
-	WSN_SCHEMA_DYNAMIC = 2,
-	WSN_SCHEMA_UNION = 3,
-	WSN_SCHEMA_UNION_INTERNAL = 4,
 };
 
 /* Bits of wsn_schema_attr.field_mask: which members are set. */
 enum wsn_schema_field {
 	WSN_SCHEMA_FIELD_NAME = 1 << 1,
 	WSN_SCHEMA_FIELD_TYPE = 1 << 2,
-	WSN_SCHEMA_FIELD_FLAGS = 1 << 3,
 	WSN_SCHEMA_FIELD_ENTRIES = 1 << 4,
 	WSN_SCHEMA_FIELD_NUM_ENTRIES = 1 << 5,
 	WSN_SCHEMA_FIELD_STATIC_SIZE = 1 << 6,
 	WSN_SCHEMA_FIELD_ALIGNMENT = 1 << 7,
 	WSN_SCHEMA_FIELD_SCHEMA_ID = 1 << 8,
-	WSN_SCHEMA_FIELD_EXTENSION = 1 << 9,
 };
 
 struct wsn_schema_attr {
@@ -313,7 +296,6 @@ enum wsn_enum_field {
 	WSN_ENUM_FIELD_NUM_ENTRIES = 1 << 3,
 	WSN_ENUM_FIELD_SIZE = 1 << 4,
 	WSN_ENUM_FIELD_SCHEMA_ID = 1 << 5,
-	WSN_ENUM_FIELD_EXTENSION = 1 << 6,
 };
 
 struct wsn_enum_attr {
@@ -357,17 +339,11 @@ enum {
 /* --- attaching: core ------------------------------------------------------------------ */
 
 enum wsn_module {
-	WSN_MODULE_INVALID = 0,
 	WSN_MODULE_CORE = 1,
-	WSN_MODULE_CUDA = 2,
-	WSN_MODULE_OPENCL = 3,
-	WSN_MODULE_CUDART = 4,
 	WSN_MODULE_CORE2 = 5,
-	WSN_MODULE_SYNC = 6,
 };
 
 enum wsn_export_table_id {
-	WSN_ETID_INVALID = 0,
 	WSN_ETID_CALLBACKS = 1,
 	WSN_ETID_VERSIONINFO = 3,
 };

@@ -36,8 +36,7 @@ struct wsnvtx_client {
 WSNVTX_ONCE struct wsnvtx_client wsnvtx_client;
 WSNVTX_ONCE pthread_once_t wsnvtx_once = PTHREAD_ONCE_INIT;
 
-/* Ids are the program's choice above WSN_SCHEMA_ID_STATIC_START, one space for schemas and enums.
- */
+/* Ids are a program's choice above WSN_SCHEMA_ID_STATIC_START; schemas and enums share them. */
 enum {
 	WSNVTX_ID_OP_KIND = 1,
 	WSNVTX_ID_DIRECTION,

@@ -27,11 +27,6 @@ static const char *precision_name(int i)
 	return ws_precision_at(i) ? ws_precision_at(i)->name : NULL;
 }
 
-static const char *phase_name(int i)
-{
-	return i <= WS_STEP_FULL ? ws_step_phase_name((enum ws_step_phase)i) : NULL;
-}
-
 static void make_table(struct ws_step_command *c, struct ws_opt table[WS_STEP_OPTIONS])
 {
 	const struct ws_opt opts[WS_STEP_OPTIONS] = {

@@ -46,19 +46,8 @@ const struct ws_precision *ws_precision_at(int i)
 }
 
 WS_CHOICE_NAMES(ws_fusion_name, WS_FUSION_LIST)
-
 WS_CHOICE_NAMES(ws_attention_mode_name, WS_ATTENTION_MODE_LIST)
-
-static const char *const phase_names[] = {
-        [WS_STEP_FORWARD] = "forward",
-        [WS_STEP_FORWARD_BACKWARD] = "forward-backward",
-        [WS_STEP_FULL] = "step",
-};
-
-const char *ws_step_phase_name(enum ws_step_phase phase)
-{
-	return phase_names[phase];
-}
+WS_CHOICE_NAMES(ws_step_phase_name, WS_STEP_PHASE_LIST)
 
 /* --- session ------------------------------------------------------------------------- */
 
@@ -312,8 +301,7 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	step->done++;
-	/* outside the step's range: a program that does not look at its loss does not wait for it
-	 */
+	/* outside the step's range: a program that never looks at its loss waits for none */
 	*loss = NAN;
 	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
 }
@@ -388,7 +376,7 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	if (o->layers)
 		ws_workload_number("layers", o->layers);
 	wsnvtx_workload("dtype", o->precision->name);
-	wsnvtx_workload("phase", ws_step_phase_name(o->phase));
+	wsnvtx_workload("phase", ws_step_phase_name((int)o->phase));
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
 	if (!o->model->image)
 		wsnvtx_workload("attention", ws_attention_mode_name(o->attention));

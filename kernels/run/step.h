@@ -6,11 +6,16 @@
 #include "kernels/models/image.h"
 #include "kernels/nn/optim.h"
 
-/* How much of a step is run. Each includes those before it. */
+/* How much of a step is run: --phase NAME. Each includes those before it. */
+#define WS_STEP_PHASE_LIST(X)                                                 \
+	X("forward", FORWARD)                   /* forward only: no loss */   \
+	X("forward-backward", FORWARD_BACKWARD) /* forward, loss, backward */ \
+	X("step", FULL)                         /* and the optimizer */
+
 enum ws_step_phase {
-	WS_STEP_FORWARD,          /* forward only: no loss */
-	WS_STEP_FORWARD_BACKWARD, /* forward, loss, backward */
-	WS_STEP_FULL,             /* and the optimizer */
+#define X(name, id) WS_STEP_##id,
+	WS_STEP_PHASE_LIST(X)
+#undef X
 };
 
 struct ws_step_options {
@@ -91,5 +96,5 @@ const struct ws_precision *ws_precision_at(int i);
 const char *ws_fusion_name(int fusion);
 /* "eager", "fused"; NULL after the last */
 const char *ws_attention_mode_name(int mode);
-/* "forward", "forward-backward", "step" */
-const char *ws_step_phase_name(enum ws_step_phase phase);
+/* "forward", "forward-backward", "step"; NULL after the last */
+const char *ws_step_phase_name(int phase);
