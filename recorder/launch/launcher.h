@@ -39,12 +39,12 @@ struct ws_record_opts {
 	uint64_t max_size;           /* bytes of a trace after which it ends, 0 = no limit */
 	enum ws_library_ranges library_ranges;
 	int64_t flush_interval_ns;
-	int zstd_level;         /* 0 = the writer's default */
-	bool no_args;           /* keep the program's arguments out of the trace */
-	bool force;             /* also when another tool's injection is set up */
-	bool stop_on_exit;      /* end with the program, whatever it left running */
+	int zstd_level;          /* 0 = the writer's default */
+	bool no_args;            /* keep the program's arguments out of the trace */
+	bool force;              /* also when another tool's injection is set up */
+	bool stop_on_exit;       /* end with the program, whatever it left running */
 	bool expect_usage_error; /* a program that ends with 2 and attached never leaves no trace */
-	bool tell_progress;     /* by notices while the program runs, fewer and fewer */
+	bool tell_progress;      /* by notices while the program runs, fewer and fewer */
 	const char *options_text; /* for the trace's provenance */
 	/* A line for the user while it goes on: no full stop, no newline. NULL: say nothing. */
 	void (*notice)(const char *line);
