@@ -207,7 +207,7 @@ static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, e
 	                             sizes->bytes[id] < sizes->bytes[WS_ENCODING_DELTA]));
 }
 
-#define SAMPLE_ROWS      4096u
+#define SAMPLE_ROWS      1024u
 #define MIN_SAMPLED_ROWS 16384u
 
 /*

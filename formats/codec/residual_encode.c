@@ -53,79 +53,111 @@ static void number_lanes(struct ws_residual *r, const struct ws_residual_how *ho
 	r->nlanes = n ? n : 1;
 }
 
-/* A pair's number, counted on first sight; 0 when there are too many. */
-static inline unsigned pair_number(struct ws_residual *r, unsigned before, unsigned token)
+/* The key of a pair that was not seen before; of its token alone when there are too many. */
+static unsigned new_pair(struct ws_residual *r, unsigned before, unsigned token)
 {
 	struct ws_residual_writing *w = r->writing;
-	const bool few = w->ntokens <= WS_RESIDUAL_TABLE_TOKENS;
-	const uint32_t key = ws_pair_key(before, token);
-	struct ws_pair_slot *slot = few ? NULL : ws_pair_find(r, key);
-	uint16_t *number = few ? &r->context_of_pair[before * w->ntokens + token] : NULL;
 
-	if (few ? *number : slot->value)
-		return few ? *number : slot->value;
 	if (r->npairs == WS_RESIDUAL_MAX_PAIRS)
-		return 0;
-	w->pair_keys[++r->npairs] = key;
+		return token;
+	w->pair_keys[++r->npairs] = ws_pair_key(before, token);
 	w->rows_of_key[w->ntokens + r->npairs - 1] = 0;
-	if (few)
-		*number = (uint16_t)r->npairs;
-	else
-		*slot = (struct ws_pair_slot){key, r->npairs};
-	return r->npairs;
+	return w->ntokens + r->npairs - 1;
 }
 
-static inline void count_key(struct ws_residual_writing *w, uint32_t i, unsigned token,
-                             unsigned pair)
+/* The key of a row; few: its tokens have a table. There is no pair whose key is 0. */
+static inline unsigned key_of_pair(struct ws_residual *r, unsigned before, unsigned token,
+                                   const bool few)
 {
-	const unsigned key = pair ? w->ntokens + pair - 1 : token;
+	uint16_t *known;
+	struct ws_pair_slot *slot;
 
-	w->keys[i] = (uint16_t)key;
-	w->rows_of_key[key]++;
+	if (few) {
+		known = &r->context_of_pair[before * r->writing->ntokens + token];
+		if (__builtin_expect(!*known, 0))
+			*known = (uint16_t)new_pair(r, before, token);
+		return *known;
+	}
+	slot = ws_pair_find(r, ws_pair_key(before, token));
+	if (!slot->value && r->npairs < WS_RESIDUAL_MAX_PAIRS)
+		*slot = (struct ws_pair_slot){ws_pair_key(before, token),
+		                              new_pair(r, before, token)};
+	return slot->value ? slot->value : token;
 }
 
-/* Residuals of all rows where these are one lane; with pairs, the key of each, counted. */
+/* The key of each row where rows are one lane, counted. */
 static inline __attribute__((always_inline)) void
-predict_lane(struct ws_residual *r, const uint16_t *tokens, const uint64_t *durations,
-             const uint64_t *v, uint32_t n, const bool pairs)
+find_keys(struct ws_residual *r, const uint16_t *tokens, uint32_t n, const bool few)
 {
 	struct ws_residual_writing *w = r->writing;
-	uint64_t clock = 0;
 
-	for (uint32_t i = 0; i < n; i++) {
-		if (pairs)
-			count_key(w, i, tokens[i],
-			          i ? pair_number(r, tokens[i - 1], tokens[i]) : 0);
-		w->by_row[i] = v[i] - clock;
-		clock = v[i] + (durations ? durations[i] : 0);
+	w->keys[0] = tokens[0];
+	w->rows_of_key[tokens[0]]++;
+	for (uint32_t i = 1; i < n; i++) {
+		const unsigned key = key_of_pair(r, tokens[i - 1], tokens[i], few);
+
+		w->keys[i] = (uint16_t)key;
+		w->rows_of_key[key]++;
 	}
 }
 
+/* Residuals of all rows where these are one lane. */
+static void predict_lane(struct ws_residual *r, const uint64_t *durations, const uint64_t *v,
+                         uint32_t n)
+{
+	uint64_t *by_row = r->writing->by_row;
+
+	by_row[0] = v[0];
+	if (durations)
+		for (uint32_t i = 1; i < n; i++)
+			by_row[i] = v[i] - v[i - 1] - durations[i - 1];
+	else
+		for (uint32_t i = 1; i < n; i++)
+			by_row[i] = v[i] - v[i - 1];
+}
+
+/* Residuals of all rows, and with pairs their keys, where there are several lanes. */
 static inline __attribute__((always_inline)) void
 predict_lanes(struct ws_residual *r, const uint16_t *tokens, const uint64_t *durations,
               const uint64_t *v, uint32_t n, const bool pairs)
 {
+	const bool few = r->writing->ntokens <= WS_RESIDUAL_TABLE_TOKENS;
 	struct ws_residual_writing *w = r->writing;
 	uint64_t clock = 0;
 
 	ws_lanes_clear(r);
 	for (uint32_t i = 0; i < n; i++) {
 		const unsigned token = tokens[i], lane = r->lane_of_token[token];
-		unsigned pair = 0;
+		unsigned key = token;
 
 		if (r->lane_begun[lane]) {
 			clock = r->lane_clock[lane];
 			if (pairs)
-				pair = pair_number(r, r->lane_token[lane], token);
+				key = key_of_pair(r, r->lane_token[lane], token, few);
 		}
-		if (pairs)
-			count_key(w, i, token, pair);
+		if (pairs) {
+			w->keys[i] = (uint16_t)key;
+			w->rows_of_key[key]++;
+			r->lane_token[lane] = (uint16_t)token;
+		}
 		w->by_row[i] = v[i] - clock;
 		clock = v[i] + (durations ? durations[i] : 0);
 		r->lane_begun[lane] = 1;
 		r->lane_clock[lane] = clock;
-		r->lane_token[lane] = (uint16_t)token;
 	}
+}
+
+/* Nothing is known of any pair; no token has rows yet. */
+static void clear_keys(struct ws_residual *r, uint32_t n)
+{
+	struct ws_residual_writing *w = r->writing;
+
+	memset(w->rows_of_key, 0, w->ntokens * sizeof(*w->rows_of_key));
+	if (w->ntokens > WS_RESIDUAL_TABLE_TOKENS)
+		ws_pairs_clear(r, n < WS_RESIDUAL_MAX_PAIRS ? n : WS_RESIDUAL_MAX_PAIRS);
+	else
+		memset(r->context_of_pair, 0,
+		       (size_t)w->ntokens * w->ntokens * sizeof(*r->context_of_pair));
 }
 
 /* The residuals: v itself where nothing is predicted. Keys get their rows counted. */
@@ -140,17 +172,12 @@ static const uint64_t *find_residuals(struct ws_residual *r, const struct ws_res
 
 	number_lanes(r, how);
 	w->ntokens = t->count ? t->count : 1;
+	w->key_of_row = pairs ? w->keys : tokens;
+	r->npairs = 0;
 	if (!t->count)
 		memset(r->context_of_row, 0, n * sizeof(*r->context_of_row));
-	r->npairs = 0;
-	if (pairs && w->ntokens > WS_RESIDUAL_TABLE_TOKENS)
-		ws_pairs_clear(r, n < WS_RESIDUAL_MAX_PAIRS ? n : WS_RESIDUAL_MAX_PAIRS);
-	else if (pairs)
-		memset(r->context_of_pair, 0,
-		       (size_t)w->ntokens * w->ntokens * sizeof(*r->context_of_pair));
-	w->key_of_row = pairs ? w->keys : tokens;
 	if (pairs)
-		memset(w->rows_of_key, 0, w->ntokens * sizeof(*w->rows_of_key));
+		clear_keys(r, n);
 	else if (t->count)
 		memcpy(w->rows_of_key, t->rows, t->count * sizeof(*t->rows));
 	else
@@ -162,10 +189,12 @@ static const uint64_t *find_residuals(struct ws_residual *r, const struct ws_res
 		predict_lanes(r, tokens, how->durations, v, n, 1);
 	else if (r->nlanes > 1)
 		predict_lanes(r, tokens, how->durations, v, n, 0);
-	else if (pairs)
-		predict_lane(r, tokens, how->durations, v, n, 1);
 	else
-		predict_lane(r, tokens, how->durations, v, n, 0);
+		predict_lane(r, how->durations, v, n);
+	if (r->nlanes == 1 && pairs && w->ntokens <= WS_RESIDUAL_TABLE_TOKENS)
+		find_keys(r, tokens, n, 1);
+	else if (r->nlanes == 1 && pairs)
+		find_keys(r, tokens, n, 0);
 	return w->by_row;
 }
 
