@@ -105,6 +105,7 @@ static void measure(const uint64_t *v, uint32_t n, int64_t *mean, double *varian
 static void measure_groups(struct ws_residual *r, const uint64_t *quanta, uint32_t n)
 {
 	struct ws_residual_writing *w = r->writing;
+	const uint16_t *key_of_row = w->key_of_row, *of_key = w->of_key;
 	uint32_t start = 0;
 
 	memcpy(w->of_key, w->group_of_token, w->ntokens * sizeof(*w->of_key));
@@ -121,10 +122,11 @@ static void measure_groups(struct ws_residual *r, const uint64_t *quanta, uint32
 		/* what the loop below takes of it: all groups together no more than n */
 		start += (group->rows + (group->step - 1) / 2) / group->step;
 	}
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < n; i++) {
-		unsigned g = w->of_key[w->key_of_row[i]];
+		unsigned g = of_key[key_of_row[i]];
 
-		if (w->wait[g]-- == 0) {
+		if (__builtin_expect(w->wait[g]-- == 0, 0)) {
 			w->wait[g] = w->groups[g].step - 1;
 			r->clustered[r->cursor[g]++] = quanta[i];
 		}

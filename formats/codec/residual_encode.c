@@ -372,23 +372,25 @@ static void end_part(struct ws_residual_parts *parts, size_t offset)
 
 /*
  * The symbol of each row, and what its low bits are taken of, by context. A distance from the base
- * of less than 255 << shift has a symbol; others are told in full.
+ * of less than 255 << shift has a symbol; others are told in full. is_exact: the
+ * quantum is 1, which fits all.
  */
-static inline __attribute__((always_inline)) void code_rows(struct ws_residual *r,
-                                                            const uint64_t *residuals,
-                                                            const uint64_t *quanta, uint32_t n,
-                                                            const bool remainders, uint8_t *symbols)
+static inline __attribute__((always_inline)) void
+code_rows(struct ws_residual *r, const uint64_t *residuals, const uint64_t *quanta, uint32_t n,
+          const bool is_exact, const bool remainders, uint8_t *symbols)
 {
 	struct ws_residual_writing *w = r->writing;
 	const uint16_t *key_of_row = w->key_of_row;
 
+#pragma GCC unroll 4
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_residual_context *x = &r->contexts[w->of_key[key_of_row[i]]];
 		const uint32_t at = x->start++;
 		const uint64_t m = quanta[i];
 		uint64_t d = m - x->base, symbol = d >> x->shift;
 
-		if (__builtin_expect(symbol >= WS_RESIDUAL_ESCAPE || m == NO_QUANTA, 0)) {
+		if (__builtin_expect(symbol >= WS_RESIDUAL_ESCAPE || (!is_exact && m == NO_QUANTA),
+		                     0)) {
 			symbol = WS_RESIDUAL_ESCAPE;
 			d = 0;
 			w->in_full[at] = residuals[i];
@@ -491,9 +493,11 @@ static enum ws_status put_values(struct ws_residual *r, const uint64_t *residual
 	                          err));
 	symbols = out->data + out->len;
 	if (remainders)
-		code_rows(r, residuals, quanta, n, 1, symbols);
+		code_rows(r, residuals, quanta, n, 0, 1, symbols);
+	else if (r->quantum != 1)
+		code_rows(r, residuals, quanta, n, 0, 0, symbols);
 	else
-		code_rows(r, residuals, quanta, n, 0, symbols);
+		code_rows(r, residuals, quanta, n, 1, 0, symbols);
 	end_part(parts, out->len - before);
 	end_parts(r, out->len - before, parts);
 	out->len += n;
