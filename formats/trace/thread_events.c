@@ -54,52 +54,107 @@ static void find_places(struct ws_thread_places *p, const struct ws_row_buf *api
 		p->nvtx[e] = a + e;
 }
 
-/* The rows' values; where both kinds have the column not all are zero, so none is left out. */
-static void place_rows(const struct ws_row_buf *from, const uint8_t *column, const uint32_t *place,
-                       const uint8_t *kinds, struct ws_row_buf *out)
-{
-	for (unsigned c = 0; c < from->def->ncolumns; c++) {
-		const uint64_t *v = from->columns[c].v;
-		uint64_t *to = out->columns[column[c]].v;
-		int is_zero = kinds[column[c]] < 2 && !v[0] &&
-		              !memcmp(v, v + 1, (from->rows - 1) * sizeof(*v));
+/* One of the two kinds on its way. */
+struct source {
+	const struct ws_row_buf *rows;
+	const uint8_t *column; /* of both, by column */
+	const uint32_t *place; /* among both, by row */
+	uint32_t at;           /* rows that have been placed */
+	uint32_t varied;       /* columns that are not zero from end to end */
+};
 
-		if (is_zero)
+static struct source source_of(const struct ws_row_buf *rows, const uint8_t *column,
+                               const uint32_t *place)
+{
+	struct source s = {.rows = rows, .column = column, .place = place};
+
+	for (unsigned c = 0; c < rows->def->ncolumns; c++) {
+		const uint64_t *v = rows->columns[c].v;
+
+		if (v[0] || memcmp(v, v + 1, (rows->rows - 1) * sizeof(*v)) != 0)
+			s.varied |= 1u << c;
+	}
+	return s;
+}
+
+/* The rows whose places lie before end; of a column that is zero only where others write it, too.
+ */
+static void place_rows(struct source *s, uint32_t shared, uint32_t end, struct ws_row_buf *out)
+{
+	const uint32_t from = s->at, n = s->rows->rows;
+
+	while (s->at < n && s->place[s->at] < end)
+		s->at++;
+	for (unsigned c = 0; c < s->rows->def->ncolumns; c++) {
+		const uint64_t *v = s->rows->columns[c].v;
+		uint64_t *to = out->columns[s->column[c]].v;
+
+		if (!(s->varied >> c & 1) && !(shared >> s->column[c] & 1))
 			continue;
 #pragma GCC unroll 8
-		for (uint32_t i = 0; i < from->rows; i++)
-			to[place[i]] = v[i];
+		for (uint32_t i = from; i < s->at; i++)
+			to[s->place[i]] = v[i];
 	}
 }
 
-/* How many of the two kinds have each column; zeros where not both do. */
-static void clear_columns(struct ws_row_buf *out, uint32_t n, uint8_t *kinds)
+/* Columns of both that this one's values come into. */
+static uint32_t placed_columns(const struct source *s)
 {
-	for (unsigned c = 0; c < WS_NCOLS_api; c++)
-		kinds[of_api[c]]++;
-	for (unsigned c = 0; c < WS_NCOLS_nvtx; c++)
-		kinds[of_nvtx[c]]++;
-	for (unsigned c = 0; c < out->def->ncolumns; c++)
-		if (kinds[c] < 2)
-			memset(out->columns[c].v, 0, n * sizeof(*out->columns[c].v));
+	uint32_t set = 0;
+
+	for (unsigned c = 0; c < s->rows->def->ncolumns; c++)
+		if (s->varied >> c & 1)
+			set |= 1u << s->column[c];
+	return set;
 }
+
+/* Columns that no row writes are zero, and mostly were in the block before. */
+static void clear_columns(struct ws_thread_places *p, uint32_t written, uint32_t n,
+                          struct ws_row_buf *out)
+{
+	for (unsigned c = 0; c < out->def->ncolumns; c++) {
+		if (written >> c & 1) {
+			p->zeros[c] = 0;
+		} else if (p->zeros[c] < n) {
+			memset(out->columns[c].v, 0, n * sizeof(*out->columns[c].v));
+			p->zeros[c] = n;
+		}
+	}
+}
+
+/* Rows are placed so many at once, column by column, that they are in the nearest caches meanwhile.
+ */
+#define AT_ONCE 1024u
 
 enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
                                       const struct ws_row_buf *nvtx, struct ws_row_buf *out,
                                       struct ws_err *err)
 {
-	const uint32_t n = api->rows + nvtx->rows;
-	uint8_t kinds[WS_NCOLS_thread_event] = {0};
-	uint64_t *type;
+	const uint32_t n = api->rows + nvtx->rows, type = 1u << WS_COL_thread_event_type;
+	struct source calls = source_of(api, of_api, p->api);
+	struct source events = source_of(nvtx, of_nvtx, p->nvtx);
+	uint32_t shared = type, written;
 
+	for (unsigned a = 0; a < WS_NCOLS_api; a++)
+		for (unsigned e = 0; e < WS_NCOLS_nvtx; e++)
+			if (of_api[a] == of_nvtx[e])
+				shared |= 1u << of_api[a];
 	WS_FORWARD(ws_row_buf_reserve(out, n, err));
 	find_places(p, api, nvtx);
-	clear_columns(out, n, kinds);
-	place_rows(api, of_api, p->api, kinds, out);
-	place_rows(nvtx, of_nvtx, p->nvtx, kinds, out);
-	type = out->columns[WS_COL_thread_event_type].v;
-	for (uint32_t i = 0; i < api->rows; i++)
-		type[p->api[i]] = WS_THREAD_EVENT_API;
+	written = shared | placed_columns(&calls) | placed_columns(&events);
+	clear_columns(p, written, n, out);
+	for (uint32_t begin = 0; begin < n; begin += AT_ONCE) {
+		const uint32_t rows = n - begin < AT_ONCE ? n - begin : AT_ONCE, from = calls.at;
+
+		for (unsigned c = 0; c < out->def->ncolumns; c++)
+			if ((written & ~shared) >> c & 1)
+				memset(out->columns[c].v + begin, 0,
+				       rows * sizeof(*out->columns[c].v));
+		place_rows(&calls, shared, begin + rows, out);
+		place_rows(&events, shared, begin + rows, out);
+		for (uint32_t i = from; i < calls.at; i++)
+			out->columns[WS_COL_thread_event_type].v[p->api[i]] = WS_THREAD_EVENT_API;
+	}
 	out->rows = n;
 	return WS_OK;
 }

@@ -80,7 +80,7 @@ static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_e
 		return nvtx->rows ? write_block(w, WS_KIND_NVTX, err) : WS_OK;
 	}
 	if (!w->places)
-		w->places = malloc(sizeof(*w->places));
+		w->places = calloc(1, sizeof(*w->places));
 	WS_FAIL_IF(!w->places, err, NO_MEMORY, "out of memory for merging rows");
 	WS_FORWARD(ws_thread_events_merge(w->places, api, nvtx, both, err));
 	ws_row_buf_clear(api);
