@@ -41,6 +41,7 @@ void ws_texts_release(struct ws_texts *t)
 	for (size_t i = 1; i <= t->n; i++)
 		free((void *)t->text[i].ptr);
 	free(t->text);
+	free(t->recent);
 	ws_strtab_free(&t->known);
 	*t = (struct ws_texts){0};
 }

@@ -4,34 +4,40 @@
  */
 #pragma once
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
 #include "formats/schema/schema.h"
 
-#define WS_TEXTS_RECENT 64u
-
 /* Starts as all zeros: number 0 is the empty text. Free with ws_texts_release. */
 struct ws_texts {
 	struct ws_strtab known;
 	struct ws_bytes *text; /* by number, [0] unused; read with ws_texts_get */
 	size_t n, capacity;
-	uint32_t recent[WS_TEXTS_RECENT]; /* of ws_texts_add_often, by hint; 0 */
+	uint32_t *recent; /* of ws_texts_add_often, by hint; 0 */
 };
 
 enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,
                             struct ws_err *err);
 /* The same of what is mostly there: first it is compared with what came last with this hint. */
+#define WS_TEXTS_RECENT_BITS 13
 static inline enum ws_status ws_texts_add_often(struct ws_texts *t, struct ws_bytes text,
                                                 uint32_t hint, uint32_t *number, struct ws_err *err)
 {
-	uint32_t *recent = &t->recent[hint % WS_TEXTS_RECENT];
+	/* hints that count up have slots of their own: Fibonacci hashing */
+	const size_t at = hint * UINT32_C(2654435769) >> (32 - WS_TEXTS_RECENT_BITS);
 
-	if (!*recent || t->text[*recent].len != text.len ||
-	    memcmp(t->text[*recent].ptr, text.ptr, text.len) != 0)
-		WS_FORWARD(ws_texts_add(t, text, recent, err));
-	*number = *recent;
+	if (!t->recent)
+		t->recent = calloc((size_t)1 << WS_TEXTS_RECENT_BITS, sizeof(*t->recent));
+	*number = t->recent ? t->recent[at] : 0;
+	if (*number && t->text[*number].len == text.len &&
+	    !memcmp(t->text[*number].ptr, text.ptr, text.len))
+		return WS_OK;
+	WS_FORWARD(ws_texts_add(t, text, number, err));
+	if (t->recent)
+		t->recent[at] = *number;
 	return WS_OK;
 }
 enum ws_status ws_texts_add_str(struct ws_texts *t, const char *text, uint32_t *number,

@@ -1,5 +1,6 @@
 #include "report/commands/sides_read.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,6 +8,10 @@
 
 #include "report/base/ui.h"
 #include "report/commands/trace_open.h"
+
+/* What is larger goes back to the system when it is freed. Else glibc keeps it once it saw it
+ * freed, and that for each thread. */
+#define GIVEN_BACK_BYTES (256 << 10)
 
 /* A trace that is read, on a thread of its own where it has one. */
 struct reading {
@@ -74,6 +79,7 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 	enum ws_status status = WS_OK, opened = WS_OK;
 
 	WS_FAIL_IF(!at_once, err, NO_MEMORY, "out of memory");
+	mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		ws_ui_progress("traces", i, list->n);
 		for (; begun < list->n && begun < i + 2 && opened == WS_OK; begun++) {

@@ -187,21 +187,21 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 	const struct ws_crossing *crossings = c->m->attribution.crossings;
 
 	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = *ws_recording_range_ns(c->r, i);
+		const int64_t gpu_ns = c->range_ns[i];
 		uint32_t parent;
 
 		if (!gpu_ns)
 			continue;
 		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
 		if (parent != WS_NONE)
-			*ws_recording_range_ns(c->r, parent) += gpu_ns;
+			c->range_ns[parent] += gpu_ns;
 	}
 	/* after the sums over parents: a crossing range's own parents are listed as well */
 	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 
 		for (uint32_t at = k->crossing; at != WS_NONE; at = crossings[at].next)
-			*ws_recording_range_ns(c->r, crossings[at].range) += k->dur_ns;
+			c->range_ns[crossings[at].range] += k->dur_ns;
 	}
 }
 
@@ -214,13 +214,16 @@ static enum ws_status end_sum(struct ws_recording *r, struct ws_range_sum *sum, 
 }
 
 /* A sum ends when a range of its place is of another sample. */
-static enum ws_status sum_ranges(struct ws_recording *r, struct ws_range_sum *of_place,
-                                 size_t nplaces, struct ws_err *err)
+static enum ws_status sum_ranges(struct ws_reader *c, struct ws_range_sum *of_place, size_t nplaces,
+                                 struct ws_err *err)
 {
+	struct ws_recording *r = c->r;
+
 	for (size_t i = 0; i < r->nranges; i++) {
 		const struct ws_range_at *at = ws_recording_range(r, i);
 		struct ws_range_sum *sum;
 
+		WS_FORWARD(ws_spill_put(&r->range_ns, sizeof(int64_t), i, &c->range_ns[i], err));
 		if (at->sample == WS_NONE)
 			continue;
 		sum = &of_place[at->place];
@@ -231,7 +234,7 @@ static enum ws_status sum_ranges(struct ws_recording *r, struct ws_range_sum *of
 		sum->n++;
 		if (at->instance >= sum->instances)
 			sum->instances = at->instance + 1;
-		sum->gpu_ns += *ws_recording_range_ns(r, i);
+		sum->gpu_ns += c->range_ns[i];
 	}
 	for (size_t p = 0; p < nplaces; p++)
 		WS_FORWARD(end_sum(r, &of_place[p], err));
@@ -249,7 +252,8 @@ enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
 	status = ws_arena_check(&temp, "comparing the traces", err);
 	WS_THEN(status,
 	        ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err));
-	WS_THEN(status, sum_ranges(c->r, of_place, nplaces, err));
+	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
+	WS_THEN(status, sum_ranges(c, of_place, nplaces, err));
 	ws_arena_free(&temp);
 	return status;
 }

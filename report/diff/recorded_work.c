@@ -279,7 +279,7 @@ static enum ws_status find_item(struct work *w, const struct ws_joined_kernel *k
 	uint32_t number;
 
 	WS_FORWARD(ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                              k->config + k->path * 31, &number, err));
+	                              k->config * 1021 + k->path, &number, err));
 	if (number > w->nafter) {
 		WS_FORWARD(WS_GROW(w->after, number, w->after_capacity, err));
 		WS_FORWARD(
@@ -301,7 +301,7 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		*ws_recording_range_ns(r, k->range) += k->dur_ns;
+		w->c->range_ns[k->range] += k->dur_ns;
 		*instance = ws_recording_range(r, k->range)->instance;
 	}
 	if (k->op_range != WS_NONE)
@@ -452,8 +452,6 @@ enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 		memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 		memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
 	}
-	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
-	WS_THEN(status, ws_spill_reserve(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
 	WS_THEN(status, sort_kernels(&w, err));
 	WS_THEN(status, read_kernels(&w, err));
 	WS_THEN(status, read_copies(&w, err));

@@ -287,6 +287,7 @@ static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
 	const size_t ntexts = c->m->ntexts;
 
 	WS_NEW(&c->arena, c->text_of, ntexts);
+	WS_NEW(&c->arena, c->range_ns, c->rows->nranges);
 	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
 	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
 	WS_FORWARD(ws_texts_add_str(&c->names->texts, "(unclassified)", &c->unclassified, err));
