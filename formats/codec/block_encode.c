@@ -189,13 +189,16 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 	return WS_OK;
 }
 
+/* most_bytes: that it can take. */
 static enum ws_status offer_plain(struct ws_block_encoder *e, const struct column *c,
-                                  enum ws_encoding id, size_t size, struct ws_err *err)
+                                  enum ws_encoding id, size_t most_bytes, struct ws_err *err)
 {
+	uint8_t *end;
+
 	e->encoded.len = 0;
-	WS_FORWARD(ws_buf_reserve(&e->encoded, size, err));
-	ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
-	e->encoded.len = size;
+	WS_FORWARD(ws_buf_reserve(&e->encoded, most_bytes, err));
+	end = ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
+	e->encoded.len = (size_t)(end - e->encoded.data);
 	return offer(e, c, id, 0, NULL, err);
 }
 
@@ -256,6 +259,8 @@ static enum ws_status offer_plain_ones(struct ws_block_encoder *e, const struct 
 		WS_FORWARD(choose_by_sample(e, c, &chosen, &estimate, err));
 		if (estimate >= c->best->stored_size)
 			return WS_OK;
+		if (chosen != WS_ENCODING_RAW)
+			return offer_plain(e, c, chosen, (size_t)n * WS_VARINT_MAX, err);
 	}
 	ws_codec_measure(c->type, c->v, n, &sizes);
 	for (unsigned id = WS_ENCODING_VARINT; id <= WS_ENCODING_RAW; id++)

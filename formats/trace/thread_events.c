@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+
 /* position in api or nvtx -> position in thread_event */
 static const uint8_t of_api[WS_NCOLS_api] = {
         [WS_COL_api_start_ns] = WS_COL_thread_event_time_ns,
@@ -81,10 +83,9 @@ static struct source source_of(const struct ws_row_buf *rows, const uint8_t *col
  */
 static void place_rows(struct source *s, uint32_t shared, uint32_t end, struct ws_row_buf *out)
 {
-	const uint32_t from = s->at, n = s->rows->rows;
+	const uint32_t from = s->at;
 
-	while (s->at < n && s->place[s->at] < end)
-		s->at++;
+	WS_COUNT_FIRST(s->at, s->rows->rows, s->place[s->at] < end);
 	for (unsigned c = 0; c < s->rows->def->ncolumns; c++) {
 		const uint64_t *v = s->rows->columns[c].v;
 		uint64_t *to = out->columns[s->column[c]].v;
