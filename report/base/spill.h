@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +23,7 @@ struct ws_spill {
 	/* of a file: what was put last, and is written at once; from window_at on */
 	char *window;
 	size_t window_at, window_bytes;
+	struct ws_spill_writer *writer; /* NULL: windows are written by who puts */
 };
 
 /* IO_WRITE when there is no such file, NO_MEMORY without addresses. Close it, also after that. */
@@ -63,6 +66,26 @@ enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, cons
                             struct ws_err *err);
 /* What was put is in s->data: for who reads that, and not by ws_spill_row. */
 void ws_spill_flush(struct ws_spill *s);
+
+/*
+ * A thread that writes windows while others are filled. Until it is stopped nothing is read of what
+ * it writes. Where there is no thread, or all lies in memory, nothing changes.
+ */
+struct ws_spill_writer {
+	pthread_t thread;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t change;
+	bool is_running, stop;
+	struct ws_spill_window {
+		struct ws_spill *of;
+		char *buffer;     /* what is written, or the next window */
+		size_t at, bytes; /* bytes: 0 = nothing is to be written */
+	} window[3];
+	size_t n; /* how many spills it writes: as many windows at most */
+};
+void ws_spill_writer_start(struct ws_spill_writer *w, struct ws_spill *const *spills, size_t n);
+/* All is written. Also of one that was not started, all zeros. */
+void ws_spill_writer_stop(struct ws_spill_writer *w);
 
 /* An array of n rows, by a key of each: those of key 0 first, of one key as they stood. */
 struct ws_spill_key {

@@ -144,6 +144,9 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
                                    struct ws_digest *d, struct ws_err *err)
 {
 	const struct ws_joined_sink sink = {rows, restart, take_call, take_kernel, take_range};
+	struct ws_spill *const spills[] = {&rows->kernels, &rows->calls, &rows->ranges};
+	struct ws_spill_writer writer;
+	enum ws_status status;
 
 	*m = NULL;
 	if (parts & WS_DIGEST_ROWS)
@@ -152,7 +155,10 @@ enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_
 		                      ws_trace_reader_count(r, WS_KIND_NVTX) +
 		                              ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
 		                      err));
-	WS_FORWARD(ws_pass_run(r, name, opts, scope, parts, &sink, m, d, err));
+	ws_spill_writer_start(&writer, spills, sizeof(spills) / sizeof(*spills));
+	status = ws_pass_run(r, name, opts, scope, parts, &sink, m, d, err);
+	ws_spill_writer_stop(&writer);
+	WS_FORWARD(status);
 	if (!*m)
 		ws_joined_rows_free(rows);
 	return *m && parts & WS_DIGEST_ROWS ? complete(rows, r, parts, *m, err) : WS_OK;
