@@ -498,8 +498,8 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 {
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena;
-	/* few groups, as long as there are kernels */
-	struct finder f = {.m = m, .sel = sel, .values_bytes = WS_VALUES_UNPACKED_BYTES};
+	/* few groups, as long as there are kernels: they are packed earlier than others */
+	struct finder f = {.m = m, .sel = sel, .values_bytes = WS_VALUES_UNPACKED_BYTES / 2};
 	struct ws_idle *idle;
 	enum ws_status status;
 

@@ -129,13 +129,13 @@ static bool fold(struct ws_values *v)
 	return true;
 }
 
-/* So many narrow ones are worth packing: an eighth of what is, so that going through that is cheap.
+/* So many narrow ones are worth packing: a quarter of what is, so that going through that is cheap.
  */
 static size_t fold_at(const struct ws_values *v)
 {
-	const size_t eighth = v->rest ? v->rest->nruns / 8 : 0;
+	const size_t quarter = v->rest ? v->rest->nruns / 4 : 0;
 
-	return eighth > FOLD_FROM ? eighth : FOLD_FROM;
+	return quarter > FOLD_FROM ? quarter : FOLD_FROM;
 }
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */
