@@ -137,10 +137,10 @@ static void move_bounds(struct finder *f)
 	uint64_t matched = 0;
 	int64_t before;
 
+	look_at_work(f, match);
 	for (size_t i = 0; i < f->n; i++)
 		matched += f->windows[i].device_work;
-	/* without steps all of the trace counts, what has no launch record too */
-	if (!matched || f->windows[0].step == WS_NONE)
+	if (!matched)
 		return;
 	f->earlier_ns = f->windows[0].start_ns;
 	if (f->device_start[0] != INT64_MAX)
@@ -191,8 +191,9 @@ static enum ws_status find_windows(const struct ws_model *m, const struct ws_sel
 	WS_FORWARD(ws_arena_check(&sel->kept->arena, "the time of steps", err));
 	status = host_windows(&f, err);
 	if (status == WS_OK) {
-		look_at_work(&f, match);
-		move_bounds(&f);
+		/* without steps all of the trace counts, what has no launch record too */
+		if (f.n && f.windows[0].step != WS_NONE)
+			move_bounds(&f);
 		windows->window = f.windows;
 		windows->n = keep_windows(&f);
 		windows->cut = f.n - windows->n;

@@ -9,8 +9,7 @@
 
 #include "formats/base/own_file.h"
 
-#define STEP_BYTES   ((size_t)64 << 20) /* of the file */
-#define WINDOW_BYTES ((size_t)256 << 10)
+#define STEP_BYTES ((size_t)64 << 20) /* of the file */
 /* Rows that are sorted in memory, and how many such runs are merged at once. */
 #define RUN_ROWS  ((size_t)65536)
 #define MOST_RUNS 256u
@@ -22,7 +21,7 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	                       .fd = -1};
 	if (s->is_file) {
 		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
-		s->window = calloc(1, WINDOW_BYTES);
+		s->window = calloc(1, WS_SPILL_WINDOW_BYTES);
 		WS_FAIL_IF(!s->window, err, NO_MEMORY, "out of memory for a temporary file");
 	} else {
 		s->reserved_bytes = s->most_bytes;
@@ -192,7 +191,7 @@ void ws_spill_writer_start(struct ws_spill_writer *w, struct ws_spill *const *sp
 	*w = (struct ws_spill_writer){.lock = PTHREAD_MUTEX_INITIALIZER,
 	                              .change = PTHREAD_COND_INITIALIZER};
 	for (size_t i = 0; i < n; i++) {
-		char *buffer = spills[i]->window ? calloc(1, WINDOW_BYTES) : NULL;
+		char *buffer = spills[i]->window ? calloc(1, WS_SPILL_WINDOW_BYTES) : NULL;
 
 		if (buffer)
 			w->window[w->n++] = (struct ws_spill_window){spills[i], buffer, 0, 0};
@@ -218,18 +217,18 @@ void ws_spill_writer_stop(struct ws_spill_writer *w)
 	*w = (struct ws_spill_writer){0};
 }
 
-enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
-                            struct ws_err *err)
+enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i,
+                                      const void *row, struct ws_err *err)
 {
 	const size_t at = i * row_bytes, end = at + row_bytes;
 
 	WS_FORWARD(ws_spill_reserve(s, end, err));
-	if (s->window && end > s->window_at + WINDOW_BYTES) {
+	if (s->window && end > s->window_at + WS_SPILL_WINDOW_BYTES) {
 		if (s->writer)
 			hand_over(s);
 		else
 			ws_spill_flush(s);
-		if (end > s->window_at + WINDOW_BYTES)
+		if (end > s->window_at + WS_SPILL_WINDOW_BYTES)
 			s->window_at = at;
 	}
 	if (s->window && at >= s->window_at && end > s->window_at + s->window_bytes)

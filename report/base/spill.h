@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "formats/base/status.h"
 
@@ -62,8 +63,22 @@ static inline void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
 }
 /* Row i, whose room may be new. Rows that are put behind each other, or nearly, are written many at
  * a time, which takes a third of what it takes to bring and change each page. IO_WRITE. */
-enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row,
-                            struct ws_err *err);
+#define WS_SPILL_WINDOW_BYTES ((size_t)256 << 10)
+enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i,
+                                      const void *row, struct ws_err *err);
+static inline enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i,
+                                          const void *row, struct ws_err *err)
+{
+	const size_t at = i * row_bytes - s->window_at; /* huge before the window */
+
+	if (!s->window || at > WS_SPILL_WINDOW_BYTES - row_bytes ||
+	    (i + 1) * row_bytes > s->reserved_bytes)
+		return ws_spill_put_elsewhere(s, row_bytes, i, row, err);
+	memcpy(s->window + at, row, row_bytes);
+	if (at + row_bytes > s->window_bytes)
+		s->window_bytes = at + row_bytes;
+	return WS_OK;
+}
 /* What was put is in s->data: for who reads that, and not by ws_spill_row. */
 void ws_spill_flush(struct ws_spill *s);
 
