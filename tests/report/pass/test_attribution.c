@@ -1,6 +1,6 @@
 /* Which call launched a kernel, and which ranges lie around that: by looking at all of them. */
 #include "tests/report/pass/tree.h"
-#include "tests/support/random_traces.h"
+#include "tests/report/random_traces.h"
 
 #define THREADS 3
 #define MAX     400

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tests/report/tables/oracle/compare.h"
-#include "tests/support/random_traces.h"
+#include "tests/report/random_traces.h"
 #include "tests/support/trace_builder.h"
 
 #define THREADS 3

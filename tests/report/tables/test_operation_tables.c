@@ -1,5 +1,5 @@
 #include "tests/report/tables/foreign.h"
-#include "tests/support/random_traces.h"
+#include "tests/report/random_traces.h"
 
 /* --- operations ---------------------------------------------------------------------------- */
 
