@@ -33,7 +33,6 @@ struct ws_import_stats {
 typedef void (*ws_import_progress_fn)(void *ctx, uint64_t done, uint64_t total);
 
 struct ws_import_opts {
-	int zstd_level;                 /* 0 = the trace writer's default */
 	ws_import_progress_fn progress; /* called often; may be NULL */
 	void *progress_ctx;
 };

@@ -99,7 +99,7 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,
                               struct ws_err *err)
 {
-	struct ws_trace_writer_opts writer_opts = {.zstd_level = opts ? opts->zstd_level : 0};
+	const struct ws_trace_writer_opts writer_opts = {0};
 	const struct ws_importer *importer;
 	struct ws_import_clock clock = {0};
 	struct ws_trace_writer *w;

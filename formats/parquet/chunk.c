@@ -7,7 +7,7 @@
 
 /* Numbers of parquet.thrift. */
 enum { PAGE_DICTIONARY = 2, PAGE_DATA_V2 = 3 };
-enum { CODEC_ZSTD = 6 };
+enum { CODEC_ZSTD = 6, ZSTD_LEVEL = 3 };
 enum encoding {
 	ENCODING_PLAIN = 0,
 	ENCODING_RLE = 3,
@@ -53,7 +53,7 @@ void ws_parquet_values_free(struct ws_parquet_values *c)
 }
 
 enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows,
-                                       int zstd_level, struct ws_err *err)
+                                       struct ws_err *err)
 {
 	memset(k, 0, sizeof(*k));
 	k->max_rows = max_rows;
@@ -61,7 +61,7 @@ enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_
 	k->dict = malloc(sizeof(*k->dict));
 	if (!k->numbers || !k->dict)
 		return WS_FAIL_MEMORY(err, "row groups of %zu rows", max_rows);
-	return ws_zframe_encoder_new(&k->z, zstd_level, err);
+	return ws_zframe_encoder_new(&k->z, ZSTD_LEVEL, err);
 }
 
 void ws_parquet_chunker_free(struct ws_parquet_chunker *k)

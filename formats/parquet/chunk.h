@@ -65,7 +65,7 @@ struct ws_parquet_chunker {
 	struct ws_buf levels, plain, indices, frame;
 };
 enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows,
-                                       int zstd_level, struct ws_err *err);
+                                       struct ws_err *err);
 void ws_parquet_chunker_free(struct ws_parquet_chunker *k);
 
 struct ws_parquet_chunk_size {

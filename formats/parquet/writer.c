@@ -52,8 +52,7 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
 	w->values = calloc(ncolumns, sizeof(*w->values));
 	w->ncolumns = w->values ? ncolumns : 0;
-	status = ws_parquet_chunker_init(&w->chunker, w->group_rows,
-	                                 opts && opts->zstd_level ? opts->zstd_level : 3, err);
+	status = ws_parquet_chunker_init(&w->chunker, w->group_rows, err);
 	if (status == WS_OK && !w->values)
 		status = WS_FAIL_MEMORY(err, "%zu columns", ncolumns);
 	for (size_t i = 0; i < ncolumns && status == WS_OK; i++)
@@ -113,30 +112,30 @@ static void put_value(struct ws_parquet_values *c, uint64_t value)
 	c->v[c->n++] = value;
 }
 
-void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value)
+static void put_number(struct ws_parquet_writer *w, enum ws_parquet_type type, uint64_t bits)
 {
-	struct ws_parquet_values *c = next_column(w, WS_PARQUET_I64);
+	struct ws_parquet_values *c = next_column(w, type);
 
 	if (c)
-		put_value(c, (uint64_t)value);
+		put_value(c, bits);
+}
+
+void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value)
+{
+	put_number(w, WS_PARQUET_I64, (uint64_t)value);
 }
 
 void ws_parquet_u64(struct ws_parquet_writer *w, uint64_t value)
 {
-	struct ws_parquet_values *c = next_column(w, WS_PARQUET_U64);
-
-	if (c)
-		put_value(c, value);
+	put_number(w, WS_PARQUET_U64, value);
 }
 
 void ws_parquet_f64(struct ws_parquet_writer *w, double value)
 {
-	struct ws_parquet_values *c = next_column(w, WS_PARQUET_F64);
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	if (c)
-		put_value(c, bits);
+	put_number(w, WS_PARQUET_F64, bits);
 }
 
 void ws_parquet_null(struct ws_parquet_writer *w)

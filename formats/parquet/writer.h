@@ -21,7 +21,6 @@ struct ws_parquet_column {
 };
 
 struct ws_parquet_opts {
-	int zstd_level;      /* 0 = 3 */
 	uint32_t group_rows; /* rows of a row group; 0 = WS_PARQUET_GROUP_ROWS */
 };
 /* What DuckDB writes and reads at a time; also what bounds this writer's memory: 9 bytes a value.

@@ -32,6 +32,9 @@ static bool is_blank(uint32_t c)
 /* Programs pass over blanks before a formula, and take full-width signs for the others. */
 static bool is_formula(const char *p, size_t len)
 {
+	/* the first four also full-width */
+	static const uint32_t signs[] = {'=',  '+',    '-',    '@',    '\t',  '\r',
+	                                 '\n', 0xff1d, 0xff0b, 0xff0d, 0xff20};
 	uint32_t c = ' ';
 
 	while (len && is_blank(c)) {
@@ -40,22 +43,10 @@ static bool is_formula(const char *p, size_t len)
 		p += took;
 		len -= took;
 	}
-	switch (c) {
-	case '=':
-	case '+':
-	case '-':
-	case '@':
-	case '\t':
-	case '\r':
-	case '\n':
-	case 0xff1d: /* the first four, full-width */
-	case 0xff0b:
-	case 0xff0d:
-	case 0xff20:
-		return 1;
-	default:
-		return 0;
-	}
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (c == signs[i])
+			return true;
+	return false;
 }
 
 static bool needs_quotes(const char *p, size_t len)

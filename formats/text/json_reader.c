@@ -261,28 +261,11 @@ enum ws_json_result ws_json_element(struct ws_json_reader *j)
 
 /* --- numbers --- */
 
-static const uint64_t powers[] = {
-        1ull,
-        10ull,
-        100ull,
-        1000ull,
-        10000ull,
-        100000ull,
-        1000000ull,
-        10000000ull,
-        100000000ull,
-        1000000000ull,
-        10000000000ull,
-        100000000000ull,
-        1000000000000ull,
-        10000000000000ull,
-        100000000000000ull,
-        1000000000000000ull,
-        10000000000000000ull,
-        100000000000000000ull,
-        1000000000000000000ull,
-        10000000000000000000ull,
-};
+/* Ten to the power of n, n + 1 … n + 4, of ten to the n. */
+#define FIVE_POWERS(p) (p), (p)*10, (p)*100, (p)*1000, (p)*10000
+static const uint64_t powers[] = {FIVE_POWERS(UINT64_C(1)), FIVE_POWERS(UINT64_C(100000)),
+                                  FIVE_POWERS(UINT64_C(10000000000)),
+                                  FIVE_POWERS(UINT64_C(1000000000000000))};
 #define MAX_POWER    19
 #define MAX_EXPONENT 100000 /* larger ones mean 0 or no fit alike */
 

@@ -182,12 +182,17 @@ static enum ws_status pair_sorted(struct pairing *p, const struct ws_trace_reade
 	return status;
 }
 
-static void forget(struct pairing *p)
+static void release(struct pairing *p)
 {
 	ws_range_pairs_free(&p->pairs);
 	ws_idmap_free(&p->thread_numbers);
 	ws_idmap_free(&p->domain_numbers);
 	free(p->thread);
+}
+
+static void forget(struct pairing *p)
+{
+	release(p);
 	free(p->out->mark);
 	p->out->mark = NULL;
 	p->out->n = p->out->nmarks = p->out->dangling = 0;
@@ -278,10 +283,7 @@ enum ws_status ws_export_ranges_load(struct ws_export_ranges *out, const struct 
 		status = order_ranges(&p, err);
 	if (status == WS_OK && p.nthreads > 1)
 		status = order_marks(&p, err);
-	ws_range_pairs_free(&p.pairs);
-	ws_idmap_free(&p.thread_numbers);
-	ws_idmap_free(&p.domain_numbers);
-	free(p.thread);
+	release(&p);
 	return status;
 }
 

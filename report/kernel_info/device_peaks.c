@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/grow.h"
 #include "report/base/names.h"
 #include "report/kernel_info/text_lines.h"
@@ -23,8 +24,9 @@ static const struct {
 };
 
 struct ws_peaks {
-	struct ws_device_peaks *rows; /* pattern and source are one allocation, at pattern */
+	struct ws_device_peaks *rows;
 	size_t nrows, capacity;
+	struct ws_arena texts; /* patterns and sources */
 };
 
 /* --- rows ----------------------------------------------------------------------- */
@@ -97,26 +99,10 @@ static enum ws_status parse_values(struct ws_text part, unsigned line, struct ws
 	return WS_OK;
 }
 
-/* Keep copies of pattern and source in one allocation. */
-static enum ws_status keep_texts(struct ws_device_peaks *row, struct ws_text pattern,
-                                 struct ws_text source, struct ws_err *err)
-{
-	size_t np = (size_t)(pattern.end - pattern.pos), ns = (size_t)(source.end - source.pos);
-	char *copy = malloc(np + ns + 2);
-
-	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for device peaks");
-	memcpy(copy, pattern.pos, np);
-	copy[np] = '\0';
-	memcpy(copy + np + 1, source.pos, ns);
-	copy[np + 1 + ns] = '\0';
-	row->pattern = copy;
-	row->source = copy + np + 1;
-	return WS_OK;
-}
-
-static enum ws_status parse_row(struct ws_device_peaks *row, struct ws_text line, unsigned number,
+static enum ws_status parse_row(struct ws_peaks *p, struct ws_text line, unsigned number,
                                 struct ws_err *err)
 {
+	struct ws_device_peaks *row = &p->rows[p->nrows];
 	struct ws_text pattern, values, source;
 
 	WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
@@ -129,7 +115,9 @@ static enum ws_status parse_row(struct ws_device_peaks *row, struct ws_text line
 	WS_FORWARD(parse_values(values, number, row, err));
 	WS_FAIL_IF(source.pos == source.end, err, USAGE,
 	           "device peaks, line %u: no source; a row is NAME | PEAKS | SOURCE", number);
-	return keep_texts(row, pattern, source, err);
+	row->pattern = ws_arena_copy(&p->texts, pattern.pos, (size_t)(pattern.end - pattern.pos));
+	row->source = ws_arena_copy(&p->texts, source.pos, (size_t)(source.end - source.pos));
+	return ws_arena_check(&p->texts, "device peaks", err);
 }
 
 static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len, int from_user,
@@ -146,7 +134,7 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 		           "device peaks, line %u: more than %u rows", n, WS_PEAKS_MAX_ROWS);
 		WS_FORWARD(WS_GROW(p->rows, p->nrows + 1, p->capacity, err));
 		p->rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
-		WS_FORWARD(parse_row(&p->rows[p->nrows], line, n, err));
+		WS_FORWARD(parse_row(p, line, n, err));
 		p->nrows++;
 	}
 	return WS_OK;
@@ -177,8 +165,7 @@ void ws_peaks_free(struct ws_peaks *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->nrows; i++)
-		free((char *)p->rows[i].pattern);
+	ws_arena_free(&p->texts);
 	free(p->rows);
 	free(p);
 }

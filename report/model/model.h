@@ -254,7 +254,6 @@ struct ws_model {
 	int64_t overhead_ns;
 	struct ws_peaks *peaks; /* owns what the devices' peaks point to */
 	double softmax_flops;   /* as asked for */
-	uint64_t nvtx_events;
 	int64_t begin_ns, end_ns; /* first and last moment of any record */
 
 	struct ws_ranges ranges;

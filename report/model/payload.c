@@ -66,38 +66,27 @@ bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out
 	return 0;
 }
 
-/* The fields that make an operation. name of the field, kind of value */
-enum field {
-	FIELD_FLOPS,
-	FIELD_BYTES,
-	FIELD_BYTES_READ,
-	FIELD_BYTES_WRITTEN,
-	FIELD_LAYER,
-	FIELD_OP,
-	FIELD_DIRECTION,
-	FIELD_PHASE,
-	FIELD_DTYPE,
-	FIELD_BATCH,
-	FIELD_M,
-	FIELD_N,
-	FIELD_K,
-	FIELDS,
-};
-static const char *const field_names[FIELDS] = {
-        [FIELD_FLOPS] = "flops",
-        [FIELD_BYTES] = "bytes",
-        [FIELD_BYTES_READ] = "bytes_read",
-        [FIELD_BYTES_WRITTEN] = "bytes_written",
-        [FIELD_LAYER] = "layer",
-        [FIELD_OP] = "op",
-        [FIELD_DIRECTION] = "direction",
-        [FIELD_PHASE] = "phase",
-        [FIELD_DTYPE] = "dtype",
-        [FIELD_BATCH] = "batch",
-        [FIELD_M] = "m",
-        [FIELD_N] = "n",
-        [FIELD_K] = "k",
-};
+/* The fields that make an operation: FIELD_NAME, name of the field */
+#define FIELD_LIST(X)                     \
+	X(FLOPS, "flops")                 \
+	X(BYTES, "bytes")                 \
+	X(BYTES_READ, "bytes_read")       \
+	X(BYTES_WRITTEN, "bytes_written") \
+	X(LAYER, "layer")                 \
+	X(OP, "op")                       \
+	X(DIRECTION, "direction")         \
+	X(PHASE, "phase")                 \
+	X(DTYPE, "dtype")                 \
+	X(BATCH, "batch")                 \
+	X(M, "m")                         \
+	X(N, "n")                         \
+	X(K, "k")
+#define X(NAME, name) FIELD_##NAME,
+enum field { FIELD_LIST(X) FIELDS };
+#undef X
+#define X(NAME, name) name,
+static const char *const field_names[] = {FIELD_LIST(X)};
+#undef X
 
 /* The fields of one schema that an operation needs; a row of payload_field, or WS_NONE. */
 struct layout {

@@ -313,23 +313,14 @@ static const struct code_range harmful[] = {
 
 static void glyph_escape(struct ws_glyph *out, uint32_t code)
 {
-	int n;
+	const char *format = code == '\n'   ? "\\n"
+	                     : code == '\r' ? "\\r"
+	                     : code == '\t' ? "\\t"
+	                     : code < 0x100 ? "\\x%02x"
+	                                    : "\\u%04x";
 
-	switch (code) {
-	case '\n':
-		n = snprintf(out->bytes, sizeof(out->bytes), "\\n");
-		break;
-	case '\r':
-		n = snprintf(out->bytes, sizeof(out->bytes), "\\r");
-		break;
-	case '\t':
-		n = snprintf(out->bytes, sizeof(out->bytes), "\\t");
-		break;
-	default:
-		n = snprintf(out->bytes, sizeof(out->bytes), code < 0x100 ? "\\x%02x" : "\\u%04x",
-		             (unsigned)code);
-	}
-	out->len = out->width = (uint8_t)n;
+	out->len = out->width =
+	        (uint8_t)snprintf(out->bytes, sizeof(out->bytes), format, (unsigned)code);
 }
 
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)

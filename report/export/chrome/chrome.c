@@ -36,11 +36,9 @@ static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
 	size_t n = ch->kind[WS_KIND_EXTERNAL_LINK].n;
 	uint64_t id;
 
-	ch->external_ids = calloc(n ? n : 1, sizeof(*ch->external_ids));
-	WS_FAIL_IF(!ch->external_ids, err, NO_MEMORY, "out of memory for the timeline");
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_row_external_link *r =
-		        WS_CHROME_ROW(ch, EXTERNAL_LINK, external_link, i);
+	WS_NEW(&ch->arena, ch->external_ids, n);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
+	WS_CHROME_EACH(ch, EXTERNAL_LINK, external_link, r) {
 		const uint64_t key[2] = {r->pid, r->correlation};
 
 		if (ws_strtab_find(&ch->links, key, sizeof(key)))
@@ -70,8 +68,8 @@ static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
 	                                   ch};
 	enum ws_status status;
 
-	ch->texts = calloc(strings->n + 1, sizeof(*ch->texts));
-	WS_FAIL_IF(!ch->texts, err, NO_MEMORY, "out of memory for the timeline");
+	WS_NEW(&ch->arena, ch->texts, strings->n + 1);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	ch->texts[0] = (struct ws_bytes){"", 0};
 	for (size_t i = 0; i < strings->n; i++) {
 		ch->texts[i + 1] = WS_CHROME_ROW(ch, STRING, string, i)->text;
@@ -95,8 +93,7 @@ static bool limits_of(const struct ws_chrome *ch, uint64_t device, struct ws_sm_
 	struct ws_device_facts facts;
 
 	ws_device_facts_init(&facts);
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
-		const struct ws_row_device_attr *a = WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+	WS_CHROME_EACH(ch, DEVICE_ATTR, device_attr, a) {
 		struct ws_bytes name = ws_chrome_text(ch, a->attr);
 
 		if (a->device == device)
@@ -112,11 +109,10 @@ static enum ws_status load_configs(struct ws_chrome *ch, struct ws_err *err)
 	struct ws_sm_limits limits;
 	int known = 0;
 
-	ch->occupancy = calloc(n + 1, sizeof(*ch->occupancy));
-	ch->has_occupancy = calloc(n + 1, sizeof(*ch->has_occupancy));
-	ch->names = calloc(n + 1, sizeof(*ch->names));
-	WS_FAIL_IF(!ch->occupancy || !ch->has_occupancy || !ch->names, err, NO_MEMORY,
-	           "out of memory for the timeline");
+	WS_NEW(&ch->arena, ch->occupancy, n + 1);
+	WS_NEW(&ch->arena, ch->has_occupancy, n + 1);
+	WS_NEW(&ch->arena, ch->names, n + 1);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_launch_config *c =
 		        WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i);
@@ -141,8 +137,6 @@ static void release(struct ws_chrome *ch)
 {
 	for (size_t i = 0; ch->names && i <= ch->kind[WS_KIND_LAUNCH_CONFIG].n; i++)
 		ws_buf_free(&ch->names[i]);
-	for (size_t i = 0; i < ch->ntracks; i++)
-		free(ch->track[i].tid);
 	for (size_t i = 0; i < WS_KIND_END; i++)
 		ws_records_free(&ch->kind[i]);
 	ws_export_ranges_free(&ch->ranges);
@@ -150,14 +144,10 @@ static void release(struct ws_chrome *ch)
 	ws_strtab_free(&ch->links);
 	ws_strtab_free(&ch->track_keys);
 	ws_map_free(&ch->json_pids);
-	free(ch->texts);
-	free(ch->external_ids);
 	free(ch->track);
 	ws_spill_close(&ch->slices);
 	ws_spill_close(&ch->launches);
-	free(ch->occupancy);
-	free(ch->has_occupancy);
-	free(ch->names);
+	ws_arena_free(&ch->arena);
 }
 
 /* --- names and order of processes and tracks --- */

@@ -13,12 +13,9 @@
 
 static void put_samples(struct ws_chrome *ch)
 {
-	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
-		const struct ws_row_counter *r = WS_CHROME_ROW(ch, COUNTER, counter, i);
-
+	WS_CHROME_EACH(ch, COUNTER, counter, r)
 		ch->form->counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
 		                  r->time_ns, "value", r->value, 0);
-	}
 }
 
 /* --- memory --- */
@@ -69,11 +66,12 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 {
 	size_t n = ch->kind[WS_KIND_MEMORY].n;
-	struct by_time *order = calloc(n ? n : 1, sizeof(*order));
 	struct ws_map in_use = {0};
 	enum ws_status status = WS_OK;
+	struct by_time *order;
 
-	WS_FAIL_IF(!order, err, NO_MEMORY, "out of memory for the timeline");
+	WS_NEW(&ch->arena, order, n);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
 	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
@@ -97,7 +95,6 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 			put_memory(ch, r, &in_use);
 	}
 	ws_map_free(&in_use);
-	free(order);
 	return status;
 }
 

@@ -396,12 +396,14 @@ static void put_slice(struct ws_chrome *ch, size_t slice)
 
 	ch->form->begin_slice(ch, s);
 	put[s->kind](ch, s);
-	ch->form->end_args(ch);
+	if (ch->form->end_args)
+		ch->form->end_args(ch);
 	/* right behind the slice that it binds to, as both are at one moment */
 	if (s->kind == WS_KIND_API)
 		begin_arrows(ch, s);
 	end_arrow(ch, s, slice);
-	ch->form->end_slice(ch, s);
+	if (ch->form->end_slice)
+		ch->form->end_slice(ch, s);
 }
 
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
@@ -432,8 +434,10 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
 		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
 		put_op(ch, r->payload);
-		ch->form->end_args(ch);
-		ch->form->end_mark(ch);
+		if (ch->form->end_args)
+			ch->form->end_args(ch);
+		if (ch->form->end_mark)
+			ch->form->end_mark(ch);
 	}
 }
 
@@ -442,8 +446,7 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 {
 	uint64_t id = ch->nlaunches;
 
-	for (size_t i = 0; i < ch->kind[WS_KIND_FLOW].n; i++) {
-		const struct ws_row_flow *r = WS_CHROME_ROW(ch, FLOW, flow, i);
+	WS_CHROME_EACH(ch, FLOW, flow, r) {
 		const struct ws_chrome_track *from = thread_track(ch, r->from_thread);
 		const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
 

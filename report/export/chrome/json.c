@@ -79,13 +79,6 @@ static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	ws_json_decimal(ws_json_key(&ch->j, "dur"), dur_ns, NS_DIGITS);
 }
 
-/* Arguments and event are closed by then, so that arrows can follow. */
-static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	(void)ch;
-	(void)s;
-}
-
 static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
                        const struct ws_chrome_track *t)
 {
@@ -95,11 +88,6 @@ static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
 
 	begin_event(ch, "i", t ? t->pid : other_pid, t ? t->tid[0] : other_tid, mark->time_ns);
 	ws_json_str(ws_json_key(&ch->j, "s"), "t");
-}
-
-static void end_mark(struct ws_chrome *ch)
-{
-	(void)ch;
 }
 
 static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)
@@ -236,9 +224,7 @@ const struct ws_chrome_form ws_chrome_json = {
         .process = process,
         .subtrack = subtrack,
         .begin_slice = begin_slice,
-        .end_slice = end_slice,
         .begin_mark = begin_mark,
-        .end_mark = end_mark,
         .name = put_name,
         .arg = put_arg,
         .end_args = end_args_and_event,

@@ -288,11 +288,6 @@ static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrom
 	message(p, &p->event, EVENT_ANNOTATION, &p->part);
 }
 
-static void end_args(struct ws_chrome *ch)
-{
-	(void)ch; /* they are fields like others */
-}
-
 static void flow(struct ws_chrome_packets *p, uint64_t id, int begins)
 {
 	TRY(p, ws_protobuf_64(&p->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id, &p->err));
@@ -434,7 +429,6 @@ const struct ws_chrome_form ws_chrome_perfetto = {
         .end_mark = end_event,
         .name = put_name,
         .arg = put_arg,
-        .end_args = end_args,
         .arrow = arrow,
         .link = link,
         .counter = counter,

@@ -71,7 +71,9 @@ struct ws_chrome_form {
 	void (*process)(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, uint64_t order);
 	void (*subtrack)(struct ws_chrome *ch, const struct ws_chrome_track *t, uint32_t subtrack,
 	                 struct ws_bytes name);
-	/* a slice or a mark: begin, name, arguments, end_args, arrows, end */
+	/* a slice or a mark: begin, name, arguments, end_args, arrows, end. What ends is NULL where
+	 * nothing is to be done: JSON closes its events with their arguments, Perfetto's are fields
+	 * like others */
 	void (*begin_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
 	void (*end_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
 	/* track: NULL when nothing else is drawn on the thread */
@@ -109,6 +111,7 @@ struct ws_chrome {
 	struct ws_strtab track_keys;
 	struct ws_chrome_track *track;
 	size_t ntracks, tracks_capacity;
+	struct ws_arena arena; /* of the arrays that have their length when they are made */
 	struct ws_spill slices, launches; /* of the structs above */
 	size_t nslices, nlaunches;
 	size_t next_launch;       /* behind the last that was found */
@@ -122,6 +125,11 @@ struct ws_chrome {
 
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
 	((const struct ws_row_##kind_ *)ws_records_row(&(ch)->kind[WS_KIND_##KIND], i))
+/* r: each row of a kind; no break. */
+#define WS_CHROME_EACH(ch, KIND, kind_, r)                                                      \
+	for (size_t i_##r = 0; i_##r < (ch)->kind[WS_KIND_##KIND].n; i_##r++)                   \
+		for (const struct ws_row_##kind_ *r = WS_CHROME_ROW(ch, KIND, kind_, i_##r); r; \
+		     r = NULL)
 /* To be used now. */
 static inline struct ws_chrome_slice *ws_chrome_slice(struct ws_chrome *ch, size_t i)
 {

@@ -93,16 +93,10 @@ static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
 
 static void extend_by_counters(struct ws_chrome *ch)
 {
-	for (size_t i = 0; i < ch->kind[WS_KIND_MEMORY].n; i++) {
-		int64_t time_ns = WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns;
-
-		extend(ch, time_ns, time_ns);
-	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_COUNTER].n; i++) {
-		int64_t time_ns = WS_CHROME_ROW(ch, COUNTER, counter, i)->time_ns;
-
-		extend(ch, time_ns, time_ns);
-	}
+	WS_CHROME_EACH(ch, MEMORY, memory, r)
+		extend(ch, r->time_ns, r->time_ns);
+	WS_CHROME_EACH(ch, COUNTER, counter, r)
+		extend(ch, r->time_ns, r->time_ns);
 }
 
 /* After all else: a range that never ended lasts as long as the trace. */
@@ -175,16 +169,15 @@ static int compare_tracks(const void *a, const void *b)
 
 static enum ws_status rank_tracks(struct ws_chrome *ch, struct ws_err *err)
 {
-	struct ws_chrome_track **order = calloc(ch->ntracks ? ch->ntracks : 1, sizeof(*order));
+	struct ws_chrome_track **order;
 
-	if (!order)
-		return WS_FAIL_MEMORY(err, "the timeline");
+	WS_NEW(&ch->arena, order, ch->ntracks);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
 	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i]->rank = (uint32_t)i;
-	free(order);
 	return WS_OK;
 }
 
@@ -260,10 +253,12 @@ static bool stands_alone(const struct ws_chrome_track *t)
 
 static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 {
-	struct subtracks *subtracks = calloc(1, sizeof(*subtracks));
-	enum ws_status status = subtracks ? WS_OK : WS_FAIL_MEMORY(err, "the timeline");
+	struct subtracks *subtracks;
+	enum ws_status status = WS_OK;
 	uint32_t track = 0; /* of the slice before */
 
+	WS_NEW(&ch->arena, subtracks, 1);
+	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
 		struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		struct ws_chrome_track *t = &ch->track[s->track];
@@ -275,9 +270,8 @@ static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 		status = place(subtracks, s, stands_alone(t), err);
 		t->subtracks = subtracks->n;
 	}
-	for (size_t l = 0; subtracks && l < MAX_SUBTRACKS; l++)
+	for (size_t l = 0; l < MAX_SUBTRACKS; l++)
 		free(subtracks->subtrack[l].open_ns);
-	free(subtracks);
 	return status;
 }
 
@@ -317,13 +311,11 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 	for (size_t i = 0; i < ch->ntracks && status == WS_OK; i++) {
 		struct ws_chrome_track *t = &ch->track[i];
 
-		t->tid = calloc(t->subtracks ? t->subtracks : 1, sizeof(*t->tid));
-		if (!t->tid)
-			status = WS_FAIL_MEMORY(err, "the timeline");
-		else if (t->type == WS_CHROME_THREAD)
-			status = ws_chrome_process(ch, t->a, &t->pid, err);
-		else
-			t->pid = ws_chrome_device(t->a);
+		WS_NEW(&ch->arena, t->tid, t->subtracks);
+		status = ws_arena_check(&ch->arena, "the timeline", err);
+		t->pid = ws_chrome_device(t->a);
+		if (t->type == WS_CHROME_THREAD)
+			WS_THEN(status, ws_chrome_process(ch, t->a, &t->pid, err));
 		for (uint32_t l = 0; l < t->subtracks && status == WS_OK; l++)
 			status = number_subtrack(&used, t->pid, wanted_tid(ch, t, l), &made,
 			                         &t->tid[l], err);

@@ -30,12 +30,17 @@ static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 	return __builtin_add_overflow(start_ns, dur_ns, &end) ? INT64_MAX : end;
 }
 
-static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table, int64_t start_ns,
-                          int64_t dur_ns, struct ws_err *err)
+/* start: the column, before that of the end. */
+static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table,
+                          enum ws_nsys_out_column start, int64_t start_ns, int64_t dur_ns,
+                          struct ws_err *err)
 {
+	ws_nsys_set(o, start, start_ns);
+	ws_nsys_set(o, start + 1, end_ns(start_ns, dur_ns));
 	ws_nsys_extend(o, start_ns, end_ns(start_ns, dur_ns));
 	return ws_nsys_put(o, table, err);
 }
+#define PUT(ID, row) put(o, WS_OUT_##ID, WS_OUT_##ID##_start, row->start_ns, row->dur_ns, err)
 
 /* The columns that are fields of the row; table is a constant, so that this is no loop. */
 static inline __attribute__((always_inline)) void
@@ -67,14 +72,12 @@ static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
 
 	WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
 	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
-	SET(RUNTIME_start, row->start_ns);
-	SET(RUNTIME_end, end_ns(row->start_ns, row->dur_ns));
 	SET(RUNTIME_eventClass, event_class(ws_records_text(&o->strings, row->name)));
 	SET(RUNTIME_globalTid, tid);
 	SET_KNOWN(RUNTIME_correlationId, row->correlation);
 	SET(RUNTIME_nameId, name);
 	SET(RUNTIME_returnValue, row->result);
-	return put(o, WS_OUT_RUNTIME, row->start_ns, row->dur_ns, err);
+	return PUT(RUNTIME, row);
 }
 
 static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *err)
@@ -87,8 +90,6 @@ static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *er
 	if (row->thread)
 		WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
 	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
-	SET(OVERHEAD_start, row->start_ns);
-	SET(OVERHEAD_end, end_ns(row->start_ns, row->dur_ns));
 	SET(OVERHEAD_eventClass, overhead_class);
 	SET_KNOWN(OVERHEAD_globalTid, tid);
 	SET(OVERHEAD_nameId, name);
@@ -96,7 +97,7 @@ static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *er
 	SET(OVERHEAD_overheadType,
 	    1 + (row->kind > WS_OVERHEAD_UVM_INIT ? (uint64_t)WS_OVERHEAD_DRIVER_COMPILER
 	                                          : row->kind));
-	return put(o, WS_OUT_OVERHEAD, row->start_ns, row->dur_ns, err);
+	return PUT(OVERHEAD, row);
 }
 
 /* --- the device --- */
@@ -116,8 +117,6 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
 	WS_FORWARD(ws_nsys_global_pid(o, c->pid, &pid, err));
 	set_fields(o, WS_OUT_KERNEL, c);
-	SET(KERNEL_start, row->start_ns);
-	SET(KERNEL_end, end_ns(row->start_ns, row->dur_ns));
 	SET_KNOWN(KERNEL_correlationId, row->correlation);
 	SET(KERNEL_globalPid, pid);
 	SET(KERNEL_demangledName, names->demangled);
@@ -129,7 +128,7 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	SET(KERNEL_gridId, 0);
 	SET_KNOWN(KERNEL_graphNodeId, row->graph_node);
 	SET_KNOWN(KERNEL_graphId, row->graph);
-	return put(o, WS_OUT_KERNEL, row->start_ns, row->dur_ns, err);
+	return PUT(KERNEL, row);
 }
 
 static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
@@ -145,8 +144,6 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
 	set_fields(o, WS_OUT_MEMCPY, row);
-	SET(MEMCPY_start, row->start_ns);
-	SET(MEMCPY_end, end_ns(row->start_ns, row->dur_ns));
 	SET(MEMCPY_globalPid, pid);
 	SET(MEMCPY_srcKind, memory_kind(row->src_kind));
 	SET(MEMCPY_dstKind, memory_kind(row->dst_kind));
@@ -155,7 +152,7 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 		SET(MEMCPY_dstDeviceId, row->dst_device);
 	}
 	SET_KNOWN(MEMCPY_copyCount, row->copies);
-	return put(o, WS_OUT_MEMCPY, row->start_ns, row->dur_ns, err);
+	return PUT(MEMCPY, row);
 }
 
 static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
@@ -170,11 +167,9 @@ static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
 	}
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
 	set_fields(o, WS_OUT_MEMSET, row);
-	SET(MEMSET_start, row->start_ns);
-	SET(MEMSET_end, end_ns(row->start_ns, row->dur_ns));
 	SET(MEMSET_globalPid, pid);
 	SET(MEMSET_memKind, memory_kind(row->memory_kind));
-	return put(o, WS_OUT_MEMSET, row->start_ns, row->dur_ns, err);
+	return PUT(MEMSET, row);
 }
 
 static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
@@ -185,13 +180,11 @@ static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
 	set_fields(o, WS_OUT_SYNC, row);
-	SET(SYNC_start, row->start_ns);
-	SET(SYNC_end, end_ns(row->start_ns, row->dur_ns));
 	SET(SYNC_streamId, or_none(row->stream));
 	SET(SYNC_globalPid, pid);
 	SET(SYNC_syncType, row->type);
 	SET(SYNC_eventId, or_none(row->event));
-	return put(o, WS_OUT_SYNC, row->start_ns, row->dur_ns, err);
+	return PUT(SYNC, row);
 }
 
 static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
@@ -202,10 +195,8 @@ static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
 
 	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
 	set_fields(o, WS_OUT_GRAPH, row);
-	SET(GRAPH_start, row->start_ns);
-	SET(GRAPH_end, end_ns(row->start_ns, row->dur_ns));
 	SET(GRAPH_globalPid, pid);
-	return put(o, WS_OUT_GRAPH, row->start_ns, row->dur_ns, err);
+	return PUT(GRAPH, row);
 }
 
 static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
@@ -226,7 +217,8 @@ static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
 	SET(MEMORY_memKind, memory_kind(row->memory_kind));
 	SET(MEMORY_memoryOperationType, row->op);
 	SET(MEMORY_streamId, row->stream);
-	return put(o, WS_OUT_MEMORY, row->time_ns, 0, err);
+	ws_nsys_extend(o, row->time_ns, row->time_ns);
+	return ws_nsys_put(o, WS_OUT_MEMORY, err);
 }
 
 /* --- all of it --- */

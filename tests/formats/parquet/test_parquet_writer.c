@@ -22,7 +22,7 @@ struct file {
 static void begin(struct file *f, const struct ws_parquet_column *columns, size_t n,
                   uint32_t group_rows)
 {
-	struct ws_parquet_opts opts = {0, group_rows};
+	struct ws_parquet_opts opts = {group_rows};
 
 	f->f = open_memstream(&f->bytes, &f->size);
 	cr_assert(eq(int, ws_parquet_writer_new(&f->w, f->f, columns, n, &opts, &f->err), WS_OK));

@@ -291,7 +291,6 @@ static enum ws_status load_ranges(struct loading *l, struct ws_err *err)
 	WS_FORWARD(ws_modules_find(&l->temp, &l->l, &modules, err));
 	WS_FORWARD(allocate_events(l, &c, rows + 2 * modules.n, err));
 	WS_FORWARD(ws_load_blocks(&l->l, WS_KIND_NVTX, columns, take_events, &c, err));
-	m->nvtx_events = rows;
 	n += ws_modules_add_events(&modules, &c, n);
 	ev = (struct loaded_events){.n = n,
 	                            .time_ns = c.time_ns,
