@@ -71,6 +71,11 @@ static const ws_real *load(const struct map *map, int operand, const struct tile
 			y[i] = (expression);    \
 	} while (0)
 
+#define EACH_OF(SUB, expression)  \
+	case WS_SUB_##SUB:        \
+		EACH(expression); \
+		break
+
 static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t cols,
                        const ws_real *x, ws_real *y)
 {
@@ -78,45 +83,19 @@ static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t 
 	const int64_t n = tile->count;
 
 	switch (op->sub) {
-	case WS_SUB_NEG:
-		EACH(-x[i]);
-		break;
-	case WS_SUB_EXP:
-		EACH(WS_REAL_EXP(x[i]));
-		break;
-	case WS_SUB_LOG:
-		EACH(WS_REAL_LOG(x[i]));
-		break;
-	case WS_SUB_SQRT:
-		EACH(WS_REAL_SQRT(x[i]));
-		break;
-	case WS_SUB_RSQRT:
-		EACH(1 / WS_REAL_SQRT(x[i]));
-		break;
-	case WS_SUB_SQUARE:
-		EACH(x[i] * x[i]);
-		break;
-	case WS_SUB_SIGMOID:
-		EACH(1 / (1 + WS_REAL_EXP(-x[i])));
-		break;
-	case WS_SUB_SCALE:
-		EACH(alpha * x[i]);
-		break;
-	case WS_SUB_ADD_CONST:
-		EACH(x[i] + alpha);
-		break;
-	case WS_SUB_CAUSAL_MASK:
-		EACH(tile->col + i > tile->row % cols ? alpha : x[i]);
-		break;
-	case WS_SUB_RELU: /* a NaN stays one */
-		EACH(x[i] < 0 ? 0 : x[i]);
-		break;
-	case WS_SUB_LEAKY_RELU:
-		EACH(x[i] < 0 ? alpha * x[i] : x[i]);
-		break;
-	case WS_SUB_TANH:
-		EACH(WS_REAL_TANH(x[i]));
-		break;
+		EACH_OF(NEG, -x[i]);
+		EACH_OF(EXP, WS_REAL_EXP(x[i]));
+		EACH_OF(LOG, WS_REAL_LOG(x[i]));
+		EACH_OF(SQRT, WS_REAL_SQRT(x[i]));
+		EACH_OF(RSQRT, 1 / WS_REAL_SQRT(x[i]));
+		EACH_OF(SQUARE, x[i] * x[i]);
+		EACH_OF(SIGMOID, 1 / (1 + WS_REAL_EXP(-x[i])));
+		EACH_OF(SCALE, alpha * x[i]);
+		EACH_OF(ADD_CONST, x[i] + alpha);
+		EACH_OF(CAUSAL_MASK, tile->col + i > tile->row % cols ? alpha : x[i]);
+		EACH_OF(RELU, x[i] < 0 ? 0 : x[i]); /* a NaN stays one */
+		EACH_OF(LEAKY_RELU, x[i] < 0 ? alpha * x[i] : x[i]);
+		EACH_OF(TANH, WS_REAL_TANH(x[i]));
 	default: /* CAST, EXPAND */
 		EACH(x[i]);
 	}
@@ -128,27 +107,13 @@ static void binary_tile(const struct ws_op *op, int64_t n, const ws_real *a, con
 	const ws_real alpha = (ws_real)op->u.alpha;
 
 	switch (op->sub) {
-	case WS_SUB_ADD:
-		EACH(a[i] + b[i]);
-		break;
-	case WS_SUB_SUB:
-		EACH(a[i] - b[i]);
-		break;
-	case WS_SUB_MUL:
-		EACH(a[i] * b[i]);
-		break;
-	case WS_SUB_DIV:
-		EACH(a[i] / b[i]);
-		break;
-	case WS_SUB_RELU_GRAD:
-		EACH(b[i] > 0 ? a[i] : 0);
-		break;
-	case WS_SUB_LEAKY_RELU_GRAD:
-		EACH(b[i] > 0 ? a[i] : alpha * a[i]);
-		break;
-	case WS_SUB_TANH_GRAD:
-		EACH(a[i] * (1 - b[i] * b[i]));
-		break;
+		EACH_OF(ADD, a[i] + b[i]);
+		EACH_OF(SUB, a[i] - b[i]);
+		EACH_OF(MUL, a[i] * b[i]);
+		EACH_OF(DIV, a[i] / b[i]);
+		EACH_OF(RELU_GRAD, b[i] > 0 ? a[i] : 0);
+		EACH_OF(LEAKY_RELU_GRAD, b[i] > 0 ? a[i] : alpha * a[i]);
+		EACH_OF(TANH_GRAD, a[i] * (1 - b[i] * b[i]));
 	default: /* SIGMOID_GRAD */
 		EACH(a[i] * b[i] * (1 - b[i]));
 	}

@@ -123,52 +123,33 @@ static void grad_gemm(struct tape *tape, const struct ws_op *op, struct ws_tenso
 	}
 }
 
+#define OF_RESULT(sub, alpha) ws_op_activation_grad(graph, WS_SUB_##sub##_GRAD, dy, y, (alpha))
+#define RULE(SUB, gradient)      \
+	case WS_SUB_##SUB:       \
+		dx = (gradient); \
+		break
+
 static void grad_unary(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
 {
 	struct ws_graph *graph = tape->graph;
 	struct ws_tensor *x = op->in[0], *y = op->out[0], *dx;
 
 	switch (op->sub) {
-	case WS_SUB_NEG:
-		dx = UNARY(NEG, dy, 0);
-		break;
-	case WS_SUB_EXP: /* dx = dy y */
-		dx = BINARY(MUL, dy, y);
-		break;
-	case WS_SUB_LOG: /* dx = dy / x */
-		dx = BINARY(DIV, dy, x);
-		break;
-	case WS_SUB_SQRT: /* dx = dy / (2 y) */
-		dx = BINARY(DIV, UNARY(SCALE, dy, 0.5), y);
-		break;
-	case WS_SUB_RSQRT: /* dx = -1/2 dy y^3 */
-		dx = BINARY(MUL, UNARY(SQUARE, y, 0), y);
-		dx = UNARY(SCALE, BINARY(MUL, dy, dx), -0.5);
-		break;
-	case WS_SUB_SQUARE: /* dx = 2 dy x */
-		dx = BINARY(MUL, UNARY(SCALE, dy, 2), x);
-		break;
-	case WS_SUB_SIGMOID: /* dx = dy y (1 - y) */
-		dx = BINARY(SIGMOID_GRAD, dy, y);
-		break;
-	case WS_SUB_SCALE:
-		dx = UNARY(SCALE, dy, op->u.alpha);
-		break;
-	case WS_SUB_ADD_CONST:
-		dx = dy;
-		break;
-	case WS_SUB_RELU:
-		dx = ws_op_activation_grad(graph, WS_SUB_RELU_GRAD, dy, y, 0);
-		break;
-	case WS_SUB_LEAKY_RELU: /* y has the sign of x */
-		dx = ws_op_activation_grad(graph, WS_SUB_LEAKY_RELU_GRAD, dy, y, op->u.alpha);
-		break;
-	case WS_SUB_TANH: /* dx = dy (1 - y^2) */
-		dx = ws_op_activation_grad(graph, WS_SUB_TANH_GRAD, dy, y, 0);
-		break;
-	case WS_SUB_CAUSAL_MASK: /* what was replaced has no influence */
-		dx = UNARY(CAUSAL_MASK, ws_op_expand(graph, dy, y), 0);
-		break;
+		RULE(NEG, UNARY(NEG, dy, 0));
+		RULE(EXP, BINARY(MUL, dy, y));                     /* dx = dy y */
+		RULE(LOG, BINARY(DIV, dy, x));                     /* dx = dy / x */
+		RULE(SQRT, BINARY(DIV, UNARY(SCALE, dy, 0.5), y)); /* dx = dy / (2 y) */
+		RULE(RSQRT, UNARY(SCALE, BINARY(MUL, dy, BINARY(MUL, UNARY(SQUARE, y, 0), y)),
+		                  -0.5));                          /* dx = -1/2 dy y^3 */
+		RULE(SQUARE, BINARY(MUL, UNARY(SCALE, dy, 2), x)); /* dx = 2 dy x */
+		RULE(SIGMOID, BINARY(SIGMOID_GRAD, dy, y));        /* dx = dy y (1 - y) */
+		RULE(SCALE, UNARY(SCALE, dy, op->u.alpha));
+		RULE(ADD_CONST, dy);
+		RULE(RELU, OF_RESULT(RELU, 0));
+		RULE(LEAKY_RELU, OF_RESULT(LEAKY_RELU, op->u.alpha)); /* y has the sign of x */
+		RULE(TANH, OF_RESULT(TANH, 0));                       /* dx = dy (1 - y^2) */
+		/* what was replaced has no influence */
+		RULE(CAUSAL_MASK, UNARY(CAUSAL_MASK, ws_op_expand(graph, dy, y), 0));
 	default:
 		ws_graph_fail(graph, WS_BUG, "op %s has no gradient", op->message);
 		return;

@@ -40,6 +40,24 @@ static struct ws_event_text wide_text(const wchar_t *text)
 #define POP(name, params, fill) \
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
 
+/*
+ * The callbacks NAMEA and NAMEW, whose last parameter is a text; act makes a definition of it.
+ * first: the parameters before it, each with its comma.
+ */
+#define PLAIN(...) __VA_ARGS__
+#define TEXT_OF(ret, name, first, type, text_of, off, act)        \
+	static ret on_##name(PLAIN first const type *chars)       \
+	{                                                         \
+		const struct ws_event_text text = text_of(chars); \
+                                                                  \
+		if (!ws_collector_on())                           \
+			return off;                               \
+		act;                                              \
+	}
+#define TEXT(ret, name, first, off, act)                         \
+	TEXT_OF(ret, name##A, first, char, bytes_text, off, act) \
+	TEXT_OF(ret, name##W, first, wchar_t, wide_text, off, act)
+
 /* --- core: the default domain --- */
 
 MARK(MarkEx, (const struct wsn_event *attr), ws_event_attributes(&ev, NULL, attr))
@@ -54,29 +72,8 @@ PUSH(RangePushA, (const char *text), ws_event_init(&ev, 0, text, WS_TEXT_BYTES))
 PUSH(RangePushW, (const wchar_t *text), ws_event_init(&ev, 0, text, WS_TEXT_UTF32))
 POP(RangePop, (void), ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES))
 
-static void on_NameCategoryA(uint32_t category, const char *name)
-{
-	if (ws_collector_on())
-		ws_define_category(0, category, bytes_text(name));
-}
-
-static void on_NameCategoryW(uint32_t category, const wchar_t *name)
-{
-	if (ws_collector_on())
-		ws_define_category(0, category, wide_text(name));
-}
-
-static void on_NameOsThreadA(uint32_t tid, const char *name)
-{
-	if (ws_collector_on())
-		ws_define_thread_name(tid, bytes_text(name));
-}
-
-static void on_NameOsThreadW(uint32_t tid, const wchar_t *name)
-{
-	if (ws_collector_on())
-		ws_define_thread_name(tid, wide_text(name));
-}
+TEXT(void, NameCategory, (uint32_t category, ), , ws_define_category(0, category, text))
+TEXT(void, NameOsThread, (uint32_t tid, ), , ws_define_thread_name(tid, text))
 
 /* --- core 2: domains --- */
 
@@ -122,43 +119,11 @@ static void on_DomainResourceDestroy(wsn_resource resource)
 	(void)resource;
 }
 
-static void on_DomainNameCategoryA(wsn_domain domain, uint32_t category, const char *name)
-{
-	if (ws_collector_on())
-		ws_define_category(ws_event_domain(domain), category, bytes_text(name));
-}
-
-static void on_DomainNameCategoryW(wsn_domain domain, uint32_t category, const wchar_t *name)
-{
-	if (ws_collector_on())
-		ws_define_category(ws_event_domain(domain), category, wide_text(name));
-}
-
-static wsn_string on_DomainRegisterStringA(wsn_domain domain, const char *text)
-{
-	(void)domain;
-	if (!ws_collector_on())
-		return NULL;
-	return (wsn_string)(uintptr_t)ws_define_string(bytes_text(text));
-}
-
-static wsn_string on_DomainRegisterStringW(wsn_domain domain, const wchar_t *text)
-{
-	(void)domain;
-	if (!ws_collector_on())
-		return NULL;
-	return (wsn_string)(uintptr_t)ws_define_string(wide_text(text));
-}
-
-static wsn_domain on_DomainCreateA(const char *name)
-{
-	return ws_collector_on() ? (wsn_domain)(uintptr_t)ws_define_domain(bytes_text(name)) : NULL;
-}
-
-static wsn_domain on_DomainCreateW(const wchar_t *name)
-{
-	return ws_collector_on() ? (wsn_domain)(uintptr_t)ws_define_domain(wide_text(name)) : NULL;
-}
+TEXT(void, DomainNameCategory, (wsn_domain domain, uint32_t category, ), ,
+     ws_define_category(ws_event_domain(domain), category, text))
+TEXT(wsn_string, DomainRegisterString, (wsn_domain domain, ), NULL, (void)domain;
+     return (wsn_string)(uintptr_t)ws_define_string(text))
+TEXT(wsn_domain, DomainCreate, (), NULL, return (wsn_domain)(uintptr_t)ws_define_domain(text))
 
 /* A domain is its name: created again it is the same, so nothing is taken down. */
 static void on_DomainDestroy(wsn_domain domain)
