@@ -200,6 +200,9 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	return result;
 }
 
+/* The fixed part of a definition, and its size. */
+#define FIXED(type, ...) &(struct type){__VA_ARGS__}, sizeof(struct type)
+
 uint32_t ws_define_string(struct ws_event_text text)
 {
 	return define(WS_DEF_STRING, "", 0, text, 0);
@@ -233,14 +236,12 @@ uint32_t ws_define_domain(struct ws_event_text name)
 
 void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name)
 {
-	define(WS_DEF_CATEGORY, &(struct ws_def_category){domain, category},
-	       sizeof(struct ws_def_category), name, 1);
+	define(WS_DEF_CATEGORY, FIXED(ws_def_category, domain, category), name, 1);
 }
 
 void ws_define_thread_name(uint32_t tid, struct ws_event_text name)
 {
-	define(WS_DEF_THREAD_NAME, &(struct ws_def_thread){(uint32_t)getpid(), tid},
-	       sizeof(struct ws_def_thread), name, 1);
+	define(WS_DEF_THREAD_NAME, FIXED(ws_def_thread, (uint32_t)getpid(), tid), name, 1);
 }
 
 /* Processes and threads are events in time: never merged with an equal one before. */
@@ -265,26 +266,24 @@ static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_
 int ws_define_process(int64_t start_ns, uint64_t image, const char *path)
 {
 	return define_once(WS_DEF_PROCESS,
-	                   &(struct ws_def_process){(uint64_t)getpid(), image, start_ns},
-	                   sizeof(struct ws_def_process), path, image);
+	                   FIXED(ws_def_process, (uint64_t)getpid(), image, start_ns), path, image);
 }
 
 int ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
 {
-	return define_once(WS_DEF_THREAD, &(struct ws_def_thread){(uint64_t)getpid(), tid},
-	                   sizeof(struct ws_def_thread), name, thread);
+	return define_once(WS_DEF_THREAD, FIXED(ws_def_thread, (uint64_t)getpid(), tid), name,
+	                   thread);
 }
 
 void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
 {
-	define(WS_DEF_CALL, &(struct ws_def_call){domain, cbid}, sizeof(struct ws_def_call),
-	       (struct ws_event_text){.ptr = name}, 1);
+	define(WS_DEF_CALL, FIXED(ws_def_call, domain, cbid), (struct ws_event_text){.ptr = name},
+	       1);
 }
 
 void ws_define_kernel(uint64_t address, uint32_t string)
 {
-	define_once(WS_DEF_KERNEL, &(struct ws_def_kernel){address, string},
-	            sizeof(struct ws_def_kernel), "", 1);
+	define_once(WS_DEF_KERNEL, FIXED(ws_def_kernel, address, string), "", 1);
 }
 
 void ws_define_fact(const char *key, const char *value)
@@ -295,14 +294,13 @@ void ws_define_fact(const char *key, const char *value)
 
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 {
-	define(WS_DEF_DEVICE_ATTR, &(struct ws_def_device_attr){device, value},
-	       sizeof(struct ws_def_device_attr), (struct ws_event_text){.ptr = name}, 1);
+	define(WS_DEF_DEVICE_ATTR, FIXED(ws_def_device_attr, device, value),
+	       (struct ws_event_text){.ptr = name}, 1);
 }
 
 void ws_define_window(int64_t time_ns, int is_open)
 {
-	define_once(WS_DEF_WINDOW, &(struct ws_def_window){time_ns, (uint64_t)is_open},
-	            sizeof(struct ws_def_window), "", 1);
+	define_once(WS_DEF_WINDOW, FIXED(ws_def_window, time_ns, (uint64_t)is_open), "", 1);
 }
 
 const char *ws_string_text(uint64_t string, uint32_t *size)
