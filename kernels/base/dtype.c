@@ -96,52 +96,30 @@ float ws_f16_to_f32(uint16_t bits)
 	return value;
 }
 
+#define EACH_OF(DTYPE, to, value)                   \
+	case WS_DTYPE_##DTYPE:                      \
+		for (int64_t i = 0; i < count; i++) \
+			(to)[i] = (value);          \
+		break
+
 void ws_dtype_encode(enum ws_dtype dtype, const double *values, void *data, int64_t count)
 {
 	switch (dtype) {
-	case WS_DTYPE_F32:
-		for (int64_t i = 0; i < count; i++)
-			((float *)data)[i] = (float)values[i];
-		break;
-	case WS_DTYPE_BF16:
-		for (int64_t i = 0; i < count; i++)
-			((uint16_t *)data)[i] = ws_f32_to_bf16((float)values[i]);
-		break;
-	case WS_DTYPE_F16:
-		for (int64_t i = 0; i < count; i++)
-			((uint16_t *)data)[i] = ws_f32_to_f16((float)values[i]);
-		break;
-	case WS_DTYPE_F64:
-		memcpy(data, values, (size_t)count * sizeof(*values));
-		break;
-	case WS_DTYPE_I32:
-		for (int64_t i = 0; i < count; i++)
-			((int32_t *)data)[i] = (int32_t)values[i];
-		break;
+		EACH_OF(F32, (float *)data, (float)values[i]);
+		EACH_OF(BF16, (uint16_t *)data, ws_f32_to_bf16((float)values[i]));
+		EACH_OF(F16, (uint16_t *)data, ws_f32_to_f16((float)values[i]));
+		EACH_OF(F64, (double *)data, values[i]);
+		EACH_OF(I32, (int32_t *)data, (int32_t)values[i]);
 	}
 }
 
 void ws_dtype_decode(enum ws_dtype dtype, const void *data, double *values, int64_t count)
 {
 	switch (dtype) {
-	case WS_DTYPE_F32:
-		for (int64_t i = 0; i < count; i++)
-			values[i] = ((const float *)data)[i];
-		break;
-	case WS_DTYPE_BF16:
-		for (int64_t i = 0; i < count; i++)
-			values[i] = ws_bf16_to_f32(((const uint16_t *)data)[i]);
-		break;
-	case WS_DTYPE_F16:
-		for (int64_t i = 0; i < count; i++)
-			values[i] = ws_f16_to_f32(((const uint16_t *)data)[i]);
-		break;
-	case WS_DTYPE_F64:
-		memcpy(values, data, (size_t)count * sizeof(*values));
-		break;
-	case WS_DTYPE_I32:
-		for (int64_t i = 0; i < count; i++)
-			values[i] = ((const int32_t *)data)[i];
-		break;
+		EACH_OF(F32, values, ((const float *)data)[i]);
+		EACH_OF(BF16, values, ws_bf16_to_f32(((const uint16_t *)data)[i]));
+		EACH_OF(F16, values, ws_f16_to_f32(((const uint16_t *)data)[i]));
+		EACH_OF(F64, values, ((const double *)data)[i]);
+		EACH_OF(I32, values, ((const int32_t *)data)[i]);
 	}
 }

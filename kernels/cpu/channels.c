@@ -15,18 +15,9 @@ static void activate(const struct ws_op *op, int64_t n, ws_real *y)
 	const ws_real slope = (ws_real)op->u.bias.alpha;
 
 	switch (op->sub) {
-	case WS_SUB_BIAS_RELU:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = y[i] < 0 ? 0 : y[i];
-		break;
-	case WS_SUB_BIAS_LEAKY_RELU:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = y[i] < 0 ? slope * y[i] : y[i];
-		break;
-	case WS_SUB_BIAS_TANH:
-		for (int64_t i = 0; i < n; i++)
-			y[i] = WS_REAL_TANH(y[i]);
-		break;
+		WS_EACH_OF(BIAS_RELU, y[i] < 0 ? 0 : y[i]);
+		WS_EACH_OF(BIAS_LEAKY_RELU, y[i] < 0 ? slope * y[i] : y[i]);
+		WS_EACH_OF(BIAS_TANH, WS_REAL_TANH(y[i]));
 	default:
 		break;
 	}
@@ -43,12 +34,10 @@ static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t
 	if (rows->ch.inner > 1) {
 		const ws_real one = ws_real_get(op->in[1], row % rows->ch.channels);
 
-		for (int64_t i = 0; i < n; i++)
-			y[i] = x[i] + one;
+		WS_EACH(x[i] + one);
 	} else {
 		bias = ws_real_load(op->in[1], col, n, bias_buf);
-		for (int64_t i = 0; i < n; i++)
-			y[i] = x[i] + bias[i];
+		WS_EACH(x[i] + bias[i]);
 	}
 	activate(op, n, y);
 	ws_real_store(op->out[0], offset, n, y);
@@ -127,30 +116,27 @@ static bool block_next(struct block *b)
 	return true;
 }
 
-static void store_statistics(const struct ws_tensor *t, const struct block *b, const double *values)
+static void channel_sums(const struct ws_tensor *t, struct block *b, double *sum)
 {
-	ws_real buf[BLOCK];
-	ws_real *y = ws_real_target(t, b->channel, buf);
+	ws_real buf[WS_TILE];
 
-	for (int64_t i = 0; i < b->channels; i++)
-		y[i] = (ws_real)values[i];
-	ws_real_store(t, b->channel, b->channels, y);
+	memset(sum, 0, BLOCK * sizeof(*sum));
+	while (block_next(b)) {
+		const ws_real *x = ws_real_load(t, b->offset, b->count, buf);
+
+		for (int64_t i = 0; i < b->count; i++)
+			sum[i * b->step] += x[i];
+	}
 }
 
 static void bias_grad_item(void *arg, int64_t item)
 {
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	struct block b = block_of(&op->u.ch, item);
-	double sum[BLOCK] = {0};
-	ws_real buf[WS_TILE];
+	double sum[BLOCK];
 
-	while (block_next(&b)) {
-		const ws_real *dy = ws_real_load(op->in[0], b.offset, b.count, buf);
-
-		for (int64_t i = 0; i < b.count; i++)
-			sum[i * b.step] += dy[i];
-	}
-	store_statistics(op->out[0], &b, sum);
+	channel_sums(op->in[0], &b, sum);
+	ws_real_put_sums(op->out[0], b.channel, b.channels, sum);
 }
 
 WS_CPU_KERNEL(bias_grad, ws_cpu_launch(cpu, op, block_items(&op->u.ch), bias_grad_item, &op))
@@ -163,14 +149,8 @@ static void batch_statistics(const struct ws_op *op, struct block *b, double *me
 	double count = (double)(b->ch->outer * b->ch->inner);
 	ws_real buf[WS_TILE];
 
-	memset(mean, 0, BLOCK * sizeof(*mean));
 	memset(var, 0, BLOCK * sizeof(*var));
-	while (block_next(b)) {
-		const ws_real *x = ws_real_load(op->in[0], b->offset, b->count, buf);
-
-		for (int64_t i = 0; i < b->count; i++)
-			mean[i * b->step] += x[i];
-	}
+	channel_sums(op->in[0], b, mean);
 	for (int64_t i = 0; i < b->channels; i++)
 		mean[i] /= count;
 	while (block_next(b)) {
@@ -196,7 +176,7 @@ static void update_running(const struct ws_tensor *t, const struct block *b, dou
 
 	for (int64_t i = 0; i < b->channels; i++)
 		new[i] = (1 - momentum) * (double)old[i] + momentum *batch[i];
-	store_statistics(t, b, new);
+	ws_real_put_sums(t, b->channel, b->channels, new);
 }
 
 static void batch_norm_item(void *arg, int64_t item)
@@ -212,8 +192,8 @@ static void batch_norm_item(void *arg, int64_t item)
 	batch_statistics(op, &b, mean, var);
 	for (int64_t i = 0; i < b.channels; i++)
 		scale[i] = 1 / sqrt(var[i] + op->u.norm.eps);
-	store_statistics(op->out[1], &b, mean);
-	store_statistics(op->out[2], &b, scale);
+	ws_real_put_sums(op->out[1], b.channel, b.channels, mean);
+	ws_real_put_sums(op->out[2], b.channel, b.channels, scale);
 	update_running(op->out[3], &b, op->u.norm.momentum, mean);
 	for (int64_t i = 0; i < b.channels; i++) {
 		var[i] *= count / (count - 1);
@@ -271,8 +251,8 @@ static void batch_norm_grad_item(void *arg, int64_t item)
 	const ws_real *inverse = ws_real_load(op->in[4], b.channel, b.channels, buf[2]);
 
 	batch_norm_sums(op, &b, mean, inverse, dgamma, dbeta);
-	store_statistics(op->out[1], &b, dgamma);
-	store_statistics(op->out[2], &b, dbeta);
+	ws_real_put_sums(op->out[1], b.channel, b.channels, dgamma);
+	ws_real_put_sums(op->out[2], b.channel, b.channels, dbeta);
 	while (block_next(&b)) {
 		const ws_real *dy = ws_real_load(op->in[0], b.offset, b.count, dy_buf);
 		const ws_real *x = ws_real_load(op->in[1], b.offset, b.count, x_buf);

@@ -65,17 +65,6 @@ static const ws_real *load(const struct map *map, int operand, const struct tile
 	}
 }
 
-#define EACH(expression)                        \
-	do {                                    \
-		for (int64_t i = 0; i < n; i++) \
-			y[i] = (expression);    \
-	} while (0)
-
-#define EACH_OF(SUB, expression)  \
-	case WS_SUB_##SUB:        \
-		EACH(expression); \
-		break
-
 static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t cols,
                        const ws_real *x, ws_real *y)
 {
@@ -83,21 +72,21 @@ static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t 
 	const int64_t n = tile->count;
 
 	switch (op->sub) {
-		EACH_OF(NEG, -x[i]);
-		EACH_OF(EXP, WS_REAL_EXP(x[i]));
-		EACH_OF(LOG, WS_REAL_LOG(x[i]));
-		EACH_OF(SQRT, WS_REAL_SQRT(x[i]));
-		EACH_OF(RSQRT, 1 / WS_REAL_SQRT(x[i]));
-		EACH_OF(SQUARE, x[i] * x[i]);
-		EACH_OF(SIGMOID, 1 / (1 + WS_REAL_EXP(-x[i])));
-		EACH_OF(SCALE, alpha * x[i]);
-		EACH_OF(ADD_CONST, x[i] + alpha);
-		EACH_OF(CAUSAL_MASK, tile->col + i > tile->row % cols ? alpha : x[i]);
-		EACH_OF(RELU, x[i] < 0 ? 0 : x[i]); /* a NaN stays one */
-		EACH_OF(LEAKY_RELU, x[i] < 0 ? alpha * x[i] : x[i]);
-		EACH_OF(TANH, WS_REAL_TANH(x[i]));
+		WS_EACH_OF(NEG, -x[i]);
+		WS_EACH_OF(EXP, WS_REAL_EXP(x[i]));
+		WS_EACH_OF(LOG, WS_REAL_LOG(x[i]));
+		WS_EACH_OF(SQRT, WS_REAL_SQRT(x[i]));
+		WS_EACH_OF(RSQRT, 1 / WS_REAL_SQRT(x[i]));
+		WS_EACH_OF(SQUARE, x[i] * x[i]);
+		WS_EACH_OF(SIGMOID, 1 / (1 + WS_REAL_EXP(-x[i])));
+		WS_EACH_OF(SCALE, alpha * x[i]);
+		WS_EACH_OF(ADD_CONST, x[i] + alpha);
+		WS_EACH_OF(CAUSAL_MASK, tile->col + i > tile->row % cols ? alpha : x[i]);
+		WS_EACH_OF(RELU, x[i] < 0 ? 0 : x[i]); /* a NaN stays one */
+		WS_EACH_OF(LEAKY_RELU, x[i] < 0 ? alpha * x[i] : x[i]);
+		WS_EACH_OF(TANH, WS_REAL_TANH(x[i]));
 	default: /* CAST, EXPAND */
-		EACH(x[i]);
+		WS_EACH(x[i]);
 	}
 }
 
@@ -107,15 +96,15 @@ static void binary_tile(const struct ws_op *op, int64_t n, const ws_real *a, con
 	const ws_real alpha = (ws_real)op->u.alpha;
 
 	switch (op->sub) {
-		EACH_OF(ADD, a[i] + b[i]);
-		EACH_OF(SUB, a[i] - b[i]);
-		EACH_OF(MUL, a[i] * b[i]);
-		EACH_OF(DIV, a[i] / b[i]);
-		EACH_OF(RELU_GRAD, b[i] > 0 ? a[i] : 0);
-		EACH_OF(LEAKY_RELU_GRAD, b[i] > 0 ? a[i] : alpha * a[i]);
-		EACH_OF(TANH_GRAD, a[i] * (1 - b[i] * b[i]));
+		WS_EACH_OF(ADD, a[i] + b[i]);
+		WS_EACH_OF(SUB, a[i] - b[i]);
+		WS_EACH_OF(MUL, a[i] * b[i]);
+		WS_EACH_OF(DIV, a[i] / b[i]);
+		WS_EACH_OF(RELU_GRAD, b[i] > 0 ? a[i] : 0);
+		WS_EACH_OF(LEAKY_RELU_GRAD, b[i] > 0 ? a[i] : alpha * a[i]);
+		WS_EACH_OF(TANH_GRAD, a[i] * (1 - b[i] * b[i]));
 	default: /* SIGMOID_GRAD */
-		EACH(a[i] * b[i] * (1 - b[i]));
+		WS_EACH(a[i] * b[i] * (1 - b[i]));
 	}
 }
 
@@ -164,7 +153,7 @@ static void fill_item(void *arg, int64_t item)
 	WS_EACH_TILE(offset, n, first, end) {
 		ws_real *y = ws_real_target(out, offset, buf);
 
-		EACH((ws_real)op->u.alpha);
+		WS_EACH((ws_real)op->u.alpha);
 		ws_real_store(out, offset, n, y);
 	}
 }

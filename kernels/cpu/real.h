@@ -88,9 +88,31 @@ static inline void ws_real_put(const struct ws_tensor *t, int64_t i, ws_real val
 	ws_real_store(t, i, 1, y);
 }
 
+/* Sums of at most WS_TILE elements of t, rounded once. */
+static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, int64_t n,
+                                    const double *sums)
+{
+	ws_real buf[WS_TILE], *y = ws_real_target(t, offset, buf);
+
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (ws_real)sums[i];
+	ws_real_store(t, offset, n, y);
+}
+
 /* For each tile from begin up to end: where it begins, and its n elements. */
 #define WS_EACH_TILE(at, n, begin, end) \
 	for (int64_t at = (begin), n; n = ws_min64((end)-at, WS_TILE), at < (end); at += WS_TILE)
+
+/* y[i] = expression for i = 0 … n - 1; and that as the case of a sub-op. */
+#define WS_EACH(expression)                     \
+	do {                                    \
+		for (int64_t i = 0; i < n; i++) \
+			y[i] = (expression);    \
+	} while (0)
+#define WS_EACH_OF(SUB, expression)  \
+	case WS_SUB_##SUB:           \
+		WS_EACH(expression); \
+		break
 
 /* The kernel of an op, which is one call and cannot fail. */
 #define WS_CPU_KERNEL(name, call)                                                   \

@@ -37,7 +37,6 @@ static void columns_item(void *arg, int64_t item)
 	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
 	double sum[COLUMNS] = {0};
 	ws_real buf[COLUMNS];
-	ws_real *y;
 
 	for (int64_t row = 0; row < rows; row++) {
 		const ws_real *v = ws_real_load(x, row * cols + first, n, buf);
@@ -45,10 +44,7 @@ static void columns_item(void *arg, int64_t item)
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += v[i];
 	}
-	y = ws_real_target(out, first, buf);
-	for (int64_t i = 0; i < n; i++)
-		y[i] = (ws_real)sum[i];
-	ws_real_store(out, first, n, y);
+	ws_real_put_sums(out, first, n, sum);
 }
 
 /* --- softmax -------------------------------------------------------------------------- */
@@ -188,7 +184,7 @@ static void weight_grad_item(void *arg, int64_t item)
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	int64_t cols = ws_tensor_cols(op->out[0]), rows = ws_tensor_rows(op->out[0]);
 	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
-	ws_real dy_buf[COLUMNS], x_buf[COLUMNS], *dw;
+	ws_real dy_buf[COLUMNS], x_buf[COLUMNS];
 	double sum[COLUMNS] = {0};
 
 	for (int64_t row = 0; row < rows; row++) {
@@ -199,10 +195,7 @@ static void weight_grad_item(void *arg, int64_t item)
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += (double)dy[i] * (double)x[i] * r;
 	}
-	dw = ws_real_target(op->out[1], first, dy_buf);
-	for (int64_t i = 0; i < n; i++)
-		dw[i] = (ws_real)sum[i];
-	ws_real_store(op->out[1], first, n, dw);
+	ws_real_put_sums(op->out[1], first, n, sum);
 }
 
 /* --- SwiGLU --------------------------------------------------------------------------- */

@@ -19,10 +19,8 @@ enum ws_status ws_memory_last_use(const struct ws_graph *graph, int **last_use, 
 	for (int i = 0; i < graph->op_count; i++) {
 		const struct ws_op *op = graph->ops[i];
 
-		for (int j = 0; j < op->in_count; j++)
-			last[op->in[j]->id] = i;
-		for (int j = 0; j < op->out_count; j++)
-			last[op->out[j]->id] = i;
+		for (int j = 0; j < op->in_count + op->out_count; j++)
+			last[ws_op_tensor(op, j)->id] = i;
 	}
 	*last_use = last;
 	return WS_OK;
@@ -37,14 +35,10 @@ static bool is_product(const struct ws_op *op)
 /* Does an op read or write any of these? */
 static bool touches(struct ws_tensor *const *tensors, int count, const struct ws_op *op)
 {
-	for (int i = 0; i < count; i++) {
-		for (int j = 0; j < op->in_count; j++)
-			if (op->in[j] == tensors[i])
+	for (int i = 0; i < count; i++)
+		for (int j = 0; j < op->in_count + op->out_count; j++)
+			if (ws_op_tensor(op, j) == tensors[i])
 				return true;
-		for (int j = 0; j < op->out_count; j++)
-			if (op->out[j] == tensors[i])
-				return true;
-	}
 	return false;
 }
 

@@ -116,33 +116,25 @@ static __device__ __forceinline__ void store(void *out, int64_t first, int64_t e
 
 /* --- computing: as the CPU reference does, NaN as well --------------------------------------- */
 
+#define OF(SUB, value)     \
+	case WS_SUB_##SUB: \
+		return value
+
 static __device__ __forceinline__ float unary(enum ws_sub sub, float x, float alpha)
 {
 	switch (sub) {
-	case WS_SUB_NEG:
-		return -x;
-	case WS_SUB_EXP:
-		return expf(x);
-	case WS_SUB_LOG:
-		return logf(x);
-	case WS_SUB_SQRT:
-		return sqrtf(x);
-	case WS_SUB_RSQRT:
-		return 1 / sqrtf(x);
-	case WS_SUB_SQUARE:
-		return x * x;
-	case WS_SUB_SIGMOID:
-		return 1 / (1 + expf(-x));
-	case WS_SUB_SCALE:
-		return alpha * x;
-	case WS_SUB_ADD_CONST:
-		return x + alpha;
-	case WS_SUB_RELU:
-		return x < 0 ? 0 : x;
-	case WS_SUB_LEAKY_RELU:
-		return x < 0 ? alpha * x : x;
-	case WS_SUB_TANH:
-		return tanhf(x);
+		OF(NEG, -x);
+		OF(EXP, expf(x));
+		OF(LOG, logf(x));
+		OF(SQRT, sqrtf(x));
+		OF(RSQRT, 1 / sqrtf(x));
+		OF(SQUARE, x * x);
+		OF(SIGMOID, 1 / (1 + expf(-x)));
+		OF(SCALE, alpha * x);
+		OF(ADD_CONST, x + alpha);
+		OF(RELU, x < 0 ? 0 : x);
+		OF(LEAKY_RELU, x < 0 ? alpha * x : x);
+		OF(TANH, tanhf(x));
 	default: /* CAST, EXPAND */
 		return x;
 	}
@@ -151,28 +143,20 @@ static __device__ __forceinline__ float unary(enum ws_sub sub, float x, float al
 static __device__ __forceinline__ float binary(enum ws_sub sub, float a, float b, float alpha)
 {
 	switch (sub) {
-	case WS_SUB_ADD:
-		return a + b;
-	case WS_SUB_SUB:
-		return a - b;
-	case WS_SUB_MUL:
-		return a * b;
-	case WS_SUB_DIV:
-		return a / b;
-	case WS_SUB_RELU_GRAD:
-		return b > 0 ? a : 0;
-	case WS_SUB_LEAKY_RELU_GRAD:
-		return b > 0 ? a : alpha * a;
-	case WS_SUB_TANH_GRAD: /* a fused multiply-add would keep what 1 - b^2 cancels */
-		return a * (1 - ws_product(b, b));
-	case WS_SUB_SIGMOID_GRAD:
-		return a * b * (1 - b);
-	case WS_SUB_BIAS_RELU:
-		return unary(WS_SUB_RELU, a + b, alpha);
-	case WS_SUB_BIAS_LEAKY_RELU:
-		return unary(WS_SUB_LEAKY_RELU, a + b, alpha);
-	case WS_SUB_BIAS_TANH:
-		return unary(WS_SUB_TANH, a + b, alpha);
+		OF(ADD, a + b);
+		OF(SUB, a - b);
+		OF(MUL, a * b);
+		OF(DIV, a / b);
+		OF(RELU_GRAD, b > 0 ? a : 0);
+		OF(LEAKY_RELU_GRAD, b > 0 ? a : alpha * a);
+		OF(TANH_GRAD,
+		   a * (1 -
+		        ws_product(b,
+		                   b))); /* a fused multiply-add would keep what 1 - b^2 cancels */
+		OF(SIGMOID_GRAD, a * b * (1 - b));
+		OF(BIAS_RELU, unary(WS_SUB_RELU, a + b, alpha));
+		OF(BIAS_LEAKY_RELU, unary(WS_SUB_LEAKY_RELU, a + b, alpha));
+		OF(BIAS_TANH, unary(WS_SUB_TANH, a + b, alpha));
 	default: /* BIAS_ADD */
 		return a + b;
 	}
