@@ -71,11 +71,12 @@ static void set_shift(struct buckets *b, int64_t least, int64_t greatest)
 		b->shift++;
 }
 
-static void count_values(const int64_t *v, const struct ws_stat *stat, struct buckets *b)
+static void count_values(const int64_t *v, size_t n, struct buckets *b, int64_t least,
+                         int64_t greatest)
 {
-	*b = (struct buckets){.min = (uint64_t)stat->min};
-	set_shift(b, stat->min, stat->max);
-	for (size_t i = 0; i < stat->n; i++)
+	*b = (struct buckets){.min = (uint64_t)least};
+	set_shift(b, least, greatest);
+	for (size_t i = 0; i < n; i++)
 		b->counts[bucket_of(b, v[i])]++;
 }
 
@@ -97,27 +98,55 @@ static size_t gather_bucket(const struct buckets *b, int64_t *v, size_t n, size_
 	return kept;
 }
 
+static void find_ends(const int64_t *v, size_t n, int64_t *least, int64_t *greatest)
+{
+	*least = *greatest = v[0];
+	for (size_t i = 1; i < n; i++) {
+		*least = v[i] < *least ? v[i] : *least;
+		*greatest = v[i] > *greatest ? v[i] : *greatest;
+	}
+}
+
 /*
  * The k-th smallest of all values. Where they are many, buckets leave few to
- * select from: no branch on the way there depends on the values.
+ * select from: no branch on the way there depends on the values. One value far
+ * from the others leaves most in one bucket, which is divided again.
  */
-static int64_t select_counted(const struct buckets *b, int64_t *v, size_t n, size_t k)
+static int64_t select_counted(int64_t *v, size_t n, size_t k, int64_t least, int64_t greatest)
 {
-	size_t kept = gather_bucket(b, v, n, &k);
+	struct buckets b;
 
-	return ws_stat_select(v, kept, k);
+	while (n >= COUNT_FROM && least != greatest) {
+		count_values(v, n, &b, least, greatest);
+		n = gather_bucket(&b, v, n, &k);
+		find_ends(v, n, &least, &greatest);
+	}
+	return ws_stat_select(v, n, k);
+}
+
+/* Of an even number of values the mean of the two in the middle. below: how many are less than the
+ * upper one, the largest of them lower. */
+static double middle_of_two(const struct ws_stat *stat, uint64_t below, int64_t lower,
+                            int64_t upper)
+{
+	return ((double)(below < stat->n / 2 ? upper : lower) + (double)upper) / 2;
 }
 
 static double median_of_many(int64_t *v, const struct ws_stat *stat)
 {
-	struct buckets b;
-	int64_t upper;
+	const int64_t upper = select_counted(v, stat->n, stat->n / 2, stat->min, stat->max);
+	int64_t lower = stat->min;
+	uint64_t below = 0;
 
-	count_values(v, stat, &b);
-	upper = select_counted(&b, v, stat->n, stat->n / 2);
 	if (stat->n % 2)
 		return (double)upper;
-	return ((double)select_counted(&b, v, stat->n, stat->n / 2 - 1) + (double)upper) / 2;
+	for (size_t i = 0; i < stat->n; i++) {
+		const bool is_below = v[i] < upper;
+
+		below += is_below;
+		lower = is_below && v[i] > lower ? v[i] : lower;
+	}
+	return middle_of_two(stat, below, lower, upper);
 }
 
 static double median(int64_t *v, const struct ws_stat *stat)
@@ -267,8 +296,6 @@ static int64_t counted_at(struct ws_counted *v, size_t items, uint64_t k, int64_
 	return least;
 }
 
-/* Of an even number of values the mean of the two in the middle, of which the lower one may be as
- * large as the upper one. */
 static double counted_median(struct ws_counted *v, size_t items, const struct ws_stat *stat)
 {
 	const int64_t upper = counted_at(v, items, stat->n / 2, stat->min, stat->max);
@@ -283,7 +310,7 @@ static double counted_median(struct ws_counted *v, size_t items, const struct ws
 		below += v[i].n;
 		lower = v[i].value > lower ? v[i].value : lower;
 	}
-	return ((double)(below < stat->n / 2 ? upper : lower) + (double)upper) / 2;
+	return middle_of_two(stat, below, lower, upper);
 }
 
 static double counted_deviation(struct ws_counted *v, size_t items, const struct ws_stat *stat)

@@ -173,13 +173,14 @@ static void split_by_role(struct execution *e, const struct ws_time_window *w, s
 			struct lane *l = &e->lanes[i];
 
 			move_to(l, t);
-			if (l->at.start_ns <= t) {
-				top = l->role < top ? l->role : top;
-				is_busy |= l->on_device;
-				next = l->at.end_ns < next ? l->at.end_ns : next;
-			} else if (l->at.start_ns < next) {
-				next = l->at.start_ns;
-			}
+			/* without branches: which lane is next has no pattern */
+			const bool is_on = l->at.start_ns <= t;
+			const int64_t change_ns = is_on ? l->at.end_ns : l->at.start_ns;
+			const enum role role = is_on ? l->role : ROLE_OTHER;
+
+			top = role < top ? role : top;
+			is_busy |= is_on & l->on_device;
+			next = change_ns < next ? change_ns : next;
 		}
 		b->ns[top] += next - t;
 		b->busy_ns += is_busy ? next - t : 0;
