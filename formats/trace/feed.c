@@ -38,7 +38,9 @@ struct ws_feed {
 	bool making;    /* the one behind those is being made */
 	struct ws_block_rows spare[WS_FEED_SLOTS]; /* memory of rows of which that was done */
 	size_t nspare;
-	size_t next; /* the block that the caller wants next */
+	size_t next;              /* the block that the caller wants next */
+	size_t aside, aside_done; /* put aside by the caller, and done */
+	bool doing_aside;
 	bool failed, stop;
 };
 
@@ -163,6 +165,23 @@ static void make_next(struct ws_feed *f)
 	pthread_cond_broadcast(&f->change);
 }
 
+static bool can_do_aside(const struct ws_feed *f)
+{
+	return !f->doing_aside && f->aside_done < f->aside;
+}
+
+/* The lock as above. */
+static void do_aside(struct ws_feed *f)
+{
+	f->doing_aside = true;
+	pthread_mutex_unlock(&f->lock);
+	f->stage.aside(f->stage.ctx, f->aside_done);
+	pthread_mutex_lock(&f->lock);
+	f->doing_aside = false;
+	f->aside_done++;
+	pthread_cond_broadcast(&f->change);
+}
+
 /* Do what can be done next, or wait for others to do it; the lock as above. What the caller waits
  * for comes first. */
 static void work(struct ws_feed *f, struct ws_block_reader *reader)
@@ -171,6 +190,8 @@ static void work(struct ws_feed *f, struct ws_block_reader *reader)
 		make_next(f);
 	else if (can_claim(f))
 		decode_next(f, reader);
+	else if (can_do_aside(f))
+		do_aside(f);
 	else
 		pthread_cond_wait(&f->change, &f->lock);
 }
@@ -180,7 +201,7 @@ static void *work_ahead(void *arg)
 	struct ws_feed *f = arg;
 
 	pthread_mutex_lock(&f->lock);
-	while (!f->stop && !f->failed && f->made < f->n)
+	while (!f->stop)
 		work(f, f->other);
 	pthread_mutex_unlock(&f->lock);
 	return NULL;
@@ -277,6 +298,19 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 size_t ws_feed_block(const struct ws_feed *f)
 {
 	return f->wanted[f->next - 1].block;
+}
+
+void ws_feed_put_aside(struct ws_feed *f, size_t n, size_t waiting)
+{
+	pthread_mutex_lock(&f->lock);
+	f->aside = n;
+	pthread_cond_broadcast(&f->change);
+	while (f->aside - f->aside_done > waiting)
+		if (can_do_aside(f))
+			do_aside(f);
+		else
+			pthread_cond_wait(&f->change, &f->lock);
+	pthread_mutex_unlock(&f->lock);
 }
 
 unsigned ws_feed_slot(const struct ws_feed *f)

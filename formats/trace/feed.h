@@ -30,6 +30,8 @@ struct ws_feed_stage {
 	void *ctx;
 	enum ws_status (*make)(void *ctx, const struct ws_block_rows *rows, uint32_t block,
 	                       unsigned slot, struct ws_err *err);
+	/* What the caller puts aside, its n-th, one after the other; NULL = nothing. */
+	void (*aside)(void *ctx, size_t n);
 };
 
 /* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. stage: NULL = none. */
@@ -49,3 +51,7 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 /* Number in the file of the block that came last; its slot. */
 size_t ws_feed_block(const struct ws_feed *f);
 unsigned ws_feed_slot(const struct ws_feed *f);
+
+/* So many were put aside so far. A thread with nothing else to do does them; returns when no more
+ * than `waiting` are not done. */
+void ws_feed_put_aside(struct ws_feed *f, size_t n, size_t waiting);

@@ -158,6 +158,11 @@ static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 {
 	return ws_values_count(&c->dur_ns) + c->without_time;
 }
+/* Cells 0 .. ncells - 1 are there. */
+enum ws_status ws_digest_reserve_cells(struct ws_digest *d, size_t ncells, struct ws_err *err);
+/* Kernels of cells, and times of paths' ranges, were counted in another digest by the numbers they
+ * have in this one, and not here: now they are here. */
+void ws_digest_take_counts(struct ws_digest *d, struct ws_digest *from);
 /* All kernels are in: the sums over all cells. */
 void ws_digest_finish(struct ws_digest *d);
 /* Counts it in a path and all around that, once each, whatever led there. Kernels of a device come

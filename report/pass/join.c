@@ -32,22 +32,27 @@ static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
 	if (p->npath_steps < p->live.paths.npaths)
 		WS_FORWARD(ws_pass_look_at_paths(p, err));
 	f->is_step = p->path_is_step[f->path];
+	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
+	/* of the ranges around it in its step, its phase is the first */
+	f->tells_step = f->begins_step || (f->phase != WS_PHASE_OTHER &&
+	                                   !(parent && parent->phase != WS_PHASE_OTHER));
 	return WS_OK;
 }
 
-static enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
+static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
 
-	if (ws_live_is(&p->live, r)->is_op) {
+	if (is->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)
 			p->live.range[r->op].counted = 0;
 		r->op = range;
 		r->counted = 1;
 	}
-	return ws_pass_begin_step(p, range, err);
+	return is->begins_step ? ws_pass_begin_step(p, range, err) : WS_OK;
 }
 
 /* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
@@ -75,33 +80,45 @@ static void close_op(struct ws_pass *p, struct ws_live *r)
 		ws_digest_add_cost(p->d, p->live.paths.paths, is->path, op->flops, op->bytes);
 }
 
-static enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
+/* … and is counted, or told. */
+static enum ws_status close_counted(struct ws_pass *p, uint32_t range, int open, struct ws_err *err)
 {
-	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	uint32_t step = r->step;
 
-	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
-	           CORRUPT, "the ranges' times add up to over 2^63 ns");
-	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
 	if ((p->scope != WS_SCOPE_ALL || p->sink) && step == WS_NONE)
 		step = ws_pass_step_holding(p, is->process,
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
 		                            is->thread);
 	r->in_scope = ws_pass_counts(p, ws_pass_scope_of(p, step, is->marks));
 	if (p->parts & WS_DIGEST_PATHS && r->in_scope) {
-		struct ws_path_sums *sums = ws_digest_path(p->d, is->path);
+		struct ws_pass_count *counted = ws_pass_next_count(p);
 
-		sums->open += (uint64_t)open;
-		if (!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns, &p->d->values_bytes))
-			return WS_FAIL_MEMORY(err, "joining the records of a trace");
+		counted->dur_ns = r->end_ns - r->start_ns;
+		counted->to = is->path;
+		counted->is_path = true;
+		if (open)
+			ws_digest_path(p->d, is->path)->open++;
 	}
 	if (r->op == range && r->counted)
 		close_op(p, r);
-	if (p->sink)
-		WS_FORWARD(ws_pass_tell_range(p, range, step, open, err));
-	if (r->step != WS_NONE)
+	return p->sink ? ws_pass_tell_range(p, range, step, open, err) : WS_OK;
+}
+
+static inline enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
+{
+	struct ws_pass *p = ctx;
+	struct ws_live *r = &p->live.range[range];
+	const struct ws_live_family *is = ws_live_is(&p->live, r);
+
+	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
+	           CORRUPT, "the ranges' times add up to over 2^63 ns");
+	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
+	/* most are of no interest but for what is in them */
+	if (p->parts & WS_DIGEST_PATHS || p->sink || r->op == range)
+		WS_FORWARD(close_counted(p, range, open, err));
+	if (is->tells_step && r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
 }
@@ -112,9 +129,8 @@ static void widen(struct ws_live *r, int64_t first_ns, int64_t last_ns)
 	r->last_ns = last_ns > r->last_ns ? last_ns : r->last_ns;
 }
 
-static void finish_range(void *ctx, uint32_t range)
+static void finish_counted(struct ws_pass *p, uint32_t range)
 {
-	struct ws_pass *p = ctx;
 	struct ws_live *r = &p->live.range[range];
 	const struct ws_live_family *is = ws_live_is(&p->live, r);
 	uint32_t name = r->kernel_name;
@@ -133,6 +149,14 @@ static void finish_range(void *ctx, uint32_t range)
 		p->d->flops[name] += p->m->ops.op[is->payload].flops;
 	else
 		p->d->flops_unknown[name] = 1;
+}
+
+static inline void finish_range(void *ctx, uint32_t range)
+{
+	struct ws_pass *p = ctx;
+
+	if (p->parts & WS_DIGEST_PATHS || p->live.range[range].op == range)
+		finish_counted(p, range);
 }
 
 static const struct ws_live_events live_events = {look_at_family, begin_range, close_range,
@@ -184,26 +208,6 @@ static void add_to_paths(struct ws_pass *p, const struct ws_launch_waiting *laun
 	                      kernel);
 	if (kernel->timed)
 		widen(&p->live.range[launch->step_range], kernel->start_ns, end_ns);
-}
-
-/* What is counted in cells is put together first: one cell is far from another, and memory fetches
- * many at a time only if it is asked for them one after the other. */
-static enum ws_status count_kernels(struct ws_pass *p, struct ws_err *err)
-{
-	for (size_t i = 0; i < p->ncounted; i++)
-		WS_FORWARD(
-		        ws_digest_add_kernel(p->d, p->counted[i].cell, &p->counted[i].kernel, err));
-	p->ncounted = 0;
-	return WS_OK;
-}
-
-static inline enum ws_status count_later(struct ws_pass *p, uint32_t cell,
-                                         const struct ws_digest_kernel *kernel, struct ws_err *err)
-{
-	if (p->ncounted == WS_PASS_COUNTED)
-		WS_FORWARD(count_kernels(p, err));
-	p->counted[p->ncounted++] = (struct ws_pass_counted){*kernel, cell};
-	return WS_OK;
 }
 
 /* Where a kernel of a range counts, or of none. no_path: WS_PATH_NO_… for one in no range. */
@@ -272,6 +276,7 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	        .device = config->device,
 	        .order = (uint64_t)config->device << 40 | p->nkernels++,
 	};
+	struct ws_pass_count *counted;
 	uint32_t cell = 0;
 
 	p->m->devices[config->device].kernels++;
@@ -291,7 +296,12 @@ static enum ws_status take_kernel(struct ws_pass *p, const struct ws_pass_kernel
 	if (!ws_pass_counts(p, (enum ws_scope)launch->scope))
 		return WS_OK;
 	WS_FORWARD(find_cell(p, k->config, is, no_path, &cell, err));
-	WS_FORWARD(count_later(p, cell, &kernel, err));
+	counted = ws_pass_next_count(p);
+	counted->dur_ns = k->dur_ns;
+	counted->order = kernel.order;
+	counted->to = cell;
+	counted->is_path = false;
+	counted->timed = k->timed;
 	if (p->parts & WS_DIGEST_PATHS)
 		add_to_paths(p, launch, is ? is->path : no_path, &kernel);
 	if (p->parts & WS_DIGEST_COSTS)
@@ -372,44 +382,45 @@ static enum ws_status join_kernel(struct ws_pass *p, const struct ws_pass_kernel
 
 /* --- in order of time -------------------------------------------------------------------- */
 
+/* What waits, if anything does, is written where it waits: it would go through memory twice. */
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
                                 const struct ws_live_shape *shape, struct ws_err *err)
 {
-	struct ws_launch_waiting launch = {.correlation = c->id,
-	                                   .process =
-	                                           (uint16_t)ws_pass_id_process(p, shape->process),
-	                                   .stays = c->stays,
-	                                   .call = WS_NONE,
-	                                   .step_range = WS_NONE};
-	uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
+	const uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
+	struct ws_launch_waiting none, *launch = &none;
 
-	launch.range = range;
-	launch.step = range == WS_NONE ? WS_NONE : p->live.range[range].step;
-	if (launch.step == WS_NONE) {
-		launch.step =
+	if (c->launches)
+		WS_FORWARD(ws_launches_put(&p->waiting, ws_pass_id_process(p, shape->process),
+		                           c->id, &launch, err));
+	launch->stays = c->stays;
+	launch->call = launch->step_range = WS_NONE;
+	launch->range = range;
+	launch->step = range == WS_NONE ? WS_NONE : p->live.range[range].step;
+	if (launch->step == WS_NONE && p->nactive) {
+		launch->step =
 		        ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
-		if (launch.step != WS_NONE)
-			launch.step_range = p->steps[launch.step].live;
+		if (launch->step != WS_NONE)
+			launch->step_range = p->steps[launch->step].live;
 	}
-	launch.scope = (uint8_t)ws_pass_scope_of(p, launch.step, ws_pass_range_marks(p, range));
-	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch.scope))
+	launch->scope = (uint8_t)ws_pass_scope_of(p, launch->step, ws_pass_range_marks(p, range));
+	if (ws_pass_calls_have_scope(p) && ws_pass_counts(p, (enum ws_scope)launch->scope))
 		WS_FORWARD(ws_digest_add_call(p->d, shape->name, c->time_ns - c->start_ns,
 		                              (int)shape->failed, err));
 	else
 		p->d->ncalls++;
 	if (p->sink) {
-		WS_FORWARD(ws_pass_tell_call(p, c, &launch, err));
+		WS_FORWARD(ws_pass_tell_call(p, c, launch, err));
 		if (p->m->attribution.first && shape->thread < p->live.nthreads &&
 		    p->live.threads[shape->thread].crosses)
-			WS_FORWARD(ws_pass_add_crossings(p, c, shape->thread, &launch, err));
+			WS_FORWARD(ws_pass_add_crossings(p, c, shape->thread, launch, err));
 	}
 	if (!c->launches)
 		return WS_OK;
 	if (range != WS_NONE)
 		ws_live_hold(&p->live, range);
-	if (launch.step_range != WS_NONE)
-		ws_live_hold(&p->live, launch.step_range);
-	return ws_launches_put(&p->waiting, &launch, err);
+	if (launch->step_range != WS_NONE)
+		ws_live_hold(&p->live, launch->step_range);
+	return WS_OK;
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
@@ -435,11 +446,16 @@ static struct fronts fronts_of(const struct ws_pass *p)
 	                       kernels + p->kernels.n};
 }
 
+/* What waited long is far from the core: it is asked for so many kernels before it is needed. */
+#define AHEAD 6
+
 /* Kernels that began before until_ns, up to one that is blocked. */
 static enum ws_status join_kernels(struct ws_pass *p, struct fronts *f, int64_t until_ns,
                                    bool *blocked, struct ws_err *err)
 {
 	while (f->kernel < f->kernels_end && f->kernel->start_ns < until_ns && !*blocked) {
+		if (f->kernels_end - f->kernel > AHEAD)
+			ws_launches_ahead(&p->waiting, f->kernel[AHEAD].correlation);
 		WS_FORWARD(join_kernel(p, f->kernel, false, blocked, err));
 		f->kernel += !*blocked;
 	}
@@ -451,8 +467,7 @@ static enum ws_status join_rows(struct ws_pass *p, struct fronts *f, int64_t unt
 {
 	bool blocked = false;
 
-	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->stopped &&
-	       !p->live.stopped) {
+	while (f->row < f->rows_end && f->row->time_ns < until_ns && !p->live.stopped) {
 		const struct ws_pass_row *row = f->row++;
 		const struct ws_live_shape *shape = &p->shapes.shape[row->shape];
 
@@ -534,7 +549,6 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	bool counted = false;
 
 	WS_FORWARD(ws_pass_join(p, INT64_MAX, err));
-	WS_FORWARD(count_kernels(p, err));
 	if (p->stopped)
 		return WS_OK;
 	/* ranges that never ended end at the last moment of any record */
@@ -553,6 +567,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 		p->stopped = true;
 		return WS_OK;
 	}
+	WS_FORWARD(ws_pass_counts_end(p, err));
 	WS_FORWARD(ws_pass_end_steps(p, err));
 	if (p->scope != WS_SCOPE_ALL && (m->nmeasured || p->scope != WS_SCOPE_STEPS))
 		WS_FORWARD(ws_pass_find_unended(p, &counted, err));

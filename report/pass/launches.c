@@ -60,9 +60,16 @@ static enum ws_status move(struct ws_launches_waiting *w, unsigned slot_bits, bo
 	if (!to.slots)
 		return WS_FAIL_MEMORY(err, "joining launches");
 	memset(to.slots, 0, to.nslots * sizeof(*to.slots));
-	for (size_t i = 0; i < w->nslots && status == WS_OK; i++)
-		if (w->slots[i].used)
-			status = ws_launches_put(&to, &w->slots[i], err);
+	for (size_t i = 0; i < w->nslots && status == WS_OK; i++) {
+		const struct ws_launch_waiting *was = &w->slots[i];
+		struct ws_launch_waiting *slot;
+
+		if (!was->used)
+			continue;
+		status = ws_launches_put(&to, was->process, was->correlation, &slot, err);
+		if (status == WS_OK)
+			*slot = *was;
+	}
 	if (status != WS_OK) {
 		free(to.slots);
 		return status;

@@ -110,25 +110,35 @@ static inline size_t ws_launches_home(const struct ws_launches_waiting *w, uint3
 	                       : (size_t)correlation & (w->nslots - 1);
 }
 
-static inline enum ws_status ws_launches_put(struct ws_launches_waiting *w,
-                                             const struct ws_launch_waiting *launch,
+/* A slot for a call, of which the rest is not written yet. */
+static inline enum ws_status ws_launches_put(struct ws_launches_waiting *w, uint32_t process,
+                                             uint64_t correlation, struct ws_launch_waiting **slot,
                                              struct ws_err *err)
 {
 	size_t at;
 
 	if (w->n * 2 >= w->nslots)
 		WS_FORWARD(ws_launches_grow(w, err));
-	at = ws_launches_home(w, launch->process, launch->correlation);
+	at = ws_launches_home(w, process, correlation);
 	if (w->slots[at].used && !w->is_scattered) {
 		WS_FORWARD(ws_launches_scatter(w, err));
-		at = ws_launches_home(w, launch->process, launch->correlation);
+		at = ws_launches_home(w, process, correlation);
 	}
 	while (w->slots[at].used)
 		at = (at + 1) & (w->nslots - 1);
-	w->slots[at] = *launch;
-	w->slots[at].used = 1;
+	*slot = &w->slots[at];
+	(*slot)->correlation = correlation;
+	(*slot)->process = (uint16_t)process;
+	(*slot)->used = 1;
 	w->n++;
 	return WS_OK;
+}
+
+/* The slot of this id will be asked for soon. */
+static inline void ws_launches_ahead(const struct ws_launches_waiting *w, uint64_t correlation)
+{
+	if (w->nslots)
+		__builtin_prefetch(&w->slots[ws_launches_home(w, 0, correlation)]);
 }
 
 /* The call's slot, NULL = it has not come. Valid until the next put or take. */

@@ -44,6 +44,8 @@ struct ws_live_family {
 	uint8_t style, marks, phase;
 	uint8_t is_op;         /* a range of it is an operation */
 	uint8_t is_step;       /* … is called like a step */
+	uint8_t begins_step;   /* … or like a warm-up */
+	uint8_t tells_step;    /* what its step is to know when it ends: see ws_pass_close_step */
 	uint32_t config, cell; /* of the last kernel launched in it: its configuration, WS_NONE, and
 	                          where it was counted */
 };
@@ -313,12 +315,12 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	ws_live_forget_ended(l, events, t, row->time_ns);
 	switch (e->type) {
 	case WS_NVTX_PUSH:
-		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
-		WS_FORWARD(ws_range_push(&l->pairs, e->thread, e->domain, range, err));
-		return events->begin(l->ctx, range, err);
 	case WS_NVTX_START:
 		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
-		WS_FORWARD(ws_range_start(&l->pairs, e->process, row->id, range, err));
+		if (e->type == WS_NVTX_PUSH)
+			WS_FORWARD(ws_range_push(&l->pairs, e->thread, e->domain, range, err));
+		else
+			WS_FORWARD(ws_range_start(&l->pairs, e->process, row->id, range, err));
 		return events->begin(l->ctx, range, err);
 	case WS_NVTX_POP:
 		range = ws_range_pop(&l->pairs, e->thread, e->domain);

@@ -116,7 +116,8 @@ static bool can_take_ahead(const struct ws_pass *p)
 
 static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 {
-	const struct ws_feed_stage stage = {p, can_take_ahead(p) ? take_ahead : NULL};
+	const struct ws_feed_stage stage = {p, can_take_ahead(p) ? take_ahead : NULL,
+	                                    ws_pass_count_batch};
 	ws_column_set columns[WS_KIND_END];
 	const struct ws_block_rows *rows;
 	struct ws_feed *feed;
@@ -127,6 +128,7 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 	choose_columns(p, columns);
 	WS_FORWARD(ws_pass_add_shapes(&p->shapes, &p->found, 0, err));
 	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, &stage, err));
+	p->counts.feed = feed;
 	do {
 		struct ws_pass_taken *taken;
 
@@ -143,6 +145,7 @@ static enum ws_status read_rows(struct ws_pass *p, struct ws_err *err)
 		if (!p->stopped)
 			WS_THEN(status, ws_pass_join(p, until_ns, err));
 	} while (status == WS_OK && !p->stopped);
+	ws_pass_counts_leave(p);
 	ws_feed_close(feed);
 	return status;
 }
@@ -237,12 +240,12 @@ static enum ws_status prepare(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(make_numbers(&p->l.config_of, &p->configs, err));
 	WS_FORWARD(make_numbers(&p->l.payload_of, &p->payloads, err));
 	p->cell_of_config = calloc(m->nconfigs, sizeof(*p->cell_of_config));
-	p->counted = malloc(WS_PASS_COUNTED * sizeof(*p->counted));
-	if (!p->cell_of_config || !p->counted)
+	if (!p->cell_of_config)
 		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (!(p->parts & WS_DIGEST_JOINED))
 		return WS_OK;
+	WS_FORWARD(ws_pass_counts_begin(p, err));
 	/* there is a first one to point to, also where none comes */
 	if (!ws_pass_rows_reserve(&p->rows, 1) || !ws_pass_rows_reserve(&p->kernels, 1))
 		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
@@ -262,9 +265,8 @@ static void release(struct ws_pass *p)
 	for (size_t i = 0; i < WS_FEED_SLOTS; i++)
 		ws_pass_taken_free(&p->taken[i]);
 	free(p->tokens);
-	free(p->recorded);
 	free(p->numbers);
-	free(p->counted);
+	ws_pass_counts_free(&p->counts);
 	ws_strtab_free(&p->shape_of);
 	free(p->kernels.rows);
 	ws_launch_ids_free(&p->ids);

@@ -28,8 +28,9 @@ enum ws_pass_says {
 	WS_SAYS_CUT_OFF = 1u << 4,
 };
 struct ws_pass_token {
-	uint32_t shape; /* WS_NONE = not looked up yet; configuration of a kernel */
-	uint32_t says;  /* enum ws_pass_says */
+	uint32_t shape;    /* WS_NONE = not looked up yet; configuration of a kernel */
+	uint32_t says;     /* enum ws_pass_says */
+	uint32_t recorded; /* of events: text of the name, of which the shape has what stays */
 };
 
 /* Of a call: with what happens at one time, it stands behind events. */
@@ -150,11 +151,23 @@ struct ws_pass_name {
 	uint8_t marks, phase;
 };
 
-/* Kernels that are counted in their cells soon. */
-#define WS_PASS_COUNTED 512u
-struct ws_pass_counted {
-	struct ws_digest_kernel kernel;
-	uint32_t cell;
+/* A time that is counted soon, in batches. */
+struct ws_pass_count {
+	int64_t dur_ns;
+	uint64_t order; /* of a kernel */
+	uint32_t to;    /* cell; or path of a range */
+	bool is_path, timed;
+};
+#define WS_PASS_COUNTS  4096u
+#define WS_PASS_BATCHES 4u
+struct ws_pass_counts {
+	struct ws_feed *feed;           /* whose threads count; NULL: there is none */
+	struct ws_pass_count *items;    /* WS_PASS_BATCHES times WS_PASS_COUNTS */
+	struct ws_pass_count *at, *end; /* what is free of the batch that is filled */
+	size_t given;                   /* batches that were put aside */
+	/* of the thread that counts */
+	struct ws_digest d;
+	enum ws_status status;
 };
 
 /* What a pass finds out too late, and another one knows from the start. */
@@ -183,9 +196,7 @@ struct ws_pass {
 	struct ws_pass_shapes found;  /* every shape so far */
 	struct ws_strtab shape_of;    /* a shape -> its number, plus 1 */
 	struct ws_pass_token *tokens; /* of the block that is taken */
-	uint32_t *recorded; /* by token of that, of events: text of the name, of which the shape has
-	                       what stays */
-	size_t tokens_capacity, recorded_capacity;
+	size_t tokens_capacity;
 	uint16_t *numbers;        /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_launch_ids ids; /* those of kernels */
 	struct ws_pass_mark *marks;
@@ -215,8 +226,7 @@ struct ws_pass {
 	size_t npath_steps, path_steps_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 	uint64_t nkernels;
-	struct ws_pass_counted *counted; /* WS_PASS_COUNTED of them */
-	size_t ncounted;
+	struct ws_pass_counts counts;
 };
 
 static inline struct ws_live_row ws_pass_event(const struct ws_pass_row *row)
@@ -297,7 +307,14 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t ran
 uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
                               uint32_t but_thread);
 /* marks: WS_IN_… of its range. */
-enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks);
+static inline enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
+{
+	if (step != WS_NONE && (p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up))
+		return WS_SCOPE_WARM_UP;
+	if (step != WS_NONE)
+		return p->steps[step].never_ends ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;
+	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
+}
 /* A kernel launched in a measured step counts in its cell, for now. */
 enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
                                      struct ws_err *err);
@@ -340,6 +357,27 @@ enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass
 /* launch gets the number by which kernels name the call. */
 enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                  struct ws_launch_waiting *launch, struct ws_err *err);
+
+/* --- counts.c --------------------------------------------------------------------------- */
+
+enum ws_status ws_pass_counts_begin(struct ws_pass *p, struct ws_err *err);
+/* The n-th batch, on whatever thread. */
+void ws_pass_count_batch(void *ctx, size_t n);
+/* A batch is full. */
+void ws_pass_counts_turn(struct ws_pass *p);
+/* Its feed is about to be closed. */
+void ws_pass_counts_leave(struct ws_pass *p);
+/* All is in the digest. */
+enum ws_status ws_pass_counts_end(struct ws_pass *p, struct ws_err *err);
+void ws_pass_counts_free(struct ws_pass_counts *c);
+
+/* Where the next one is written. */
+static inline struct ws_pass_count *ws_pass_next_count(struct ws_pass *p)
+{
+	if (p->counts.at == p->counts.end)
+		ws_pass_counts_turn(p);
+	return p->counts.at++;
+}
 
 /* --- join.c ----------------------------------------------------------------------------- */
 

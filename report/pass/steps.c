@@ -66,15 +66,6 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 	return best;
 }
 
-enum ws_scope ws_pass_scope_of(const struct ws_pass *p, uint32_t step, uint8_t marks)
-{
-	if (step != WS_NONE && (p->steps[step].step.warm_up || p->steps[step].is_whole_warm_up))
-		return WS_SCOPE_WARM_UP;
-	if (step != WS_NONE)
-		return p->steps[step].never_ends ? WS_SCOPE_OUTSIDE : WS_SCOPE_STEPS;
-	return marks & WS_IN_SETUP ? WS_SCOPE_SETUP : WS_SCOPE_OUTSIDE;
-}
-
 /* What is said of each path once. */
 enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 {

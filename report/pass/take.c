@@ -86,8 +86,8 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 		                            : ws_block_value(b, WS_COL_kernel_flags, k);
 
 		p->tokens[k] = (struct ws_pass_token){
-		        config_of(p, id),
-		        (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
+		        .shape = config_of(p, id),
+		        .says = (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
 		                (flags & WS_KERNEL_CUT_OFF ? WS_SAYS_CUT_OFF : 0)};
 	}
 	return WS_OK;
@@ -242,8 +242,8 @@ static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
-			        text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
-			        (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_SAYS_CALL : 0) |
+			        .shape = text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
+			        .says = (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_SAYS_CALL : 0) |
 			                (value_of(&t, WS_COL_thread_event_result, i)
 			                         ? WS_SAYS_FAILED
 			                         : 0)};
@@ -305,12 +305,11 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
 
 /* A token that no row has says nothing, so it is looked up with its first row. */
 static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
-                                    struct ws_pass_token *token, uint32_t *recorded,
-                                    struct ws_err *err)
+                                    struct ws_pass_token *token, struct ws_err *err)
 {
 	uint32_t type;
 
-	WS_FORWARD(find_shape(p, t, i, &token->shape, recorded, err));
+	WS_FORWARD(find_shape(p, t, i, &token->shape, &token->recorded, err));
 	type = p->found.shape[token->shape].type;
 	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
 	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
@@ -414,7 +413,6 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
 	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
-	WS_FORWARD(WS_GROW(p->recorded, p->tokens_capacity, p->recorded_capacity, err));
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
@@ -423,16 +421,15 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 		row->shape = token->shape;
 		if (token->says & WS_SAYS_NESTS) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
-			row->recorded = p->recorded[of_row[i]];
+			row->recorded = token->recorded;
 			before_ns = row++->time_ns;
 			continue;
 		}
 		if (token->shape == WS_NONE) {
-			WS_FORWARD(look_at_token(p, &t, i--, token, &p->recorded[token - p->tokens],
-			                         err));
+			WS_FORWARD(look_at_token(p, &t, i--, token, err));
 			continue;
 		}
-		row->recorded = p->recorded[of_row[i]];
+		row->recorded = token->recorded;
 		WS_FORWARD(take_row(p, &t, i, to, row, &keep, err));
 		if (!keep)
 			continue;
@@ -456,7 +453,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	const struct thread_rows t = thread_rows_of(b);
 	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
 	const uint16_t *of_row = NULL;
-	uint32_t name, ncalls = 0;
+	uint32_t ncalls = 0;
 
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
@@ -465,7 +462,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
 		if (token->shape == WS_NONE)
-			WS_FORWARD(look_at_token(p, &t, i, token, &name, err));
+			WS_FORWARD(look_at_token(p, &t, i, token, err));
 		ncalls += p->found.shape[token->shape].type == WS_THREAD_EVENT_API;
 		if (p->found.shape[token->shape].type >= WS_NVTX_MARK)
 			continue;

@@ -36,12 +36,10 @@ static void compare_with_array(uint64_t stride, uint32_t processes)
 
 		cr_assert(eq(int, slot != NULL, here[process][id]), "round %u", i);
 		if (!slot) {
-			const struct ws_launch_waiting launch = {.process = process,
-			                                         .correlation = correlation,
-			                                         .range = id,
-			                                         .stays = id % 2};
-
-			cr_assert(eq(int, ws_launches_put(&w, &launch, &err), WS_OK));
+			cr_assert(eq(int, ws_launches_put(&w, process, correlation, &slot, &err),
+			             WS_OK));
+			slot->range = id;
+			slot->stays = id % 2;
 			n++;
 		} else {
 			cr_assert(eq(u32, slot->range, id));
