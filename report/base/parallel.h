@@ -5,6 +5,6 @@
 
 #define WS_PARALLEL_THREADS 2u
 
-/* fn of 0 .. n - 1, in any order; who: which thread does it, below WS_PARALLEL_THREADS. Returns when
- * all is done. Where no thread can be made, this one does all. */
+/* fn of 0 .. n - 1, in any order; who: which thread does it, below WS_PARALLEL_THREADS. Returns
+ * when all is done. Where no thread can be made, this one does all. */
 void ws_parallel(size_t n, void (*fn)(void *ctx, size_t i, unsigned who), void *ctx);

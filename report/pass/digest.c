@@ -1,5 +1,6 @@
 #include "report/pass/digest.h"
 #include "formats/base/grow.h"
+#include "report/base/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -264,32 +265,49 @@ static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t 
 	begin[0] = 0;
 }
 
+struct grouping {
+	const struct ws_digest *d;
+	const size_t *begin; /* by group: its first in what follows */
+	const uint32_t *cells;
+	const struct ws_values **values; /* of those */
+	struct ws_group *out;
+	struct ws_values_scratch scratch[WS_PARALLEL_THREADS];
+	bool failed[WS_PARALLEL_THREADS];
+};
+
+static void sum_group(void *ctx, size_t g, unsigned who)
+{
+	struct grouping *s = ctx;
+	const size_t begin = s->begin[g], end = s->begin[g + 1];
+
+	s->out[g] = (struct ws_group){0};
+	for (size_t i = begin; i < end; i++) {
+		s->values[i] = &s->d->cells[s->cells[i]].dur_ns;
+		s->out[g].without_time += s->d->cells[s->cells[i]].without_time;
+	}
+	s->failed[who] |=
+	        !ws_values_stat(s->values + begin, end - begin, &s->scratch[who], &s->out[g].time);
+}
+
 enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                                struct ws_group *out, struct ws_err *err)
 {
 	size_t *begin = calloc(ngroups + 2, sizeof(*begin));
 	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
 	const struct ws_values **values = calloc(d->ncells + 1, sizeof(struct ws_values *));
-	struct ws_values_scratch scratch = {0};
-	enum ws_status status =
-	        begin && cells && values ? WS_OK : WS_FAIL_MEMORY(err, "the sums of a trace");
+	struct grouping s = {d, begin, cells, values, out, {{0}}, {false}};
+	bool failed = !begin || !cells || !values;
 
-	if (status == WS_OK)
+	if (!failed) {
 		sort_cells(d, group, ngroups, begin, cells);
-	for (size_t g = 0; g < ngroups && status == WS_OK; g++) {
-		size_t n = 0;
-
-		out[g] = (struct ws_group){0};
-		for (size_t i = begin[g]; i < begin[g + 1]; i++) {
-			values[n++] = &d->cells[cells[i]].dur_ns;
-			out[g].without_time += d->cells[cells[i]].without_time;
-		}
-		if (!ws_values_stat(values, n, &scratch, &out[g].time))
-			status = WS_FAIL_MEMORY(err, "the sums of a trace");
+		ws_parallel(ngroups, sum_group, &s);
 	}
-	ws_values_scratch_free(&scratch);
+	for (unsigned who = 0; who < WS_PARALLEL_THREADS; who++) {
+		ws_values_scratch_free(&s.scratch[who]);
+		failed |= s.failed[who];
+	}
 	free(values);
 	free(begin);
 	free(cells);
-	return status;
+	return failed ? WS_FAIL_MEMORY(err, "the sums of a trace") : WS_OK;
 }
