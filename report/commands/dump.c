@@ -130,14 +130,9 @@ static void put_value(const struct dump *d, const struct ws_block *b, const stru
 
 static void put_name(const char *name, const char *what, unsigned id)
 {
-	struct ws_glyph glyph;
-	size_t len = name ? strlen(name) : 0;
-
-	for (size_t pos = 0; pos < len;) {
-		pos += ws_display_glyph(name + pos, len - pos, &glyph);
-		fwrite(glyph.bytes, 1, glyph.len, stdout);
-	}
-	if (!len)
+	if (name && *name)
+		ws_display_put(stdout, name, strlen(name));
+	else
 		printf("%s%u", what, id);
 }
 

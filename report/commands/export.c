@@ -7,8 +7,6 @@
 #include "report/commands/trace_open.h"
 #include "report/export/exporter.h"
 #include "report/export/parquet/parquet.h"
-#include "report/kernel_info/demangle.h"
-#include "report/base/names.h"
 
 static const struct ws_exporter *const exporters[] = {
 #define X(name) &ws_exporter_##name,
@@ -82,8 +80,7 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
                                    const char *to, struct ws_parquet_fleet *fleet,
                                    struct ws_err *err)
 {
-	static const struct ws_export_names names = {ws_demangle, ws_name_short};
-	const struct ws_export_opts opts = {&names, fleet ? NULL : tell, (void *)o->to};
+	const struct ws_export_opts opts = {fleet ? NULL : tell, (void *)o->to};
 	const struct ws_export_job job = {f->name, to, &opts, o->rank, o->rollup, fleet};
 	const struct ws_trace_reader *r;
 	struct ws_export_stats stats = {0};

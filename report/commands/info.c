@@ -7,17 +7,6 @@
 
 #define LABEL_WIDTH 22
 
-static void put_text(struct ws_bytes text)
-{
-	const char *p = text.ptr;
-	struct ws_glyph glyph;
-
-	for (size_t pos = 0; pos < text.len;) {
-		pos += ws_display_glyph(p + pos, text.len - pos, &glyph);
-		fwrite(glyph.bytes, 1, glyph.len, stdout);
-	}
-}
-
 /* 1234567 as 1,234,567 */
 static const char *grouped(uint64_t n, char out[WS_DISPLAY_NUMBER_MAX])
 {
@@ -34,7 +23,7 @@ static void put_label_text(struct ws_bytes label)
 	size_t width = ws_display_width(label.ptr, label.len);
 
 	fputs("  ", stdout);
-	put_text(label);
+	ws_display_put(stdout, label.ptr, label.len);
 	printf("%*s  ", (int)(width < LABEL_WIDTH ? LABEL_WIDTH - width : 0), "");
 }
 
@@ -146,7 +135,7 @@ static enum ws_status put_meta(void *ctx, const void *row, struct ws_err *err)
 	(void)ctx;
 	(void)err;
 	put_label_text(r->key);
-	put_text(r->value);
+	ws_display_put(stdout, r->value.ptr, r->value.len);
 	putchar('\n');
 	return WS_OK;
 }

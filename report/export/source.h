@@ -10,17 +10,7 @@
 #include "formats/base/bytes.h"
 #include "formats/trace/reader.h"
 
-/* What names of kernels mean; this layer knows no C++. */
-struct ws_export_names {
-	/* Append the readable form of a name to out: itself when it has none. */
-	enum ws_status (*demangle)(const char *name, size_t len, struct ws_buf *out,
-	                           struct ws_err *err);
-	/* The function's name without parameters; at most name.len bytes. Returns how many. */
-	size_t (*shorten)(struct ws_bytes name, char *out);
-};
-
 struct ws_export_opts {
-	const struct ws_export_names *names;
 	/* told how many of how many rows are done; may be NULL */
 	void (*progress)(void *ctx, uint64_t done, uint64_t total);
 	void *progress_ctx;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/checksum.h"
 #include "report/base/names.h"
 #include "report/kernel_info/short_name.h"
@@ -143,38 +144,35 @@ static enum ws_status put_part(struct ws_buf *out, struct ws_bytes part, struct 
  * What the names of a group differ by, joined into parts[i], "" where the
  * names have not the same number of template arguments or none differs.
  */
-static enum ws_status differing_arguments(const struct ws_bytes *names, size_t n,
-                                          struct ws_buf *parts, struct ws_err *err)
+static enum ws_status differing_arguments(struct ws_arena *temp, const struct ws_bytes *names,
+                                          size_t n, struct ws_buf *parts, struct ws_err *err)
 {
-	struct ws_bytes(*arguments)[ARGUMENTS] = calloc(n, sizeof(*arguments));
-	struct ws_bytes *column = calloc(n, sizeof(*column));
-	enum ws_status status = WS_OK;
+	struct ws_bytes(*arguments)[ARGUMENTS], *column;
 	size_t count = 0;
 
-	if (!arguments || !column)
-		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
+	WS_NEW(temp, arguments, n);
+	WS_NEW(temp, column, n);
+	WS_FORWARD(ws_arena_check(temp, "kernel names", err));
+	for (size_t i = 0; i < n; i++) {
 		size_t mine = split_arguments(names[i], arguments[i]);
 
 		count = i && mine != count ? 0 : mine;
 		if (!count)
 			break;
 	}
-	for (size_t a = 0; a < count && status == WS_OK; a++) {
+	for (size_t a = 0; a < count; a++) {
 		for (size_t i = 0; i < n; i++)
 			column[i] = arguments[i][a];
 		if (all_equal(column, n))
 			continue;
 		strip_common(column, n);
-		for (size_t i = 0; i < n && status == WS_OK; i++) {
+		for (size_t i = 0; i < n; i++) {
 			if (parts[i].len)
-				status = ws_buf_put(&parts[i], ", ", 2, err);
-			WS_THEN(status, put_part(&parts[i], column[i], err));
+				WS_FORWARD(ws_buf_put(&parts[i], ", ", 2, err));
+			WS_FORWARD(put_part(&parts[i], column[i], err));
 		}
 	}
-	free(arguments);
-	free(column);
-	return status;
+	return WS_OK;
 }
 
 /* --- labels ----------------------------------------------------------------------- */
@@ -210,15 +208,17 @@ static enum ws_status add_hash(struct namer *s, uint32_t i, struct ws_err *err)
 /* The n names at order[first] have one label. */
 static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct ws_err *err)
 {
-	struct ws_bytes *names = calloc(n, sizeof(*names));
-	struct ws_buf *parts = calloc(n, sizeof(*parts));
-	enum ws_status status = WS_OK;
+	struct ws_arena temp = {0};
+	struct ws_bytes *names;
+	struct ws_buf *parts;
+	enum ws_status status;
 
-	if (!names || !parts)
-		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
+	WS_NEW(&temp, names, n);
+	WS_NEW(&temp, parts, n);
+	status = ws_arena_check(&temp, "kernel names", err);
 	for (size_t i = 0; i < n && status == WS_OK; i++)
 		names[i] = s->names[s->order[first + i]];
-	WS_THEN(status, differing_arguments(names, n, parts, err));
+	WS_THEN(status, differing_arguments(&temp, names, n, parts, err));
 	if (status == WS_OK && !parts[0].len) {
 		strip_common(names, n);
 		for (size_t i = 0; i < n && status == WS_OK; i++)
@@ -234,8 +234,7 @@ static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct
 	}
 	for (size_t i = 0; i < n && parts; i++)
 		ws_buf_free(&parts[i]);
-	free(parts);
-	free(names);
+	ws_arena_free(&temp);
 	return status;
 }
 
@@ -264,12 +263,12 @@ enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_
                               struct ws_bytes *out, struct ws_err *err)
 {
 	struct namer s = {.names = names, .n = n, .text = text};
-	enum ws_status status = WS_OK;
+	struct ws_arena temp = {0};
+	enum ws_status status;
 
-	s.label = calloc(n ? n : 1, sizeof(*s.label));
-	s.order = calloc(n ? n : 1, sizeof(*s.order));
-	if (!s.label || !s.order)
-		status = WS_FAIL_MEMORY(err, "%zu kernel names", n);
+	WS_NEW(&temp, s.label, n);
+	WS_NEW(&temp, s.order, n);
+	status = ws_arena_check(&temp, "kernel names", err);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		s.order[i] = (uint32_t)i;
 		s.label[i].at = text->len;
@@ -280,7 +279,6 @@ enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_
 	WS_THEN(status, one_round(&s, 1, err));
 	for (size_t i = 0; i < n && status == WS_OK; i++)
 		out[i] = label_of(&s, (uint32_t)i);
-	free(s.label);
-	free(s.order);
+	ws_arena_free(&temp);
 	return status;
 }

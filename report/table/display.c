@@ -345,6 +345,16 @@ size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out)
 	return taken;
 }
 
+void ws_display_put(FILE *f, const char *text, size_t len)
+{
+	struct ws_glyph glyph;
+
+	for (size_t pos = 0; pos < len;) {
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		fwrite(glyph.bytes, 1, glyph.len, f);
+	}
+}
+
 size_t ws_display_width(const char *text, size_t len)
 {
 	struct ws_glyph glyph;

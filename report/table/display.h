@@ -69,5 +69,7 @@ struct ws_glyph {
  * UTF-8. Returns the bytes taken, at least 1.
  */
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
+/* All characters of a text. */
+void ws_display_put(FILE *f, const char *text, size_t len);
 /* Columns that the text takes. */
 size_t ws_display_width(const char *text, size_t len);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
+#include "report/kernel_info/demangle.h"
 
 /* Devices stand below the processes. */
 #define DEVICE_SORT_INDEX 1000000
@@ -123,7 +124,7 @@ static enum ws_status load_configs(struct ws_chrome *ch, struct ws_err *err)
 		        c->registers, c->shared_static_bytes + c->shared_dynamic_bytes};
 		struct ws_bytes name = ws_chrome_text(ch, c->name);
 
-		WS_FORWARD(ch->opts->names->demangle(name.ptr, name.len, &ch->names[i], err));
+		WS_FORWARD(ws_demangle(name.ptr, name.len, &ch->names[i], err));
 		if (!i ||
 		    c->device != WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i - 1)->device)
 			known = limits_of(ch, c->device, &limits);

@@ -1,7 +1,9 @@
 /* Texts, processes, threads and kernels of a trace by the ids of an export. */
 #include <stdlib.h>
 
+#include "report/base/names.h"
 #include "report/export/nsys/nsys.h"
+#include "report/kernel_info/demangle.h"
 
 /* A global id holds process and thread in so many bits each. */
 #define ID_BITS 24
@@ -125,14 +127,14 @@ static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_lau
 	size_t len;
 
 	o->scratch.len = 0;
-	WS_FORWARD(o->opts->names->demangle(recorded.ptr, recorded.len, &o->scratch, err));
+	WS_FORWARD(ws_demangle(recorded.ptr, recorded.len, &o->scratch, err));
 	/* behind it, room for the short form */
 	len = o->scratch.len;
 	WS_FORWARD(ws_buf_reserve(&o->scratch, len + 1, err));
 	readable = (struct ws_bytes){o->scratch.data, len};
 	WS_FORWARD(intern(o, readable, &names->demangled, err));
 	shorter.ptr = o->scratch.data + len;
-	shorter.len = o->opts->names->shorten(readable, (char *)o->scratch.data + len);
+	shorter.len = ws_name_short(readable, (char *)o->scratch.data + len);
 	WS_FORWARD(intern(o, last_name(shorter), &names->base, err));
 	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
 		return WS_OK;

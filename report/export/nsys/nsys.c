@@ -245,8 +245,10 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
                               const struct ws_export_opts *opts, struct ws_export_stats *stats,
                               struct ws_err *err)
 {
-	struct ws_nsys_out o = {
-	        .r = r, .opts = opts, .stats = stats, .first_ns = INT64_MAX, .last_ns = INT64_MIN};
+	struct ws_nsys_out o = {.r = r,
+	                        .stats = stats,
+	                        .first_ns = INT64_MAX,
+	                        .last_ns = INT64_MIN};
 	enum ws_status status;
 
 	ws_export_progress_begin(&o.progress, r, opts);

@@ -27,7 +27,6 @@ struct ws_nsys_config; /* what the names of a launch configuration became */
 
 struct ws_nsys_out {
 	const struct ws_trace_reader *r;
-	const struct ws_export_opts *opts;
 	struct ws_export_stats *stats;
 	struct ws_export_progress progress;
 	struct ws_sqlite_file *db;

@@ -14,32 +14,6 @@
 #include "tests/support/imported.h"
 #include "tests/support/trace_sample.h"
 
-/* --- what an export needs of the layer above --- */
-
-static inline enum ws_status demangle(const char *name, size_t len, struct ws_buf *out,
-                                      struct ws_err *err)
-{
-	static const char mangled[] = "_Z3addIfEvPT_", readable[] = "void a::b::add<float>(float*)";
-
-	if (len == strlen(mangled) && !memcmp(name, mangled, len))
-		return ws_buf_put(out, readable, strlen(readable), err);
-	return ws_buf_put(out, name, len, err);
-}
-
-static inline size_t shorten(struct ws_bytes name, char *out)
-{
-	static const char readable[] = "void a::b::add<float>(float*)";
-
-	if (name.len == strlen(readable) && !memcmp(name.ptr, readable, name.len)) {
-		memcpy(out, "a::b::add", 9);
-		return 9;
-	}
-	memcpy(out, name.ptr, name.len);
-	return name.len;
-}
-
-static const struct ws_export_names names = {demangle, shorten};
-
 /* --- a trace, its export, and questions --- */
 
 struct exported {
@@ -86,7 +60,7 @@ static inline void new_file(char path[64])
 
 static inline void export(struct exported *e)
 {
-	const struct ws_export_opts opts = {.names = &names};
+	static const struct ws_export_opts opts;
 	struct ws_bytes mem;
 	struct ws_err err;
 
@@ -143,7 +117,7 @@ static inline void fill(struct exported *e)
 	const struct ws_row_api launch = {-1000, 20, 1, TEXT(e, "cudaLaunchKernel_v7000"), 7, 0};
 	const struct ws_row_api driver = {40, 5, 2, TEXT(e, "cuLaunchKernel"), 8, 700};
 	const struct ws_row_launch_config c = {
-	        .name = TEXT(e, "_Z3addIfEvPT_"),
+	        .name = TEXT(e, "_ZN1a1b3addIfEEvPT_"),
 	        .pid = 100,
 	        .device = 3,
 	        .context = 1,

@@ -17,8 +17,7 @@ struct timeline {
 
 static struct timeline draw(struct tb *b)
 {
-	static const struct ws_export_names names = {ws_demangle, ws_name_short};
-	const struct ws_export_opts opts = {.names = &names};
+	static const struct ws_export_opts opts;
 	struct ws_trace_reader *r;
 	struct timeline t = {0};
 	struct ws_bytes mem;

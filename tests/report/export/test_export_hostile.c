@@ -14,8 +14,7 @@
 #define TRACES 150
 #define ROWS   6 /* of each kind */
 
-static const struct ws_export_names names = {ws_demangle, ws_name_short};
-static const struct ws_export_opts opts = {.names = &names};
+static const struct ws_export_opts opts = {0};
 
 /* xorshift64: the same traces each time */
 static uint64_t state;

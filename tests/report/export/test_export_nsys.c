@@ -1,4 +1,5 @@
 /* Traces made by hand as databases in the schema of Nsight Systems, asked with SQL. */
+#include "tests/report/demangles.h"
 #include "tests/report/export/exported_nsys.h"
 
 Test(export_nsys, kernels_calls_and_ids_are_those_of_the_trace)
@@ -8,15 +9,19 @@ Test(export_nsys, kernels_calls_and_ids_are_those_of_the_trace)
 	setup(&e);
 	fill(&e);
 	export(&e);
-	ASK(&e,
-	    "SELECT k.start, k.end, deviceId, contextId, streamId, correlationId, gridX, gridY, "
-	    "blockX, "
-	    "registersPerThread, staticSharedMemory, dynamicSharedMemory, greenContextId, d.value, "
-	    "s.value, m.value FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds d ON d.id = "
-	    "demangledName JOIN StringIds s ON s.id = shortName JOIN StringIds m ON m.id = "
-	    "mangledName",
-	    "100|150|3|1|7|7|10|2|128|40|16|1024|-|void "
-	    "a::b::add<float>(float*)|add|_Z3addIfEvPT_");
+	/* a build without libiberty has no readable names to ask for */
+	if (demangles())
+		ASK(&e,
+		    "SELECT k.start, k.end, deviceId, contextId, streamId, correlationId, gridX, "
+		    "gridY, "
+		    "blockX, "
+		    "registersPerThread, staticSharedMemory, dynamicSharedMemory, greenContextId, "
+		    "d.value, "
+		    "s.value, m.value FROM CUPTI_ACTIVITY_KIND_KERNEL k JOIN StringIds d ON d.id = "
+		    "demangledName JOIN StringIds s ON s.id = shortName JOIN StringIds m ON m.id = "
+		    "mangledName",
+		    "100|150|3|1|7|7|10|2|128|40|16|1024|-|void "
+		    "a::b::add<float>(float*)|add|_ZN1a1b3addIfEEvPT_");
 	ASK(&e,
 	    "SELECT start, end, eventClass, globalTid >> 24 & 0xffffff, globalTid & 0xffffff, "
 	    "correlationId, value, returnValue FROM CUPTI_ACTIVITY_KIND_RUNTIME JOIN StringIds ON "
@@ -241,7 +246,7 @@ Test(export_nsys, threads_that_have_no_number_get_one_each)
 
 Test(export_nsys, two_exports_have_the_same_bytes_and_losses_are_told)
 {
-	const struct ws_export_opts opts = {.names = &names};
+	static const struct ws_export_opts opts;
 	const struct ws_row_loss early = {.time_ns = 1, .cause = 1, .count = 2};
 	struct ws_row_loss late = {.time_ns = 2, .count = 5};
 	struct exported e;
@@ -279,7 +284,7 @@ Test(export_nsys, tables_that_queries_join_are_there_without_rows)
 
 Test(export_nsys, a_place_that_cannot_be_written_is_told)
 {
-	const struct ws_export_opts opts = {.names = &names};
+	static const struct ws_export_opts opts;
 	struct ws_export_stats stats = {0};
 	struct exported e;
 	struct ws_err err;
