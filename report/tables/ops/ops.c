@@ -17,11 +17,10 @@
 
 static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
 {
-	struct ws_ops_node *node = ws_ops_node_at(s, i);
-	struct ws_ops_sums *sums = ws_ops_sums_of(s, node);
+	struct ws_ops_sums *sums = ws_ops_sums_of(s, ws_ops_node_at(s, i));
 
 	if (sums)
-		node->cuda_ns += ns;
+		*ws_ops_cuda_ns(s, i) += ns;
 	else
 		sums = &s->outside;
 	sums->self_cuda_ns += ns;
@@ -57,17 +56,18 @@ static void add_up(struct ws_ops_table *s)
 {
 	for (uint32_t i = (uint32_t)s->nnodes; i-- > 0;) {
 		const struct ws_ops_node *node = ws_ops_node_at(s, i);
-		struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
+		const struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
 		struct ws_ops_sums *sums = &s->sums[node->kind][node->name];
+		const int64_t cuda_ns = *ws_ops_cuda_ns(s, i);
 		int64_t flops;
 
-		if (parent && node->cuda_ns)
-			parent->cuda_ns += node->cuda_ns;
+		if (parent && cuda_ns)
+			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
 		if (!node->selected || is_same(node, parent))
 			continue;
 		sums->calls++;
 		sums->cpu_ns += node->dur_ns;
-		sums->cuda_ns += node->cuda_ns;
+		sums->cuda_ns += cuda_ns;
 		flops = ws_ops_node_flops(s, node);
 		sums->flops_unknown |=
 		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
@@ -231,6 +231,8 @@ static enum ws_status fill(struct ws_ops_table *s, struct ws_table *t, struct ws
 	WS_NEW(s->tab->temp, s->order, m->ntexts * WS_OPS_KINDS);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
 	WS_FORWARD(s->are_ranges ? ws_ops_add_ranges(s, err) : ws_ops_merge(s, err));
+	WS_FORWARD(ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
+	WS_FORWARD(ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
 	WS_FORWARD(ws_ops_share_out_calls(s, err));
 	add_all_work(s);
 	add_up(s);
@@ -252,6 +254,7 @@ enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t
 	}
 	status = fill(&s, t, err);
 	ws_spill_close(&s.nodes);
+	ws_spill_close(&s.cuda_ns);
 	WS_FORWARD(status);
 	ws_table_note(t,
 	              "Operations are %s. Self columns add up; totals count nested "

@@ -16,8 +16,8 @@ struct ws_ops_sums {
 
 /* A call of an operation. Parents stand before what is in them. */
 struct ws_ops_node {
-	int64_t dur_ns, cuda_ns; /* cuda_ns: with what it called */
-	uint32_t parent;         /* WS_NONE */
+	int64_t dur_ns;
+	uint32_t parent; /* WS_NONE */
 	uint32_t name;
 	uint32_t cost;     /* what tells its FLOPs: an operation of the framework's, or a payload */
 	uint16_t children; /* 2: more than one */
@@ -29,6 +29,9 @@ struct ws_ops_table {
 	const struct ws_table_context *tab;
 	bool are_ranges;       /* nodes are the ranges, by their numbers */
 	struct ws_spill nodes; /* struct ws_ops_node */
+	/* int64_t, of each node, with what it called: apart, as a page that is changed costs a
+	 * fault of its own */
+	struct ws_spill cuda_ns;
 	size_t nnodes;
 	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
@@ -44,6 +47,10 @@ struct ws_ops_table {
 static inline struct ws_ops_node *ws_ops_node_at(struct ws_ops_table *s, uint32_t i)
 {
 	return i == WS_NONE ? NULL : ws_spill_row(&s->nodes, sizeof(struct ws_ops_node), i);
+}
+static inline int64_t *ws_ops_cuda_ns(struct ws_ops_table *s, uint32_t i)
+{
+	return ws_spill_row(&s->cuda_ns, sizeof(int64_t), i);
 }
 /* What a node counts in; NULL: it is not in the report, or none. */
 static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
