@@ -37,11 +37,9 @@ static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
 	case WS_KIND_DEVICE_ATTR:
 		return WS_OK;
 	case WS_KIND_STRING:
-		return ws_merge_strings(m, s, t, err);
 	case WS_KIND_PAYLOAD:
-		return ws_merge_payloads(m, s, t, err);
 	case WS_KIND_LAUNCH_CONFIG:
-		return ws_merge_configs(m, s, t, err);
+		return ws_merge_interned(m, s, t, err);
 	case WS_KIND_THREAD:
 		return ws_merge_counted(m, s, t, WS_COL_thread_id, s->thread_offset, &m->threads,
 		                        err);

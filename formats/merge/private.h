@@ -81,13 +81,10 @@ static inline uint64_t ws_merge_mapped(const struct ws_map *map, uint64_t id)
 void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
                        const struct ws_column_data *t, uint64_t i, void *row);
 
-/* Each adds all rows of a kind that the writer numbers itself, and notes the new ids. */
-enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, struct ws_err *err);
-enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
+/* Rows of a kind that the writer numbers itself (string, payload, launch_config): adds them, and
+ * notes the new ids by the old ones, which are their first column. */
+enum ws_status ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
                                  const struct ws_column_data *t, struct ws_err *err);
-enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, struct ws_err *err);
 /*
  * Rows with ids 1, 2, 3 …, of which a later row may say more: they go on where
  * the others ended, offset higher; *highest becomes the highest id.

@@ -131,46 +131,31 @@ void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
 
 /* --- kinds that are more than their rows --- */
 
-enum ws_status ws_merge_strings(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, struct ws_err *err)
-{
-	for (uint64_t i = 0; i < t->rows; i++) {
-		struct ws_bytes text = ws_merge_blob(t, WS_COL_string_text, i);
-		uint64_t id;
-
-		WS_FORWARD(ws_trace_writer_intern(m->writer, text.ptr, text.len, &id, err));
-		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_STRING],
-		                      ws_merge_cell(t, WS_COL_string_id, i), id, err));
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_merge_payloads(struct ws_merge *m, struct ws_merge_source *s,
+enum ws_status ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
                                  const struct ws_column_data *t, struct ws_err *err)
 {
-	for (uint64_t i = 0; i < t->rows; i++) {
-		struct ws_bytes bytes = ws_merge_blob(t, WS_COL_payload_bytes, i);
-		uint64_t schema = schema_id(s, ws_merge_cell(t, WS_COL_payload_schema, i)), id;
+	union {
+		struct ws_row_string string;
+		struct ws_row_payload payload;
+		struct ws_row_launch_config config;
+	} row;
+	enum ws_status status;
 
-		WS_FORWARD(ws_trace_writer_intern_payload(m->writer, schema, bytes.ptr, bytes.len,
-		                                          &id, err));
-		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_PAYLOAD],
-		                      ws_merge_cell(t, WS_COL_payload_id, i), id, err));
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_merge_configs(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, struct ws_err *err)
-{
 	for (uint64_t i = 0; i < t->rows; i++) {
-		struct ws_row_launch_config row;
 		uint64_t id;
 
 		ws_merge_make_row(m, s, t, i, &row);
-		WS_FORWARD(ws_trace_writer_intern_config(m->writer, &row, &id, err));
-		WS_FORWARD(ws_map_put(&s->maps[WS_KIND_LAUNCH_CONFIG],
-		                      ws_merge_cell(t, WS_COL_launch_config_id, i), id, err));
+		if (t->def->id == WS_KIND_STRING)
+			status = ws_trace_writer_intern(m->writer, row.string.text.ptr,
+			                                row.string.text.len, &id, err);
+		else if (t->def->id == WS_KIND_PAYLOAD)
+			status = ws_trace_writer_intern_payload(m->writer, row.payload.schema,
+			                                        row.payload.bytes.ptr,
+			                                        row.payload.bytes.len, &id, err);
+		else
+			status = ws_trace_writer_intern_config(m->writer, &row.config, &id, err);
+		WS_THEN(status, ws_map_put(&s->maps[t->def->id], ws_merge_cell(t, 0, i), id, err));
+		WS_FORWARD(status);
 	}
 	return WS_OK;
 }
