@@ -19,6 +19,8 @@ struct reading {
 	struct ws_joined_rows rows;
 	struct ws_model *m;
 	const struct ws_model_opts *opts;
+	bool for_side;
+	struct ws_side_trace *of_side; /* where it is for one, nothing else stays of it */
 	enum ws_status status;
 	struct ws_err err;
 	bool has_thread;
@@ -30,30 +32,53 @@ static void *read_rows(void *arg)
 	struct reading *r = arg;
 
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
+	if (r->for_side) {
+		WS_THEN(r->status, ws_side_trace_read(&r->of_side, r->m, &r->rows, &r->err));
+		ws_joined_rows_free(&r->rows);
+	}
 	return NULL;
 }
 
 /* What is said of the file is said here, so in the order of the files. */
-static void begin(struct reading *r, const char *path, const struct ws_model_opts *opts)
+static void begin(struct reading *r, const char *path, const struct ws_model_opts *opts,
+                  bool for_side)
 {
 	const struct ws_trace_reader *reader;
 
-	*r = (struct reading){.opts = opts};
+	*r = (struct reading){.opts = opts, .for_side = for_side};
 	r->status = ws_trace_file_open(&r->file, path, &r->err);
 	if (r->status == WS_OK)
 		ws_trace_file_print_damage(&r->file);
 	WS_THEN(r->status, ws_trace_file_reader(&r->file, &reader, &r->err));
 }
 
-static enum ws_status end(struct reading *r, ws_trace_fn fn, void *ctx, struct ws_err *err)
+struct of_sides {
+	struct ws_sides *sides;
+	size_t left[2]; /* traces that are not added */
+};
+
+static enum ws_status add_to_side(struct of_sides *to, struct ws_side_trace *t, struct ws_err *err)
+{
+	const int side = !to->left[0];
+
+	to->left[side]--;
+	return ws_sides_add(to->sides, side, t, err);
+}
+
+/* ctx: of fn; of a trace for a side struct of_sides. */
+static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *ctx,
+                          struct ws_err *err)
 {
 	if (r->has_thread)
 		pthread_join(r->thread, NULL);
-	else if (fn && r->status == WS_OK)
+	else if (wanted && r->status == WS_OK)
 		read_rows(r);
 	if (r->status != WS_OK && err)
 		*err = r->err;
-	WS_THEN(r->status, fn ? fn(ctx, r->m, &r->rows, err) : WS_OK);
+	if (wanted)
+		WS_THEN(r->status, r->for_side ? add_to_side(ctx, r->of_side, err)
+		                               : fn(ctx, r->m, &r->rows, err));
+	ws_side_trace_free(r->of_side);
 	ws_joined_rows_free(&r->rows);
 	ws_model_free(r->m);
 	ws_trace_file_close(&r->file);
@@ -65,14 +90,15 @@ enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts,
 {
 	struct reading r;
 
-	begin(&r, path, opts);
-	return end(&r, fn, ctx, err);
+	begin(&r, path, opts, false);
+	return end(&r, true, fn, ctx, err);
 }
 
 /* Two are read at once, each on a thread; none after one that cannot be opened, as what is wrong
  * with that one is told first. */
-enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_trace_fn fn, void *ctx, struct ws_err *err)
+static enum ws_status read_two_at_once(const struct ws_trace_list *list,
+                                       const struct ws_model_opts *opts, bool for_side,
+                                       ws_trace_fn fn, void *ctx, struct ws_err *err)
 {
 	struct reading *at_once = calloc(2, sizeof(*at_once));
 	size_t begun = 0;
@@ -85,33 +111,24 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 		for (; begun < list->n && begun < i + 2 && opened == WS_OK; begun++) {
 			struct reading *r = &at_once[begun % 2];
 
-			begin(r, list->path[begun], opts);
+			begin(r, list->path[begun], opts, for_side);
 			opened = r->status;
 			r->has_thread = opened == WS_OK && list->n > 1 &&
 			                pthread_create(&r->thread, NULL, read_rows, r) == 0;
 		}
-		status = end(&at_once[i % 2], fn, ctx, err);
+		status = end(&at_once[i % 2], true, fn, ctx, err);
 		ws_ui_progress_end();
 		if (status != WS_OK && begun > i + 1)
-			end(&at_once[(i + 1) % 2], NULL, NULL, NULL);
+			end(&at_once[(i + 1) % 2], false, NULL, NULL, NULL);
 	}
 	free(at_once);
 	return status;
 }
 
-struct of_sides {
-	struct ws_sides *sides;
-	size_t left[2]; /* traces that are not added */
-};
-
-static enum ws_status add_to_side(void *ctx, const struct ws_model *m, struct ws_joined_rows *rows,
-                                  struct ws_err *err)
+enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
+                              ws_trace_fn fn, void *ctx, struct ws_err *err)
 {
-	struct of_sides *to = ctx;
-	const int side = !to->left[0];
-
-	to->left[side]--;
-	return ws_sides_add(to->sides, side, m, rows, err);
+	return read_two_at_once(list, opts, false, fn, ctx, err);
 }
 
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
@@ -127,7 +144,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = ws_traces_read(&both, opts, add_to_side, &to, err);
+	status = read_two_at_once(&both, opts, true, NULL, &to, err);
 	free(both.path);
 	return status;
 }

@@ -31,13 +31,39 @@ void ws_sides_free(struct ws_sides *s)
 	free(s);
 }
 
-enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
-                            struct ws_joined_rows *rows, struct ws_err *err)
+struct ws_side_trace {
+	struct ws_recording recording;
+	struct ws_names names; /* its own, so that it needs nothing of the other side's */
+};
+
+enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
+                                  struct ws_joined_rows *rows, struct ws_err *err)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return WS_FAIL_MEMORY(err, "comparing the traces");
+	return ws_recording_read(&(*out)->recording, &(*out)->names, m, rows, err);
+}
+
+enum ws_status ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t,
+                            struct ws_err *err)
 {
 	struct ws_side *to = &s->d.side[side];
 
 	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side], err));
-	return ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows, err);
+	WS_FORWARD(ws_names_take(&s->d.names, &t->names, &t->recording, err));
+	to->recordings[to->nrecordings++] = t->recording;
+	t->recording = (struct ws_recording){0};
+	return WS_OK;
+}
+
+void ws_side_trace_free(struct ws_side_trace *t)
+{
+	if (!t)
+		return;
+	ws_recording_release(&t->recording);
+	ws_names_release(&t->names);
+	free(t);
 }
 
 /* --- is it the same work? ---------------------------------------------------------------- */

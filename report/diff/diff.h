@@ -37,9 +37,15 @@ struct ws_diff_result {
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void); /* NULL when memory is out */
-/* Side 0 is A, 1 is B. rows: of m. Both may be freed afterwards. */
-enum ws_status ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
-                            struct ws_joined_rows *rows, struct ws_err *err);
+/* What a comparison needs of a trace, on whatever thread; both m and its rows may be freed
+ * afterwards. Free with ws_side_trace_free, also after a failure; NULL is legal. */
+struct ws_side_trace;
+enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
+                                  struct ws_joined_rows *rows, struct ws_err *err);
+void ws_side_trace_free(struct ws_side_trace *t);
+/* Side 0 is A, 1 is B. t is to be freed still. */
+enum ws_status ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t,
+                            struct ws_err *err);
 void ws_sides_free(struct ws_sides *s);
 
 /*

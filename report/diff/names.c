@@ -1,5 +1,6 @@
 /* What recordings share: texts, places and items as numbers. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/grow.h"
 #include "report/diff/reader.h"
@@ -41,6 +42,62 @@ enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *it
 		                        (struct ws_bytes){key[i], sizeof(key[i])}, &item->like[i],
 		                        err));
 	return ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)}, number, err);
+}
+
+/* Texts, places and items as the comparison numbers them, in the order of their own numbers: so the
+ * numbers do not depend on who read it when. text: one entry for each of its own. */
+static enum ws_status take(struct ws_names *names, const struct ws_names *own,
+                           struct ws_recording *r, uint32_t *text, struct ws_err *err)
+{
+	for (uint32_t i = 1; i <= own->texts.n; i++)
+		WS_FORWARD(ws_texts_add(&names->texts, own->texts.text[i], &text[i], err));
+	for (uint32_t i = 0; i < own->nplaces; i++) {
+		struct ws_place place;
+
+		memcpy(&place, own->place_keys.text[i + 1].ptr, sizeof(place)); /* and its holes */
+		place.text = text[place.text];
+		place.domain = text[place.domain];
+		WS_FORWARD(ws_names_add_place(names, &place, &r->place_of[i], err));
+	}
+	for (uint32_t i = 1; i <= own->items.n; i++) {
+		struct ws_work_item item = *ws_names_item(own, i);
+		uint32_t *const texts[] = {&item.op,    &item.kind,  &item.shape,
+		                           &item.class, &item.dtype, &item.kernels};
+
+		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
+			*texts[k] = text[*texts[k]];
+		if (item.place != WS_NONE)
+			item.place = r->place_of[item.place];
+		WS_FORWARD(ws_names_add_item(names, &item, &r->item_of[i], err));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_names_take(struct ws_names *names, const struct ws_names *own,
+                             struct ws_recording *r, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	uint32_t *text;
+	enum ws_status status;
+
+	WS_NEW(&temp, text, own->texts.n + 1);
+	r->item_of = calloc(own->items.n + 1, sizeof(*r->item_of));
+	r->place_of = calloc(own->nplaces + 1, sizeof(*r->place_of));
+	temp.failed |= !r->item_of || !r->place_of;
+	status = ws_arena_check(&temp, "comparing the traces", err);
+	WS_THEN(status, take(names, own, r, text, err));
+	if (status == WS_OK)
+		r->name = text[r->name];
+	for (size_t i = 0; i < r->nfacts && status == WS_OK; i++)
+		r->facts[i] =
+		        (struct ws_recorded_fact){text[r->facts[i].key], text[r->facts[i].value]};
+	for (size_t i = 0; i < r->ndtypes && status == WS_OK; i++)
+		r->dtypes[i] = (struct ws_recorded_fact){r->place_of[r->dtypes[i].key],
+		                                         text[r->dtypes[i].value]};
+	for (size_t i = 0; i < r->nclasses && status == WS_OK; i++)
+		r->classes[i].class = text[r->classes[i].class];
+	ws_arena_free(&temp);
+	return status;
 }
 
 enum ws_status ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out, struct ws_err *err)

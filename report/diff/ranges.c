@@ -220,8 +220,11 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 				const struct ws_range_sum *sum =
 				        ws_recording_range_sum(&side->recordings[i], k);
 
-				if (sum->instances > r->most[s][sum->place])
-					r->most[s][sum->place] = sum->instances;
+				uint32_t *most =
+				        &r->most[s][side->recordings[i].place_of[sum->place]];
+
+				if (sum->instances > *most)
+					*most = sum->instances;
 			}
 	}
 	return WS_OK;
@@ -264,9 +267,9 @@ static enum ws_status gather_split(struct ranges *r, int s, struct ws_recording 
 {
 	for (size_t k = 0; k < recording->nranges; k++) {
 		const struct ws_range_at at = *ws_recording_range(recording, k);
-		struct ws_range_sum one = {at.sample, at.place, 1, 0, 0};
+		struct ws_range_sum one = {at.sample, recording->place_of[at.place], 1, 0, 0};
 
-		if (at.sample == WS_NONE || !is_split(r, s, at.place))
+		if (at.sample == WS_NONE || !is_split(r, s, one.place))
 			continue;
 		one.gpu_ns = *ws_recording_range_ns(recording, k);
 		WS_FORWARD(add_ranges(r, s, &one, before, at.instance, err));
@@ -281,12 +284,13 @@ static enum ws_status gather_recording(struct ranges *r, int s, struct ws_record
 	bool split = false;
 
 	for (size_t k = 0; k < recording->nrange_sums; k++) {
-		const struct ws_range_sum *sum = ws_recording_range_sum(recording, k);
+		struct ws_range_sum sum = *ws_recording_range_sum(recording, k);
 
-		if (is_split(r, s, sum->place))
+		sum.place = recording->place_of[sum.place];
+		if (is_split(r, s, sum.place))
 			split = true;
 		else
-			WS_FORWARD(add_ranges(r, s, sum, before, 0, err));
+			WS_FORWARD(add_ranges(r, s, &sum, before, 0, err));
 	}
 	return split ? gather_split(r, s, recording, before, err) : WS_OK;
 }

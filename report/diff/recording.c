@@ -11,6 +11,8 @@
 
 void ws_recording_release(struct ws_recording *r)
 {
+	free(r->item_of);
+	free(r->place_of);
 	free(r->samples);
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);

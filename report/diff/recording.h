@@ -92,6 +92,8 @@ struct ws_recorded_fact {
 };
 
 struct ws_recording {
+	/* what calls name an item by, and ranges a place -> its number (ws_names_take) */
+	uint32_t *item_of, *place_of;
 	uint32_t name; /* as given */
 	int64_t base_ns;
 	struct ws_sample *samples;
@@ -142,13 +144,18 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 	return names->items.text[item].ptr;
 }
 void ws_names_release(struct ws_names *names);
+/* A recording that was read with names of its own gets those of the comparison; nobody needs its
+ * own any more. */
+enum ws_status ws_names_take(struct ws_names *names, const struct ws_names *own,
+                             struct ws_recording *r, struct ws_err *err);
 
-/* As ws_sides_add. Free with ws_recording_release, also after a failure. */
+/* names: its own; see ws_names_take. Free with ws_recording_release, also after a failure. */
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
                                  const struct ws_model *m, struct ws_joined_rows *rows,
                                  struct ws_err *err);
 void ws_recording_release(struct ws_recording *r);
-/* Row i of each, to be used before the next is asked for. */
+/* Row i of each, to be used before the next is asked for; a call's item by item_of, a range's place
+ * by place_of. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)
 {
 	return ws_spill_row(&r->calls, sizeof(struct ws_work_call), i);

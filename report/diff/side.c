@@ -55,21 +55,21 @@ static bool same_work(const struct merger *g, const struct ws_work_list *list)
 	return 1;
 }
 
-static enum ws_status add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t *slot,
-                               struct ws_err *err)
+static enum ws_status add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item,
+                               uint32_t *slot, struct ws_err *err)
 {
 	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, s->slots_capacity, err));
 	*slot = (uint32_t)s->nslots;
-	s->slots[s->nslots++] = (struct ws_work_ref){call->item, call->instance};
+	s->slots[s->nslots++] = (struct ws_work_ref){item, call->instance};
 	s->slots_ns += call->gpu_ns;
 	return WS_OK;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t *slot,
-                                 struct ws_err *err)
+static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t number,
+                                 uint32_t *slot, struct ws_err *err)
 {
-	const struct ws_work_item *item = ws_names_item(g->names, call->item);
+	const struct ws_work_item *item = ws_names_item(g->names, number);
 
 	for (size_t i = g->s->samples[0]->ncalls; i < g->s->nslots; i++) {
 		const struct ws_work_item *known = ws_names_item(g->names, g->s->slots[i].item);
@@ -81,7 +81,7 @@ static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *ca
 			return WS_OK;
 		}
 	}
-	return add_slot(g->s, call, slot, err);
+	return add_slot(g->s, call, number, slot, err);
 }
 
 /* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
@@ -125,7 +125,7 @@ static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_er
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
-		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
+		g->calls[i] = (struct ws_work_ref){r->item_of[call->item], call->instance};
 	}
 	WS_FORWARD(match_sample(g, &list, &s->calls_are_slots, err));
 	for (size_t i = 0; i < list.n && !s->calls_are_slots; i++) {
@@ -133,7 +133,7 @@ static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_er
 
 		call->slot = g->slot_of[i];
 		if (call->slot == WS_NONE)
-			WS_FORWARD(extra_slot(g, call, &call->slot, err));
+			WS_FORWARD(extra_slot(g, call, g->calls[i].item, &call->slot, err));
 	}
 	return WS_OK;
 }
@@ -166,9 +166,10 @@ static enum ws_status add_first_sample(struct ws_side *s, struct ws_err *err)
 	WS_FORWARD(WS_GROW(s->slots, first->ncalls, s->slots_capacity, err));
 	first->calls_are_slots = true;
 	for (size_t i = 0; i < first->ncalls; i++) {
+		const struct ws_work_call *call = ws_recording_call(r, first->first_call + i);
 		uint32_t slot;
 
-		WS_FORWARD(add_slot(s, ws_recording_call(r, first->first_call + i), &slot, err));
+		WS_FORWARD(add_slot(s, call, r->item_of[call->item], &slot, err));
 	}
 	return WS_OK;
 }

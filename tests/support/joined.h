@@ -1,6 +1,7 @@
 /* A trace as the product reads it: the rows that one pass joins, and its model. */
 #pragma once
 
+#include "report/diff/diff.h"
 #include "report/joined/rows.h"
 #include "report/tables/report.h"
 
@@ -29,3 +30,6 @@ enum ws_status one_table(const struct ws_model *m, struct ws_joined_rows *rows,
 enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
                           const struct ws_filter *filter, struct ws_report **out,
                           struct ws_err *err);
+/* Rows of m, which may be freed afterwards, on side 0 or 1 of a comparison. */
+enum ws_status sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
+                         struct ws_joined_rows *rows, struct ws_err *err);

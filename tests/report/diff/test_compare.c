@@ -102,7 +102,7 @@ static void add(struct ws_sides *sides, int side, const struct program *p)
 	struct joined *j = tb_joined(b);
 	struct ws_err err;
 
-	cr_assert_eq(ws_sides_add(sides, side, j->m, &j->rows, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(sides_add(sides, side, j->m, &j->rows, &err), WS_OK, "%s", err.text);
 	joined_free(j);
 	tb_free(b);
 }
@@ -275,8 +275,8 @@ Test(compare, b_against_a_mirrors_a_against_b)
 		struct tb *b = record(i % 2 ? &slow : &usual);
 		struct joined *j = tb_joined(b);
 
-		cr_assert_eq(ws_sides_add(sides[0], i % 2, j->m, &j->rows, NULL), WS_OK);
-		cr_assert_eq(ws_sides_add(sides[1], !(i % 2), j->m, &j->rows, NULL), WS_OK);
+		cr_assert_eq(sides_add(sides[0], i % 2, j->m, &j->rows, NULL), WS_OK);
+		cr_assert_eq(sides_add(sides[1], !(i % 2), j->m, &j->rows, NULL), WS_OK);
 		joined_free(j);
 		tb_free(b);
 	}
@@ -358,7 +358,7 @@ Test(compare, other_phases_are_other_work)
 		tb_pop(b, i * 10000 + 999);
 	}
 	j = tb_joined(b);
-	cr_assert_eq(ws_sides_add(sides, 1, j->m, &j->rows, NULL), WS_OK);
+	cr_assert_eq(sides_add(sides, 1, j->m, &j->rows, NULL), WS_OK);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
 	cr_expect_str_eq(overall(report), "UNLIKE");
 	cr_expect_str_eq(tb_str(table(report, "diff-verdict"), 0, "verdict"),
@@ -520,7 +520,7 @@ static void add_copies(struct ws_sides *sides, int side, uint64_t copied, uint64
 		tb_pop(b, at + 2000);
 	}
 	j = tb_joined(b);
-	cr_assert_eq(ws_sides_add(sides, side, j->m, &j->rows, NULL), WS_OK);
+	cr_assert_eq(sides_add(sides, side, j->m, &j->rows, NULL), WS_OK);
 	joined_free(j);
 	tb_free(b);
 }

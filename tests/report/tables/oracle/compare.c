@@ -330,8 +330,8 @@ static void compare_trace(struct comparisons *c, const struct ws_model *m,
 	c->sweep = ws_sweep_new();
 	c->ranks = ws_ranks_new();
 	for (int side = 0; side < 2; side++)
-		cr_assert(eq(int, ws_sides_add(c->sides, side, m, rows, &err), WS_OK), "%s: %s",
-		          where, err.text);
+		cr_assert(eq(int, sides_add(c->sides, side, m, rows, &err), WS_OK), "%s: %s", where,
+		          err.text);
 	cr_assert(eq(int, ws_diff_make(c->sides, NULL, &c->report[0], &result, &err), WS_OK),
 	          "%s: %s", where, err.text);
 	cr_assert(eq(int, ws_sweep_add(c->sweep, m, rows, NULL, &err), WS_OK), "%s: %s", where,
