@@ -27,11 +27,11 @@ void ws_pass_counts_free(struct ws_pass_counts *c)
 
 static enum ws_status count(struct ws_digest *d, const struct ws_pass_count *c)
 {
-	const struct ws_digest_kernel kernel = {.dur_ns = c->dur_ns,
-	                                        .timed = c->timed,
-	                                        .order = c->order};
-
 	if (!c->is_path) {
+		const struct ws_digest_kernel kernel = {.dur_ns = c->dur_ns,
+		                                        .timed = c->timed,
+		                                        .order = c->order};
+
 		if (c->to >= d->ncells)
 			WS_FORWARD(ws_digest_reserve_cells(d, (size_t)c->to + 1, NULL));
 		return ws_digest_add_kernel(d, c->to, &kernel, NULL);

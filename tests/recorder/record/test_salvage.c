@@ -24,8 +24,9 @@ static void end(void)
 
 TestSuite(salvage, .init = begin, .fini = end, .timeout = 600);
 
-/* Start, let it run for a while, kill the launcher. 0: all had ended before, on a busy machine. */
-static int try_to_kill_launcher_after(int rounds)
+/* Start, let it run for a while, kill the launcher; named: when the trace has its name, which it
+ * gets when the launcher first looks. 0: all had ended before, on a busy machine. */
+static int try_to_kill_launcher_after(int rounds, bool named)
 {
 	pid_t pid =
 	        run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
@@ -33,16 +34,16 @@ static int try_to_kill_launcher_after(int rounds)
 	                                            "--buffer-size", "16M", "--", WS_TEST_VICTIM,
 	                                            "until-killed", "6000", r.tally, NULL});
 
-	while (r.rounds[0] < rounds)
+	while (r.rounds[0] < rounds || (named && access(r.trace, F_OK) != 0))
 		usleep(200);
 	kill(pid, SIGKILL);
 	return run_wait(&r, pid) == 137;
 }
 
 /* The program goes on. */
-static void kill_launcher_after(int rounds)
+static void kill_launcher_after(int rounds, bool named)
 {
-	for (int tries = 0; !try_to_kill_launcher_after(rounds); tries++) {
+	for (int tries = 0; !try_to_kill_launcher_after(rounds, named); tries++) {
 		cr_assert_lt(tries, 20);
 		run_end(&r);
 		run_begin(&r);
@@ -66,7 +67,7 @@ Test(salvage, a_killed_launcher_is_replaced_by_salvage_while_the_program_runs_on
 {
 	char segment[600];
 
-	kill_launcher_after(700);
+	kill_launcher_after(700, false);
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
 	check_salvaged();
@@ -78,7 +79,7 @@ Test(salvage, salvage_after_the_program_ended_finds_everything_whenever_the_laun
 	for (int round = 0; round < 8; round++) {
 		char segment[600];
 
-		kill_launcher_after(150 + 641 * round);
+		kill_launcher_after(150 + 641 * round, false);
 		while (r.rounds[0] < 6000)
 			usleep(1000);
 		usleep(20000);
@@ -94,7 +95,7 @@ Test(salvage, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
 {
 	struct probe p;
 
-	kill_launcher_after(3000);
+	kill_launcher_after(3000, true);
 	probe_open(&p, r.trace);
 	cr_expect(!ws_trace_reader_summary(p.reader)->closed);
 	cr_expect_gt(ROWS(&p, kernel), 500);
@@ -106,7 +107,7 @@ Test(salvage, a_killed_launcher_leaves_a_readable_trace_even_without_salvage)
 /* The launcher was killed and the program has ended since; its segment. */
 static void leave_segment(char segment[600])
 {
-	kill_launcher_after(700);
+	kill_launcher_after(700, false);
 	while (r.rounds[0] < 6000)
 		usleep(1000);
 	usleep(20000);
@@ -158,7 +159,7 @@ Test(salvage, salvage_finds_a_trace_that_was_moved)
 {
 	char segment[600], moved[RUN_PATH + 8];
 
-	kill_launcher_after(1000);
+	kill_launcher_after(1000, true);
 	while (r.rounds[0] < 6000)
 		usleep(1000);
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
@@ -177,7 +178,7 @@ Test(salvage, salvage_without_room_keeps_the_segment_for_another_try)
 	char segment[600];
 	struct stat st;
 
-	kill_launcher_after(700);
+	kill_launcher_after(700, false);
 	while (r.rounds[0] < 6000)
 		usleep(1000);
 	usleep(20000);
@@ -215,7 +216,7 @@ Test(salvage, salvage_refuses_a_segment_in_use_and_what_is_no_segment)
 
 Test(salvage, the_next_recording_tells_of_a_segment_that_was_left_behind)
 {
-	kill_launcher_after(100);
+	kill_launcher_after(100, false);
 	while (r.rounds[0] < 6000)
 		usleep(1000);
 	cr_expect_eq(RUN(&r, "-o", "second.wtrace", "--segment-dir", r.segments, "--", "/bin/true"),
