@@ -67,8 +67,10 @@ static enum ws_status have_room(struct ws_block_rows *out, size_t values, struct
 		return WS_OK;
 	ws_block_rows_release(out);
 	out->memory = malloc(values * sizeof(*out->memory));
-	if (!out->memory)
-		return WS_FAIL_MEMORY(err, "the rows of a block");
+	if (!out->memory) {
+		WS_FAIL_MEMORY(err, "the rows of a block");
+		return WS_NO_MEMORY;
+	}
 	out->capacity = values;
 	return WS_OK;
 }

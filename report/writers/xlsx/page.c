@@ -313,7 +313,7 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	row = write_notes(&p, row + 1);
 	/* beside the lines their charts; beside these, where nobody prints, the ways to all sheets
 	 */
-	for (uint16_t i = 0; i < sizeof(widths) / sizeof(*widths); i++)
+	for (lxw_col_t i = 0; i < (lxw_col_t)(sizeof(widths) / sizeof(*widths)); i++)
 		ws__xlsx_try(x,
 		             worksheet_set_column(s->sheet, right + i, right + i, widths[i], NULL));
 	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, CHART_PIXELS);
