@@ -63,16 +63,9 @@ static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, 
 /* For other values than it has, and no more: blocks are of one size. */
 static enum ws_status have_room(struct ws_block_rows *out, size_t values, struct ws_err *err)
 {
-	if (values <= out->capacity)
-		return WS_OK;
-	ws_block_rows_release(out);
-	out->memory = malloc(values * sizeof(*out->memory));
-	if (!out->memory) {
-		WS_FAIL_MEMORY(err, "the rows of a block");
-		return WS_NO_MEMORY;
-	}
-	out->capacity = values;
-	return WS_OK;
+	if (values > out->capacity)
+		ws_block_rows_release(out);
+	return WS_GROW(out->memory, values, out->capacity, err);
 }
 
 /* The columns that a kind has, of those asked for, which may be all. */
