@@ -182,37 +182,13 @@ static void free_overhead_data(const uint8_t *record)
 		free((void *)(uintptr_t)o.data); /* NOLINT: as CUPTI gave it */
 }
 
-/* Offset of a field: CUPTI's own, or that of the layout; -1: the record has no such field. */
-static int field_at(const struct ws_seg_layout *layout, int id, int own)
-{
-	for (uint32_t i = 0; layout && i < layout->nfields; i++)
-		if (layout->fields[i].id == id)
-			return layout->fields[i].offset;
-	return layout ? -1 : own;
-}
-
 static void prepare_api(uint8_t *record, uint32_t domain, uint32_t *tid, uint32_t *thread)
 {
-	const struct ws_seg_layout *layout = ws_cupti_layout(ws_cupti_kind(record));
-	int cbid_at = field_at(layout, WS_CUPTI_ID_api_cbid, WS_CUPTI_AT_api_cbid);
-	int thread_at = field_at(layout, WS_CUPTI_ID_api_thread, WS_CUPTI_AT_api_thread);
 	uint32_t cbid;
 
-	if (cbid_at >= 0) {
-		memcpy(&cbid, record + cbid_at, sizeof(cbid));
-		note_call(domain, cbid);
-	}
-	if (thread_at >= 0)
-		replace_thread(record, (size_t)thread_at, tid, thread);
-}
-
-static void prepare_kernel(uint8_t *record)
-{
-	int at = field_at(ws_cupti_layout(WS_CUPTI_KIND_CONCURRENT_KERNEL), WS_CUPTI_ID_kernel_name,
-	                  WS_CUPTI_AT_kernel_name);
-
-	if (at >= 0)
-		replace_name(record, (size_t)at);
+	memcpy(&cbid, record + WS_CUPTI_AT_api_cbid, sizeof(cbid));
+	note_call(domain, cbid);
+	replace_thread(record, WS_CUPTI_AT_api_thread, tid, thread);
 }
 
 static void prepare(uint8_t *buffer, size_t valid)
@@ -226,7 +202,7 @@ static void prepare(uint8_t *buffer, size_t valid)
 		switch (ws_cupti_kind(record)) {
 		case WS_CUPTI_KIND_KERNEL:
 		case WS_CUPTI_KIND_CONCURRENT_KERNEL:
-			prepare_kernel(record);
+			replace_name(record, WS_CUPTI_AT_kernel_name);
 			break;
 		case WS_CUPTI_KIND_DRIVER:
 			prepare_api(record, WS_CUPTI_DOMAIN_DRIVER, &tid, &thread);
@@ -280,10 +256,9 @@ static void request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_re
 }
 
 static void complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
-                                   struct ws_cupti_complete_info *info)
+                                   void *info)
 {
-	if (atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
-		ws_cupti_note_layouts(info);
+	(void)info;
 	complete_buffer(NULL, 0, buffer, size, valid_size);
 }
 

@@ -7,34 +7,16 @@
 #include "recorder/cupti/source.h"
 
 /* CUdevice_attribute, and the attribute of the trace. Values of 0 mean "not told any more". */
-struct device_attribute {
+static const struct {
 	int attribute;
 	const char *name;
 	int64_t unit;
-};
-static const struct device_attribute attributes[] = {
+} attributes[] = {
         {33, "pci_bus", 1}, /* tells the GPUs of a machine apart */
         {36, "memory_clock_hz", 1000},
         {37, "memory_bus_bits", 1},
         {97, "shared_per_block_optin_bytes", 1},
         {111, "shared_reserved_per_block_bytes", 1},
-};
-
-/* What a device's record says otherwise, where records have chosen fields and devices none. */
-static const struct device_attribute attributes_of_record[] = {
-        {75, "compute_capability_major", 1},
-        {76, "compute_capability_minor", 1},
-        {16, "sm_count", 1},
-        {10, "warp_size", 1},
-        {1, "max_threads_per_block", 1},
-        {39, "max_threads_per_sm", 1},
-        {106, "max_blocks_per_sm", 1},
-        {12, "registers_per_block", 1},
-        {82, "registers_per_sm", 1},
-        {8, "shared_per_block_bytes", 1},
-        {81, "shared_per_sm_bytes", 1},
-        {38, "l2_cache_bytes", 1},
-        {13, "core_clock_hz", 1000},
 };
 
 /* The version that the library's function tells. */
@@ -50,14 +32,14 @@ static void define_version(const char *key, void *library, const char *function)
 	ws_define_fact(key, text);
 }
 
-static void define_list(int (*get)(int *value, int attribute, int device), int device,
-                        const struct device_attribute *list, size_t n)
+static void define_device(int (*get)(int *value, int attribute, int device), int device)
 {
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
 		int value = 0;
 
-		if (!get(&value, list[i].attribute, device) && value > 0)
-			ws_define_device_attr((uint32_t)device, list[i].name, value * list[i].unit);
+		if (!get(&value, attributes[i].attribute, device) && value > 0)
+			ws_define_device_attr((uint32_t)device, attributes[i].name,
+			                      value * attributes[i].unit);
 	}
 }
 
@@ -70,13 +52,8 @@ static void define_limits(void *driver)
 	*(void **)&get_attribute = dlsym(driver, "cuDeviceGetAttribute");
 	if (!get_count || !get_attribute || get_count(&count))
 		return;
-	for (int device = 0; device < count; device++) {
-		define_list(get_attribute, device, attributes,
-		            sizeof(attributes) / sizeof(*attributes));
-		if (atomic_load(&ws_collector.seg->gpu.has_chosen))
-			define_list(get_attribute, device, attributes_of_record,
-			            sizeof(attributes_of_record) / sizeof(*attributes_of_record));
-	}
+	for (int device = 0; device < count; device++)
+		define_device(get_attribute, device);
 }
 
 static void define_runtime_version(void)

@@ -5,11 +5,11 @@
 #include "recorder/cupti/source.h"
 
 static void *subscriber;
-static int is_scoped, has_chosen;
+static int is_scoped;
 
 /* --- subscribing --- */
 
-/* All that the newer interface is used for; 13.2 has a part, without layouts. */
+/* All that the newer interface is used for; 13.2 has a part. */
 static bool has_scopes(void)
 {
 	return atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_3 &&
@@ -71,38 +71,10 @@ int ws_cupti_set(int attribute)
 	                 : ws_cupti.ActivitySetAttribute(attribute, &size, &yes);
 }
 
-int ws_cupti_choose_fields(void)
-{
-	int result =
-	        is_scoped ? ws_cupti_set(WS_CUPTI_ATTR_USER_DEFINED_RECORDS) : WS_CUPTI_NO_FUNCTION;
-
-	has_chosen = result == WS_CUPTI_OK;
-	return result;
-}
-
-#define F(field, id) id,
-static int kernel_fields[] = {0, WS_CUPTI_CHOSEN_KERNEL(F)};
-static int api_fields[] = {0, WS_CUPTI_CHOSEN_API(F)};
-#undef F
-
 int ws_cupti_enable(int kind)
 {
-	struct ws_cupti_activity_config config = {sizeof(config),
-	                                          {sizeof(config.selection),
-	                                           sizeof(kernel_fields) / sizeof(*kernel_fields),
-	                                           kernel_fields}};
-
-	if (!is_scoped)
-		return ws_cupti.ActivityEnable(kind);
-	if (!has_chosen)
-		return ws_cupti.ActivityEnable_v2(subscriber, kind, NULL);
-	if (kind == WS_CUPTI_KIND_RUNTIME || kind == WS_CUPTI_KIND_DRIVER) {
-		config.selection.nfields = sizeof(api_fields) / sizeof(*api_fields);
-		config.selection.ids = api_fields;
-	} else if (kind != WS_CUPTI_KIND_CONCURRENT_KERNEL) {
-		return WS_CUPTI_OK;
-	}
-	return ws_cupti.ActivityEnable_v2(subscriber, kind, &config);
+	return is_scoped ? ws_cupti.ActivityEnable_v2(subscriber, kind, NULL)
+	                 : ws_cupti.ActivityEnable(kind);
 }
 
 int ws_cupti_enable_call(uint32_t domain, uint32_t cbid)
@@ -133,45 +105,4 @@ int ws_cupti_time(uint64_t *now)
 	if (is_scoped)
 		return ws_cupti.GetTimestamp_v2(subscriber, now);
 	return ws_cupti.GetTimestamp ? ws_cupti.GetTimestamp(now) : WS_CUPTI_NO_FUNCTION;
-}
-
-/* --- layouts --- */
-
-static void note_layout(uint32_t kind, const struct ws_cupti_record_layout *layout)
-{
-	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	uint32_t n = atomic_load(&gpu->nlayouts);
-	struct ws_seg_layout *out = &gpu->layouts[n];
-
-	if (n == WS_SEG_LAYOUTS || layout->record_size > UINT16_MAX)
-		return;
-	*out = (struct ws_seg_layout){.kind = kind, .size = (uint16_t)layout->record_size};
-	for (size_t i = 0; i < layout->nfields && i < WS_SEG_LAYOUT_FIELDS; i++) {
-		const struct ws_cupti_field *f = &layout->fields[i];
-
-		if (f->id < 0 || f->id > UINT16_MAX || f->offset > UINT16_MAX || f->size > 8)
-			continue;
-		out->fields[out->nfields++] =
-		        (struct ws_seg_layout_field){(uint16_t)f->id, (uint16_t)f->offset,
-		                                     (uint16_t)f->size};
-	}
-	atomic_store_explicit(&gpu->nlayouts, n + 1, memory_order_release);
-}
-
-const struct ws_seg_layout *ws_cupti_layout(uint32_t kind)
-{
-	return has_chosen ? ws_seg_layout_of(&ws_collector.seg->gpu, kind) : NULL;
-}
-
-void ws_cupti_note_layouts(const struct ws_cupti_complete_info *info)
-{
-	static const uint32_t kinds[] = {WS_CUPTI_KIND_CONCURRENT_KERNEL, WS_CUPTI_KIND_RUNTIME,
-	                                 WS_CUPTI_KIND_DRIVER};
-	static _Atomic int is_noted;
-
-	if (!has_chosen || !info || !info->layouts || atomic_exchange(&is_noted, 1))
-		return;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		if (kinds[i] < info->nlayouts && info->layouts[kinds[i]])
-			note_layout(kinds[i], info->layouts[kinds[i]]);
 }

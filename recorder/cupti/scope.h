@@ -1,8 +1,8 @@
 /*
  * CUPTI has two interfaces for activities. That of 13.0 and before is one for the whole
  * process: whoever registers buffers last gets all records. From 13.3 on each subscriber can
- * have its own ("subscriber scope"), and choose the fields of its records. Here the newer
- * one is used where the library has all of it, and nothing else need know which it is.
+ * have its own ("subscriber scope"). Here the newer one is used where the library has all of
+ * it, and nothing else need know which it is.
  * Every function returns a CUptiResult.
  */
 #pragma once
@@ -23,12 +23,6 @@ struct ws_cupti_buffers {
  */
 int ws_cupti_subscribe(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers,
                        char *other, size_t other_size, const char **function);
-/*
- * Have records with the fields of cupti_fields.def alone; kinds without any of them are not
- * enabled any more. Before a kind is enabled.
- */
-int ws_cupti_choose_fields(void);
-
 int ws_cupti_set(int attribute); /* to 1 */
 int ws_cupti_enable(int kind);
 /* One call of the API; WS_CUPTI_NO_FUNCTION where only all of them can be enabled. */
@@ -38,10 +32,3 @@ int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record);
 int ws_cupti_time(uint64_t *now);
 
 #define WS_CUPTI_NO_FUNCTION (-1)
-
-/*
- * Where the fields of a record lie that was made by our choice; NULL: it has CUPTI's own
- * layout. Known once the first buffer came back.
- */
-struct ws_seg_layout;
-const struct ws_seg_layout *ws_cupti_layout(uint32_t kind);

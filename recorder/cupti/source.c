@@ -165,9 +165,6 @@ static void enable_calls(uint32_t domain, int kernels_only)
 	const int runtime = domain == WS_CUPTI_DOMAIN_RUNTIME;
 	const char *name = NULL;
 
-	/* records whose fields are chosen are enabled by kind first */
-	if (atomic_load(&ws_collector.seg->gpu.has_chosen))
-		enable_kind(runtime ? WS_CUPTI_KIND_RUNTIME : WS_CUPTI_KIND_DRIVER);
 	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
 	     cbid++) {
 		int result = name && is_wanted(domain, name, kernels_only)
@@ -234,26 +231,6 @@ static bool set_attribute(int attribute)
 }
 
 /*
- * As little as this CUPTI and this GPU can be asked for: records of the chosen fields, and
- * kernels timed by the hardware. What cannot be had is said in the trace, and no error.
- */
-static void ask_for_little(void)
-{
-	int result = ws_cupti_choose_fields();
-	char text[64] = "on";
-
-	atomic_store(&ws_collector.seg->gpu.has_chosen, result == WS_CUPTI_OK);
-	ws_define_fact("cupti.records", result == WS_CUPTI_OK ? "chosen fields" : "all fields");
-	result = ws_cupti.ActivityEnableHWTrace ? ws_cupti.ActivityEnableHWTrace(1)
-	                                        : WS_CUPTI_NO_FUNCTION;
-	if (result == WS_CUPTI_NO_FUNCTION)
-		snprintf(text, sizeof(text), "no: this CUPTI has none");
-	else if (result != WS_CUPTI_OK)
-		snprintf(text, sizeof(text), "no: refused with result %d", result);
-	ws_define_fact("cupti.hardware_trace", text);
-}
-
-/*
  * No timestamp callback (kernels of 13.0 have no times then), no latency
  * timestamps (a deadlock), nothing is ever disabled or unloaded: one session a
  * process, or graph launches get wrong correlation ids.
@@ -266,8 +243,6 @@ static int start(struct ws_seg_header *seg)
 	/* else CUPTI clears each buffer itself, on the thread that launches */
 	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
 	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
-	if (seg->capture.low_overhead)
-		ask_for_little();
 	ws_cupti_look_at_clock();
 	enable_kinds(&seg->capture);
 	enable_callbacks();

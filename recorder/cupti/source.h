@@ -71,8 +71,6 @@ int ws_cupti_load(struct ws_seg_gpu *gpu);
 
 struct ws_cupti_buffers;
 extern const struct ws_cupti_buffers ws_cupti_buffers; /* what CUPTI calls; scope.h */
-/* Tell the launcher how records look whose fields were chosen. */
-void ws_cupti_note_layouts(const struct ws_cupti_complete_info *info);
 /* Names may lie elsewhere now: a module was loaded. */
 void ws_cupti_names_changed(void);
 

@@ -185,7 +185,7 @@ void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size
 
 		if (ws_cupti_kind(record) != WS_CUPTI_KIND_RUNTIME)
 			continue;
-		ws_activity_read_api(a, &api, record, (size_t)(buffer + valid - record));
+		ws_cupti_read_api(&api, record, (size_t)(buffer + valid - record));
 		*runtime_place(a, api.correlation) =
 		        (struct ws_activity_call){api.correlation, a->runtime_slot};
 	}

@@ -118,12 +118,6 @@ enum ws_activity_effect {
 /* One record of `size` bytes to rows. */
 enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_activity_slot *slot,
                                          const uint8_t *record, size_t size);
-/* A kernel's record whose fields were chosen; 0 where one was not. */
-void ws_activity_read_kernel(struct ws_cupti_kernel *k, const struct ws_seg_layout *layout,
-                             const uint8_t *record);
-/* A record of a call, whatever its layout. */
-void ws_activity_read_api(const struct ws_activity *a, struct ws_cupti_api *api,
-                          const uint8_t *record, size_t size);
 static inline uint64_t ws_activity_pid(const struct ws_drain *d)
 {
 	return atomic_load(&d->seg->owner.pid);

@@ -13,15 +13,12 @@ static void open_steps(struct ws_drain *d)
 	uint32_t version = atomic_load(&gpu->cupti_version);
 	char library[sizeof(gpu->library)];
 
-	if (version == d->activity->steps_version) {
-		ws_cupti_steps_layouts(&d->activity->steps, gpu);
+	if (version == d->activity->steps_version)
 		return;
-	}
 	d->activity->steps_version = version;
 	memcpy(library, gpu->library, sizeof(library));
 	library[sizeof(library) - 1] = 0;
 	ws_cupti_steps_open(&d->activity->steps, library, version);
-	ws_cupti_steps_layouts(&d->activity->steps, gpu);
 }
 
 static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *slot,

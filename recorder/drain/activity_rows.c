@@ -460,17 +460,10 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 #undef R
 	} u;
 	const uint32_t kind = ws_cupti_kind(record);
-	const struct ws_seg_layout *layout = ws_cupti_steps_layout(&d->activity->steps, kind);
 
-	if (layout && size < layout->size)
-		return WS_ACTIVITY_DAMAGED;
 	switch (kind) {
 	case WS_CUPTI_KIND_KERNEL:
 	case WS_CUPTI_KIND_CONCURRENT_KERNEL:
-		if (layout) {
-			ws_activity_read_kernel(&u.kernel, layout, record);
-			return add_kernel(d, slot, &u.kernel);
-		}
 		if (size < WS_CUPTI_LEAST_kernel)
 			return WS_ACTIVITY_DAMAGED;
 		ws_cupti_read_kernel(&u.kernel, record, size);
@@ -479,9 +472,9 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		return add_kernel(d, slot, &u.kernel);
 	case WS_CUPTI_KIND_DRIVER:
 	case WS_CUPTI_KIND_RUNTIME:
-		if (!layout && size < WS_CUPTI_LEAST_api)
+		if (size < WS_CUPTI_LEAST_api)
 			return WS_ACTIVITY_DAMAGED;
-		ws_activity_read_api(d->activity, &u.api, record, size);
+		ws_cupti_read_api(&u.api, record, size);
 		return add_api(d, slot,
 		               kind == WS_CUPTI_KIND_DRIVER ? WS_CUPTI_DOMAIN_DRIVER
 		                                            : WS_CUPTI_DOMAIN_RUNTIME,

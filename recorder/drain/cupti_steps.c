@@ -25,63 +25,19 @@ static size_t size_of_kind(uint32_t kind)
 	}
 }
 
-const struct ws_seg_layout *ws_cupti_steps_layout(const struct ws_cupti_steps *steps, uint32_t kind)
-{
-	for (uint32_t i = 0; i < steps->nlayouts; i++)
-		if (steps->layouts[i].kind == kind)
-			return &steps->layouts[i];
-	return NULL;
-}
-
-static size_t size_of_record(const struct ws_cupti_steps *steps, uint32_t kind)
-{
-	const struct ws_seg_layout *layout = ws_cupti_steps_layout(steps, kind);
-
-	if (steps->has_chosen)
-		return layout ? layout->size : 0;
-	return size_of_kind(kind);
-}
-
-static bool makes_sense(const struct ws_seg_layout *layout)
-{
-	if (layout->size < 8 || layout->size % 8 || layout->nfields > WS_SEG_LAYOUT_FIELDS)
-		return 0;
-	for (uint32_t i = 0; i < layout->nfields; i++)
-		if (layout->fields[i].offset + layout->fields[i].size > layout->size)
-			return 0;
-	return 1;
-}
-
-void ws_cupti_steps_layouts(struct ws_cupti_steps *steps, const struct ws_seg_gpu *gpu)
-{
-	uint32_t n = atomic_load_explicit(&gpu->nlayouts, memory_order_acquire);
-
-	steps->has_chosen = atomic_load(&gpu->has_chosen) != 0;
-	steps->nlayouts = 0;
-	for (uint32_t i = 0; steps->has_chosen && i < n && i < WS_SEG_LAYOUTS; i++) {
-		/* a copy first: the program can write there at any time */
-		const struct ws_seg_layout layout = gpu->layouts[i];
-
-		if (makes_sense(&layout))
-			steps->layouts[steps->nlayouts++] = layout;
-	}
-	steps->known |= steps->nlayouts > 0;
-}
-
-static int step_by_table(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t valid,
-                         uint8_t **record)
+static int step_by_table(uint8_t *buffer, size_t valid, uint8_t **record)
 {
 	size_t at = 0, size;
 
 	if (*record) {
 		at = (size_t)(*record - buffer);
-		at += size_of_record(steps, ws_cupti_kind(*record));
+		at += size_of_kind(ws_cupti_kind(*record));
 	}
 	if (at >= valid)
 		return WS_CUPTI_MAX_LIMIT_REACHED;
 	if (valid - at < 8)
 		return WS_CUPTI_INVALID_KIND;
-	size = size_of_record(steps, ws_cupti_kind(buffer + at));
+	size = size_of_kind(ws_cupti_kind(buffer + at));
 	if (!size || size > valid - at)
 		return WS_CUPTI_INVALID_KIND;
 	*record = buffer + at;
@@ -95,8 +51,8 @@ int ws_cupti_step(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t va
 	uint8_t *next = *record;
 	int result;
 
-	if (!steps->next || steps->has_chosen)
-		return step_by_table(steps, buffer, valid, record);
+	if (!steps->next)
+		return step_by_table(buffer, valid, record);
 	if (valid < 8)
 		return WS_CUPTI_MAX_LIMIT_REACHED;
 	result = steps->next(buffer, valid, &next);

@@ -14,10 +14,6 @@ struct ws_cupti_steps {
 	ws_cupti_fn_ActivityGetNextRecord next;    /* NULL: by table */
 	ws_cupti_fn_GetCallbackName callback_name; /* NULL: unknown */
 	int known;                                 /* 0: neither; such buffers cannot be read */
-	/* of a process whose records have chosen fields: then only these are stepped by */
-	bool has_chosen;
-	uint32_t nlayouts;
-	struct ws_seg_layout layouts[WS_SEG_LAYOUTS];
 };
 
 /*
@@ -26,15 +22,6 @@ struct ws_cupti_steps {
  * says it has this version; it stays loaded for good.
  */
 void ws_cupti_steps_open(struct ws_cupti_steps *steps, const char *library, uint32_t version);
-
-/*
- * Take over what the collector told of records whose fields were chosen; a layout that makes no
- * sense is left out, so that its records end a buffer.
- */
-void ws_cupti_steps_layouts(struct ws_cupti_steps *steps, const struct ws_seg_gpu *gpu);
-/* The layout of a kind of record; NULL: CUPTI's own. */
-const struct ws_seg_layout *ws_cupti_steps_layout(const struct ws_cupti_steps *steps,
-                                                  uint32_t kind);
 
 /*
  * Move *record (NULL: before the first) to the next record that lies in the

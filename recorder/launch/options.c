@@ -22,7 +22,7 @@ struct given {
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns;
 	int api, graph_level, library_ranges;
-	bool kernels_only, low_overhead, has_library_ranges;
+	bool kernels_only, has_library_ranges;
 };
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
@@ -123,8 +123,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 
 	r->max_size = (uint64_t)g->max_size_bytes;
 	r->capture.off = !g->gpu_buffers;
-	r->capture.kernels_only = g->kernels_only || g->low_overhead;
-	r->capture.low_overhead = g->low_overhead;
+	r->capture.kernels_only = g->kernels_only;
 	r->capture.api = (uint32_t)g->api;
 	r->capture.graph_level = g->graph_level == 1;
 	r->capture.flush_interval_ms = (uint32_t)g->flush_interval_ms;

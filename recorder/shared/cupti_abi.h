@@ -11,7 +11,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "recorder/shared/cupti_fields.def"
 #include "recorder/shared/cupti_records.def"
 
 /* --- numbers ------------------------------------------------------------------- */
@@ -36,7 +35,6 @@ enum ws_cupti_result {
 enum ws_cupti_attribute {
 	WS_CUPTI_ATTR_ZEROED_OUT_BUFFER = 5,
 	WS_CUPTI_ATTR_PER_THREAD_BUFFER = 9,
-	WS_CUPTI_ATTR_USER_DEFINED_RECORDS = 11, /* 13.2 */
 };
 
 enum ws_cupti_domain {
@@ -83,34 +81,6 @@ struct ws_cupti_subscriber_params {
 };
 #define WS_CUPTI_PARAMS_13_0 32 /* bytes of the struct before allow_multiple */
 
-/* Of 13.3: which fields a record is to have, and where they then lie. */
-struct ws_cupti_field_selection {
-	size_t struct_size;
-	size_t nfields;
-	int *ids;
-};
-struct ws_cupti_activity_config {
-	size_t struct_size;
-	struct ws_cupti_field_selection selection;
-};
-struct ws_cupti_field {
-	size_t struct_size;
-	int id;
-	size_t offset, size, alignment; /* bytes */
-};
-struct ws_cupti_record_layout {
-	size_t struct_size;
-	struct ws_cupti_field *fields;
-	size_t nfields, record_size;
-};
-/* What comes with a buffer that is given back. */
-struct ws_cupti_complete_info {
-	size_t struct_size;
-	uint64_t thread;
-	struct ws_cupti_record_layout **layouts; /* by kind; NULL: that kind has CUPTI's own */
-	size_t nlayouts;
-};
-
 /* Both begin with what is read of them. */
 struct ws_cupti_api_callback {
 	uint32_t site; /* WS_CUPTI_SITE_ENTER, or 1 at exit */
@@ -128,7 +98,7 @@ typedef void (*ws_cupti_complete)(void *context, uint32_t stream, uint8_t *buffe
 typedef void (*ws_cupti_scoped_request)(uint8_t **buffer, size_t *size, size_t *max_records,
                                         void *info);
 typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t valid_size,
-                                         struct ws_cupti_complete_info *info);
+                                         void *info);
 
 /*
  * F(name, needed, parameters): cupti<name>, which returns a CUptiResult. What
@@ -157,13 +127,12 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(ActivitySetAttribute_v2, 0,                                                             \
 	  (void *subscriber, int attribute, size_t *size, void *value))                           \
 	F(ActivityEnable_v2, 0,                                                                   \
-	  (void *subscriber, int kind, struct ws_cupti_activity_config *config))                  \
+	  (void *subscriber, int kind, void *config)) /* NULL: records of CUPTI's own */         \
 	F(ActivityEnableRuntimeApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))      \
 	F(ActivityEnableDriverApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))       \
 	F(ActivityGetNextRecord_v2, 0,                                                            \
 	  (void *subscriber, uint8_t *buffer, size_t valid_size, uint8_t **record))               \
 	F(GetTimestamp_v2, 0, (void *subscriber, uint64_t *now))                                  \
-	F(ActivityEnableHWTrace, 0, (uint8_t enable))                                             \
 	F(ActivityFlushAll, 1, (uint32_t flag))                                                   \
 	F(ActivityGetNextRecord, 1, (uint8_t * buffer, size_t valid_size, uint8_t * *record))     \
 	F(ActivityGetNumDroppedRecords, 1, (void *context, uint32_t stream, size_t *dropped))
@@ -202,16 +171,6 @@ enum ws_cupti_offset {
 #define R(NAME, name, type, size, least)       WS_CUPTI_FIELDS_##NAME(F)
 	WS_CUPTI_RECORD_LIST(R)
 #undef R
-#undef F
-};
-
-/* WS_CUPTI_ID_kernel_name = 24, …: of fields that can be chosen. */
-enum ws_cupti_field_id {
-#define F(field, id) WS_CUPTI_ID_kernel_##field = (id),
-	WS_CUPTI_CHOSEN_KERNEL(F)
-#undef F
-#define F(field, id) WS_CUPTI_ID_api_##field = (id),
-	        WS_CUPTI_CHOSEN_API(F)
 #undef F
 };
 

@@ -22,7 +22,6 @@ struct ws_seg_capture {
 	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
 	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
-	uint32_t low_overhead; /* 1: as little as CUPTI can be asked for; kernels_only is set */
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 
@@ -51,19 +50,6 @@ enum ws_gpu_stop {
 	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler came to us */
 };
 
-/* Where the fields of a record lie whose fields were chosen (cupti_fields.def). */
-#define WS_SEG_LAYOUTS       4
-#define WS_SEG_LAYOUT_FIELDS 8
-struct ws_seg_layout_field {
-	uint16_t id, offset, size; /* NVIDIA's number of the field; bytes */
-};
-struct ws_seg_layout {
-	uint32_t kind;
-	uint16_t size; /* bytes of a record */
-	uint16_t nfields;
-	struct ws_seg_layout_field fields[WS_SEG_LAYOUT_FIELDS];
-};
-
 /*
  * CUPTI's clock while it was this far ahead of CLOCK_MONOTONIC: read so first before from_ns and
  * last after until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another.
@@ -85,10 +71,6 @@ struct ws_seg_gpu {
 	uint32_t reserved;
 	/* what handing over cost; CUPTI has no records of it */
 	_Atomic uint64_t flushes, flush_ns, flush_longest_ns;
-	/* of records whose fields were chosen; has_chosen before the first of them */
-	_Atomic uint32_t has_chosen;
-	_Atomic uint32_t nlayouts;
-	struct ws_seg_layout layouts[WS_SEG_LAYOUTS];
 	_Atomic uint32_t nclocks;
 	_Atomic int64_t realtime_apart_ns; /* CUPTI's clock less CLOCK_REALTIME: the farthest */
 	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
@@ -96,15 +78,3 @@ struct ws_seg_gpu {
 	char library[1024];   /* path of the CUPTI that is used */
 	char last_error[256]; /* what CUPTI last reported while recording */
 };
-
-/* NULL: none is known of this kind. */
-static inline const struct ws_seg_layout *ws_seg_layout_of(const struct ws_seg_gpu *gpu,
-                                                           uint32_t kind)
-{
-	uint32_t n = atomic_load_explicit(&gpu->nlayouts, memory_order_acquire);
-
-	for (uint32_t i = 0; i < n && i < WS_SEG_LAYOUTS; i++)
-		if (gpu->layouts[i].kind == kind)
-			return &gpu->layouts[i];
-	return NULL;
-}

@@ -21,7 +21,6 @@
 
 enum knows {
 	KNOWS_CLOCKS = 3, /* so many */
-	KNOWS_LAYOUTS = 4,
 	KNOWS_FLUSH_THREAD = 8,
 	KNOWS_CLOCK_STOPPED = 16,
 };
@@ -29,26 +28,6 @@ enum knows {
 static int64_t take_time(struct fuzz_input *in)
 {
 	return (int64_t)((uint64_t)BASE + fuzz_take_number(in));
-}
-
-static void put_layouts(struct ws_seg_gpu *gpu, struct fuzz_input *in)
-{
-	uint32_t n = fuzz_take(in) % (WS_SEG_LAYOUTS + 2);
-
-	atomic_store(&gpu->has_chosen, 1);
-	atomic_store(&gpu->nlayouts, n);
-	for (uint32_t i = 0; i < n && i < WS_SEG_LAYOUTS; i++) {
-		struct ws_seg_layout *layout = &gpu->layouts[i];
-
-		layout->kind = fuzz_take(in);
-		layout->size = (uint16_t)fuzz_take_number(in);
-		layout->nfields = (uint16_t)(fuzz_take(in) % (WS_SEG_LAYOUT_FIELDS + 2));
-		for (uint32_t f = 0; f < layout->nfields && f < WS_SEG_LAYOUT_FIELDS; f++)
-			layout->fields[f] =
-			        (struct ws_seg_layout_field){(uint16_t)fuzz_take(in),
-			                                     (uint16_t)fuzz_take_number(in),
-			                                     (uint16_t)fuzz_take(in)};
-	}
 }
 
 static void put_knowledge(struct ws_seg_gpu *gpu, struct fuzz_input *in)
@@ -62,8 +41,6 @@ static void put_knowledge(struct ws_seg_gpu *gpu, struct fuzz_input *in)
 	}
 	atomic_store(&gpu->nclocks, knows & KNOWS_CLOCKS);
 	atomic_store(&gpu->cupti_version, 130001);
-	if (knows & KNOWS_LAYOUTS)
-		put_layouts(gpu, in);
 	if (knows & KNOWS_FLUSH_THREAD)
 		atomic_store(&gpu->flush_thread, 7);
 	if (knows & KNOWS_CLOCK_STOPPED)

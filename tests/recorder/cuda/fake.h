@@ -19,7 +19,6 @@
  *   FAKE_CUPTI_FATAL_AT     after this many kernels: a fatal error, then nothing may be called
  *   FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
  *   FAKE_CUPTI_SCOPES       0: no activities for each subscriber, though the version has them
- *   FAKE_CUPTI_HW_TRACE     1: the device can time kernels by itself
  *   FAKE_CUDA_INIT_MS       how long cuInit goes on after the tool was loaded
  *
  * As in CUPTI 13.0, buffers may be registered again, by anybody: the records go there then;

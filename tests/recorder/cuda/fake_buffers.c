@@ -91,10 +91,8 @@ void fake_call_back(uint32_t domain, uint32_t cbid, const void *data)
 
 static void complete(struct scope *s, uint8_t *bytes, size_t size, size_t used)
 {
-	struct ws_cupti_complete_info info = {sizeof(info), 0, s->by_kind, KINDS};
-
 	if (s->is_scoped)
-		s->scoped_complete(bytes, size, used, &info);
+		s->scoped_complete(bytes, size, used, NULL);
 	else
 		s->complete(NULL, 0, bytes, size, used);
 }

@@ -147,51 +147,16 @@ int cuptiActivityRegisterCallbacks_v2(void *subscriber, ws_cupti_scoped_request 
 int cuptiActivitySetAttribute_v2(void *subscriber, int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute_v2(void *subscriber, int attribute, size_t *size, void *value)
 {
-	if (attribute != WS_CUPTI_ATTR_USER_DEFINED_RECORDS)
-		return cuptiActivitySetAttribute(attribute, size, value);
-	((struct scope *)subscriber)->has_chosen = 1;
-	return WS_CUPTI_OK;
+	(void)subscriber;
+	return cuptiActivitySetAttribute(attribute, size, value);
 }
 
-/* Bytes of a field, by NVIDIA's numbers. */
-static size_t field_size(uint32_t kind, int id)
+int cuptiActivityEnable_v2(void *subscriber, int kind, void *config);
+int cuptiActivityEnable_v2(void *subscriber, int kind, void *config)
 {
-	if (kind == WS_CUPTI_KIND_CONCURRENT_KERNEL)
-		return id == 7 || id == 8 || id == 22 || id == 24 ? 8 : 4;
-	return id == 2 || id == 3 || id == 5 || id == 6 ? 8 : 4;
-}
-
-/* The fields in the order in which they were chosen, each aligned to its size. */
-static void lay_out(struct scope *s, int kind, const struct ws_cupti_field_selection *chosen)
-{
-	struct ws_cupti_record_layout *layout = &s->layouts[kind];
-	size_t at = 0;
-
-	*layout = (struct ws_cupti_record_layout){sizeof(*layout), s->fields[kind], 0, 0};
-	for (size_t i = 0; i < chosen->nfields; i++) {
-		size_t size = field_size((uint32_t)kind, chosen->ids[i]);
-
-		at = (at + size - 1) & ~(size - 1);
-		s->fields[kind][layout->nfields++] =
-		        (struct ws_cupti_field){sizeof(struct ws_cupti_field), chosen->ids[i], at,
-		                                size, size};
-		at += size;
-	}
-	layout->record_size = (at + 7) & ~(size_t)7;
-	s->by_kind[kind] = layout;
-}
-
-int cuptiActivityEnable_v2(void *subscriber, int kind, struct ws_cupti_activity_config *config);
-int cuptiActivityEnable_v2(void *subscriber, int kind, struct ws_cupti_activity_config *config)
-{
-	struct scope *s = subscriber;
-
-	if (s->has_chosen != (config != NULL) ||
-	    (config && (config->selection.nfields > 8 || config->selection.ids[0])))
-		return 1; /* the kind comes first */
 	if (config)
-		lay_out(s, kind, &config->selection);
-	s->kind_on[kind] = 1;
+		return 1;
+	((struct scope *)subscriber)->kind_on[kind] = 1;
 	return WS_CUPTI_OK;
 }
 
@@ -215,15 +180,6 @@ int cuptiGetTimestamp_v2(void *subscriber, uint64_t *now)
 	(void)subscriber;
 	*now = fake_now_ns();
 	return WS_CUPTI_OK;
-}
-
-/* Blackwell and later: FAKE_CUPTI_HW_TRACE 1. */
-int cuptiActivityEnableHWTrace(uint8_t enable);
-int cuptiActivityEnableHWTrace(uint8_t enable)
-{
-	fake_must(!atomic_load(&fake_has_context),
-	          "hardware trace asked for after a context was made");
-	return enable && fake_setting("FAKE_CUPTI_HW_TRACE", 0) ? WS_CUPTI_OK : 27;
 }
 
 int cuptiActivityRegisterTimestampCallback(uint64_t (*fn)(void));
@@ -318,16 +274,6 @@ int cuptiActivityGetNextRecord_v2(void *subscriber, uint8_t *buffer, size_t vali
 int cuptiActivityGetNextRecord_v2(void *subscriber, uint8_t *buffer, size_t valid_size,
                                   uint8_t **record)
 {
-	const struct scope *s = subscriber;
-	size_t at = 0;
-
-	if (!s->has_chosen)
-		return cuptiActivityGetNextRecord(buffer, valid_size, record);
-	if (*record)
-		at = (size_t)(*record - buffer) + s->layouts[ws_cupti_kind(*record)].record_size;
-	if (at + 8 > valid_size)
-		return WS_CUPTI_MAX_LIMIT_REACHED;
-	*record = buffer + at;
-	return ws_cupti_kind(*record) && ws_cupti_kind(*record) < KINDS ? WS_CUPTI_OK
-	                                                                : WS_CUPTI_INVALID_KIND;
+	(void)subscriber;
+	return cuptiActivityGetNextRecord(buffer, valid_size, record);
 }

@@ -27,7 +27,7 @@
 
 /* Somebody to be told. The first is all there is before 13.3. */
 struct scope {
-	int is_on, is_scoped, has_chosen;
+	int is_on, is_scoped;
 	ws_cupti_callback callback;
 	ws_cupti_request request;
 	ws_cupti_complete complete;
@@ -35,9 +35,6 @@ struct scope {
 	ws_cupti_scoped_complete scoped_complete;
 	int kind_on[KINDS];
 	_Atomic uint8_t call_on[2][CALLS], callback_on[8][CALLS];
-	/* of records with chosen fields */
-	struct ws_cupti_field fields[KINDS][8];
-	struct ws_cupti_record_layout layouts[KINDS], *by_kind[KINDS];
 };
 extern struct scope fake_scopes[SCOPES];
 #define EACH_SCOPE(s)                                                      \

@@ -15,16 +15,6 @@ static int captures; /* open on some stream; the victim captures on one thread *
 		memcpy((record) + WS_CUPTI_AT_##what##_##field, &v_, sizeof(v_));    \
 	} while (0)
 
-/* A field of a record whose fields were chosen; one that was not is left out. */
-static void put_chosen(struct buffer *b, uint8_t *record, uint32_t kind, int id, uint64_t value)
-{
-	const struct ws_cupti_record_layout *layout = &b->scope->layouts[kind];
-
-	for (size_t i = 0; i < layout->nfields; i++)
-		if (layout->fields[i].id == id)
-			memcpy(record + layout->fields[i].offset, &value, layout->fields[i].size);
-}
-
 static uint32_t my_tid(void)
 {
 	static __thread uint32_t tid;
@@ -44,23 +34,11 @@ static void put_api(struct buffer *b, uint32_t kind, uint32_t cbid, uint64_t sta
 {
 	uint8_t *r;
 
-	if (b->scope->has_chosen ? !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid]
-	                         : !b->scope->kind_on[kind] &&
-	                                   !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid])
+	if (!b->scope->kind_on[kind] && !b->scope->call_on[kind == WS_CUPTI_KIND_RUNTIME][cbid])
 		return;
-	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size
-	                                       : WS_CUPTI_SIZE_api);
+	r = fake_place(b, WS_CUPTI_SIZE_api);
 	if (!r)
 		return;
-	if (b->scope->has_chosen) {
-		put_chosen(b, r, kind, WS_CUPTI_ID_api_cbid, cbid);
-		put_chosen(b, r, kind, WS_CUPTI_ID_api_start, start);
-		put_chosen(b, r, kind, WS_CUPTI_ID_api_end, end);
-		put_chosen(b, r, kind, WS_CUPTI_ID_api_thread, fake_system_threads ? my_tid() : 1);
-		put_chosen(b, r, kind, WS_CUPTI_ID_api_correlation, correlation);
-		put_kind(r, kind);
-		return;
-	}
 	PUT(r, api, cbid, cbid);
 	PUT(r, api, start, start);
 	PUT(r, api, end, end);
@@ -82,26 +60,15 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 {
 	static _Atomic long zero_every = -1, lose_every = -1, run_every = -1;
 	const uint64_t n = atomic_load(&kernels);
-	const uint32_t kind = WS_CUPTI_KIND_CONCURRENT_KERNEL;
 	uint8_t *r;
 
-	if (!b->scope->kind_on[kind] || is_nth(n, "FAKE_CUPTI_LOSE_EVERY", &lose_every))
+	if (!b->scope->kind_on[WS_CUPTI_KIND_CONCURRENT_KERNEL] ||
+	    is_nth(n, "FAKE_CUPTI_LOSE_EVERY", &lose_every))
 		return;
-	r = fake_place(b, b->scope->has_chosen ? b->scope->layouts[kind].record_size
-	                                       : fake_kernel_size());
+	r = fake_place(b, fake_kernel_size());
 	if (!r)
 		return;
 	b->has_kernels = 1;
-	if (b->scope->has_chosen) {
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_start, now + 2000);
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_end, now + 3000);
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_context, 1);
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_stream, 7);
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_correlation, correlation);
-		put_chosen(b, r, kind, WS_CUPTI_ID_kernel_name, (uint64_t)(uintptr_t)name);
-		put_kind(r, kind);
-		return;
-	}
 	if (!is_nth(n, "FAKE_CUPTI_ZERO_EVERY", &zero_every)) {
 		PUT(r, kernel, start, now + 2000);
 		if (!is_nth(n, "FAKE_CUPTI_RUN_EVERY", &run_every))

@@ -331,56 +331,6 @@ Test(cuda_problems, where_cupti_13_3_meets_an_older_driver_it_is_used_as_before)
 	cr_expect_eq(probe_loss(&p, "activity_error"), 0);
 }
 
-/* Of 3 × 216 bytes or so a kernel and its call take two records of 48. */
-static void expect_chosen_fields(void)
-{
-	uint64_t named = 0;
-
-	cr_expect_eq(ROWS(&p, kernel), 1000);
-	cr_expect_eq(cuda_count_calls(&p, "cudaLaunchKernel_v7000"), 1000);
-	for (uint64_t i = 0; i < ROWS(&p, launch_config); i++) {
-		cr_expect_eq(CELL(&p, launch_config, grid_x, i), 0, "it was not asked for");
-		cr_expect_eq(CELL(&p, launch_config, stream, i), 7);
-		named += TEXT(&p, launch_config, name, i)[0] == '_';
-	}
-	cr_expect_eq(named, 5);
-	for (uint64_t i = 0; i < ROWS(&p, kernel); i++)
-		cr_assert_eq(CELL(&p, kernel, dur_ns, i), 1000);
-	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
-	cr_expect_eq(probe_loss(&p, "activity_unknown"), 0);
-	cr_expect_eq(probe_loss(&p, "launch_without_work"), 0);
-	cr_expect_str_eq(probe_meta(&p, "cupti.records"), "chosen fields");
-}
-
-Test(cuda_problems, low_overhead_takes_chosen_fields_and_hardware_times_where_they_are)
-{
-	setenv("FAKE_CUPTI_VERSION", "130300", 1);
-	setenv("FAKE_CUPTI_HW_TRACE", "1", 1);
-	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "1", "0", "--low-overhead"), 3, "%s",
-	             run.text);
-	probe_open(&p, run.trace);
-	expect_chosen_fields();
-	cr_expect_str_eq(probe_meta(&p, "cupti.hardware_trace"), "on");
-}
-
-Test(cuda_problems, low_overhead_records_what_a_killed_program_had_in_hand)
-{
-	setenv("FAKE_CUPTI_VERSION", "130300", 1);
-	cr_assert_eq(RECORD_CUDA(&run, "kill", "1000", "1", "0", "--low-overhead"), 137);
-	probe_open(&p, run.trace);
-	expect_chosen_fields();
-}
-
-Test(cuda_problems, low_overhead_on_an_older_cupti_takes_all_fields_and_says_so)
-{
-	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "1", "0", "--low-overhead"), 3, "%s",
-	             run.text);
-	probe_open(&p, run.trace);
-	cuda_check_launches(&p, 1000);
-	cr_expect_str_eq(probe_meta(&p, "cupti.records"), "all fields");
-	cr_expect_str_eq(probe_meta(&p, "cupti.hardware_trace"), "no: refused with result 27");
-}
-
 Test(cuda_problems, a_clock_of_another_profiler_is_told_and_its_kernels_have_no_time)
 {
 	record_mode("clock", 0);

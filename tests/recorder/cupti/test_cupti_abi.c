@@ -52,23 +52,6 @@ Test(cupti_abi, fields_beyond_the_end_of_a_short_record_read_as_zero)
 	cr_expect_eq(m.copies, UINT64_C(0x1111111111111111));
 }
 
-/* As 13.3 lays them out: in the order of the choice, each aligned to its size. */
-Test(cupti_abi, the_chosen_fields_of_a_kernel_take_48_bytes)
-{
-	/* numbers of correlation are 64 bits wide there */
-	struct ws_cupti_kernel k;
-	size_t at = sizeof(uint32_t);
-
-#define F(field, id)                                                           \
-	{                                                                      \
-		size_t size = (id) == 22 ? sizeof(uint64_t) : sizeof(k.field); \
-		at = ((at + size - 1) & ~(size - 1)) + size;                   \
-	}
-	WS_CUPTI_CHOSEN_KERNEL(F)
-#undef F
-	cr_expect_eq((at + 7) & ~(size_t)7, 48);
-}
-
 /* --- the library --- */
 
 static ws_cupti_fn_ActivityGetNextRecord load_iterator(void)
