@@ -10,6 +10,8 @@
 # any lines. --update writes what came out: .glob files stay as they are, look
 # at `git diff` before you commit.
 set -u
+# shellcheck source=tests/environment.sh
+. "$(dirname "$0")/../environment.sh"
 
 update=0
 if [ "${1:-}" = --update ]; then
@@ -24,9 +26,7 @@ work=$(mktemp -d)
 mkdir -m 700 "$work/segments" "$work/tmp"
 trap 'rm -rf "$work"' EXIT
 
-# what people and machines set must not change the output
-unset NO_COLOR PAGER LESS TERM WSNVTX_TRACE 2>/dev/null || :
-export LC_ALL=C TZ=UTC COLUMNS=100 HOME="$work" PATH="$bin:$PATH" TMPDIR="$work/tmp"
+export HOME="$work" PATH="$bin:$PATH" TMPDIR="$work/tmp"
 export WARPSHEET_SEGMENT_DIR="$work/segments"
 
 glob_matches() { # glob_matches PATTERN-FILE OUTPUT-FILE

@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 
+#include "recorder/cupti/calls.h"
 #include "recorder/shared/cupti_abi.h"
 #include "tests/support/paths.h"
 
@@ -54,30 +55,56 @@ Test(cupti_abi, fields_beyond_the_end_of_a_short_record_read_as_zero)
 
 /* --- the library --- */
 
-static ws_cupti_fn_ActivityGetNextRecord load_iterator(void)
+/* A function of the installed CUPTI; the test is skipped where there is none. */
+static void *load_function(const char *name)
 {
-	static const char *const names[] = {"libcupti.so.13", WS_TEST_CUPTI "/libcupti.so.13"};
-	ws_cupti_fn_ActivityGetNextRecord next = NULL;
+	static const char *const paths[] = {"libcupti.so.13", WS_TEST_CUPTI "/libcupti.so.13"};
+	void *function = NULL;
 
-	for (size_t i = 0; !next && i < sizeof(names) / sizeof(*names); i++) {
-		void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	for (size_t i = 0; !function && i < sizeof(paths) / sizeof(*paths); i++) {
+		void *lib = dlopen(paths[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 
 		if (lib)
-			*(void **)&next = dlsym(lib, "cuptiActivityGetNextRecord");
+			function = dlsym(lib, name);
 	}
-	return next;
+	if (!function) {
+		cr_log_warn("[SKIP] no libcupti.so.13 is installed");
+		cr_skip_test("no libcupti.so.13 is installed");
+	}
+	return function;
+}
+
+/* Every function of NVIDIA's that launches is wanted; most others are not. */
+Test(cupti_abi, of_nvidias_names_all_that_launch_are_wanted)
+{
+	ws_cupti_fn_GetCallbackName get_name;
+	unsigned wanted = 0, all = 0;
+
+	*(void **)&get_name = load_function("cuptiGetCallbackName");
+	for (uint32_t domain = WS_CUPTI_DOMAIN_DRIVER; domain <= WS_CUPTI_DOMAIN_RUNTIME;
+	     domain++) {
+		const char *name = NULL;
+
+		for (uint32_t cbid = 1; get_name(domain, cbid, &name) == WS_CUPTI_OK; cbid++) {
+			int wants = ws_cupti_wants_call(domain, name, 0);
+
+			all++;
+			wanted += (unsigned)wants;
+			if (strstr(name, "LaunchKernel") || strstr(name, "GraphLaunch"))
+				cr_expect(wants, "%s", name);
+		}
+	}
+	cr_expect_gt(all, 1000);
+	cr_expect(wanted > 50 && wanted < all / 4, "%u of %u", wanted, all);
 }
 
 Test(cupti_abi, the_iterator_of_cupti_13_steps_by_the_sizes_of_the_list)
 {
-	ws_cupti_fn_ActivityGetNextRecord next = load_iterator();
+	ws_cupti_fn_ActivityGetNextRecord next;
 	uint8_t *buffer, *record = NULL;
 	size_t at = 0;
 
-	if (!next) {
-		cr_log_warn("[SKIP] no libcupti.so.13 is installed");
-		cr_skip_test("no libcupti.so.13 is installed");
-	}
+	*(void **)&next = load_function("cuptiActivityGetNextRecord");
 	buffer = aligned_alloc(8, 4096);
 	memset(buffer, 0, 4096);
 	for (size_t i = 0; i < NKINDS; i++) {

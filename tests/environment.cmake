@@ -1,0 +1,13 @@
+# Read by ctest before it runs a test (TEST_INCLUDE_FILES): the variables of environment.sh.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/environment.sh lines REGEX "^(unset|export) ")
+foreach(line ${lines})
+	string(REPLACE " " ";" words ${line})
+	list(POP_FRONT words command)
+	foreach(word ${words})
+		if(command STREQUAL unset)
+			unset(ENV{${word}})
+		elseif(word MATCHES "^([A-Z_]+)=(.*)$")
+			set(ENV{${CMAKE_MATCH_1}} ${CMAKE_MATCH_2})
+		endif()
+	endforeach()
+endforeach()
