@@ -80,7 +80,7 @@ static int count_work(void *ctx)
 {
 	struct ws_nsys *n = ctx;
 
-	return ++n->work > n->work_limit || ws_nsys_check_failed(n->check);
+	return ++n->work > n->work_limit;
 }
 
 /* One number that a statement without parameters gives; 0 when it gives none. */
@@ -153,16 +153,13 @@ static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
 }
 
 enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
-                            const struct ws_nsys_check *check, struct ws_import_clock *clock,
-                            sqlite3 *db, int fd, struct ws_err *err)
+                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err)
 {
-	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db, .check = check};
+	*n = (struct ws_nsys){.out = out, .clock = clock, .db = db};
 	limit_work(n);
 	count_rows(n);
 	WS_FAIL_IF(one_number(db, "SELECT count(*) FROM sqlite_master") == 0, err, CORRUPT,
 	           "the database has no tables");
-	if (fd >= 0)
-		WS_FORWARD(ws_nsys_pages_open(&n->pages, fd, err));
 	if (!ws_nsys_has_table(n, "StringIds"))
 		return WS_OK;
 	if (!strings_have_key(n))
@@ -188,7 +185,6 @@ void ws_nsys_free(struct ws_nsys *n)
 	free(n->event_payload);
 	ws_map_free(&n->other_payloads);
 	ws_map_free(&n->domain_names);
-	ws_nsys_pages_free(n->pages);
 }
 
 /* --- values --- */

@@ -1,7 +1,5 @@
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "formats/foreign/importer.h"
 #include "formats/nsys/nsys.h"
@@ -28,13 +26,9 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 {
 	struct sqlite3 *db;
 	enum ws_status status;
-	int fd;
 
 	WS_FORWARD(ws_import_nsys_open(&db, path, err));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	status = ws_import_nsys(o, db, fd, clock, err);
-	if (fd >= 0)
-		close(fd);
+	status = ws_import_nsys(o, db, clock, err);
 	sqlite3_close(db);
 	return status;
 }

@@ -12,13 +12,10 @@
 
 #include <sqlite3.h>
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "formats/base/map.h"
 #include "formats/foreign/importer.h"
-#include "formats/nsys/pages.h"
 
 enum ws_nsys_table {
 #define TABLE(ID, name, first) WS_NSYS_##ID,
@@ -35,40 +32,16 @@ enum ws_nsys_column {
 	WS_NSYS_COLUMNS
 };
 
-/*
- * Are the pages sound? A damaged one gives plausible rows: nothing of a damaged database is
- * believed. This visits each page once, in a second thread where the machine has one to spare, so
- * rows are read before it is known, and must be thrown away when it fails.
- */
-struct ws_nsys_check {
-	sqlite3 *db; /* of the thread; NULL: there is none, and all is sound */
-	pthread_t thread;
-	_Atomic bool failed; /* so far */
-	enum ws_status status;
-	struct ws_err err;
-};
-/* db: opened by its name; in memory, it is checked before this returns, with the verdict. */
-enum ws_status ws_nsys_check_begin(struct ws_nsys_check *check, sqlite3 *db, struct ws_err *err);
-/* The verdict. */
-enum ws_status ws_nsys_check_end(struct ws_nsys_check *check, struct ws_err *err);
-
-static inline bool ws_nsys_check_failed(const struct ws_nsys_check *check)
-{
-	return atomic_load_explicit(&check->failed, memory_order_relaxed);
-}
-
 struct ws_nsys {
 	struct ws_import_out *out;
 	struct ws_import_clock *clock;
 	sqlite3 *db;
-	const struct ws_nsys_check *check;
-	struct ws_nsys_pages *pages; /* of one table at a time; NULL: SQLite reads all */
-	uint64_t work, work_limit;   /* in units of the progress handler */
-	uint64_t rows_total;         /* about so many rows will be read */
-	uint64_t default_pid;        /* where a record has none: of the first API call */
-	sqlite3_stmt *table;         /* is there one of this name? */
-	sqlite3_stmt *string;        /* of a StringIds key */
-	struct ws_map string_rows;   /* id -> rowid, where id is no primary key */
+	uint64_t work, work_limit; /* in units of the progress handler */
+	uint64_t rows_total;       /* about so many rows will be read */
+	uint64_t default_pid;      /* where a record has none: of the first API call */
+	sqlite3_stmt *table;       /* is there one of this name? */
+	sqlite3_stmt *string;      /* of a StringIds key */
+	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
 	struct ws_map strings;  /* id -> string id of the trace */
 	struct ws_map domains;  /* pid and domainId -> string id of the trace */
@@ -84,12 +57,12 @@ struct ws_nsys {
 };
 
 enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
-                            const struct ws_nsys_check *check, struct ws_import_clock *clock,
-                            sqlite3 *db, int fd, struct ws_err *err);
+                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err);
 void ws_nsys_free(struct ws_nsys *n);
 
 /* --- rows of a table --- */
 
+#define WS_NSYS_MAX_COLUMNS 64 /* of a table; that of kernels is the widest */
 _Static_assert(WS_NSYS_KERNEL_clusterZ - WS_NSYS_KERNEL_start < WS_NSYS_MAX_COLUMNS,
                "a row has room for them");
 
@@ -99,14 +72,9 @@ struct ws_nsys_rows {
 	const char *table;
 	int first;    /* enum ws_nsys_column of the result's column 0 */
 	int ncolumns; /* of them, that the result has; 0: it has others */
-	/* of the row; bytes only where it is from the pages. Asking SQLite again for each use of a
-	 * value took a tenth of an import. */
-	struct ws_nsys_values v;
-	bool by_pages;                    /* the statement goes on behind what the pages gave */
-	int64_t next_id;                  /* from here on */
-	int8_t slot[WS_NSYS_MAX_COLUMNS]; /* by column of the records: of the result's, -1 = none */
-	unsigned nstored;                 /* columns of the records */
-	int key;                          /* the one that is the row's id; -1: none is */
+	/* of the row: to ask SQLite again for each use of a value took a tenth of an import */
+	uint8_t type[WS_NSYS_MAX_COLUMNS];
+	int64_t integer[WS_NSYS_MAX_COLUMNS]; /* where the type is SQLITE_INTEGER */
 };
 
 /* 1 when a real table has this name. */
@@ -127,9 +95,6 @@ enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, i
  * over and counted whose integers are none, or whose device is negative.
  */
 bool ws_nsys_next(struct ws_nsys_rows *rows);
-/* The same, but nobody is told and only such rows are counted; SQLITE_ROW, SQLITE_DONE, an error.
- */
-int ws_nsys_step(struct ws_nsys_rows *rows);
 void ws_nsys_close(struct ws_nsys_rows *rows);
 /* Turn each row of a table, in their order, into what it becomes. */
 typedef enum ws_status (*ws_nsys_row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
@@ -138,7 +103,7 @@ enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys
 
 static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {
-	return r->v.integer[(int)c - r->first];
+	return r->integer[(int)c - r->first];
 }
 /* Negative numbers read as 0. */
 static inline uint64_t ws_nsys_u64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
@@ -149,10 +114,9 @@ static inline uint64_t ws_nsys_u64(const struct ws_nsys_rows *r, enum ws_nsys_co
 }
 static inline bool ws_nsys_is_null(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {
-	return r->v.type[(int)c - r->first] == SQLITE_NULL;
+	return r->type[(int)c - r->first] == SQLITE_NULL;
 }
-/* Borrowed until the next row; may hold NUL and broken UTF-8. */
-/* The same of SQLite's row. */
+/* Of a statement's row, borrowed until the next; may hold NUL and broken UTF-8. */
 struct ws_bytes ws_nsys_text(sqlite3_stmt *stmt, int column);
 double ws_nsys_real(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
@@ -187,9 +151,8 @@ enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);
 
 /* --- nsys.c, db.c --- */
 
-/* fd: of the same file, for its pages; -1: SQLite reads all. */
-enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, int fd,
-                              struct ws_import_clock *clock, struct ws_err *err);
+enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
+                              struct ws_err *err);
 /* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
 void ws_import_nsys_harden(sqlite3 *db);
 /* Open a file read-only, and harden it. */

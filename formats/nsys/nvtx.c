@@ -237,69 +237,16 @@ static enum ws_status on_event(const struct ws_nsys_rows *r, struct ws_import_ne
 	}
 }
 
-/* What a look at all rows finds. */
-struct look {
-	bool in_order;
-	int64_t last_domain; /* no row behind it names a domain */
-};
-
-/*
- * Do the rows stand in that order already, as those of our own exports do where one domain has
- * ranges only? Sorting them takes four times as long as looking, and memory.
- */
-static enum ws_status look_at_rows(struct ws_nsys *n, struct look *look, struct ws_err *err)
-{
-	static const enum ws_nsys_column keys[] = {WS_NSYS_NVTX_globalTid, WS_NSYS_NVTX_domainId,
-	                                           WS_NSYS_NVTX_start, WS_NSYS_NVTX_end,
-	                                           WS_NSYS_NVTX_eventId};
-	enum { KEYS = sizeof(keys) / sizeof(*keys) };
-	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
-	int64_t before[KEYS] = {INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN};
-	struct ws_nsys_rows rows;
-	int code = SQLITE_DONE;
-
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, "", &rows, err));
-	*look = (struct look){.in_order = rows.stmt != NULL, .last_domain = INT64_MIN};
-	while (look->in_order && (code = ws_nsys_step(&rows)) == SQLITE_ROW) {
-		int first = 0; /* how the first key goes on that is not as in the row before */
-
-		for (int k = KEYS - 1; k >= 0; k--) {
-			const bool is_null = ws_nsys_is_null(&rows, keys[k]);
-			int64_t now = ws_nsys_i64(&rows, keys[k]);
-
-			/* the longest first, and of those the ones without an end */
-			if (keys[k] == WS_NSYS_NVTX_end)
-				now = is_null ? INT64_MIN : ~now;
-			else
-				look->in_order &= !is_null;
-			first = now == before[k] ? first : now < before[k] ? -1 : 1;
-			before[k] = now;
-		}
-		look->in_order &= first >= 0;
-		if (ws_nsys_i64(&rows, WS_NSYS_NVTX_eventType) == TYPE_DOMAIN_CREATE)
-			look->last_domain = rows.next_id;
-	}
-	look->in_order &= code == SQLITE_DONE;
-	if (!look->in_order || !rows.by_pages)
-		look->last_domain = INT64_MAX;
-	ws_nsys_close(&rows);
-	n->out->lost[WS_LOST_import_bad_value] = bad; /* they come once more */
-	return WS_OK;
-}
-
 /* Names of domains stand in events of their own; the earliest wins. */
-static enum ws_status read_domains(struct ws_nsys *n, int64_t last, struct ws_err *err)
+static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 {
 	/* they are read, and counted, once more with all events */
 	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	struct ws_nsys_rows rows;
 	enum ws_status status;
-	char tail[100], before[40] = "";
+	char tail[60];
 
-	if (last < INT64_MAX) /* a table may have no such rowid */
-		snprintf(before, sizeof(before), "AND rowid <= %" PRIi64, last);
-	snprintf(tail, sizeof(tail), "WHERE eventType = %d %s ORDER BY start", TYPE_DOMAIN_CREATE,
-	         before);
+	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", TYPE_DOMAIN_CREATE);
 	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
@@ -324,7 +271,6 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	static const char order[] = "ORDER BY %s %s start, %s %s";
 	struct ws_import_nest nest = {.out = n->out};
 	struct ws_nsys_rows rows;
-	struct look look;
 	enum ws_status status;
 	uint64_t others = 0;
 	char tail[160];
@@ -338,9 +284,8 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "end") ? "\"end\" IS NOT NULL, \"end\" DESC,"
 	                                                     : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "eventId") ? "eventId" : "rowid");
-	WS_FORWARD(look_at_rows(n, &look, err));
-	WS_FORWARD(read_domains(n, look.last_domain, err));
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, look.in_order ? "" : tail, &rows, err));
+	WS_FORWARD(read_domains(n, err));
+	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = on_event(&rows, &nest, &others, err);

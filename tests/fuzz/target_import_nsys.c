@@ -8,8 +8,6 @@
  */
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
@@ -202,38 +200,7 @@ static void check(const struct ws_trace_writer *w)
 		abort();
 }
 
-/* Reads the pages of a file, as it is: an import may do so before it knows that they are sound. */
-static void walk(int fd)
-{
-	static struct ws_nsys_values values;
-	static const int8_t slot[4] = {0, -1, 1, 2};
-	struct ws_nsys_pages *p;
-	struct ws_bytes record;
-	struct ws_err err;
-	int64_t id;
-
-	if (ws_nsys_pages_open(&p, fd, &err) != WS_OK || !p)
-		return;
-	for (uint32_t root = 1; root < 16; root++) {
-		ws_nsys_pages_begin(p, root);
-		while (ws_nsys_pages_next(p, &id, &record) == WS_NSYS_PAGES_ROW)
-			ws_nsys_pages_record(record, slot, 4, &values);
-	}
-	ws_nsys_pages_free(p);
-}
-
-/* The bytes as a file without a name. */
-static int as_file(const uint8_t *data, size_t size)
-{
-	int fd = memfd_create("database", MFD_CLOEXEC);
-
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		abort();
-	return fd;
-}
-
-/* fd: the database as a file; -1: there is none. */
-static void import(sqlite3 *db, int fd, int is_checked)
+static void import(sqlite3 *db, int is_checked)
 {
 	static struct ws_import_stats stats;
 	const struct ws_trace_writer_opts opts = {.zstd_level = FUZZ_ZSTD_LEVEL};
@@ -246,7 +213,7 @@ static void import(sqlite3 *db, int fd, int is_checked)
 	if (ws_trace_writer_create_mem(&w, &opts, &err) != WS_OK)
 		return;
 	ws_import_out_init(&out, w, &stats);
-	if (ws_import_nsys(&out, db, fd, &clock, &err) == WS_OK) {
+	if (ws_import_nsys(&out, db, &clock, &err) == WS_OK) {
 		if (ws_import_out_finish(&out, &err) != WS_OK ||
 		    ws_trace_writer_close(w, &err) != WS_OK)
 			abort();
@@ -278,22 +245,18 @@ static sqlite3 *of_all_runs(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	sqlite3 *db = of_all_runs();
-	int fd;
 
 	if (!size)
 		return 0;
 	if (data[0] % 2) {
 		db = load(data + 1, size - 1);
-		fd = as_file(data + 1, size - 1);
-		walk(fd);
-		import(db, fd, 1);
-		close(fd);
+		import(db, 1);
 		sqlite3_close(db);
 		return 0;
 	}
 	sqlite3_exec(db, "BEGIN", NULL, NULL, NULL);
 	generate(db, (struct fuzz_input){data + 1, data + size}, !(data[0] & 4));
-	import(db, -1, size % 8 == 0);
+	import(db, size % 8 == 0);
 	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
 	return 0;
 }

@@ -1,6 +1,9 @@
 #include "report/export/nsys/nsys.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 
 static const struct {
 	const char *name;
@@ -19,7 +22,86 @@ static const struct {
 #include "formats/nsys/nsys.def"
 };
 
+#define PAGE_SETUP                                                                              \
+	"PRAGMA page_size = 4096; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; " \
+	"PRAGMA synchronous = OFF; BEGIN"
+
+/* --- the database --- */
+
+static enum ws_status failed(const struct ws_nsys_out *o, struct ws_err *err)
+{
+	return WS_FAIL(err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db));
+}
+
+static enum ws_status execute(struct ws_nsys_out *o, const char *sql, struct ws_err *err)
+{
+	return sqlite3_exec(o->db, sql, NULL, NULL, NULL) == SQLITE_OK ? WS_OK : failed(o, err);
+}
+
+/*
+ * The file's name in its folder as that is really called: then SQLite can refuse a link that
+ * somebody put in the file's place. Free with free; errno says why it is NULL.
+ */
+static char *real_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	char *real = folder ? realpath(folder, NULL) : NULL, *name = NULL;
+
+	if (real && asprintf(&name, "%s/%s", real, slash ? slash + 1 : path) < 0)
+		name = NULL;
+	free(real);
+	free(folder);
+	return name;
+}
+
+static enum ws_status open_file(struct ws_nsys_out *o, const char *path, struct ws_err *err)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+	                  SQLITE_OPEN_NOFOLLOW;
+	struct stat st;
+	char *name;
+	int code;
+
+	WS_FAIL_IF(stat(path, &st) == 0 && !S_ISREG(st.st_mode), err, IO_WRITE,
+	           "a database needs a regular file: give -o the name of one");
+	name = real_name(path);
+	WS_FAIL_IF(!name, err, IO_WRITE, "the database: %s", strerror(errno));
+	code = sqlite3_open_v2(name, &o->db, flags, NULL);
+	free(name);
+	return code == SQLITE_OK ? execute(o, PAGE_SETUP, err) : failed(o, err);
+}
+
+enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions,
+                              unsigned n, sqlite3_stmt **insert, struct ws_err *err)
+{
+	char *create = sqlite3_mprintf("CREATE TABLE %s (%s)", name, definitions);
+	sqlite3_str *sql = sqlite3_str_new(o->db);
+	enum ws_status status = WS_OK;
+	char *add;
+
+	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", name);
+	for (unsigned i = 1; i < n; i++)
+		sqlite3_str_appendall(sql, ",?");
+	sqlite3_str_appendall(sql, ")");
+	add = sqlite3_str_finish(sql);
+	if (!create || !add)
+		status = WS_FAIL_MEMORY(err, "the database");
+	WS_THEN(status, execute(o, create, err));
+	if (status == WS_OK && sqlite3_prepare_v3(o->db, add, -1, SQLITE_PREPARE_PERSISTENT, insert,
+	                                          NULL) != SQLITE_OK)
+		status = failed(o, err);
+	sqlite3_free(create);
+	sqlite3_free(add);
+	return status;
+}
+
 /* --- tables of names --- */
+
+static struct ws_nsys_value text_value(const char *text)
+{
+	return (struct ws_nsys_value){SQLITE_TEXT, .bytes = ws_bytes_of(text)};
+}
 
 static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 {
@@ -33,51 +115,81 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 	};
 	static const char columns_of_names[] =
 	        "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
-	struct ws_sqlite_table *t = NULL;
+	sqlite3_stmt *insert = NULL;
 	const char *before = "";
+	enum ws_status status = WS_OK;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct ws_sqlite_value row[] = {
-		        {.type = WS_SQLITE_NULL},
-		        {WS_SQLITE_TEXT, .bytes = {rows[i].name, strlen(rows[i].name)}},
-		        {WS_SQLITE_TEXT, .bytes = {rows[i].label, strlen(rows[i].label)}},
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && status == WS_OK; i++) {
+		const struct ws_nsys_value row[] = {
+		        {SQLITE_INTEGER, .integer = rows[i].id},
+		        text_value(rows[i].name),
+		        text_value(rows[i].label),
 		};
 
-		if (strcmp(before, rows[i].table) != 0)
-			WS_FORWARD(
-			        ws_sqlite_table(o->db, rows[i].table, columns_of_names, &t, err));
+		if (strcmp(before, rows[i].table) != 0) {
+			sqlite3_finalize(insert);
+			insert = NULL;
+			status =
+			        ws_nsys_create(o, rows[i].table, columns_of_names, 3, &insert, err);
+		}
 		before = rows[i].table;
-		WS_FORWARD(ws_sqlite_put(o->db, t, rows[i].id, row, 3, err));
+		WS_THEN(status, ws_nsys_insert(o, insert, row, 3, err));
 	}
-	return WS_OK;
+	sqlite3_finalize(insert);
+	return status;
+}
+
+/* Of a table of nsys.def. */
+static unsigned count_columns(enum ws_nsys_out_table table)
+{
+	const int first = tables[table].first;
+	int c = first;
+
+	while (c < WS_OUT_COLUMNS && columns[c].table == table)
+		c++;
+	return (unsigned)(c - first);
 }
 
 static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table,
                              struct ws_err *err)
 {
+	const unsigned n = count_columns(table);
 	char sql[2048];
 	size_t len = 0;
 
-	for (int c = tables[table].first; c < WS_OUT_COLUMNS && columns[c].table == table; c++)
+	for (unsigned i = 0; i < n; i++)
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s",
-		                        len ? ", " : "", columns[c].name, columns[c].type);
-	return ws_sqlite_table(o->db, tables[table].name, sql, &o->table[table], err);
+		                        len ? ", " : "", columns[tables[table].first + (int)i].name,
+		                        columns[tables[table].first + (int)i].type);
+	return ws_nsys_create(o, tables[table].name, sql, n, &o->table[table], err);
 }
 
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
-	WS_FORWARD(ws_sqlite_create(&o->db, path, err));
+	WS_FORWARD(open_file(o, path, err));
 	WS_FORWARD(write_enums(o, err));
 	/* queries join these, with or without rows */
 	WS_FORWARD(create(o, WS_OUT_STRING, err));
 	return create(o, WS_OUT_THREAD, err);
 }
 
+enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
+{
+	return execute(o, "COMMIT", err);
+}
+
+void ws_nsys_out_close(struct ws_nsys_out *o)
+{
+	for (size_t i = 0; i < WS_OUT_TABLES; i++)
+		sqlite3_finalize(o->table[i]);
+	sqlite3_close(o->db);
+}
+
 /* --- rows --- */
 
 void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value)
 {
-	o->value[c].type = WS_SQLITE_INTEGER;
+	o->value[c].type = SQLITE_INTEGER;
 	o->value[c].integer = value;
 }
 
@@ -89,28 +201,57 @@ void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_
 
 void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value)
 {
-	o->value[c].type = WS_SQLITE_REAL;
+	o->value[c].type = SQLITE_FLOAT;
 	o->value[c].real = value;
 }
 
 void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text)
 {
-	o->value[c].type = WS_SQLITE_TEXT;
+	o->value[c].type = SQLITE_TEXT;
 	o->value[c].bytes = text;
 }
 
-/* Where a table has a key, StringIds.id and NVTX_EVENTS.eventId, it is the number of the row. */
+static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
+{
+	const char *bytes = v->bytes.ptr ? v->bytes.ptr : ""; /* NULL would become one */
+
+	switch (v->type) {
+	case SQLITE_INTEGER:
+		return sqlite3_bind_int64(insert, i, v->integer);
+	case SQLITE_FLOAT:
+		return sqlite3_bind_double(insert, i, v->real);
+	case SQLITE_TEXT:
+		return sqlite3_bind_text64(insert, i, bytes, v->bytes.len, SQLITE_STATIC,
+		                           SQLITE_UTF8);
+	default:
+		return sqlite3_bind_blob64(insert, i, bytes, v->bytes.len, SQLITE_STATIC);
+	}
+}
+
+enum ws_status ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
+                              const struct ws_nsys_value *values, unsigned n, struct ws_err *err)
+{
+	int code = SQLITE_OK;
+
+	sqlite3_clear_bindings(insert); /* to NULL */
+	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
+		if (values[i].type)
+			code = bind(insert, (int)i + 1, &values[i]);
+	if (code == SQLITE_OK)
+		code = sqlite3_step(insert);
+	sqlite3_reset(insert);
+	return code == SQLITE_DONE ? WS_OK : failed(o, err);
+}
+
 enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err)
 {
-	const int first = tables[table].first;
-	struct ws_sqlite_value *row = &o->value[first];
-	unsigned n = 0;
+	const unsigned n = count_columns(table);
+	struct ws_nsys_value *row = &o->value[tables[table].first];
 
 	if (!o->table[table])
 		WS_FORWARD(create(o, table, err));
-	while (first + (int)n < WS_OUT_COLUMNS && columns[first + (int)n].table == table)
-		n++;
-	WS_FORWARD(ws_sqlite_put(o->db, o->table[table], ++o->rows[table], row, n, err));
+	WS_FORWARD(ws_nsys_insert(o, o->table[table], row, n, err));
+	o->rows[table]++;
 	ws_export_progress_tell(&o->progress, 1);
 	memset(row, 0, n * sizeof(*row));
 	return WS_OK;

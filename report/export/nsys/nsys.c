@@ -256,8 +256,8 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
 	WS_THEN(status, ws_nsys_write_info(&o, err));
-	WS_THEN(status, ws_sqlite_finish(o.db, err));
-	ws_sqlite_free(o.db);
+	WS_THEN(status, ws_nsys_out_finish(&o, err));
+	ws_nsys_out_close(&o);
 	ws_nsys_ids_free(&o);
 	return status;
 }

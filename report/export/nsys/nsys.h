@@ -1,11 +1,10 @@
-/*
- * Writing tables in the schema of Nsight Systems by name. Internal to
- * export_nsys*.c.
+/* Writing tables in the schema of Nsight Systems by name, through SQLite. Internal to this folder.
  */
 #pragma once
 
+#include <sqlite3.h>
+
 #include "formats/base/strtab.h"
-#include "report/export/nsys/sqlite_file.h"
 #include "report/export/source.h"
 #include "report/records/records.h"
 
@@ -23,16 +22,27 @@ enum ws_nsys_out_column {
 	WS_OUT_COLUMNS
 };
 
+/* A value of a row. All zero is NULL. */
+struct ws_nsys_value {
+	int type; /* SQLITE_INTEGER, SQLITE_FLOAT, SQLITE_TEXT, SQLITE_BLOB */
+	union {
+		int64_t integer;
+		double real;
+		struct ws_bytes bytes; /* borrowed until the row is put; a text is UTF-8 */
+	};
+};
+
 struct ws_nsys_config; /* what the names of a launch configuration became */
 
 struct ws_nsys_out {
 	const struct ws_trace_reader *r;
 	struct ws_export_stats *stats;
 	struct ws_export_progress progress;
-	struct ws_sqlite_file *db;
-	struct ws_sqlite_table *table[WS_OUT_TABLES]; /* NULL: does not exist yet */
+	sqlite3 *db;
+	sqlite3_stmt
+	        *table[WS_OUT_TABLES]; /* that insert a row; NULL: the table does not exist yet */
 	int64_t rows[WS_OUT_TABLES];
-	struct ws_sqlite_value value[WS_OUT_COLUMNS]; /* of the rows that are begun */
+	struct ws_nsys_value value[WS_OUT_COLUMNS]; /* of the rows that are begun */
 
 	struct ws_records strings, threads, configs;
 	struct ws_nsys_config *config;   /* one a row of configs */
@@ -46,9 +56,20 @@ struct ws_nsys_out {
 	int64_t first_ns, last_ns;
 };
 
-/* --- the database: export_nsys_db.c --- */
+/* --- the database: db.c --- */
 
+/* path: of an empty file, or none. IO_WRITE. */
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err);
+/* Write what is left. IO_WRITE. */
+enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
+void ws_nsys_out_close(struct ws_nsys_out *o);
+
+/* definitions: what stands between the parentheses of CREATE TABLE, n of them. Finalize *insert. */
+enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions,
+                              unsigned n, sqlite3_stmt **insert, struct ws_err *err);
+/* Add a row. A key that is NULL becomes the number of the row. */
+enum ws_status ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
+                              const struct ws_nsys_value *values, unsigned n, struct ws_err *err);
 
 /*
  * A row: set its columns (those not set are NULL), put it. A table is created
@@ -65,7 +86,7 @@ void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double v
 void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
 enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
 
-/* --- ids: export_nsys_ids.c --- */
+/* --- ids: ids.c --- */
 
 enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_ids_free(struct ws_nsys_out *o);
@@ -90,14 +111,14 @@ enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
                                  const struct ws_row_launch_config **row,
                                  const struct ws_nsys_config **names, struct ws_err *err);
 
-/* --- what the export says of the trace, its machine and its processes: export_nsys_info.c --- */
+/* --- what the export says of the trace, its machine and its processes: info.c --- */
 
 enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err);
 
-/* What the schema has no table for: export_nsys_own.c */
+/* What the schema has no table for: own.c */
 enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
 
-/* NVTX_EVENTS: export_nsys_nvtx.c */
+/* NVTX_EVENTS: nvtx.c */
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err);
 
 /* A moment that the export tells of. */

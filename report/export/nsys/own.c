@@ -7,12 +7,13 @@
 #include "report/export/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"
 
+#define MAX_COLUMNS 64u
+
 struct own_table {
 	struct ws_nsys_out *o;
 	const struct ws_kind_def *def;
-	struct ws_sqlite_table *table;
-	int64_t rows;
-	struct ws_sqlite_value value[WS_SQLITE_MAX_COLUMNS];
+	sqlite3_stmt *insert;
+	struct ws_nsys_value value[MAX_COLUMNS];
 };
 
 static const char *column_type(const struct ws_column_def *c)
@@ -32,24 +33,24 @@ static enum ws_status create(struct own_table *t, struct ws_err *err)
 	char name[64], sql[2048];
 	size_t len = 0;
 
-	WS_FAIL_IF(t->def->ncolumns > WS_SQLITE_MAX_COLUMNS, err, BUG, "%s has too many columns",
+	WS_FAIL_IF(t->def->ncolumns > MAX_COLUMNS, err, BUG, "%s has too many columns",
 	           t->def->name);
 	snprintf(name, sizeof(name), WS_NSYS_OWN_PREFIX "%s", t->def->name);
 	for (unsigned c = 0; c < t->def->ncolumns; c++)
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s", c ? ", " : "",
 		                        t->def->columns[c].name, column_type(&t->def->columns[c]));
-	return ws_sqlite_table(t->o->db, name, sql, &t->table, err);
+	return ws_nsys_create(t->o, name, sql, t->def->ncolumns, &t->insert, err);
 }
 
 static enum ws_status set_number(struct own_table *t, unsigned column, uint64_t value,
                                  struct ws_err *err)
 {
 	enum ws_nsys_own_value meaning = ws_nsys_own_value(t->def, column);
-	struct ws_sqlite_value *v = &t->value[column];
+	struct ws_nsys_value *v = &t->value[column];
 
-	*v = (struct ws_sqlite_value){WS_SQLITE_INTEGER, .integer = (int64_t)value};
+	*v = (struct ws_nsys_value){SQLITE_INTEGER, .integer = (int64_t)value};
 	if (!value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS)
-		v->type = WS_SQLITE_NULL;
+		v->type = 0;
 	else if (meaning == WS_NSYS_OWN_TEXT)
 		return ws_nsys_string_id(t->o, value, &v->integer, err);
 	else if (meaning == WS_NSYS_OWN_THREAD)
@@ -68,18 +69,18 @@ static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)
 
 		switch (t->def->columns[c].type) {
 		case WS_TYPE_BLOB:
-			t->value[c].type = WS_SQLITE_BLOB;
+			t->value[c].type = SQLITE_BLOB;
 			memcpy(&t->value[c].bytes, at, sizeof(t->value[c].bytes));
 			break;
 		case WS_TYPE_F64:
-			t->value[c].type = WS_SQLITE_REAL;
+			t->value[c].type = SQLITE_FLOAT;
 			memcpy(&t->value[c].real, at, sizeof(t->value[c].real));
 			break;
 		default:
 			WS_FORWARD(set_number(t, c, ws_load_u64(at), err));
 		}
 	}
-	return ws_sqlite_put(t->o->db, t->table, ++t->rows, t->value, t->def->ncolumns, err);
+	return ws_nsys_insert(t->o, t->insert, t->value, t->def->ncolumns, err);
 }
 
 enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
@@ -98,6 +99,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 			continue;
 		status = create(&t, err);
 		WS_THEN(status, ws_records_each(o->r, kinds[i], on_row, &t, err));
+		sqlite3_finalize(t.insert);
 	}
 	return status;
 }

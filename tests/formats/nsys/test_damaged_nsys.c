@@ -337,3 +337,31 @@ Test(damaged_nsys, changes_that_lie_beside_the_database_are_not_ignored)
 	free(path);
 	free(beside);
 }
+
+/* What else is wrong with it would be told first if rows were believed before the pages. */
+Test(damaged_nsys, damage_is_told_before_all_else)
+{
+	const char zeros[PAGE_BYTES] = {0};
+	struct ws_imported *i;
+	sqlite3 *db;
+	long size;
+	char *path = database_of_many_pages(&size);
+	FILE *f = fopen(path, "rb+");
+
+	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
+	sqlite3_exec(db, "ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO t; DROP TABLE StringIds",
+	             NULL, NULL, NULL);
+	sqlite3_close(db);
+	i = ws_imported_file(path);
+	cr_assert(strstr(i->err.text, "no table StringIds") != NULL, "%s", i->err.text);
+	ws_imported_free(i);
+	replace_page(f, size / PAGE_BYTES / 2, zeros, NULL);
+	i = ws_imported_file(path);
+	cr_assert(eq(int, i->status, WS_CORRUPT));
+	cr_assert(strstr(i->err.text, "is damaged, its numbers cannot be trusted") != NULL, "%s",
+	          i->err.text);
+	ws_imported_free(i);
+	fclose(f);
+	unlink(path);
+	free(path);
+}

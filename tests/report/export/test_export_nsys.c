@@ -1,4 +1,6 @@
 /* Traces made by hand as databases in the schema of Nsight Systems, asked with SQL. */
+#include <sys/stat.h>
+
 #include "tests/report/demangles.h"
 #include "tests/report/export/exported_nsys.h"
 
@@ -295,6 +297,34 @@ Test(export_nsys, a_place_that_cannot_be_written_is_told)
 	cr_assert(eq(int, ws_export_nsys(e.r, "/nowhere/at/all.sqlite", &opts, &stats, &err),
 	             WS_IO_WRITE));
 	cr_assert(ne(int, err.text[0], 0));
+	teardown(&e);
+}
+
+Test(export_nsys, nothing_is_written_through_a_link_or_into_a_pipe)
+{
+	static const struct ws_export_opts opts;
+	struct ws_export_stats stats = {0};
+	struct exported e;
+	char target[64], link[80], pipe[80];
+	struct ws_err err;
+	struct stat st;
+
+	setup(&e);
+	fill(&e);
+	export(&e);
+	new_file(target);
+	snprintf(link, sizeof(link), "%s.link", target);
+	snprintf(pipe, sizeof(pipe), "%s.pipe", target);
+	cr_assert(eq(int, symlink(target, link), 0));
+	cr_assert(eq(int, mkfifo(pipe, 0600), 0));
+	cr_assert(eq(int, ws_export_nsys(e.r, link, &opts, &stats, &err), WS_IO_WRITE));
+	cr_assert(eq(int, stat(target, &st), 0));
+	cr_assert(eq(i64, st.st_size, 0));
+	cr_assert(eq(int, ws_export_nsys(e.r, pipe, &opts, &stats, &err), WS_IO_WRITE));
+	cr_assert(strstr(err.text, "regular file") != NULL, "%s", err.text);
+	unlink(pipe);
+	unlink(link);
+	unlink(target);
 	teardown(&e);
 }
 
