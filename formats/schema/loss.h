@@ -24,7 +24,8 @@
 	X(activity_refused, "times CUPTI got no buffer, as all were full; each drops records")     \
 	X(activity_dropped, "records that CUPTI says it dropped")                                  \
 	X(activity_damaged, "GPU records that make no sense, and parts of buffers behind them")    \
-	X(activity_unknown, "GPU records of a kind that this program does not know")               \
+	X(activity_unknown, "GPU records of a kind that this program does not know, and buffers "  \
+	                    "of records of unknown sizes")                                         \
 	X(activity_error, "errors that CUPTI reported while recording")                            \
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
 	                       "but not in sums of time")                                          \

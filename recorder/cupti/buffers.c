@@ -111,25 +111,6 @@ static uint32_t name_string(uint64_t address)
 	return string;
 }
 
-/* --- calls --- */
-
-#define CALLS 4096
-static _Atomic uint64_t calls_seen[2][CALLS / 64];
-
-static void note_call(uint32_t domain, uint32_t cbid)
-{
-	_Atomic uint64_t *word = &calls_seen[domain - WS_CUPTI_DOMAIN_DRIVER][cbid % CALLS / 64];
-	uint64_t bit = UINT64_C(1) << (cbid % 64);
-	const char *name = NULL;
-
-	if (WS_LIKELY(atomic_load_explicit(word, memory_order_relaxed) & bit) || cbid >= CALLS)
-		return;
-	if (atomic_fetch_or(word, bit) & bit)
-		return;
-	if (ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK && name)
-		ws_define_call(domain, cbid, name);
-}
-
 /* --- records --- */
 
 /* Put the id in the place of the pointer at record + at. */
@@ -182,15 +163,6 @@ static void free_overhead_data(const uint8_t *record)
 		free((void *)(uintptr_t)o.data); /* NOLINT: as CUPTI gave it */
 }
 
-static void prepare_api(uint8_t *record, uint32_t domain, uint32_t *tid, uint32_t *thread)
-{
-	uint32_t cbid;
-
-	memcpy(&cbid, record + WS_CUPTI_AT_api_cbid, sizeof(cbid));
-	note_call(domain, cbid);
-	replace_thread(record, WS_CUPTI_AT_api_thread, tid, thread);
-}
-
 static void prepare(uint8_t *buffer, size_t valid)
 {
 	const int has_overhead_data =
@@ -205,10 +177,8 @@ static void prepare(uint8_t *buffer, size_t valid)
 			replace_name(record, WS_CUPTI_AT_kernel_name);
 			break;
 		case WS_CUPTI_KIND_DRIVER:
-			prepare_api(record, WS_CUPTI_DOMAIN_DRIVER, &tid, &thread);
-			break;
 		case WS_CUPTI_KIND_RUNTIME:
-			prepare_api(record, WS_CUPTI_DOMAIN_RUNTIME, &tid, &thread);
+			replace_thread(record, WS_CUPTI_AT_api_thread, &tid, &thread);
 			break;
 		case WS_CUPTI_KIND_DEVICE:
 			replace_name(record, WS_CUPTI_AT_device_name);

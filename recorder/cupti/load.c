@@ -83,9 +83,14 @@ static void *find_library(void)
 /* --- taking --- */
 
 /* The state is what the launcher looks at, so it is set last. */
-static int fail(struct ws_seg_gpu *gpu, enum ws_gpu_state state, const char *text)
+static int fail(struct ws_seg_gpu *gpu, enum ws_gpu_state state, void *function, const char *lacks)
 {
-	snprintf(gpu->text, sizeof(gpu->text), "%s", text);
+	const char *path = "";
+	Dl_info info;
+
+	if (function && dladdr(function, &info) && info.dli_fname)
+		path = info.dli_fname;
+	snprintf(gpu->text, sizeof(gpu->text), "%s%s%s", path, *lacks ? " lacks " : "", lacks);
 	atomic_store(&gpu->state, state);
 	return -1;
 }
@@ -107,21 +112,18 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 	ws_cupti_fn_GetVersion get_version;
 	const char *missing;
 	uint32_t version = 0;
-	Dl_info info;
 
 	if (!lib)
-		return fail(gpu, WS_GPU_CUPTI_MISSING, "");
+		return fail(gpu, WS_GPU_CUPTI_MISSING, NULL, "");
 	*(void **)&get_version = dlsym(lib, "cuptiGetVersion");
 	if (!get_version)
-		return fail(gpu, WS_GPU_CUPTI_LACKS, "cuptiGetVersion");
-	if (dladdr(*(void **)&get_version, &info) && info.dli_fname)
-		snprintf(gpu->library, sizeof(gpu->library), "%s", info.dli_fname);
+		return fail(gpu, WS_GPU_CUPTI_LACKS, NULL, "cuptiGetVersion");
 	get_version(&version);
 	atomic_store(&gpu->cupti_version, version);
 	if (version < WS_CUPTI_VERSION_12_0)
-		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, "");
+		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, *(void **)&get_version, "");
 	missing = look_up(lib);
 	if (missing)
-		return fail(gpu, WS_GPU_CUPTI_LACKS, missing);
+		return fail(gpu, WS_GPU_CUPTI_LACKS, *(void **)&get_version, missing);
 	return 0;
 }

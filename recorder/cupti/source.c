@@ -8,6 +8,7 @@
 #include "recorder/collect/capture_range.h"
 #include "recorder/cupti/calls.h"
 #include "recorder/cupti/scope.h"
+#include "recorder/cupti/sizes.h"
 
 /* --- problems --- */
 
@@ -217,6 +218,27 @@ static void define_cupti_version(uint32_t version)
 	ws_define_fact("cupti.version", text);
 }
 
+/* The launcher, which opens no library of the program's, steps from record to record by these. */
+static void tell_sizes(struct ws_seg_gpu *gpu)
+{
+	struct ws_seg_sizes *sizes = &gpu->sizes[ws_collector.image % WS_SEG_IMAGES];
+
+	atomic_store(&sizes->image, 0);
+	ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
+	atomic_store_explicit(&sizes->image, ws_collector.image, memory_order_release);
+}
+
+/* All there are, before the first of them: its program can die before its buffer is handed over. */
+static void define_calls(uint32_t domain)
+{
+	const char *name = NULL;
+
+	for (uint32_t cbid = 1; ws_cupti.GetCallbackName(domain, cbid, &name) == WS_CUPTI_OK;
+	     cbid++)
+		if (name)
+			ws_define_call(domain, cbid, name);
+}
+
 /* 1 when CUPTI does so. */
 static bool set_attribute(int attribute)
 {
@@ -240,6 +262,9 @@ static int start(struct ws_seg_header *seg)
 	if (ws_cupti_load(&seg->gpu) || subscribe())
 		return -1;
 	REQUIRE(SetThreadIdType, WS_CUPTI_THREAD_ID_SYSTEM);
+	tell_sizes(&seg->gpu);
+	define_calls(WS_CUPTI_DOMAIN_RUNTIME);
+	define_calls(WS_CUPTI_DOMAIN_DRIVER);
 	/* else CUPTI clears each buffer itself, on the thread that launches */
 	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
 	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);

@@ -175,17 +175,17 @@ void ws_activity_note(struct ws_drain *d, const struct ws_activity_slot *slot, u
 		pair->start_ns = start_ns;
 }
 
-void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid)
+void ws_activity_note_runtime_calls(struct ws_activity *a, const uint8_t *buffer, size_t valid)
 {
-	uint8_t *record = NULL;
+	size_t size;
 
 	a->runtime_slot++;
-	while (ws_cupti_step(&a->steps, buffer, valid, &record) == WS_CUPTI_OK) {
+	for (size_t at = 0; (size = ws_cupti_record_size(&a->steps, buffer, valid, at)); at += size) {
 		struct ws_cupti_api api;
 
-		if (ws_cupti_kind(record) != WS_CUPTI_KIND_RUNTIME)
+		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)
 			continue;
-		ws_cupti_read_api(&api, record, (size_t)(buffer + valid - record));
+		ws_cupti_read_api(&api, buffer + at, size);
 		*runtime_place(a, api.correlation) =
 		        (struct ws_activity_call){api.correlation, a->runtime_slot};
 	}

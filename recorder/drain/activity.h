@@ -10,6 +10,7 @@
 #include "recorder/drain/cupti_steps.h"
 #include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"
+#include "recorder/shared/cupti_abi.h"
 
 #define WS_ACTIVITY_CALLS    4096   /* callback ids that can have a name */
 #define WS_ACTIVITY_KEPT     65536  /* at most */
@@ -18,7 +19,6 @@
 
 struct ws_activity {
 	struct ws_cupti_steps steps;
-	uint32_t steps_version; /* that the steps are for, 0 = not looked for yet */
 
 	uint64_t *looked; /* by slot: `done` when this pass began */
 
@@ -156,4 +156,4 @@ bool ws_activity_keep_call(struct ws_activity *a, const struct ws_activity_slot 
                            uint32_t correlation);
 
 /* Note which runtime calls a buffer holds, for ws_activity_keep_call. */
-void ws_activity_note_runtime_calls(struct ws_activity *a, uint8_t *buffer, size_t valid);
+void ws_activity_note_runtime_calls(struct ws_activity *a, const uint8_t *buffer, size_t valid);

@@ -6,37 +6,15 @@
 
 /* --- slots --- */
 
-/* The versions of two images of a process may differ. */
-static void open_steps(struct ws_drain *d)
-{
-	const struct ws_seg_gpu *gpu = &d->seg->gpu;
-	uint32_t version = atomic_load(&gpu->cupti_version);
-	char library[sizeof(gpu->library)];
-
-	if (version == d->activity->steps_version)
-		return;
-	d->activity->steps_version = version;
-	memcpy(library, gpu->library, sizeof(library));
-	library[sizeof(library) - 1] = 0;
-	ws_cupti_steps_open(&d->activity->steps, library, version);
-}
-
 static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *slot,
-                             uint8_t *buffer, size_t valid)
+                             const uint8_t *buffer, size_t valid)
 {
 	struct ws_activity *a = d->activity;
-	uint8_t *next = NULL;
-	int result = ws_cupti_step(&a->steps, buffer, valid, &next);
-	size_t pos = 0;
+	size_t at = 0, size;
 	uint64_t n = 0;
 
-	while (result == WS_CUPTI_OK) {
-		const uint8_t *record = next;
-
-		/* one step ahead: where the next record begins, this one ends */
-		result = ws_cupti_step(&a->steps, buffer, valid, &next);
-		pos = result == WS_CUPTI_OK ? (size_t)(next - buffer) : valid;
-		switch (ws_activity_record(d, slot, record, (size_t)(buffer + pos - record))) {
+	for (; (size = ws_cupti_record_size(&a->steps, buffer, valid, at)); at += size, n++) {
+		switch (ws_activity_record(d, slot, buffer + at, size)) {
 		case WS_ACTIVITY_ROW:
 			break;
 		case WS_ACTIVITY_UNKNOWN:
@@ -47,26 +25,26 @@ static uint64_t read_records(struct ws_drain *d, const struct ws_activity_slot *
 			d->counted[WS_DROPPED_activity_damaged]++;
 			break;
 		}
-		n++;
 	}
 	/* a buffer that CUPTI still had in hand ends in zeros, which are no record either */
-	if (result != WS_CUPTI_MAX_LIMIT_REACHED && !slot->unfinished)
+	if (at != valid && !slot->unfinished)
 		d->counted[WS_DROPPED_activity_damaged]++;
 	return n;
 }
 
 static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unfinished,
-                            uint8_t *buffer, uint64_t valid)
+                            const uint8_t *buffer, uint64_t valid)
 {
+	const uint32_t image = s->image;
 	struct ws_activity_slot slot = {
-	        .image = s->image,
+	        .image = image,
 	        .unfinished = unfinished,
 	        .taken_ns = s->taken_ns,
 	        .done_ns = s->done_ns,
 	};
 
-	open_steps(d);
-	if (!d->activity->steps.known) { /* how many records it holds nobody can tell */
+	/* how many records it holds nobody can tell */
+	if (!ws_cupti_steps_take(&d->activity->steps, &d->seg->gpu, image)) {
 		d->counted[WS_DROPPED_activity_unknown]++;
 		return 1;
 	}
@@ -77,9 +55,12 @@ static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unf
 static uint64_t read_slot(struct ws_drain *d, uint32_t i)
 {
 	const struct ws_slot *s = ws_seg_slot(d->seg, i);
+	const uint64_t stride = d->seg->activity.stride;
+	/* read once: the program can write there at any time */
+	const uint64_t valid = *(const volatile uint64_t *)&s->valid;
 
 	return read_buffer(d, s, s->unfinished != 0, ws_slot_bytes(d->seg, i),
-	                   s->valid < d->seg->activity.stride ? s->valid : d->seg->activity.stride);
+	                   valid < stride ? valid : stride);
 }
 
 /* --- passes --- */

@@ -256,20 +256,14 @@ static struct ws_activity_api api_of(const struct ws_activity *a, uint32_t domai
 
 static uint64_t call_name(struct ws_drain *d, uint32_t domain, uint32_t cbid)
 {
-	const struct ws_activity *a = d->activity;
-	const struct ws_bytes defined = api_of(a, domain, cbid).name;
-	const char *name = NULL;
+	const struct ws_bytes defined = api_of(d->activity, domain, cbid).name;
 	char text[32];
 
 	if (defined.len)
 		return ws_drain_intern(d, defined);
-	if (!a->steps.callback_name || a->steps.callback_name(domain, cbid, &name) != WS_CUPTI_OK ||
-	    !name) {
-		snprintf(text, sizeof(text), "%s call %u",
-		         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
-		name = text;
-	}
-	return ws_drain_intern(d, ws_bytes_of(name));
+	snprintf(text, sizeof(text), "%s call %u",
+	         domain == WS_CUPTI_DOMAIN_DRIVER ? "driver" : "runtime", cbid);
+	return ws_drain_intern(d, ws_bytes_of(text));
 }
 
 static enum ws_activity_fate add_api(struct ws_drain *d, const struct ws_activity_slot *slot,

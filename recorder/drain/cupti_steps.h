@@ -1,33 +1,26 @@
 /*
- * From record to record in a buffer that CUPTI filled: by the iterator of the
- * very library that filled it, or, where that cannot be loaded here, by the
- * record sizes of its version.
+ * From record to record in a buffer that CUPTI filled, by the sizes that the collector found with
+ * that CUPTI's own iterator. No library of the traced program's is ever opened here.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
-#include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment_capture.h"
 
 struct ws_cupti_steps {
-	ws_cupti_fn_ActivityGetNextRecord next;    /* NULL: by table */
-	ws_cupti_fn_GetCallbackName callback_name; /* NULL: unknown */
-	int known;                                 /* 0: neither; such buffers cannot be read */
+	uint32_t image;              /* of the process, whose CUPTI they are of; 0: none so far */
+	uint16_t size[WS_SEG_KINDS]; /* 0: there are no records of this kind */
 };
 
 /*
- * For buffers of this version of CUPTI, made by the library at this path (may
- * be empty). The library is loaded when its file name is one of CUPTI's and it
- * says it has this version; it stays loaded for good.
+ * Take over what the collector told of this image: once, as the program can write there at any
+ * time. What no record can have is left out. 0: it told nothing, so no buffer can be read.
  */
-void ws_cupti_steps_open(struct ws_cupti_steps *steps, const char *library, uint32_t version);
+bool ws_cupti_steps_take(struct ws_cupti_steps *steps, const struct ws_seg_gpu *gpu,
+                         uint32_t image);
 
-/*
- * Move *record (NULL: before the first) to the next record that lies in the
- * first `valid` bytes of buffer, at least 8 of them. WS_CUPTI_OK,
- * WS_CUPTI_MAX_LIMIT_REACHED at the end, WS_CUPTI_INVALID_KIND where something
- * else is.
- */
-int ws_cupti_step(const struct ws_cupti_steps *steps, uint8_t *buffer, size_t valid,
-                  uint8_t **record);
+/* Bytes of the record that begins at buffer + at and lies in the first `valid`; 0: none does. */
+size_t ws_cupti_record_size(const struct ws_cupti_steps *steps, const uint8_t *buffer, size_t valid,
+                            size_t at);

@@ -25,7 +25,6 @@ struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu)
 	};
 
 	take_text(report.text, sizeof(report.text), gpu->text);
-	take_text(report.library, sizeof(report.library), gpu->library);
 	take_text(report.last_error, sizeof(report.last_error), gpu->last_error);
 	return report;
 }
@@ -48,11 +47,10 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 		snprintf(out, size,
 		         "CUPTI %u is too old (%s); install a newer one, or name its folder in "
 		         "WARPSHEET_CUPTI_PATH",
-		         (unsigned)r->cupti_version, *r->library ? r->library : text);
+		         (unsigned)r->cupti_version, text);
 		break;
 	case WS_GPU_CUPTI_LACKS:
-		snprintf(out, size, "CUPTI %s lacks %s; install that of a CUDA toolkit", r->library,
-		         text);
+		snprintf(out, size, "CUPTI %s; install that of a CUDA toolkit", text);
 		break;
 	case WS_GPU_OTHER_TOOL:
 		snprintf(out, size,

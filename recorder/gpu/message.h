@@ -11,8 +11,7 @@ struct ws_gpu_report {
 	int result;             /* CUptiResult that decided, 0 = none */
 	uint32_t cupti_version; /* 0 = not loaded */
 	uint32_t stopped;       /* bits of enum ws_gpu_stop */
-	char text[256];
-	char library[1024]; /* path of CUPTI */
+	char text[1024];
 	char last_error[256];
 };
 

@@ -30,8 +30,8 @@ struct ws_seg_capture {
 	X(NONE)          /* the program never initialized CUDA, or not before it ended */ \
 	X(ON)            /* recorded */                                                   \
 	X(CUPTI_MISSING) /* text: where it was looked for */                              \
-	X(CUPTI_TOO_OLD)                                                                  \
-	X(CUPTI_LACKS)   /* text: the function */                                         \
+	X(CUPTI_TOO_OLD) /* text: its path */                                             \
+	X(CUPTI_LACKS)   /* text: its path, and the function */                           \
 	X(OTHER_TOOL)    /* text: its name, may be empty */                               \
 	X(NOT_PERMITTED) /* text: the function that was refused */                        \
 	X(CUPTI_FAILED)  /* text: the function, and CUPTI's words */
@@ -48,6 +48,18 @@ enum ws_gpu_stop {
 	WS_GPU_STOP_FATAL = 2,   /* CUPTI met a fatal error and tore itself down */
 	WS_GPU_STOP_CLOCK = 4,   /* somebody gave CUPTI another clock */
 	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler came to us */
+};
+
+/*
+ * Bytes of a record of each kind of activity (CUpti_ActivityKind), by the iterator of the CUPTI
+ * that one image of the process has. Set before the first buffer of that image.
+ */
+#define WS_SEG_KINDS      64
+#define WS_SEG_MAX_RECORD 2048
+#define WS_SEG_IMAGES     4 /* the newest ones: buffers of those before are read by then */
+struct ws_seg_sizes {
+	_Atomic uint32_t image;         /* 0: none */
+	uint16_t of_kind[WS_SEG_KINDS]; /* 0: there are no records of it */
 };
 
 /*
@@ -71,10 +83,10 @@ struct ws_seg_gpu {
 	uint32_t reserved;
 	/* what handing over cost; CUPTI has no records of it */
 	_Atomic uint64_t flushes, flush_ns, flush_longest_ns;
+	struct ws_seg_sizes sizes[WS_SEG_IMAGES]; /* of image n at n % WS_SEG_IMAGES */
 	_Atomic uint32_t nclocks;
 	_Atomic int64_t realtime_apart_ns; /* CUPTI's clock less CLOCK_REALTIME: the farthest */
 	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
-	char text[256];
-	char library[1024];   /* path of the CUPTI that is used */
+	char text[1024];
 	char last_error[256]; /* what CUPTI last reported while recording */
 };

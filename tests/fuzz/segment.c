@@ -4,6 +4,7 @@
 
 #include "recorder/shared/record.h"
 #include "recorder/shared/segment_slots.h"
+#include "tests/support/recorder/cupti_sizes.h"
 
 #define RING      4096u
 #define DEFS      8192u
@@ -30,7 +31,7 @@ struct ws_seg_header *fuzz_segment(size_t *size)
 	seg->base_ns = FUZZ_SEG_BASE;
 	seg->base_realtime_ns = FUZZ_SEG_BASE;
 	atomic_store(&seg->owner.pid, 100);
-	atomic_store(&seg->gpu.cupti_version, 130001);
+	put_cupti_sizes(&seg->gpu, 1);
 	return seg;
 }
 

@@ -12,6 +12,7 @@
 #include "recorder/shared/segment_slots.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
+#include "tests/support/recorder/cupti_sizes.h"
 
 #define SLOT_SIZE 65536u
 #define DEFS_SIZE 65536u
@@ -21,6 +22,7 @@
 
 enum knows {
 	KNOWS_CLOCKS = 3, /* so many */
+	KNOWS_SIZES = 4,
 	KNOWS_FLUSH_THREAD = 8,
 	KNOWS_CLOCK_STOPPED = 16,
 };
@@ -40,7 +42,11 @@ static void put_knowledge(struct ws_seg_gpu *gpu, struct fuzz_input *in)
 		atomic_store(&gpu->clocks[i].until_ns, take_time(in));
 	}
 	atomic_store(&gpu->nclocks, knows & KNOWS_CLOCKS);
-	atomic_store(&gpu->cupti_version, 130001);
+	put_cupti_sizes(gpu, 1);
+	if (knows & KNOWS_SIZES)
+		for (unsigned n = fuzz_take(in) % 8; n--;)
+			gpu->sizes[1].of_kind[fuzz_take(in) % WS_SEG_KINDS] =
+			        (uint16_t)fuzz_take_number(in);
 	if (knows & KNOWS_FLUSH_THREAD)
 		atomic_store(&gpu->flush_thread, 7);
 	if (knows & KNOWS_CLOCK_STOPPED)

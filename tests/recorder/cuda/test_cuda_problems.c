@@ -1,9 +1,13 @@
 /* What can be wrong with CUPTI, and what it then says and counts. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/recorder/cuda/cuda_run.h"
 #include "tests/support/paths.h"
+
+#define OTHER_USER 65534
 
 static struct run run;
 static struct probe p;
@@ -51,6 +55,47 @@ Test(cuda_problems, smaller_records_of_an_older_version_too)
 	cuda_check_launches(&p, 1000);
 	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
 	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "API 26");
+}
+
+/* --- whose library --- */
+
+/* It may have dropped the rights of the one who records. */
+Test(cuda_problems, no_library_that_a_program_names_in_its_segment_is_opened)
+{
+	char mark[RUN_PATH + 8];
+
+	snprintf(mark, sizeof(mark), "%s/mark", run.dir);
+	setenv("MARK", mark, 1);
+	setenv("VICTIM_REPLACES", "/libcupti", 1);
+	setenv("VICTIM_BY", WS_TEST_FAKES "/libcupti-mark.so", 1);
+	cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "1", "0"), 3, "%s", run.text);
+	cr_expect_neq(access(mark, F_OK), 0, "the launcher loaded it");
+	probe_open(&p, run.trace);
+	cuda_check_launches(&p, 1000);
+	cr_expect_eq(probe_losses(&p), 0);
+}
+
+/* As on clusters and in images of others; and of a version that came after this program. */
+Test(cuda_problems, a_cupti_of_another_user_and_of_any_version_gives_all_rows)
+{
+	static const char *const versions[] = {"28", "130001", "140000"};
+	char path[RUN_PATH + 32], command[2 * RUN_PATH + 64];
+
+	snprintf(path, sizeof(path), "%s/libcupti-fake.so", run.dir);
+	snprintf(command, sizeof(command), "cp " WS_TEST_FAKES "/libcupti-fake.so %s", path);
+	cr_assert_eq(system(command), 0);
+	cr_assert_eq(chmod(run.dir, 0755), 0);
+	if (!geteuid())
+		cr_assert_eq(chown(path, OTHER_USER, OTHER_USER), 0);
+	setenv("WARPSHEET_CUPTI_PATH", path, 1);
+	for (size_t i = 0; i < sizeof(versions) / sizeof(*versions); i++) {
+		probe_close(&p);
+		setenv("FAKE_CUPTI_VERSION", versions[i], 1);
+		cr_assert_eq(RECORD_CUDA(&run, "exit", "1000", "1", "0"), 3, "%s", run.text);
+		probe_open(&p, run.trace);
+		cuda_check_launches(&p, 1000);
+		cr_expect_eq(probe_losses(&p), 0, "%s", versions[i]);
+	}
 }
 
 /* --- nothing of CUDA is recorded, and why --- */

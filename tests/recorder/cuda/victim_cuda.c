@@ -20,6 +20,7 @@
 
 #include "tests/recorder/cuda/fake.h"
 #include "tests/support/recorder/nvtx_module.h"
+#include "tests/support/recorder/own_segment.h"
 
 #define MAX_THREADS 64
 
@@ -361,6 +362,15 @@ static int end(const char *mode)
 	return 98;
 }
 
+/* Strings of the segment that hold VICTIM_REPLACES become VICTIM_BY. */
+static void attack(void)
+{
+	const char *part = getenv("VICTIM_REPLACES");
+
+	if (part && own_segment_replace(part, getenv("VICTIM_BY")) < 0)
+		exit(96);
+}
+
 int main(int argc, char **argv)
 {
 	int64_t begin[CLOCKS];
@@ -371,6 +381,7 @@ int main(int argc, char **argv)
 	count = strtol(argv[2], NULL, 10);
 	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	start_cuda();
+	attack();
 	warm_up();
 	read_clocks(begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);

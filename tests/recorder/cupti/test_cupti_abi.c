@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 
 #include "recorder/cupti/calls.h"
+#include "recorder/cupti/sizes.h"
 #include "recorder/shared/cupti_abi.h"
 #include "tests/support/paths.h"
 
@@ -98,29 +99,44 @@ Test(cupti_abi, of_nvidias_names_all_that_launch_are_wanted)
 	cr_expect(wanted > 50 && wanted < all / 4, "%u of %u", wanted, all);
 }
 
-Test(cupti_abi, the_iterator_of_cupti_13_steps_by_the_sizes_of_the_list)
+Test(cupti_abi, the_sizes_that_the_iterator_of_cupti_13_tells_are_those_of_the_list)
 {
 	ws_cupti_fn_ActivityGetNextRecord next;
-	uint8_t *buffer, *record = NULL;
-	size_t at = 0;
+	uint16_t sizes[WS_SEG_KINDS];
 
 	*(void **)&next = load_function("cuptiActivityGetNextRecord");
-	buffer = aligned_alloc(8, 4096);
-	memset(buffer, 0, 4096);
-	for (size_t i = 0; i < NKINDS; i++) {
-		memcpy(buffer + at, &kinds[i].kind, 4);
-		at += kinds[i].size;
-	}
-	for (size_t i = 0, pos = 0; i < NKINDS; pos += kinds[i++].size) {
-		cr_assert_eq(next(buffer, at, &record), WS_CUPTI_OK, "%s", kinds[i].name);
-		cr_expect_eq((size_t)(record - buffer), pos, "%s", kinds[i].name);
-	}
-	cr_expect_eq(next(buffer, at, &record), WS_CUPTI_MAX_LIMIT_REACHED);
-	/* what lies behind the last record of a buffer that was never completed */
-	record = NULL;
-	memset(buffer, 0, 8);
-	cr_expect_eq(next(buffer, at, &record), WS_CUPTI_INVALID_KIND);
-	free(buffer);
+	ws_cupti_find_sizes(next, sizes);
+	for (size_t i = 0; i < NKINDS; i++)
+		cr_expect_eq(sizes[kinds[i].kind], kinds[i].size, "%s: %u", kinds[i].name,
+		             (unsigned)sizes[kinds[i].kind]);
+	/* kinds that are not read are stepped over: CUDA event, external correlation */
+	cr_expect_eq(sizes[36], 56);
+	cr_expect_eq(sizes[39], 24);
+	cr_expect_eq(sizes[0], 0);
+	cr_expect_eq(sizes[14], 0, "13.0 removed it");
+	cr_expect_eq(sizes[WS_SEG_KINDS - 1], 0);
+}
+
+/* One that steps by the number of the kind, 8 bytes each, but to where no record can begin. */
+static int odd_iterator(uint8_t *buffer, size_t valid, uint8_t **record)
+{
+	const uint32_t kind = ws_cupti_kind(buffer);
+	size_t step = kind == 1 ? 0 : kind == 2 ? WS_SEG_MAX_RECORD + 8 : (size_t)kind * 8;
+
+	if (kind == 3 || (kind == 4 && *record))
+		return WS_CUPTI_INVALID_KIND;
+	*record = *record ? *record + step : buffer;
+	return *record < buffer + valid ? WS_CUPTI_OK : WS_CUPTI_MAX_LIMIT_REACHED;
+}
+
+Test(cupti_abi, a_kind_for_which_the_iterator_tells_no_size_has_none)
+{
+	uint16_t sizes[WS_SEG_KINDS];
+
+	ws_cupti_find_sizes(odd_iterator, sizes);
+	for (uint32_t kind = 0; kind < WS_SEG_KINDS; kind++)
+		cr_expect_eq(sizes[kind], kind <= 4 ? 0 : kind * 8, "%u: %u", kind,
+		             (unsigned)sizes[kind]);
 }
 
 /* --- the headers --- */

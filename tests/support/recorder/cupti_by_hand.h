@@ -1,22 +1,18 @@
 /*
- * Buffers of CUPTI in a segment, written by hand. The steps from record to record
- * are those of NVIDIA's library when WS_TEST_CUPTI names it, else those of the
- * table of sizes.
+ * Buffers of CUPTI in a segment, written by hand, with the sizes of records that CUPTI 13.0 has.
  */
 #pragma once
 
 #include "recorder/shared/cupti_abi.h"
 #include "recorder/shared/segment_slots.h"
 #include "tests/support/recorder/by_hand.h"
+#include "tests/support/recorder/cupti_sizes.h"
 
 #define PID   100
 #define TID   1001
 #define IMAGE 1
 /* A correlation id as the trace has it. */
 #define CORRELATION(id) ((uint64_t)IMAGE << 32 | (id))
-
-/* Is NVIDIA's library asked for the steps? */
-int by_library(void);
 
 void cupti_start(void);
 /* With a trace that is a file. */
