@@ -1,4 +1,5 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
+#include "formats/base/xalloc.h"
 #include "formats/trace/map.h"
 #include "formats/trace/small_input.h"
 #include "report/commands/command.h"
@@ -55,6 +56,8 @@ int main(int argc, char **argv)
 	/* record limits itself where it reads traces */
 	is_limited =
 	        argc > 2 && strcmp(argv[1], "record") && ws_small_input_limit(argv + 2, argc - 2);
+	if (is_limited)
+		ws_out_of_memory_hint(WS_SMALL_INPUT_MEMORY);
 	status = run(argc, argv, &err);
 	written = ws_ui_stdout_finish(&late);
 	if (status != WS_OK && err.text[0])
