@@ -197,7 +197,8 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
                             size_t valid_size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	uint64_t offset = (uint64_t)(buffer - (uint8_t *)seg) - seg->activity.offset;
+	/* as numbers: a buffer of another profiler's is not of this memory */
+	uint64_t offset = (uintptr_t)buffer - (uintptr_t)ws_slot_bytes(seg, 0);
 	uint32_t slot = (uint32_t)(offset / seg->activity.stride);
 
 	(void)context;

@@ -171,6 +171,8 @@ uint8_t *fake_place(struct buffer *b, size_t size)
 	if (!b->bytes) {
 		b->used = 0;
 		b->has_kernels = 0;
+		if (fake_setting_of(SETTING_REQUEST_US))
+			usleep((useconds_t)fake_setting_of(SETTING_REQUEST_US));
 		if (b->scope->is_scoped)
 			b->scope->scoped_request(&b->bytes, &b->size, &max_records, NULL);
 		else

@@ -107,6 +107,32 @@ Test(cuda_clock, set_forward_by_an_hour)
 	cr_expect_eq(probe_loss(&p, "activity_damaged"), 0);
 }
 
+/* However long CUPTI takes from the time of a record to the buffer that it goes into. */
+static void check_late_buffers(const char *step_ns)
+{
+	static const char *const late_us[] = {"1", "1000"};
+
+	for (size_t i = 0; i < sizeof(late_us) / sizeof(*late_us); i++) {
+		probe_close(&p);
+		setenv("FAKE_CUPTI_REQUEST_US", late_us[i], 1);
+		setenv("LD_PRELOAD", WS_TEST_FAKES "/libfake_clock.so", 1);
+		record(step_ns);
+		check_order();
+		cr_expect_eq(probe_loss(&p, "time_uncertain"), 0, "%s us", late_us[i]);
+		cr_expect_eq(probe_loss(&p, "activity_damaged"), 0, "%s us", late_us[i]);
+	}
+}
+
+Test(cuda_clock, set_back_while_buffers_come_late)
+{
+	check_late_buffers("-3600000000000");
+}
+
+Test(cuda_clock, set_forward_while_buffers_come_late)
+{
+	check_late_buffers("3600000000000");
+}
+
 /* Not to be told apart for the records around it: those are counted. */
 Test(cuda_clock, set_by_so_little_that_some_records_can_be_of_before_and_after)
 {

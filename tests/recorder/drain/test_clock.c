@@ -121,6 +121,32 @@ Test(clock, a_step_back_moves_nothing_as_the_buffers_tell_when)
 	probe_close(&p);
 }
 
+/* A record that ended long before its buffer was asked for: what it waited for is nobody's word. */
+Test(clock, a_record_may_have_ended_at_any_time_before_its_buffer_was_taken)
+{
+	static const int64_t early_ns[] = {0, 1000, 21000, 1000000, S};
+	const int64_t hour = 3600 * S;
+
+	for (size_t i = 0; i < sizeof(early_ns) / sizeof(*early_ns); i++) {
+		int64_t end = 5 * S - early_ns[i];
+		struct probe p;
+
+		put_clock(0, 0, 1 * S);
+		put_clock(hour, 2 * S, 9 * S);
+		put_work(1, end - 50, hour, end, hour);
+		put_work(2, 5 * S + 1, hour, 5 * S + 7, hour);
+		finish_between(5 * S, 6 * S);
+		p = by_hand_finish();
+		check(&p, 0, end - 50, end);
+		check(&p, 1, 5 * S + 1, 5 * S + 7);
+		cr_expect_eq(lost(WS_DROPPED_time_uncertain), 0);
+		cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
+		probe_close(&p);
+		by_hand_stop();
+		cupti_start();
+	}
+}
+
 Test(clock, what_a_short_step_leaves_open_is_counted)
 {
 	struct probe p;
