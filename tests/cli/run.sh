@@ -10,8 +10,8 @@
 # any lines. --update writes what came out: .glob files stay as they are, look
 # at `git diff` before you commit.
 set -u
-# shellcheck source=tests/environment.sh
-. "$(dirname "$0")/../environment.sh"
+# shellcheck source=tests/environment/variables.sh
+. "$(dirname "$0")/../environment/variables.sh"
 
 update=0
 if [ "${1:-}" = --update ]; then

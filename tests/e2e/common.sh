@@ -2,8 +2,8 @@
 # Shared by the end-to-end tests: $1 is the bin/ folder of the build tree.
 # Each test works in a folder of its own and fails at the first wrong thing.
 set -eu
-# shellcheck source=tests/environment.sh
-. "$(dirname "$0")/../environment.sh"
+# shellcheck source=tests/environment/variables.sh
+. "$(dirname "$0")/../environment/variables.sh"
 
 ws=$1/warpsheet
 # nothing that others leave in shared places is seen, and nothing of ours is left there

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "formats/trace/check.h"
+#include "tests/environment/scratch.h"
 
 /* A text given out, and the one before it. */
 struct ws_imported_texts {
@@ -16,15 +17,13 @@ static void die(const char *what)
 	exit(99);
 }
 
-/* A new file in memory where there is such a folder: thousands are made and synced. Free with free.
- */
+/* A new file. Free with free. */
 static char *temporary(const char *name)
 {
-	const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : getenv("TMPDIR");
 	char *path;
 	int fd;
 
-	if (asprintf(&path, "%s/ws-%s-XXXXXX", folder ? folder : "/tmp", name) < 0)
+	if (asprintf(&path, "%s/ws-%s-XXXXXX", scratch_memory(), name) < 0)
 		die("asprintf");
 	fd = mkstemp(path);
 	if (fd < 0)

@@ -9,6 +9,7 @@
 
 #include "formats/base/bytes.h"
 #include "tests/support/imported.h"
+#include "tests/environment/scratch.h"
 
 #define TID(pid, tid) "(((1 << 48) | (" #pid " << 24)) | " #tid ")"
 #define PID(pid)      TID(pid, 0)
@@ -20,8 +21,7 @@ static inline struct ws_imported *import(const char *sql)
 	struct ws_imported *i;
 	sqlite3 *db;
 
-	cr_assert(asprintf(&path, "%s/ws-nsys-%d.sqlite",
-	                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid()) > 0);
+	cr_assert(asprintf(&path, "%s/ws-nsys-%d.sqlite", scratch_memory(), (int)getpid()) > 0);
 	unlink(path);
 	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
 	cr_assert(eq(int, sqlite3_exec(db, sql, NULL, NULL, &error), SQLITE_OK), "%s", error);

@@ -205,8 +205,8 @@ static char *database_of_many_pages(long *size)
 	sqlite3 *db;
 	FILE *f;
 
-	cr_assert(asprintf(&path, "%s/ws-nsys-damaged-%d.sqlite",
-	                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid()) > 0);
+	cr_assert(asprintf(&path, "%s/ws-nsys-damaged-%d.sqlite", scratch_memory(), (int)getpid()) >
+	          0);
 	unlink(path);
 	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
 	snprintf(
@@ -312,8 +312,7 @@ Test(damaged_nsys, changes_that_lie_beside_the_database_are_not_ignored)
 	struct ws_imported *i;
 	sqlite3 *db;
 
-	cr_assert(asprintf(&path, "%s/ws-nsys-wal-%d.sqlite",
-	                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid()) > 0);
+	cr_assert(asprintf(&path, "%s/ws-nsys-wal-%d.sqlite", scratch_memory(), (int)getpid()) > 0);
 	cr_assert(asprintf(&beside, "%s-wal", path) > 0);
 	unlink(path);
 	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));

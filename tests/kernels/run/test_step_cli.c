@@ -21,7 +21,7 @@ static struct outcome run(const char *arguments)
 	size_t used;
 	int status;
 
-	snprintf(command, sizeof(command), "%s %s", WS_STEP_PROGRAM, arguments);
+	snprintf(command, sizeof(command), "'%s' %s", WS_STEP_PROGRAM, arguments);
 	pipe = popen(command, "r");
 	cr_assert_not_null(pipe);
 	used = fread(outcome.text, 1, sizeof(outcome.text) - 1, pipe);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/support/paths.h"
+#include "tests/environment/scratch.h"
 
 #define ANON_LIMIT_KB   (96L << 10) /* of the launcher: columns, dictionaries */
 #define VICTIM_LIMIT_KB (16L << 10)
@@ -32,8 +33,8 @@ static int failures;
 	} while (0)
 
 static char dir[] = "/tmp/ws_rate.XXXXXX";
-static char segments[] = "/dev/shm/ws_rate.XXXXXX"; /* in memory: what is measured */
-static char trace[64], said[64], elapsed[64];
+static char segments[256]; /* in memory: what is measured */
+static char trace[64], said[64], elapsed[64], slow_disk[64];
 
 /* RssAnon of a process in KiB: what it allocated, without the segment. 0: it is gone. */
 static long anon_kb(long pid)
@@ -79,7 +80,10 @@ static pid_t start(const char *count, const char *pause, const char *buffers, in
 	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
 	if (slow) {
-		setenv("LD_PRELOAD", WS_TEST_SLOW_DISK, 1);
+		/* a link: LD_PRELOAD takes no path with a blank */
+		if (symlink(WS_TEST_SLOW_DISK, slow_disk))
+			_exit(125);
+		setenv("LD_PRELOAD", slow_disk, 1);
 		setenv("SLOW_DISK_NS_PER_BYTE", "20000", 1);
 	}
 	execl(WS_TEST_RECORD, WS_TEST_RECORD, "-o", trace, "--gpu-buffers", buffers, "--",
@@ -124,10 +128,12 @@ int main(int argc, char **argv)
 	int status, fd;
 	pid_t pid;
 
+	snprintf(segments, sizeof(segments), "%s/ws_rate.XXXXXX", scratch_memory());
 	if (argc < 3 || !mkdtemp(dir) || !mkdtemp(segments))
 		return 2;
 	snprintf(trace, sizeof(trace), "%s/t.wtrace", dir);
 	snprintf(said, sizeof(said), "%s/said", dir);
+	snprintf(slow_disk, sizeof(slow_disk), "%s/slow_disk.so", dir);
 	snprintf(elapsed, sizeof(elapsed), "%s/elapsed", dir);
 	count = strtol(argv[1], NULL, 10);
 	pid = start(argv[1], argv[2], buffers, slow);
@@ -167,6 +173,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s", text);
 	unlink(trace);
 	unlink(said);
+	unlink(slow_disk);
 	unlink(elapsed);
 	rmdir(segments);
 	rmdir(dir);

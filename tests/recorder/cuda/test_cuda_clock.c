@@ -23,7 +23,7 @@ static void start(void)
 	cr_assert_eq(ftruncate(fd, sizeof(int64_t)), 0);
 	close(fd);
 	setenv("FAKE_CLOCK", path, 1);
-	setenv("LD_PRELOAD", WS_TEST_FAKES "/libfake_clock.so", 1);
+	run_preload(&run, WS_TEST_FAKES "/libfake_clock.so");
 }
 
 static void stop(void)

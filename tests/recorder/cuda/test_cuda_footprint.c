@@ -9,6 +9,7 @@
 #include "recorder/drain/drain.h"
 #include "tests/recorder/cuda/cuda_run.h"
 #include "tests/support/paths.h"
+#include "tests/environment/scratch.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -19,7 +20,7 @@ static void begin(void)
 {
 	cuda_begin(&r);
 	rmdir(r.segments);
-	snprintf(r.segments, sizeof(r.segments), "/dev/shm/ws_grow.XXXXXX");
+	snprintf(r.segments, sizeof(r.segments), "%s/ws_grow.XXXXXX", scratch_memory());
 	cr_assert_not_null(mkdtemp(r.segments));
 }
 
@@ -108,7 +109,7 @@ Test(cuda_footprint, ten_processes_that_launch_take_what_they_use)
 
 	need_room_for_defaults();
 	snprintf(command, sizeof(command),
-	         "for i in 1 2 3 4 5 6 7 8 9 10; do %s wait 5000 1 0 & pids=\"$pids $!\"; done; "
+	         "for i in 1 2 3 4 5 6 7 8 9 10; do '%s' wait 5000 1 0 & pids=\"$pids $!\"; done; "
 	         "i=0; until set -- \"$WARPSHEET_SEGMENT\"*; %s; "
 	         "[ $# -ge 10 ] && [ $(cat sum) -gt %lu ] || [ $((i += 1)) -gt 3000 ]; "
 	         "do sleep 0.1; done; sleep 0.3; %s; kill $pids; wait",
@@ -124,7 +125,7 @@ Test(cuda_footprint, ten_processes_that_launch_take_what_they_use)
 static void leave_room(const char *bytes)
 {
 	setenv("NO_ROOM_AFTER", bytes, 1);
-	setenv("LD_PRELOAD", WS_TEST_FAKES "/libno_room.so", 1);
+	run_preload(&r, WS_TEST_FAKES "/libno_room.so");
 }
 
 /* Record the victim of NVTX, which makes this many ranges with a mark and a kernel. */
@@ -189,9 +190,9 @@ Test(cuda_footprint, a_further_process_without_room_is_not_recorded_and_counted)
 	char command[1200];
 	struct probe p;
 
-	snprintf(command, sizeof(command),
-	         "%s exit 10 %s; NO_ROOM_AFTER=0 LD_PRELOAD=%s/libno_room.so %s exit 10 %s",
-	         WS_TEST_VICTIM, r.tally, WS_TEST_FAKES, WS_TEST_VICTIM, r.tally);
+	run_preload(&r, WS_TEST_FAKES "/libno_room.so");
+	snprintf(command, sizeof(command), "'%s' exit 10 %s; NO_ROOM_AFTER=0 '%s' exit 10 %s",
+	         WS_TEST_VICTIM, r.tally, WS_TEST_VICTIM, r.tally);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, SMALL, "--", "/bin/sh",
 	                 "-c", command),
 	             5, "%s", r.text);

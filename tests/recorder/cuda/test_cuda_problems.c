@@ -191,7 +191,7 @@ static char *dump_of(const char *kind)
 	int inside = 0;
 	FILE *f;
 
-	snprintf(command, sizeof(command), "%s dump %s", WS_TEST_WARPSHEET, run.trace);
+	snprintf(command, sizeof(command), "'%s' dump %s", WS_TEST_WARPSHEET, run.trace);
 	snprintf(begin, sizeof(begin), ": %s (", kind);
 	f = popen(command, "re");
 	cr_assert(f && text);

@@ -17,6 +17,7 @@
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/segment_folder.h"
 #include "tests/support/recorder/run.h"
+#include "tests/environment/scratch.h"
 
 #define OTHER_USER 65534
 #define SECRET     "the secret of the one who records\n"
@@ -91,7 +92,7 @@ static inline int record_after(const char *command)
 {
 	char all[2048];
 
-	snprintf(all, sizeof(all), "umask 077; s=$WARPSHEET_SEGMENT; %s; %s exit 100 %s", command,
+	snprintf(all, sizeof(all), "umask 077; s=$WARPSHEET_SEGMENT; %s; '%s' exit 100 %s", command,
 	         WS_TEST_VICTIM, r.tally);
 	return RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--buffers", "2", "--",
 	           "/bin/sh", "-c", all);
@@ -128,6 +129,14 @@ static inline void check_planted(const char *const commands[][2], size_t n)
 }
 
 /* --- folders --- */
+
+/* A folder of this user's in memory, as $XDG_RUNTIME_DIR. */
+static inline void make_runtime(char runtime[RUN_PATH])
+{
+	snprintf(runtime, RUN_PATH, "%s/ws_runtime.XXXXXX", scratch_memory());
+	cr_assert_not_null(mkdtemp(runtime), "%s", runtime);
+	setenv("XDG_RUNTIME_DIR", runtime, 1);
+}
 
 static inline void expect_folder_refused(const char *dir, const char *why)
 {

@@ -33,7 +33,7 @@ static int record(uint64_t bytes)
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)bytes);
 	setenv("FULL_DISK_BYTES", text, 1);
-	setenv("LD_PRELOAD", WS_TEST_BIN "/libfull_disk.so", 1);
+	run_preload(&r, WS_TEST_BIN "/libfull_disk.so");
 	unlink(r.trace);
 	return RECORD(&r, "nested", "400", "--flush-interval", "1");
 }
@@ -92,7 +92,7 @@ static void fail_from(long call)
 
 	snprintf(text, sizeof(text), "%ld", call);
 	setenv("FULL_DISK_AT", text, 1);
-	setenv("LD_PRELOAD", WS_TEST_BIN "/libfull_disk.so", 1);
+	run_preload(&r, WS_TEST_BIN "/libfull_disk.so");
 }
 
 static void put_precious(void)

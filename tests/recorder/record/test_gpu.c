@@ -83,8 +83,10 @@ Test(gpu, library_ranges_are_asked_for_and_never_against_what_is_set)
 /* Libraries of tests, whose names are those of CUDA's. */
 static int record_with_cublas(const char *more)
 {
+	run_preload(&r, WS_TEST_FAKES "/libcublas.so.13");
+	unsetenv("LD_PRELOAD"); /* for the program alone */
 	return RUN(&r, "-o", r.trace, "--segment-dir", r.segments, more, "--", "/usr/bin/env",
-	           "LD_PRELOAD=" WS_TEST_FAKES "/libcublas.so.13", "/bin/sleep", "0.5");
+	           "LD_PRELOAD=./" RUN_PRELOAD, "/bin/sleep", "0.5");
 }
 
 Test(gpu, a_program_of_cuda_that_never_reaches_the_driver_is_told_why)

@@ -152,7 +152,7 @@ Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	run_begin(&r);
 	snprintf(command, sizeof(command),
-	         "while ! [ -e %s/go ]; do sleep 0.05; done; exec %s exit 20 %s", r.dir,
+	         "while ! [ -e %s/go ]; do sleep 0.05; done; exec '%s' exit 20 %s", r.dir,
 	         WS_TEST_VICTIM, r.tally);
 	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments, "--",
 	                                          "/bin/sh", "-c", command, NULL});

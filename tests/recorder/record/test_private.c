@@ -75,31 +75,16 @@ Test(private, a_folder_that_others_can_reach_into_is_refused)
 /* The folder of this user in memory, and what decides that it is taken. */
 Test(private, the_runtime_folder_is_taken_when_it_is_in_memory_private_and_has_room)
 {
-	char runtime[] = WS_SEG_DIR "/ws_runtime.XXXXXX", out[PATH_MAX], path[64], command[128];
-	struct probe p;
+	char runtime[RUN_PATH], out[PATH_MAX], path[2 * RUN_PATH];
 
-	cr_assert_not_null(mkdtemp(runtime), "no " WS_SEG_DIR);
-	setenv("XDG_RUNTIME_DIR", runtime, 1);
+	make_runtime(runtime);
 	cr_assert_eq(ws_segment_folder_default(0, 1 << 20, out), 1);
 	snprintf(path, sizeof(path), "%s/warpsheet", runtime);
 	cr_expect_str_eq(out, path);
 	cr_expect_eq(ws_segment_folder_default(0, UINT64_MAX / 2, out), 0, "no room");
 	cr_expect_eq(ws_segment_folder_default(1, 1 << 20, out), 1);
-	snprintf(command, sizeof(command), WS_SEG_DIR "/warpsheet-%u", (unsigned)geteuid());
-	cr_expect_str_eq(out, command);
-
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--buffers", "2", "--gpu-buffers", "8", "--",
-	                 WS_TEST_VICTIM, "exit", "10", r.tally),
-	             3, "%s", r.text);
-	probe_open(&p, r.trace);
-	cr_expect_eq(ROWS(&p, kernel), 10);
-	probe_close(&p);
-	cr_assert_eq(chmod(path, 0777), 0);
-	cr_expect_eq(RUN(&r, "-o", r.trace, "--buffers", "2", "--gpu-buffers", "8", "--",
-	                 "/bin/true"),
-	             5, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, path), "%s", r.text);
-	cr_expect_eq(rmdir(path), 0, "the segment is left behind");
+	snprintf(path, sizeof(path), WS_SEG_DIR "/warpsheet-%u", (unsigned)geteuid());
+	cr_expect_str_eq(out, path);
 
 	cr_assert_eq(chmod(runtime, 0755), 0);
 	cr_expect_eq(ws_segment_folder_default(0, 1 << 20, out), 0, "others can look into it");
@@ -116,7 +101,7 @@ Test(private, a_segment_beside_the_trace_lies_in_a_folder_of_its_own)
 	char command[512];
 
 	snprintf(command, sizeof(command),
-	         "stat -c 'mode %%a' $(dirname $WARPSHEET_SEGMENT) >&2; %s exit 10 %s",
+	         "stat -c 'mode %%a' $(dirname $WARPSHEET_SEGMENT) >&2; '%s' exit 10 %s",
 	         WS_TEST_VICTIM, r.tally);
 	cr_assert_eq(chmod(r.dir, 0777), 0);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", "/nonexistent", "--", "/bin/sh", "-c",
@@ -137,8 +122,8 @@ static void check_part(const char *how)
 	int status;
 
 	snprintf(command, sizeof(command),
-	         "cd %s && %s && exec " WS_TEST_RECORD
-	         " -o t.wtrace --segment-dir %s -- %s exit 10 %s 2>%s",
+	         "cd %s && %s && exec '" WS_TEST_RECORD
+	         "' -o t.wtrace --segment-dir %s -- '%s' exit 10 %s 2>%s",
 	         r.dir, how, r.segments, WS_TEST_VICTIM, r.tally, r.output);
 	status = system(command);
 	cr_expect_eq(WEXITSTATUS(status), 3, "%s", how);

@@ -31,14 +31,15 @@ static void end(void)
 
 TestSuite(processes, .init = begin, .fini = end, .timeout = 600);
 
-/* "VICTIM MODE COUNT TALLY-OF-KID" */
+/* "'VICTIM' MODE COUNT TALLY-OF-KID", for a shell */
 static const char *victim(int i, const char *mode, int count)
 {
 	static char slots[8][512];
 	static unsigned next;
 	char *slot = slots[next++ % 8];
 
-	snprintf(slot, sizeof(slots[0]), "%s %s %d %s", WS_TEST_VICTIM, mode, count, kid[i].tally);
+	snprintf(slot, sizeof(slots[0]), "'%s' %s %d %s", WS_TEST_VICTIM, mode, count,
+	         kid[i].tally);
 	return slot;
 }
 

@@ -141,7 +141,7 @@ Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
 	struct probe p;
 
 	/* the shell is gone long before the program behind it ends */
-	snprintf(command, sizeof(command), "%s until-killed 60000 %s & " RUN_UNTIL_A_ROUND,
+	snprintf(command, sizeof(command), "'%s' until-killed 60000 %s & " RUN_UNTIL_A_ROUND,
 	         WS_TEST_VICTIM, r.tally, r.tally);
 	/* room for all of it: a starved launcher must not make this a test of overflow */
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--buffers", "2",

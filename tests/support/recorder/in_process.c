@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "recorder/shared/segment_file.h"
+#include "tests/environment/scratch.h"
 
 struct ws_seg_header *collect_seg;
 struct ws_drain *collect_drain;
@@ -18,9 +19,11 @@ void collect_start(uint32_t thread_buffers, uint32_t ring_size, uint64_t defs_si
 	const struct ws_seg_opts opts = {.thread_buffers = thread_buffers,
 	                                 .ring_size = ring_size,
 	                                 .defs_size = defs_size};
+	char beside[PATH_MAX];
 	struct ws_err err;
 
-	cr_assert_eq(ws_segment_file_create_beside(&file, "/dev/shm/", &opts, &err), WS_OK, "%s",
+	snprintf(beside, sizeof(beside), "%s/", scratch_memory());
+	cr_assert_eq(ws_segment_file_create_beside(&file, beside, &opts, &err), WS_OK, "%s",
 	             err.text);
 	setenv(WSN_ENV_INJECTION, WS_TEST_COLLECTOR, 1);
 	setenv(WS_SEG_ENV, file.path, 1);

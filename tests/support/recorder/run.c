@@ -10,12 +10,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/environment/scratch.h"
+
 void run_begin(struct run *r)
 {
 	int fd;
 
 	memset(r, 0, sizeof(*r));
-	snprintf(r->dir, sizeof(r->dir), "/tmp/ws_record.XXXXXX");
+	/* a short path: commands with several of them must fit */
+	snprintf(r->dir, sizeof(r->dir), "%s/ws_record.XXXXXX",
+	         strlen(scratch_folder()) < 32 ? scratch_folder() : "/tmp");
 	cr_assert_not_null(mkdtemp(r->dir));
 	snprintf(r->trace, sizeof(r->trace), "%s/t.wtrace", r->dir);
 	snprintf(r->tally, sizeof(r->tally), "%s/tally", r->dir);
@@ -51,6 +55,16 @@ void run_end(struct run *r)
 	munmap((void *)r->rounds, 4096);
 	empty_folder(r->segments);
 	empty_folder(r->dir);
+}
+
+void run_preload(struct run *r, const char *library)
+{
+	char link[RUN_PATH];
+
+	snprintf(link, sizeof(link), "%s/" RUN_PRELOAD, r->dir);
+	unlink(link);
+	cr_assert_eq(symlink(library, link), 0);
+	setenv("LD_PRELOAD", link, 1);
 }
 
 pid_t run_start(struct run *r, const char *const *args)

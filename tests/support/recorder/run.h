@@ -21,6 +21,11 @@ struct run {
 void run_begin(struct run *r);
 void run_end(struct run *r); /* deletes the folder */
 
+/* What is started from now on loads this library first; by a link, since LD_PRELOAD takes no path
+ * with a blank. */
+void run_preload(struct run *r, const char *library);
+#define RUN_PRELOAD "preload.so" /* the link's name */
+
 /* Start warpsheet-record with these arguments (NULL-terminated); returns its pid. */
 pid_t run_start(struct run *r, const char *const *args);
 /* Wait for it. Exit code, 128 + signal when it was killed; r->text is what it said. */

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # What people and machines set must not change a test: scripts source this first, and ctest reads
-# the same lines for every test (environment.cmake), so here are only `unset NAME...` and
+# the same lines for every test (variables.cmake), so here are only `unset NAME...` and
 # `export NAME=VALUE...`. What a test needs otherwise, it sets itself.
 unset CDPATH ENV BASH_ENV POSIXLY_CORRECT LD_PRELOAD
 unset LANG LANGUAGE LC_CTYPE LC_NUMERIC LC_COLLATE LC_MESSAGES LC_TIME

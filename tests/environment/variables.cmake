@@ -1,5 +1,5 @@
-# Read by ctest before it runs a test (TEST_INCLUDE_FILES): the variables of environment.sh.
-file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/environment.sh lines REGEX "^(unset|export) ")
+# Read by ctest before it runs a test (TEST_INCLUDE_FILES): the variables of variables.sh.
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/variables.sh lines REGEX "^(unset|export) ")
 foreach(line ${lines})
 	string(REPLACE " " ";" words ${line})
 	list(POP_FRONT words command)
