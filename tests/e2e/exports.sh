@@ -6,20 +6,20 @@
 tests=$(cd "$(dirname "$0")/.." && pwd)
 cd "$work"
 
-$ws record --model transformer-tiny --phase step --warmup 1 --steps 3 --device cpu -o r.wtrace 2>record.txt ||
+"$ws" record --model transformer-tiny --phase step --warmup 1 --steps 3 --device cpu -o r.wtrace 2>record.txt ||
 	fail "record: $(cat record.txt)"
-kernels=$($ws info r.wtrace | awk '/^  kernel / { gsub(",", "", $2); print $2 }')
+kernels=$("$ws" info r.wtrace | awk '/^  kernel / { gsub(",", "", $2); print $2 }')
 [ "$kernels" -gt 100 ] || fail "only $kernels kernels were recorded"
 
 python3 "$tests/checks/timeline.py" "$ws" r.wtrace >timeline.txt || fail "$(cat timeline.txt)"
 contains timeline.txt " $kernels arrows"
 
-$ws export r.wtrace -o r.sqlite
+"$ws" export r.wtrace -o r.sqlite
 for table in kernel-summary ranges range-kernels api-summary softmax-matmul classes steps gpu losses; do
-	$ws report r.wtrace --table $table --format csv >want.csv
-	$ws report r.sqlite --table $table --format csv >got.csv 2>import.txt
+	"$ws" report r.wtrace --table $table --format csv >want.csv
+	"$ws" report r.sqlite --table $table --format csv >got.csv 2>import.txt
 	cmp want.csv got.csv || fail "$table is another after the round trip"
 done
 
-$ws export r.wtrace -o r.csv
+"$ws" export r.wtrace -o r.csv
 equal "rows of kernel.csv" "$(($(wc -l <r.csv/kernel.csv) - 1))" "$kernels"

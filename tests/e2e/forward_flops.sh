@@ -5,10 +5,10 @@
 . "$(dirname "$0")/common.sh"
 cd "$work"
 
-$ws record --model transformer-small --context 128 --batch 4 --phase forward \
+"$ws" record --model transformer-small --context 128 --batch 4 --phase forward \
 	--warmup 1 --steps 2 -o s.wtrace 2>record.txt
-$ws check s.wtrace >check.txt || fail "check: $(cat check.txt)"
-$ws report s.wtrace --table softmax-matmul --format csv >sm.csv
+"$ws" check s.wtrace >check.txt || fail "check: $(cat check.txt)"
+"$ws" report s.wtrace --table softmax-matmul --format csv >sm.csv
 
 head -n 1 sm.csv | grep -q '^Scope,Phase,Part,Kernels,GPU Time (ns),FLOPs,Bytes,FLOP/byte,TFLOP/s,GB/s,Bound' ||
 	fail "header: $(head -n 1 sm.csv)"
@@ -20,7 +20,7 @@ equal "FLOP ratio of QK^T to softmax" "$(awk -v a="$qk" -v b="$softmax" 'BEGIN {
 
 # the other tables of the same trace agree with each other
 for table in summary kernel-summary ranges range-kernels steps losses method; do
-	$ws report s.wtrace --table $table --format csv >$table.csv
+	"$ws" report s.wtrace --table $table --format csv >$table.csv
 	[ "$(wc -l <$table.csv)" -gt 1 ] || fail "table $table is empty"
 done
 equal "measured and warm-up steps" "$(($(wc -l <steps.csv) - 1))" 3

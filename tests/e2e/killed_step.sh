@@ -7,7 +7,7 @@ cd "$work"
 
 : >loss.csv
 # far more steps than the test waits for; --dump-loss tells how far it is
-$ws record --model transformer-tiny --phase step --warmup 1 --steps 1000000 --dump-loss -o k.wtrace \
+"$ws" record --model transformer-tiny --phase step --warmup 1 --steps 1000000 --dump-loss -o k.wtrace \
 	>loss.csv 2>record.txt &
 recorder=$!
 trap 'kill $recorder 2>/dev/null || :; rm -rf "$work"' EXIT
@@ -22,8 +22,8 @@ wait $recorder || status=$?
 equal "exit status of record" $status 137
 contains record.txt "killed"
 
-$ws check k.wtrace >check.txt || fail "check: $(cat check.txt)"
-$ws report k.wtrace >report.txt
+"$ws" check k.wtrace >check.txt || fail "check: $(cat check.txt)"
+"$ws" report k.wtrace >report.txt
 contains report.txt "killed by signal 9"
-$ws report k.wtrace --table steps --format csv >steps.csv
+"$ws" report k.wtrace --table steps --format csv >steps.csv
 [ "$(wc -l <steps.csv)" -gt 3 ] || fail "too few finished steps: $(cat steps.csv)"

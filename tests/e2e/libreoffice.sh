@@ -10,10 +10,10 @@ if [ -z "$soffice" ]; then
 	echo "SKIP: no LibreOffice to open the workbooks with"
 	exit 77
 fi
-$ws record --model transformer-tiny --phase step --warmup 1 --steps 4 -o a.wtrace 2>record.txt
-$ws record --model transformer-tiny --dtype amp-bf16 --phase step --warmup 1 --steps 4 -o b.wtrace 2>record.txt
-$ws report a.wtrace -o report.xlsx
-$ws diff a.wtrace b.wtrace -o diff.xlsx
+"$ws" record --model transformer-tiny --phase step --warmup 1 --steps 4 -o a.wtrace 2>record.txt
+"$ws" record --model transformer-tiny --dtype amp-bf16 --phase step --warmup 1 --steps 4 -o b.wtrace 2>record.txt
+"$ws" report a.wtrace -o report.xlsx
+"$ws" diff a.wtrace b.wtrace -o diff.xlsx
 HOME=$work "$soffice" --headless --convert-to pdf --outdir . report.xlsx diff.xlsx >convert.txt 2>&1 ||
 	fail "conversion: $(cat convert.txt)"
 for pdf in report.pdf diff.pdf; do

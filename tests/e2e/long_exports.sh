@@ -8,7 +8,7 @@ tests=$(cd "$(dirname "$0")/.." && pwd)
 cd "$work"
 
 python3 "$tests/bench/make_big_json.py" "$tests/../fixtures/imports/alexnet-a100.json.gz" 1200 big.json
-$ws import big.json -o big.wtrace >import.txt
+"$ws" import big.json -o big.wtrace >import.txt
 
 # Kill a command as soon as its temporary file has more than that: kill_writer SIGNAL SIZE NAME ARGS...
 kill_writer() {
@@ -48,7 +48,7 @@ done
 equal "temporary files" "$(find . -path "*/.*.??????")" ""
 
 # Words about progress go to a terminal alone, and the line is cleared at the end.
-$ws export big.wtrace -o t.json.gz 2>words.txt
+"$ws" export big.wtrace -o t.json.gz 2>words.txt
 equal "words into a file" "$(cat words.txt)" ""
 python3 - "$ws" export big.wtrace -o t.json.gz >screen.txt <<'PY'
 import os, pty, re, sys

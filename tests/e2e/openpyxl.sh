@@ -6,10 +6,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 fixtures=$here/../../fixtures
 cd "$work"
 
-$ws report "$fixtures/imports/bert-small-h100.json.gz" -o report.xlsx 2>import.txt
-$ws report "$fixtures/imports/bert-small-h100.json.gz" -o report.json 2>import.txt
-$ws diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.xlsx
-$ws diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.json
+"$ws" report "$fixtures/imports/bert-small-h100.json.gz" -o report.xlsx 2>import.txt
+"$ws" report "$fixtures/imports/bert-small-h100.json.gz" -o report.json 2>import.txt
+"$ws" diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.xlsx
+"$ws" diff "$fixtures/traces/step-fp32.wtrace" "$fixtures/traces/step-bf16.wtrace" -o diff.json
 for name in report diff; do
 	python3 "$here/../workbooks/check_xlsx.py" $name.xlsx $name.json
 done

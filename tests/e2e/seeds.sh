@@ -10,7 +10,7 @@ ln -s "$root/fixtures" fixtures
 record() { # record FILE OPTIONS…
 	file=$1
 	shift
-	$ws record "$@" --phase step --warmup 1 --steps 3 --device cpu -o "$file" 2>words.txt ||
+	"$ws" record "$@" --phase step --warmup 1 --steps 3 --device cpu -o "$file" 2>words.txt ||
 		fail "record $*: $(cat words.txt)"
 }
 record T.wtrace --model transformer-tiny
