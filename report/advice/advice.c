@@ -236,7 +236,7 @@ static int by_rank(const void *pa, const void *pb)
 
 static void judge(struct ws_advice *a)
 {
-	int on_cpu = ws_model_on_cpu(a->m);
+	bool on_cpu = ws_model_on_cpu(a->m);
 
 	for (int i = 0; i < WS_RULES; i++) {
 		if (ws_rule_defs[i].gpu && on_cpu)

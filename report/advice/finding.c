@@ -135,9 +135,9 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 {
 	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
-		return 1;
+		return true;
 	a->found->left_out[rule]++;
-	return 0;
+	return false;
 }
 
 const char *ws_advice_each(const struct ws_advice *a)

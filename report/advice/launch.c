@@ -57,8 +57,8 @@ static bool is_inside(const struct ws_advice *a, uint32_t p)
 
 	for (p = paths[p].parent; p != WS_NONE; p = paths[p].parent)
 		if (ws_path_is_launch_bound(a->idle, p))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void add_paths(struct ws_advice *a)

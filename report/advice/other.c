@@ -16,8 +16,8 @@ static bool is_product_class(struct ws_bytes class)
 
 	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
 		if (ws_name_is(class, classes[i]))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* What a class must move at least in what counts; 0 when one of its operations does not say. */

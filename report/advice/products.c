@@ -41,8 +41,8 @@ static bool has_shapes(const struct ws_advice *a)
 {
 	for (size_t i = 0; i < a->nwork; i++)
 		if (a->work[i].op.m)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* --- A3 alignment -------------------------------------------------------------------------- */
@@ -185,8 +185,8 @@ static bool knows_capability(const struct ws_advice *a)
 {
 	for (uint32_t d = 0; d < a->m->ndevices; d++)
 		if (a->m->devices[d].kernels && ws_advice_capability(a, d) >= 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* At most: fp32 work at the device's TF32 rate. NaN when none of it can be told. */
@@ -415,8 +415,8 @@ static bool is_separable(const struct ws_advice *a, const struct ws_work_group *
 		for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
 			if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])},
 			                    names[n]))
-				return 1;
-	return 0;
+				return true;
+	return false;
 }
 
 void ws_rule_separable(struct ws_advice *a)

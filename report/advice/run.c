@@ -37,8 +37,8 @@ static bool has_warm_up(const struct ws_model *m)
 {
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].warm_up)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
@@ -128,8 +128,8 @@ static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
 		if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])}, name))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 void ws_rule_precision(struct ws_advice *a)

@@ -183,9 +183,9 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	int64_t with = *sum;
 
 	if (more > 0 && __builtin_add_overflow(*sum, more, &with))
-		return 1;
+		return true;
 	*sum = with;
-	return 0;
+	return false;
 }
 
 static enum ws_status put(struct finder *f, struct kept *kept, int64_t flops, int64_t bytes,

@@ -10,8 +10,8 @@ bool ws_name_loads_data(struct ws_bytes name)
 
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
 		if (ws_bytes_begin(name, prefixes[i]))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* --- windows ---------------------------------------------------------------------------- */

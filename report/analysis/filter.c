@@ -126,7 +126,7 @@ bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, ui
 
 	if (!st || st->unfinished || s->scope > WS_SCOPE_WARM_UP ||
 	    (st->warm_up != 0) != (s->scope == WS_SCOPE_WARM_UP))
-		return 0;
+		return false;
 	return st->number >= s->step_first && st->number <= s->step_last &&
 	       ws_time_selected(s, st->start_ns, st->start_ns + st->total_ns);
 }

@@ -20,14 +20,14 @@ static bool matches_path(struct ws_bytes pattern, struct ws_bytes path)
 		return ws_name_matches(pattern, path);
 	}
 	if (ws_name_matches(pattern, path))
-		return 1;
+		return true;
 	for (size_t i = 0; i < path.len; i++) {
 		struct ws_bytes rest = {p + i + 1, path.len - i - 1};
 
 		if (p[i] == '/' && !(i && p[i - 1] == '\\') && ws_name_matches(pattern, rest))
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_bytes domain)
@@ -38,7 +38,7 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 
 	/* names may hold colons themselves ("aten::mm"), so both readings count */
 	if (matches_path(pattern, path))
-		return 1;
+		return true;
 	return colon && ws_name_matches((struct ws_bytes){p, before}, domain) &&
 	       matches_path((struct ws_bytes){colon + 1, pattern.len - before - 1}, path);
 }
@@ -173,17 +173,17 @@ static bool take_instances(struct ws_bytes *pattern, uint32_t *first, uint32_t *
 	const char *at = hash ? hash + 1 : end;
 
 	if (!hash || !take_number(&at, end, first))
-		return 0;
+		return false;
 	*last = *first;
 	if (end - at > 2 && at[0] == '.' && at[1] == '.') {
 		at += 2;
 		if (!take_number(&at, end, last))
-			return 0;
+			return false;
 	}
 	if (at != end || *last < *first)
-		return 0;
+		return false;
 	pattern->len = (size_t)(hash - text);
-	return 1;
+	return true;
 }
 
 /* Keeps what is named, and what lies in it; n: how many are named and lie in no other. */

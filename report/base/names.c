@@ -208,7 +208,7 @@ bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)
 			p = star + 1;
 			t = ++star_t;
 		} else {
-			return 0;
+			return false;
 		}
 	}
 	while (p < pend && *p == '*')

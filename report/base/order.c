@@ -24,7 +24,7 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, unsig
 	for (size_t i = 0; i < n; i++)
 		at[from[i].key >> shift & 0xff]++;
 	if (at[from[0].key >> shift & 0xff] == n)
-		return 0;
+		return false;
 	for (size_t b = 0; b < 256; b++) {
 		size_t count = at[b];
 
@@ -33,7 +33,7 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, unsig
 	}
 	for (size_t i = 0; i < n; i++)
 		to[at[from[i].key >> shift & 0xff]++] = from[i];
-	return 1;
+	return true;
 }
 
 enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct ws_err *err)

@@ -446,9 +446,9 @@ bool ws_stat_is_outlier(const struct ws_stat *s, int64_t value)
 	double farthest = below > above ? below : above;
 
 	if (s->n < 2)
-		return 0;
+		return false;
 	if ((double)value > WS_STAT_OUTLIER_TIMES * s->median)
-		return 1;
+		return true;
 	return s->std > WS_STAT_CV_LIMIT * s->mean && fabs((double)value - s->median) >= farthest;
 }
 

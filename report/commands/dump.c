@@ -51,8 +51,8 @@ static bool is_text(struct ws_bytes bytes)
 
 	for (size_t i = 0; i < bytes.len; i++)
 		if (p[i] < 0x20)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 static void put_blob(struct ws_bytes bytes)

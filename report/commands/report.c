@@ -129,7 +129,7 @@ static bool take_time(const char **text, int64_t *ns)
 	double value = strtod(*text, &end), factor = 1;
 
 	if (end == *text)
-		return 0;
+		return false;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		size_t len = strlen(units[i].name);
 
@@ -141,10 +141,10 @@ static bool take_time(const char **text, int64_t *ns)
 	}
 	value *= factor;
 	if (!(value >= 0 && value < 9e18))
-		return 0;
+		return false;
 	*ns = (int64_t)(value + 0.5);
 	*text = end;
-	return 1;
+	return true;
 }
 
 /* A..B, A.. or ..B */

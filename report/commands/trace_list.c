@@ -33,7 +33,7 @@ static enum ws_status add(struct ws_trace_list *list, char *path, struct ws_err 
 
 #define STATE_ENDING ".status"
 
-static int ends_with(const char *name, const char *ending)
+static bool ends_with(const char *name, const char *ending)
 {
 	size_t len = strlen(name), n = strlen(ending);
 
@@ -51,7 +51,7 @@ static int is_run(const struct dirent *entry)
 }
 
 /* Has this state a trace beside it? Then the trace stands for both. */
-static int has_trace(const char *folder, const char *name)
+static bool has_trace(const char *folder, const char *name)
 {
 	char *path;
 	int there;

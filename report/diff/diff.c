@@ -140,7 +140,7 @@ static void compare_recordings(struct ws_diff *d, int s)
 	}
 }
 
-static int has_steps(const struct ws_side *s)
+static bool has_steps(const struct ws_side *s)
 {
 	return s->recordings[0].has_steps;
 }

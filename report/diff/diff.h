@@ -30,7 +30,7 @@ struct ws_diff_opts {
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu);
 
 struct ws_diff_result {
-	int finding;       /* over the threshold */
+	bool finding;      /* over the threshold */
 	char verdict[512]; /* the answer in a sentence */
 };
 

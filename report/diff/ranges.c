@@ -50,8 +50,8 @@ static bool has_phase(const struct ws_side *s, int phase)
 	for (size_t i = 0; i < s->nsamples; i++)
 		if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||
 		    s->samples[i]->phase_gpu_ns[phase])
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static enum ws_status gather_phase(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,

@@ -114,8 +114,8 @@ static bool class_tells_kind(struct ws_bytes class)
 
 	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
 		if (ws_name_is(class, telling[i]))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* aten::add_ is add */

@@ -115,9 +115,9 @@ struct ws_recording {
 	size_t ndtypes;
 	size_t cut;                  /* steps at the end that were left out as cut off */
 	uint32_t ndevices;           /* that ran kernels */
-	int on_cpu;                  /* as ws_model_on_cpu */
+	bool on_cpu;                 /* as ws_model_on_cpu */
 	struct ws_idle_verdict idle; /* of the measured steps */
-	int damaged;                 /* blocks were lost */
+	bool damaged;                /* blocks were lost */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */
 	int64_t graphs_ns; /* of CUDA graphs traced as a whole: no kernels are known of them */
 	double mfu_percent, hfu_percent; /* NaN = not known */

@@ -47,12 +47,12 @@ static bool same_work(const struct merger *g, const struct ws_work_list *list)
 		                          *b = ws_names_item(g->names, y->item);
 
 		if (x->instance != y->instance)
-			return 0;
+			return false;
 		if (a != b && (a->place != b->place || a->kind != b->kind || a->shape != b->shape ||
 		               a->phase != b->phase))
-			return 0;
+			return false;
 	}
-	return 1;
+	return true;
 }
 
 static enum ws_status add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item,

@@ -153,13 +153,13 @@ static bool clocks_explain(const struct ws_diff *d, const struct ws_comparison *
 		mhz[s] = 0;
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			if (side->recordings[i].clock_mhz <= 0)
-				return 0;
+				return false;
 			mhz[s] += side->recordings[i].clock_mhz / (double)side->nrecordings;
 		}
 	}
 	if (ws_side_fact(&d->side[0], &d->names, "device") !=
 	    ws_side_fact(&d->side[1], &d->names, "device"))
-		return 0;
+		return false;
 	return fabs(log(c->ratio * mhz[1] / mhz[0])) < log1p(d->grade.min_effect);
 }
 
@@ -267,7 +267,7 @@ static double change_of(const struct ws_diff_row *row)
 static bool is_change(const struct ws_diff_row *row, int gained)
 {
 	if (gained ? change_of(row) >= 0 : change_of(row) <= 0)
-		return 0;
+		return false;
 	return !row->instances[0] || !row->instances[1] ||
 	       row->c.grade == (gained ? WS_GRADE_FASTER : WS_GRADE_SLOWER);
 }

@@ -38,8 +38,8 @@ static bool starts_with(const char *p, const char *end, const char *what)
 {
 	for (; *what; what++, p++)
 		if (p == end || lower(*p) != *what)
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 /*
@@ -118,7 +118,7 @@ static bool pair_at(const char *p, unsigned *m, unsigned *n)
 {
 	*m = number(&p);
 	if (!*m || *p != 'x')
-		return 0;
+		return false;
 	p++;
 	*n = number(&p);
 	return *n != 0;

@@ -57,7 +57,7 @@ static bool parse_number(struct ws_text word, double *out)
 			continue;
 		}
 		if (*word.pos < '0' || *word.pos > '9' || ++n > 15)
-			return 0;
+			return false;
 		digits = digits * 10 + (uint64_t)(*word.pos - '0');
 		if (point)
 			scale *= 10;
@@ -181,18 +181,18 @@ bool ws_peaks_find(const struct ws_peaks *p, const char *name, size_t len,
 
 		if (ws_name_matches(ws_bytes_of(pattern), (struct ws_bytes){name, len})) {
 			*out = p->rows[i];
-			return 1;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 bool ws_peaks_row(const struct ws_peaks *p, size_t row, struct ws_device_peaks *out)
 {
 	if (row >= p->nrows)
-		return 0;
+		return false;
 	*out = p->rows[row];
-	return 1;
+	return true;
 }
 
 void ws_device_peaks_measured(struct ws_device_peaks *peaks, enum ws_peak which, double value)
@@ -214,6 +214,6 @@ bool ws_device_name_is_amd(const char *name, size_t len)
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (memmem(name, len, words[i], strlen(words[i])))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }

@@ -74,7 +74,7 @@ bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits 
 
 	memset(limits, 0, sizeof(*limits));
 	if (!c || facts->sm_count < 0)
-		return 0;
+		return false;
 	*limits = (struct ws_sm_limits){
 	        .major = c->major,
 	        .minor = c->minor,
@@ -96,7 +96,7 @@ bool ws_sm_limits_from(const struct ws_device_facts *facts, struct ws_sm_limits 
 	                recorded_or(facts->shared_per_sm_bytes, c->shared_per_sm_kib * KIB),
 	        .shared_granularity_bytes = c->shared_granularity_bytes,
 	};
-	return 1;
+	return true;
 }
 
 /* --- how many blocks fit -------------------------------------------------------- */
@@ -193,12 +193,12 @@ bool ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_
 
 	memset(out, 0, sizeof(*out));
 	if (!grid || !threads || s->registers > UINT16_MAX || s->shared_bytes > UINT32_MAX)
-		return 0;
+		return false;
 
 	out->active_blocks =
 	        blocks_that_fit(l, s, threads, l->shared_per_block_optin_bytes, &out->limiters);
 	if (!out->active_blocks)
-		return 0;
+		return false;
 	out->kineto_active_blocks =
 	        blocks_that_fit(l, s, threads, l->shared_per_block_bytes, &ignored);
 	out->kineto_percent = kineto_percent(l, grid, threads, out->kineto_active_blocks);
@@ -208,5 +208,5 @@ bool ws_occupancy_estimate(const struct ws_sm_limits *l, const struct ws_launch_
 	resident =
 	        out->blocks_per_sm < out->active_blocks ? out->blocks_per_sm : out->active_blocks;
 	out->percent = 100.0 * resident * (double)threads / l->threads_per_sm;
-	return 1;
+	return true;
 }

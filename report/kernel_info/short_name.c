@@ -16,8 +16,8 @@ static bool is_one_of(struct ws_bytes word, const char *const *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (ws_name_is(word, list[i]))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* --- words of a name ----------------------------------------------------------- */
@@ -173,7 +173,7 @@ static bool shape_at(const char *at, const char *end, unsigned long shape[3])
 		while (at < end && !is_digit(*at) && strchr("cute:C<, (int)>", *at))
 			at++;
 		if (at == end || !is_digit(*at))
-			return 0;
+			return false;
 		shape[i] = strtoul(at, NULL, 10);
 		while (at < end && is_digit(*at))
 			at++;
@@ -193,10 +193,10 @@ static bool tile_of(struct ws_bytes arguments, unsigned long tile[3])
 		for (const char *p = begin; (p = memmem(p, (size_t)(end - p), words[w], n));) {
 			p += n;
 			if (shape_at(p, end, tile) && tile[0] * tile[1] * tile[2] >= 512)
-				return 1;
+				return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 /* The element type of a CUTLASS template; len 0 = none is named. */
@@ -279,12 +279,12 @@ static bool put_xmma(struct ws_bytes name, struct ws_buf *out, enum ws_status *s
 
 	if (!memmem(p, name.len, "_xmma_", 6) || !(at = memmem(p, name.len, begin, 9)) ||
 	    !(tail = memmem(at, name.len - (size_t)(at - p), end, sizeof(end) - 1)))
-		return 0;
+		return false;
 	middle = (size_t)(tail - at) - 9;
 	*status = ws_buf_put(out, p, (size_t)(at - p), err);
 	if (*status == WS_OK && middle) /* "segment_k_off_" */
 		*status = ws_buf_put(out, at + 8, middle, err);
-	return 1;
+	return true;
 }
 
 enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws_err *err)

@@ -109,8 +109,8 @@ static bool all_equal(const struct ws_bytes *texts, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (ws_name_compare(texts[0], texts[i]))
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 /* A part without the namespaces that every name has; brackets that were cut off are closed. */

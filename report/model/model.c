@@ -104,11 +104,11 @@ bool ws_model_has_kernels(const struct ws_model *m)
 {
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
-int ws_model_on_cpu(const struct ws_model *m)
+bool ws_model_on_cpu(const struct ws_model *m)
 {
 	uint64_t on_cpu = 0, elsewhere = 0;
 

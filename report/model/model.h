@@ -181,7 +181,7 @@ struct ws_model_step {
 	bool by_time;     /* it holds what other threads of its process did in its time, too */
 	int64_t reach_ns; /* the latest end of it and all such steps before it */
 	bool is_pytorch;
-	int unfinished; /* its range never ended: left out of every statistic */
+	bool unfinished; /* its range never ended: left out of every statistic */
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES]; /* of their ranges, or by links; OTHER = the rest */
 	uint8_t phases;              /* bit p: phase p is known of the step */
@@ -309,6 +309,6 @@ const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t o
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
-int ws_model_on_cpu(const struct ws_model *m);
+bool ws_model_on_cpu(const struct ws_model *m);
 /* Value of a fact; len 0 when it is not known. */
 struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key);

@@ -159,7 +159,7 @@ static bool field_number(const struct decoder *d, uint32_t f, struct ws_bytes pa
 	const uint8_t *p = payload.ptr;
 
 	if (offset >= payload.len)
-		return 0;
+		return false;
 	if (enum_row != WS_NONE) {
 		/* stored as a whole number of the enumeration's size: uint8_t … uint64_t */
 		static const uint8_t by_size[9] = {[1] = 12, [2] = 14, [4] = 16, [8] = 18};

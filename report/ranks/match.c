@@ -22,7 +22,8 @@ static int by_number(const void *pa, const void *pb, void *arg)
 /* Ranks by number; without numbers in all traces, as they were given. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
-	uint32_t *order = calloc(2 * r->n + 1, sizeof(*order)), *place = order + r->n;
+	uint32_t *order = calloc(2 * r->n + 1, sizeof(*order));
+	uint32_t *place = order ? order + r->n : NULL; /* rank as given -> by number */
 	struct ws_rank *sorted = calloc(r->n + 1, sizeof(*sorted));
 	enum ws_status status = order && sorted ? WS_OK : WS_FAIL_MEMORY(err, "the ranks");
 	bool known = true;

@@ -245,11 +245,11 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 	int text = ws_table_column_index(def, "text");
 
 	if (section < 0 || item < 0 || text < 0)
-		return 0;
+		return false;
 	out->section = (size_t)section;
 	out->item = (size_t)item;
 	out->text = (size_t)text;
-	return 1;
+	return true;
 }
 
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
@@ -288,8 +288,8 @@ static bool in_ranges(uint32_t code, const struct code_range *ranges, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (code >= ranges[i].first && code <= ranges[i].last)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* Marks that go over the character before them, and joiners. */

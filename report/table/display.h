@@ -36,8 +36,8 @@ size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_ce
 
 /*
  * A table whose rows are the lines of a page instead of records: columns
- * section, item, text, and numbers of which most are empty. 0 when the table
- * is no such page.
+ * section, item, text, and numbers of which most are empty. False when the
+ * table is no such page.
  */
 struct ws_page_columns {
 	size_t section, item, text;

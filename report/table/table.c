@@ -48,7 +48,7 @@ void ws_table_free(struct ws_table *t)
 	free(t);
 }
 
-int ws_table_failed(const struct ws_table *t)
+bool ws_table_failed(const struct ws_table *t)
 {
 	return t->arena->memory.failed;
 }
@@ -204,14 +204,14 @@ static bool add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
 
 	if (WS_GROW(t->notes, t->nnotes + 1, t->arena->notes_capacity, NULL) != WS_OK) {
 		t->arena->memory.failed = true;
-		return 0;
+		return false;
 	}
 	text = ws_arena_vformat(&t->arena->memory, fmt, ap);
 	if (!text)
-		return 0;
+		return false;
 	memmove(&t->notes[at + 1], &t->notes[at], (t->nnotes++ - at) * sizeof(*t->notes));
 	t->notes[at] = text;
-	return 1;
+	return true;
 }
 
 void ws_table_note(struct ws_table *t, const char *fmt, ...)

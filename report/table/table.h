@@ -86,12 +86,12 @@ struct ws_table *ws_table_new(const struct ws_table_def *def);
 void ws_table_free(struct ws_table *t); /* NULL is legal */
 
 /*
- * 1 when memory ran out while the table was filled: it is incomplete and must
+ * True when memory ran out while the table was filled: it is incomplete and must
  * not be shown. The functions below never return NULL: they go on with a row
  * that leads nowhere, so that whoever fills a table asks once, at the end.
  * Every writer asks too and fails with NO_MEMORY.
  */
-int ws_table_failed(const struct ws_table *t);
+bool ws_table_failed(const struct ws_table *t);
 /* NO_MEMORY, "out of memory while making table NAME", when it has. */
 enum ws_status ws_table_check(const struct ws_table *t, struct ws_err *err);
 

@@ -29,7 +29,7 @@ struct memory {
 	size_t n;
 	struct state *state; /* of each of them */
 	uint32_t *order;
-	int guessed; /* totals were summed up, not recorded */
+	bool guessed; /* totals were summed up, not recorded */
 	uint64_t out_of_memory;
 };
 

@@ -208,8 +208,8 @@ static bool host_differs(const struct ws_model *m, const struct ws_step_times *t
 {
 	for (size_t i = 0; i < times->nmeasured; i++)
 		if (m->steps[times->measured[i]].total_ns != times->step_ns[times->measured[i]])
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 static enum ws_status add_all_statistics(const struct ws_model *m, struct ws_table *t,

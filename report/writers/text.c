@@ -179,10 +179,10 @@ static bool fits_line(const struct page_section *s, const struct ws_cell *item,
 	size_t room = s->opts->width > (int)at ? (size_t)s->opts->width - at : 0;
 
 	if (s->opts->width <= 0)
-		return 1;
+		return true;
 	if (!has_number && item->type == WS_CELL_TEXT &&
 	    ws_display_width(item->text.ptr, item->text.len) > s->items)
-		return 0;
+		return false;
 	return room >= PAGE_TEXT_LEAST || ws_display_width(text->text.ptr, text->text.len) <= room;
 }
 

@@ -29,7 +29,7 @@ struct text_table {
 	size_t n;              /* columns shown */
 	size_t rows;
 	bool has_name; /* its last column is the full name of what the first one shortens */
-	int wraps;     /* a table for reading: its texts are wrapped, not cut */
+	bool wraps;    /* a table for reading: its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
 
@@ -143,9 +143,9 @@ static bool names_say_more(const struct text_table *x, size_t label, size_t name
 
 		if (cells[label].type == WS_CELL_TEXT && cells[name].type == WS_CELL_TEXT &&
 		    !ws_cell_same(&cells[label], &cells[name]))
-			return 1;
+			return true;
 	}
-	return 0;
+	return false;
 }
 
 /*

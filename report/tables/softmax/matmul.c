@@ -264,7 +264,7 @@ static bool attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *
 	const struct ws_attention_op *attention;
 
 	if (op == WS_NONE || op < s->costs->nranges)
-		return 0;
+		return false;
 	attention = &s->attention[op - s->costs->nranges];
 	*part = parts[attention->part];
 	*layer = attention->layer;
@@ -279,7 +279,7 @@ static bool place_of(const struct ws_softmax *s, const struct ws_joined_range *r
 		return attention_of(s, op, part, layer);
 	*part = part_of(s, range);
 	*layer = layer_of(s, range);
-	return 1;
+	return true;
 }
 
 static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k,

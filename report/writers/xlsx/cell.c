@@ -169,11 +169,11 @@ static bool grow_clean(struct ws_xlsx *x, size_t len)
 static bool is_excel_escape(const char *p, size_t left)
 {
 	if (left < 7 || p[0] != '_' || p[1] != 'x' || p[6] != '_')
-		return 0;
+		return false;
 	for (int i = 2; i < 6; i++)
 		if (!isxdigit((unsigned char)p[i]))
-			return 0;
-	return 1;
+			return false;
+	return true;
 }
 
 /* What Excel counts: two for a character of four bytes. */

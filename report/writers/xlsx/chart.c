@@ -37,10 +37,10 @@ static bool find_section(const struct ws_xlsx *x, const char *name, struct chart
 			cells->first = x->blocks[i].first;
 			cells->last = x->blocks[i].last;
 			cells->without = ws_table_column_index(cells->sheet->table->def, "section");
-			return 1;
+			return true;
 		}
 	}
-	return 0;
+	return false;
 }
 
 /* The greatest number of a column, 0 when there is none; of a section not looked for. */
@@ -95,7 +95,7 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 	size_t first = 0, end;
 
 	if (column < 0)
-		return 0;
+		return false;
 	while (first < cells->sheet->rows &&
 	       !ws_cell_is(&ws_table_cells(t, first)[column], def->where_text))
 		first++;
@@ -118,22 +118,22 @@ static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
 	*cells = (struct chart_cells){.without = -1};
 	cells->sheet = ws__xlsx_find_sheet(x, def->table);
 	if (!cells->sheet || !cells->sheet->rows)
-		return 0;
+		return false;
 	if (def->section) {
 		if (!find_section(x, def->section, cells))
-			return 0;
+			return false;
 	} else if (def->where_column) {
 		if (!find_rows(def, cells))
-			return 0;
+			return false;
 	} else {
 		cells->first = ws__xlsx_data_row(cells->sheet);
 		cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + cells->sheet->rows - 1);
 	}
 	if (cells->last - cells->first + 1 < def->min_rows)
-		return 0;
+		return false;
 	if (cells->last - cells->first >= def->max_rows)
 		cells->last = cells->first + def->max_rows - 1;
-	return 1;
+	return true;
 }
 
 /* The column of a table as people see it, by its title; 0 when there is none. */
@@ -146,9 +146,9 @@ static bool shown_column(const struct chart_cells *cells, const char *title,
 		if (strcmp(def->columns[i].title, title) != 0)
 			continue;
 		ws_display_column(cells->sheet->table, i, out);
-		return 1;
+		return true;
 	}
-	return 0;
+	return false;
 }
 
 /* "Forward (ns)" is "Forward" in a legend. */
@@ -176,11 +176,11 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	lxw_chart_series *series;
 
 	if (column < 0)
-		return 0;
+		return false;
 	series = chart_add_series(chart, NULL, NULL);
 	if (!series) {
 		x->arena.failed = true;
-		return 0;
+		return false;
 	}
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
 	                            category);
@@ -193,7 +193,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		chart_series_set_fill(series, &fill);
 	if (def->labels)
 		chart_series_set_labels(series);
-	return 1;
+	return true;
 }
 
 /* The name of an axis, with the unit of the column whose numbers stand on it. */
@@ -312,17 +312,17 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	lxw_chart *chart;
 
 	if (!find_cells(x, def, &cells))
-		return 0;
+		return false;
 	category = def->category ? find_column(&cells, def->category) : 0;
 	list_values(def, cells.sheet->table->def, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
 	if (category < 0 || !(def->all ? some : values[0] && has_numbers(&cells, values[0])))
-		return 0;
+		return false;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart) {
 		x->arena.failed = true;
-		return 0;
+		return false;
 	}
 	for (size_t i = 0; values[i]; i++)
 		/* a part that there is none of needs no name below the chart */
@@ -335,7 +335,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * ROW_PIXELS / 288.0;
 	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, col, chart, &options));
-	return 1;
+	return true;
 }
 
 /* The row below so many rows of usual height from `row` on; of a page, whose rows are of any. */

@@ -85,8 +85,8 @@ static bool has_share(const struct page *p, const struct ws_cell *cells)
 	for (size_t i = 0; i < p->t->def->ncolumns; i++)
 		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT &&
 		    cells[i].type != WS_CELL_EMPTY)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /*

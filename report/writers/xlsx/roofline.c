@@ -140,8 +140,8 @@ static bool has_point(const struct points *p)
 	for (size_t row = 0; row < p->s->rows; row++)
 		if (is_class(p, row) && is_positive(cell(p, row, p->intensity)) &&
 		    is_positive(cell(p, row, p->tflops)))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)

@@ -17,8 +17,8 @@ static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcasecmp(x->sheets[i].name, name))
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /*

@@ -69,7 +69,7 @@ struct ws_xlsx_sheet {
 	uint32_t below; /* first row below everything */
 	struct ws_xlsx_sheet
 	        *leader; /* first table on the sheet, maybe this one; NULL = left out */
-	int shared;      /* of a leader: another table stands below it */
+	bool shared;     /* of a leader: another table stands below it */
 	/* of a leader, for all tables on its sheet: */
 	double widths[WS_XLSX_WIDTHS_MAX];
 	uint16_t ncols, page_cols; /* columns; those that a printed page shows */
