@@ -54,35 +54,52 @@ uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len
 	return slot_of(t, ws_checksum(bytes, len), bytes, len)->id;
 }
 
-enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
-                              struct ws_err *err)
+/* Bytes that are not in the table get this id. */
+static enum ws_status put(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
+                          const struct ws_strtab_entry **out, struct ws_err *err)
 {
 	uint64_t hash = ws_checksum(bytes, len);
 	struct ws_strtab_entry *e;
 	const void *copy;
 
+	WS_FORWARD(make_room(t, err));
+	*out = e = slot_of(t, hash, bytes, len);
+	if (e->id)
+		return WS_OK;
+	copy = ws_arena_copy(&t->arena, bytes, len);
+	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for a text of %zu bytes", len);
+	*e = (struct ws_strtab_entry){hash, id, copy, len};
+	t->used++;
+	t->next_id = id >= t->next_id ? id + 1 : t->next_id;
+	return WS_OK;
+}
+
+enum ws_status ws_strtab_load(struct ws_strtab *t, const void *bytes, size_t len, uint64_t id,
+                              struct ws_err *err)
+{
+	const struct ws_strtab_entry *e;
+
 	WS_FAIL_IF(id == 0 || id == UINT64_MAX, err, CORRUPT, "%llu is not the id of a text",
 	           (unsigned long long)id);
-	WS_FORWARD(make_room(t, err));
-	e = slot_of(t, hash, bytes, len);
-	if (!e->id) {
-		copy = ws_arena_copy(&t->arena, bytes, len);
-		WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for a text of %zu bytes", len);
-		*e = (struct ws_strtab_entry){hash, id, copy, len};
-		t->used++;
-	}
+	WS_FORWARD(put(t, bytes, len, id, &e, err));
 	if (id >= t->next_id)
 		t->next_id = id + 1;
 	return WS_OK;
 }
 
+enum ws_status ws_strtab_put(struct ws_strtab *t, const void *bytes, size_t len,
+                             const struct ws_strtab_entry **out, struct ws_err *err)
+{
+	return put(t, bytes, len, t->next_id ? t->next_id : 1, out, err);
+}
+
 enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len, uint64_t *id,
                              struct ws_err *err)
 {
-	uint64_t next = t->next_id ? t->next_id : 1;
+	const struct ws_strtab_entry *e;
 
-	WS_FORWARD(ws_strtab_load(t, bytes, len, next, err));
-	*id = next;
+	WS_FORWARD(ws_strtab_put(t, bytes, len, &e, err));
+	*id = e->id;
 	return WS_OK;
 }
 

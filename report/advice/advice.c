@@ -112,13 +112,12 @@ static enum ws_status find_group(struct ws_advice *a, struct ws_strtab *ids,
 	const uint64_t key[] = {
 	        op->name, op->class, op->dtype, op->device,          op->batch,
 	        op->m,    op->n,     op->k,     (uint64_t)op->flops, (uint64_t)op->bytes};
-	uint64_t id = ws_strtab_find(ids, key, sizeof(key));
+	uint64_t id;
 
-	if (!id) {
-		WS_FORWARD(WS_GROW(a->work, a->nwork + 1, a->work_capacity, err));
-		WS_FORWARD(ws_strtab_add(ids, key, sizeof(key), &id, err));
+	WS_FORWARD(WS_GROW(a->work, a->nwork + 1, a->work_capacity, err));
+	WS_FORWARD(ws_strtab_add(ids, key, sizeof(key), &id, err));
+	if (id > a->nwork)
 		a->work[a->nwork++] = (struct ws_work_group){.op = *op, .longest_ns = -1};
-	}
 	*group = (uint32_t)id;
 	return WS_OK;
 }

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "report/base/names.h"
-
 static enum ws_status group_values(struct ws_arena *temp, const int64_t *values,
                                    const uint32_t *group, size_t n, size_t ngroups,
                                    struct ws_stat *out, struct ws_err *err)
@@ -42,14 +40,10 @@ enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, siz
 	return status;
 }
 
-int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
-                     struct ws_bytes name_b)
+struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, uint32_t row)
 {
-	if (!a->time.n != !b->time.n)
-		return a->time.n ? -1 : 1;
-	if (a->time.sum != b->time.sum)
-		return a->time.sum > b->time.sum ? -1 : 1;
-	if (a->time.n != b->time.n)
-		return a->time.n < b->time.n ? -1 : 1;
-	return ws_name_compare(name_a, name_b);
+	return (struct ws_row_key){.number = {0, !g->time.n, WS_DESCENDING(g->time.sum),
+	                                      (int64_t)g->time.n},
+	                           .text = {name},
+	                           .row = row};
 }

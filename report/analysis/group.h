@@ -3,8 +3,9 @@
  */
 #pragma once
 
-#include "report/model/model.h"
+#include "report/base/order.h"
 #include "report/base/stat.h"
+#include "report/model/model.h"
 #include "report/pass/digest.h"
 
 /*
@@ -15,8 +16,7 @@ enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, siz
                                size_t ngroups, struct ws_stat *out, struct ws_err *err);
 
 /*
- * The order of the kernel summaries: total time descending, instances
- * ascending, name. < 0 when a comes first. A group without any known time comes last.
+ * The order of the kernel summaries: total time descending, instances ascending, name. A group
+ * without any known time comes last. number[0] is left for what comes before that.
  */
-int ws_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
-                     struct ws_bytes name_b);
+struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, uint32_t row);

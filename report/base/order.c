@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+#include "report/base/names.h"
+
 struct item {
 	uint64_t key;
 	uint32_t row;
@@ -87,6 +90,28 @@ enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, s
 	WS_THEN(status, ws_order_by(order, wide, n, err));
 	ws_arena_free(&temp);
 	return status;
+}
+
+static int compare_row_keys(const void *pa, const void *pb)
+{
+	const struct ws_row_key *a = pa, *b = pb;
+
+	for (size_t i = 0; i < sizeof(a->number) / sizeof(*a->number); i++)
+		WS_ORDER_BY(a->number[i], b->number[i]);
+	for (size_t i = 0; i < sizeof(a->text) / sizeof(*a->text); i++) {
+		int c = ws_name_compare(a->text[i], b->text[i]);
+
+		if (c)
+			return c;
+	}
+	for (size_t i = 0; i < sizeof(a->tie) / sizeof(*a->tie); i++)
+		WS_ORDER_BY(a->tie[i], b->tie[i]);
+	return ws_order_compare(a->row, b->row);
+}
+
+void ws_row_keys_sort(struct ws_row_key *keys, size_t n)
+{
+	ws_sort(keys, n, sizeof(*keys), compare_row_keys);
 }
 
 enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena,

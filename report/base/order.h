@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/base/arena.h"
+#include "formats/schema/schema.h"
 #include "formats/base/map.h"
 
 /* No row, no range, no node: an absent 32-bit index. */
@@ -53,6 +55,29 @@ static inline void ws_sort(void *items, size_t n, size_t size,
 		;
 	if (i < n)
 		qsort(items, n, size, compare);
+}
+
+/*
+ * Where a row of a table stands: the numbers decide, the least first, then the texts by their
+ * bytes, then what else tells rows apart, at last the number of the row. What is not used is zero.
+ */
+struct ws_row_key {
+	int64_t number[4];
+	struct ws_bytes text[3];
+	uint64_t tie[6];
+	uint32_t row;
+};
+void ws_row_keys_sort(struct ws_row_key *keys, size_t n);
+/* In number[]: the greatest first. */
+#define WS_DESCENDING(number) (~(int64_t)(number))
+/* In number[]: a finite number of another type, in its order. */
+static inline int64_t ws_order_real(double value)
+{
+	int64_t bits;
+
+	value += 0.0; /* -0 is 0 */
+	memcpy(&bits, &value, sizeof(bits));
+	return bits < 0 ? bits ^ INT64_MAX : bits;
 }
 
 /* From ids to rows. All zero is an empty map. Free with ws_idmap_free. */

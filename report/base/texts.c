@@ -1,27 +1,22 @@
 #include "report/base/texts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/grow.h"
 
 enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,
                             struct ws_err *err)
 {
-	uint64_t id = text.len ? ws_strtab_find(&t->known, text.ptr, text.len) : 0;
-	void *copy;
+	const struct ws_strtab_entry *known;
 
-	*number = (uint32_t)id;
-	if (id || !text.len)
+	*number = 0;
+	if (!text.len)
 		return WS_OK;
 	WS_FORWARD(WS_GROW(t->text, t->n + 2, t->capacity, err));
-	copy = malloc(text.len);
-	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory for the names of the traces");
-	memcpy(copy, text.ptr, text.len);
-	/* owned from here on, whatever comes */
-	t->text[++t->n] = (struct ws_bytes){copy, text.len};
-	WS_FORWARD(ws_strtab_add(&t->known, copy, text.len, &id, err));
-	*number = (uint32_t)id;
+	WS_FORWARD(ws_strtab_put(&t->known, text.ptr, text.len, &known, err));
+	*number = (uint32_t)known->id;
+	if (known->id > t->n)
+		t->text[++t->n] = (struct ws_bytes){known->bytes, known->len};
 	return WS_OK;
 }
 
@@ -38,8 +33,6 @@ struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number)
 
 void ws_texts_release(struct ws_texts *t)
 {
-	for (size_t i = 1; i <= t->n; i++)
-		free((void *)t->text[i].ptr);
 	free(t->text);
 	free(t->recent);
 	ws_strtab_free(&t->known);

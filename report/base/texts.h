@@ -14,7 +14,7 @@
 /* Starts as all zeros: number 0 is the empty text. Free with ws_texts_release. */
 struct ws_texts {
 	struct ws_strtab known;
-	struct ws_bytes *text; /* by number, [0] unused; read with ws_texts_get */
+	struct ws_bytes *text; /* of `known`, by number, [0] unused; read with ws_texts_get */
 	size_t n, capacity;
 	uint32_t *recent; /* of ws_texts_add_often, by hint; 0 */
 };

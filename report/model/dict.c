@@ -74,26 +74,23 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
                               struct ws_err *err)
 {
-	uint64_t id;
+	const struct ws_strtab_entry *known;
 
 	*out = WS_TEXT_EMPTY;
 	if (!text.len)
 		return WS_OK;
-	id = ws_strtab_find(&m->interned, text.ptr, text.len);
-	if (!id) {
-		WS_FORWARD(ws_strtab_add(&m->interned, text.ptr, text.len, &id, err));
-		m->texts[id] = text;
-		m->ntexts = (size_t)id + 1;
-	}
-	*out = (uint32_t)id;
+	WS_FORWARD(ws_strtab_put(&m->interned, text.ptr, text.len, &known, err));
+	*out = (uint32_t)known->id;
+	if (known->id >= m->ntexts)
+		m->texts[m->ntexts++] = (struct ws_bytes){known->bytes, known->len};
 	return WS_OK;
 }
 
 enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, struct ws_err *err)
 {
 	struct ws_bytes text = m->texts[name];
-	enum ws_status status = WS_OK;
 	char room[256], *steady;
+	enum ws_status status;
 	size_t n;
 
 	*out = m->steady_of[name];
@@ -101,20 +98,8 @@ enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, 
 		return WS_OK;
 	steady = text.len <= sizeof(room) ? room : malloc(text.len);
 	WS_FAIL_IF(!steady, err, NO_MEMORY, "out of memory for a name of %zu bytes", text.len);
-	m->steady_of[name] = name;
 	n = ws_name_steady(text, steady);
-	if (n != text.len || memcmp(steady, text.ptr, n)) {
-		uint64_t id = ws_strtab_find(&m->interned, steady, n);
-		char *kept = id ? NULL : ws_arena_copy(&m->arena, steady, n);
-
-		if (id)
-			m->steady_of[name] = (uint32_t)id;
-		else if (kept)
-			status = ws_intern_text(m, (struct ws_bytes){kept, n}, &m->steady_of[name],
-			                        err);
-		else
-			status = ws_arena_check(&m->arena, "the names of the trace", err);
-	}
+	status = ws_intern_text(m, (struct ws_bytes){steady, n}, &m->steady_of[name], err);
 	if (steady != room)
 		free(steady);
 	*out = m->steady_of[name];

@@ -17,11 +17,8 @@ enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct w
 	equals = memchr(p, '=', (size_t)(end - p));
 	if (!equals || equals == p)
 		return WS_OK;
-	id = ws_strtab_find(keys, p, (size_t)(equals - p));
-	if (!id) {
-		WS_FORWARD(ws_strtab_add(keys, p, (size_t)(equals - p), &id, err));
-		m->nfacts = (size_t)id;
-	}
+	WS_FORWARD(ws_strtab_add(keys, p, (size_t)(equals - p), &id, err));
+	m->nfacts = id > m->nfacts ? (size_t)id : m->nfacts;
 	m->facts[id - 1] = (struct ws_fact){{p, (size_t)(equals - p)},
 	                                    {equals + 1, (size_t)(end - equals - 1)}};
 	return WS_OK;

@@ -34,11 +34,9 @@ static enum ws_status kind_of(struct kinds *k, const struct ws_rank_call *call, 
 	uint64_t at;
 
 	id.bytes = isnan(id.bytes) ? -1 : id.bytes;
-	at = ws_strtab_find(&k->ids, &id, sizeof(id));
-	if (!at) {
-		WS_FORWARD(ws_strtab_add(&k->ids, &id, sizeof(id), &at, err));
+	WS_FORWARD(ws_strtab_add(&k->ids, &id, sizeof(id), &at, err));
+	if (at > k->n)
 		k->kind[k->n++].first = call;
-	}
 	*out = (uint32_t)at - 1;
 	return WS_OK;
 }

@@ -1,15 +1,12 @@
 /* CUDA API Summary: all calls of one function in a row. */
-#include <math.h>
-#include <stdlib.h>
-
-#include "report/base/names.h"
+#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 struct api_summary {
 	const struct ws_table_context *tab;
 	struct ws_stat *stats; /* text -> calls of that name */
-	uint32_t *order;
-	size_t rows;
+	struct ws_row_key *rows;
+	size_t nrows;
 	int64_t total_ns;
 };
 
@@ -20,7 +17,7 @@ static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 	enum ws_status status = WS_OK;
 
 	WS_NEW(s->tab->temp, s->stats, d->ntexts);
-	WS_NEW(s->tab->temp, s->order, d->ntexts);
+	WS_NEW(s->tab->temp, s->rows, d->ntexts);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the API summary", err));
 	for (uint32_t name = 0; name < d->ntexts && status == WS_OK; name++) {
 		const struct ws_values *times = &d->calls[name].dur_ns;
@@ -29,23 +26,14 @@ static enum ws_status gather(struct api_summary *s, struct ws_err *err)
 			status = WS_FAIL_MEMORY(err, "the API summary");
 		s->total_ns += s->stats[name].sum;
 		if (s->stats[name].n)
-			s->order[s->rows++] = name;
+			s->rows[s->nrows++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(s->stats[name].sum),
+			                                       (int64_t)s->stats[name].n},
+			                            .text = {s->tab->m->texts[name]},
+			                            .row = name};
 	}
 	ws_values_scratch_free(&scratch);
 	return status;
-}
-
-static int by_total(const void *pa, const void *pb, void *arg)
-{
-	const struct api_summary *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_stat *sa = &s->stats[a], *sb = &s->stats[b];
-
-	if (sa->sum != sb->sum)
-		return sa->sum > sb->sum ? -1 : 1;
-	if (sa->n != sb->n)
-		return sa->n < sb->n ? -1 : 1;
-	return ws_name_compare(s->tab->m->texts[a], s->tab->m->texts[b]);
 }
 
 /* Without "_v" and exactly four characters at the end. */
@@ -73,21 +61,6 @@ static void add_row(const struct api_summary *s, struct ws_table *t, uint32_t na
 	ws_cell_set_text(t, &row[WS_TC_api_summary_recorded_name], text.ptr, text.len);
 }
 
-static void add_totals(const struct api_summary *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
-	uint64_t calls = 0, failed = 0;
-
-	for (size_t i = 0; i < s->rows; i++) {
-		calls += s->stats[s->order[i]].n;
-		failed += s->tab->digest->calls[s->order[i]].failed;
-	}
-	ws_cell_set_real(&row[WS_TC_api_summary_time_percent], s->total_ns ? 100 : NAN);
-	ws_cell_set_int(&row[WS_TC_api_summary_total_ns], s->total_ns);
-	ws_cell_set_int(&row[WS_TC_api_summary_calls], (int64_t)calls);
-	ws_cell_set_int(&row[WS_TC_api_summary_failed], (int64_t)failed);
-}
-
 enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t,
                                   struct ws_err *err)
 {
@@ -101,10 +74,10 @@ enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_
 		                          "they were left out (`warpsheet record --api` chooses).");
 		return WS_OK;
 	}
-	qsort_r(s.order, s.rows, sizeof(*s.order), by_total, &s);
-	for (size_t i = 0; i < s.rows; i++)
-		add_row(&s, t, s.order[i]);
-	add_totals(&s, t);
+	ws_row_keys_sort(s.rows, s.nrows);
+	for (size_t i = 0; i < s.nrows; i++)
+		add_row(&s, t, s.rows[i].row);
+	ws_totals_set_stat(t, s.total_ns, WS_TC_api_summary_failed);
 	if (m->overheads)
 		ws_table_note(t,
 		              "Recording itself took %.3f ms in %llu pieces (compiling, loading, "

@@ -2,9 +2,7 @@
  * GPU time by class of operation: as ranges and operations say, and as the
  * kernels' names do.
  */
-#include <stdlib.h>
-
-#include "report/base/names.h"
+#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 struct class_sum {
@@ -15,11 +13,21 @@ struct class_sum {
 struct classes {
 	const struct ws_table_context *tab;
 	struct class_sum *sums; /* by text of the class; [0] = unclassified */
-	uint32_t *order;
-	size_t rows;
+	struct ws_row_key *rows;
+	size_t nrows;
 	struct class_sum total;
 	int64_t by_range_ns; /* classified by a range or operation */
 };
+
+/* The sum of a class, or of all. */
+static void add_cell(struct class_sum *sum, const struct ws_config *config, uint64_t kernels,
+                     int64_t ns)
+{
+	sum->kernels += kernels;
+	sum->gpu_ns += ns;
+	sum->tensor_ns += config->tensor == WS_TENSOR_YES ? ns : 0;
+	sum->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? ns : 0;
+}
 
 static void add_up(struct classes *s)
 {
@@ -29,32 +37,17 @@ static void add_up(struct classes *s)
 		const struct ws_digest_cell *cell = &d->cells[i];
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
 		uint32_t class = cell->place.class ? cell->place.class : config->name_class;
-		struct class_sum *sum = &s->sums[class], *by_name = &s->sums[config->name_class];
+		struct class_sum *by_name = &s->sums[config->name_class];
 		uint64_t kernels = ws_digest_cell_count(cell);
-		int64_t ns = cell->total_ns;
 
-		sum->kernels += kernels;
-		sum->gpu_ns += ns;
-		sum->tensor_ns += config->tensor == WS_TENSOR_YES ? ns : 0;
-		sum->unknown_tensor_ns += ws_config_tensor(config) == WS_TENSOR_UNKNOWN ? ns : 0;
+		add_cell(&s->sums[class], config, kernels, cell->total_ns);
+		add_cell(&s->total, config, kernels, cell->total_ns);
 		by_name->by_name_kernels += kernels;
-		by_name->by_name_ns += ns;
-		s->by_range_ns += cell->place.class ? ns : 0;
+		by_name->by_name_ns += cell->total_ns;
+		s->by_range_ns += cell->place.class ? cell->total_ns : 0;
 	}
-}
-
-/* The unclassified last, whatever their time. */
-static int by_rank(const void *pa, const void *pb, void *arg)
-{
-	const struct classes *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct class_sum *sa = &s->sums[a], *sb = &s->sums[b];
-
-	if (!a != !b)
-		return a ? -1 : 1;
-	if (sa->gpu_ns != sb->gpu_ns)
-		return sa->gpu_ns > sb->gpu_ns ? -1 : 1;
-	return ws_name_compare(s->tab->m->texts[a], s->tab->m->texts[b]);
+	s->total.by_name_kernels = s->total.kernels;
+	s->total.by_name_ns = s->total.gpu_ns;
 }
 
 static void set_row(const struct classes *s, struct ws_cell *row, const struct class_sum *sum)
@@ -83,23 +76,22 @@ static void add_rows(struct classes *s, struct ws_table *t)
 
 	for (uint32_t c = 0; c < m->ntexts; c++)
 		if (!c || s->sums[c].kernels || s->sums[c].by_name_kernels)
-			s->order[s->rows++] = c;
-	qsort_r(s->order, s->rows, sizeof(*s->order), by_rank, s);
-	for (size_t i = 0; i < s->rows; i++) {
+			/* the unclassified last, whatever their time */
+			s->rows[s->nrows++] =
+			        (struct ws_row_key){.number = {!c,
+			                                       WS_DESCENDING(s->sums[c].gpu_ns)},
+			                            .text = {m->texts[c]},
+			                            .row = c};
+	ws_row_keys_sort(s->rows, s->nrows);
+	for (size_t i = 0; i < s->nrows; i++) {
 		struct ws_cell *row = ws_table_row(t);
-		const struct class_sum *sum = &s->sums[s->order[i]];
+		uint32_t class = s->rows[i].row;
 
-		if (s->order[i])
-			ws_cell_set_model_text(t, &row[WS_TC_classes_class], m, s->order[i]);
+		if (class)
+			ws_cell_set_model_text(t, &row[WS_TC_classes_class], m, class);
 		else
 			ws_cell_set_str(t, &row[WS_TC_classes_class], "(unclassified)");
-		set_row(s, row, sum);
-		s->total.kernels += sum->kernels;
-		s->total.gpu_ns += sum->gpu_ns;
-		s->total.tensor_ns += sum->tensor_ns;
-		s->total.unknown_tensor_ns += sum->unknown_tensor_ns;
-		s->total.by_name_kernels += sum->by_name_kernels;
-		s->total.by_name_ns += sum->by_name_ns;
+		set_row(s, row, &s->sums[class]);
 	}
 	set_row(s, ws_table_totals(t), &s->total);
 	if (!s->tab->sel->gpu_ns)
@@ -122,7 +114,7 @@ enum ws_status ws_tab_classes(const struct ws_table_context *tab, struct ws_tabl
 		return WS_OK;
 	}
 	WS_NEW(tab->temp, s.sums, tab->m->ntexts);
-	WS_NEW(tab->temp, s.order, tab->m->ntexts);
+	WS_NEW(tab->temp, s.rows, tab->m->ntexts);
 	WS_FORWARD(ws_arena_check(tab->temp, "the classes", err));
 	add_up(&s);
 	add_rows(&s, t);

@@ -1,84 +1,80 @@
 /* Kernels by name, grid and block: how often each shape was launched. */
 #include <inttypes.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/strtab.h"
 #include "report/analysis/group.h"
 #include "report/analysis/launch_stat.h"
-#include "report/base/names.h"
 #include "report/tables/tables.h"
 
 struct launches {
 	const struct ws_table_context *tab;
-	uint32_t *configs;  /* configs, equal shapes beside each other */
-	uint32_t *group_of; /* config -> group */
-	uint32_t *first;    /* group -> a config of it */
+	struct ws_strtab shapes; /* name, grid and block -> group, from 1 */
+	uint32_t *first;         /* group -> a configuration of it */
 	size_t ngroups;
 	uint32_t *group; /* cell -> group */
 	struct ws_group *groups;
 	struct ws_launch_stat *stats;
-	uint32_t *order;
-	size_t rows;
+	struct ws_row_key *rows;
+	size_t nrows;
 };
 
-/* By name, then grid and block as numbers. */
-static int by_shape(const void *pa, const void *pb, void *arg)
+static enum ws_status find_group(struct launches *s, uint32_t config, uint32_t *group,
+                                 struct ws_err *err)
 {
-	const struct ws_model *m = arg;
-	const struct ws_config *a = &m->configs[*(const uint32_t *)pa];
-	const struct ws_config *b = &m->configs[*(const uint32_t *)pb];
-	const struct ws_launch_shape *s = &a->shape, *t = &b->shape;
-	int c = ws_order_compare(a->name, b->name);
+	const struct ws_config *c = &s->tab->m->configs[config];
+	const uint64_t key[] = {c->name,         c->shape.grid_x,  c->shape.grid_y,
+	                        c->shape.grid_z, c->shape.block_x, c->shape.block_y,
+	                        c->shape.block_z};
+	uint64_t number;
 
-	c = c ? c : ws_order_compare(s->grid_x, t->grid_x);
-	c = c ? c : ws_order_compare(s->grid_y, t->grid_y);
-	c = c ? c : ws_order_compare(s->grid_z, t->grid_z);
-	c = c ? c : ws_order_compare(s->block_x, t->block_x);
-	c = c ? c : ws_order_compare(s->block_y, t->block_y);
-	return c ? c : ws_order_compare(s->block_z, t->block_z);
+	WS_FORWARD(ws_strtab_add(&s->shapes, key, sizeof(key), &number, err));
+	if (number > s->ngroups)
+		s->first[s->ngroups++] = config;
+	*group = (uint32_t)number - 1;
+	return WS_OK;
 }
 
 static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 {
-	struct ws_model *m = (struct ws_model *)s->tab->m; /* qsort_r's argument has no const */
+	const struct ws_model *m = s->tab->m;
 	const struct ws_digest *d = s->tab->digest;
 	struct ws_arena *temp = s->tab->temp;
 	size_t n = m->nconfigs;
 
-	WS_NEW(temp, s->configs, n);
-	WS_NEW(temp, s->group_of, n);
 	WS_NEW(temp, s->first, n);
 	WS_NEW(temp, s->group, d->ncells);
 	WS_NEW(temp, s->groups, n);
 	WS_NEW(temp, s->stats, n);
-	WS_NEW(temp, s->order, n);
+	WS_NEW(temp, s->rows, n);
 	WS_FORWARD(ws_arena_check(temp, "the kernels by shape", err));
-	ws_order_identity(s->configs, n);
-	qsort_r(s->configs, n, sizeof(*s->configs), by_shape, m);
-	for (size_t i = 0; i < n; i++) {
-		if (!i || by_shape(&s->configs[i - 1], &s->configs[i], m))
-			s->first[s->ngroups++] = s->configs[i];
-		s->group_of[s->configs[i]] = (uint32_t)s->ngroups - 1;
-	}
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 
-		s->group[i] = s->group_of[cell->config];
+		WS_FORWARD(find_group(s, cell->config, &s->group[i], err));
 		ws_launch_stat_add(&s->stats[s->group[i]], &m->configs[cell->config],
 		                   ws_digest_cell_count(cell), cell->total_ns);
 	}
 	return ws_digest_group(d, s->group, s->ngroups, s->groups, err);
 }
 
-static int by_rank(const void *pa, const void *pb, void *arg)
+/* As the kernel summary, then by grid and block as numbers. */
+static void order_rows(struct launches *s)
 {
-	const struct launches *s = arg;
 	const struct ws_model *m = s->tab->m;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	int c = ws_group_compare(&s->groups[a], m->texts[m->configs[s->first[a]].name],
-	                         &s->groups[b], m->texts[m->configs[s->first[b]].name]);
 
-	/* groups are numbered by shape */
-	return c ? c : ws_order_compare(a, b);
+	for (uint32_t g = 0; g < s->ngroups; g++) {
+		const struct ws_config *config = &m->configs[s->first[g]];
+		const struct ws_launch_shape *shape = &config->shape;
+		const uint64_t tie[] = {shape->grid_x,  shape->grid_y,  shape->grid_z,
+		                        shape->block_x, shape->block_y, shape->block_z};
+
+		if (!s->groups[g].time.n && !s->groups[g].without_time)
+			continue;
+		s->rows[s->nrows] = ws_group_key(&s->groups[g], m->texts[config->name], g);
+		memcpy(s->rows[s->nrows++].tie, tie, sizeof(tie));
+	}
+	ws_row_keys_sort(s->rows, s->nrows);
 }
 
 static void set_triple(struct ws_table *t, struct ws_cell *cell, uint64_t x, uint64_t y, uint64_t z)
@@ -113,38 +109,22 @@ static void add_row(const struct launches *s, struct ws_table *t, uint32_t group
 	ws_cell_set_short_name(t, &row[WS_TC_kernel_launches_short_name], m, config->name);
 }
 
-static void add_totals(const struct launches *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
-	uint64_t instances = 0, without_time = 0;
-
-	for (size_t i = 0; i < s->rows; i++) {
-		instances += s->groups[s->order[i]].time.n;
-		without_time += s->groups[s->order[i]].without_time;
-	}
-	if (s->tab->sel->gpu_ns)
-		ws_cell_set_real(&row[WS_TC_kernel_launches_time_percent], 100);
-	ws_cell_set_int(&row[WS_TC_kernel_launches_total_ns], s->tab->sel->gpu_ns);
-	ws_cell_set_int(&row[WS_TC_kernel_launches_instances], (int64_t)instances);
-	ws_cell_set_int(&row[WS_TC_kernel_launches_without_time], (int64_t)without_time);
-}
-
 enum ws_status ws_tab_kernel_launches(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct launches s = {.tab = tab};
+	enum ws_status status;
 
-	WS_FORWARD(find_groups(&s, err));
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	for (uint32_t g = 0; g < s.ngroups; g++)
-		if (s.groups[g].time.n || s.groups[g].without_time)
-			s.order[s.rows++] = g;
-	qsort_r(s.order, s.rows, sizeof(*s.order), by_rank, &s);
-	for (size_t i = 0; i < s.rows; i++)
-		add_row(&s, t, s.order[i]);
-	add_totals(&s, t);
+	status = find_groups(&s, err);
+	ws_strtab_free(&s.shapes);
+	WS_FORWARD(status);
+	order_rows(&s);
+	for (size_t i = 0; i < s.nrows; i++)
+		add_row(&s, t, s.rows[i].row);
+	ws_totals_set_stat(t, tab->sel->gpu_ns, WS_TC_kernel_launches_without_time);
 	return WS_OK;
 }

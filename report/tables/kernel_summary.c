@@ -1,36 +1,24 @@
 /* CUDA GPU Kernel Summary: all executions of one kernel name in a row. */
-#include <stdlib.h>
-
-#include "formats/base/grow.h"
+#include "formats/base/bytes.h"
 #include "report/kernel_info/classify.h"
 #include "report/analysis/group.h"
 #include "report/analysis/launch_stat.h"
-#include "report/base/names.h"
 #include "report/tables/tables.h"
 
-/* The texts that a name was seen with, e.g. its classes: lists in order of first use. */
-struct seen {
-	struct ws_idmap known; /* name << 32 | text */
-	uint32_t *head, *tail; /* name -> item */
-	struct item {
-		uint32_t text, next;
-	} * items;
-	size_t n, capacity;
-};
-
-enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE, ATTRIBUTES };
+enum attribute { CLASS, CLASS_BY_NAME, CLASS_BY_RANGE, DIRECTION, DTYPE };
 
 struct summary {
 	const struct ws_table_context *tab;
-	size_t names;    /* number of texts: a kernel name is one of them */
-	uint32_t *group; /* cell -> name */
+	size_t names;                  /* number of texts: a kernel name is one of them */
+	uint32_t *group;               /* cell -> name */
+	struct ws_rows_by_key by_name; /* cells by name, in the order of their first kernels */
 	struct ws_group *groups;
 	uint64_t *in_steps; /* instances launched in measured steps */
 	uint8_t *tensor;    /* enum ws_tensor */
 	struct ws_launch_stat *launch;
-	struct seen seen[ATTRIBUTES];
-	uint32_t *order; /* names that have a row */
-	size_t rows;
+	uint32_t *seen, lists; /* text -> number of the last list that has it; lists so far */
+	struct ws_row_key *rows;
+	size_t nrows;
 };
 
 static enum ws_status allocate(struct summary *s, struct ws_err *err)
@@ -43,121 +31,94 @@ static enum ws_status allocate(struct summary *s, struct ws_err *err)
 	WS_NEW(temp, s->in_steps, s->names);
 	WS_NEW(temp, s->tensor, s->names);
 	WS_NEW(temp, s->launch, s->names);
-	WS_NEW(temp, s->order, s->names);
-	for (int a = 0; a < ATTRIBUTES; a++) {
-		WS_NEW(temp, s->seen[a].head, s->names);
-		WS_NEW(temp, s->seen[a].tail, s->names);
-	}
+	WS_NEW(temp, s->seen, s->names);
+	WS_NEW(temp, s->rows, s->names);
 	return ws_arena_check(temp, "the kernel summary", err);
 }
 
-static enum ws_status add_seen(struct seen *s, uint32_t name, uint32_t text, struct ws_err *err)
+/* by_name.order: the cells of each name by their first kernels. */
+static enum ws_status order_cells(struct summary *s, struct ws_err *err)
 {
-	uint64_t key = (uint64_t)name << 32 | text;
+	const struct ws_digest *d = s->tab->digest;
+	struct ws_row_key *cells;
 
-	/* nearly always the same as last time */
-	if (!text || (s->head[name] && s->items[s->tail[name]].text == text) ||
-	    ws_idmap_get(&s->known, key) != WS_NONE)
-		return WS_OK;
-	/* item 0 is never used, so that 0 means "none" */
-	s->n += s->n == 0;
-	WS_FORWARD(WS_GROW(s->items, s->n + 1, s->capacity, err));
-	s->items[s->n] = (struct item){text, 0};
-	if (s->head[name])
-		s->items[s->tail[name]].next = (uint32_t)s->n;
-	else
-		s->head[name] = (uint32_t)s->n;
-	s->tail[name] = (uint32_t)s->n;
-	return ws_idmap_put(&s->known, key, (uint32_t)s->n++, err);
-}
-
-static int by_first_kernel(const void *pa, const void *pb, void *arg)
-{
-	const struct ws_digest *d = arg;
-	const struct ws_digest_cell *a = &d->cells[*(const uint32_t *)pa];
-	const struct ws_digest_cell *b = &d->cells[*(const uint32_t *)pb];
-
-	return a->first < b->first ? -1 : a->first > b->first;
-}
-
-static enum ws_status add_cell(struct summary *s, const struct ws_digest_cell *cell,
-                               struct ws_err *err)
-{
-	const struct ws_config *config = &s->tab->m->configs[cell->config];
-	const struct ws_kernel_place *place = &cell->place;
-	uint32_t class = place->class ? place->class : config->name_class, name = config->name;
-
-	WS_FORWARD(add_seen(&s->seen[CLASS], name, class, err));
-	WS_FORWARD(add_seen(&s->seen[CLASS_BY_NAME], name, config->name_class, err));
-	WS_FORWARD(add_seen(&s->seen[CLASS_BY_RANGE], name, place->class, err));
-	WS_FORWARD(add_seen(&s->seen[DIRECTION], name, place->direction, err));
-	return add_seen(&s->seen[DTYPE], name, place->dtype, err);
+	WS_NEW(s->tab->temp, cells, d->ncells);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
+	for (uint32_t i = 0; i < d->ncells; i++)
+		cells[i] =
+		        (struct ws_row_key){.number = {s->group[i], d->cells[i].first}, .row = i};
+	ws_row_keys_sort(cells, d->ncells);
+	WS_FORWARD(ws_order_by_key(&s->by_name, s->tab->temp, s->group, d->ncells, s->names, err));
+	for (size_t i = 0; i < d->ncells; i++)
+		s->by_name.order[i] = cells[i].row;
+	return WS_OK;
 }
 
 static enum ws_status gather(struct summary *s, struct ws_err *err)
 {
 	const struct ws_digest *d = s->tab->digest;
-	uint32_t *cells;
 
-	WS_NEW(s->tab->temp, cells, d->ncells);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
-	ws_order_identity(cells, d->ncells);
-	/* the argument of qsort_r has no const */
-	qsort_r(cells, d->ncells, sizeof(*cells), by_first_kernel, (void *)d);
+	for (size_t i = 0; i < d->ncells; i++)
+		s->group[i] = s->tab->m->configs[d->cells[i].config].name;
+	WS_FORWARD(order_cells(s, err));
 	for (size_t i = 0; i < d->ncells; i++) {
-		const struct ws_digest_cell *cell = &d->cells[cells[i]];
+		const struct ws_digest_cell *cell = &d->cells[s->by_name.order[i]];
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
-		uint32_t name = config->name;
 
-		s->group[cells[i]] = name;
-		s->in_steps[name] += cell->in_steps;
-		ws_launch_stat_add(&s->launch[name], config, ws_digest_cell_count(cell),
+		s->in_steps[config->name] += cell->in_steps;
+		ws_launch_stat_add(&s->launch[config->name], config, ws_digest_cell_count(cell),
 		                   cell->total_ns);
-		s->tensor[name] = config->tensor;
-		WS_FORWARD(add_cell(s, cell, err));
+		s->tensor[config->name] = config->tensor;
 	}
 	return WS_OK;
 }
 
-static int by_summary_order(const void *pa, const void *pb, void *arg)
+static uint32_t text_of(const struct summary *s, const struct ws_digest_cell *cell,
+                        enum attribute a)
 {
-	const struct summary *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_bytes *texts = s->tab->m->texts;
+	const uint32_t by_name = s->tab->m->configs[cell->config].name_class;
 
-	return ws_group_compare(&s->groups[a], texts[a], &s->groups[b], texts[b]);
+	switch (a) {
+	case CLASS:
+		return cell->place.class ? cell->place.class : by_name;
+	case CLASS_BY_NAME:
+		return by_name;
+	case CLASS_BY_RANGE:
+		return cell->place.class;
+	case DIRECTION:
+		return cell->place.direction;
+	default:
+		return cell->place.dtype;
+	}
 }
 
-static enum ws_status set_seen(const struct summary *s, struct ws_table *t, struct ws_cell *cell,
+/* The texts that a name was seen with, e.g. its classes, in the order of first use. */
+static enum ws_status set_seen(struct summary *s, struct ws_table *t, struct ws_cell *cell,
                                enum attribute a, uint32_t name, struct ws_err *err)
 {
-	const struct seen *seen = &s->seen[a];
-	const struct ws_bytes *texts = s->tab->m->texts;
-	size_t len = 0;
-	char *list;
+	const struct ws_rows_by_key *cells = &s->by_name;
+	struct ws_buf list = {0};
+	enum ws_status status = WS_OK;
 
-	for (uint32_t i = seen->head[name]; i; i = seen->items[i].next)
-		len += texts[seen->items[i].text].len + 2;
-	if (!len)
-		return WS_OK;
-	list = ws_arena_alloc(s->tab->temp, len);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
-	len = 0;
-	for (uint32_t i = seen->head[name]; i; i = seen->items[i].next) {
-		struct ws_bytes text = texts[seen->items[i].text];
+	s->lists++;
+	for (uint32_t i = cells->first[name]; i < cells->first[name + 1]; i++) {
+		uint32_t text = text_of(s, &s->tab->digest->cells[cells->order[i]], a);
 
-		if (len) {
-			list[len++] = ',';
-			list[len++] = ' ';
-		}
-		memcpy(list + len, text.ptr, text.len);
-		len += text.len;
+		if (!text || s->seen[text] == s->lists)
+			continue;
+		s->seen[text] = s->lists;
+		if (list.len)
+			WS_THEN(status, ws_buf_put(&list, ", ", 2, err));
+		WS_THEN(status, ws_buf_put(&list, s->tab->m->texts[text].ptr,
+		                           s->tab->m->texts[text].len, err));
 	}
-	ws_cell_set_text(t, cell, list, len);
-	return WS_OK;
+	if (list.len)
+		ws_cell_set_text(t, cell, (const char *)list.data, list.len);
+	ws_buf_free(&list);
+	return status;
 }
 
-static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint32_t name,
+static enum ws_status add_row(struct summary *s, struct ws_table *t, uint32_t name,
                               struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
@@ -197,22 +158,6 @@ static enum ws_status add_row(const struct summary *s, struct ws_table *t, uint3
 	}
 	ws_cell_set_int(&row[WS_TC_kernel_summary_without_time], (int64_t)g->without_time);
 	return WS_OK;
-}
-
-static void add_totals(const struct summary *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
-	int64_t instances = 0, without_time = 0;
-
-	for (size_t i = 0; i < s->rows; i++) {
-		instances += (int64_t)s->groups[s->order[i]].time.n;
-		without_time += (int64_t)s->groups[s->order[i]].without_time;
-	}
-	if (s->tab->sel->gpu_ns)
-		ws_cell_set_real(&row[WS_TC_kernel_summary_time_percent], 100);
-	ws_cell_set_int(&row[WS_TC_kernel_summary_total_ns], s->tab->sel->gpu_ns);
-	ws_cell_set_int(&row[WS_TC_kernel_summary_instances], instances);
-	ws_cell_set_int(&row[WS_TC_kernel_summary_without_time], without_time);
 }
 
 /* Kernels of setup and warm-up are in the table; say how many. */
@@ -255,11 +200,12 @@ static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err 
 	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->names, s->groups, err));
 	for (uint32_t name = 0; name < s->names; name++)
 		if (s->groups[name].time.n || s->groups[name].without_time)
-			s->order[s->rows++] = name;
-	qsort_r(s->order, s->rows, sizeof(*s->order), by_summary_order, s);
-	for (size_t i = 0; i < s->rows; i++)
-		WS_FORWARD(add_row(s, t, s->order[i], err));
-	add_totals(s, t);
+			s->rows[s->nrows++] =
+			        ws_group_key(&s->groups[name], s->tab->m->texts[name], name);
+	ws_row_keys_sort(s->rows, s->nrows);
+	for (size_t i = 0; i < s->nrows; i++)
+		WS_FORWARD(add_row(s, t, s->rows[i].row, err));
+	ws_totals_set_stat(t, s->tab->sel->gpu_ns, WS_TC_kernel_summary_without_time);
 	add_notes(s, t);
 	return WS_OK;
 }
@@ -268,11 +214,6 @@ enum ws_status ws_tab_kernel_summary(const struct ws_table_context *tab, struct 
                                      struct ws_err *err)
 {
 	struct summary s = {.tab = tab};
-	enum ws_status status = fill(&s, t, err);
 
-	for (int a = 0; a < ATTRIBUTES; a++) {
-		ws_idmap_free(&s.seen[a].known);
-		free(s.seen[a].items);
-	}
-	return status;
+	return fill(&s, t, err);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/base/names.h"
+#include "report/base/order.h"
 #include "report/base/values.h"
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"
@@ -30,15 +30,10 @@ struct latency {
 	uint32_t *row_of;      /* configuration -> row + 1 of the last kernel that had it */
 	struct row *rows;
 	size_t nrows, capacity;
-	uint32_t *order;
-	uint64_t n, no_launch;
+	struct ws_row_key *order;
+	uint64_t no_launch;
 	size_t values_bytes;
 };
-
-static int compare(uint32_t a, uint32_t b)
-{
-	return (a > b) - (a < b);
-}
 
 static enum ws_status row_of(struct latency *s, uint32_t config, const struct key *key,
                              struct row **out, struct ws_err *err)
@@ -46,12 +41,10 @@ static enum ws_status row_of(struct latency *s, uint32_t config, const struct ke
 	uint64_t id = s->row_of[config];
 
 	if (!id || memcmp(&s->rows[id - 1].key, key, sizeof(*key)) != 0)
-		id = ws_strtab_find(&s->keys, key, sizeof(*key));
-	if (!id) {
 		WS_FORWARD(ws_strtab_add(&s->keys, key, sizeof(*key), &id, err));
-		WS_FORWARD(WS_GROW(s->rows, s->nrows + 1, s->capacity, err));
+	WS_FORWARD(WS_GROW(s->rows, id, s->capacity, err));
+	if (id > s->nrows)
 		s->rows[s->nrows++] = (struct row){.key = *key};
-	}
 	s->row_of[config] = (uint32_t)id;
 	*out = &s->rows[id - 1];
 	return WS_OK;
@@ -95,7 +88,6 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		                  &(struct key){call->thread, m->configs[k->config].device,
 		                                call->name, m->configs[k->config].name},
 		                  &row, err));
-		s->n++;
 		if (!measure(s, row, k, call))
 			return WS_FAIL_MEMORY(err, "the launch latencies");
 	}
@@ -118,20 +110,23 @@ static enum ws_status make_statistics(struct latency *s, struct ws_err *err)
 }
 
 /* Longest mean first, as in nsys; then kernel, function, thread, device. */
-static int by_rank(const void *pa, const void *pb, void *arg)
+static enum ws_status order_rows(struct latency *s, struct ws_err *err)
 {
-	const struct latency *s = arg;
 	const struct ws_bytes *texts = s->tab->m->texts;
-	const struct row *a = &s->rows[*(const uint32_t *)pa], *b = &s->rows[*(const uint32_t *)pb];
-	double ma = a->stat[TOTAL].mean, mb = b->stat[TOTAL].mean;
-	int c;
 
-	if (ma != mb)
-		return ma > mb ? -1 : 1;
-	c = ws_name_compare(texts[a->key.kernel_name], texts[b->key.kernel_name]);
-	c = c ? c : ws_name_compare(texts[a->key.api_name], texts[b->key.api_name]);
-	c = c ? c : compare(a->key.thread, b->key.thread);
-	return c ? c : compare(a->key.device, b->key.device);
+	WS_NEW(s->tab->temp, s->order, s->nrows);
+	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
+	for (uint32_t i = 0; i < s->nrows; i++) {
+		const struct key *key = &s->rows[i].key;
+
+		s->order[i] =
+		        (struct ws_row_key){.number = {ws_order_real(-s->rows[i].stat[TOTAL].mean)},
+		                            .text = {texts[key->kernel_name], texts[key->api_name]},
+		                            .tie = {key->thread, key->device},
+		                            .row = i};
+	}
+	ws_row_keys_sort(s->order, s->nrows);
+	return WS_OK;
 }
 
 static void set_stat(struct ws_cell *cells, const struct ws_stat *stat)
@@ -167,17 +162,6 @@ static void add_row(const struct latency *s, struct ws_table *t, uint32_t at)
 	ws_cell_set_short_name(t, &row[WS_TC_launch_latency_short_name], m, key->kernel_name);
 }
 
-static void add_totals(const struct latency *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
-	uint64_t queued = 0;
-
-	for (size_t i = 0; i < s->nrows; i++)
-		queued += s->rows[i].stat[QUEUE].n;
-	ws_cell_set_int(&row[WS_TC_launch_latency_count], (int64_t)s->n);
-	ws_cell_set_int(&row[WS_TC_launch_latency_queued], (int64_t)queued);
-}
-
 static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct ws_err *err)
 {
 	const struct ws_idle *idle;
@@ -205,13 +189,11 @@ static enum ws_status fill(struct latency *s, struct ws_table *t, struct ws_err 
 {
 	WS_FORWARD(gather(s, err));
 	WS_FORWARD(make_statistics(s, err));
-	WS_NEW(s->tab->temp, s->order, s->nrows);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
-	ws_order_identity(s->order, s->nrows);
-	qsort_r(s->order, s->nrows, sizeof(*s->order), by_rank, s);
+	WS_FORWARD(order_rows(s, err));
 	for (size_t i = 0; i < s->nrows; i++)
-		add_row(s, t, s->order[i]);
-	add_totals(s, t);
+		add_row(s, t, s->order[i].row);
+	ws_totals_add_up(t, WS_TC_launch_latency_count);
+	ws_totals_add_up(t, WS_TC_launch_latency_queued);
 	return add_verdict(s, t, err);
 }
 

@@ -2,9 +2,9 @@
  * Memory of devices: its peak, where it was highest, how it went over time,
  * which operations took it, and the largest allocations.
  */
-#include <stdlib.h>
+#include <string.h>
 
-#include "report/base/names.h"
+#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 #define TIME_BUCKETS 200 /* of each device */
@@ -28,8 +28,7 @@ struct memory {
 	uint32_t *event; /* selected events of devices */
 	size_t n;
 	struct state *state; /* of each of them */
-	uint32_t *order;
-	bool guessed; /* totals were summed up, not recorded */
+	bool guessed;        /* totals were summed up, not recorded */
 	uint64_t out_of_memory;
 };
 
@@ -60,7 +59,6 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 
 	WS_NEW(s->tab->temp, s->event, m->nmemory);
 	WS_NEW(s->tab->temp, s->state, m->nmemory);
-	WS_NEW(s->tab->temp, s->order, m->nmemory);
 	WS_NEW(s->tab->temp, sum, m->ndevices);
 	WS_NEW(s->tab->temp, recorded, m->ndevices);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
@@ -221,35 +219,27 @@ struct op_sums {
 	uint64_t allocations;
 };
 
-struct op_ranking {
-	const struct op_sums *sums; /* of each text of the model */
-	const struct ws_bytes *texts;
-};
-
-static int by_taken(const void *pa, const void *pb, void *arg)
+static struct ws_cell *add_sums(struct memory *s, const struct op_sums *sums)
 {
-	const struct op_ranking *r = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+	struct ws_cell *row = new_row(s, "by operation", WS_NONE);
 
-	if (r->sums[a].taken != r->sums[b].taken)
-		return r->sums[a].taken > r->sums[b].taken ? -1 : 1;
-	/* ids of texts are another after an export and an import */
-	return ws_name_compare(r->texts[a], r->texts[b]);
+	ws_cell_set_int(&row[WS_TC_memory_size], sums->taken);
+	ws_cell_set_int(&row[WS_TC_memory_net], sums->net);
+	ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)sums->allocations);
+	return row;
 }
 
 /* Over all devices. Each allocation counts for its innermost operation. */
 static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
-	uint32_t *order, rest = (uint32_t)m->ntexts;
-	struct op_ranking ranking = {.texts = m->texts};
-	struct op_sums *sums;
+	struct op_sums *sums, rest = {0};
+	struct ws_row_key *order;
 	size_t rows = 0;
 
-	WS_NEW(s->tab->temp, sums, m->ntexts + 1);
-	WS_NEW(s->tab->temp, order, m->ntexts + 1);
+	WS_NEW(s->tab->temp, sums, m->ntexts);
+	WS_NEW(s->tab->temp, order, m->ntexts);
 	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
-	ranking.sums = sums;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
 		struct op_sums *sum = &sums[place_of(s, e)];
@@ -258,40 +248,29 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 		sum->taken += e->op == WS_MEMORY_OP_ALLOC ? (int64_t)e->bytes : 0;
 		sum->allocations += e->op == WS_MEMORY_OP_ALLOC;
 	}
-	for (uint32_t i = 0; i < rest; i++)
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		/* ids of texts are another after an export and an import */
 		if (sums[i].taken || sums[i].net)
-			order[rows++] = i;
-	qsort_r(order, rows, sizeof(*order), by_taken, &ranking);
-	for (size_t i = TOP_OPS; i < rows; i++) {
-		sums[rest].taken += sums[order[i]].taken;
-		sums[rest].net += sums[order[i]].net;
-		sums[rest].allocations += sums[order[i]].allocations;
+			order[rows++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(sums[i].taken)},
+			                            .text = {m->texts[i]},
+			                            .row = i};
+	ws_row_keys_sort(order, rows);
+	for (size_t i = 0; i < rows; i++) {
+		const struct op_sums *sum = &sums[order[i].row];
+
+		if (i < TOP_OPS) {
+			set_place(s, add_sums(s, sum), order[i].row);
+			continue;
+		}
+		rest.taken += sum->taken;
+		rest.net += sum->net;
+		rest.allocations += sum->allocations;
 	}
 	if (rows > TOP_OPS)
-		order[TOP_OPS] = rest;
-	for (size_t i = 0; i < rows && i <= TOP_OPS; i++) {
-		struct ws_cell *row = new_row(s, "by operation", WS_NONE);
-
-		if (order[i] == rest)
-			ws_cell_set_str(s->t, &row[WS_TC_memory_item], "(all other operations)");
-		else
-			set_place(s, row, order[i]);
-		ws_cell_set_int(&row[WS_TC_memory_size], sums[order[i]].taken);
-		ws_cell_set_int(&row[WS_TC_memory_net], sums[order[i]].net);
-		ws_cell_set_int(&row[WS_TC_memory_count], (int64_t)sums[order[i]].allocations);
-	}
+		ws_cell_set_str(s->t, &add_sums(s, &rest)[WS_TC_memory_item],
+		                "(all other operations)");
 	return WS_OK;
-}
-
-static int by_size(const void *pa, const void *pb, void *arg)
-{
-	const struct memory *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_memory_event *ea = event_of(s, a), *eb = event_of(s, b);
-
-	if (ea->bytes != eb->bytes)
-		return ea->bytes > eb->bytes ? -1 : 1;
-	return (a > b) - (a < b); /* events are in order of time */
 }
 
 /* "aten::linear / aten::empty": the outermost operation says what the innermost is for. */
@@ -319,21 +298,39 @@ static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
 	return WS_OK;
 }
 
-static enum ws_status add_largest(struct memory *s, struct ws_err *err)
+/* The first of equal ones, as they are in order of time. */
+static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
 {
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < s->n; i++)
-		if (event_of(s, i)->op == WS_MEMORY_OP_ALLOC)
-			s->order[n++] = i;
-	qsort_r(s->order, n, sizeof(*s->order), by_size, s);
-	for (size_t i = 0; i < n && i < LARGEST; i++) {
-		const struct ws_memory_event *e = event_of(s, s->order[i]);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ws_memory_event *e = event_of(s, i);
+		size_t at = n;
+
+		if (e->op != WS_MEMORY_OP_ALLOC)
+			continue;
+		while (at && event_of(s, largest[at - 1])->bytes < e->bytes)
+			at--;
+		if (at == LARGEST)
+			continue;
+		n += n < LARGEST;
+		memmove(&largest[at + 1], &largest[at], (n - 1 - at) * sizeof(*largest));
+		largest[at] = i;
+	}
+	return n;
+}
+
+static enum ws_status add_largest(struct memory *s, struct ws_err *err)
+{
+	size_t largest[LARGEST], n = find_largest(s, largest);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_memory_event *e = event_of(s, largest[i]);
 		struct ws_cell *row = new_row(s, "largest", e->device);
 
 		WS_FORWARD(set_long_place(s, row, e, err));
 		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
-		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[s->order[i]].capacity);
+		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[largest[i]].capacity);
 		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
 		ws_cell_set_int(&row[WS_TC_memory_count], 1);
 	}

@@ -1,7 +1,5 @@
 /* Copies and fills on devices, by direction: their time and their size. */
 #include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
 
 #include "report/analysis/group.h"
 #include "report/tables/tables.h"
@@ -41,8 +39,8 @@ struct memory_ops {
 	uint8_t by_amd[NOPERATIONS];
 	int64_t total_ns, total_bytes;
 	uint64_t without_size;
-	uint32_t order[NOPERATIONS];
-	size_t rows;
+	struct ws_row_key rows[NOPERATIONS];
+	size_t nrows;
 	bool by_size;
 };
 
@@ -109,19 +107,6 @@ static void set_operation(const struct memory_ops *s, struct ws_table *t, struct
 	ws_cell_set_str(t, cell, text);
 }
 
-static int by_rank(const void *pa, const void *pb, void *arg)
-{
-	const struct memory_ops *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_stat *stats = s->by_size ? s->size : s->time;
-
-	if (stats[a].sum != stats[b].sum)
-		return stats[a].sum > stats[b].sum ? -1 : 1;
-	if (s->count[a] != s->count[b])
-		return s->count[a] < s->count[b] ? -1 : 1;
-	return strcmp(operations[a], operations[b]);
-}
-
 static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct ws_err *err)
 {
 	const struct ws_model *m = s->tab->m;
@@ -134,11 +119,15 @@ static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct w
 		ws_table_set_not_recorded(t, NO_COPIES);
 	for (uint32_t i = 0; i < NOPERATIONS; i++)
 		if (s->count[i])
-			s->order[s->rows++] = i;
+			s->rows[s->nrows++] = (struct ws_row_key){
+			        .number = {WS_DESCENDING((s->by_size ? s->size : s->time)[i].sum),
+			                   (int64_t)s->count[i]},
+			        .text = {ws_bytes_of(operations[i])},
+			        .row = i};
+	ws_row_keys_sort(s->rows, s->nrows);
 	if (s->without_size)
 		ws_table_note(t, "Of %" PRIu64 " copies and fills the trace does not say the size.",
 		              s->without_size);
-	qsort_r(s->order, s->rows, sizeof(*s->order), by_rank, s);
 	return WS_OK;
 }
 
@@ -154,14 +143,12 @@ enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_
                                   struct ws_err *err)
 {
 	struct memory_ops s = {.tab = tab};
-	uint64_t count = 0, without_time = 0;
-	struct ws_cell *row;
 
 	WS_FORWARD(prepare(&s, t, err));
-	for (size_t i = 0; i < s.rows; i++) {
-		uint32_t which = s.order[i];
+	for (size_t i = 0; i < s.nrows; i++) {
+		uint32_t which = s.rows[i].row;
+		struct ws_cell *row = ws_table_row(t);
 
-		row = ws_table_row(t);
 		if (s.time[which].n) {
 			ws_cells_set_stat(row, &s.time[which], s.total_ns);
 			if (s.timed_bytes[which])
@@ -174,16 +161,9 @@ enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_
 		set_operation(&s, t, &row[WS_TC_memory_time_operation], which);
 		ws_cell_set_int(&row[WS_TC_memory_time_without_time],
 		                (int64_t)s.without_time[which]);
-		count += s.time[which].n;
-		without_time += s.without_time[which];
 	}
-	if (!s.rows)
-		return WS_OK;
-	row = ws_table_totals(t);
-	ws_cell_set_real(&row[WS_TC_memory_time_time_percent], s.total_ns ? 100 : NAN);
-	ws_cell_set_int(&row[WS_TC_memory_time_total_ns], s.total_ns);
-	ws_cell_set_int(&row[WS_TC_memory_time_count], (int64_t)count);
-	ws_cell_set_int(&row[WS_TC_memory_time_without_time], (int64_t)without_time);
+	if (s.nrows)
+		ws_totals_set_stat(t, s.total_ns, WS_TC_memory_time_without_time);
 	return WS_OK;
 }
 
@@ -201,13 +181,12 @@ static void set_sizes(struct ws_cell *row, const struct ws_stat *size)
 enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_table *t,
                                   struct ws_err *err)
 {
-	struct memory_ops s = {.tab = tab, .by_size = 1};
-	uint64_t count = 0;
+	struct memory_ops s = {.tab = tab, .by_size = true};
 	struct ws_cell *row;
 
 	WS_FORWARD(prepare(&s, t, err));
-	for (size_t i = 0; i < s.rows; i++) {
-		uint32_t which = s.order[i];
+	for (size_t i = 0; i < s.nrows; i++) {
+		uint32_t which = s.rows[i].row;
 		const struct ws_stat *size = &s.size[which];
 
 		row = ws_table_row(t);
@@ -218,16 +197,15 @@ enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_
 		if (s.time[which].n)
 			ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.time[which].sum);
 		set_throughput(&s, which, &row[WS_TC_memory_size_gbs]);
-		count += s.count[which];
 	}
-	if (!s.rows)
+	if (!s.nrows)
 		return WS_OK;
 	row = ws_table_totals(t);
 	if (s.total_bytes) {
 		ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)s.total_bytes / 1e6);
 		ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], s.total_bytes);
 	}
-	ws_cell_set_int(&row[WS_TC_memory_size_count], (int64_t)count);
+	ws_totals_add_up(t, WS_TC_memory_size_count);
 	ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.total_ns);
 	return WS_OK;
 }

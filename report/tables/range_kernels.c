@@ -1,6 +1,5 @@
 /* Kernels by NVTX range: which kernels each range path launched itself. */
-#include <stdlib.h>
-
+#include "formats/base/strtab.h"
 #include "report/analysis/group.h"
 #include "report/tables/tables.h"
 
@@ -14,11 +13,11 @@ struct range_kernels {
 	uint32_t *group; /* cell -> pair */
 	struct pair *pairs;
 	size_t npairs;
-	struct ws_idmap map; /* path << 32 | name -> pair */
+	struct ws_strtab known; /* pair -> its number, from 1 */
 	struct ws_group *groups;
 	uint32_t *place;     /* path -> its place in reading order */
 	uint64_t *instances; /* path -> selected ranges */
-	uint32_t *order;
+	struct ws_row_key *rows;
 };
 
 /* Numbered as tables number them: the kernels in no range behind all paths. */
@@ -40,14 +39,12 @@ static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		struct pair pair = {table_path(m, cell->place.path), m->configs[cell->config].name};
-		uint64_t key = (uint64_t)pair.path << 32 | pair.name;
+		uint64_t number;
 
-		s->group[i] = ws_idmap_get(&s->map, key);
-		if (s->group[i] != WS_NONE)
-			continue;
-		s->pairs[s->npairs] = pair;
-		s->group[i] = (uint32_t)s->npairs++;
-		WS_FORWARD(ws_idmap_put(&s->map, key, s->group[i], err));
+		WS_FORWARD(ws_strtab_add(&s->known, &pair, sizeof(pair), &number, err));
+		s->group[i] = (uint32_t)number - 1;
+		if (number > s->npairs)
+			s->pairs[s->npairs++] = pair;
 	}
 	return WS_OK;
 }
@@ -63,7 +60,7 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	WS_NEW(temp, s->groups, s->npairs);
 	WS_NEW(temp, s->place, npaths);
 	WS_NEW(temp, s->instances, npaths);
-	WS_NEW(temp, s->order, s->npairs);
+	WS_NEW(temp, s->rows, s->npairs);
 	WS_FORWARD(ws_arena_check(temp, "the kernels by range", err));
 	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups, err));
 	WS_FORWARD(ws_paths_order(&m->ranges, m->texts, paths, err));
@@ -73,20 +70,12 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	s->place[ws_path_no_launch(m)] = ws_path_no_launch(m);
 	for (uint32_t i = 0; i < m->ranges.npaths; i++)
 		s->instances[i] = ws_values_count(&ws_digest_path(s->tab->digest, i)->dur_ns);
-	ws_order_identity(s->order, s->npairs);
+	for (uint32_t i = 0; i < s->npairs; i++) {
+		s->rows[i] = ws_group_key(&s->groups[i], m->texts[s->pairs[i].name], i);
+		s->rows[i].number[0] = s->place[s->pairs[i].path];
+	}
+	ws_row_keys_sort(s->rows, s->npairs);
 	return WS_OK;
-}
-
-static int by_row_order(const void *pa, const void *pb, void *arg)
-{
-	const struct range_kernels *s = arg;
-	uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
-	const struct pair *a = &s->pairs[ia], *b = &s->pairs[ib];
-	const struct ws_bytes *texts = s->tab->m->texts;
-
-	if (s->place[a->path] != s->place[b->path])
-		return s->place[a->path] < s->place[b->path] ? -1 : 1;
-	return ws_group_compare(&s->groups[ia], texts[a->name], &s->groups[ib], texts[b->name]);
 }
 
 static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t, uint32_t which,
@@ -118,21 +107,6 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	return WS_OK;
 }
 
-static void add_totals(const struct range_kernels *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
-	int64_t kernels = 0, total_ns = 0, without_time = 0;
-
-	for (size_t i = 0; i < s->npairs; i++) {
-		kernels += (int64_t)s->groups[i].time.n;
-		total_ns += s->groups[i].time.sum;
-		without_time += (int64_t)s->groups[i].without_time;
-	}
-	ws_cell_set_int(&row[WS_TC_range_kernels_kernels], kernels);
-	ws_cell_set_int(&row[WS_TC_range_kernels_total_ns], total_ns);
-	ws_cell_set_int(&row[WS_TC_range_kernels_without_time], without_time);
-}
-
 enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
@@ -143,14 +117,15 @@ enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct w
 	if (status == WS_OK && !ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (status == WS_OK) {
-		qsort_r(s.order, s.npairs, sizeof(*s.order), by_row_order, &s);
-		add_totals(&s, t);
 		ws_table_note(t,
 		              "A kernel counts once, in the innermost range around its launch, so "
 		              "the rows add up to all kernels. `ranges` has the inclusive times.");
 	}
 	for (size_t i = 0; i < s.npairs && status == WS_OK; i++)
-		status = add_row(&s, t, s.order[i], err);
-	ws_idmap_free(&s.map);
+		status = add_row(&s, t, s.rows[i].row, err);
+	ws_totals_add_up(t, WS_TC_range_kernels_kernels);
+	ws_totals_add_up(t, WS_TC_range_kernels_total_ns);
+	ws_totals_add_up(t, WS_TC_range_kernels_without_time);
+	ws_strtab_free(&s.known);
 	return status;
 }

@@ -60,11 +60,9 @@ static enum ws_status find_rows(struct rollup *r, char *key, struct ws_err *err)
 		uint64_t id;
 
 		make_key(row_of_all(r, i), key, &len);
-		id = ws_strtab_find(&r->known, key, len);
-		if (!id) {
-			WS_FORWARD(ws_strtab_add(&r->known, key, len, &id, err));
+		WS_FORWARD(ws_strtab_add(&r->known, key, len, &id, err));
+		if (id > r->n)
 			r->first[r->n++] = i;
-		}
 		r->row[i] = (size_t)id - 1;
 		r->paths[r->row[i]]++;
 	}

@@ -6,13 +6,14 @@
 
 #include "formats/base/grow.h"
 #include "report/analysis/utilization.h"
-#include "report/base/names.h"
+#include "report/base/order.h"
 #include "report/tables/tables.h"
 
 #define TOP_OPS 20
 
 /* All operations of one class, or of one name, in one dtype on one device. */
 struct group {
+	bool by_name;
 	uint32_t class, name, dtype, device; /* name: 0 for a class */
 	uint8_t tensor;                      /* of the longest kernel */
 	int64_t longest_ns;
@@ -25,27 +26,13 @@ struct roofline {
 	const struct ws_table_context *tab;
 	struct ws_table *t;
 	struct ws_cost_ops *costs;
-	struct group *groups, *level; /* of each name; those that are shown */
+	struct group *groups;
 	size_t n, capacity, over_peak;
-	struct ws_strtab ids;            /* class, name, dtype and device -> group + 1 */
+	struct ws_strtab ids;            /* level, class, name, dtype and device -> group, from 1 */
+	struct ws_row_key *order;        /* of a level */
 	int64_t counted_ns, modelled_ns; /* of operations; of those that tell their FLOPs */
 	bool no_peaks;
 };
-
-static int compare(uint32_t a, uint32_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int by_key(const void *pa, const void *pb)
-{
-	const struct group *a = pa, *b = pb;
-	int c = compare(a->class, b->class);
-
-	c = c ? c : compare(a->name, b->name);
-	c = c ? c : compare(a->dtype, b->dtype);
-	return c ? c : compare(a->device, b->device);
-}
 
 static void merge(struct group *to, const struct group *from)
 {
@@ -64,12 +51,16 @@ static void merge(struct group *to, const struct group *from)
 	to->bytes_unknown |= from->bytes_unknown;
 }
 
-static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, struct ws_err *err)
+/* Adds an operation to those of its class, or of its name. */
+static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, bool by_name,
+                             struct ws_err *err)
 {
-	const uint32_t key[] = {op->class, op->name, op->dtype, op->device};
+	const uint32_t key[] = {by_name, op->class, by_name ? op->name : WS_TEXT_EMPTY, op->dtype,
+	                        op->device};
 	const struct group group = {
+	        .by_name = by_name,
 	        .class = op->class,
-	        .name = op->name,
+	        .name = key[2],
 	        .dtype = op->dtype,
 	        .device = op->device,
 	        .tensor = op->tensor,
@@ -82,17 +73,15 @@ static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, st
 	        .flops_unknown = op->flops < 0,
 	        .bytes_unknown = op->bytes < 0,
 	};
-	uint64_t id = ws_strtab_find(&s->ids, key, sizeof(key));
+	uint64_t id;
 
-	s->counted_ns += op->gpu_ns;
-	s->modelled_ns += op->flops >= 0 ? op->gpu_ns : 0;
-	if (id) {
+	WS_FORWARD(ws_strtab_add(&s->ids, key, sizeof(key), &id, err));
+	WS_FORWARD(WS_GROW(s->groups, id, s->capacity, err));
+	if (id > s->n)
+		s->groups[s->n++] = group;
+	else
 		merge(&s->groups[id - 1], &group);
-		return WS_OK;
-	}
-	WS_FORWARD(WS_GROW(s->groups, s->n + 1, s->capacity, err));
-	s->groups[s->n++] = group;
-	return ws_strtab_add(&s->ids, key, sizeof(key), &id, err);
+	return WS_OK;
 }
 
 static enum ws_status gather(struct roofline *s, struct ws_err *err)
@@ -100,44 +89,15 @@ static enum ws_status gather(struct roofline *s, struct ws_err *err)
 	for (size_t i = 0; i < s->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 
-		if (op.kernels) /* else nothing to hold against its cost */
-			WS_FORWARD(add_op(s, &op, err));
+		if (!op.kernels)
+			continue; /* nothing to hold against its cost */
+		s->counted_ns += op.gpu_ns;
+		s->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
+		WS_FORWARD(add_op(s, &op, false, err));
+		WS_FORWARD(add_op(s, &op, true, err));
 	}
-	WS_NEW(s->tab->temp, s->level, s->n);
+	WS_NEW(s->tab->temp, s->order, s->n);
 	return ws_arena_check(s->tab->temp, "the roofline", err);
-}
-
-/* The groups of a level; returns how many. */
-static size_t make_level(struct roofline *s, int by_name)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++) {
-		s->level[i] = s->groups[i];
-		if (!by_name)
-			s->level[i].name = WS_TEXT_EMPTY;
-	}
-	ws_sort(s->level, s->n, sizeof(*s->level), by_key);
-	for (size_t i = 0; i < s->n; i++)
-		if (n && !by_key(&s->level[n - 1], &s->level[i]))
-			merge(&s->level[n - 1], &s->level[i]);
-		else
-			s->level[n++] = s->level[i];
-	return n;
-}
-
-static int by_time(const void *pa, const void *pb, void *arg)
-{
-	const struct group *a = pa, *b = pb;
-	const struct ws_bytes *texts = arg;
-	int c;
-
-	if (a->gpu_ns != b->gpu_ns)
-		return a->gpu_ns > b->gpu_ns ? -1 : 1;
-	c = ws_name_compare(texts[a->class], texts[b->class]);
-	c = c ? c : ws_name_compare(texts[a->name], texts[b->name]);
-	c = c ? c : ws_name_compare(texts[a->dtype], texts[b->dtype]);
-	return c ? c : compare(a->device, b->device);
 }
 
 /* Each rate that is known against its peak, also where the other one is not. */
@@ -207,15 +167,25 @@ static void add_row(struct roofline *s, const struct group *g)
 	set_attained(s, row, g);
 }
 
-static void add_level(struct roofline *s, int by_name)
+static void add_level(struct roofline *s, bool by_name)
 {
-	size_t n = make_level(s, by_name);
+	const struct ws_bytes *texts = s->tab->m->texts;
+	size_t n = 0;
 
-	/* qsort_r's argument has no const */
-	if (n)
-		qsort_r(s->level, n, sizeof(*s->level), by_time, s->tab->m->texts);
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct group *g = &s->groups[i];
+
+		if (g->by_name == by_name)
+			s->order[n++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(g->gpu_ns)},
+			                            .text = {texts[g->class], texts[g->name],
+			                                     texts[g->dtype]},
+			                            .tie = {g->device},
+			                            .row = i};
+	}
+	ws_row_keys_sort(s->order, n);
 	for (size_t i = 0; i < n && (!by_name || i < TOP_OPS); i++)
-		add_row(s, &s->level[i]);
+		add_row(s, &s->groups[s->order[i].row]);
 	if (by_name && n > TOP_OPS)
 		ws_table_note(s->t, "Only the %d operations with the most GPU time are shown.",
 		              TOP_OPS);
@@ -267,8 +237,8 @@ static enum ws_status add_rows(struct roofline *s, struct ws_err *err)
 	const struct ws_utilization *use;
 
 	WS_FORWARD(gather(s, err));
-	add_level(s, 0);
-	add_level(s, 1);
+	add_level(s, false);
+	add_level(s, true);
 	add_notes(s);
 	if (!s->tab->m->nmeasured)
 		return WS_OK;

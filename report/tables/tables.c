@@ -1,6 +1,7 @@
 /* The tables of tables.def as data, and what their builders share. */
 #include "report/tables/tables.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,6 +91,26 @@ void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_
 	ws_cell_set_int(&cells[5], stat->min);
 	ws_cell_set_int(&cells[6], stat->max);
 	ws_cell_set_real(&cells[7], stat->std);
+}
+
+void ws_totals_add_up(struct ws_table *t, int column)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct ws_cell *cell = &ws_table_cells(t, i)[column];
+
+		sum += cell->type == WS_CELL_INT ? cell->i : 0;
+	}
+	ws_cell_set_int(&ws_table_totals(t)[column], sum);
+}
+
+void ws_totals_set_stat(struct ws_table *t, int64_t whole, int column)
+{
+	ws_cell_set_real(&ws_table_totals(t)[0], whole ? 100 : NAN);
+	ws_cell_set_int(&ws_table_totals(t)[1], whole);
+	ws_totals_add_up(t, 2);
+	ws_totals_add_up(t, column);
 }
 
 void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,

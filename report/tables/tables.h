@@ -53,6 +53,10 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
  * that begin every table in the manner of nsys; whole is what the share is of.
  */
 void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
+/* Totals of such a table: the whole, and the sums of number and of another column. */
+void ws_totals_set_stat(struct ws_table *t, int64_t whole, int column);
+/* Totals of a column of whole numbers: the sum of its rows so far. */
+void ws_totals_add_up(struct ws_table *t, int column);
 /* The short name of a kernel, by the text of its name. */
 void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t name);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/names.h"
+#include "report/base/order.h"
 
 #define ALL_STEPS "ProfilerStep*" /* what PyTorch's own tables call the row of its steps */
 
@@ -85,22 +85,6 @@ static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t 
 	size_t ntexts = s->tab->m->ntexts;
 
 	return &s->sums[row / ntexts][row % ntexts];
-}
-
-static int by_cost(const void *pa, const void *pb, void *arg)
-{
-	const struct ws_ops_table *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_ops_sums *sa = sums_of(s, a), *sb = sums_of(s, b);
-	size_t ntexts = s->tab->m->ntexts;
-	int c;
-
-	if (sa->self_cuda_ns != sb->self_cuda_ns)
-		return sa->self_cuda_ns > sb->self_cuda_ns ? -1 : 1;
-	if (sa->self_cpu_ns != sb->self_cpu_ns)
-		return sa->self_cpu_ns > sb->self_cpu_ns ? -1 : 1;
-	c = ws_name_compare(s->tab->m->texts[a % ntexts], s->tab->m->texts[b % ntexts]);
-	return c ? c : (a > b) - (a < b);
 }
 
 /* --- rows ----------------------------------------------------------------------------------- */
@@ -204,8 +188,12 @@ static enum ws_status add_rows(struct ws_ops_table *s, struct ws_table *t, struc
 	WS_FAIL_IF(!rows, err, NO_MEMORY, "out of memory for the operations");
 	for (uint32_t i = 0; i < all; i++)
 		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
-			s->order[s->rows++] = i;
-	qsort_r(s->order, s->rows, sizeof(*s->order), by_cost, s);
+			s->order[s->rows++] = (struct ws_row_key){
+			        .number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
+			                   WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
+			        .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
+			        .row = i};
+	ws_row_keys_sort(s->order, s->rows);
 	*rows = (struct op_rows){.m = s->tab->m,
 	                         .are_ranges = s->are_ranges,
 	                         .n = s->rows,
@@ -216,7 +204,7 @@ static enum ws_status add_rows(struct ws_ops_table *s, struct ws_table *t, struc
 	if (!rows->rows)
 		rows->n = 0;
 	for (size_t i = 0; i < rows->n; i++)
-		rows->rows[i] = (struct op_row){s->order[i], *sums_of(s, s->order[i])};
+		rows->rows[i] = (struct op_row){s->order[i].row, *sums_of(s, s->order[i].row)};
 	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
 	set_totals(rows, t);
 	return ws_arena_check(&rows->arena, "the operations", err);

@@ -70,12 +70,11 @@ static enum ws_status add_meta(const struct ws_summary_page *p, struct ws_err *e
 		return WS_FAIL_MEMORY(err, "the provenance");
 	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
 		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
-		uint64_t id = key.len ? ws_strtab_find(&keys, key.ptr, key.len) : 0;
+		uint64_t id = 0;
 
-		if (key.len && !id) {
+		if (key.len)
 			status = ws_strtab_add(&keys, key.ptr, key.len, &id, err);
-			nkeys = id;
-		}
+		nkeys = id > nkeys ? id : nkeys;
 		last[id] = i;
 	}
 	for (uint64_t id = 1; id <= nkeys && status == WS_OK; id++)

@@ -247,17 +247,9 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 struct ranking {
 	const struct ws_model *m;
 	struct ws_group *groups;
-	uint32_t *order;
+	struct ws_row_key *order;
 	size_t n;
 };
-
-static int by_rank(const void *pa, const void *pb, void *arg)
-{
-	const struct ranking *r = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-
-	return ws_group_compare(&r->groups[a], r->m->texts[a], &r->groups[b], r->m->texts[b]);
-}
 
 static uint32_t class_of(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
@@ -297,8 +289,8 @@ static enum ws_status rank(const struct ws_table_context *tab,
 	}
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
-			out->order[out->n++] = i;
-	qsort_r(out->order, out->n, sizeof(*out->order), by_rank, out);
+			out->order[out->n++] = ws_group_key(&out->groups[i], m->texts[i], i);
+	ws_row_keys_sort(out->order, out->n);
 	return WS_OK;
 }
 
@@ -313,7 +305,7 @@ static enum ws_status add_classes(const struct ws_summary_page *p, struct ws_err
 
 	WS_FORWARD(rank(p->tab, class_of, &r, err));
 	for (size_t i = 0; i < r.n; i++) {
-		uint32_t class = r.order[i];
+		uint32_t class = r.order[i].row;
 
 		ws_page_share(p, class ? r.m->texts[class] : ws_bytes_of("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
@@ -330,11 +322,11 @@ static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err 
 
 	WS_FORWARD(rank(p->tab, dtype_of, &r, err));
 	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
-		struct ws_bytes dtype = r.m->texts[r.order[i]];
-		double share = ws_stat_percent((double)r.groups[r.order[i]].time.sum,
+		struct ws_bytes dtype = r.m->texts[r.order[i].row];
+		double share = ws_stat_percent((double)r.groups[r.order[i].row].time.sum,
 		                               (double)p->tab->sel->gpu_ns);
 
-		if (!r.order[i] || dtype.len > 24 || (n && share < LEAST_SHARE))
+		if (!r.order[i].row || dtype.len > 24 || (n && share < LEAST_SHARE))
 			continue;
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%.*s %.1f %%",
 		                        n++ ? ", " : "", (int)dtype.len, (const char *)dtype.ptr,
@@ -353,14 +345,14 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 
 	WS_FORWARD(rank(p->tab, name_of, &r, err));
 	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++) {
-		struct ws_bytes name = ws_model_short_name(r.m, r.order[i]);
+		struct ws_bytes name = ws_model_short_name(r.m, r.order[i].row);
 
 		brief[i] = (struct ws_brief){name.ptr, name.len};
 	}
 	ws_brief_names(p->tab->temp, brief, TOP_KERNELS, NAME_COLUMNS, WS_BRIEF_HEAD(NAME_COLUMNS));
 	for (size_t i = 0; i < r.n; i++) {
-		const struct ws_group *g = &r.groups[r.order[i]];
-		struct ws_bytes name = r.m->texts[r.order[i]];
+		const struct ws_group *g = &r.groups[r.order[i].row];
+		struct ws_bytes name = r.m->texts[r.order[i].row];
 		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {

@@ -2,7 +2,20 @@
  * Kernels of a loaded trace in groups, with the statistics of each.
  */
 #include "report/analysis/group.h"
+#include "report/base/names.h"
 #include "tests/report/tables/oracle/oracle.h"
+
+int oracle_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
+                         struct ws_bytes name_b)
+{
+	if (!a->time.n != !b->time.n)
+		return a->time.n ? -1 : 1;
+	if (a->time.sum != b->time.sum)
+		return a->time.sum > b->time.sum ? -1 : 1;
+	if (a->time.n != b->time.n)
+		return a->time.n < b->time.n ? -1 : 1;
+	return ws_name_compare(name_a, name_b);
+}
 
 enum ws_status oracle_group_kernels(const struct loaded *l, const uint32_t *group, size_t ngroups,
                                     struct ws_group *out, struct ws_err *err)

@@ -94,8 +94,8 @@ static int by_rank(const void *pa, const void *pb, void *arg)
 	const struct launches *s = arg;
 	const struct ws_model *m = s->tab->m;
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	int c = ws_group_compare(&s->groups[a], m->texts[m->configs[s->first[a]].name],
-	                         &s->groups[b], m->texts[m->configs[s->first[b]].name]);
+	int c = oracle_group_compare(&s->groups[a], m->texts[m->configs[s->first[a]].name],
+	                             &s->groups[b], m->texts[m->configs[s->first[b]].name]);
 
 	/* groups are numbered by shape */
 	return c ? c : compare(a, b);

@@ -193,7 +193,7 @@ static int by_summary_order(const void *pa, const void *pb, void *arg)
 	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
 	const struct ws_bytes *texts = s->tab->m->texts;
 
-	return ws_group_compare(&s->groups[a], texts[a], &s->groups[b], texts[b]);
+	return oracle_group_compare(&s->groups[a], texts[a], &s->groups[b], texts[b]);
 }
 
 static enum ws_status set_seen(const struct summary *s, struct ws_table *t, struct ws_cell *cell,

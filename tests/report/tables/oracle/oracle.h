@@ -41,6 +41,9 @@ static inline bool oracle_keeps_range(const struct oracle_tab *tab, uint32_t i)
 	return ws_range_selected(tab->m, tab->sel, ws_joined_rows_range(tab->sel->rows, i));
 }
 
+/* The order of the kernel summaries: < 0 when a comes first. */
+int oracle_group_compare(const struct ws_group *a, struct ws_bytes name_a, const struct ws_group *b,
+                         struct ws_bytes name_b);
 /* group[k] is the group of kernel k, WS_NONE = in none. */
 enum ws_status oracle_group_kernels(const struct loaded *l, const uint32_t *group, size_t ngroups,
                                     struct ws_group *out, struct ws_err *err);

@@ -112,7 +112,7 @@ static int by_row_order(const void *pa, const void *pb, void *arg)
 
 	if (s->place[a->path] != s->place[b->path])
 		return s->place[a->path] < s->place[b->path] ? -1 : 1;
-	return ws_group_compare(&s->groups[ia], texts[a->name], &s->groups[ib], texts[b->name]);
+	return oracle_group_compare(&s->groups[ia], texts[a->name], &s->groups[ib], texts[b->name]);
 }
 
 static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t, uint32_t which,
