@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """ctest runs the suite NAME of a file test_NAME.c: no other suite may stand in it, or its tests
-never run. No folder of tests holds too many files. And the tests and files that pages name are
+never run. No folder of tests holds too many files. Each test has the keeper in front. And the tests and files that pages name are
 there.
 suites.py ROOT   prints each offence; exit 1 when there is one
 """
@@ -14,6 +14,7 @@ CASE = re.compile(r"`([a-z]\w*)/(\w+)([…*]?)`")
 HELD_BY = re.compile(r"`(\w+)\.(\w+)`((?: \([^)|]*\))?)")
 # of a room: what is written in capitals, as NAME.c, is no name
 PATH = re.compile(r"`((?:formats|kernels|recorder|report|tests|fixtures|run)/[a-z0-9_/.-]+\.[a-z]+)`")
+UNKEPT = re.compile(r"add_test\(NAME (\S+)(?:\s+CONFIGURATIONS \w+)?\s+COMMAND (?!keeper )")
 MOST_FILES = 25
 
 
@@ -63,6 +64,10 @@ def offences(root):
         if len(names) > MOST_FILES:
             yield f"{path}: {len(names)} files, more than {MOST_FILES}"
         for name in sorted(names):
+            if name == "CMakeLists.txt":
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    for test in UNKEPT.findall(f.read()):
+                        yield f"{path}/{name}: {test} lacks the keeper: COMMAND keeper PROGRAM…"
             if not name.endswith((".c", ".h")):
                 continue
             with open(os.path.join(folder, name), encoding="utf-8") as f:

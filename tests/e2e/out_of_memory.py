@@ -65,7 +65,10 @@ def judge(good, got):
 
 
 def main():
-    program, preload, root = (os.path.abspath(p) for p in sys.argv[1:4])
+    program, library, root = (os.path.abspath(p) for p in sys.argv[1:4])
+    links = tempfile.TemporaryDirectory()  # LD_PRELOAD takes no path with a blank
+    preload = os.path.join(links.name, "preload.so")
+    os.symlink(library, preload)
     every = int(sys.argv[4]) if len(sys.argv) > 4 else 1
     bad = 0
     for command in COMMANDS:
