@@ -81,7 +81,7 @@ variables() {
 		unset TERM
 		export COLUMNS=40 POSIXLY_CORRECT=1 PYTHONWARNINGS=default PYTHONOPTIMIZE=1 CDPATH=/tmp:/ \
 			NVTX_INJECTION64_PATH=/nonexistent.so CUDA_INJECTION64_PATH=/nonexistent.so \
-			GREP_COLORS='mt=01;31' NO_COLOR=1 PAGER=false HOME=/nonexistent \
+			GREP_COLORS='mt=01;31' NO_COLOR=1 PAGER=false HOME="$work/none/home" \
 			WARPSHEET_SEGMENT_DIR=/nonexistent TMPDIR="$work/elsewhere"
 		# shellcheck disable=SC2086 # options
 		count "variables, TMPDIR elsewhere, no HOME, umask 077" "cli, e2e, house, record" \
