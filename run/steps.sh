@@ -8,11 +8,11 @@ test_jobs=$((2 * jobs))
 # shellcheck disable=SC2034 # of those who read this file
 preset=${PRESET:-dev}
 
-# with few words while all goes well
+# With few words while all goes well. WS_WERROR=ON: every warning is an error, whichever the compiler.
 configure_preset() {
 	echo "== $1: configure" >&2
 	mkdir -p build
-	if ! cmake --preset "$1" >"build/$1.log" 2>&1; then
+	if ! cmake --preset "$1" ${WS_WERROR:+-DWARPSHEET_WERROR=$WS_WERROR} >"build/$1.log" 2>&1; then
 		cat "build/$1.log" >&2
 		return 1
 	fi

@@ -253,7 +253,7 @@ enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, 
 	        .value = {value, strlen(value)},
 	};
 
-	return ws_trace_writer_add(w, WS_KIND_META, &row, err);
+	return add_any(w, WS_KIND_META, &row, err); /* it has BLOBs: never the shorter way */
 }
 
 /* --- opening --- */

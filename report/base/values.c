@@ -113,17 +113,18 @@ static bool fold(struct ws_values *v)
 {
 	struct ws_values_rest *rest = v->rest;
 	const size_t most = rest->packed_bytes + v->n * MOST_BYTES_A_VALUE;
-	uint8_t *room = malloc(most), *end, *packed;
+	uint8_t *room = malloc(most), *shorter;
 
 	if (!room)
 		return false;
 	/* room is long enough for them, too */
 	sort(v->narrow, (uint32_t *)(void *)room, v->n);
-	end = merge(v, room, &rest->nruns);
-	packed = realloc(room, (size_t)(end - room));
+	rest->packed_bytes = (size_t)(merge(v, room, &rest->nruns) - room);
 	free(rest->packed);
-	rest->packed = packed ? packed : room;
-	rest->packed_bytes = (size_t)(end - room);
+	rest->packed = room;
+	shorter = realloc(rest->packed, rest->packed_bytes);
+	if (shorter)
+		rest->packed = shorter;
 	rest->in_runs += v->n;
 	v->n = 0;
 	return true;

@@ -121,8 +121,7 @@ static void fill_texts(struct ws_table *t)
 	        "\xff\xfe broken \xe2\x82",
 	        "\xed\xa0\x80 surrogate",
 	        "\xef\xbf\xbf noncharacter",
-	        "\xe2\x80\xae"
-	        "override",
+	        "\xe2\x80\xaeoverride",
 	        "\xc2\x85 next line",
 	        "<a href=\"x\">&amp;</a> ]]>",
 	        "\xf0\x9f\x94\xa5 \xe6\xb5\x8b\xe8\xaf\x95 \xc3\xa4",
