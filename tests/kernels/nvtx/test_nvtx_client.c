@@ -141,8 +141,8 @@ Test(nvtx_client, ranges_marks_and_payloads_arrive_in_order)
 	        "push warpsheet|matmul|warpsheet.op:flops=1000000000007,bytes_read=11,"
 	        "bytes_written=12,batch=1,m=2,n=3,k=4,c=5,h=6,w=7,r=8,s=9,stride=10,pad=13,"
 	        "groups=14,op=gemm,direction=backward,phase=optimizer,dtype=bf16,layer=-1",
-	        "push warpsheet.cpu|ws_gemm|warpsheet.launch:grid_x=1,grid_y=2,grid_z=3,"
-	        "block_x=4,block_y=5,block_z=6",
+	        ("push warpsheet.cpu|ws_gemm|warpsheet.launch:grid_x=1,grid_y=2,grid_z=3,"
+	         "block_x=4,block_y=5,block_z=6"),
 	        "pop warpsheet.cpu",
 	        "pop warpsheet",
 	        "mark warpsheet|counter.device_memory_bytes|i64:-5",

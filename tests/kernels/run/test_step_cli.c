@@ -182,7 +182,7 @@ Test(step_cli, dtypes_are_printed_as_text_and_as_json)
 	                          "\"reads\": null, \"gradient\": \"fp16\", "
 	                          "\"optimizer\": \"fp32\", \"name\": \"fc1.weight\"},\n"),
 	                   "%s", json.text);
-	cr_assert_str_eq(json.text + strlen(json.text) - 4, "\"}]}\n" + 1, "%s", json.text);
+	cr_assert_str_eq(json.text + strlen(json.text) - 4, "}]}\n", "%s", json.text);
 }
 
 Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
