@@ -90,7 +90,7 @@ static void no_gpu(const char *why)
 static void start_driver(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW), *context, *module;
-	int device;
+	int device = 0;
 
 	if (!lib)
 		no_gpu("no driver is installed");

@@ -130,8 +130,8 @@ static void call(struct scene *s, unsigned thread)
 	        "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
 	        "at::native::float16_copy_kernel_cuda",
 	        "ws_gemm_k",
-	        "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
-	        "tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8_execute_kernel",
+	        ("sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_"
+	         "tilesize128x128x16_stage4_warpsize2x2x1_g1_tensor16x8x8_execute_kernel"),
 	        "sgemm_128x64"};
 	/* one that is a product by its name alone has no FLOPs */
 	const unsigned nkernels = s->tells ? 5 : sizeof(kernels) / sizeof(*kernels);
