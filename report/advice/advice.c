@@ -91,8 +91,7 @@ static int by_time(const void *pa, const void *pb, void *arg)
 	const struct ws_bytes *texts = arg;
 	int c;
 
-	if (ga->gpu_ns != gb->gpu_ns)
-		return ga->gpu_ns > gb->gpu_ns ? -1 : 1;
+	WS_ORDER_BY(gb->gpu_ns, ga->gpu_ns);
 	c = ws_name_compare(texts[a->name], texts[b->name]);
 	c = c ? c : ws_name_compare(texts[a->class], texts[b->class]);
 	c = c ? c : ws_name_compare(texts[a->dtype], texts[b->dtype]);
@@ -223,12 +222,9 @@ static int by_rank(const void *pa, const void *pb)
 	double gain_b = isnan(b->gain_ns) ? -1 : b->gain_ns;
 	int c;
 
-	if (a->severity != b->severity)
-		return a->severity < b->severity ? -1 : 1;
-	if (gain_a != gain_b)
-		return gain_a > gain_b ? -1 : 1;
-	if (a->rule != b->rule)
-		return a->rule < b->rule ? -1 : 1;
+	WS_ORDER_BY(a->severity, b->severity);
+	WS_ORDER_BY(gain_b, gain_a);
+	WS_ORDER_BY(a->rule, b->rule);
 	c = strcmp(a->scope, b->scope);
 	return c ? c : strcmp(a->evidence, b->evidence);
 }

@@ -120,8 +120,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
                    double gain_ns, char *scope, char *evidence, char *advice);
 /* The short name of a kernel, or another text of the model, for a sentence: the middle left out
  * where it is long. */
-#define WS_ADVICE_NAME_MAX 64
-const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX]);
+const char *ws_advice_name(struct ws_advice *a, uint32_t text);
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
 char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t));

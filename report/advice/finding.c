@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/base/names.h"
+#include "report/names/names.h"
+
+#define NAME_COLUMNS 61 /* of a name in a sentence */
 
 const struct ws_rule_def ws_rule_defs[WS_RULES] = {
 #define R(function, id, gpu, title, condition, says) {id, title, condition, says, gpu},
@@ -56,10 +58,14 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 	a->found->fired[rule] = 1;
 }
 
-const char *ws_advice_name(const struct ws_advice *a, uint32_t text, char out[WS_ADVICE_NAME_MAX])
+const char *ws_advice_name(struct ws_advice *a, uint32_t text)
 {
-	out[ws_name_brief(ws_model_short_name(a->m, text), WS_ADVICE_NAME_MAX - 4, out)] = '\0';
-	return out;
+	struct ws_bytes name = ws_model_short_name(a->m, text);
+	const char *copy;
+
+	ws_names_elide(a->texts, &name, 1, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
+	copy = ws_arena_copy(a->texts, name.ptr, name.len);
+	return copy ? copy : "";
 }
 
 double ws_advice_share(const struct ws_advice *a, int64_t ns)
@@ -112,9 +118,9 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
 {
 	int64_t *name_ns = ws_arena_array(&a->arena, a->m->ntexts, sizeof(*name_ns));
-	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 16)] = "";
 	uint32_t top[WS_ADVICE_TOP];
-	size_t n = 0, len = 0;
+	char *text = ws_advice_text(a, "%s", "");
+	size_t n = 0;
 
 	for (size_t i = 0; name_ns && i < a->m->nconfigs; i++)
 		if (a->config_ns[i] && which(a, i))
@@ -122,14 +128,11 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 	for (uint32_t t = 0; name_ns && t < a->m->ntexts; t++)
 		if (name_ns[t])
 			n = ws_advice_rank(top, n, name_ns, t);
-	for (size_t i = 0; i < n; i++) {
-		char name[WS_ADVICE_NAME_MAX];
-
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s (%.1f %%)",
-		                        i ? ", " : "", ws_advice_name(a, top[i], name),
-		                        ws_advice_share(a, name_ns[top[i]]));
-	}
-	return ws_advice_text(a, "%s", text);
+	for (size_t i = 0; i < n && text; i++)
+		text = ws_advice_text(a, "%s%s%s (%.1f %%)", text, i ? ", " : "",
+		                      ws_advice_name(a, top[i]),
+		                      ws_advice_share(a, name_ns[top[i]]));
+	return text;
 }
 
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)

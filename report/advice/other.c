@@ -39,27 +39,24 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 static char *describe_classes(struct ws_advice *a)
 {
 	uint32_t top[WS_ADVICE_TOP];
-	size_t n = 0, len = 0;
-	char text[WS_ADVICE_TOP * (WS_ADVICE_NAME_MAX + 48)] = "";
+	char *text = ws_advice_text(a, "%s", "");
+	size_t n = 0;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
 			n = ws_advice_rank(top, n, a->class_ns, c);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && text; i++) {
 		double bytes = class_bytes(a, top[i]) / a->samples;
-		char name[WS_ADVICE_NAME_MAX];
 
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s %.1f %%",
-		                        i ? ", " : "",
-		                        top[i] ? ws_advice_name(a, top[i], name) : "unclassified",
-		                        ws_advice_share(a, a->class_ns[top[i]]));
-		if (bytes > 0)
-			len += (size_t)snprintf(text + len, sizeof(text) - len,
-			                        " (at least %.1f %s%s)",
-			                        bytes / (bytes < 1e9 ? 1e6 : 1e9),
-			                        bytes < 1e9 ? "MB" : "GB", ws_advice_each(a));
+		text = ws_advice_text(a, "%s%s%s %.1f %%", text, i ? ", " : "",
+		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
+		                      ws_advice_share(a, a->class_ns[top[i]]));
+		if (bytes > 0 && text)
+			text = ws_advice_text(a, "%s (at least %.1f %s%s)", text,
+			                      bytes / (bytes < 1e9 ? 1e6 : 1e9),
+			                      bytes < 1e9 ? "MB" : "GB", ws_advice_each(a));
 	}
-	return ws_advice_text(a, "%s", text);
+	return text;
 }
 
 void ws_rule_other_work(struct ws_advice *a)
@@ -173,7 +170,6 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 {
 	double bytes = passes(a, &g->op) * (double)g->op.bytes * (double)g->calls;
 	double attained = bytes / ((double)g->gpu_ns / 1e9);
-	char name[WS_ADVICE_NAME_MAX], kernel[WS_ADVICE_NAME_MAX];
 
 	if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
 	    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
@@ -183,14 +179,14 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 		return;
 	ws_advice_add(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
 	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
-	              ws_advice_text(a, "%s", ws_advice_name(a, g->op.name, name)),
+	              ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
 	              ws_advice_text(a,
 	                             "%.0f GB/s of %.0f; %.1f us per kernel, %.1f %% of the GPU "
 	                             "time (%s)",
 	                             attained / 1e9, roof->bytes_per_s / 1e9,
 	                             (double)g->gpu_ns / (double)g->kernels / 1e3,
 	                             ws_advice_share(a, g->gpu_ns),
-	                             ws_advice_name(a, a->m->configs[g->config].name, kernel)),
+	                             ws_advice_name(a, a->m->configs[g->config].name)),
 	              NULL);
 }
 

@@ -25,7 +25,7 @@ static unsigned item_bytes(const struct ws_advice *a, uint32_t dtype)
 /* "aten::mm 512 x 768 x 2048 bf16" */
 static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 {
-	char name[WS_ADVICE_NAME_MAX], size[96] = "";
+	char size[96] = "";
 	struct ws_bytes dtype = a->m->texts[op->dtype];
 
 	if (op->m && op->batch > 1)
@@ -33,8 +33,8 @@ static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 	if (op->m)
 		snprintf(size + strlen(size), sizeof(size) - strlen(size),
 		         " %" PRIu64 " x %" PRIu64 " x %" PRIu64, op->m, op->n, op->k);
-	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name, name), size,
-	                      (int)dtype.len, (const char *)dtype.ptr);
+	return ws_advice_text(a, "%s%s %.*s", ws_advice_name(a, op->name), size, (int)dtype.len,
+	                      (const char *)dtype.ptr);
 }
 
 static bool has_shapes(const struct ws_advice *a)
@@ -351,7 +351,6 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
 	struct filled f, turned;
-	char kernel[WS_ADVICE_NAME_MAX];
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a library that works column by column computes the transpose */
@@ -365,24 +364,25 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
 	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
-	ws_advice_add(
-	        a, WS_RULE_quantization, WS_SEVERITY_WEAK,
-	        (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)), scope_of(a, op),
-	        isnan(f.wave)
-	                ? ws_advice_text(a,
-	                                 "%" PRIu64 " tiles of %u x %u, %.0f %% filled; "
-	                                 "%.1f %% of the GPU time (%s)",
-	                                 f.tiles, traits->tile_m, traits->tile_n, 100 * f.tile,
-	                                 ws_advice_share(a, g->gpu_ns),
-	                                 ws_advice_name(a, a->m->configs[g->config].name, kernel))
-	                : ws_advice_text(a,
-	                                 "%" PRIu64 " tiles of %u x %u, %.0f %% filled, "
-	                                 "on %" PRId64 " SMs: %.2f waves, %.0f %% "
-	                                 "filled; %.1f %% of the GPU time (%s)",
-	                                 f.tiles, traits->tile_m, traits->tile_n, 100 * f.tile, sms,
-	                                 f.waves, 100 * f.wave, ws_advice_share(a, g->gpu_ns),
-	                                 ws_advice_name(a, a->m->configs[g->config].name, kernel)),
-	        NULL);
+	ws_advice_add(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
+	              (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
+	              scope_of(a, op),
+	              isnan(f.wave)
+	                      ? ws_advice_text(a,
+	                                       "%" PRIu64 " tiles of %u x %u, %.0f %% filled; "
+	                                       "%.1f %% of the GPU time (%s)",
+	                                       f.tiles, traits->tile_m, traits->tile_n,
+	                                       100 * f.tile, ws_advice_share(a, g->gpu_ns),
+	                                       ws_advice_name(a, a->m->configs[g->config].name))
+	                      : ws_advice_text(a,
+	                                       "%" PRIu64 " tiles of %u x %u, %.0f %% filled, "
+	                                       "on %" PRId64 " SMs: %.2f waves, %.0f %% "
+	                                       "filled; %.1f %% of the GPU time (%s)",
+	                                       f.tiles, traits->tile_m, traits->tile_n,
+	                                       100 * f.tile, sms, f.waves, 100 * f.wave,
+	                                       ws_advice_share(a, g->gpu_ns),
+	                                       ws_advice_name(a, a->m->configs[g->config].name)),
+	              NULL);
 }
 
 void ws_rule_quantization(struct ws_advice *a)

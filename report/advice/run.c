@@ -188,7 +188,6 @@ static uint64_t only_at_first(const struct ws_advice *a, uint32_t *example, int6
 
 void ws_rule_autotune(struct ws_advice *a)
 {
-	char name[WS_ADVICE_NAME_MAX];
 	uint32_t example = 0;
 	int64_t ns = 0;
 	uint64_t n;
@@ -208,7 +207,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	              ws_advice_text(a,
 	                             "%" PRIu64 " kernels of convolutions, %.3f ms, ran in it "
 	                             "and in no later measured step: %s%s",
-	                             n, (double)ns / 1e6, ws_advice_name(a, example, name),
+	                             n, (double)ns / 1e6, ws_advice_name(a, example),
 	                             n > 1 ? " and others" : ""),
 	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
 	                                       "in warm-up and so in no statistic")

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+
 bool ws_name_loads_data(struct ws_bytes name)
 {
 	static const char *const prefixes[] = {"enumerate(DataLoader)#", "enumerate(DataPipe)#"};
@@ -32,8 +34,7 @@ static int by_window(const void *pa, const void *pb)
 {
 	const struct ws_time_window *a = pa, *b = pb;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
+	WS_ORDER_BY(a->start_ns, b->start_ns);
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 

@@ -47,8 +47,7 @@ static int by_start(const void *pa, const void *pb)
 {
 	const struct ws_span *a = pa, *b = pb;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
+	WS_ORDER_BY(a->start_ns, b->start_ns);
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 

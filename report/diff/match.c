@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/diff/align.h"
 
 /* A range with more work than this is a container: what lies in it says little of what it is. */
@@ -176,8 +177,7 @@ static int by_instance(const void *pa, const void *pb, void *ctx)
 	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
 	const struct ws_work_ref *call = ctx;
 
-	if (call[a].instance != call[b].instance)
-		return call[a].instance < call[b].instance ? -1 : 1;
+	WS_ORDER_BY(call[a].instance, call[b].instance);
 	return ws_order_compare(a, b);
 }
 

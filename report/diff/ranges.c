@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/base/names.h"
+#include "formats/base/grow.h"
+#include "report/names/names.h"
 #include "report/diff/private.h"
 
 /* The cells difference, ratio, low, high and noise, which both tables have in this order. */
@@ -114,8 +115,7 @@ static int by_measure(const void *pa, const void *pb)
 	const struct ws_diff_row *a = pa, *b = pb;
 	double x = fabs(a->mean[1] - a->mean[0]), y = fabs(b->mean[1] - b->mean[0]);
 
-	if (a->field[0] != b->field[0])
-		return a->field[0] < b->field[0] ? -1 : 1;
+	WS_ORDER_BY(a->field[0], b->field[0]);
 	if (isgreater(x, y) || isgreater(y, x))
 		return x > y ? -1 : 1;
 	return a->field[1] > b->field[1] ? -1 : 1;

@@ -10,6 +10,7 @@
 
 #include "formats/base/grow.h"
 #include "report/base/names.h"
+#include "report/names/names.h"
 #include "report/diff/reader.h"
 #include "report/tables/tables.h"
 
@@ -63,10 +64,8 @@ static int by_launch(const void *pa, const void *pb, void *ctx)
 	const struct launch *a = pa, *b = pb;
 
 	(void)ctx;
-	if (a->sample != b->sample)
-		return a->sample < b->sample ? -1 : 1;
-	if (a->launch_ns != b->launch_ns)
-		return a->launch_ns < b->launch_ns ? -1 : 1;
+	WS_ORDER_BY(a->sample, b->sample);
+	WS_ORDER_BY(a->launch_ns, b->launch_ns);
 	return ws_order_compare(a->number, b->number);
 }
 

@@ -5,6 +5,7 @@
 
 #include "report/analysis/utilization.h"
 #include "report/base/names.h"
+#include "report/names/names.h"
 #include "report/diff/reader.h"
 #include "report/model/columns.h"
 #include "report/tables/tables.h"

@@ -90,8 +90,7 @@ static int by_change(const void *pa, const void *pb)
 	const struct ws_diff_row *a = pa, *b = pb;
 	double x = change(a), y = change(b);
 
-	if (x != y)
-		return x > y ? -1 : 1;
+	WS_ORDER_BY(y, x);
 	return memcmp(a->field, b->field, sizeof(a->field));
 }
 

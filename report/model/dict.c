@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "report/base/names.h"
+#include "report/names/names.h"
 #include "report/model/columns.h"
 #include "report/kernel_info/demangle.h"
-#include "report/kernel_info/short_name.h"
 
 enum ws_status ws_check_count(uint64_t rows, struct ws_err *err)
 {

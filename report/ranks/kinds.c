@@ -1,6 +1,7 @@
 /* The table of collectives: calls of one name, group and size together. */
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
@@ -145,10 +146,8 @@ static int by_waiting(const void *pa, const void *pb, void *arg)
 	uint32_t ia = *(const uint32_t *)pa, ib = *(const uint32_t *)pb;
 	const struct kind *a = &k->kind[ia], *b = &k->kind[ib];
 
-	if (a->waiting_ns != b->waiting_ns)
-		return a->waiting_ns > b->waiting_ns ? -1 : 1;
-	if (a->total_ns != b->total_ns)
-		return a->total_ns > b->total_ns ? -1 : 1;
+	WS_ORDER_BY(b->waiting_ns, a->waiting_ns);
+	WS_ORDER_BY(b->total_ns, a->total_ns);
 	return ia < ib ? -1 : 1;
 }
 

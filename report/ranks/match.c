@@ -64,8 +64,7 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 /* All but the ordinal: calls that are equal in this may face each other. */
 static int compare_slots(const struct ws_rank_call *a, const struct ws_rank_call *b)
 {
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
+	WS_ORDER_BY(a->key, b->key);
 	if (a->has_sequence != b->has_sequence)
 		return a->has_sequence ? -1 : 1;
 	return (a->slot > b->slot) - (a->slot < b->slot);

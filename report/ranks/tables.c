@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -168,8 +169,7 @@ static int by_step(const void *pa, const void *pb)
 {
 	const struct step_ref *a = pa, *b = pb;
 
-	if (a->step->number != b->step->number)
-		return a->step->number < b->step->number ? -1 : 1;
+	WS_ORDER_BY(a->step->number, b->step->number);
 	return (a->rank->number > b->rank->number) - (a->rank->number < b->rank->number);
 }
 
@@ -270,10 +270,8 @@ static int by_step_and_begin(const void *pa, const void *pb, void *arg)
 	                        *b = &r->meetings[*(const size_t *)pb];
 	const struct ws_rank_call *ca = &r->calls[a->first], *cb = &r->calls[b->first];
 
-	if (step_of(r, ca) != step_of(r, cb))
-		return step_of(r, ca) < step_of(r, cb) ? -1 : 1;
-	if (ca->start_ns != cb->start_ns)
-		return ca->start_ns < cb->start_ns ? -1 : 1;
+	WS_ORDER_BY(step_of(r, ca), step_of(r, cb));
+	WS_ORDER_BY(ca->start_ns, cb->start_ns);
 	return (a->first > b->first) - (a->first < b->first);
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "formats/base/strtab.h"
-#include "report/base/names.h"
+#include "report/names/names.h"
 #include "report/tables/tables.h"
 
 struct rollup {

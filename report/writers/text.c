@@ -1,5 +1,5 @@
 /* Reports for a terminal: pages, tables, notes. */
-#include "report/table/brief.h"
+#include "report/names/names.h"
 #include "report/table/display.h"
 
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct page_section {
 	size_t numbers; /* columns that all numbers together take */
 	size_t items;   /* the same of the items */
 	struct ws_arena *arena;
-	struct ws_brief *item, *text; /* of lines about a name, what is shown of it */
+	struct ws_bytes *item, *text; /* of lines about a name, what is shown of it */
 };
 
 static const struct ws_cell *page_cells(const struct page_section *s, size_t row)
@@ -142,16 +142,16 @@ static void cut_names(struct page_section *s)
 
 		if (!look_at_line(s, cells).is_name)
 			continue;
-		s->item[i] = (struct ws_brief){item->text.ptr, item->text.len};
-		s->text[i] = (struct ws_brief){text->text.ptr, text->text.len};
+		s->item[i] = (struct ws_bytes){item->text.ptr, item->text.len};
+		s->text[i] = (struct ws_bytes){text->text.ptr, text->text.len};
 	}
-	ws_brief_names(s->arena, s->item, n, s->items, WS_BRIEF_HEAD(s->items));
-	ws_brief_names(s->arena, s->text, n, room, WS_BRIEF_HEAD(room));
+	ws_names_elide(s->arena, s->item, n, s->items, WS_ELIDE_HEAD(s->items));
+	ws_names_elide(s->arena, s->text, n, room, WS_ELIDE_HEAD(room));
 }
 
 /* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
 static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
-                          const struct ws_brief *name, size_t used)
+                          const struct ws_bytes *name, size_t used)
 {
 	size_t at = 2 + s->items + WS_TEXT_GAP + s->numbers;
 	const char *style = s->numbers ? WS_TEXT_DIM : NULL;
@@ -163,7 +163,7 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 	ws__text_pad(f, s->numbers - used);
 	if (name) {
 		ws__text_style(f, s->opts, WS_TEXT_DIM);
-		ws__text_cut(f, name->text, name->len, SIZE_MAX);
+		ws__text_cut(f, name->ptr, name->len, SIZE_MAX);
 		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		return;
@@ -197,7 +197,7 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 
 	ws__text_pad(f, 2);
 	if (line.is_name)
-		used = ws__text_cut(f, s->item[row - s->begin].text, s->item[row - s->begin].len,
+		used = ws__text_cut(f, s->item[row - s->begin].ptr, s->item[row - s->begin].len,
 		                    width);
 	else if (item->type == WS_CELL_TEXT)
 		used = ws__text_cut(f, item->text.ptr, item->text.len, width);

@@ -1,5 +1,5 @@
 /* A table as aligned columns, no wider than the terminal. */
-#include "report/table/brief.h"
+#include "report/names/names.h"
 #include "report/table/display.h"
 
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct text_column {
 	size_t width;
 	bool is_text;
 	bool is_name, is_path;
-	struct ws_brief *briefs; /* of names and paths that are too long, in the order of rows */
+	struct ws_bytes *elided; /* of names and paths that are too long, in the order of rows */
 };
 
 struct text_table {
@@ -265,7 +265,7 @@ static void cut_names(struct text_table *x, struct text_column *c)
 
 	for (size_t row = 0; row < x->rows; row++)
 		n += is_too_long(c, &ws_table_cells(x->t, row)[c->index]);
-	if (!n || !WS_NEW(&x->arena, c->briefs, n + 1))
+	if (!n || !WS_NEW(&x->arena, c->elided, n + 1))
 		return;
 	n = 0;
 	for (size_t row = 0; row < x->rows; row++) {
@@ -274,7 +274,7 @@ static void cut_names(struct text_table *x, struct text_column *c)
 		if (!is_too_long(c, cell))
 			continue;
 		/* the text of a row that is made lasts until the next one is */
-		c->briefs[n++] = (struct ws_brief){x->t->source.fill ? ws_arena_copy(&x->arena,
+		c->elided[n++] = (struct ws_bytes){x->t->source.fill ? ws_arena_copy(&x->arena,
 		                                                                     cell->text.ptr,
 		                                                                     cell->text.len)
 		                                                     : cell->text.ptr,
@@ -282,7 +282,7 @@ static void cut_names(struct text_table *x, struct text_column *c)
 	}
 	if (x->arena.failed)
 		return;
-	ws_brief_names(&x->arena, c->briefs, n, c->width, c->is_path ? 0 : WS_BRIEF_HEAD(c->width));
+	ws_names_elide(&x->arena, c->elided, n, c->width, c->is_path ? 0 : WS_ELIDE_HEAD(c->width));
 }
 
 /* --- rows ------------------------------------------------------------------------ */
@@ -305,11 +305,11 @@ static void put_field(struct text_table *x, size_t i, const char *text, size_t l
 		x->blanks = c->width - width - before;
 }
 
-static void put_brief(struct text_table *x, size_t i)
+static void put_elided(struct text_table *x, size_t i)
 {
-	const struct ws_brief *brief = x->columns[i].briefs++;
+	const struct ws_bytes *name = x->columns[i].elided++;
 
-	put_field(x, i, brief->text, brief->len);
+	put_field(x, i, name->ptr, name->len);
 }
 
 static void end_line(struct text_table *x)
@@ -397,8 +397,8 @@ static void put_line(struct text_table *x, const struct ws_cell *cells, size_t n
 			put_wrapped_field(x, i, cell, nth);
 		else if (nth)
 			put_field(x, i, "", 0);
-		else if (x->columns[i].briefs && is_too_long(&x->columns[i], cell))
-			put_brief(x, i);
+		else if (x->columns[i].elided && is_too_long(&x->columns[i], cell))
+			put_elided(x, i);
 		else if (cell->type == WS_CELL_TEXT)
 			put_field(x, i, cell->text.ptr, cell->text.len);
 		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)

@@ -3,7 +3,7 @@
 
 #include "report/kernel_info/classify.h"
 #include "report/kernel_info/demangle.h"
-#include "report/kernel_info/short_name.h"
+#include "report/names/names.h"
 #include "tests/fuzz/mutate.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

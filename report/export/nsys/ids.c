@@ -1,7 +1,7 @@
 /* Texts, processes, threads and kernels of a trace by the ids of an export. */
 #include <stdlib.h>
 
-#include "report/base/names.h"
+#include "report/names/names.h"
 #include "report/export/nsys/nsys.h"
 #include "report/kernel_info/demangle.h"
 
@@ -134,7 +134,7 @@ static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_lau
 	readable = (struct ws_bytes){o->scratch.data, len};
 	WS_FORWARD(intern(o, readable, &names->demangled, err));
 	shorter.ptr = o->scratch.data + len;
-	shorter.len = ws_name_short(readable, (char *)o->scratch.data + len);
+	shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
 	WS_FORWARD(intern(o, last_name(shorter), &names->base, err));
 	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
 		return WS_OK;

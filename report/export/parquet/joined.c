@@ -7,7 +7,7 @@
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/private.h"
-#include "report/base/names.h"
+#include "report/names/names.h"
 
 /* A text of the model; the empty one is null. */
 static void put_text(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t text)
@@ -47,7 +47,7 @@ static void put_identity(struct ws_parquet_writer *w, const struct kernels_expor
 	struct ws_bytes name = m->texts[m->configs[row->config].name];
 
 	ws_parquet_text(w, name.ptr, name.len);
-	ws_parquet_text(w, k->short_name, ws_name_short(name, k->short_name));
+	ws_parquet_text(w, k->short_name, ws_name_function(name, k->short_name));
 	put_text(w, m, row->class);
 	put_text(w, m, row->direction);
 	put_text(w, m, row->dtype);

@@ -1,4 +1,5 @@
 /* Calls of operations as one tree: ranges, or a framework's with the ranges around them. */
+#include "formats/base/grow.h"
 #include "report/tables/ops/ops.h"
 
 #include <string.h>
@@ -68,12 +69,9 @@ static int by_place(const void *pa, const void *pb)
 {
 	const struct placed *a = pa, *b = pb;
 
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
+	WS_ORDER_BY(a->thread, b->thread);
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(b->end_ns, a->end_ns);
 	if (a->is_range != b->is_range)
 		return a->is_range ? -1 : 1;
 	return a->number < b->number ? -1 : a->number > b->number;

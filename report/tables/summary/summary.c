@@ -13,7 +13,7 @@
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/model/steps.h"
-#include "report/table/brief.h"
+#include "report/names/names.h"
 #include "report/tables/summary/rows.h"
 
 #define TOP_KERNELS  10
@@ -341,15 +341,12 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 {
 	struct ranking r;
 	struct ws_group rest = {0};
-	struct ws_brief brief[TOP_KERNELS] = {0};
+	struct ws_bytes shown[TOP_KERNELS] = {0};
 
 	WS_FORWARD(rank(p->tab, name_of, &r, err));
-	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++) {
-		struct ws_bytes name = ws_model_short_name(r.m, r.order[i].row);
-
-		brief[i] = (struct ws_brief){name.ptr, name.len};
-	}
-	ws_brief_names(p->tab->temp, brief, TOP_KERNELS, NAME_COLUMNS, WS_BRIEF_HEAD(NAME_COLUMNS));
+	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
+		shown[i] = ws_model_short_name(r.m, r.order[i].row);
+	ws_names_elide(p->tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
 	for (size_t i = 0; i < r.n; i++) {
 		const struct ws_group *g = &r.groups[r.order[i].row];
 		struct ws_bytes name = r.m->texts[r.order[i].row];
@@ -360,8 +357,7 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 			rest.time.sum += g->time.sum;
 			continue;
 		}
-		row = ws_page_share(p, (struct ws_bytes){brief[i].text, brief[i].len},
-		                    group_kernels(g), g->time.sum);
+		row = ws_page_share(p, shown[i], group_kernels(g), g->time.sum);
 		ws_cell_set_text(p->t, &row[WS_TC_summary_text], name.ptr, name.len);
 	}
 	if (rest.time.n)

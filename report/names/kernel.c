@@ -1,4 +1,10 @@
-#include "report/kernel_info/short_name.h"
+/* The short name of one kernel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/base/names.h"
+#include "report/names/names.h"
 
 static bool is_digit(char c)
 {
@@ -301,7 +307,7 @@ enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws
 		return status;
 	room = malloc(name.len + 1);
 	WS_FAIL_IF(!room, err, NO_MEMORY, "out of memory for a name of %zu bytes", name.len);
-	function = (struct ws_bytes){room, ws_name_short(name, room)};
+	function = (struct ws_bytes){room, ws_name_function(name, room)};
 	arguments = arguments_of(name);
 	telling = telling_word(arguments, &behind);
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX)

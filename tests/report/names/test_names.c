@@ -2,19 +2,19 @@
 #include <criterion/new/assert.h>
 
 #include "report/base/names.h"
-#include "report/kernel_info/short_name.h"
+#include "report/names/names.h"
 
 static void check(const char *name, const char *expected)
 {
 	char out[1024];
-	size_t n = ws_name_short((struct ws_bytes){name, strlen(name)}, out);
+	size_t n = ws_name_function((struct ws_bytes){name, strlen(name)}, out);
 
 	cr_expect(n <= strlen(name), "%s grew", name);
 	out[n] = '\0';
 	cr_expect_str_eq(out, expected);
 }
 
-Test(short_name, loses_return_type_template_arguments_and_parameters)
+Test(names, loses_return_type_template_arguments_and_parameters)
 {
 	check("void at::native::elementwise_kernel<(int)128, (int)2, void "
 	      "at::native::gpu_kernel_impl_nocast<at::native::BinaryFunctor<float, float, float, "
@@ -28,7 +28,7 @@ Test(short_name, loses_return_type_template_arguments_and_parameters)
 	check("vecAdd(float const*, int)", "vecAdd");
 }
 
-Test(short_name, plain_names_stay_whole)
+Test(names, plain_names_stay_whole)
 {
 	check("volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn");
 	check("ws_softmax_max_fwd_f32", "ws_softmax_max_fwd_f32");
@@ -36,7 +36,7 @@ Test(short_name, plain_names_stay_whole)
 	check("", "");
 }
 
-Test(short_name, anonymous_namespaces_and_operators_stay)
+Test(names, anonymous_namespaces_and_operators_stay)
 {
 	check("void (anonymous namespace)::softmax<float>(float*)",
 	      "(anonymous namespace)::softmax");
@@ -49,7 +49,7 @@ Test(short_name, anonymous_namespaces_and_operators_stay)
 	check("void ns::operator<< <int>(ns::A)", "ns::operator<<");
 }
 
-Test(short_name, broken_names_still_give_something)
+Test(names, broken_names_still_give_something)
 {
 	check("<<<", "<<<");
 	check("(int)", "(int)");
@@ -69,7 +69,7 @@ static void check_steady(const char *name, const char *expected)
 	cr_expect_str_eq(out, expected);
 }
 
-Test(short_name, steady_name_what_changes_from_call_to_call_goes)
+Test(names, steady_name_what_changes_from_call_to_call_goes)
 {
 	check_steady("aten::view, op_id = 314290", "aten::view");
 	check_steady("aten::view, seq = 12, op_id = 3", "aten::view");
@@ -82,7 +82,7 @@ Test(short_name, steady_name_what_changes_from_call_to_call_goes)
 	check_steady("layer 3", "layer 3");
 }
 
-Test(short_name, steady_name_what_only_looks_like_it_stays)
+Test(names, steady_name_what_only_looks_like_it_stays)
 {
 	check_steady("", "");
 	check_steady("a, op_id = ", "a, op_id = ");
@@ -93,7 +93,7 @@ Test(short_name, steady_name_what_only_looks_like_it_stays)
 	check_steady("a, sizes = [[1, 2", "a");
 }
 
-Test(short_name, comparison_is_total_over_bytes)
+Test(names, comparison_is_total_over_bytes)
 {
 	struct ws_bytes a = {"ab", 2}, b = {"abc", 3}, c = {"b\0x", 3}, d = {"b\0y", 3};
 
@@ -116,7 +116,7 @@ static void check_kernel(const char *name, const char *expected)
 	ws_buf_free(&out);
 }
 
-Test(short_name, a_frame_is_named_with_the_function_that_it_runs)
+Test(names, a_frame_is_named_with_the_function_that_it_runs)
 {
 	check_kernel("void at::native::vectorized_elementwise_kernel<4, "
 	             "at::native::CUDAFunctor_add<c10::BFloat16>, at::detail::Array<char*, 3> "
@@ -143,7 +143,7 @@ Test(short_name, a_frame_is_named_with_the_function_that_it_runs)
 	             "multi_tensor_apply_kernel<Sqrt<float>>");
 }
 
-Test(short_name, a_wrapper_is_named_as_what_it_wraps_with_tile_and_type)
+Test(names, a_wrapper_is_named_as_what_it_wraps_with_tile_and_type)
 {
 	check_kernel(
 	        "void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nt_align1>(T1::Params)",
@@ -163,7 +163,7 @@ Test(short_name, a_wrapper_is_named_as_what_it_wraps_with_tile_and_type)
 	             "ck_tile::FmhaFwdKernel");
 }
 
-Test(short_name, tensile_ends_with_its_matrix_instruction_and_others_stay)
+Test(names, tensile_ends_with_its_matrix_instruction_and_others_stay)
 {
 	check_kernel("Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1_SN_LDSB1_AFC1",
 	             "Cijk_Alik_Bljk_BBS_BH_UserArgs_MT128x256x32_MI16x16x1");
@@ -202,7 +202,7 @@ static void check_set(const char *const *names, const char *const *expected, siz
 	ws_buf_free(&text);
 }
 
-Test(short_name, two_kernels_never_share_one)
+Test(names, two_kernels_never_share_one)
 {
 	static const char *const names[] = {
 	        "void softmax_warp_forward<float, float, float, 9, false>(float*)",
@@ -224,7 +224,7 @@ Test(short_name, two_kernels_never_share_one)
 	check_set(names, expected, sizeof(names) / sizeof(*names));
 }
 
-Test(short_name, what_differs_by_too_much_gets_a_hash)
+Test(names, what_differs_by_too_much_gets_a_hash)
 {
 	char a[256], b[256];
 	struct ws_bytes in[2] = {{a, 0}, {b, 0}}, out[2];
@@ -241,7 +241,7 @@ Test(short_name, what_differs_by_too_much_gets_a_hash)
 	ws_buf_free(&text);
 }
 
-Test(short_name, a_label_that_another_kernel_has_by_itself_gets_a_hash)
+Test(names, a_label_that_another_kernel_has_by_itself_gets_a_hash)
 {
 	static const char *const names[] = {"void f<1>(int)", "void f<2>(int)", "f [1]"};
 	struct ws_bytes in[3], out[3];
@@ -255,21 +255,7 @@ Test(short_name, a_label_that_another_kernel_has_by_itself_gets_a_hash)
 	ws_buf_free(&text);
 }
 
-Test(short_name, a_brief_name_keeps_its_end_and_whole_characters)
-{
-	static const char name[] = "reduce_kernel<MeanOps<float>> [512, 1]",
-	                  umlauts[] = "äöüäöüäöü";
-	char out[64];
-	size_t n = ws_name_brief((struct ws_bytes){name, strlen(name)}, 20, out);
-
-	cr_expect(ws_name_is((struct ws_bytes){out, n}, "reduc…loat>> [512, 1]"));
-	n = ws_name_brief((struct ws_bytes){umlauts, strlen(umlauts)}, 7, out);
-	cr_expect(ws_name_is((struct ws_bytes){out, n}, "…äöü"), "%.*s", (int)n, out);
-	n = ws_name_brief((struct ws_bytes){name, 7}, 7, out);
-	cr_expect(ws_name_is((struct ws_bytes){out, n}, "reduce_"));
-}
-
-Test(short_name, what_differs_from_call_to_call_comes_off)
+Test(names, what_differs_from_call_to_call_comes_off)
 {
 	static const char *const cases[][2] = {
 	        {"aten::view, op_id = 314290", "aten::view"},

@@ -9,7 +9,8 @@
 #include "formats/base/arena.h"
 #include "formats/base/checksum.h"
 #include "report/base/names.h"
-#include "report/kernel_info/short_name.h"
+#include "report/base/order.h"
+#include "report/names/names.h"
 
 #define PARTS_MAX 64u /* bytes of what differs; beyond that a hash says as much in less */
 #define ARGUMENTS 64u /* looked at */
@@ -21,22 +22,12 @@ struct namer {
 	struct {
 		size_t at, len;
 	} * label;
-	uint32_t *order;
+	struct ws_row_key *order; /* of the names, equal labels beside each other */
 };
 
 static struct ws_bytes label_of(const struct namer *s, uint32_t i)
 {
 	return (struct ws_bytes){s->text->data + s->label[i].at, s->label[i].len};
-}
-
-/* By label, then by name: equal labels stand together, whatever order the names came in. */
-static int by_label(const void *pa, const void *pb, void *arg)
-{
-	const struct namer *s = arg;
-	uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	int c = ws_name_compare(label_of(s, a), label_of(s, b));
-
-	return c ? c : ws_name_compare(s->names[a], s->names[b]);
 }
 
 /* --- what differs ---------------------------------------------------------------- */
@@ -217,7 +208,7 @@ static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct
 	WS_NEW(&temp, parts, n);
 	status = ws_arena_check(&temp, "kernel names", err);
 	for (size_t i = 0; i < n && status == WS_OK; i++)
-		names[i] = s->names[s->order[first + i]];
+		names[i] = s->names[s->order[first + i].row];
 	WS_THEN(status, differing_arguments(&temp, names, n, parts, err));
 	if (status == WS_OK && !parts[0].len) {
 		strip_common(names, n);
@@ -228,9 +219,9 @@ static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct
 		struct ws_bytes part = {parts[i].data, parts[i].len};
 
 		if (part.len && part.len <= PARTS_MAX)
-			status = relabel(s, s->order[first + i], " [", part, "]", err);
+			status = relabel(s, s->order[first + i].row, " [", part, "]", err);
 		else if (part.len)
-			status = add_hash(s, s->order[first + i], err);
+			status = add_hash(s, s->order[first + i].row, err);
 	}
 	for (size_t i = 0; i < n && parts; i++)
 		ws_buf_free(&parts[i]);
@@ -239,22 +230,25 @@ static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct
 }
 
 /* One round over all groups of equal labels; with `hashes` they get one, else what differs. */
-static enum ws_status one_round(struct namer *s, int hashes, struct ws_err *err)
+static enum ws_status one_round(struct namer *s, bool hashes, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
 
-	qsort_r(s->order, s->n, sizeof(*s->order), by_label, s);
+	for (uint32_t i = 0; i < s->n; i++)
+		/* by name, too: whatever order they came in */
+		s->order[i] = (struct ws_row_key){.text = {label_of(s, i), s->names[i]}, .row = i};
+	ws_row_keys_sort(s->order, s->n);
 	for (size_t first = 0, end; first < s->n && status == WS_OK; first = end) {
 		for (end = first + 1; end < s->n; end++)
-			if (ws_name_compare(label_of(s, s->order[first]),
-			                    label_of(s, s->order[end])))
+			if (ws_name_compare(label_of(s, s->order[first].row),
+			                    label_of(s, s->order[end].row)))
 				break;
 		if (end == first + 1)
 			continue;
 		if (!hashes)
 			status = tell_apart(s, first, end - first, err);
 		for (size_t i = first; hashes && i < end && status == WS_OK; i++)
-			status = add_hash(s, s->order[i], err);
+			status = add_hash(s, s->order[i].row, err);
 	}
 	return status;
 }
@@ -270,13 +264,12 @@ enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_
 	WS_NEW(&temp, s.order, n);
 	status = ws_arena_check(&temp, "kernel names", err);
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		s.order[i] = (uint32_t)i;
 		s.label[i].at = text->len;
 		status = ws_short_name(names[i], text, err);
 		s.label[i].len = text->len - s.label[i].at;
 	}
-	WS_THEN(status, one_round(&s, 0, err));
-	WS_THEN(status, one_round(&s, 1, err));
+	WS_THEN(status, one_round(&s, false, err));
+	WS_THEN(status, one_round(&s, true, err));
 	for (size_t i = 0; i < n && status == WS_OK; i++)
 		out[i] = label_of(&s, (uint32_t)i);
 	ws_arena_free(&temp);
