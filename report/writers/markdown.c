@@ -35,74 +35,84 @@ static void put_str(FILE *f, const char *text)
 	put_text(f, text, strlen(text));
 }
 
-static void put_header(FILE *f, const struct ws_table_def *def,
-                       const struct ws_shown_column *columns)
+/* The columns of a table; of a page those that one of its sections uses. */
+struct pipes {
+	const struct ws_table *t;
+	const struct ws_page_columns *page; /* NULL: no page */
+	size_t begin, end;                  /* rows */
+	struct pipe {
+		size_t column;
+		struct ws_shown_column shown; /* of a table */
+		double greatest;              /* of a section */
+	} * pipe;
+	size_t n;
+};
+
+static void put_header(FILE *f, const struct pipes *s)
 {
+	const struct ws_table_column *columns = s->t->def->columns;
+
 	fputc('|', f);
-	for (size_t i = 0; i < def->ncolumns; i++) {
+	for (size_t i = 0; i < s->n; i++) {
+		const char *title =
+		        s->page ? columns[s->pipe[i].column].title : s->pipe[i].shown.title;
+		/* "Time" of "Time (ns)": the numbers of a page have their units with them */
+		const char *unit = s->page ? strstr(title, " (") : NULL;
+
 		fputc(' ', f);
-		put_str(f, columns[i].title);
+		put_text(f, title, unit ? (size_t)(unit - title) : strlen(title));
 		fputs(" |", f);
 	}
 	fputs("\n|", f);
-	for (size_t i = 0; i < def->ncolumns; i++)
-		fputs(def->columns[i].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+	for (size_t i = 0; i < s->n; i++)
+		fputs(columns[s->pipe[i].column].type == WS_CELL_TEXT ? "---|" : "---:|", f);
 	fputc('\n', f);
 }
 
-static void put_row(FILE *f, const struct ws_table_def *def, const struct ws_shown_column *columns,
-                    const struct ws_cell *cells, int total)
+static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_cell *cells)
 {
 	char number[WS_DISPLAY_NUMBER_MAX];
 
 	fputc('|', f);
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		const char *strong = total && cells[i].type != WS_CELL_EMPTY ? "**" : "";
+	for (size_t i = 0; i < s->n; i++) {
+		const struct pipe *p = &s->pipe[i];
+		const struct ws_cell *cell = &cells[p->column];
+		const char *strong =
+		        cells == s->t->totals && cell->type != WS_CELL_EMPTY ? "**" : "";
 
 		fprintf(f, " %s", strong);
-		if (cells[i].type == WS_CELL_TEXT) {
-			put_text(f, cells[i].text.ptr, cells[i].text.len);
-		} else {
-			ws_display_number(&columns[i], &cells[i], number);
-			fputs(number, f);
-		}
+		if (cell->type == WS_CELL_TEXT)
+			put_text(f, cell->text.ptr, cell->text.len);
+		else if (s->page)
+			put_text(f, number,
+			         ws_display_quantity(s->t, p->greatest, row, p->column, number));
+		else
+			put_text(f, number, ws_display_number(&p->shown, cell, number));
 		fprintf(f, "%s |", strong);
 	}
 	fputc('\n', f);
 }
 
-static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err *err)
+static void put_rows(FILE *f, const struct pipes *s)
 {
-	const struct ws_table_def *def = t->def;
-	struct ws_shown_column *columns = calloc(def->ncolumns + 1, sizeof(*columns));
-
-	WS_FAIL_IF(!columns, err, NO_MEMORY, "out of memory while writing table %s", def->name);
-	for (size_t i = 0; i < def->ncolumns; i++)
-		ws_display_column(t, i, &columns[i]);
-	put_header(f, def, columns);
-	for (size_t row = 0; row < t->nrows; row++)
-		put_row(f, def, columns, ws_table_cells(t, row), 0);
-	if (t->totals)
-		put_row(f, def, columns, t->totals, 1);
-	free(columns);
-	return WS_OK;
+	put_header(f, s);
+	for (size_t row = s->begin; row < s->end; row++)
+		put_row(f, s, row, ws_table_cells(s->t, row));
 }
 
-/* --- a page instead of a table: sections with the columns that they use -------------------- */
+static void add(struct pipes *s, size_t column)
+{
+	struct pipe *p = &s->pipe[s->n++];
 
-struct page_section {
-	const struct ws_table *t;
-	const struct ws_page_columns *columns;
-	size_t begin, end; /* rows */
-	/* in the order of the page: item, numbers, text */
-	struct page_column {
-		size_t column;
-		double greatest;
-	} * shown;
-	size_t nshown;
-};
+	p->column = column;
+	if (s->page)
+		p->greatest = ws_display_greatest(s->t, column, s->begin, s->end);
+	else
+		ws_display_column(s->t, column, &p->shown);
+}
 
-static bool has(const struct page_section *s, size_t column, bool text)
+/* Has the section a text, or a number, in this column? */
+static bool has(const struct pipes *s, size_t column, bool text)
 {
 	for (size_t row = s->begin; row < s->end; row++) {
 		enum ws_cell_type type = ws_table_cells(s->t, row)[column].type;
@@ -113,90 +123,53 @@ static bool has(const struct page_section *s, size_t column, bool text)
 	return false;
 }
 
-static void show(struct page_section *s, size_t column)
-{
-	s->shown[s->nshown++] =
-	        (struct page_column){column, ws_display_greatest(s->t, column, s->begin, s->end)};
-}
-
-static void choose_columns(struct page_section *s)
+/* Each section under its heading: item, numbers, text. */
+static void put_page(FILE *f, struct pipes *s)
 {
 	const struct ws_table_def *def = s->t->def;
 
-	s->nshown = 0;
-	show(s, s->columns->item);
-	for (size_t i = 0; i < def->ncolumns; i++)
-		if (def->columns[i].type != WS_CELL_TEXT && has(s, i, false))
-			show(s, i);
-	if (has(s, s->columns->text, true))
-		show(s, s->columns->text);
-}
+	for (; s->begin < s->t->nrows; s->begin = s->end) {
+		const struct ws_cell *section = &ws_table_cells(s->t, s->begin)[s->page->section];
 
-/* "Time" of "Time (ns)": the numbers have their units with them. */
-static void put_page_header(FILE *f, const struct page_section *s)
-{
-	const struct ws_table_column *columns = s->t->def->columns;
-
-	fputc('|', f);
-	for (size_t i = 0; i < s->nshown; i++) {
-		const char *title = columns[s->shown[i].column].title, *unit = strstr(title, " (");
-
-		fprintf(f, " %.*s |", (int)(unit ? (size_t)(unit - title) : strlen(title)), title);
-	}
-	fputs("\n|", f);
-	for (size_t i = 0; i < s->nshown; i++)
-		fputs(columns[s->shown[i].column].type == WS_CELL_TEXT ? "---|" : "---:|", f);
-	fputc('\n', f);
-}
-
-static void put_page_row(FILE *f, const struct page_section *s, size_t row)
-{
-	const struct ws_cell *cells = ws_table_cells(s->t, row);
-	char number[WS_DISPLAY_NUMBER_MAX];
-
-	fputc('|', f);
-	for (size_t i = 0; i < s->nshown; i++) {
-		const struct page_column *shown = &s->shown[i];
-		const struct ws_cell *cell = &cells[shown->column];
-		size_t n = ws_display_quantity(s->t, shown->greatest, row, shown->column, number);
-
-		fputc(' ', f);
-		if (n)
-			put_text(f, number, n);
-		else if (cell->type == WS_CELL_TEXT)
-			put_text(f, cell->text.ptr, cell->text.len);
-		fputs(" |", f);
-	}
-	fputc('\n', f);
-}
-
-static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_page_columns *c,
-                               struct ws_err *err)
-{
-	struct page_section s = {.t = t, .columns = c};
-
-	s.shown = calloc(t->def->ncolumns + 2, sizeof(*s.shown));
-	WS_FAIL_IF(!s.shown, err, NO_MEMORY, "out of memory while printing table %s", t->def->name);
-	for (; s.begin < t->nrows; s.begin = s.end) {
-		const struct ws_cell *section = &ws_table_cells(t, s.begin)[c->section];
-
-		s.end = ws_display_section_end(t, c, s.begin);
-		choose_columns(&s);
-		fprintf(f, "%s### ", s.begin ? "\n" : "");
+		fputs(s->begin ? "\n### " : "### ", f);
 		if (section->type == WS_CELL_TEXT)
 			put_text(f, section->text.ptr, section->text.len);
 		fputs("\n\n", f);
-		put_page_header(f, &s);
-		for (size_t row = s.begin; row < s.end; row++)
-			put_page_row(f, &s, row);
+		s->end = ws_display_section_end(s->t, s->page, s->begin);
+		s->n = 0;
+		add(s, s->page->item);
+		for (size_t i = 0; i < def->ncolumns; i++)
+			if (def->columns[i].type != WS_CELL_TEXT && has(s, i, false))
+				add(s, i);
+		if (has(s, s->page->text, true))
+			add(s, s->page->text);
+		put_rows(f, s);
 	}
-	free(s.shown);
+}
+
+static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err *err)
+{
+	struct ws_page_columns page;
+	struct pipes s = {.t = t, .page = ws_display_page(t->def, &page) ? &page : NULL};
+
+	s.pipe = calloc(t->def->ncolumns + 2, sizeof(*s.pipe));
+	WS_FAIL_IF(!s.pipe, err, NO_MEMORY, "out of memory while writing table %s", t->def->name);
+	if (s.page) {
+		put_page(f, &s);
+	} else {
+		s.end = t->nrows;
+		for (size_t i = 0; i < t->def->ncolumns; i++)
+			add(&s, i);
+		put_rows(f, &s);
+		if (t->totals)
+			put_row(f, &s, 0, t->totals);
+	}
+	free(s.pipe);
 	return WS_OK;
 }
 
 static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *err)
 {
-	struct ws_page_columns page;
 	char title[WS_DISPLAY_TITLE];
 
 	WS_FORWARD(ws_table_check(t, err));
@@ -212,9 +185,7 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *
 	} else if (!t->nrows) {
 		fputs("No rows.\n", f);
 	}
-	if (t->nrows && ws_display_page(t->def, &page))
-		WS_FORWARD(put_page(f, t, &page, err));
-	else if (t->nrows)
+	if (t->nrows)
 		WS_FORWARD(put_table(f, t, err));
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "- " : "\n- ", f);
