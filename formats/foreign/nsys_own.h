@@ -22,6 +22,7 @@
 	X(DEVICE_ATTR, device_attr)       \
 	X(CONTEXT, context)               \
 	X(STREAM, stream)                 \
+	X(RESOURCE, resource)             \
 	X(PAYLOAD_SCHEMA, payload_schema) \
 	X(PAYLOAD_FIELD, payload_field)   \
 	X(PAYLOAD_ENUM, payload_enum)     \

@@ -105,6 +105,13 @@ static uint64_t treated(struct ws_merge_source *s, uint8_t treatment, uint64_t v
 	}
 }
 
+/* A named device is one also when its id is 0, which is none of all other resources. */
+static void refer_named_device(struct ws_merge_source *s, struct ws_row_resource *row)
+{
+	if (row->type == WS_RESOURCE_CUDA_DEVICE && !row->device)
+		row->device = referred(s, WS_KIND_DEVICE, 0);
+}
+
 void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
                        const struct ws_column_data *t, uint64_t i, void *row)
 {
@@ -127,6 +134,8 @@ void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
 		value = treated(s, treatments[c], ws_merge_cell(t, c, i));
 		memcpy(place, &value, sizeof(value));
 	}
+	if (def->id == WS_KIND_RESOURCE)
+		refer_named_device(s, row);
 }
 
 /* --- kinds that are more than their rows --- */

@@ -34,7 +34,21 @@
 	X(clock_step, "times somebody set the real-time clock while recording: times in the "      \
 	              "trace are not affected, dates after it are")                                \
 	X(event_interrupted, "events in whose recording a signal handler came and did not return") \
-	X(time_uncertain, "GPU records whose times can be wrong by a step of the real-time clock")
+	X(time_uncertain, "GPU records whose times can be wrong by a step of the real-time clock") \
+	X(nvtx_not_kept_counters, "NVTX counters that the program registered")                     \
+	X(nvtx_not_kept_counter_samples, "samples of NVTX counters")                               \
+	X(nvtx_not_kept_counter_batches, "batches of samples of NVTX counters")                    \
+	X(nvtx_not_kept_memory_heaps, "NVTX calls about heaps of memory")                          \
+	X(nvtx_not_kept_memory_regions, "regions of memory in NVTX calls")                         \
+	X(nvtx_not_kept_memory_permissions, "NVTX calls about permissions for memory, and "        \
+	                                    "regions that they name")                              \
+	X(nvtx_not_kept_sync_objects, "NVTX calls about synchronization objects of the program's " \
+	                              "own")                                                       \
+	X(nvtx_not_kept_scopes, "NVTX scopes that the program registered")                         \
+	X(nvtx_not_kept_time_domains, "NVTX calls about clocks of the program's own")              \
+	X(nvtx_not_kept_schema_details, "descriptions and semantics of fields of NVTX payloads")   \
+	X(nvtx_not_kept_extensions, "NVTX extensions that this program does not know: what they "  \
+	                            "say is not counted")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                               \

@@ -49,6 +49,7 @@ const struct ws_ref_column ws_ref_columns[] = {
         REF(FLOW, flow, to_thread, THREAD),
         REF(GPU_RANGE, gpu_range, device, DEVICE),
         REF(CONTEXT, context, device, DEVICE),
+        OPT(RESOURCE, resource, device, DEVICE),
         REF(THREAD_EVENT, thread_event, thread, THREAD),
         OPT(THREAD_EVENT, thread_event, payload, PAYLOAD),
 };

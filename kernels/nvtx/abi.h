@@ -97,8 +97,23 @@ struct wsn_event {
 };
 
 enum wsn_resource_type {
+	WSN_RESOURCE_GENERIC_POINTER = 0x10001,
+	WSN_RESOURCE_GENERIC_HANDLE = 0x10002,
 	WSN_RESOURCE_GENERIC_THREAD_NATIVE = 0x10003, /* identifier.ull: system thread id */
 	WSN_RESOURCE_GENERIC_THREAD_POSIX = 0x10004,  /* identifier.ull: pthread_t */
+	WSN_RESOURCE_LINUX_MUTEX = 0x20001,           /* and futex, semaphore, completion … */
+	WSN_RESOURCE_LINUX_RCU = 0x20007,
+	WSN_RESOURCE_PTHREAD_MUTEX = 0x30001, /* and condition, rwlock, barrier, spinlock … */
+	WSN_RESOURCE_PTHREAD_ONCE = 0x30006,
+	WSN_RESOURCE_CUDA_DEVICE = 0x40001,
+	WSN_RESOURCE_CUDA_CONTEXT = 0x40002,
+	WSN_RESOURCE_CUDA_STREAM = 0x40003,
+	WSN_RESOURCE_CUDA_EVENT = 0x40004,
+	WSN_RESOURCE_CUDART_DEVICE = 0x50000,
+	WSN_RESOURCE_CUDART_STREAM = 0x50001,
+	WSN_RESOURCE_CUDART_EVENT = 0x50002,
+	WSN_RESOURCE_OPENCL_DEVICE = 0x60001, /* and context, queue, memory, sampler, program … */
+	WSN_RESOURCE_OPENCL_EVENT = 0x60007,
 };
 
 struct wsn_resource_attr {
@@ -152,6 +167,52 @@ struct wsn_resource_attr {
 	X(DomainDestroy, 14, void, (wsn_domain))                                           \
 	X(Initialize, 15, void, (const void *))
 #define WSN_CORE2_SIZE 16
+
+/* X(name, callback id in WSN_MODULE_CUDA, return type, parameters): CUdevice, CUcontext … */
+#define WSN_CUDA_LIST(X)                                            \
+	X(NameCuDeviceA, 1, void, (int, const char *))              \
+	X(NameCuDeviceW, 2, void, (int, const wchar_t *))           \
+	X(NameCuContextA, 3, void, (const void *, const char *))    \
+	X(NameCuContextW, 4, void, (const void *, const wchar_t *)) \
+	X(NameCuStreamA, 5, void, (const void *, const char *))     \
+	X(NameCuStreamW, 6, void, (const void *, const wchar_t *))  \
+	X(NameCuEventA, 7, void, (const void *, const char *))      \
+	X(NameCuEventW, 8, void, (const void *, const wchar_t *))
+
+/* X(name, callback id in WSN_MODULE_CUDART, return type, parameters): cudaStream_t … */
+#define WSN_CUDART_LIST(X)                                           \
+	X(NameCudaDeviceA, 1, void, (int, const char *))             \
+	X(NameCudaDeviceW, 2, void, (int, const wchar_t *))          \
+	X(NameCudaStreamA, 3, void, (const void *, const char *))    \
+	X(NameCudaStreamW, 4, void, (const void *, const wchar_t *)) \
+	X(NameCudaEventA, 5, void, (const void *, const char *))     \
+	X(NameCudaEventW, 6, void, (const void *, const wchar_t *))
+
+/* X(name, callback id in WSN_MODULE_OPENCL, return type, parameters): cl_device_id … */
+#define WSN_OPENCL_LIST(X)                                               \
+	X(NameClDeviceA, 1, void, (const void *, const char *))          \
+	X(NameClDeviceW, 2, void, (const void *, const wchar_t *))       \
+	X(NameClContextA, 3, void, (const void *, const char *))         \
+	X(NameClContextW, 4, void, (const void *, const wchar_t *))      \
+	X(NameClCommandQueueA, 5, void, (const void *, const char *))    \
+	X(NameClCommandQueueW, 6, void, (const void *, const wchar_t *)) \
+	X(NameClMemObjectA, 7, void, (const void *, const char *))       \
+	X(NameClMemObjectW, 8, void, (const void *, const wchar_t *))    \
+	X(NameClSamplerA, 9, void, (const void *, const char *))         \
+	X(NameClSamplerW, 10, void, (const void *, const wchar_t *))     \
+	X(NameClProgramA, 11, void, (const void *, const char *))        \
+	X(NameClProgramW, 12, void, (const void *, const wchar_t *))     \
+	X(NameClEventA, 13, void, (const void *, const char *))          \
+	X(NameClEventW, 14, void, (const void *, const wchar_t *))
+
+/* X(name, callback id in WSN_MODULE_SYNC, return type, parameters); objects are our handles */
+#define WSN_SYNC_LIST(X)                                                     \
+	X(DomainSyncUserCreate, 1, wsn_resource, (wsn_domain, const void *)) \
+	X(DomainSyncUserDestroy, 2, void, (wsn_resource))                    \
+	X(DomainSyncUserAcquireStart, 3, void, (wsn_resource))               \
+	X(DomainSyncUserAcquireFailed, 4, void, (wsn_resource))              \
+	X(DomainSyncUserAcquireSuccess, 5, void, (wsn_resource))             \
+	X(DomainSyncUserReleasing, 6, void, (wsn_resource))
 
 /* --- the payload extension ---------------------------------------------------------- */
 
@@ -308,40 +369,150 @@ struct wsn_enum_attr {
 	void *extension;
 };
 
-/* X(name, slot, return type, parameters): functions of the payload extension that we serve. */
-#define WSN_PAYLOAD_LIST(X)                                                                 \
-	X(PayloadSchemaRegister, 0, uint64_t, (wsn_domain, const struct wsn_schema_attr *)) \
-	X(PayloadEnumRegister, 1, uint64_t, (wsn_domain, const struct wsn_enum_attr *))     \
-	X(MarkPayload, 2, void, (wsn_domain, const struct wsn_payload_data *, size_t))      \
-	X(RangePushPayload, 3, int, (wsn_domain, const struct wsn_payload_data *, size_t))  \
-	X(RangePopPayload, 4, int, (wsn_domain, const struct wsn_payload_data *, size_t))   \
-	X(RangeStartPayload, 5, wsn_range_id,                                               \
-	  (wsn_domain, const struct wsn_payload_data *, size_t))                            \
-	X(RangeEndPayload, 6, void,                                                         \
-	  (wsn_domain, wsn_range_id, const struct wsn_payload_data *, size_t))              \
-	X(DomainIsEnabled, 7, uint8_t, (wsn_domain))                                        \
-	X(TimestampGet, 8, int64_t, (void))                                                 \
-	X(EventSubmit, 16, void, (wsn_domain, const struct wsn_payload_data *, size_t))     \
+struct wsn_scope_attr {
+	size_t struct_size;
+	const char *path;
+	uint64_t parent_scope;
+	uint64_t scope_id; /* chosen by the program; 0: the tool gives one */
+};
+
+struct wsn_time_domain_attr {
+	uint64_t scope_id;
+	uint64_t timestamp_type_id;
+	uint64_t time_domain_id; /* chosen by the program; 0: the tool gives one */
+	uint64_t timer_flags;
+	int64_t timer_resolution;
+	uint64_t timer_start;
+};
+
+/* X(name, slot, return type, parameters): functions of the payload extension. */
+#define WSN_PAYLOAD_LIST(X)                                                                     \
+	X(PayloadSchemaRegister, 0, uint64_t, (wsn_domain, const struct wsn_schema_attr *))     \
+	X(PayloadEnumRegister, 1, uint64_t, (wsn_domain, const struct wsn_enum_attr *))         \
+	X(MarkPayload, 2, void, (wsn_domain, const struct wsn_payload_data *, size_t))          \
+	X(RangePushPayload, 3, int, (wsn_domain, const struct wsn_payload_data *, size_t))      \
+	X(RangePopPayload, 4, int, (wsn_domain, const struct wsn_payload_data *, size_t))       \
+	X(RangeStartPayload, 5, wsn_range_id,                                                   \
+	  (wsn_domain, const struct wsn_payload_data *, size_t))                                \
+	X(RangeEndPayload, 6, void,                                                             \
+	  (wsn_domain, wsn_range_id, const struct wsn_payload_data *, size_t))                  \
+	X(DomainIsEnabled, 7, uint8_t, (wsn_domain))                                            \
+	X(TimestampGet, 8, int64_t, (void))                                                     \
+	X(TimeDomainRegister, 9, uint64_t, (wsn_domain, const struct wsn_time_domain_attr *))   \
+	X(TimerSource, 10, void, (wsn_domain, uint64_t, uint64_t, int64_t(*)(void)))            \
+	X(TimerSourceWithData, 11, void,                                                        \
+	  (wsn_domain, uint64_t, uint64_t, int64_t(*)(void *), void *))                         \
+	X(ScopeRegister, 12, uint64_t, (wsn_domain, const struct wsn_scope_attr *))             \
+	X(TimeSyncPoint, 13, void, (wsn_domain, uint64_t, uint64_t, int64_t, int64_t))          \
+	X(TimeSyncPointTable, 14, void, (wsn_domain, uint64_t, uint64_t, const void *, size_t)) \
+	X(TimestampConversionFactor, 15, void,                                                  \
+	  (wsn_domain, uint64_t, uint64_t, double, int64_t, int64_t))                           \
+	X(EventSubmit, 16, void, (wsn_domain, const struct wsn_payload_data *, size_t))         \
 	X(EventBatchSubmit, 17, void, (wsn_domain, const void *))
+
+/* --- the memory extension ------------------------------------------------------------- */
+
+#define WSN_EXT_MEM_MODULE 1
+#define WSN_EXT_MEM_COMPAT 0x0102
+
+/* How each batch of regions begins, or what it names or permits (its `heap` is another handle). */
+struct wsn_mem_batch {
+	uint16_t compat_id, struct_size;
+	uint32_t type;
+	const void *heap;
+	size_t count;
+};
+/* The same of batches without a heap. */
+struct wsn_mem_list {
+	uint16_t compat_id, struct_size;
+	uint32_t type;
+	size_t count;
+};
+
+/* X(name, slot, return type, parameters); the last four are of its CUDA runtime part */
+#define WSN_MEM_LIST(X)                                                              \
+	X(MemHeapRegister, 0, void *, (wsn_domain, const void *))                    \
+	X(MemHeapUnregister, 1, void, (wsn_domain, void *))                          \
+	X(MemHeapReset, 2, void, (wsn_domain, void *))                               \
+	X(MemRegionsRegister, 3, void, (wsn_domain, const struct wsn_mem_batch *))   \
+	X(MemRegionsResize, 4, void, (wsn_domain, const struct wsn_mem_list *))      \
+	X(MemRegionsUnregister, 5, void, (wsn_domain, const struct wsn_mem_list *))  \
+	X(MemRegionsName, 6, void, (wsn_domain, const struct wsn_mem_list *))        \
+	X(MemPermissionsAssign, 7, void, (wsn_domain, const struct wsn_mem_batch *)) \
+	X(MemPermissionsCreate, 8, void *, (wsn_domain, int32_t))                    \
+	X(MemPermissionsDestroy, 9, void, (wsn_domain, void *))                      \
+	X(MemPermissionsReset, 10, void, (wsn_domain, void *))                       \
+	X(MemPermissionsBind, 11, void, (wsn_domain, void *, uint32_t, uint32_t))    \
+	X(MemPermissionsUnbind, 12, void, (wsn_domain, uint32_t))                    \
+	X(MemCudaGetProcessWidePermissions, 13, void *, (wsn_domain))                \
+	X(MemCudaGetDeviceWidePermissions, 14, void *, (wsn_domain, int))            \
+	X(MemCudaSetPeerAccess, 15, void, (wsn_domain, void *, int, uint32_t))       \
+	X(MemCudaMarkInitialized, 16, void,                                          \
+	  (wsn_domain, const void *, uint8_t, const struct wsn_mem_list *))
+
+/* --- the counters extension ----------------------------------------------------------- */
+
+#define WSN_EXT_COUNTERS_MODULE 4
+#define WSN_EXT_COUNTERS_COMPAT 0x0102
+
+struct wsn_counter_attr {
+	size_t struct_size;
+	uint64_t schema_id;
+	const char *name, *description;
+	uint64_t scope_id;
+	const void *semantics;
+	uint64_t counter_id; /* chosen by the program; 0: the tool gives one */
+};
+
+/* X(name, slot, return type, parameters) */
+#define WSN_COUNTERS_LIST(X)                                                           \
+	X(CounterRegister, 0, uint64_t, (wsn_domain, const struct wsn_counter_attr *)) \
+	X(CounterSampleInt64, 1, void, (wsn_domain, uint64_t, int64_t))                \
+	X(CounterSampleFloat64, 2, void, (wsn_domain, uint64_t, double))               \
+	X(CounterSample, 3, void, (wsn_domain, uint64_t, const void *, size_t))        \
+	X(CounterSampleNoValue, 4, void, (wsn_domain, uint64_t, uint8_t))              \
+	X(CounterBatchSubmit, 5, void, (wsn_domain, const void *))
+
+/* --- all functions -------------------------------------------------------------------- */
+
+/* M(list, module): of the modules that a core table has; and of extensions. */
+#define WSN_MODULE_LIST(M)                    \
+	M(WSN_CORE_LIST, WSN_MODULE_CORE)     \
+	M(WSN_CORE2_LIST, WSN_MODULE_CORE2)   \
+	M(WSN_CUDA_LIST, WSN_MODULE_CUDA)     \
+	M(WSN_CUDART_LIST, WSN_MODULE_CUDART) \
+	M(WSN_OPENCL_LIST, WSN_MODULE_OPENCL) \
+	M(WSN_SYNC_LIST, WSN_MODULE_SYNC)
+#define WSN_EXT_LIST(M)                             \
+	M(WSN_PAYLOAD_LIST, WSN_EXT_PAYLOAD_MODULE) \
+	M(WSN_MEM_LIST, WSN_EXT_MEM_MODULE)         \
+	M(WSN_COUNTERS_LIST, WSN_EXT_COUNTERS_MODULE)
 
 /* wsn_fn_MarkEx … : types of all functions above. WSN_CBID_MarkEx … : their ids. */
 #define X(name, id, ret, params) typedef ret(*wsn_fn_##name) params;
-WSN_CORE_LIST(X)
-WSN_CORE2_LIST(X)
-WSN_PAYLOAD_LIST(X)
+#define M(list, module)          list(X)
+WSN_MODULE_LIST(M)
+WSN_EXT_LIST(M)
 #undef X
 enum {
 #define X(name, id, ret, params) WSN_CBID_##name = id,
-	WSN_CORE_LIST(X) WSN_CORE2_LIST(X) WSN_PAYLOAD_LIST(X)
+	WSN_MODULE_LIST(M) WSN_EXT_LIST(M)
 #undef X
+#undef M
 };
 
 /* --- attaching: core ------------------------------------------------------------------ */
 
 enum wsn_module {
 	WSN_MODULE_CORE = 1,
+	WSN_MODULE_CUDA = 2,
+	WSN_MODULE_OPENCL = 3,
+	WSN_MODULE_CUDART = 4,
 	WSN_MODULE_CORE2 = 5,
+	WSN_MODULE_SYNC = 6,
 };
+/* Places in a module's table: the highest callback id, and the unused place 0. */
+#define WSN_MODULE_MAX_SIZE 17
 
 enum wsn_export_table_id {
 	WSN_ETID_CALLBACKS = 1,

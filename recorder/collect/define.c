@@ -244,6 +244,11 @@ void ws_define_thread_name(uint32_t tid, struct ws_event_text name)
 	define(WS_DEF_THREAD_NAME, FIXED(ws_def_thread, (uint32_t)getpid(), tid), name, 1);
 }
 
+void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_text name)
+{
+	define(WS_DEF_RESOURCE, resource, sizeof(*resource), name, 1);
+}
+
 /* Processes and threads are events in time: never merged with an equal one before. */
 static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
                        const char *text, uint64_t id)

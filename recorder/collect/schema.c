@@ -289,6 +289,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	struct layout l = {.domain = domain, .known = 1};
 	struct ws_def_schema *head;
 	struct ws_def_field *field;
+	uint64_t details = 0;
 	struct body b;
 
 	if (!(mask & WSN_SCHEMA_FIELD_ENTRIES) || !attr->entries || !n ||
@@ -310,6 +311,7 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 		field[i].offset = place(&l, e, i);
 		field[i].array_length = e->array_or_union_detail;
 		field[i].name = put_name(&b, e->name);
+		details += (e->description && *e->description) + (e->semantics != NULL);
 	}
 	if (mask & WSN_SCHEMA_FIELD_STATIC_SIZE)
 		l.s.size = (uint32_t)attr->payload_static_size;
@@ -325,6 +327,8 @@ uint64_t ws_schema_register(uint32_t domain, const struct wsn_schema_attr *attr)
 	}
 	result = close_body(&b, WS_DEF_SCHEMA, domain, program_id, &l.s);
 	ws_def_end();
+	if (details)
+		ws_lost(WS_DROPPED_nvtx_not_kept_schema_details, details);
 	return result;
 }
 

@@ -81,3 +81,31 @@ void ws_cupti_define_facts(void)
 	define_limits(driver);
 	dlclose(driver);
 }
+
+/* --- numbers of what has a name --- */
+
+static bool may_be_asked(void)
+{
+	return atomic_load(&ws_collector.seg->gpu.state) == WS_GPU_ON &&
+	       !atomic_load(&ws_cupti_is_final);
+}
+
+int64_t ws_cupti_context_number(uint64_t handle)
+{
+	uint32_t number;
+
+	if (!may_be_asked() || !ws_cupti.GetContextId ||
+	    ws_cupti.GetContextId((void *)(uintptr_t)handle, &number) != WS_CUPTI_OK)
+		return -1;
+	return number;
+}
+
+int64_t ws_cupti_stream_number(uint64_t handle)
+{
+	uint32_t number;
+
+	if (!may_be_asked() || !ws_cupti.GetStreamIdEx ||
+	    ws_cupti.GetStreamIdEx(NULL, (void *)(uintptr_t)handle, 0, &number) != WS_CUPTI_OK)
+		return -1;
+	return number;
+}

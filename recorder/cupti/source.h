@@ -76,5 +76,8 @@ void ws_cupti_names_changed(void);
 
 /* --- facts.c --- */
 
+/* CUPTI's number of a context or a stream that the program has the handle of; -1: not told. */
+int64_t ws_cupti_context_number(uint64_t handle);
+int64_t ws_cupti_stream_number(uint64_t handle);
 /* Versions and device limits that no record carries; once a context exists. */
 void ws_cupti_define_facts(void);

@@ -25,6 +25,7 @@ struct def {
 		struct ws_def_kernel kernel;
 		struct ws_def_device_attr device_attr;
 		struct ws_def_window window;
+		struct ws_def_resource resource;
 	} fixed;
 };
 
@@ -238,6 +239,31 @@ static bool define_device_attr(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+static bool define_resource(struct ws_drain *d, const struct def *def)
+{
+	const struct ws_def_resource *resource = &def->fixed.resource;
+	struct ws_row_resource row = {
+	        .pid = ws_activity_pid(d),
+	        .type = resource->type,
+	        .handle = resource->handle,
+	        .number = resource->number,
+	};
+	int known;
+
+	row.domain = ws_drain_domain_id(d, resource->domain, &known);
+	if (!known)
+		return 0;
+	if (row.type == WS_RESOURCE_CUDA_DEVICE) {
+		/* which need not have run anything */
+		if (row.handle >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)row.handle))
+			return 0;
+		row.device = row.handle;
+	}
+	row.name = ws_drain_intern(d, def->behind);
+	ws_drain_add(d, WS_KIND_RESOURCE, &row);
+	return 1;
+}
+
 static bool define_window(struct ws_drain *d, const struct def *def)
 {
 	return ws_filter_range(d, &def->fixed.window);
@@ -262,6 +288,7 @@ static const struct def_type {
         [WS_DEF_FACT] = {define_fact, 0, 1},
         [WS_DEF_DEVICE_ATTR] = {define_device_attr, sizeof(struct ws_def_device_attr), 1},
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
+        [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
 };
 
 static bool define(struct ws_drain *d, unsigned type, struct def *def)

@@ -5,7 +5,9 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "formats/schema/schema.h"
 #include "recorder/collect/event.h"
+#include "recorder/cupti/source.h"
 
 static struct ws_event_text bytes_text(const char *text)
 {
@@ -88,32 +90,83 @@ PUSH(DomainRangePushEx, (wsn_domain domain, const struct wsn_event *attr),
 POP(DomainRangePop, (wsn_domain domain),
     ws_event_init(&ev, ws_event_domain(domain), NULL, WS_TEXT_BYTES))
 
-/* Of all resources only threads have a place in the trace. */
+/* What a program got a handle of and nothing is kept: any address that is not NULL. */
+static char token;
+
+/* As the kind `resource` numbers NVTX's types, which are a class and an index in it. */
+static uint32_t resource_type(uint32_t type)
+{
+	static const struct {
+		uint32_t first, last, number;
+	} types[] = {
+	        {WSN_RESOURCE_GENERIC_POINTER, WSN_RESOURCE_GENERIC_HANDLE, WS_RESOURCE_POINTER},
+	        {WSN_RESOURCE_GENERIC_THREAD_POSIX, WSN_RESOURCE_GENERIC_THREAD_POSIX,
+	         WS_RESOURCE_THREAD},
+	        {WSN_RESOURCE_CUDA_DEVICE, WSN_RESOURCE_CUDA_EVENT, WS_RESOURCE_CUDA_DEVICE},
+	        {WSN_RESOURCE_CUDART_DEVICE, WSN_RESOURCE_CUDART_DEVICE, WS_RESOURCE_CUDA_DEVICE},
+	        {WSN_RESOURCE_CUDART_STREAM, WSN_RESOURCE_CUDART_EVENT, WS_RESOURCE_CUDA_STREAM},
+	        {WSN_RESOURCE_OPENCL_DEVICE, WSN_RESOURCE_OPENCL_EVENT, WS_RESOURCE_OPENCL_DEVICE},
+	        {WSN_RESOURCE_PTHREAD_MUTEX, WSN_RESOURCE_PTHREAD_ONCE, WS_RESOURCE_PTHREAD_MUTEX},
+	        {WSN_RESOURCE_LINUX_MUTEX, WSN_RESOURCE_LINUX_RCU, WS_RESOURCE_LINUX_MUTEX},
+	};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (type >= types[i].first && type <= types[i].last)
+			return types[i].number + (type - types[i].first);
+	return WS_RESOURCE_OTHER;
+}
+
+/* type: as the kind `resource` numbers them. */
+static void name_resource(wsn_domain domain, uint32_t type, uint64_t handle,
+                          struct ws_event_text name)
+{
+	struct ws_def_resource resource = {.handle = handle,
+	                                   .number = -1,
+	                                   .type = type,
+	                                   .domain = ws_event_domain(domain)};
+
+	if (type == WS_RESOURCE_CUDA_CONTEXT)
+		resource.number = ws_cupti_context_number(handle);
+	else if (type == WS_RESOURCE_CUDA_STREAM)
+		resource.number = ws_cupti_stream_number(handle);
+	ws_define_resource(&resource, name);
+}
+
+static struct ws_event_text message_text(int32_t type, union wsn_message message)
+{
+	uint32_t size;
+
+	if (type == WSN_MESSAGE_ASCII)
+		return bytes_text(message.ascii);
+	if (type == WSN_MESSAGE_UNICODE)
+		return wide_text(message.unicode);
+	return bytes_text(type == WSN_MESSAGE_REGISTERED
+	                          ? ws_string_text((uintptr_t)message.registered, &size)
+	                          : NULL);
+}
+
 static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resource_attr *attr)
 {
-	static char token; /* any address that is not NULL */
-	struct ws_event_text name = {0};
-	uint32_t size, tid = 0;
+	struct ws_event_text name;
+	uint32_t tid = 0;
 
-	(void)domain;
 	if (!ws_collector_on() || !attr || attr->size < sizeof(*attr))
 		return NULL;
+	name = message_text(attr->message_type, attr->message);
 	if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_NATIVE)
 		tid = (uint32_t)attr->identifier.ull;
 	else if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_POSIX &&
 	         pthread_equal((pthread_t)attr->identifier.ull, pthread_self()))
 		tid = (uint32_t)gettid();
-	if (attr->message_type == WSN_MESSAGE_ASCII)
-		name = bytes_text(attr->message.ascii);
-	else if (attr->message_type == WSN_MESSAGE_UNICODE)
-		name = wide_text(attr->message.unicode);
-	else if (attr->message_type == WSN_MESSAGE_REGISTERED)
-		name = bytes_text(ws_string_text((uintptr_t)attr->message.registered, &size));
-	if (tid && name.ptr)
+	if (name.ptr && tid)
 		ws_define_thread_name(tid, name);
+	else if (name.ptr)
+		name_resource(domain, resource_type((uint32_t)attr->identifier_type),
+		              attr->identifier.ull, name);
 	return (wsn_resource)(void *)&token;
 }
 
+/* Its name stays: the trace is of all the time. */
 static void on_DomainResourceDestroy(wsn_resource resource)
 {
 	(void)resource;
@@ -135,6 +188,28 @@ static void on_Initialize(const void *reserved)
 {
 	(void)reserved;
 }
+
+/* --- CUDA, its runtime, OpenCL: names --- */
+
+/* NAMEA and NAMEW, which name a handle of this type (WS_RESOURCE_TYPE). */
+#define NAME(name, type, handle_type)              \
+	TEXT(void, name, (handle_type handle, ), , \
+	     name_resource(NULL, WS_RESOURCE_##type, (uint64_t)(uintptr_t)handle, text))
+
+NAME(NameCuDevice, CUDA_DEVICE, int)
+NAME(NameCuContext, CUDA_CONTEXT, const void *)
+NAME(NameCuStream, CUDA_STREAM, const void *)
+NAME(NameCuEvent, CUDA_EVENT, const void *)
+NAME(NameCudaDevice, CUDA_DEVICE, int)
+NAME(NameCudaStream, CUDA_STREAM, const void *)
+NAME(NameCudaEvent, CUDA_EVENT, const void *)
+NAME(NameClDevice, OPENCL_DEVICE, const void *)
+NAME(NameClContext, OPENCL_CONTEXT, const void *)
+NAME(NameClCommandQueue, OPENCL_QUEUE, const void *)
+NAME(NameClMemObject, OPENCL_MEMORY, const void *)
+NAME(NameClSampler, OPENCL_SAMPLER, const void *)
+NAME(NameClProgram, OPENCL_PROGRAM, const void *)
+NAME(NameClEvent, OPENCL_EVENT, const void *)
 
 /* --- payload extension --- */
 
@@ -182,31 +257,111 @@ static int64_t on_TimestampGet(void)
 	return ws_now_ns();
 }
 
-static void on_EventSubmit(wsn_domain domain, const struct wsn_payload_data *payload, size_t n)
-{
-	(void)domain;
-	(void)payload;
-	(void)n;
-	if (ws_collector_on())
-		ws_lost(WS_DROPPED_deferred_event, 1);
-}
+/* --- what is not kept, but counted --- */
 
-static void on_EventBatchSubmit(wsn_domain domain, const void *batch)
-{
-	(void)domain;
-	(void)batch;
-	if (ws_collector_on())
-		ws_lost(WS_DROPPED_deferred_event, 1);
-}
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+
+/* The callback NAME: counts n more of this loss; `answer` is what the program gets. */
+#define COUNT(ret, name, params, loss, n, answer)        \
+	static ret on_##name params                      \
+	{                                                \
+		if (ws_collector_on())                   \
+			ws_lost(WS_DROPPED_##loss, (n)); \
+		return answer;                           \
+	}
+#define NOT_KEPT(name, params, kind) COUNT(void, name, params, nvtx_not_kept_##kind, 1, )
+#define NOT_KEPT_BATCH(name, params, kind) \
+	COUNT(void, name, params, nvtx_not_kept_##kind, batch ? batch->count : 0, )
+/* The program must get a handle, or it would say no more. */
+#define NOT_KEPT_HANDLE(ret, name, params, kind) \
+	COUNT(ret, name, params, nvtx_not_kept_##kind, 1, (ret)(void *)&token)
+#define NOT_KEPT_ID(name, params, kind, chosen)                \
+	COUNT(uint64_t, name, params, nvtx_not_kept_##kind, 1, \
+	      attr && attr->chosen ? attr->chosen : WSN_SCHEMA_ID_DYNAMIC_START)
+
+#define PAYLOADS wsn_domain domain, const struct wsn_payload_data *payload, size_t n
+COUNT(void, EventSubmit, (PAYLOADS), deferred_event, 1, )
+COUNT(void, EventBatchSubmit, (wsn_domain domain, const void *batch), deferred_event, 1, )
+
+NOT_KEPT_ID(ScopeRegister, (wsn_domain domain, const struct wsn_scope_attr *attr), scopes, scope_id)
+
+NOT_KEPT_ID(TimeDomainRegister, (wsn_domain domain, const struct wsn_time_domain_attr *attr),
+            time_domains, time_domain_id)
+NOT_KEPT(TimerSource, (wsn_domain domain, uint64_t id, uint64_t flags, int64_t (*now)(void)),
+         time_domains)
+NOT_KEPT(TimerSourceWithData,
+         (wsn_domain domain, uint64_t id, uint64_t flags, int64_t (*now)(void *), void *data),
+         time_domains)
+NOT_KEPT(TimeSyncPoint,
+         (wsn_domain domain, uint64_t one, uint64_t two, int64_t time1, int64_t time2),
+         time_domains)
+NOT_KEPT(TimeSyncPointTable,
+         (wsn_domain domain, uint64_t from, uint64_t to, const void *points, size_t n),
+         time_domains)
+NOT_KEPT(TimestampConversionFactor,
+         (wsn_domain domain, uint64_t from, uint64_t to, double slope, int64_t time1,
+          int64_t time2),
+         time_domains)
+
+NOT_KEPT_ID(CounterRegister, (wsn_domain domain, const struct wsn_counter_attr *attr), counters,
+            counter_id)
+NOT_KEPT(CounterSampleInt64, (wsn_domain domain, uint64_t id, int64_t value), counter_samples)
+NOT_KEPT(CounterSampleFloat64, (wsn_domain domain, uint64_t id, double value), counter_samples)
+NOT_KEPT(CounterSample, (wsn_domain domain, uint64_t id, const void *values, size_t size),
+         counter_samples)
+NOT_KEPT(CounterSampleNoValue, (wsn_domain domain, uint64_t id, uint8_t reason), counter_samples)
+NOT_KEPT(CounterBatchSubmit, (wsn_domain domain, const void *batch), counter_batches)
+
+NOT_KEPT_HANDLE(void *, MemHeapRegister, (wsn_domain domain, const void *heap), memory_heaps)
+NOT_KEPT(MemHeapUnregister, (wsn_domain domain, void *heap), memory_heaps)
+NOT_KEPT(MemHeapReset, (wsn_domain domain, void *heap), memory_heaps)
+NOT_KEPT_BATCH(MemRegionsRegister, (wsn_domain domain, const struct wsn_mem_batch *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsResize, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsUnregister, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemRegionsName, (wsn_domain domain, const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemCudaMarkInitialized,
+               (wsn_domain domain, const void *stream, uint8_t is_per_thread,
+                const struct wsn_mem_list *batch),
+               memory_regions)
+NOT_KEPT_BATCH(MemPermissionsAssign, (wsn_domain domain, const struct wsn_mem_batch *batch),
+               memory_permissions)
+NOT_KEPT_HANDLE(void *, MemPermissionsCreate, (wsn_domain domain, int32_t flags),
+                memory_permissions)
+NOT_KEPT(MemPermissionsDestroy, (wsn_domain domain, void *permissions), memory_permissions)
+NOT_KEPT(MemPermissionsReset, (wsn_domain domain, void *permissions), memory_permissions)
+NOT_KEPT(MemPermissionsBind, (wsn_domain domain, void *permissions, uint32_t scope, uint32_t flags),
+         memory_permissions)
+NOT_KEPT(MemPermissionsUnbind, (wsn_domain domain, uint32_t scope), memory_permissions)
+NOT_KEPT_HANDLE(void *, MemCudaGetProcessWidePermissions, (wsn_domain domain), memory_permissions)
+NOT_KEPT_HANDLE(void *, MemCudaGetDeviceWidePermissions, (wsn_domain domain, int device),
+                memory_permissions)
+NOT_KEPT(MemCudaSetPeerAccess, (wsn_domain domain, void *permissions, int device, uint32_t flags),
+         memory_permissions)
+
+NOT_KEPT_HANDLE(wsn_resource, DomainSyncUserCreate, (wsn_domain domain, const void *attr),
+                sync_objects)
+NOT_KEPT(DomainSyncUserDestroy, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireStart, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireFailed, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserAcquireSuccess, (wsn_resource object), sync_objects)
+NOT_KEPT(DomainSyncUserReleasing, (wsn_resource object), sync_objects)
+
+#pragma GCC diagnostic pop
 
 /* --- attaching --- */
 
 /* A name and its callback; the assignment checks the callback's type. */
+#define M(list, module)          list(X)
 #define X(name, id, ret, params) static const wsn_fn_##name typed_##name = on_##name;
-WSN_CORE_LIST(X)
-WSN_CORE2_LIST(X)
-WSN_PAYLOAD_LIST(X)
+WSN_MODULE_LIST(M)
+WSN_EXT_LIST(M)
 #undef X
+#undef M
 
 bool ws_nvtx_hook_core(wsn_get_export_table get)
 {
@@ -220,27 +375,34 @@ bool ws_nvtx_hook_core(wsn_get_export_table get)
 #define X(name, id, ret, params)    \
 	if (id < size && table[id]) \
 		*table[id] = (wsn_fn)typed_##name;
-	if (callbacks->get_module_function_table(WSN_MODULE_CORE, &table, &size)) {
-		WSN_CORE_LIST(X)
+#define M(list, module)                                                    \
+	if (callbacks->get_module_function_table(module, &table, &size)) { \
+		list(X)                                                    \
 	}
-	if (callbacks->get_module_function_table(WSN_MODULE_CORE2, &table, &size)) {
-		WSN_CORE2_LIST(X)
-	}
+	WSN_MODULE_LIST(M)
+#undef M
 #undef X
 	return 1;
 }
 
 bool ws_nvtx_hook_extension(struct wsn_ext_module *module)
 {
-	struct wsn_ext_segment *segment;
+	struct wsn_ext_segment *segment = module->segments;
 
-	if (module->module_id != WSN_EXT_PAYLOAD_MODULE || !module->segments_count)
+	if (!module->segments_count)
 		return 0;
-	segment = &module->segments[0];
+	switch (module->module_id) {
 #define X(name, id, ret, params)      \
 	if (id < segment->slot_count) \
 		segment->function_slots[id] = (intptr_t)typed_##name;
-	WSN_PAYLOAD_LIST(X)
+#define M(list, module) \
+	case module:    \
+		list(X) return 1;
+		WSN_EXT_LIST(M)
+#undef M
 #undef X
-	return 1;
+	default: /* what it says cannot be counted, only that it would */
+		ws_lost(WS_DROPPED_nvtx_not_kept_extensions, 1);
+		return 0;
+	}
 }

@@ -121,6 +121,8 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(ActivityEnableDriverApi, 0, (uint32_t cbid, uint8_t enable))                            \
 	F(ActivityEnableAllSyncRecords, 0, (uint8_t enable))                                      \
 	F(GetTimestamp, 0, (uint64_t * now))                                                      \
+	F(GetContextId, 0, (void *context, uint32_t *id))                                         \
+	F(GetStreamIdEx, 0, (void *context, void *stream, uint8_t is_per_thread, uint32_t *id))   \
 	F(Unsubscribe, 0, (void *subscriber))                                                     \
 	F(ActivityRegisterCallbacks_v2, 0,                                                        \
 	  (void *subscriber, ws_cupti_scoped_request request, ws_cupti_scoped_complete complete)) \

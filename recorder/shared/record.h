@@ -74,6 +74,7 @@ enum ws_def_type {
 	WS_DEF_FACT,        /* key, NUL, value: a meta row */
 	WS_DEF_DEVICE_ATTR, /* struct ws_def_device_attr, name */
 	WS_DEF_WINDOW,      /* struct ws_def_window */
+	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -114,6 +115,13 @@ struct ws_def_call {
 struct ws_def_kernel {
 	uint64_t address; /* of the text, in the traced program */
 	uint64_t string;  /* id of the same text */
+};
+
+struct ws_def_resource {
+	uint64_t handle; /* the program's */
+	int64_t number;  /* CUPTI's of a context or stream, -1: none */
+	uint32_t type;   /* enum ws_resource_type, as in the trace */
+	uint32_t domain;
 };
 
 struct ws_def_device_attr {

@@ -18,7 +18,7 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            8
+#define WS_SEG_VERSION            9
 #define WS_SEG_HEADER_SIZE        20480
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
 #define WS_SEG_MAX_THREAD_BUFFERS 8192

@@ -460,6 +460,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 	find_makers(l->m);
 	WS_FORWARD(load_payloads(l, err));
 	WS_FORWARD(load_ends(l, err));
+	WS_FORWARD(ws_resources_load(&l->m->resources, l->r, err));
 	WS_FORWARD(ws_load_kind(l, WS_KIND_META, &l->m->meta, err));
 	return ws_load_kind(l, WS_KIND_LOSS, &l->m->loss, err);
 }

@@ -18,6 +18,7 @@ void ws_model_free(struct ws_model *m)
 	ws_idmap_free(&m->text_of);
 	ws_column_data_release(&m->meta);
 	ws_column_data_release(&m->loss);
+	ws_resources_free(&m->resources);
 	free(m->devices);
 	free(m->threads);
 	free(m->pids);

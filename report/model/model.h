@@ -18,6 +18,7 @@
 #include "report/kernel_info/occupancy.h"
 #include "report/model/paths.h"
 #include "report/model/payload.h"
+#include "report/records/resources.h"
 
 /* PyTorch calls its steps ProfilerStep#5, and numbers them anew in each recording. */
 #define WS_PYTORCH_STEP "ProfilerStep#"
@@ -228,6 +229,7 @@ struct ws_model {
 	size_t nshort;
 
 	struct ws_column_data meta, loss;
+	struct ws_resources resources;
 	struct ws_fact *facts;
 	size_t nfacts;
 	struct ws_process_end *ends;

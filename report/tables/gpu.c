@@ -290,6 +290,17 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 	ws_cell_set_int(&row[WS_TC_gpu_timeline_ns], total);
 }
 
+/* What the program calls the device. */
+static void note_name(struct ws_table *t, const struct ws_model *m, uint64_t device)
+{
+	uint32_t text = ws_model_text(m, ws_resources_device(&m->resources, device));
+	struct ws_bytes name = m->texts[text];
+
+	if (name.len)
+		ws_table_note(t, "The program calls device %" PRIu64 " `%.*s`.", device,
+		              name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+}
+
 static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t device,
                                  struct ws_err *err)
 {
@@ -309,6 +320,8 @@ static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t dev
 		set_device(t, row, m, &m->devices[device]);
 		set_times(g, row, &d);
 	}
+	if (worked)
+		note_name(t, m, m->devices[device].id);
 	if (d.without_shape)
 		ws_table_note(t,
 		              "Device %" PRIu64 ": %" PRIu64 " kernels have no occupancy estimate "

@@ -60,6 +60,11 @@ static void set_launch(struct trace *s, struct ws_cell *row, const struct ws_con
 	ws_cell_set_int(&row[WS_TC_kernel_trace_device], (int64_t)s->m->devices[config->device].id);
 	if (config->stream <= INT64_MAX)
 		ws_cell_set_int(&row[WS_TC_kernel_trace_stream], (int64_t)config->stream);
+	if (config->process != WS_NONE)
+		set_text(s, &row[WS_TC_kernel_trace_stream_name],
+		         ws_model_text(s->m, ws_resources_stream(&s->m->resources,
+		                                                 s->m->pids[config->process],
+		                                                 config->stream)));
 	if (config->tensor != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_share_str(&row[WS_TC_kernel_trace_tensor],
 		                  ws_tensor_shown((enum ws_tensor)config->tensor));

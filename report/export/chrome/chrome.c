@@ -29,6 +29,7 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 		                              err));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
+	WS_FORWARD(ws_resources_load(&ch->resources, ch->r, err));
 	return ws_export_ranges_load(&ch->ranges, ch->r, &ch->kind[WS_KIND_THREAD], err);
 }
 
@@ -148,10 +149,15 @@ static void release(struct ws_chrome *ch)
 	free(ch->track);
 	ws_spill_close(&ch->slices);
 	ws_spill_close(&ch->launches);
+	ws_resources_free(&ch->resources);
 	ws_arena_free(&ch->arena);
 }
 
 /* --- names and order of processes and tracks --- */
+
+/* What printf takes of a name for "%.*s". */
+#define SHOWN(name, longest) \
+	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
 
 static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 {
@@ -173,9 +179,11 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
 		char text[300];
-		int len =
-		        snprintf(text, sizeof(text), "device %llu: %.*s", (unsigned long long)d->id,
-		                 name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+		struct ws_bytes own =
+		        ws_chrome_text(ch, ws_resources_device(&ch->resources, d->id));
+		int len = snprintf(text, sizeof(text), "device %llu: %.*s%s%.*s%s",
+		                   (unsigned long long)d->id, SHOWN(name, 200), own.len ? " (" : "",
+		                   SHOWN(own, 80), own.len ? ")" : "");
 
 		if (ws_records_find(devices, d->id) != d)
 			continue;
@@ -195,20 +203,25 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 	        [WS_CHROME_RANGES] = "annotations on stream",
 	};
 	const struct ws_row_thread *row;
-	struct ws_bytes name;
+	struct ws_bytes name, context;
 
 	if (t->type == WS_CHROME_THREAD) {
 		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
 		return snprintf(text, size, "thread %llu%s%.*s",
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
-		                name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
+		                SHOWN(name, 200));
 	}
+	context = ws_chrome_text(ch, ws_resources_context(&ch->resources, t->b, t->c));
 	if (t->type == WS_CHROME_WAITS && (int64_t)t->d < 0)
-		return snprintf(text, size, "waits for context %llu", (unsigned long long)t->c);
-	return snprintf(text, size, "%s %llu (context %llu of process %llu)", words[t->type],
-	                (unsigned long long)t->d, (unsigned long long)t->c,
-	                (unsigned long long)t->b);
+		return snprintf(text, size, "waits for context %llu%s%.*s",
+		                (unsigned long long)t->c, context.len ? ": " : "",
+		                SHOWN(context, 80));
+	name = ws_chrome_text(ch, ws_resources_stream(&ch->resources, t->b, t->d));
+	return snprintf(text, size, "%s %llu%s%.*s (context %llu%s%.*s of process %llu)",
+	                words[t->type], (unsigned long long)t->d, name.len ? ": " : "",
+	                SHOWN(name, 80), (unsigned long long)t->c, context.len ? ": " : "",
+	                SHOWN(context, 80), (unsigned long long)t->b);
 }
 
 static void put_tracks(struct ws_chrome *ch)

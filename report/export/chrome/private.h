@@ -7,6 +7,7 @@
 #include "formats/text/json_writer.h"
 #include "report/kernel_info/occupancy.h"
 #include "report/model/payload.h"
+#include "report/records/resources.h"
 
 /* Rows of tracks, from the top: a thread; device work; what else concerns a device. */
 enum ws_chrome_track_type {
@@ -102,6 +103,7 @@ struct ws_chrome {
 	struct ws_json_writer j;             /* of the form JSON */
 	struct ws_chrome_packets *packets;   /* of the form Perfetto */
 	struct ws_records kind[WS_KIND_END]; /* those that are used */
+	struct ws_resources resources;
 	struct ws_export_ranges ranges;
 	struct ws_ops ops; /* one a payload row */
 	struct ws_bytes *texts;

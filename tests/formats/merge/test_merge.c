@@ -83,6 +83,10 @@ static void write_trace(int i, int64_t base_ns, uint64_t pid, int64_t pci_bus, u
 	if (pci_bus)
 		ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("pci_bus"),
 		    .value = pci_bus);
+	ADD(RESOURCE, resource, .pid = pid, .type = WS_RESOURCE_CUDA_DEVICE, .name = str(first),
+	    .number = -1);
+	ADD(RESOURCE, resource, .pid = pid, .type = WS_RESOURCE_CUDA_STREAM, .name = str(first),
+	    .handle = 7, .number = 7);
 	ADD(PROCESS, process, .pid = pid, .image = 1, .program = str("/bin/x"), .start_ns = 5);
 	ADD(THREAD, thread, .id = 1, .pid = pid, .tid = pid);
 	ADD(THREAD, thread, .id = 1, .pid = pid, .tid = pid, .name = str("main"));
@@ -298,6 +302,13 @@ Test(merge, gpus_that_nothing_tells_apart_are_taken_for_two)
 	cr_expect_eq(CELL(&p, device, id, 3), 1);
 	cr_expect_str_eq(TEXT(&p, device, name, 3), "H200");
 	cr_expect_eq(CELL(&p, launch_config, device, 1), 1);
+	cr_assert_eq(ROWS(&p, resource), 4);
+	cr_expect_eq(CELL(&p, resource, device, 0), 0);
+	cr_expect_eq(CELL(&p, resource, device, 2), 1, "the name goes with its device");
+	cr_expect_str_eq(TEXT(&p, resource, name, 2), "only in 1");
+	cr_expect_eq(CELL(&p, resource, device, 3), 0, "a stream is no device");
+	cr_expect_eq(CELL(&p, resource, pid, 3), 88);
+	cr_expect_eq(CELL(&p, resource, number, 3), 7);
 	probe_close(&p);
 }
 

@@ -7,7 +7,7 @@
 #include "kernels/nvtx/abi.h"
 
 #if defined(__has_include)
-#if __has_include(<nvtx3/nvToolsExtPayload.h>)
+#if __has_include(<nvtx3/nvToolsExtCounters.h>)
 #define HAVE_NVTX 1
 #endif
 #endif
@@ -22,7 +22,10 @@ Test(nvtx_abi, agrees_with_the_headers_of_nvtx)
 
 #else
 
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtMem.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSync.h>
 
 #define SAME(ours, theirs)                                                                        \
 	cr_expect_eq((long long)(ours), (long long)(theirs), #ours " = %lld, " #theirs " = %lld", \
@@ -77,6 +80,32 @@ Test(nvtx_abi, type_numbers_of_colours_messages_and_payloads_are_those_of_nvtx)
 	SAME(WSN_PAYLOAD_EXT, NVTX_PAYLOAD_TYPE_EXT);
 	SAME(WSN_RESOURCE_GENERIC_THREAD_NATIVE, NVTX_RESOURCE_TYPE_GENERIC_THREAD_NATIVE);
 	SAME(WSN_RESOURCE_GENERIC_THREAD_POSIX, NVTX_RESOURCE_TYPE_GENERIC_THREAD_POSIX);
+	SAME(WSN_RESOURCE_GENERIC_POINTER, NVTX_RESOURCE_TYPE_GENERIC_POINTER);
+	SAME(WSN_RESOURCE_GENERIC_HANDLE, NVTX_RESOURCE_TYPE_GENERIC_HANDLE);
+	SAME(WSN_RESOURCE_PTHREAD_MUTEX, NVTX_RESOURCE_TYPE_SYNC_PTHREAD_MUTEX);
+	SAME(WSN_RESOURCE_PTHREAD_ONCE, NVTX_RESOURCE_TYPE_SYNC_PTHREAD_ONCE);
+	SAME(WSN_RESOURCE_LINUX_MUTEX, NVTX_RESOURCE_TYPE_SYNC_LINUX_MUTEX);
+	SAME(WSN_RESOURCE_LINUX_RCU, NVTX_RESOURCE_TYPE_SYNC_LINUX_RCU);
+}
+
+Test(nvtx_abi, structs_of_counters_memory_scopes_and_clocks_have_the_layout_of_nvtx)
+{
+	SAME(WSN_EXT_MEM_MODULE, NVTX_EXT_MODULEID_MEM);
+	SAME(WSN_EXT_MEM_COMPAT, NVTX_EXT_COMPATID_MEM);
+	SAME(WSN_EXT_COUNTERS_MODULE, NVTX_EXT_COUNTERS_MODULEID);
+	SAME(WSN_EXT_COUNTERS_COMPAT, NVTX_EXT_COUNTERS_COMPATID);
+	SAME_SIZE(struct wsn_counter_attr, nvtxCounterAttr_t);
+	SAME_MEMBER(struct wsn_counter_attr, counter_id, nvtxCounterAttr_t, counterId);
+	SAME_SIZE(struct wsn_scope_attr, nvtxScopeAttr_t);
+	SAME_MEMBER(struct wsn_scope_attr, scope_id, nvtxScopeAttr_t, scopeId);
+	SAME_SIZE(struct wsn_time_domain_attr, nvtxTimeDomainAttr_t);
+	SAME_MEMBER(struct wsn_time_domain_attr, time_domain_id, nvtxTimeDomainAttr_t,
+	            timeDomainId);
+	SAME_MEMBER(struct wsn_mem_batch, count, nvtxMemRegionsRegisterBatch_t, regionCount);
+	SAME_MEMBER(struct wsn_mem_batch, count, nvtxMemPermissionsAssignBatch_t, regionCount);
+	SAME_MEMBER(struct wsn_mem_list, count, nvtxMemRegionsResizeBatch_t, regionDescCount);
+	SAME_MEMBER(struct wsn_mem_list, count, nvtxMemRegionsUnregisterBatch_t, refCount);
+	SAME_MEMBER(struct wsn_mem_list, count, nvtxMemRegionsNameBatch_t, regionCount);
 }
 
 Test(nvtx_abi, callback_ids_and_modules_are_those_of_nvtx)
@@ -87,13 +116,31 @@ Test(nvtx_abi, callback_ids_and_modules_are_those_of_nvtx)
 #define X(name, id, ret, params) SAME(id, NVTX_CBID_CORE2_##name);
 	WSN_CORE2_LIST(X)
 #undef X
+#define X(name, id, ret, params) SAME(id, NVTX_CBID_CUDA_##name);
+	WSN_CUDA_LIST(X)
+#undef X
+#define X(name, id, ret, params) SAME(id, NVTX_CBID_CUDART_##name);
+	WSN_CUDART_LIST(X)
+#undef X
+#define X(name, id, ret, params) SAME(id, NVTX_CBID_OPENCL_##name);
+	WSN_OPENCL_LIST(X)
+#undef X
+#define X(name, id, ret, params) SAME(id, NVTX_CBID_SYNC_##name);
+	WSN_SYNC_LIST(X)
+#undef X
 #define X(name, id, ret, params) SAME(id, NVTX3EXT_CBID_nvtx##name);
 	WSN_PAYLOAD_LIST(X)
+	WSN_MEM_LIST(X)
+	WSN_COUNTERS_LIST(X)
 #undef X
 	SAME(WSN_CORE_SIZE, NVTX_CBID_CORE_SIZE);
 	SAME(WSN_CORE2_SIZE, NVTX_CBID_CORE2_SIZE);
 	SAME(WSN_MODULE_CORE, NVTX_CB_MODULE_CORE);
 	SAME(WSN_MODULE_CORE2, NVTX_CB_MODULE_CORE2);
+	SAME(WSN_MODULE_CUDA, NVTX_CB_MODULE_CUDA);
+	SAME(WSN_MODULE_CUDART, NVTX_CB_MODULE_CUDART);
+	SAME(WSN_MODULE_OPENCL, NVTX_CB_MODULE_OPENCL);
+	SAME(WSN_MODULE_SYNC, NVTX_CB_MODULE_SYNC);
 	SAME(WSN_ETID_CALLBACKS, NVTX_ETID_CALLBACKS);
 	SAME(WSN_ETID_VERSIONINFO, NVTX_ETID_VERSIONINFO);
 }

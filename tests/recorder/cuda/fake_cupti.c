@@ -260,6 +260,22 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size, uint8_t **rec
 	return WS_CUPTI_OK;
 }
 
+/* Handles of contexts are 0x2000 and their number, of streams 0x1000 and theirs. */
+int cuptiGetContextId(void *context, uint32_t *id);
+int cuptiGetContextId(void *context, uint32_t *id)
+{
+	*id = (uint32_t)((uintptr_t)context & 0xFFF);
+	return (uintptr_t)context >> 12 == 2 ? WS_CUPTI_OK : 3;
+}
+
+int cuptiGetStreamIdEx(void *context, void *stream, uint8_t is_per_thread, uint32_t *id);
+int cuptiGetStreamIdEx(void *context, void *stream, uint8_t is_per_thread, uint32_t *id)
+{
+	(void)is_per_thread;
+	*id = (uint32_t)((uintptr_t)stream & 0xFFF);
+	return !context && (uintptr_t)stream >> 12 == 1 ? WS_CUPTI_OK : 25;
+}
+
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n);
 int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *n)
 {

@@ -292,6 +292,20 @@ static int launch_in_range(int wait_us)
 	return 0;
 }
 
+/* The fake's handles: see fake_cupti.c. 0x3000 is none of its streams. */
+static int name_all(void)
+{
+	nvtx_attach();
+	nvtx.NameCudaStreamA((const void *)0x1007, "an old name");
+	nvtx.NameCudaStreamA((const void *)0x1007, "compute");
+	nvtx.NameCuStreamA((const void *)0x3000, "unknown to CUPTI");
+	nvtx.NameCuContextA((const void *)0x2001, "main context");
+	nvtx.NameCudaDeviceA(0, "the only one");
+	nvtx.NameCudaEventA((const void *)0x1007, "an event");
+	launches(count, count);
+	return 0;
+}
+
 /* Somebody sets the clock (fake_clock.c) in the middle of a range. */
 static int launch_through_a_step(void)
 {
@@ -341,6 +355,8 @@ static int end(const char *mode)
 		launches(count, count);
 		return 0;
 	}
+	if (!strcmp(mode, "names"))
+		return name_all();
 	if (!strcmp(mode, "step"))
 		return launch_through_a_step();
 	if (!strcmp(mode, "capture"))

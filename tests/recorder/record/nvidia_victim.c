@@ -1,6 +1,15 @@
-/* A program built with NVIDIA's own NVTX headers, as everybody else's programs are. */
+/*
+ * A program built with NVIDIA's own NVTX headers, as everybody else's programs are. With an
+ * argument it also says what is no event: names, counters, memory, synchronization, clocks.
+ */
 #include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtCounters.h>
+#include <nvtx3/nvToolsExtCuda.h>
+#include <nvtx3/nvToolsExtCudaRt.h>
+#include <nvtx3/nvToolsExtMem.h>
+#include <nvtx3/nvToolsExtMemCudaRt.h>
 #include <nvtx3/nvToolsExtPayload.h>
+#include <nvtx3/nvToolsExtSync.h>
 
 struct work {
 	uint64_t flops;
@@ -27,7 +36,84 @@ static uint64_t register_work(nvtxDomainHandle_t domain)
 	return nvtxPayloadSchemaRegister(domain, &attr);
 }
 
-int main(void)
+#define HANDLE(type, n) ((type)(uintptr_t)(n))
+
+static void say_names(nvtxDomainHandle_t domain)
+{
+	nvtxResourceAttributes_t attr = {0};
+
+	nvtxNameCuDeviceA(0, "first device");
+	nvtxNameCuContextA(HANDLE(CUcontext, 0x10), "context");
+	nvtxNameCuStreamA(HANDLE(CUstream, 0x20), "copies");
+	nvtxNameCudaEventW(HANDLE(cudaEvent_t, 0x30), L"évent");
+	attr.version = NVTX_VERSION;
+	attr.size = NVTX_RESOURCE_ATTRIB_STRUCT_SIZE;
+	attr.identifierType = NVTX_RESOURCE_TYPE_SYNC_PTHREAD_MUTEX;
+	attr.identifier.ullValue = 0x40;
+	attr.messageType = NVTX_MESSAGE_TYPE_ASCII;
+	attr.message.ascii = "lock";
+	nvtxDomainResourceDestroy(nvtxDomainResourceCreate(domain, &attr));
+}
+
+static void say_counters(nvtxDomainHandle_t domain)
+{
+	nvtxCounterAttr_t attr = {0};
+	nvtxCounterBatch_t batch = {0};
+	uint64_t id;
+
+	attr.structSize = sizeof(attr);
+	attr.schemaId = NVTX_PAYLOAD_ENTRY_TYPE_INT64;
+	attr.name = "counter";
+	id = nvtxCounterRegister(domain, &attr);
+	for (int i = 0; i < 100; i++) {
+		nvtxCounterSampleInt64(domain, id, i);
+		nvtxCounterSampleFloat64(domain, id, i);
+		nvtxCounterSample(domain, id, &i, sizeof(i));
+	}
+	nvtxCounterSampleNoValue(domain, id, NVTX_COUNTER_SAMPLE_UNAVAILABLE);
+	nvtxCounterBatchSubmit(domain, &batch);
+}
+
+static void say_memory(nvtxDomainHandle_t domain)
+{
+	nvtxMemHeapDesc_t desc = {0};
+	nvtxMemVirtualRangeDesc_t ranges[12] = {{0}};
+	nvtxMemRegionsRegisterBatch_t regions = {0};
+	nvtxMemHeapHandle_t heap;
+
+	desc.extCompatID = NVTX_EXT_COMPATID_MEM;
+	desc.structSize = sizeof(desc);
+	heap = nvtxMemHeapRegister(domain, &desc);
+	regions.extCompatID = NVTX_EXT_COMPATID_MEM;
+	regions.structSize = sizeof(regions);
+	regions.heap = heap;
+	regions.regionCount = 12;
+	regions.regionDescElementSize = sizeof(*ranges);
+	regions.regionDescElements = ranges;
+	nvtxMemRegionsRegister(domain, &regions);
+	nvtxMemCudaGetProcessWidePermissions(domain);
+	nvtxMemHeapUnregister(domain, heap);
+}
+
+static void say_the_rest(nvtxDomainHandle_t domain)
+{
+	nvtxSyncUserAttributes_t attr = {0};
+	nvtxScopeAttr_t scope = {0};
+	nvtxTimeDomainAttr_t time_domain = {0};
+	nvtxSyncUser_t sync = nvtxDomainSyncUserCreate(domain, &attr);
+
+	nvtxDomainSyncUserAcquireStart(sync);
+	nvtxDomainSyncUserAcquireSuccess(sync);
+	nvtxDomainSyncUserReleasing(sync);
+	nvtxDomainSyncUserDestroy(sync);
+	scope.structSize = sizeof(scope);
+	scope.path = "node[0]";
+	nvtxScopeRegister(domain, &scope);
+	nvtxTimeDomainRegister(domain, &time_domain);
+	nvtxTimeSyncPoint(domain, 1, 2, 3, 4);
+}
+
+int main(int argc, char **argv)
 {
 	nvtxDomainHandle_t domain = nvtxDomainCreateA("theirs");
 	const struct work work = {123, 4};
@@ -45,5 +131,12 @@ int main(void)
 	nvtxDomainRangePushEx(domain, &attr);
 	nvtxDomainRangePop(domain);
 	nvtxRangePop();
+	(void)argv;
+	if (argc > 1) {
+		say_names(domain);
+		say_counters(domain);
+		say_memory(domain);
+		say_the_rest(domain);
+	}
 	return nvtxDomainIsEnabled(domain) ? 0 : 1;
 }

@@ -4,21 +4,29 @@
 
 struct nvtx_functions nvtx;
 
-static wsn_fn core[WSN_CORE_SIZE], core2[WSN_CORE2_SIZE];
-static intptr_t slots[WSN_EXT_PAYLOAD_SLOT_COUNT];
+/* By module; what the tool writes into. */
+static wsn_fn functions[WSN_MODULE_SYNC + 1][WSN_MODULE_MAX_SIZE];
+static intptr_t slots[WSN_EXT_COUNTERS_MODULE + 1][WSN_EXT_PAYLOAD_SLOT_COUNT];
 
 static int module_table(enum wsn_module module, wsn_fn ***table, unsigned int *size)
 {
-	static wsn_fn *core_table[WSN_CORE_SIZE], *core2_table[WSN_CORE2_SIZE];
+	static wsn_fn *places[WSN_MODULE_SYNC + 1][WSN_MODULE_MAX_SIZE];
 
-	for (int i = 1; i < WSN_CORE_SIZE; i++)
-		core_table[i] = &core[i];
-	for (int i = 1; i < WSN_CORE2_SIZE; i++)
-		core2_table[i] = &core2[i];
-	if (module != WSN_MODULE_CORE && module != WSN_MODULE_CORE2)
+	switch (module) {
+#define X(name, id, ret, params) +1
+#define M(list, number)            \
+	case number:               \
+		*size = 1 list(X); \
+		break;
+		WSN_MODULE_LIST(M)
+#undef M
+#undef X
+	default:
 		return 0;
-	*table = module == WSN_MODULE_CORE ? core_table : core2_table;
-	*size = module == WSN_MODULE_CORE ? WSN_CORE_SIZE : WSN_CORE2_SIZE;
+	}
+	for (unsigned int i = 1; i < *size; i++)
+		places[module][i] = &functions[module][i];
+	*table = places[module];
 	return 1;
 }
 
@@ -39,7 +47,10 @@ static void *symbol(const char *name)
 
 int nvtx_attach_extension(uint16_t module_id)
 {
-	struct wsn_ext_segment segment = {0, WSN_EXT_PAYLOAD_SLOT_COUNT, slots};
+	intptr_t none[WSN_EXT_PAYLOAD_SLOT_COUNT] = {0};
+	struct wsn_ext_segment segment = {0, WSN_EXT_PAYLOAD_SLOT_COUNT,
+	                                  module_id <= WSN_EXT_COUNTERS_MODULE ? slots[module_id]
+	                                                                       : none};
 	struct wsn_ext_module module = {
 	        .nvtx_version = WSN_VERSION,
 	        .struct_size = sizeof(module),
@@ -59,16 +70,23 @@ int nvtx_attach(void)
 
 	if (!init || !init(export_table))
 		return 0;
-#define X(name, id, ret, params) nvtx.name = (wsn_fn_##name)core[id];
-	WSN_CORE_LIST(X)
-#undef X
-#define X(name, id, ret, params) nvtx.name = (wsn_fn_##name)core2[id];
-	WSN_CORE2_LIST(X)
-#undef X
-	if (!nvtx_attach_extension(WSN_EXT_PAYLOAD_MODULE))
-		return 0;
-#define X(name, id, ret, params) nvtx.name = (wsn_fn_##name)slots[id];
-	WSN_PAYLOAD_LIST(X)
+#define X(name, id, ret, params) nvtx.name = (wsn_fn_##name)table[id];
+#define M(list, module)                            \
+	{                                          \
+		wsn_fn *table = functions[module]; \
+		list(X)                            \
+	}
+	WSN_MODULE_LIST(M)
+#undef M
+#define M(list, module)                             \
+	{                                           \
+		intptr_t *table = slots[module];    \
+		if (!nvtx_attach_extension(module)) \
+			return 0;                   \
+		list(X)                             \
+	}
+	WSN_EXT_LIST(M)
+#undef M
 #undef X
 	return 1;
 }

@@ -10,9 +10,10 @@
 /* nvtx.RangePushA("x") …; NULL where the tool set nothing. */
 struct nvtx_functions {
 #define X(name, id, ret, params) wsn_fn_##name name;
-	WSN_CORE_LIST(X)
-	WSN_CORE2_LIST(X)
-	WSN_PAYLOAD_LIST(X)
+#define M(list, module)          list(X)
+	WSN_MODULE_LIST(M)
+	WSN_EXT_LIST(M)
+#undef M
 #undef X
 };
 extern struct nvtx_functions nvtx;
