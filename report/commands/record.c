@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "report/base/own_folder.h"
+#include "report/base/executable_dir.h"
 #include "report/commands/command.h"
 
 #define RECORDER "warpsheet-record"
@@ -21,7 +21,7 @@ enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];
-	status = ws_own_folder(folder, err);
+	status = ws_executable_dir(folder, err);
 	for (size_t i = 0; status == WS_OK && i < sizeof(places) / sizeof(*places); i++) {
 		snprintf(path, sizeof(path), "%s%s" RECORDER, folder, places[i]);
 		execv(path, args);

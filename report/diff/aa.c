@@ -14,7 +14,7 @@ enum { STEP, GPU, FIRST_PHASE, QUANTITIES = FIRST_PHASE + WS_PHASES };
 #define MOST_RECORDINGS 10
 #define MOST_SPLITS     400
 
-struct lab {
+struct aa_context {
 	const struct ws_diff *d;
 	const struct ws_side *side;
 	double *values[QUANTITIES]; /* a sample */
@@ -35,61 +35,61 @@ static double value_of(const struct ws_sample *s, int quantity)
 	return (double)(quantity == GPU ? s->gpu_ns : s->phase_gpu_ns[quantity - FIRST_PHASE]);
 }
 
-static enum ws_status open_lab(struct lab *lab, struct ws_err *err)
+static enum ws_status aa_context_init(struct aa_context *aa, struct ws_err *err)
 {
-	size_t n = lab->side->nsamples;
+	size_t n = aa->side->nsamples;
 
 	for (int q = 0; q < QUANTITIES; q++) {
-		lab->values[q] = calloc(n + 1, sizeof(double));
-		if (!lab->values[q])
+		aa->values[q] = calloc(n + 1, sizeof(double));
+		if (!aa->values[q])
 			return WS_FAIL_MEMORY(err, "comparing the traces");
-		lab->present[q] = n > 0;
+		aa->present[q] = n > 0;
 		for (size_t i = 0; i < n; i++) {
-			lab->values[q][i] = value_of(lab->side->samples[i], q);
-			lab->present[q] &= lab->values[q][i] > 0;
+			aa->values[q][i] = value_of(aa->side->samples[i], q);
+			aa->present[q] &= aa->values[q][i] > 0;
 		}
 	}
 	for (int s = 0; s < 2; s++) {
-		lab->picked[s] = calloc(n + 1, sizeof(double));
-		lab->steps[s] = calloc(lab->side->nrecordings + 1, sizeof(size_t));
-		if (!lab->picked[s] || !lab->steps[s])
+		aa->picked[s] = calloc(n + 1, sizeof(double));
+		aa->steps[s] = calloc(aa->side->nrecordings + 1, sizeof(size_t));
+		if (!aa->picked[s] || !aa->steps[s])
 			return WS_FAIL_MEMORY(err, "comparing the traces");
 	}
 	return WS_OK;
 }
 
-static void close_lab(struct lab *lab)
+static void aa_context_release(struct aa_context *aa)
 {
 	for (int q = 0; q < QUANTITIES; q++)
-		free(lab->values[q]);
+		free(aa->values[q]);
 	for (int s = 0; s < 2; s++) {
-		free(lab->picked[s]);
-		free(lab->steps[s]);
+		free(aa->picked[s]);
+		free(aa->steps[s]);
 	}
 }
 
 /* The samples of the recordings with in[r] == s + 1. */
-static struct ws_samples pick(const struct lab *lab, int quantity, const uint8_t *in, int s)
+static struct ws_samples pick(const struct aa_context *aa, int quantity, const uint8_t *in, int s)
 {
 	size_t from = 0, n = 0, recordings = 0;
 
-	for (size_t r = 0; r < lab->side->nrecordings; r++) {
-		size_t steps = lab->side->steps[r];
+	for (size_t r = 0; r < aa->side->nrecordings; r++) {
+		size_t steps = aa->side->steps[r];
 
 		if (in[r] == s + 1) {
-			memcpy(lab->picked[s] + n, lab->values[quantity] + from,
+			memcpy(aa->picked[s] + n, aa->values[quantity] + from,
 			       steps * sizeof(double));
-			lab->steps[s][recordings++] = steps;
+			aa->steps[s][recordings++] = steps;
 			n += steps;
 		}
 		from += steps;
 	}
-	return (struct ws_samples){lab->picked[s], lab->steps[s], recordings};
+	return (struct ws_samples){aa->picked[s], aa->steps[s], recordings};
 }
 
 /* Compare two sets of recordings as a diff would; count what it would call different. */
-static enum ws_status try_split(struct lab *lab, const uint8_t *in, unsigned called[QUANTITIES],
-                                struct ws_err *err)
+static enum ws_status try_split(struct aa_context *aa, const uint8_t *in,
+                                unsigned called[QUANTITIES], struct ws_err *err)
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
 	size_t n = 0;
@@ -97,39 +97,39 @@ static enum ws_status try_split(struct lab *lab, const uint8_t *in, unsigned cal
 	for (int q = 0; q < QUANTITIES; q++) {
 		struct ws_samples a, b;
 
-		if (!lab->present[q])
+		if (!aa->present[q])
 			continue;
-		a = pick(lab, q, in, 0);
-		b = pick(lab, q, in, 1);
-		WS_FORWARD(ws_compare(&a, &b, &lab->d->grade, &c[q], err));
+		a = pick(aa, q, in, 0);
+		b = pick(aa, q, in, 1);
+		WS_FORWARD(ws_compare(&a, &b, &aa->d->grade, &c[q], err));
 		rows[n++] = &c[q];
 	}
-	WS_FORWARD(ws_grade_rows(rows, n, &lab->d->grade, err));
+	WS_FORWARD(ws_grade_rows(rows, n, &aa->d->grade, err));
 	for (int q = 0; q < QUANTITIES; q++)
-		called[q] += lab->present[q] &&
+		called[q] += aa->present[q] &&
 		             (c[q].grade == WS_GRADE_FASTER || c[q].grade == WS_GRADE_SLOWER);
 	return WS_OK;
 }
 
-static enum ws_status try_pairs(struct lab *lab, uint8_t *in, struct ws_err *err)
+static enum ws_status try_pairs(struct aa_context *aa, uint8_t *in, struct ws_err *err)
 {
-	size_t n = lab->side->nrecordings;
+	size_t n = aa->side->nrecordings;
 
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i + 1; j < n; j++) {
 			memset(in, 0, n);
 			in[i] = 1;
 			in[j] = 2;
-			lab->pairs++;
-			WS_FORWARD(try_split(lab, in, lab->pairs_called, err));
+			aa->pairs++;
+			WS_FORWARD(try_split(aa, in, aa->pairs_called, err));
 		}
 	return WS_OK;
 }
 
 /* Each two disjoint halves once; of an odd number one recording is left over. */
-static enum ws_status try_all_splits(struct lab *lab, uint8_t *in, struct ws_err *err)
+static enum ws_status try_all_splits(struct aa_context *aa, uint8_t *in, struct ws_err *err)
 {
-	size_t n = lab->side->nrecordings;
+	size_t n = aa->side->nrecordings;
 	int half = (int)n / 2;
 
 	for (unsigned a = 0; a < 1u << n; a++)
@@ -138,23 +138,23 @@ static enum ws_status try_all_splits(struct lab *lab, uint8_t *in, struct ws_err
 				continue;
 			for (size_t r = 0; r < n; r++)
 				in[r] = (uint8_t)((a >> r & 1) + 2 * (b >> r & 1));
-			lab->splits++;
-			WS_FORWARD(try_split(lab, in, lab->splits_called, err));
+			aa->splits++;
+			WS_FORWARD(try_split(aa, in, aa->splits_called, err));
 		}
 	return WS_OK;
 }
 
 /* Half against half, recordings as samples; of many splits a sample that is the same each time. */
-static enum ws_status try_splits(struct lab *lab, uint8_t *in, struct ws_err *err)
+static enum ws_status try_splits(struct aa_context *aa, uint8_t *in, struct ws_err *err)
 {
-	size_t n = lab->side->nrecordings, half = n / 2;
+	size_t n = aa->side->nrecordings, half = n / 2;
 	uint64_t state = 1;
 
 	if (half < WS_GRADE_RECORDINGS)
 		return WS_OK;
 	if (n <= MOST_RECORDINGS)
-		return try_all_splits(lab, in, err);
-	for (lab->splits = 0; lab->splits < MOST_SPLITS; lab->splits++) {
+		return try_all_splits(aa, in, err);
+	for (aa->splits = 0; aa->splits < MOST_SPLITS; aa->splits++) {
 		for (size_t r = 0; r < n; r++)
 			in[r] = r < half ? 1 : r < 2 * half ? 2 : 0;
 		for (size_t r = n; r-- > 1;) {
@@ -166,7 +166,7 @@ static enum ws_status try_splits(struct lab *lab, uint8_t *in, struct ws_err *er
 			in[r] = in[other];
 			in[other] = kept;
 		}
-		WS_FORWARD(try_split(lab, in, lab->splits_called, err));
+		WS_FORWARD(try_split(aa, in, aa->splits_called, err));
 	}
 	return WS_OK;
 }
@@ -174,27 +174,27 @@ static enum ws_status try_splits(struct lab *lab, uint8_t *in, struct ws_err *er
 /* --- what could have been found ---------------------------------------------------------- */
 
 /* As if each side had n recordings that scatter by so much. */
-static struct ws_comparison as_if(double spread, unsigned n)
+static struct ws_comparison predicted_comparison(double spread, unsigned n)
 {
 	return (struct ws_comparison){.error = spread * sqrt(2.0 / n),
 	                              .df = 2.0 * (n - 1),
 	                              .spread = spread};
 }
 
-static enum ws_status find_spread(struct lab *lab, int q, struct ws_err *err)
+static enum ws_status find_spread(struct aa_context *aa, int q, struct ws_err *err)
 {
-	size_t n = lab->side->nrecordings;
-	struct ws_samples all = {lab->values[q], lab->side->steps, n};
+	size_t n = aa->side->nrecordings;
+	struct ws_samples all = {aa->values[q], aa->side->steps, n};
 	struct ws_comparison c;
-	struct ws_grade_opts opts = lab->d->grade;
+	struct ws_grade_opts opts = aa->d->grade;
 
 	/* a side against itself: its spread is what ws_compare finds, from three recordings on */
-	if (!lab->present[q] || n < WS_GRADE_RECORDINGS) {
-		lab->spread[q] = NAN;
+	if (!aa->present[q] || n < WS_GRADE_RECORDINGS) {
+		aa->spread[q] = NAN;
 		return WS_OK;
 	}
 	WS_FORWARD(ws_compare(&all, &all, &opts, &c, err));
-	lab->spread[q] = c.spread;
+	aa->spread[q] = c.spread;
 	return WS_OK;
 }
 
@@ -211,7 +211,7 @@ static void set_recordings(struct ws_cell *cell, unsigned n)
 		ws_cell_set_int(cell, n);
 }
 
-static void add_quantity(const struct lab *lab, struct ws_table *t, int q)
+static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 {
 	static const struct {
 		int column;
@@ -220,22 +220,22 @@ static void add_quantity(const struct lab *lab, struct ws_table *t, int q)
 	                  {WS_TC_aa_detectable_5, 5},
 	                  {WS_TC_aa_detectable_10, 10}};
 	struct ws_cell *row = ws_table_row(t);
-	double spread = lab->spread[q];
-	struct ws_comparison c = as_if(spread, 3);
+	double spread = aa->spread[q];
+	struct ws_comparison c = predicted_comparison(spread, 3);
 
 	ws_cell_set_str(t, &row[WS_TC_aa_quantity], quantity_name(q));
-	ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)lab->side->nrecordings);
+	ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)aa->side->nrecordings);
 	ws_cell_set_real(&row[WS_TC_aa_noise], 100 * spread);
-	ws_cell_set_int(&row[WS_TC_aa_pairs], lab->pairs);
-	ws_cell_set_int(&row[WS_TC_aa_pairs_called], lab->pairs_called[q]);
-	if (lab->splits) {
-		ws_cell_set_int(&row[WS_TC_aa_splits], lab->splits);
-		ws_cell_set_int(&row[WS_TC_aa_splits_called], lab->splits_called[q]);
+	ws_cell_set_int(&row[WS_TC_aa_pairs], aa->pairs);
+	ws_cell_set_int(&row[WS_TC_aa_pairs_called], aa->pairs_called[q]);
+	if (aa->splits) {
+		ws_cell_set_int(&row[WS_TC_aa_splits], aa->splits);
+		ws_cell_set_int(&row[WS_TC_aa_splits_called], aa->splits_called[q]);
 	}
 	if (isnan(spread))
 		return;
 	for (size_t i = 0; i < sizeof(detectable) / sizeof(*detectable); i++) {
-		struct ws_comparison with = as_if(spread, detectable[i].n);
+		struct ws_comparison with = predicted_comparison(spread, detectable[i].n);
 
 		ws_cell_set_real(&row[detectable[i].column], 100 * ws_grade_detectable(&with));
 	}
@@ -243,19 +243,19 @@ static void add_quantity(const struct lab *lab, struct ws_table *t, int q)
 	set_recordings(&row[WS_TC_aa_for_5], ws_grade_recordings_for(&c, 0.05));
 }
 
-static void print_verdict(const struct lab *lab, char verdict[512])
+static void print_verdict(const struct aa_context *aa, char verdict[512])
 {
-	int q = lab->present[STEP] ? STEP : GPU;
-	size_t n = lab->side->nrecordings;
-	struct ws_comparison c = as_if(lab->spread[q], 3);
+	int q = aa->present[STEP] ? STEP : GPU;
+	size_t n = aa->side->nrecordings;
+	struct ws_comparison c = predicted_comparison(aa->spread[q], 3);
 	unsigned need;
 
-	if (isnan(lab->spread[q])) {
+	if (isnan(aa->spread[q])) {
 		snprintf(
 		        verdict, 512,
 		        "%u of %u pairs would have been called different; three recordings or more "
 		        "show the noise between them",
-		        lab->pairs_called[q], lab->pairs);
+		        aa->pairs_called[q], aa->pairs);
 		return;
 	}
 	need = ws_grade_recordings_for(&c, 0.02);
@@ -263,7 +263,7 @@ static void print_verdict(const struct lab *lab, char verdict[512])
 	         "%zu recordings vary by %.3g %% (--run-noise %.3g); one against one, %u of %u "
 	         "pairs "
 	         "would have been called different; ",
-	         n, 100 * lab->spread[q], 100 * lab->spread[q], lab->pairs_called[q], lab->pairs);
+	         n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
 	if (need)
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
 		         "%u recordings per side would show 2 %%", need);
@@ -272,37 +272,37 @@ static void print_verdict(const struct lab *lab, char verdict[512])
 		         "not even 1000 recordings per side would show 2 %%");
 }
 
-static enum ws_status fill_aa(struct lab *lab, struct ws_table *t, struct ws_err *err)
+static enum ws_status fill_aa(struct aa_context *aa, struct ws_table *t, struct ws_err *err)
 {
-	uint8_t *in = calloc(lab->side->nrecordings + 1, 1);
+	uint8_t *in = calloc(aa->side->nrecordings + 1, 1);
 	enum ws_status status =
-	        in ? open_lab(lab, err) : WS_FAIL_MEMORY(err, "comparing the traces");
+	        in ? aa_context_init(aa, err) : WS_FAIL_MEMORY(err, "comparing the traces");
 
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
-		status = find_spread(lab, q, err);
-	WS_THEN(status, try_pairs(lab, in, err));
-	WS_THEN(status, try_splits(lab, in, err));
+		status = find_spread(aa, q, err);
+	WS_THEN(status, try_pairs(aa, in, err));
+	WS_THEN(status, try_splits(aa, in, err));
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
-		if (lab->present[q])
-			add_quantity(lab, t, q);
+		if (aa->present[q])
+			add_quantity(aa, t, q);
 	if (status == WS_OK) {
-		print_verdict(lab, lab->verdict);
-		ws_table_note(t, "%s.", lab->verdict);
-		if (lab->splits)
+		print_verdict(aa, aa->verdict);
+		ws_table_note(t, "%s.", aa->verdict);
+		if (aa->splits)
 			ws_table_note(
 			        t, "Halves of one series share their recordings, so they are no "
 			           "independent trials: of recordings that are independent, too, "
 			           "up to half of all series have over 5 %% of their halves "
 			           "called different. What must stay below 5 %% is the mean over "
 			           "many series.");
-		if (isnan(lab->d->grade.run_noise))
+		if (isnan(aa->d->grade.run_noise))
 			ws_table_note(t, "One recording per side is not graded on the CPU "
 			                 "reference: --run-noise says what to assume.");
 		else
 			ws_table_note(t,
 			              "One recording per side was compared, "
 			              "assuming a noise between runs of %.3g %% (--run-noise).",
-			              100 * lab->d->grade.run_noise);
+			              100 * aa->d->grade.run_noise);
 	}
 	free(in);
 	return status;
@@ -318,25 +318,25 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
                           struct ws_report **out, char verdict[512], struct ws_err *err)
 {
 	struct ws_diff *d = ws_sides_diff(s);
-	struct lab lab = {.d = d, .side = &d->side[0], .verdict = verdict};
-	struct ws_report_plan plan = {.title = "Warpsheet A/A test", .fill = fill, .ctx = &lab};
+	struct aa_context aa = {.d = d, .side = &d->side[0], .verdict = verdict};
+	struct ws_report_plan plan = {.title = "Warpsheet A/A test", .fill = fill, .ctx = &aa};
 	struct ws_bytes name;
 	enum ws_status status;
 	char *trace;
 
 	*out = NULL;
-	WS_FAIL_IF(lab.side->nrecordings < 2, err, USAGE,
+	WS_FAIL_IF(aa.side->nrecordings < 2, err, USAGE,
 	           "an A/A test needs at least two recordings");
 	WS_FORWARD(ws_sides_prepare_aa(s, opts, err));
-	name = ws_texts_get(&d->names.texts, lab.side->recordings[0].name);
+	name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
 	if (asprintf(&trace, "%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-	             lab.side->nrecordings - 1) < 0)
+	             aa.side->nrecordings - 1) < 0)
 		return WS_FAIL_MEMORY(err, "comparing the traces");
 	plan.trace = trace;
-	plan.created_ns = lab.side->recordings[0].base_ns;
+	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);
 	status = ws_report_of_plan(&plan, out, err);
-	close_lab(&lab);
+	aa_context_release(&aa);
 	free(trace);
 	return status;
 }

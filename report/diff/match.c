@@ -32,14 +32,14 @@ struct matcher {
 	struct ws_arena temp;
 };
 
-static const struct ws_work_item *item_of(const struct matcher *g, int side, size_t at)
+static const struct ws_work_item *item_of(const struct matcher *m, int side, size_t at)
 {
-	return ws_names_item(g->names, g->side[side].call[at].item);
+	return ws_names_item(m->names, m->side[side].call[at].item);
 }
 
-static uint32_t symbol_of(const struct matcher *g, int level, int side, size_t at)
+static uint32_t symbol_of(const struct matcher *m, int level, int side, size_t at)
 {
-	return item_of(g, side, at)->like[level];
+	return item_of(m, side, at)->like[level];
 }
 
 /* Positions in the sequence of a side, ascending. */
@@ -55,71 +55,71 @@ struct rule {
 	int small; /* the range pair says what the rest is */
 };
 
-static enum ws_status join(struct matcher *g, const struct positions p[2], enum ws_matched_by by,
+static enum ws_status join(struct matcher *m, const struct positions p[2], enum ws_matched_by by,
                            struct ws_err *err)
 {
 	struct ws_match_kind kind = {.by = by};
-	uint32_t group = (uint32_t)g->out->ngroups++;
+	uint32_t group = (uint32_t)m->out->ngroups++;
 
 	for (int s = 0; s < 2; s++) {
 		/* the caller's sides, whoever's turn it is */
-		const int side = s ^ g->swapped;
+		const int side = s ^ m->swapped;
 
 		kind.n[side] = (uint32_t)p[s].n;
-		kind.item[side] = p[s].n ? g->side[s].call[*p[s].at].item : 0;
+		kind.item[side] = p[s].n ? m->side[s].call[*p[s].at].item : 0;
 		for (size_t i = 0; i < p[s].n; i++)
-			g->out->group[s][p[s].at[i]] = group;
+			m->out->group[s][p[s].at[i]] = group;
 	}
-	return ws_match_add_kind(g->out, &kind, &g->out->kind[group], err);
+	return ws_match_add_kind(m->out, &kind, &m->out->kind[group], err);
 }
 
 /* Operations of other kinds are not the same because a class holds both. */
-static bool may_match(const struct matcher *g, uint32_t a, uint32_t b, int level)
+static bool may_match(const struct matcher *m, uint32_t a, uint32_t b, int level)
 {
-	const struct ws_work_item *x = item_of(g, 0, a), *y = item_of(g, 1, b);
+	const struct ws_work_item *x = item_of(m, 0, a), *y = item_of(m, 1, b);
 
 	return level != WS_LIKE_CLASS || !x->op || !y->op || x->kind == y->kind;
 }
 
-static enum ws_matched_by what_matched(const struct matcher *g, uint32_t a, uint32_t b,
+static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint32_t b,
                                        const struct rule *rule)
 {
-	if (rule->by == WS_MATCHED_BY_OPERATION && (!item_of(g, 0, a)->op || !item_of(g, 1, b)->op))
+	if (rule->by == WS_MATCHED_BY_OPERATION && (!item_of(m, 0, a)->op || !item_of(m, 1, b)->op))
 		return WS_MATCHED_BY_CLASS;
 	return rule->by;
 }
 
-static enum ws_status leave(struct matcher *g, const struct positions p[2], const struct rule *rule,
-                            struct ws_err *err)
+static enum ws_status join_remainder(struct matcher *m, const struct positions p[2],
+                                     const struct rule *rule, struct ws_err *err)
 {
 	if (!rule->small || !p[0].n || !p[1].n)
 		return WS_OK;
-	return join(g, p,
+	return join(m, p,
 	            p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS,
 	            err);
 }
 
-static enum ws_status join_pair(struct matcher *g, const uint32_t *a, const uint32_t *b,
+static enum ws_status join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
                                 const struct rule *rule, struct ws_err *err)
 {
 	const struct positions pair[2] = {{a, 1}, {b, 1}};
 
-	return join(g, pair, what_matched(g, *a, *b, rule), err);
+	return join(m, pair, what_matched(m, *a, *b, rule), err);
 }
 
 /* The same in the same order, as most work of most ranges is. */
-static bool is_same(const struct matcher *g, const struct positions p[2], int level)
+static bool is_same(const struct matcher *m, const struct positions p[2], int level)
 {
 	size_t i = 0;
 
 	while (i < p[0].n && i < p[1].n &&
-	       symbol_of(g, level, 0, p[0].at[i]) == symbol_of(g, level, 1, p[1].at[i]))
+	       symbol_of(m, level, 0, p[0].at[i]) == symbol_of(m, level, 1, p[1].at[i]))
 		i++;
 	return i == p[0].n && i == p[1].n;
 }
 
 /* What faces each other at this level; then the gaps between at the next. */
-static enum ws_status align_level(struct matcher *g, const struct positions p[2], struct rule rule,
+static enum ws_status align_level(struct matcher *m, const struct positions p[2], struct rule rule,
                                   struct ws_err *err)
 {
 	uint32_t *partner;
@@ -127,25 +127,25 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 	enum ws_status status = WS_OK;
 
 	if (!p[0].n || !p[1].n || rule.level > rule.last_level)
-		return leave(g, p, &rule, err);
-	if (rule.level != WS_LIKE_CLASS && is_same(g, p, rule.level)) {
+		return join_remainder(m, p, &rule, err);
+	if (rule.level != WS_LIKE_CLASS && is_same(m, p, rule.level)) {
 		for (size_t i = 0; i < p[0].n; i++)
-			WS_FORWARD(join_pair(g, &p[0].at[i], &p[1].at[i], &rule, err));
+			WS_FORWARD(join_pair(m, &p[0].at[i], &p[1].at[i], &rule, err));
 		return WS_OK;
 	}
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
-			g->scratch[s][i] = symbol_of(g, rule.level, s, p[s].at[i]);
+			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].at[i]);
 	partner = calloc(p[0].n, sizeof(*partner));
 	if (!partner)
 		return WS_FAIL_MEMORY(err, "matching the traces");
-	status = ws_align(g->scratch[0], p[0].n, g->scratch[1], p[1].n, partner, err);
+	status = ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner, err);
 	for (size_t i = 0; i <= p[0].n && status == WS_OK; i++) {
 		int at_end = i == p[0].n;
 		size_t j = at_end ? p[1].n : partner[i];
 
 		if (!at_end &&
-		    (partner[i] == WS_NONE || !may_match(g, p[0].at[i], p[1].at[j], rule.level)))
+		    (partner[i] == WS_NONE || !may_match(m, p[0].at[i], p[1].at[j], rule.level)))
 			continue;
 		if (i > from[0] || j > from[1]) {
 			struct positions gap[2] = {{p[0].at + from[0], i - from[0]},
@@ -153,10 +153,10 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 			struct rule next = rule;
 
 			next.level++;
-			status = align_level(g, gap, next, err);
+			status = align_level(m, gap, next, err);
 		}
 		if (!at_end)
-			WS_THEN(status, join_pair(g, &p[0].at[i], &p[1].at[j], &rule, err));
+			WS_THEN(status, join_pair(m, &p[0].at[i], &p[1].at[j], &rule, err));
 		from[0] = i + 1;
 		from[1] = j + 1;
 	}
@@ -166,10 +166,10 @@ static enum ws_status align_level(struct matcher *g, const struct positions p[2]
 
 /* --- pass 1: ranges ---------------------------------------------------------------------- */
 
-static int64_t range_of(const struct matcher *g, int side, uint32_t at)
+static int64_t range_of(const struct matcher *m, int side, uint32_t at)
 {
-	return (int64_t)((uint64_t)item_of(g, side, at)->place << 31 |
-	                 g->side[side].call[at].instance);
+	return (int64_t)((uint64_t)item_of(m, side, at)->place << 31 |
+	                 m->side[side].call[at].instance);
 }
 
 static int by_instance(const void *pa, const void *pb, void *ctx)
@@ -182,16 +182,16 @@ static int by_instance(const void *pa, const void *pb, void *ctx)
 }
 
 /* Calls in a range, by range, in launch order. temp: one entry a call. */
-static enum ws_status by_range(struct matcher *g, int side, struct positions *out, uint32_t *temp,
+static enum ws_status by_range(struct matcher *m, int side, struct positions *out, uint32_t *temp,
                                struct ws_err *err)
 {
-	const struct ws_work_list *list = &g->side[side];
-	const size_t nplaces = g->names->nplaces;
+	const struct ws_work_list *list = &m->side[side];
+	const size_t nplaces = m->names->nplaces;
 	struct ws_rows_by_key of;
 
 	for (uint32_t i = 0; i < list->n; i++)
-		temp[i] = item_of(g, side, i)->place;
-	WS_FORWARD(ws_order_by_key(&of, &g->temp, temp, list->n, nplaces, err));
+		temp[i] = item_of(m, side, i)->place;
+	WS_FORWARD(ws_order_by_key(&of, &m->temp, temp, list->n, nplaces, err));
 	*out = (struct positions){of.order, of.first[nplaces]};
 	for (size_t p = 0; p < nplaces; p++) {
 		size_t i = of.first[p] + 1;
@@ -206,47 +206,47 @@ static enum ws_status by_range(struct matcher *g, int side, struct positions *ou
 	return WS_OK;
 }
 
-static size_t end_of_range(const struct matcher *g, int side, const struct positions *in,
+static size_t end_of_range(const struct matcher *m, int side, const struct positions *in,
                            size_t from)
 {
 	size_t i = from;
 
-	while (i < in->n && range_of(g, side, in->at[i]) == range_of(g, side, in->at[from]))
+	while (i < in->n && range_of(m, side, in->at[i]) == range_of(m, side, in->at[from]))
 		i++;
 	return i;
 }
 
-static enum ws_status match_range(struct matcher *g, const struct positions p[2],
+static enum ws_status match_range(struct matcher *m, const struct positions p[2],
                                   struct ws_err *err)
 {
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
 	/* the same kinds in the same order: then the range alone says what is what */
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
-	                    small || is_same(g, p, WS_LIKE_KIND) ? WS_MATCHED_BY_RANGE
+	                    small || is_same(m, p, WS_LIKE_KIND) ? WS_MATCHED_BY_RANGE
 	                                                         : WS_MATCHED_BY_OPERATION,
 	                    small};
 
-	return align_level(g, p, rule, err);
+	return align_level(m, p, rule, err);
 }
 
-static enum ws_status match_ranges(struct matcher *g, struct ws_err *err)
+static enum ws_status match_ranges(struct matcher *m, struct ws_err *err)
 {
 	struct positions in[2];
 	size_t at[2] = {0, 0};
 
 	for (int s = 0; s < 2; s++)
-		WS_FORWARD(by_range(g, s, &in[s], g->scratch[s], err));
+		WS_FORWARD(by_range(m, s, &in[s], m->scratch[s], err));
 	while (at[0] < in[0].n && at[1] < in[1].n) {
-		int64_t key[2] = {range_of(g, 0, in[0].at[at[0]]), range_of(g, 1, in[1].at[at[1]])};
+		int64_t key[2] = {range_of(m, 0, in[0].at[at[0]]), range_of(m, 1, in[1].at[at[1]])};
 		size_t end[2];
 
 		for (int s = 0; s < 2; s++)
-			end[s] = end_of_range(g, s, &in[s], at[s]);
+			end[s] = end_of_range(m, s, &in[s], at[s]);
 		if (key[0] == key[1]) {
 			struct positions p[2] = {{in[0].at + at[0], end[0] - at[0]},
 			                         {in[1].at + at[1], end[1] - at[1]}};
 
-			WS_FORWARD(match_range(g, p, err));
+			WS_FORWARD(match_range(m, p, err));
 		}
 		if (key[0] <= key[1])
 			at[0] = end[0];
@@ -258,7 +258,7 @@ static enum ws_status match_ranges(struct matcher *g, struct ws_err *err)
 
 /* --- passes 2 to 4: what is left --------------------------------------------------------- */
 
-static enum ws_status match_left(struct matcher *g, struct ws_err *err)
+static enum ws_status match_left(struct matcher *m, struct ws_err *err)
 {
 	uint32_t *left[2];
 	struct positions p[2];
@@ -266,13 +266,13 @@ static enum ws_status match_left(struct matcher *g, struct ws_err *err)
 	enum ws_status status;
 
 	for (int s = 0; s < 2; s++) {
-		left[s] = calloc(g->side[s].n + 1, sizeof(**left));
+		left[s] = calloc(m->side[s].n + 1, sizeof(**left));
 		p[s] = (struct positions){left[s], 0};
-		for (uint32_t i = 0; i < g->side[s].n && left[s]; i++)
-			if (g->out->group[s][i] == WS_NONE)
+		for (uint32_t i = 0; i < m->side[s].n && left[s]; i++)
+			if (m->out->group[s][i] == WS_NONE)
 				left[s][p[s].n++] = i;
 	}
-	status = left[0] && left[1] ? align_level(g, p, rule, err)
+	status = left[0] && left[1] ? align_level(m, p, rule, err)
 	                            : WS_FAIL_MEMORY(err, "matching the traces");
 	free(left[0]);
 	free(left[1]);
@@ -280,12 +280,12 @@ static enum ws_status match_left(struct matcher *g, struct ws_err *err)
 }
 
 /* The run of items without a counterpart that begins at i, in one phase. */
-static size_t run_of(const struct matcher *g, int side, size_t i)
+static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
 {
 	size_t n = 0;
 
-	while (i + n < g->side[side].n && g->out->group[side][i + n] == WS_NONE &&
-	       item_of(g, side, i + n)->phase == item_of(g, side, i)->phase)
+	while (i + n < m->side[side].n && m->out->group[side][i + n] == WS_NONE &&
+	       item_of(m, side, i + n)->phase == item_of(m, side, i)->phase)
 		n++;
 	return n;
 }
@@ -294,35 +294,35 @@ static size_t run_of(const struct matcher *g, int side, size_t i)
  * Runs behind matched neighbours: three kernels of A and one of B that stand
  * between the same work are the same work, fused.
  */
-static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
+static enum ws_status match_neighbours(struct matcher *m, struct ws_err *err)
 {
-	uint32_t *last_of_group = calloc(g->side[1].n + 1, sizeof(*last_of_group));
+	uint32_t *last_of_group = calloc(m->side[1].n + 1, sizeof(*last_of_group));
 	uint32_t run[2][MOST_NEIGHBOURS];
 	enum ws_status status = WS_OK;
 
 	if (!last_of_group)
 		return WS_FAIL_MEMORY(err, "matching the traces");
-	for (uint32_t i = 0; i < g->side[1].n; i++)
-		if (g->out->group[1][i] != WS_NONE)
-			last_of_group[g->out->group[1][i]] = i + 1;
-	for (size_t i = 0; i < g->side[0].n && status == WS_OK; i++) {
-		uint32_t before = i ? g->out->group[0][i - 1] : WS_NONE;
-		size_t n[2] = {run_of(g, 0, i), 0}, j;
+	for (uint32_t i = 0; i < m->side[1].n; i++)
+		if (m->out->group[1][i] != WS_NONE)
+			last_of_group[m->out->group[1][i]] = i + 1;
+	for (size_t i = 0; i < m->side[0].n && status == WS_OK; i++) {
+		uint32_t before = i ? m->out->group[0][i - 1] : WS_NONE;
+		size_t n[2] = {unmatched_run_length(m, 0, i), 0}, j;
 		struct positions p[2];
 
 		if (!n[0] || (i && before == WS_NONE))
 			continue;
 		j = i ? last_of_group[before] : 0;
-		n[1] = run_of(g, 1, j);
+		n[1] = unmatched_run_length(m, 1, j);
 		if (n[1] && n[0] + n[1] <= MOST_NEIGHBOURS &&
-		    item_of(g, 0, i)->phase == item_of(g, 1, j)->phase) {
+		    item_of(m, 0, i)->phase == item_of(m, 1, j)->phase) {
 			for (int s = 0; s < 2; s++) {
 				for (size_t k = 0; k < n[s]; k++)
 					run[s][k] = (uint32_t)((s ? j : i) + k);
 				p[s] = (struct positions){run[s], n[s]};
 			}
-			status = join(g, p, WS_MATCHED_BY_NEIGHBOURS, err);
-			last_of_group[g->out->ngroups - 1] = (uint32_t)(j + n[1]);
+			status = join(m, p, WS_MATCHED_BY_NEIGHBOURS, err);
+			last_of_group[m->out->ngroups - 1] = (uint32_t)(j + n[1]);
 		}
 		i += n[0] - 1;
 	}
@@ -330,34 +330,34 @@ static enum ws_status match_neighbours(struct matcher *g, struct ws_err *err)
 	return status;
 }
 
-static bool is_matched(const struct matcher *g, int side, size_t i)
+static bool is_matched(const struct matcher *m, int side, size_t i)
 {
-	uint32_t group = i < g->side[side].n ? g->out->group[side][i] : WS_NONE;
+	uint32_t group = i < m->side[side].n ? m->out->group[side][i] : WS_NONE;
 
 	return group != WS_NONE &&
-	       ws_match_kind(g->out, g->out->kind[group])->by != WS_MATCHED_BY_CAST;
+	       ws_match_kind(m->out, m->out->kind[group])->by != WS_MATCHED_BY_CAST;
 }
 
 /* A run of casts that stands beside matched work is what that work's other dtype costs. */
-static enum ws_status match_casts(struct matcher *g, uint32_t cast, struct ws_err *err)
+static enum ws_status match_casts(struct matcher *m, uint32_t cast, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++) {
-		uint32_t n = (uint32_t)g->side[s].n, end;
+		uint32_t n = (uint32_t)m->side[s].n, end;
 
 		for (uint32_t i = 0; i < n; i = end) {
 			end = i + 1;
-			if (item_of(g, s, i)->kind != cast || g->out->group[s][i] != WS_NONE)
+			if (item_of(m, s, i)->kind != cast || m->out->group[s][i] != WS_NONE)
 				continue;
-			while (end < n && item_of(g, s, end)->kind == cast &&
-			       g->out->group[s][end] == WS_NONE)
+			while (end < n && item_of(m, s, end)->kind == cast &&
+			       m->out->group[s][end] == WS_NONE)
 				end++;
-			if (!is_matched(g, s, end) && !(i && is_matched(g, s, i - 1)))
+			if (!is_matched(m, s, end) && !(i && is_matched(m, s, i - 1)))
 				continue;
 			for (uint32_t k = i; k < end; k++) {
 				struct positions alone[2] = {{NULL, 0}, {NULL, 0}};
 
 				alone[s] = (struct positions){&k, 1};
-				WS_FORWARD(join(g, alone, WS_MATCHED_BY_CAST, err));
+				WS_FORWARD(join(m, alone, WS_MATCHED_BY_CAST, err));
 			}
 		}
 	}
@@ -366,35 +366,35 @@ static enum ws_status match_casts(struct matcher *g, uint32_t cast, struct ws_er
 
 /* Nothing but the same work in the same ranges in the same order: then what matches is known
  * without putting it in the order of ranges. */
-static bool is_all_same(const struct matcher *g)
+static bool is_all_same(const struct matcher *m)
 {
-	const struct ws_work_ref *a = g->side[0].call, *b = g->side[1].call;
+	const struct ws_work_ref *a = m->side[0].call, *b = m->side[1].call;
 	size_t i = 0;
 
-	if (g->side[0].n != g->side[1].n)
+	if (m->side[0].n != m->side[1].n)
 		return false;
-	for (; i < g->side[0].n && a[i].instance == b[i].instance; i++) {
+	for (; i < m->side[0].n && a[i].instance == b[i].instance; i++) {
 		const struct ws_work_item *x, *y;
 
 		if (a[i].item == b[i].item)
 			continue;
-		x = ws_names_item(g->names, a[i].item);
-		y = ws_names_item(g->names, b[i].item);
+		x = ws_names_item(m->names, a[i].item);
+		y = ws_names_item(m->names, b[i].item);
 		if (x->place != y->place ||
 		    x->like[WS_LIKE_KIND_AND_SHAPE] != y->like[WS_LIKE_KIND_AND_SHAPE])
 			break;
 	}
-	return i == g->side[0].n;
+	return i == m->side[0].n;
 }
 
-static enum ws_status match_all_same(struct matcher *g, struct ws_err *err)
+static enum ws_status match_all_same(struct matcher *m, struct ws_err *err)
 {
-	for (uint32_t i = 0; i < g->side[0].n; i++) {
-		const bool in_range = item_of(g, 0, i)->place != WS_NONE;
+	for (uint32_t i = 0; i < m->side[0].n; i++) {
+		const bool in_range = item_of(m, 0, i)->place != WS_NONE;
 		const struct rule rule = {.by = in_range ? WS_MATCHED_BY_RANGE
 		                                         : WS_MATCHED_BY_OPERATION};
 
-		WS_FORWARD(join_pair(g, &i, &i, &rule, err));
+		WS_FORWARD(join_pair(m, &i, &i, &rule, err));
 	}
 	return WS_OK;
 }
@@ -408,28 +408,28 @@ static bool comes_first(const struct ws_work_list *a, const struct ws_work_list 
 	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
-static enum ws_status find(struct matcher *g, uint32_t cast, struct ws_err *err)
+static enum ws_status find(struct matcher *m, uint32_t cast, struct ws_err *err)
 {
-	struct ws_match *out = g->out;
+	struct ws_match *out = m->out;
 
-	out->kind = malloc((g->side[0].n + g->side[1].n + 1) * sizeof(*out->kind));
-	g->temp.failed |= !out->kind;
+	out->kind = malloc((m->side[0].n + m->side[1].n + 1) * sizeof(*out->kind));
+	m->temp.failed |= !out->kind;
 	for (int s = 0; s < 2; s++) {
-		out->group[s] = malloc((g->side[s].n + 1) * sizeof(**out->group));
-		g->temp.failed |= !out->group[s];
+		out->group[s] = malloc((m->side[s].n + 1) * sizeof(**out->group));
+		m->temp.failed |= !out->group[s];
 		if (out->group[s])
-			memset(out->group[s], 0xff, (g->side[s].n + 1) * sizeof(**out->group));
+			memset(out->group[s], 0xff, (m->side[s].n + 1) * sizeof(**out->group));
 	}
-	WS_FORWARD(ws_arena_check(&g->temp, "matching the traces", err));
-	if (is_all_same(g))
-		return match_all_same(g, err);
+	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
+	if (is_all_same(m))
+		return match_all_same(m, err);
 	for (int s = 0; s < 2; s++)
-		WS_NEW(&g->temp, g->scratch[s], g->side[s].n);
-	WS_FORWARD(ws_arena_check(&g->temp, "matching the traces", err));
-	WS_FORWARD(match_ranges(g, err));
-	WS_FORWARD(match_left(g, err));
-	WS_FORWARD(match_neighbours(g, err));
-	return cast ? match_casts(g, cast, err) : WS_OK;
+		WS_NEW(&m->temp, m->scratch[s], m->side[s].n);
+	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
+	WS_FORWARD(match_ranges(m, err));
+	WS_FORWARD(match_left(m, err));
+	WS_FORWARD(match_neighbours(m, err));
+	return cast ? match_casts(m, cast, err) : WS_OK;
 }
 
 enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
@@ -437,21 +437,21 @@ enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
                              uint32_t cast, struct ws_err *err)
 {
 	const bool swapped = !comes_first(a, b);
-	struct matcher g = {.names = names,
+	struct matcher m = {.names = names,
 	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
 	                    .out = out,
 	                    .swapped = swapped};
 	enum ws_status status;
 
 	*out = (struct ws_match){0};
-	status = find(&g, cast, err);
+	status = find(&m, cast, err);
 	if (swapped) {
 		uint32_t *group = out->group[0];
 
 		out->group[0] = out->group[1];
 		out->group[1] = group;
 	}
-	ws_arena_free(&g.temp);
+	ws_arena_free(&m.temp);
 	return status;
 }
 

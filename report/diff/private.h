@@ -29,11 +29,11 @@ struct ws_diff {
 		size_t n;
 	} work[2];
 	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
-	struct ws_diff_rest {
+	struct ws_unmatched_work {
 		uint64_t kernels; /* of what has none */
 		uint64_t casts;   /* kernels beside matched work */
 		int64_t cast_ns;
-	} rest[2];
+	} unmatched[2];
 	bool by_steps; /* the samples of both sides are steps */
 	/* why they are not the same work; none: they are */
 	char reasons[WS_DIFF_MAX_REASONS][160];

@@ -300,15 +300,15 @@ static void add_changes(const struct verdict *v, const struct ws_diff_rows *rows
 	add_row(v, gained ? "what gained" : "what lost", text.text);
 }
 
-static bool is_product(struct ws_bytes class)
+static bool is_matmul_class(struct ws_bytes class)
 {
 	return ws_name_is(class, "gemm") || ws_name_is(class, "conv") ||
 	       ws_name_is(class, "attention");
 }
 
 /* Classes that came or grew ate a part of what others gained; idle time the rest. */
-static void add_where_it_went(const struct verdict *v, const struct ws_diff_rows *classes,
-                              const struct ws_comparison c[NTIMES])
+static void add_gain_breakdown(const struct verdict *v, const struct ws_diff_rows *classes,
+                               const struct ws_comparison c[NTIMES])
 {
 	struct sentence text = {""};
 	double gained = 0, lost = 0, gpu, step;
@@ -359,7 +359,7 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
 
-		if (!is_product(ws_texts_get(&d->names.texts, row->field[0])))
+		if (!is_matmul_class(ws_texts_get(&d->names.texts, row->field[0])))
 			continue;
 		for (int s = 0; s < 2; s++) {
 			on[s] += (double)row->tensor_ns[s];
@@ -409,7 +409,7 @@ static enum ws_status add_causes(const struct verdict *v, const struct ws_compar
 	if (status == WS_OK && !ws_diff_is_unlike(v->d)) {
 		add_changes(v, &rows, 1);
 		add_changes(v, &rows, 0);
-		add_where_it_went(v, &classes, c);
+		add_gain_breakdown(v, &classes, c);
 	}
 	if (status == WS_OK)
 		add_tensor_cores(v, &classes);
@@ -481,11 +481,11 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	set_numbers(v, row, percent[0], percent[1], "%");
 }
 
-static void add_left_over(const struct verdict *v)
+static void add_unmatched(const struct verdict *v)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
-		const struct ws_diff_rest *rest = &v->d->rest[s];
+		const struct ws_unmatched_work *rest = &v->d->unmatched[s];
 		struct sentence text = {""};
 
 		if (!rest->kernels)
@@ -558,7 +558,7 @@ enum ws_status ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t, struc
 	add_utilization(&v, false);
 	add_utilization(&v, true);
 	WS_FORWARD(add_causes(&v, c, err));
-	add_left_over(&v);
+	add_unmatched(&v);
 	add_notes(&v);
 	return WS_OK;
 }

@@ -59,7 +59,7 @@ static void add_calls(struct adder *a, uint32_t sample)
 
 static void add_to_rest(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 {
-	struct ws_diff_rest *rest = &d->rest[s];
+	struct ws_unmatched_work *rest = &d->unmatched[s];
 	const uint32_t by = ws_match_kind(&d->match, sum->kind)->by;
 
 	if (by == WS_NONE)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "report/base/own_folder.h"
+#include "report/base/executable_dir.h"
 #include "report/table/table.h"
 
 #define MODULE "warpsheet-xlsx.so"
@@ -23,7 +23,7 @@ static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err
 	size_t at = 0;
 	void *module;
 
-	WS_FORWARD(ws_own_folder(folder, err));
+	WS_FORWARD(ws_executable_dir(folder, err));
 	do
 		snprintf(path, sizeof(path), "%s%s" MODULE, folder, places[at]);
 	while (access(path, R_OK) != 0 && ++at < sizeof(places) / sizeof(*places));

@@ -1,10 +1,10 @@
-#include "report/base/own_folder.h"
+#include "report/base/executable_dir.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-enum ws_status ws_own_folder(char folder[PATH_MAX], struct ws_err *err)
+enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err)
 {
 	ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
 	char *slash;

@@ -6,4 +6,4 @@
 #include "formats/base/status.h"
 
 /* The folder with the slash behind it. ENVIRONMENT when the system does not say. */
-enum ws_status ws_own_folder(char folder[PATH_MAX], struct ws_err *err);
+enum ws_status ws_executable_dir(char folder[PATH_MAX], struct ws_err *err);

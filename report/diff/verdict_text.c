@@ -13,8 +13,8 @@ static double times_of(double ratio)
 }
 
 /* "; about 8 recordings a side would show 2 %" */
-static void print_cure(const struct ws_diff *d, const struct ws_comparison *c, char *out,
-                       size_t size)
+static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
+                              size_t size)
 {
 	double effect = times_of(c->ratio) - 1;
 	unsigned n;
@@ -36,7 +36,7 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
 {
 	char settles[96];
 
-	print_cure(d, c, settles, sizeof(settles));
+	print_runs_needed(d, c, settles, sizeof(settles));
 	if (c->low <= 1 && c->high >= 1)
 		snprintf(out, size,
 		         "not significant: %s looks %.3g× %s than %s, but that is too noisy to "
