@@ -366,3 +366,11 @@ size_t ws_display_width(const char *text, size_t len)
 	}
 	return width;
 }
+
+size_t ws_display_cell_width(const struct ws_shown_column *shown, const struct ws_cell *cell)
+{
+	char number[WS_DISPLAY_NUMBER_MAX];
+
+	return cell->type == WS_CELL_TEXT ? ws_display_width(cell->text.ptr, cell->text.len)
+	                                  : ws_display_number(shown, cell, number);
+}

@@ -73,3 +73,5 @@ size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
 void ws_display_put(FILE *f, const char *text, size_t len);
 /* Columns that the text takes. */
 size_t ws_display_width(const char *text, size_t len);
+/* Columns that a cell takes as it is shown. */
+size_t ws_display_cell_width(const struct ws_shown_column *shown, const struct ws_cell *cell);

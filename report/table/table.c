@@ -242,7 +242,7 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	t->nanswers += (size_t)add_note(t, t->nanswers, fmt, ap);
+	t->nheadline_notes += (size_t)add_note(t, t->nheadline_notes, fmt, ap);
 	va_end(ap);
 }
 

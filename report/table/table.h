@@ -75,7 +75,7 @@ struct ws_table {
 	struct ws_cell *totals; /* def->ncolumns, or NULL: parts re-add to it */
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
-	size_t nanswers;     /* the first notes that answer what people open the table for */
+	size_t nheadline_notes; /* the first notes that answer what people open the table for */
 	const char *side[2]; /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;  /* why the table is empty and which option records it, or NULL */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */

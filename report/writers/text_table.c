@@ -100,22 +100,13 @@ static size_t header_width(const char *title)
 	return width;
 }
 
-static size_t cell_width(const struct text_column *c, const struct ws_cell *cell)
-{
-	char out[WS_DISPLAY_NUMBER_MAX];
-
-	if (cell->type == WS_CELL_TEXT)
-		return ws_display_width(cell->text.ptr, cell->text.len);
-	return ws_display_number(&c->shown, cell, out);
-}
-
 static void measure(const struct text_table *x, struct text_column *c)
 {
 	c->width = header_width(c->shown.title);
 	for (size_t row = 0; row <= x->rows; row++) {
 		const struct ws_cell *cells =
 		        row < x->rows ? ws_table_cells(x->t, row) : x->t->totals;
-		size_t w = cells ? cell_width(c, &cells[c->index]) : 0;
+		size_t w = cells ? ws_display_cell_width(&c->shown, &cells[c->index]) : 0;
 
 		if (w > c->width)
 			c->width = w;

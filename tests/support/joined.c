@@ -115,7 +115,7 @@ static struct ws_table *copy_of(const struct ws_table_def *def, const struct ws_
 	if (t && from->totals)
 		copy_cells(t, ws_table_totals(t), from->totals);
 	for (size_t i = 0; t && i < from->nnotes; i++) {
-		if (i < from->nanswers)
+		if (i < from->nheadline_notes)
 			ws_table_answer(t, "%s", from->notes[i]);
 		else
 			ws_table_note(t, "%s", from->notes[i]);

@@ -229,6 +229,13 @@ void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 	                                       ws__xlsx_clean(x, text, strlen(text)), format));
 }
 
+void ws__xlsx_header(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                     const char *title, enum ws_cell_type type)
+{
+	ws__xlsx_text(x, sheet, row, col, title,
+	              x->styles[type == WS_CELL_TEXT ? WS_XLSX_HEADER : WS_XLSX_HEADER_NUMBER]);
+}
+
 void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                     const struct ws_cell *cell, lxw_format *format)
 {
@@ -367,7 +374,7 @@ static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 {
 	const char *text = "";
 
-	for (size_t i = 0; i < s->table->nanswers; i++)
+	for (size_t i = 0; i < s->table->nheadline_notes; i++)
 		text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
 	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, last, width, text,
 	                   x->styles[WS_XLSX_ANSWER]);
@@ -385,7 +392,7 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 	if (s != x->sheets)
 		ws__xlsx_link(x, s->sheet, s->top + WS_XLSX_ROW_LINK, 0, x->sheets,
 		              "← back to the first sheet", WS_XLSX_LINK);
-	if (s->table->nanswers) {
+	if (s->table->nheadline_notes) {
 		write_answers(x, s, last, width);
 		return;
 	}
@@ -421,6 +428,6 @@ const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const c
 {
 	for (size_t i = 0; i < x->report->ntables; i++)
 		if (!strcmp(x->report->tables[i]->def->name, table))
-			return x->sheets[i].leader ? &x->sheets[i] : NULL;
+			return x->sheets[i].first_on_sheet ? &x->sheets[i] : NULL;
 	return NULL;
 }

@@ -19,15 +19,23 @@ struct chart_cells {
 	int without; /* a column of the table that the sheet lacks, -1 = none */
 };
 
-/* Column of the sheet, -1 when the table has none of this title. */
-static int find_column(const struct chart_cells *cells, const char *title)
+/* Column of the table, -1 when it has none of this title. */
+static int column_of(const struct chart_cells *cells, const char *title)
 {
 	const struct ws_table_def *def = cells->sheet->table->def;
 
 	for (int i = 0; i < (int)def->ncolumns; i++)
 		if (!strcmp(def->columns[i].title, title))
-			return cells->without >= 0 && i > cells->without ? i - 1 : i;
+			return i;
 	return -1;
+}
+
+/* The same of the sheet. */
+static int find_column(const struct chart_cells *cells, const char *title)
+{
+	int i = column_of(cells, title);
+
+	return cells->without >= 0 && i > cells->without ? i - 1 : i;
 }
 
 static bool find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
@@ -56,10 +64,9 @@ static double greatest(const struct chart_cells *cells, const char *title)
 	     r <= cells->last - ws__xlsx_data_row(cells->sheet); r++) {
 		const struct ws_cell *cell = &ws_table_cells(t, r)[column];
 
-		if (cell->type == WS_CELL_INT)
-			most = fmax(most, (double)cell->i);
-		else if (cell->type == WS_CELL_REAL)
-			most = fmax(most, cell->r);
+		most = fmax(most, cell->type == WS_CELL_INT    ? (double)cell->i
+		                  : cell->type == WS_CELL_REAL ? cell->r
+		                                               : 0);
 	}
 	return most;
 }
@@ -140,15 +147,11 @@ static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
 static bool shown_column(const struct chart_cells *cells, const char *title,
                          struct ws_shown_column *out)
 {
-	const struct ws_table_def *def = cells->sheet->table->def;
+	int column = column_of(cells, title);
 
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		if (strcmp(def->columns[i].title, title) != 0)
-			continue;
-		ws_display_column(cells->sheet->table, i, out);
-		return true;
-	}
-	return false;
+	if (column >= 0)
+		ws_display_column(cells->sheet->table, (size_t)column, out);
+	return column >= 0;
 }
 
 /* "Forward (ns)" is "Forward" in a legend. */

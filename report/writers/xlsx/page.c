@@ -180,7 +180,7 @@ static uint32_t write_left_out(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		const struct ws_table *t = x->report->tables[i];
 
-		if (x->sheets[i].leader)
+		if (x->sheets[i].first_on_sheet)
 			continue;
 		ws__xlsx_text(x, sheet, row, col, t->def->sheet, x->styles[WS_XLSX_LABEL]);
 		ws__xlsx_text(x, sheet, row++, col + 1,
@@ -198,7 +198,7 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		char title[WS_DISPLAY_TITLE];
 
-		if (s->sheet == sheet || !s->leader)
+		if (s->sheet == sheet || !s->first_on_sheet)
 			continue;
 		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
 		ws__xlsx_text(x, sheet, row++, col + 1,
@@ -221,10 +221,8 @@ static void write_columns(struct page *p)
 		if (i == p->columns.section)
 			continue;
 		ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, width, NULL));
-		ws__xlsx_text(
-		        p->x, p->sheet, WS_XLSX_ROW_HEADER, c, p->shown[i].title,
-		        p->x->styles[def->columns[i].type == WS_CELL_TEXT ? WS_XLSX_HEADER
-		                                                          : WS_XLSX_HEADER_NUMBER]);
+		ws__xlsx_header(p->x, p->sheet, WS_XLSX_ROW_HEADER, c, p->shown[i].title,
+		                def->columns[i].type);
 		p->width += width;
 		p->last = c++;
 	}

@@ -25,15 +25,6 @@ struct layout {
 	double paragraph_width;
 };
 
-static double cell_width(const struct ws_shown_column *shown, const struct ws_cell *cell)
-{
-	char out[WS_DISPLAY_NUMBER_MAX];
-
-	if (cell->type == WS_CELL_TEXT)
-		return (double)ws_display_width(cell->text.ptr, cell->text.len);
-	return (double)ws_display_number(shown, cell, out);
-}
-
 /* A header may take three lines, broken at blanks. */
 static double header_width(const char *title)
 {
@@ -56,15 +47,16 @@ static double header_width(const char *title)
 static double widest_cell(const struct ws_table *t, const struct layout *l, uint16_t column)
 {
 	size_t rows = t->nrows < ROWS_MEASURED ? t->nrows : ROWS_MEASURED;
-	double widest = t->totals ? cell_width(&l->shown[column], &t->totals[column]) : 0;
+	size_t widest =
+	        t->totals ? ws_display_cell_width(&l->shown[column], &t->totals[column]) : 0;
 
 	for (size_t r = 0; r < rows; r++) {
-		double w = cell_width(&l->shown[column], &ws_table_cells(t, r)[column]);
+		size_t w = ws_display_cell_width(&l->shown[column], &ws_table_cells(t, r)[column]);
 
 		if (w > widest)
 			widest = w;
 	}
-	return widest;
+	return (double)widest;
 }
 
 /* Long texts share what the page has left. */
@@ -141,12 +133,9 @@ static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
 	ws__xlsx_try(x, worksheet_set_row(s->sheet, row, (double)lines * WS_XLSX_ROW_POINTS + 4,
 	                                  NULL));
 	for (uint16_t c = 0; c < l->ncols; c++) {
-		if (c < WS_XLSX_WIDTHS_MAX && s->leader->widths[c] < l->widths[c])
-			s->leader->widths[c] = l->widths[c];
-		ws__xlsx_text(
-		        x, s->sheet, row, c, l->shown[c].title,
-		        x->styles[def->columns[c].type == WS_CELL_TEXT ? WS_XLSX_HEADER
-		                                                       : WS_XLSX_HEADER_NUMBER]);
+		if (c < WS_XLSX_WIDTHS_MAX && s->first_on_sheet->widths[c] < l->widths[c])
+			s->first_on_sheet->widths[c] = l->widths[c];
+		ws__xlsx_header(x, s->sheet, row, c, l->shown[c].title, def->columns[c].type);
 	}
 }
 
@@ -238,8 +227,8 @@ static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, 
 		ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL, &options));
 	else if (height > WS_XLSX_ROW_POINTS)
 		ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
-	if (level <= open && s->leader->printed < WS_XLSX_PAGE_ROWS)
-		s->leader->printed++;
+	if (level <= open && s->first_on_sheet->printed < WS_XLSX_PAGE_ROWS)
+		s->first_on_sheet->printed++;
 }
 
 static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
@@ -276,7 +265,8 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	const struct ws_table *t = s->table;
 	char text[512];
 
-	if (t->nnotes == t->nanswers && !x->big_integers && !x->cut_texts && s->rows == t->nrows)
+	if (t->nnotes == t->nheadline_notes && !x->big_integers && !x->cut_texts &&
+	    s->rows == t->nrows)
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
@@ -302,7 +292,7 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 		        x->cut_texts);
 		row = write_note(x, s, l, row, text);
 	}
-	for (size_t i = t->nanswers; i < t->nnotes; i++)
+	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
 		row = write_note(x, s, l, row, t->notes[i]);
 	return row;
 }
@@ -332,7 +322,7 @@ static void style_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const s
 	for (uint16_t c = 0; c < l->ncols; c++)
 		if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
 			ws__xlsx_data_bars(x, s->sheet, first, last, c);
-	if (s == s->leader) /* a sheet has one filter */
+	if (s == s->first_on_sheet) /* a sheet has one filter */
 		ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last,
 		                                     (lxw_col_t)(l->ncols - 1)));
 	ws__xlsx_add_marks(x, s);
@@ -347,7 +337,7 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 
 	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
-	s->leader->printed += WS_XLSX_ROW_DATA;
+	s->first_on_sheet->printed += WS_XLSX_ROW_DATA;
 	write_cells(x, s, l);
 	if (s->rows)
 		style_rows(x, s, l);
@@ -356,15 +346,15 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
-	s->leader->printed += s->below - row;
+	s->first_on_sheet->printed += s->below - row;
 	row = s->below;
 	s->below = ws__xlsx_add_own_charts(x, s, s->below + 1);
-	s->leader->printed += s->below - row;
-	s->leader->below = s->below;
-	if (s->leader->ncols < l->ncols)
-		s->leader->ncols = l->ncols;
-	if (s->leader->page_cols <= l->last_paragraph_col)
-		s->leader->page_cols = (uint16_t)(l->last_paragraph_col + 1);
+	s->first_on_sheet->printed += s->below - row;
+	s->first_on_sheet->below = s->below;
+	if (s->first_on_sheet->ncols < l->ncols)
+		s->first_on_sheet->ncols = l->ncols;
+	if (s->first_on_sheet->page_cols <= l->last_paragraph_col)
+		s->first_on_sheet->page_cols = (uint16_t)(l->last_paragraph_col + 1);
 }
 
 /* The row of the sheet below so many rows that are not folded away. */
@@ -373,7 +363,7 @@ static uint32_t last_printed(const struct ws_xlsx_sheet *s)
 	unsigned open = open_level(s);
 	uint32_t row = ws__xlsx_data_row(s), left = WS_XLSX_PAGE_ROWS - WS_XLSX_ROW_DATA;
 
-	if (s->leader->printed < WS_XLSX_PAGE_ROWS)
+	if (s->first_on_sheet->printed < WS_XLSX_PAGE_ROWS)
 		return s->below;
 	for (size_t r = 0; r < s->rows && left; r++, row++)
 		left -= row_level(s->table, r) <= open;
@@ -411,19 +401,12 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 	           "table %s has %zu columns", t->def->name, t->def->ncolumns);
 	s->rows = t->nrows < WS_XLSX_ROWS_MAX ? t->nrows : WS_XLSX_ROWS_MAX;
 	x->big_integers = x->cut_texts = 0;
-	l.widths = calloc(l.ncols, sizeof(*l.widths));
-	l.natural = calloc(l.ncols, sizeof(*l.natural));
-	l.wraps = calloc(l.ncols, 1);
-	l.shown = calloc(l.ncols, sizeof(*l.shown));
-	if (l.widths && l.natural && l.wraps && l.shown) {
-		measure(t, &l);
-		write_sheet(x, s, &l);
-	} else {
-		x->arena.failed = true;
-	}
-	free(l.widths);
-	free(l.natural);
-	free(l.wraps);
-	free(l.shown);
+	WS_NEW(&x->arena, l.widths, l.ncols);
+	WS_NEW(&x->arena, l.natural, l.ncols);
+	WS_NEW(&x->arena, l.wraps, l.ncols);
+	WS_NEW(&x->arena, l.shown, l.ncols);
+	WS_FORWARD(ws_arena_check(&x->arena, "the columns of a sheet", err));
+	measure(t, &l);
+	write_sheet(x, s, &l);
 	return WS_OK;
 }

@@ -63,14 +63,15 @@ static bool is_of_group(const char *const group[3], const struct ws_table *t)
 	return false;
 }
 
-static struct ws_xlsx_sheet *find_leader(struct ws_xlsx *x, size_t table)
+static struct ws_xlsx_sheet *find_first_on_sheet(struct ws_xlsx *x, size_t table)
 {
 	const struct ws_table *t = x->report->tables[table];
 
 	for (size_t g = 0; g < sizeof(together) / sizeof(*together); g++)
 		for (size_t i = 0; i < table && is_of_group(together[g], t); i++)
-			if (x->sheets[i].leader && is_of_group(together[g], x->sheets[i].table))
-				return x->sheets[i].leader;
+			if (x->sheets[i].first_on_sheet &&
+			    is_of_group(together[g], x->sheets[i].table))
+				return x->sheets[i].first_on_sheet;
 	return NULL;
 }
 
@@ -82,14 +83,14 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		s->table = x->report->tables[i];
 		if (i && !s->table->nrows)
 			continue; /* the first sheet names it */
-		s->leader = find_leader(x, i);
-		if (s->leader) {
-			s->sheet = s->leader->sheet;
-			s->leader->shared = 1;
-			memcpy(s->name, s->leader->name, sizeof(s->name));
+		s->first_on_sheet = find_first_on_sheet(x, i);
+		if (s->first_on_sheet) {
+			s->sheet = s->first_on_sheet->sheet;
+			s->first_on_sheet->shared = 1;
+			memcpy(s->name, s->first_on_sheet->name, sizeof(s->name));
 			continue;
 		}
-		s->leader = s;
+		s->first_on_sheet = s;
 		guard_sheet_name(x, i, s->name);
 		s->sheet = workbook_add_worksheet(x->book, s->name);
 		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
@@ -152,16 +153,16 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++) {
 		struct ws_xlsx_sheet *s = &x->sheets[i];
 
-		if (!s->leader)
+		if (!s->first_on_sheet)
 			continue;
-		s->top = s == s->leader ? 0 : s->leader->below + 1;
+		s->top = s == s->first_on_sheet ? 0 : s->first_on_sheet->below + 1;
 		WS_FORWARD(ws__xlsx_write_table(x, s, err));
 		WS_FORWARD(check(x, err));
 		if (s->rows < s->table->nrows)
 			WS_FORWARD(write_csv_beside(x, s->table, err));
 	}
 	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++)
-		if (x->sheets[i].leader == &x->sheets[i])
+		if (x->sheets[i].first_on_sheet == &x->sheets[i])
 			ws__xlsx_finish_sheet(x, &x->sheets[i]);
 	if (page)
 		ws__xlsx_write_page(x, &x->sheets[0]);

@@ -68,9 +68,9 @@ struct ws_xlsx_sheet {
 	uint32_t top;   /* of several tables on one sheet: where this one begins */
 	uint32_t below; /* first row below everything */
 	struct ws_xlsx_sheet
-	        *leader; /* first table on the sheet, maybe this one; NULL = left out */
-	bool shared;     /* of a leader: another table stands below it */
-	/* of a leader, for all tables on its sheet: */
+	        *first_on_sheet; /* first table on the sheet, maybe this one; NULL = left out */
+	bool shared;             /* of the first on a sheet: another table stands below it */
+	/* of the first on a sheet, for all tables on its sheet: */
 	double widths[WS_XLSX_WIDTHS_MAX];
 	uint16_t ncols, page_cols; /* columns; those that a printed page shows */
 	uint32_t printed;          /* rows on the printed page */
@@ -111,6 +111,10 @@ struct ws_xlsx {
 
 /* Remember a failure of the library. */
 void ws__xlsx_try(struct ws_xlsx *x, lxw_error error);
+
+/* The title of a column. */
+void ws__xlsx_header(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                     const char *title, enum ws_cell_type type);
 
 /* Formats. */
 void ws__xlsx_make_styles(struct ws_xlsx *x);
@@ -164,7 +168,7 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
                          uint16_t last_col, int pages_high);
 /* Columns, print set-up and panes of a sheet whose tables are all written. */
-void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *leader);
+void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *first);
 
 /* The table on its sheet. */
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);

@@ -40,7 +40,7 @@ Test(foreign_tables, execution_gives_each_moment_to_one_role)
 		NEAR(tb_real(t, row, "idle_us"), 0.060);
 		NEAR(tb_real(t, row, "start_us"), 0.060);
 	}
-	cr_expect(eq(sz, t->nanswers, 1));
+	cr_expect(eq(sz, t->nheadline_notes, 1));
 	cr_expect_str_eq(t->notes[0], "Of an average step: kernels 27.3 %, communication 18.2 %, "
 	                              "runtime 1.8 %, data loading 18.2 %, other CPU work 16.4 %, "
 	                              "none of these 18.2 %; any device was busy 45.5 %.");
