@@ -95,7 +95,7 @@ build_only() {
 
 build_preset() {
 	configure_preset "$1"
-	sed -n '/^-- Warpsheet /,/^-- $/s/^-- /   /p' "build/$1.configure.log" >&2
+	sed -n '/^-- Warpsheet /,/^-- $/s/^-- \(.\)/   \1/p' "build/$1.configure.log" >&2
 	build_only "$1"
 }
 
