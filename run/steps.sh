@@ -9,6 +9,10 @@ test_jobs=$((2 * jobs))
 # shellcheck disable=SC2034 # of those who read this file
 preset=${PRESET:-dev}
 
+# say TEXT: a stage begins, so many seconds after the command
+started=$(date +%s)
+say() { echo "== $(($(date +%s) - started)) s: $*" >&2; }
+
 # shown TEXT: on the line that counts, which the next one takes; without a terminal, a line of its own
 shown() {
 	if [ -t 2 ] && [ "${TERM:-dumb}" != dumb ]; then
@@ -69,7 +73,7 @@ counted() {
 
 # With few words while all goes well. WS_WERROR=ON: every warning is an error, whichever the compiler.
 configure_preset() {
-	echo "== configure $1" >&2
+	say "configure $1"
 	mkdir -p build
 	# shellcheck disable=SC2086 # words on purpose
 	if ! cmake --preset "$@" ${WS_WERROR:+-DWARPSHEET_WERROR=$WS_WERROR} >"build/$1.configure.log" 2>&1; then
@@ -80,7 +84,7 @@ configure_preset() {
 
 # build_only PRESET: of a build preset whose folder is configured
 build_only() {
-	echo "== build $1, on $jobs cores" >&2
+	say "build $1, on $jobs cores"
 	log=build/$1.build.log
 	if ! counted "$log" cmake --build --preset "$1" -j "$jobs"; then
 		# from the first that failed, without the long lines that say how it was compiled
@@ -103,7 +107,7 @@ build_preset() {
 test_preset() {
 	name=$1
 	shift
-	echo "== test $name" >&2
+	say "test $name"
 	rm -f "build/$name.junit.xml"
 	status=0
 	counted "build/$name.test.log" ctest --preset "$name" -j "$test_jobs" "$@" \
