@@ -1,6 +1,7 @@
 #include "formats/base/outfile.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -10,6 +11,13 @@
 #include "formats/base/grow.h"
 #include "formats/base/own_file.h"
 
+/* A file that has not got its name yet. */
+struct ws_outfile_unfinished {
+	int folder;
+	const char *final; /* a name in the folder, as temp is */
+	char *temp;
+};
+
 /* --- who is interrupted leaves no temporary files --- */
 
 #define MAX_PENDING 64 /* further ones stay when the program is interrupted */
@@ -17,16 +25,16 @@
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 #define NSIGNALS (sizeof(signals) / sizeof(*signals))
 
-static const char *_Atomic pending[MAX_PENDING];
+static struct ws_outfile_unfinished *_Atomic pending[MAX_PENDING];
 
-/* Of calls only unlink, which a signal's handler may make. */
+/* Of calls only unlinkat, which a signal's handler may make. */
 void ws_outfile_remove_unfinished(void)
 {
 	for (size_t i = 0; i < MAX_PENDING; i++) {
-		const char *temp = atomic_load(&pending[i]);
+		const struct ws_outfile_unfinished *u = atomic_load(&pending[i]);
 
-		if (temp)
-			unlink(temp);
+		if (u)
+			unlinkat(u->folder, u->temp, 0);
 	}
 }
 
@@ -37,7 +45,7 @@ static void on_signal(int number)
 	raise(number);
 }
 
-static void remember(const char *temp)
+static void remember(struct ws_outfile_unfinished *u)
 {
 	static int installed;
 
@@ -49,87 +57,125 @@ static void remember(const char *temp)
 	for (size_t i = 0; i < MAX_PENDING; i++) {
 		if (atomic_load(&pending[i]))
 			continue;
-		atomic_store(&pending[i], temp);
+		atomic_store(&pending[i], u);
 		return;
 	}
 }
 
-static void forget(const char *temp)
+static void forget(const struct ws_outfile_unfinished *u)
 {
-	for (size_t i = 0; temp && i < MAX_PENDING; i++)
-		if (atomic_load(&pending[i]) == temp)
+	for (size_t i = 0; i < MAX_PENDING; i++)
+		if (atomic_load(&pending[i]) == u)
 			atomic_store(&pending[i], NULL);
 }
 
 static void release(struct ws_outfile *o)
 {
-	forget(o->temp);
+	struct ws_outfile_unfinished *u = o->unfinished;
+
+	if (u) {
+		forget(u);
+		close(u->folder);
+		free(u->temp);
+		free(u);
+	}
 	free(o->path);
-	free(o->temp);
-	memset(o, 0, sizeof(*o));
+	*o = (struct ws_outfile){0};
 }
 
-/* "dir/name" makes "dir/.name.XXXXXX": the same folder, so that rename works. */
-static char *temp_name(const char *path)
+/* --- a file --- */
+
+/* The folder that a path lies in, reached as the user says, and the name there. -1: errno. */
+static int open_parent(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
-	int dir = slash ? (int)(slash - path) + 1 : 0;
-	char *temp = NULL;
+	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	int fd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
 
-	if (asprintf(&temp, "%.*s.%s.XXXXXX", dir, path, path + dir) < 0)
-		return NULL;
-	return temp;
+	*name = slash ? slash + 1 : path;
+	free(folder);
+	return fd;
 }
 
-static bool is_special(const char *path)
+/* A signal waits until the file that is made is known to its handler. -1: errno says why there is
+ * none. */
+static int make_remembered(struct ws_outfile_unfinished *u)
 {
-	struct stat st;
-
-	return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-/* A signal waits until the file that is made is known to its handler; errno says why there is none.
- */
-static enum ws_status make_remembered(char *temp, int *fd)
-{
-	enum ws_status status;
 	sigset_t wait, before;
-	int why;
+	int fd, why;
 
 	sigemptyset(&wait);
 	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaddset(&wait, signals[i]);
 	pthread_sigmask(SIG_BLOCK, &wait, &before);
-	status = ws_own_file_temporary(temp, 0, fd, NULL);
+	fd = ws_own_file_temporary(u->folder, u->temp);
 	why = errno;
-	if (status == WS_OK)
-		remember(temp);
+	if (fd >= 0)
+		remember(u);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	errno = why;
+	return fd;
+}
+
+/* Takes folder. "name" is made as ".name.XXXXXXXX" beside it. -1: errno. */
+static int make_unfinished(struct ws_outfile *o, int folder, const char *name)
+{
+	struct ws_outfile_unfinished *u = calloc(1, sizeof(*u));
+	int fd = -1, why;
+
+	if (u && asprintf(&u->temp, ".%s.XXXXXXXX", name) > 0) {
+		u->folder = folder;
+		u->final = name;
+		fd = make_remembered(u);
+	}
+	if (fd >= 0) {
+		o->unfinished = u;
+		return fd;
+	}
+	why = errno;
+	close(folder);
+	if (u)
+		free(u->temp);
+	free(u);
+	errno = why;
+	return -1;
+}
+
+static enum ws_status cannot_create(struct ws_outfile *o, struct ws_err *err)
+{
+	enum ws_status status =
+	        WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", o->path, strerror(errno));
+
+	ws_outfile_abandon(o);
 	return status;
 }
 
-static enum ws_status create(struct ws_outfile *o, const char *path, int *fd, struct ws_err *err)
+/* Takes folder (-1: errno); name ends o->path. */
+static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name,
+                              struct ws_err *err)
 {
-	int why;
+	enum ws_status status;
+	int fd;
 
-	memset(o, 0, sizeof(*o));
-	*fd = -1;
-	o->path = strdup(path);
-	if (!o->path)
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	if (is_special(path))
-		return WS_OK;
-	o->temp = temp_name(path);
-	if (!o->temp) {
-		release(o);
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
+	if (folder < 0)
+		return cannot_create(o, err);
+	status = ws_own_file_direct(folder, name, o->path, &fd, err);
+	if (status != WS_OK || fd >= 0)
+		close(folder);
+	if (status != WS_OK) {
+		ws_outfile_abandon(o);
+		return status;
 	}
-	if (make_remembered(o->temp, fd) == WS_OK)
+	if (fd < 0)
+		fd = make_unfinished(o, folder, name);
+	if (fd < 0)
+		return cannot_create(o, err);
+	snprintf(o->name, sizeof(o->name), "/proc/self/fd/%d", fd);
+	o->f = fdopen(fd, "w");
+	if (o->f)
 		return WS_OK;
-	why = errno;
-	release(o);
-	return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
+	close(fd);
+	return cannot_create(o, err);
 }
 
 bool ws_outfile_is_same(const char *path, const char *input)
@@ -141,32 +187,39 @@ bool ws_outfile_is_same(const char *path, const char *input)
 
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err)
 {
-	int fd, why;
+	const char *name;
+	int folder;
 
-	WS_FORWARD(create(o, path, &fd, err));
-	o->f = o->temp ? fdopen(fd, "w") : fopen(path, "w");
-	if (o->f)
-		return WS_OK;
-	why = errno;
-	if (fd >= 0)
-		close(fd);
-	ws_outfile_abandon(o);
-	return WS_FAIL(err, IO_WRITE, "cannot create '%s': %s", path, strerror(why));
-}
-
-enum ws_status ws_outfile_reserve(struct ws_outfile *o, const char *path, struct ws_err *err)
-{
-	int fd;
-
-	WS_FORWARD(create(o, path, &fd, err));
-	if (fd >= 0)
-		close(fd);
-	return WS_OK;
+	*o = (struct ws_outfile){.path = strdup(path)};
+	WS_FAIL_IF(!o->path, err, NO_MEMORY, "out of memory");
+	folder = open_parent(o->path, &name);
+	if (folder >= 0 && !*name) {
+		close(folder);
+		folder = -1;
+		errno = EISDIR;
+	}
+	return open_in(o, folder, name, err);
 }
 
 const char *ws_outfile_name(const struct ws_outfile *o)
 {
-	return o->temp ? o->temp : o->path;
+	return o->name;
+}
+
+/* What has the unfinished name could be somebody else's by now: that is not to pass for ours. */
+static enum ws_status check_name(const struct ws_outfile *o, struct ws_err *err)
+{
+	const struct ws_outfile_unfinished *u = o->unfinished;
+	struct stat ours, named;
+
+	WS_FAIL_IF(u && (fstat(fileno(o->f), &ours) ||
+	                 fstatat(u->folder, u->temp, &named, AT_SYMLINK_NOFOLLOW) ||
+	                 ours.st_dev != named.st_dev || ours.st_ino != named.st_ino),
+	           err, IO_WRITE,
+	           "cannot write '%s': somebody else replaced it while it was made; take a folder "
+	           "that others cannot write to",
+	           o->path);
+	return WS_OK;
 }
 
 static enum ws_status close_checked(struct ws_outfile *o, struct ws_err *err)
@@ -191,19 +244,16 @@ static enum ws_status close_checked(struct ws_outfile *o, struct ws_err *err)
 
 enum ws_status ws_outfile_commit(struct ws_outfile *o, struct ws_err *err)
 {
-	enum ws_status status = o->f ? close_checked(o, err) : WS_OK;
+	struct ws_outfile_unfinished *u = o->unfinished;
+	enum ws_status status = check_name(o, err);
 
-	if (status == WS_OK && o->temp) {
-		if (rename(o->temp, o->path) == 0) {
-			forget(o->temp);
-			free(o->temp);
-			o->temp = NULL;
-		} else {
-			status = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path,
-			                 strerror(errno));
-		}
-	}
-	ws_outfile_abandon(o);
+	WS_THEN(status, close_checked(o, err));
+	if (status == WS_OK && u && renameat(u->folder, u->temp, u->folder, u->final))
+		status = WS_FAIL(err, IO_WRITE, "cannot write '%s': %s", o->path, strerror(errno));
+	if (status == WS_OK)
+		release(o);
+	else
+		ws_outfile_abandon(o);
 	return status;
 }
 
@@ -222,64 +272,96 @@ void ws_outfile_abandon(struct ws_outfile *o)
 {
 	if (o->f)
 		fclose(o->f);
-	if (o->temp)
-		unlink(o->temp);
+	if (o->unfinished)
+		unlinkat(o->unfinished->folder, o->unfinished->temp, 0);
 	release(o);
 }
 
 /* --- folders of them --- */
 
-/* Takes path; NULL is out of memory. */
-static enum ws_status make_dir(struct ws_outfolder *f, char *path, struct ws_err *err)
+/* What was opened (-1: errno) is a folder that no other user can have put there. */
+static enum ws_status check_folder(int folder, const char *path, struct ws_err *err)
 {
+	const int why = errno;
 	struct stat st;
-	bool made;
+
+	WS_FAIL_IF(folder < 0 && !lstat(path, &st) && S_ISLNK(st.st_mode), err, IO_WRITE,
+	           "cannot write files into '%s': it is a symbolic link, which may lead anywhere; "
+	           "name the folder itself",
+	           path);
+	WS_FAIL_IF(folder < 0 && why == ENOTDIR, err, IO_WRITE,
+	           "cannot write files into '%s': it is not a folder", path);
+	WS_FAIL_IF(folder < 0 || fstat(folder, &st), err, IO_WRITE,
+	           "cannot write files into '%s': %s", path, strerror(why));
+	WS_FAIL_IF(st.st_uid && st.st_uid != geteuid(), err, IO_WRITE,
+	           "cannot write files into '%s': it belongs to another user; name a folder of "
+	           "your own, or a new one",
+	           path);
+	return WS_OK;
+}
+
+/* Make and open the folder `name` of a parent. Takes path, which is that of it; NULL is out of
+ * memory. */
+static enum ws_status add_level(struct ws_outfolder *f, int parent, const char *name, char *path,
+                                struct ws_err *err)
+{
+	struct ws_outfolder_level *level = &f->levels[f->depth];
 
 	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
-	made = mkdir(path, 0777) == 0;
-	if (!made && errno != EEXIST)
-		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
-	else if (!made && (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)))
-		WS_FAIL(err, IO_WRITE, "cannot write files into '%s': it is not a folder", path);
-	else {
-		f->dirs[f->depth] = path;
-		f->made[f->depth++] = made;
-		return WS_OK;
-	}
-	free(path);
-	return WS_IO_WRITE;
+	*level = (struct ws_outfolder_level){.path = path, .fd = -1};
+	f->depth++;
+	level->made = mkdirat(parent, name, 0777) == 0;
+	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
+	           "cannot make the folder '%s': %s", path, strerror(errno));
+	level->fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return check_folder(level->fd, path, err);
+}
+
+int ws_outfolder_fd(const struct ws_outfolder *f)
+{
+	return f->levels[f->depth - 1].fd;
 }
 
 static char *path_of(const struct ws_outfolder *f, const char *name)
 {
 	char *path;
 
-	return asprintf(&path, "%s/%s", f->dirs[f->depth - 1], name) < 0 ? NULL : path;
+	return asprintf(&path, "%s/%s", f->levels[f->depth - 1].path, name) < 0 ? NULL : path;
 }
 
 enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struct ws_err *err)
 {
-	*f = (struct ws_outfolder){0};
-	return make_dir(f, strdup(path), err);
+	size_t len = strlen(path);
+	const char *name;
+	char *copy;
+
+	while (len > 1 && path[len - 1] == '/')
+		len--; /* behind a slash a link would be followed */
+	copy = strndup(path, len);
+	*f = (struct ws_outfolder){.parent = -1};
+	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory");
+	f->parent = open_parent(copy, &name);
+	if (f->parent < 0) {
+		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
+		free(copy);
+		return WS_IO_WRITE;
+	}
+	return add_level(f, f->parent, *name ? name : ".", copy, err);
 }
 
 enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, struct ws_err *err)
 {
 	WS_FAIL_IF(f->depth == WS_OUTFOLDER_DEPTH, err, BUG, "folder %s is one too many", name);
-	return make_dir(f, path_of(f, name), err);
+	return add_level(f, ws_outfolder_fd(f), name, path_of(f, name), err);
 }
 
 enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err)
 {
-	char *path = path_of(f, name);
-	enum ws_status status;
-
-	*out = (struct ws_outfile){0};
-	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
-	status = ws_outfile_open(out, path, err);
-	free(path);
-	return status;
+	*out = (struct ws_outfile){.path = path_of(f, name)};
+	WS_FAIL_IF(!out->path, err, NO_MEMORY, "out of memory");
+	return open_in(out, fcntl(ws_outfolder_fd(f), F_DUPFD_CLOEXEC, 0),
+	               strrchr(out->path, '/') + 1, err);
 }
 
 enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, struct ws_err *err)
@@ -295,21 +377,26 @@ enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, 
 	return WS_OK;
 }
 
-enum ws_status ws_outfolder_remove(const struct ws_outfolder *f, const char *name,
-                                   struct ws_err *err)
+void ws_outfolder_remove(const struct ws_outfolder *f, const char *name)
 {
-	char *path = path_of(f, name);
-
-	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
-	unlink(path);
-	free(path);
-	return WS_OK;
+	unlinkat(ws_outfolder_fd(f), name, 0);
 }
 
-static void release_folder(struct ws_outfolder *f)
+static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 {
-	for (int i = 0; i < f->depth; i++)
-		free(f->dirs[i]);
+	for (int i = f->depth - 1; i >= 0; i--) {
+		struct ws_outfolder_level *level = &f->levels[i];
+		const char *name = strrchr(level->path, '/');
+
+		if (level->fd >= 0)
+			close(level->fd);
+		if (is_abandoned && level->made)
+			unlinkat(i ? f->levels[i - 1].fd : f->parent, name ? name + 1 : level->path,
+			         AT_REMOVEDIR);
+		free(level->path);
+	}
+	if (f->depth)
+		close(f->parent);
 	free(f->files);
 	*f = (struct ws_outfolder){0};
 }
@@ -321,7 +408,7 @@ enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
 	for (size_t i = 0; i < f->nfiles && status == WS_OK; i++)
 		status = ws_outfile_commit(&f->files[i], err);
 	if (status == WS_OK)
-		release_folder(f);
+		release_folder(f, false);
 	else
 		ws_outfolder_abandon(f);
 	return status;
@@ -331,8 +418,5 @@ void ws_outfolder_abandon(struct ws_outfolder *f)
 {
 	for (size_t i = 0; i < f->nfiles; i++)
 		ws_outfile_abandon(&f->files[i]);
-	for (int i = f->depth - 1; i >= 0; i--)
-		if (f->made[i])
-			(void)!rmdir(f->dirs[i]);
-	release_folder(f);
+	release_folder(f, true);
 }

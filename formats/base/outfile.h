@@ -1,7 +1,8 @@
 /*
- * An output file that appears whole or not at all: written under a temporary
- * name in the same folder, renamed when it is done. SIGINT, SIGTERM and SIGHUP
- * remove what is under way.
+ * An output file that appears whole or not at all: made under a name that nobody can guess, in
+ * its folder, which is opened once, and renamed there when it is done. So it is nobody else's and
+ * never leads elsewhere, whatever others do to names in that folder meanwhile. SIGINT, SIGTERM and
+ * SIGHUP remove what is under way.
  */
 #pragma once
 
@@ -12,19 +13,25 @@
 #include "formats/base/status.h"
 
 struct ws_outfile {
-	FILE *f;    /* NULL when the writer opens `temp` itself */
-	char *path; /* the final name */
-	char *temp; /* NULL: path is no regular file (a pipe, /dev/null) and written directly */
+	FILE *f;
+	char *path; /* as the user gave it, for messages */
+	char name[32];
+	struct ws_outfile_unfinished *unfinished; /* NULL: written to where it is */
 };
 
 /* 1 when both names are the same existing file: writing one would destroy the other. */
 bool ws_outfile_is_same(const char *path, const char *input);
-/* Create the temporary file and open it for writing. IO_WRITE says why not. */
+/*
+ * Open the file that will replace path (a link, too, and not what it leads to); or path itself
+ * when it is a descriptor (/dev/stdout), a character device or a pipe of the user's own
+ * (ws_own_file_direct). IO_WRITE says why not.
+ */
 enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws_err *err);
-/* The same, closed again, for a writer that wants a file name. */
-enum ws_status ws_outfile_reserve(struct ws_outfile *o, const char *path, struct ws_err *err);
 
-/* What a writer that wants a file name shall open. */
+/*
+ * "/proc/self/fd/N", for a writer that wants the name of a file to open. It is a link, and who
+ * resolves it first (SQLite does) has a name that others can change: give such a writer memory.
+ */
 const char *ws_outfile_name(const struct ws_outfile *o);
 
 /* Check, close and rename. Whatever happens, o is empty afterwards. */
@@ -48,18 +55,25 @@ void ws_outfile_abandon(struct ws_outfile *o);
 
 /* All zero is an empty one. */
 struct ws_outfolder {
-	char *dirs[WS_OUTFOLDER_DEPTH]; /* one in the other; files go into the last */
-	bool made[WS_OUTFOLDER_DEPTH];  /* it was not there before */
+	struct ws_outfolder_level {
+		char *path;
+		int fd;
+		bool made;            /* it was not there before */
+	} levels[WS_OUTFOLDER_DEPTH]; /* one in the other; files go into the last */
 	int depth;
+	int parent;               /* the folder that the first lies in; while there are levels */
 	struct ws_outfile *files; /* whole, not yet under their names */
 	size_t nfiles, capacity;
 };
 
 /*
- * Make the folder where there is none; its parent must exist. End with _commit
- * or _abandon, also after a failure.
+ * Make the folder where there is none; its parent must exist. IO_WRITE for one that is a link, or
+ * belongs to another user (but root): that may have been put there for us. End with _commit or
+ * _abandon, also after a failure.
  */
 enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struct ws_err *err);
+/* The open folder that files go into now. */
+int ws_outfolder_fd(const struct ws_outfolder *f);
 /* The same with a folder in it: files go there from now on. */
 enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, struct ws_err *err);
 /* Begin a file; then either _add it or ws_outfile_abandon it. */
@@ -68,8 +82,7 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
 /* Take a file that is whole; out is empty afterwards. */
 enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, struct ws_err *err);
 /* Remove a file of an earlier output that this one lacks; none is legal. */
-enum ws_status ws_outfolder_remove(const struct ws_outfolder *f, const char *name,
-                                   struct ws_err *err);
+void ws_outfolder_remove(const struct ws_outfolder *f, const char *name);
 
 /* Give all files their names. f is empty afterwards. */
 enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err);

@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,28 +30,92 @@ const char *ws_own_file_problem(int fd, mode_t forbidden)
 
 #define FLAGS (O_WRONLY | O_APPEND | O_CLOEXEC)
 
-int ws_own_file_nofollow(const char *path)
-{
-	static const char own[] = "/proc/self/fd/";
-
-	return strncmp(path, own, sizeof(own) - 1) ? O_NOFOLLOW : 0;
-}
-
 static enum ws_status cannot_open(const char *path, struct ws_err *err)
 {
 	return WS_FAIL(err, IO_WRITE, "cannot open %s: %s", path,
 	               errno == ELOOP ? "it is a symbolic link" : strerror(errno));
 }
 
-/* The checks are of what is open: the name may stand for something else by now. */
-static enum ws_status take(const char *path, int *fd, int device_is_fine, struct ws_err *err)
+int ws_own_file_descriptor(const char *path)
 {
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	if (!strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		const char *number = path + strlen(folders[i]);
+
+		if (!strncmp(path, folders[i], strlen(folders[i])) &&
+		    strspn(number, "0123456789") == strlen(number) && *number && strlen(number) < 8)
+			return (int)strtol(number, NULL, 10);
+	}
+	return -1;
+}
+
+static enum ws_status open_descriptor(int named, const char *path, int *fd, struct ws_err *err)
+{
+	const int flags = fcntl(named, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY) {
+		errno = EBADF;
+		return cannot_open(path, err);
+	}
+	*fd = fcntl(named, F_DUPFD_CLOEXEC, 0);
+	return *fd < 0 ? cannot_open(path, err) : WS_OK;
+}
+
+/* Why what is no regular file is not written to; NULL: it is. */
+static const char *direct_problem(const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode))
+		return NULL;
+	if (S_ISDIR(st->st_mode))
+		return "is a folder";
+	if (!S_ISFIFO(st->st_mode))
+		return "is neither a file nor a pipe nor a character device";
+	return st->st_uid == geteuid() ? NULL : "is a pipe that belongs to another user";
+}
+
+enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
+                                  struct ws_err *err)
+{
+	const int named = ws_own_file_descriptor(path);
 	const char *problem;
 	struct stat st;
+	char link[32];
+	int found, why;
 
-	if (device_is_fine && !fstat(*fd, &st) && !S_ISREG(st.st_mode))
+	*fd = -1;
+	if (named >= 0)
+		return open_descriptor(named, path, fd, err);
+	/* looked at first, as opening does something to a pipe or a device; then what was seen */
+	found = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0 || fstat(found, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) {
+		if (found >= 0)
+			close(found);
 		return WS_OK;
-	problem = ws_own_file_problem(*fd, 0);
+	}
+	problem = direct_problem(&st);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	if (!problem)
+		*fd = open(link, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	why = errno;
+	close(found);
+	WS_FAIL_IF(problem, err, IO_WRITE, "cannot write to '%s': it %s; take another name", path,
+	           problem);
+	WS_FAIL_IF(*fd < 0, err, IO_WRITE, "cannot write to '%s': %s", path,
+	           why == ENXIO ? "nobody reads this pipe; start its reader first" : strerror(why));
+	fcntl(*fd, F_SETFL, 0); /* from here on a full pipe is waited for */
+	return WS_OK;
+}
+
+/* The checks are of what is open: the name may stand for something else by now. */
+static enum ws_status take(const char *path, int *fd, struct ws_err *err)
+{
+	const char *problem = ws_own_file_problem(*fd, 0);
+
 	if (!problem)
 		return WS_OK;
 	close(*fd);
@@ -58,27 +126,24 @@ static enum ws_status take(const char *path, int *fd, int device_is_fine, struct
 
 enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err)
 {
-	*fd = open(path, FLAGS | ws_own_file_nofollow(path));
-	return *fd < 0 ? cannot_open(path, err) : take(path, fd, 0, err);
+	*fd = open(path, FLAGS | O_NOFOLLOW | O_NONBLOCK);
+	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
+	           strerror(errno));
+	return *fd < 0 ? cannot_open(path, err) : take(path, fd, err);
 }
 
 enum ws_status ws_own_file_create(const char *path, int *fd, struct ws_err *err)
 {
-	struct stat st;
-
 	*fd = open(path, FLAGS | O_CREAT | O_EXCL, 0666);
 	if (*fd >= 0)
 		return WS_OK;
 	if (errno != EEXIST)
 		return cannot_open(path, err);
-	/* /dev/stdout is a link; that it still is no file once it is open is checked below */
-	*fd = open(path,
-	           FLAGS | (!stat(path, &st) && !S_ISREG(st.st_mode) ? 0
-	                                                             : ws_own_file_nofollow(path)));
-	if (*fd < 0)
-		return cannot_open(path, err);
-	WS_FORWARD(take(path, fd, 1, err));
-	if (!fstat(*fd, &st) && S_ISREG(st.st_mode) && ftruncate(*fd, 0)) {
+	WS_FORWARD(ws_own_file_direct(AT_FDCWD, path, path, fd, err));
+	if (*fd >= 0)
+		return WS_OK;
+	WS_FORWARD(ws_own_file_open(path, fd, err));
+	if (ftruncate(*fd, 0)) {
 		enum ws_status status = cannot_open(path, err);
 
 		close(*fd);
@@ -88,27 +153,23 @@ enum ws_status ws_own_file_create(const char *path, int *fd, struct ws_err *err)
 	return WS_OK;
 }
 
-/* mkstemp makes files that only the owner reads; give what open() would have given. */
-static void usual_mode(int fd)
+#define LETTERS 8 /* of 32: 40 bits */
+
+int ws_own_file_temporary(int folder, char *name)
 {
-	mode_t mask = umask(0);
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
+	char *end = name + strlen(name) - LETTERS;
+	uint8_t random[LETTERS];
+	int fd;
 
-	umask(mask);
-	/* a file system without modes is no reason to fail */
-	(void)!fchmod(fd, 0666 & ~mask);
-}
-
-enum ws_status ws_own_file_temporary(char *name, int suffix_bytes, int *fd, struct ws_err *err)
-{
-	int made = mkostemps(name, suffix_bytes, O_CLOEXEC);
-
-	WS_FAIL_IF(made < 0, err, IO_WRITE, "cannot create '%s': %s", name, strerror(errno));
-	usual_mode(made);
-	if (fd)
-		*fd = made;
-	else
-		close(made);
-	return WS_OK;
+	do {
+		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+			return -1;
+		for (size_t i = 0; i < LETTERS; i++)
+			end[i] = letters[random[i] % 32];
+		fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+	} while (fd < 0 && errno == EEXIST);
+	return fd;
 }
 
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err)

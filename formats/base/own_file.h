@@ -17,25 +17,33 @@
 const char *ws_own_file_problem(int fd, mode_t forbidden);
 
 /*
- * O_NOFOLLOW for opening path; 0 for a name of /proc/self/fd, which is a link by
- * nature and leads to what this program has opened itself.
+ * The open descriptor that /dev/stdout, /dev/stderr, /dev/fd/N or /proc/self/fd/N names, -1 for
+ * any other path. These are the only links that are followed: they lead to what is open already.
  */
-int ws_own_file_nofollow(const char *path);
+int ws_own_file_descriptor(const char *path);
+/*
+ * Open what is written to where it is, in a folder that is open (AT_FDCWD: by the path alone): a
+ * descriptor, a character device, or a pipe of the user's own that somebody reads. *fd is -1 for
+ * what is replaced instead: nothing, a regular file, a link wherever it leads. IO_WRITE for the
+ * rest: a folder, a socket, a disk, a pipe of another user or without a reader (never waited for).
+ */
+enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
+                                  struct ws_err *err);
 
 /*
  * Open a file for writing at its end, empty: a new one, or one of the user's
- * own, never through a link and never somebody else's (IO_WRITE). What is no
- * regular file, a device or a pipe, is opened as it is, through links too.
+ * own, never through a link and never somebody else's (IO_WRITE); or what
+ * ws_own_file_direct() opens.
  */
 enum ws_status ws_own_file_create(const char *path, int *fd, struct ws_err *err);
-/* The same for an existing regular file of the user's, which keeps its bytes. */
+/* The same for a regular file of the user's, which keeps its bytes. IO_READ: there is none. */
 enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err);
 
 /*
- * Make an empty file under a new name: the XXXXXX that end the template but
- * for its last suffix_bytes are replaced. Its mode is what open() gives. fd
- * NULL: closed again, for a writer that wants a name. IO_WRITE.
+ * Make an empty file in a folder that is open, for writing and reading: the
+ * XXXXXXXX that end its name become letters that nobody can guess. -1: errno
+ * says why not.
  */
-enum ws_status ws_own_file_temporary(char *name, int suffix_bytes, int *fd, struct ws_err *err);
+int ws_own_file_temporary(int folder, char *name);
 /* A file that has no name any more, in $TMPDIR or /tmp. IO_WRITE. */
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);

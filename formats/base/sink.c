@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
@@ -11,6 +12,14 @@ void ws_sink_open_mem(struct ws_sink *s)
 {
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
+}
+
+/* What somebody else opened, as a shell does stdout, may hold more than ours. */
+static bool can_cut(int fd, const char *path)
+{
+	struct stat st;
+
+	return ws_own_file_descriptor(path) < 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
 static enum ws_status open_file(struct ws_sink *s, const char *path,
@@ -25,6 +34,8 @@ static enum ws_status open_file(struct ws_sink *s, const char *path,
 	status = open_own(path, &s->fd, err);
 	if (status != WS_OK)
 		ws_sink_free(s);
+	else
+		s->can_cut = can_cut(s->fd, path);
 	return status;
 }
 
@@ -33,17 +44,32 @@ enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err
 	return open_file(s, path, ws_own_file_create, err);
 }
 
-enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
-                              struct ws_err *err)
+enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, struct ws_err *err)
 {
-	WS_FORWARD(open_file(s, path, ws_own_file_open, err));
-	if (ftruncate(s->fd, (off_t)size) != 0) {
-		enum ws_status status = WS_FAIL(err, IO_WRITE, "cannot cut %s to %llu bytes: %s",
-		                                path, (unsigned long long)size, strerror(errno));
+	int cause;
 
-		ws_sink_free(s);
-		return status;
-	}
+	ws_sink_open_mem(s);
+	s->path = strdup(path);
+	WS_FAIL_IF(!s->path, err, NO_MEMORY, "out of memory for a path");
+	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	cause = errno;
+	s->can_cut = can_cut(s->fd, path);
+	if (s->fd >= 0)
+		return WS_OK;
+	ws_sink_free(s);
+	return WS_FAIL(err, IO_WRITE, "cannot open %s: %s", path, strerror(cause));
+}
+
+enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, struct ws_err *err)
+{
+	return open_file(s, path, ws_own_file_open, err);
+}
+
+enum ws_status ws_sink_cut(struct ws_sink *s, uint64_t size, struct ws_err *err)
+{
+	WS_FAIL_IF(ftruncate(s->fd, (off_t)size) || lseek(s->fd, (off_t)size, SEEK_SET) < 0, err,
+	           IO_WRITE, "cannot cut %s to %llu bytes: %s", s->path, (unsigned long long)size,
+	           strerror(errno));
 	s->size = size;
 	return WS_OK;
 }
@@ -67,7 +93,7 @@ static enum ws_status keep_room(struct ws_sink *s, size_t len, struct ws_err *er
 
 enum ws_status ws_sink_reserve(struct ws_sink *s, uint64_t bytes, struct ws_err *err)
 {
-	s->reserve = s->fd < 0 ? 0 : bytes;
+	s->reserve = s->can_cut ? bytes : 0;
 	return s->reserve ? keep_room(s, 0, err) : WS_OK;
 }
 
@@ -91,8 +117,8 @@ enum ws_status ws_sink_append(struct ws_sink *s, const void *bytes, size_t len, 
 			continue;
 		if (n < 0) {
 			/* best effort: a reader skips half a block, too */
-			if (left != len)
-				(void)!ftruncate(s->fd, (off_t)s->size);
+			if (left != len && s->can_cut && !ftruncate(s->fd, (off_t)s->size))
+				lseek(s->fd, (off_t)s->size, SEEK_SET);
 			return WS_FAIL(err, IO_WRITE, "cannot write to %s: %s", s->path,
 			               strerror(cause));
 		}

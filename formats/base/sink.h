@@ -1,6 +1,7 @@
 /* Where a trace writer puts its bytes: a file or memory. An append is whole or leaves nothing. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/bytes.h"
@@ -11,15 +12,19 @@ struct ws_sink {
 	char *path;        /* for messages; NULL = memory */
 	struct ws_buf mem; /* of a memory sink */
 	uint64_t size;     /* bytes appended, whole */
+	bool can_cut;      /* a file of our own, whose unfinished end can go */
 	uint64_t reserve;  /* bytes of room that are kept behind them, of a file that can */
 };
 
 void ws_sink_open_mem(struct ws_sink *s);
 /* Create path, or empty a file of the user's own (formats/own_file.h). */
 enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err);
-/* Open an existing file of the user's own, cut it to size bytes and go on from there. */
-enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, uint64_t size,
-                              struct ws_err *err);
+/* Write to what is open, of which the sink gets a descriptor of its own; path is for messages. */
+enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, struct ws_err *err);
+/* Open an existing file of the user's own, of which ws_sink_cut tells what stays. */
+enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, struct ws_err *err);
+/* Cut the file to size bytes and go on from there. */
+enum ws_status ws_sink_cut(struct ws_sink *s, uint64_t size, struct ws_err *err);
 /*
  * Keep room on the disk behind what is appended: an append that would leave less fails, and
  * this many bytes can be appended after that (with 0 reserved before). IO_WRITE when there is not

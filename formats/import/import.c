@@ -1,9 +1,9 @@
 #include "formats/import/import.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "formats/base/outfile.h"
 #include "formats/base/own_file.h"
 #include "formats/codec/container.h"
 #include "formats/foreign/text_file.h"
@@ -64,17 +64,13 @@ static enum ws_status fail_unknown(const char *path, struct ws_err *err)
 }
 
 /* The base time is known at the end of some files only: put it into the header then. */
-static enum ws_status set_base(const char *path, int64_t base_ns, struct ws_err *err)
+static enum ws_status set_base(int fd, const char *path, int64_t base_ns, struct ws_err *err)
 {
 	uint8_t header[WS_FILE_HEADER_BYTES];
-	int fd = open(path, O_WRONLY | ws_own_file_nofollow(path) | O_CLOEXEC), failed;
 
-	WS_FAIL_IF(fd < 0, err, IO_WRITE, "cannot open %s: %s", path, strerror(errno));
 	ws_file_header_put(header, base_ns);
-	failed = pwrite(fd, header, sizeof(header), 0) != (ssize_t)sizeof(header);
-	failed |= fsync(fd);
-	failed |= close(fd);
-	WS_FAIL_IF(failed, err, IO_WRITE, "cannot write %s: %s", path, strerror(errno));
+	WS_FAIL_IF(pwrite(fd, header, sizeof(header), 0) != (ssize_t)sizeof(header) || fsync(fd),
+	           err, IO_WRITE, "cannot write %s: %s", path, strerror(errno));
 	return WS_OK;
 }
 
@@ -95,27 +91,23 @@ static enum ws_status import_into(struct ws_trace_writer *w, const struct ws_imp
 	return status;
 }
 
-enum ws_status ws_import_file(const char *path, const char *out_path,
-                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
-                              struct ws_err *err)
+/* Into what is open; out_path is for messages. */
+static enum ws_status import_to(const struct ws_importer *importer, const char *path, int fd,
+                                const char *out_path, const struct ws_import_opts *opts,
+                                struct ws_import_stats *stats, struct ws_err *err)
 {
 	const struct ws_trace_writer_opts writer_opts = {0};
-	const struct ws_importer *importer;
 	struct ws_import_clock clock = {0};
 	struct ws_trace_writer *w;
 	struct ws_err cause;
 	enum ws_status status;
 
-	*stats = (struct ws_import_stats){0};
-	WS_FORWARD(ws_import_find(path, &importer, err));
-	if (!importer)
-		return fail_unknown(path, err);
 	stats->source = importer->name;
-	WS_FORWARD(ws_trace_writer_create(&w, out_path, &writer_opts, err));
+	WS_FORWARD(ws_trace_writer_create_fd(&w, fd, out_path, &writer_opts, err));
 	status = import_into(w, importer, path, opts, stats, &clock, &cause);
 	ws_trace_writer_free(w);
 	if (status == WS_OK)
-		return set_base(out_path, clock.base_ns, err);
+		return set_base(fd, out_path, clock.base_ns, err);
 	if (status == WS_IO_WRITE) {
 		if (err)
 			*err = cause;
@@ -124,15 +116,40 @@ enum ws_status ws_import_file(const char *path, const char *out_path,
 	return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
 }
 
+static enum ws_status find(const char *path, const struct ws_importer **importer,
+                           struct ws_import_stats *stats, struct ws_err *err)
+{
+	*stats = (struct ws_import_stats){0};
+	WS_FORWARD(ws_import_find(path, importer, err));
+	return *importer ? WS_OK : fail_unknown(path, err);
+}
+
+enum ws_status ws_import_file(const char *path, const char *out_path,
+                              const struct ws_import_opts *opts, struct ws_import_stats *stats,
+                              struct ws_err *err)
+{
+	const struct ws_importer *importer;
+	struct ws_outfile out;
+	enum ws_status status;
+
+	WS_FORWARD(find(path, &importer, stats, err));
+	WS_FORWARD(ws_outfile_open(&out, out_path, err));
+	status = import_to(importer, path, fileno(out.f), out_path, opts, stats, err);
+	if (status == WS_OK)
+		return ws_outfile_commit(&out, err);
+	ws_outfile_abandon(&out);
+	return status;
+}
+
 enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
                                  struct ws_import_stats *stats, struct ws_err *err)
 {
+	const struct ws_importer *importer;
 	enum ws_status status;
-	char name[32];
 
 	WS_FORWARD(ws_own_file_unnamed(fd, err));
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", *fd);
-	status = ws_import_file(path, name, opts, stats, err);
+	status = find(path, &importer, stats, err);
+	WS_THEN(status, import_to(importer, path, *fd, "a temporary file", opts, stats, err));
 	if (status != WS_OK) {
 		close(*fd);
 		*fd = -1;

@@ -16,11 +16,11 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
                               struct ws_err *err);
 
 /*
- * Read path, write the trace out_path (truncated when it exists). Damage of
+ * Read path, write the trace out_path, which appears whole or not at all. Damage of
  * the input costs the damaged records only and is told in stats and in the
  * trace's `loss` rows. IO_READ: path cannot be read, or is nothing that can be
- * imported. CORRUPT: nothing at all could be read of it. IO_WRITE: out_path;
- * its content is then incomplete. opts may be NULL.
+ * imported. CORRUPT: nothing at all could be read of it. IO_WRITE: out_path.
+ * opts may be NULL.
  */
 enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,

@@ -98,8 +98,8 @@ static enum ws_status look_at_source(struct ws_merge_source *s, size_t index,
 }
 
 /* Whose times begin first is time 0 of all. out NULL: in memory. */
-static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *meta, const char *out,
-                            int zstd_level, struct ws_err *err)
+static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *meta,
+                            const struct ws_outfile *out, int zstd_level, struct ws_err *err)
 {
 	struct ws_trace_writer_opts opts = {.base_ns = INT64_MAX, .zstd_level = zstd_level};
 
@@ -113,13 +113,14 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *met
 		           err, CORRUPT,
 		           "the times of these traces lie more than 292 years apart: one of them "
 		           "is damaged");
-	WS_FORWARD(out ? ws_trace_writer_create(&m->writer, out, &opts, err)
-	               : ws_trace_writer_create_mem(&m->writer, &opts, err));
+	WS_FORWARD(
+	        out ? ws_trace_writer_create_fd(&m->writer, fileno(out->f), out->path, &opts, err)
+	            : ws_trace_writer_create_mem(&m->writer, &opts, err));
 	return ws_merge_meta(m, meta, err);
 }
 
 /* All sources have their readers. */
-static enum ws_status merge_into(struct ws_merge *m, const char *out, int zstd_level,
+static enum ws_status merge_into(struct ws_merge *m, const struct ws_outfile *out, int zstd_level,
                                  struct ws_err *err)
 {
 	struct ws_column_data *meta = calloc(m->nsources, sizeof(*meta));
@@ -168,8 +169,8 @@ static enum ws_status merge_files(struct ws_merge *m, const char *const *paths, 
 
 	for (size_t i = 0; i < m->nsources; i++)
 		WS_FORWARD(ws_trace_reader_open(&m->sources[i].reader, paths[i], err));
-	WS_FORWARD(ws_outfile_reserve(&file, out, err));
-	status = merge_into(m, ws_outfile_name(&file), zstd_level, err);
+	WS_FORWARD(ws_outfile_open(&file, out, err));
+	status = merge_into(m, &file, zstd_level, err);
 	if (status == WS_OK)
 		return ws_outfile_commit(&file, err);
 	ws_outfile_abandon(&file);

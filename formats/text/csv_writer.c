@@ -29,12 +29,14 @@ static bool is_blank(uint32_t c)
 	       c == 0x205f || c == 0x3000 || c == 0xfeff;
 }
 
-/* Programs pass over blanks before a formula, and take full-width signs for the others. */
+/* Programs pass over blanks before a formula, and take full-width and small signs for the others.
+ */
 static bool is_formula(const char *p, size_t len)
 {
-	/* the first four also full-width */
-	static const uint32_t signs[] = {'=',  '+',    '-',    '@',    '\t',  '\r',
-	                                 '\n', 0xff1d, 0xff0b, 0xff0d, 0xff20};
+	/* the first four also full-width and small */
+	static const uint32_t signs[] = {'=',    '+',    '-',    '@',    '\t',
+	                                 '\r',   '\n',   0xff1d, 0xff0b, 0xff0d,
+	                                 0xff20, 0xfe66, 0xfe62, 0xfe63, 0xfe6b};
 	uint32_t c = ' ';
 
 	while (len && is_blank(c)) {

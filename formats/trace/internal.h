@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "formats/base/sink.h"
 #include "formats/codec/block.h"
 #include "formats/trace/walk.h"
 #include "formats/trace/writer.h"
@@ -39,8 +40,8 @@ enum ws_status ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding
                                      int *right, struct ws_err *err);
 
 /*
- * As ws_trace_writer_resume, but without dictionaries: only rows that name
- * none (meta) may be added then. The blocks need not be decodable.
+ * Go on where this sink of a file is, which is taken over, but without dictionaries: only rows that
+ * name none (meta) may be added then. The blocks need not be decodable.
  */
-enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, const char *path,
-                                          uint64_t size, struct ws_err *err);
+enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, struct ws_sink *sink,
+                                          struct ws_err *err);

@@ -125,12 +125,12 @@ static enum ws_status put_all(const struct repair *r, struct ws_trace_writer *w,
 }
 
 /* Add the words, the index and the trailer to the copied blocks. */
-static enum ws_status finish(struct repair *r, const char *path, struct ws_err *err)
+static enum ws_status finish(struct repair *r, struct ws_err *err)
 {
 	struct ws_trace_writer *w;
 	enum ws_status status;
 
-	WS_FORWARD(ws_trace_writer_resume_raw(&w, path, r->sink.size, err));
+	WS_FORWARD(ws_trace_writer_resume_raw(&w, &r->sink, err));
 	status = put_all(r, w, err);
 	WS_THEN(status, ws_trace_writer_close(w, err));
 	ws_trace_writer_free(w);
@@ -138,25 +138,17 @@ static enum ws_status finish(struct repair *r, const char *path, struct ws_err *
 }
 
 /* The old file is mapped and read; make the new one under a name of its own. */
-static enum ws_status write_copy(struct repair *r, const char *path, struct ws_err *err)
-{
-	enum ws_status status = ws_sink_create(&r->sink, path, err);
-
-	WS_THEN(status, copy_header(r, err));
-	WS_THEN(status, copy_blocks(r, err));
-	WS_THEN(status, ws_sink_close(&r->sink, err));
-	WS_THEN(status, finish(r, path, err));
-	ws_sink_free(&r->sink);
-	return status;
-}
-
 static enum ws_status write_whole(struct repair *r, const char *to, struct ws_err *err)
 {
 	struct ws_outfile file;
 	enum ws_status status;
 
-	WS_FORWARD(ws_outfile_reserve(&file, to, err));
-	status = write_copy(r, ws_outfile_name(&file), err);
+	WS_FORWARD(ws_outfile_open(&file, to, err));
+	status = ws_sink_open_fd(&r->sink, fileno(file.f), to, err);
+	WS_THEN(status, copy_header(r, err));
+	WS_THEN(status, copy_blocks(r, err));
+	WS_THEN(status, finish(r, err));
+	ws_sink_free(&r->sink);
 	if (status == WS_OK)
 		return ws_outfile_commit(&file, err);
 	ws_outfile_abandon(&file);

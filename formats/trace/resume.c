@@ -193,13 +193,16 @@ static enum ws_status take_over(struct ws_trace_writer *w, const void *data, siz
 	return status;
 }
 
-static enum ws_status take_over_file(struct ws_trace_writer *w, const char *path, uint64_t size,
-                                     int with_dicts, struct ws_err *err)
+/* What the sink has open is read, whatever its name stands for by now. */
+static enum ws_status take_over_file(struct ws_trace_writer *w, uint64_t size, int with_dicts,
+                                     struct ws_err *err)
 {
 	struct ws_trace_map map;
 	struct ws_err cause;
 	enum ws_status status;
+	char path[32];
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", w->sink.fd);
 	WS_FORWARD(ws_trace_map_open(&map, path, err));
 	if (map.size < size)
 		status = WS_FAIL(&cause, CORRUPT, "it has %zu bytes, fewer than %" PRIu64, map.size,
@@ -208,40 +211,44 @@ static enum ws_status take_over_file(struct ws_trace_writer *w, const char *path
 		status = take_over(w, map.data, (size_t)size, with_dicts, &cause);
 	ws_trace_map_close(&map);
 	if (status != WS_OK)
-		return ws_fail(err, status, cause.file, cause.line, "cannot continue %s: %s", path,
-		               cause.text);
-	return ws_sink_resume(&w->sink, path, size, err);
+		return ws_fail(err, status, cause.file, cause.line, "cannot continue %s: %s",
+		               w->sink.path, cause.text);
+	return ws_sink_cut(&w->sink, size, err);
 }
 
-static enum ws_status resume(struct ws_trace_writer **out, const char *path, uint64_t size,
-                             const struct ws_trace_writer_opts *opts, int with_dicts,
-                             struct ws_err *err)
+/* With status WS_OK the writer, else none. */
+static enum ws_status give(struct ws_trace_writer **out, struct ws_trace_writer *w,
+                           enum ws_status status)
 {
-	struct ws_trace_writer *w;
-	enum ws_status status;
-
-	*out = NULL;
-	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
-	status = take_over_file(w, path, size, with_dicts, err);
-	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
-	if (status != WS_OK) {
+	*out = status == WS_OK ? w : NULL;
+	if (status != WS_OK)
 		ws_trace_writer_free(w);
-		return status;
-	}
-	*out = w;
-	return WS_OK;
+	return status;
 }
 
 enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
-	return resume(out, path, size, opts, 1, err);
+	struct ws_trace_writer *w;
+	enum ws_status status = ws_trace_writer_new(&w, opts, err);
+
+	WS_THEN(status, ws_sink_resume(&w->sink, path, err));
+	WS_THEN(status, take_over_file(w, size, 1, err));
+	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
+	return give(out, w, status);
 }
 
-enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, const char *path,
-                                          uint64_t size, struct ws_err *err)
+enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, struct ws_sink *sink,
+                                          struct ws_err *err)
 {
 	const struct ws_trace_writer_opts opts = {0};
+	struct ws_trace_writer *w;
+	enum ws_status status = ws_trace_writer_new(&w, &opts, err);
 
-	return resume(out, path, size, &opts, 0, err);
+	if (status == WS_OK) {
+		w->sink = *sink;
+		ws_sink_open_mem(sink);
+	}
+	WS_THEN(status, take_over_file(w, w->sink.size, 0, err));
+	return give(out, w, status);
 }

@@ -297,7 +297,8 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 	return write_block(w, WS_KIND_SCHEMA, err);
 }
 
-static enum ws_status create(struct ws_trace_writer **out, const char *path,
+/* To fd, when there is one; to a file of this path; to memory. */
+static enum ws_status create(struct ws_trace_writer **out, int fd, const char *path,
                              const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
 	struct ws_trace_writer *w;
@@ -307,8 +308,11 @@ static enum ws_status create(struct ws_trace_writer **out, const char *path,
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
-	status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
-	is_made = path && status == WS_OK;
+	if (fd >= 0)
+		status = ws_sink_open_fd(&w->sink, fd, path, err);
+	else
+		status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
+	is_made = fd < 0 && path && status == WS_OK;
 	WS_THEN(status, begin(w, opts->base_ns, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	if (status != WS_OK) {
@@ -325,14 +329,21 @@ static enum ws_status create(struct ws_trace_writer **out, const char *path,
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
-	return create(out, path, opts, err);
+	return create(out, -1, path, opts, err);
+}
+
+enum ws_status ws_trace_writer_create_fd(struct ws_trace_writer **out, int fd, const char *path,
+                                         const struct ws_trace_writer_opts *opts,
+                                         struct ws_err *err)
+{
+	return create(out, fd, path, opts, err);
 }
 
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
                                           const struct ws_trace_writer_opts *opts,
                                           struct ws_err *err)
 {
-	return create(out, NULL, opts, err);
+	return create(out, -1, NULL, opts, err);
 }
 
 /* --- finishing --- */

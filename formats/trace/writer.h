@@ -24,6 +24,10 @@ struct ws_trace_writer_opts {
 /* Create path (truncated when it exists) and write the file header and schema. */
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err);
+/* The same into what is open, as an output's file is; path is for messages. */
+enum ws_status ws_trace_writer_create_fd(struct ws_trace_writer **out, int fd, const char *path,
+                                         const struct ws_trace_writer_opts *opts,
+                                         struct ws_err *err);
 /* The same into memory; ws_trace_writer_mem() gives the bytes after close. */
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
                                           const struct ws_trace_writer_opts *opts,

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/launch/child.h"
 #include "recorder/gpu/cuda_use.h"
@@ -128,7 +129,8 @@ static enum ws_status first_path(const char *pattern, char out[PATH_MAX], bool *
 	struct stat st;
 
 	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 64, err));
-	*is_settled = !stat(out, &st) && !S_ISREG(st.st_mode);
+	*is_settled = ws_own_file_descriptor(out) >= 0 ||
+	              (!lstat(out, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode));
 	return WS_OK;
 }
 

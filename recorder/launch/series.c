@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include "formats/base/outfile.h"
 
 struct series {
+	struct ws_outfolder folder;
 	const struct ws_grid *grid;
 	const struct ws_series_opts *opts;
 	size_t todo, made, failed;
@@ -37,19 +37,18 @@ static double now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void file_of(const struct series *s, const struct ws_grid_run *run, const char *hidden,
-                    const char *ending, char path[PATH_MAX])
+static void status_of(const struct series *s, const struct ws_grid_run *run, char name[PATH_MAX])
 {
-	snprintf(path, PATH_MAX, "%s/%s%s-r%lld%s", s->opts->folder, hidden,
-	         s->grid->points[run->point].name, (long long)run->repetition, ending);
+	snprintf(name, PATH_MAX, "%s-r%lld.status", s->grid->points[run->point].name,
+	         (long long)run->repetition);
 }
 
 static bool is_made(const struct series *s, const struct ws_grid_run *run)
 {
-	char path[PATH_MAX];
+	char name[PATH_MAX];
 
-	file_of(s, run, "", ".status", path);
-	return access(path, F_OK) == 0;
+	status_of(s, run, name);
+	return faccessat(ws_outfolder_fd(&s->folder), name, F_OK, 0) == 0;
 }
 
 /* --- one run ----------------------------------------------------------------------------- */
@@ -144,10 +143,12 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 static enum ws_status show_traces(const struct series *s, const struct ws_grid_run *run,
                                   struct ws_err *err)
 {
-	DIR *folder = opendir(s->opts->folder);
-	char prefix[PATH_MAX], from[PATH_MAX + 256], to[PATH_MAX + 256];
-	struct dirent *entry;
+	const int in = ws_outfolder_fd(&s->folder);
+	int readable = openat(in, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = readable < 0 ? NULL : fdopendir(readable);
 	enum ws_status status = WS_OK;
+	struct dirent *entry;
+	char prefix[PATH_MAX];
 
 	WS_FAIL_IF(!folder, err, IO_WRITE, "cannot read the folder '%s': %s", s->opts->folder,
 	           strerror(errno));
@@ -156,11 +157,9 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 	while (status == WS_OK && (entry = readdir(folder))) {
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		snprintf(from, sizeof(from), "%s/%s", s->opts->folder, entry->d_name);
-		snprintf(to, sizeof(to), "%s/%s", s->opts->folder, entry->d_name + 1);
-		if (rename(from, to))
-			status = WS_FAIL(err, IO_WRITE, "cannot rename '%s': %s", from,
-			                 strerror(errno));
+		if (renameat(in, entry->d_name, in, entry->d_name + 1))
+			status = WS_FAIL(err, IO_WRITE, "cannot rename '%s/%s': %s",
+			                 s->opts->folder, entry->d_name, strerror(errno));
 	}
 	closedir(folder);
 	return status;
@@ -171,11 +170,11 @@ static enum ws_status write_status(const struct series *s, const struct ws_grid_
                                    const struct outcome *o, struct ws_err *err)
 {
 	const char *const *facts = s->grid->points[run->point].facts;
-	char path[PATH_MAX];
+	char name[PATH_MAX];
 	struct ws_outfile out;
 
-	file_of(s, run, "", ".status", path);
-	WS_FORWARD(ws_outfile_open(&out, path, err));
+	status_of(s, run, name);
+	WS_FORWARD(ws_outfolder_file(&s->folder, name, &out, err));
 	if (!o->exit_code)
 		fputs("result=ok\n", out.f);
 	else
@@ -224,7 +223,8 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	double begin_s = now_s();
 	enum ws_status status;
 
-	file_of(s, run, ".", ".wtrace", output);
+	snprintf(output, sizeof(output), "%s/.%s-r%lld.wtrace", s->opts->folder,
+	         s->grid->points[run->point].name, (long long)run->repetition);
 	argv = command_of(s, run, output);
 	WS_FAIL_IF(!argv, err, NO_MEMORY, "out of memory for a command line");
 	status = run_command(s, argv, &o, err);
@@ -265,17 +265,19 @@ enum ws_status ws_series_run(const struct ws_grid *grid, const struct ws_series_
                              int *stopped_by, struct ws_err *err)
 {
 	struct series s = {.grid = grid, .opts = opts};
+	enum ws_status status;
 	sigset_t stops;
 	char line[160];
 
 	*stopped_by = 0;
-	WS_FAIL_IF(mkdir(opts->folder, 0777) && errno != EEXIST, err, IO_WRITE,
-	           "cannot make the folder '%s': %s", opts->folder, strerror(errno));
+	status = ws_outfolder_open(&s.folder, opts->folder, err);
 	sigemptyset(&stops);
 	sigaddset(&stops, SIGINT);
 	sigaddset(&stops, SIGTERM);
 	sigprocmask(SIG_BLOCK, &stops, &s.before);
-	WS_FORWARD(make_runs(&s, stopped_by, err));
+	WS_THEN(status, make_runs(&s, stopped_by, err));
+	ws_outfolder_abandon(&s.folder); /* a new one goes when nothing came into it */
+	WS_FORWARD(status);
 	snprintf(line, sizeof(line),
 	         "%zu recordings made, %zu of them failed, %zu were there already", s.made,
 	         s.failed, grid->nruns - s.todo);

@@ -2,7 +2,6 @@
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
-#include "formats/base/outfile.h"
 #include "report/commands/trace_open.h"
 
 static void print_count(uint64_t count, const char *what)
@@ -31,18 +30,11 @@ static enum ws_status import(const char *from, const char *to, struct ws_import_
                              struct ws_err *err)
 {
 	const struct ws_import_opts opts = ws_import_opts_watched(from);
-	struct ws_outfile out;
-	enum ws_status status;
+	enum ws_status status = ws_output_check(to, from, err);
 
-	WS_FORWARD(ws_output_check(to, from, err));
-	WS_FORWARD(ws_outfile_reserve(&out, to, err));
-	status = ws_import_file(from, ws_outfile_name(&out), &opts, stats, err);
+	WS_THEN(status, ws_import_file(from, to, &opts, stats, err));
 	ws_ui_progress_end();
-	if (status != WS_OK) {
-		ws_outfile_abandon(&out);
-		return status;
-	}
-	return ws_outfile_commit(&out, err);
+	return status;
 }
 
 enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)

@@ -24,8 +24,7 @@ static enum ws_status write_kind(struct ws_outfolder *f, struct ws_export_csv *c
 }
 
 /* Files of kinds that the trace lacks are of an earlier export. */
-static enum ws_status remove_others(const struct ws_outfolder *f, const struct ws_trace_reader *r,
-                                    struct ws_err *err)
+static void remove_others(const struct ws_outfolder *f, const struct ws_trace_reader *r)
 {
 	char name[80];
 
@@ -33,9 +32,8 @@ static enum ws_status remove_others(const struct ws_outfolder *f, const struct w
 		if (!ws_export_csv_has(kind) || ws_trace_reader_count(r, kind))
 			continue;
 		file_name(name, kind);
-		WS_FORWARD(ws_outfolder_remove(f, name, err));
+		ws_outfolder_remove(f, name);
 	}
-	return WS_OK;
 }
 
 static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
@@ -53,9 +51,10 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 		if (ws_export_csv_has(kind) && ws_trace_reader_count(r, kind))
 			status = write_kind(&f, &csv, kind, err);
 	ws_export_csv_free(&csv);
-	WS_THEN(status, remove_others(&f, r, err));
-	if (status == WS_OK)
+	if (status == WS_OK) {
+		remove_others(&f, r);
 		return ws_outfolder_commit(&f, err);
+	}
 out:
 	ws_outfolder_abandon(&f);
 	return status;

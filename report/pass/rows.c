@@ -54,8 +54,8 @@ void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
 {
 	const uint8_t *row = r->rows + r->n * r->row_size;
 
-	r->unsorted |= unsorted ||
-	               (r->n && n && ws_pass_is_before(when_of(row), when_of(row - r->row_size)));
+	r->unsorted |= unsorted || (r->n > r->first && n &&
+	                            ws_pass_is_before(when_of(row), when_of(row - r->row_size)));
 	r->n += n;
 }
 

@@ -26,7 +26,7 @@ code() { # lines of code, without those that are comments
 
 check() { # in the current folder
 	code '(^|[^[:alnum:]_])(v?printf|puts|putchar|perror)\(' | grep -vE "$may_print" || :
-	code '(^|[^[:alnum:]_])(stdout|stderr)([^[:alnum:]_]|$)' |
+	code '(^|[^[:alnum:]_/])(stdout|stderr)([^[:alnum:]_]|$)' |
 		grep -vE '/\*.*(stdout|stderr)' | grep -vE "$may_print" || :
 	code '(^|[^[:alnum:]_])(_?exit|quick_exit|abort)\(' | grep -vE "$may_print|$may_exit" || :
 	code '(^|[^[:alnum:]_])(strcpy|strcat|sprintf|vsprintf|gets|strtok|ato[ilf]|atoll)\('

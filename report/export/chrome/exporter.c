@@ -22,12 +22,9 @@ static enum ws_status write(const struct ws_chrome_form *form, const struct ws_t
 	struct ws_err cause;
 	FILE *gz = NULL;
 
-	if (is_compressed(job->to)) {
-		WS_FORWARD(ws_outfile_reserve(&out, job->to, err));
+	WS_FORWARD(ws_outfile_open(&out, job->to, err));
+	if (is_compressed(job->to))
 		status = ws_export_gzip_open(&gz, ws_outfile_name(&out), &cause);
-	} else {
-		WS_FORWARD(ws_outfile_open(&out, job->to, err));
-	}
 	WS_THEN(status, ws_export_timeline(form, r, gz ? gz : out.f, job->opts, stats, &cause));
 	if (gz && fclose(gz) != 0 && status == WS_OK)
 		status = WS_FAIL(&cause, IO_WRITE, "%s", strerror(errno));

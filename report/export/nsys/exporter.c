@@ -9,7 +9,7 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 	struct ws_err cause;
 	enum ws_status status;
 
-	WS_FORWARD(ws_outfile_reserve(&out, job->to, err));
+	WS_FORWARD(ws_outfile_open(&out, job->to, err));
 	status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
 	return ws_outfile_end(&out, status, &cause, err);
 }

@@ -233,7 +233,7 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 
 	for (size_t i = 0; i < report->ntables; i++)
 		WS_FORWARD(ws_table_check(report->tables[i], err));
-	WS_FORWARD(ws_outfile_reserve(&out, path, err));
+	WS_FORWARD(ws_outfile_open(&out, path, err));
 
 	WS_NEW(&x.arena, x.sheets, report->ntables);
 	status = check(&x, err);

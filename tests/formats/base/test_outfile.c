@@ -2,8 +2,11 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,12 +15,16 @@
 static int signal_when_made;
 
 /* In place of the C library's: a signal may come as the file is made, before its name is known. */
-int mkostemps(char *name, int suffix_bytes, int flags)
+int openat(int folder, const char *name, int flags, ...)
 {
-	int (*real)(char *, int, int) = dlsym(RTLD_NEXT, "mkostemps");
-	int fd = real(name, suffix_bytes, flags);
+	int (*real)(int, const char *, int, ...) = dlsym(RTLD_NEXT, "openat");
+	va_list ap;
+	int fd;
 
-	if (signal_when_made)
+	va_start(ap, flags);
+	fd = real(folder, name, flags, flags & O_CREAT ? va_arg(ap, mode_t) : 0);
+	va_end(ap);
+	if (signal_when_made && flags & O_CREAT)
 		raise(signal_when_made);
 	return fd;
 }
@@ -29,7 +36,7 @@ static int files_in(const char *path)
 
 	cr_assert_not_null(dir);
 	for (struct dirent *e; (e = readdir(dir));)
-		n += e->d_name[0] != '.' || e->d_name[1] == 'a';
+		n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
 	closedir(dir);
 	return n;
 }
@@ -75,5 +82,66 @@ Test(outfile, a_signal_that_is_ignored_stays_so)
 	cr_expect_eq(ws_outfile_commit(&out, &err), WS_OK, "%s", err.text);
 	cr_expect_eq(files_in(dir), 1);
 	unlink(path);
+	rmdir(dir);
+}
+
+/* A folder with one output under way. */
+static char dir[64], path[80];
+static struct ws_outfile out;
+static struct ws_err err;
+
+static void begin_output(const char *name)
+{
+	snprintf(dir, sizeof(dir), "/tmp/ws_outfile.XXXXXX");
+	cr_assert_not_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+}
+
+/* The only name in the folder. */
+static void unfinished_name(char name[400])
+{
+	DIR *d = opendir(dir);
+
+	for (struct dirent *e; (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			snprintf(name, 400, "%s/%s", dir, e->d_name);
+	closedir(d);
+}
+
+Test(outfile, what_replaced_the_unfinished_file_does_not_pass_for_it)
+{
+	char name[400] = "";
+
+	begin_output("a");
+	cr_assert_eq(ws_outfile_open(&out, path, &err), WS_OK, "%s", err.text);
+	unfinished_name(name);
+	cr_assert_eq(unlink(name), 0);
+	cr_assert_eq(symlink("/etc/passwd", name), 0);
+	cr_expect_eq(ws_outfile_commit(&out, &err), WS_IO_WRITE);
+	cr_expect_not_null(strstr(err.text, "somebody else replaced it"), "%s", err.text);
+	cr_expect_eq(files_in(dir), 0);
+	rmdir(dir);
+}
+
+Test(outfile, a_link_is_replaced_and_what_it_leads_to_stays)
+{
+	struct stat st;
+
+	begin_output("a");
+	cr_assert_eq(symlink("/dev/null", path), 0);
+	cr_assert_eq(ws_outfile_open(&out, path, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_outfile_commit(&out, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(lstat(path, &st), 0);
+	cr_expect(S_ISREG(st.st_mode));
+	unlink(path);
+	rmdir(dir);
+}
+
+Test(outfile, a_name_that_is_a_folder_is_an_error_at_once)
+{
+	begin_output("");
+	cr_expect_eq(ws_outfile_open(&out, path, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_outfile_open(&out, dir, &err), WS_IO_WRITE);
+	cr_expect_not_null(strstr(err.text, "it is a folder"), "%s", err.text);
 	rmdir(dir);
 }

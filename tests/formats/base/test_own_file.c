@@ -74,39 +74,93 @@ Test(own_file, a_dangling_link_makes_no_file_elsewhere)
 	cr_expect_neq(access(target, F_OK), 0);
 }
 
-Test(own_file, ones_own_file_is_emptied_and_a_device_written_to_through_a_link_too)
+Test(own_file, ones_own_file_is_emptied_and_a_device_written_to_but_through_no_link)
 {
 	int fd;
 
 	cr_expect_eq(ws_own_file_create(victim, &fd, &err), WS_OK, "%s", err.text);
 	cr_expect_eq(size_of(victim), 0);
 	close(fd);
-	cr_assert_eq(symlink("/dev/null", planted), 0);
-	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(ws_own_file_create("/dev/null", &fd, &err), WS_OK, "%s", err.text);
 	cr_expect_eq(write(fd, "x", 1), 1);
 	close(fd);
+	cr_assert_eq(symlink("/dev/null", planted), 0);
+	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_IO_WRITE);
 	cr_expect_eq(ws_own_file_create("/nonexistent/a", &fd, &err), WS_IO_WRITE);
 }
 
 Test(own_file, a_temporary_file_is_new_and_has_the_usual_mode)
 {
-	char a[80], b[80];
+	char names[2][16] = {".t.XXXXXXXX", ".t.XXXXXXXX"};
+	const int folder = open(dir, O_PATH);
 	mode_t mask = umask(022);
 	struct stat st;
-	int fd;
 
-	snprintf(a, sizeof(a), "%s/t.XXXXXX.tmp", dir);
-	memcpy(b, a, sizeof(b));
-	cr_assert_eq(ws_own_file_temporary(a, 4, &fd, &err), WS_OK, "%s", err.text);
-	cr_assert_eq(ws_own_file_temporary(b, 4, NULL, &err), WS_OK, "%s", err.text);
-	cr_expect_str_neq(a, b);
-	cr_expect_str_eq(a + strlen(a) - 4, ".tmp");
-	cr_assert_eq(fstat(fd, &st), 0);
-	cr_expect_eq(st.st_mode & 07777, 0644);
-	close(fd);
-	unlink(a);
-	unlink(b);
+	for (int i = 0; i < 2; i++) {
+		int fd = ws_own_file_temporary(folder, names[i]);
+
+		cr_assert_geq(fd, 0);
+		cr_assert_eq(fstat(fd, &st), 0);
+		cr_expect_eq(st.st_mode & 07777, 0644);
+		close(fd);
+		cr_expect_eq(strspn(names[i] + 3, "abcdefghijklmnopqrstuvwxyz234567"), 8);
+		cr_expect_eq(unlinkat(folder, names[i], 0), 0);
+	}
+	cr_expect_str_neq(names[0], names[1]);
+	close(folder);
 	umask(mask);
+}
+
+Test(own_file, the_names_of_open_descriptors_lead_to_them)
+{
+	static const struct {
+		const char *path;
+		int fd;
+	} cases[] = {
+	        {"/dev/stdout", 1},
+	        {"/dev/stderr", 2},
+	        {"/dev/fd/63", 63},
+	        {"/proc/self/fd/0", 0},
+	        {"/dev/fd/", -1},
+	        {"/dev/fd/3x", -1},
+	        {"/dev/fd/../fd/1", -1},
+	        {"/dev/fd/99999999", -1},
+	        {"/proc/self/fd/-1", -1},
+	        {"/dev/stdout.x", -1},
+	        {"/tmp/proc/self/fd/1", -1},
+	};
+	char path[32];
+	int out = open(victim, O_WRONLY | O_APPEND), in = open(victim, O_RDONLY), fd;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		cr_expect_eq(ws_own_file_descriptor(cases[i].path), cases[i].fd, "%s",
+		             cases[i].path);
+	/* what is there stays: a shell opened it */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
+	cr_assert_eq(ws_own_file_create(path, &fd, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(write(fd, "!", 1), 1);
+	cr_expect_eq(size_of(victim), 7);
+	close(fd);
+	snprintf(path, sizeof(path), "/dev/fd/%d", in);
+	cr_expect_eq(ws_own_file_create(path, &fd, &err), WS_IO_WRITE);
+	close(out);
+	close(in);
+}
+
+Test(own_file, a_pipe_is_written_to_when_somebody_reads_it_and_a_folder_never)
+{
+	int reader, fd;
+
+	cr_assert_eq(mkfifo(planted, 0600), 0);
+	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_IO_WRITE);
+	cr_expect_not_null(strstr(err.text, "nobody reads this pipe"), "%s", err.text);
+	reader = open(planted, O_RDONLY | O_NONBLOCK);
+	cr_assert_eq(ws_own_file_create(planted, &fd, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
+	close(fd);
+	close(reader);
+	cr_expect_eq(ws_own_file_create(dir, &fd, &err), WS_IO_WRITE);
+	cr_expect_not_null(strstr(err.text, "it is a folder"), "%s", err.text);
 }
 
 Test(own_file, nothing_that_a_terminal_obeys_is_left_in_a_text)

@@ -85,6 +85,15 @@ Test(csv_writer, text_that_would_run_as_a_formula_gets_an_apostrophe)
 	assert_str("a=1", "a=1");
 }
 
+Test(csv_writer, small_signs_hide_no_formula)
+{
+	assert_str("\ufe621", "'\ufe621");
+	assert_str("\ufe631", "'\ufe631");
+	assert_str("\ufe66A1", "'\ufe66A1");
+	assert_str(" \ufe6bSUM(A1)", "\"' \ufe6bSUM(A1)\"");
+	assert_str("\ufe601", "\ufe601"); /* an ampersand is none */
+}
+
 Test(csv_writer, blanks_and_full_width_signs_hide_no_formula)
 {
 	assert_str(" =1+1", "\"' =1+1\"");

@@ -127,6 +127,85 @@ Test(other_user, an_output_that_another_user_made_before_is_not_written_to)
 	cr_expect_eq(st.st_size, 0);
 }
 
+/* Run a program with this output, which ends its first words; r.text is what it says. */
+static int output_to(const char *begin, const char *path, const char *end)
+{
+	char line[8 * RUN_PATH];
+	int status;
+	size_t n;
+	FILE *f;
+
+	snprintf(line, sizeof(line), "timeout 20 " WS_BIN "/%s %s %s 2>&1", begin, path, end);
+	f = popen(line, "r");
+	cr_assert_not_null(f);
+	n = fread(r.text, 1, sizeof(r.text) - 1, f);
+	r.text[n] = 0;
+	status = pclose(f);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+#define TRACE  WS_FIXTURES "/traces/step-fp32.wtrace"
+#define REPORT "warpsheet report " TRACE " --table summary -o"
+
+struct other_output {
+	const char *begin, *name, *end;
+};
+
+Test(other_user, nothing_is_written_into_a_pipe_of_another_user)
+{
+	static const struct other_output outputs[] = {
+	        {REPORT, "p.html", ""},
+	        {REPORT, "p.json", ""},
+	        {REPORT, "p.csv", ""},
+	        {REPORT, "p.xlsx", ""},
+	        {"warpsheet export " TRACE " -o", "p.sqlite", ""},
+	        {"warpsheet export " TRACE " -o", "p.json.gz", ""},
+	        {"warpsheet import " WS_FIXTURES "/imports/alexnet-a100.json.gz -o", "p.wtrace",
+	         ""},
+	        {"warpsheet check " TRACE " --repair", "p.wtrace", ""},
+	        {"warpsheet-record --merge " TRACE " -o", "p.wtrace", ""},
+	        {"warpsheet-record -o", "p.wtrace", "-- /bin/true"},
+	};
+	char path[2 * RUN_PATH], byte;
+
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
+		int reader;
+
+		snprintf(path, sizeof(path), "%s/%s", r.dir, outputs[i].name);
+		cr_assert_eq(mkfifo(path, 0666), 0);
+		cr_assert_eq(chown(path, OTHER_USER, OTHER_USER), 0);
+		reader = open(path, O_RDONLY | O_NONBLOCK);
+		cr_expect_eq(output_to(outputs[i].begin, path, outputs[i].end), 4, "%zu: %s", i,
+		             r.text);
+		cr_expect_not_null(strstr(r.text, "a pipe that belongs to another user"), "%zu: %s",
+		                   i, r.text);
+		cr_expect_leq(read(reader, &byte, 1), 0);
+		close(reader);
+		unlink(path);
+	}
+}
+
+Test(other_user, nothing_is_written_into_a_folder_of_another_user)
+{
+	static const struct other_output outputs[] = {
+	        {"warpsheet export " TRACE " --format csv -o", "out", ""},
+	        {"warpsheet export " TRACE " --format parquet -o", "out", ""},
+	        {"warpsheet export " TRACE " --format parquet --rollup -o", "out", ""},
+	        {"warpsheet-record --repeat 2 -o", "out", "-- /bin/true"},
+	};
+	char path[2 * RUN_PATH];
+
+	snprintf(path, sizeof(path), "%s/out", r.dir);
+	cr_assert_eq(mkdir(path, 0777), 0);
+	cr_assert_eq(chown(path, OTHER_USER, OTHER_USER), 0);
+	for (size_t i = 0; i < sizeof(outputs) / sizeof(*outputs); i++) {
+		cr_expect_eq(output_to(outputs[i].begin, path, outputs[i].end), 4, "%zu: %s", i,
+		             r.text);
+		cr_expect_not_null(strstr(r.text, "it belongs to another user"), "%s", r.text);
+	}
+	cr_expect_eq(rmdir(path), 0, "something was written into it");
+}
+
 Test(other_user, segments_that_another_user_left_are_not_advertised)
 {
 	char path[2 * RUN_PATH];

@@ -1,7 +1,7 @@
 warpsheet export fixtures/traces/step-bf16.wtrace -o gone/t.json.gz; a=$?
-ln -s /dev/full t.json.gz
-warpsheet export fixtures/traces/step-bf16.wtrace -o t.json.gz; b=$?
-ln -s /dev/full t.json
-warpsheet export fixtures/traces/step-bf16.wtrace -o t.json; c=$?
-echo $a $b $c
-ls
+warpsheet export fixtures/traces/step-bf16.wtrace --format json -o /dev/full; b=$?
+echo $a $b
+# no file may have a byte; through a pipe, as what is said here goes into files, too
+(trap '' XFSZ; ulimit -f 0
+warpsheet export fixtures/traces/step-bf16.wtrace -o t.json.gz; echo $?) 2>&1 | cat
+ls -A

@@ -1,2 +1,1 @@
-ln -s /dev/full t.pftrace
-warpsheet export fixtures/traces/step-bf16.wtrace -o t.pftrace
+warpsheet export fixtures/traces/step-bf16.wtrace --format perfetto -o /dev/full
