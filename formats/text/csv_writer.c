@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/base/number.h"
 #include "formats/base/utf8.h"
@@ -13,6 +14,7 @@ void ws_csv_begin(struct ws_csv *c, FILE *f)
 {
 	c->f = f;
 	c->row_has_fields = 0;
+	c->to_terminal = isatty(fileno(f));
 }
 
 static void separate(struct ws_csv *c)
@@ -71,13 +73,16 @@ static size_t plain_run(const char *p, size_t len)
 	return n;
 }
 
-static void put_code_point(FILE *f, uint32_t c)
+static void put_code_point(const struct ws_csv *csv, uint32_t c)
 {
+	const bool is_control = (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0);
 	char utf8[WS_UTF8_MAX_BYTES];
 
+	if (!c || (is_control && csv->to_terminal))
+		c = WS_UTF8_REPLACEMENT;
 	if (c == '"')
-		fputc('"', f);
-	fwrite(utf8, 1, ws_utf8_put(c ? c : WS_UTF8_REPLACEMENT, utf8), f);
+		fputc('"', csv->f);
+	fwrite(utf8, 1, ws_utf8_put(c, utf8), csv->f);
 }
 
 void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
@@ -98,7 +103,7 @@ void ws_csv_text(struct ws_csv *c, const void *bytes, size_t len)
 			fwrite(p, 1, took, c->f);
 		} else {
 			took = ws_utf8_get(p, len, &code_point);
-			put_code_point(c->f, code_point);
+			put_code_point(c, code_point);
 		}
 		p += took;
 		len -= took;

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 struct ws_csv {
 	FILE *f; /* borrowed */
 	uint8_t row_has_fields;
+	bool to_terminal; /* which obeys control characters: U+FFFD for these, too */
 };
 
 void ws_csv_begin(struct ws_csv *c, FILE *f);

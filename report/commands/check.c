@@ -4,13 +4,15 @@
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/trace_open.h"
+#include "report/table/display.h"
 
 static void print_finding(void *ctx, const struct ws_check_finding *finding)
 {
 	(void)ctx;
-	printf("%s at offset %" PRIu64 ": %s\n",
-	       finding->level == WS_FINDING_DAMAGE ? "damage" : "note", finding->offset,
-	       finding->text);
+	printf("%s at offset %" PRIu64 ": ",
+	       finding->level == WS_FINDING_DAMAGE ? "damage" : "note", finding->offset);
+	ws_display_name(stdout, finding->text);
+	putchar('\n');
 }
 
 static const char *plural(uint64_t n)
@@ -20,8 +22,9 @@ static const char *plural(uint64_t n)
 
 static void print_result(const char *path, const struct ws_check_result *r)
 {
-	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", path, r->blocks,
-	       plural(r->blocks), r->rows, plural(r->rows), r->closed ? "closed" : "not closed");
+	ws_display_name(stdout, path);
+	printf(": %" PRIu64 " block%s with %" PRIu64 " row%s, %s; ", r->blocks, plural(r->blocks),
+	       r->rows, plural(r->rows), r->closed ? "closed" : "not closed");
 	if (r->damage)
 		printf("damaged, %" PRIu64 " finding%s\n", r->damage, plural(r->damage));
 	else
@@ -34,7 +37,8 @@ static enum ws_status repair(const char *from, const char *to, struct ws_err *er
 
 	WS_FORWARD(ws_output_check(to, from, err));
 	WS_FORWARD(ws_trace_repair(from, to, &kept, err));
-	printf("%s: %" PRIu64 " block%s with %" PRIu64 " row%s rescued\n", to, kept.blocks,
+	ws_display_name(stdout, to);
+	printf(": %" PRIu64 " block%s with %" PRIu64 " row%s rescued\n", kept.blocks,
 	       plural(kept.blocks), kept.rows, plural(kept.rows));
 	return WS_OK;
 }
@@ -49,8 +53,8 @@ static enum ws_status check_import(const struct ws_trace_file *f, const char *to
 	           "'%s' is not a trace: 'warpsheet import' keeps what can be read of it", f->name);
 	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
 		lost += f->stats->losses[i].count;
-	printf("%s: %" PRIu64 " record%s read; ", f->name, f->stats->events,
-	       plural(f->stats->events));
+	ws_display_name(stdout, f->name);
+	printf(": %" PRIu64 " record%s read; ", f->stats->events, plural(f->stats->events));
 	if (lost)
 		printf("damaged, %" PRIu64 " lost\n", lost);
 	else

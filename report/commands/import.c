@@ -3,16 +3,22 @@
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/trace_open.h"
+#include "report/table/display.h"
 
 static void print_count(uint64_t count, const char *what)
 {
-	printf("  %12" PRIu64 "  %s\n", count, what);
+	printf("  %12" PRIu64 "  ", count);
+	ws_display_name(stdout, what);
+	putchar('\n');
 }
 
 /* What was read, what it became, and what the trace has no place for. */
 static void print_stats(const char *path, const struct ws_import_stats *s)
 {
-	printf("%s: %s, %s\n", path, s->source, s->format);
+	ws_display_name(stdout, path);
+	printf(": %s, ", s->source);
+	ws_display_name(stdout, s->format);
+	putchar('\n');
 	print_count(s->events, "records read");
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		const struct ws_kind_def *def = ws_schema_kind(kind);

@@ -63,7 +63,8 @@ static void put_time(const char *label, int64_t ns)
 
 static void put_file(const char *path, const struct ws_trace_summary *s)
 {
-	printf("%s\n", path);
+	ws_display_name(stdout, path);
+	putchar('\n');
 	put_label("format");
 	printf("%u.%u, %s\n", s->version_major, s->version_minor,
 	       s->closed ? "closed" : "not closed: the recorder was stopped");

@@ -355,6 +355,11 @@ void ws_display_put(FILE *f, const char *text, size_t len)
 	}
 }
 
+void ws_display_name(FILE *f, const char *name)
+{
+	ws_display_put(f, name, strlen(name));
+}
+
 size_t ws_display_width(const char *text, size_t len)
 {
 	struct ws_glyph glyph;

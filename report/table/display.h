@@ -71,6 +71,8 @@ struct ws_glyph {
 size_t ws_display_glyph(const char *text, size_t len, struct ws_glyph *out);
 /* All characters of a text. */
 void ws_display_put(FILE *f, const char *text, size_t len);
+/* The same of a name that came from outside, as those of files do. */
+void ws_display_name(FILE *f, const char *name);
 /* Columns that the text takes. */
 size_t ws_display_width(const char *text, size_t len);
 /* Columns that a cell takes as it is shown. */

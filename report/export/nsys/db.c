@@ -1,9 +1,10 @@
 #include "report/export/nsys/nsys.h"
 
-#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
+
+#include "formats/base/own_file.h"
 
 static const struct {
 	const char *name;
@@ -38,38 +39,41 @@ static enum ws_status execute(struct ws_nsys_out *o, const char *sql, struct ws_
 	return sqlite3_exec(o->db, sql, NULL, NULL, NULL) == SQLITE_OK ? WS_OK : failed(o, err);
 }
 
-/*
- * The file's name in its folder as that is really called: then SQLite can refuse a link that
- * somebody put in the file's place. Free with free; errno says why it is NULL.
- */
-static char *real_name(const char *path)
+/* What is open already is not opened by its name, which others may have changed. */
+static int open_for_sqlite(const char *path, int flags, int mode)
 {
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	char *real = folder ? realpath(folder, NULL) : NULL, *name = NULL;
+	const int fd = ws_own_file_descriptor(path);
 
-	if (real && asprintf(&name, "%s/%s", real, slash ? slash + 1 : path) < 0)
-		name = NULL;
-	free(real);
-	free(folder);
-	return name;
+	return fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, flags | O_CLOEXEC, mode);
+}
+
+/* SQLite would look where /proc/self/fd/N leads and take that name. */
+static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *out)
+{
+	(void)vfs;
+	sqlite3_snprintf(size, out, "%s", path);
+	return strlen(path) < (size_t)size ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
 static enum ws_status open_file(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
-	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-	                  SQLITE_OPEN_NOFOLLOW;
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	sqlite3_vfs *unix_files = sqlite3_vfs_find("unix-none");
 	struct stat st;
-	char *name;
-	int code;
 
 	WS_FAIL_IF(stat(path, &st) == 0 && !S_ISREG(st.st_mode), err, IO_WRITE,
 	           "a database needs a regular file: give -o the name of one");
-	name = real_name(path);
-	WS_FAIL_IF(!name, err, IO_WRITE, "the database: %s", strerror(errno));
-	code = sqlite3_open_v2(name, &o->db, flags, NULL);
-	free(name);
-	return code == SQLITE_OK ? execute(o, PAGE_SETUP, err) : failed(o, err);
+	WS_FAIL_IF(!unix_files, err, ENVIRONMENT, "this SQLite cannot write files");
+	o->files = *unix_files;
+	o->files.zName = "warpsheet";
+	o->files.xFullPathname = keep_path;
+	if (o->files.xSetSystemCall(unix_files, "open", (sqlite3_syscall_ptr)open_for_sqlite) !=
+	            SQLITE_OK ||
+	    sqlite3_vfs_register(&o->files, 0) != SQLITE_OK)
+		return WS_FAIL(err, ENVIRONMENT, "this SQLite takes no file that is open");
+	if (sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK)
+		return failed(o, err);
+	return execute(o, PAGE_SETUP, err);
 }
 
 enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions,
@@ -183,6 +187,10 @@ void ws_nsys_out_close(struct ws_nsys_out *o)
 	for (size_t i = 0; i < WS_OUT_TABLES; i++)
 		sqlite3_finalize(o->table[i]);
 	sqlite3_close(o->db);
+	if (o->files.zName) {
+		o->files.xSetSystemCall(&o->files, "open", NULL);
+		sqlite3_vfs_unregister(&o->files);
+	}
 }
 
 /* --- rows --- */

@@ -38,6 +38,7 @@ struct ws_nsys_out {
 	const struct ws_trace_reader *r;
 	struct ws_export_stats *stats;
 	struct ws_export_progress progress;
+	sqlite3_vfs files; /* how SQLite gets at a file: through what is open */
 	sqlite3 *db;
 	sqlite3_stmt
 	        *table[WS_OUT_TABLES]; /* that insert a row; NULL: the table does not exist yet */

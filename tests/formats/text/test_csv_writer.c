@@ -1,9 +1,12 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "formats/text/csv_writer.h"
 
@@ -118,6 +121,50 @@ Test(csv_writer, bytes_that_are_no_text_are_replaced)
 	            "b");
 	assert_text("\xff\xc3", 2, "\xef\xbf\xbd\xef\xbf\xbd");
 	assert_str("\xe2\x82\xac", "\xe2\x82\xac");
+}
+
+/* What reaches a terminal of this text; `is_terminal` false: a file. */
+static void check_controls(bool is_terminal, const char *expected)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+	struct termios raw;
+	char got[64] = "";
+	struct ws_csv c;
+	FILE *f = tmpfile();
+
+	cr_assert(master >= 0 && !grantpt(master) && !unlockpt(master));
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+	cr_assert(tcgetattr(slave, &raw) == 0);
+	cfmakeraw(&raw);
+	tcsetattr(slave, TCSANOW, &raw);
+	if (is_terminal) {
+		fclose(f);
+		f = fdopen(slave, "w");
+	}
+	ws_csv_begin(&c, f);
+	ws_csv_str(&c, "a\x1b[2J\x07\x7f\xc2\x9b"
+	               "1\xc3\xa9");
+	fflush(f);
+	if (is_terminal)
+		cr_assert_gt(read(master, got, sizeof(got) - 1), 0);
+	else
+		cr_assert_gt(pread(fileno(f), got, sizeof(got) - 1, 0), 0);
+	cr_expect_str_eq(got, expected);
+	fclose(f);
+	if (!is_terminal)
+		close(slave);
+	close(master);
+}
+
+Test(csv_writer, a_terminal_gets_no_control_character_and_a_file_all)
+{
+	const char *const no = "\xef\xbf\xbd";
+	char shown[64];
+
+	snprintf(shown, sizeof(shown), "a%s[2J%s%s%s1\u00e9", no, no, no, no);
+	check_controls(true, shown);
+	check_controls(false, "a\x1b[2J\x07\x7f\xc2\x9b"
+	                      "1\u00e9");
 }
 
 Test(csv_writer, a_full_disk_is_told)
