@@ -26,6 +26,7 @@ struct aa_context {
 	double *picked[2];
 	size_t *steps[2];
 	char *verdict; /* 512 bytes */
+	struct ws_arena arena;
 };
 
 static double value_of(const struct ws_sample *s, int quantity)
@@ -39,33 +40,21 @@ static enum ws_status aa_context_init(struct aa_context *aa, struct ws_err *err)
 {
 	size_t n = aa->side->nsamples;
 
+	for (int q = 0; q < QUANTITIES; q++)
+		WS_NEW(&aa->arena, aa->values[q], n);
+	for (int s = 0; s < 2; s++) {
+		WS_NEW(&aa->arena, aa->picked[s], n);
+		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
+	}
+	WS_FORWARD(ws_arena_check(&aa->arena, "comparing the traces", err));
 	for (int q = 0; q < QUANTITIES; q++) {
-		aa->values[q] = calloc(n + 1, sizeof(double));
-		if (!aa->values[q])
-			return WS_FAIL_MEMORY(err, "comparing the traces");
 		aa->present[q] = n > 0;
 		for (size_t i = 0; i < n; i++) {
 			aa->values[q][i] = value_of(aa->side->samples[i], q);
 			aa->present[q] &= aa->values[q][i] > 0;
 		}
 	}
-	for (int s = 0; s < 2; s++) {
-		aa->picked[s] = calloc(n + 1, sizeof(double));
-		aa->steps[s] = calloc(aa->side->nrecordings + 1, sizeof(size_t));
-		if (!aa->picked[s] || !aa->steps[s])
-			return WS_FAIL_MEMORY(err, "comparing the traces");
-	}
 	return WS_OK;
-}
-
-static void aa_context_release(struct aa_context *aa)
-{
-	for (int q = 0; q < QUANTITIES; q++)
-		free(aa->values[q]);
-	for (int s = 0; s < 2; s++) {
-		free(aa->picked[s]);
-		free(aa->steps[s]);
-	}
 }
 
 /* The samples of the recordings with in[r] == s + 1. */
@@ -274,9 +263,11 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 
 static enum ws_status fill_aa(struct aa_context *aa, struct ws_table *t, struct ws_err *err)
 {
-	uint8_t *in = calloc(aa->side->nrecordings + 1, 1);
-	enum ws_status status =
-	        in ? aa_context_init(aa, err) : WS_FAIL_MEMORY(err, "comparing the traces");
+	uint8_t *in;
+	enum ws_status status;
+
+	WS_NEW(&aa->arena, in, aa->side->nrecordings);
+	status = aa_context_init(aa, err);
 
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
 		status = find_spread(aa, q, err);
@@ -304,7 +295,6 @@ static enum ws_status fill_aa(struct aa_context *aa, struct ws_table *t, struct 
 			              "assuming a noise between runs of %.3g %% (--run-noise).",
 			              100 * aa->d->grade.run_noise);
 	}
-	free(in);
 	return status;
 }
 
@@ -336,7 +326,7 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);
 	status = ws_report_of_plan(&plan, out, err);
-	aa_context_release(&aa);
+	ws_arena_free(&aa.arena);
 	free(trace);
 	return status;
 }

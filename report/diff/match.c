@@ -260,23 +260,20 @@ static enum ws_status match_ranges(struct matcher *m, struct ws_err *err)
 
 static enum ws_status match_left(struct matcher *m, struct ws_err *err)
 {
-	uint32_t *left[2];
 	struct positions p[2];
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
-	enum ws_status status;
 
 	for (int s = 0; s < 2; s++) {
-		left[s] = calloc(m->side[s].n + 1, sizeof(**left));
-		p[s] = (struct positions){left[s], 0};
-		for (uint32_t i = 0; i < m->side[s].n && left[s]; i++)
+		uint32_t *left;
+
+		WS_NEW(&m->temp, left, m->side[s].n);
+		WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
+		p[s] = (struct positions){left, 0};
+		for (uint32_t i = 0; i < m->side[s].n; i++)
 			if (m->out->group[s][i] == WS_NONE)
-				left[s][p[s].n++] = i;
+				left[p[s].n++] = i;
 	}
-	status = left[0] && left[1] ? align_level(m, p, rule, err)
-	                            : WS_FAIL_MEMORY(err, "matching the traces");
-	free(left[0]);
-	free(left[1]);
-	return status;
+	return align_level(m, p, rule, err);
 }
 
 /* The run of items without a counterpart that begins at i, in one phase. */
@@ -296,12 +293,12 @@ static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
  */
 static enum ws_status match_neighbours(struct matcher *m, struct ws_err *err)
 {
-	uint32_t *last_of_group = calloc(m->side[1].n + 1, sizeof(*last_of_group));
+	uint32_t *last_of_group;
 	uint32_t run[2][MOST_NEIGHBOURS];
 	enum ws_status status = WS_OK;
 
-	if (!last_of_group)
-		return WS_FAIL_MEMORY(err, "matching the traces");
+	WS_NEW(&m->temp, last_of_group, m->side[1].n + 1);
+	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
 	for (uint32_t i = 0; i < m->side[1].n; i++)
 		if (m->out->group[1][i] != WS_NONE)
 			last_of_group[m->out->group[1][i]] = i + 1;
@@ -326,7 +323,6 @@ static enum ws_status match_neighbours(struct matcher *m, struct ws_err *err)
 		}
 		i += n[0] - 1;
 	}
-	free(last_of_group);
 	return status;
 }
 

@@ -114,37 +114,28 @@ static bool is_told_apart(struct ws_bytes key)
 	return ws_name_is(key, "record.start_utc");
 }
 
-static int by_key(const void *pa, const void *pb, void *arg)
+/* Every key of both sides once, in order; its text is the row. */
+static enum ws_status list_keys(const struct ws_diff *d, struct ws_arena *temp,
+                                struct ws_row_key **out, size_t *n, struct ws_err *err)
 {
-	const struct ws_texts *texts = arg;
+	uint8_t *seen;
 
-	return ws_name_compare(ws_texts_get(texts, *(const uint32_t *)pa),
-	                       ws_texts_get(texts, *(const uint32_t *)pb));
-}
-
-/* Every key of both sides once, in order. */
-static enum ws_status list_keys(const struct ws_diff *d, uint32_t **out, size_t *n,
-                                struct ws_err *err)
-{
-	uint8_t *seen = calloc(d->names.texts.n + 2, 1);
-
-	*out = calloc(d->names.texts.n + 2, sizeof(**out));
 	*n = 0;
-	if (!seen || !*out) {
-		free(seen);
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	}
+	WS_NEW(temp, seen, d->names.texts.n + 1);
+	WS_NEW(temp, *out, d->names.texts.n + 1);
+	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (int s = 0; s < 2; s++)
 		for (size_t r = 0; r < d->side[s].nrecordings; r++)
 			for (size_t i = 0; i < d->side[s].recordings[r].nfacts; i++) {
 				uint32_t key = d->side[s].recordings[r].facts[i].key;
 
 				if (!seen[key])
-					(*out)[(*n)++] = key;
+					(*out)[(*n)++] = (struct ws_row_key){
+					        .text = {ws_texts_get(&d->names.texts, key)},
+					        .row = key};
 				seen[key] = 1;
 			}
-	free(seen);
-	qsort_r(*out, *n, sizeof(**out), by_key, (void *)&d->names.texts);
+	ws_row_keys_sort(*out, *n);
 	return WS_OK;
 }
 
@@ -190,27 +181,29 @@ static enum ws_status values_of(struct ws_diff *d, int s, uint32_t key, uint32_t
 
 enum ws_status ws_diff_fill_config(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
-	uint32_t *keys, value[2] = {0, 0};
+	struct ws_arena temp = {0};
+	struct ws_row_key *keys;
+	uint32_t value[2] = {0, 0};
 	size_t n, same = 0;
-	enum ws_status status = list_keys(d, &keys, &n, err);
+	enum ws_status status = list_keys(d, &temp, &keys, &n, err);
 
 	for (size_t i = 0; i < n && status == WS_OK; i++) {
 		struct ws_cell *row;
 
-		if (is_told_apart(ws_texts_get(&d->names.texts, keys[i])))
+		if (is_told_apart(keys[i].text[0]))
 			continue;
 		for (int s = 0; s < 2 && status == WS_OK; s++)
-			status = values_of(d, s, keys[i], &value[s], err);
+			status = values_of(d, s, keys[i].row, &value[s], err);
 		if (value[0] == value[1]) {
 			same++;
 			continue;
 		}
 		row = ws_table_row(t);
-		ws_diff_set_text(d, t, &row[WS_TC_diff_config_key], keys[i]);
+		ws_diff_set_text(d, t, &row[WS_TC_diff_config_key], keys[i].row);
 		ws_diff_set_text(d, t, &row[WS_TC_diff_config_a], value[0]);
 		ws_diff_set_text(d, t, &row[WS_TC_diff_config_b], value[1]);
 	}
-	free(keys);
+	ws_arena_free(&temp);
 	ws_table_note(t, "%zu other facts are the same on both sides.", same);
 	ws_diff_note_samples(d, t);
 	return status;
