@@ -32,7 +32,7 @@ static bool matches(const char *pattern, const char *text, size_t size)
 
 static bool is_wanted(const struct ws_event *ev)
 {
-	const char *pattern = ws_collector.seg->control.window.pattern;
+	const char *pattern = ws_collector.seg->plan.window.pattern;
 	struct ws_text_cursor cursor = {ev->text.ptr, ev->text.kind, ev->text.size};
 	char name[LONGEST_NAME];
 	const char *text;
@@ -51,10 +51,10 @@ static bool is_wanted(const struct ws_event *ev)
 /* The next instance begins. 1: it is one of those to be recorded. */
 static bool begin_instance(void)
 {
-	struct ws_seg_control *control = &ws_collector.seg->control;
-	uint64_t instance = atomic_fetch_add(&control->instances, 1) + 1;
+	struct ws_seg_header *seg = ws_collector.seg;
+	const uint64_t instance = atomic_fetch_add(&seg->control.instances, 1) + 1;
 
-	if (instance < control->window.first || instance > control->window.last)
+	if (instance < seg->plan.window.first || instance > seg->plan.window.last)
 		return 0;
 	ws_define_window(ws_now_ns(), 1);
 	return 1;
@@ -62,12 +62,13 @@ static bool begin_instance(void)
 
 static void end_instance(int64_t time_ns)
 {
+	const struct ws_seg_window *window = &ws_collector.seg->plan.window;
 	struct ws_seg_control *control = &ws_collector.seg->control;
 
 	ws_define_window(time_ns, 0);
 	/* all that were asked for are behind us */
 	if (atomic_fetch_add(&control->instances_ended, 1) + 1 ==
-	    control->window.last - control->window.first + 1)
+	    window->last - window->first + 1)
 		atomic_store(&control->is_over, 1);
 }
 
@@ -115,7 +116,7 @@ void ws_range_profiler(int start)
 	struct ws_seg_control *control = &ws_collector.seg->control;
 	uint32_t was;
 
-	if (control->window.ranges != WS_RANGES_PROFILER)
+	if (ws_collector.seg->plan.window.ranges != WS_RANGES_PROFILER)
 		return;
 	if (!start) {
 		if (atomic_exchange(&control->profiler, WS_PROFILER_OFF) == WS_PROFILER_KEPT)

@@ -11,7 +11,7 @@
 /* 1 when NVTX ranges are to be looked at. */
 static inline int ws_range_wanted(void)
 {
-	return WS_UNLIKELY(ws_collector.seg->control.window.ranges == WS_RANGES_NVTX);
+	return WS_UNLIKELY(ws_collector.seg->plan.window.ranges == WS_RANGES_NVTX);
 }
 
 /*

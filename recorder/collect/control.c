@@ -99,15 +99,16 @@ static void add_command(char *command, size_t size, int no_args)
 		command[at] = 0;
 }
 
-static void tell_process(struct ws_seg_control *control)
+static void tell_process(struct ws_seg_header *seg)
 {
+	struct ws_seg_control *control = &seg->control;
 	struct list env = {control->environment, sizeof(control->environment), 0};
 
 #define X(key, variable) add_variable(&env, variable);
 	WS_RANK_VARIABLES(X)
 #undef X
-	add_named(&env, control->output);
-	add_command(control->command, sizeof(control->command), control->no_args != 0);
+	add_named(&env, seg->plan.output);
+	add_command(control->command, sizeof(control->command), seg->plan.no_args != 0);
 }
 
 /* --- claiming --- */
@@ -119,7 +120,7 @@ static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
 
 	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
 		seg->owner.start_ticks = start_ticks;
-		tell_process(&seg->control);
+		tell_process(seg);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}
@@ -149,10 +150,7 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->boot = first->boot;
 	seg->launcher.start_ticks = first->launcher.start_ticks;
 	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
-	seg->control.no_args = first->control.no_args;
-	memcpy(seg->control.output, first->control.output, sizeof(seg->control.output));
-	seg->control.keep_existing = first->control.keep_existing;
-	seg->control.window = first->control.window;
+	seg->plan = first->plan;
 	seg->capture = first->capture;
 }
 
@@ -202,6 +200,10 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		return NULL;
 	}
 	inherit(file.seg, first);
+	if (ws_segment_file_seal(&file, NULL) != WS_OK) {
+		ws_segment_file_remove(&file);
+		return NULL;
+	}
 	claim(file.seg, start_ticks);
 	atomic_fetch_add(&first->control.processes, 1);
 	return file.seg;

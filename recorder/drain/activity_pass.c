@@ -55,12 +55,9 @@ static uint64_t read_buffer(struct ws_drain *d, const struct ws_slot *s, int unf
 static uint64_t read_slot(struct ws_drain *d, uint32_t i)
 {
 	const struct ws_slot *s = ws_seg_slot(d->seg, i);
-	const uint64_t stride = d->seg->activity.stride;
-	/* read once: the program can write there at any time */
-	const uint64_t valid = *(const volatile uint64_t *)&s->valid;
 
 	return read_buffer(d, s, s->unfinished != 0, ws_slot_bytes(d->seg, i),
-	                   valid < stride ? valid : stride);
+	                   ws_slot_valid(d->seg, i));
 }
 
 /* --- passes --- */

@@ -98,9 +98,10 @@ static bool know_calls(struct ws_capture_filter *f)
 
 bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 {
-	const struct ws_seg_window *spec = &seg->control.window;
+	const struct ws_seg_window *spec = &seg->plan.window;
 
 	memset(f, 0, sizeof(*f));
+	f->stop_ns = atomic_load(&seg->control.stop_ns);
 	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
 	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
 	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
@@ -123,12 +124,22 @@ void ws_filter_release(struct ws_capture_filter *f)
 
 void ws_filter_look(struct ws_drain *d)
 {
-	int64_t stop_ns = atomic_load(&d->seg->control.stop_ns);
-
-	if (!stop_ns)
+	if (!d->filter.stop_ns)
 		return;
-	ws_window_stop(&d->filter.window, stop_ns);
+	ws_window_stop(&d->filter.window, d->filter.stop_ns);
 	d->filter.is_active = know_calls(&d->filter);
+}
+
+void ws_drain_stop(struct ws_drain *d, int64_t time_ns)
+{
+	d->filter.stop_ns = time_ns;
+	atomic_store(&d->seg->control.stop_ns, time_ns); /* for a launcher after this one */
+	atomic_store(&d->seg->control.is_over, 1);
+}
+
+bool ws_drain_is_stopped(const struct ws_drain *d)
+{
+	return d->filter.stop_ns != 0;
 }
 
 bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)

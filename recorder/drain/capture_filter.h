@@ -23,6 +23,7 @@ struct ws_held_records {
 
 struct ws_capture_filter {
 	bool is_active; /* 0: everything is kept */
+	int64_t stop_ns; /* nothing after it is kept, 0: no such time */
 	struct ws_capture_window window;
 	uint64_t outside; /* records left out, not yet added to the segment's counter */
 

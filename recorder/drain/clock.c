@@ -21,7 +21,18 @@ int64_t ws_drain_now_ns(const struct ws_drain *d)
 
 void ws_drain_clock_start(struct ws_drain *d)
 {
-	d->is_other_boot = d->seg->boot && d->seg->boot != ws_proc_boot();
+	const struct ws_seg_header *seg = d->seg;
+
+	d->is_other_boot = seg->boot && seg->boot != ws_proc_boot();
+	d->real_time = (struct ws_drain_real_time){seg->realtime_apart_ns,
+	                                           seg->realtime_largest_step_ns};
+	if (!ws_seg_is_time(d->real_time.apart_ns) || !ws_seg_is_time(d->real_time.largest_step_ns))
+		d->real_time = (struct ws_drain_real_time){0};
+}
+
+struct ws_drain_real_time ws_drain_real_time(const struct ws_drain *d)
+{
+	return d->real_time;
 }
 
 void ws_drain_clock_look(struct ws_drain *d)
@@ -40,6 +51,12 @@ bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
 }
 
 /* --- CUPTI's clock --- */
+
+/* A time that the collector told, as one with which can be reckoned. */
+static int64_t told(int64_t ns)
+{
+	return ws_seg_is_time(ns) ? ns : ns < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
+}
 
 /* A time of CUPTI's as it is while its clock is this far ahead. 0: out of every bound. */
 static int by_clock(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
@@ -68,8 +85,8 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 	for (uint32_t i = clocks < n ? clocks : n; i--;) {
 		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
 		    *ns <= until_ns &&
-		    (!i || *ns >= atomic_load(&gpu->clocks[i - 1].until_ns) - WS_CLOCK_STEP_NS) &&
-		    (i + 1 == n || *ns <= gpu->clocks[i + 1].from_ns + WS_CLOCK_STEP_NS))
+		    (!i || *ns >= told(atomic_load(&gpu->clocks[i - 1].until_ns)) - WS_CLOCK_STEP_NS) &&
+		    (i + 1 == n || *ns <= told(gpu->clocks[i + 1].from_ns) + WS_CLOCK_STEP_NS))
 			return (int)i;
 	}
 	return -1;
@@ -88,9 +105,9 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 
 	if (atomic_load(&d->seg->gpu.nclocks) > 1) {
 		if (slot->taken_ns)
-			from_ns = slot->taken_ns - WS_CLOCK_STEP_NS;
+			from_ns = told(slot->taken_ns) - WS_CLOCK_STEP_NS;
 		if (slot->done_ns)
-			until_ns = slot->done_ns + WS_CLOCK_STEP_NS;
+			until_ns = told(slot->done_ns) + WS_CLOCK_STEP_NS;
 	}
 	clock = find_clock(d, UINT32_MAX, end, from_ns, until_ns, &end_ns);
 	if (clock < 0) { /* CUPTI can read times long before it asks for the buffer they go into */
@@ -115,18 +132,18 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 /* Somebody set the real-time clock: no time of the trace moves, but UTC times are off by it. */
 void ws_drain_look_for_step(struct ws_drain *d)
 {
-	struct ws_seg_header *seg = d->seg;
+	struct ws_drain_real_time *real = &d->real_time;
 	int64_t apart_ns, step_ns;
 
 	if (d->is_other_boot || ws_clock_apart(ws_clock_read_realtime, &apart_ns))
 		return;
-	step_ns = seg->realtime_apart_ns ? apart_ns - seg->realtime_apart_ns : 0;
-	seg->realtime_apart_ns = apart_ns;
+	step_ns = real->apart_ns ? apart_ns - real->apart_ns : 0;
+	real->apart_ns = d->seg->realtime_apart_ns = apart_ns;
 	if (llabs(step_ns) < WS_CLOCK_STEP_NS)
 		return;
 	d->counted[WS_DROPPED_clock_step]++;
-	if (llabs(step_ns) > llabs(seg->realtime_largest_step_ns))
-		seg->realtime_largest_step_ns = step_ns;
+	if (llabs(step_ns) > llabs(real->largest_step_ns))
+		real->largest_step_ns = d->seg->realtime_largest_step_ns = step_ns;
 }
 
 int64_t ws_drain_clock_row(struct ws_drain *d)

@@ -21,18 +21,13 @@ static void intern_causes(struct ws_drain *d);
 
 /* --- making one --- */
 
-static const struct ws_seg_commit *active_commit(const struct ws_seg_header *seg)
-{
-	if (!atomic_load(&seg->commits))
-		return NULL;
-	return ws_seg_commit_slot(seg, atomic_load(&seg->commit_active) & 1);
-}
-
 uint64_t ws_drain_file_size(const struct ws_seg_header *seg)
 {
-	const struct ws_seg_commit *commit = active_commit(seg);
+	struct ws_seg_commit *commit = malloc(ws_seg_commit_size(seg));
+	uint64_t size = commit && ws_seg_commit_read(seg, commit) ? commit->file_size : 0;
 
-	return commit ? commit->file_size : 0;
+	free(commit);
+	return size;
 }
 
 /* Buffers whose rows are in the file. */
@@ -44,27 +39,42 @@ static void give_slots_back(struct ws_drain *d)
 			ws_slot_return(d->seg, i);
 }
 
-/* Take up where the last commit left off. Its tails may not have reached the rings. */
+/*
+ * What was read of a thread buffer. A commit's tail may not have reached the ring; that it is behind
+ * the ring's can only be when a later commit is damaged, or the ring is: then that is counted.
+ */
+static void restore_tail(struct ws_drain *d, uint32_t i, uint64_t committed)
+{
+	struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
+	const uint64_t published = atomic_load(&ring->tail);
+
+	d->seen[i] = 1;
+	if (published > committed) {
+		d->counted[WS_DROPPED_unknown_record]++;
+		if (published <= ws_ring_head(ring))
+			committed = published;
+	}
+	d->tails[i] = committed;
+	ws_ring_release(ring, committed);
+}
+
+/* Take up where the last commit left off. */
 static void restore(struct ws_drain *d)
 {
-	const struct ws_seg_commit *commit = active_commit(d->seg);
+	struct ws_seg_commit *commit = d->commit;
 
-	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		if (ws_seg_has_thread_buffer(d->seg, i))
-			d->tails[i] = atomic_load(&ws_seg_thread_buffer(d->seg, i)->ring.tail);
-	if (!commit)
+	if (!ws_seg_commit_read(d->seg, commit)) {
+		commit->number = 0;
 		return;
+	}
 	d->defs_in_file = commit->defs_pos;
 	d->next_correlation = commit->next_correlation;
 	memcpy(d->counted, commit->counted, sizeof(d->counted));
 	d->flags = commit->flags;
 	d->gpus = commit->gpus;
-	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
-		if (commit->tails[i] > d->tails[i] && ws_seg_has_thread_buffer(d->seg, i)) {
-			d->tails[i] = commit->tails[i];
-			ws_ring_release(&ws_seg_thread_buffer(d->seg, i)->ring, d->tails[i]);
-		}
-	}
+	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
+		if (commit->tails[i] || ws_seg_has_thread_buffer(d->seg, i))
+			restore_tail(d, i, commit->tails[i]);
 	for (uint32_t i = 0; i < d->seg->activity.count; i++)
 		d->slots_read[i] = commit->tails[d->seg->thread_buffer_count + i];
 	give_slots_back(d);
@@ -83,8 +93,10 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	d->strings = calloc(seg->defs_size / 8, sizeof(*d->strings));
 	d->scratch = malloc(seg->ring_size);
 	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
+	d->seen = calloc(seg->thread_buffer_count, sizeof(*d->seen));
+	d->commit = calloc(1, ws_seg_commit_size(seg));
 	d->activity = ws_activity_new(seg);
-	if (!d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
+	if (!d->commit || !d->seen || !d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
 	    !ws_filter_init(&d->filter, seg)) {
 		ws_drain_free(d);
 		return WS_FAIL_MEMORY(err, "draining the segment");
@@ -92,7 +104,7 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	ws_drain_clock_start(d);
 	ws_drain_clock_look(d);
 	restore(d);
-	if (active_commit(seg)) /* they are in the file, and may be needed when it cannot grow */
+	if (d->commit->number) /* they are in the file, and may be needed when it cannot grow */
 		intern_causes(d);
 	*out = d;
 	return WS_OK;
@@ -102,6 +114,8 @@ void ws_drain_free(struct ws_drain *d)
 {
 	if (!d)
 		return;
+	free(d->commit);
+	free(d->seen);
 	free(d->tails);
 	free(d->slots_read);
 	ws_activity_free(d->activity);
@@ -155,6 +169,18 @@ static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t hea
 	return n;
 }
 
+/* One that was there once is there for good, whatever the program writes into the table. */
+static bool has_thread_buffer(struct ws_drain *d, uint32_t i)
+{
+	if (ws_seg_has_thread_buffer(d->seg, i)) {
+		d->seen[i] = 1;
+	} else if (d->seen[i]) {
+		d->counted[WS_DROPPED_unknown_record]++;
+		atomic_store(ws_seg_thread_state(d->seg, i), WS_THREAD_BUFFER_OWNED);
+	}
+	return d->seen[i];
+}
+
 uint64_t ws_drain_pass(struct ws_drain *d)
 {
 	uint64_t n = 0;
@@ -165,7 +191,7 @@ uint64_t ws_drain_pass(struct ws_drain *d)
 	ws_activity_look(d);
 	ws_filter_look(d);
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++)
-		heads[i] = ws_seg_has_thread_buffer(d->seg, i)
+		heads[i] = has_thread_buffer(d, i)
 		                   ? ws_ring_head(&ws_seg_thread_buffer(d->seg, i)->ring)
 		                   : d->tails[i];
 	n += ws_drain_definitions(d);
@@ -236,12 +262,12 @@ bool ws_drain_wants_commit(const struct ws_drain *d)
 	return thread_buffers_run_short(d) || slots_run_short(d);
 }
 
-static void flip(struct ws_drain *d)
+static void write_commit(struct ws_drain *d)
 {
-	struct ws_seg_header *seg = d->seg;
-	uint32_t next = !(atomic_load(&seg->commit_active) & 1);
-	struct ws_seg_commit *commit = ws_seg_commit_slot(seg, next);
+	const struct ws_seg_header *seg = d->seg;
+	struct ws_seg_commit *commit = d->commit;
 
+	commit->number++;
 	commit->file_size = ws_trace_writer_size(d->writer);
 	commit->defs_pos = d->defs_pos > d->defs_in_file ? d->defs_pos : d->defs_in_file;
 	commit->next_correlation = d->next_correlation;
@@ -252,8 +278,7 @@ static void flip(struct ws_drain *d)
 		commit->tails[i] = d->tails[i];
 	for (uint32_t i = 0; i < seg->activity.count; i++)
 		commit->tails[seg->thread_buffer_count + i] = d->slots_read[i];
-	atomic_store_explicit(&seg->commit_active, next, memory_order_release);
-	atomic_fetch_add(&seg->commits, 1);
+	ws_seg_commit_write(seg, commit);
 }
 
 /* Give buffers and ring space back, and thread buffers whose thread ended to the next thread. */
@@ -285,7 +310,7 @@ void ws_drain_commit(struct ws_drain *d)
 	ws_filter_commit(d);
 	/* a writer that failed keeps the commit before it; what follows is counted as lost */
 	if (d->status == WS_OK)
-		flip(d);
+		write_commit(d);
 	if (d->status == WS_OK || !d->is_repeatable)
 		give_back(d);
 }
@@ -317,6 +342,11 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause)
 	if (cause == WS_DROPPED_launch_without_work && d->activity->has_ended)
 		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
+}
+
+void ws_drain_count_damage(struct ws_drain *d, uint64_t n)
+{
+	d->counted[WS_DROPPED_unknown_record] += n;
 }
 
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d)

@@ -51,14 +51,25 @@ void ws_drain_make_repeatable(struct ws_drain *d);
 void ws_drain_statistics(struct ws_drain *d);
 /* What the counters are in the end, when the disk was full before: in the room kept for that. */
 void ws_drain_last_words(struct ws_drain *d);
+/* CLOCK_REALTIME's distance from CLOCK_MONOTONIC when last read, 0: never; the largest step seen. */
+struct ws_drain_real_time {
+	int64_t apart_ns, largest_step_ns;
+};
+struct ws_drain_real_time ws_drain_real_time(const struct ws_drain *d);
 /* Note whether somebody set the real-time clock since the last look; statistics look, too. */
 void ws_drain_look_for_step(struct ws_drain *d);
 /* CLOCK_MONOTONIC of the boot that the segment is of: what its times are. */
 int64_t ws_drain_now_ns(const struct ws_drain *d);
 /* The value of a loss counter, whoever counts it. */
 uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause);
+/* So many parts of the segment that could not be read: unknown_record. */
+void ws_drain_count_damage(struct ws_drain *d, uint64_t n);
 /* "ring_overflow", … */
 const char *ws_dropped_name(enum ws_dropped cause);
+
+/* Nothing after this time is recorded, and the program need not tell of it. */
+void ws_drain_stop(struct ws_drain *d, int64_t time_ns);
+bool ws_drain_is_stopped(const struct ws_drain *d);
 
 /* Things to know of a trace that is continued; they become true with the next commit. */
 bool ws_drain_flag(const struct ws_drain *d, enum ws_commit_flag flag);

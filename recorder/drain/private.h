@@ -35,15 +35,18 @@ struct ws_drain {
 	/* clock.c: times outside are not times; CLOCK_MONOTONIC, looked at in each pass */
 	int64_t earliest_ns, latest_ns;
 	bool is_other_boot; /* the segment's times are of a boot before this one */
+	struct ws_drain_real_time real_time;
 	uint64_t discarded; /* rows not even handed to a writer that failed */
 
-	/* what a commit holds */
+	/* what a commit holds; its own memory, from which it is copied */
+	struct ws_seg_commit *commit;
 	uint64_t defs_pos;
 	uint64_t next_correlation;
 	uint64_t counted[WS_DROPPED_COUNT];
 	uint64_t flags;
 	uint64_t gpus;        /* bit n: device n has a row */
 	uint64_t *tails;      /* next position to read, by thread buffer */
+	bool *seen;           /* thread buffers that were there */
 	uint64_t *slots_read; /* by slot: `done` of what was last read */
 
 	/* a definition before this position has its rows in the file */

@@ -112,9 +112,13 @@ uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known)
 		return 0;
 	if (*slot == 1) {
 		struct ws_def_head head;
-		const uint8_t *def = ws_seg_defs(d->seg) + (uint64_t)(string - 1) * 8;
+		const uint64_t at = (uint64_t)(string - 1) * 8;
+		const uint8_t *def = ws_seg_defs(d->seg) + at;
 
 		memcpy(&head, def, sizeof(head));
+		/* it fitted when it was defined; the program can have written there since */
+		if (head.body_size > d->seg->defs_size - at - sizeof(head))
+			head.body_size = 0;
 		*slot = 1 +
 		        ws_drain_intern(d, (struct ws_bytes){def + sizeof(head), head.body_size});
 	}

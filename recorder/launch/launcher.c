@@ -11,6 +11,7 @@
 #include "formats/base/own_file.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/launch/child.h"
+#include "recorder/launch/missing_pages.h"
 #include "recorder/gpu/cuda_use.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
@@ -158,7 +159,8 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	};
 	struct ws_segment_file file;
 	struct ws_process *first;
-	struct ws_seg_control *control;
+	struct ws_seg_plan *plan;
+	enum ws_status status;
 	char path[PATH_MAX];
 	bool is_settled;
 
@@ -168,14 +170,19 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 		snprintf(path + strlen(path), 64, ".%s.part",
 		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
 	start_clock(file.seg);
-	control = &file.seg->control;
-	control->no_args = (uint32_t)opts->no_args;
-	memcpy(control->output, s->pattern, strlen(s->pattern) + 1);
-	control->keep_existing = (uint32_t)opts->keep_existing;
+	plan = &file.seg->plan;
+	plan->no_args = (uint32_t)opts->no_args;
+	memcpy(plan->output, s->pattern, strlen(s->pattern) + 1);
+	plan->keep_existing = (uint32_t)opts->keep_existing;
 	file.seg->capture = opts->capture;
-	control->window = opts->window;
+	plan->window = opts->window;
 	if (opts->delay_ns || opts->window.duration_ns)
-		control->window.begin_ns = file.seg->base_ns + opts->delay_ns;
+		plan->window.begin_ns = file.seg->base_ns + opts->delay_ns;
+	status = ws_segment_file_seal(&file, err);
+	if (status != WS_OK) {
+		ws_segment_file_remove(&file);
+		return status;
+	}
 	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
 	first->is_settled = is_settled;
 	return ws_session_add(s, first, err);
@@ -240,6 +247,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	enum ws_status status;
 
 	memset(result, 0, sizeof(*result));
+	ws_missing_pages_replace();
 	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
 	WS_FORWARD(find_collector(collector, err));
 	if (!opts->force)
@@ -281,13 +289,13 @@ static enum ws_status check_salvageable(const struct ws_seg_header *seg, const c
 static enum ws_status take_names(struct ws_session *s, const struct ws_seg_header *first,
                                  const char *path, struct ws_err *err)
 {
-	const struct ws_seg_control *control = &first->control;
+	const struct ws_seg_plan *plan = &first->plan;
 
-	WS_FAIL_IF(!memchr(control->output, 0, sizeof(control->output)), err, CORRUPT,
+	WS_FAIL_IF(!memchr(plan->output, 0, sizeof(plan->output)), err, CORRUPT,
 	           "%s cannot be salvaged: it names no trace", path);
-	memcpy(s->pattern, control->output, sizeof(s->pattern));
-	s->keep_existing = control->keep_existing != 0;
-	s->no_args |= control->no_args != 0;
+	memcpy(s->pattern, plan->output, sizeof(s->pattern));
+	s->keep_existing = plan->keep_existing != 0;
+	s->no_args |= plan->no_args != 0;
 	return WS_OK;
 }
 
@@ -301,9 +309,11 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	struct ws_segment_file file;
 	struct ws_process *first;
 	enum ws_status status;
+	char path[PATH_MAX];
 	sigset_t before;
 
 	memset(result, 0, sizeof(*result));
+	ws_missing_pages_replace();
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = ws_segment_file_lock(&file, err);
 	WS_THEN(status, check_salvageable(file.seg, segment, err));
@@ -317,7 +327,15 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 		ws_segment_file_remove(&file);
 		return WS_OK;
 	}
-	WS_FORWARD(ws_process_resume(&first, opts, &file, opts->output, err));
+	if (opts->output)
+		snprintf(path, sizeof(path), "%s", opts->output);
+	else
+		status = ws_process_first_left_at(&file, s.pattern, path, err);
+	if (status != WS_OK) {
+		ws_segment_file_close(&file);
+		return status;
+	}
+	WS_FORWARD(ws_process_resume(&first, opts, &file, path, err));
 	first->is_settled |= opts->output != NULL;
 	WS_FORWARD(ws_session_add(&s, first, err));
 	status = ws_session_signals(&s, &before, err);

@@ -278,7 +278,6 @@ static int salvage(struct ws_record_command *cmd)
 	struct ws_err err;
 	enum ws_status status;
 
-	ws_trace_map_end_well_when_cut();
 	cmd->record.output = cmd->output;
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
 	if (status == WS_OK) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/trace/small_input.h"
+#include "recorder/launch/missing_pages.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -127,29 +128,38 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	return ws_drain_create(&p->drain, seg, p->writer, err);
 }
 
-/* Where a launcher that was killed over a rename left the trace. */
-static const char *path_told(const struct ws_seg_header *seg)
+/* A copy of a path in the segment; empty when it has no end. */
+static void take_path(const char in[PATH_MAX], char out[PATH_MAX])
 {
-	if (memchr(seg->renamed_path, 0, sizeof(seg->renamed_path)) && seg->renamed_path[0] &&
-	    access(seg->trace_path, F_OK) && !access(seg->renamed_path, F_OK))
-		return seg->renamed_path;
-	return seg->trace_path;
+	memcpy(out, in, PATH_MAX);
+	if (!memchr(out, 0, PATH_MAX))
+		out[0] = 0;
+}
+
+/* Where the launcher before this one left the trace, also when it was killed over a rename. */
+static enum ws_status path_told(const struct ws_segment_file *file, char out[PATH_MAX],
+                                struct ws_err *err)
+{
+	char renamed[PATH_MAX];
+
+	take_path(file->seg->trace_path, out);
+	take_path(file->seg->renamed_path, renamed);
+	WS_FAIL_IF(!out[0], err, CORRUPT,
+	           "%s cannot be salvaged: it names no trace; give the trace's name with -o",
+	           file->path);
+	if (renamed[0] && access(out, F_OK) && !access(renamed, F_OK))
+		memcpy(out, renamed, PATH_MAX);
+	return WS_OK;
 }
 
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, const char *trace,
                                  struct ws_err *err)
 {
-	const struct ws_seg_header *seg = file->seg;
 	struct ws_process *p;
 	enum ws_status status;
 
-	if (!trace && !memchr(seg->trace_path, 0, sizeof(seg->trace_path))) {
-		ws_segment_file_close(file);
-		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: it names no trace",
-		               file->path);
-	}
-	WS_FORWARD(make(&p, opts, file, trace ? trace : path_told(seg), err));
+	WS_FORWARD(make(&p, opts, file, trace, err));
 	p->is_salvaged = 1;
 	status = resume_trace(p, err);
 	if (status != WS_OK) {
@@ -165,21 +175,25 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 
 /* --- the process --- */
 
-uint32_t ws_process_pid(const struct ws_process *p)
+uint32_t ws_process_pid(struct ws_process *p)
 {
 	const struct ws_seg_header *seg = p->file.seg;
 
-	return atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid) : 0;
+	if (!p->pid && atomic_load(&seg->attached)) {
+		p->pid = atomic_load(&seg->owner.pid);
+		p->start_ticks = seg->owner.start_ticks;
+	}
+	return p->pid;
 }
 
-uint32_t ws_process_who_runs(const struct ws_process *p)
+uint32_t ws_process_who_runs(struct ws_process *p)
 {
 	uint32_t pid = ws_process_pid(p);
 
 	return pid ? pid : atomic_load(&p->file.seg->started.pid);
 }
 
-bool ws_process_alive(const struct ws_process *p)
+bool ws_process_alive(struct ws_process *p)
 {
 	uint32_t pid = ws_process_who_runs(p);
 	const struct ws_seg_header *seg = p->file.seg;
@@ -187,8 +201,7 @@ bool ws_process_alive(const struct ws_process *p)
 	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
 	if (p->is_salvaged && p->file.size < WS_SMALL_INPUT_BYTES)
 		return 0;
-	return pid && ws_proc_alive(pid, ws_process_pid(p) ? seg->owner.start_ticks
-	                                                   : seg->started.start_ticks);
+	return pid && ws_proc_alive(pid, p->pid ? p->start_ticks : seg->started.start_ticks);
 }
 
 /* --- its name --- */
@@ -208,12 +221,19 @@ static bool is_taken(void *ctx, const char *path)
 	return claims->naming->keep_existing && strcmp(path, claims->own) != 0 && !lstat(path, &st);
 }
 
+/* A copy: the program can write there at any time. */
+static const char *take_environment(const struct ws_seg_header *seg, char out[WS_MAX_ENVIRONMENT])
+{
+	memcpy(out, seg->control.environment, WS_MAX_ENVIRONMENT);
+	return out;
+}
+
 /* The name by the pattern, when no other process of the recording has it. */
 static enum ws_status plain_name(const struct ws_seg_header *seg, const char *pattern, uint32_t pid,
                                  char out[PATH_MAX], struct ws_err *err)
 {
-	const struct ws_strings env =
-	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
+	char told[WS_MAX_ENVIRONMENT];
+	const struct ws_strings env = ws_strings_in(take_environment(seg, told), sizeof(told));
 	/* of a process that did not attach only what it had from us is known */
 	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL};
 
@@ -256,11 +276,7 @@ enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char
 {
 	char told[sizeof(file->seg->trace_path)], plain[PATH_MAX];
 
-	WS_FAIL_IF(!memchr(file->seg->trace_path, 0, sizeof(told)), err, CORRUPT,
-	           "%s cannot be salvaged: it names no trace", file->path);
-	memcpy(told, path_told(file->seg), sizeof(told));
-	WS_FAIL_IF(!memchr(told, 0, sizeof(told)), err, CORRUPT,
-	           "%s cannot be salvaged: it names no trace", file->path);
+	WS_FORWARD(path_told(file, told, err));
 	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
 	WS_FORWARD(part_of(file, plain, out, err));
 	if (!strcmp(told, out))
@@ -269,6 +285,42 @@ enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char
 	           "%s cannot be salvaged: this recording gives no trace the name %s", file->path,
 	           told);
 	memcpy(out, told, strlen(told) + 1);
+	return WS_OK;
+}
+
+/* As first_path() and open_session() made it, by the launcher's pid in the segment's own name. */
+static enum ws_status first_part(const struct ws_segment_file *file, const char *pattern,
+                                 char out[PATH_MAX], struct ws_err *err)
+{
+	const char *name = strrchr(file->path, '/') + 1;
+	char plain[PATH_MAX];
+	int n;
+
+	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
+		name += strlen(WS_SEG_PREFIX);
+	WS_FORWARD(ws_output_expand(
+	        pattern, &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10), NULL}, plain,
+	        PATH_MAX, err));
+	n = snprintf(out, PATH_MAX, "%s.%s.part", plain, name);
+	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
+	return WS_OK;
+}
+
+enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, const char *pattern,
+                                        char out[PATH_MAX], struct ws_err *err)
+{
+	const struct ws_seg_header *seg = file->seg;
+	const uint32_t pid = atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid)
+	                                                 : atomic_load(&seg->started.pid);
+	char part[PATH_MAX], plain[PATH_MAX];
+
+	WS_FORWARD(path_told(file, out, err));
+	WS_FORWARD(first_part(file, pattern, part, err));
+	WS_FORWARD(plain_name(seg, pattern, pid, plain, err));
+	WS_FAIL_IF(strcmp(out, part) != 0 && !ws_output_could_choose(plain, pid, out), err, CORRUPT,
+	           "%s cannot be salvaged: this recording gives no trace the name %s; give the "
+	           "trace's name with -o",
+	           file->path, out);
 	return WS_OK;
 }
 
@@ -292,10 +344,8 @@ static void take_name(struct ws_process *p, char *path)
 
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
-	struct ws_seg_header *seg = p->file.seg;
-	struct ws_strings env =
-	        ws_strings_in(seg->control.environment, sizeof(seg->control.environment));
-	char path[PATH_MAX], *copy = NULL;
+	char path[PATH_MAX], told[WS_MAX_ENVIRONMENT], *copy = NULL;
+	struct ws_strings env = ws_strings_in(take_environment(p->file.seg, told), sizeof(told));
 	struct ws_err err;
 	struct stat st;
 
@@ -324,18 +374,17 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 static void look_at_limits(struct ws_process *p)
 {
 	struct ws_seg_control *control = &p->file.seg->control;
-	const struct ws_seg_window *window = &control->window;
+	const struct ws_seg_window *window = &p->file.seg->plan.window;
 	int64_t now = ws_drain_now_ns(p->drain);
 
 	/* as unsigned: the program can have written anything there */
 	if (window->duration_ns > 0 && now > window->begin_ns &&
 	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
 		atomic_store(&control->is_over, 1);
-	if (!p->opts->max_size || atomic_load(&control->stop_ns) ||
+	if (!p->opts->max_size || ws_drain_is_stopped(p->drain) ||
 	    ws_trace_writer_size(p->writer) < p->opts->max_size)
 		return;
-	atomic_store(&control->stop_ns, now);
-	atomic_store(&control->is_over, 1);
+	ws_drain_stop(p->drain, now);
 	ws_record_notice(p->opts, "%s has reached --max-size; nothing more is recorded", p->trace);
 }
 
@@ -353,11 +402,25 @@ static void warn_of_gpu(struct ws_process *p)
 	p->warned |= gpu.stopped;
 }
 
+/* What was on pages that are not there any more nobody can tell; each is counted as a record. */
+static void tell_missing_pages(struct ws_process *p, unsigned n)
+{
+	ws_drain_count_damage(p->drain, n);
+	if (n && !p->is_cut)
+		ws_record_notice(p->opts,
+		                 "process %u: parts of its segment are gone: the program cut it "
+		                 "short, or memory ran out; what was in them is lost",
+		                 (unsigned)ws_process_pid(p));
+	p->is_cut |= n != 0;
+}
+
 uint64_t ws_process_step(struct ws_process *p)
 {
+	const unsigned missing = ws_missing_pages();
 	uint64_t n = ws_drain_pass(p->drain);
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
+	tell_missing_pages(p, ws_missing_pages() - missing);
 	look_at_limits(p);
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
 		warn_of_gpu(p);

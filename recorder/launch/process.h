@@ -21,6 +21,11 @@ struct ws_process {
 	                                               has that name until then; else NULL */
 	bool is_settled;                            /* that is its name for good */
 	bool is_salvaged;                           /* continued after its launcher was killed */
+	/* who attached: taken once, as the program can write over what the segment says; pid 0:
+	   nobody so far */
+	uint32_t pid;
+	uint64_t start_ticks;
+	bool is_cut;                                /* that pages of the segment are missing was told */
 	bool is_gone;                               /* nothing comes any more */
 	int64_t gone_ns;                            /* when that was seen (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
@@ -31,7 +36,7 @@ struct ws_process {
 /*
  * Take over a segment (also when it fails) and begin its trace at this path,
  * which is copied; or go on with the trace of its last commit, if there was
- * one: at trace, NULL for where the segment says.
+ * one.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, const char *trace,
@@ -41,11 +46,11 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
                                  struct ws_err *err);
 
 /* Pid of the process that attached, 0 = none did. */
-uint32_t ws_process_pid(const struct ws_process *p);
+uint32_t ws_process_pid(struct ws_process *p);
 /* The same; while none did, of the program that was started, which may attach yet. */
-uint32_t ws_process_who_runs(const struct ws_process *p);
+uint32_t ws_process_who_runs(struct ws_process *p);
 /* 1 while that one runs. */
-bool ws_process_alive(const struct ws_process *p);
+bool ws_process_alive(struct ws_process *p);
 
 /* What names the traces of a recording. */
 struct ws_process_naming {
@@ -73,6 +78,12 @@ enum ws_status ws_process_part(const struct ws_segment_file *file, const char *p
  */
 enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char *pattern,
                                   uint32_t pid, char out[PATH_MAX], struct ws_err *err);
+/*
+ * The same of the first segment, whose unfinished trace is called in another way: nobody is sent
+ * to another file by a program that wrote over its segment. CORRUPT, with -o as the cure.
+ */
+enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, const char *pattern,
+                                        char out[PATH_MAX], struct ws_err *err);
 
 /* Empty the segment once; statistics and commits when they are due. Returns the records read. */
 uint64_t ws_process_step(struct ws_process *p);

@@ -140,6 +140,7 @@ static void add_clock(struct ws_drain *d, const struct ws_seg_header *seg)
 /* What other clocks did meanwhile. */
 static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
 {
+	const struct ws_drain_real_time real = ws_drain_real_time(d);
 	int64_t raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW) - seg->base_raw_ns;
 	int64_t slew_ns = ws_clock_ns(CLOCK_MONOTONIC) - seg->base_ns - raw_ns;
 
@@ -147,10 +148,11 @@ static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
 	if (raw_ns >= 1000000000 && seg->boot == ws_proc_boot())
 		ws_drain_add_meta(d, "clock.slew_ppm", "%.1f",
 		                  (double)slew_ns * 1e6 / (double)raw_ns);
-	if (seg->realtime_largest_step_ns) {
-		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", seg->realtime_largest_step_ns);
+	if (real.largest_step_ns) {
+		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", real.largest_step_ns);
 		ws_drain_add_meta(d, "clock.realtime_apart_ns", "%ld",
-		                  seg->realtime_apart_ns - (seg->base_realtime_ns - seg->base_ns));
+		                  (int64_t)((uint64_t)real.apart_ns -
+		                            ((uint64_t)seg->base_realtime_ns - (uint64_t)seg->base_ns)));
 	}
 	if (atomic_load(&seg->gpu.nclocks))
 		ws_drain_add_meta(d, "clock.cupti_apart_ns", "%ld",

@@ -105,7 +105,7 @@ static struct ws_seg_header *first_segment(const struct ws_session *s)
 }
 
 /* Whether anything can still come from this process. */
-static bool is_alive(const struct ws_session *s, const struct ws_process *p)
+static bool is_alive(const struct ws_session *s, struct ws_process *p)
 {
 	uint32_t pid = ws_process_pid(p);
 
@@ -174,9 +174,9 @@ static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status stat
 static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file *file,
                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
 {
-	const struct ws_seg_control *control = &file->seg->control;
-	char **command =
-	        ws_strings_array(ws_strings_in(control->command, sizeof(control->command)));
+	char told[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
+	char **command = ws_strings_array(
+	        ws_strings_in(memcpy(told, file->seg->control.command, sizeof(told)), sizeof(told)));
 	const struct ws_provenance provenance = {
 	        .program = command ? command[0] : NULL,
 	        .arguments = command && command[0] && !s->no_args ? command + 1 : NULL,
@@ -280,7 +280,7 @@ static void look_at(void *ctx, const char *path)
 			unlink(path);
 		return;
 	}
-	if (is_alive_yet && !atomic_load(&file.seg->attached)) {
+	if (is_alive_yet && !file.is_attached) {
 		s->look_again = 1;
 		ws_segment_file_close(&file);
 		return;

@@ -61,14 +61,16 @@ enum ws_profiler_state {
 	WS_PROFILER_KEPT, /* an instance that is */
 };
 
-/* Part of the segment's header. */
-struct ws_seg_control {
-	/* fixed by the launcher before the program starts; further segments get a copy */
+/* Fixed by the launcher before the program starts; further segments get a copy. */
+struct ws_seg_plan {
 	uint32_t no_args;           /* 1: arguments of programs are not kept, not even here */
 	char output[WS_MAX_OUTPUT]; /* absolute pattern of the traces' names */
 	uint32_t keep_existing;     /* 1: a name that a file has is not taken */
 	struct ws_seg_window window;
+};
 
+/* Part of the segment's header. */
+struct ws_seg_control {
 	/* written by the collector before `attached`: the process may be gone when it is asked for.
 	   Strings that end with a NUL each; an empty one ends the list. */
 	char environment[WS_MAX_ENVIRONMENT]; /* NAME=VALUE */

@@ -1,12 +1,13 @@
 #include "recorder/shared/segment.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "recorder/shared/record.h"
 
-#define PAGE 4096u
+#define PAGE WS_SEG_PAGE
 /* CUPTI's buffers and the rings of many threads; thousands of busy ones need more. */
 #define ROOM (UINT64_C(256) << 20)
 
@@ -34,30 +35,30 @@ static bool is_power_of_two(uint64_t n)
 }
 
 /* One region after the other. */
-static void lay_out(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
+static struct ws_seg_layout lay_out(const struct ws_seg_opts *opts)
 {
-	seg->commit_offset = WS_SEG_HEADER_SIZE;
-	seg->commit_stride = commit_stride(opts);
-	seg->threads_offset = seg->commit_offset + 2 * seg->commit_stride;
-	seg->slots_offset =
-	        round_up(seg->threads_offset + opts->thread_buffers * sizeof(_Atomic uint32_t), 64);
-	seg->defs_offset = round_up(seg->slots_offset + opts->slots * sizeof(struct ws_slot), PAGE);
-	seg->defs_size = opts->defs_size;
-	seg->thread_buffers_offset = seg->defs_offset + seg->defs_size;
-	seg->thread_buffer_stride = (uint64_t)WS_THREAD_BUFFER_HEADER_SIZE + opts->ring_size;
-	seg->thread_buffer_count = opts->thread_buffers;
-	seg->ring_size = opts->ring_size;
-	seg->activity.offset =
-	        seg->thread_buffers_offset + seg->thread_buffer_count * seg->thread_buffer_stride;
-	seg->activity.stride = opts->slots ? opts->slot_size : 0;
-	seg->activity.count = opts->slots;
-	seg->total_size = seg->activity.offset + seg->activity.count * seg->activity.stride;
+	struct ws_seg_layout l = {.commit_offset = WS_SEG_HEADER_SIZE};
+
+	l.commit_stride = commit_stride(opts);
+	l.threads_offset = l.commit_offset + 2 * l.commit_stride;
+	l.slots_offset =
+	        round_up(l.threads_offset + opts->thread_buffers * sizeof(_Atomic uint32_t), 64);
+	l.defs_offset = round_up(l.slots_offset + opts->slots * sizeof(struct ws_slot), PAGE);
+	l.defs_size = opts->defs_size;
+	l.thread_buffers_offset = l.defs_offset + l.defs_size;
+	l.thread_buffer_stride = (uint64_t)WS_THREAD_BUFFER_HEADER_SIZE + opts->ring_size;
+	l.thread_buffer_count = opts->thread_buffers;
+	l.ring_size = opts->ring_size;
+	l.activity.offset =
+	        l.thread_buffers_offset + l.thread_buffer_count * l.thread_buffer_stride;
+	l.activity.stride = opts->slots ? opts->slot_size : 0;
+	l.activity.count = opts->slots;
+	l.total_size = l.activity.offset + l.activity.count * l.activity.stride;
+	return l;
 }
 
 uint64_t ws_seg_size(const struct ws_seg_opts *opts)
 {
-	struct ws_seg_header seg;
-
 	if (opts->thread_buffers < 1 || opts->thread_buffers > WS_SEG_MAX_THREAD_BUFFERS)
 		return 0;
 	if (opts->ring_size < WS_SEG_MIN_RING || opts->ring_size > WS_SEG_MAX_RING ||
@@ -70,8 +71,7 @@ uint64_t ws_seg_size(const struct ws_seg_opts *opts)
 	if (opts->slots && (opts->slot_size < WS_SEG_MIN_SLOT ||
 	                    opts->slot_size > WS_SEG_MAX_SLOT || opts->slot_size % PAGE))
 		return 0;
-	lay_out(&seg, opts);
-	return seg.total_size;
+	return lay_out(opts).total_size;
 }
 
 /* The log's beginning: room for one definition of any size, as the collector always has. */
@@ -89,10 +89,7 @@ uint64_t ws_seg_room(const struct ws_seg_opts *opts)
 
 uint64_t ws_seg_first_size(const struct ws_seg_opts *opts)
 {
-	struct ws_seg_header seg;
-
-	lay_out(&seg, opts);
-	return seg.defs_offset + first_defs(opts);
+	return lay_out(opts).defs_offset + first_defs(opts);
 }
 
 int ws_seg_populate_pages(void *from, uint64_t size)
@@ -112,7 +109,7 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 {
 	struct ws_seg_header *seg = mem;
 
-	lay_out(seg, opts);
+	seg->layout = lay_out(opts);
 	seg->grows = opts->grows;
 	seg->defs_ready = first_defs(opts);
 	for (uint32_t i = 0; i < opts->thread_buffers && !opts->grows; i++)
@@ -127,17 +124,84 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts)
 	seg->magic = WS_SEG_MAGIC;
 }
 
-/* Sums and differences of a few of these stay in 64 bits. */
-static bool is_time(int64_t ns)
+/* --- what is whole --- */
+
+/* FNV-1a by words: it finds damage, and keeps nobody from making a whole one. Never 0. */
+static uint64_t check_of(uint64_t check, const void *bytes, uint64_t size)
+{
+	for (uint64_t at = 0; at + 8 <= size; at += 8) {
+		uint64_t word;
+
+		memcpy(&word, (const uint8_t *)bytes + at, sizeof(word));
+		check = (check ^ word) * UINT64_C(0x100000001b3);
+		check ^= check >> 32;
+	}
+	return check ? check : 1;
+}
+
+#define FIXED offsetof(struct ws_seg_header, fixed_check)
+
+static uint64_t fixed_check(const struct ws_seg_header *seg)
+{
+	return check_of(WS_SEG_VERSION, seg, FIXED);
+}
+
+void ws_seg_seal(struct ws_seg_header *seg)
+{
+	seg->fixed_check = fixed_check(seg);
+	memcpy((char *)seg + WS_SEG_SPARE, seg, FIXED + sizeof(seg->fixed_check));
+}
+
+uint64_t ws_seg_commit_size(const struct ws_seg_header *seg)
+{
+	return sizeof(struct ws_seg_commit) +
+	       ((uint64_t)seg->thread_buffer_count + seg->activity.count) * sizeof(uint64_t);
+}
+
+static uint64_t commit_check(const struct ws_seg_header *seg, const struct ws_seg_commit *commit)
+{
+	const size_t from = offsetof(struct ws_seg_commit, file_size);
+
+	return check_of(commit->number, &commit->file_size, ws_seg_commit_size(seg) - from);
+}
+
+void ws_seg_commit_write(const struct ws_seg_header *seg, struct ws_seg_commit *commit)
+{
+	struct ws_seg_commit *slot = ws_seg_commit_slot(seg, commit->number % 2);
+
+	commit->check = commit_check(seg, commit);
+	slot->check = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	memcpy(slot, commit, ws_seg_commit_size(seg));
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+bool ws_seg_commit_read(const struct ws_seg_header *seg, struct ws_seg_commit *out)
+{
+	uint64_t newest = 0;
+
+	/* a copy first: the program can write there at any time */
+	for (uint32_t i = 0; i < 3; i++) {
+		memcpy(out, ws_seg_commit_slot(seg, i < 2 ? i : newest % 2), ws_seg_commit_size(seg));
+		if (out->check == commit_check(seg, out) && out->number > newest)
+			newest = out->number;
+		if (i == 1 && !newest)
+			return 0;
+	}
+	return out->number == newest && out->check == commit_check(seg, out);
+}
+
+/* --- what makes sense --- */
+
+bool ws_seg_is_time(int64_t ns)
 {
 	return ns > -(INT64_C(1) << 62) && ns < INT64_C(1) << 62;
 }
 
 /* The layout is a function of the options, so it is checked by making it anew. */
-const char *ws_seg_problem(const void *mem, uint64_t size)
+const char *ws_seg_problem(const struct ws_seg_header *seg, uint64_t size)
 {
-	const struct ws_seg_header *seg = mem;
-	struct ws_seg_header right;
+	struct ws_seg_layout right;
 	struct ws_seg_opts opts;
 
 	if (size < WS_SEG_HEADER_SIZE)
@@ -147,21 +211,12 @@ const char *ws_seg_problem(const void *mem, uint64_t size)
 	if (seg->version != WS_SEG_VERSION || seg->header_size != WS_SEG_HEADER_SIZE)
 		return "of another version";
 	opts = ws_seg_opts_of(seg);
-	if (!ws_seg_size(&opts) || ws_seg_size(&opts) != size || seg->total_size != size)
+	if (!ws_seg_size(&opts))
 		return "its size does not fit its layout";
-	lay_out(&right, &opts);
-	if (seg->commit_offset != right.commit_offset ||
-	    seg->commit_stride != right.commit_stride || seg->defs_offset != right.defs_offset ||
-	    seg->thread_buffers_offset != right.thread_buffers_offset ||
-	    seg->thread_buffer_stride != right.thread_buffer_stride ||
-	    seg->threads_offset != right.threads_offset ||
-	    seg->slots_offset != right.slots_offset ||
-	    seg->activity.offset != right.activity.offset)
+	right = lay_out(&opts);
+	if (right.total_size < size || memcmp(&right, &seg->layout, sizeof(right)) != 0)
 		return "its regions do not fit its layout";
-	if (!is_time(seg->base_ns) || !is_time(seg->base_realtime_ns) ||
-	    !is_time(seg->realtime_apart_ns))
+	if (!ws_seg_is_time(seg->base_ns) || !ws_seg_is_time(seg->base_realtime_ns))
 		return "its clocks are out of range";
-	if (atomic_load(&seg->commit_active) > 1 || atomic_load(&seg->defs_head) > seg->defs_size)
-		return "its positions are out of range";
-	return NULL;
+	return seg->fixed_check == fixed_check(seg) ? NULL : "its header is damaged";
 }

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "formats/schema/loss.h"
@@ -18,9 +19,14 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            9
-#define WS_SEG_HEADER_SIZE        20480
+#define WS_SEG_VERSION            10
+/* The part of the header that is fixed when the segment is made. It has pages of its own, of any
+ * size that there is, so that each side keeps a private copy of it in its place. */
+#define WS_SEG_FIXED_SIZE         65536
+#define WS_SEG_SPARE              32768 /* where it lies once more in the file */
+#define WS_SEG_HEADER_SIZE        (WS_SEG_FIXED_SIZE + 20480)
 #define WS_SEG_ENV                "WARPSHEET_SEGMENT"
+#define WS_SEG_PAGE               4096u
 #define WS_SEG_MAX_THREAD_BUFFERS 8192
 #define WS_SEG_MIN_RING           4096u
 #define WS_SEG_MAX_RING           (UINT32_C(1) << 30)
@@ -56,27 +62,45 @@ struct ws_seg_process {
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: unknown */
 };
 
-struct ws_seg_header {
-	/* fixed when the segment is made */
-	uint64_t magic;
-	uint32_t version;
-	uint32_t header_size;
-	uint64_t total_size;
-	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */
-	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */
-	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */
-	uint64_t defs_offset, defs_size;
-	uint64_t thread_buffers_offset, thread_buffer_stride;
-	uint32_t thread_buffer_count;
-	uint32_t ring_size;            /* bytes, a power of two */
+/* Where everything is: a function of struct ws_seg_opts. */
+#define WS_SEG_LAYOUT                                                                          \
+	uint64_t total_size;                                                                   \
+	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                  \
+	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */  \
+	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */            \
+	uint64_t defs_offset, defs_size;                                                       \
+	uint64_t thread_buffers_offset, thread_buffer_stride;                                  \
+	uint32_t thread_buffer_count;                                                          \
+	uint32_t ring_size;            /* bytes, a power of two */                             \
 	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
-	uint32_t grows;                /* 1: a page has memory once ws_seg_populate() says so */
-	int64_t base_ns;               /* CLOCK_MONOTONIC at time 0 of the trace */
-	int64_t base_realtime_ns;      /* CLOCK_REALTIME then */
-	int64_t base_raw_ns;           /* CLOCK_MONOTONIC_RAW then */
-	uint64_t boot; /* of the machine (ws_proc_boot): the clocks are its; 0: unknown */
-	struct ws_seg_process launcher;
-	struct ws_seg_capture capture;
+struct ws_seg_layout {
+	WS_SEG_LAYOUT
+};
+
+struct ws_seg_header {
+	union {
+		struct { /* fixed when the segment is made */
+			uint64_t magic;
+			uint32_t version;
+			uint32_t header_size;
+			union {
+				struct {
+					WS_SEG_LAYOUT
+				};
+				struct ws_seg_layout layout;
+			};
+			uint64_t grows; /* 1: a page has memory once ws_seg_populate() says so */
+			int64_t base_ns;          /* CLOCK_MONOTONIC at time 0 of the trace */
+			int64_t base_realtime_ns; /* CLOCK_REALTIME then */
+			int64_t base_raw_ns;      /* CLOCK_MONOTONIC_RAW then */
+			uint64_t boot; /* of the machine (ws_proc_boot): the clocks are its; 0:
+			                  unknown */
+			struct ws_seg_capture capture;
+			struct ws_seg_plan plan;
+			uint64_t fixed_check; /* of all before it; 0 until ws_seg_seal() */
+		};
+		uint8_t fixed_pages[WS_SEG_FIXED_SIZE];
+	};
 
 	/* written by the collector */
 	_Alignas(64) struct ws_seg_process owner; /* the process that is recorded */
@@ -101,8 +125,7 @@ struct ws_seg_header {
 
 	/* written by the launcher */
 	_Alignas(64) _Atomic uint32_t state;   /* enum ws_seg_state */
-	_Atomic uint32_t commit_active;        /* which commit slot is valid: 0 or 1 */
-	_Atomic uint64_t commits;              /* 0: nothing was ever committed */
+	struct ws_seg_process launcher;
 	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
 	int64_t realtime_apart_ns; /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0:
 	                              never */
@@ -126,8 +149,10 @@ struct ws_slot {
 };
 
 /* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was
- * read. */
+ * read. Of two that are whole the one with the higher number counts. */
 struct ws_seg_commit {
+	uint64_t number; /* from 1; commit n is in slot n % 2 */
+	uint64_t check;  /* of all bytes behind it, and the number */
 	uint64_t file_size; /* bytes of the trace that are whole */
 	uint64_t defs_pos;  /* definitions before it have their rows in the file */
 	uint64_t next_correlation;
@@ -196,6 +221,8 @@ struct ws_thread_buffer {
 #define WS_THREAD_BUFFER_HEADER_SIZE 8192
 
 _Static_assert(sizeof(struct ws_seg_header) <= WS_SEG_HEADER_SIZE, "header grew");
+_Static_assert(offsetof(struct ws_seg_header, fixed_check) + 8 <= WS_SEG_PAGE,
+               "the fixed part of the header grew");
 _Static_assert(sizeof(struct ws_thread_buffer) <= WS_THREAD_BUFFER_HEADER_SIZE,
                "the header of a thread buffer grew");
 _Static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2,
@@ -220,7 +247,7 @@ static inline struct ws_seg_opts ws_seg_opts_of(const struct ws_seg_header *seg)
 	        .defs_size = seg->defs_size,
 	        .slots = seg->activity.count,
 	        .slot_size = seg->activity.stride,
-	        .grows = seg->grows,
+	        .grows = seg->grows != 0,
 	};
 }
 
@@ -236,8 +263,23 @@ void ws_seg_init(void *mem, const struct ws_seg_opts *opts);
 int ws_seg_populate(const struct ws_seg_header *seg, void *from, uint64_t size);
 /* The same before there is a header; -1 also where the system cannot (Linux before 5.14). */
 int ws_seg_populate_pages(void *from, uint64_t size);
-/* NULL when the size bytes at mem are a segment whose regions all lie inside; else why not. */
-const char *ws_seg_problem(const void *mem, uint64_t size);
+/* Once all that is fixed is there: makes it known as whole, and keeps a second copy of it. */
+void ws_seg_seal(struct ws_seg_header *seg);
+/*
+ * NULL when the fixed part of a header is sealed and undamaged, and the segment's regions all lie
+ * in a file of size bytes, or would if it had not been cut short; else why not.
+ */
+const char *ws_seg_problem(const struct ws_seg_header *seg, uint64_t size);
+
+/* Sums and differences of a few of these stay in 64 bits. */
+bool ws_seg_is_time(int64_t ns);
+
+/* Bytes of a commit slot that mean something. */
+uint64_t ws_seg_commit_size(const struct ws_seg_header *seg);
+/* Make it the segment's, with its number: whoever dies meanwhile leaves the one before. */
+void ws_seg_commit_write(const struct ws_seg_header *seg, struct ws_seg_commit *commit);
+/* Copy the last whole one to ws_seg_commit_size() bytes. 0: there is none. */
+bool ws_seg_commit_read(const struct ws_seg_header *seg, struct ws_seg_commit *out);
 
 /* enum ws_thread_buffer_state of a thread buffer */
 static inline _Atomic uint32_t *ws_seg_thread_state(const struct ws_seg_header *seg, uint32_t i)

@@ -6,6 +6,7 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -17,14 +18,53 @@
 #include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_folder.h"
 
-static enum ws_status map(struct ws_segment_file *out, int fd, struct ws_err *err)
+/* The first `there` bytes are the file's, what is behind them zeros of nobody's. */
+static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t there, struct ws_err *err)
 {
-	void *mem = mmap(NULL, out->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	const int rights = PROT_READ | PROT_WRITE;
+	void *mem = mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+	if (mem != MAP_FAILED && mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
+		munmap(mem, out->size);
+		mem = MAP_FAILED;
+	}
 	WS_FAIL_IF(mem == MAP_FAILED, err, ENVIRONMENT, "cannot map %s: %s", out->path,
 	           strerror(errno));
 	out->seg = mem;
 	return WS_OK;
+}
+
+/* Memory for the sealed part of a header. */
+static enum ws_status make_fixed(struct ws_seg_header **out, const char *path, struct ws_err *err)
+{
+	void *mem = mmap(NULL, WS_SEG_FIXED_SIZE, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	WS_FAIL_IF(mem == MAP_FAILED, err, ENVIRONMENT, "cannot map %s: %s", path, strerror(errno));
+	*out = mem;
+	return WS_OK;
+}
+
+/* It takes the place of the file's. */
+static enum ws_status put_fixed(struct ws_segment_file *file, struct ws_seg_header *fixed,
+                                struct ws_err *err)
+{
+	if (!mprotect(fixed, WS_SEG_FIXED_SIZE, PROT_READ) &&
+	    mremap(fixed, WS_SEG_FIXED_SIZE, WS_SEG_FIXED_SIZE, MREMAP_MAYMOVE | MREMAP_FIXED,
+	           file->seg) != MAP_FAILED)
+		return WS_OK;
+	munmap(fixed, WS_SEG_FIXED_SIZE);
+	return WS_FAIL(err, ENVIRONMENT, "cannot map %s: %s", file->path, strerror(errno));
+}
+
+enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err *err)
+{
+	struct ws_seg_header *fixed;
+
+	WS_FORWARD(make_fixed(&fixed, file->path, err));
+	ws_seg_seal(file->seg);
+	memcpy(fixed, file->seg, WS_SEG_PAGE);
+	return put_fixed(file, fixed, err);
 }
 
 /*
@@ -78,6 +118,17 @@ static bool keeps_room(int fd)
 	                             fs.f_type == XFS_SUPER_MAGIC);
 }
 
+/* The two copies of what is fixed have a page each of all that is kept for them. */
+static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
+{
+	char *begin = (char *)seg;
+
+	return ws_seg_populate_pages(begin, WS_SEG_PAGE) ||
+	       ws_seg_populate_pages(begin + WS_SEG_SPARE, WS_SEG_PAGE) ||
+	       ws_seg_populate_pages(begin + WS_SEG_FIXED_SIZE,
+	                             ws_seg_first_size(opts) - WS_SEG_FIXED_SIZE);
+}
+
 /* Mapped, with its first part in memory; of a file that cannot grow, all of it. */
 static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
                                 struct ws_err *err)
@@ -91,11 +142,11 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 	out->size = ws_seg_size(opts);
 	error = ftruncate(fd, (off_t)out->size) ? errno : 0;
 	if (!error)
-		WS_FORWARD(map(out, fd, err));
+		WS_FORWARD(map(out, fd, out->size, err));
 	/* reserved now: a page that is missing later would kill the program with SIGBUS */
 	if (!error && !opts->grows)
 		error = posix_fallocate(fd, 0, (off_t)out->size);
-	if (!error && (!opts->grows || !ws_seg_populate_pages(out->seg, ws_seg_first_size(opts))))
+	if (!error && (!opts->grows || !populate_first(out->seg, opts)))
 		return WS_OK;
 	ws_segment_file_close(out);
 	return WS_FAIL(err, ENVIRONMENT, "no room for %s of %llu MiB: %s", out->path,
@@ -149,10 +200,45 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	return ws_segment_file_create_at(out, path, opts, err);
 }
 
+/* Whether a process has attached is asked before what is fixed is read: by then that is all there. */
+static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err *err)
+{
+	static const off_t copies[] = {0, WS_SEG_SPARE};
+	const char *problem = "not a segment of a recording";
+	struct ws_seg_header *fixed;
+	uint32_t attached = 0;
+	enum ws_status status;
+	struct stat st;
+
+	WS_FAIL_IF(fstat(fd, &st), err, IO_READ, "cannot read %s: %s", out->path, strerror(errno));
+	WS_FAIL_IF(st.st_size < WS_SEG_HEADER_SIZE, err, CORRUPT, "%s is %s", out->path, problem);
+	out->is_attached = pread(fd, &attached, sizeof(attached),
+	                         offsetof(struct ws_seg_header, attached)) == sizeof(attached) &&
+	                   attached;
+	WS_FORWARD(make_fixed(&fixed, out->path, err));
+	for (size_t i = 0; problem && i < sizeof(copies) / sizeof(*copies); i++) {
+		const char *wrong = problem;
+
+		if (pread(fd, fixed, WS_SEG_PAGE, copies[i]) == WS_SEG_PAGE)
+			wrong = ws_seg_problem(fixed, (uint64_t)st.st_size);
+		problem = !wrong || !i ? wrong : problem; /* the first copy's says more */
+	}
+	out->size = fixed->total_size;
+	status = problem ? WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", out->path, problem)
+	                 : map(out, fd, (uint64_t)st.st_size, err);
+	if (status != WS_OK) {
+		munmap(fixed, WS_SEG_FIXED_SIZE);
+		return status;
+	}
+	status = put_fixed(out, fixed, err);
+	if (status != WS_OK)
+		ws_segment_file_close(out);
+	return status;
+}
+
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,
                                     struct ws_err *err)
 {
-	const char *problem = NULL;
 	enum ws_status status;
 	struct stat st;
 	int fd;
@@ -161,24 +247,9 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 	WS_FAIL_IF(lstat(path, &st), err, IO_READ, "cannot open the segment %s: %s", path,
 	           strerror(errno));
 	WS_FORWARD(open_own(out, path, 0, &fd, err));
-	if (fstat(fd, &st)) {
-		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
-	} else if (st.st_size < WS_SEG_HEADER_SIZE) {
-		status = WS_FAIL(err, CORRUPT, "%s is not a segment of a recording", path);
-	} else {
-		out->size = (uint64_t)st.st_size;
-		status = map(out, fd, err);
-	}
+	status = map_own(out, fd, err);
 	close(fd);
-	if (status != WS_OK)
-		return status;
-
-	problem = ws_seg_problem(out->seg, out->size);
-	if (problem) {
-		ws_segment_file_close(out);
-		return WS_FAIL(err, CORRUPT, "%s cannot be salvaged: %s", path, problem);
-	}
-	return WS_OK;
+	return status;
 }
 
 enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err)
@@ -264,7 +335,16 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	return status;
 }
 
-/* Only the header is looked at: a folder may hold many. */
+static bool has_commit(const struct ws_seg_header *seg)
+{
+	struct ws_seg_commit *commit = malloc(ws_seg_commit_size(seg));
+	const bool has = commit && ws_seg_commit_read(seg, commit);
+
+	free(commit);
+	return has;
+}
+
+/* Only the header and the commits are looked at: a folder may hold many. */
 static int is_abandoned(const char *path)
 {
 	struct ws_segment_file file;
@@ -273,7 +353,7 @@ static int is_abandoned(const char *path)
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 		return 0;
 	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
-	         (atomic_load(&file.seg->commits) || atomic_load(&file.seg->attached)) &&
+	         (atomic_load(&file.seg->attached) || has_commit(file.seg)) &&
 	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
 	                        file.seg->launcher.start_ticks);
 	ws_segment_file_close(&file);

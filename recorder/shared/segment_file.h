@@ -11,9 +11,10 @@
 #define WS_SEG_FURTHER ".process-"
 
 struct ws_segment_file {
-	struct ws_seg_header *seg; /* mapped, shared; NULL: none */
-	uint64_t size;             /* bytes */
+	struct ws_seg_header *seg; /* mapped, shared but for its sealed part; NULL: none */
+	uint64_t size;             /* bytes that are mapped */
 	int lock;                  /* 1 + the descriptor that holds it; 0: not locked */
+	bool is_attached;          /* a process had attached before it was opened */
 	char path[PATH_MAX];
 };
 
@@ -32,7 +33,13 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const char *file,
                                              const struct ws_seg_opts *opts, struct ws_err *err);
 /*
- * Map a segment that exists. IO_READ, CORRUPT; ENVIRONMENT when folder or file
+ * All that is fixed is set: make it known to others, and have a private copy of it in its place,
+ * which nobody else can change. ENVIRONMENT.
+ */
+enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err *err);
+/*
+ * Map a segment that exists and is sealed; of one that was cut short what is missing is zeros, of
+ * a damaged header the spare copy is taken. IO_READ, CORRUPT; ENVIRONMENT when folder or file
  * are not this user's alone, so that nothing in the file means anything.
  */
 enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *path,

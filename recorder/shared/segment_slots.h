@@ -141,11 +141,19 @@ static inline void ws_slots_give_up(struct ws_seg_header *seg)
 
 /* --- consumer --- */
 
+/* Its bytes with records: read once, as the program can write there at any time. */
+static inline uint64_t ws_slot_valid(const struct ws_seg_header *seg, uint32_t i)
+{
+	const uint64_t valid = *(const volatile uint64_t *)&ws_seg_slot(seg, i)->valid;
+
+	return valid < seg->activity.stride ? valid : seg->activity.stride;
+}
+
 /* Its rows are in the file: zeroed, as CUPTI was promised, and free again. */
 static inline void ws_slot_return(struct ws_seg_header *seg, uint32_t i)
 {
 	struct ws_slot *slot = ws_seg_slot(seg, i);
-	uint64_t used = slot->valid < seg->activity.stride ? slot->valid : seg->activity.stride;
+	const uint64_t used = ws_slot_valid(seg, i);
 
 	memset(ws_slot_bytes(seg, i), 0, used);
 	slot->valid = 0;

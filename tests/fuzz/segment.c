@@ -121,18 +121,19 @@ static void put_raw(struct ws_seg_header *seg, struct fuzz_input *in)
 	}
 }
 
-static void put_header(struct ws_seg_header *seg, struct fuzz_input *in)
+static void put_header(struct ws_seg_header *seg, struct fuzz_input *in, int has_fixed)
 {
+	const size_t begin = has_fixed ? 0 : WS_SEG_FIXED_SIZE;
 	size_t at = fuzz_take(in), len;
 	const uint8_t *bytes;
 
 	/* mostly where the layout lies */
-	at = (at < 192 ? at : at << 8 | fuzz_take(in)) * 8 % sizeof(*seg);
+	at = begin + (at < 192 ? at : at << 8 | fuzz_take(in)) * 8 % (sizeof(*seg) - begin);
 	bytes = fuzz_take_bytes(in, 1 + fuzz_take(in) % 8, &len);
 	memcpy((uint8_t *)seg + at, bytes, len);
 }
 
-enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *in, int has_header)
+enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *in, int has_fixed)
 {
 	enum fuzz_step step = (enum fuzz_step)(fuzz_take(in) % FUZZ_STEPS);
 	struct ws_rec_pop pop = {.head = {.size = sizeof(pop), .type = WS_REC_POP}};
@@ -155,8 +156,7 @@ enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *i
 		put_raw(seg, in);
 		break;
 	case FUZZ_STEP_HEADER:
-		if (has_header)
-			put_header(seg, in);
+		put_header(seg, in, has_fixed);
 		break;
 	default:
 		break;

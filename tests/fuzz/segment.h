@@ -21,7 +21,7 @@ enum fuzz_step {
 /* An empty segment of 2 thread buffers and 2 slots; the same memory each time. */
 struct ws_seg_header *fuzz_segment(size_t *size);
 /*
- * The next step of the input, done in the segment. PASS and later ones are the caller's. HEADER is
- * done only with has_header: while the launcher reads it is taken to be sound.
+ * The next step of the input, done in the segment. PASS and later ones are the caller's. HEADER
+ * goes into the fixed part only with has_fixed: while the launcher reads it has a copy of that.
  */
-enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *in, int has_header);
+enum fuzz_step fuzz_segment_step(struct ws_seg_header *seg, struct fuzz_input *in, int has_fixed);

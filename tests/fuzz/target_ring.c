@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	seg = fuzz_segment(&seg_size);
 	if (fuzz_take(&in) % 2)
-		seg->control.window.begin_ns = FUZZ_SEG_BASE + 64;
+		seg->plan.window.begin_ns = FUZZ_SEG_BASE + 64;
 	if (ws_trace_writer_create_mem(&writer, &opts, &err) != WS_OK ||
 	    ws_drain_create(&drain, seg, writer, &err) != WS_OK)
 		abort();

@@ -112,11 +112,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		enum fuzz_step step = fuzz_segment_step(l.seg, &in, deaths < MAX_DEATHS);
 
 		/* who maps a segment looks at it first */
-		if (step == FUZZ_STEP_HEADER && ws_seg_problem(l.seg, seg_size))
-			is_sound = 0;
-		else if (step == FUZZ_STEP_PASS)
+		if (step == FUZZ_STEP_HEADER) {
+			ws_seg_seal(l.seg);
+			is_sound = is_sound && !ws_seg_problem(l.seg, seg_size);
+		}
+		if (is_sound && step == FUZZ_STEP_PASS)
 			ws_drain_pass(l.drain);
-		else if (step == FUZZ_STEP_COMMIT)
+		else if (is_sound && step == FUZZ_STEP_COMMIT)
 			ws_drain_commit(l.drain);
 		if ((step == FUZZ_STEP_DEATH || step == FUZZ_STEP_HEADER) &&
 		    deaths++ < MAX_DEATHS) {

@@ -62,13 +62,14 @@ static void start(uint32_t slots)
 	struct ws_err err;
 	void *driver;
 
-	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, &err) != WS_OK ||
+	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, &err) == WS_OK)
+		file.seg->capture.flush_interval_ms = 2;
+	if (!file.seg || ws_segment_file_seal(&file, &err) != WS_OK ||
 	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err) != WS_OK ||
 	    ws_drain_create(&drain, file.seg, writer, &err) != WS_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
-	file.seg->capture.flush_interval_ms = 2;
 	setenv(WS_SEG_ENV, file.path, 1);
 	setenv("CUDA_INJECTION64_PATH", WS_TEST_COLLECTOR, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);

@@ -147,6 +147,15 @@ static void put_batch(int first)
 	}
 }
 
+static uint64_t last_commit(void)
+{
+	struct ws_seg_commit *commit = calloc(1, ws_seg_commit_size(seg));
+	uint64_t number = ws_seg_commit_read(seg, commit) ? commit->number : 0;
+
+	free(commit);
+	return number;
+}
+
 static void die(enum death how)
 {
 	uint64_t tails[2];
@@ -158,7 +167,7 @@ static void die(enum death how)
 	if (how == DEATH_AFTER_WRITE || how == DEATH_DURING_SLOT)
 		cr_assert_eq(ws_trace_writer_flush(writer, &err), WS_OK);
 	if (how == DEATH_DURING_SLOT)
-		memset(ws_seg_commit_slot(seg, !atomic_load(&seg->commit_active)), 0xA5, 24);
+		memset(ws_seg_commit_slot(seg, (last_commit() + 1) % 2), 0xA5, 24);
 	if (how == DEATH_AFTER_FLIP || how == DEATH_AFTER_COMMIT)
 		ws_drain_commit(drain);
 	if (how == DEATH_AFTER_FLIP)

@@ -45,10 +45,11 @@ static inline void make_planted(const char *path, const char *output, uint32_t p
 	if (seg == MAP_FAILED)
 		_exit(1);
 	ws_seg_init(seg, &opts);
-	snprintf(seg->control.output, sizeof(seg->control.output), "%s", output);
+	snprintf(seg->plan.output, sizeof(seg->plan.output), "%s", output);
 	memcpy(seg->control.command, "chosen by another user", 23);
 	atomic_store(&seg->owner.pid, pid);
 	atomic_store(&seg->attached, 1);
+	ws_seg_seal(seg);
 	munmap(seg, size);
 }
 

@@ -194,6 +194,7 @@ static void stress_collector(void)
 	pthread_t threads[THREADS];
 
 	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, NULL) != WS_OK ||
+	    ws_segment_file_seal(&file, NULL) != WS_OK ||
 	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, NULL) != WS_OK ||
 	    ws_drain_create(&drain, file.seg, writer, NULL) != WS_OK) {
 		CHECK(!"a segment and a trace can be made");

@@ -17,6 +17,10 @@
 #define ROUNDS 400
 
 static struct run r;
+/* Events: that the programs had done, that are in the traces, and that are counted as lost. */
+static struct {
+	uint64_t done, rows, counted;
+} sum;
 
 TestSuite(kill_random, .timeout = 3600);
 
@@ -36,22 +40,6 @@ static pid_t start_recording(const char *ring)
 	                                           "--buffer-size", ring, "--flush-interval", "1",
 	                                           "--", WS_TEST_VICTIM, "until-killed", "400",
 	                                           r.tally, NULL});
-}
-
-/* The only child of a process, 0: there is none. */
-static pid_t child_of(pid_t pid)
-{
-	char path[64];
-	long child = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
-	f = fopen(path, "r");
-	if (f && fscanf(f, "%ld", &child) != 1)
-		child = 0;
-	if (f)
-		fclose(f);
-	return (pid_t)child;
 }
 
 static void wait_for_orphans(void)
@@ -92,6 +80,9 @@ static void check(int killed_program, int has_room)
 	cr_expect(ws_trace_reader_summary(p.reader)->closed);
 	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0);
 	rows = ROWS(&p, nvtx) + ROWS(&p, kernel);
+	sum.done += 4 * (uint64_t)r.rounds[0];
+	sum.rows += rows;
+	sum.counted += probe_losses(&p);
 	cr_expect_geq(rows + probe_losses(&p), 4 * (uint64_t)r.rounds[0]);
 	cr_expect_leq(rows, 4 * (uint64_t)r.rounds[1]);
 	if (has_room) {
@@ -111,7 +102,7 @@ static void kill_one(enum way way, int has_room)
 	pid_t pid = start_recording(has_room ? "1M" : "4K"), program;
 
 	usleep(draw(25000));
-	program = way == PROGRAM ? child_of(pid) : 0;
+	program = way == PROGRAM ? run_child_of(pid) : 0;
 	if (way == PROGRAM && program)
 		kill(program, SIGKILL);
 	else if (way != PROGRAM)
@@ -140,6 +131,8 @@ Test(kill_random, nothing_is_missing_or_there_twice)
 		kill_one((enum way)(i % WAYS), i / WAYS % 2);
 		run_end(&r);
 	}
+	cr_log_info("%d kills: %lu events done, %lu in the traces, %lu counted as lost", n,
+	            (unsigned long)sum.done, (unsigned long)sum.rows, (unsigned long)sum.counted);
 }
 
 /* Its launcher is gone, and it attaches when salvage has begun long ago. */
@@ -156,7 +149,7 @@ Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 	         WS_TEST_VICTIM, r.tally);
 	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments, "--",
 	                                          "/bin/sh", "-c", command, NULL});
-	while (!child_of(pid))
+	while (!run_child_of(pid))
 		usleep(1000);
 	kill(pid, SIGKILL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);

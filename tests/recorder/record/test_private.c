@@ -34,6 +34,7 @@ Test(private, salvage_takes_a_trace_s_place_from_the_pattern_only)
 {
 	char path[RUN_PATH], segment[600];
 	struct ws_segment_file file;
+	struct ws_seg_commit *commit;
 	struct ws_err err;
 	pid_t pid;
 
@@ -49,8 +50,11 @@ Test(private, salvage_takes_a_trace_s_place_from_the_pattern_only)
 	cr_assert_eq(rename(planted, path), 0);
 	cr_assert_eq(ws_segment_file_open(&file, path, &err), WS_OK, "%s", err.text);
 	snprintf(file.seg->trace_path, sizeof(file.seg->trace_path), "%s", victim);
-	atomic_store(&file.seg->commits, 1);
-	ws_seg_commit_slot(file.seg, atomic_load(&file.seg->commit_active))->file_size = 5;
+	commit = calloc(1, ws_seg_commit_size(file.seg));
+	commit->number = 1;
+	commit->file_size = 5;
+	ws_seg_commit_write(file.seg, commit);
+	free(commit);
 	ws_segment_file_close(&file);
 	RUN(&r, "--salvage", segment);
 	cr_expect_not_null(strstr(r.text, "gives no trace the name"), "%s", r.text);

@@ -34,7 +34,7 @@ static void begin(void)
 	run_begin(&r);
 	snprintf(path, sizeof(path), "%s/segment", r.segments);
 	by_hand_start(r.trace);
-	snprintf(seg->control.output, sizeof(seg->control.output), "%s", r.trace);
+	snprintf(seg->plan.output, sizeof(seg->plan.output), "%s", r.trace);
 	snprintf(seg->trace_path, sizeof(seg->trace_path), "%s", r.trace);
 	ws_drain_commit(drain);
 	atomic_store(&seg->launcher.pid, 0);
@@ -55,6 +55,7 @@ static void put_segment(void)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 
 	cr_assert_geq(fd, 0);
+	ws_seg_seal(seg);
 	cr_assert_eq(write(fd, seg, seg->total_size), (ssize_t)seg->total_size);
 	cr_assert_lt(seg->total_size, 1u << 20);
 	close(fd);
@@ -88,7 +89,7 @@ Test(salvage_bounded, work_without_end_meets_a_limit_that_is_told)
 /* What is known of each thread up to this one, and what waits of each, would take 650 MB. */
 Test(salvage_bounded, memory_without_end_meets_a_limit)
 {
-	seg->control.window.begin_ns = BASE + 1000;
+	seg->plan.window.begin_ns = BASE + 1000;
 	put_thread(WS_DEF_THREAD, LAST_THREAD, 1, "last");
 	ws_seg_thread_buffer(seg, 0)->thread = LAST_THREAD;
 	put_event(0, EVENT(WS_REC_PUSH, 1), "outside of the window", NULL);

@@ -142,10 +142,14 @@ Test(segment, regions_lie_side_by_side_without_overlap)
 Test(segment, a_fresh_segment_has_no_problem_and_is_open)
 {
 	struct ws_seg_header *seg = make(&small);
+	struct ws_seg_commit *commit;
 
+	ws_seg_seal(seg);
 	cr_expect_null(ws_seg_problem(seg, seg->total_size));
 	cr_expect_eq(atomic_load(&seg->state), WS_SEG_OPEN);
-	cr_expect_eq(atomic_load(&seg->commits), 0);
+	commit = calloc(1, ws_seg_commit_size(seg));
+	cr_expect(!ws_seg_commit_read(seg, commit));
+	free(commit);
 	free(seg);
 }
 
@@ -154,10 +158,12 @@ Test(segment, every_damaged_field_of_the_layout_is_seen)
 	struct ws_seg_header *seg = make(&small);
 	const uint64_t size = seg->total_size;
 
+	ws_seg_seal(seg);
 #define DAMAGE(field, value)                                                             \
 	do {                                                                             \
 		struct ws_seg_header saved = *seg;                                       \
 		seg->field = (value);                                                    \
+		ws_seg_seal(seg);                                                        \
 		cr_expect_not_null(ws_seg_problem(seg, size), #field " is not checked"); \
 		*seg = saved;                                                            \
 	} while (0)
@@ -179,12 +185,65 @@ Test(segment, every_damaged_field_of_the_layout_is_seen)
 	DAMAGE(activity.offset, 0);
 	DAMAGE(slots_offset, 0);
 	DAMAGE(threads_offset, 0);
-	DAMAGE(defs_head, 4097);
-	DAMAGE(commit_active, 2);
 #undef DAMAGE
 	cr_expect_null(ws_seg_problem(seg, size), "the fields were put back");
-	cr_expect_not_null(ws_seg_problem(seg, size - 1));
+	cr_expect_null(ws_seg_problem(seg, size - 1), "it was cut short");
+	cr_expect_not_null(ws_seg_problem(seg, size + 1));
 	cr_expect_not_null(ws_seg_problem(seg, 100));
+	free(seg);
+}
+
+Test(segment, only_a_sealed_header_is_believed_and_its_spare_copy_is_the_same)
+{
+	struct ws_seg_header *seg = make(&small);
+	const struct ws_seg_header *spare =
+	        (const struct ws_seg_header *)(const void *)((const char *)seg + WS_SEG_SPARE);
+	const uint64_t size = seg->total_size;
+
+	cr_expect_not_null(ws_seg_problem(seg, size));
+	seg->plan.output[7] = 'x';
+	ws_seg_seal(seg);
+	cr_expect_null(ws_seg_problem(seg, size));
+	cr_expect_null(ws_seg_problem(spare, size));
+	for (size_t at = 0; at < offsetof(struct ws_seg_header, fixed_check) + 8; at++) {
+		((uint8_t *)seg)[at] ^= 0x10;
+		cr_assert_not_null(ws_seg_problem(seg, size), "byte %zu", at);
+		((uint8_t *)seg)[at] ^= 0x10;
+	}
+	cr_expect_null(ws_seg_problem(seg, size));
+	free(seg);
+}
+
+/* A launcher that dies over a commit, or a program that writes there, leaves the one before. */
+Test(segment, of_two_commits_the_last_whole_one_counts)
+{
+	struct ws_seg_header *seg = make(&small);
+	const uint64_t size = ws_seg_commit_size(seg);
+	struct ws_seg_commit *commit = calloc(1, size), *read = calloc(1, size);
+
+	for (uint64_t n = 1; n <= 5; n++) {
+		commit->number = n;
+		commit->file_size = 1000 + n;
+		commit->tails[1] = n;
+		ws_seg_commit_write(seg, commit);
+		cr_assert(ws_seg_commit_read(seg, read));
+		cr_expect_arr_eq(commit, read, size);
+	}
+	for (uint64_t at = 0; at < size; at++) {
+		uint8_t *slot = (uint8_t *)ws_seg_commit_slot(seg, 5 % 2);
+
+		slot[at] ^= 0x40;
+		cr_assert(ws_seg_commit_read(seg, read));
+		cr_assert_eq(read->number, 4, "byte %lu", (unsigned long)at);
+		slot[at] ^= 0x40;
+	}
+	memset(ws_seg_commit_slot(seg, 0), 0xFF, size);
+	cr_assert(ws_seg_commit_read(seg, read));
+	cr_expect_eq(read->file_size, 1005);
+	memset(ws_seg_commit_slot(seg, 1), 0xFF, size);
+	cr_expect(!ws_seg_commit_read(seg, read));
+	free(commit);
+	free(read);
 	free(seg);
 }
 

@@ -30,7 +30,8 @@ void collect_start(uint32_t thread_buffers, uint32_t ring_size, uint64_t defs_si
 	cr_assert_eq(ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err),
 	             WS_OK, "%s", err.text);
 	collect_seg = file.seg;
-	collect_seg->control.window = collect_window;
+	collect_seg->plan.window = collect_window;
+	cr_assert_eq(ws_segment_file_seal(&file, &err), WS_OK, "%s", err.text);
 	cr_assert_eq(ws_drain_create(&collect_drain, collect_seg, writer, &err), WS_OK);
 }
 

@@ -92,6 +92,21 @@ pid_t run_start(struct run *r, const char *const *args)
 	return pid;
 }
 
+pid_t run_child_of(pid_t pid)
+{
+	char path[64];
+	long child = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, (int)pid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%ld", &child) != 1)
+		child = 0;
+	if (f)
+		fclose(f);
+	return (pid_t)child;
+}
+
 int run_wait(struct run *r, pid_t pid)
 {
 	int status, fd;

@@ -28,6 +28,8 @@ void run_preload(struct run *r, const char *library);
 
 /* Start warpsheet-record with these arguments (NULL-terminated); returns its pid. */
 pid_t run_start(struct run *r, const char *const *args);
+/* The only child of a process, 0: there is none. */
+pid_t run_child_of(pid_t pid);
 /* Wait for it. Exit code, 128 + signal when it was killed; r->text is what it said. */
 int run_wait(struct run *r, pid_t pid);
 /* Both. The list of arguments ends by itself. */
