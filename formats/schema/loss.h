@@ -16,8 +16,8 @@
 	X(payload_truncated, "payloads left out or not copied in full")                            \
 	X(unmatched_pop, "pops without a push")                                                    \
 	X(unknown_record, "records in the segment that could not be understood")                   \
-	X(process_not_recorded, "processes that got no segment of their own, and forked children " \
-	                        "that used NVTX without exec")                                     \
+	X(process_not_recorded, "processes that got no segment of their own, whose end cannot be " \
+	                        "seen, or that were forked and used NVTX without exec")            \
 	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
 	X(disk_full, "rows that could not be written")                                             \

@@ -113,18 +113,25 @@ static void tell_process(struct ws_seg_header *seg)
 
 /* --- claiming --- */
 
+/* Which process this is, beside its pid: two in different PID namespaces have the same one. */
+struct self {
+	uint64_t start_ticks, namespace;
+};
+
 /* Become the recorded process: the first one that asks, or the same one after an exec. */
-static enum claim claim(struct ws_seg_header *seg, uint64_t start_ticks)
+static enum claim claim(struct ws_seg_header *seg, const struct self *self)
 {
 	uint32_t pid = (uint32_t)getpid(), owner = 0;
 
 	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
-		seg->owner.start_ticks = start_ticks;
+		seg->owner.start_ticks = self->start_ticks;
+		seg->owner.namespace = self->namespace;
 		tell_process(seg);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}
-	if (owner != pid || seg->owner.start_ticks != start_ticks)
+	if (owner != pid || seg->owner.start_ticks != self->start_ticks ||
+	    seg->owner.namespace != self->namespace)
 		return CLAIM_OTHERS;
 	if (atomic_exchange(&seg->owner_image, image_token()) == image_token())
 		return CLAIM_REFUSED;
@@ -149,6 +156,7 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->realtime_apart_ns = ws_clock_realtime_apart();
 	seg->boot = first->boot;
 	seg->launcher.start_ticks = first->launcher.start_ticks;
+	seg->launcher.namespace = first->launcher.namespace;
 	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
 	seg->plan = first->plan;
 	seg->capture = first->capture;
@@ -163,31 +171,39 @@ static bool is_over_limit(uint64_t size)
 	       limit.rlim_cur < size;
 }
 
+/* From another PID namespace nobody can tell; there it is taken to live. */
+static bool launcher_lives(const struct ws_seg_header *first)
+{
+	return ws_proc_is_elsewhere(first->launcher.namespace) ||
+	       ws_proc_alive(atomic_load(&first->launcher.pid), first->launcher.start_ticks);
+}
+
 /*
  * A segment for this process alone, named after it and the first one, so that
  * the launcher and a later image of this process find it. The launcher must
  * live: nobody else would ever look for it.
  */
 static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char *first_path,
-                                         uint64_t start_ticks)
+                                         const struct self *self)
 {
 	const struct ws_seg_opts opts = ws_seg_opts_of(first);
 	static struct ws_segment_file file; /* called once, and the thread's stack may be small */
 	static char path[PATH_MAX];
-	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-%llu", first_path,
-	                 (unsigned)getpid(), (unsigned long long)start_ticks);
+	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-%llu-%llu", first_path,
+	                 (unsigned)getpid(), (unsigned long long)self->start_ticks,
+	                 (unsigned long long)self->namespace);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return NULL;
 	if (!access(path, F_OK)) {
 		if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 			return NULL;
-		if (claim(file.seg, start_ticks) == CLAIM_MINE)
+		if (claim(file.seg, self) == CLAIM_MINE)
 			return file.seg;
 		ws_segment_file_close(&file);
 		return NULL;
 	}
-	if (!ws_proc_alive(atomic_load(&first->launcher.pid), first->launcher.start_ticks))
+	if (!launcher_lives(first))
 		return NULL;
 	if (is_over_limit(ws_seg_size(&opts)) ||
 	    ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
@@ -204,7 +220,7 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		ws_segment_file_remove(&file);
 		return NULL;
 	}
-	claim(file.seg, start_ticks);
+	claim(file.seg, self);
 	atomic_fetch_add(&first->control.processes, 1);
 	return file.seg;
 }
@@ -215,6 +231,7 @@ struct ws_seg_header *ws_control_claim(void)
 	struct ws_seg_header *own = NULL;
 	static struct ws_segment_file first;
 	struct ws_proc_stat stat;
+	struct self self;
 
 	errno = 0;
 	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK) {
@@ -226,13 +243,13 @@ struct ws_seg_header *ws_control_claim(void)
 		ws_segment_file_close(&first);
 		return NULL;
 	}
-	if (ws_proc_stat(0, &stat))
-		stat.start_ticks = 0;
-	switch (claim(first.seg, stat.start_ticks)) {
+	self.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
+	self.namespace = ws_proc_namespace();
+	switch (claim(first.seg, &self)) {
 	case CLAIM_MINE:
 		return first.seg;
 	case CLAIM_OTHERS:
-		own = own_segment(first.seg, path, stat.start_ticks);
+		own = own_segment(first.seg, path, &self);
 		break;
 	case CLAIM_REFUSED:
 		break;

@@ -119,6 +119,7 @@ static void become(const char *path, char *const argv[], const struct ws_child_e
 
 	/* here and not in the launcher, which can be killed before it has our number */
 	who->start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
+	who->namespace = ws_proc_namespace();
 	atomic_store(&who->pid, (uint32_t)getpid());
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	for (size_t i = 0; i < n && !error; i++)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/trace/small_input.h"
+#include "recorder/launch/host_pid.h"
 #include "recorder/launch/missing_pages.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
@@ -17,6 +18,8 @@
 #define LAST_WORDS_BYTES 4096
 /* Under a second, so that no second of a trace is without its loss counters. */
 #define STATISTICS_INTERVAL_NS 900000000
+/* Until a process in another PID namespace that was not found is looked for again. */
+#define SEARCH_PAUSE_NS 20000000
 
 void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 {
@@ -38,6 +41,7 @@ static void become_launcher(struct ws_seg_header *seg)
 	struct ws_proc_stat stat;
 
 	seg->launcher.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
+	seg->launcher.namespace = ws_proc_namespace();
 	atomic_store(&seg->launcher.pid, (uint32_t)getpid());
 }
 
@@ -182,6 +186,7 @@ uint32_t ws_process_pid(struct ws_process *p)
 	if (!p->pid && atomic_load(&seg->attached)) {
 		p->pid = atomic_load(&seg->owner.pid);
 		p->start_ticks = seg->owner.start_ticks;
+		p->namespace = seg->owner.namespace;
 	}
 	return p->pid;
 }
@@ -193,15 +198,62 @@ uint32_t ws_process_who_runs(struct ws_process *p)
 	return pid ? pid : atomic_load(&p->file.seg->started.pid);
 }
 
-bool ws_process_alive(struct ws_process *p)
+/* It attached, and its pid means nothing here. Without a /proc it cannot tell: taken for ours. */
+static bool is_elsewhere(struct ws_process *p)
 {
-	uint32_t pid = ws_process_who_runs(p);
+	return ws_process_pid(p) && ws_proc_is_elsewhere(p->namespace);
+}
+
+uint32_t ws_process_our_pid(struct ws_process *p)
+{
+	return is_elsewhere(p) ? p->found_pid : ws_process_pid(p);
+}
+
+/* At once, then after pauses of twice the last, as it looks at all processes. */
+static void search(struct ws_process *p)
+{
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+
+	if (p->found_pid || now < p->next_search_ns)
+		return;
+	p->found_pid = ws_host_pid_find(p->pid, p->start_ticks, p->namespace);
+	p->search_pause_ns = p->search_pause_ns ? p->search_pause_ns * 2 : SEARCH_PAUSE_NS;
+	p->next_search_ns = now + p->search_pause_ns;
+}
+
+enum ws_life ws_process_life(struct ws_process *p)
+{
 	const struct ws_seg_header *seg = p->file.seg;
+	uint32_t pid = ws_process_who_runs(p);
+	const uint64_t start_ticks = p->pid ? p->start_ticks : seg->started.start_ticks;
 
 	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
 	if (p->is_salvaged && p->file.size < WS_SMALL_INPUT_BYTES)
-		return 0;
-	return pid && ws_proc_alive(pid, p->pid ? p->start_ticks : seg->started.start_ticks);
+		return WS_LIFE_OVER;
+	if (is_elsewhere(p)) {
+		search(p);
+		if (!p->found_pid)
+			return WS_LIFE_UNSEEN;
+		pid = p->found_pid;
+	}
+	return pid && ws_proc_alive(pid, start_ticks) ? WS_LIFE_ON : WS_LIFE_OVER;
+}
+
+void ws_process_look_unseen(struct ws_process *p, uint64_t records)
+{
+	if (!is_elsewhere(p) || p->found_pid || !p->next_search_ns)
+		return;
+	/* what one that was gone left is all in the step after the first search */
+	if (p->was_unseen && records && !p->is_told_unseen) {
+		p->is_told_unseen = 1;
+		ws_seg_count(p->file.seg, WS_DROPPED_process_not_recorded, 1);
+		ws_record_notice(
+		        p->opts,
+		        "process %u is in a PID namespace that cannot be seen from here: it "
+		        "is recorded until the program that was started ends, and not longer",
+		        (unsigned)ws_process_pid(p));
+	}
+	p->was_unseen = 1;
 }
 
 /* --- its name --- */

@@ -24,9 +24,13 @@ struct ws_process {
 	/* who attached: taken once, as the program can write over what the segment says; pid 0:
 	   nobody so far */
 	uint32_t pid;
-	uint64_t start_ticks;
+	uint64_t start_ticks, namespace;
 	bool is_cut;                                /* that pages of the segment are missing was told */
 	bool is_gone;                               /* nothing comes any more */
+	uint32_t found_pid;     /* ours of one in another PID namespace; 0: none so far */
+	int64_t next_search_ns; /* for it, CLOCK_MONOTONIC; 0: it was not looked for */
+	int64_t search_pause_ns;
+	bool was_unseen, is_told_unseen;            /* see ws_process_look_unseen() */
 	int64_t gone_ns;                            /* when that was seen (ws_drain_now_ns) */
 	int64_t next_commit_ns, next_statistics_ns; /* CLOCK_MONOTONIC */
 	uint32_t warned;                            /* bits of enum ws_gpu_stop that were told */
@@ -49,8 +53,22 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
 uint32_t ws_process_pid(struct ws_process *p);
 /* The same; while none did, of the program that was started, which may attach yet. */
 uint32_t ws_process_who_runs(struct ws_process *p);
-/* 1 while that one runs. */
-bool ws_process_alive(struct ws_process *p);
+/* Our pid of the process that attached, which is another one in a PID namespace of its own; 0: it
+ * is not known. */
+uint32_t ws_process_our_pid(struct ws_process *p);
+
+enum ws_life {
+	WS_LIFE_OVER,
+	WS_LIFE_ON,
+	WS_LIFE_UNSEEN, /* in another PID namespace, and gone or not to be seen from here */
+};
+/* Of that one; looks for it where its pid is not ours. */
+enum ws_life ws_process_life(struct ws_process *p);
+/*
+ * After each step, which read so many records: one that is unseen and goes on to record is told of
+ * and counted (process_not_recorded), as we shall not see when it ends.
+ */
+void ws_process_look_unseen(struct ws_process *p, uint64_t records);
 
 /* What names the traces of a recording. */
 struct ws_process_naming {

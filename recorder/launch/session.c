@@ -11,6 +11,7 @@
 
 #include "formats/base/grow.h"
 #include "recorder/gpu/cuda_use.h"
+#include "recorder/launch/host_pid.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -107,14 +108,15 @@ static struct ws_seg_header *first_segment(const struct ws_session *s)
 /* Whether anything can still come from this process. */
 static bool is_alive(const struct ws_session *s, struct ws_process *p)
 {
-	uint32_t pid = ws_process_pid(p);
+	const enum ws_life life = ws_process_life(p);
+	const uint32_t pid = ws_process_our_pid(p);
 
 	/* nobody has attached: the child may, or a process that it starts */
-	if (!pid)
-		return s->child != 0 || ws_process_alive(p);
-	if (pid == s->started)
+	if (!ws_process_pid(p))
+		return s->child != 0 || life == WS_LIFE_ON;
+	if (life == WS_LIFE_UNSEEN || (pid && pid == s->started))
 		return s->child != 0;
-	return ws_process_alive(p);
+	return life == WS_LIFE_ON;
 }
 
 static bool is_taken(void *ctx, const char *path)
@@ -141,16 +143,19 @@ static void resolve(struct ws_session *s, struct ws_process *p, uint32_t pid)
 static void finish(struct ws_session *s, struct ws_process *p)
 {
 	struct ws_row_process_end end = {.pid = s->started, .how = WS_END_UNKNOWN};
-	uint32_t pid = ws_process_pid(p) ? ws_process_pid(p) : s->started;
+	const bool attached = ws_process_pid(p) != 0;
+	uint32_t pid = attached ? ws_process_pid(p) : s->started;
+	const bool is_child =
+	        pid && s->started && (attached ? ws_process_our_pid(p) : pid) == s->started;
 	enum ws_status status;
 	struct ws_err err;
 
 	if (!p->is_settled)
 		resolve(s, p, pid);
-	if (pid && pid == s->started && WIFEXITED(s->wait_status)) {
+	if (is_child && WIFEXITED(s->wait_status)) {
 		end.how = WS_END_EXITED;
 		end.code = WEXITSTATUS(s->wait_status);
-	} else if (pid && pid == s->started && WIFSIGNALED(s->wait_status)) {
+	} else if (is_child && WIFSIGNALED(s->wait_status)) {
 		end.how = WS_END_SIGNALED;
 		end.code = WTERMSIG(s->wait_status);
 	}
@@ -216,14 +221,34 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 }
 
 /* Who made a further segment, by its name: the file may not be ready to tell. */
-static uint32_t maker_of(const char *path, uint64_t *start_ticks)
-{
-	const char *further = strstr(path, WS_SEG_FURTHER);
-	char *end;
-	unsigned long pid = further ? strtoul(further + strlen(WS_SEG_FURTHER), &end, 10) : 0;
+struct maker {
+	uint32_t pid;
+	uint64_t start_ticks, namespace; /* 0: not told */
+};
 
-	*start_ticks = pid && *end == '-' ? strtoull(end + 1, NULL, 10) : 0;
-	return (uint32_t)pid;
+static struct maker maker_of(const char *path)
+{
+	const char *at = strstr(path, WS_SEG_FURTHER);
+	unsigned long long number[3] = {0};
+	char *end;
+
+	at = at ? at + strlen(WS_SEG_FURTHER) : "";
+	for (int i = 0; i < 3; i++) {
+		number[i] = strtoull(at, &end, 10);
+		if (*end != '-')
+			break;
+		at = end + 1;
+	}
+	return (struct maker){(uint32_t)number[0], number[1], number[2]};
+}
+
+/* One in another PID namespace that is not to be seen lives as long as our child, for all we know.
+ */
+static bool maker_lives(const struct ws_session *s, const struct maker *maker)
+{
+	if (!ws_proc_is_elsewhere(maker->namespace))
+		return ws_proc_alive(maker->pid, maker->start_ticks);
+	return ws_host_pid_find(maker->pid, maker->start_ticks, maker->namespace) || s->child;
 }
 
 /* Left alone, and not waited for: whoever made it could make us wait for ever. */
@@ -249,16 +274,15 @@ static void look_at(void *ctx, const char *path)
 	struct ws_session *s = ctx;
 	struct ws_segment_file file;
 	struct ws_process *p = NULL;
+	const struct maker maker = maker_of(path);
+	const uint32_t pid = maker.pid;
 	enum ws_status status;
-	uint64_t start_ticks;
 	struct ws_err err;
 	bool is_alive_yet;
-	uint32_t pid;
 
 	for (size_t i = 0; i < s->nprocesses; i++)
 		if (s->processes[i]->file.seg && !strcmp(s->processes[i]->file.path, path))
 			return;
-	pid = maker_of(path, &start_ticks);
 	if (ws_segment_file_is_word(path)) {
 		ws_record_notice(s->opts,
 		                 "process %u is not recorded: it had no descriptor or memory left "
@@ -269,7 +293,7 @@ static void look_at(void *ctx, const char *path)
 		return;
 	}
 	/* asked first: of a process that was gone before the look nothing changes after it */
-	is_alive_yet = ws_proc_alive(pid, start_ticks);
+	is_alive_yet = maker_lives(s, &maker);
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
 		if (status == WS_ENVIRONMENT)
@@ -328,8 +352,8 @@ static void look_for_cuda(struct ws_session *s)
 	s->cuda_look_ns = now + s->cuda_pause_ns;
 	s->uses_cuda = s->child && ws_cuda_use_of_process((uint32_t)s->child);
 	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
-		s->uses_cuda = !s->processes[i]->is_gone && ws_process_pid(s->processes[i]) &&
-		               ws_cuda_use_of_process(ws_process_pid(s->processes[i]));
+		s->uses_cuda = !s->processes[i]->is_gone && ws_process_our_pid(s->processes[i]) &&
+		               ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
 }
 
 /* --- the loop --- */
@@ -340,7 +364,7 @@ static void look_for_cuda(struct ws_session *s)
  */
 static uint64_t pass(struct ws_session *s, int *alive)
 {
-	uint64_t n = 0;
+	uint64_t n = 0, records;
 
 	*alive = 0;
 	find_further(s);
@@ -357,7 +381,9 @@ static uint64_t pass(struct ws_session *s, int *alive)
 			resolve(s, p, ws_process_pid(p));
 		if (gone && !is_alive(s, p))
 			ws_drain_program_ended(p->drain);
-		n += ws_process_step(p);
+		records = ws_process_step(p);
+		ws_process_look_unseen(p, records);
+		n += records;
 		if (!gone)
 			continue;
 		p->is_gone = !is_alive(s, p);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Field n of the text after the program's name, which is field 2 and may hold anything. */
@@ -68,6 +69,20 @@ bool ws_proc_alive(uint32_t pid, uint64_t start_ticks)
 	if (start_ticks && stat.start_ticks != start_ticks)
 		return 0;
 	return !((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
+uint64_t ws_proc_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}
+
+bool ws_proc_is_elsewhere(uint64_t namespace)
+{
+	const uint64_t own = ws_proc_namespace();
+
+	return namespace && own && namespace != own;
 }
 
 uint64_t ws_proc_boot(void)

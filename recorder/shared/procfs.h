@@ -19,5 +19,14 @@ int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out);
  */
 bool ws_proc_alive(uint32_t pid, uint64_t start_ticks);
 
+/*
+ * The PID namespace of the calling process, a number of this boot; 0: unknown. A pid means a
+ * process in its namespace only.
+ */
+uint64_t ws_proc_namespace(void);
+/* 1 when a pid of that namespace means nothing here; 0 also when it is not known whether it does.
+ */
+bool ws_proc_is_elsewhere(uint64_t namespace);
+
 /* A number that no other boot of any machine has; 0: unknown. */
 uint64_t ws_proc_boot(void);

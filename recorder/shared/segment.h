@@ -19,7 +19,7 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            10
+#define WS_SEG_VERSION            11
 /* The part of the header that is fixed when the segment is made. It has pages of its own, of any
  * size that there is, so that each side keeps a private copy of it in its place. */
 #define WS_SEG_FIXED_SIZE         65536
@@ -60,6 +60,7 @@ struct ws_seg_process {
 	_Atomic uint32_t pid; /* 0: none */
 	uint32_t reserved;
 	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: unknown */
+	uint64_t namespace;   /* in which the pid is one: ws_proc_namespace(); 0: unknown */
 };
 
 /* Where everything is: a function of struct ws_seg_opts. */

@@ -352,7 +352,9 @@ static int is_abandoned(const char *path)
 
 	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
 		return 0;
+	/* whether a launcher in another PID namespace lives cannot be told: it is left alone */
 	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
+	         !ws_proc_is_elsewhere(file.seg->launcher.namespace) &&
 	         (atomic_load(&file.seg->attached) || has_commit(file.seg)) &&
 	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
 	                        file.seg->launcher.start_ticks);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "kernels/nvtx/warpsheet_nvtx.h"
+#include "recorder/shared/segment.h"
 #include "tests/support/recorder/nvtx_module.h"
 
 #define THREADS 8
@@ -231,6 +232,32 @@ static int until_killed(int count)
 	return 0;
 }
 
+/* Long enough for several looks of the launcher. */
+static int slowly(int count)
+{
+	for (int i = 0; i < count; i++) {
+		one_round(i);
+		usleep(1000);
+	}
+	return 0;
+}
+
+/* Until its launcher has counted it as one that it cannot see. */
+static int until_counted(int count)
+{
+	int fd = open(getenv(WS_SEG_ENV), O_RDWR);
+	struct ws_seg_header *seg =
+	        mmap(NULL, sizeof(*seg), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (seg == MAP_FAILED)
+		return 3;
+	for (int i = 0; i < count && !seg->lost[WS_DROPPED_process_not_recorded]; i++) {
+		one_round(i);
+		usleep(1000);
+	}
+	return 0;
+}
+
 /* --- main --- */
 
 static const struct {
@@ -252,6 +279,8 @@ static const struct {
         {"threads", with_threads},
         {"short-threads", with_short_threads},
         {"until-killed", until_killed},
+        {"slowly", slowly},
+        {"until-counted", until_counted},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,60 @@
+#include "recorder/launch/host_pid.h"
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "recorder/shared/procfs.h"
+
+/* Is its innermost pid this one, in a namespace below the one whose /proc this is? */
+static bool has_inner_pid(const char *process, uint32_t pid)
+{
+	char path[64], *line = NULL, *inner;
+	bool found = 0;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.32s/status", process);
+	f = fopen(path, "re");
+	while (f && !found && getline(&line, &size, f) > 0) {
+		if (strncmp(line, "NSpid:", 6) != 0)
+			continue;
+		inner = strrchr(line, '\t'); /* from the outermost on, a tab before each */
+		found = inner - line > 6 && strtoul(inner + 1, NULL, 10) == pid;
+		break;
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* One whose namespace we may not ask for is told by its start time alone. */
+static bool is_in(const char *process, uint64_t namespace)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%.32s/ns/pid", process);
+	return stat(path, &st) || st.st_ino == namespace;
+}
+
+uint32_t ws_host_pid_find(uint32_t pid, uint64_t start_ticks, uint64_t namespace)
+{
+	DIR *dir = opendir("/proc");
+	uint32_t found = 0;
+
+	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+		uint32_t candidate = (uint32_t)strtoul(e->d_name, NULL, 10);
+
+		if (candidate && has_inner_pid(e->d_name, pid) && is_in(e->d_name, namespace) &&
+		    ws_proc_alive(candidate, start_ticks))
+			found = candidate;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
