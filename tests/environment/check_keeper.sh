@@ -39,6 +39,7 @@ kill -KILL $pid
 wait $pid 2>/dev/null
 check_gone "a test whose keeper is killed"
 
+[ "${LC_ALL-}${COLUMNS-}${POSIXLY_CORRECT-}" = C100 ] || fail "ctest has not read variables.cmake"
 # shellcheck disable=SC2016
 (umask 077 && "$keeper" sh -c ': >"$1/mode"' sh "$work")
 [ "$(stat -c %a "$work/mode")" = 644 ] || fail "files have the caller's mode $(stat -c %a "$work/mode")"

@@ -1,7 +1,8 @@
 # shellcheck shell=sh
 # What people and machines set must not change a test: scripts source this first, and ctest reads
-# the same lines for every test (variables.cmake), so here are only `unset NAME...` and
-# `export NAME=VALUE...`. What a test needs otherwise, it sets itself.
+# the lines `unset NAME...` and `export NAME=VALUE...` for every test (variables.cmake). What a test
+# needs otherwise, it sets itself.
+umask 022
 unset CDPATH ENV BASH_ENV POSIXLY_CORRECT LD_PRELOAD
 unset LANG LANGUAGE LC_CTYPE LC_NUMERIC LC_COLLATE LC_MESSAGES LC_TIME
 unset NO_COLOR FORCE_COLOR CLICOLOR_FORCE TERM PAGER LESS LINES

@@ -8,6 +8,8 @@
 # NVIDIA's place, every program starts. Ends with 1 when one does not, or when the bundle is too
 # large or needs a newer glibc than 2.34.
 set -eu
+# chroot and ldconfig lie where a normal user's PATH does not lead
+PATH=$PATH:/usr/sbin:/sbin
 
 [ $# -ge 1 ] || {
 	sed -n '2,11s/^# \{0,1\}//p' "$0"

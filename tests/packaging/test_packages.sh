@@ -4,6 +4,7 @@
 #   test_packages.sh BUILD TARBALL IMPORT
 # Needs a user namespace or root for the roots: skips visibly (77) where there is none.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin # chroot lies where a normal user's PATH does not lead
 build=$1 tarball=$2 import=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
