@@ -61,7 +61,7 @@ count() {
 	passed=$(grep -cE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$work/log")
 	skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*(\*\*\*Skipped|\*\*\*Not Run)' "$work/log")
 	grep -E '^ *[0-9]+/[0-9]+ Test .*\*\*\*' "$work/log" | grep -vE 'Skipped|Not Run \(Disabled\)' |
-		sed "s/^[^:]*: /$name: /" >"$work/these"
+		sed "s|^[^:]*: |$name: |" >"$work/these"
 	failed=$(wc -l <"$work/these" | tr -d ' ')
 	if [ "$passed" = 0 ]; then
 		tail -5 "$work/log" >&2

@@ -16,7 +16,7 @@ struct outcome {
 static struct outcome run(const char *arguments)
 {
 	struct outcome outcome = {0};
-	char command[1024];
+	char command[4096];
 	FILE *pipe;
 	size_t used;
 	int status;

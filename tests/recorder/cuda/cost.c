@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/environment/scratch.h"
 #include "tests/support/paths.h"
 
 #define ROUNDS 3
@@ -28,10 +29,12 @@ struct times {
 };
 
 static char dir[] = "/tmp/ws_cost.XXXXXX";
+static char segments[256]; /* in memory: what is measured */
 static char trace[64], tally[64];
 
 static void exec_way(enum way way, const char *count, const char *pause)
 {
+	setenv("WARPSHEET_SEGMENT_DIR", segments, 1);
 	setenv("LD_LIBRARY_PATH", WS_TEST_FAKES, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);
 	if (way == NULL_TOOL)
@@ -95,7 +98,8 @@ int main(int argc, char **argv)
 	double count = argc > 2 ? strtod(argv[1], NULL) : 0;
 	int bad = 0;
 
-	if (count < 1 || !mkdtemp(dir))
+	snprintf(segments, sizeof(segments), "%s/ws_cost.XXXXXX", scratch_memory());
+	if (count < 1 || !mkdtemp(dir) || !mkdtemp(segments))
 		return 2;
 	snprintf(trace, sizeof(trace), "%s/t.wtrace", dir);
 	snprintf(tally, sizeof(tally), "%s/tally", dir);
@@ -114,6 +118,7 @@ int main(int argc, char **argv)
 		bad = thread_ns > THREAD_LIMIT_NS || all_ns - thread_ns > OTHERS_LIMIT_NS;
 	}
 	unlink(trace);
+	rmdir(segments);
 	rmdir(dir);
 	return bad;
 }

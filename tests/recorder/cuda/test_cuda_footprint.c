@@ -105,7 +105,7 @@ Test(cuda_footprint, a_start_takes_little_processor_time)
 
 Test(cuda_footprint, ten_processes_that_launch_take_what_they_use)
 {
-	char command[1024];
+	char command[4096];
 
 	need_room_for_defaults();
 	snprintf(command, sizeof(command),
@@ -187,7 +187,7 @@ Test(cuda_footprint, launches_without_room_for_a_buffer_are_counted)
 
 Test(cuda_footprint, a_further_process_without_room_is_not_recorded_and_counted)
 {
-	char command[1200];
+	char command[4096];
 	struct probe p;
 
 	run_preload(&r, WS_TEST_FAKES "/libno_room.so");

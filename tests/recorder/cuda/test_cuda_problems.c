@@ -80,10 +80,10 @@ Test(cuda_problems, no_library_that_a_program_names_in_its_segment_is_opened)
 Test(cuda_problems, a_cupti_of_another_user_and_of_any_version_gives_all_rows)
 {
 	static const char *const versions[] = {"28", "130001", "140000"};
-	char path[RUN_PATH + 32], command[2 * RUN_PATH + 64];
+	char path[RUN_PATH + 32], command[4096];
 
 	snprintf(path, sizeof(path), "%s/libcupti-fake.so", run.dir);
-	snprintf(command, sizeof(command), "cp " WS_TEST_FAKES "/libcupti-fake.so %s", path);
+	snprintf(command, sizeof(command), "cp '" WS_TEST_FAKES "/libcupti-fake.so' %s", path);
 	cr_assert_eq(system(command), 0);
 	cr_assert_eq(chmod(run.dir, 0755), 0);
 	if (!geteuid())
@@ -186,7 +186,7 @@ Test(cuda_problems, launches_whose_kernels_are_missing_are_counted)
 /* The lines of `warpsheet dump` for the blocks of a kind; to be freed. */
 static char *dump_of(const char *kind)
 {
-	char command[2 * RUN_PATH], line[8192], begin[64];
+	char command[4096], line[8192], begin[64];
 	char *text = calloc(1, 1 << 20);
 	size_t len = 0;
 	int inside = 0;

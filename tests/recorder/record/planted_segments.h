@@ -91,7 +91,7 @@ static inline void expect_victim_untouched(const char *what)
 /* Record the victim program after a shell command that sees the segment as $s. */
 static inline int record_after(const char *command)
 {
-	char all[2048];
+	char all[8192];
 
 	snprintf(all, sizeof(all), "umask 077; s=$WARPSHEET_SEGMENT; %s; '%s' exit 100 %s", command,
 	         WS_TEST_VICTIM, r.tally);
@@ -118,7 +118,7 @@ static inline void expect_ignored(const char *what)
 static inline void check_planted(const char *const commands[][2], size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		char command[1024];
+		char command[4096];
 
 		snprintf(command, sizeof(command), "p=%s; f=$s.process-4194305-1; %s", planted,
 		         commands[i][1]);

@@ -138,7 +138,7 @@ Test(kill_random, nothing_is_missing_or_there_twice)
 /* Its launcher is gone, and it attaches when salvage has begun long ago. */
 Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 {
-	char command[700], segment[600];
+	char command[4096], segment[600];
 	struct probe p;
 	pid_t pid;
 

@@ -30,7 +30,7 @@ Test(other_user, a_segment_of_another_user_is_ignored)
 
 Test(other_user, an_empty_file_of_another_user_is_not_waited_for)
 {
-	char command[512], path[RUN_PATH];
+	char command[4096], path[RUN_PATH];
 	long maker = 0;
 	FILE *f;
 
@@ -88,7 +88,7 @@ static void attack_folder(void)
 Test(other_user, who_waits_for_a_segment_in_a_folder_for_all_replaces_no_file)
 {
 	pid_t attacker;
-	char command[512];
+	char command[4096];
 
 	cr_assert_eq(chmod(r.dir, 0711), 0);
 	cr_assert_eq(chmod(r.segments, 01777), 0);

@@ -20,7 +20,7 @@ Test(private, a_segment_that_others_could_have_written_is_ignored)
 
 Test(private, the_output_is_the_launcher_s_own_whatever_a_segment_says)
 {
-	char command[512], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 
 	/* nothing is wrong with the file itself: a recorded program can have made it */
 	snprintf(command, sizeof(command), "cp %s $s.process-4194305-1", planted);
@@ -102,7 +102,7 @@ Test(private, the_runtime_folder_is_taken_when_it_is_in_memory_private_and_has_r
 Test(private, a_segment_beside_the_trace_lies_in_a_folder_of_its_own)
 {
 	glob_t found;
-	char command[512];
+	char command[4096];
 
 	snprintf(command, sizeof(command),
 	         "stat -c 'mode %%a' $(dirname $WARPSHEET_SEGMENT) >&2; '%s' exit 10 %s",
@@ -121,7 +121,7 @@ Test(private, a_segment_beside_the_trace_lies_in_a_folder_of_its_own)
 /* The shell has the pid that the launcher will have. */
 static void check_part(const char *how)
 {
-	char command[1024];
+	char command[4096];
 	struct probe p;
 	int status;
 

@@ -34,7 +34,7 @@ TestSuite(processes, .init = begin, .fini = end, .timeout = 600);
 /* "'VICTIM' MODE COUNT TALLY-OF-KID", for a shell */
 static const char *victim(int i, const char *mode, int count)
 {
-	static char slots[8][512];
+	static char slots[8][1024];
 	static unsigned next;
 	char *slot = slots[next++ % 8];
 
@@ -80,7 +80,7 @@ static void check_kids(char paths[][RUN_PATH], int n)
 
 Test(processes, each_has_a_trace_of_its_own_and_the_first_the_plain_name)
 {
-	char command[2048], paths[4][RUN_PATH], name[RUN_PATH];
+	char command[4096], paths[4][RUN_PATH], name[RUN_PATH];
 	struct probe p;
 
 	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "exit", 500),
@@ -109,7 +109,7 @@ Test(processes, each_has_a_trace_of_its_own_and_the_first_the_plain_name)
 /* One descriptor is left, with which its library was loaded; opening the segment takes two. */
 Test(processes, one_without_descriptors_for_the_segment_is_counted)
 {
-	char command[1024];
+	char command[4096];
 	struct probe p;
 
 	snprintf(command, sizeof(command),
@@ -126,7 +126,7 @@ Test(processes, one_without_descriptors_for_the_segment_is_counted)
 
 Test(processes, p_in_the_name_is_the_process_that_is_in_the_trace)
 {
-	char command[1024], paths[3][RUN_PATH], name[RUN_PATH];
+	char command[4096], paths[3][RUN_PATH], name[RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
 	         victim(1, "exit", 700));
@@ -145,7 +145,7 @@ Test(processes, p_in_the_name_is_the_process_that_is_in_the_trace)
 
 Test(processes, ranks_are_kept_and_may_name_the_trace_and_nothing_else_of_the_environment_is)
 {
-	char command[2048], path[RUN_PATH];
+	char command[4096], path[RUN_PATH];
 
 	snprintf(command, sizeof(command),
 	         "export WORLD_SIZE=2 SECRET=hunter2; RANK=0 LOCAL_RANK=0 %s & "
@@ -197,7 +197,7 @@ Test(processes, a_program_started_by_the_recorded_one_has_its_own_trace)
 
 Test(processes, exec_in_a_further_process_goes_on_in_its_trace)
 {
-	char command[1024], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s; %s", victim(0, "exit", 500),
 	         victim(1, "exec", 700));
@@ -209,7 +209,7 @@ Test(processes, exec_in_a_further_process_goes_on_in_its_trace)
 
 Test(processes, the_death_of_one_leaves_the_others_and_its_own_trace_whole)
 {
-	char command[2048], paths[4][RUN_PATH];
+	char command[4096], paths[4][RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s & %s & %s & wait", victim(0, "sigkill", 5000),
 	         victim(1, "sigsegv", 7000), victim(2, "until-killed", 9000));
@@ -222,7 +222,7 @@ Test(processes, the_death_of_one_leaves_the_others_and_its_own_trace_whole)
 Test(processes, many_one_after_the_other_leave_a_trace_each_and_no_segment)
 {
 	static char paths[41][RUN_PATH];
-	char command[1024];
+	char command[4096];
 
 	snprintf(command, sizeof(command), "for i in $(seq 40); do %s; done",
 	         victim(0, "exit", 10));
@@ -239,7 +239,7 @@ Test(processes, many_one_after_the_other_leave_a_trace_each_and_no_segment)
 
 Test(processes, a_process_that_may_write_no_large_file_is_counted_and_lives)
 {
-	char command[1024];
+	char command[4096];
 	struct probe p;
 
 	snprintf(command, sizeof(command), "%s; ulimit -f 100; %s", victim(0, "exit", 500),
@@ -256,7 +256,7 @@ Test(processes, a_process_that_may_write_no_large_file_is_counted_and_lives)
 
 Test(processes, one_whose_trace_cannot_be_written_is_told_and_counted_and_the_others_go_on)
 {
-	char command[1400], moved[RUN_PATH];
+	char command[4096], moved[RUN_PATH];
 	struct probe p;
 
 	snprintf(command, sizeof(command),
@@ -281,7 +281,7 @@ Test(processes, one_whose_trace_cannot_be_written_is_told_and_counted_and_the_ot
 
 Test(processes, one_that_dies_while_it_makes_its_segment_leaves_nothing_and_holds_nobody_up)
 {
-	char command[1024], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 
 	/* no process has this number; a live one's is waited for */
 	snprintf(command, sizeof(command),
@@ -294,7 +294,7 @@ Test(processes, one_that_dies_while_it_makes_its_segment_leaves_nothing_and_hold
 
 Test(processes, a_segment_that_is_being_made_is_waited_for)
 {
-	char command[1024];
+	char command[4096];
 	int begun, waited;
 
 	/* the shell goes at once; what it leaves behind makes a segment for 0.3 s */
@@ -327,7 +327,7 @@ static void check_merged(const char *path, uint64_t kernels)
 
 Test(processes, with_merge_there_is_one_trace_of_all)
 {
-	char command[1024], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
 	         victim(1, "exit", 700));
@@ -340,7 +340,7 @@ Test(processes, with_merge_there_is_one_trace_of_all)
 
 Test(processes, traces_are_merged_later_too)
 {
-	char command[1024], paths[4][RUN_PATH];
+	char command[4096], paths[4][RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
 	         victim(1, "exit", 700));
@@ -359,7 +359,7 @@ Test(processes, traces_are_merged_later_too)
 
 static pid_t start_two_for(const char *also, int rounds0, int rounds1)
 {
-	char command[1024];
+	char command[4096];
 
 	snprintf(command, sizeof(command), "%s & echo $! >pid0; %s & echo $! >pid1; wait",
 	         victim(0, "until-killed", rounds0), victim(1, "until-killed", rounds1));
@@ -416,7 +416,7 @@ Test(processes, salvage_of_a_killed_launcher_s_first_segment_finishes_all_traces
 /* The further process has told its command, and the launcher dies before it has looked. */
 Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_begun)
 {
-	char command[2048], paths[3][RUN_PATH], segment[2 * RUN_PATH];
+	char command[4096], paths[3][RUN_PATH], segment[2 * RUN_PATH];
 	glob_t found;
 	pid_t pid;
 
@@ -485,7 +485,7 @@ Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what
 
 Test(processes, the_recording_goes_on_until_the_last_process_ends)
 {
-	char command[1024], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 
 	snprintf(command, sizeof(command), "%s & %s & " RUN_UNTIL_A_ROUND "; " RUN_UNTIL_A_ROUND,
 	         victim(0, "until-killed", 20000), victim(1, "until-killed", 30000), kid[0].tally,
@@ -498,7 +498,7 @@ Test(processes, the_recording_goes_on_until_the_last_process_ends)
 
 Test(processes, with_stop_on_exit_it_ends_with_the_program_and_the_others_run_on)
 {
-	char command[1024], paths[3][RUN_PATH];
+	char command[4096], paths[3][RUN_PATH];
 	struct probe p;
 
 	snprintf(command, sizeof(command),

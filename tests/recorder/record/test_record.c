@@ -137,7 +137,7 @@ Test(record, threads_that_outlive_the_main_thread_are_recorded)
 
 Test(record, a_program_behind_a_shell_is_recorded_until_it_ends)
 {
-	char command[1024];
+	char command[4096];
 	struct probe p;
 
 	/* the shell is gone long before the program behind it ends */
