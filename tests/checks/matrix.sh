@@ -49,8 +49,8 @@ tests() { # tests FOLDER CTEST-OPTION...: of the build in this folder
 	ctest --test-dir "$folder" -j "$jobs" --timeout 1800 "$@"
 }
 everything='-LE ^(cuda_host|sitting|gpu|slow)$ -E ^(at_scale|bench|packaging)[.]'
-reached='-L ^(cli|e2e|house|record)$ -E ^cli[.]bounded$'
-timed='-L ^(cli|record)$ -E ^cli[.]bounded$'
+reached='-L ^(cli|e2e|house|record)$ -E ^(at_scale|bench|packaging)[.]|^cli[.]bounded$'
+timed='-L ^(cli|record)$ -E ^(at_scale|bench|packaging)[.]|^cli[.]bounded$'
 
 # count CONDITION WHAT COMMAND...: a row of the table
 count() {

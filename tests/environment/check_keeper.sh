@@ -38,6 +38,13 @@ until [ -e "$work/begun" ]; do sleep 0.01; done
 kill -KILL $pid
 wait $pid 2>/dev/null
 check_gone "a test whose keeper is killed"
+# shellcheck disable=SC2016
+sh -c '"$1" sh -c "$2 sleep 600" sh "$3"; :' sh "$keeper" "$untidy" "$work" &
+pid=$!
+until [ -e "$work/begun" ]; do sleep 0.01; done
+kill -KILL $pid
+wait $pid 2>/dev/null
+check_gone "a test whose ctest is killed"
 
 [ "${LC_ALL-}${COLUMNS-}${POSIXLY_CORRECT-}" = C100 ] || fail "ctest has not read variables.cmake"
 # shellcheck disable=SC2016

@@ -1,8 +1,8 @@
 /*
  * keeper COMMAND...: a test of which nothing stays behind, however it ends. Its programs are ended
  * with it, and its folders, $TMPDIR and $WS_TEST_MEMORY (in memory, where /dev/shm is), are
- * removed: also when the test crashes, or ctest kills this program at its time limit. Signals and
- * the mask for new files are those of a shell, whatever the caller's are.
+ * removed: also when the test crashes, or ctest kills this program at its time limit or is killed
+ * itself. Signals and the mask for new files are those of a shell, whatever the caller's are.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -118,6 +118,7 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		return fail("no command");
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* ctest can be ended itself */
 	keeper = fork();
 	if (keeper < 0)
 		return fail("fork");
