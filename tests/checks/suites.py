@@ -72,6 +72,8 @@ def offences(root):
                 continue
             with open(os.path.join(folder, name), encoding="utf-8") as f:
                 text = f.read()
+            if 'setenv("LD_PRELOAD", WS_' in text:
+                yield f"{path}/{name}: LD_PRELOAD takes no path with a blank: run_preload()"
             suites = set(SUITE.findall(text))
             if name.startswith("test_") and suites != {name[5:-2]}:
                 yield f"{path}/{name}: suites {sorted(suites)}, only {name[5:-2]} is run"

@@ -115,7 +115,7 @@ static void check_late_buffers(const char *step_ns)
 	for (size_t i = 0; i < sizeof(late_us) / sizeof(*late_us); i++) {
 		probe_close(&p);
 		setenv("FAKE_CUPTI_REQUEST_US", late_us[i], 1);
-		setenv("LD_PRELOAD", WS_TEST_FAKES "/libfake_clock.so", 1);
+		run_preload(&run, WS_TEST_FAKES "/libfake_clock.so");
 		record(step_ns);
 		check_order();
 		cr_expect_eq(probe_loss(&p, "time_uncertain"), 0, "%s us", late_us[i]);
