@@ -4,13 +4,6 @@
 
 #include "formats/base/grow.h"
 
-enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err)
-{
-	WS_FAIL_IF(c->pos == c->end, err, CORRUPT, "cannot read 1 byte: none is left");
-	*v = *c->pos++;
-	return WS_OK;
-}
-
 enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
 {
 	const uint8_t *p = c->pos;

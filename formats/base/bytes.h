@@ -99,7 +99,6 @@ static inline size_t ws_cursor_left(const struct ws_cursor *c)
 	return (size_t)(c->end - c->pos);
 }
 
-enum ws_status ws_cursor_u8(struct ws_cursor *c, uint8_t *v, struct ws_err *err);
 /* LEB128 of at most 10 bytes and 64 bits. */
 enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err);
 /* Borrow the next len bytes. */

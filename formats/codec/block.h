@@ -170,14 +170,8 @@ enum ws_status ws_block_tokens(const struct ws_block_view *view, struct ws_block
 enum ws_status ws_block_column_decode_stored(const struct ws_block_view *view, unsigned i,
                                              struct ws_block_decoder *d, uint64_t *v,
                                              bool *by_token, struct ws_err *err);
-/* Bytes of all its rows, and of what tells how long they are: those of encoding template stand in
- * the parameter. */
-static inline uint64_t ws_block_blob_room(const struct ws_block_column *c)
-{
-	return c->entry.encoding == WS_ENCODING_TEMPLATE ? c->entry.parameter
-	                                                 : c->entry.encoded_size;
-}
-/* Decode column i of type BLOB. b borrows from bytes, which has ws_block_blob_room of room. */
+/* Decode column i of type BLOB. b borrows from bytes, which has room for
+ * encoded_size. */
 enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, unsigned i,
                                             struct ws_block_decoder *d, uint8_t *bytes,
                                             struct ws_bytes *b, struct ws_err *err);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "formats/codec/encodings.h"
-#include "formats/codec/templates.h"
 
 /* "kernel block at offset 4096, column 4 (config)" */
 static const char *column_label(char *buf, size_t size, const struct ws_block_view *view,
@@ -39,18 +38,13 @@ static enum ws_status place_column(struct ws_block_view *view, unsigned i, const
 	uint64_t left = (uint64_t)(end - *pos);
 
 	COLUMN_FAIL_IF(c->entry.stored_size > left, CORRUPT,
-	               "its %" PRIu64 " stored bytes run past the block's end, %" PRIu64
+	               "its %" PRIu32 " stored bytes run past the block's end, %" PRIu64
 	               " are left",
 	               c->entry.stored_size, left);
 	COLUMN_FAIL_IF(c->entry.encoded_size == 0 || c->entry.encoded_size > WS_MAX_ENCODED_BYTES,
-	               CORRUPT, "its encoded size %" PRIu64 " is not 1 to %" PRIu64,
+	               CORRUPT, "its encoded size %" PRIu32 " is not 1 to %" PRIu64,
 	               c->entry.encoded_size, WS_MAX_ENCODED_BYTES);
-	COLUMN_FAIL_IF(ws_block_blob_room(c) > WS_MAX_ENCODED_BYTES, CORRUPT,
-	               "its names have %" PRIu64 " bytes, more than %" PRIu64, c->entry.parameter,
-	               WS_MAX_ENCODED_BYTES);
 	*decoded_bytes += c->entry.encoded_size;
-	if (c->entry.encoding == WS_ENCODING_TEMPLATE)
-		*decoded_bytes += c->entry.parameter;
 	COLUMN_FAIL_IF(*decoded_bytes > WS_MAX_DECODED_BYTES, CORRUPT,
 	               "the block's columns have more than %" PRIu64 " bytes when decompressed",
 	               WS_MAX_DECODED_BYTES);
@@ -130,12 +124,9 @@ static enum ws_status check_parameter(const struct ws_block_view *view, unsigned
 	int needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
 	int k;
 
-	if (e->encoding == WS_ENCODING_TEMPLATE)
-		return WS_OK;
-	COLUMN_FAIL_IF(e->parameter != ws_parameter(carrier, durations) ||
-	                       (!needs && e->parameter) ||
+	COLUMN_FAIL_IF((!needs && e->parameter) ||
 	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
-	               CORRUPT, "its parameter is %" PRIu64 ", which its encoding %s does not have",
+	               CORRUPT, "its parameter is %" PRIu32 ", which its encoding %s does not have",
 	               e->parameter, ws_encoding_name(e->encoding));
 	k = carrier ? find_column(view, carrier) : 0;
 	COLUMN_FAIL_IF(carrier && (k < 0 || view->columns[k].entry.encoding != WS_ENCODING_TOKEN),
@@ -153,7 +144,6 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 	const struct ws_block_column *c = &view->columns[i];
 	const struct ws_dir_entry *e = &c->entry;
 
-	COLUMN_FAIL_IF(!e->reserved_is_zero, CORRUPT, "reserved bytes of its entry are not 0");
 	if (c->position >= 0)
 		COLUMN_FAIL_IF(view->def->columns[c->position].type != e->type, CORRUPT,
 		               "its type is %u instead of %s", e->type,
@@ -172,10 +162,10 @@ enum ws_status ws_block_column_check(const struct ws_block_view *view, unsigned 
 	WS_FORWARD(check_parameter(view, i, err));
 	COLUMN_FAIL_IF(e->compression == WS_COMPRESSION_NONE && e->stored_size != e->encoded_size,
 	               CORRUPT,
-	               "it is not compressed, but its sizes differ: %" PRIu64 " and %" PRIu64,
+	               "it is not compressed, but its sizes differ: %" PRIu32 " and %" PRIu32,
 	               e->stored_size, e->encoded_size);
 	COLUMN_FAIL_IF(!size_is_possible(e, view->header.rows), CORRUPT,
-	               "%" PRIu64 " bytes cannot be %u rows of encoding %s", e->encoded_size,
+	               "%" PRIu32 " bytes cannot be %u rows of encoding %s", e->encoded_size,
 	               view->header.rows, ws_encoding_name(e->encoding));
 	return WS_OK;
 }
@@ -197,7 +187,7 @@ enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *
 	memset(d, 0, sizeof(*d));
 	status = ws_zframe_decoder_new(&d->z, err);
 	WS_THEN(status, ws_tokens_init(&d->tokens, 0, err));
-	WS_THEN(status, ws_residual_new(&d->residual, 0, err));
+	WS_THEN(status, ws_residual_new(&d->residual, err));
 	d->values = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
 	d->carried = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->carried));
 	d->durations = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
@@ -434,17 +424,9 @@ enum ws_status ws_block_column_decode_blobs(const struct ws_block_view *view, un
 {
 	const struct ws_block_column *c = &view->columns[i];
 	const struct ws_dir_entry *e = &c->entry;
-	const uint8_t *data;
 	struct ws_err cause;
 
 	WS_FORWARD(ws_block_column_check(view, i, err));
-	if (e->encoding == WS_ENCODING_TEMPLATE) {
-		WS_FORWARD(inflate(view, i, d, &data, err));
-		return ws_templates_get(data, e->encoded_size, view->header.rows, bytes,
-		                        e->parameter, b, &cause) == WS_OK
-		               ? WS_OK
-		               : column_failed(view, i, &cause, err);
-	}
 	if (e->compression == WS_COMPRESSION_NONE)
 		memcpy(bytes, c->stored, e->encoded_size);
 	else if (ws_zframe_decode(d->z, c->stored, e->stored_size, bytes, e->encoded_size,

@@ -7,7 +7,6 @@
 #include "formats/base/grow.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/model.h"
-#include "formats/codec/templates.h"
 
 static bool is_blob(const struct ws_kind_def *def, unsigned c)
 {
@@ -122,7 +121,7 @@ enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
 	memset(e, 0, sizeof(*e));
 	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
 	WS_THEN(status, ws_tokens_init(&e->tokens, 1, err));
-	WS_THEN(status, ws_residual_new(&e->residual, 1, err));
+	WS_THEN(status, ws_residual_new(&e->residual, err));
 	e->lanes = malloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
 	if (status == WS_OK && !e->lanes)
 		status = WS_FAIL_MEMORY(err, "encoding blocks");
@@ -160,7 +159,7 @@ struct column {
  * smaller than the best so far, it takes its place.
  */
 static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
-                            enum ws_encoding encoding, uint64_t parameter,
+                            enum ws_encoding encoding, uint32_t parameter,
                             const struct ws_residual_parts *parts, struct ws_err *err)
 {
 	struct ws_dir_entry *best = c->best;
@@ -170,18 +169,24 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 
 	if (limit >= WS_ZFRAME_MIN_BYTES) {
 		WS_FORWARD(ws_buf_reserve(&e->frame, limit, err));
-		WS_FORWARD(ws_zframe_encode_parts(e->z, e->encoded.data, size,
-		                                  parts ? parts->end : NULL,
-		                                  parts ? parts->count : 0, e->frame.data, limit,
-		                                  &frame, err));
+		if (parts)
+			WS_FORWARD(ws_zframe_encode_parts(e->z, e->encoded.data, size, parts->end,
+			                                  parts->count, e->frame.data, limit,
+			                                  &frame, err));
+		else if (c->type == WS_TYPE_BLOB)
+			WS_FORWARD(ws_zframe_encode_hard(e->z, e->encoded.data, size, e->frame.data,
+			                                 limit, &frame, err));
+		else
+			WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, size, e->frame.data,
+			                            limit, &frame, err));
 	}
 	if (!frame && size >= best->stored_size)
 		return WS_OK;
 
 	best->encoding = (uint8_t)encoding;
 	best->compression = frame ? WS_COMPRESSION_ZSTD : WS_COMPRESSION_NONE;
-	best->encoded_size = size;
-	best->stored_size = frame ? frame : size;
+	best->encoded_size = (uint32_t)size;
+	best->stored_size = (uint32_t)(frame ? frame : size);
 	best->parameter = parameter;
 	WS_FORWARD(ws_buf_reserve(c->out, best->stored_size, err));
 	memcpy(c->out->data + c->out->len, frame ? e->frame.data : e->encoded.data,
@@ -304,7 +309,6 @@ static enum ws_status offer_residual(struct ws_block_encoder *e, const struct co
 	const int ends = m->predictor == WS_PREDICT_END_BEFORE;
 	const struct ws_residual_how how = {
 	        .predictor = m->predictor,
-	        .context = m->context,
 	        .tokens = &e->tokens,
 	        .durations = ends ? c->rows->columns[c->model->durations].v : NULL,
 	        .lanes = find_lanes(e, c, m->lane),
@@ -360,26 +364,6 @@ static enum ws_status offer_fixed(struct ws_block_encoder *e, const struct colum
 	return done ? WS_OK : offer_plain_ones(e, c, err);
 }
 
-/* Names with numbers in them as templates, where that is smaller. */
-static enum ws_status offer_templates(struct ws_block_encoder *e, const struct column *c,
-                                      struct ws_err *err)
-{
-	const struct ws_row_column *column = &c->rows->columns[c->position];
-	struct ws_residual_parts parts;
-	struct ws_templates t;
-	bool worth;
-	enum ws_status status =
-	        ws_templates_find(&t, column->v, c->rows->rows, column->bytes.data, &worth, err);
-
-	for (unsigned k = 0; k < WS_TEMPLATE_ORDERS && worth && status == WS_OK; k++) {
-		e->encoded.len = 0;
-		status = ws_templates_put(&t, k, &e->encoded, &parts, err);
-		WS_THEN(status, offer(e, c, WS_ENCODING_TEMPLATE, column->bytes.len, &parts, err));
-	}
-	ws_templates_free(&t);
-	return status;
-}
-
 /* Append the data of a column to out and fill its directory entry. */
 static enum ws_status encode_column(struct ws_block_encoder *e, const struct column *c,
                                     struct ws_err *err)
@@ -389,13 +373,12 @@ static enum ws_status encode_column(struct ws_block_encoder *e, const struct col
 	memset(c->best, 0, sizeof(*c->best));
 	c->best->column = c->rows->def->columns[c->position].id;
 	c->best->type = (uint8_t)c->type;
-	c->best->stored_size = SIZE_MAX;
+	c->best->stored_size = UINT32_MAX;
 	if (c->type == WS_TYPE_BLOB) {
 		e->encoded.len = 0;
 		WS_FORWARD(ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
 		                                 column->bytes.len, &e->encoded, err));
 		WS_FORWARD(offer(e, c, WS_ENCODING_BYTES, 0, NULL, err));
-		WS_FORWARD(offer_templates(e, c, err));
 	} else {
 		WS_FORWARD(offer_fixed(e, c, err));
 	}

@@ -18,7 +18,6 @@ void ws_file_header_put(uint8_t out[WS_FILE_HEADER_BYTES], int64_t base_ns)
 	ws_store_u16(out + 8, WS_FORMAT_MAJOR);
 	ws_store_u16(out + 10, WS_FORMAT_MINOR);
 	ws_store_u32(out + 12, WS_FILE_HEADER_BYTES);
-	ws_store_u64(out + 16, WS_FEATURE_THREAD_EVENTS);
 	ws_store_u64(out + 32, (uint64_t)base_ns);
 	ws_store_u64(out + 56, ws_checksum(out, 56));
 }
@@ -49,6 +48,10 @@ enum ws_status ws_file_header_get(const uint8_t *data, size_t size, struct ws_fi
 	out->required_features = ws_load_u64(data + 16);
 	out->optional_features = ws_load_u64(data + 24);
 	out->base_ns = (int64_t)ws_load_u64(data + 32);
+	WS_FAIL_IF(out->version_major < WS_FORMAT_MAJOR, err, TOO_NEW,
+	           "the file has format %u.%u of before the first release, this program reads "
+	           "%u.x; record or import it again",
+	           out->version_major, out->version_minor, WS_FORMAT_MAJOR);
 	WS_FAIL_IF(out->version_major != WS_FORMAT_MAJOR, err, TOO_NEW,
 	           "the file has format %u.%u, this program reads %u.x", out->version_major,
 	           out->version_minor, WS_FORMAT_MAJOR);
@@ -85,6 +88,8 @@ static enum ws_status check_block_header(const struct ws_block_header *h, uint64
 	char label[WS_BLOCK_LABEL_BYTES];
 
 	ws_block_label(label, h->kind, offset);
+	WS_FAIL_IF(h->kind == WS_KIND_API || h->kind == WS_KIND_NVTX, err, CORRUPT,
+	           "%s: its rows belong into blocks of kind thread_event", label);
 	WS_FAIL_IF(h->api_rows && h->kind != WS_KIND_THREAD_EVENT, err, CORRUPT,
 	           "%s: reserved bytes of its header are not 0", label);
 	WS_FAIL_IF(h->api_rows > h->rows, err, CORRUPT, "%s: %u of its %u rows are api rows", label,
@@ -134,26 +139,23 @@ enum ws_status ws_block_header_get(const uint8_t *data, size_t size, uint64_t of
 
 void ws_dir_entry_put(uint8_t out[WS_DIR_ENTRY_BYTES], const struct ws_dir_entry *e)
 {
-	memset(out, 0, WS_DIR_ENTRY_BYTES);
 	ws_store_u16(out, e->column);
 	out[2] = e->type;
-	out[3] = e->encoding;
-	out[4] = e->compression;
-	ws_store_u64(out + 8, e->encoded_size);
-	ws_store_u64(out + 16, e->stored_size);
-	ws_store_u64(out + 24, e->parameter);
+	out[3] = (uint8_t)(e->compression << 6 | e->encoding);
+	ws_store_u32(out + 4, e->encoded_size);
+	ws_store_u32(out + 8, e->stored_size);
+	ws_store_u32(out + 12, e->parameter);
 }
 
 void ws_dir_entry_get(const uint8_t in[WS_DIR_ENTRY_BYTES], struct ws_dir_entry *e)
 {
 	e->column = ws_load_u16(in);
 	e->type = in[2];
-	e->encoding = in[3];
-	e->compression = in[4];
-	e->reserved_is_zero = !in[5] && !in[6] && !in[7];
-	e->encoded_size = ws_load_u64(in + 8);
-	e->stored_size = ws_load_u64(in + 16);
-	e->parameter = ws_load_u64(in + 24);
+	e->encoding = in[3] & 63;
+	e->compression = in[3] >> 6;
+	e->encoded_size = ws_load_u32(in + 4);
+	e->stored_size = ws_load_u32(in + 8);
+	e->parameter = ws_load_u32(in + 12);
 }
 
 void ws_trailer_put(uint8_t out[WS_TRAILER_BYTES], const struct ws_trailer *t)

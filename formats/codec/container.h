@@ -10,16 +10,14 @@
 #include "formats/schema/schema.h"
 #include "formats/base/status.h"
 
-#define WS_FORMAT_MAJOR 1u
-#define WS_FORMAT_MINOR 1u
+#define WS_FORMAT_MAJOR 2u
+#define WS_FORMAT_MINOR 0u
 
-/* Bits of required_features: blocks of kind thread_event hold api and nvtx rows. */
-#define WS_FEATURE_THREAD_EVENTS ((uint64_t)1 << 0)
-#define WS_KNOWN_FEATURES        WS_FEATURE_THREAD_EVENTS
+#define WS_KNOWN_FEATURES ((uint64_t)0) /* bits of required_features */
 
 #define WS_FILE_HEADER_BYTES  64u
 #define WS_BLOCK_HEADER_BYTES 64u
-#define WS_DIR_ENTRY_BYTES    32u
+#define WS_DIR_ENTRY_BYTES    16u
 #define WS_TRAILER_BYTES      32u
 #define WS_ALIGN_BYTES        8u /* blocks start at multiples of it */
 
@@ -82,26 +80,25 @@ enum ws_compression {
 
 struct ws_dir_entry {
 	uint16_t column;
-	uint8_t type, encoding, compression;
-	uint8_t reserved_is_zero;
-	uint64_t encoded_size, stored_size;
-	uint64_t parameter; /* meaning by encoding */
+	uint8_t type, encoding, compression; /* the last two below 64 and 4 */
+	uint32_t encoded_size, stored_size;
+	uint32_t parameter; /* meaning by encoding */
 };
 
 /* parameter of by_token and residual: column ids, 0 = none */
-static inline unsigned ws_parameter_carrier(uint64_t parameter)
+static inline unsigned ws_parameter_carrier(uint32_t parameter)
 {
 	return parameter & 0xffff;
 }
 
-static inline unsigned ws_parameter_durations(uint64_t parameter)
+static inline unsigned ws_parameter_durations(uint32_t parameter)
 {
-	return parameter >> 16 & 0xffff;
+	return parameter >> 16;
 }
 
-static inline uint64_t ws_parameter(unsigned carrier, unsigned durations)
+static inline uint32_t ws_parameter(unsigned carrier, unsigned durations)
 {
-	return carrier | (uint64_t)durations << 16;
+	return carrier | (uint32_t)durations << 16;
 }
 
 void ws_dir_entry_put(uint8_t out[WS_DIR_ENTRY_BYTES], const struct ws_dir_entry *e);

@@ -1,6 +1,6 @@
 /*
  * Column encodings of docs/trace-format.md, and those that need nothing but
- * their column (1 to 5): tokens.h, residual.h and templates.h have the others. A value of a fixed
+ * their column (1 to 5): tokens.h and residual.h have the others. A value of a fixed
  * type travels as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
  */
 #pragma once
@@ -23,8 +23,7 @@
 	X(RAW, 5, "raw", FIXED)              \
 	X(TOKEN, 6, "token", INTEGERS)       \
 	X(BY_TOKEN, 7, "by_token", INTEGERS) \
-	X(RESIDUAL, 8, "residual", INTEGERS) \
-	X(TEMPLATE, 9, "template", BLOBS)
+	X(RESIDUAL, 8, "residual", INTEGERS)
 
 enum ws_encoding {
 #define X(NAME, id, name, types) WS_ENCODING_##NAME = (id),

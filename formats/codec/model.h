@@ -16,7 +16,6 @@
 struct ws_kind_model_column {
 	uint8_t position;
 	enum ws_predictor predictor;
-	enum ws_context context;
 	int8_t lane; /* position of the column whose values are lanes, -1 = one lane */
 };
 

@@ -1,7 +1,7 @@
 /*
  * Encoding residual of docs/trace-format.md, section 2.2: a value is predicted
  * from the row before in its lane, and what is left is coded in the measure of
- * its context: the row's token, or the pair of it and the token before.
+ * the row's token.
  */
 #pragma once
 
@@ -19,18 +19,10 @@ enum ws_predictor {
 	WS_PREDICTOR_END,
 };
 
-enum ws_context {
-	WS_CONTEXT_ONE = 0,
-	WS_CONTEXT_TOKEN = 1,
-	WS_CONTEXT_PAIR = 2, /* the token of the row before in the lane, and the row's */
-	WS_CONTEXT_END,
-};
-
 /* How a column is coded. */
 struct ws_residual_how {
-	enum ws_predictor predictor;
-	enum ws_context context;
-	const struct ws_tokens *tokens; /* count 0 = the block has none: one lane, one context */
+	enum ws_predictor predictor;    /* writing: the bytes say it */
+	const struct ws_tokens *tokens; /* count 0 = the block has none: one lane, one measure */
 	const uint64_t *durations;      /* of the rows, for END_BEFORE; NULL = not known */
 	const uint64_t *lanes;          /* writing: values of a column that follows from the
 	                                   token, equal in one lane; NULL = one lane */
@@ -38,7 +30,7 @@ struct ws_residual_how {
 
 /* Working memory of one block; the size depends on WS_MAX_BLOCK_ROWS only. */
 struct ws_residual;
-enum ws_status ws_residual_new(struct ws_residual **out, int writing, struct ws_err *err);
+enum ws_status ws_residual_new(struct ws_residual **out, struct ws_err *err);
 void ws_residual_free(struct ws_residual *r); /* NULL is legal */
 
 /* Where the bytes change their nature, so that a compressor begins anew there. */
@@ -55,10 +47,7 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
 
 /* Bytes that n residuals can take. */
 bool ws_residual_size_is_possible(uint64_t size, uint64_t n);
-/*
- * Read n values from exactly these bytes; how->predictor and how->context are
- * not used, the bytes have theirs. CORRUPT when they are not that.
- */
+/* Read n values from exactly these bytes. CORRUPT when they are not that. */
 enum ws_status ws_residual_get(struct ws_residual *r, const struct ws_residual_how *how,
                                const uint8_t *data, size_t size, uint32_t n, uint64_t *v,
                                struct ws_err *err);

@@ -7,6 +7,7 @@
 
 struct ws_zframe_encoder {
 	ZSTD_CCtx *ctx;
+	int level;
 };
 
 struct ws_zframe_decoder {
@@ -35,8 +36,8 @@ enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, 
 		status = WS_FAIL_MEMORY(err, "a zstd encoder");
 		goto fail;
 	}
-	status = set_parameter(z, ZSTD_c_compressionLevel, level, err);
-	WS_THEN(status, set_parameter(z, ZSTD_c_contentSizeFlag, 1, err));
+	z->level = level;
+	status = set_parameter(z, ZSTD_c_contentSizeFlag, 1, err);
 	WS_THEN(status, set_parameter(z, ZSTD_c_checksumFlag, 1, err));
 	if (status != WS_OK)
 		goto fail;
@@ -64,9 +65,9 @@ static bool encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_out
 	return *result == 0 && in->pos == in->size;
 }
 
-enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
-                                      const size_t *ends, unsigned nends, void *dst, size_t limit,
-                                      size_t *stored, struct ws_err *err)
+static enum ws_status encode(struct ws_zframe_encoder *z, int level, const void *src, size_t size,
+                             const size_t *ends, unsigned nends, void *dst, size_t limit,
+                             size_t *stored, struct ws_err *err)
 {
 	ZSTD_outBuffer out = {dst, limit, 0};
 	ZSTD_inBuffer in = {src, 0, 0};
@@ -76,6 +77,7 @@ enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *s
 	*stored = 0;
 	ZSTD_CCtx_reset(z->ctx, ZSTD_reset_session_only);
 	ZSTD_CCtx_setPledgedSrcSize(z->ctx, size);
+	WS_FORWARD(set_parameter(z, ZSTD_c_compressionLevel, level, err));
 	/* noise repeats by chance: such matches take more bits than they save */
 	WS_FORWARD(set_parameter(z, ZSTD_c_minMatch, nends ? 7 : 0, err));
 	WS_FORWARD(set_parameter(z, ZSTD_c_hashLog, nends ? 6 : 0, err));
@@ -94,10 +96,27 @@ enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *s
 	return WS_OK;
 }
 
+enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                      const size_t *ends, unsigned nends, void *dst, size_t limit,
+                                      size_t *stored, struct ws_err *err)
+{
+	return encode(z, z->level, src, size, ends, nends, dst, limit, stored, err);
+}
+
 enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
                                 void *dst, size_t limit, size_t *stored, struct ws_err *err)
 {
-	return ws_zframe_encode_parts(z, src, size, NULL, 0, dst, limit, stored, err);
+	return encode(z, z->level, src, size, NULL, 0, dst, limit, stored, err);
+}
+
+#define MAX_HARD_BYTES ((size_t)64 << 10) /* more would take a recorder hundredths of a second */
+#define HARD_LEVEL     19
+
+enum ws_status ws_zframe_encode_hard(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                     void *dst, size_t limit, size_t *stored, struct ws_err *err)
+{
+	return encode(z, size <= MAX_HARD_BYTES ? HARD_LEVEL : z->level, src, size, NULL, 0, dst,
+	              limit, stored, err);
 }
 
 enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err)

@@ -22,6 +22,9 @@ void ws_zframe_encoder_free(struct ws_zframe_encoder *z); /* NULL is legal */
  */
 enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
                                 void *dst, size_t limit, size_t *stored, struct ws_err *err);
+/* The same with much more work, for what is small and read often: texts. */
+enum ws_status ws_zframe_encode_hard(struct ws_zframe_encoder *z, const void *src, size_t size,
+                                     void *dst, size_t limit, size_t *stored, struct ws_err *err);
 /*
  * The same, and a zstd block begins at each of the nends ascending offsets, so
  * that bytes of another nature get tables of their own.

@@ -63,6 +63,9 @@ static enum ws_status fail_unknown(const char *path, struct ws_err *err)
 	               cure ? "; " : "", cure ? cure : "");
 }
 
+/* More work than a recorder may do, for a few percent. */
+#define ZSTD_LEVEL 9
+
 /* The base time is known at the end of some files only: put it into the header then. */
 static enum ws_status set_base(int fd, const char *path, int64_t base_ns, struct ws_err *err)
 {
@@ -96,7 +99,7 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
                                 const char *out_path, const struct ws_import_opts *opts,
                                 struct ws_import_stats *stats, struct ws_err *err)
 {
-	const struct ws_trace_writer_opts writer_opts = {0};
+	const struct ws_trace_writer_opts writer_opts = {.zstd_level = ZSTD_LEVEL};
 	struct ws_import_clock clock = {0};
 	struct ws_trace_writer *w;
 	struct ws_err cause;

@@ -196,7 +196,7 @@ static enum ws_status decode_blobs(struct check *c, const struct ws_block_view *
                                    struct ws_err *err)
 {
 	c->blob_bytes.len = 0;
-	WS_FORWARD(ws_buf_reserve(&c->blob_bytes, ws_block_blob_room(&view->columns[i]), err));
+	WS_FORWARD(ws_buf_reserve(&c->blob_bytes, view->columns[i].entry.encoded_size, err));
 	return ws_block_column_decode_blobs(view, i, &c->decoder, c->blob_bytes.data, c->b, err);
 }
 

@@ -97,7 +97,7 @@ static enum ws_status plan_block(const struct ws_block_view *view, uint8_t reada
 		readable[i] = status == WS_OK;
 		if (status == WS_OK)
 			*memory += column_memory(c->entry.type, view->header.rows,
-			                         ws_block_blob_room(c));
+			                         c->entry.encoded_size);
 		else if (status != WS_TOO_NEW || c->position >= 0)
 			return status;
 	}
@@ -117,7 +117,7 @@ static enum ws_status decode_column(const struct ws_trace_reader *r,
 		return ws_block_column_decode(view, i, r->decoder, out->v, err);
 	}
 	out->b = arena_take(a, view->header.rows * sizeof(*out->b));
-	bytes = arena_take(a, ws_block_blob_room(&view->columns[i]));
+	bytes = arena_take(a, view->columns[i].entry.encoded_size);
 	return ws_block_column_decode_blobs(view, i, r->decoder, bytes, out->b, err);
 }
 
@@ -253,7 +253,7 @@ static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_colum
 			columns[p].stored_bytes += view.columns[c].entry.stored_size;
 			columns[p].present = 1;
 			if (columns[p].type == WS_TYPE_BLOB)
-				blob_bytes[p] += rounded(ws_block_blob_room(&view.columns[c]));
+				blob_bytes[p] += rounded(view.columns[c].entry.encoded_size);
 		}
 	}
 	return WS_OK;
@@ -268,7 +268,7 @@ static enum ws_status load_column(const struct ws_trace_reader *r, const struct 
 		return ws_block_column_decode(view, c, r->decoder, column->v + row, err);
 	WS_FORWARD(
 	        ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row, err));
-	*blob_pos += rounded(ws_block_blob_room(&view->columns[c]));
+	*blob_pos += rounded(view->columns[c].entry.encoded_size);
 	return WS_OK;
 }
 

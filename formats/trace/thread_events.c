@@ -73,7 +73,7 @@ static struct source source_of(const struct ws_row_buf *rows, const uint8_t *col
 	for (unsigned c = 0; c < rows->def->ncolumns; c++) {
 		const uint64_t *v = rows->columns[c].v;
 
-		if (v[0] || memcmp(v, v + 1, (rows->rows - 1) * sizeof(*v)) != 0)
+		if (rows->rows && (v[0] || memcmp(v, v + 1, (rows->rows - 1) * sizeof(*v)) != 0))
 			s.varied |= 1u << c;
 	}
 	return s;

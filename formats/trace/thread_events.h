@@ -7,9 +7,6 @@
 
 #include "formats/codec/block.h"
 
-/* Fewer rows of either kind are not worth a block of both. */
-#define WS_THREAD_EVENTS_MIN_ROWS 64u
-
 /* Places of rows among those of both kinds; kept from block to block. All zero at first. */
 struct ws_thread_places {
 	uint32_t api[WS_MAX_BLOCK_ROWS], nvtx[WS_MAX_BLOCK_ROWS];
@@ -17,8 +14,8 @@ struct ws_thread_places {
 };
 
 /*
- * Put the rows of api and nvtx, at most WS_MAX_BLOCK_ROWS, into the empty buffer out, which is
- * always the same of p.
+ * Put the rows of api and nvtx, one at least and at most WS_MAX_BLOCK_ROWS, into the empty buffer
+ * out, which is always the same of p. Both have had room for a row.
  */
 enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
                                       const struct ws_row_buf *nvtx, struct ws_row_buf *out,

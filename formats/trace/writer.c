@@ -68,20 +68,17 @@ static bool is_thread_event(unsigned kind)
 	return kind == WS_KIND_API || kind == WS_KIND_NVTX;
 }
 
-/* The pending api and nvtx rows as one block, where that is worth it; otherwise as one each. */
+/* The pending api and nvtx rows as one block. */
 static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_err *err)
 {
 	struct ws_row_buf *api = &w->pending[WS_KIND_API], *nvtx = &w->pending[WS_KIND_NVTX];
 	struct ws_row_buf *both = &w->pending[WS_KIND_THREAD_EVENT];
 
-	if (api->rows < WS_THREAD_EVENTS_MIN_ROWS || nvtx->rows < WS_THREAD_EVENTS_MIN_ROWS) {
-		if (api->rows)
-			WS_FORWARD(write_block(w, WS_KIND_API, err));
-		return nvtx->rows ? write_block(w, WS_KIND_NVTX, err) : WS_OK;
-	}
 	if (!w->places)
 		w->places = calloc(1, sizeof(*w->places));
 	WS_FAIL_IF(!w->places, err, NO_MEMORY, "out of memory for merging rows");
+	WS_FORWARD(ws_row_buf_reserve(api, 1, err));
+	WS_FORWARD(ws_row_buf_reserve(nvtx, 1, err));
 	WS_FORWARD(ws_thread_events_merge(w->places, api, nvtx, both, err));
 	ws_row_buf_clear(api);
 	ws_row_buf_clear(nvtx);
@@ -101,7 +98,8 @@ static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struc
 		if (w->pending[k].rows && w->pending[k].def->is_dict &&
 		    write_block(w, k, &cause) != WS_OK)
 			return fail_for_good(w, &cause, err);
-	if (!w->pending[kind].rows)
+	if (!(is_thread_event(kind) ? w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows
+	                            : w->pending[kind].rows))
 		return WS_OK;
 	if ((is_thread_event(kind) ? write_thread_events(w, &cause)
 	                           : write_block(w, kind, &cause)) != WS_OK)

@@ -101,14 +101,14 @@ static void change_column(struct parts *p, size_t block)
 	resize(p, (size_t)(pos - p->data), room, size);
 	end = end - entry.stored_size + size;
 	if (entry.compression == WS_COMPRESSION_NONE)
-		entry.encoded_size = size;
+		entry.encoded_size = (uint32_t)size;
 	/* what pads the block */
 	resize(p, (size_t)(body + end - p->data),
 	       (size_t)(body_size - (end - size + entry.stored_size)), 0);
 	body_size = ws_body_size(end, rows);
 	if (!resize(p, (size_t)(body + end - p->data), 0, body_size - end))
 		return;
-	entry.stored_size = size;
+	entry.stored_size = (uint32_t)size;
 	ws_dir_entry_put(body + which * WS_DIR_ENTRY_BYTES, &entry);
 	ws_store_u64(header + 16, body_size);
 }
@@ -119,7 +119,7 @@ static void change_field(struct parts *p, size_t block)
 	static const struct {
 		uint8_t offset, width;
 	} of_header[] = {{4, 2}, {6, 2}, {8, 4}, {12, 4}, {24, 8}, {32, 8}, {40, 8}},
-	  of_entry[] = {{0, 2}, {2, 1}, {3, 1}, {4, 1}, {8, 8}, {16, 8}, {24, 2}, {26, 2}};
+	  of_entry[] = {{0, 2}, {2, 1}, {3, 1}, {4, 4}, {8, 4}, {12, 2}, {14, 2}};
 	static const uint64_t values[] = {0, 1, 7, 255, 65535, 65536, INT32_MAX, INT64_MAX, ~0ull};
 	uint8_t *header = p->data + block, *at = header;
 	unsigned n = ws_load_u16(header + 6), field;

@@ -93,43 +93,6 @@ static struct ws_sample inflate(const struct ws_sample *s)
 	return out;
 }
 
-/* A block of names that count, as it is before compression. */
-static int write_names(const char *corpus)
-{
-	struct ws_row_buf rows = {.def = ws_schema_kind(WS_KIND_STRING)};
-	struct ws_sample out = {calloc(1, 1 << 16), 0}, made = {0};
-	struct ws_zframe_decoder *z;
-	struct ws_block_encoder encoder;
-	struct ws_block_header header;
-	struct ws_buf block = {0};
-	char name[64], path[4096];
-	int bad;
-
-	for (unsigned i = 0; i < 40; i++) {
-		const int len =
-		        i % 3 ? snprintf(name, sizeof(name), "aten::op%u, id = %u", i % 4, i * i)
-		              : snprintf(name, sizeof(name), "step %u", i);
-		const struct ws_row_string row = {i + 1, {name, (size_t)len}};
-
-		if (ws_row_buf_add(&rows, &row, NULL) != WS_OK)
-			abort();
-	}
-	if (!out.data || ws_zframe_decoder_new(&z, NULL) != WS_OK ||
-	    ws_block_encoder_init(&encoder, 1, NULL) != WS_OK ||
-	    ws_block_encode(&encoder, &rows, 0, &block, &header, NULL) != WS_OK)
-		abort();
-	made = (struct ws_sample){block.data, block.len};
-	put_inflated(&out, &made, 0, z);
-	snprintf(path, sizeof(path), "%s/codec/names", corpus);
-	bad = write_bytes(path, out.data, out.size);
-	ws_block_encoder_free(&encoder);
-	ws_zframe_decoder_free(z);
-	ws_row_buf_free(&rows);
-	ws_buf_free(&block);
-	free(out.data);
-	return bad;
-}
-
 static int write_seeds(const char *corpus)
 {
 	struct ws_sample closed = ws_sample_make(), unclosed = ws_sample_make_unclosed();
@@ -145,7 +108,6 @@ static int write_seeds(const char *corpus)
 	bad |= write_seed(corpus, "small.wtrace", &small, small.size);
 	bad |= write_seed(corpus, "inflated.wtrace", &inflated, inflated.size);
 	bad |= write_blocks(corpus, &inflated);
-	bad |= write_names(corpus);
 	ws_sample_free(&small);
 	ws_sample_free(&modelled);
 	ws_sample_free(&inflated);

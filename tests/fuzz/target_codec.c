@@ -40,9 +40,9 @@ static void decode(const struct ws_block_view *view, unsigned i, struct ws_block
 		return;
 	}
 	if (e->encoded_size > MAX_BLOB_BYTES ||
-	    ws_block_blob_room(&view->columns[i]) > MAX_BLOB_BYTES)
+	    view->columns[i].entry.encoded_size > MAX_BLOB_BYTES)
 		return;
-	bytes = malloc(ws_block_blob_room(&view->columns[i]));
+	bytes = malloc(view->columns[i].entry.encoded_size);
 	if (bytes)
 		ws_block_column_decode_blobs(view, i, d, bytes, blobs, &err);
 	free(bytes);

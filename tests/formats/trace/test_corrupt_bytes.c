@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "formats/codec/container.h"
+#include "formats/trace/internal.h"
 #include "tests/support/trace_sample.h"
 
 /* The blocks of a trace, from a reader of the undamaged bytes. */
@@ -17,13 +18,18 @@ struct blocks {
 	size_t n;
 };
 
+static const struct ws_block_info *block_of(const struct ws_trace_reader *r, size_t i)
+{
+	return &ws_trace_reader_walk(r)->blocks[i];
+}
+
 static struct blocks blocks_of(const struct ws_sample *s)
 {
 	struct blocks b;
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&b.reader, s->data, s->size, &err), WS_OK));
-	b.n = ws_trace_reader_block_count(b.reader);
+	b.n = ws_trace_reader_walk(b.reader)->nblocks;
 	return b;
 }
 
@@ -76,14 +82,13 @@ static void cut_at(const struct ws_sample *s, const struct blocks *whole, size_t
 	cr_assert(eq(int, status, size < WS_FILE_HEADER_BYTES ? WS_CORRUPT : WS_OK));
 	if (status == WS_OK) {
 		while (expected < whole->n) {
-			const struct ws_block_info *b =
-			        ws_trace_reader_block(whole->reader, expected);
+			const struct ws_block_info *b = block_of(whole->reader, expected);
 
 			if (b->offset + b->size > size)
 				break;
 			expected++;
 		}
-		cr_assert(eq(sz, ws_trace_reader_block_count(r), expected), "cut at %zu", size);
+		cr_assert(eq(sz, ws_trace_reader_walk(r)->nblocks, expected), "cut at %zu", size);
 		cr_assert(eq(int, ws_trace_reader_summary(r)->closed, size == s->size));
 		read_all(r);
 		ws_trace_reader_free(r);
@@ -109,7 +114,7 @@ Test(corrupt_bytes, cut_at_every_byte_all_whole_blocks_are_kept)
 static size_t block_at(const struct blocks *b, size_t byte)
 {
 	for (size_t i = 0; i < b->n; i++) {
-		const struct ws_block_info *info = ws_trace_reader_block(b->reader, i);
+		const struct ws_block_info *info = block_of(b->reader, i);
 
 		if (byte >= info->offset && byte < info->offset + info->size)
 			return i;
@@ -133,12 +138,11 @@ static void assert_one_gone(const struct ws_sample *s, const struct blocks *whol
 	for (size_t i = 0; i < whole->n; i++) {
 		if (i == gone)
 			continue;
-		cr_assert(lt(sz, k, ws_trace_reader_block_count(r)), "byte %zu", byte);
-		cr_assert(eq(u64, ws_trace_reader_block(r, k++)->offset,
-		             ws_trace_reader_block(whole->reader, i)->offset),
+		cr_assert(lt(sz, k, ws_trace_reader_walk(r)->nblocks), "byte %zu", byte);
+		cr_assert(eq(u64, block_of(r, k++)->offset, block_of(whole->reader, i)->offset),
 		          "byte %zu", byte);
 	}
-	cr_assert(eq(sz, ws_trace_reader_block_count(r), k), "byte %zu", byte);
+	cr_assert(eq(sz, ws_trace_reader_walk(r)->nblocks, k), "byte %zu", byte);
 	ws_trace_reader_free(r);
 }
 

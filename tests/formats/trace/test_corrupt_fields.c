@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "formats/codec/container.h"
+#include "formats/codec/encodings.h"
 #include "tests/support/trace_sample.h"
 
 enum place {
@@ -49,11 +50,12 @@ static const struct corruption table[] = {
         {"magic", FILE_HEADER, 1, 1, 'x', WRITER,
          "DAMAGE 0: not a Warpsheet trace: unrecognised file header; when the trace was recorded "
          "is lost"},
-        {"version_major", FILE_HEADER, 8, 2, 2, WRITER,
-         "error: the file has format 2.1, this program reads 1.x"},
+        {"version_major", FILE_HEADER, 8, 2, 3, WRITER,
+         "error: the file has format 3.0, this program reads 2.x"},
         {"version_major", FILE_HEADER, 8, 2, 0, WRITER,
-         "error: the file has format 0.1, this program reads 1.x"},
-        {"version_major", FILE_HEADER, 8, 2, 2, STORAGE,
+         "error: the file has format 0.0 of before the first release, this program reads 2.x; "
+         "record or import it again"},
+        {"version_major", FILE_HEADER, 8, 2, 3, STORAGE,
          "DAMAGE 0: the file header is damaged: its checksum is wrong; when the trace was recorded "
          "is lost"},
         {"version_minor", FILE_HEADER, 10, 2, 7, WRITER, ""},
@@ -87,10 +89,10 @@ static const struct corruption table[] = {
         {"columns", BLOCK, 6, 2, 257, WRITER,
          "DAMAGE @: kernel block at offset @: it has 257 columns, not 1 to 256" BLOCK_LOST},
         {"columns", BLOCK, 6, 2, 200, WRITER,
-         "DAMAGE @: kernel block at offset @: its body of 320 bytes cannot hold the directory of "
+         "DAMAGE @: kernel block at offset @: its body of 192 bytes cannot hold the directory of "
          "200 columns" BLOCK_LOST},
         {"columns", BLOCK, 6, 2, 5, WRITER,
-         "DAMAGE @: kernel block at offset @: 101 bytes after its last column belong to no column"},
+         "DAMAGE @: kernel block at offset @: 53 bytes after its last column belong to no column"},
         {"rows", BLOCK, 8, 4, 0, WRITER,
          "DAMAGE @: kernel block at offset @: it has 0 rows, not 1 to 65536" BLOCK_LOST},
         {"rows", BLOCK, 8, 4, 65537, WRITER,
@@ -149,47 +151,38 @@ static const struct corruption table[] = {
         {"encoding", ENTRY, 3, 1, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): 11 bytes cannot be 10 rows of "
          "encoding constant"},
-        {"encoding", ENTRY, 3, 1, 10, WRITER,
-         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 10 needs a newer "
+        {"encoding", ENTRY, 3, 1, 9, WRITER,
+         "NOTE @: kernel block at offset @, column 2 (dur_ns): its encoding 9 needs a newer "
          "program"},
-        {"compression", ENTRY, 4, 1, 1, WRITER,
+        {"compression", ENTRY, 3, 1, 1 << 6 | WS_ENCODING_DELTA, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): not a zstd frame"},
-        {"compression", ENTRY, 4, 1, 2, WRITER,
+        {"compression", ENTRY, 3, 1, 2 << 6 | WS_ENCODING_DELTA, WRITER,
          "NOTE @: kernel block at offset @, column 2 (dur_ns): its compression 2 needs a newer "
          "program"},
-        {"reserved", ENTRY, 5, 1, 1, WRITER,
-         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): reserved bytes of its entry are "
-         "not 0"},
-        {"reserved", ENTRY, 6, 1, 1, WRITER,
-         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): reserved bytes of its entry are "
-         "not 0"},
-        {"reserved", ENTRY, 7, 1, 1, WRITER,
-         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): reserved bytes of its entry are "
-         "not 0"},
-        {"encoded_size", ENTRY, 8, 8, 0, WRITER,
+        {"encoded_size", ENTRY, 4, 4, 0, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its encoded size 0 is not 1 to "
          "268435456"},
-        {"encoded_size", ENTRY, 8, 8, (1 << 28) + 1, WRITER,
+        {"encoded_size", ENTRY, 4, 4, (1 << 28) + 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its encoded size 268435457 is not "
          "1 to 268435456"},
-        {"encoded_size", ENTRY, 8, 8, UINT64_MAX, WRITER,
+        {"encoded_size", ENTRY, 4, 4, UINT32_MAX, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its encoded size "
-         "18446744073709551615 is not 1 to 268435456"},
-        {"encoded_size", ENTRY, 8, 8, 21, WRITER,
+         "4294967295 is not 1 to 268435456"},
+        {"encoded_size", ENTRY, 4, 4, 21, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): it is not compressed, but its "
          "sizes differ: 11 and 21"},
-        {"stored_size", ENTRY, 16, 8, 100, WRITER,
+        {"stored_size", ENTRY, 8, 4, 100, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its 100 stored bytes run past the "
          "block's end, 37 are left"},
-        {"stored_size", ENTRY, 16, 8, UINT64_MAX, WRITER,
-         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its 18446744073709551615 stored "
+        {"stored_size", ENTRY, 8, 4, UINT32_MAX, WRITER,
+         "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its 4294967295 stored "
          "bytes run past the block's end, 37 are left"},
-        {"stored_size", ENTRY, 16, 8, 2, WRITER,
+        {"stored_size", ENTRY, 8, 4, 2, WRITER,
          "DAMAGE @: kernel block at offset @: 11 bytes after its last column belong to no column"},
-        {"stored_size", ENTRY, 16, 8, 12, WRITER,
+        {"stored_size", ENTRY, 8, 4, 12, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): it is not compressed, but its "
          "sizes differ: 12 and 11"},
-        {"parameter", ENTRY, 24, 8, 1, WRITER,
+        {"parameter", ENTRY, 12, 4, 1, WRITER,
          "DAMAGE @: kernel block at offset @, column 2 (dur_ns): its parameter is 1, which its "
          "encoding delta does not have"},
 
@@ -306,7 +299,7 @@ Test(corrupt_fields, columns_that_together_would_take_more_than_a_gibibyte_are_r
 
 	/* five of them as large as one may be */
 	for (unsigned i = 0; i < 5; i++)
-		ws_sample_poke(&s, block + WS_BLOCK_HEADER_BYTES + i * WS_DIR_ENTRY_BYTES + 8, 8,
+		ws_sample_poke(&s, block + WS_BLOCK_HEADER_BYTES + i * WS_DIR_ENTRY_BYTES + 4, 4,
 		               WS_MAX_ENCODED_BYTES);
 	ws_sample_seal_block(&s, block);
 	ws_sample_check(&s, &found);

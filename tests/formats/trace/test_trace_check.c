@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/codec/block.h"
+#include "formats/trace/internal.h"
 #include "tests/support/trace_sample.h"
 
 static const struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS};
@@ -98,10 +99,10 @@ Test(trace_check, an_id_that_no_row_before_defines_is_damage)
 	add(w, WS_KIND_NVTX, &row);
 	add(w, WS_KIND_NVTX, &row);
 	s = check_writer(w);
-	assert_only(
-	        "DAMAGE %zu: nvtx block at offset %zu, column name: rows that name a string which "
-	        "no row before defines: 2, the first is row 1 with id 9\n",
-	        ws_sample_block(&s, WS_KIND_NVTX, 0));
+	assert_only("DAMAGE %zu: thread_event block at offset %zu, column name: rows that name a "
+	            "string which "
+	            "no row before defines: 2, the first is row 1 with id 9\n",
+	            ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0));
 	ws_sample_free(&s);
 }
 
@@ -116,9 +117,10 @@ Test(trace_check, an_id_defined_only_later_is_damage)
 	flush(w);
 	add(w, WS_KIND_THREAD, &thread);
 	s = check_writer(w);
-	assert_only("DAMAGE %zu: nvtx block at offset %zu, column thread: rows that name a thread "
+	assert_only("DAMAGE %zu: thread_event block at offset %zu, column thread: rows that name a "
+	            "thread "
 	            "which no row before defines: 1, the first is row 0 with id 1\n",
-	            ws_sample_block(&s, WS_KIND_NVTX, 0));
+	            ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0));
 	ws_sample_free(&s);
 }
 
@@ -205,21 +207,22 @@ Test(trace_check, a_time_range_that_is_not_that_of_the_rows_is_damage)
 Test(trace_check, a_damaged_block_is_told_with_what_the_index_knows_of_it)
 {
 	struct ws_sample s = ws_sample_make();
-	size_t offset = ws_sample_block(&s, WS_KIND_API, 1);
+	size_t offset = ws_sample_block(&s, WS_KIND_THREAD_EVENT, 1);
 	size_t next = offset + ws_sample_block_size(&s, offset);
 	char expected[1024];
 
 	s.data[offset + 70] ^= 0x40;
 	ws_sample_check(&s, &f);
-	snprintf(
-	        expected, sizeof(expected),
-	        "DAMAGE %zu: api block at offset %zu: the checksum of its body is wrong; %zu bytes "
-	        "are lost\n"
-	        "NOTE %zu: nvtx block at offset %zu: blocks missing before it: 1\n"
-	        "DAMAGE %zu: api block at offset %zu: the index lists it with 10 rows, but no "
-	        "whole "
-	        "block is there; its rows are lost\n",
-	        offset, offset, next - offset, next, next, offset, offset);
+	snprintf(expected, sizeof(expected),
+	         "DAMAGE %zu: thread_event block at offset %zu: the checksum of its body is wrong; "
+	         "%zu bytes "
+	         "are lost\n"
+	         "NOTE %zu: loss block at offset %zu: blocks missing before it: 1\n"
+	         "DAMAGE %zu: thread_event block at offset %zu: the index lists it with 30 rows, "
+	         "but no "
+	         "whole "
+	         "block is there; its rows are lost\n",
+	         offset, offset, next - offset, next, next, offset, offset);
 	cr_assert_str_eq(f.text, expected);
 	cr_assert(eq(int, f.result.closed, 1));
 	ws_sample_free(&s);
@@ -228,7 +231,8 @@ Test(trace_check, a_damaged_block_is_told_with_what_the_index_knows_of_it)
 Test(trace_check, every_damage_is_told_not_only_the_first)
 {
 	struct ws_sample s = ws_sample_make();
-	const enum ws_kind kinds[] = {WS_KIND_CLOCK, WS_KIND_API, WS_KIND_COUNTER, WS_KIND_LOSS};
+	const enum ws_kind kinds[] = {WS_KIND_CLOCK, WS_KIND_THREAD_EVENT, WS_KIND_COUNTER,
+	                              WS_KIND_LOSS};
 
 	for (int i = 0; i < 4; i++) {
 		char expected[64];
@@ -343,10 +347,10 @@ static size_t index_of_sample(struct ws_row_index rows[64])
 	size_t n;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, s.data, s.size, &err), WS_OK));
-	n = ws_trace_reader_block_count(r);
+	n = ws_trace_reader_walk(r)->nblocks;
 	cr_assert(le(sz, n, 64));
 	for (size_t i = 0; i < n; i++) {
-		const struct ws_block_info *b = ws_trace_reader_block(r, i);
+		const struct ws_block_info *b = &ws_trace_reader_walk(r)->blocks[i];
 
 		rows[i] = (struct ws_row_index){b->offset, b->kind, b->rows, b->time_min_ns,
 		                                b->time_max_ns};
@@ -377,8 +381,8 @@ Test(trace_check, an_index_that_differs_from_the_blocks_is_damage)
 	assert_index_finding(rows, n, "");
 
 	memcpy(wrong, rows, sizeof(wrong));
-	wrong[2].kind = WS_KIND_API;
-	assert_index_finding(wrong, n, ": the index lists kind 16 with ");
+	wrong[2].kind = WS_KIND_CLOCK;
+	assert_index_finding(wrong, n, ": the index lists kind 19 with ");
 	memcpy(wrong, rows, sizeof(wrong));
 	wrong[2].rows++;
 	assert_index_finding(wrong, n, " rows, the block has kind ");
@@ -412,7 +416,7 @@ Test(trace_check, a_row_of_the_index_for_a_place_without_a_block_is_told)
 Test(trace_check, only_blocks_that_decode_count_as_whole)
 {
 	struct ws_sample s = ws_sample_make();
-	size_t offset = ws_sample_block(&s, WS_KIND_API, 0);
+	size_t offset = ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0);
 	uint64_t blocks, rows;
 
 	ws_sample_check(&s, &f);
@@ -423,7 +427,7 @@ Test(trace_check, only_blocks_that_decode_count_as_whole)
 	ws_sample_check(&s, &f);
 	cr_assert(eq(u64, f.result.damage, 1));
 	cr_assert(eq(u64, f.result.blocks, blocks - 1));
-	cr_assert(eq(u64, f.result.rows, rows - 10));
+	cr_assert(eq(u64, f.result.rows, rows - 30));
 	ws_sample_free(&s);
 }
 
@@ -431,24 +435,27 @@ Test(trace_check, what_a_newer_program_wrote_is_noted_not_damage)
 {
 	struct ws_sample s = ws_sample_make_unclosed();
 	size_t kernel = ws_sample_block(&s, WS_KIND_KERNEL, 0);
-	size_t api = ws_sample_block(&s, WS_KIND_API, 0);
-	size_t entry = api + WS_BLOCK_HEADER_BYTES + WS_COL_api_result * WS_DIR_ENTRY_BYTES;
+	size_t api = ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0);
+	size_t entry =
+	        api + WS_BLOCK_HEADER_BYTES + WS_COL_thread_event_result * WS_DIR_ENTRY_BYTES;
 	char expected[1024];
 
 	ws_sample_poke(&s, kernel + 4, 2, 999);
 	ws_sample_seal_block(&s, kernel);
 	ws_sample_poke(&s, entry, 2, 77);
-	ws_sample_poke(&s, entry + 3, 1, 10);
+	ws_sample_poke(&s, entry + 3, 1, 9);
 	ws_sample_seal_block(&s, api);
 	ws_sample_check(&s, &f);
 	snprintf(
 	        expected, sizeof(expected),
 	        "NOTE %zu: block of unknown kind 999 at offset %zu: 10 rows that a newer program "
 	        "can read\n"
-	        "NOTE %zu: api block at offset %zu: unknown column 77 that a newer program can "
+	        "NOTE %zu: thread_event block at offset %zu: unknown column 77 that a newer "
+	        "program can "
 	        "read\n"
-	        "NOTE %zu: api block at offset %zu: it has no column result\n"
-	        "NOTE %zu: api block at offset %zu, unknown column 77: its encoding 10 needs a "
+	        "NOTE %zu: thread_event block at offset %zu: it has no column result\n"
+	        "NOTE %zu: thread_event block at offset %zu, unknown column 77: its encoding 9 "
+	        "needs a "
 	        "newer "
 	        "program\n"
 	        "NOTE %zu: the file was not closed: its recorder was killed, or is still running\n",
@@ -495,7 +502,7 @@ Test(trace_check, a_schema_that_contradicts_the_format_is_damage)
 	s = make_with_schema(&rows);
 	ws_sample_check(&s, &f);
 	cr_assert(strstr(f.text, "DAMAGE 64: the file's schema describes column kernel.dur_ns "
-	                         "differently than format 1 does\n") == f.text,
+	                         "differently than format 2 does\n") == f.text,
 	          "%s", f.text);
 	cr_assert(eq(u64, f.result.damage, 1));
 	ws_row_buf_free(&rows);

@@ -115,7 +115,7 @@ Test(trace_repair, an_unclosed_trace_gets_an_index_and_keeps_every_byte_it_had)
 Test(trace_repair, damaged_blocks_are_left_out_and_the_rest_is_kept)
 {
 	struct ws_sample s = ws_sample_make(), out;
-	size_t offset = ws_sample_block(&s, WS_KIND_API, 0);
+	size_t offset = ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0);
 	size_t size = ws_sample_block_size(&s, offset);
 	struct ws_check_result kept;
 	char value[64], expected[64];

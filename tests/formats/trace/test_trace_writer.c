@@ -514,6 +514,9 @@ static void random_row(const struct ws_kind_def *def, uint8_t *row, uint8_t *blo
 		uint64_t value = random_value(style + c, i);
 		struct ws_bytes blob = {blobs, random_u64() % 40};
 
+		/* no type of an event is that of a call */
+		if (def->id == WS_KIND_NVTX && c == WS_COL_nvtx_type)
+			value %= WS_THREAD_EVENT_API;
 		if (def->columns[c].type != WS_TYPE_BLOB) {
 			memcpy(field, &value, sizeof(value));
 			continue;

@@ -162,12 +162,12 @@ Test(pass_damage, durations_out_of_bounds_are_told_without_a_join)
 
 /* --- headers ------------------------------------------------------------------------------- */
 
-/* What is said of a trace where this field of a block's header was changed; `warpsheet check` says
- * it, too. */
-static void header_is_wrong(struct ws_sample *s, enum ws_kind kind, unsigned field, unsigned width,
-                            uint64_t value, const char *text)
+/* What is said of a trace where this field of the header of the n-th block of a kind was changed;
+ * `warpsheet check` says it, too. */
+static void header_is_wrong(struct ws_sample *s, enum ws_kind kind, unsigned n, unsigned field,
+                            unsigned width, uint64_t value, const char *text)
 {
-	const size_t offset = ws_sample_block(s, kind, 0);
+	const size_t offset = ws_sample_block(s, kind, n);
 	char expected[256];
 	struct ws_err err;
 
@@ -210,21 +210,18 @@ Test(pass_damage, rows_before_the_time_of_their_block_are_told)
 	struct ws_sample s = trace_of_calls(2);
 	struct tb *b = tb_new();
 
-	header_is_wrong(&s, WS_KIND_KERNEL, TIME_MIN, 8, 7,
+	header_is_wrong(&s, WS_KIND_KERNEL, 0, TIME_MIN, 8, 7,
 	                "its header says times 7 to 16 ns, its rows have 6 to 16");
 	kernel(b, 3, 0, WS_KERNEL_NO_TIME);
 	kernel(b, 9, 1, 0);
 	s = bytes_of(b);
-	header_is_wrong(&s, WS_KIND_KERNEL, TIME_MIN, 8, 4,
+	header_is_wrong(&s, WS_KIND_KERNEL, 0, TIME_MIN, 8, 4,
 	                "its header says times 4 to 9 ns, its rows have 3 to 9");
 	s = trace_of_calls(2);
-	header_is_wrong(&s, WS_KIND_API, TIME_MIN, 8, 14,
-	                "its header says times 14 to 14 ns, its rows have 4 to 14");
-	s = trace_of_calls(2);
-	header_is_wrong(&s, WS_KIND_NVTX, TIME_MIN, 8, 4,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 0, TIME_MIN, 8, 4,
 	                "its header says times 4 to 19 ns, its rows have 3 to 19");
 	s = trace_of_calls(100);
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, TIME_MIN, 8, 5,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 0, TIME_MIN, 8, 5,
 	                "its header says times 5 to 999 ns, its rows have 3 to 999");
 }
 
@@ -232,10 +229,10 @@ Test(pass_damage, calls_that_are_not_as_many_as_their_block_says_are_told)
 {
 	struct ws_sample s = trace_of_calls(100);
 
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 99,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 0, API_ROWS, 4, 99,
 	                "100 rows are api rows, its header says 99");
 	s = trace_of_calls(100);
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 0,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 0, API_ROWS, 4, 0,
 	                "100 rows are api rows, its header says 0");
 }
 
@@ -254,7 +251,7 @@ Test(pass_damage, calls_of_a_wrong_header_have_no_ids_that_are_joined_ahead)
 			cr_assert(eq(int, ws_trace_writer_flush(tb_writer(b), NULL), WS_OK));
 	}
 	s = bytes_of(b);
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 0,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 1, API_ROWS, 4, 0,
 	                "100 rows are api rows, its header says 0");
 }
 
@@ -281,10 +278,10 @@ Test(pass_damage, wrong_headers_behind_ranges_that_cross_are_told)
 {
 	struct ws_sample s = crossing_trace();
 
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, API_ROWS, 4, 59999,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 1, API_ROWS, 4, 59999,
 	                "20000 rows are api rows, its header says 59999");
 	s = crossing_trace();
-	header_is_wrong(&s, WS_KIND_THREAD_EVENT, TIME_MIN, 8, 11,
+	header_is_wrong(&s, WS_KIND_THREAD_EVENT, 1, TIME_MIN, 8, 11,
 	                "its header says times 11 to 200005 ns, its rows have 10 to 200005");
 }
 
