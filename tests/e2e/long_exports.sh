@@ -17,7 +17,7 @@ kill_writer() {
 	"$ws" "$@" >out.txt 2>&1 &
 	pid=$!
 	tries=0
-	while [ -z "$(find . -path "*/.*.??????" -size +"$size")" ]; do
+	while [ -z "$(find . -path "*/.*.????????" -size +"$size")" ]; do
 		tries=$((tries + 1))
 		if [ $tries -eq 2000 ] || ! kill -0 $pid 2>/dev/null; then
 			fail "$name: never seen at work: $(cat out.txt)"
@@ -28,7 +28,7 @@ kill_writer() {
 	status=0
 	wait $pid 2>/dev/null || status=$?
 	equal "$name: the exit status" "$status" $((128 + signal))
-	[ "$signal" -ne 9 ] || find . -path "*/.*.??????" -exec rm {} +
+	[ "$signal" -ne 9 ] || find . -path "*/.*.????????" -exec rm {} +
 }
 
 for name in t.sqlite t.json t.json.gz; do
@@ -45,7 +45,7 @@ kill_writer 9 0 t.wtrace import big.json -o t.wtrace
 for name in t.sqlite t.json t.csv; do
 	kill_writer 15 64k $name export big.wtrace -o $name
 done
-equal "temporary files" "$(find . -path "*/.*.??????")" ""
+equal "temporary files" "$(find . -path "*/.*.????????")" ""
 
 # Words about progress go to a terminal alone, and the line is cleared at the end.
 "$ws" export big.wtrace -o t.json.gz 2>words.txt
