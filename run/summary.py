@@ -49,7 +49,8 @@ class Results:
                 self.in_part.setdefault(reason, []).append(name)
         elif status == "disabled" or skipped is not None and skipped.get("message").startswith("SKIP_"):
             self.nskipped += 1
-            reason = (reasons(output) or [f"{status}; no reason is given"])[0]
+            last = output.strip().rpartition("\n")[2] or "no reason is given"
+            reason = (reasons(output) or [last.removeprefix("skipped: ")])[0]
             self.skipped.setdefault(reason, []).append(name)
         else:  # one whose program is not there is `skipped`, too
             self.failed.append((name, how_it_failed(name, log), output))

@@ -9,7 +9,7 @@ failed=0
 # --- run/summary.py ---
 cat >"$work/junit.xml" <<'E'
 <?xml version="1.0" encoding="UTF-8"?>
-<testsuite name="x" tests="8" time="132">
+<testsuite name="x" tests="10" time="132">
 	<testcase name="a.passes" status="run"><system-out>fine</system-out></testcase>
 	<testcase name="a.in_part" status="run"><system-out>SKIP: no zsh</system-out></testcase>
 	<testcase name="a.fails" status="fail"><failure message=""/><system-out>[NON-XML-CHAR-0x1B][31mred[NON-XML-CHAR-0x1B][0m &lt;&amp;&gt;</system-out></testcase>
@@ -17,6 +17,8 @@ cat >"$work/junit.xml" <<'E'
 	<testcase name="a.gone" status="notrun"><skipped message="Unable to find executable"/><system-out>Unable to find executable: /no/such</system-out></testcase>
 	<testcase name="b.skips" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>SKIP: no headers of NVTX</system-out></testcase>
 	<testcase name="b.unit" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>[[NON-XML-CHAR-0x1B][33mSKIP[NON-XML-CHAR-0x1B][0m] unit::abi: no headers of NVTX</system-out></testcase>
+	<testcase name="b.gpu" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>begun&#10;no driver&#10;</system-out></testcase>
+	<testcase name="b.silent" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out></system-out></testcase>
 	<testcase name="b.off" status="disabled"><system-out>Disabled</system-out></testcase>
 </testsuite>
 E
@@ -43,7 +45,9 @@ cat >"$work/expected" <<E
 
 == skipped
    no headers of NVTX: b.skips, b.unit
-   disabled; no reason is given: b.off
+   no driver: b.gpu
+   no reason is given: b.silent
+   Disabled: b.off
 
 == passed, but left out a part
    no zsh: a.in_part
@@ -53,8 +57,8 @@ cat >"$work/expected" <<E
    a.hangs (timeout): run/test -R '^a\.hangs\$'
    a.gone (not run): run/test -R '^a\.gone\$'
 
-Tests: 2 passed, 3 failed, 3 skipped in 132 s; again: run/test --rerun-failed
-2 passed, 3 failed, 3 skipped
+Tests: 2 passed, 3 failed, 5 skipped in 132 s; again: run/test --rerun-failed
+2 passed, 3 failed, 5 skipped
 E
 # summary STATUS RESULTS: it ends so
 summary() {
