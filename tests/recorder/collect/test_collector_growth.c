@@ -88,7 +88,7 @@ Test(collector_growth, a_thousand_threads_are_recorded_and_take_their_beginnings
 	run_threads(&second);
 	cr_expect_lt(second - first, 1 << 20, "%lu bytes", (unsigned long)(second - first));
 	p = collect_finish();
-	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "one of many"), 2 * threads);
+	cr_expect_eq(probe_count(&p, WS_NVTX_MARK, "one of many"), 2 * (uint64_t)threads);
 	collect_expect_no_loss();
 	probe_close(&p);
 }
