@@ -20,7 +20,7 @@
 	                        "seen, or that were forked and used NVTX without exec")            \
 	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
-	X(disk_full, "rows that could not be written")                                             \
+	X(disk_full, "rows of events that could not be written")                                   \
 	X(activity_refused, "times CUPTI got no buffer, as all were full; each drops records")     \
 	X(activity_dropped, "records that CUPTI says it dropped")                                  \
 	X(activity_damaged, "GPU records that make no sense, and parts of buffers behind them")    \

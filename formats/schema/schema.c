@@ -63,6 +63,14 @@ bool ws_kind_is_made(unsigned id)
 	return id == WS_KIND_SCHEMA || id == WS_KIND_INDEX || id == WS_KIND_THREAD_EVENT;
 }
 
+bool ws_kind_is_event(unsigned id)
+{
+	const struct ws_kind_def *def = ws_schema_kind(id);
+
+	return def && !def->is_dict && id != WS_KIND_INDEX && id != WS_KIND_META &&
+	       id != WS_KIND_LOSS && id != WS_KIND_CLOCK && id != WS_KIND_PROCESS_END;
+}
+
 bool ws_kind_has_blobs(const struct ws_kind_def *def)
 {
 	for (unsigned c = 0; c < def->ncolumns; c++)

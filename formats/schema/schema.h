@@ -99,6 +99,8 @@ const struct ws_kind_def *ws_schema_kind_by_name(const char *name);
 int ws_schema_column(const struct ws_kind_def *def, unsigned column_id);
 /* Does the trace writer make the rows of this kind itself? schema, index, thread_event. */
 bool ws_kind_is_made(unsigned id);
+/* What a program did: no definition, and nothing that its recorder says of itself. */
+bool ws_kind_is_event(unsigned id);
 bool ws_kind_has_blobs(const struct ws_kind_def *def);
 /* "TIME" for WS_TYPE_TIME; NULL for a type this program does not know. */
 const char *ws_type_name(unsigned type);

@@ -20,7 +20,8 @@ static enum ws_status fail_for_good(struct ws_trace_writer *w, const struct ws_e
 	w->failure = *cause;
 	memset(w->room, 0, sizeof(w->room));
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
-		w->rows_lost += w->pending[kind].rows;
+		if (ws_kind_is_event(kind))
+			w->rows_lost += w->pending[kind].rows;
 		ws_row_buf_clear(&w->pending[kind]);
 	}
 	if (err)
@@ -168,11 +169,11 @@ static void round_last_row(struct ws_trace_writer *w, enum ws_kind kind)
 }
 
 /* A row that could not be added: it is lost, or, where the caller is to blame, was never there. */
-static enum ws_status add_failed(struct ws_trace_writer *w, const struct ws_err *cause,
-                                 struct ws_err *err)
+static enum ws_status add_failed(struct ws_trace_writer *w, enum ws_kind kind,
+                                 const struct ws_err *cause, struct ws_err *err)
 {
 	if (cause->status == WS_NO_MEMORY) {
-		w->rows_lost++;
+		w->rows_lost += ws_kind_is_event(kind);
 		return fail_for_good(w, cause, err);
 	}
 	if (err)
@@ -215,7 +216,7 @@ add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws
 	WS_FAIL_IF((unsigned)kind >= WS_KIND_END || !w->addable[kind], err, BUG,
 	           "rows of kind %u cannot be added", (unsigned)kind);
 	if (w->state != STATE_OPEN) {
-		w->rows_lost++;
+		w->rows_lost += ws_kind_is_event(kind);
 		return ws_trace_writer_check_open(w, err);
 	}
 	status = ws_row_buf_add(&w->pending[kind], row, &cause);
@@ -224,7 +225,7 @@ add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws
 	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
 		status = ws_trace_writer_note_config(w, row, &cause);
 	if (status != WS_OK)
-		return add_failed(w, &cause, err);
+		return add_failed(w, kind, &cause, err);
 	w->rows[kind]++;
 	if (is_full(w, kind))
 		WS_FORWARD(write_kind(w, kind, err));

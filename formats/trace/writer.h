@@ -71,7 +71,7 @@ enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, 
 enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);
 /* Bytes of the file that are whole blocks. */
 uint64_t ws_trace_writer_size(const struct ws_trace_writer *w);
-/* Rows that could not be written. */
+/* Rows of events (ws_kind_is_event) that could not be written. */
 uint64_t ws_trace_writer_rows_lost(const struct ws_trace_writer *w);
 /* Rows added so far of this kind. */
 uint64_t ws_trace_writer_rows(const struct ws_trace_writer *w, enum ws_kind kind);

@@ -36,7 +36,7 @@ struct ws_drain {
 	int64_t earliest_ns, latest_ns;
 	bool is_other_boot; /* the segment's times are of a boot before this one */
 	struct ws_drain_real_time real_time;
-	uint64_t discarded; /* rows not even handed to a writer that failed */
+	uint64_t discarded; /* events not even handed to a writer that failed */
 
 	/* what a commit holds; its own memory, from which it is copied */
 	struct ws_seg_commit *commit;

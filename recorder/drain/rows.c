@@ -24,7 +24,7 @@ void ws_drain_add(struct ws_drain *d, enum ws_kind kind, const void *row)
 	struct ws_err err;
 
 	if (d->status != WS_OK) {
-		d->discarded++;
+		d->discarded += ws_kind_is_event(kind);
 		return;
 	}
 	ws_drain_note(d, ws_trace_writer_add(d->writer, kind, row, &err), &err);

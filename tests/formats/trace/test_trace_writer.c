@@ -328,9 +328,10 @@ static void fill_disk_at(uint64_t size)
 
 Test(trace_writer, when_the_disk_is_full_the_file_ends_with_its_last_whole_block)
 {
+	const struct ws_row_nvtx event = {.time_ns = 1 << 30};
 	static struct ws_sample_findings f;
 	struct ws_trace_writer *w;
-	uint64_t whole, added = 0;
+	uint64_t whole, added = 0, id;
 	enum ws_status status;
 	struct ws_sample s;
 	struct ws_err err;
@@ -343,8 +344,10 @@ Test(trace_writer, when_the_disk_is_full_the_file_ends_with_its_last_whole_block
 	whole = ws_trace_writer_size(w);
 	fill_disk_at(whole + 100);
 
+	/* a definition alone is nothing that happened */
+	cr_assert(eq(int, ws_trace_writer_intern(w, "new text", 8, &id, &err), WS_OK));
 	for (int i = 0; i < 5; i++, added++)
-		cr_assert(eq(int, ws_trace_writer_meta(w, "some.key", "some value", &err), WS_OK));
+		cr_assert(eq(int, ws_trace_writer_add(w, WS_KIND_NVTX, &event, &err), WS_OK));
 	status = ws_trace_writer_flush(w, &err);
 	cr_assert(eq(int, status, WS_IO_WRITE));
 	cr_assert(strstr(err.text, path) != NULL);
@@ -354,6 +357,8 @@ Test(trace_writer, when_the_disk_is_full_the_file_ends_with_its_last_whole_block
 	/* and so it stays, though there would be room for less */
 	cr_assert(eq(int, ws_trace_writer_meta(w, "k", "v", &err), WS_IO_WRITE));
 	cr_assert(strstr(err.text, path) != NULL);
+	cr_assert(eq(u64, ws_trace_writer_rows_lost(w), added));
+	cr_assert(eq(int, ws_trace_writer_add(w, WS_KIND_NVTX, &event, &err), WS_IO_WRITE));
 	cr_assert(eq(u64, ws_trace_writer_rows_lost(w), added + 1));
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_IO_WRITE));
 	ws_trace_writer_free(w);

@@ -70,12 +70,12 @@ Test(full_disk, what_is_not_in_the_file_is_counted_in_it)
 		cr_expect_eq(ws_trace_reader_summary(p.reader)->closed, !code,
 		             "%llu of %llu bytes: %s", (unsigned long long)bytes,
 		             (unsigned long long)size, r.text);
+		cr_expect_eq(probe_loss(&p, "disk_full") + rows_of_events(&p), ROWS_OF_ALL,
+		             "%llu bytes: %llu lost of %llu", (unsigned long long)bytes,
+		             (unsigned long long)probe_loss(&p, "disk_full"),
+		             (unsigned long long)rows_of_events(&p));
 		if (rows_of_events(&p) < ROWS_OF_ALL) {
 			told++;
-			cr_expect_geq(probe_loss(&p, "disk_full") + rows_of_events(&p), ROWS_OF_ALL,
-			              "%llu bytes: %llu lost of %llu", (unsigned long long)bytes,
-			              (unsigned long long)probe_loss(&p, "disk_full"),
-			              (unsigned long long)rows_of_events(&p));
 			cr_expect_not_null(strstr(r.text, "disk_full"), "%s", r.text);
 		}
 		probe_close(&p);
@@ -128,9 +128,8 @@ static void check_unfinished(long call)
 	probe_open(&p, parts[0]);
 	cr_expect_eq(ws_trace_reader_summary(p.reader)->damaged_blocks, 0, "call %ld", call);
 	cr_expect(!ws_trace_reader_summary(p.reader)->closed, "call %ld", call);
-	if (rows_of_events(&p) < ROWS_OF_ALL)
-		cr_expect_geq(probe_loss(&p, "disk_full") + rows_of_events(&p), ROWS_OF_ALL,
-		              "call %ld", call);
+	cr_expect_eq(probe_loss(&p, "disk_full") + rows_of_events(&p), ROWS_OF_ALL, "call %ld",
+	             call);
 	probe_close(&p);
 	unlink(parts[0]);
 }
