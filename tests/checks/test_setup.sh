@@ -7,7 +7,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 bin=$work/bin
 mkdir "$bin"
-for tool in sh sed grep date env cat rm; do ln -s "$(command -v $tool)" "$bin/$tool"; done
+for tool in sh sed grep date env cat rm cut mv; do ln -s "$(command -v $tool)" "$bin/$tool"; done
 fake() { # fake NAME: its script from stdin
 	{ echo '#!/bin/sh' && cat; } >"$bin/$1"
 	chmod 755 "$bin/$1"
@@ -96,6 +96,22 @@ asks "$apt update" "$install libcriterion-dev"
 machine 'checks' 0 libcriterion-dev clang-tidy
 ends 0 check
 asks "$apt update" "$install libcriterion-dev clang-tidy"
+
+fake clang <<E
+echo 15.0.6
+E
+machine 'clang, without its runtime' 0 libclang-rt-15-dev
+ends 0 check
+asks "$apt update" "$install libclang-rt-15-dev"
+
+machine 'neither clang nor its runtime' 0 clang libclang-rt-15-dev
+mv "$bin/clang" "$work/clang"
+fake apt-get <<E
+echo "\${DEBIAN_FRONTEND:-no variable} \$*" >>"$work/asked"
+case " \$* " in *' clang '*) mv "$work/clang" "$bin/clang" ;; esac
+E
+ends 0 check
+asks "$apt update" "$install clang" "$install libclang-rt-15-dev"
 
 machine 'a desktop LibreOffice' 0 libreoffice-calc-nogui
 fake soffice </dev/null
