@@ -1,7 +1,6 @@
 /*
- * The blocks of some kinds one after the other, decoded ahead by a second
- * thread where the machine has one to spare, and made into what the caller
- * wants of them. What comes out does not depend on that.
+ * The blocks of some kinds one after the other, of which the next is decoded
+ * ahead, by a second thread where the machine has one to spare.
  */
 #pragma once
 
@@ -17,27 +16,10 @@ enum ws_feed_order {
 	WS_FEED_AS_STORED,
 };
 
-#define WS_FEED_SLOTS 3
-
-/*
- * What is made of each block ahead of the caller: by one thread or the other,
- * but of one block at a time, in their order. slot: below WS_FEED_SLOTS; what
- * was made there is the caller's from when the block comes until the next
- * call; the rows themselves are gone by then. Behind a block of which it
- * failed, none is made.
- */
-struct ws_feed_stage {
-	void *ctx;
-	enum ws_status (*make)(void *ctx, const struct ws_block_rows *rows, uint32_t block,
-	                       unsigned slot, struct ws_err *err);
-	/* What the caller puts aside, its n-th, one after the other; NULL = nothing. */
-	void (*aside)(void *ctx, size_t n);
-};
-
-/* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. stage: NULL = none. */
+/* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. */
 enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
                             const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
-                            const struct ws_feed_stage *stage, struct ws_err *err);
+                            struct ws_err *err);
 void ws_feed_close(struct ws_feed *f); /* NULL is legal */
 
 /*
@@ -48,10 +30,5 @@ void ws_feed_close(struct ws_feed *f); /* NULL is legal */
 enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
                             struct ws_err *err);
 
-/* Number in the file of the block that came last; its slot. */
+/* Number in the file of the block that came last. */
 size_t ws_feed_block(const struct ws_feed *f);
-unsigned ws_feed_slot(const struct ws_feed *f);
-
-/* So many were put aside so far. A thread with nothing else to do does them; returns when no more
- * than `waiting` are not done. */
-void ws_feed_put_aside(struct ws_feed *f, size_t n, size_t waiting);

@@ -1,5 +1,5 @@
 /* Where a program names no phases, its framework's links from forward to backward tell them. */
-#include "report/joined/framework.h"
+#include "report/joined/op_phases.h"
 
 #include <string.h>
 

@@ -1,46 +1,52 @@
-/* From a pass to its joined rows: they are kept as they are told, and completed when all are there.
- */
+/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined to
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/joined/framework.h"
+#include "report/joined/kernels.h"
+#include "report/joined/op_phases.h"
 #include "report/model/steps.h"
 #include "report/pass/framework.h"
 #include "report/pass/pass.h"
 
 /* --- the sink ------------------------------------------------------------------------------ */
 
+struct reading {
+	struct ws_joined_rows *rows;
+	struct ws_kernel_join join;
+	const struct ws_trace_reader *r;
+	struct ws_model **m;
+};
+
 static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
                                 struct ws_err *err)
 {
-	struct ws_joined_rows *rows = ctx;
+	struct reading *reading = ctx;
+	struct ws_joined_rows *rows = reading->rows;
+	const struct ws_launch_key key = {call->correlation,
+	                                  (*reading->m)->threads[call->thread].process,
+	                                  (uint32_t)rows->ncalls, call->start_ns};
 
 	*number = (uint32_t)rows->ncalls;
 	if (call->dur_ns > rows->longest_call_ns)
 		rows->longest_call_ns = call->dur_ns;
+	WS_FORWARD(ws_launches_add(&reading->join.launches, &key, err));
 	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
 }
 
-static enum ws_status take_kernel(void *ctx, const struct ws_joined_kernel *kernel,
+static enum ws_status take_kernel(void *ctx, const struct ws_pass_kernel *kernel,
                                   struct ws_err *err)
 {
-	struct ws_joined_rows *rows = ctx;
+	struct reading *reading = ctx;
 
-	return ws_spill_put(&rows->kernels, sizeof(*kernel), rows->nkernels++, kernel, err);
-}
-
-static void restart(void *ctx)
-{
-	struct ws_joined_rows *rows = ctx;
-
-	rows->nkernels = rows->ncalls = rows->nranges = 0;
+	return ws_kernel_join_add(&reading->join, kernel, err);
 }
 
 /* A range that ends has its place by its begin: those inside it stand behind. */
 static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
 {
-	struct ws_joined_rows *rows = ctx;
+	struct ws_joined_rows *rows = ((struct reading *)ctx)->rows;
 
 	if (range->number >= rows->nranges)
 		rows->nranges = range->number + 1;
@@ -51,11 +57,18 @@ static enum ws_status take_range(void *ctx, const struct ws_joined_range *range,
 	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
 }
 
-static enum ws_status open_rooms(struct ws_joined_rows *rows, uint64_t kernels, uint64_t calls,
-                                 uint64_t ranges, struct ws_err *err)
+static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 {
+	const struct ws_trace_reader *r = reading->r;
+	const uint64_t kernels = ws_trace_reader_count(r, WS_KIND_KERNEL),
+	               calls = ws_trace_reader_count(r, WS_KIND_API),
+	               ranges = ws_trace_reader_count(r, WS_KIND_NVTX) +
+	                        ws_trace_reader_count(r, WS_KIND_PYTHON_CALL);
+	struct ws_joined_rows *rows = reading->rows;
+
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
+	WS_FORWARD(ws_launches_open(&reading->join.launches, calls, err));
 	WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel), err));
 	WS_FORWARD(ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call), err));
 	return ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range), err);
@@ -116,62 +129,50 @@ static enum ws_status place_memory(struct ws_joined_rows *rows, struct ws_model 
 	return status;
 }
 
-/* Kernels by device; what names a step by its range, by its number; and what only all rows tell. */
-static enum ws_status complete(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                               unsigned parts, struct ws_model *m, struct ws_err *err)
+static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err *err)
 {
-	const struct ws_spill_key device = {m->ndevices, device_of_kernel, m};
+	struct reading *reading = ctx;
+	struct ws_joined_rows *rows = reading->rows;
 
-	WS_FORWARD(ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel),
-	                              rows->nkernels, &device, err));
 	WS_FORWARD(number_steps(rows, m, err));
-	if (ws_framework_is_in(r))
-		WS_FORWARD(ws_framework_complete(rows, m, parts & WS_DIGEST_LEFT, err));
-	for (size_t i = 0; i < m->nwork; i++) {
-		struct ws_work *w = &m->work[i];
+	if (ws_framework_is_in(reading->r))
+		WS_FORWARD(ws_framework_find_phases(rows, m, err));
+	for (size_t i = 0; i < m->nmemory; i++) {
+		struct ws_memory_event *e = &m->memory[i];
 
-		w->step = ws_joined_rows_step(rows, w->step);
-		/* when it was joined, nobody knew that its step would not end */
-		if (w->scope == WS_SCOPE_STEPS)
-			w->scope = (uint8_t)ws_scope_of(m, w->step, 0);
+		e->cpu_op =
+		        ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
-	return place_memory(rows, m, err);
+	WS_FORWARD(place_memory(rows, m, err));
+	return ws_kernel_join_begin(&reading->join, m, err);
 }
 
-enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, const struct ws_model_opts *opts,
-                                   enum ws_scope scope, unsigned parts, struct ws_model **m,
-                                   struct ws_digest *d, struct ws_err *err)
+static enum ws_status read_rows(struct reading *reading, const char *name,
+                                const struct ws_model_opts *opts, struct ws_err *err)
 {
-	const struct ws_joined_sink sink = {rows, restart, take_call, take_kernel, take_range};
-	struct ws_spill *const spills[] = {&rows->kernels, &rows->calls, &rows->ranges};
-	struct ws_spill_writer writer;
-	enum ws_status status;
+	const struct ws_joined_sink sink = {reading, take_call, take_range, join_kernels,
+	                                    take_kernel};
+	struct ws_joined_rows *rows = reading->rows;
+	struct ws_spill_key device = {.of = device_of_kernel};
 
-	*m = NULL;
-	if (parts & WS_DIGEST_ROWS)
-		WS_FORWARD(open_rooms(rows, ws_trace_reader_count(r, WS_KIND_KERNEL),
-		                      ws_trace_reader_count(r, WS_KIND_API),
-		                      ws_trace_reader_count(r, WS_KIND_NVTX) +
-		                              ws_trace_reader_count(r, WS_KIND_PYTHON_CALL),
-		                      err));
-	ws_spill_writer_start(&writer, spills, sizeof(spills) / sizeof(*spills));
-	status = ws_pass_run(r, name, opts, scope, parts, &sink, m, d, err);
-	ws_spill_writer_stop(&writer);
-	WS_FORWARD(status);
-	if (!*m)
-		ws_joined_rows_free(rows);
-	return *m && parts & WS_DIGEST_ROWS ? complete(rows, r, parts, *m, err) : WS_OK;
+	WS_FORWARD(open_rooms(reading, err));
+	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
+	ws_kernel_join_end(&reading->join);
+	device.n = (*reading->m)->ndevices;
+	device.ctx = *reading->m;
+	return ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
+	                          &device, err);
 }
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
                                    struct ws_model **m, struct ws_err *err)
 {
-	struct ws_digest none = {0}; /* where there is no room for rows no pass begins */
-	enum ws_status status = ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL,
-	                                            WS_DIGEST_ROWS, m, &none, err);
+	struct reading reading = {.rows = rows, .r = r, .m = m, .join = {.rows = rows}};
+	enum ws_status status;
 
-	ws_digest_release(&none);
+	*m = NULL;
+	status = read_rows(&reading, name, opts, err);
+	ws_kernel_join_free(&reading.join);
 	return status;
 }

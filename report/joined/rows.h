@@ -20,16 +20,8 @@ struct ws_joined_rows {
 	size_t nsteps_of;
 };
 
-/*
- * One pass (ws_pass_run), with its rows where parts have WS_DIGEST_ROWS. *m is NULL where the trace
- * is such that other parts are to be made of its rows. Free all three, also after a failure.
- * IO_WRITE: no room for a temporary file.
+/* Of one pass (ws_pass_run). Free both, also after a failure. IO_WRITE: no room for a temporary file.
  */
-enum ws_status ws_joined_rows_pass(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
-                                   const char *name, const struct ws_model_opts *opts,
-                                   enum ws_scope scope, unsigned parts, struct ws_model **m,
-                                   struct ws_digest *d, struct ws_err *err);
-/* The rows alone. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
                                    struct ws_model **m, struct ws_err *err);

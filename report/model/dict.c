@@ -51,7 +51,7 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 	enum ws_status status;
 
 	wanted[kind] = columns;
-	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, NULL, err));
+	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, err));
 	do {
 		status = ws_feed_next(feed, &b, &until_ns, err);
 		if (status == WS_OK && b) {

@@ -13,8 +13,8 @@ struct reading {
 	struct ws_pass *p;
 	struct ws_pass_rows rows; /* of struct ws_pass_row */
 	struct ws_live_ranges live;
-	uint32_t rank;  /* of what ends next */
-	bool ends_late; /* that ended on another thread */
+	uint32_t rank;   /* of what ends next */
+	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
 };
 
 static enum ws_status look_at_none(void *ctx, struct ws_live_family *family,
@@ -40,28 +40,13 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 	uint32_t *rank = e->p->ends.rank;
 
 	(void)open, (void)err;
-	if (e->ends_late && e->live.late_ns == e->p->again->end_ns)
+	if (e->at_the_end)
 		return WS_OK;
 	rank[r->number] = e->rank++;
 	/* what lies further above and is open had crossed that one already */
 	if (t->last != range && rank[e->live.range[r->above].number] == WS_NONE)
 		t->crosses = true;
 	return WS_OK;
-}
-
-static void finish_one(void *ctx, uint32_t range)
-{
-	(void)ctx, (void)range;
-}
-
-static enum ws_status pass_time(struct reading *e, int64_t now_ns, struct ws_err *err)
-{
-	enum ws_status status;
-
-	e->ends_late = true;
-	status = ws_live_pass_time(&e->live, now_ns, err);
-	e->ends_late = false;
-	return status;
 }
 
 /* Events before until_ns. */
@@ -78,11 +63,23 @@ static enum ws_status join_events(struct reading *e, int64_t until_ns, struct ws
 
 		if (row->time_ns >= until_ns)
 			return WS_OK;
-		WS_FORWARD(pass_time(e, row->time_ns, err));
+		WS_FORWARD(ws_live_pass_time(&e->live, row->time_ns, err));
 		WS_FORWARD(ws_live_event(&e->live, e->live.events, &event,
-		                         &e->p->found.shape[row->shape], err));
+		                         &e->p->shapes.shape[row->shape], err));
 	}
 	return WS_OK;
+}
+
+/* Those that ended on another thread, with the last event. */
+static enum ws_status end_late(struct reading *e, struct ws_err *err)
+{
+	struct ws_pass *p = e->p;
+
+	if (!e->live.nlate)
+		return WS_OK;
+	WS_FORWARD(ws_pass_see_times(p, true, err));
+	e->at_the_end = e->live.late_ns >= p->last_ns && e->live.late_ns >= p->m->end_ns;
+	return ws_live_end_late(&e->live, err);
 }
 
 static enum ws_status read_events(struct reading *e, struct ws_err *err)
@@ -93,7 +90,7 @@ static enum ws_status read_events(struct reading *e, struct ws_err *err)
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, NULL, err));
+	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)
@@ -103,7 +100,7 @@ static enum ws_status read_events(struct reading *e, struct ws_err *err)
 	} while (status == WS_OK && rows);
 	ws_feed_close(feed);
 	e->p->framework.next_event = e->p->framework.next_op = 0;
-	return status == WS_OK ? pass_time(e, INT64_MAX, err) : status;
+	return status == WS_OK ? end_late(e, err) : status;
 }
 
 static enum ws_status keep(struct reading *e, struct ws_err *err)
@@ -119,7 +116,7 @@ static enum ws_status keep(struct reading *e, struct ws_err *err)
 		any |= p->live.threads[i].crosses = e->live.threads[i].crosses;
 	p->ends.known = true;
 	p->live.ends = &p->ends;
-	if (!any || !p->sink)
+	if (!any)
 		return WS_OK;
 	WS_NEW(&p->m->arena, a->first, ncalls);
 	WS_FORWARD(ws_arena_check(&p->m->arena, "the ranges of launches", err));
@@ -127,9 +124,9 @@ static enum ws_status keep(struct reading *e, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
+static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 {
-	static const struct ws_live_events events = {look_at_none, begin_one, note_end, finish_one};
+	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
 	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
 	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
 	struct reading e = {.p = p,
@@ -149,16 +146,41 @@ enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
 	return status;
 }
 
-bool ws_pass_ends_are_wrong(struct ws_pass *p)
-{
-	const int64_t end_ns = p->m->end_ns;
+/* --- may they cross? --------------------------------------------------------------------- */
 
-	if (!p->live.cross_thread || p->live.late_ns != end_ns || !p->live.open_at_end ||
-	    p->again->end_ns == end_ns)
-		return false;
-	p->again->end_ns = end_ns;
-	p->again->knows_more = true;
-	return true;
+/* Pushes and pops of a domain nest. Calls of modules are of one. */
+static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *domain_of, bool *found,
+                                         struct ws_err *err)
+{
+	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_COLUMN(nvtx, type) |
+	                                                             WS_COLUMN(nvtx, thread) |
+	                                                             WS_COLUMN(nvtx, domain)};
+	const struct ws_framework *f = &p->framework;
+	const struct ws_block_rows *rows = NULL;
+	struct ws_feed *feed;
+	int64_t until_ns;
+	enum ws_status status;
+
+	for (size_t i = 0; i < f->nevents; i++)
+		WS_FORWARD(ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN, err));
+	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+	do {
+		status = ws_feed_next(feed, &rows, &until_ns, err);
+		if (status == WS_OK && rows)
+			status = ws_pass_look_for_crossings(p, rows, domain_of, found, err);
+	} while (status == WS_OK && rows && !*found);
+	ws_feed_close(feed);
+	return status;
+}
+
+enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
+{
+	struct ws_idmap domain_of = {0};
+	bool found = false;
+	enum ws_status status = look_for_crossings(p, &domain_of, &found, err);
+
+	ws_idmap_free(&domain_of);
+	return status == WS_OK && found ? read_ends(p, err) : status;
 }
 
 /* --- what crosses a call ----------------------------------------------------------------- */
@@ -175,13 +197,13 @@ static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint
 /* From the range that began last on, one can stop at an ancestor that has as many ancestors as
  * there are ranges below it: those are its ancestors. */
 enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c,
-                                     uint32_t thread, const struct ws_launch_waiting *launch,
+                                     uint32_t thread, uint32_t range, uint32_t call,
                                      struct ws_err *err)
 {
 	const struct ws_live_thread *t = &p->live.threads[thread];
 	struct ws_attribution *a = &p->m->attribution;
 	const bool full = a->ncrossings >= WS_MAX_CROSSINGS;
-	uint32_t ancestor = launch->range, below = t->nlisted;
+	uint32_t ancestor = range, below = t->nlisted;
 	const struct ws_live *r;
 
 	for (uint32_t at = t->last; at != WS_NONE; at = r->below) {
@@ -195,7 +217,7 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
 			a->not_followed += full;
 			if (full)
 				break;
-			WS_FORWARD(add_crossing(a, launch->call, ws_pass_range_number(p, at), err));
+			WS_FORWARD(add_crossing(a, call, ws_pass_range_number(p, at), err));
 		}
 	}
 	return WS_OK;

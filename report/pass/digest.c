@@ -87,31 +87,6 @@ enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
 	return WS_OK;
 }
 
-enum ws_status ws_digest_reserve_cells(struct ws_digest *d, size_t ncells, struct ws_err *err)
-{
-	WS_FORWARD(WS_GROW(d->cells, ncells, d->cells_capacity, err));
-	while (d->ncells < ncells)
-		d->cells[d->ncells++] = (struct ws_digest_cell){.first = UINT64_MAX};
-	return WS_OK;
-}
-
-void ws_digest_take_counts(struct ws_digest *d, struct ws_digest *from)
-{
-	for (size_t i = 0; i < from->ncells; i++) {
-		struct ws_digest_cell *c = &d->cells[i], *counted = &from->cells[i];
-
-		c->dur_ns = counted->dur_ns;
-		c->without_time = counted->without_time;
-		c->total_ns = counted->total_ns;
-		c->first = counted->first;
-		counted->dur_ns = (struct ws_values){0};
-	}
-	for (size_t i = 0; i < from->npaths; i++) {
-		d->paths[i].dur_ns = from->paths[i].dur_ns;
-		from->paths[i].dur_ns = (struct ws_values){0};
-	}
-}
-
 void ws_digest_finish(struct ws_digest *d)
 {
 	d->kernels = 0;

@@ -1,10 +1,9 @@
 /*
- * What is left of a trace after one pass over it: sums, counts and exact
+ * Sums of a trace: counts and exact
  * order statistics of kernels by launch configuration and place, of NVTX
  * ranges by path, of steps, of API calls by name. The tables of a report are
- * views of it. It is filled by the streaming join (pass.h) or, for filters and
- * for what only all rows tell, from joined rows; both call the
- * functions below, so a number has one definition. docs/engine.md
+ * views of it. It is made of joined rows (analysis/digest.h); of all kernels by
+ * configuration and calls by name a pass makes it alone. docs/engine.md
  */
 #pragma once
 
@@ -27,12 +26,9 @@ enum ws_digest_part {
 	WS_DIGEST_ROWS = 1u << 7,
 	/* no sum of its own: what the joins left over, in the model (struct ws_leftovers) */
 	WS_DIGEST_LEFT = 1u << 8,
-	/* all of these need the join of kernels, calls and ranges */
+	/* all of these need joined rows */
 	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS |
 	                   WS_DIGEST_ROWS | WS_DIGEST_LEFT,
-	/* sums over joined kernels */
-	WS_DIGEST_JOINED_SUMS =
-	        WS_DIGEST_KERNELS | (WS_DIGEST_JOINED & ~(WS_DIGEST_ROWS | WS_DIGEST_LEFT)),
 };
 
 /* Numbers of the paths of kernels that lie in none. */
@@ -89,8 +85,6 @@ struct ws_digest_guess {
 
 struct ws_digest {
 	unsigned parts;
-	/* of a pass: what is in it. Only the sums of steps, and setup and warm_up, are of all. */
-	enum ws_scope scope;
 	size_t ndevices;
 	struct ws_digest_cell *cells;
 	size_t ncells, cells_capacity;
@@ -158,11 +152,6 @@ static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 {
 	return ws_values_count(&c->dur_ns) + c->without_time;
 }
-/* Cells 0 .. ncells - 1 are there. */
-enum ws_status ws_digest_reserve_cells(struct ws_digest *d, size_t ncells, struct ws_err *err);
-/* Kernels of cells, and times of paths' ranges, were counted in another digest by the numbers they
- * have in this one, and not here: now they are here. */
-void ws_digest_take_counts(struct ws_digest *d, struct ws_digest *from);
 /* All kernels are in: the sums over all cells. */
 void ws_digest_finish(struct ws_digest *d);
 /* Counts it in a path and all around that, once each, whatever led there. Kernels of a device come

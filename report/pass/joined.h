@@ -1,13 +1,14 @@
 /*
- * Rows as a pass joins them, for who wants rows, not sums: exports. Texts,
- * configurations, threads, paths and payloads are numbers of the model that
- * the pass makes.
+ * Rows as a pass tells them. Texts, configurations, threads, paths and payloads
+ * are numbers of the model that the pass makes.
  */
 #pragma once
 
 #include <stdint.h>
 
 #include "formats/base/status.h"
+
+struct ws_model;
 
 struct ws_joined_call {
 	int64_t start_ns, dur_ns;
@@ -18,6 +19,17 @@ struct ws_joined_call {
 	uint32_t cpu_op; /* innermost framework operation around it, of the model's; WS_NONE */
 	uint8_t marks;   /* WS_IN_… of the range */
 	uint8_t failed;  /* its result was no success */
+};
+
+/* A kernel before its call is known. */
+struct ws_pass_kernel {
+	int64_t start_ns; /* as recorded, also where the time is not known */
+	uint64_t at;      /* place in the file */
+	int64_t dur_ns;
+	uint64_t correlation;
+	uint32_t config;
+	uint32_t cpu_op, collective; /* where the framework links them; WS_NONE */
+	uint8_t timed, cut_off;
 };
 
 /* WS_NONE: in no range or step. */
@@ -57,15 +69,17 @@ struct ws_joined_range {
 	uint8_t is_step : 1; /* the step itself, or a whole warm-up */
 };
 
-/* Told of each row once. Kernels of a device come by start, ranges when they end. */
+/* Told of each row once: of calls and ranges, then that these are all, then of kernels. */
 struct ws_joined_sink {
 	void *ctx;
-	/* All that was told is void: what comes is told from the start. */
-	void (*restart)(void *ctx);
-	/* A call when it returned, before what it launched, which names it by *number. */
+	/* A call when it returned; kernels may name it by *number. */
 	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
 	                       struct ws_err *err);
-	enum ws_status (*kernel)(void *ctx, const struct ws_joined_kernel *kernel,
-	                         struct ws_err *err);
+	/* A range when it ended. */
 	enum ws_status (*range)(void *ctx, const struct ws_joined_range *range, struct ws_err *err);
+	/* The model has all but the time of its last kernel. */
+	enum ws_status (*halfway)(void *ctx, struct ws_model *m, struct ws_err *err);
+	/* Kernels in the order of their start. */
+	enum ws_status (*kernel)(void *ctx, const struct ws_pass_kernel *kernel,
+	                         struct ws_err *err);
 };

@@ -39,7 +39,6 @@ static enum ws_status add_family(struct ws_live_ranges *l, uint32_t parent, uint
 	                            .process = e->process,
 	                            .name = e->name,
 	                            .payload = e->payload,
-	                            .config = WS_NONE,
 	                            .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0};
 	const struct ws_path path = {
 	        around ? around->path : WS_NONE, e->name, e->domain, is.depth, is.style, time_ns};
@@ -92,7 +91,7 @@ uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start
 	if (thread >= l->nthreads)
 		return WS_NONE;
 	t = &l->threads[thread];
-	ws_live_forget_ended(l, l->events, t, end_ns);
+	ws_live_forget_ended(l, t, end_ns);
 	for (range = t->last; range != WS_NONE && l->range[range].start_ns > start_ns;)
 		range = l->range[range].below;
 	return range;
@@ -101,10 +100,7 @@ uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start
 enum ws_status ws_live_close_late(struct ws_live_ranges *l, uint32_t range, int64_t time_ns,
                                   struct ws_err *err)
 {
-	if (!l->ends) {
-		l->stopped = true;
-		return WS_OK;
-	}
+	WS_FAIL_IF(!l->ends, err, BUG, "ranges end on other threads, which nobody saw");
 	WS_FORWARD(WS_GROW(l->late, l->nlate + 1, l->late_capacity, err));
 	l->late[l->nlate++] = l->range[range].number << 32 | range;
 	l->late_ns = time_ns;
@@ -128,7 +124,7 @@ enum ws_status ws_live_end_late(struct ws_live_ranges *l, struct ws_err *err)
 			t->innermost = l->range[range].parent;
 		l->range[range].end_ns = l->late_ns;
 		WS_FORWARD(l->events->close(l->ctx, range, 0, err));
-		ws_live_forget(l, l->events, t, range);
+		ws_live_forget(l, t, range);
 	}
 	return WS_OK;
 }
@@ -139,14 +135,14 @@ enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_e
 	for (size_t i = 0; i < l->nthreads; i++) {
 		struct ws_live_thread *t = &l->threads[i];
 
-		ws_live_forget_ended(l, l->events, t, INT64_MAX);
+		ws_live_forget_ended(l, t, INT64_MAX);
 		while (t->last != WS_NONE) {
 			uint32_t range = t->last;
 
 			l->range[range].end_ns = end_ns;
 			l->open_at_end++;
 			WS_FORWARD(l->events->close(l->ctx, range, 1, err));
-			ws_live_forget(l, l->events, t, range);
+			ws_live_forget(l, t, range);
 		}
 	}
 	return WS_OK;

@@ -1,7 +1,6 @@
 /*
- * The NVTX ranges that are open, or that something still waits for: a call
- * for its kernel, a range inside it for its end. How many there are depends
- * on what is in flight, not on the length of the trace.
+ * The NVTX ranges that are open, or that a range inside them still waits for.
+ * How many there are depends on what is open, not on the length of the trace.
  *
  * Events and calls come in order of time. A range's path is known when it
  * begins as long as ranges of a thread nest; where they do not, and where a
@@ -46,29 +45,21 @@ struct ws_live_family {
 	uint8_t is_step;       /* … is called like a step */
 	uint8_t begins_step;   /* … or like a warm-up */
 	uint8_t tells_step;    /* what its step is to know when it ends: see ws_pass_close_step */
-	uint32_t config, cell; /* of the last kernel launched in it: its configuration, WS_NONE, and
-	                          where it was counted */
 };
 
 struct ws_live {
 	int64_t start_ns, end_ns;  /* end_ns of a closed one */
-	int64_t first_ns, last_ns; /* of the kernels launched in it: start of the first, end of the
-	                              last; first > last: none yet */
 	uint64_t number;           /* of its begin: the later, the greater */
 	uint32_t family;           /* number of that */
 	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
 	uint32_t above, below;     /* those of its thread that began next, if any, and before, of
 	                              those that are open or ended at this moment; below: WS_NONE */
 	uint32_t ended;            /* of a closed one: which closed before, see ws_live_thread */
-	uint32_t refs;        /* what still needs it: itself while it is open, children, calls */
+	uint32_t refs;        /* what still needs it: itself while it is open, children */
 	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
 	uint32_t step;        /* number of the step around it, WS_NONE */
 	uint32_t recorded;    /* text: its name as recorded */
-	uint32_t kernel_name; /* of an operation: text all its kernels are called by, 0 = none yet,
-	                         WS_NONE = several */
 	uint8_t counted;      /* an operation without one inside */
-	uint8_t launched;     /* an operation that at least one kernel has as its own */
-	uint8_t in_scope;     /* of a closed one: it is in the scope of the report */
 };
 
 /* What happens to a range; the functions may change the fields from op on, which are those of the
@@ -82,8 +73,6 @@ struct ws_live_events {
 	enum ws_status (*begin)(void *ctx, uint32_t range, struct ws_err *err);
 	/* its end is known */
 	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
-	/* nothing can happen in it any more; its slot is free afterwards */
-	void (*finish)(void *ctx, uint32_t range);
 };
 
 /* A family in the table of them. */
@@ -134,8 +123,7 @@ struct ws_live_ranges {
 	size_t nthreads;
 	uint64_t begun, open_at_end;
 	uint64_t unmatched_pops, unmatched_ends; /* ends without a begin */
-	const struct ws_live_ends *ends;         /* NULL: ranges are thought to nest */
-	bool stopped;                            /* … but they do not */
+	const struct ws_live_ends *ends;         /* NULL: ranges nest */
 	/* Ended on another thread, at late_ns. They end after everything that happens on theirs at
 	 * that moment. number << 32 | range */
 	uint64_t *late;
@@ -193,8 +181,6 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r = &l->range[*range];
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = row->time_ns;
-	r->first_ns = INT64_MAX;
-	r->last_ns = INT64_MIN;
 	r->number = l->begun++;
 	r->family = t->last_family;
 	r->recorded = row->recorded;
@@ -202,9 +188,7 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	r->refs = 1;
 	r->op = parent == WS_NONE ? WS_NONE : l->range[parent].op;
 	r->step = parent == WS_NONE ? WS_NONE : l->range[parent].step;
-	r->kernel_name = 0;
 	r->counted = 0;
-	r->launched = 0;
 	if (parent != WS_NONE)
 		l->range[parent].refs++;
 	r->below = t->last;
@@ -217,27 +201,17 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 
 /* --- … ends, and is forgotten --------------------------------------------------------------- */
 
-static inline void ws_live_hold(struct ws_live_ranges *l, uint32_t range)
-{
-	l->range[range].refs++;
-}
-
-/* events: l->events, as the compiler knows them. */
-static inline void ws_live_drop(struct ws_live_ranges *l, const struct ws_live_events *events,
-                                uint32_t range)
+static inline void ws_live_drop(struct ws_live_ranges *l, uint32_t range)
 {
 	while (range != WS_NONE && !--l->range[range].refs) {
-		uint32_t parent = l->range[range].parent;
-
-		events->finish(l->ctx, range);
 		l->free_slots[l->nfree++] = range; /* has room for every range */
-		range = parent;
+		range = l->range[range].parent;
 	}
 }
 
 /* Nothing begins in it any more, and no call ends in it. */
-static inline void ws_live_forget(struct ws_live_ranges *l, const struct ws_live_events *events,
-                                  struct ws_live_thread *t, uint32_t range)
+static inline void ws_live_forget(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                  uint32_t range)
 {
 	const struct ws_live *r = &l->range[range];
 
@@ -249,13 +223,12 @@ static inline void ws_live_forget(struct ws_live_ranges *l, const struct ws_live
 		if (r->below != WS_NONE)
 			l->range[r->below].above = r->above;
 	}
-	ws_live_drop(l, events, range);
+	ws_live_drop(l, range);
 }
 
 /* What ended before now holds no later call. */
-static inline void ws_live_forget_ended(struct ws_live_ranges *l,
-                                        const struct ws_live_events *events,
-                                        struct ws_live_thread *t, int64_t now_ns)
+static inline void ws_live_forget_ended(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                        int64_t now_ns)
 {
 	if (t->ended_ns == now_ns)
 		return;
@@ -263,10 +236,11 @@ static inline void ws_live_forget_ended(struct ws_live_ranges *l,
 		uint32_t range = t->ended;
 
 		t->ended = l->range[range].ended;
-		ws_live_forget(l, events, t, range);
+		ws_live_forget(l, t, range);
 	}
 }
 
+/* events: l->events, as the compiler knows them. */
 static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
                                            const struct ws_live_events *events,
                                            struct ws_live_thread *t, uint32_t range,
@@ -274,10 +248,7 @@ static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
 {
 	struct ws_live *r = &l->range[range];
 
-	if (t->innermost != range && !l->ends) {
-		l->stopped = true;
-		return WS_OK;
-	}
+	WS_FAIL_IF(t->innermost != range && !l->ends, err, BUG, "ranges cross, which nobody saw");
 	if (t->innermost == range)
 		t->innermost = r->parent;
 	r->end_ns = t->ended_ns = time_ns;
@@ -312,7 +283,7 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	if (e->thread >= l->nthreads)
 		WS_FORWARD(ws_live_add_threads(l, e->thread, err));
 	t = &l->threads[e->thread];
-	ws_live_forget_ended(l, events, t, row->time_ns);
+	ws_live_forget_ended(l, t, row->time_ns);
 	switch (e->type) {
 	case WS_NVTX_PUSH:
 	case WS_NVTX_START:

@@ -1,10 +1,6 @@
 /*
- * Steps as a pass finds them: which ranges are, what lies in them, and what
- * that makes of the scope.
+ * Steps as a pass finds them: which ranges are, and what lies in them.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "formats/base/grow.h"
 #include "report/model/steps.h"
 #include "report/pass/private.h"
@@ -31,7 +27,6 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	        .live = range,
 	        .process = ws_live_is(&p->live, r)->process,
 	        .open = 1,
-	        .never_ends = p->nsteps < p->again->nsteps && p->again->never_ends[p->nsteps],
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
 	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
@@ -75,7 +70,7 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
 	for (; p->npath_steps < r.npaths; p->npath_steps++)
 		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
 		                           &p->path_is_step[p->npath_steps], err));
-	return ws_digest_reserve_paths(p->d, r.npaths, err);
+	return WS_OK;
 }
 
 /*
@@ -118,78 +113,20 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t ran
 	s->open = 0;
 	s->step.total_ns = dur;
 	s->step.unfinished = open;
-	if (open)
-		return;
-	free(s->by_cell);
-	s->by_cell = NULL;
-}
-
-/* A kernel launched in a measured step counts in its cell, for now. */
-enum ws_status ws_pass_count_in_step(struct ws_pass *p, struct ws_pass_step *s, uint32_t cell,
-                                     struct ws_err *err)
-{
-	if (s->step.warm_up)
-		return WS_OK;
-	p->d->cells[cell].in_steps++;
-	if (!s->open)
-		return WS_OK;
-	if (cell >= s->ncells) {
-		size_t before = s->ncells;
-
-		WS_FORWARD(WS_GROW(s->by_cell, p->d->cells_capacity, s->ncells, err));
-		memset(s->by_cell + before, 0, (s->ncells - before) * sizeof(*s->by_cell));
-	}
-	s->by_cell[cell]++;
-	return WS_OK;
-}
-
-/* A measured step that never ended was counted before that was known: is it? Then another pass
- * can know it. */
-enum ws_status ws_pass_find_unended(struct ws_pass *p, bool *counted, struct ws_err *err)
-{
-	struct ws_pass_again *again = p->again;
-
-	*counted = false;
-	WS_FORWARD(WS_GROW(again->never_ends, p->nsteps, again->nsteps, err));
-	for (size_t i = 0; i < p->nsteps; i++) {
-		const struct ws_pass_step *s = &p->steps[i];
-
-		again->never_ends[i] =
-		        s->step.unfinished && !s->step.warm_up && !s->is_whole_warm_up;
-		*counted |= again->never_ends[i] && !s->never_ends;
-	}
-	for (size_t i = p->nsteps; i < again->nsteps; i++)
-		again->never_ends[i] = 0;
-	again->knows_more |= *counted;
-	return WS_OK;
 }
 
 enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
-	struct ws_digest *d = p->d;
-	struct ws_step_gpu *gpu;
 
 	WS_NEW(&m->arena, m->steps, p->nsteps);
-	gpu = calloc(p->nsteps ? p->nsteps : 1, sizeof(*gpu));
-	if (!m->steps || !gpu) {
-		free(gpu);
-		return WS_FAIL_MEMORY(err, "the steps of a trace");
-	}
+	WS_FORWARD(ws_arena_check(&m->arena, "the steps of a trace", err));
 	for (size_t i = 0; i < p->nsteps; i++) {
 		const struct ws_pass_step *s = &p->steps[i];
 
 		if (!s->is_whole_warm_up || !s->has_step)
 			m->steps[m->nsteps++] = s->step;
-		for (size_t c = 0; s->step.unfinished && c < s->ncells && c < d->ncells; c++)
-			d->cells[c].in_steps -= s->by_cell[c];
 	}
 	ws_steps_sort(m);
-	for (size_t i = 0; i < m->nsteps; i++)
-		if (m->steps[i].range < d->nsteps)
-			gpu[i] = d->steps[m->steps[i].range];
-	free(d->steps);
-	d->steps = gpu;
-	d->nsteps = d->steps_capacity = m->nsteps;
 	return WS_OK;
 }

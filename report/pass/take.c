@@ -1,6 +1,5 @@
 /*
- * Rows of blocks to rows of the join, and what is sure without a join to the
- * digest.
+ * Rows of blocks to rows of the join; and to sums that need none.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +28,6 @@ static inline bool time_is_sound(const struct ws_block_rows *b, int64_t start_ns
 {
 	return start_ns >= b->info.time_min_ns && start_ns <= WS_MAX_TIME_NS &&
 	       start_ns >= -WS_MAX_TIME_NS;
-}
-
-static inline void see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
-{
-	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
-	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
 }
 
 static inline enum ws_status add_kernel_time(struct ws_pass *p, int64_t dur_ns, struct ws_err *err)
@@ -94,8 +87,8 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 }
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
-static enum ws_status take_alone(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                 struct ws_err *err)
+enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                   struct ws_err *err)
 {
 	static const struct ws_kernel_place nowhere = {.path = WS_PATH_NO_RANGE};
 	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
@@ -129,12 +122,11 @@ static inline uint32_t linked(const struct ws_idmap *of, uint64_t correlation)
 	return of->map.n && correlation ? ws_idmap_get(of, correlation) : WS_NONE;
 }
 
-static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                   struct ws_pass_taken *to, struct ws_err *err)
+enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_rows *b,
+                                    uint32_t block, struct ws_err *err)
 {
 	const uint64_t *starts = b->v[WS_COL_kernel_start_ns], *durs = b->v[WS_COL_kernel_dur_ns];
-	const uint32_t *ids = p->ahead ? p->ahead->of_kernel + p->ahead->first_row[block] : NULL;
-	struct ws_pass_kernel *k = ws_pass_rows_begin(&to->rows, sizeof(*k), b->info.rows);
+	struct ws_pass_kernel *k = ws_pass_rows_begin(&p->taken, sizeof(*k), b->info.rows);
 	int64_t before_ns = INT64_MIN;
 	const uint16_t *of_row = NULL;
 	bool unsorted = false;
@@ -144,15 +136,15 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 	WS_FORWARD(start_kernels(p, b, &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
-		const uint64_t recorded = ws_block_value(b, WS_COL_kernel_correlation, i);
+		const uint64_t id = ws_block_value(b, WS_COL_kernel_correlation, i);
 		int64_t dur = (int64_t)durs[i];
 
 		k->start_ns = (int64_t)starts[i];
-		k->correlation = ids ? ids[i] : recorded;
+		k->correlation = id;
 		k->at = ws_pass_at(block, i);
 		k->config = token.shape;
-		k->cpu_op = linked(&p->framework.op_of, recorded);
-		k->collective = linked(&p->framework.collective_of, recorded);
+		k->cpu_op = linked(&p->framework.op_of, id);
+		k->collective = linked(&p->framework.collective_of, id);
 		k->timed = token.says & WS_SAYS_TIMED && dur >= 0;
 		k->cut_off = (token.says & WS_SAYS_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
@@ -164,11 +156,10 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		if (!k->timed)
 			continue;
 		WS_FORWARD(add_kernel_time(p, dur, err));
-		see_time(p, k->start_ns, k->start_ns + dur);
+		ws_pass_see_time(p, k->start_ns, k->start_ns + dur);
 	}
-	to->has_kernels = true;
-	ws_pass_rows_filled(&to->rows, b->info.rows, unsorted);
-	return WS_OK;
+	ws_pass_rows_filled(&p->taken, b->info.rows, unsorted);
+	return ws_pass_rows_sort(&p->taken, err);
 }
 
 /* --- calls and events --------------------------------------------------------------------- */
@@ -228,8 +219,8 @@ static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
 }
 
 /* Calls by name: that, as text, is the shape of their tokens here. */
-static enum ws_status sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
-                                struct ws_err *err)
+enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
+                                 struct ws_err *err)
 {
 	const struct thread_rows t = thread_rows_of(b);
 	const uint16_t *of_row = NULL;
@@ -270,9 +261,9 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shap
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
 
 	if (!known) {
-		WS_FORWARD(WS_GROW(p->found.shape, p->found.n + 1, p->found.capacity, err));
+		WS_FORWARD(WS_GROW(p->shapes.shape, p->shapes.n + 1, p->shapes.capacity, err));
 		WS_FORWARD(ws_strtab_add(&p->shape_of, shape, sizeof(*shape), &known, err));
-		p->found.shape[p->found.n++] = *shape;
+		p->shapes.shape[p->shapes.n++] = *shape;
 	}
 	*number = (uint32_t)(known - 1);
 	return WS_OK;
@@ -310,48 +301,29 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 	uint32_t type;
 
 	WS_FORWARD(find_shape(p, t, i, &token->shape, &token->recorded, err));
-	type = p->found.shape[token->shape].type;
+	type = p->shapes.shape[token->shape].type;
 	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
 	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
 	                                                          : 0;
 	return WS_OK;
 }
 
-/* Calls that launched a kernel wait for it. */
-static inline enum ws_status note_call(struct ws_pass *p, struct ws_pass_row *row, uint32_t process,
-                                       struct ws_pass_taken *to, struct ws_err *err)
-{
-	unsigned use;
-
-	process = ws_pass_id_process(p, process);
-	use = row->id ? ws_launch_ids_get(&p->ids, process, row->id) : 0;
-	row->at |= WS_PASS_AT_CALL;
-	row->stays = (use & WS_LAUNCH_AGAIN) != 0;
-	row->launches = use != 0;
-	if (!use)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(to->calls, to->ncalls + 1, to->calls_capacity, err));
-	to->calls[to->ncalls++] = (struct ws_pass_call){row->id, process};
-	return WS_OK;
-}
-
 /* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
  * joined. */
 static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_t i,
-                               struct ws_pass_taken *to, struct ws_pass_row *row, bool *keep,
-                               struct ws_err *err)
+                               struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
-	const struct ws_live_shape *shape = &p->found.shape[row->shape];
+	const struct ws_live_shape *shape = &p->shapes.shape[row->shape];
 	const uint32_t block = (uint32_t)(row->at >> 16);
 	int64_t dur = 0;
 
-	*keep = shape->type < WS_NVTX_MARK;
+	*keep = shape->type < WS_NVTX_MARK || shape->type == WS_THREAD_EVENT_API;
 	if (shape->type == WS_THREAD_EVENT_API)
 		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
 	dur = dur < 0 ? 0 : dur;
 	if (!time_is_sound(t->b, row->time_ns) || dur > WS_MAX_TIME_NS)
 		return ws_pass_refuse_time(p, t->b, block, i, dur, err);
-	see_time(p, row->time_ns, row->time_ns + dur);
+	ws_pass_see_time(p, row->time_ns, row->time_ns + dur);
 	switch (shape->type) {
 	case WS_NVTX_START:
 	case WS_NVTX_END:
@@ -363,11 +335,9 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;
 		row->time_ns += dur;
-		row->id = p->ahead ? ws_ids_ahead_call(p->ahead, block, t->ncalls)
-		                   : value_of(t, WS_COL_thread_event_correlation, i);
+		row->id = value_of(t, WS_COL_thread_event_correlation, i);
+		row->at |= WS_PASS_AT_CALL;
 		t->ncalls++;
-		WS_FORWARD(note_call(p, row, shape->process, to, err));
-		*keep = row->launches || p->sink || ws_pass_calls_have_scope(p);
 		return WS_OK;
 	default:
 		return WS_OK;
@@ -389,7 +359,7 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 		first_ns = rows[i].time_ns < first_ns ? rows[i].time_ns : first_ns;
 		last_ns = rows[i].time_ns > last_ns ? rows[i].time_ns : last_ns;
 	}
-	see_time(p, first_ns, last_ns);
+	ws_pass_see_time(p, first_ns, last_ns);
 	if (time_is_sound(b, first_ns) && time_is_sound(b, last_ns))
 		return WS_OK;
 	/* a call may begin in bounds and end out of them */
@@ -399,13 +369,13 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 	return WS_OK;
 }
 
-static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
-                                       uint32_t block, struct ws_pass_taken *to, struct ws_err *err)
+enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
+                                        uint32_t block, struct ws_err *err)
 {
 	struct thread_rows t = thread_rows_of(b);
 	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
 	const uint32_t n = b->info.rows;
-	struct ws_pass_row *row = ws_pass_rows_begin(&to->rows, sizeof(*row), n), *first = row;
+	struct ws_pass_row *row = ws_pass_rows_begin(&p->taken, sizeof(*row), n), *first = row;
 	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
 	const uint16_t *of_row = NULL;
 	bool unsorted = false, keep;
@@ -430,7 +400,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 			continue;
 		}
 		row->recorded = token->recorded;
-		WS_FORWARD(take_row(p, &t, i, to, row, &keep, err));
+		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
 		if (!keep)
 			continue;
 		unsorted |= (row->time_ns < before_ns) |
@@ -442,9 +412,8 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
 	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)
 		return ws_pass_refuse_calls(b, t.ncalls, err);
 	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
-	ws_pass_rows_filled(&to->rows, (size_t)(row - first), unsorted);
-	to->has_kernels = false;
-	return WS_OK;
+	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted);
+	return ws_pass_rows_sort(&p->taken, err);
 }
 
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
@@ -463,8 +432,11 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 
 		if (token->shape == WS_NONE)
 			WS_FORWARD(look_at_token(p, &t, i, token, err));
-		ncalls += p->found.shape[token->shape].type == WS_THREAD_EVENT_API;
-		if (p->found.shape[token->shape].type >= WS_NVTX_MARK)
+		ncalls += p->shapes.shape[token->shape].type == WS_THREAD_EVENT_API;
+		if (t.v[WS_COL_thread_event_time_ns])
+			ws_pass_see_time(p, (int64_t)t.v[WS_COL_thread_event_time_ns][i],
+			                 (int64_t)t.v[WS_COL_thread_event_time_ns][i]);
+		if (p->shapes.shape[token->shape].type >= WS_NVTX_MARK)
 			continue;
 		*row++ = (struct ws_pass_row){
 		        .time_ns = (int64_t)t.v[WS_COL_thread_event_time_ns][i],
@@ -479,116 +451,29 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	return WS_OK;
 }
 
-enum ws_status ws_pass_add_shapes(struct ws_pass_shapes *to, const struct ws_pass_shapes *from,
-                                  size_t first, struct ws_err *err)
+enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
+                                          struct ws_idmap *domain_of, bool *found,
+                                          struct ws_err *err)
 {
-	const size_t n = from->n - first;
+	struct thread_rows t = thread_rows_of(b);
+	const uint32_t n = t.shape_by_token ? b->ntokens : b->info.rows;
 
-	WS_FORWARD(WS_GROW(to->shape, to->n + n, to->capacity, err));
-	if (n)
-		memcpy(to->shape + to->n, from->shape + first, n * sizeof(*to->shape));
-	to->n += n;
-	return WS_OK;
-}
+	if (t.shape_by_token)
+		t.by_token = 0; /* i is a token */
+	for (uint32_t i = 0; i < n && !*found; i++) {
+		const uint32_t type = type_of(&t, i);
+		uint32_t domain, known, thread;
 
-enum ws_status ws_pass_take_rows(struct ws_pass *p, const struct ws_block_rows *rows,
-                                 uint32_t block, struct ws_pass_taken *to, struct ws_err *err)
-{
-	const bool is_kernel = rows->info.kind == WS_KIND_KERNEL;
-	const size_t known = p->found.n;
-
-	if (p->parts & WS_DIGEST_CALLS && !ws_pass_calls_have_scope(p) && !is_kernel &&
-	    rows->info.kind != WS_KIND_NVTX)
-		WS_FORWARD(sum_calls(p, rows, block, err));
-	if (!(p->parts & WS_DIGEST_JOINED))
-		return is_kernel ? take_alone(p, rows, block, err) : WS_OK;
-	to->ncalls = to->shapes.n = 0;
-	WS_FORWARD(is_kernel ? take_kernels(p, rows, block, to, err)
-	                     : take_thread_rows(p, rows, block, to, err));
-	to->needs_ids = p->m->nprocesses > WS_PASS_MAX_PROCESSES;
-	WS_FORWARD(ws_pass_add_shapes(&to->shapes, &p->found, known, err));
-	return ws_pass_rows_sort(&to->rows, err);
-}
-
-void ws_pass_taken_free(struct ws_pass_taken *taken)
-{
-	free(taken->rows.rows);
-	free(taken->shapes.shape);
-	free(taken->calls);
-}
-
-/* --- ids of launches ----------------------------------------------------------------------- */
-
-static enum ws_status note_ids(struct ws_pass *p, const struct ws_block_rows *b, struct ws_err *err)
-{
-	const uint16_t *of_row = NULL;
-
-	WS_FORWARD(start_kernels(p, b, &of_row, err));
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		uint32_t process = p->m->configs[p->tokens[of_row[i]].shape].process;
-		uint64_t correlation = ws_block_value(b, WS_COL_kernel_correlation, i);
-
-		if (correlation && process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, correlation, WS_LAUNCH_ONCE,
-			                              err));
+		*found = type == WS_NVTX_START;
+		if (type != WS_NVTX_PUSH)
+			continue;
+		domain = text_of(p, value_of(&t, WS_COL_thread_event_domain, i));
+		WS_FORWARD(ws_thread_number(&p->l, value_of(&t, WS_COL_thread_event_thread, i), 0,
+		                            &thread, err));
+		known = ws_idmap_get(domain_of, thread);
+		*found = known != WS_NONE && known != domain;
+		if (known == WS_NONE)
+			WS_FORWARD(ws_idmap_put(domain_of, thread, domain, err));
 	}
 	return WS_OK;
-}
-
-static enum ws_status note_work(struct ws_pass *p, struct ws_err *err)
-{
-	bool joined = p->scope != WS_SCOPE_ALL || p->sink;
-
-	for (size_t i = 0; i < p->m->nwork && joined; i++) {
-		const uint32_t process = ws_pass_id_process(p, p->m->work[i].process);
-		const uint64_t id = ws_pass_work_id(p, i);
-
-		if (id && process != WS_NONE)
-			WS_FORWARD(ws_launch_ids_note(&p->ids, process, id, WS_LAUNCH_ONCE, err));
-	}
-	return WS_OK;
-}
-
-static enum ws_status join_ids_ahead(struct ws_pass *p, struct ws_err *err)
-{
-	struct ws_ids_ahead *ids = &p->again->ids;
-
-	p->again->needs_ids = p->ids.is_dense = p->called.is_dense = true;
-	p->ahead = ids;
-	if (!ids->first_row)
-		WS_FORWARD(ws_ids_ahead_make(ids, &p->l, err));
-	for (size_t i = 0; i < ids->nkernels; i++)
-		if (ids->of_kernel[i])
-			WS_FORWARD(ws_launch_ids_note(&p->ids, 0, ids->of_kernel[i], WS_LAUNCH_ONCE,
-			                              err));
-	return note_work(p, err);
-}
-
-enum ws_status ws_pass_read_ids(struct ws_pass *p, struct ws_err *err)
-{
-	const ws_column_set columns[WS_KIND_END] = {
-	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, correlation) | WS_COLUMN(kernel, config),
-	};
-	const struct ws_block_rows *rows = NULL;
-	struct ws_feed *feed;
-	int64_t until_ns;
-	enum ws_status status;
-
-	if (p->m->nprocesses > WS_PASS_MAX_PROCESSES)
-		p->again->needs_ids = true;
-	if (p->again->needs_ids)
-		return join_ids_ahead(p, err);
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, NULL, err));
-	status = note_work(p, err);
-	while (status == WS_OK) {
-		status = ws_feed_next(feed, &rows, &until_ns, err);
-		if (status != WS_OK || !rows)
-			break;
-		status = note_ids(p, rows, err);
-	}
-	ws_feed_close(feed);
-	if (status != WS_NO_MEMORY || p->ids.npages < WS_LAUNCH_MAX_PAGES)
-		return status;
-	ws_launch_ids_free(&p->ids); /* they are scattered */
-	return join_ids_ahead(p, err);
 }

@@ -32,55 +32,22 @@ enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint3
 	return p->sink->range(p->sink->ctx, &row, err);
 }
 
-enum ws_status ws_pass_tell_kernel(const struct ws_pass *p, const struct ws_pass_kernel *k,
-                                   const struct ws_launch_waiting *launch,
-                                   const struct ws_kernel_place *place, struct ws_err *err)
-{
-	const struct ws_live_family *is =
-	        launch->range == WS_NONE ? NULL
-	                                 : ws_live_is(&p->live, &p->live.range[launch->range]);
-	const uint32_t *first = p->m->attribution.first;
-	const struct ws_joined_kernel row = {
-	        .start_ns = k->start_ns,
-	        .dur_ns = k->dur_ns,
-	        .config = k->config,
-	        .call = launch->call,
-	        .range = ws_pass_range_number(p, launch->range),
-	        .op_range = is ? ws_pass_range_number(p, p->live.range[launch->range].op) : WS_NONE,
-	        .path = is ? is->path : WS_NONE,
-	        .class = place->class ? place->class : p->m->configs[k->config].name_class,
-	        .direction = place->direction,
-	        .dtype = place->dtype,
-	        .range_class = place->class,
-	        .cpu_op = k->cpu_op,
-	        .collective = k->collective,
-	        .crossing = first && launch->call != WS_NONE ? first[launch->call] : WS_NONE,
-	        .step = launch->step,
-	        .phase = is ? is->phase : WS_PHASE_OTHER,
-	        .marks = is ? is->marks : 0,
-	        .timed = k->timed,
-	        .cut_off = k->cut_off,
-	};
-
-	return p->sink->kernel(p->sink->ctx, &row, err);
-}
-
 enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
-                                 struct ws_launch_waiting *launch, struct ws_err *err)
+                                 uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes.shape[c->shape];
 	const struct ws_joined_call row = {
 	        .start_ns = c->start_ns,
 	        .dur_ns = c->time_ns - c->start_ns,
-	        .correlation = p->ahead ? p->ahead->correlation[c->id - 1] : c->id,
+	        .correlation = c->id,
 	        .name = shape->name,
 	        .thread = shape->thread,
-	        .range = ws_pass_range_number(p, launch->range),
-	        .step = launch->step,
+	        .range = ws_pass_range_number(p, range),
+	        .step = step,
 	        .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree, shape->thread, c->start_ns,
 	                                   c->time_ns),
-	        .marks = ws_pass_range_marks(p, launch->range),
+	        .marks = ws_pass_range_marks(p, range),
 	        .failed = shape->failed != 0};
 
-	return p->sink->call(p->sink->ctx, &row, &launch->call, err);
+	return p->sink->call(p->sink->ctx, &row, call, err);
 }

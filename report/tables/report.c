@@ -333,7 +333,7 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
 
 /* --- from a trace ------------------------------------------------------------------------- */
 
-/* What is in the scope, of sums. */
+/* All of a trace, of which no rows are there. */
 static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
                                  const struct ws_digest *d, struct ws_selection *sel,
                                  struct ws_err *err)
@@ -347,34 +347,8 @@ static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
 	WS_NEW(&sel->arena, sel->kept, 1);
 	sel->words = ws_arena_copy(&sel->arena, "", 0);
 	WS_FORWARD(ws_arena_check(&sel->arena, "a selection", err));
-	for (size_t i = 0; i < m->nwork; i++)
-		sel->work[i] = d->scope == WS_SCOPE_ALL || m->work[i].scope == d->scope;
-	return ws_select_scope(m, asked, d->scope == WS_SCOPE_STEPS, sel, err);
-}
-
-static bool is_empty(const struct ws_model *m, const struct ws_digest *d)
-{
-	bool empty = !d->kernels;
-
-	for (size_t i = 0; i < m->nwork; i++)
-		empty &= m->work[i].scope != d->scope;
-	return empty;
-}
-
-/* One pass in the scope; of a trace without measured steps, or with nothing in them, another of
- * all. */
-static enum ws_status run_pass(const struct ws_trace_reader *r, const char *name,
-                               const struct ws_model_opts *opts, enum ws_scope scope,
-                               unsigned parts, struct ws_joined_rows *rows, struct ws_model **m,
-                               struct ws_digest *d, struct ws_err *err)
-{
-	WS_FORWARD(ws_joined_rows_pass(rows, r, name, opts, scope, parts, m, d, err));
-	if (!*m || d->scope != WS_SCOPE_STEPS || ((*m)->nmeasured && !is_empty(*m, d)))
-		return WS_OK;
-	ws_digest_release(d);
-	ws_model_free(*m);
-	ws_joined_rows_free(rows);
-	return ws_joined_rows_pass(rows, r, name, opts, WS_SCOPE_ALL, parts, m, d, err);
+	memset(sel->work, 1, m->nwork);
+	return ws_select_scope(m, asked, 0, sel, err);
 }
 
 /* What is asked for. */
@@ -427,13 +401,9 @@ static enum ws_status stream_selected(const struct asked *a, struct ws_report **
 {
 	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
-	struct ws_digest none = {0};
-	/* what joining left over is counted of all, whatever the filter */
 	enum ws_status status =
-	        ws_joined_rows_pass(&rows, a->r, a->name, a->opts, WS_SCOPE_ALL,
-	                            WS_DIGEST_ROWS | (a->parts & WS_DIGEST_LEFT), &m, &none, err);
+	        ws_joined_rows_read(&rows, a->r, a->name, a->opts, &m, err);
 
-	ws_digest_release(&none);
 	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
 	if (*out)
 		keep_model(*out, &m);
@@ -442,32 +412,25 @@ static enum ws_status stream_selected(const struct asked *a, struct ws_report **
 	return status;
 }
 
-/* Of sums of one scope; *out stays NULL where rows have to be known: for sums, or to tell why there
- * is nothing to sum up. */
+/* Sums that no row has to be joined for, which is many times quicker; *out stays NULL where that is
+ * not all that is asked for. */
 static enum ws_status stream_summed(const struct asked *a, struct ws_report **out,
                                     struct ws_err *err)
 {
-	const enum ws_scope scope = a->filter->scope;
-	/* KERNELS: how many are in the scope */
-	const unsigned parts = a->parts | (a->parts & WS_DIGEST_ROWS ? WS_DIGEST_KERNELS : 0);
-	struct ws_joined_rows rows = {0};
 	struct ws_selection sel = {0};
 	struct ws_model *m = NULL;
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.sel = &sel, .digest = &d};
-	enum ws_status status = run_pass(a->r, a->name, a->opts, scope, parts, &rows, &m, &d, err);
-	bool is_empty = !m || (scope > WS_SCOPE_STEPS && !d.kernels) ||
-	                (a->opts && a->opts->step && !ws_any_step(m));
+	enum ws_status status =
+	        ws_pass_sums(a->r, a->name, a->opts, a->filter->scope, a->parts, &m, &d, err);
 
 	tab.m = m;
-	if (status == WS_OK && !is_empty) {
-		status = select_all(m, scope, &d, &sel, err);
-		sel.rows = parts & WS_DIGEST_ROWS ? &rows : NULL;
+	if (status == WS_OK && m) {
+		status = select_all(m, a->filter->scope, &d, &sel, err);
 		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	}
 	if (*out)
 		keep_model(*out, &m);
-	ws_joined_rows_free(&rows);
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
 	ws_model_free(m);
@@ -482,8 +445,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 	const struct asked a = {filter, defs, ndefs, parts_of(defs, ndefs, columns), r, name, opts};
 
 	*out = NULL;
-	/* the trace of kernels is of rows of any scope, too */
-	if (defs[0] != &ws_def_kernel_trace && ws_filter_is_all(filter))
+	if (ws_filter_is_all(filter))
 		WS_FORWARD(stream_summed(&a, out, err));
 	return *out ? WS_OK : stream_selected(&a, out, err);
 }

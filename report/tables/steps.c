@@ -124,7 +124,7 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	size_t shown = 0;
 	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
 
-	if (status == WS_OK && tab->sel->rows)
+	if (status == WS_OK && tab->digest->parts & WS_DIGEST_ROWS)
 		status = ws_utilization_find(m, tab->sel, &use, err);
 	if (status == WS_OK) {
 		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);

@@ -15,19 +15,6 @@ void joined_free(struct joined *j)
 	free(j);
 }
 
-/* With what the joins left over, which the table of losses tells. */
-static enum ws_status read_rows(struct joined *j, const struct ws_trace_reader *r, const char *name,
-                                const struct ws_model_opts *opts, struct ws_err *err)
-{
-	struct ws_digest none = {0};
-	enum ws_status status =
-	        ws_joined_rows_pass(&j->rows, r, name, opts, WS_SCOPE_ALL,
-	                            WS_DIGEST_ROWS | WS_DIGEST_LEFT, &j->m, &none, err);
-
-	ws_digest_release(&none);
-	return status;
-}
-
 enum ws_status joined_open_reader(struct joined **out, const struct ws_trace_reader *r,
                                   const char *name, const struct ws_model_opts *opts,
                                   struct ws_err *err)
@@ -37,7 +24,7 @@ enum ws_status joined_open_reader(struct joined **out, const struct ws_trace_rea
 
 	*out = NULL;
 	WS_FAIL_IF(!j, err, NO_MEMORY, "out of memory");
-	status = read_rows(j, r, name, opts, err);
+	status = ws_joined_rows_read(&j->rows, r, name, opts, &j->m, err);
 	if (status == WS_OK)
 		*out = j;
 	else

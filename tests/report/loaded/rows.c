@@ -7,7 +7,7 @@
 
 #include "report/base/order.h"
 #include "report/model/label.h"
-#include "report/joined/framework.h"
+#include "report/joined/op_phases.h"
 #include "tests/report/loaded/private.h"
 
 static uint32_t range_of_step(const struct ws_model *m, uint32_t step)

@@ -237,7 +237,7 @@ Test(pass_damage, calls_that_are_not_as_many_as_their_block_says_are_told)
 }
 
 /* Where ids are joined ahead, calls that no header told have none. */
-Test(pass_damage, calls_of_a_wrong_header_have_no_ids_that_are_joined_ahead)
+Test(pass_damage, calls_of_a_wrong_header_that_share_an_id_are_told)
 {
 	struct tb *b = tb_new();
 	struct ws_sample s;

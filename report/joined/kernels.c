@@ -1,0 +1,190 @@
+/*
+ * Kernels and copies find their calls, and by those their ranges, operations and steps.
+ */
+#include "report/joined/kernels.h"
+
+#include "report/joined/launches.h"
+#include "report/model/load.h"
+#include "report/model/steps.h"
+
+/*
+ * Autograd runs backward on a thread of its own, where no range of the
+ * program's is open. What is launched there belongs to the range of the
+ * forward operation that it is the backward of.
+ */
+static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
+{
+	uint32_t forward = op == WS_NONE ? WS_NONE : ops->forward[op];
+
+	return forward == WS_NONE ? WS_NONE : ops->range[forward];
+}
+
+/* Of what was launched in a range that it inherited: the range's, where that is of a step or of
+ * warm-up, else that of its call. */
+static uint32_t inherited_step(const struct ws_joined_rows *rows,
+                               const struct ws_joined_range *range, uint32_t of_call)
+{
+	bool says =
+	        ws_joined_rows_step(rows, range->step) != WS_NONE || range->marks & WS_IN_WARM_UP;
+
+	return says ? range->step : of_call;
+}
+
+static uint32_t direction_of(const struct ws_model *m, const struct ws_joined_kernel *k,
+                             const struct ws_op_facts *annotated, const struct ws_op_config *op)
+{
+	if (annotated && annotated->direction)
+		return annotated->direction;
+	if (k->cpu_op != WS_NONE && m->cpu_ops.forward[k->cpu_op] != WS_NONE)
+		return WS_TEXT_BACKWARD;
+	if (op && op->direction)
+		return op->direction;
+	return m->configs[k->config].name_direction;
+}
+
+static uint32_t dtype_of(const struct ws_model *m, const struct ws_joined_kernel *k,
+                         const struct ws_op_facts *annotated, const struct ws_op_config *op)
+{
+	if (annotated && annotated->dtype)
+		return annotated->dtype;
+	/* a name that tells, tells what the kernel reads; an operation only what it was given */
+	if (m->configs[k->config].name_dtype)
+		return m->configs[k->config].name_dtype;
+	return op ? op->dtype : WS_TEXT_EMPTY;
+}
+
+/* call: its own, NULL = it has none. */
+static void complete_kernel(struct ws_kernel_join *j, const struct ws_joined_call *call,
+                            struct ws_joined_kernel *k)
+{
+	const struct ws_model *m = j->m;
+	const struct ws_op_facts *annotated = NULL;
+	const struct ws_joined_range *range;
+	const struct ws_op_config *op;
+	bool inherits;
+
+	if (k->cpu_op == WS_NONE && call)
+		k->cpu_op = call->cpu_op;
+	if (k->collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
+		k->collective = m->cpu_ops.collective[k->cpu_op];
+	inherits = k->range == WS_NONE;
+	if (inherits)
+		k->range = inherited_range(&m->cpu_ops, k->cpu_op);
+	range = ws_joined_rows_range(j->rows, k->range);
+	if (inherits && range)
+		k->step = inherited_step(j->rows, range, k->step);
+	if (range) {
+		k->path = range->path;
+		k->op_range = range->op_range;
+		k->marks = range->marks & (uint8_t)~WS_OP_COUNTED;
+	}
+	op = ws_cpu_op_config(m, k->cpu_op);
+	if (range)
+		annotated = ws_joined_range_op(m, range);
+	k->range_class = range && range->class ? range->class : op ? op->kind : WS_TEXT_EMPTY;
+	k->class = k->range_class ? k->range_class : m->configs[k->config].name_class;
+	k->direction = direction_of(m, k, annotated, op);
+	k->dtype = dtype_of(m, k, annotated, op);
+	k->phase = (uint8_t)ws_phase_of(m, range ? range->phase : WS_PHASE_OTHER, k->cpu_op);
+}
+
+static void count_left(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
+{
+	struct ws_leftovers *left = &j->m->left;
+
+	left->no_launch += k->call == WS_NONE;
+	left->no_range += k->call != WS_NONE && k->range == WS_NONE;
+	left->no_time += !k->timed;
+	left->cut_off += k->timed && k->cut_off;
+	left->no_config += !k->config;
+	left->unknown_class += !k->class;
+	j->m->has_comm |= k->class == WS_TEXT_COMM;
+	if (k->op_range != WS_NONE)
+		j->launched[k->op_range] = 1;
+}
+
+/* The row of its call, WS_NONE. */
+static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t correlation,
+                          bool timed, int64_t start_ns)
+{
+	return ws_launches_find(&j->launches, (struct ws_launch_key){
+	                                              .correlation = correlation,
+	                                              .process = process,
+	                                              .start_ns = timed ? start_ns : INT64_MAX});
+}
+
+enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                                  struct ws_err *err)
+{
+	const struct ws_config *config = &j->m->configs[from->config];
+	const uint32_t number = find_call(j, config->process, from->correlation, from->timed,
+	                                  from->start_ns);
+	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
+	const uint32_t *first = j->m->attribution.first;
+	struct ws_joined_kernel k = {.start_ns = from->start_ns,
+	                             .dur_ns = from->dur_ns,
+	                             .config = from->config,
+	                             .call = number,
+	                             .range = call ? call->range : WS_NONE,
+	                             .op_range = WS_NONE,
+	                             .path = WS_NONE,
+	                             .cpu_op = from->cpu_op,
+	                             .collective = from->collective,
+	                             .crossing = call && first ? first[number] : WS_NONE,
+	                             .step = call ? call->step : WS_NONE,
+	                             .timed = from->timed,
+	                             .cut_off = from->cut_off};
+
+	complete_kernel(j, call, &k);
+	count_left(j, &k);
+	return ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k, err);
+}
+
+static void join_work(struct ws_kernel_join *j, struct ws_work *w)
+{
+	const struct ws_model *m = j->m;
+	const struct ws_joined_call *call;
+	const struct ws_joined_range *range;
+	uint32_t step;
+
+	w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
+	call = ws_joined_rows_call(j->rows, w->call);
+	w->range = call ? call->range : WS_NONE;
+	step = call ? call->step : WS_NONE;
+	if (w->op == WS_NONE && call)
+		w->op = call->cpu_op;
+	if (w->range == WS_NONE) {
+		w->range = inherited_range(&m->cpu_ops, w->op);
+		range = ws_joined_rows_range(j->rows, w->range);
+		step = range ? inherited_step(j->rows, range, step) : step;
+	}
+	range = ws_joined_rows_range(j->rows, w->range);
+	w->path = range ? range->path : WS_NONE;
+	w->step = ws_joined_rows_step(j->rows, step);
+	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->marks : 0);
+}
+
+enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
+                                    struct ws_err *err)
+{
+	j->m = m;
+	WS_NEW(&j->temp, j->launched, j->rows->nranges);
+	WS_FORWARD(ws_arena_check(&j->temp, "the kernels of the trace", err));
+	WS_FORWARD(ws_launches_sort(&j->launches, err));
+	for (size_t i = 0; i < m->nwork; i++)
+		join_work(j, &m->work[i]);
+	return WS_OK;
+}
+
+void ws_kernel_join_end(struct ws_kernel_join *j)
+{
+	for (uint32_t i = 0; i < j->rows->nranges; i++)
+		j->m->left.ops_without_kernel +=
+		        ws_joined_rows_range(j->rows, i)->marks & WS_OP_COUNTED && !j->launched[i];
+}
+
+void ws_kernel_join_free(struct ws_kernel_join *j)
+{
+	ws_launches_free(&j->launches);
+	ws_arena_free(&j->temp);
+}

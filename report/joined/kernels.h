@@ -1,0 +1,25 @@
+/* Kernels and copies joined to the calls that launched them, once all calls and ranges are there. */
+#pragma once
+
+#include "report/joined/launches.h"
+#include "report/joined/rows.h"
+
+/* Starts with rows, and room for launches, all else zero. */
+struct ws_kernel_join {
+	struct ws_joined_rows *rows;
+	struct ws_model *m;
+	struct ws_launches launches;
+	uint8_t *launched; /* by range: it is an operation that a kernel has as its own */
+	struct ws_arena temp;
+};
+
+/* All calls and ranges are told, steps and the framework's phases known: the model's copies are
+ * joined. */
+enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
+                                    struct ws_err *err);
+/* The next kernel becomes a row. */
+enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *kernel,
+                                  struct ws_err *err);
+/* All are rows: the model knows what the join left over. */
+void ws_kernel_join_end(struct ws_kernel_join *j);
+void ws_kernel_join_free(struct ws_kernel_join *j);

@@ -1,0 +1,34 @@
+/*
+ * The call that launched a kernel: the one of its process with its correlation id. Where a process
+ * used an id twice (it ran exec), it is the last of those that began before the kernel; where none
+ * did (clocks disagree), the first.
+ */
+#pragma once
+
+#include "report/base/order.h"
+#include "report/base/spill.h"
+
+/* A call, or what looks for one. Calls are in this order. */
+struct ws_launch_key {
+	uint64_t correlation;
+	uint32_t process; /* number of the process, not its pid */
+	uint32_t call;    /* number of its row */
+	int64_t start_ns; /* of a kernel: INT64_MAX when unknown */
+};
+
+/* Calls that have an id. Starts as all zeros. */
+struct ws_launches {
+	struct ws_spill keys;
+	size_t n;
+	size_t at; /* behind what was found last: kernels mostly come in the order of their launches */
+};
+
+/* Room for so many calls. Free with ws_launches_free, also after a failure. */
+enum ws_status ws_launches_open(struct ws_launches *l, uint64_t calls, struct ws_err *err);
+enum ws_status ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call,
+                               struct ws_err *err);
+/* All were added. */
+enum ws_status ws_launches_sort(struct ws_launches *l, struct ws_err *err);
+/* The row of a call; WS_NONE where none has the process and id, and for id 0, which is none. */
+uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel);
+void ws_launches_free(struct ws_launches *l);
