@@ -14,8 +14,8 @@ void ws_task_begin(struct ws_task *t, void (*fn)(void *ctx), void *ctx)
 {
 	t->fn = fn;
 	t->ctx = ctx;
-	t->has_thread = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
-	                pthread_create(&t->thread, NULL, run, t) == 0;
+	t->has_thread =
+	        sysconf(_SC_NPROCESSORS_ONLN) > 1 && pthread_create(&t->thread, NULL, run, t) == 0;
 }
 
 void ws_task_end(struct ws_task *t)

@@ -1,6 +1,6 @@
 /*
- * Work that another thread does meanwhile, where the machine has a second core and a thread to give.
- * What comes out does not depend on that.
+ * Work that another thread does meanwhile, where the machine has a second core and a thread to
+ * give. What comes out does not depend on that.
  */
 #pragma once
 

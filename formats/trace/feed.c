@@ -97,9 +97,10 @@ static void decode_next(void *ctx)
 		        ws_block_reader_read_stored(f->reader, block, stored_columns(f, block),
 		                                    &slot->rows, &slot->err);
 	else
-		slot->status = ws_block_reader_read(
-		        f->reader, block, f->columns[ws_trace_reader_block(f->r, block)->kind],
-		        &slot->rows, &slot->err);
+		slot->status =
+		        ws_block_reader_read(f->reader, block,
+		                             f->columns[ws_trace_reader_block(f->r, block)->kind],
+		                             &slot->rows, &slot->err);
 }
 
 enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,

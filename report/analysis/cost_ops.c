@@ -161,6 +161,16 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 	return op;
 }
 
+int64_t ws_cost_ops_flops(struct ws_cost_ops *c, size_t i)
+{
+	const struct kept *kept = ws_spill_row(&c->ops, sizeof(*kept), i);
+
+	if (kept->flops_too_big)
+		return -1;
+	return i < c->nranges ? c->m->ops.op[kept->facts].flops
+	                      : c->m->cpu_ops.configs[kept->facts].flops;
+}
+
 uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k)
 {
 	if (k->op_range != WS_NONE)

@@ -48,6 +48,8 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 
 /* Operation i. */
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i);
+/* Its FLOPs alone, -1 = not known. */
+int64_t ws_cost_ops_flops(struct ws_cost_ops *c, size_t i);
 /* The operation of a selected kernel, WS_NONE. */
 uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k);
 

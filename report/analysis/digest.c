@@ -71,6 +71,32 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 	}
 }
 
+/*
+ * FLOPs belong to an operation, not to a kernel. They are a kernel's where
+ * all kernels of the operation have its name; a name with one instance for
+ * which that does not hold has no FLOPs.
+ */
+static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
+{
+	const uint32_t mixed = WS_NONE;
+	const uint32_t name = f->m->configs[k->config].name;
+	const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
+	uint8_t *unknown = f->d->flops_unknown;
+	/* 0 is the empty text, which stands for "no kernel yet" */
+	uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
+
+	if (!name_of || ws_cost_ops_flops(f->costs, op) < 0) {
+		unknown[name] = 1;
+	} else if (!*name_of) {
+		*name_of = name;
+	} else if (*name_of != name) {
+		unknown[name] = 1;
+		if (*name_of != mixed)
+			unknown[*name_of] = 1;
+		*name_of = mixed;
+	}
+}
+
 /* i: its row. */
 static enum ws_status add_kernel(struct filling *f, const struct ws_joined_kernel *k, size_t i,
                                  uint32_t step, struct ws_err *err)
@@ -90,6 +116,8 @@ static enum ws_status add_kernel(struct filling *f, const struct ws_joined_kerne
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, &kernel);
+	if (f->d->parts & WS_DIGEST_COSTS)
+		share_flops(f, k);
 	ws_digest_add_marks(f->d, k->marks, kernel.dur_ns);
 	return WS_OK;
 }
@@ -161,45 +189,15 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 
 /* --- costs ------------------------------------------------------------------------------- */
 
-/*
- * FLOPs belong to an operation, not to a kernel. They are a kernel's where
- * all kernels of the operation have its name; a name with one instance for
- * which that does not hold has no FLOPs.
- */
-static void share_flops(struct filling *f)
-{
-	const uint32_t mixed = WS_NONE;
-	struct ws_joined_rows *rows = f->sel->rows;
-	uint8_t *unknown = f->d->flops_unknown;
-
-	for (size_t i = 0; i < rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t name = f->m->configs[k->config].name;
-		const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
-		/* 0 is the empty text, which stands for "no kernel yet" */
-		uint32_t *name_of = op == WS_NONE ? NULL : &f->name_of[op];
-
-		if (!ws_kernel_selected(f->m, f->sel, k, i))
-			continue;
-		if (!name_of || ws_cost_ops_at(f->costs, op).flops < 0) {
-			unknown[name] = 1;
-		} else if (!*name_of) {
-			*name_of = name;
-		} else if (*name_of != name) {
-			unknown[name] = 1;
-			if (*name_of != mixed)
-				unknown[*name_of] = 1;
-			*name_of = mixed;
-		}
-	}
-}
-
-static enum ws_status add_costs(struct filling *f, struct ws_err *err)
+static enum ws_status prepare_costs(struct filling *f, struct ws_err *err)
 {
 	WS_FORWARD(ws_cost_ops_find(f->m, f->sel, &f->costs, err));
 	WS_NEW(&f->temp, f->name_of, f->costs->n);
-	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
-	share_flops(f);
+	return ws_arena_check(&f->temp, "the sums of a trace", err);
+}
+
+static void add_costs(struct filling *f)
+{
 	for (size_t i = 0; i < f->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(f->costs, i);
 
@@ -208,7 +206,6 @@ static enum ws_status add_costs(struct filling *f, struct ws_err *err)
 		if (op.path != WS_NONE)
 			ws_digest_add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
 	}
-	return WS_OK;
 }
 
 /* --- all --------------------------------------------------------------------------------- */
@@ -228,6 +225,9 @@ static enum ws_status add_calls(struct filling *f, struct ws_err *err)
 	return WS_OK;
 }
 
+#define OF_KERNELS \
+	(WS_DIGEST_KERNELS | WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS)
+
 static enum ws_status add_all(struct filling *f, struct ws_err *err)
 {
 	const unsigned parts = f->d->parts;
@@ -235,12 +235,14 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 	WS_FORWARD(ws_digest_reserve_paths(f->d, f->m->ranges.npaths, err));
 	if (parts & WS_DIGEST_PATHS)
 		WS_FORWARD(prepare_paths(f, err));
-	if (parts & (WS_DIGEST_KERNELS | WS_DIGEST_JOINED))
+	if (parts & WS_DIGEST_COSTS)
+		WS_FORWARD(prepare_costs(f, err));
+	if (parts & OF_KERNELS)
 		WS_FORWARD(add_kernels(f, err));
 	if (parts & WS_DIGEST_PATHS)
 		WS_FORWARD(add_ranges(f, err));
 	if (parts & WS_DIGEST_COSTS)
-		WS_FORWARD(add_costs(f, err));
+		add_costs(f);
 	return parts & WS_DIGEST_CALLS ? add_calls(f, err) : WS_OK;
 }
 

@@ -361,26 +361,27 @@ static void select_kernels(struct selector *c)
 {
 	struct ws_selection *s = c->s;
 
-	for (size_t i = 0; i < c->rows->nkernels; i++) {
+	for (int i = 0; i < WS_SCOPES && !s->kernel; i++) {
+		const bool kept = s->scope == WS_SCOPE_ALL || s->scope == (enum ws_scope)i;
+
+		s->kernels += kept ? c->rows->in_scope[i].kernels : 0;
+		s->gpu_ns += kept ? c->rows->in_scope[i].gpu_ns : 0;
+	}
+	for (size_t i = 0; s->kernel && i < c->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 		const struct ws_config *config = &c->m->configs[k->config];
 		const int64_t start_ns = k->timed ? k->start_ns : 0;
 		const struct thing t = {k->range,    ws_joined_rows_step(c->rows, k->step),
 		                        k->crossing, k->marks,
 		                        start_ns,    start_ns + k->dur_ns};
-		bool kept = in_scope(c->m, c->s, &t);
 
-		if (s->kernel) {
-			s->any_scope[i] = keeps_in_any(c, &t) &&
-			                  keeps_pid(c->m, c->s, config->process) &&
-			                  keeps_place(c, config->device, config->stream) &&
-			                  (!c->name_matches || c->name_matches[config->name]);
-			kept = kept && s->any_scope[i];
-			s->kernel[i] = kept;
-			keep_call(s, kept, k->call);
-		}
-		s->kernels += kept;
-		s->gpu_ns += kept ? k->dur_ns : 0;
+		s->any_scope[i] = keeps_in_any(c, &t) && keeps_pid(c->m, c->s, config->process) &&
+		                  keeps_place(c, config->device, config->stream) &&
+		                  (!c->name_matches || c->name_matches[config->name]);
+		s->kernel[i] = s->any_scope[i] && in_scope(c->m, c->s, &t);
+		keep_call(s, s->kernel[i], k->call);
+		s->kernels += s->kernel[i];
+		s->gpu_ns += s->kernel[i] ? k->dur_ns : 0;
 	}
 }
 
@@ -503,12 +504,7 @@ static bool any_in_steps(const struct selector *c)
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].scope == WS_SCOPE_STEPS)
 			return true;
-	for (size_t i = 0; i < c->rows->nkernels; i++)
-		if (ws_step_is_measured(
-		            m,
-		            ws_joined_rows_step(c->rows, ws_joined_rows_kernel(c->rows, i)->step)))
-			return true;
-	return false;
+	return c->rows->in_scope[WS_SCOPE_STEPS].kernels > 0;
 }
 
 static int64_t time_of(const struct ws_model *m, int64_t relative_ns)

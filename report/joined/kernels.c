@@ -99,28 +99,32 @@ static void count_left(struct ws_kernel_join *j, const struct ws_joined_kernel *
 	left->no_config += !k->config;
 	left->unknown_class += !k->class;
 	j->m->has_comm |= k->class == WS_TEXT_COMM;
-	if (k->op_range != WS_NONE)
-		j->launched[k->op_range] = 1;
+	if (k->op_range == WS_NONE || j->launched[k->op_range])
+		return;
+	j->launched[k->op_range] = 1;
+	left->ops_without_kernel -=
+	        (ws_joined_rows_range(j->rows, k->op_range)->marks & WS_OP_COUNTED) != 0;
 }
 
 /* The row of its call, WS_NONE. */
 static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t correlation,
                           bool timed, int64_t start_ns)
 {
-	return ws_launches_find(&j->launches, (struct ws_launch_key){
-	                                              .correlation = correlation,
-	                                              .process = process,
-	                                              .start_ns = timed ? start_ns : INT64_MAX});
+	return ws_launches_find(&j->launches,
+	                        (struct ws_launch_key){.correlation = correlation,
+	                                               .process = process,
+	                                               .start_ns = timed ? start_ns : INT64_MAX});
 }
 
 enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
                                   struct ws_err *err)
 {
 	const struct ws_config *config = &j->m->configs[from->config];
-	const uint32_t number = find_call(j, config->process, from->correlation, from->timed,
-	                                  from->start_ns);
+	const uint32_t number =
+	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
 	const uint32_t *first = j->m->attribution.first;
+	enum ws_scope scope;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
 	                             .config = from->config,
@@ -137,6 +141,9 @@ enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass
 
 	complete_kernel(j, call, &k);
 	count_left(j, &k);
+	scope = ws_scope_of(j->m, ws_joined_rows_step(j->rows, k.step), k.marks);
+	j->rows->in_scope[scope].kernels++;
+	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
 	return ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k, err);
 }
 
@@ -170,17 +177,11 @@ enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
 	WS_FORWARD(ws_arena_check(&j->temp, "the kernels of the trace", err));
+	m->left.ops_without_kernel = j->counted_ops;
 	WS_FORWARD(ws_launches_sort(&j->launches, err));
 	for (size_t i = 0; i < m->nwork; i++)
 		join_work(j, &m->work[i]);
 	return WS_OK;
-}
-
-void ws_kernel_join_end(struct ws_kernel_join *j)
-{
-	for (uint32_t i = 0; i < j->rows->nranges; i++)
-		j->m->left.ops_without_kernel +=
-		        ws_joined_rows_range(j->rows, i)->marks & WS_OP_COUNTED && !j->launched[i];
 }
 
 void ws_kernel_join_free(struct ws_kernel_join *j)

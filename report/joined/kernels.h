@@ -1,4 +1,5 @@
-/* Kernels and copies joined to the calls that launched them, once all calls and ranges are there. */
+/* Kernels and copies joined to the calls that launched them, once all calls and ranges are there.
+ */
 #pragma once
 
 #include "report/joined/launches.h"
@@ -9,7 +10,8 @@ struct ws_kernel_join {
 	struct ws_joined_rows *rows;
 	struct ws_model *m;
 	struct ws_launches launches;
-	uint8_t *launched; /* by range: it is an operation that a kernel has as its own */
+	uint64_t counted_ops; /* ranges with WS_OP_COUNTED */
+	uint8_t *launched;    /* by range: it is an operation that a kernel has as its own */
 	struct ws_arena temp;
 };
 
@@ -17,9 +19,7 @@ struct ws_kernel_join {
  * joined. */
 enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
                                     struct ws_err *err);
-/* The next kernel becomes a row. */
+/* The next kernel becomes a row, and the model knows what the join left over. */
 enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *kernel,
                                   struct ws_err *err);
-/* All are rows: the model knows what the join left over. */
-void ws_kernel_join_end(struct ws_kernel_join *j);
 void ws_kernel_join_free(struct ws_kernel_join *j);

@@ -1,5 +1,5 @@
-/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined to
- * them. */
+/* From a pass to joined rows: calls and ranges are kept as they are told, then kernels are joined
+ * to them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +46,10 @@ static enum ws_status take_kernel(void *ctx, const struct ws_pass_kernel *kernel
 /* A range that ends has its place by its begin: those inside it stand behind. */
 static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
 {
-	struct ws_joined_rows *rows = ((struct reading *)ctx)->rows;
+	struct reading *reading = ctx;
+	struct ws_joined_rows *rows = reading->rows;
 
+	reading->join.counted_ops += (range->marks & WS_OP_COUNTED) != 0;
 	if (range->number >= rows->nranges)
 		rows->nranges = range->number + 1;
 	if (range->is_step) {
@@ -140,8 +142,7 @@ static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err 
 	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
 
-		e->cpu_op =
-		        ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
+		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
 	WS_FORWARD(place_memory(rows, m, err));
 	return ws_kernel_join_begin(&reading->join, m, err);
@@ -157,7 +158,6 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 	WS_FORWARD(open_rooms(reading, err));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
-	ws_kernel_join_end(&reading->join);
 	device.n = (*reading->m)->ndevices;
 	device.ctx = *reading->m;
 	return ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,

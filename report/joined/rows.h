@@ -15,12 +15,17 @@ struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
 	int64_t longest_call_ns;
+	struct {
+		size_t kernels;
+		int64_t gpu_ns;
+	} in_scope[WS_SCOPES]; /* [WS_SCOPE_ALL]: none */
 	/* what rows name a step by -> the model's step, WS_NONE; … -> its range's row */
 	uint32_t *step_of, *range_of;
 	size_t nsteps_of;
 };
 
-/* Of one pass (ws_pass_run). Free both, also after a failure. IO_WRITE: no room for a temporary file.
+/* Of one pass (ws_pass_run). Free both, also after a failure. IO_WRITE: no room for a temporary
+ * file.
  */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,

@@ -162,7 +162,8 @@ static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *dom
 	enum ws_status status;
 
 	for (size_t i = 0; i < f->nevents; i++)
-		WS_FORWARD(ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN, err));
+		WS_FORWARD(
+		        ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN, err));
 	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);

@@ -124,8 +124,8 @@ static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
 	p->m->cpu_ops.range[op->id] = ws_pass_range_number(p, range);
 }
 
-/* What happens first, comes first. At one time events stand before calls, as a call that ends with a
- * range lies in it. */
+/* What happens first, comes first. At one time events stand before calls, as a call that ends with
+ * a range lies in it. */
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err)
 {
 	struct ws_pass_rows *rows = &p->rows;

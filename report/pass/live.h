@@ -55,7 +55,7 @@ struct ws_live {
 	uint32_t above, below;     /* those of its thread that began next, if any, and before, of
 	                              those that are open or ended at this moment; below: WS_NONE */
 	uint32_t ended;            /* of a closed one: which closed before, see ws_live_thread */
-	uint32_t refs;        /* what still needs it: itself while it is open, children */
+	uint32_t refs;             /* what still needs it: itself while it is open, children */
 	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
 	uint32_t step;        /* number of the step around it, WS_NONE */
 	uint32_t recorded;    /* text: its name as recorded */

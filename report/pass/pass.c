@@ -140,8 +140,9 @@ static enum ws_status see_times(struct ws_loader *l, const struct ws_block_rows 
 	(void)l, (void)row, (void)err;
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		const int64_t start_ns = (int64_t)starts[i], dur_ns = (int64_t)durs[i];
-		const bool timed = !is_kernel || (p->has_dur && dur_ns >= 0 &&
-		                                  !(b->v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME));
+		const bool timed =
+		        !is_kernel || (p->has_dur && dur_ns >= 0 &&
+		                       !(b->v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME));
 
 		if (timed && start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
 			ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));

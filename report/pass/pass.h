@@ -20,7 +20,8 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 /*
  * Sums that need no join, many times as fast: kernels by configuration, calls by name, in all of a
  * trace. *m is NULL where parts (enum ws_digest_part), the scope or the user's own steps ask for
- * more: where a range of the trace may be a step, STEPS is not ALL. Free *m and d, also after a failure.
+ * more: where a range of the trace may be a step, STEPS is not ALL. Free *m and d, also after a
+ * failure.
  */
 enum ws_status ws_pass_sums(const struct ws_trace_reader *r, const char *name,
                             const struct ws_model_opts *opts, enum ws_scope scope, unsigned parts,

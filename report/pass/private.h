@@ -133,12 +133,12 @@ struct ws_pass {
 	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
-	int64_t kernel_ns;          /* a sum that must not overflow */
-	int64_t first_ns, last_ns;  /* first and last moment of any row */
-	struct ws_pass_rows taken;  /* of the block that is taken, in order */
-	struct ws_pass_rows rows;   /* those that wait: calls and events, then kernels */
-	struct ws_digest *d;        /* of sums without a join; NULL */
-	uint32_t *cell_of_config;   /* of those; WS_NONE = none yet */
+	int64_t kernel_ns;         /* a sum that must not overflow */
+	int64_t first_ns, last_ns; /* first and last moment of any row */
+	struct ws_pass_rows taken; /* of the block that is taken, in order */
+	struct ws_pass_rows rows;  /* those that wait: calls and events, then kernels */
+	struct ws_digest *d;       /* of sums without a join; NULL */
+	uint32_t *cell_of_config;  /* of those; WS_NONE = none yet */
 	/* --- of the join --- */
 	struct ws_framework framework;
 	struct ws_live_ranges live;

@@ -36,18 +36,18 @@ enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_r
                                  uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err)
 {
 	const struct ws_live_shape *shape = &p->shapes.shape[c->shape];
-	const struct ws_joined_call row = {
-	        .start_ns = c->start_ns,
-	        .dur_ns = c->time_ns - c->start_ns,
-	        .correlation = c->id,
-	        .name = shape->name,
-	        .thread = shape->thread,
-	        .range = ws_pass_range_number(p, range),
-	        .step = step,
-	        .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree, shape->thread, c->start_ns,
-	                                   c->time_ns),
-	        .marks = ws_pass_range_marks(p, range),
-	        .failed = shape->failed != 0};
+	const struct ws_joined_call row = {.start_ns = c->start_ns,
+	                                   .dur_ns = c->time_ns - c->start_ns,
+	                                   .correlation = c->id,
+	                                   .name = shape->name,
+	                                   .thread = shape->thread,
+	                                   .range = ws_pass_range_number(p, range),
+	                                   .step = step,
+	                                   .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree,
+	                                                              shape->thread, c->start_ns,
+	                                                              c->time_ns),
+	                                   .marks = ws_pass_range_marks(p, range),
+	                                   .failed = shape->failed != 0};
 
 	return p->sink->call(p->sink->ctx, &row, call, err);
 }

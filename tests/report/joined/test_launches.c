@@ -49,10 +49,11 @@ static void compare(uint32_t n, uint32_t ids, uint32_t mixed)
 	cr_assert(eq(int, ws_launches_sort(&l, &err), WS_OK));
 	for (uint32_t i = 0; i < 3000; i++) {
 		/* after the last one, anywhere, of no call, of no known time */
-		const struct ws_launch_key kernel = {
-		        .correlation = i % 5 ? (i + pick(mixed)) % ids : pick(2 * ids),
-		        .process = pick(3),
-		        .start_ns = i % 7 ? (int64_t)pick(2 * n) : INT64_MAX};
+		const struct ws_launch_key kernel = {.correlation = i % 5 ? (i + pick(mixed)) % ids
+		                                                          : pick(2 * ids),
+		                                     .process = pick(3),
+		                                     .start_ns = i % 7 ? (int64_t)pick(2 * n)
+		                                                       : INT64_MAX};
 
 		cr_assert(eq(u32, ws_launches_find(&l, kernel), find_slowly(calls, n, kernel)),
 		          "round %u of %u calls", i, n);

@@ -7,6 +7,7 @@
 
 #include "report/base/order.h"
 #include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/joined/op_phases.h"
 #include "tests/report/loaded/private.h"
 
@@ -149,7 +150,11 @@ enum ws_status loaded_fill_rows(struct loaded *l, struct ws_err *err)
 	WS_FORWARD(ws_framework_find_phases(rows, l->m, err));
 	for (size_t i = 0; i < l->kernels.n; i++) {
 		const struct ws_joined_kernel row = kernel_row(l, i);
+		const enum ws_scope scope =
+		        ws_scope_of(l->m, ws_joined_rows_step(rows, row.step), row.marks);
 
+		rows->in_scope[scope].kernels++;
+		rows->in_scope[scope].gpu_ns += row.dur_ns;
 		WS_FORWARD(ws_spill_put(&rows->kernels, sizeof(row), i, &row, err));
 	}
 	return WS_OK;

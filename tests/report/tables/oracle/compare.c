@@ -359,8 +359,7 @@ void oracle_compare_runs(const struct ws_trace_reader *r, struct loaded *l, cons
 	struct ws_model *passed;
 	struct ws_err err;
 
-	cr_assert(eq(int,
-	             ws_joined_rows_read(&rows, r, l->m->name, NULL, &passed, &err), WS_OK),
+	cr_assert(eq(int, ws_joined_rows_read(&rows, r, l->m->name, NULL, &passed, &err), WS_OK),
 	          "%s: %s", where, err.text);
 	compare_trace(&loaded, l->m, &l->rows, where);
 	compare_trace(&streamed, passed, &rows, where);

@@ -188,8 +188,7 @@ void oracle_compare_joined(const struct ws_trace_reader *r, struct loaded *l, co
 	struct ws_err err;
 
 	t.number_of = calloc(l->ranges.n + 1, sizeof(*t.number_of));
-	cr_assert(eq(int,
-	             ws_joined_rows_read(&t.rows, r, where, NULL, &passed, &err), WS_OK),
+	cr_assert(eq(int, ws_joined_rows_read(&t.rows, r, where, NULL, &passed, &err), WS_OK),
 	          "%s: %s", where, err.text);
 	compare_told(&t, passed);
 	ws_model_free(passed);
