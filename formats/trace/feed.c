@@ -1,6 +1,6 @@
 #include "formats/trace/feed.h"
 
-#include "formats/base/task.h"
+#include "formats/trace/task.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
 

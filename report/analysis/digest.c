@@ -180,9 +180,8 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 		if (!selected)
 			continue;
 		sums->open += r->is_open;
-		WS_FAIL_IF(!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns,
-		                          &f->d->values_bytes),
-		           err, NO_MEMORY, "out of memory for the sums of a trace");
+		WS_FAIL_IF(!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns), err, NO_MEMORY,
+		           "out of memory for the sums of a trace");
 	}
 	return WS_OK;
 }

@@ -570,9 +570,9 @@ enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *r
 	return status;
 }
 
-void ws_kept_release(struct ws_kept *kept, const struct ws_kept_result *until)
+static void release_kept(struct ws_kept *kept)
 {
-	for (struct ws_kept_result *r = kept->first; r && r != until; r = r->next)
+	for (struct ws_kept_result *r = kept->first; r; r = r->next)
 		if (r->release)
 			r->release(r->result);
 	ws_arena_free(&kept->arena);
@@ -581,7 +581,7 @@ void ws_kept_release(struct ws_kept *kept, const struct ws_kept_result *until)
 void ws_selection_release(struct ws_selection *s)
 {
 	if (s->kept)
-		ws_kept_release(s->kept, NULL);
+		release_kept(s->kept);
 	ws_arena_free(&s->arena);
 	*s = (struct ws_selection){0};
 }

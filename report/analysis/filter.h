@@ -44,8 +44,6 @@ struct ws_kept {
 	} * first;
 	struct ws_arena arena; /* for the results and what they point to */
 };
-/* All but those that stood in it before, from `until` on: NULL, or another's first. */
-void ws_kept_release(struct ws_kept *kept, const struct ws_kept_result *until);
 /* NULL: not yet. */
 void *ws_kept_result(const struct ws_selection *s, const void *key);
 /* result: from s->kept->arena; what else it has is released with the selection, or now: NO_MEMORY.
@@ -126,8 +124,6 @@ enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, in
 /* Does it let everything of its scope through? */
 bool ws_filter_is_all(const struct ws_filter *f);
 
-/* Is a range a step? One called warm-up is, without anybody asking, and does not count here. */
-bool ws_any_step(const struct ws_model *m);
 /* USAGE, with the nearest names, when no kernel, copy, call or allocation of the trace passes the
  * filter that sel was made by, or no range is a step by this pattern (NULL: none was asked for). */
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,

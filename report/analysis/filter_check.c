@@ -142,7 +142,8 @@ static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
 	               sel->scope == WS_SCOPE_ALL ? "" : "; --scope all looks at the whole trace");
 }
 
-bool ws_any_step(const struct ws_model *m)
+/* Is a range a step? One called warm-up is, without anybody asking, and does not count here. */
+static bool any_step(const struct ws_model *m)
 {
 	for (size_t s = 0; s < m->nsteps; s++)
 		if (m->steps[s].name != WS_TEXT_WARM_UP)
@@ -158,7 +159,7 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 
 	if (!names.text)
 		status = WS_FAIL_MEMORY(err, "the names of a trace");
-	if (status == WS_OK && step && !ws_any_step(m))
+	if (status == WS_OK && step && !any_step(m))
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->nothing)
 		status = tell(m, filter, sel, &names, err);

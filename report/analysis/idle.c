@@ -41,7 +41,6 @@ struct finder {
 	struct ws_spans sync; /* host synchronisations, by begin, not merged */
 	int64_t *sync_end_ns; /* the latest end of those up to each */
 	struct place *place;  /* of each device */
-	size_t values_bytes;
 	bool no_memory;
 	struct ws_arena arena;
 };
@@ -373,7 +372,7 @@ static void pass(struct finder *c, struct place *p)
 	const int64_t ns = at->end_ns - at->start_ns;
 
 	if (at->use != WS_USE_COPY && in_windows(c->w->window, c->w->n, at->start_ns)) {
-		c->no_memory |= !ws_values_add(&p->dur_ns, ns, &c->values_bytes);
+		c->no_memory |= !ws_values_add(&p->dur_ns, ns);
 		add_to_path(c->out->path_kernel_ns, c->m, at->path, ns);
 	}
 	step_on(c, p);
@@ -499,7 +498,7 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena;
 	/* few groups, as long as there are kernels: they are packed earlier than others */
-	struct finder f = {.m = m, .sel = sel, .values_bytes = WS_VALUES_UNPACKED_BYTES / 2};
+	struct finder f = {.m = m, .sel = sel};
 	struct ws_idle *idle;
 	enum ws_status status;
 

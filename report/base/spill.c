@@ -49,30 +49,6 @@ void ws_spill_close(struct ws_spill *s)
 	*s = (struct ws_spill){0};
 }
 
-enum ws_status ws_spill_share(struct ws_spill *s, struct ws_spill *out, struct ws_err *err)
-{
-	ws_spill_flush(s);
-	*out = *s;
-	out->window = NULL;
-	out->fd = -1;
-	if (!s->is_file)
-		return WS_OK;
-	out->data = mmap(NULL, s->most_bytes, PROT_READ, MAP_SHARED, s->fd, 0);
-	if (out->data == MAP_FAILED) {
-		out->data = NULL;
-		return WS_FAIL_MEMORY(err, "%zu bytes", s->most_bytes);
-	}
-	madvise(out->data, s->most_bytes, MADV_RANDOM);
-	return WS_OK;
-}
-
-void ws_spill_unshare(struct ws_spill *s)
-{
-	if (s->data && s->is_file)
-		munmap(s->data, s->most_bytes);
-	*s = (struct ws_spill){0};
-}
-
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err)
 {
 	size_t more;
@@ -98,123 +74,18 @@ void ws_spill_let_go(struct ws_spill *s)
 	s->touched_bytes = 0;
 }
 
-/* There is room in the file, so what is not written was interrupted: then page by page. */
-static void write_window(const struct ws_spill *s, char *window, size_t at, size_t n)
-{
-	if (pwrite(s->fd, window, n, (off_t)at) != (ssize_t)n)
-		memcpy((char *)s->data + at, window, n);
-	memset(window, 0, n);
-}
-
 void ws_spill_flush(struct ws_spill *s)
 {
 	const size_t n = s->window_bytes;
 
 	if (!n)
 		return;
-	write_window(s, s->window, s->window_at, n);
+	/* there is room in the file, so what is not written was interrupted: then page by page */
+	if (pwrite(s->fd, s->window, n, (off_t)s->window_at) != (ssize_t)n)
+		memcpy((char *)s->data + s->window_at, s->window, n);
+	memset(s->window, 0, n);
 	s->window_at += n;
 	s->window_bytes = 0;
-}
-
-/* --- a thread that writes ------------------------------------------------------------------ */
-
-static void *write_all(void *arg)
-{
-	struct ws_spill_writer *w = arg;
-	size_t i;
-
-	pthread_mutex_lock(&w->lock);
-	for (;;) {
-		for (i = 0; i < w->n && !w->window[i].bytes; i++)
-			;
-		if (i < w->n) {
-			struct ws_spill_window *window = &w->window[i];
-
-			pthread_mutex_unlock(&w->lock);
-			write_window(window->of, window->buffer, window->at, window->bytes);
-			pthread_mutex_lock(&w->lock);
-			window->bytes = 0;
-			pthread_cond_broadcast(&w->change);
-		} else if (w->stop) {
-			break;
-		} else {
-			pthread_cond_wait(&w->change, &w->lock);
-		}
-	}
-	pthread_mutex_unlock(&w->lock);
-	return NULL;
-}
-
-/* The lock is held. */
-static struct ws_spill_window *written_window(struct ws_spill *s)
-{
-	struct ws_spill_window *window = s->writer->window;
-
-	while (window->of != s)
-		window++;
-	while (window->bytes)
-		pthread_cond_wait(&s->writer->change, &s->writer->lock);
-	return window;
-}
-
-static void wait_for(struct ws_spill *s)
-{
-	pthread_mutex_lock(&s->writer->lock);
-	written_window(s);
-	pthread_mutex_unlock(&s->writer->lock);
-}
-
-/* The window becomes what is written, and what was written before the next window. */
-static void hand_over(struct ws_spill *s)
-{
-	struct ws_spill_window *window;
-	char *next;
-
-	if (!s->window_bytes)
-		return;
-	pthread_mutex_lock(&s->writer->lock);
-	window = written_window(s);
-	next = window->buffer;
-	window->buffer = s->window;
-	window->at = s->window_at;
-	window->bytes = s->window_bytes;
-	pthread_cond_broadcast(&s->writer->change);
-	pthread_mutex_unlock(&s->writer->lock);
-	s->window = next;
-	s->window_at += s->window_bytes;
-	s->window_bytes = 0;
-}
-
-void ws_spill_writer_start(struct ws_spill_writer *w, struct ws_spill *const *spills, size_t n)
-{
-	*w = (struct ws_spill_writer){.lock = PTHREAD_MUTEX_INITIALIZER,
-	                              .change = PTHREAD_COND_INITIALIZER};
-	for (size_t i = 0; i < n; i++) {
-		char *buffer = spills[i]->window ? calloc(1, WS_SPILL_WINDOW_BYTES) : NULL;
-
-		if (buffer)
-			w->window[w->n++] = (struct ws_spill_window){spills[i], buffer, 0, 0};
-	}
-	w->is_running = w->n && pthread_create(&w->thread, NULL, write_all, w) == 0;
-	for (size_t i = 0; i < w->n && w->is_running; i++)
-		w->window[i].of->writer = w;
-}
-
-void ws_spill_writer_stop(struct ws_spill_writer *w)
-{
-	if (w->is_running) {
-		pthread_mutex_lock(&w->lock);
-		w->stop = true;
-		pthread_cond_broadcast(&w->change);
-		pthread_mutex_unlock(&w->lock);
-		pthread_join(w->thread, NULL);
-	}
-	for (size_t i = 0; i < w->n; i++) {
-		w->window[i].of->writer = NULL;
-		free(w->window[i].buffer);
-	}
-	*w = (struct ws_spill_writer){0};
 }
 
 enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i,
@@ -224,17 +95,12 @@ enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size
 
 	WS_FORWARD(ws_spill_reserve(s, end, err));
 	if (s->window && end > s->window_at + WS_SPILL_WINDOW_BYTES) {
-		if (s->writer)
-			hand_over(s);
-		else
-			ws_spill_flush(s);
+		ws_spill_flush(s);
 		if (end > s->window_at + WS_SPILL_WINDOW_BYTES)
 			s->window_at = at;
 	}
 	if (s->window && at >= s->window_at && end > s->window_at + s->window_bytes)
 		s->window_bytes = end - s->window_at;
-	if (s->writer && at < s->window_at) /* else zeros may yet be written over it */
-		wait_for(s);
 	memcpy(ws_spill_row(s, row_bytes, i), row, row_bytes);
 	return WS_OK;
 }

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,16 +23,11 @@ struct ws_spill {
 	/* of a file: what was put last, and is written at once; from window_at on */
 	char *window;
 	size_t window_at, window_bytes;
-	struct ws_spill_writer *writer; /* NULL: windows are written by who puts */
 };
 
 /* IO_WRITE when there is no such file, NO_MEMORY without addresses. Close it, also after that. */
 enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err);
 void ws_spill_close(struct ws_spill *s);
-/* Another thread's way to read what was written, which stays s's own: closed before that, and by
- * ws_spill_unshare. NO_MEMORY without addresses. */
-enum ws_status ws_spill_share(struct ws_spill *s, struct ws_spill *out, struct ws_err *err);
-void ws_spill_unshare(struct ws_spill *s);
 /* The first bytes, at most most_bytes, can be used from now on; new ones are 0. IO_WRITE: no room.
  */
 enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
@@ -81,26 +75,6 @@ static inline enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, 
 }
 /* What was put is in s->data: for who reads that, and not by ws_spill_row. */
 void ws_spill_flush(struct ws_spill *s);
-
-/*
- * A thread that writes windows while others are filled. Until it is stopped nothing is read of what
- * it writes. Where there is no thread, or all lies in memory, nothing changes.
- */
-struct ws_spill_writer {
-	pthread_t thread;
-	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t change;
-	bool is_running, stop;
-	struct ws_spill_window {
-		struct ws_spill *of;
-		char *buffer;     /* what is written, or the next window */
-		size_t at, bytes; /* bytes: 0 = nothing is to be written */
-	} window[3];
-	size_t n; /* how many spills it writes: as many windows at most */
-};
-void ws_spill_writer_start(struct ws_spill_writer *w, struct ws_spill *const *spills, size_t n);
-/* All is written. Also of one that was not started, all zeros. */
-void ws_spill_writer_stop(struct ws_spill_writer *w);
 
 /* An array of n rows, by a key of each: those of key 0 first, of one key as they stood. */
 struct ws_spill_key {

@@ -21,14 +21,6 @@ struct ws_stat {
  */
 void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
 
-/* The same, to the last bit, of values that came n times each: [0..items), whatever their order and
- * however often a value is among them. Reorders them. */
-struct ws_counted {
-	int64_t value;
-	uint64_t n;
-};
-void ws_stat_of_counted(struct ws_counted *values, size_t items, struct ws_stat *out);
-
 /* The k-th smallest (k from 0). Reorders values; afterwards values[0..k) <= values[k] <= the rest.
  */
 int64_t ws_stat_select(int64_t *values, size_t n, size_t k);

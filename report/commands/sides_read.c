@@ -1,11 +1,11 @@
 #include "report/commands/sides_read.h"
 
 #include <malloc.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/trace/task.h"
 #include "report/base/ui.h"
 #include "report/commands/trace_open.h"
 
@@ -13,7 +13,7 @@
  * freed, and that for each thread. */
 #define GIVEN_BACK_BYTES (256 << 10)
 
-/* A trace that is read, on a thread of its own where it has one. */
+/* A trace that is read. */
 struct reading {
 	struct ws_trace_file file;
 	struct ws_joined_rows rows;
@@ -23,20 +23,18 @@ struct reading {
 	struct ws_side_trace *of_side; /* where it is for one, nothing else stays of it */
 	enum ws_status status;
 	struct ws_err err;
-	bool has_thread;
-	pthread_t thread;
+	struct ws_task task;
 };
 
-static void *read_rows(void *arg)
+static void read_rows(void *ctx)
 {
-	struct reading *r = arg;
+	struct reading *r = ctx;
 
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
 	if (r->for_side) {
 		WS_THEN(r->status, ws_side_trace_read(&r->of_side, r->m, &r->rows, &r->err));
 		ws_joined_rows_free(&r->rows);
 	}
-	return NULL;
 }
 
 /* What is said of the file is said here, so in the order of the files. */
@@ -69,10 +67,7 @@ static enum ws_status add_to_side(struct of_sides *to, struct ws_side_trace *t, 
 static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *ctx,
                           struct ws_err *err)
 {
-	if (r->has_thread)
-		pthread_join(r->thread, NULL);
-	else if (wanted && r->status == WS_OK)
-		read_rows(r);
+	ws_task_end(&r->task);
 	if (r->status != WS_OK && err)
 		*err = r->err;
 	if (wanted)
@@ -91,6 +86,8 @@ enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts,
 	struct reading r;
 
 	begin(&r, path, opts, false);
+	if (r.status == WS_OK)
+		read_rows(&r);
 	return end(&r, true, fn, ctx, err);
 }
 
@@ -113,8 +110,8 @@ static enum ws_status read_two_at_once(const struct ws_trace_list *list,
 
 			begin(r, list->path[begun], opts, for_side);
 			opened = r->status;
-			r->has_thread = opened == WS_OK && list->n > 1 &&
-			                pthread_create(&r->thread, NULL, read_rows, r) == 0;
+			if (opened == WS_OK)
+				ws_task_begin(&r->task, read_rows, r);
 		}
 		status = end(&at_once[i % 2], true, fn, ctx, err);
 		ws_ui_progress_end();

@@ -29,23 +29,6 @@ void ws_joined_rows_free(struct ws_joined_rows *rows)
 	*rows = (struct ws_joined_rows){0};
 }
 
-enum ws_status ws_joined_rows_share(struct ws_joined_rows *rows, struct ws_joined_rows *out,
-                                    struct ws_err *err)
-{
-	*out = *rows;
-	out->kernels = out->calls = out->ranges = (struct ws_spill){0};
-	WS_FORWARD(ws_spill_share(&rows->kernels, &out->kernels, err));
-	WS_FORWARD(ws_spill_share(&rows->calls, &out->calls, err));
-	return ws_spill_share(&rows->ranges, &out->ranges, err);
-}
-
-void ws_joined_rows_unshare(struct ws_joined_rows *rows)
-{
-	ws_spill_unshare(&rows->kernels);
-	ws_spill_unshare(&rows->calls);
-	ws_spill_unshare(&rows->ranges);
-}
-
 int ws_range_begin_compare(const void *pa, const void *pb)
 {
 	const struct ws_range_begin *a = pa, *b = pb;

@@ -31,12 +31,6 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
                                    const char *name, const struct ws_model_opts *opts,
                                    struct ws_model **m, struct ws_err *err);
 void ws_joined_rows_free(struct ws_joined_rows *rows);
-/* The same rows, to be read by another thread as long as these stay as they are. Unshare them
- * before these are freed, also after a failure. */
-enum ws_status ws_joined_rows_share(struct ws_joined_rows *rows, struct ws_joined_rows *out,
-                                    struct ws_err *err);
-void ws_joined_rows_unshare(struct ws_joined_rows *rows);
-
 /* Row i; to be used before the next of its kind is asked for. */
 static inline const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows,
                                                                    size_t i)

@@ -14,7 +14,7 @@
 #include "report/model/columns.h"
 #include "report/kernel_info/demangle.h"
 
-enum ws_status ws_check_count(uint64_t rows, struct ws_err *err)
+static enum ws_status check_count(uint64_t rows, struct ws_err *err)
 {
 	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than a report handles");
@@ -27,7 +27,7 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 	enum ws_status status;
 
 	WS_FORWARD(ws_trace_reader_load(l->r, kind, t, err));
-	status = ws_check_count(t->rows, err);
+	status = check_count(t->rows, err);
 	if (status != WS_OK)
 		ws_column_data_release(t);
 	return status;
@@ -36,7 +36,7 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_record_fn fn,
                             void *ctx, struct ws_err *err)
 {
-	WS_FORWARD(ws_check_count(ws_trace_reader_count(l->r, kind), err));
+	WS_FORWARD(check_count(ws_trace_reader_count(l->r, kind), err));
 	return ws_records_each(l->r, kind, fn, ctx, err);
 }
 

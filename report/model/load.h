@@ -34,18 +34,16 @@ enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reade
                               const char *name, const struct ws_model_opts *opts,
                               struct ws_err *err);
 
-/* Fails when there are more than 32 bits can number. */
-enum ws_status ws_check_count(uint64_t rows, struct ws_err *err);
 /* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
  * first row is `row` of its kind in the file. */
 typedef enum ws_status (*ws_block_fn)(struct ws_loader *l, const struct ws_block_rows *b,
                                       uint64_t row, void *to, struct ws_err *err);
 enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
                               ws_block_fn fn, void *to, struct ws_err *err);
-/* fn, whose context is ctx, for each row of a kind; fails as ws_check_count. */
+/* fn, whose context is ctx, for each row of a kind; fails as ws_load_kind. */
 enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_record_fn fn,
                             void *ctx, struct ws_err *err);
-/* All rows of a kind; fails as ws_check_count. */
+/* All rows of a kind; fails when there are more than 32 bits can number. */
 enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct ws_column_data *t,
                             struct ws_err *err);
 

@@ -1,6 +1,5 @@
 #include "report/pass/digest.h"
 #include "formats/base/grow.h"
-#include "report/base/parallel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -212,7 +211,7 @@ enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t du
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
-	return ws_values_add(&d->calls[name].dur_ns, dur_ns, &d->values_bytes)
+	return ws_values_add(&d->calls[name].dur_ns, dur_ns)
 	               ? WS_OK
 	               : WS_FAIL_MEMORY(err, "the sums of a trace");
 }
@@ -240,47 +239,27 @@ static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t 
 	begin[0] = 0;
 }
 
-struct grouping {
-	const struct ws_digest *d;
-	const size_t *begin; /* by group: its first in what follows */
-	const uint32_t *cells;
-	const struct ws_values **values; /* of those */
-	struct ws_group *out;
-	struct ws_values_scratch scratch[WS_PARALLEL_THREADS];
-	bool failed[WS_PARALLEL_THREADS];
-};
-
-static void sum_group(void *ctx, size_t g, unsigned who)
-{
-	struct grouping *s = ctx;
-	const size_t begin = s->begin[g], end = s->begin[g + 1];
-
-	s->out[g] = (struct ws_group){0};
-	for (size_t i = begin; i < end; i++) {
-		s->values[i] = &s->d->cells[s->cells[i]].dur_ns;
-		s->out[g].without_time += s->d->cells[s->cells[i]].without_time;
-	}
-	s->failed[who] |=
-	        !ws_values_stat(s->values + begin, end - begin, &s->scratch[who], &s->out[g].time);
-}
-
 enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
                                struct ws_group *out, struct ws_err *err)
 {
 	size_t *begin = calloc(ngroups + 2, sizeof(*begin));
 	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
 	const struct ws_values **values = calloc(d->ncells + 1, sizeof(struct ws_values *));
-	struct grouping s = {d, begin, cells, values, out, {{0}}, {false}};
+	struct ws_values_scratch scratch = {0};
 	bool failed = !begin || !cells || !values;
 
-	if (!failed) {
+	if (!failed)
 		sort_cells(d, group, ngroups, begin, cells);
-		ws_parallel(ngroups, sum_group, &s);
+	for (size_t g = 0; g < ngroups && !failed; g++) {
+		out[g] = (struct ws_group){0};
+		for (size_t i = begin[g]; i < begin[g + 1]; i++) {
+			values[i] = &d->cells[cells[i]].dur_ns;
+			out[g].without_time += d->cells[cells[i]].without_time;
+		}
+		failed = !ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &scratch,
+		                         &out[g].time);
 	}
-	for (unsigned who = 0; who < WS_PARALLEL_THREADS; who++) {
-		ws_values_scratch_free(&s.scratch[who]);
-		failed |= s.failed[who];
-	}
+	ws_values_scratch_free(&scratch);
 	free(values);
 	free(begin);
 	free(cells);

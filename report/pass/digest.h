@@ -99,7 +99,6 @@ struct ws_digest {
 	int64_t *flops;             /* by kernel name: of operations all of whose kernels it is */
 	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */
 	size_t ntexts;
-	size_t values_bytes; /* see ws_values_add */
 	uint64_t kernels;
 	uint64_t ncalls; /* of any scope */
 	int64_t gpu_ns;
@@ -142,7 +141,7 @@ struct ws_digest_kernel {
 static inline bool ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
 {
 	d->cells[cell].total_ns += dur_ns;
-	return ws_values_add(&d->cells[cell].dur_ns, dur_ns, &d->values_bytes);
+	return ws_values_add(&d->cells[cell].dur_ns, dur_ns);
 }
 /* Counts it in its cell. */
 enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,

@@ -94,9 +94,6 @@ static enum ws_status join_calls(struct ws_pass *p, struct ws_err *err)
 	return ws_pass_end(p, err);
 }
 
-#define KERNEL_TIMES \
-	(WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) | WS_COLUMN(kernel, flags))
-
 static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *rows,
                                    uint32_t block, int64_t until_ns, struct ws_err *err)
 {
@@ -119,44 +116,14 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 static enum ws_status tell_kernels(struct ws_pass *p, struct ws_err *err)
 {
 	const ws_column_set columns[WS_KIND_END] = {
-	        [WS_KIND_KERNEL] =
-	                KERNEL_TIMES | WS_COLUMN(kernel, config) | WS_COLUMN(kernel, correlation),
+	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
+	                           WS_COLUMN(kernel, flags) | WS_COLUMN(kernel, config) |
+	                           WS_COLUMN(kernel, correlation),
 	};
 
 	free(p->rows.rows);
 	p->rows = (struct ws_pass_rows){.row_size = sizeof(struct ws_pass_kernel)};
 	return feed_to(p, columns, take_kernels, err);
-}
-
-/* What is out of bounds is told when rows are taken. */
-static enum ws_status see_times(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
-                                void *to, struct ws_err *err)
-{
-	const bool is_kernel = b->info.kind == WS_KIND_KERNEL;
-	const uint64_t *starts = b->v[is_kernel ? WS_COL_kernel_start_ns : WS_COL_api_start_ns];
-	const uint64_t *durs = b->v[is_kernel ? WS_COL_kernel_dur_ns : WS_COL_api_dur_ns];
-	struct ws_pass *p = to;
-
-	(void)l, (void)row, (void)err;
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		const int64_t start_ns = (int64_t)starts[i], dur_ns = (int64_t)durs[i];
-		const bool timed =
-		        !is_kernel || (p->has_dur && dur_ns >= 0 &&
-		                       !(b->v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME));
-
-		if (timed && start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
-			ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err)
-{
-	if (of_calls)
-		WS_FORWARD(ws_load_blocks(&p->l, WS_KIND_API,
-		                          WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns),
-		                          see_times, p, err));
-	return ws_load_blocks(&p->l, WS_KIND_KERNEL, KERNEL_TIMES, see_times, p, err);
 }
 
 /* Of all names at once: what is sized by the number of texts comes after it. */

@@ -188,6 +188,14 @@ enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_blo
                                           struct ws_idmap *domain_of, bool *found,
                                           struct ws_err *err);
 
+/* When calls and kernels happened, or kernels alone, to p->first_ns and p->last_ns. */
+enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err);
+static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
+{
+	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
+	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
+}
+
 /* --- damage.c --------------------------------------------------------------------------- */
 
 /* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
@@ -256,13 +264,3 @@ const struct ws_live_events *ws_pass_live_events(void);
 enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *err);
 /* The trace ends: what is open ends, steps get their numbers. */
 enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err);
-
-/* --- pass.c ----------------------------------------------------------------------------- */
-
-/* When calls and kernels happened, or kernels alone, to p->first_ns and p->last_ns. */
-enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err);
-static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t end_ns)
-{
-	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
-	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
-}

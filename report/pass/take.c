@@ -477,3 +477,37 @@ enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_blo
 	}
 	return WS_OK;
 }
+
+/* What is out of bounds is told when rows are taken. */
+static enum ws_status see_times(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
+                                void *to, struct ws_err *err)
+{
+	const bool is_kernel = b->info.kind == WS_KIND_KERNEL;
+	const uint64_t *starts = b->v[is_kernel ? WS_COL_kernel_start_ns : WS_COL_api_start_ns];
+	const uint64_t *durs = b->v[is_kernel ? WS_COL_kernel_dur_ns : WS_COL_api_dur_ns];
+	struct ws_pass *p = to;
+
+	(void)l, (void)row, (void)err;
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		const int64_t start_ns = (int64_t)starts[i], dur_ns = (int64_t)durs[i];
+		const bool timed =
+		        !is_kernel || (p->has_dur && dur_ns >= 0 &&
+		                       !(b->v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME));
+
+		if (timed && start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
+			ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err)
+{
+	if (of_calls)
+		WS_FORWARD(ws_load_blocks(&p->l, WS_KIND_API,
+		                          WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns),
+		                          see_times, p, err));
+	return ws_load_blocks(&p->l, WS_KIND_KERNEL,
+	                      WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
+	                              WS_COLUMN(kernel, flags),
+	                      see_times, p, err);
+}

@@ -32,7 +32,6 @@ struct latency {
 	size_t nrows, capacity;
 	struct ws_row_key *order;
 	uint64_t no_launch;
-	size_t values_bytes;
 };
 
 static enum ws_status row_of(struct latency *s, uint32_t config, const struct key *key,
@@ -51,18 +50,15 @@ static enum ws_status row_of(struct latency *s, uint32_t config, const struct ke
 }
 
 /* False without memory. Queue: only where the kernel began when its call had returned. */
-static bool measure(struct latency *s, struct row *row, const struct ws_joined_kernel *k,
+static bool measure(struct row *row, const struct ws_joined_kernel *k,
                     const struct ws_joined_call *call)
 {
-	size_t *bytes = &s->values_bytes;
 	int64_t end = k->start_ns + k->dur_ns, call_end = call->start_ns + call->dur_ns;
 
-	return ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns,
-	                     bytes) &&
-	       ws_values_add(&row->ns[API], call->dur_ns, bytes) &&
-	       ws_values_add(&row->ns[KERNEL], k->dur_ns, bytes) &&
-	       (k->start_ns < call_end ||
-	        ws_values_add(&row->ns[QUEUE], k->start_ns - call_end, bytes));
+	return ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns) &&
+	       ws_values_add(&row->ns[API], call->dur_ns) &&
+	       ws_values_add(&row->ns[KERNEL], k->dur_ns) &&
+	       (k->start_ns < call_end || ws_values_add(&row->ns[QUEUE], k->start_ns - call_end));
 }
 
 static enum ws_status gather(struct latency *s, struct ws_err *err)
@@ -88,7 +84,7 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		                  &(struct key){call->thread, m->configs[k->config].device,
 		                                call->name, m->configs[k->config].name},
 		                  &row, err));
-		if (!measure(s, row, k, call))
+		if (!measure(row, k, call))
 			return WS_FAIL_MEMORY(err, "the launch latencies");
 	}
 	return WS_OK;

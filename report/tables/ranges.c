@@ -1,7 +1,6 @@
 /* NVTX ranges: what the kernels cost that each range path launched. */
 #include <stdlib.h>
 
-#include "report/base/parallel.h"
 #include "report/tables/tables.h"
 
 /* What its rows are made of. */
@@ -26,35 +25,22 @@ static uint32_t digest_path(const struct ws_model *m, uint32_t p)
 	return p == ws_path_no_range(m) ? WS_PATH_NO_RANGE : WS_PATH_NO_LAUNCH;
 }
 
-struct finding {
-	struct ranges *s;
-	struct ws_values_scratch scratch[WS_PARALLEL_THREADS];
-	bool failed[WS_PARALLEL_THREADS];
-};
-
-static void find_time(void *ctx, size_t p, unsigned who)
-{
-	struct finding *f = ctx;
-	const struct ws_values *times = &ws_digest_path(f->s->digest, (uint32_t)p)->dur_ns;
-
-	f->failed[who] |= !ws_values_stat(&times, 1, &f->scratch[who], &f->s->times[p]);
-}
-
 static enum ws_status find_times(struct ranges *s, struct ws_err *err)
 {
-	struct finding f = {.s = s};
-	bool failed = false;
+	struct ws_values_scratch scratch = {0};
+	bool done = true;
 
 	s->npaths = s->m->ranges.npaths + 2;
 	WS_NEW(&s->arena, s->times, s->npaths);
 	WS_NEW(&s->arena, s->order, s->npaths);
 	WS_FORWARD(ws_arena_check(&s->arena, "the table of ranges", err));
-	ws_parallel(s->m->ranges.npaths, find_time, &f);
-	for (unsigned who = 0; who < WS_PARALLEL_THREADS; who++) {
-		ws_values_scratch_free(&f.scratch[who]);
-		failed |= f.failed[who];
+	for (uint32_t p = 0; p < s->m->ranges.npaths && done; p++) {
+		const struct ws_values *times = &ws_digest_path(s->digest, p)->dur_ns;
+
+		done = ws_values_stat(&times, 1, &scratch, &s->times[p]);
 	}
-	return failed ? WS_FAIL_MEMORY(err, "the table of ranges") : WS_OK;
+	ws_values_scratch_free(&scratch);
+	return done ? WS_OK : WS_FAIL_MEMORY(err, "the table of ranges");
 }
 
 static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)

@@ -1,12 +1,10 @@
 /* From a trace to tables. */
 #include "report/tables/report.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "report/analysis/digest.h"
-#include "report/analysis/idle.h"
 #include "report/analysis/rank.h"
 #include "report/model/steps.h"
 #include "report/joined/rows.h"
@@ -92,161 +90,12 @@ static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
 	return parts;
 }
 
-/* --- two threads --------------------------------------------------------------------------- */
-
-/* Half of the work of a report of all tables: they share nothing with the others, but the last one,
- * which asks for the idle time. */
-static const struct ws_table_def *const aside[] = {&ws_def_ops,         &ws_def_ranges_rollup,
-                                                   &ws_def_ranges,      &ws_def_range_kernels,
-                                                   &ws_def_api_summary, &ws_def_launch_latency};
-#define NASIDE (sizeof(aside) / sizeof(*aside))
-
-/* The tables of a report, and the thread that makes those. */
-struct makers {
-	const struct ws_table_context *tab;
-	const struct ws_table_def *const *defs;
-	size_t ndefs;
-	struct ws_table **tables; /* by place in defs */
-	bool has_thread, is_told; /* is_told: the thread may know what is kept */
-	pthread_t thread;
-	pthread_mutex_t lock; /* of is_told and what it tells */
-	pthread_cond_t told;
-	/* of the thread: other maps of the rows, and results of its own */
-	struct ws_joined_rows rows;
-	struct ws_kept kept;
-	struct ws_kept_result *told_kept; /* only read */
-	struct failure {
-		enum ws_status status;
-		size_t at; /* the first in defs that failed */
-		struct ws_err err;
-	} failure[2]; /* [1]: of the thread */
-};
-
-static size_t place_of(const struct makers *m, const struct ws_table_def *def)
-{
-	size_t at = 0;
-
-	while (at < m->ndefs && m->defs[at] != def)
-		at++;
-	return at;
-}
-
-static bool is_aside(const struct ws_table_def *def)
-{
-	size_t i = 0;
-
-	while (i < NASIDE && aside[i] != def)
-		i++;
-	return i < NASIDE;
-}
-
-/* A failure does not keep the other tables from being made: of two the first is told. */
-static void make_one(struct makers *m, const struct ws_table_context *tab, size_t at,
-                     struct failure *failure)
-{
-	struct ws_err err;
-	enum ws_status status = make(tab, m->defs[at], &m->tables[at], &err);
-
-	if (status != WS_OK && (failure->status == WS_OK || at < failure->at))
-		*failure = (struct failure){status, at, err};
-}
-
-static void wait_until_told(struct makers *m)
-{
-	pthread_mutex_lock(&m->lock);
-	while (!m->is_told)
-		pthread_cond_wait(&m->told, &m->lock);
-	if (!m->kept.first)
-		m->kept.first = m->told_kept;
-	pthread_mutex_unlock(&m->lock);
-}
-
-static void *make_aside(void *arg)
-{
-	struct makers *m = arg;
-	struct ws_selection sel = *m->tab->sel;
-	const struct ws_table_context tab = {m->tab->m, &sel, m->tab->digest, NULL};
-
-	sel.rows = &m->rows;
-	sel.kept = &m->kept;
-	for (size_t i = 0; i < NASIDE; i++) {
-		const size_t at = place_of(m, aside[i]);
-
-		if (i + 1 == NASIDE)
-			wait_until_told(m);
-		if (at < m->ndefs)
-			make_one(m, &tab, at, &m->failure[1]);
-	}
-	return NULL;
-}
-
-/* Where there are tables for both threads, and rows, which are what takes time. */
-static enum ws_status start_aside(struct makers *m, struct ws_err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->ndefs; i++)
-		n += is_aside(m->defs[i]);
-	if (!n || n == m->ndefs || !m->tab->sel->rows)
-		return WS_OK;
-	WS_FORWARD(ws_joined_rows_share(m->tab->sel->rows, &m->rows, err));
-	m->has_thread = pthread_create(&m->thread, NULL, make_aside, m) == 0;
-	return WS_OK;
-}
-
-/* The idle time takes the windows of steps; neither changes once it is known. */
-static enum ws_status tell_idle(struct makers *m, struct ws_err *err)
-{
-	const struct ws_table_context *tab = m->tab;
-	const struct ws_idle *idle;
-	enum ws_status status = WS_OK;
-
-	if (!m->has_thread)
-		return WS_OK;
-	if (place_of(m, &ws_def_launch_latency) < m->ndefs && tab->sel->rows->nkernels)
-		status = ws_idle_find(tab->m, tab->sel, &idle, err);
-	pthread_mutex_lock(&m->lock);
-	m->told_kept = tab->sel->kept->first;
-	m->is_told = true;
-	pthread_cond_signal(&m->told);
-	pthread_mutex_unlock(&m->lock);
-	return status;
-}
-
-static enum ws_status make_tables(struct makers *m, struct ws_err *err)
-{
-	enum ws_status status = start_aside(m, err);
-
-	WS_THEN(status, tell_idle(m, err));
-	for (size_t i = 0; i < m->ndefs && status == WS_OK && !m->failure[0].status; i++)
-		if (!m->has_thread || !is_aside(m->defs[i]))
-			make_one(m, m->tab, i, &m->failure[0]);
-	if (m->has_thread)
-		pthread_join(m->thread, NULL);
-	ws_kept_release(&m->kept, m->told_kept);
-	ws_joined_rows_unshare(&m->rows);
-	for (int i = 0; i < 2 && status == WS_OK; i++) {
-		const struct failure *f = &m->failure[i], *other = &m->failure[!i];
-
-		if (f->status == WS_OK || (other->status != WS_OK && other->at < f->at))
-			continue;
-		status = f->status;
-		*err = f->err;
-	}
-	return status;
-}
-
 /* All tables from what is in tab. */
 static enum ws_status make_report(const struct ws_table_context *tab,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = calloc(1, sizeof(*report));
-	struct makers makers = {.tab = tab,
-	                        .defs = defs,
-	                        .ndefs = ndefs,
-	                        .lock = PTHREAD_MUTEX_INITIALIZER,
-	                        .told = PTHREAD_COND_INITIALIZER};
 	enum ws_status status = WS_OK;
 
 	*out = NULL;
@@ -258,12 +107,13 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	report->trace = strdup(tab->m->name);
 	report->filter = strdup(tab->sel->words);
 	report->scope = strdup(tab->sel->scope_words);
-	makers.tables = report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
+	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
 	if (!report->trace || !report->filter || !report->scope || !report->tables) {
 		status = WS_FAIL_MEMORY(err, "a report");
 	} else {
 		report->ntables = ndefs;
-		status = make_tables(&makers, err);
+		for (size_t i = 0; i < ndefs && status == WS_OK; i++)
+			status = make(tab, defs[i], &report->tables[i], err);
 	}
 	if (status == WS_OK)
 		*out = report;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# two_threads.sh BENCH_TRACE WARPSHEET: a report is the same however the threads of a pass meet.
+# two_threads.sh BENCH_TRACE WARPSHEET: a report is the same however the threads that read it meet.
 # Under the thread sanitizer: they share nothing that they do not hand over.
 set -eu
 work=$(mktemp -d)

@@ -139,7 +139,7 @@ static enum ws_status load_kernels(struct loading *c, struct ws_err *err)
 	uint64_t rows = ws_trace_reader_count(c->l.r, WS_KIND_KERNEL);
 	int64_t total = 0;
 
-	WS_FORWARD(ws_check_count(rows, err));
+	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY, "more rows than 32 bits can number");
 	c->has_dur = ws_trace_reader_has_column(c->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns) != 0;
 	WS_FORWARD(allocate_kernels(c, rows, err));
 	WS_FORWARD(ws_load_blocks(&c->l, WS_KIND_KERNEL, columns, take_kernels, c, err));
@@ -204,7 +204,7 @@ static enum ws_status load_calls(struct loading *c, struct ws_err *err)
 	                              WS_COLUMN(api, correlation) | WS_COLUMN(api, thread);
 	uint64_t rows = ws_trace_reader_count(c->l.r, WS_KIND_API);
 
-	WS_FORWARD(ws_check_count(rows, err));
+	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY, "more rows than 32 bits can number");
 	WS_FORWARD(allocate_calls(c, rows, err));
 	return ws_load_blocks(&c->l, WS_KIND_API, columns, take_calls, &c->to->api, err);
 }
@@ -287,7 +287,7 @@ static enum ws_status load_ranges(struct loading *l, struct ws_err *err)
 	struct loaded_events ev;
 	size_t n = rows;
 
-	WS_FORWARD(ws_check_count(rows, err));
+	WS_FAIL_IF(rows >= WS_NONE, err, NO_MEMORY, "more rows than 32 bits can number");
 	WS_FORWARD(ws_modules_find(&l->temp, &l->l, &modules, err));
 	WS_FORWARD(allocate_events(l, &c, rows + 2 * modules.n, err));
 	WS_FORWARD(ws_load_blocks(&l->l, WS_KIND_NVTX, columns, take_events, &c, err));

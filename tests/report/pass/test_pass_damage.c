@@ -236,7 +236,7 @@ Test(pass_damage, calls_that_are_not_as_many_as_their_block_says_are_told)
 	                "100 rows are api rows, its header says 0");
 }
 
-/* Where ids are joined ahead, calls that no header told have none. */
+/* Two of them have one id. */
 Test(pass_damage, calls_of_a_wrong_header_that_share_an_id_are_told)
 {
 	struct tb *b = tb_new();

@@ -1,4 +1,4 @@
-#include "formats/base/task.h"
+#include "formats/trace/task.h"
 
 #include <unistd.h>
 
