@@ -59,7 +59,7 @@ static int wsnvtx_do_get_module_function_table(enum wsn_module module, wsn_fn **
 	if (table)
 		*table = core ? wsnvtx_client.core_table : wsnvtx_client.core2_table;
 	if (size)
-		*size = core ? WSN_CORE_SIZE : WSN_CORE2_SIZE;
+		*size = WSN_CORE_SIZE; /* core 2 has as many */
 	return 1;
 }
 

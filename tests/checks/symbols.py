@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """symbols.py ROOT BUILD: what the object files of the product say about each other.
 
-- no two source files define external symbols of one name: the wrong one could bind silently
+- no two source files, and no two objects of one archive, define external symbols of one name: the wrong one could bind silently
 - an external symbol is used by another file of the product
 - no circles of files inside a room: a file that another uses does not use that one
 
@@ -9,6 +9,7 @@ symbols.txt lists the exceptions, none more than there are. Needs the objects of
 """
 import collections
 import fnmatch
+import glob
 import os
 import re
 import subprocess
@@ -36,19 +37,30 @@ def objects(root, build):
     return found
 
 
+def external(files):
+    """File, kind and name of each strong external symbol; nm writes "FILE:[MEMBER:]VALUE KIND NAME"."""
+    out = subprocess.run(["nm", "-g", "-A", *files], check=True, capture_output=True, text=True)
+    for line in out.stdout.splitlines():
+        m = re.match(r"([^:]+):.*\s([A-Za-z]) (\S+)$", line)
+        if m and m.group(2) not in "wvu":
+            yield m.groups()
+
+
 def read_symbols(found):
     """Source -> (defined, undefined) external names."""
     sources = {path: source for source, paths in found.items() for path in paths}
     symbols = {source: (set(), set()) for source in found}
-    out = subprocess.run(["nm", "-g", "-A", *sources], check=True, capture_output=True, text=True)
-    for line in out.stdout.splitlines():
-        path, rest = line.split(":", 1)
-        m = re.search(r"(?:^|\s)([A-Za-z]) (\S+)$", rest)
-        if m and m.group(1) == "U":
-            symbols[sources[path]][1].add(m.group(2))
-        elif m and m.group(1) not in "wvu":
-            symbols[sources[path]][0].add(m.group(2))
+    for path, kind, name in external(sources):
+        symbols[sources[path]][kind == "U"].add(name)
     return symbols
+
+
+def doubled(symbols):
+    """symbols: archive, kind and name, once for each object that has it. Yields faults: one source compiled twice."""
+    defined = collections.Counter((archive, name) for archive, kind, name in symbols if kind not in "UVW")
+    for (archive, name), count in sorted(defined.items()):
+        if count > 1:
+            yield f"{archive}: {count} of its objects define {name}"
 
 
 def circles(edges):
@@ -130,6 +142,8 @@ def self_test():
                   "symbols.txt: gone needs no exception", "symbols.txt: c has no circle"):
         assert any(f.startswith(fault) for f in faults), (fault, faults)
     assert len(faults) == 5, faults
+    members = [("a.a", "T", "x"), ("a.a", "U", "x"), ("a.a", "D", "x"), ("a.a", "T", "y"), ("a.a", "W", "y"), ("b.a", "T", "y")]
+    assert list(doubled(members)) == ["a.a: 2 of its objects define x"]
 
 
 def main():
@@ -145,7 +159,10 @@ def main():
     excepted = [name for name in names if " " not in name]
     excepted += [name[5:] for name in names if has_cuda and name.startswith("cuda ")]
     round_rooms = [name[7:] for name in names if name.startswith("circle ")]
-    faults = list(check(symbols, excepted, round_rooms))
+    archives = glob.glob(os.path.join(build, "lib", "*.a"))
+    if not archives:
+        sys.exit(f"no archives in {build}/lib: build it first")
+    faults = list(check(symbols, excepted, round_rooms)) + list(doubled(external(archives)))
     print("\n".join(faults))
     print(f"{len(found)} files, {sum(len(d) for d, _ in symbols.values())} external symbols, "
           f"{len(faults)} faults")
