@@ -1,5 +1,6 @@
-/* Convolutions: which there are, which algorithm computes each, and running them. */
+/* Convolutions: which there are, which plan computes each, and running them. */
 #include "kernels/cuda/conv.h"
+#include "kernels/cuda/dnn_graph.h"
 
 #include <stdlib.h>
 
@@ -7,12 +8,6 @@ struct ws_cuda_convs {
 	struct ws_cuda_conv *convs;
 	int count;
 };
-
-static const struct ws_cuda_conv_engine *engine_of(const struct ws_cuda *cuda)
-{
-	return cuda->options.conv_engine == WS_CONV_ENGINE_LEGACY ? &ws_cuda_conv_legacy
-	                                                          : &ws_cuda_conv_graph;
-}
 
 bool ws_cuda_is_conv(const struct ws_op *op)
 {
@@ -67,7 +62,7 @@ enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, st
 	data[roles.in[0]] = op->in[0]->data;
 	data[roles.in[1]] = op->in[1]->data;
 	data[roles.out] = op->out[0]->data;
-	return engine_of(cuda)->run(cuda, conv, conv->chosen, data, err);
+	return ws_cuda_conv_start(cuda, conv, conv->chosen, data, err);
 }
 
 /* --- choosing by time ------------------------------------------------------------------------- */
@@ -97,7 +92,7 @@ static enum ws_status run_trial(void *arg, struct ws_err *err)
 {
 	const struct trial *t = arg;
 
-	return engine_of(t->cuda)->run(t->cuda, t->conv, t->candidate, t->data, err);
+	return ws_cuda_conv_start(t->cuda, t->conv, t->candidate, t->data, err);
 }
 
 static enum ws_status choose(struct ws_cuda *cuda, struct ws_cuda_conv *conv, struct ws_err *err)
@@ -117,8 +112,8 @@ static enum ws_status choose(struct ws_cuda *cuda, struct ws_cuda_conv *conv, st
 	}
 	if (status == WS_OK && conv->chosen < 0)
 		status = WS_FAIL(err, ENVIRONMENT,
-		                 "none of cuDNN's %d candidates for a convolution runs; "
-		                 "try another --conv-engine",
+		                 "none of cuDNN's %d plans for a convolution runs; "
+		                 "try the other --layout, or without --autotune",
 		                 conv->count);
 	for (int i = 0; i < WS_CONV_ROLES; i++)
 		cudaFree(trial.data[i]);
@@ -149,8 +144,7 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 			continue;
 		conv = &cuda->convs->convs[cuda->convs->count++];
 		conv->shape = shape;
-		WS_FORWARD(engine_of(cuda)->open(cuda, conv, timed ? WS_CUDA_CONV_CANDIDATES : 1,
-		                                 err));
+		WS_FORWARD(ws_cuda_conv_plan(cuda, conv, timed ? WS_CUDA_CONV_CANDIDATES : 1, err));
 		if (timed)
 			WS_FORWARD(choose(cuda, conv, err));
 	}
@@ -159,10 +153,9 @@ enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backe
 
 void ws_cuda_convs_close(struct ws_cuda_convs *convs)
 {
-	for (int i = 0; convs && i < convs->count; i++) {
-		ws_cuda_conv_graph.close(&convs->convs[i]);
-		ws_cuda_conv_legacy.close(&convs->convs[i]);
-	}
+	for (int i = 0; convs && i < convs->count; i++)
+		for (int j = 0; j < WS_CUDA_CONV_CANDIDATES; j++)
+			ws_dnn_destroy(&convs->convs[i].plan[j]);
 	if (convs)
 		free(convs->convs);
 	free(convs);

@@ -1,7 +1,6 @@
 /*
  * Convolutions on the GPU, inside the CUDA backend: one struct ws_cuda_conv for each shape,
- * with the algorithms that can compute it, of which one was chosen. Two engines make and
- * run them: cuDNN's graph API (conv_graph.c) and its API of named algorithms (conv_legacy.c).
+ * with the plans of cuDNN's graph API (conv_graph.c) that can compute it, of which one was chosen.
  */
 #pragma once
 
@@ -26,17 +25,9 @@ struct ws_cuda_conv_shape {
 
 struct ws_cuda_conv {
 	struct ws_cuda_conv_shape shape;
-	int count;  /* candidates, best first by cuDNN's own estimate */
-	int chosen; /* of them */
-	struct {
-		cudnnBackendDescriptor_t plan[WS_CUDA_CONV_CANDIDATES];
-	} graph;
-	struct {
-		cudnnTensorDescriptor_t x, y;
-		cudnnFilterDescriptor_t w;
-		cudnnConvolutionDescriptor_t conv;
-		int algo[WS_CUDA_CONV_CANDIDATES];
-	} legacy;
+	cudnnBackendDescriptor_t plan[WS_CUDA_CONV_CANDIDATES]; /* best first by cuDNN's estimate */
+	int count;                                              /* of plans */
+	int chosen;                                             /* of them */
 };
 
 /* The first operand of an op of this kind is in[] of which role, its result in which. */
@@ -49,16 +40,13 @@ struct ws_cuda_conv_roles ws_cuda_conv_roles(enum ws_op_kind kind);
 void ws_cuda_conv_dims(const struct ws_conv *conv, enum ws_conv_role role, int64_t dims[4],
                        int64_t strides[4]);
 
-struct ws_cuda_conv_engine {
-	/* Fill in the candidates, at least one. most: how many are wanted. */
-	enum ws_status (*open)(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
-	                       struct ws_err *err);
-	/* data: device pointers by role. */
-	enum ws_status (*run)(struct ws_cuda *cuda, const struct ws_cuda_conv *conv, int candidate,
-	                      void *const data[WS_CONV_ROLES], struct ws_err *err);
-	void (*close)(struct ws_cuda_conv *conv);
-};
-extern const struct ws_cuda_conv_engine ws_cuda_conv_graph, ws_cuda_conv_legacy;
+/* Make the plans of a shape, at least one. most: how many are wanted. */
+enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
+                                 struct ws_err *err);
+/* data: device pointers by role. */
+enum ws_status ws_cuda_conv_start(struct ws_cuda *cuda, const struct ws_cuda_conv *conv,
+                                  int candidate, void *const data[WS_CONV_ROLES],
+                                  struct ws_err *err);
 
 /*
  * The operation of a shape as a finalized descriptor of cuDNN's graph API; needs no GPU.

@@ -103,8 +103,7 @@ void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation)
 		ws_dnn_destroy(&operation->tensor[role]);
 }
 
-/* --- the engine
- * ------------------------------------------------------------------------------------ */
+/* --- plans -------------------------------------------------------------------------------- */
 
 static enum ws_status fail_no_engine(const struct ws_cuda_conv_shape *shape, struct ws_err *err)
 {
@@ -113,13 +112,13 @@ static enum ws_status fail_no_engine(const struct ws_cuda_conv_shape *shape, str
 	return WS_FAIL(
 	        err, ENVIRONMENT,
 	        "cuDNN's graph API has no engine for %s of %lldx%lldx%lldx%lld by %lld filters "
-	        "%lldx%lld; try --conv-engine legacy, or --layout %s",
+	        "%lldx%lld; try --layout %s",
 	        ws_op_info(shape->kind)->name, (long long)f->n, (long long)f->c, (long long)f->h,
 	        (long long)f->w, (long long)f->k, (long long)f->r, (long long)f->s,
 	        f->layout == WS_LAYOUT_NHWC ? "nchw" : "nhwc");
 }
 
-static enum ws_status graph_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
+enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_conv *conv, int most,
                                  struct ws_err *err)
 {
 	const struct ws_dnn_target target = {.handle = cuda->dnn};
@@ -132,7 +131,7 @@ static enum ws_status graph_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv
 	enum ws_status status;
 
 	WS_FORWARD(ws_cuda_conv_operation_open(&conv->shape, &operation, err));
-	status = ws_dnn_plans(&target, &rules, &operation.operation, 1, most, conv->graph.plan,
+	status = ws_dnn_plans(&target, &rules, &operation.operation, 1, most, conv->plan,
 	                      &conv->count, err);
 	ws_cuda_conv_operation_close(&operation);
 	if (status == WS_OK && conv->count == 0)
@@ -140,18 +139,11 @@ static enum ws_status graph_open(struct ws_cuda *cuda, struct ws_cuda_conv *conv
 	return status;
 }
 
-static enum ws_status graph_run(struct ws_cuda *cuda, const struct ws_cuda_conv *conv,
-                                int candidate, void *const data[WS_CONV_ROLES], struct ws_err *err)
+enum ws_status ws_cuda_conv_start(struct ws_cuda *cuda, const struct ws_cuda_conv *conv,
+                                  int candidate, void *const data[WS_CONV_ROLES],
+                                  struct ws_err *err)
 {
 	const int64_t ids[WS_CONV_ROLES] = {uid(WS_CONV_X), uid(WS_CONV_W), uid(WS_CONV_Y)};
 
-	return ws_dnn_run(cuda, conv->graph.plan[candidate], WS_CONV_ROLES, ids, data, err);
+	return ws_dnn_run(cuda, conv->plan[candidate], WS_CONV_ROLES, ids, data, err);
 }
-
-static void graph_close(struct ws_cuda_conv *conv)
-{
-	for (int i = 0; i < WS_CUDA_CONV_CANDIDATES; i++)
-		ws_dnn_destroy(&conv->graph.plan[i]);
-}
-
-const struct ws_cuda_conv_engine ws_cuda_conv_graph = {graph_open, graph_run, graph_close};

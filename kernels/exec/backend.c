@@ -2,10 +2,6 @@
 
 #include <stdio.h>
 
-#include "formats/base/options.h"
-
-WS_CHOICE_NAMES(ws_conv_engine_name, WS_CONV_ENGINE_LIST)
-
 static enum ws_status open_cpu(const struct ws_backend_options *options, struct ws_pool *pool,
                                const char *reason, struct ws_backend **backend, char *why,
                                size_t why_size, struct ws_err *err)

@@ -105,19 +105,6 @@ struct ws_backend {
 	bool two_streams;         /* pairs of independent matrix products may overlap */
 };
 
-/* Who computes convolutions on a GPU: --conv-engine. */
-#define WS_CONV_ENGINE_LIST(X)                                \
-	X("graph", GRAPH)   /* cuDNN's backend (graph) API */ \
-	X("legacy", LEGACY) /* cuDNN's API of named algorithms */
-
-enum ws_conv_engine {
-#define X(name, id) WS_CONV_ENGINE_##id,
-	WS_CONV_ENGINE_LIST(X)
-#undef X
-};
-
-const char *ws_conv_engine_name(int engine); /* NULL after the last */
-
 struct ws_backend_options {
 	const char *device;   /* "auto", "cpu" or "cuda" */
 	int gpu;              /* number of the GPU among those visible */
@@ -125,7 +112,6 @@ struct ws_backend_options {
 	bool autotune;        /* time the algorithms of matrix products and convolutions */
 	bool deterministic;   /* the same bits each run: no such algorithms as add in any order */
 	bool records, two_streams;
-	enum ws_conv_engine conv_engine;
 };
 
 /*

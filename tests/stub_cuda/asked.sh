@@ -59,12 +59,6 @@ never "execute .* \(winograd\|fft\|split\|tensor-core\|half-sums\|greedy\)"
 step 0 --model lenet5 --dtype tf32
 asked "cudnn plan tensor-core"
 never "execute .* winograd"
-step 0 --model lenet5 --conv-engine legacy
-asked "cudnn legacy 0 algorithm 6"
-step 0 --model lenet5 --conv-engine legacy --deterministic
-never "legacy 0 algorithm 6"
-never "legacy 1 algorithm 4"
-never "legacy 2 algorithm 5"
 
 step 0 --model transformer-tiny --dtype amp-bf16 --attention fused
 asked "cudnn plan tensor-core"
