@@ -494,7 +494,7 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 {
 	bool backward = op->kind == WS_OP_ATTENTION_GRAD;
 	const enum role *roles = backward ? backward_roles : forward_roles;
-	char *behind = (char *)ws_cuda_stream(cuda)->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
+	char *behind = (char *)cuda->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
 	struct ws_cuda_attention_shape shape;
 	struct ws_cuda_attention *a;
 	int64_t ids[ROLES];

@@ -16,7 +16,7 @@ static enum ws_status time_runs(struct ws_cuda *cuda, const cudaEvent_t event[2]
                                 enum ws_status (*run)(void *arg, struct ws_err *), void *arg,
                                 float *median_ms, struct ws_err *err)
 {
-	cudaStream_t stream = ws_cuda_stream(cuda)->handle;
+	cudaStream_t stream = cuda->stream;
 	float ms[RUNS];
 
 	WS_FORWARD(run(arg, err));

@@ -68,7 +68,7 @@ enum ws_status ws_cuda_take_tokens(struct ws_backend *backend, struct ws_tensor 
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	const struct ws_cuda_tokens *t = &cuda->tokens;
-	cudaStream_t step = cuda->streams[0].handle;
+	cudaStream_t step = cuda->stream;
 
 	WS_CUDA_TRY(cudaStreamWaitEvent(step, t->staged, 0), err);
 	WS_CUDA_TRY(cudaMemcpyAsync(x->data, t->x, x->size_bytes, cudaMemcpyDeviceToDevice, step),
@@ -88,7 +88,7 @@ enum ws_status ws_cuda_stage_images(struct ws_backend *backend, const struct ws_
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 
-	WS_FORWARD(upload_table(cuda, cuda->streams[0].handle, planes,
+	WS_FORWARD(upload_table(cuda, cuda->stream, planes,
 	                        (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
 	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
 }

@@ -30,7 +30,6 @@ static void cuda_release(struct ws_backend *backend, void *data, uint64_t size_b
 	backend->allocated_bytes = cuda->arena.used_bytes;
 }
 
-/* Copies are ordered after what the first stream was given: exec joins streams before. */
 static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
                                   const void *host, uint64_t size_bytes, struct ws_err *err)
 {
@@ -38,7 +37,7 @@ static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64
 
 	/* from pageable memory: returns once the source may change */
 	WS_CUDA_TRY(cudaMemcpyAsync((char *)data + offset_bytes, host, size_bytes,
-	                            cudaMemcpyHostToDevice, cuda->streams[0].handle),
+	                            cudaMemcpyHostToDevice, cuda->stream),
 	            err);
 	return WS_OK;
 }
@@ -50,9 +49,9 @@ static enum ws_status cuda_download(struct ws_backend *backend, const void *data
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
 	WS_CUDA_TRY(cudaMemcpyAsync(host, (const char *)data + offset_bytes, size_bytes,
-	                            cudaMemcpyDeviceToHost, cuda->streams[0].handle),
+	                            cudaMemcpyDeviceToHost, cuda->stream),
 	            err);
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->streams[0].handle), err);
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
 	return WS_OK;
 }
 
@@ -88,7 +87,7 @@ static uint64_t plan_most(const struct ws_backend_plan *plan,
 	return most_bytes;
 }
 
-/* What a stream needs for cuDNN: a workspace, and behind it that of the greediest attention. */
+/* What cuDNN needs: a workspace, and behind it that of the greediest attention. */
 static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 {
 	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
@@ -99,28 +98,33 @@ static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 static uint64_t cuda_workspace_bytes(const struct ws_backend *backend,
                                      const struct ws_backend_plan *plan)
 {
-	const struct ws_cuda *cuda = (const struct ws_cuda *)backend;
-	uint64_t stream_bytes = WS_CUDA_GEMM_WORKSPACE_BYTES +
-	                        plan_most(plan, ws_cuda_scratch_bytes) + plan_dnn_bytes(plan);
-
-	return stream_bytes * (uint64_t)cuda->stream_count;
+	(void)backend;
+	return WS_CUDA_GEMM_WORKSPACE_BYTES + plan_most(plan, ws_cuda_scratch_bytes) +
+	       plan_dnn_bytes(plan);
 }
 
-static enum ws_status prepare_stream(struct ws_cuda *cuda, struct ws_cuda_stream *stream,
-                                     uint64_t dnn_bytes, struct ws_err *err)
+static enum ws_status prepare_workspaces(struct ws_cuda *cuda, uint64_t dnn_bytes,
+                                         struct ws_err *err)
 {
-	if (!stream->gemm_workspace)
-		WS_FORWARD(ws_cuda_malloc(&stream->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
+	if (!cuda->gemm_workspace)
+		WS_FORWARD(ws_cuda_malloc(&cuda->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
 		                          "the workspace of cuBLAS", err));
-	WS_CUBLAS_TRY(cublasSetWorkspace(stream->blas, stream->gemm_workspace,
+	WS_CUBLAS_TRY(cublasSetWorkspace(cuda->blas, cuda->gemm_workspace,
 	                                 WS_CUDA_GEMM_WORKSPACE_BYTES),
 	              err);
 	if (dnn_bytes)
-		WS_FORWARD(ws_cuda_malloc(&stream->dnn_workspace, dnn_bytes,
-		                          "the workspace of cuDNN", err));
+		WS_FORWARD(ws_cuda_malloc(&cuda->dnn_workspace, dnn_bytes, "the workspace of cuDNN",
+		                          err));
 	if (cuda->scratch_bytes)
-		WS_FORWARD(ws_cuda_malloc(&stream->scratch, cuda->scratch_bytes,
+		WS_FORWARD(ws_cuda_malloc(&cuda->scratch, cuda->scratch_bytes,
 		                          "the scratch memory of kernels", err));
+	return WS_OK;
+}
+
+static enum ws_status open_dnn(struct ws_cuda *cuda, struct ws_err *err)
+{
+	WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
+	WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, cuda->stream), err);
 	return WS_OK;
 }
 
@@ -141,11 +145,9 @@ static void drop_plan(struct ws_cuda *cuda)
 	cuda->attentions = NULL;
 	cuda->convs = NULL;
 	cuda->gemms = NULL;
-	for (int i = 0; i < WS_CUDA_STREAMS; i++) {
-		cudaFree(cuda->streams[i].scratch);
-		cudaFree(cuda->streams[i].dnn_workspace);
-		cuda->streams[i].scratch = cuda->streams[i].dnn_workspace = NULL;
-	}
+	cudaFree(cuda->scratch);
+	cudaFree(cuda->dnn_workspace);
+	cuda->scratch = cuda->dnn_workspace = NULL;
 	cudaFree(cuda->memory);
 	cuda->memory = NULL;
 	ws_device_arena_close(&cuda->arena);
@@ -164,10 +166,9 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		           "op %s cannot run on a GPU: %s", plan->ops[i]->message,
 		           ws_cuda_op_problem(plan->ops[i]));
 	cuda->scratch_bytes = plan_most(plan, ws_cuda_scratch_bytes);
-	for (int i = 0; i < cuda->stream_count; i++)
-		WS_FORWARD(prepare_stream(cuda, &cuda->streams[i], dnn_bytes, err));
+	WS_FORWARD(prepare_workspaces(cuda, dnn_bytes, err));
 	if (dnn_bytes && !cuda->dnn)
-		WS_CUDNN_TRY(cudnnCreate(&cuda->dnn), err);
+		WS_FORWARD(open_dnn(cuda, err));
 	/* before the arena takes the memory that timing needs */
 	WS_FORWARD(ws_cuda_gemms_prepare(cuda, plan, err));
 	if (plan_has(plan, ws_cuda_is_conv))
@@ -200,28 +201,7 @@ static enum ws_status cuda_sync(struct ws_backend *backend, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->streams[0].handle), err);
-	return WS_OK;
-}
-
-static enum ws_status cuda_side(struct ws_backend *backend, bool on, struct ws_err *err)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-
-	cuda->current = on ? 1 : 0;
-	if (!on)
-		return WS_OK;
-	WS_CUDA_TRY(cudaEventRecord(cuda->streams[0].reached, cuda->streams[0].handle), err);
-	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->streams[1].handle, cuda->streams[0].reached, 0), err);
-	return WS_OK;
-}
-
-static enum ws_status cuda_join(struct ws_backend *backend, struct ws_err *err)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-
-	WS_CUDA_TRY(cudaEventRecord(cuda->streams[1].reached, cuda->streams[1].handle), err);
-	WS_CUDA_TRY(cudaStreamWaitEvent(cuda->streams[0].handle, cuda->streams[1].reached, 0), err);
+	WS_CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
 	return WS_OK;
 }
 
@@ -231,9 +211,7 @@ static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_er
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->streams[0].handle,
-	                                   cudaStreamCaptureModeThreadLocal),
-	            err);
+	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
 	return WS_OK;
 }
 
@@ -245,7 +223,7 @@ static enum ws_status cuda_record_end(struct ws_backend *backend, void **recordi
 	cudaGraph_t graph = NULL;
 	enum ws_status status;
 
-	WS_CUDA_TRY(cudaStreamEndCapture(cuda->streams[0].handle, &graph), err);
+	WS_CUDA_TRY(cudaStreamEndCapture(cuda->stream, &graph), err);
 	status = ws_cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
 	                       err);
 	cudaGraphDestroy(graph);
@@ -257,7 +235,7 @@ static enum ws_status cuda_replay(struct ws_backend *backend, void *recording, s
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->streams[0].handle), err);
+	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->stream), err);
 	return WS_OK;
 }
 
@@ -270,31 +248,23 @@ static void cuda_forget(struct ws_backend *backend, void *recording)
 /* --- opening and closing
  * --------------------------------------------------------------------------- */
 
-static void close_stream(struct ws_cuda_stream *stream)
-{
-	if (stream->blas)
-		cublasDestroy(stream->blas);
-	if (stream->reached)
-		cudaEventDestroy(stream->reached);
-	if (stream->handle)
-		cudaStreamDestroy(stream->handle);
-	cudaFree(stream->gemm_workspace);
-}
-
 /* Answers of the libraries are of no use any more: nothing is left that could be done. */
 static void cuda_close(struct ws_backend *backend)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	if (cuda->streams[0].handle)
-		cudaStreamSynchronize(cuda->streams[0].handle);
+	if (cuda->stream)
+		cudaStreamSynchronize(cuda->stream);
 	drop_plan(cuda);
 	if (cuda->dnn)
 		cudnnDestroy(cuda->dnn);
 	if (cuda->lt)
 		cublasLtDestroy(cuda->lt);
-	for (int i = 0; i < WS_CUDA_STREAMS; i++)
-		close_stream(&cuda->streams[i]);
+	if (cuda->blas)
+		cublasDestroy(cuda->blas);
+	if (cuda->stream)
+		cudaStreamDestroy(cuda->stream);
+	cudaFree(cuda->gemm_workspace);
 	ws_cuda_batches_close(cuda);
 	free(cuda);
 }
@@ -318,8 +288,6 @@ static const struct ws_backend_ops cuda_ops = {
         .record_end = cuda_record_end,
         .replay = cuda_replay,
         .forget = cuda_forget,
-        .side = cuda_side,
-        .join = cuda_join,
 };
 
 /* Why no GPU answers, and the cure. */
@@ -365,7 +333,7 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 
 	WS_CUDA_TRY(cudaGetDeviceProperties(&gpu_is, gpu), err);
 	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
-	WS_CUBLAS_TRY(cublasGetVersion(cuda->streams[0].blas, &blas), err);
+	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
 	cuda->sm_count = gpu_is.multiProcessorCount;
 	cuda->shared_memory_bytes = gpu_is.sharedMemPerBlockOptin;
 	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", gpu_is.name,
@@ -377,17 +345,16 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	return WS_OK;
 }
 
-static enum ws_status open_stream(struct ws_cuda_stream *stream, struct ws_err *err)
+static enum ws_status open_stream(struct ws_cuda *cuda, struct ws_err *err)
 {
 	/* split sums are put together in fp32, too: cuBLAS's default adds them in 16 bit */
 	const cublasMath_t math =
 	        CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 
-	WS_CUDA_TRY(cudaStreamCreateWithFlags(&stream->handle, cudaStreamNonBlocking), err);
-	WS_CUDA_TRY(cudaEventCreateWithFlags(&stream->reached, cudaEventDisableTiming), err);
-	WS_CUBLAS_TRY(cublasCreate(&stream->blas), err);
-	WS_CUBLAS_TRY(cublasSetStream(stream->blas, stream->handle), err);
-	WS_CUBLAS_TRY(cublasSetMathMode(stream->blas, math), err);
+	WS_CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), err);
+	WS_CUBLAS_TRY(cublasCreate(&cuda->blas), err);
+	WS_CUBLAS_TRY(cublasSetStream(cuda->blas, cuda->stream), err);
+	WS_CUBLAS_TRY(cublasSetMathMode(cuda->blas, math), err);
 	return WS_OK;
 }
 
@@ -397,8 +364,7 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 	size_t free_bytes, total_bytes;
 
 	WS_FORWARD(choose_gpu(o->gpu, err));
-	for (int i = 0; i < cuda->stream_count; i++)
-		WS_FORWARD(open_stream(&cuda->streams[i], err));
+	WS_FORWARD(open_stream(cuda, err));
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
 	WS_FORWARD(describe(cuda, o->gpu, err));
@@ -419,9 +385,7 @@ enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
 	WS_FAIL_IF(!cuda, err, NO_MEMORY, "out of memory for the CUDA backend");
 	cuda->base.ops = &cuda_ops;
 	cuda->base.records = options->records;
-	cuda->base.two_streams = options->two_streams;
 	cuda->options = *options;
-	cuda->stream_count = options->two_streams ? 2 : 1;
 	status = open_gpu(cuda, err);
 	if (status != WS_OK) {
 		cuda_close(&cuda->base);

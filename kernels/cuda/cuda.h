@@ -13,22 +13,12 @@
 #include "kernels/cuda/own/launch.h"
 #include "kernels/exec/device_arena.h"
 
-#define WS_CUDA_STREAMS 2
-
 /* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
 #define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
 #define WS_CUDA_DNN_WORKSPACE_BYTES  ((uint64_t)256 << 20)
 
 /* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
 #define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
-
-/* A stream and what may not be shared between streams. */
-struct ws_cuda_stream {
-	cudaStream_t handle;
-	cublasHandle_t blas;
-	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
-	cudaEvent_t reached;                            /* the other stream waits for it */
-};
 
 /* The next batch of tokens, made beside the step. */
 struct ws_cuda_tokens {
@@ -47,9 +37,10 @@ struct ws_cuda {
 	struct ws_backend_options options;
 	int sm_count;
 	size_t shared_memory_bytes; /* a block can opt in to */
-	struct ws_cuda_stream streams[WS_CUDA_STREAMS];
-	int stream_count, current; /* stream that run() uses */
-	uint64_t scratch_bytes;    /* of each stream */
+	cudaStream_t stream;        /* of the steps */
+	cublasHandle_t blas;
+	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
+	uint64_t scratch_bytes;
 
 	struct ws_device_arena arena;
 	char *memory; /* of the arena */
@@ -57,24 +48,16 @@ struct ws_cuda {
 	uint64_t table_bytes;
 	struct ws_cuda_tokens tokens;
 
-	cublasLtHandle_t lt;     /* with options.autotune */
-	cudnnHandle_t dnn;       /* once there are convolutions or fused attention */
-	cudaStream_t dnn_stream; /* the stream it is set to */
+	cublasLtHandle_t lt; /* with options.autotune */
+	cudnnHandle_t dnn;   /* once there are convolutions or fused attention */
 	struct ws_cuda_gemms *gemms;
 	struct ws_cuda_convs *convs;
 	struct ws_cuda_attentions *attentions;
 };
 
-static inline struct ws_cuda_stream *ws_cuda_stream(struct ws_cuda *cuda)
-{
-	return &cuda->streams[cuda->current];
-}
-
 static inline struct ws_cuda_launch ws_cuda_launch_on(const struct ws_cuda *cuda)
 {
-	const struct ws_cuda_stream *stream = &cuda->streams[cuda->current];
-
-	return (struct ws_cuda_launch){stream->handle, stream->scratch, cuda->scratch_bytes,
+	return (struct ws_cuda_launch){cuda->stream, cuda->scratch, cuda->scratch_bytes,
 	                               cuda->sm_count};
 }
 
@@ -115,7 +98,7 @@ void ws_cuda_batches_close(struct ws_cuda *cuda);
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 
-/* The median time of some runs on the current stream, after one that is not timed. */
+/* The median time of some runs on the stream of the steps, after one that is not timed. */
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 

@@ -239,19 +239,15 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
 enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, int count,
                           const int64_t *ids, void *const *data, struct ws_err *err)
 {
-	const struct ws_cuda_stream *stream = ws_cuda_stream(cuda);
 	cudnnBackendDescriptor_t pack = NULL;
 	enum ws_status status;
 	struct ws_dnn_setter s;
 
-	if (cuda->dnn_stream != stream->handle)
-		WS_CUDNN_TRY(cudnnSetStream(cuda->dnn, stream->handle), err);
-	cuda->dnn_stream = stream->handle;
 	WS_FORWARD(ws_dnn_create(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack, &s, err));
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64, count, ids);
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, data);
 	ws_dnn_set(&s, CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1,
-	           &stream->dnn_workspace);
+	           &cuda->dnn_workspace);
 	status = ws_dnn_finalize(&s, "cuDNN variant pack", err);
 	WS_THEN(status, ws_cudnn_check(cudnnBackendExecute(cuda->dnn, plan, pack),
 	                               "cudnnBackendExecute", err));

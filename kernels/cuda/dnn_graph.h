@@ -67,6 +67,6 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
                             int most, cudnnBackendDescriptor_t *plans, int *count,
                             struct ws_err *err);
 
-/* Start a plan on the current stream, in its workspace. data: of the tensors with these ids. */
+/* Start a plan in the workspace of cuDNN. data: of the tensors with these ids. */
 enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, int count,
                           const int64_t *ids, void *const *data, struct ws_err *err);

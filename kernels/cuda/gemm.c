@@ -80,16 +80,16 @@ static int64_t b_columns(const struct ws_gemm *g)
 	return g->trans_b ? g->k : g->n;
 }
 
-static enum ws_status run_blas(const struct ws_cuda_stream *stream, const struct shape *shape,
-                               const void *a, const void *b, void *c, struct ws_err *err)
+static enum ws_status run_blas(cublasHandle_t blas, const struct shape *shape, const void *a,
+                               const void *b, void *c, struct ws_err *err)
 {
 	const struct ws_gemm *g = &shape->gemm;
 	const float one = 1, zero = 0;
 
 	WS_CUBLAS_TRY(cublasGemmStridedBatchedEx_64(
-	                      stream->blas, operation(g->trans_b), operation(g->trans_a), g->n,
-	                      g->m, g->k, &one, b, data_type(shape->in), b_columns(g), g->k * g->n,
-	                      a, data_type(shape->in), a_columns(g), g->m * g->k, &zero, c,
+	                      blas, operation(g->trans_b), operation(g->trans_a), g->n, g->m, g->k,
+	                      &one, b, data_type(shape->in), b_columns(g), g->k * g->n, a,
+	                      data_type(shape->in), a_columns(g), g->m * g->k, &zero, c,
 	                      data_type(shape->out), g->n, g->m * g->n, g->batch,
 	                      compute_type(shape), CUBLAS_GEMM_DEFAULT),
 	              err);
@@ -99,13 +99,12 @@ static enum ws_status run_blas(const struct ws_cuda_stream *stream, const struct
 static enum ws_status run_lt(struct ws_cuda *cuda, const struct choice *choice, const void *a,
                              const void *b, void *c, struct ws_err *err)
 {
-	const struct ws_cuda_stream *stream = ws_cuda_stream(cuda);
 	const float one = 1, zero = 0;
 
 	WS_CUBLAS_TRY(cublasLtMatmul(cuda->lt, choice->desc, &one, b, choice->a, a, choice->b,
 	                             &zero, c, choice->c, c, choice->c, &choice->algo,
-	                             stream->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
-	                             stream->handle),
+	                             cuda->gemm_workspace, WS_CUDA_GEMM_WORKSPACE_BYTES,
+	                             cuda->stream),
 	              err);
 	return WS_OK;
 }
@@ -114,7 +113,7 @@ static enum ws_status run_choice(struct ws_cuda *cuda, const struct choice *choi
                                  const void *b, void *c, struct ws_err *err)
 {
 	return choice->lt ? run_lt(cuda, choice, a, b, c, err)
-	                  : run_blas(ws_cuda_stream(cuda), &choice->shape, a, b, c, err);
+	                  : run_blas(cuda->blas, &choice->shape, a, b, c, err);
 }
 
 static const struct choice *find_choice(const struct ws_cuda_gemms *gemms,

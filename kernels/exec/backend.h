@@ -85,13 +85,6 @@ struct ws_backend_ops {
 	                             struct ws_err *err);
 	enum ws_status (*replay)(struct ws_backend *backend, void *recording, struct ws_err *err);
 	void (*forget)(struct ws_backend *backend, void *recording);
-
-	/*
-	 * A second stream: what is run while `side` is on may overlap what is run after it is
-	 * off again, until join. NULL where a backend has one stream.
-	 */
-	enum ws_status (*side)(struct ws_backend *backend, bool on, struct ws_err *err);
-	enum ws_status (*join)(struct ws_backend *backend, struct ws_err *err);
 };
 
 struct ws_backend {
@@ -102,7 +95,6 @@ struct ws_backend {
 	uint64_t allocated_bytes; /* now */
 	uint64_t peak_bytes;      /* the most since it was opened */
 	bool records;             /* steps are to be recorded once and replayed */
-	bool two_streams;         /* pairs of independent matrix products may overlap */
 };
 
 struct ws_backend_options {
@@ -111,7 +103,7 @@ struct ws_backend_options {
 	uint64_t limit_bytes; /* of device memory; 0: all that is free */
 	bool autotune;        /* time the algorithms of matrix products and convolutions */
 	bool deterministic;   /* the same bits each run: no such algorithms as add in any order */
-	bool records, two_streams;
+	bool records;
 };
 
 /*

@@ -64,7 +64,7 @@ static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
 
 	if (!backend->ops->prepare)
 		return WS_OK;
-	WS_FORWARD(ws_memory_plan(graph, backend->two_streams, &memory, err));
+	WS_FORWARD(ws_memory_plan(graph, &memory, err));
 	plan.arena_bytes = memory.arena_bytes;
 	return backend->ops->prepare(backend, &plan, err);
 }
@@ -286,21 +286,6 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 	return status;
 }
 
-/* Two products beside each other: the first on the backend's second stream. */
-static enum ws_status run_pair(struct ws_exec *exec, const struct ws_op *const *pair,
-                               enum exec_mode mode, struct ws_err *err)
-{
-	const struct ws_backend_ops *ops = exec->backend->ops;
-
-	if (mode >= MODE_REPLAY)
-		return WS_OK;
-	WS_FORWARD(ops->side(exec->backend, true, err));
-	WS_FORWARD(run_op(exec, pair[0], mode, err));
-	WS_FORWARD(ops->side(exec->backend, false, err));
-	WS_FORWARD(run_op(exec, pair[1], mode, err));
-	return ops->join(exec->backend, err);
-}
-
 static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
 {
 	for (int i = 0; i < op->in_count + op->out_count; i++) /* FNV-1a's prime */
@@ -315,18 +300,10 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exe
 	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
 
 	for (int i = first; i < end; i++) {
-		bool pair = exec->backend->two_streams && i + 1 < end &&
-		            ws_memory_is_pair(exec->graph, i);
-
-		for (int j = i; j <= i + pair; j++) {
-			WS_FORWARD(alloc_outputs(exec, ops[j], err));
-			*hash = fingerprint(*hash, ops[j]);
-		}
-		WS_FORWARD(pair ? run_pair(exec, ops + i, mode, err)
-		                : run_op(exec, ops[i], mode, err));
-		for (int j = i; j <= i + pair; j++)
-			release_dead(exec, ops[j], j);
-		i += pair;
+		WS_FORWARD(alloc_outputs(exec, ops[i], err));
+		*hash = fingerprint(*hash, ops[i]);
+		WS_FORWARD(run_op(exec, ops[i], mode, err));
+		release_dead(exec, ops[i], i);
 	}
 	return WS_OK;
 }

@@ -26,36 +26,6 @@ enum ws_status ws_memory_last_use(const struct ws_graph *graph, int **last_use, 
 	return WS_OK;
 }
 
-static bool is_product(const struct ws_op *op)
-{
-	return op->kind == WS_OP_GEMM || op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
-	       op->kind == WS_OP_CONV_WGRAD;
-}
-
-/* Does an op read or write any of these? */
-static bool touches(struct ws_tensor *const *tensors, int count, const struct ws_op *op)
-{
-	for (int i = 0; i < count; i++)
-		for (int j = 0; j < op->in_count + op->out_count; j++)
-			if (ws_op_tensor(op, j) == tensors[i])
-				return true;
-	return false;
-}
-
-bool ws_memory_is_pair(const struct ws_graph *graph, int first)
-{
-	const struct ws_op *a, *b;
-
-	if (first + 1 >= graph->op_count)
-		return false;
-	a = graph->ops[first];
-	b = graph->ops[first + 1];
-	if (!is_product(a) || !is_product(b) || a->unless || b->unless ||
-	    a->payload.phase != b->payload.phase)
-		return false;
-	return !touches(a->out, a->out_count, b) && !touches(b->out, b->out_count, a);
-}
-
 #define NOWHERE UINT64_MAX
 
 struct walk {
@@ -123,7 +93,7 @@ static enum ws_status walk_step_begin(struct walk *w, struct ws_err *err)
 }
 
 /* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
-static enum ws_status walk_ops(struct walk *w, bool two_streams, struct ws_err *err)
+static enum ws_status walk_ops(struct walk *w, struct ws_err *err)
 {
 	bool in_setup = true;
 
@@ -135,11 +105,6 @@ static enum ws_status walk_ops(struct walk *w, bool two_streams, struct ws_err *
 			in_setup = false;
 		}
 		WS_FORWARD(walk_outputs(w, op, err));
-		if (two_streams && ws_memory_is_pair(w->graph, i)) {
-			WS_FORWARD(walk_outputs(w, w->graph->ops[i + 1], err));
-			WS_FORWARD(walk_dead(w, i, err));
-			i++;
-		}
 		WS_FORWARD(walk_dead(w, i, err));
 	}
 	return WS_OK;
@@ -160,8 +125,8 @@ static enum ws_status walk_session(struct walk *w, struct ws_err *err)
 	return WS_OK;
 }
 
-enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
-                              struct ws_memory_plan *plan, struct ws_err *err)
+enum ws_status ws_memory_plan(const struct ws_graph *graph, struct ws_memory_plan *plan,
+                              struct ws_err *err)
 {
 	struct walk w = {.graph = graph, .plan = plan};
 	enum ws_status status;
@@ -175,7 +140,7 @@ enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
 	if (status == WS_OK && !w.place)
 		status = WS_FAIL(err, NO_MEMORY, "no memory to plan a graph");
 	WS_THEN(status, walk_session(&w, err));
-	WS_THEN(status, walk_ops(&w, two_streams, err));
+	WS_THEN(status, walk_ops(&w, err));
 	plan->arena_bytes = w.arena.high_bytes;
 	ws_device_arena_close(&w.arena);
 	free(w.place);

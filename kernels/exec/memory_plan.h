@@ -4,8 +4,7 @@
  * The rule is that of exec.c: parameters, constants, optimizer state and
  * inputs live for the whole session; everything else from the op that writes
  * it first to the op that touches it last, but for kept tensors and the
- * gradients of parameters, which stay until the next step. Of a pair of products
- * that run on two streams nothing is released before both are done.
+ * gradients of parameters, which stay until the next step.
  */
 #pragma once
 
@@ -24,9 +23,5 @@ enum ws_status ws_memory_last_use(const struct ws_graph *graph, int **last_use, 
 /* Does it live from its first write to its last use only? */
 bool ws_memory_is_transient(const struct ws_tensor *t);
 
-/* Are ops first and first + 1 products of which none needs the other's result? */
-bool ws_memory_is_pair(const struct ws_graph *graph, int first);
-
-/* two_streams: such pairs run side by side. */
-enum ws_status ws_memory_plan(const struct ws_graph *graph, bool two_streams,
-                              struct ws_memory_plan *plan, struct ws_err *err);
+enum ws_status ws_memory_plan(const struct ws_graph *graph, struct ws_memory_plan *plan,
+                              struct ws_err *err);

@@ -237,7 +237,7 @@ enum ws_status ws_describe(const struct ws_step_options *options, enum ws_descri
 
 	WS_FORWARD(ws_step_build(options, &step, err));
 	d.graph = ws_step_graph(step);
-	status = ws_memory_plan(d.graph, false, &d.memory, err);
+	status = ws_memory_plan(d.graph, &d.memory, err);
 	if (status == WS_OK) {
 		sum_up(&d);
 		(format == WS_DESCRIBE_JSON ? json_head : text_head)(&d);

@@ -188,7 +188,6 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 	step->image.plain = c->residual == 1;
 	c->backend.device = devices[c->device];
 	c->backend.gpu = (int)c->gpu;
-	c->backend.two_streams = c->streams == 2;
 	c->backend.limit_bytes = (uint64_t)c->limit_mib << 20;
 	for (size_t i = 0; i < WS_STEP_OPTIONS; i++)
 		if (c->given[i])
@@ -208,7 +207,6 @@ enum ws_status ws_step_command_parse(struct ws_step_command *c, int argc, char *
 	        .run = {.warmup = 5,
 	                .steps = 10,
 	                .step = {.phase = WS_STEP_FULL, .batch = 4, .context = 128}},
-	        .streams = 1,
 	        .help = ws_opt_asks_help(argc, argv),
 	};
 	if (c->help) {

@@ -21,7 +21,7 @@ struct ws_step_command {
 
 	/* as given; what comes of them is in run and backend */
 	int model, dtype, init, residual, optimizer, device;
-	int64_t seed, gpu, streams, limit_mib;
+	int64_t seed, gpu, limit_mib;
 	const char *loss_scale;
 	double lr, weight_decay, momentum, epsilon;
 	bool given[WS_STEP_OPTIONS];

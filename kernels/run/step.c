@@ -110,7 +110,7 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	struct ws_memory_plan plan;
 	uint64_t workspace_bytes = 0;
 
-	WS_FORWARD(ws_memory_plan(step->graph, backend->two_streams, &plan, err));
+	WS_FORWARD(ws_memory_plan(step->graph, &plan, err));
 	work.arena_bytes = plan.arena_bytes;
 	if (backend->ops->workspace_bytes)
 		workspace_bytes = backend->ops->workspace_bytes(backend, &work);

@@ -71,7 +71,6 @@ once=$(grep -c '^cudaMalloc' "$WS_STUB_LOG")
 step 0 --model transformer-tiny --steps 9
 [ "$(grep -c '^cudaMalloc' "$WS_STUB_LOG")" = "$once" ] || fail "steps allocate"
 step 0 --model transformer-tiny --cuda-graph --steps 4
-step 0 --model transformer-tiny --streams 2 --fusion full
 
 # tokens: the next batch is drawn, or brought from a file, on a stream of its own while the step's kernels wait in
 # theirs (between forward and backward); the step waits for that, takes it, and lets the next be made

@@ -1,7 +1,7 @@
 /*
- * Steps that a backend records once and replays, and products on two streams, on a backend
- * that does both to the letter: memory is one block by device_arena.h, a recording is the
- * list of its ops. What comes out must be what the plain backend computes, bit for bit.
+ * Steps that a backend records once and replays, on a backend that does so to the letter: memory
+ * is one block by device_arena.h, a recording is the list of its ops. What comes out must be
+ * what the plain backend computes, bit for bit.
  */
 #include "kernels/exec/device_arena.h"
 #include "kernels/run/step.h"
@@ -28,9 +28,6 @@ struct strict {
 	char *memory;
 	struct recording *open;      /* being recorded */
 	int ran, recorded, replayed; /* ops */
-	int forks, joins;
-	const struct ws_op *beside; /* started on the side, not joined */
-	bool side;
 };
 
 static enum ws_status strict_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
@@ -58,7 +55,6 @@ static void strict_release(struct ws_backend *backend, void *data, uint64_t size
 {
 	struct strict *s = (struct strict *)backend;
 
-	cr_assert_null(s->beside, "memory is released while an op on the side may use it");
 	cr_assert_eq(ws_device_arena_give(&s->arena, (uint64_t)((char *)data - s->memory),
 	                                  size_bytes, NULL),
 	             WS_OK);
@@ -85,20 +81,6 @@ static enum ws_status strict_download(struct ws_backend *backend, const void *da
 	return WS_OK;
 }
 
-static bool shares_memory(const struct ws_op *a, const struct ws_op *b)
-{
-	for (int i = 0; i < a->out_count; i++)
-		for (int j = 0; j < b->in_count + b->out_count; j++) {
-			const struct ws_tensor *t =
-			        j < b->in_count ? b->in[j] : b->out[j - b->in_count];
-			const char *x = a->out[i]->data, *y = t->data;
-
-			if (x < y + t->size_bytes && y < x + a->out[i]->size_bytes)
-				return true;
-		}
-	return false;
-}
-
 static void keep(struct recorded *r, const struct ws_op *op)
 {
 	r->op = *op;
@@ -117,11 +99,6 @@ static enum ws_status strict_run(struct ws_backend *backend, const struct ws_op 
 {
 	struct strict *s = (struct strict *)backend;
 
-	if (s->side)
-		s->beside = op;
-	else if (s->beside)
-		cr_assert(!shares_memory(op, s->beside) && !shares_memory(s->beside, op),
-		          "%s and %s run side by side", op->message, s->beside->message);
 	if (s->open) {
 		cr_assert_lt(s->open->count, RECORDED_MAX);
 		keep(&s->open->ops[s->open->count++], op);
@@ -177,26 +154,6 @@ static void strict_forget(struct ws_backend *backend, void *recording)
 	free(recording);
 }
 
-static enum ws_status strict_side(struct ws_backend *backend, bool on, struct ws_err *err)
-{
-	struct strict *s = (struct strict *)backend;
-
-	(void)err;
-	s->side = on;
-	s->forks += on;
-	return WS_OK;
-}
-
-static enum ws_status strict_join(struct ws_backend *backend, struct ws_err *err)
-{
-	struct strict *s = (struct strict *)backend;
-
-	(void)err;
-	s->beside = NULL;
-	s->joins++;
-	return WS_OK;
-}
-
 static void strict_close(struct ws_backend *backend)
 {
 	struct strict *s = (struct strict *)backend;
@@ -220,11 +177,9 @@ static const struct ws_backend_ops strict_ops = {
         .record_end = strict_record_end,
         .replay = strict_replay,
         .forget = strict_forget,
-        .side = strict_side,
-        .join = strict_join,
 };
 
-static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two_streams)
+static struct strict *strict_open(struct ws_backend *cpu, bool records)
 {
 	struct strict *s = calloc(1, sizeof(*s));
 
@@ -232,7 +187,6 @@ static struct strict *strict_open(struct ws_backend *cpu, bool records, bool two
 	s->base.ops = &strict_ops;
 	s->base.limit_bytes = UINT64_MAX;
 	s->base.records = records;
-	s->base.two_streams = two_streams;
 	s->cpu = cpu;
 	return s;
 }
@@ -253,7 +207,7 @@ static void run_steps(const struct ws_step_options *options, struct ws_backend *
 
 /* The same steps on the plain backend and on a strict one, which is returned. */
 static struct strict *compare(const char *model, const char *precision, enum ws_fusion fusion,
-                              int64_t interval, bool records, bool two_streams)
+                              int64_t interval, bool records)
 {
 	struct ws_step_options options = {
 	        .model = ws_network_find(model),
@@ -276,7 +230,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 		        (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC, .interval = interval};
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
-	strict = strict_open(cpu, records, two_streams);
+	strict = strict_open(cpu, records);
 	run_steps(&options, cpu, pool, expected, &expected_skipped);
 	run_steps(&options, &strict->base, pool, losses, &skipped);
 	for (int i = 0; i < STEPS; i++)
@@ -298,19 +252,22 @@ static void close_strict(struct strict *s)
 
 Test(recording, an_arena_of_the_planned_size_is_enough)
 {
-	close_strict(compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false, false));
-	close_strict(compare("lenet5", "amp-bf16", WS_FUSION_FULL, 0, false, false));
-	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 0, false, true));
+	close_strict(compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false));
+	close_strict(compare("lenet5", "amp-bf16", WS_FUSION_FULL, 0, false));
+	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 0, false));
 }
 
 Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replayed)
 {
-	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, true, false);
+	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, true);
 
 	cr_assert_eq(s->recorded, s->ran, "%d recorded, %d ran", s->recorded, s->ran);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
-	s = compare("transformer-tiny", "fp32", WS_FUSION_FULL, 0, true, false);
+	s = compare("transformer-tiny", "fp32", WS_FUSION_FULL, 0, true);
+	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
+	close_strict(s);
+	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0, true);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
 }
@@ -318,22 +275,9 @@ Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replay
 /* A scale that doubles each step soon overflows fp16. */
 Test(recording, an_update_that_a_flag_forbids_is_not_replayed)
 {
-	struct strict *s = compare("transformer-tiny", "amp-fp16", WS_FUSION_NONE, 1, true, false);
+	struct strict *s = compare("transformer-tiny", "amp-fp16", WS_FUSION_NONE, 1, true);
 
 	cr_assert_gt(s->replayed, 0);
 	close_strict(s);
-	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 1, true, true));
-}
-
-Test(recording, pairs_of_products_without_a_common_tensor_run_side_by_side)
-{
-	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false, true);
-
-	cr_assert_gt(s->forks, 20, "only %d pairs", s->forks);
-	cr_assert_eq(s->forks, s->joins);
-	close_strict(s);
-	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0, true, true);
-	cr_assert_gt(s->forks, 0);
-	cr_assert_eq(s->forks, s->joins);
-	close_strict(s);
+	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 1, true));
 }

@@ -378,7 +378,7 @@ static uint64_t planned_peak(const char *dtype)
 	options.model = ws_network_find("transformer-tiny");
 	options.precision = precision_named(dtype);
 	KERNELS_OK(ws_step_build(&options, &step, err));
-	KERNELS_OK(ws_memory_plan(ws_step_graph(step), false, &plan, err));
+	KERNELS_OK(ws_memory_plan(ws_step_graph(step), &plan, err));
 	ws_step_close(step);
 	return plan.peak_bytes;
 }

@@ -330,7 +330,7 @@ Test(attention, makes_the_plan_of_a_long_context_smaller)
 
 		options.context = 4096;
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		KERNELS_OK(ws_memory_plan(ws_step_graph(step), false, &plan, err));
+		KERNELS_OK(ws_memory_plan(ws_step_graph(step), &plan, err));
 		peak_bytes[mode] = plan.peak_bytes;
 		ws_step_close(step);
 	}
