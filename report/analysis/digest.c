@@ -30,7 +30,7 @@ static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
 	};
 }
 
-static void widen(struct filling *f, uint32_t range, int64_t first_ns, int64_t last_ns)
+static void extend_interval(struct filling *f, uint32_t range, int64_t first_ns, int64_t last_ns)
 {
 	struct ws_span *span = ws_spill_row(&f->spans, sizeof(*span), range);
 
@@ -40,10 +40,10 @@ static void widen(struct filling *f, uint32_t range, int64_t first_ns, int64_t l
 		span->end_ns = last_ns;
 }
 
-static void widen_by(struct filling *f, uint32_t range, const struct ws_digest_kernel *kernel)
+static void extend_by(struct filling *f, uint32_t range, const struct ws_digest_kernel *kernel)
 {
 	if (range != WS_NONE && kernel->timed)
-		widen(f, range, kernel->start_ns, kernel->start_ns + kernel->dur_ns);
+		extend_interval(f, range, kernel->start_ns, kernel->start_ns + kernel->dur_ns);
 }
 
 /* step: of the model. */
@@ -54,12 +54,12 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 
 	ws_digest_add_own(f->d, path, kernel);
 	ws_digest_add_to_path(f->d, m->ranges.paths, path, kernel);
-	widen_by(f, k->range, kernel);
+	extend_by(f, k->range, kernel);
 	/* another thread launched it in the step's time: the step has it all the same, and what was
 	 * launched in its range counts once */
 	if (step != WS_NONE) {
 		ws_digest_add_to_path(f->d, m->ranges.paths, f->path_of[step], kernel);
-		widen_by(f, m->steps[step].range, kernel);
+		extend_by(f, m->steps[step].range, kernel);
 	}
 	for (uint32_t c = k->range == WS_NONE ? WS_NONE : k->crossing; c != WS_NONE;
 	     c = m->attribution.crossings[c].next) {
@@ -67,7 +67,7 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 
 		ws_digest_add_one_path(f->d, ws_joined_rows_range(f->sel->rows, other)->path,
 		                       kernel);
-		widen_by(f, other, kernel);
+		extend_by(f, other, kernel);
 	}
 }
 
@@ -173,7 +173,7 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 
 		if (span.start_ns <= span.end_ns) {
 			if (r->parent != WS_NONE)
-				widen(f, r->parent, span.start_ns, span.end_ns);
+				extend_interval(f, r->parent, span.start_ns, span.end_ns);
 			if (selected)
 				sums->projected_ns += span.end_ns - span.start_ns;
 		}

@@ -88,7 +88,7 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_joined_cal
 	k->phase = (uint8_t)ws_phase_of(m, range ? range->phase : WS_PHASE_OTHER, k->cpu_op);
 }
 
-static void count_left(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
+static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
 {
 	struct ws_leftovers *left = &j->m->left;
 
@@ -140,7 +140,7 @@ enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass
 	                             .cut_off = from->cut_off};
 
 	complete_kernel(j, call, &k);
-	count_left(j, &k);
+	count_unattributed(j, &k);
 	scope = ws_scope_of(j->m, ws_joined_rows_step(j->rows, k.step), k.marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;

@@ -77,7 +77,7 @@ static enum ws_status put_event(struct ws_pass *p, uint32_t event, struct ws_pas
 {
 	const struct ws_event_columns *e = &p->framework.events;
 	const uint32_t name = e->name[event], thread = e->thread[event];
-	struct ws_live_shape shape = {
+	struct ws_event_descriptor shape = {
 	        .type = e->type[event],
 	        .thread = thread,
 	        .process = p->l.thread_process[thread],
@@ -98,10 +98,10 @@ static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row 
                              struct ws_err *err)
 {
 	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
-	const struct ws_live_shape shape = {.type = WS_PASS_CPU_OP,
-	                                    .thread = ops->thread[op],
-	                                    .process = p->l.thread_process[ops->thread[op]],
-	                                    .payload = WS_NONE};
+	const struct ws_event_descriptor shape = {.type = WS_PASS_CPU_OP,
+	                                          .thread = ops->thread[op],
+	                                          .process = p->l.thread_process[ops->thread[op]],
+	                                          .payload = WS_NONE};
 
 	row->time_ns = ops->end_ns[op];
 	row->start_ns = ops->start_ns[op];

@@ -10,8 +10,8 @@
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
-static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
-                                     const struct ws_live_family *parent, struct ws_err *err)
+static enum ws_status resolve_context(void *ctx, struct ws_range_context *f,
+                                      const struct ws_range_context *parent, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
 	const struct ws_pass_name *name = &p->names[f->name];
@@ -29,7 +29,7 @@ static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
 	f->direction = op ? op->direction : 0;
 	f->dtype = op ? op->dtype : 0;
 	if (p->npath_steps < p->live.paths.npaths)
-		WS_FORWARD(ws_pass_look_at_paths(p, err));
+		WS_FORWARD(ws_pass_classify_paths(p, err));
 	f->is_step = p->path_is_step[f->path];
 	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
 	/* of the ranges around it in its step, its phase is the first */
@@ -41,22 +41,22 @@ static enum ws_status look_at_family(void *ctx, struct ws_live_family *f,
 static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
-	struct ws_live *r = &p->live.range[range];
-	const struct ws_live_family *is = ws_live_is(&p->live, r);
+	struct ws_open_range *r = &p->live.range[range];
+	const struct ws_range_context *context = ws_live_context(&p->live, r);
 
-	if (is->is_op) {
+	if (context->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)
 			p->live.range[r->op].counted = 0;
 		r->op = range;
 		r->counted = 1;
 	}
-	return is->begins_step ? ws_pass_begin_step(p, range, err) : WS_OK;
+	return context->begins_step ? ws_pass_begin_step(p, range, err) : WS_OK;
 }
 
 /* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
  * the order in which they end. */
-static bool fits(struct ws_pass *p, const struct ws_op_facts *op)
+static bool add_cost_checked(struct ws_pass *p, const struct ws_op_facts *op)
 {
 	int64_t flops, bytes;
 
@@ -71,28 +71,28 @@ static bool fits(struct ws_pass *p, const struct ws_op_facts *op)
 static inline enum ws_status close_range(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct ws_pass *p = ctx;
-	struct ws_live *r = &p->live.range[range];
-	const struct ws_live_family *is = ws_live_is(&p->live, r);
+	struct ws_open_range *r = &p->live.range[range];
+	const struct ws_range_context *context = ws_live_context(&p->live, r);
 	uint32_t step = r->step;
 
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
-	p->m->ranges.folded += is->depth >= WS_RANGE_MAX_DEPTH;
+	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
 	if (step == WS_NONE)
-		step = ws_pass_step_holding(p, is->process,
+		step = ws_pass_step_holding(p, context->process,
 		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
-		                            is->thread);
+		                            context->thread);
 	if (r->op == range && r->counted) {
-		r->counted = fits(p, &p->m->ops.op[is->payload]);
+		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->left.ops_too_big += !r->counted;
 	}
-	WS_FORWARD(ws_pass_tell_range(p, range, step, open, err));
-	if (is->tells_step && r->step != WS_NONE)
+	WS_FORWARD(ws_pass_emit_range(p, range, step, open, err));
+	if (context->tells_step && r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
 }
 
-static const struct ws_live_events live_events = {look_at_family, begin_range, close_range};
+static const struct ws_live_events live_events = {resolve_context, begin_range, close_range};
 
 const struct ws_live_events *ws_pass_live_events(void)
 {
@@ -102,14 +102,14 @@ const struct ws_live_events *ws_pass_live_events(void)
 /* --- in order of time -------------------------------------------------------------------- */
 
 static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
-                                const struct ws_live_shape *shape, struct ws_err *err)
+                                const struct ws_event_descriptor *shape, struct ws_err *err)
 {
 	const uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
 	uint32_t step = range == WS_NONE ? WS_NONE : p->live.range[range].step, call;
 
 	if (step == WS_NONE && p->nactive)
 		step = ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
-	WS_FORWARD(ws_pass_tell_call(p, c, range, step, &call, err));
+	WS_FORWARD(ws_pass_emit_call(p, c, range, step, &call, err));
 	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
 	    p->live.threads[shape->thread].crosses)
 		return ws_pass_add_crossings(p, c, shape->thread, range, call, err);
@@ -117,7 +117,7 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
-                    const struct ws_live_shape *shape)
+                    const struct ws_event_descriptor *shape)
 {
 	uint32_t range = ws_live_innermost(&p->live, shape->thread, op->start_ns, op->time_ns);
 
@@ -135,7 +135,7 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	WS_FORWARD(ws_pass_rows_sort(rows, err));
 	for (; rows->first < rows->n; rows->first++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
-		const struct ws_live_shape *shape = &p->shapes.shape[row->shape];
+		const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
 
 		if (row->time_ns >= until_ns)
 			return WS_OK;

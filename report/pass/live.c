@@ -13,7 +13,7 @@ enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, st
 		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
 		                                             .ended = WS_NONE,
 		                                             .innermost = WS_NONE,
-		                                             .last_family = WS_NONE};
+		                                             .last_context = WS_NONE};
 	return WS_OK;
 }
 
@@ -29,43 +29,50 @@ enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status add_family(struct ws_live_ranges *l, uint32_t parent, uint32_t shape,
-                                 const struct ws_live_shape *e, int64_t time_ns, uint32_t *number,
-                                 struct ws_err *err)
+static enum ws_status add_context(struct ws_live_ranges *l, uint32_t parent, uint32_t shape,
+                                  const struct ws_event_descriptor *e, int64_t time_ns,
+                                  uint32_t *number, struct ws_err *err)
 {
-	const struct ws_live_family *around = parent == WS_NONE ? NULL : &l->known[parent].family;
-	struct ws_live_family is = {.depth = around ? around->depth + 1 : 0,
-	                            .thread = e->thread,
-	                            .process = e->process,
-	                            .name = e->name,
-	                            .payload = e->payload,
-	                            .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0};
-	const struct ws_path path = {
-	        around ? around->path : WS_NONE, e->name, e->domain, is.depth, is.style, time_ns};
+	const struct ws_range_context *around =
+	        parent == WS_NONE ? NULL : &l->known[parent].context;
+	struct ws_range_context context = {.depth = around ? around->depth + 1 : 0,
+	                                   .thread = e->thread,
+	                                   .process = e->process,
+	                                   .name = e->name,
+	                                   .payload = e->payload,
+	                                   .style = e->type == WS_NVTX_START ? WS_RANGE_START_END
+	                                                                     : 0};
+	const struct ws_path path = {around ? around->path : WS_NONE,
+	                             e->name,
+	                             e->domain,
+	                             context.depth,
+	                             context.style,
+	                             time_ns};
 
-	if (is.depth >= WS_RANGE_MAX_DEPTH)
-		is.path = around->path;
+	if (context.depth >= WS_RANGE_MAX_DEPTH)
+		context.path = around->path;
 	else
-		WS_FORWARD(ws_path_intern(&l->paths, &path, &is.path, err));
-	WS_FORWARD(l->events->look(l->ctx, &is, around, err));
+		WS_FORWARD(ws_path_intern(&l->paths, &path, &context.path, err));
+	WS_FORWARD(l->events->look(l->ctx, &context, around, err));
 	WS_FORWARD(WS_GROW(l->known, l->nknown + 1, l->known_capacity, err));
 	*number = (uint32_t)l->nknown++;
-	l->known[*number] = (struct ws_live_known){parent, shape, WS_NONE, is};
-	return ws_idmap_put(&l->family_of, (uint64_t)parent << 32 | shape, *number, err);
+	l->known[*number] = (struct ws_live_known){parent, shape, WS_NONE, context};
+	return ws_idmap_put(&l->context_of, (uint64_t)parent << 32 | shape, *number, err);
 }
 
-enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                   uint32_t parent, uint32_t shape, const struct ws_live_shape *e,
-                                   int64_t time_ns, struct ws_err *err)
+enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                    uint32_t parent, uint32_t shape,
+                                    const struct ws_event_descriptor *e, int64_t time_ns,
+                                    struct ws_err *err)
 {
-	uint32_t before = t->last_family;
-	uint32_t number = ws_idmap_get(&l->family_of, (uint64_t)parent << 32 | shape);
+	uint32_t before = t->last_context;
+	uint32_t number = ws_idmap_get(&l->context_of, (uint64_t)parent << 32 | shape);
 
 	if (number == WS_NONE)
-		WS_FORWARD(add_family(l, parent, shape, e, time_ns, &number, err));
+		WS_FORWARD(add_context(l, parent, shape, e, time_ns, &number, err));
 	if (before != WS_NONE)
 		l->known[before].next = number;
-	t->last_family = number;
+	t->last_context = number;
 	return WS_OK;
 }
 
@@ -74,7 +81,7 @@ enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thre
  * later one: any other ended before one of these, which began after it. And
  * what ends before the new one ends cannot hold a later one either.
  */
-uint32_t ws_live_around(const struct ws_live_ranges *l, const struct ws_live_thread *t)
+uint32_t ws_innermost_open_range(const struct ws_live_ranges *l, const struct ws_live_thread *t)
 {
 	uint32_t range = l->ends->known ? t->innermost : WS_NONE;
 
@@ -83,7 +90,8 @@ uint32_t ws_live_around(const struct ws_live_ranges *l, const struct ws_live_thr
 	return range;
 }
 
-uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns, int64_t end_ns)
+uint32_t ws_find_enclosing_range(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
+                                 int64_t end_ns)
 {
 	struct ws_live_thread *t;
 	uint32_t range;
@@ -118,7 +126,8 @@ enum ws_status ws_live_end_late(struct ws_live_ranges *l, struct ws_err *err)
 	ws_sort(l->late, l->nlate, sizeof(*l->late), began_first);
 	while (l->nlate) {
 		const uint32_t range = (uint32_t)l->late[--l->nlate];
-		struct ws_live_thread *t = &l->threads[ws_live_is(l, &l->range[range])->thread];
+		struct ws_live_thread *t =
+		        &l->threads[ws_live_context(l, &l->range[range])->thread];
 
 		if (t->innermost == range)
 			t->innermost = l->range[range].parent;
@@ -155,7 +164,7 @@ void ws_live_free(struct ws_live_ranges *l)
 	free(l->range);
 	free(l->free_slots);
 	free(l->known);
-	ws_idmap_free(&l->family_of);
+	ws_idmap_free(&l->context_of);
 	ws_range_pairs_free(&l->pairs);
 	ws_path_table_free(&l->paths);
 	*l = (struct ws_live_ranges){0};

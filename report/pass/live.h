@@ -14,7 +14,7 @@
 #include "report/model/range_pairs.h"
 
 /* What events that are alike have in common, and calls: most rows have that of another row. */
-struct ws_live_shape {
+struct ws_event_descriptor {
 	uint32_t type; /* enum ws_nvtx_type */
 	uint32_t thread, process;
 	uint32_t domain, name; /* texts */
@@ -32,10 +32,10 @@ struct ws_live_row {
 
 /*
  * What all ranges have in common that are alike and lie in ranges that are:
- * nearly every range is one of a family that is known, for a program does the
+ * nearly every range is one of a context that is known, for a program does the
  * same in every step.
  */
-struct ws_live_family {
+struct ws_range_context {
 	uint32_t path, depth;
 	uint32_t thread, process, name, payload;
 	uint32_t op; /* payload of the innermost operation around a range of it; WS_NONE */
@@ -47,10 +47,10 @@ struct ws_live_family {
 	uint8_t tells_step;    /* what its step is to know when it ends: see ws_pass_close_step */
 };
 
-struct ws_live {
+struct ws_open_range {
 	int64_t start_ns, end_ns;  /* end_ns of a closed one */
 	uint64_t number;           /* of its begin: the later, the greater */
-	uint32_t family;           /* number of that */
+	uint32_t context;          /* number of that */
 	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
 	uint32_t above, below;     /* those of its thread that began next, if any, and before, of
 	                              those that are open or ended at this moment; below: WS_NONE */
@@ -65,21 +65,21 @@ struct ws_live {
 /* What happens to a range; the functions may change the fields from op on, which are those of the
  * range around it when it begins. */
 struct ws_live_events {
-	/* the first of its family begins; what is not known of the family yet is 0. parent: the
-	 * family around it, NULL = none */
-	enum ws_status (*look)(void *ctx, struct ws_live_family *family,
-	                       const struct ws_live_family *parent, struct ws_err *err);
-	/* it begins: all of its family is known */
+	/* the first of its context begins; what is not known of the context yet is 0. parent: the
+	 * context around it, NULL = none */
+	enum ws_status (*look)(void *ctx, struct ws_range_context *context,
+	                       const struct ws_range_context *parent, struct ws_err *err);
+	/* it begins: all of its context is known */
 	enum ws_status (*begin)(void *ctx, uint32_t range, struct ws_err *err);
 	/* its end is known */
 	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
 };
 
-/* A family in the table of them. */
+/* A context in the table of them. */
 struct ws_live_known {
-	uint32_t parent, shape; /* which it is: the family around it, WS_NONE; what its begin is */
+	uint32_t parent, shape; /* which it is: the context around it, WS_NONE; what its begin is */
 	uint32_t next;          /* the one whose range began next last time; WS_NONE */
-	struct ws_live_family family;
+	struct ws_range_context context;
 };
 
 struct ws_live_thread {
@@ -90,7 +90,7 @@ struct ws_live_thread {
 	uint32_t innermost; /* where ranges nest: is around what begins now. Where they cross: it,
 	                       or one that it is in */
 	int64_t ended_ns;
-	uint32_t last_family; /* of the range that began last; WS_NONE */
+	uint32_t last_context; /* of the range that began last; WS_NONE */
 	bool crosses;         /* some of its ranges do, at any time, if ends are known */
 };
 
@@ -110,7 +110,7 @@ static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a,
 struct ws_live_ranges {
 	const struct ws_live_events *events;
 	void *ctx;
-	struct ws_live *range;
+	struct ws_open_range *range;
 	size_t nranges, capacity;
 	uint32_t *free_slots;
 	size_t nfree, free_capacity;
@@ -118,7 +118,7 @@ struct ws_live_ranges {
 	struct ws_path_table paths;
 	struct ws_live_known *known;
 	size_t nknown, known_capacity;
-	struct ws_idmap family_of; /* parent << 32 | shape -> family */
+	struct ws_idmap context_of; /* parent << 32 | shape -> context */
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;
@@ -132,10 +132,10 @@ struct ws_live_ranges {
 	uint64_t cross_thread; /* so many ended so */
 };
 
-static inline struct ws_live_family *ws_live_is(const struct ws_live_ranges *l,
-                                                const struct ws_live *r)
+static inline struct ws_range_context *ws_live_context(const struct ws_live_ranges *l,
+                                                       const struct ws_open_range *r)
 {
-	return &l->known[r->family].family;
+	return &l->known[r->context].context;
 }
 
 /* --- a range begins ----------------------------------------------------------------------- */
@@ -143,38 +143,40 @@ static inline struct ws_live_family *ws_live_is(const struct ws_live_ranges *l,
 /* Room for one more thread, or range. */
 enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err);
 enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err);
-/* The family of a range that begins, in t->last_family. parent: the family around it, WS_NONE. */
-enum ws_status ws_live_find_family(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                   uint32_t parent, uint32_t shape, const struct ws_live_shape *e,
-                                   int64_t time_ns, struct ws_err *err);
+/* The context of a range that begins, in t->last_context. parent: the context around it, WS_NONE.
+ */
+enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                    uint32_t parent, uint32_t shape,
+                                    const struct ws_event_descriptor *e, int64_t time_ns,
+                                    struct ws_err *err);
 
 /* What is around the range that begins now, by when it ends. */
-uint32_t ws_live_around(const struct ws_live_ranges *l, const struct ws_live_thread *t);
+uint32_t ws_innermost_open_range(const struct ws_live_ranges *l, const struct ws_live_thread *t);
 
-/* Ranges come in the same order in every layer and step, so the family that followed last time is
+/* Ranges come in the same order in every layer and step, so the context that followed last time is
  * tried first. */
-static inline bool ws_live_guess_family(const struct ws_live_ranges *l, struct ws_live_thread *t,
-                                        uint32_t parent, uint32_t shape)
+static inline bool ws_live_guess_context(const struct ws_live_ranges *l, struct ws_live_thread *t,
+                                         uint32_t parent, uint32_t shape)
 {
-	uint32_t next = t->last_family == WS_NONE ? WS_NONE : l->known[t->last_family].next;
+	uint32_t next = t->last_context == WS_NONE ? WS_NONE : l->known[t->last_context].next;
 
 	if (next == WS_NONE || l->known[next].parent != parent || l->known[next].shape != shape)
 		return false;
-	t->last_family = next;
+	t->last_context = next;
 	return true;
 }
 
 static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
                                            const struct ws_live_row *row,
-                                           const struct ws_live_shape *e, uint32_t *range,
+                                           const struct ws_event_descriptor *e, uint32_t *range,
                                            struct ws_err *err)
 {
-	uint32_t parent = l->ends ? ws_live_around(l, t) : t->innermost;
-	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].family;
-	struct ws_live *r;
+	uint32_t parent = l->ends ? ws_innermost_open_range(l, t) : t->innermost;
+	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].context;
+	struct ws_open_range *r;
 
-	if (!ws_live_guess_family(l, t, around, row->shape))
-		WS_FORWARD(ws_live_find_family(l, t, around, row->shape, e, row->time_ns, err));
+	if (!ws_live_guess_context(l, t, around, row->shape))
+		WS_FORWARD(ws_live_find_context(l, t, around, row->shape, e, row->time_ns, err));
 	if (!l->nfree)
 		WS_FORWARD(ws_live_make_room(l, err));
 	*range = l->free_slots[--l->nfree];
@@ -182,7 +184,7 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = row->time_ns;
 	r->number = l->begun++;
-	r->family = t->last_family;
+	r->context = t->last_context;
 	r->recorded = row->recorded;
 	r->parent = parent;
 	r->refs = 1;
@@ -213,7 +215,7 @@ static inline void ws_live_drop(struct ws_live_ranges *l, uint32_t range)
 static inline void ws_live_forget(struct ws_live_ranges *l, struct ws_live_thread *t,
                                   uint32_t range)
 {
-	const struct ws_live *r = &l->range[range];
+	const struct ws_open_range *r = &l->range[range];
 
 	t->nlisted--;
 	if (t->last == range) {
@@ -246,7 +248,7 @@ static inline enum ws_status ws_live_close(struct ws_live_ranges *l,
                                            struct ws_live_thread *t, uint32_t range,
                                            int64_t time_ns, struct ws_err *err)
 {
-	struct ws_live *r = &l->range[range];
+	struct ws_open_range *r = &l->range[range];
 
 	WS_FAIL_IF(t->innermost != range && !l->ends, err, BUG, "ranges cross, which nobody saw");
 	if (t->innermost == range)
@@ -275,7 +277,7 @@ static inline enum ws_status ws_live_pass_time(struct ws_live_ranges *l, int64_t
 static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
                                            const struct ws_live_events *events,
                                            const struct ws_live_row *row,
-                                           const struct ws_live_shape *e, struct ws_err *err)
+                                           const struct ws_event_descriptor *e, struct ws_err *err)
 {
 	struct ws_live_thread *t;
 	uint32_t range;
@@ -300,7 +302,7 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	case WS_NVTX_END:
 		range = ws_range_end(&l->pairs, e->process, row->id);
 		l->unmatched_ends += range == WS_NONE;
-		if (range != WS_NONE && ws_live_is(l, &l->range[range])->thread != e->thread)
+		if (range != WS_NONE && ws_live_context(l, &l->range[range])->thread != e->thread)
 			return ws_live_close_late(l, range, row->time_ns, err);
 		break;
 	default:
@@ -311,8 +313,8 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 
 /* The innermost range around a call that ended now, WS_NONE = none. Events up to end_ns, this
  * included, have been given. */
-uint32_t ws_live_search(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
-                        int64_t end_ns);
+uint32_t ws_find_enclosing_range(struct ws_live_ranges *l, uint32_t thread, int64_t start_ns,
+                                 int64_t end_ns);
 static inline uint32_t ws_live_innermost(struct ws_live_ranges *l, uint32_t thread,
                                          int64_t start_ns, int64_t end_ns)
 {
@@ -322,7 +324,7 @@ static inline uint32_t ws_live_innermost(struct ws_live_ranges *l, uint32_t thre
 	if (t && t->last != WS_NONE && t->ended == WS_NONE &&
 	    l->range[t->last].start_ns <= start_ns)
 		return t->last;
-	return ws_live_search(l, thread, start_ns, end_ns);
+	return ws_find_enclosing_range(l, thread, start_ns, end_ns);
 }
 /* The trace ends: so do the ranges that are open. */
 enum ws_status ws_live_end(struct ws_live_ranges *l, int64_t end_ns, struct ws_err *err);

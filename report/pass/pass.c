@@ -35,7 +35,7 @@ static enum ws_status make_numbers(const struct ws_idmap *map, struct ws_pass_nu
 	return WS_OK;
 }
 
-static enum ws_status look_at_names(struct ws_pass *p, struct ws_err *err)
+static enum ws_status resolve_names(struct ws_pass *p, struct ws_err *err)
 {
 	const struct ws_model *m = p->m;
 
@@ -113,7 +113,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 	return WS_OK;
 }
 
-static enum ws_status tell_kernels(struct ws_pass *p, struct ws_err *err)
+static enum ws_status emit_kernels(struct ws_pass *p, struct ws_err *err)
 {
 	const ws_column_set columns[WS_KIND_END] = {
 	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
@@ -127,7 +127,7 @@ static enum ws_status tell_kernels(struct ws_pass *p, struct ws_err *err)
 }
 
 /* Of all names at once: what is sized by the number of texts comes after it. */
-static enum ws_status steady_names(struct ws_model *m, struct ws_err *err)
+static enum ws_status normalize_names(struct ws_model *m, struct ws_err *err)
 {
 	uint32_t n = (uint32_t)m->ntexts, steady;
 
@@ -153,13 +153,13 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_load_memory(&p->l, err));
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
-	WS_FORWARD(steady_names(m, err));
+	WS_FORWARD(normalize_names(m, err));
 	WS_FORWARD(make_all_numbers(p, err));
-	WS_FORWARD(look_at_names(p, err));
+	WS_FORWARD(resolve_names(p, err));
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
 	WS_FORWARD(p->sink->halfway(p->sink->ctx, m, err));
-	WS_FORWARD(tell_kernels(p, err));
+	WS_FORWARD(emit_kernels(p, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
 	if (m->begin_ns > m->end_ns)
@@ -182,7 +182,7 @@ static enum ws_status may_have_steps(struct ws_pass *p, bool *may_have, struct w
 {
 	const struct ws_model *m = p->m;
 
-	WS_FORWARD(steady_names(p->m, err));
+	WS_FORWARD(normalize_names(p->m, err));
 	for (size_t i = 0; i < m->text_of.map.nslots && !*may_have; i++) {
 		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
 

@@ -19,16 +19,16 @@ static inline uint64_t ws_pass_at(uint32_t block, uint32_t row)
 }
 
 /* What a token of a block tells. */
-enum ws_pass_says {
-	WS_SAYS_NESTS = 1u << 0, /* it is a push or a pop */
-	WS_SAYS_CALL = 1u << 1,
-	WS_SAYS_FAILED = 1u << 2, /* the call did */
-	WS_SAYS_TIMED = 1u << 3,  /* the kernel, if it has a time */
-	WS_SAYS_CUT_OFF = 1u << 4,
+enum ws_token_flags {
+	WS_TOKEN_NESTS = 1u << 0, /* it is a push or a pop */
+	WS_TOKEN_CALL = 1u << 1,
+	WS_TOKEN_FAILED = 1u << 2, /* the call did */
+	WS_TOKEN_TIMED = 1u << 3,  /* the kernel, if it has a time */
+	WS_TOKEN_CUT_OFF = 1u << 4,
 };
 struct ws_pass_token {
 	uint32_t shape;    /* WS_NONE = not looked up yet; configuration of a kernel */
-	uint32_t says;     /* enum ws_pass_says */
+	uint32_t flags;    /* enum ws_token_flags */
 	uint32_t recorded; /* of events: text of the name, of which the shape has what stays */
 };
 
@@ -98,7 +98,7 @@ enum ws_status ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_r
 
 /* What is known of rows that are alike, by its number. */
 struct ws_pass_shapes {
-	struct ws_live_shape *shape;
+	struct ws_event_descriptor *shape;
 	size_t n, capacity;
 };
 
@@ -173,7 +173,7 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                  struct ws_err *err);
 /* The number of what rows share. */
-enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
+enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
                                     uint32_t *number, struct ws_err *err);
 #define WS_PASS_EVENT_COLUMNS                                                         \
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
@@ -215,11 +215,11 @@ enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struc
 /* --- steps.c ---------------------------------------------------------------------------- */
 
 /* What is said of each path once, for those that are new. */
-enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err);
+enum ws_status ws_pass_classify_paths(struct ws_pass *p, struct ws_err *err);
 /* Which step a new range lies in, or is. */
 enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err);
 /* A range in a step ended, or is the step. */
-void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open);
+void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
 /* The step that holds what another thread did from start to end, which is now; the rule is that of
  * ws_step_holding. */
 uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
@@ -227,7 +227,8 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 /* The steps get their numbers, in the model. */
 enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
 
-/* --- crossing.c ------------------------------------------------------------------------- */
+/* --- overlapping_ranges.c
+ * ------------------------------------------------------------------------- */
 
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
@@ -236,7 +237,7 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
                                      uint32_t thread, uint32_t range, uint32_t call,
                                      struct ws_err *err);
 
-/* --- tell.c ----------------------------------------------------------------------------- */
+/* --- emit.c ----------------------------------------------------------------------------- */
 
 /* What rows name a range by. */
 static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t range)
@@ -246,14 +247,14 @@ static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t ra
 
 static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t range)
 {
-	return range == WS_NONE ? 0 : ws_live_is(&p->live, &p->live.range[range])->marks;
+	return range == WS_NONE ? 0 : ws_live_context(&p->live, &p->live.range[range])->marks;
 }
 
 /* holder: as of struct ws_joined_range. */
-enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
                                   int open, struct ws_err *err);
 /* range, step: that it lies in, WS_NONE. *call: the number by which kernels name it. */
-enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
+enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                  uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err);
 
 /* --- join.c ----------------------------------------------------------------------------- */

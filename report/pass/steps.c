@@ -15,17 +15,17 @@ static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err
 static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up,
                                struct ws_err *err)
 {
-	struct ws_live *r = &p->live.range[range];
+	struct ws_open_range *r = &p->live.range[range];
 
 	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity, err));
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
 	                 .name = r->recorded,
-	                 .thread = ws_live_is(&p->live, r)->thread,
+	                 .thread = ws_live_context(&p->live, r)->thread,
 	                 .start_ns = r->start_ns,
-	                 .warm_up = (ws_live_is(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
+	                 .warm_up = (ws_live_context(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
-	        .process = ws_live_is(&p->live, r)->process,
+	        .process = ws_live_context(&p->live, r)->process,
 	        .open = 1,
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
@@ -62,7 +62,7 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 }
 
 /* What is said of each path once. */
-enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
+enum ws_status ws_pass_classify_paths(struct ws_pass *p, struct ws_err *err)
 {
 	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 
@@ -81,32 +81,33 @@ enum ws_status ws_pass_look_at_paths(struct ws_pass *p, struct ws_err *err)
  */
 enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
 {
-	struct ws_live *r = &p->live.range[range];
+	struct ws_open_range *r = &p->live.range[range];
 	uint32_t step = r->step;
 	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
 
 	if (in_step)
 		return WS_OK;
-	if (step == WS_NONE && ws_live_is(&p->live, r)->name == WS_TEXT_WARM_UP)
+	if (step == WS_NONE && ws_live_context(&p->live, r)->name == WS_TEXT_WARM_UP)
 		return new_step(p, range, 1, err);
-	if (!ws_live_is(&p->live, r)->is_step)
+	if (!ws_live_context(&p->live, r)->is_step)
 		return WS_OK;
 	if (step != WS_NONE)
 		p->steps[step].has_step = 1;
 	return new_step(p, range, 0, err);
 }
 
-void ws_pass_close_step(struct ws_pass *p, const struct ws_live *r, uint32_t range, int open)
+void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open)
 {
 	struct ws_pass_step *s = &p->steps[r->step];
-	const struct ws_live *parent = r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
+	const struct ws_open_range *parent =
+	        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
 	int64_t dur = r->end_ns - r->start_ns;
 
-	if (ws_live_is(&p->live, r)->phase != WS_PHASE_OTHER &&
+	if (ws_live_context(&p->live, r)->phase != WS_PHASE_OTHER &&
 	    !(parent && parent->step == r->step &&
-	      ws_live_is(&p->live, parent)->phase != WS_PHASE_OTHER)) {
-		s->step.phase_ns[ws_live_is(&p->live, r)->phase] += dur;
-		s->step.phases |= (uint8_t)(1u << ws_live_is(&p->live, r)->phase);
+	      ws_live_context(&p->live, parent)->phase != WS_PHASE_OTHER)) {
+		s->step.phase_ns[ws_live_context(&p->live, r)->phase] += dur;
+		s->step.phases |= (uint8_t)(1u << ws_live_context(&p->live, r)->phase);
 	}
 	if (s->live != range || !s->open)
 		return;

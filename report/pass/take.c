@@ -24,7 +24,7 @@ static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 
 /* Not one before the time in the header of the block, by which rows that came earlier were joined,
  * and in bounds. */
-static inline bool time_is_sound(const struct ws_block_rows *b, int64_t start_ns)
+static inline bool is_valid_time(const struct ws_block_rows *b, int64_t start_ns)
 {
 	return start_ns >= b->info.time_min_ns && start_ns <= WS_MAX_TIME_NS &&
 	       start_ns >= -WS_MAX_TIME_NS;
@@ -80,8 +80,8 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 
 		p->tokens[k] = (struct ws_pass_token){
 		        .shape = config_of(p, id),
-		        .says = (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_SAYS_TIMED : 0) |
-		                (flags & WS_KERNEL_CUT_OFF ? WS_SAYS_CUT_OFF : 0)};
+		        .flags = (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_TOKEN_TIMED : 0) |
+		                 (flags & WS_KERNEL_CUT_OFF ? WS_TOKEN_CUT_OFF : 0)};
 	}
 	return WS_OK;
 }
@@ -99,7 +99,7 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 		const struct ws_pass_token token = p->tokens[of_row[i]];
 		uint32_t *cell = &p->cell_of_config[token.shape];
 		int64_t dur = (int64_t)durs[i];
-		bool timed = token.says & WS_SAYS_TIMED && dur >= 0;
+		bool timed = token.flags & WS_TOKEN_TIMED && dur >= 0;
 
 		if (timed && dur > WS_MAX_TIME_NS)
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
@@ -145,13 +145,13 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		k->config = token.shape;
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
-		k->timed = token.says & WS_SAYS_TIMED && dur >= 0;
-		k->cut_off = (token.says & WS_SAYS_CUT_OFF) != 0;
+		k->timed = token.flags & WS_TOKEN_TIMED && dur >= 0;
+		k->cut_off = (token.flags & WS_TOKEN_CUT_OFF) != 0;
 		k->dur_ns = k->timed ? dur : 0;
 		unsorted |= k->start_ns < before_ns;
 		before_ns = k->start_ns;
 		if (k->start_ns < b->info.time_min_ns ||
-		    (k->timed && (!time_is_sound(b, k->start_ns) || dur > WS_MAX_TIME_NS)))
+		    (k->timed && (!is_valid_time(b, k->start_ns) || dur > WS_MAX_TIME_NS)))
 			return ws_pass_refuse_time(p, b, block, i, k->dur_ns, err);
 		if (!k->timed)
 			continue;
@@ -234,16 +234,17 @@ enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
 			        .shape = text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
-			        .says = (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_SAYS_CALL : 0) |
-			                (value_of(&t, WS_COL_thread_event_result, i)
-			                         ? WS_SAYS_FAILED
-			                         : 0)};
-		if (!(token->says & WS_SAYS_CALL))
+			        .flags = (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_TOKEN_CALL
+			                                                        : 0) |
+			                 (value_of(&t, WS_COL_thread_event_result, i)
+			                          ? WS_TOKEN_FAILED
+			                          : 0)};
+		if (!(token->flags & WS_TOKEN_CALL))
 			continue;
 		if (dur > WS_MAX_TIME_NS)
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
 		WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
-		                              (token->says & WS_SAYS_FAILED) != 0, err));
+		                              (token->flags & WS_TOKEN_FAILED) != 0, err));
 	}
 	return WS_OK;
 }
@@ -255,7 +256,7 @@ static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, st
 	return WS_OK;
 }
 
-enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_live_shape *shape,
+enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
                                     uint32_t *number, struct ws_err *err)
 {
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
@@ -274,7 +275,7 @@ static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t,
                                  uint32_t *shape, uint32_t *recorded, struct ws_err *err)
 {
 	const uint64_t payload = value_of(t, WS_COL_thread_event_payload, i);
-	struct ws_live_shape s = {.type = type_of(t, i), .payload = WS_NONE};
+	struct ws_event_descriptor s = {.type = type_of(t, i), .payload = WS_NONE};
 
 	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
@@ -302,9 +303,9 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 
 	WS_FORWARD(find_shape(p, t, i, &token->shape, &token->recorded, err));
 	type = p->shapes.shape[token->shape].type;
-	token->says = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_SAYS_NESTS
-	              : type == WS_THREAD_EVENT_API               ? WS_SAYS_CALL
-	                                                          : 0;
+	token->flags = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_TOKEN_NESTS
+	               : type == WS_THREAD_EVENT_API               ? WS_TOKEN_CALL
+	                                                           : 0;
 	return WS_OK;
 }
 
@@ -313,7 +314,7 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
-	const struct ws_live_shape *shape = &p->shapes.shape[row->shape];
+	const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
 	const uint32_t block = (uint32_t)(row->at >> 16);
 	int64_t dur = 0;
 
@@ -321,7 +322,7 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 	if (shape->type == WS_THREAD_EVENT_API)
 		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
 	dur = dur < 0 ? 0 : dur;
-	if (!time_is_sound(t->b, row->time_ns) || dur > WS_MAX_TIME_NS)
+	if (!is_valid_time(t->b, row->time_ns) || dur > WS_MAX_TIME_NS)
 		return ws_pass_refuse_time(p, t->b, block, i, dur, err);
 	ws_pass_see_time(p, row->time_ns, row->time_ns + dur);
 	switch (shape->type) {
@@ -360,11 +361,11 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 		last_ns = rows[i].time_ns > last_ns ? rows[i].time_ns : last_ns;
 	}
 	ws_pass_see_time(p, first_ns, last_ns);
-	if (time_is_sound(b, first_ns) && time_is_sound(b, last_ns))
+	if (is_valid_time(b, first_ns) && is_valid_time(b, last_ns))
 		return WS_OK;
 	/* a call may begin in bounds and end out of them */
 	for (size_t i = 0; i < n; i++)
-		if (!(rows[i].at & WS_PASS_AT_CALL) && !time_is_sound(b, rows[i].time_ns))
+		if (!(rows[i].at & WS_PASS_AT_CALL) && !is_valid_time(b, rows[i].time_ns))
 			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].at, 0, err);
 	return WS_OK;
 }
@@ -389,7 +390,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		row->time_ns = (int64_t)times[i];
 		row->at = ws_pass_at(block, i);
 		row->shape = token->shape;
-		if (token->says & WS_SAYS_NESTS) {
+		if (token->flags & WS_TOKEN_NESTS) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
 			row->recorded = token->recorded;
 			before_ns = row++->time_ns;
@@ -404,9 +405,9 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		if (!keep)
 			continue;
 		unsorted |= (row->time_ns < before_ns) |
-		            (row->time_ns == call_ns && !(token->says & WS_SAYS_CALL));
+		            (row->time_ns == call_ns && !(token->flags & WS_TOKEN_CALL));
 		before_ns = row->time_ns;
-		call_ns = token->says & WS_SAYS_CALL ? row->time_ns : call_ns;
+		call_ns = token->flags & WS_TOKEN_CALL ? row->time_ns : call_ns;
 		row++;
 	}
 	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)

@@ -1,30 +1,30 @@
 /* What a pass joined, as the rows that its sink is told of. */
 #include "report/pass/private.h"
 
-enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
                                   int open, struct ws_err *err)
 {
-	const struct ws_live *r = &p->live.range[range];
-	const struct ws_live_family *is = ws_live_is(&p->live, r);
+	const struct ws_open_range *r = &p->live.range[range];
+	const struct ws_range_context *context = ws_live_context(&p->live, r);
 	const struct ws_joined_range row = {
 	        .start_ns = r->start_ns,
 	        .end_ns = r->end_ns,
 	        .number = (uint32_t)r->number,
 	        .parent = ws_pass_range_number(p, r->parent),
-	        .thread = is->thread,
-	        .name = is->name,
+	        .thread = context->thread,
+	        .name = context->name,
 	        .recorded = r->recorded,
-	        .path = is->path,
-	        .depth = is->depth,
-	        .payload = is->payload,
+	        .path = context->path,
+	        .depth = context->depth,
+	        .payload = context->payload,
 	        .op_range = ws_pass_range_number(p, r->op),
-	        .op_payload = is->op,
-	        .class = is->class,
+	        .op_payload = context->op,
+	        .class = context->class,
 	        .step = r->step,
 	        .holder = holder,
-	        .phase = is->phase,
-	        .marks = is->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
-	        .is_start_end = is->style == WS_RANGE_START_END,
+	        .phase = context->phase,
+	        .marks = context->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
+	        .is_start_end = context->style == WS_RANGE_START_END,
 	        .is_open = open != 0,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
 	};
@@ -32,10 +32,10 @@ enum ws_status ws_pass_tell_range(const struct ws_pass *p, uint32_t range, uint3
 	return p->sink->range(p->sink->ctx, &row, err);
 }
 
-enum ws_status ws_pass_tell_call(const struct ws_pass *p, const struct ws_pass_row *c,
+enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,
                                  uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err)
 {
-	const struct ws_live_shape *shape = &p->shapes.shape[c->shape];
+	const struct ws_event_descriptor *shape = &p->shapes.shape[c->shape];
 	const struct ws_joined_call row = {.start_ns = c->start_ns,
 	                                   .dur_ns = c->time_ns - c->start_ns,
 	                                   .correlation = c->id,

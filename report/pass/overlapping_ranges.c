@@ -17,10 +17,10 @@ struct reading {
 	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
 };
 
-static enum ws_status look_at_none(void *ctx, struct ws_live_family *family,
-                                   const struct ws_live_family *parent, struct ws_err *err)
+static enum ws_status look_at_none(void *ctx, struct ws_range_context *context,
+                                   const struct ws_range_context *parent, struct ws_err *err)
 {
-	(void)ctx, (void)family, (void)parent, (void)err;
+	(void)ctx, (void)context, (void)parent, (void)err;
 	return WS_OK;
 }
 
@@ -35,8 +35,8 @@ static enum ws_status begin_one(void *ctx, uint32_t range, struct ws_err *err)
 static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_err *err)
 {
 	struct reading *e = ctx;
-	const struct ws_live *r = &e->live.range[range];
-	struct ws_live_thread *t = &e->live.threads[ws_live_is(&e->live, r)->thread];
+	const struct ws_open_range *r = &e->live.range[range];
+	struct ws_live_thread *t = &e->live.threads[ws_live_context(&e->live, r)->thread];
 	uint32_t *rank = e->p->ends.rank;
 
 	(void)open, (void)err;
@@ -205,13 +205,13 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
 	struct ws_attribution *a = &p->m->attribution;
 	const bool full = a->ncrossings >= WS_MAX_CROSSINGS;
 	uint32_t ancestor = range, below = t->nlisted;
-	const struct ws_live *r;
+	const struct ws_open_range *r;
 
 	for (uint32_t at = t->last; at != WS_NONE; at = r->below) {
 		r = &p->live.range[at];
 		below--;
 		if (at == ancestor) {
-			if (ws_live_is(&p->live, r)->depth == below)
+			if (ws_live_context(&p->live, r)->depth == below)
 				break;
 			ancestor = r->parent;
 		} else if (r->start_ns <= c->start_ns) {
