@@ -15,7 +15,7 @@ enum ws_conv_role {
 	WS_CONV_ROLES
 };
 
-/* What tells one convolution from another; compared as bytes, so zeroed before it is filled. */
+/* What tells one convolution from another. */
 struct ws_cuda_conv_shape {
 	struct ws_conv conv;
 	enum ws_op_kind kind; /* CONV, CONV_DGRAD, CONV_WGRAD */
