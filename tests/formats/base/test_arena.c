@@ -53,7 +53,7 @@ Test(arena, large_pieces_need_no_memory)
 	const struct rlimit little = {WS_ARENA_FILE_BYTES, WS_ARENA_FILE_BYTES};
 	const size_t n = 2 * WS_ARENA_FILE_BYTES;
 	struct ws_arena arena = {0};
-	void *memory;
+	void *volatile memory; /* else a compiler may leave the allocation out, as if it had worked */
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	cr_skip_test("the memory of a sanitizer's own is over the limit");
