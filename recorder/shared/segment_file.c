@@ -59,7 +59,7 @@ static enum ws_status put_fixed(struct ws_segment_file *file, struct ws_seg_head
 
 enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err *err)
 {
-	struct ws_seg_header *fixed;
+	struct ws_seg_header *fixed = NULL;
 
 	WS_FORWARD(make_fixed(&fixed, file->path, err));
 	ws_seg_seal(file->seg);
@@ -205,7 +205,7 @@ static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err
 {
 	static const off_t copies[] = {0, WS_SEG_SPARE};
 	const char *problem = "not a segment of a recording";
-	struct ws_seg_header *fixed;
+	struct ws_seg_header *fixed = NULL;
 	uint32_t attached = 0;
 	enum ws_status status;
 	struct stat st;
