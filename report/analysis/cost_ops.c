@@ -292,12 +292,10 @@ static enum ws_status find(struct finder *f, struct ws_err *err)
 	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
 	WS_FORWARD(find_counted(f->m, out->of_cpu_op, err));
 	WS_FORWARD(add_ranges(f, err));
-	WS_FORWARD(add_framework(f, err));
-	add_kernels(f);
-	return WS_OK;
+	return add_framework(f, err);
 }
 
-enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+enum ws_status ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_cost_ops **out, struct ws_err *err)
 {
 	static const char key;
@@ -319,6 +317,19 @@ enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_select
 	WS_THEN(status, ws_keep_result(sel, &key, f.out, release, err));
 	*out = f.out;
 	return status;
+}
+
+enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_cost_ops **out, struct ws_err *err)
+{
+	struct finder f = {.m = m, .sel = sel};
+
+	WS_FORWARD(ws_cost_ops_list(m, sel, out, err));
+	f.out = *out;
+	if (!f.out->has_kernels && f.out->n)
+		add_kernels(&f);
+	f.out->has_kernels = true;
+	return WS_OK;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ struct ws_cost_op {
 struct ws_cost_ops {
 	const struct ws_model *m;
 	size_t n, nranges; /* nranges: those that are ranges */
+	bool has_kernels;  /* what their kernels tell is known */
 	struct ws_spill ops, of_range;
 	uint32_t *of_cpu_op; /* framework operation -> the one that counts for it, WS_NONE */
 };
@@ -44,6 +45,9 @@ struct ws_cost_ops {
  * FLOPs or bytes overflow is not known. IO_WRITE: no room for a temporary file.
  */
 enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_cost_ops **out, struct ws_err *err);
+/* The same without what their kernels tell, for who needs only FLOPs and bytes. */
+enum ws_status ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_cost_ops **out, struct ws_err *err);
 
 /* Operation i. */

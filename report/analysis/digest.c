@@ -190,7 +190,7 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 
 static enum ws_status prepare_costs(struct filling *f, struct ws_err *err)
 {
-	WS_FORWARD(ws_cost_ops_find(f->m, f->sel, &f->costs, err));
+	WS_FORWARD(ws_cost_ops_list(f->m, f->sel, &f->costs, err));
 	WS_NEW(&f->temp, f->name_of, f->costs->n);
 	return ws_arena_check(&f->temp, "the sums of a trace", err);
 }
