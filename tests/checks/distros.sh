@@ -32,8 +32,8 @@ inside() {
 made() {
 	[ ! -f "$folder/$1/made" ] || return 0
 	case $1 in
-	debian-12) bootstrap "$1" bookworm http://deb.debian.org/debian sid ;;
-	debian-13) bootstrap "$1" trixie http://deb.debian.org/debian sid ;;
+	debian-12) bootstrap "$1" bookworm ;;
+	debian-13) bootstrap "$1" trixie ;;
 	ubuntu-24.04)
 		# Debian 13 has the keys of Ubuntu as a package
 		if [ ! -f "$ubuntu_keys" ]; then
@@ -41,7 +41,7 @@ made() {
 			made debian-13 || return 1
 			inside "$folder/debian-13" sh -c 'apt-get update -qq && apt-get install -y -qq ubuntu-keyring' || return 1
 		fi
-		bootstrap "$1" noble http://archive.ubuntu.com/ubuntu gutsy --keyring="$ubuntu_keys" --components=main,universe
+		bootstrap "$1" noble --keyring="$ubuntu_keys" --components=main,universe
 		;;
 	*)
 		echo "distros: no distribution $1 is known here"
@@ -50,12 +50,16 @@ made() {
 	esac
 }
 
-# bootstrap DISTRIBUTION SUITE MIRROR SCRIPT [OPTION...]: those of a family share a script
+# bootstrap DISTRIBUTION SUITE [OPTION...]: from the mirror that debootstrap has for it. The suites of a
+# family share a script, so one that is younger than this debootstrap has it, too.
 bootstrap() {
-	root=$folder/$1 suite=$2 mirror=$3 script=$4
-	shift 4
-	rm -rf "$root"
-	debootstrap --variant=minbase "$@" "$suite" "$root" "$mirror" "/usr/share/debootstrap/scripts/$script" || return 1
+	root=$folder/$1 suite=$2 scripts=$folder/debootstrap
+	shift 2
+	rm -rf "$root" "$scripts"
+	cp -r /usr/share/debootstrap "$scripts"
+	[ -e "$scripts/scripts/trixie" ] || ln -s sid "$scripts/scripts/trixie"
+	[ -e "$scripts/scripts/noble" ] || ln -s gutsy "$scripts/scripts/noble"
+	DEBOOTSTRAP_DIR=$scripts debootstrap --variant=minbase "$@" "$suite" "$root" || return 1
 	printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # nothing is started in there
 	chmod 755 "$root/usr/sbin/policy-rc.d"
 	cp /etc/resolv.conf "$root/etc/resolv.conf"
@@ -75,7 +79,6 @@ tested() {
 		return 1
 	}
 	version=$(inside "$root" "$2" -dumpfullversion -dumpversion | head -n 1)
-	status=0
 	inside "$root" CC="$2" PRESET=nocuda sh -c 'cd /src && run/test' 2>&1 | tee "$log" >&2
 	counts=$(tail -n 1 "$log" | grep -E '^[0-9]+ passed, ') || counts="FAILED before the tests: $log"
 	warnings=$(grep -c 'warning:' "$root/src/build/nocuda.build.log") || warnings=0
