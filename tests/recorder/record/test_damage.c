@@ -121,11 +121,11 @@ static pid_t start(char segment[600])
 {
 	uint64_t commits;
 
-	pid_t pid = run_start(&r, (const char *const[]){
-	                                  "-o", r.trace, "--segment-dir", r.segments,
-	                                  "--gpu-buffers", "0", "--buffers", "4", "--buffer-size",
-	                                  "1M", "--flush-interval", "1", "--", WS_TEST_VICTIM,
-	                                  "until-killed", "100000", r.tally, NULL});
+	pid_t pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                                "--gpu-buffers", "0", "--buffers", "4",
+	                                                "--buffer-size", "1M", "--flush-interval",
+	                                                "1", "--", WS_TEST_VICTIM, "until-killed",
+	                                                "100000", r.tally, NULL});
 
 	while (r.rounds[0] < 50 || access(r.trace, F_OK))
 		usleep(1000);
@@ -141,6 +141,17 @@ static void end_program(pid_t program)
 {
 	usleep(5000);
 	kill(program, SIGKILL);
+}
+
+/* The launcher is killed, and then its program. */
+static void kill_both(pid_t pid, pid_t program)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	end_program(program);
+	waitpid(program, NULL, 0);
 }
 
 /* A launcher that ended as it should, and what it made. */
@@ -205,10 +216,7 @@ Test(damage, salvage_takes_what_is_whole)
 
 		pid = start(segment);
 		program = run_child_of(pid);
-		kill(pid, SIGKILL);
-		cr_assert_eq(waitpid(pid, &status, 0), pid);
-		end_program(program);
-		waitpid(program, NULL, 0);
+		kill_both(pid, program);
 		damage(segment, part);
 		status = salvage(segment, NULL);
 		if (part == HEADER && WIFEXITED(status) && WEXITSTATUS(status)) {
@@ -254,10 +262,7 @@ Test(damage, of_a_segment_that_was_cut_short_salvage_takes_what_is_left)
 
 	pid = start(segment);
 	program = run_child_of(pid);
-	kill(pid, SIGKILL);
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	end_program(program);
-	waitpid(program, NULL, 0);
+	kill_both(pid, program);
 	cr_assert_eq(truncate(segment, WS_SEG_HEADER_SIZE + 65536 + 12345), 0);
 	status = salvage(segment, NULL);
 	cr_expect_eq(WEXITSTATUS(status), 0);

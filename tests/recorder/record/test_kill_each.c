@@ -32,24 +32,6 @@ static void end(void)
 
 TestSuite(kill_each, .init = begin, .fini = end, .timeout = 900);
 
-static pid_t start_traced(const char *const *argv)
-{
-	pid_t pid = fork();
-
-	cr_assert_geq(pid, 0);
-	if (!pid) {
-		int fd = open(r.output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-		dup2(fd, STDERR_FILENO);
-		if (chdir(r.dir) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-			_exit(125);
-		raise(SIGSTOP);
-		execv(argv[0], (char *const *)argv);
-		_exit(125);
-	}
-	return pid;
-}
-
 /* As it enters its n-th system call: NULL kills it, else this file is cut, and it goes on. */
 struct blow {
 	long n;
@@ -65,7 +47,7 @@ static int exit_code(int status)
 /* Run it up to the blow. 1; 0 when it ended before. *code: how it ended. */
 static int run_until(const char *const *argv, struct blow blow, int *code)
 {
-	pid_t pid = start_traced(argv);
+	pid_t pid = run_start_traced(&r, argv);
 	long entered = 0;
 	int status, pass = 0, in_call = 0;
 

@@ -69,11 +69,31 @@ Test(namespaces, and_one_of_a_user_without_rights)
 	record_whole("unshare --user --map-root-user --pid --fork");
 }
 
+/* Two traces, closed, of 100 kernels each; pid: of their processes, 0 when it may be any. */
+static void expect_two_whole(uint64_t pid)
+{
+	char paths[4][RUN_PATH];
+	uint64_t kernels = 0;
+
+	cr_assert_eq(run_traces(&r, paths, 4), 2, "%s", r.text);
+	for (int i = 0; i < 2; i++) {
+		struct probe p;
+
+		probe_open(&p, paths[i]);
+		cr_expect(ws_trace_reader_summary(p.reader)->closed);
+		if (pid)
+			cr_expect_eq(CELL(&p, process, pid, 0), pid);
+		kernels += ROWS(&p, kernel);
+		probe_expect_no_loss(&p);
+		probe_close(&p);
+	}
+	cr_expect_eq(kernels, 200);
+}
+
 Test(namespaces, several_processes_in_one_have_a_trace_each)
 {
 	const char *unshare = "unshare --pid --fork --mount-proc";
-	char command[1024], paths[4][RUN_PATH];
-	uint64_t kernels = 0;
+	char command[1024];
 
 	if (!can(unshare))
 		return;
@@ -83,25 +103,14 @@ Test(namespaces, several_processes_in_one_have_a_trace_each)
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
 	                 command),
 	             0, "%s", r.text);
-	cr_assert_eq(run_traces(&r, paths, 4), 2, "%s", r.text);
-	for (int i = 0; i < 2; i++) {
-		struct probe p;
-
-		probe_open(&p, paths[i]);
-		cr_expect(ws_trace_reader_summary(p.reader)->closed);
-		kernels += ROWS(&p, kernel);
-		probe_expect_no_loss(&p);
-		probe_close(&p);
-	}
-	cr_expect_eq(kernels, 200);
+	expect_two_whole(0);
 }
 
 /* Two processes with one pid, and often one start time too. */
 Test(namespaces, two_with_the_same_pid_are_two_processes)
 {
 	const char *unshare = "unshare --pid --fork";
-	char command[1024], paths[4][RUN_PATH];
-	uint64_t kernels = 0;
+	char command[1024];
 
 	if (!can(unshare))
 		return;
@@ -111,17 +120,7 @@ Test(namespaces, two_with_the_same_pid_are_two_processes)
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
 	                 command),
 	             0, "%s", r.text);
-	cr_assert_eq(run_traces(&r, paths, 4), 2, "%s", r.text);
-	for (int i = 0; i < 2; i++) {
-		struct probe p;
-
-		probe_open(&p, paths[i]);
-		cr_expect_eq(CELL(&p, process, pid, 0), 1);
-		kernels += ROWS(&p, kernel);
-		probe_expect_no_loss(&p);
-		probe_close(&p);
-	}
-	cr_expect_eq(kernels, 200);
+	expect_two_whole(1);
 }
 
 /* The launcher is in a namespace, and the process that attaches is not: it runs beside it. */

@@ -136,29 +136,11 @@ static bool looks_at_folder(pid_t pid)
 	return false;
 }
 
-static pid_t start_traced(const char *const *argv)
-{
-	pid_t pid = fork();
-
-	cr_assert_geq(pid, 0);
-	if (!pid) {
-		int fd = open(r.output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-		dup2(fd, STDERR_FILENO);
-		dup2(fd, STDOUT_FILENO);
-		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		raise(SIGSTOP);
-		execv(argv[0], (char *const *)argv);
-		_exit(125);
-	}
-	return pid;
-}
-
 /* Run it and change names at its n-th look. 0: it ended before. */
 static bool run_attacked(const char *const *argv, const struct attack *a, const char *output,
                          long n, int *code)
 {
-	pid_t pid = start_traced(argv);
+	pid_t pid = run_start_traced(&r, argv);
 	int status, pass = 0;
 	bool done = false;
 	long looks = 0;

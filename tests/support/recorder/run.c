@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ptrace.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -86,6 +87,25 @@ pid_t run_start(struct run *r, const char *const *args)
 		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
 		if (chdir(r->dir))
 			_exit(125);
+		execv(argv[0], (char *const *)argv);
+		_exit(125);
+	}
+	return pid;
+}
+
+pid_t run_start_traced(const struct run *r, const char *const *argv)
+{
+	pid_t pid = fork();
+
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		int fd = open(r->output, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+		dup2(fd, STDERR_FILENO);
+		dup2(fd, STDOUT_FILENO);
+		if (chdir(r->dir) || ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+			_exit(125);
+		raise(SIGSTOP);
 		execv(argv[0], (char *const *)argv);
 		_exit(125);
 	}

@@ -30,6 +30,9 @@ void run_preload(struct run *r, const char *library);
 pid_t run_start(struct run *r, const char *const *args);
 /* The only child of a process, 0: there is none. */
 pid_t run_child_of(pid_t pid);
+/* Start argv in the folder of the run, stopped before it begins, with us as its tracer (ptrace);
+ * what it prints goes into r->output. */
+pid_t run_start_traced(const struct run *r, const char *const *argv);
 /* Wait for it. Exit code, 128 + signal when it was killed; r->text is what it said. */
 int run_wait(struct run *r, pid_t pid);
 /* Both. The list of arguments ends by itself. */
