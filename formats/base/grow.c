@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
+
 #define FIRST_ITEMS 16
 
 enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
@@ -14,13 +16,12 @@ enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_b
 	                                          : need;
 	void *items;
 
+	(void)err;
 	if (want < need)
 		want = need;
 	/* an array of any type: only its bytes may be looked at through void * */
 	memcpy(&items, array, sizeof(items));
-	items = reallocarray(items, want, item_bytes);
-	WS_FAIL_IF(!items, err, NO_MEMORY, "out of memory for %zu items of %zu bytes", want,
-	           item_bytes);
+	items = ws_xreallocarray(items, want, item_bytes);
 	memcpy(array, &items, sizeof(items));
 	*capacity = want;
 	return WS_OK;

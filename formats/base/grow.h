@@ -7,8 +7,8 @@
 
 /*
  * Room for `need` items in array, which is NULL or of malloc; capacity (size_t)
- * counts the items there is room for. What is added is not initialised. After
- * NO_MEMORY, which comes with a size no memory can have too, all is as before.
+ * counts the items there is room for. What is added is not initialised.
+ * Without memory the program ends (xalloc.h).
  *   WS_FORWARD(WS_GROW(list->items, list->n + 1, list->capacity, err));
  */
 #define WS_GROW(array, need, capacity, err) \

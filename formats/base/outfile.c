@@ -10,6 +10,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 /* A file that has not got its name yet. */
 struct ws_outfile_unfinished {
@@ -89,8 +90,8 @@ static void release(struct ws_outfile *o)
 static int open_parent(const char *path, const char **name)
 {
 	const char *slash = strrchr(path, '/');
-	char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-	int fd = folder ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	char *folder = slash ? ws_xstrndup(path, (size_t)(slash - path) + 1) : ws_xstrdup(".");
+	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	*name = slash ? slash + 1 : path;
 	free(folder);
@@ -120,22 +121,20 @@ static int make_remembered(struct ws_outfile_unfinished *u)
 /* Takes folder. "name" is made as ".name.XXXXXXXX" beside it. -1: errno. */
 static int make_unfinished(struct ws_outfile *o, int folder, const char *name)
 {
-	struct ws_outfile_unfinished *u = calloc(1, sizeof(*u));
-	int fd = -1, why;
+	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
+	int fd, why;
 
-	if (u && asprintf(&u->temp, ".%s.XXXXXXXX", name) > 0) {
-		u->folder = folder;
-		u->final = name;
-		fd = make_remembered(u);
-	}
+	u->temp = ws_xformat(".%s.XXXXXXXX", name);
+	u->folder = folder;
+	u->final = name;
+	fd = make_remembered(u);
 	if (fd >= 0) {
 		o->unfinished = u;
 		return fd;
 	}
 	why = errno;
 	close(folder);
-	if (u)
-		free(u->temp);
+	free(u->temp);
 	free(u);
 	errno = why;
 	return -1;
@@ -190,8 +189,7 @@ enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws
 	const char *name;
 	int folder;
 
-	*o = (struct ws_outfile){.path = strdup(path)};
-	WS_FAIL_IF(!o->path, err, NO_MEMORY, "out of memory");
+	*o = (struct ws_outfile){.path = ws_xstrdup(path)};
 	folder = open_parent(o->path, &name);
 	if (folder >= 0 && !*name) {
 		close(folder);
@@ -300,14 +298,12 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	return WS_OK;
 }
 
-/* Make and open the folder `name` of a parent. Takes path, which is that of it; NULL is out of
- * memory. */
+/* Make and open the folder `name` of a parent. Takes path, which is that of it. */
 static enum ws_status add_level(struct ws_outfolder *f, int parent, const char *name, char *path,
                                 struct ws_err *err)
 {
 	struct ws_outfolder_level *level = &f->levels[f->depth];
 
-	WS_FAIL_IF(!path, err, NO_MEMORY, "out of memory");
 	*level = (struct ws_outfolder_level){.path = path, .fd = -1};
 	f->depth++;
 	level->made = mkdirat(parent, name, 0777) == 0;
@@ -324,9 +320,7 @@ int ws_outfolder_fd(const struct ws_outfolder *f)
 
 static char *path_of(const struct ws_outfolder *f, const char *name)
 {
-	char *path;
-
-	return asprintf(&path, "%s/%s", f->levels[f->depth - 1].path, name) < 0 ? NULL : path;
+	return ws_xformat("%s/%s", f->levels[f->depth - 1].path, name);
 }
 
 enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struct ws_err *err)
@@ -337,9 +331,8 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 
 	while (len > 1 && path[len - 1] == '/')
 		len--; /* behind a slash a link would be followed */
-	copy = strndup(path, len);
+	copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
-	WS_FAIL_IF(!copy, err, NO_MEMORY, "out of memory");
 	f->parent = open_parent(copy, &name);
 	if (f->parent < 0) {
 		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
@@ -359,7 +352,6 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err)
 {
 	*out = (struct ws_outfile){.path = path_of(f, name)};
-	WS_FAIL_IF(!out->path, err, NO_MEMORY, "out of memory");
 	return open_in(out, fcntl(ws_outfolder_fd(f), F_DUPFD_CLOEXEC, 0),
 	               strrchr(out->path, '/') + 1, err);
 }

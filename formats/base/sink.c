@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 void ws_sink_open_mem(struct ws_sink *s)
 {
@@ -29,8 +30,7 @@ static enum ws_status open_file(struct ws_sink *s, const char *path,
 	enum ws_status status;
 
 	ws_sink_open_mem(s);
-	s->path = strdup(path);
-	WS_FAIL_IF(!s->path, err, NO_MEMORY, "out of memory for a path");
+	s->path = ws_xstrdup(path);
 	status = open_own(path, &s->fd, err);
 	if (status != WS_OK)
 		ws_sink_free(s);
@@ -49,8 +49,7 @@ enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, stru
 	int cause;
 
 	ws_sink_open_mem(s);
-	s->path = strdup(path);
-	WS_FAIL_IF(!s->path, err, NO_MEMORY, "out of memory for a path");
+	s->path = ws_xstrdup(path);
 	s->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	cause = errno;
 	s->can_cut = can_cut(s->fd, path);

@@ -1,6 +1,7 @@
 #include "formats/base/xalloc.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,4 +29,68 @@ _Noreturn void ws_out_of_memory(size_t bytes)
 		(void)!write(STDERR_FILENO, line,
 		             (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	_exit(ws_status_exit_code(WS_NO_MEMORY));
+}
+
+void *ws_xmalloc(size_t bytes)
+{
+	void *p = malloc(bytes ? bytes : 1);
+
+	if (!p)
+		ws_out_of_memory(bytes);
+	return p;
+}
+
+char *ws_xstrndup(const char *text, size_t most)
+{
+	size_t len = strnlen(text, most);
+	char *copy = ws_xmalloc(len + 1);
+
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	return copy;
+}
+
+char *ws_xstrdup(const char *text)
+{
+	return ws_xstrndup(text, SIZE_MAX);
+}
+
+char *ws_xformat(const char *fmt, ...)
+{
+	char *text;
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vasprintf(&text, fmt, ap);
+	va_end(ap);
+	if (n < 0)
+		ws_out_of_memory(strlen(fmt));
+	return text;
+}
+
+/* The bytes of n items; a size that no memory can have where they are too many. */
+static size_t bytes_of(size_t n, size_t item_bytes)
+{
+	size_t bytes;
+
+	return __builtin_mul_overflow(n, item_bytes, &bytes) ? SIZE_MAX : bytes;
+}
+
+void *ws_xarray(size_t n, size_t item_bytes)
+{
+	void *p = calloc(n ? n : 1, item_bytes);
+
+	if (!p)
+		ws_out_of_memory(bytes_of(n, item_bytes));
+	return p;
+}
+
+void *ws_xreallocarray(void *old, size_t n, size_t item_bytes)
+{
+	void *p = reallocarray(old, n ? n : 1, item_bytes);
+
+	if (!p)
+		ws_out_of_memory(bytes_of(n, item_bytes));
+	return p;
 }

@@ -1,11 +1,22 @@
 /*
- * The end of a program that has no memory: one line on standard error and exit
+ * Memory that is there or the program ends: one line on standard error and exit
  * status 5. Temporary files of outputs are removed first, so no output is half
  * written. Never in code that runs inside the traced program.
  */
 #pragma once
 
 #include <stddef.h>
+
+/* As malloc, strdup, strndup and asprintf; what they return is for free(), never NULL. */
+void *ws_xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
+char *ws_xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
+char *ws_xstrndup(const char *text, size_t most) __attribute__((malloc, returns_nonnull));
+char *ws_xformat(const char *fmt, ...)
+        __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+/* n items of zeros; n = 0 is not NULL. */
+void *ws_xarray(size_t n, size_t item_bytes) __attribute__((malloc, returns_nonnull));
+/* old, NULL or of these functions, with room for n items; what is added is not initialised. */
+void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((returns_nonnull));
 
 /* End the program for lack of memory: any thread may call it. */
 _Noreturn void ws_out_of_memory(size_t bytes);
