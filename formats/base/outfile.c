@@ -55,6 +55,7 @@ static void remember(struct ws_outfile_unfinished *u)
 		if (signal(signals[i], on_signal) == SIG_IGN)
 			signal(signals[i], SIG_IGN);
 	installed = 1;
+	ws_out_of_memory_first(ws_outfile_remove_unfinished);
 	for (size_t i = 0; i < MAX_PENDING; i++) {
 		if (atomic_load(&pending[i]))
 			continue;

@@ -8,13 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/outfile.h"
+#include "formats/base/status.h"
 
 static const char *hint;
+static void (*_Atomic first)(void);
 
 void ws_out_of_memory_hint(const char *text)
 {
 	hint = text;
+}
+
+void ws_out_of_memory_first(void (*clean_up)(void))
+{
+	first = clean_up;
 }
 
 /* write() and _exit(): streams and exit handlers may need memory themselves. */
@@ -23,8 +29,10 @@ _Noreturn void ws_out_of_memory(size_t bytes)
 	char line[512];
 	int n = snprintf(line, sizeof(line), "%s: out of memory: %zu bytes cannot be had%s%s\n",
 	                 program_invocation_short_name, bytes, hint ? "; " : "", hint ? hint : "");
+	void (*clean_up)(void) = first;
 
-	ws_outfile_remove_unfinished();
+	if (clean_up)
+		clean_up();
 	if (n > 0)
 		(void)!write(STDERR_FILENO, line,
 		             (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);

@@ -20,5 +20,7 @@ void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((re
 
 /* End the program for lack of memory: any thread may call it. */
 _Noreturn void ws_out_of_memory(size_t bytes);
+/* What is called before that, once; it may not ask for memory. NULL: nothing. */
+void ws_out_of_memory_first(void (*clean_up)(void));
 /* A second line for the message, which says the cure; it is not copied. NULL: none. */
 void ws_out_of_memory_hint(const char *text);
