@@ -36,7 +36,9 @@ static int64_t some_time(struct scene *s)
 	return (int64_t)pick(s, END_NS);
 }
 
-/* What a thread does from its first moment to its last. */
+/* What a thread does from its first moment to its last. No two threads call at one time, since
+ * of two calls with one id that began together neither is the last; calls of a thread do not
+ * overlap. */
 static void run_thread(struct scene *s, uint64_t thread)
 {
 	static const char *const ranges[] = {"step", "step",    "forward",   "backward",
@@ -47,7 +49,8 @@ static void run_thread(struct scene *s, uint64_t thread)
 	unsigned depth = 0;
 
 	tb_on_thread(s->b, thread);
-	for (int64_t now = pick(s, 100); now < END_NS; now += 1 + pick(s, 60)) {
+	for (int64_t now = pick(s, 30) * THREADS + (int64_t)thread; now < END_NS;
+	     now += THREADS * (7 + pick(s, 14))) {
 		unsigned what = pick(s, 8);
 		uint64_t id = ++s->correlation;
 
