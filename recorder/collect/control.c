@@ -113,25 +113,20 @@ static void tell_process(struct ws_seg_header *seg)
 
 /* --- claiming --- */
 
-/* Which process this is, beside its pid: two in different PID namespaces have the same one. */
-struct self {
-	uint64_t start_ticks, namespace;
-};
-
 /* Become the recorded process: the first one that asks, or the same one after an exec. */
-static enum claim claim(struct ws_seg_header *seg, const struct self *self)
+static enum claim claim(struct ws_seg_header *seg, struct ws_proc self)
 {
-	uint32_t pid = (uint32_t)getpid(), owner = 0;
+	uint32_t owner = 0;
 
-	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, pid)) {
-		seg->owner.start_ticks = self->start_ticks;
-		seg->owner.namespace = self->namespace;
+	if (atomic_compare_exchange_strong(&seg->owner.pid, &owner, self.pid)) {
+		seg->owner.start_ticks = self.start_ticks;
+		seg->owner.namespace = self.namespace;
 		tell_process(seg);
 		atomic_store(&seg->owner_image, image_token());
 		return CLAIM_MINE;
 	}
-	if (owner != pid || seg->owner.start_ticks != self->start_ticks ||
-	    seg->owner.namespace != self->namespace)
+	if (owner != self.pid || seg->owner.start_ticks != self.start_ticks ||
+	    seg->owner.namespace != self.namespace)
 		return CLAIM_OTHERS;
 	if (atomic_exchange(&seg->owner_image, image_token()) == image_token())
 		return CLAIM_REFUSED;
@@ -155,9 +150,7 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->base_raw_ns = ws_clock_ns(CLOCK_MONOTONIC_RAW);
 	seg->realtime_apart_ns = ws_clock_realtime_apart();
 	seg->boot = first->boot;
-	seg->launcher.start_ticks = first->launcher.start_ticks;
-	seg->launcher.namespace = first->launcher.namespace;
-	atomic_store(&seg->launcher.pid, atomic_load(&first->launcher.pid));
+	ws_seg_set_process(&seg->launcher, ws_seg_process(&first->launcher));
 	seg->plan = first->plan;
 	seg->capture = first->capture;
 }
@@ -174,8 +167,9 @@ static bool is_over_limit(uint64_t size)
 /* From another PID namespace nobody can tell; there it is taken to live. */
 static bool launcher_lives(const struct ws_seg_header *first)
 {
-	return ws_proc_is_elsewhere(first->launcher.namespace) ||
-	       ws_proc_alive(atomic_load(&first->launcher.pid), first->launcher.start_ticks);
+	const struct ws_proc launcher = ws_seg_process(&first->launcher);
+
+	return ws_proc_is_elsewhere(launcher.namespace) || ws_proc_alive(launcher);
 }
 
 /*
@@ -184,14 +178,14 @@ static bool launcher_lives(const struct ws_seg_header *first)
  * live: nobody else would ever look for it.
  */
 static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char *first_path,
-                                         const struct self *self)
+                                         struct ws_proc self)
 {
 	const struct ws_seg_opts opts = ws_seg_opts_of(first);
 	static struct ws_segment_file file; /* called once, and the thread's stack may be small */
 	static char path[PATH_MAX];
 	int n = snprintf(path, sizeof(path), "%s" WS_SEG_FURTHER "%u-%llu-%llu", first_path,
-	                 (unsigned)getpid(), (unsigned long long)self->start_ticks,
-	                 (unsigned long long)self->namespace);
+	                 (unsigned)self.pid, (unsigned long long)self.start_ticks,
+	                 (unsigned long long)self.namespace);
 
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return NULL;
@@ -207,7 +201,7 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 		return NULL;
 	if (is_over_limit(ws_seg_size(&opts)) ||
 	    ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
-		atomic_store(&first->control.no_room, (uint32_t)getpid());
+		atomic_store(&first->control.no_room, self.pid);
 		return NULL;
 	}
 	/* the launcher looks for segments once more after it has let nobody in any more */
@@ -230,8 +224,7 @@ struct ws_seg_header *ws_control_claim(void)
 	const char *path = secure_getenv(WS_SEG_ENV);
 	struct ws_seg_header *own = NULL;
 	static struct ws_segment_file first;
-	struct ws_proc_stat stat;
-	struct self self;
+	struct ws_proc self;
 
 	errno = 0;
 	if (!path || ws_segment_file_open(&first, path, NULL) != WS_OK) {
@@ -243,13 +236,12 @@ struct ws_seg_header *ws_control_claim(void)
 		ws_segment_file_close(&first);
 		return NULL;
 	}
-	self.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
-	self.namespace = ws_proc_namespace();
-	switch (claim(first.seg, &self)) {
+	self = ws_proc_self();
+	switch (claim(first.seg, self)) {
 	case CLAIM_MINE:
 		return first.seg;
 	case CLAIM_OTHERS:
-		own = own_segment(first.seg, path, &self);
+		own = own_segment(first.seg, path, self);
 		break;
 	case CLAIM_REFUSED:
 		break;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -110,17 +111,17 @@ const char *ws_child_obstacle(const char *path)
 
 /* --- starting --- */
 
-/* In the child. execvp also runs scripts without a #! line, as a shell does. */
+/* In the child. A launcher that was killed before *who had its pid says nothing: nobody would look
+ * for what it records. execvp also runs scripts without a #! line, as a shell does. */
 static void become(const char *path, char *const argv[], const struct ws_child_env *vars, size_t n,
-                   const sigset_t *mask, struct ws_seg_process *who, int report)
+                   const sigset_t *mask, struct ws_seg_process *who, int launcher)
 {
-	struct ws_proc_stat stat;
 	int error = 0;
+	char go;
 
-	/* here and not in the launcher, which can be killed before it has our number */
-	who->start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
-	who->namespace = ws_proc_namespace();
-	atomic_store(&who->pid, (uint32_t)getpid());
+	if (read(launcher, &go, sizeof(go)) != sizeof(go))
+		_exit(WS_EXIT_NOT_EXECUTABLE);
+	ws_seg_set_process(who, ws_proc_self());
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	for (size_t i = 0; i < n && !error; i++)
 		error = setenv(vars[i].name, vars[i].value, 1) ? errno : 0;
@@ -128,19 +129,20 @@ static void become(const char *path, char *const argv[], const struct ws_child_e
 		execvp(path, argv);
 		error = errno;
 	}
-	if (write(report, &error, sizeof(error)) < 0)
+	if (write(launcher, &error, sizeof(error)) < 0)
 		_exit(WS_EXIT_NOT_EXECUTABLE);
 	_exit(WS_EXIT_NOT_FOUND);
 }
 
-/* 0 once the child runs the program, else the error of its exec; the child is gone then. */
-static int exec_result(pid_t pid, int report)
+/* Let the child run the program. 0 once it does, else the error of its exec; it is gone then. */
+static int exec_result(pid_t pid, int child)
 {
 	int error = 0;
 	ssize_t n;
 
+	(void)!send(child, "", 1, MSG_NOSIGNAL);
 	do
-		n = read(report, &error, sizeof(error));
+		n = read(child, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	if (n != sizeof(error))
 		return 0;
@@ -153,18 +155,22 @@ enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err)
 {
-	int report[2], error;
+	int ends[2], error;
 
-	WS_FAIL_IF(pipe2(report, O_CLOEXEC), err, ENVIRONMENT, "cannot make a pipe: %s",
-	           strerror(errno));
+	WS_FAIL_IF(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), err, ENVIRONMENT,
+	           "cannot make a socket: %s", strerror(errno));
 	*out = fork();
-	if (!*out)
-		become(path, argv, vars, n, mask, who, report[1]);
 	error = *out < 0 ? errno : 0;
-	close(report[1]);
-	if (*out > 0)
-		error = exec_result(*out, report[0]);
-	close(report[0]);
+	if (!*out) {
+		close(ends[0]);
+		become(path, argv, vars, n, mask, who, ends[1]);
+	}
+	close(ends[1]);
+	if (*out > 0) {
+		atomic_store(&who->pid, (uint32_t)*out);
+		error = exec_result(*out, ends[0]);
+	}
+	close(ends[0]);
 	if (!error)
 		return WS_OK;
 	*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "recorder/shared/procfs.h"
-
 /* Is its innermost pid this one, in a namespace below the one whose /proc this is? */
 static bool has_inner_pid(const char *process, uint32_t pid)
 {
@@ -42,7 +40,7 @@ static bool is_in(const char *process, uint64_t namespace)
 	return stat(path, &st) || st.st_ino == namespace;
 }
 
-uint32_t ws_host_pid_find(uint32_t pid, uint64_t start_ticks, uint64_t namespace)
+uint32_t ws_host_pid_find(struct ws_proc process)
 {
 	DIR *dir = opendir("/proc");
 	uint32_t found = 0;
@@ -50,8 +48,9 @@ uint32_t ws_host_pid_find(uint32_t pid, uint64_t start_ticks, uint64_t namespace
 	for (struct dirent *e; dir && !found && (e = readdir(dir));) {
 		uint32_t candidate = (uint32_t)strtoul(e->d_name, NULL, 10);
 
-		if (candidate && has_inner_pid(e->d_name, pid) && is_in(e->d_name, namespace) &&
-		    ws_proc_alive(candidate, start_ticks))
+		if (candidate && has_inner_pid(e->d_name, process.pid) &&
+		    is_in(e->d_name, process.namespace) &&
+		    ws_proc_alive((struct ws_proc){candidate, process.start_ticks, 0}))
 			found = candidate;
 	}
 	if (dir)

@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "recorder/shared/procfs.h"
 
 /*
- * Our pid of the process that has this pid in its own PID namespace and this start time; 0: there
- * is none, or none that we see. Looks at all processes.
+ * Our pid of the process of another PID namespace; 0: there is none, or none that we see. Looks at
+ * all processes.
  */
-uint32_t ws_host_pid_find(uint32_t pid, uint64_t start_ticks, uint64_t namespace);
+uint32_t ws_host_pid_find(struct ws_proc process);

@@ -274,22 +274,15 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 
 /* --- salvage --- */
 
-static bool launcher_lives(const struct ws_seg_process *launcher)
-{
-	const uint32_t pid = atomic_load(&launcher->pid);
-
-	return ws_proc_is_elsewhere(launcher->namespace)
-	               ? ws_host_pid_find(pid, launcher->start_ticks, launcher->namespace) != 0
-	               : ws_proc_alive(pid, launcher->start_ticks);
-}
-
 static enum ws_status check_salvageable(const struct ws_seg_header *seg, const char *path,
                                         struct ws_err *err)
 {
-	uint32_t launcher = atomic_load(&seg->launcher.pid);
+	const struct ws_proc launcher = ws_seg_process(&seg->launcher);
 
-	WS_FAIL_IF(launcher_lives(&seg->launcher), err, USAGE,
-	           "%s is in use: process %u is recording into it", path, (unsigned)launcher);
+	WS_FAIL_IF(ws_proc_is_elsewhere(launcher.namespace) ? ws_host_pid_find(launcher) != 0
+	                                                    : ws_proc_alive(launcher),
+	           err, USAGE, "%s is in use: process %u is recording into it", path,
+	           (unsigned)launcher.pid);
 	WS_FAIL_IF(!ws_drain_file_size(seg), err, CORRUPT,
 	           "%s holds nothing: its program was never started", path);
 	return WS_OK;

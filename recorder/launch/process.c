@@ -38,11 +38,7 @@ void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 
 static void become_launcher(struct ws_seg_header *seg)
 {
-	struct ws_proc_stat stat;
-
-	seg->launcher.start_ticks = ws_proc_stat(0, &stat) ? 0 : stat.start_ticks;
-	seg->launcher.namespace = ws_proc_namespace();
-	atomic_store(&seg->launcher.pid, (uint32_t)getpid());
+	ws_seg_set_process(&seg->launcher, ws_proc_self());
 }
 
 /* A process around the segment, still without writer and drain. */
@@ -183,12 +179,9 @@ uint32_t ws_process_pid(struct ws_process *p)
 {
 	const struct ws_seg_header *seg = p->file.seg;
 
-	if (!p->pid && atomic_load(&seg->attached)) {
-		p->pid = atomic_load(&seg->owner.pid);
-		p->start_ticks = seg->owner.start_ticks;
-		p->namespace = seg->owner.namespace;
-	}
-	return p->pid;
+	if (!p->owner.pid && atomic_load(&seg->attached))
+		p->owner = ws_seg_process(&seg->owner);
+	return p->owner.pid;
 }
 
 uint32_t ws_process_who_runs(struct ws_process *p)
@@ -201,7 +194,7 @@ uint32_t ws_process_who_runs(struct ws_process *p)
 /* It attached, and its pid means nothing here. Without a /proc it cannot tell: taken for ours. */
 static bool is_elsewhere(struct ws_process *p)
 {
-	return ws_process_pid(p) && ws_proc_is_elsewhere(p->namespace);
+	return ws_process_pid(p) && ws_proc_is_elsewhere(p->owner.namespace);
 }
 
 uint32_t ws_process_our_pid(struct ws_process *p)
@@ -216,16 +209,15 @@ static void search(struct ws_process *p)
 
 	if (p->found_pid || now < p->next_search_ns)
 		return;
-	p->found_pid = ws_host_pid_find(p->pid, p->start_ticks, p->namespace);
+	p->found_pid = ws_host_pid_find(p->owner);
 	p->search_pause_ns = p->search_pause_ns ? p->search_pause_ns * 2 : SEARCH_PAUSE_NS;
 	p->next_search_ns = now + p->search_pause_ns;
 }
 
 enum ws_life ws_process_life(struct ws_process *p)
 {
-	const struct ws_seg_header *seg = p->file.seg;
-	uint32_t pid = ws_process_who_runs(p);
-	const uint64_t start_ticks = p->pid ? p->start_ticks : seg->started.start_ticks;
+	struct ws_proc process =
+	        ws_process_pid(p) ? p->owner : ws_seg_process(&p->file.seg->started);
 
 	/* no recorder makes them so small: whoever did must not make us wait for whom he names */
 	if (p->is_salvaged && p->file.size < WS_SMALL_INPUT_BYTES)
@@ -234,9 +226,9 @@ enum ws_life ws_process_life(struct ws_process *p)
 		search(p);
 		if (!p->found_pid)
 			return WS_LIFE_UNSEEN;
-		pid = p->found_pid;
+		process.pid = p->found_pid;
 	}
-	return pid && ws_proc_alive(pid, start_ticks) ? WS_LIFE_ON : WS_LIFE_OVER;
+	return ws_proc_alive(process) ? WS_LIFE_ON : WS_LIFE_OVER;
 }
 
 void ws_process_look_unseen(struct ws_process *p, uint64_t records)
@@ -350,9 +342,10 @@ static enum ws_status first_part(const struct ws_segment_file *file, const char 
 
 	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
 		name += strlen(WS_SEG_PREFIX);
-	WS_FORWARD(ws_output_expand(
-	        pattern, &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10), NULL}, plain,
-	        PATH_MAX, err));
+	WS_FORWARD(
+	        ws_output_expand(pattern,
+	                         &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10), NULL},
+	                         plain, PATH_MAX, err));
 	n = snprintf(out, PATH_MAX, "%s.%s.part", plain, name);
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
 	return WS_OK;

@@ -16,17 +16,16 @@ struct ws_process {
 	struct ws_segment_file file; /* seg NULL once everything is given back */
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
-	char *trace;                                /* path of the trace as it is now */
-	char *final;                                /* and once it is whole, where another file
-	                                               has that name until then; else NULL */
-	bool is_settled;                            /* that is its name for good */
-	bool is_salvaged;                           /* continued after its launcher was killed */
+	char *trace;      /* path of the trace as it is now */
+	char *final;      /* and once it is whole, where another file
+	                     has that name until then; else NULL */
+	bool is_settled;  /* that is its name for good */
+	bool is_salvaged; /* continued after its launcher was killed */
 	/* who attached: taken once, as the program can write over what the segment says; pid 0:
 	   nobody so far */
-	uint32_t pid;
-	uint64_t start_ticks, namespace;
-	bool is_cut;                                /* that pages of the segment are missing was told */
-	bool is_gone;                               /* nothing comes any more */
+	struct ws_proc owner;
+	bool is_cut;            /* that pages of the segment are missing was told */
+	bool is_gone;           /* nothing comes any more */
 	uint32_t found_pid;     /* ours of one in another PID namespace; 0: none so far */
 	int64_t next_search_ns; /* for it, CLOCK_MONOTONIC; 0: it was not looked for */
 	int64_t search_pause_ns;

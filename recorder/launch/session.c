@@ -181,7 +181,8 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 {
 	char told[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
 	char **command = ws_strings_array(
-	        ws_strings_in(memcpy(told, file->seg->control.command, sizeof(told)), sizeof(told)));
+	        ws_strings_in(memcpy(told, file->seg->control.command, sizeof(told)),
+	                      sizeof(told)));
 	const struct ws_provenance provenance = {
 	        .program = command ? command[0] : NULL,
 	        .arguments = command && command[0] && !s->no_args ? command + 1 : NULL,
@@ -221,12 +222,7 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 }
 
 /* Who made a further segment, by its name: the file may not be ready to tell. */
-struct maker {
-	uint32_t pid;
-	uint64_t start_ticks, namespace; /* 0: not told */
-};
-
-static struct maker maker_of(const char *path)
+static struct ws_proc maker_of(const char *path)
 {
 	const char *at = strstr(path, WS_SEG_FURTHER);
 	unsigned long long number[3] = {0};
@@ -239,16 +235,16 @@ static struct maker maker_of(const char *path)
 			break;
 		at = end + 1;
 	}
-	return (struct maker){(uint32_t)number[0], number[1], number[2]};
+	return (struct ws_proc){(uint32_t)number[0], number[1], number[2]};
 }
 
 /* One in another PID namespace that is not to be seen lives as long as our child, for all we know.
  */
-static bool maker_lives(const struct ws_session *s, const struct maker *maker)
+static bool maker_lives(const struct ws_session *s, struct ws_proc maker)
 {
-	if (!ws_proc_is_elsewhere(maker->namespace))
-		return ws_proc_alive(maker->pid, maker->start_ticks);
-	return ws_host_pid_find(maker->pid, maker->start_ticks, maker->namespace) || s->child;
+	if (!ws_proc_is_elsewhere(maker.namespace))
+		return ws_proc_alive(maker);
+	return ws_host_pid_find(maker) || s->child;
 }
 
 /* Left alone, and not waited for: whoever made it could make us wait for ever. */
@@ -274,7 +270,7 @@ static void look_at(void *ctx, const char *path)
 	struct ws_session *s = ctx;
 	struct ws_segment_file file;
 	struct ws_process *p = NULL;
-	const struct maker maker = maker_of(path);
+	const struct ws_proc maker = maker_of(path);
 	const uint32_t pid = maker.pid;
 	enum ws_status status;
 	struct ws_err err;
@@ -293,7 +289,7 @@ static void look_at(void *ctx, const char *path)
 		return;
 	}
 	/* asked first: of a process that was gone before the look nothing changes after it */
-	is_alive_yet = maker_lives(s, &maker);
+	is_alive_yet = maker_lives(s, maker);
 	status = ws_segment_file_open(&file, path, &err);
 	if (status != WS_OK) {
 		if (status == WS_ENVIRONMENT)

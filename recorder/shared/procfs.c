@@ -36,7 +36,14 @@ static int read_text(const char *path, char *text, size_t size)
 	return 0;
 }
 
-int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out)
+struct stat_line {
+	char state;       /* R, S, D, Z … */
+	uint32_t threads; /* a zombie leader is one of them until it is reaped */
+	uint64_t start_ticks;
+};
+
+/* Read /proc/PID/stat (pid 0: the caller's). 0 = done, -1 = no such process. */
+static int read_stat(uint32_t pid, struct stat_line *out)
 {
 	char path[32] = "/proc/self/stat", text[1024];
 	const char *state, *threads, *start;
@@ -60,27 +67,36 @@ int ws_proc_stat(uint32_t pid, struct ws_proc_stat *out)
 	return 0;
 }
 
-bool ws_proc_alive(uint32_t pid, uint64_t start_ticks)
-{
-	struct ws_proc_stat stat;
-
-	if (!pid || ws_proc_stat(pid, &stat))
-		return 0;
-	if (start_ticks && stat.start_ticks != start_ticks)
-		return 0;
-	return !((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
-}
-
-uint64_t ws_proc_namespace(void)
+/* Which PID namespace this is, a number of this boot; 0: unknown. */
+static uint64_t own_namespace(void)
 {
 	struct stat st;
 
 	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
 }
 
+struct ws_proc ws_proc_self(void)
+{
+	struct stat_line stat;
+
+	return (struct ws_proc){(uint32_t)getpid(), read_stat(0, &stat) ? 0 : stat.start_ticks,
+	                        own_namespace()};
+}
+
+bool ws_proc_alive(struct ws_proc process)
+{
+	struct stat_line stat;
+
+	if (!process.pid || read_stat(process.pid, &stat))
+		return 0;
+	if (process.start_ticks && stat.start_ticks != process.start_ticks)
+		return 0;
+	return !((stat.state == 'Z' || stat.state == 'X') && stat.threads <= 1);
+}
+
 bool ws_proc_is_elsewhere(uint64_t namespace)
 {
-	const uint64_t own = ws_proc_namespace();
+	const uint64_t own = own_namespace();
 
 	return namespace && own && namespace != own;
 }

@@ -15,11 +15,12 @@
 
 #include "formats/schema/loss.h"
 #include "recorder/shared/control.h"
+#include "recorder/shared/procfs.h"
 #include "recorder/shared/ring.h"
 #include "recorder/shared/segment_capture.h"
 
-#define WS_SEG_MAGIC              UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION            11
+#define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
+#define WS_SEG_VERSION 11
 /* The part of the header that is fixed when the segment is made. It has pages of its own, of any
  * size that there is, so that each side keeps a private copy of it in its place. */
 #define WS_SEG_FIXED_SIZE         65536
@@ -55,25 +56,38 @@ struct ws_seg_region {
 	uint32_t reserved;
 };
 
-/* A process as /proc names it for good: pids are reused, start times are not. */
+/* A struct ws_proc. */
 struct ws_seg_process {
-	_Atomic uint32_t pid; /* 0: none */
+	_Atomic uint32_t pid; /* 0: none; written last */
 	uint32_t reserved;
-	uint64_t start_ticks; /* field 22 of /proc/PID/stat; 0: unknown */
-	uint64_t namespace;   /* in which the pid is one: ws_proc_namespace(); 0: unknown */
+	uint64_t start_ticks;
+	uint64_t namespace;
 };
 
+static inline struct ws_proc ws_seg_process(const struct ws_seg_process *p)
+{
+	return (struct ws_proc){atomic_load(&p->pid), p->start_ticks, p->namespace};
+}
+
+static inline void ws_seg_set_process(struct ws_seg_process *p, struct ws_proc process)
+{
+	p->start_ticks = process.start_ticks;
+	p->namespace = process.namespace;
+	atomic_store(&p->pid, process.pid);
+}
+
 /* Where everything is: a function of struct ws_seg_opts. */
-#define WS_SEG_LAYOUT                                                                          \
-	uint64_t total_size;                                                                   \
-	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                  \
-	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */  \
-	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */            \
-	uint64_t defs_offset, defs_size;                                                       \
-	uint64_t thread_buffers_offset, thread_buffer_stride;                                  \
-	uint32_t thread_buffer_count;                                                          \
-	uint32_t ring_size;            /* bytes, a power of two */                             \
-	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h */
+#define WS_SEG_LAYOUT                                                                            \
+	uint64_t total_size;                                                                     \
+	uint64_t commit_offset, commit_stride; /* two struct ws_seg_commit */                    \
+	uint64_t threads_offset; /* one enum ws_thread_buffer_state for each thread buffer */    \
+	uint64_t slots_offset;   /* one struct ws_slot for each buffer for CUPTI */              \
+	uint64_t defs_offset, defs_size;                                                         \
+	uint64_t thread_buffers_offset, thread_buffer_stride;                                    \
+	uint32_t thread_buffer_count;                                                            \
+	uint32_t ring_size;            /* bytes, a power of two */                               \
+	struct ws_seg_region activity; /* buffers for CUPTI, see recorder/shared/segment_slots.h \
+	                                */
 struct ws_seg_layout {
 	WS_SEG_LAYOUT
 };
@@ -90,8 +104,8 @@ struct ws_seg_header {
 				};
 				struct ws_seg_layout layout;
 			};
-			uint64_t grows; /* 1: a page has memory once ws_seg_populate() says so */
-			int64_t base_ns;          /* CLOCK_MONOTONIC at time 0 of the trace */
+			uint64_t grows;  /* 1: a page has memory once ws_seg_populate() says so */
+			int64_t base_ns; /* CLOCK_MONOTONIC at time 0 of the trace */
 			int64_t base_realtime_ns; /* CLOCK_REALTIME then */
 			int64_t base_raw_ns;      /* CLOCK_MONOTONIC_RAW then */
 			uint64_t boot; /* of the machine (ws_proc_boot): the clocks are its; 0:
@@ -125,7 +139,7 @@ struct ws_seg_header {
 	        slots_no_room; /* 1: the last try to have one more failed, or all are there */
 
 	/* written by the launcher */
-	_Alignas(64) _Atomic uint32_t state;   /* enum ws_seg_state */
+	_Alignas(64) _Atomic uint32_t state; /* enum ws_seg_state */
 	struct ws_seg_process launcher;
 	_Atomic uint32_t thread_buffers_freed; /* counts up with each: worth another look */
 	int64_t realtime_apart_ns; /* of CLOCK_REALTIME from CLOCK_MONOTONIC when last read; 0:
@@ -152,8 +166,8 @@ struct ws_slot {
 /* What is in the file. tails[thread_buffer_count] follow, then for each slot the `done` that was
  * read. Of two that are whole the one with the higher number counts. */
 struct ws_seg_commit {
-	uint64_t number; /* from 1; commit n is in slot n % 2 */
-	uint64_t check;  /* of all bytes behind it, and the number */
+	uint64_t number;    /* from 1; commit n is in slot n % 2 */
+	uint64_t check;     /* of all bytes behind it, and the number */
 	uint64_t file_size; /* bytes of the trace that are whole */
 	uint64_t defs_pos;  /* definitions before it have their rows in the file */
 	uint64_t next_correlation;

@@ -22,7 +22,8 @@
 static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t there, struct ws_err *err)
 {
 	const int rights = PROT_READ | PROT_WRITE;
-	void *mem = mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem =
+	        mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (mem != MAP_FAILED && mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
 		munmap(mem, out->size);
@@ -200,7 +201,8 @@ enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *d
 	return ws_segment_file_create_at(out, path, opts, err);
 }
 
-/* Whether a process has attached is asked before what is fixed is read: by then that is all there. */
+/* Whether a process has attached is asked before what is fixed is read: by then that is all there.
+ */
 static enum ws_status map_own(struct ws_segment_file *out, int fd, struct ws_err *err)
 {
 	static const off_t copies[] = {0, WS_SEG_SPARE};
@@ -254,7 +256,7 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 
 enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err)
 {
-	uint32_t pid = atomic_load(&file->seg->launcher.pid);
+	const struct ws_proc launcher = ws_seg_process(&file->seg->launcher);
 	struct ws_segment_file again;
 	char who[32] = "another process";
 	int fd;
@@ -265,8 +267,8 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
 		return WS_OK;
 	}
 	close(fd);
-	if (ws_proc_alive(pid, file->seg->launcher.start_ticks))
-		snprintf(who, sizeof(who), "process %u", (unsigned)pid);
+	if (ws_proc_alive(launcher))
+		snprintf(who, sizeof(who), "process %u", (unsigned)launcher.pid);
 	return WS_FAIL(err, ENVIRONMENT, "%s is being salvaged by %s; wait for it to end",
 	               file->path, who);
 }
@@ -356,8 +358,7 @@ static int is_abandoned(const char *path)
 	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
 	         !ws_proc_is_elsewhere(file.seg->launcher.namespace) &&
 	         (atomic_load(&file.seg->attached) || has_commit(file.seg)) &&
-	         !ws_proc_alive(atomic_load(&file.seg->launcher.pid),
-	                        file.seg->launcher.start_ticks);
+	         !ws_proc_alive(ws_seg_process(&file.seg->launcher));
 	ws_segment_file_close(&file);
 	return result;
 }

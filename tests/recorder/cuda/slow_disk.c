@@ -1,20 +1,18 @@
-/* Preloaded into the launcher: writing a trace takes SLOW_DISK_NS_PER_BYTE. */
+/* Preloaded into the launcher: a disk so slow that a write ends when the program that runs does. */
 #include <dlfcn.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <time.h>
+#include <stddef.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 ssize_t write(int fd, const void *bytes, size_t size)
 {
 	static ssize_t (*real)(int, const void *, size_t);
-	const char *per_byte = getenv("SLOW_DISK_NS_PER_BYTE");
-	uint64_t ns = per_byte ? size * strtoull(per_byte, NULL, 10) : 0;
-	struct timespec pause = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
+	siginfo_t child;
 
 	if (!real)
 		*(void **)&real = dlsym(RTLD_NEXT, "write");
+	/* who has no child, as before it is started and the program itself, goes on at once */
 	if (fd > STDERR_FILENO)
-		nanosleep(&pause, NULL);
+		(void)waitid(P_ALL, 0, &child, WEXITED | WNOWAIT);
 	return real(fd, bytes, size);
 }

@@ -99,28 +99,9 @@ static void damage(const char *path, enum part part)
 	close(fd);
 }
 
-/* How many commits there were. */
-static uint64_t commits_of(const char *path)
-{
-	struct ws_segment_file file;
-	struct ws_seg_commit *commit;
-	uint64_t n = 0;
-
-	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
-		return 0;
-	commit = calloc(1, ws_seg_commit_size(file.seg));
-	if (ws_seg_commit_read(file.seg, commit))
-		n = commit->number;
-	free(commit);
-	ws_segment_file_close(&file);
-	return n;
-}
-
 /* A recording of which the trace has something; its launcher. */
 static pid_t start(char segment[600])
 {
-	uint64_t commits;
-
 	pid_t pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
 	                                                "--gpu-buffers", "0", "--buffers", "4",
 	                                                "--buffer-size", "1M", "--flush-interval",
@@ -130,9 +111,7 @@ static pid_t start(char segment[600])
 	while (r.rounds[0] < 50 || access(r.trace, F_OK))
 		usleep(1000);
 	snprintf(segment, 600, "%s", run_segment(&r));
-	commits = commits_of(segment);
-	while (commits_of(segment) < commits + 3) /* by then all that was done has its rows */
-		usleep(1000);
+	run_wait_committed(&r);
 	return pid;
 }
 

@@ -4,6 +4,7 @@
  */
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -135,6 +136,29 @@ Test(kill_random, nothing_is_missing_or_there_twice)
 	            (unsigned long)sum.done, (unsigned long)sum.rows, (unsigned long)sum.counted);
 }
 
+static void touch(const char *name)
+{
+	char path[RUN_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", r.dir, name);
+	fclose(fopen(path, "w"));
+}
+
+static bool is_there(const char *name)
+{
+	char path[RUN_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", r.dir, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Has the command that runs said this? */
+static bool has_said(const char *words)
+{
+	run_read_output(&r);
+	return strstr(r.text, words) != NULL;
+}
+
 /* Its launcher is gone, and it attaches when salvage has begun long ago. */
 Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 {
@@ -145,20 +169,20 @@ Test(kill_random, salvage_waits_for_a_program_that_has_not_attached)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	run_begin(&r);
 	snprintf(command, sizeof(command),
-	         "while ! [ -e %s/go ]; do sleep 0.05; done; exec '%s' exit 20 %s", r.dir,
-	         WS_TEST_VICTIM, r.tally);
+	         ": >%s/begun; while ! [ -e %s/go ]; do sleep 0.05; done; exec '%s' exit 20 %s",
+	         r.dir, r.dir, WS_TEST_VICTIM, r.tally);
 	pid = run_start(&r, (const char *const[]){"-o", r.trace, "--segment-dir", r.segments, "--",
 	                                          "/bin/sh", "-c", command, NULL});
-	while (!run_child_of(pid))
+	while (!is_there("begun"))
 		usleep(1000);
 	kill(pid, SIGKILL);
 	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
 	pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
-	usleep(200000);
-	cr_expect_eq(waitpid(pid, NULL, WNOHANG), 0, "it did not wait");
-	snprintf(command, sizeof(command), "%s/go", r.dir);
-	fclose(fopen(command, "w"));
+	while (!has_said("still runs") && !waitpid(pid, NULL, WNOHANG))
+		usleep(1000);
+	cr_expect(has_said("still runs"), "it did not wait: %s", r.text);
+	touch("go");
 	cr_expect_eq(run_wait(&r, pid), 0, "%s", r.text);
 	wait_for_orphans();
 	probe_open(&p, r.trace);

@@ -450,23 +450,16 @@ Test(processes, no_args_holds_after_salvage_for_a_process_whose_trace_had_not_be
 
 Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what_it_left)
 {
-	char paths[3][RUN_PATH], text[4096];
+	char paths[3][RUN_PATH], command[RUN_PATH];
 	/* more rounds than there is time for, on however slow a machine */
 	pid_t pid = start_two_for("--no-args", 1 << 30, 1 << 30);
-	int ended;
 
 	wait_rounds(0, 100);
 	wait_rounds(1, 100);
 	kill(pid, SIGTERM);
 	/* the shell is gone, its children are not */
-	do {
-		FILE *f = fopen(r.output, "r");
-
-		ended = f && fread(text, 1, sizeof(text) - 1, f) > 0;
-		if (f)
-			fclose(f);
+	for (run_read_output(&r); !*r.text; run_read_output(&r))
 		usleep(1000);
-	} while (!ended);
 	kill(pid, SIGTERM);
 	cr_expect_eq(run_wait(&r, pid), 128 + SIGTERM, "%s", r.text);
 	cr_expect_not_null(strstr(r.text, "still runs"), "%s", r.text);
@@ -478,8 +471,8 @@ Test(processes, a_signal_ends_the_program_and_a_second_one_the_recording_of_what
 		cr_expect_eq(ROWS(&p, process_end), 0, "it has not ended");
 		probe_close(&p);
 	}
-	snprintf(text, sizeof(text), "cd %s && kill -KILL $(cat pid0 pid1)", r.dir);
-	cr_assert_eq(system(text), 0);
+	snprintf(command, sizeof(command), "cd %s && kill -KILL $(cat pid0 pid1)", r.dir);
+	cr_assert_eq(system(command), 0);
 	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
 }
 

@@ -25,7 +25,8 @@ static void end(void)
 TestSuite(salvage, .init = begin, .fini = end, .timeout = 600);
 
 /* Start, let it run for a while, kill the launcher; named: when the trace has its name, which it
- * gets when the launcher first looks. 0: all had ended before, on a busy machine. */
+ * gets when the launcher first looks, and these rounds. 0: all had ended before, on a busy machine.
+ */
 static int try_to_kill_launcher_after(int rounds, bool named)
 {
 	pid_t pid =
@@ -36,6 +37,8 @@ static int try_to_kill_launcher_after(int rounds, bool named)
 
 	while (r.rounds[0] < rounds || (named && access(r.trace, F_OK) != 0))
 		usleep(200);
+	if (named)
+		run_wait_committed(&r);
 	kill(pid, SIGKILL);
 	return run_wait(&r, pid) == 137;
 }

@@ -99,11 +99,7 @@ Test(salvage_bounded, memory_without_end_meets_a_limit)
 
 Test(salvage_bounded, nobody_is_waited_for_who_could_not_be_recorded)
 {
-	struct ws_proc_stat stat;
-
-	cr_assert_eq(ws_proc_stat(0, &stat), 0);
-	seg->owner.start_ticks = stat.start_ticks;
-	atomic_store(&seg->owner.pid, (uint32_t)getpid());
+	ws_seg_set_process(&seg->owner, ws_proc_self());
 	put_segment();
 	cr_expect_eq(salvage(), 0, "%s", r.text);
 	cr_expect_null(strstr(r.text, "still runs"), "%s", r.text);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "recorder/shared/segment_file.h"
 #include "tests/environment/scratch.h"
 
 void run_begin(struct run *r)
@@ -127,16 +128,21 @@ pid_t run_child_of(pid_t pid)
 	return (pid_t)child;
 }
 
-int run_wait(struct run *r, pid_t pid)
+void run_read_output(struct run *r)
 {
-	int status, fd;
-	ssize_t n;
+	int fd = open(r->output, O_RDONLY);
+	ssize_t n = read(fd, r->text, sizeof(r->text) - 1);
 
-	cr_assert_eq(waitpid(pid, &status, 0), pid);
-	fd = open(r->output, O_RDONLY);
-	n = read(fd, r->text, sizeof(r->text) - 1);
 	r->text[n > 0 ? n : 0] = 0;
 	close(fd);
+}
+
+int run_wait(struct run *r, pid_t pid)
+{
+	int status;
+
+	cr_assert_eq(waitpid(pid, &status, 0), pid);
+	run_read_output(r);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -216,6 +222,31 @@ static int check_each_once(const int *seen, int started, const char *what)
 	}
 	cr_expect_eq(doubled, 0, "%d %s are there twice", doubled, what);
 	return missing;
+}
+
+/* How many commits there were. */
+static uint64_t commits_of(const char *segment)
+{
+	struct ws_segment_file file;
+	struct ws_seg_commit *commit;
+	uint64_t n = 0;
+
+	if (ws_segment_file_open(&file, segment, NULL) != WS_OK)
+		return 0;
+	commit = calloc(1, ws_seg_commit_size(file.seg));
+	if (ws_seg_commit_read(file.seg, commit))
+		n = commit->number;
+	free(commit);
+	ws_segment_file_close(&file);
+	return n;
+}
+
+void run_wait_committed(struct run *r)
+{
+	const uint64_t commits = commits_of(run_segment(r));
+
+	while (*run_segment(r) && commits_of(run_segment(r)) < commits + 3)
+		usleep(1000);
 }
 
 struct probe run_open_whole(struct run *r)

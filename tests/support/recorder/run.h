@@ -33,6 +33,8 @@ pid_t run_child_of(pid_t pid);
 /* Start argv in the folder of the run, stopped before it begins, with us as its tracer (ptrace);
  * what it prints goes into r->output. */
 pid_t run_start_traced(const struct run *r, const char *const *argv);
+/* What it said so far, into r->text. */
+void run_read_output(struct run *r);
 /* Wait for it. Exit code, 128 + signal when it was killed; r->text is what it said. */
 int run_wait(struct run *r, pid_t pid);
 /* Both. The list of arguments ends by itself. */
@@ -51,6 +53,10 @@ size_t run_parts(struct run *r, char paths[][RUN_PATH], size_t max);
 
 /* The only segment there is, "" for none. */
 const char *run_segment(struct run *r);
+
+/* Until all that the victim has done by now has its rows in the trace, or the recording has ended.
+ */
+void run_wait_committed(struct run *r);
 
 /* The trace, which is closed and whole; its segment is gone. */
 struct probe run_open_whole(struct run *r);
