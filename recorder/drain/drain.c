@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
 
@@ -21,13 +22,26 @@ static void intern_causes(struct ws_drain *d);
 
 /* --- making one --- */
 
+/* The last one without its tails; all 0 when there is none. */
+static struct ws_seg_commit last_commit(const struct ws_seg_header *seg)
+{
+	struct ws_seg_commit *commit = ws_xmalloc(ws_seg_commit_size(seg)), head = {0};
+
+	if (ws_seg_commit_read(seg, commit))
+		head = *commit;
+	free(commit);
+	return head;
+}
+
 uint64_t ws_drain_file_size(const struct ws_seg_header *seg)
 {
-	struct ws_seg_commit *commit = malloc(ws_seg_commit_size(seg));
-	uint64_t size = commit && ws_seg_commit_read(seg, commit) ? commit->file_size : 0;
+	return last_commit(seg).file_size;
+}
 
-	free(commit);
-	return size;
+bool ws_drain_is_finished(const struct ws_seg_header *seg)
+{
+	return atomic_load(&seg->state) == WS_SEG_CLOSED &&
+	       last_commit(seg).flags & WS_COMMIT_ENDED;
 }
 
 /* Buffers whose rows are in the file. */
@@ -40,8 +54,9 @@ static void give_slots_back(struct ws_drain *d)
 }
 
 /*
- * What was read of a thread buffer. A commit's tail may not have reached the ring; that it is behind
- * the ring's can only be when a later commit is damaged, or the ring is: then that is counted.
+ * What was read of a thread buffer. A commit's tail may not have reached the ring; that it is
+ * behind the ring's can only be when a later commit is damaged, or the ring is: then that is
+ * counted.
  */
 static void restore_tail(struct ws_drain *d, uint32_t i, uint64_t committed)
 {
@@ -96,8 +111,8 @@ enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
 	d->seen = calloc(seg->thread_buffer_count, sizeof(*d->seen));
 	d->commit = calloc(1, ws_seg_commit_size(seg));
 	d->activity = ws_activity_new(seg);
-	if (!d->commit || !d->seen || !d->tails || !d->strings || !d->scratch || !d->slots_read || !d->activity ||
-	    !ws_filter_init(&d->filter, seg)) {
+	if (!d->commit || !d->seen || !d->tails || !d->strings || !d->scratch || !d->slots_read ||
+	    !d->activity || !ws_filter_init(&d->filter, seg)) {
 		ws_drain_free(d);
 		return WS_FAIL_MEMORY(err, "draining the segment");
 	}

@@ -22,6 +22,9 @@ void ws_drain_free(struct ws_drain *d); /* NULL is legal */
 
 /* Bytes of the trace file that are committed; 0 = nothing ever was. */
 uint64_t ws_drain_file_size(const struct ws_seg_header *seg);
+/* 1 when all that was recorded is in the file, and a launcher says that it is closed. The program
+ * can write there that it is, but does not make a commit of it by accident. */
+bool ws_drain_is_finished(const struct ws_seg_header *seg);
 
 /*
  * Turn everything that lies in the segment now into rows. Returns the number
@@ -51,7 +54,8 @@ void ws_drain_make_repeatable(struct ws_drain *d);
 void ws_drain_statistics(struct ws_drain *d);
 /* What the counters are in the end, when the disk was full before: in the room kept for that. */
 void ws_drain_last_words(struct ws_drain *d);
-/* CLOCK_REALTIME's distance from CLOCK_MONOTONIC when last read, 0: never; the largest step seen. */
+/* CLOCK_REALTIME's distance from CLOCK_MONOTONIC when last read, 0: never; the largest step seen.
+ */
 struct ws_drain_real_time {
 	int64_t apart_ns, largest_step_ns;
 };

@@ -326,7 +326,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 		return status;
 	}
 	/* killed after the trace was closed: only the segment was left to be removed */
-	if (atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+	if (ws_drain_is_finished(file.seg)) {
 		ws_segment_file_remove(&file);
 		return WS_OK;
 	}

@@ -14,6 +14,7 @@
 #include "recorder/launch/options.h"
 #include "recorder/launch/output_name.h"
 #include "recorder/launch/provenance.h"
+#include "recorder/launch/segments.h"
 #include "recorder/launch/series.h"
 #include "recorder/shared/segment_file.h"
 
@@ -80,12 +81,11 @@ static void notice(const char *line)
 	complain("%s", line);
 }
 
-static void abandoned(void *ctx, const char *path)
+static void tell_abandoned(const char *path)
 {
 	const char *further = strstr(path, WS_SEG_FURTHER);
 	char first[PATH_MAX];
 
-	(void)ctx;
 	/* salvaging the first segment of a recording salvages the others */
 	snprintf(first, sizeof(first), "%.*s", further ? (int)(further - path) : 0, path);
 	if (further && !access(first, F_OK))
@@ -317,7 +317,7 @@ static int record(struct ws_record_command *cmd)
 		complain("out of memory");
 		return ws_status_exit_code(WS_NO_MEMORY);
 	}
-	ws_segment_file_abandoned(cmd->record.segment_dir, abandoned, NULL);
+	ws_segments_abandoned(cmd->record.segment_dir, tell_abandoned);
 	status = ws_record_run(&cmd->record, cmd->program, &result, &err);
 	free((char *)cmd->record.options_text);
 	if (status != WS_OK) {

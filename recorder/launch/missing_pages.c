@@ -34,5 +34,9 @@ void ws_missing_pages_replace(void)
 
 unsigned ws_missing_pages(void)
 {
-	return (unsigned)replaced;
+	static unsigned known;
+	const unsigned before = known;
+
+	known = (unsigned)replaced;
+	return known - before;
 }

@@ -6,5 +6,5 @@
 
 /* From now on a page of zeros comes in the place of each that is missing, and is counted. */
 void ws_missing_pages_replace(void);
-/* How many there were so far. */
+/* How many there were since this was last asked. */
 unsigned ws_missing_pages(void);

@@ -448,8 +448,10 @@ static void warn_of_gpu(struct ws_process *p)
 }
 
 /* What was on pages that are not there any more nobody can tell; each is counted as a record. */
-static void tell_missing_pages(struct ws_process *p, unsigned n)
+static void tell_missing_pages(struct ws_process *p)
 {
+	const unsigned n = ws_missing_pages();
+
 	ws_drain_count_damage(p->drain, n);
 	if (n && !p->is_cut)
 		ws_record_notice(p->opts,
@@ -461,11 +463,10 @@ static void tell_missing_pages(struct ws_process *p, unsigned n)
 
 uint64_t ws_process_step(struct ws_process *p)
 {
-	const unsigned missing = ws_missing_pages();
 	uint64_t n = ws_drain_pass(p->drain);
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
-	tell_missing_pages(p, ws_missing_pages() - missing);
+	tell_missing_pages(p);
 	look_at_limits(p);
 	if (atomic_load(&p->file.seg->gpu.stopped) & ~p->warned)
 		warn_of_gpu(p);
@@ -493,6 +494,7 @@ static void last_rows(struct ws_process *p, const struct ws_row_process_end *end
 	if (ws_drain_flag(p->drain, WS_COMMIT_ENDED))
 		return;
 	ws_drain_last_pass(p->drain);
+	tell_missing_pages(p);
 	if (end) {
 		struct ws_row_process_end row = *end;
 

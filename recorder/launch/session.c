@@ -12,6 +12,7 @@
 #include "formats/base/grow.h"
 #include "recorder/gpu/cuda_use.h"
 #include "recorder/launch/host_pid.h"
+#include "recorder/launch/segments.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -211,7 +212,7 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 
 	/* it can be salvaged alone, too */
 	status = ws_segment_file_lock(file, err);
-	if (status == WS_OK && atomic_load(&file->seg->state) == WS_SEG_CLOSED)
+	if (status == WS_OK && ws_drain_is_finished(file->seg))
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
 		                 file->path);
 	WS_THEN(status, ws_process_left_at(file, s->pattern, pid, path, err));
@@ -305,7 +306,7 @@ static void look_at(void *ctx, const char *path)
 		ws_segment_file_close(&file);
 		return;
 	}
-	if (!atomic_load(&file.seg->attached) || atomic_load(&file.seg->state) == WS_SEG_CLOSED) {
+	if (!atomic_load(&file.seg->attached) || ws_drain_is_finished(file.seg)) {
 		ws_segment_file_remove(&file);
 		return;
 	}
@@ -332,7 +333,7 @@ static void find_further(struct ws_session *s)
 	s->scanned = processes;
 	s->look_again = 0;
 	s->foreign = 0;
-	ws_segment_file_further(s->processes[0]->file.path, look_at, s);
+	ws_segments_further(s->processes[0]->file.path, look_at, s);
 	tell_foreign(s);
 }
 

@@ -1,12 +1,10 @@
 #include "recorder/shared/segment_file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -335,93 +333,4 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	if (status != WS_OK)
 		rmdir(dir);
 	return status;
-}
-
-static bool has_commit(const struct ws_seg_header *seg)
-{
-	struct ws_seg_commit *commit = malloc(ws_seg_commit_size(seg));
-	const bool has = commit && ws_seg_commit_read(seg, commit);
-
-	free(commit);
-	return has;
-}
-
-/* Only the header and the commits are looked at: a folder may hold many. */
-static int is_abandoned(const char *path)
-{
-	struct ws_segment_file file;
-	int result;
-
-	if (ws_segment_file_open(&file, path, NULL) != WS_OK)
-		return 0;
-	/* whether a launcher in another PID namespace lives cannot be told: it is left alone */
-	result = atomic_load(&file.seg->state) != WS_SEG_CLOSED &&
-	         !ws_proc_is_elsewhere(file.seg->launcher.namespace) &&
-	         (atomic_load(&file.seg->attached) || has_commit(file.seg)) &&
-	         !ws_proc_alive(ws_seg_process(&file.seg->launcher));
-	ws_segment_file_close(&file);
-	return result;
-}
-
-/* found(ctx, path) for each file in dir whose name begins like this. */
-static void each_with_prefix(const char *dir, const char *prefix,
-                             void (*found)(void *ctx, const char *path), void *ctx)
-{
-	struct dirent *entry;
-	DIR *d = NULL;
-	int fd;
-
-	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = fdopendir(fd)))
-		close(fd);
-
-	while (d && (entry = readdir(d))) {
-		char path[PATH_MAX];
-		int n;
-
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
-			continue;
-		n = snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		if (n > 0 && (size_t)n < sizeof(path))
-			found(ctx, path);
-	}
-	if (d)
-		closedir(d);
-}
-
-struct abandoned {
-	void (*found)(void *ctx, const char *path);
-	void *ctx;
-};
-
-static void tell_abandoned(void *ctx, const char *path)
-{
-	const struct abandoned *a = ctx;
-
-	if (is_abandoned(path))
-		a->found(a->ctx, path);
-}
-
-void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
-                               void *ctx)
-{
-	struct abandoned a = {found, ctx};
-	char standard[PATH_MAX];
-
-	if (dir)
-		each_with_prefix(dir, WS_SEG_PREFIX, tell_abandoned, &a);
-	for (unsigned i = 0; !dir && i < WS_SEG_FOLDERS; i++)
-		if (ws_segment_folder_default(i, 0, standard))
-			each_with_prefix(standard, WS_SEG_PREFIX, tell_abandoned, &a);
-}
-
-void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
-                             void *ctx)
-{
-	const char *name = strrchr(first_path, '/');
-	char dir[PATH_MAX] = ".", prefix[NAME_MAX + 1];
-
-	if (name)
-		snprintf(dir, sizeof(dir), "%.*s", (int)(name - first_path), first_path);
-	snprintf(prefix, sizeof(prefix), "%.200s" WS_SEG_FURTHER, name ? name + 1 : first_path);
-	each_with_prefix(dir, prefix, found, ctx);
 }

@@ -60,14 +60,3 @@ bool ws_segment_file_is_word(const char *path);
 void ws_segment_file_close(struct ws_segment_file *file);
 /* Unmap and delete, with the folder that was made for it beside a trace. */
 void ws_segment_file_remove(struct ws_segment_file *file);
-
-/*
- * Calls found(ctx, path) for each segment of this user's in dir (NULL: in the
- * folders of ws_segment_folder_default()) whose launcher is gone and that holds
- * a trace.
- */
-void ws_segment_file_abandoned(const char *dir, void (*found)(void *ctx, const char *path),
-                               void *ctx);
-/* The same for each segment of a further process beside the first segment, ready or not. */
-void ws_segment_file_further(const char *first_path, void (*found)(void *ctx, const char *path),
-                             void *ctx);

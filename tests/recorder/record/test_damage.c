@@ -247,3 +247,27 @@ Test(damage, of_a_segment_that_was_cut_short_salvage_takes_what_is_left)
 	cr_expect_eq(WEXITSTATUS(status), 0);
 	check(status, HEADER);
 }
+
+/* What the launcher writes last, from the program's hand, whose records have no rows by then. */
+Test(damage, a_program_that_says_its_trace_is_finished_loses_nothing)
+{
+	struct ws_segment_file file;
+	pid_t pid, program;
+	char segment[600];
+	struct ws_err err;
+	int status;
+
+	pid = start(segment);
+	program = run_child_of(pid);
+	kill_both(pid, program);
+	cr_assert_eq(ws_segment_file_open(&file, segment, &err), WS_OK, "%s", err.text);
+	atomic_store(&file.seg->state, WS_SEG_CLOSED);
+	ws_segment_file_close(&file);
+	cr_expect_eq(RUN(&r, "-o", "/dev/null", "--segment-dir", r.segments, "--", "/bin/true"), 0);
+	cr_expect_not_null(strstr(r.text, segment), "the next recording tells of it: %s", r.text);
+	status = salvage(segment, NULL);
+	cr_expect_eq(WEXITSTATUS(status), 0);
+	check(status, FIXED);
+	run_read_output(&r);
+	cr_expect_not_null(strstr(r.text, "rescued"), "%s", r.text);
+}
