@@ -11,7 +11,6 @@
 
 struct reading {
 	struct ws_pass *p;
-	struct ws_pass_rows rows; /* of struct ws_pass_row */
 	struct ws_live_ranges live;
 	uint32_t rank;   /* of what ends next */
 	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
@@ -49,25 +48,14 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 	return WS_OK;
 }
 
-/* Events before until_ns. */
-static enum ws_status join_events(struct reading *e, int64_t until_ns, struct ws_err *err)
+static enum ws_status join_event(void *ctx, const struct ws_pass_row *row, struct ws_err *err)
 {
-	struct ws_pass_rows *rows = &e->rows;
+	const struct ws_live_row event = ws_pass_event(row);
+	struct reading *e = ctx;
 
-	if (e->p->framework.is_there)
-		WS_FORWARD(ws_pass_take_framework(e->p, until_ns, rows, err));
-	WS_FORWARD(ws_pass_rows_sort(rows, err));
-	for (; rows->first < rows->n; rows->first++) {
-		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
-		const struct ws_live_row event = ws_pass_event(row);
-
-		if (row->time_ns >= until_ns)
-			return WS_OK;
-		WS_FORWARD(ws_live_pass_time(&e->live, row->time_ns, err));
-		WS_FORWARD(ws_live_event(&e->live, e->live.events, &event,
-		                         &e->p->shapes.shape[row->shape], err));
-	}
-	return WS_OK;
+	WS_FORWARD(ws_live_pass_time(&e->live, row->time_ns, err));
+	return ws_live_event(&e->live, e->live.events, &event, &e->p->shapes.shape[row->shape],
+	                     err);
 }
 
 /* Those that ended on another thread, with the last event. */
@@ -80,27 +68,6 @@ static enum ws_status end_late(struct reading *e, struct ws_err *err)
 	WS_FORWARD(ws_pass_see_times(p, true, err));
 	e->at_the_end = e->live.late_ns >= p->last_ns && e->live.late_ns >= p->m->end_ns;
 	return ws_live_end_late(&e->live, err);
-}
-
-static enum ws_status read_events(struct reading *e, struct ws_err *err)
-{
-	const ws_column_set columns[WS_KIND_END] = {[WS_KIND_NVTX] = WS_PASS_EVENT_COLUMNS};
-	const struct ws_block_rows *rows = NULL;
-	struct ws_feed *feed;
-	int64_t until_ns;
-	enum ws_status status;
-
-	WS_FORWARD(ws_feed_open(&feed, e->p->l.r, columns, WS_FEED_AS_STORED, err));
-	do {
-		status = ws_feed_next(feed, &rows, &until_ns, err);
-		if (status == WS_OK && rows)
-			status = ws_pass_take_events(e->p, rows, (uint32_t)ws_feed_block(feed),
-			                             &e->rows, err);
-		WS_THEN(status, join_events(e, until_ns, err));
-	} while (status == WS_OK && rows);
-	ws_feed_close(feed);
-	e->p->framework.next_event = e->p->framework.next_op = 0;
-	return status == WS_OK ? end_late(e, err) : status;
 }
 
 static enum ws_status keep(struct reading *e, struct ws_err *err)
@@ -129,9 +96,7 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
 	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
 	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
-	struct reading e = {.p = p,
-	                    .rows = {.row_size = sizeof(struct ws_pass_row)},
-	                    .live = {.events = &events, .ctx = &e, .ends = &p->ends}};
+	struct reading e = {.p = p, .live = {.events = &events, .ctx = &e, .ends = &p->ends}};
 	enum ws_status status;
 
 	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
@@ -139,10 +104,10 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	WS_NEW(&p->ends_arena, p->ends.rank, n);
 	WS_FORWARD(ws_arena_check(&p->ends_arena, "the ends of ranges", err));
 	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
-	status = read_events(&e, err);
+	status = ws_pass_each_event(p, join_event, &e, err);
+	WS_THEN(status, end_late(&e, err));
 	WS_THEN(status, keep(&e, err));
 	ws_live_free(&e.live);
-	free(e.rows.rows);
 	return status;
 }
 

@@ -240,6 +240,7 @@ static void release(struct ws_pass *p)
 	free(p->tokens);
 	free(p->numbers);
 	ws_strtab_free(&p->shape_of);
+	ws_strtab_free(&p->recorded_of);
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
@@ -307,5 +308,23 @@ enum ws_status ws_pass_sums(const struct ws_trace_reader *r, const char *name,
 		ws_model_free(*m);
 		*m = NULL;
 	}
+	return status;
+}
+
+enum ws_status ws_recorded_ranges_read(struct ws_recorded_ranges *ranges,
+                                       const struct ws_trace_reader *r, struct ws_model **m,
+                                       struct ws_err *err)
+{
+	struct ws_pass p = {.recorded = ranges};
+	enum ws_status status;
+
+	*m = NULL;
+	*ranges = (struct ws_recorded_ranges){0};
+	WS_FORWARD(begin(&p, r, "", NULL, m, err));
+	p.l.plain_names = true;
+	status = ws_load_dictionaries(&p.l, err);
+	WS_THEN(status, make_all_numbers(&p, err));
+	WS_THEN(status, ws_pass_pair_recorded(&p, err));
+	release(&p);
 	return status;
 }

@@ -10,6 +10,7 @@
 #include "report/pass/framework.h"
 #include "report/pass/live.h"
 #include "report/pass/pass.h"
+#include "report/pass/recorded.h"
 
 /* Where a row stands in the file: block << 16 | row. What happened at one time stays in this order.
  */
@@ -46,7 +47,7 @@ struct ws_pass_row {
 	uint64_t at;
 	union {
 		int64_t start_ns;  /* of a call */
-		uint32_t recorded; /* of an event: text of its name */
+		uint32_t recorded; /* of an event: text of its name; for exports all of it */
 	};
 	uint64_t id;    /* of a range; of a call, what its kernels have, too */
 	uint32_t shape; /* what it is, in p->shapes */
@@ -133,12 +134,14 @@ struct ws_pass {
 	uint16_t *numbers; /* 0, 1, 2 …: the tokens of the rows of a block without; NULL */
 	struct ws_pass_mark *marks;
 	size_t nmarks, marks_capacity;
-	int64_t kernel_ns;         /* a sum that must not overflow */
-	int64_t first_ns, last_ns; /* first and last moment of any row */
-	struct ws_pass_rows taken; /* of the block that is taken, in order */
-	struct ws_pass_rows rows;  /* those that wait: calls and events, then kernels */
-	struct ws_digest *d;       /* of sums without a join; NULL */
-	uint32_t *cell_of_config;  /* of those; WS_NONE = none yet */
+	int64_t kernel_ns;                   /* a sum that must not overflow */
+	int64_t first_ns, last_ns;           /* first and last moment of any row */
+	struct ws_pass_rows taken;           /* of the block that is taken, in order */
+	struct ws_pass_rows rows;            /* those that wait: calls and events, then kernels */
+	struct ws_digest *d;                 /* of sums without a join; NULL */
+	uint32_t *cell_of_config;            /* of those; WS_NONE = none yet */
+	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
+	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
 	struct ws_framework framework;
 	struct ws_live_ranges live;
@@ -179,7 +182,8 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_des
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
 	 WS_COLUMN(nvtx, payload))
-/* Those that begin and end ranges, to the rows of struct ws_pass_row, not in order. */
+/* Those that begin and end ranges, of p->recorded marks, too, to the rows of struct ws_pass_row, not
+ * in order. */
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    struct ws_pass_rows *to, struct ws_err *err);
 /* Of a block of such events: is one of a start, or a push on a thread that has pushes of another
@@ -195,6 +199,20 @@ static inline void ws_pass_see_time(struct ws_pass *p, int64_t start_ns, int64_t
 	p->first_ns = start_ns < p->first_ns ? start_ns : p->first_ns;
 	p->last_ns = end_ns > p->last_ns ? end_ns : p->last_ns;
 }
+
+/* --- events.c --------------------------------------------------------------------------- */
+
+/* Each event that begins or ends a range, of the framework's, too, in order of time; of p->recorded
+ * marks, too. */
+typedef enum ws_status (*ws_pass_event_fn)(void *ctx, const struct ws_pass_row *row,
+                                           struct ws_err *err);
+enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *ctx,
+                                  struct ws_err *err);
+
+/* --- recorded.c ------------------------------------------------------------------------- */
+
+/* Events become p->recorded. */
+enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err);
 
 /* --- damage.c --------------------------------------------------------------------------- */
 

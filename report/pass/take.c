@@ -164,79 +164,53 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 
 /* --- calls and events --------------------------------------------------------------------- */
 
-/* Rows of kind api, nvtx or both, each column where thread_event has it. */
-struct thread_rows {
-	const struct ws_block_rows *b;
-	const uint64_t *v[WS_NCOLS_thread_event]; /* NULL: all are 0 */
-	ws_column_set by_token;
-	bool shape_by_token; /* a row's token tells its shape */
-	uint32_t ncalls;     /* taken so far */
-};
-
-static struct thread_rows thread_rows_of(const struct ws_block_rows *b)
+/* Every value of what a shape is made of stands once a token: i may be one. */
+static bool shape_is_by_token(const struct ws_block_rows *b)
 {
-	const unsigned kind = b->info.kind;
 	const ws_column_set of_shape =
 	        WS_COLUMN(thread_event, type) | WS_COLUMN(thread_event, thread) |
 	        WS_COLUMN(thread_event, domain) | WS_COLUMN(thread_event, name) |
-	        WS_COLUMN(thread_event, payload) | WS_COLUMN(thread_event, result);
-	struct thread_rows t = {.b = b, .shape_by_token = b->token != NULL};
-	unsigned n = kind == WS_KIND_API    ? WS_NCOLS_api
-	             : kind == WS_KIND_NVTX ? WS_NCOLS_nvtx
-	                                    : WS_NCOLS_thread_event;
+	        WS_COLUMN(thread_event, payload) | WS_COLUMN(thread_event, result) |
+	        WS_COLUMN(thread_event, category) | WS_COLUMN(thread_event, color);
 
-	for (unsigned from = 0; from < n; from++) {
-		unsigned at = kind == WS_KIND_THREAD_EVENT
-		                      ? from
-		                      : ws_thread_events_column((enum ws_kind)kind, from);
-		bool by_token = b->by_token >> from & 1;
-
-		t.v[at] = b->v[from];
-		t.by_token |= (ws_column_set)by_token << at;
-		if (t.v[at] && !by_token && of_shape >> at & 1)
-			t.shape_by_token = false;
-	}
-	return t;
+	for (unsigned at = 0; at < WS_NCOLS_thread_event; at++)
+		if (b->v[at] && of_shape >> at & ~b->by_token >> at & 1)
+			return false;
+	return b->token != NULL;
 }
 
-static inline uint64_t value_of(const struct thread_rows *t, unsigned at, uint32_t i)
+/* 0 of a column that nobody asked for. */
+static inline uint64_t value_of(const struct ws_block_rows *b, unsigned at, uint32_t i)
 {
-	if (!t->v[at])
-		return 0;
-	return t->v[at][t->by_token >> at & 1 ? t->b->token[i] : i];
+	return b->v[at] ? ws_block_value(b, at, i) : 0;
 }
 
 /* Of what has none that is defined: UINT32_MAX. */
-static inline uint32_t type_of(const struct thread_rows *t, uint32_t i)
+static inline uint32_t type_of(uint64_t type)
 {
-	const unsigned kind = t->b->info.kind;
-	uint64_t type = value_of(t, WS_COL_thread_event_type, i);
-
-	if (kind == WS_KIND_API)
-		return WS_THREAD_EVENT_API;
-	return type < WS_THREAD_EVENT_API + (kind == WS_KIND_THREAD_EVENT) ? (uint32_t)type
-	                                                                   : UINT32_MAX;
+	return type <= WS_THREAD_EVENT_API ? (uint32_t)type : UINT32_MAX;
 }
 
 /* Calls by name: that, as text, is the shape of their tokens here. */
 enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                  struct ws_err *err)
 {
-	const struct thread_rows t = thread_rows_of(b);
 	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 		/* ranges and marks have none */
-		int64_t dur = (int64_t)value_of(&t, WS_COL_thread_event_dur_ns, i);
+		int64_t dur = (int64_t)value_of(b, WS_COL_thread_event_dur_ns, i);
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
-			        .shape = text_of(p, value_of(&t, WS_COL_thread_event_name, i)),
-			        .flags = (type_of(&t, i) == WS_THREAD_EVENT_API ? WS_TOKEN_CALL
-			                                                        : 0) |
-			                 (value_of(&t, WS_COL_thread_event_result, i)
+			        .shape = text_of(p, value_of(b, WS_COL_thread_event_name, i)),
+			        .flags = (value_of(b, WS_COL_thread_event_type, i) ==
+			                                  WS_THREAD_EVENT_API
+			                          ? WS_TOKEN_CALL
+			                          : 0) |
+			                 (value_of(b, WS_COL_thread_event_result, i)
 			                          ? WS_TOKEN_FAILED
 			                          : 0)};
 		if (!(token->flags & WS_TOKEN_CALL))
@@ -270,38 +244,66 @@ enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_des
 	return WS_OK;
 }
 
+/* All that was recorded of an event but its time and range, by its number; for exports. */
+static enum ws_status number_recorded(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                                      uint32_t *number, struct ws_err *err)
+{
+	struct ws_recorded_ranges *to = p->recorded;
+	const struct ws_recorded_event e = {
+	        .type = value_of(b, WS_COL_thread_event_type, i),
+	        .thread = value_of(b, WS_COL_thread_event_thread, i),
+	        .domain = value_of(b, WS_COL_thread_event_domain, i),
+	        .name = value_of(b, WS_COL_thread_event_name, i),
+	        .category = value_of(b, WS_COL_thread_event_category, i),
+	        .color = value_of(b, WS_COL_thread_event_color, i),
+	        .payload = value_of(b, WS_COL_thread_event_payload, i),
+	};
+	uint64_t known;
+
+	WS_FORWARD(ws_strtab_add(&p->recorded_of, &e, sizeof(e), &known, err));
+	*number = (uint32_t)(known - 1);
+	if (*number < to->nevents)
+		return WS_OK;
+	WS_FORWARD(WS_GROW(to->events, to->nevents + 1, to->events_capacity, err));
+	to->events[to->nevents++] = e;
+	return WS_OK;
+}
+
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
-static enum ws_status find_shape(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+static enum ws_status find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                  uint32_t *shape, uint32_t *recorded, struct ws_err *err)
 {
-	const uint64_t payload = value_of(t, WS_COL_thread_event_payload, i);
-	struct ws_event_descriptor s = {.type = type_of(t, i), .payload = WS_NONE};
+	const uint64_t payload = value_of(b, WS_COL_thread_event_payload, i);
+	struct ws_event_descriptor s = {.type = type_of(value_of(b, WS_COL_thread_event_type, i)),
+	                                .payload = WS_NONE};
 
-	WS_FORWARD(ws_thread_number(&p->l, value_of(t, WS_COL_thread_event_thread, i), 0, &s.thread,
+	WS_FORWARD(ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0, &s.thread,
 	                            err));
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
-		s.failed = value_of(t, WS_COL_thread_event_result, i) != 0;
+		s.failed = value_of(b, WS_COL_thread_event_result, i) != 0;
 	else
-		s.domain = text_of(p, value_of(t, WS_COL_thread_event_domain, i));
+		s.domain = text_of(p, value_of(b, WS_COL_thread_event_domain, i));
 	/* pops have neither */
 	if (s.type != WS_NVTX_POP) {
-		s.name = text_of(p, value_of(t, WS_COL_thread_event_name, i));
+		s.name = text_of(p, value_of(b, WS_COL_thread_event_name, i));
 		s.payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
 	}
 	*recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
+	if (p->recorded)
+		WS_FORWARD(number_recorded(p, b, i, recorded, err));
 	return ws_pass_number_shape(p, &s, shape, err);
 }
 
 /* A token that no row has says nothing, so it is looked up with its first row. */
-static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows *t, uint32_t i,
+static enum ws_status look_at_token(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                     struct ws_pass_token *token, struct ws_err *err)
 {
 	uint32_t type;
 
-	WS_FORWARD(find_shape(p, t, i, &token->shape, &token->recorded, err));
+	WS_FORWARD(find_shape(p, b, i, &token->shape, &token->recorded, err));
 	type = p->shapes.shape[token->shape].type;
 	token->flags = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_TOKEN_NESTS
 	               : type == WS_THREAD_EVENT_API               ? WS_TOKEN_CALL
@@ -311,7 +313,7 @@ static enum ws_status look_at_token(struct ws_pass *p, const struct thread_rows 
 
 /* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
  * joined. */
-static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_t i,
+static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
 	const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
@@ -320,15 +322,15 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 
 	*keep = shape->type < WS_NVTX_MARK || shape->type == WS_THREAD_EVENT_API;
 	if (shape->type == WS_THREAD_EVENT_API)
-		dur = (int64_t)t->v[WS_COL_thread_event_dur_ns][i];
+		dur = (int64_t)b->v[WS_COL_thread_event_dur_ns][i];
 	dur = dur < 0 ? 0 : dur;
-	if (!is_valid_time(t->b, row->time_ns) || dur > WS_MAX_TIME_NS)
-		return ws_pass_refuse_time(p, t->b, block, i, dur, err);
+	if (!is_valid_time(b, row->time_ns) || dur > WS_MAX_TIME_NS)
+		return ws_pass_refuse_time(p, b, block, i, dur, err);
 	ws_pass_see_time(p, row->time_ns, row->time_ns + dur);
 	switch (shape->type) {
 	case WS_NVTX_START:
 	case WS_NVTX_END:
-		row->id = value_of(t, WS_COL_thread_event_range, i);
+		row->id = value_of(b, WS_COL_thread_event_range, i);
 		return WS_OK;
 	case WS_NVTX_MARK:
 		return shape->domain == WS_TEXT_DOMAIN ? add_mark(p, row->at, shape->name, err)
@@ -336,9 +338,8 @@ static enum ws_status take_row(struct ws_pass *p, struct thread_rows *t, uint32_
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;
 		row->time_ns += dur;
-		row->id = value_of(t, WS_COL_thread_event_correlation, i);
+		row->id = value_of(b, WS_COL_thread_event_correlation, i);
 		row->at |= WS_PASS_AT_CALL;
-		t->ncalls++;
 		return WS_OK;
 	default:
 		return WS_OK;
@@ -373,9 +374,9 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block_rows *b,
                                         uint32_t block, struct ws_err *err)
 {
-	struct thread_rows t = thread_rows_of(b);
-	const uint64_t *times = t.v[WS_COL_thread_event_time_ns];
+	const uint64_t *times = b->v[WS_COL_thread_event_time_ns];
 	const uint32_t n = b->info.rows;
+	uint32_t ncalls = 0;
 	struct ws_pass_row *row = ws_pass_rows_begin(&p->taken, sizeof(*row), n), *first = row;
 	int64_t before_ns = INT64_MIN, call_ns = INT64_MIN; /* the last of any, and call */
 	const uint16_t *of_row = NULL;
@@ -383,7 +384,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
@@ -397,11 +398,12 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 			continue;
 		}
 		if (token->shape == WS_NONE) {
-			WS_FORWARD(look_at_token(p, &t, i--, token, err));
+			WS_FORWARD(look_at_token(p, b, i--, token, err));
 			continue;
 		}
 		row->recorded = token->recorded;
-		WS_FORWARD(take_row(p, &t, i, row, &keep, err));
+		WS_FORWARD(take_row(p, b, i, row, &keep, err));
+		ncalls += (token->flags & WS_TOKEN_CALL) != 0;
 		if (!keep)
 			continue;
 		unsorted |= (row->time_ns < before_ns) |
@@ -410,8 +412,8 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		call_ns = token->flags & WS_TOKEN_CALL ? row->time_ns : call_ns;
 		row++;
 	}
-	if (b->info.kind == WS_KIND_THREAD_EVENT && t.ncalls != b->info.api_rows)
-		return ws_pass_refuse_calls(b, t.ncalls, err);
+	if (ncalls != b->info.api_rows)
+		return ws_pass_refuse_calls(b, ncalls, err);
 	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
 	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted);
 	return ws_pass_rows_sort(&p->taken, err);
@@ -420,33 +422,35 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    struct ws_pass_rows *to, struct ws_err *err)
 {
-	const struct thread_rows t = thread_rows_of(b);
+	const uint32_t last_type = p->recorded ? WS_NVTX_MARK : WS_NVTX_END;
+	const int64_t *times = (const int64_t *)b->v[WS_COL_thread_event_time_ns];
 	struct ws_pass_row *row = ws_pass_rows_reserve(to, b->info.rows), *first = row;
 	const uint16_t *of_row = NULL;
 	uint32_t ncalls = 0;
 
 	if (!row)
 		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_tokens(p, b, t.shape_by_token, &of_row, err));
+	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
 		if (token->shape == WS_NONE)
-			WS_FORWARD(look_at_token(p, &t, i, token, err));
+			WS_FORWARD(look_at_token(p, b, i, token, err));
 		ncalls += p->shapes.shape[token->shape].type == WS_THREAD_EVENT_API;
-		if (t.v[WS_COL_thread_event_time_ns])
-			ws_pass_see_time(p, (int64_t)t.v[WS_COL_thread_event_time_ns][i],
-			                 (int64_t)t.v[WS_COL_thread_event_time_ns][i]);
-		if (p->shapes.shape[token->shape].type >= WS_NVTX_MARK)
+		ws_pass_see_time(p, times[i], times[i]);
+		if (p->shapes.shape[token->shape].type > last_type)
 			continue;
+		if (times[i] < b->info.time_min_ns)
+			return ws_pass_refuse_time(p, b, block, i, 0, err);
 		*row++ = (struct ws_pass_row){
-		        .time_ns = (int64_t)t.v[WS_COL_thread_event_time_ns][i],
+		        .time_ns = times[i],
 		        .at = ws_pass_at(block, i),
-		        .id = value_of(&t, WS_COL_thread_event_range, i),
+		        .recorded = token->recorded,
+		        .id = value_of(b, WS_COL_thread_event_range, i),
 		        .shape = token->shape,
 		};
 	}
-	if (b->info.kind == WS_KIND_THREAD_EVENT && ncalls != b->info.api_rows)
+	if (ncalls != b->info.api_rows)
 		return ws_pass_refuse_calls(b, ncalls, err);
 	ws_pass_rows_filled(to, (size_t)(row - first), true);
 	return WS_OK;
@@ -456,21 +460,22 @@ enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_blo
                                           struct ws_idmap *domain_of, bool *found,
                                           struct ws_err *err)
 {
-	struct thread_rows t = thread_rows_of(b);
-	const uint32_t n = t.shape_by_token ? b->ntokens : b->info.rows;
+	const bool by_token = shape_is_by_token(b);
+	const uint32_t n = by_token ? b->ntokens : b->info.rows;
+	struct ws_block_rows values = *b;
 
-	if (t.shape_by_token)
-		t.by_token = 0; /* i is a token */
+	if (by_token)
+		values.by_token = 0; /* i is a token */
 	for (uint32_t i = 0; i < n && !*found; i++) {
-		const uint32_t type = type_of(&t, i);
+		const uint32_t type = type_of(value_of(&values, WS_COL_thread_event_type, i));
 		uint32_t domain, known, thread;
 
 		*found = type == WS_NVTX_START;
 		if (type != WS_NVTX_PUSH)
 			continue;
-		domain = text_of(p, value_of(&t, WS_COL_thread_event_domain, i));
-		WS_FORWARD(ws_thread_number(&p->l, value_of(&t, WS_COL_thread_event_thread, i), 0,
-		                            &thread, err));
+		domain = text_of(p, value_of(&values, WS_COL_thread_event_domain, i));
+		WS_FORWARD(ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i),
+		                            0, &thread, err));
 		known = ws_idmap_get(domain_of, thread);
 		*found = known != WS_NONE && known != domain;
 		if (known == WS_NONE)

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"
-#include "report/kernel_info/demangle.h"
 
 /* Devices stand below the processes. */
 #define DEVICE_SORT_INDEX 1000000
@@ -30,7 +29,7 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
 	WS_FORWARD(ws_resources_load(&ch->resources, ch->r, err));
-	return ws_export_ranges_load(&ch->ranges, ch->r, &ch->kind[WS_KIND_THREAD], err);
+	return ws_recorded_ranges_read(&ch->ranges, ch->r, &ch->m, err);
 }
 
 static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
@@ -51,98 +50,12 @@ static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
 	return WS_OK;
 }
 
-/* Texts by the place of their string row, plus 1: 0 is none. */
-static uint32_t text_index(void *ctx, uint64_t string)
-{
-	const struct ws_chrome *ch = ctx;
-	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_STRING].places, string);
-
-	return string && place ? (uint32_t)*place + 1 : 0;
-}
-
-static enum ws_status load_ops(struct ws_chrome *ch, struct ws_err *err)
-{
-	const struct ws_records *strings = &ch->kind[WS_KIND_STRING];
-	struct ws_column_data schema = {0}, field = {0}, entry = {0};
-	struct ws_payload_tables tables = {&schema,    &field,
-	                                   &entry,     &ch->kind[WS_KIND_PAYLOAD].table,
-	                                   text_index, NULL,
-	                                   ch};
-	enum ws_status status;
-
-	WS_NEW(&ch->arena, ch->texts, strings->n + 1);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
-	ch->texts[0] = (struct ws_bytes){"", 0};
-	for (size_t i = 0; i < strings->n; i++) {
-		ch->texts[i + 1] = WS_CHROME_ROW(ch, STRING, string, i)->text;
-		if (!ch->texts[i + 1].ptr)
-			ch->texts[i + 1] = ch->texts[0];
-	}
-	tables.texts = ch->texts;
-	status = ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_SCHEMA, &schema, err);
-	WS_THEN(status, ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_FIELD, &field, err));
-	WS_THEN(status, ws_trace_reader_load(ch->r, WS_KIND_PAYLOAD_ENUM, &entry, err));
-	WS_THEN(status, ws_ops_decode(&tables, &ch->ops, err));
-	ws_column_data_release(&schema);
-	ws_column_data_release(&field);
-	ws_column_data_release(&entry);
-	return status;
-}
-
-/* The limits of a device; 0 when not enough is recorded. */
-static bool limits_of(const struct ws_chrome *ch, uint64_t device, struct ws_sm_limits *limits)
-{
-	struct ws_device_facts facts;
-
-	ws_device_facts_init(&facts);
-	WS_CHROME_EACH(ch, DEVICE_ATTR, device_attr, a) {
-		struct ws_bytes name = ws_chrome_text(ch, a->attr);
-
-		if (a->device == device)
-			ws_device_facts_set(&facts, name.ptr, name.len, a->value);
-	}
-	return ws_sm_limits_from(&facts, limits);
-}
-
-/* Names and occupancy of each launch configuration; the last entry is for a lost one. */
-static enum ws_status load_configs(struct ws_chrome *ch, struct ws_err *err)
-{
-	size_t n = ch->kind[WS_KIND_LAUNCH_CONFIG].n;
-	struct ws_sm_limits limits;
-	int known = 0;
-
-	WS_NEW(&ch->arena, ch->occupancy, n + 1);
-	WS_NEW(&ch->arena, ch->has_occupancy, n + 1);
-	WS_NEW(&ch->arena, ch->names, n + 1);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_row_launch_config *c =
-		        WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i);
-		const struct ws_launch_shape shape = {
-		        c->grid_x,    c->grid_y,
-		        c->grid_z,    c->block_x,
-		        c->block_y,   c->block_z,
-		        c->registers, c->shared_static_bytes + c->shared_dynamic_bytes};
-		struct ws_bytes name = ws_chrome_text(ch, c->name);
-
-		WS_FORWARD(ws_demangle(name.ptr, name.len, &ch->names[i], err));
-		if (!i ||
-		    c->device != WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, i - 1)->device)
-			known = limits_of(ch, c->device, &limits);
-		ch->has_occupancy[i] =
-		        known && ws_occupancy_estimate(&limits, &shape, &ch->occupancy[i]);
-	}
-	return WS_OK;
-}
-
 static void release(struct ws_chrome *ch)
 {
-	for (size_t i = 0; ch->names && i <= ch->kind[WS_KIND_LAUNCH_CONFIG].n; i++)
-		ws_buf_free(&ch->names[i]);
 	for (size_t i = 0; i < WS_KIND_END; i++)
 		ws_records_free(&ch->kind[i]);
-	ws_export_ranges_free(&ch->ranges);
-	ws_ops_release(&ch->ops);
+	ws_recorded_ranges_free(&ch->ranges);
+	ws_model_free(ch->m);
 	ws_strtab_free(&ch->links);
 	ws_strtab_free(&ch->track_keys);
 	ws_map_free(&ch->json_pids);
@@ -272,8 +185,6 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	enum ws_status status = load_kinds(&ch, err);
 
 	WS_THEN(status, load_links(&ch, err));
-	WS_THEN(status, load_ops(&ch, err));
-	WS_THEN(status, load_configs(&ch, err));
 	WS_THEN(status, ws_chrome_collect(&ch, err));
 	if (ch.begin_ns > ch.end_ns)
 		ch.begin_ns = ch.end_ns = 0;

@@ -106,19 +106,18 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 static enum ws_status collect_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t *n,
                                       struct ws_err *err)
 {
-	size_t at;
-
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_config *c;
 		struct by_time change;
 		int64_t share;
 
 		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
 			continue;
-		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &at);
-		if (!ch->has_occupancy[at])
+		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &c);
+		if (!c->has_occupancy)
 			continue;
-		share = (int64_t)(ch->occupancy[at].percent * PERCENT_ONE + 0.5);
+		share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
 		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
 		WS_FORWARD(ws_spill_put(changes, sizeof(change), (*n)++, &change, err));
 		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};

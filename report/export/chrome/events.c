@@ -98,11 +98,12 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, s->row);
-	size_t at;
-	const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &at);
-	const struct ws_occupancy *o = &ch->occupancy[at];
+	const struct ws_config *known;
+	const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &known);
+	const struct ws_occupancy *o = &known->occupancy;
+	const bool has_name = known->name != WS_TEXT_UNKNOWN_KERNEL;
 
-	put_name(ch, (struct ws_bytes){ch->names[at].data, ch->names[at].len}, "kernel");
+	put_name(ch, has_name ? ch->m->texts[known->name] : (struct ws_bytes){"", 0}, "kernel");
 	put_place(ch, s, r->correlation);
 	put_known(ch, "registers per thread", c->registers);
 	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
@@ -112,7 +113,7 @@ static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	put_sizes(ch, "block", c->block_x, c->block_y, c->block_z);
 	if (c->cluster_x)
 		put_sizes(ch, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
-	if (ch->has_occupancy[at]) {
+	if (known->has_occupancy) {
 		put_f64(ch, "blocks per SM", o->blocks_per_sm);
 		put_f64(ch, "warps per SM", o->warps_per_sm);
 		put_u64(ch, "est. achieved occupancy %", o->kineto_percent);
@@ -239,15 +240,15 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 	if (!payload || !place)
 		return;
 	row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
-	op = &ch->ops.op[*place];
+	op = &ch->m->ops.op[*place];
 	if (ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number)) {
 		put_i64(ch, "value", number);
 	}
-	if (!ch->ops.is_op[*place])
+	if (!ch->m->ops.is_op[*place])
 		return;
-	put_known_text(ch, "op", ch->texts[op->kind]);
-	put_known_text(ch, "direction", ch->texts[op->direction]);
-	put_known_text(ch, "dtype", ch->texts[op->dtype]);
+	put_known_text(ch, "op", ch->m->texts[op->kind]);
+	put_known_text(ch, "direction", ch->m->texts[op->direction]);
+	put_known_text(ch, "dtype", ch->m->texts[op->dtype]);
 	if (op->layer >= 0)
 		put_u64(ch, "layer", (uint64_t)op->layer);
 	if (op->flops >= 0)
@@ -258,17 +259,17 @@ static void put_op(struct ws_chrome *ch, uint64_t payload)
 
 static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
-	const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), s->row);
+	const struct ws_recorded_range *r = ws_recorded_range(&ch->ranges.ranges, s->row);
+	const struct ws_recorded_event *begin = &ch->ranges.events[r->begin];
 
-	put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
-	put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
-	put_known(ch, "category", r->category);
-	put_op(ch, r->payload);
-	if (r->flags & WS_EXPORT_RANGE_START_END)
-		put_u64(ch, "range id", r->range);
-	if (r->flags & WS_EXPORT_RANGE_OPEN) {
+	put_name(ch, ws_chrome_text(ch, begin->name), "user_annotation");
+	put_known_text(ch, "domain", ws_chrome_text(ch, begin->domain));
+	put_known(ch, "category", begin->category);
+	put_op(ch, begin->payload);
+	if (begin->type == WS_NVTX_START)
+		put_u64(ch, "range id", r->id);
+	if (r->end == WS_NONE)
 		put_yes(ch, "never ended");
-	}
 }
 
 static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
@@ -319,64 +320,19 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 /* --- arrows --- */
 
-static bool is_before(struct ws_chrome *ch, size_t i, uint64_t pid, uint64_t correlation)
+/* From a call to all that it launched. slice: its number. */
+static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
 {
-	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+	const struct ws_chrome_launch *l = ws_chrome_launch(ch, s->arrow - 1);
+	const uint64_t pid = l->pid, correlation = l->correlation;
 
-	return l->pid < pid || (l->pid == pid && l->correlation < correlation);
-}
-
-/* The first arrow of these keys. Calls and kernels ask in the order of their launches, so it is
- * looked for from the last one on, in steps that grow. */
-static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation)
-{
-	size_t low = ch->next_launch, high = low, step = 1, n;
-
-	if (low && !is_before(ch, low - 1, pid, correlation))
-		low = high = 0;
-	while (high < ch->nlaunches && is_before(ch, high, pid, correlation)) {
-		low = high + 1;
-		high += step;
-		step *= 2;
-	}
-	high = high > ch->nlaunches ? ch->nlaunches : high;
-	WS_COUNT_FIRST(n, high - low, is_before(ch, low + n, pid, correlation));
-	ch->next_launch = low + n;
-	return low + n;
-}
-
-/* Arrows from a call to all that it launched; of two records of a call the first has them. */
-static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s)
-{
-	const struct ws_chrome_track *t = &ch->track[s->track];
-	uint64_t correlation = WS_CHROME_ROW(ch, API, api, s->row)->correlation;
-	size_t i;
-
-	if (!correlation)
-		return;
-	for (i = find_launch(ch, t->a, correlation); i < ch->nlaunches; i++) {
-		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-
-		if (l->pid != t->a || l->correlation != correlation)
-			break;
-		if (!l->drawn)
+	for (size_t i = s->arrow - 1; i < ch->nlaunches; i++) {
+		l = ws_chrome_launch(ch, i);
+		if (l->pid != pid || l->correlation != correlation)
+			return;
+		if (l->call == slice)
 			ch->form->arrow(ch, s, i + 1, 1);
-		l->drawn = 1;
 	}
-}
-
-/* slice: number of s. */
-static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
-{
-	const uint64_t pid = ch->track[s->track].b, correlation = ws_chrome_correlation(ch, s);
-	size_t i;
-
-	if (!correlation)
-		return;
-	for (i = find_launch(ch, pid, correlation); ws_chrome_launch(ch, i)->slice != slice;)
-		i++;
-	if (ws_chrome_launch(ch, i)->drawn)
-		ch->form->arrow(ch, s, i + 1, 0);
 }
 
 /* --- all of them --- */
@@ -399,9 +355,10 @@ static void put_slice(struct ws_chrome *ch, size_t slice)
 	if (ch->form->end_args)
 		ch->form->end_args(ch);
 	/* right behind the slice that it binds to, as both are at one moment */
-	if (s->kind == WS_KIND_API)
-		begin_arrows(ch, s);
-	end_arrow(ch, s, slice);
+	if (s->arrow && s->kind == WS_KIND_API)
+		begin_arrows(ch, s, slice);
+	else if (s->arrow)
+		ch->form->arrow(ch, s, s->arrow, 0);
 	if (ch->form->end_slice)
 		ch->form->end_slice(ch, s);
 }
@@ -428,9 +385,10 @@ static const struct ws_chrome_track *thread_track(const struct ws_chrome *ch, ui
 void ws_chrome_put_marks(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->ranges.nmarks; i++) {
-		const struct ws_row_nvtx *r = &ch->ranges.mark[i];
+		const struct ws_recorded_range *mark = ws_recorded_range(&ch->ranges.marks, i);
+		const struct ws_recorded_event *r = &ch->ranges.events[mark->begin];
 
-		ch->form->begin_mark(ch, r, thread_track(ch, r->thread));
+		ch->form->begin_mark(ch, mark->start_ns, r->thread, thread_track(ch, r->thread));
 		put_name(ch, ws_chrome_text(ch, r->name), "user_annotation");
 		put_known_text(ch, "domain", ws_chrome_text(ch, r->domain));
 		put_op(ch, r->payload);

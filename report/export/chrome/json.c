@@ -79,14 +79,14 @@ static void begin_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	ws_json_decimal(ws_json_key(&ch->j, "dur"), dur_ns, NS_DIGITS);
 }
 
-static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
+static void begin_mark(struct ws_chrome *ch, int64_t time_ns, uint64_t thread,
                        const struct ws_chrome_track *t)
 {
-	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], mark->thread);
+	const struct ws_row_thread *row = ws_records_find(&ch->kind[WS_KIND_THREAD], thread);
 	const uint64_t *pid = ws_map_get(&ch->json_pids, row ? row->pid : 0);
 	uint64_t other_pid = pid ? *pid : 0, other_tid = row ? row->tid : 0;
 
-	begin_event(ch, "i", t ? t->pid : other_pid, t ? t->tid[0] : other_tid, mark->time_ns);
+	begin_event(ch, "i", t ? t->pid : other_pid, t ? t->tid[0] : other_tid, time_ns);
 	ws_json_str(ws_json_key(&ch->j, "s"), "t");
 }
 

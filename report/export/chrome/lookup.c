@@ -6,13 +6,15 @@
 #define FIRST_DEVICE_PID (UINT64_C(1) << 24)
 
 const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
-                                                    size_t *at)
+                                                    const struct ws_config **config)
 {
 	static const struct ws_row_launch_config lost;
 	const struct ws_records *configs = &ch->kind[WS_KIND_LAUNCH_CONFIG];
 	const uint64_t *place = ws_map_get(&configs->places, id);
 
-	*at = place ? (size_t)*place : configs->n;
+	/* the model has a lost one before them */
+	if (config)
+		*config = &ch->m->configs[place ? *place + 1 : 0];
 	return place ? WS_CHROME_ROW(ch, LAUNCH_CONFIG, launch_config, *place) : &lost;
 }
 

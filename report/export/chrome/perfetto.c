@@ -238,10 +238,11 @@ static void end_slice(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	end_event(ch);
 }
 
-static void begin_mark(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
+static void begin_mark(struct ws_chrome *ch, int64_t time_ns, uint64_t thread,
                        const struct ws_chrome_track *t)
 {
-	begin_event(ch, TYPE_INSTANT, t ? subtrack_uuid(ch, t, 0) : 0, mark->time_ns);
+	(void)thread;
+	begin_event(ch, TYPE_INSTANT, t ? subtrack_uuid(ch, t, 0) : 0, time_ns);
 }
 
 static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *category)

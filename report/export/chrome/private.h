@@ -3,10 +3,9 @@
 
 #include "formats/base/strtab.h"
 #include "report/export/chrome/chrome.h"
-#include "report/export/ranges.h"
 #include "formats/text/json_writer.h"
-#include "report/kernel_info/occupancy.h"
-#include "report/model/payload.h"
+#include "report/pass/recorded.h"
+#include "report/records/records.h"
 #include "report/records/resources.h"
 
 /* Rows of tracks, from the top: a thread; device work; what else concerns a device. */
@@ -31,14 +30,14 @@ struct ws_chrome_slice {
 	int64_t start_ns, end_ns;
 	uint64_t row; /* of the kind's rows, or of ranges */
 	uint32_t track, subtrack;
-	uint8_t kind; /* enum ws_kind */
+	uint32_t arrow; /* from 1: its own, the first of a call; 0 = none */
+	uint8_t kind;   /* enum ws_kind */
 };
 
-/* Device work that an API call launched: the two ends of an arrow. */
+/* Device work that names an API call: an arrow from that, if it is there. */
 struct ws_chrome_launch {
 	uint64_t pid, correlation;
-	size_t slice;
-	int drawn; /* its begin is in the file */
+	uint32_t work, call; /* slices; WS_NONE */
 };
 
 /* What an argument of an event is. */
@@ -77,8 +76,8 @@ struct ws_chrome_form {
 	 * like others */
 	void (*begin_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
 	void (*end_slice)(struct ws_chrome *ch, const struct ws_chrome_slice *s);
-	/* track: NULL when nothing else is drawn on the thread */
-	void (*begin_mark)(struct ws_chrome *ch, const struct ws_row_nvtx *mark,
+	/* track: NULL when nothing else is drawn on the thread, which has an id of the trace */
+	void (*begin_mark)(struct ws_chrome *ch, int64_t time_ns, uint64_t thread,
 	                   const struct ws_chrome_track *track);
 	void (*end_mark)(struct ws_chrome *ch);
 	void (*name)(struct ws_chrome *ch, struct ws_bytes name, const char *category);
@@ -104,9 +103,8 @@ struct ws_chrome {
 	struct ws_chrome_packets *packets;   /* of the form Perfetto */
 	struct ws_records kind[WS_KIND_END]; /* those that are used */
 	struct ws_resources resources;
-	struct ws_export_ranges ranges;
-	struct ws_ops ops; /* one a payload row */
-	struct ws_bytes *texts;
+	struct ws_recorded_ranges ranges;
+	struct ws_model *m;
 	struct ws_strtab links; /* process and correlation -> place + 1 in external_ids */
 	uint64_t *external_ids;
 
@@ -116,13 +114,9 @@ struct ws_chrome {
 	struct ws_arena arena; /* of the arrays that have their length when they are made */
 	struct ws_spill slices, launches; /* of the structs above */
 	size_t nslices, nlaunches;
-	size_t next_launch;       /* behind the last that was found */
 	int64_t begin_ns, end_ns; /* of everything drawn */
 
-	struct ws_map json_pids;        /* process -> pid in the JSON */
-	struct ws_occupancy *occupancy; /* one a launch_config row */
-	uint8_t *has_occupancy;
-	struct ws_buf *names; /* one a launch_config row: readable */
+	struct ws_map json_pids; /* process -> pid in the JSON */
 };
 
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
@@ -144,9 +138,10 @@ static inline struct ws_chrome_launch *ws_chrome_launch(struct ws_chrome *ch, si
 
 /* --- lookup.c --- */
 
-/* The row of a launch_config; a lost one is all zeros. *at: its place, or the number of rows. */
+/* The row of a launch_config; a lost one is all zeros. *config: what is known of it, if not NULL.
+ */
 const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, uint64_t id,
-                                                    size_t *at);
+                                                    const struct ws_config **config);
 struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string);
 int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
 /* The process of a thread; 0 when the trace lost it. */
@@ -160,8 +155,6 @@ uint64_t ws_chrome_device(uint64_t device);
 
 /* Slices of all records on their tracks, sorted; subtracks; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
-/* Of device work; 0 for slices that no call launches. */
-uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
 
 /* --- events.c --- */
 

@@ -7,6 +7,7 @@
 
 #include "report/export/chrome/private.h"
 #include "formats/base/grow.h"
+#include "report/joined/launches.h"
 
 /* More subtracks than this would serve nobody; what crosses then shares the last one. */
 #define MAX_SUBTRACKS 256u
@@ -102,20 +103,26 @@ static void extend_by_counters(struct ws_chrome *ch)
 /* After all else: a range that never ended lasts as long as the trace. */
 static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 {
-	for (size_t i = 0; i < ch->ranges.nmarks; i++)
-		extend(ch, ch->ranges.mark[i].time_ns, ch->ranges.mark[i].time_ns);
-	for (size_t i = 0; i < ch->ranges.n; i++) {
-		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
+	struct ws_recorded_ranges *ranges = &ch->ranges;
+
+	for (size_t i = 0; i < ranges->nmarks; i++) {
+		const struct ws_recorded_range *mark = ws_recorded_range(&ranges->marks, i);
+
+		extend(ch, mark->start_ns, mark->end_ns);
+	}
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
 
 		extend(ch, r->start_ns, r->end_ns);
 	}
-	for (size_t i = 0; i < ch->ranges.n; i++) {
-		const struct ws_export_range *r = ws_spill_row(&ch->ranges.room, sizeof(*r), i);
-		int64_t end = r->flags & WS_EXPORT_RANGE_OPEN ? ch->end_ns : r->end_ns, dur;
+	for (size_t i = 0; i < ranges->nranges; i++) {
+		const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+		int64_t end = r->end == WS_NONE ? ch->end_ns : r->end_ns, dur;
 
 		if (__builtin_sub_overflow(end, r->start_ns, &dur))
 			dur = INT64_MAX;
-		WS_FORWARD(add_on_thread(ch, WS_KIND_NVTX, i, r->thread, r->start_ns, dur, err));
+		WS_FORWARD(add_on_thread(ch, WS_KIND_NVTX, i, ranges->events[r->begin].thread,
+		                         r->start_ns, dur, err));
 	}
 	return WS_OK;
 }
@@ -124,11 +131,9 @@ static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 
 static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
 {
-	size_t at;
-
 	for (size_t i = 0; i < ch->kind[WS_KIND_KERNEL].n; i++) {
 		const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, i);
-		const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, &at);
+		const struct ws_row_launch_config *c = ws_chrome_config(ch, r->config, NULL);
 		const uint64_t key[5] = {WS_CHROME_STREAM, c->device, c->pid, c->context,
 		                         c->stream};
 
@@ -333,13 +338,15 @@ static int compare_launches(const void *a, const void *b, void *ctx)
 	(void)ctx;
 	WS_ORDER_BY(x->pid, y->pid);
 	WS_ORDER_BY(x->correlation, y->correlation);
-	WS_ORDER_BY(x->slice, y->slice);
-	return 0;
+	return x->work < y->work ? -1 : x->work > y->work;
 }
 
-uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
+/* Of device work and calls; 0 of other slices. */
+static uint64_t correlation_of(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	switch (s->kind) {
+	case WS_KIND_API:
+		return WS_CHROME_ROW(ch, API, api, s->row)->correlation;
 	case WS_KIND_KERNEL:
 		return WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->correlation;
 	case WS_KIND_MEMCPY:
@@ -353,31 +360,82 @@ uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrom
 	}
 }
 
-static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
+static enum ws_status collect_calls(struct ws_chrome *ch, struct ws_launches *calls,
+                                    struct ws_err *err)
 {
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL, WS_KIND_MEMCPY, WS_KIND_MEMSET,
-	                                     WS_KIND_GRAPH_LAUNCH};
-	size_t most = 0;
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		most += ch->kind[kinds[i]].n;
-	WS_FORWARD(ws_spill_open(&ch->launches, most * sizeof(struct ws_chrome_launch), err));
+	WS_FORWARD(ws_launches_open(calls, ch->kind[WS_KIND_API].n, err));
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		const struct ws_chrome_launch launch = {ch->track[s->track].b,
-		                                        ws_chrome_correlation(ch, s), i, 0};
+		const struct ws_launch_key call = {correlation_of(ch, s),
+		                                   (uint32_t)ch->track[s->track].pid, (uint32_t)i,
+		                                   s->start_ns};
 
-		if (launch.correlation)
-			WS_FORWARD(ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++,
-			                        &launch, err));
+		if (s->kind == WS_KIND_API)
+			WS_FORWARD(ws_launches_add(calls, &call, err));
+	}
+	return ws_launches_sort(calls, err);
+}
+
+static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *calls,
+                                   struct ws_err *err)
+{
+	WS_FORWARD(
+	        ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch), err));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		struct ws_chrome_launch launch = {ch->track[s->track].b, correlation_of(ch, s),
+		                                  (uint32_t)i, WS_NONE};
+		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
+
+		if (s->kind == WS_KIND_API || !launch.correlation)
+			continue;
+		if (process)
+			launch.call = ws_launches_find(
+			        calls, (struct ws_launch_key){.correlation = launch.correlation,
+			                                      .process = (uint32_t)*process,
+			                                      .start_ns = s->start_ns});
+		WS_FORWARD(
+		        ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch, err));
 	}
 	return ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
 	                     compare_launches, NULL, err);
 }
 
+/* Work, then calls: each mostly in the order of their arrows. */
+static void number_arrows(struct ws_chrome *ch)
+{
+	for (size_t i = 0; i < ch->nlaunches; i++) {
+		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+
+		if (l->call != WS_NONE)
+			ws_chrome_slice(ch, l->work)->arrow = (uint32_t)i + 1;
+	}
+	for (size_t i = ch->nlaunches; i--;) {
+		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+
+		if (l->call != WS_NONE)
+			ws_chrome_slice(ch, l->call)->arrow = (uint32_t)i + 1;
+	}
+}
+
+static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
+{
+	struct ws_launches calls = {0};
+	enum ws_status status;
+
+	WS_FAIL_IF(ch->nslices >= WS_NONE, err, NO_MEMORY,
+	           "the trace has more records than a timeline handles");
+	status = collect_calls(ch, &calls, err);
+	WS_THEN(status, collect_work(ch, &calls, err));
+	ws_launches_free(&calls);
+	if (status == WS_OK)
+		number_arrows(ch);
+	return status;
+}
+
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 {
-	size_t most = ch->ranges.n;
+	size_t most = ch->ranges.nranges;
 
 	for (size_t i = 0; i < WS_KIND_END; i++)
 		most += ch->kind[i].n;

@@ -6,8 +6,8 @@
 #include "report/export/nsys/nsys.h"
 
 #include <stdbool.h>
-#include "report/export/ranges.h"
 #include "formats/foreign/nsys_own.h"
+#include "report/pass/recorded.h"
 
 enum event_type {
 	TYPE_CATEGORY = 33,
@@ -106,51 +106,38 @@ static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *er
 	return ws_nsys_put(o, WS_OUT_OWN_PAYLOAD, err);
 }
 
-static enum ws_status put_range(struct nvtx *n, const struct ws_export_range *range,
-                                struct ws_err *err)
+/* A range, or a mark. */
+static enum ws_status put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
+                                const struct ws_recorded_range *range, struct ws_err *err)
 {
-	bool is_open = range->flags & WS_EXPORT_RANGE_OPEN;
-	int start_end = range->flags & WS_EXPORT_RANGE_START_END, is_set;
+	static const enum event_type types[] = {[WS_NVTX_PUSH] = TYPE_PUSH_POP,
+	                                        [WS_NVTX_START] = TYPE_START_END,
+	                                        [WS_NVTX_MARK] = TYPE_MARK};
+	const struct ws_recorded_event *begin = &ranges->events[range->begin];
+	const struct ws_recorded_event *end =
+	        range->end == WS_NONE ? NULL : &ranges->events[range->end];
 	struct ws_nsys_out *o = n->o;
 	int64_t tid, end_tid = 0;
 	uint64_t domain;
-
-	WS_FORWARD(ws_nsys_global_tid(o, range->thread, &tid, err));
-	if (range->end_thread != range->thread)
-		WS_FORWARD(ws_nsys_global_tid(o, range->end_thread, &end_tid, err));
-	WS_FORWARD(domain_of(n, range->domain, range->start_ns, tid, &domain, err));
-	begin_event(n, start_end ? TYPE_START_END : TYPE_PUSH_POP, range->start_ns, tid);
-	if (!is_open)
-		SET(NVTX_end, range->end_ns);
-	if (start_end)
-		SET(NVTX_rangeId, range->range);
-	SET_KNOWN(NVTX_category, range->category);
-	SET_KNOWN(NVTX_color, range->color);
-	SET_KNOWN(NVTX_endGlobalTid, end_tid);
-	SET(NVTX_domainId, domain);
-	is_set = !range->payload || set_number(n, range->payload);
-	ws_nsys_extend(o, range->start_ns, range->end_ns);
-	WS_FORWARD(put_event(n, range->name, err));
-	return is_set ? WS_OK : put_payload(n, range->payload, err);
-}
-
-static enum ws_status put_mark(struct nvtx *n, const struct ws_row_nvtx *mark, struct ws_err *err)
-{
-	struct ws_nsys_out *o = n->o;
-	uint64_t domain;
-	int64_t tid;
 	bool is_set;
 
-	WS_FORWARD(ws_nsys_global_tid(o, mark->thread, &tid, err));
-	WS_FORWARD(domain_of(n, mark->domain, mark->time_ns, tid, &domain, err));
-	begin_event(n, TYPE_MARK, mark->time_ns, tid);
-	SET_KNOWN(NVTX_category, mark->category);
-	SET_KNOWN(NVTX_color, mark->color);
+	WS_FORWARD(ws_nsys_global_tid(o, begin->thread, &tid, err));
+	if (end && end->thread != begin->thread)
+		WS_FORWARD(ws_nsys_global_tid(o, end->thread, &end_tid, err));
+	WS_FORWARD(domain_of(n, begin->domain, range->start_ns, tid, &domain, err));
+	begin_event(n, types[begin->type], range->start_ns, tid);
+	if (end)
+		SET(NVTX_end, range->end_ns);
+	if (begin->type == WS_NVTX_START)
+		SET(NVTX_rangeId, range->id);
+	SET_KNOWN(NVTX_category, begin->category);
+	SET_KNOWN(NVTX_color, begin->color);
+	SET_KNOWN(NVTX_endGlobalTid, end_tid);
 	SET(NVTX_domainId, domain);
-	is_set = !mark->payload || set_number(n, mark->payload);
-	ws_nsys_extend(o, mark->time_ns, mark->time_ns);
-	WS_FORWARD(put_event(n, mark->name, err));
-	return is_set ? WS_OK : put_payload(n, mark->payload, err);
+	is_set = !begin->payload || set_number(n, begin->payload);
+	ws_nsys_extend(o, range->start_ns, range->end_ns);
+	WS_FORWARD(put_event(n, begin->name, err));
+	return is_set ? WS_OK : put_payload(n, begin->payload, err);
 }
 
 /* A category belongs to no thread: the trace's first stands for it. */
@@ -173,19 +160,19 @@ static enum ws_status on_category(void *ctx, const void *data, struct ws_err *er
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 {
 	struct nvtx n = {.o = o};
-	const struct ws_export_range *range;
-	struct ws_export_ranges ranges;
-	size_t at = 0;
-	enum ws_status status = ws_export_ranges_load(&ranges, o->r, &o->threads, err);
+	struct ws_recorded_ranges ranges;
+	struct ws_model *m;
+	enum ws_status status = ws_recorded_ranges_read(&ranges, o->r, &m, err);
 
 	WS_THEN(status, ws_records_load_by(&n.payloads, o->r, WS_KIND_PAYLOAD, 0, err));
-	while (status == WS_OK && (range = ws_export_ranges_next(&ranges, &at)))
-		status = put_range(&n, range, err);
+	for (size_t i = 0; i < ranges.nranges && status == WS_OK; i++)
+		status = put_range(&n, &ranges, ws_recorded_range(&ranges.ranges, i), err);
 	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
-		status = put_mark(&n, &ranges.mark[i], err);
+		status = put_range(&n, &ranges, ws_recorded_range(&ranges.marks, i), err);
 	WS_THEN(status, ws_records_each(o->r, WS_KIND_CATEGORY, on_category, &n, err));
 	o->stats->dangling = ranges.dangling;
-	ws_export_ranges_free(&ranges);
+	ws_recorded_ranges_free(&ranges);
+	ws_model_free(m);
 	ws_records_free(&n.payloads);
 	ws_strtab_free(&n.domains);
 	ws_strtab_free(&n.created);

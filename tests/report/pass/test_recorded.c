@@ -2,44 +2,42 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/export/ranges.h"
+#include "report/pass/recorded.h"
 #include "tests/support/peak_memory.h"
 #include "tests/support/trace_builder.h"
 
-static struct ws_export_ranges load(struct tb *b)
+static struct ws_recorded_ranges load(struct tb *b)
 {
-	struct ws_records threads;
-	struct ws_export_ranges ranges;
+	struct ws_recorded_ranges ranges;
 	struct ws_trace_reader *r;
 	struct ws_bytes bytes;
+	struct ws_model *m;
 	struct ws_err err;
 
 	bytes = ws_trace_writer_mem(tb_writer(b));
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, bytes.ptr, bytes.len, &err), WS_OK));
-	cr_assert(eq(int, ws_records_load_by(&threads, r, WS_KIND_THREAD, 0, &err), WS_OK));
-	cr_assert(eq(int, ws_export_ranges_load(&ranges, r, &threads, &err), WS_OK), "%s",
-	          err.text);
-	ws_records_free(&threads);
+	cr_assert(eq(int, ws_recorded_ranges_read(&ranges, r, &m, &err), WS_OK), "%s", err.text);
+	ws_model_free(m);
 	ws_trace_reader_free(r);
 	return ranges;
 }
 
-static void expect(const struct ws_export_range *r, uint64_t thread, int64_t start_ns,
+static void expect(struct ws_recorded_ranges *ranges, size_t i, uint64_t thread, int64_t start_ns,
                    int64_t end_ns)
 {
-	cr_assert(eq(u64, r->thread, thread));
+	const struct ws_recorded_range *r = ws_recorded_range(&ranges->ranges, i);
+
+	cr_assert(eq(u64, ranges->events[r->begin].thread, thread));
 	cr_assert(eq(i64, r->start_ns, start_ns));
 	cr_assert(eq(i64, r->end_ns, end_ns));
 }
 
-#define MANY 400000 /* ranges: 35 MB of them */
+#define MANY 400000 /* ranges: 13 MB of them */
 
-Test(export_ranges, many_ranges_inside_one_lie_in_a_file)
+Test(recorded, many_ranges_inside_one_lie_in_a_file)
 {
 	struct tb *b = tb_new();
-	struct ws_export_ranges ranges;
-	const struct ws_export_range *r;
-	size_t at = 0;
+	struct ws_recorded_ranges ranges;
 	long before;
 
 	tb_push(b, 5, "all");
@@ -52,15 +50,13 @@ Test(export_ranges, many_ranges_inside_one_lie_in_a_file)
 	begin_peak_memory();
 	before = peak_memory_kib();
 	ranges = load(b);
-	cr_assert(eq(sz, ranges.n, MANY + 1));
-	cr_assert(eq(int, ranges.room.is_file, 1));
-	r = ws_export_ranges_next(&ranges, &at);
-	expect(r, 1, 5, 10 * MANY + 20);
+	cr_assert(eq(sz, ranges.nranges, MANY + 1));
+	cr_assert(eq(int, ranges.ranges.is_file, 1));
+	expect(&ranges, 0, 1, 5, 10 * MANY + 20);
 	for (int64_t i = 0; i < MANY; i++)
-		expect(ws_export_ranges_next(&ranges, &at), 1, 10 * i + 10, 10 * i + 15);
-	cr_assert(eq(ptr, (void *)ws_export_ranges_next(&ranges, &at), NULL));
+		expect(&ranges, (size_t)i + 1, 1, 10 * i + 10, 10 * i + 15);
 	cr_expect(lt(long, peak_memory_kib() - before, 24 * 1024));
-	ws_export_ranges_free(&ranges);
+	ws_recorded_ranges_free(&ranges);
 	tb_free(b);
 }
 
@@ -94,45 +90,49 @@ static struct tb *two_threads(int late)
 	return b;
 }
 
-static void expect_two_threads(struct ws_export_ranges *ranges, int late)
+static void expect_two_threads(struct ws_recorded_ranges *ranges, int late)
 {
-	const size_t each = MANY / 4;
-	struct ws_export_range *r = ranges->range + late;
+	const size_t each = MANY / 4, first = (size_t)late;
+	const struct ws_recorded_event *event = ranges->events;
+	struct ws_recorded_range r;
 
-	cr_assert(eq(sz, ranges->n, 2 * each + 2 + (size_t)late));
+	cr_assert(eq(sz, ranges->nranges, 2 * each + 2 + first));
 	if (late)
-		expect(&ranges->range[0], 1, -2, -1);
+		expect(ranges, 0, 1, -2, -1);
 	for (size_t i = 0; i < each; i++) {
-		expect(&r[i], 1, 10 * (int64_t)i + 2, 10 * (int64_t)i + 4);
-		expect(&r[each + 1 + i], 2, 10 * (int64_t)i + 1, 10 * (int64_t)i + 5);
+		expect(ranges, first + i, 1, 10 * (int64_t)i + 2, 10 * (int64_t)i + 4);
+		expect(ranges, first + each + 1 + i, 2, 10 * (int64_t)i + 1, 10 * (int64_t)i + 5);
 	}
-	expect(&r[each], 1, 10 * MANY + 5, 10 * MANY + 5);
-	cr_assert(eq(int, r[each].flags, WS_EXPORT_RANGE_OPEN));
-	expect(&r[2 * each + 1], 2, 10 * MANY, 10 * MANY + 2);
-	cr_assert(eq(u64, r[2 * each + 1].end_thread, 1));
-	cr_assert(eq(int, r[2 * each + 1].flags, WS_EXPORT_RANGE_START_END));
+	expect(ranges, first + each, 1, 10 * MANY + 5, 10 * MANY + 5);
+	r = *ws_recorded_range(&ranges->ranges, first + each);
+	cr_assert(eq(u32, r.end, WS_NONE));
+	expect(ranges, first + 2 * each + 1, 2, 10 * MANY, 10 * MANY + 2);
+	r = *ws_recorded_range(&ranges->ranges, first + 2 * each + 1);
+	cr_assert(eq(u64, event[r.begin].type, WS_NVTX_START));
+	cr_assert(eq(u64, r.id, 7));
+	cr_assert(eq(u64, event[r.end].thread, 1));
 	cr_assert(eq(sz, ranges->nmarks, 2));
-	cr_assert(eq(u64, ranges->mark[0].thread, 1));
-	cr_assert(eq(u64, ranges->mark[1].thread, 2));
+	cr_assert(eq(u64, event[ws_recorded_range(&ranges->marks, 0)->begin].thread, 1));
+	cr_assert(eq(u64, event[ws_recorded_range(&ranges->marks, 1)->begin].thread, 2));
 	cr_assert(eq(u64, ranges->dangling, 1));
 }
 
-Test(export_ranges, of_several_threads_stand_by_thread)
+Test(recorded, ranges_of_several_threads_stand_by_thread)
 {
 	struct tb *b = two_threads(0);
-	struct ws_export_ranges ranges = load(b);
+	struct ws_recorded_ranges ranges = load(b);
 
 	expect_two_threads(&ranges, 0);
-	ws_export_ranges_free(&ranges);
+	ws_recorded_ranges_free(&ranges);
 	tb_free(b);
 }
 
-Test(export_ranges, that_come_late_are_sorted_in)
+Test(recorded, ranges_that_come_late_are_sorted_in)
 {
 	struct tb *b = two_threads(1);
-	struct ws_export_ranges ranges = load(b);
+	struct ws_recorded_ranges ranges = load(b);
 
 	expect_two_threads(&ranges, 1);
-	ws_export_ranges_free(&ranges);
+	ws_recorded_ranges_free(&ranges);
 	tb_free(b);
 }
