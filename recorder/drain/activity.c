@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/shared/segment_slots.h"
 
 static size_t power_of_two(size_t n)
@@ -16,31 +17,23 @@ static size_t power_of_two(size_t n)
 
 struct ws_activity *ws_activity_new(const struct ws_seg_header *seg)
 {
-	struct ws_activity *a = calloc(1, sizeof(*a));
+	struct ws_activity *a = ws_xarray(1, sizeof(*a));
 
-	if (!a)
-		return NULL;
 	/* never full, whatever a slot holds: steps are at least 8 bytes */
 	a->runtime_size = power_of_two(seg->activity.stride / 8 + 1);
 	/* a launch's records are two calls and a kernel: some 300 bytes */
 	a->npairs = power_of_two(seg->activity.count * seg->activity.stride / 512);
 	a->npairs = a->npairs < WS_ACTIVITY_PAIRS ? a->npairs : WS_ACTIVITY_PAIRS;
-	a->pairs = calloc(a->npairs, sizeof(*a->pairs));
+	a->pairs = ws_xarray(a->npairs, sizeof(*a->pairs));
 	a->nkept = a->npairs < WS_ACTIVITY_KEPT ? a->npairs : WS_ACTIVITY_KEPT;
-	a->kept = calloc(a->nkept, sizeof(*a->kept));
-	a->looked = calloc(seg->activity.count + 1, sizeof(*a->looked));
-	a->runtime = calloc(a->runtime_size, sizeof(*a->runtime));
-	if (!a->looked || !a->runtime || !a->pairs || !a->kept) {
-		ws_activity_free(a);
-		return NULL;
-	}
+	a->kept = ws_xarray(a->nkept, sizeof(*a->kept));
+	a->looked = ws_xarray(seg->activity.count, sizeof(*a->looked));
+	a->runtime = ws_xarray(a->runtime_size, sizeof(*a->runtime));
 	return a;
 }
 
 void ws_activity_free(struct ws_activity *a)
 {
-	if (!a)
-		return;
 	ws_graph_captures_release(&a->captures);
 	free(a->looked);
 	free(a->runtime);
@@ -79,16 +72,16 @@ bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid
 	if (cbid >= WS_ACTIVITY_CALLS)
 		return 1;
 	if (!a->calls[d])
-		a->calls[d] = calloc(WS_ACTIVITY_CALLS, sizeof(*a->calls[d]));
-	if (!a->calls[d])
-		return 0;
+		a->calls[d] = ws_xarray(WS_ACTIVITY_CALLS, sizeof(*a->calls[d]));
 	a->calls[d][cbid] = (struct ws_activity_api){name, effect_of(name)};
 	return 1;
 }
 
 bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string)
 {
-	return address && ws_map_put(&a->kernels, address, string, NULL) == WS_OK;
+	if (address)
+		(void)ws_map_put(&a->kernels, address, string, NULL);
+	return address != 0;
 }
 
 uint32_t ws_activity_kernel_at(const struct ws_activity *a, uint64_t address)
@@ -180,7 +173,8 @@ void ws_activity_note_runtime_calls(struct ws_activity *a, const uint8_t *buffer
 	size_t size;
 
 	a->runtime_slot++;
-	for (size_t at = 0; (size = ws_cupti_record_size(&a->steps, buffer, valid, at)); at += size) {
+	for (size_t at = 0; (size = ws_cupti_record_size(&a->steps, buffer, valid, at));
+	     at += size) {
 		struct ws_cupti_api api;
 
 		if (ws_cupti_kind(buffer + at) != WS_CUPTI_KIND_RUNTIME)

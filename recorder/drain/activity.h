@@ -77,8 +77,8 @@ struct ws_activity_slot {
 bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                         uint64_t end, int64_t *start_ns, int64_t *dur_ns);
 
-struct ws_activity *ws_activity_new(const struct ws_seg_header *seg); /* NULL: no memory */
-void ws_activity_free(struct ws_activity *a);                         /* NULL is legal */
+struct ws_activity *ws_activity_new(const struct ws_seg_header *seg);
+void ws_activity_free(struct ws_activity *a);
 
 /* --- activity_pass.c --- */
 
@@ -94,7 +94,7 @@ void ws_activity_pass_in_hand(struct ws_drain *d);
 
 /* --- activity.c --- */
 
-/* A definition of the collector's; 0 when there is no memory for it. */
+/* A definition of the collector's; 0 when it makes no sense. */
 bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,
                            struct ws_bytes name);
 bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string);

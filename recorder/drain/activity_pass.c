@@ -1,6 +1,7 @@
 /* Slots of CUPTI's buffers, in the order in which they were done, record by record. */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/drain/activity.h"
 #include "recorder/shared/segment_slots.h"
 
@@ -105,9 +106,9 @@ uint64_t ws_activity_pass(struct ws_drain *d)
 void ws_activity_pass_in_hand(struct ws_drain *d)
 {
 	const uint64_t stride = d->seg->activity.stride;
-	uint8_t *copy = d->seg->activity.count ? malloc(stride) : NULL;
+	uint8_t *copy = ws_xmalloc(stride);
 
-	for (uint32_t i = 0; copy && i < d->seg->activity.count; i++) {
+	for (uint32_t i = 0; i < d->seg->activity.count; i++) {
 		const struct ws_slot *s = ws_seg_slot(d->seg, i);
 
 		if (!ws_slot_is_used(d->seg, i) ||

@@ -6,6 +6,7 @@
 
 #include "recorder/drain/private.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 /* --- records that wait --- */
 
@@ -28,6 +29,7 @@ struct ws_held_record {
 	int64_t time_ns;
 };
 
+/* 0: too many wait already. */
 static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_rec_event *ev,
                  const uint8_t *rec, uint32_t size)
 {
@@ -35,15 +37,11 @@ static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_
 
 	if (list->n == MAX_HELD)
 		return 0;
-	if (WS_GROW(list->records, list->n + 1, list->size, NULL) != WS_OK)
-		return 0;
-	h = &list->records[list->n];
-	*h = (struct ws_held_record){malloc(size), size,      thread,
-	                             ev->domain,   ev->range, ev->head.time_ns};
-	if (!h->bytes)
-		return 0;
+	(void)WS_GROW(list->records, list->n + 1, list->size, NULL);
+	h = &list->records[list->n++];
+	*h = (struct ws_held_record){ws_xmalloc(size), size,      thread,
+	                             ev->domain,       ev->range, ev->head.time_ns};
 	memcpy(h->bytes, rec, size);
-	list->n++;
 	return 1;
 }
 
@@ -61,42 +59,33 @@ static void drop_all(struct ws_held_records *list)
 		drop_held(list, list->n - 1);
 }
 
-/* All held pushes of the thread become rows: something inside of them is kept. */
-static void release_pushes(struct ws_drain *d, uint32_t thread)
+static void release(struct ws_held_records *list)
 {
-	struct ws_capture_filter *f = &d->filter;
-
-	if (thread >= f->nheld)
-		return;
-	for (size_t i = 0; i < f->held[thread].n; i++)
-		emit(d, thread, f->held[thread].records[i].bytes, f->held[thread].records[i].size);
-	drop_all(&f->held[thread]);
+	drop_all(list);
+	free(list->records);
 }
 
-static struct ws_held_records *held_of(struct ws_capture_filter *f, uint32_t thread)
+/* All held pushes of a thread become rows: something inside of them is kept. */
+static void release_pushes(struct ws_drain *d, struct ws_held_records *held)
 {
-	size_t before = f->nheld;
-
-	if (thread >= WS_DRAIN_MAX_THREADS ||
-	    WS_GROW(f->held, (size_t)thread + 1, f->nheld, NULL) != WS_OK)
-		return NULL;
-	memset(f->held + before, 0, (f->nheld - before) * sizeof(*f->held));
-	return &f->held[thread];
+	for (size_t i = 0; i < held->n; i++)
+		emit(d, held->records[i].thread, held->records[i].bytes, held->records[i].size);
+	drop_all(held);
 }
 
 /* --- the filter --- */
 
 /* Where nothing is left out nobody asks for them. */
-static bool know_calls(struct ws_capture_filter *f)
+static void become_active(struct ws_capture_filter *f)
 {
-	if (!f->inside_calls)
-		f->inside_calls = calloc((size_t)2 * WS_FILTER_CALLS, sizeof(*f->inside_calls));
-	if (f->inside_calls)
-		f->outside_calls = f->inside_calls + WS_FILTER_CALLS;
-	return f->inside_calls != NULL;
+	if (f->is_active)
+		return;
+	f->is_active = 1;
+	f->inside_calls = ws_xarray(WS_FILTER_CALLS, sizeof(*f->inside_calls));
+	f->outside_calls = ws_xarray(WS_FILTER_CALLS, sizeof(*f->outside_calls));
 }
 
-bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
+void ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg)
 {
 	const struct ws_seg_window *spec = &seg->plan.window;
 
@@ -104,22 +93,20 @@ bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg
 	f->stop_ns = atomic_load(&seg->control.stop_ns);
 	ws_capture_window_init(&f->window, spec->begin_ns ? spec->begin_ns : INT64_MIN,
 	                       spec->duration_ns, spec->ranges != WS_RANGES_NONE);
-	f->is_active = spec->begin_ns || spec->ranges != WS_RANGES_NONE;
-	return !f->is_active || know_calls(f);
+	if (spec->begin_ns || spec->ranges != WS_RANGES_NONE)
+		become_active(f);
 }
 
-void ws_filter_release(struct ws_capture_filter *f)
+void ws_filter_release(struct ws_drain *d)
 {
-	for (size_t i = 0; i < f->nheld; i++) {
-		drop_all(&f->held[i]);
-		free(f->held[i].records);
-	}
-	free(f->held);
-	drop_all(&f->starts);
-	free(f->starts.records);
+	struct ws_capture_filter *f = &d->filter;
+
+	for (size_t i = 0; i < d->nthreads; i++)
+		release(&d->threads[i].held);
+	release(&f->starts);
 	free(f->inside_calls);
+	free(f->outside_calls);
 	ws_capture_window_release(&f->window);
-	memset(f, 0, sizeof(*f));
 }
 
 void ws_filter_look(struct ws_drain *d)
@@ -127,7 +114,7 @@ void ws_filter_look(struct ws_drain *d)
 	if (!d->filter.stop_ns)
 		return;
 	ws_window_stop(&d->filter.window, d->filter.stop_ns);
-	d->filter.is_active = know_calls(&d->filter);
+	become_active(&d->filter);
 }
 
 void ws_drain_stop(struct ws_drain *d, int64_t time_ns)
@@ -142,12 +129,12 @@ bool ws_drain_is_stopped(const struct ws_drain *d)
 	return d->filter.stop_ns != 0;
 }
 
-bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
+void ws_filter_range(struct ws_drain *d, const struct ws_def_window *range)
 {
 	if (range->is_open)
-		return ws_capture_window_begin_range(&d->filter.window, range->time_ns);
-	ws_capture_window_end_range(&d->filter.window, range->time_ns);
-	return 1;
+		ws_capture_window_begin_range(&d->filter.window, range->time_ns);
+	else
+		ws_capture_window_end_range(&d->filter.window, range->time_ns);
 }
 
 /* --- NVTX --- */
@@ -157,31 +144,24 @@ static bool keeps(const struct ws_drain *d, int64_t start_ns, int64_t end_ns)
 	return ws_capture_window_keeps(&d->filter.window, start_ns, end_ns);
 }
 
-static bool push(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
-                 const uint8_t *rec, uint32_t size)
+static bool push(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
+                 const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
 {
-	struct ws_held_records *held;
-
-	if (!keeps(d, ev->head.time_ns, ev->head.time_ns)) {
-		held = held_of(&d->filter, thread);
-		if (held && hold(held, thread, ev, rec, size))
-			return 1;
-	}
-	release_pushes(d, thread);
+	if (!keeps(d, ev->head.time_ns, ev->head.time_ns) && hold(held, thread, ev, rec, size))
+		return 1;
+	release_pushes(d, held);
 	return ws_drain_record(d, thread, rec, size);
 }
 
 /* A pop ends the newest push of its domain; when that waits, both are decided now. */
-static bool pop(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *ev,
-                const uint8_t *rec, uint32_t size)
+static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *held,
+                const struct ws_rec_event *ev, const uint8_t *rec, uint32_t size)
 {
-	struct ws_held_records *held = thread < d->filter.nheld ? &d->filter.held[thread] : NULL;
-
-	for (size_t i = held ? held->n : 0; i--;) {
+	for (size_t i = held->n; i--;) {
 		if (held->records[i].domain != ev->domain)
 			continue;
 		if (keeps(d, held->records[i].time_ns, ev->head.time_ns)) {
-			release_pushes(d, thread);
+			release_pushes(d, held);
 			break;
 		}
 		drop_held(held, i);
@@ -217,19 +197,21 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 
 bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
+	struct ws_drain_thread *who;
 	struct ws_rec_event ev;
 	int64_t end_ns;
 
 	if (!d->filter.is_active)
 		return ws_drain_record(d, thread, rec, size);
 	/* what makes no sense is not to be held */
-	if (!ws_drain_record_head(&ev, rec, size) || !ws_drain_thread(d, thread))
+	who = ws_drain_thread(d, thread);
+	if (!ws_drain_record_head(&ev, rec, size) || !who)
 		return 0;
 	switch (ev.head.type) {
 	case WS_REC_PUSH:
-		return push(d, thread, &ev, rec, size);
+		return push(d, thread, &who->held, &ev, rec, size);
 	case WS_REC_POP:
-		return pop(d, thread, &ev, rec, size);
+		return pop(d, thread, &who->held, &ev, rec, size);
 	case WS_REC_START:
 		if (!keeps(d, ev.head.time_ns, ev.head.time_ns) &&
 		    hold(&d->filter.starts, thread, &ev, rec, size))
@@ -243,7 +225,7 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 			d->filter.outside++;
 			return 1;
 		}
-		release_pushes(d, thread);
+		release_pushes(d, &who->held);
 		return ws_drain_record(d, thread, rec, size);
 	}
 }
@@ -310,8 +292,8 @@ void ws_filter_finish(struct ws_drain *d)
 {
 	int64_t now_ns = ws_drain_now_ns(d);
 
-	for (size_t i = 0; i < d->filter.nheld; i++)
-		decide(d, &d->filter.held[i], now_ns);
+	for (size_t i = 0; i < d->nthreads; i++)
+		decide(d, &d->threads[i].held, now_ns);
 	decide(d, &d->filter.starts, now_ns);
 }
 

@@ -22,28 +22,23 @@ struct ws_held_records {
 };
 
 struct ws_capture_filter {
-	bool is_active; /* 0: everything is kept */
+	bool is_active;  /* 0: everything is kept */
 	int64_t stop_ns; /* nothing after it is kept, 0: no such time */
 	struct ws_capture_window window;
 	uint64_t outside; /* records left out, not yet added to the segment's counter */
-
-	/* by thread: pushes that are open and were outside so far, in their order */
-	struct ws_held_records *held;
-	size_t nheld;
-	/* start records of ranges, likewise */
+	/* start records of ranges that are open and were outside so far; pushes: by thread */
 	struct ws_held_records starts;
 
-	uint64_t *inside_calls, *outside_calls; /* by correlation id; one allocation */
+	uint64_t *inside_calls, *outside_calls; /* by correlation id */
 };
 
-/* 0 without memory. */
-bool ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg);
-void ws_filter_release(struct ws_capture_filter *f);
+void ws_filter_init(struct ws_capture_filter *f, const struct ws_seg_header *seg);
+void ws_filter_release(struct ws_drain *d); /* what its threads hold, too */
 
 /* To be called before a pass: how far the window goes by now. */
 void ws_filter_look(struct ws_drain *d);
-/* A range of the window began or ended, by the collector's definition. 0 without memory. */
-bool ws_filter_range(struct ws_drain *d, const struct ws_def_window *range);
+/* A range of the window began or ended, by the collector's definition. */
+void ws_filter_range(struct ws_drain *d, const struct ws_def_window *range);
 
 /* A record of a ring: to rows, now or later, or not. 0 when it makes no sense. */
 bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size);

@@ -53,11 +53,8 @@ static bool define_process(struct ws_drain *d, const struct def *def)
 static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t id,
                            struct ws_bytes name)
 {
-	struct ws_row_thread row = {
-	        .id = id,
-	        .pid = d->threads[id].pid,
-	        .tid = d->threads[id].tid,
-	};
+	const struct ws_drain_thread *thread = ws_drain_thread(d, id);
+	struct ws_row_thread row = {.id = id, .pid = thread->pid, .tid = thread->tid};
 
 	if (def->in_file)
 		return;
@@ -70,10 +67,8 @@ static bool define_thread(struct ws_drain *d, const struct def *def)
 	const struct ws_def_thread *who = &def->fixed.thread;
 	struct ws_bytes name = def->behind;
 
-	if (!def->id || def->id >= WS_DRAIN_MAX_THREADS || !who->pid ||
-	    !ws_drain_reach_thread(d, def->id))
+	if (!ws_drain_set_thread(d, def->id, who->pid, who->tid))
 		return 0;
-	d->threads[def->id] = (struct ws_drain_thread){who->pid, who->tid};
 	for (size_t i = d->nnames; i--;) {
 		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid) {
 			name = d->names[i].name;
@@ -86,19 +81,17 @@ static bool define_thread(struct ws_drain *d, const struct def *def)
 }
 
 /* Keep the name until the thread has its first event; a later name replaces it. */
-static bool keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct ws_bytes name)
+static void keep_name(struct ws_drain *d, const struct ws_def_thread *who, struct ws_bytes name)
 {
 	size_t i;
 
 	for (i = 0; i < d->nnames; i++)
 		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
 			break;
-	if (WS_GROW(d->names, i + 1, d->names_capacity, NULL) != WS_OK)
-		return 0;
+	(void)WS_GROW(d->names, i + 1, d->names_capacity, NULL);
 	if (i == d->nnames)
 		d->nnames++;
 	d->names[i] = (struct ws_drain_thread_name){who->pid, who->tid, name};
-	return 1;
 }
 
 static bool define_thread_name(struct ws_drain *d, const struct def *def)
@@ -106,9 +99,10 @@ static bool define_thread_name(struct ws_drain *d, const struct def *def)
 	const struct ws_def_thread *who = &def->fixed.thread;
 	uint64_t id = ws_drain_find_thread(d, who->pid, who->tid);
 
-	if (!id)
-		return keep_name(d, who, def->behind);
-	add_thread_row(d, def, id, def->behind);
+	if (id)
+		add_thread_row(d, def, id, def->behind);
+	else
+		keep_name(d, who, def->behind);
 	return 1;
 }
 
@@ -266,7 +260,8 @@ static bool define_resource(struct ws_drain *d, const struct def *def)
 
 static bool define_window(struct ws_drain *d, const struct def *def)
 {
-	return ws_filter_range(d, &def->fixed.window);
+	ws_filter_range(d, &def->fixed.window);
+	return 1;
 }
 
 /* By type. A body is at least its fixed part. */

@@ -95,34 +95,26 @@ static void restore(struct ws_drain *d)
 	give_slots_back(d);
 }
 
-enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
-                               struct ws_trace_writer *writer, struct ws_err *err)
+struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer *writer)
 {
-	struct ws_drain *d = calloc(1, sizeof(*d));
+	struct ws_drain *d = ws_xarray(1, sizeof(*d));
 
-	*out = NULL;
-	WS_FAIL_IF(!d, err, NO_MEMORY, "out of memory for draining the segment");
 	d->seg = seg;
 	d->writer = writer;
-	d->tails = calloc(seg->thread_buffer_count, sizeof(*d->tails));
-	d->strings = calloc(seg->defs_size / 8, sizeof(*d->strings));
-	d->scratch = malloc(seg->ring_size);
-	d->slots_read = calloc(seg->activity.count + 1, sizeof(*d->slots_read));
-	d->seen = calloc(seg->thread_buffer_count, sizeof(*d->seen));
-	d->commit = calloc(1, ws_seg_commit_size(seg));
+	d->tails = ws_xarray(seg->thread_buffer_count, sizeof(*d->tails));
+	d->strings = ws_xarray(seg->defs_size / 8, sizeof(*d->strings));
+	d->scratch = ws_xmalloc(seg->ring_size);
+	d->slots_read = ws_xarray(seg->activity.count, sizeof(*d->slots_read));
+	d->seen = ws_xarray(seg->thread_buffer_count, sizeof(*d->seen));
+	d->commit = ws_xarray(1, ws_seg_commit_size(seg));
 	d->activity = ws_activity_new(seg);
-	if (!d->commit || !d->seen || !d->tails || !d->strings || !d->scratch || !d->slots_read ||
-	    !d->activity || !ws_filter_init(&d->filter, seg)) {
-		ws_drain_free(d);
-		return WS_FAIL_MEMORY(err, "draining the segment");
-	}
+	ws_filter_init(&d->filter, seg);
 	ws_drain_clock_start(d);
 	ws_drain_clock_look(d);
 	restore(d);
 	if (d->commit->number) /* they are in the file, and may be needed when it cannot grow */
 		intern_causes(d);
-	*out = d;
-	return WS_OK;
+	return d;
 }
 
 void ws_drain_free(struct ws_drain *d)
@@ -134,8 +126,9 @@ void ws_drain_free(struct ws_drain *d)
 	free(d->tails);
 	free(d->slots_read);
 	ws_activity_free(d->activity);
-	ws_filter_release(&d->filter);
+	ws_filter_release(d);
 	free(d->strings);
+	ws_map_free(&d->thread_places);
 	free(d->threads);
 	free(d->names);
 	free(d->scratch);

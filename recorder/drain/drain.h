@@ -14,10 +14,9 @@ struct ws_drain;
 
 /*
  * Begin, or go on after the segment's last commit: then the writer must be one
- * of ws_trace_writer_resume() at ws_drain_file_size(). Borrows both. NO_MEMORY.
+ * of ws_trace_writer_resume() at ws_drain_file_size(). Borrows both.
  */
-enum ws_status ws_drain_create(struct ws_drain **out, struct ws_seg_header *seg,
-                               struct ws_trace_writer *writer, struct ws_err *err);
+struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer *writer);
 void ws_drain_free(struct ws_drain *d); /* NULL is legal */
 
 /* Bytes of the trace file that are committed; 0 = nothing ever was. */

@@ -24,23 +24,16 @@ static size_t changes_until(const struct ws_graph_captures *c, int64_t time_ns)
 	return i;
 }
 
-/* Room for one more. */
-static bool make_room(struct ws_graph_captures *c)
-{
-	if (c->n >= MOST || WS_GROW(c->list, c->n + 1, c->size, NULL) != WS_OK) {
-		memmove(c->list, c->list + c->n / 2, (c->n - c->n / 2) * sizeof(*c->list));
-		c->n -= c->n / 2;
-	}
-	return c->n < c->size;
-}
-
 void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int begins)
 {
 	int32_t open;
 	size_t at;
 
-	if (!make_room(c))
-		return;
+	if (c->n == MOST) {
+		memmove(c->list, c->list + MOST / 2, MOST / 2 * sizeof(*c->list));
+		c->n = MOST / 2;
+	}
+	(void)WS_GROW(c->list, c->n + 1, c->size, NULL);
 	at = changes_until(c, time_ns);
 	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
 	c->list[at] = (struct ws_graph_capture_change){time_ns, begins ? 1 : -1, 0};

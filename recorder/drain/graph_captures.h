@@ -20,7 +20,7 @@ struct ws_graph_captures {
 
 void ws_graph_captures_release(struct ws_graph_captures *c);
 /*
- * A capture begins (1) or ends (0) at this time. In any order; without memory the
+ * A capture begins (1) or ends (0) at this time. In any order; of very many the
  * oldest half is forgotten.
  */
 void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int begins);

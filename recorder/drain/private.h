@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "formats/base/map.h"
 #include "recorder/drain/capture_filter.h"
 #include "recorder/drain/drain.h"
 
@@ -17,7 +18,9 @@ struct ws_drain_domain {
 };
 
 struct ws_drain_thread {
-	uint64_t pid, tid; /* pid 0: unknown thread */
+	uint64_t id, pid, tid;
+	/* of the filter: its pushes that are open and were outside so far, in their order */
+	struct ws_held_records held;
 };
 
 /* A name for a thread that has not had an event so far. */
@@ -53,8 +56,9 @@ struct ws_drain {
 	uint64_t defs_in_file;
 	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];
 	uint64_t *strings; /* by position / 8: 0 none, 1 not in the trace yet, else its id + 1 */
-	struct ws_drain_thread *threads; /* by id */
-	size_t nthreads;
+	struct ws_drain_thread *threads; /* in the order in which they were defined */
+	size_t nthreads, threads_capacity;
+	struct ws_map thread_places; /* by id */
 	struct ws_drain_thread_name *names;
 	size_t nnames, names_capacity;
 	uint64_t causes[WS_DROPPED_COUNT]; /* ids of their names, 0: not written so far */
@@ -78,15 +82,15 @@ uint64_t ws_drain_definitions(struct ws_drain *d);
 /* String row of a domain or a registered string; 0 with *known = 0 when there is no such. */
 uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known);
 uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known);
-/* NULL when no such thread was defined. */
-const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread);
+/* NULL when no such thread was defined; borrowed until the next one is. */
+struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint64_t id);
+/* The system knows the thread of this id by these. 0: there can be none of this id. */
+bool ws_drain_set_thread(struct ws_drain *d, uint64_t id, uint64_t pid, uint64_t tid);
 
 /* Id of the thread that the system knows by these, 0: none so far. */
 uint64_t ws_drain_find_thread(const struct ws_drain *d, uint64_t pid, uint64_t tid);
 /* The same, with a row of its own when the collector never defined it. 0: there can be none. */
 uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid);
-/* Make place for a thread of this id. 0: no memory. */
-bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id);
 /* A text that the collector put into the definition log, or one it had no time for. */
 uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known);
 /* A device that something ran on has a row, if only a nameless one. 0: no such number. */

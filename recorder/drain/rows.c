@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "recorder/drain/private.h"
 #include "recorder/shared/segment_slots.h"
 
@@ -41,7 +42,7 @@ void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...
 	len = vasprintf(&value, fmt, ap);
 	va_end(ap);
 	if (len < 0)
-		return;
+		ws_out_of_memory(0);
 	row.value = (struct ws_bytes){value, (size_t)len};
 	ws_drain_add(d, WS_KIND_META, &row);
 	free(value);
@@ -83,11 +84,28 @@ void ws_drain_set_flag(struct ws_drain *d, enum ws_commit_flag flag)
 
 /* --- maps --- */
 
-const struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint32_t thread)
+struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint64_t id)
 {
-	if (thread >= d->nthreads || !d->threads[thread].pid)
-		return NULL;
-	return &d->threads[thread];
+	const uint64_t *place = ws_map_get(&d->thread_places, id);
+
+	return place ? &d->threads[*place] : NULL;
+}
+
+bool ws_drain_set_thread(struct ws_drain *d, uint64_t id, uint64_t pid, uint64_t tid)
+{
+	struct ws_drain_thread *thread = ws_drain_thread(d, id);
+
+	if (!id || id >= WS_DRAIN_MAX_THREADS || !pid)
+		return 0;
+	if (!thread) {
+		(void)WS_GROW(d->threads, d->nthreads + 1, d->threads_capacity, NULL);
+		(void)ws_map_add(&d->thread_places, id, d->nthreads, NULL);
+		thread = &d->threads[d->nthreads++];
+		*thread = (struct ws_drain_thread){.id = id};
+	}
+	thread->pid = pid;
+	thread->tid = tid;
+	return 1;
 }
 
 uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known)
@@ -135,22 +153,12 @@ uint64_t ws_drain_text(struct ws_drain *d, uint64_t text, int *known)
 
 /* --- rows of what was never defined --- */
 
-bool ws_drain_reach_thread(struct ws_drain *d, uint64_t id)
-{
-	size_t before = d->nthreads;
-
-	if (WS_GROW(d->threads, (size_t)id + 1, d->nthreads, NULL) != WS_OK)
-		return 0;
-	memset(d->threads + before, 0, (d->nthreads - before) * sizeof(*d->threads));
-	return 1;
-}
-
 uint64_t ws_drain_find_thread(const struct ws_drain *d, uint64_t pid, uint64_t tid)
 {
 	/* the last one: thread ids of the system are used again */
-	for (size_t id = pid ? d->nthreads : 0; id--;)
-		if (d->threads[id].pid == pid && d->threads[id].tid == tid)
-			return id;
+	for (size_t i = d->nthreads; i--;)
+		if (d->threads[i].pid == pid && d->threads[i].tid == tid)
+			return d->threads[i].id;
 	return 0;
 }
 
@@ -162,9 +170,8 @@ uint64_t ws_drain_thread_by_tid(struct ws_drain *d, uint64_t pid, uint64_t tid)
 	if (!pid || !tid || known)
 		return known;
 	row.id = (uint64_t)atomic_fetch_add(&d->seg->next_thread, 1) + 1;
-	if (row.id >= WS_DRAIN_MAX_THREADS || !ws_drain_reach_thread(d, row.id))
+	if (!ws_drain_set_thread(d, row.id, pid, tid))
 		return 0;
-	d->threads[row.id] = (struct ws_drain_thread){pid, tid};
 	ws_drain_add(d, WS_KIND_THREAD, &row);
 	return row.id;
 }

@@ -30,22 +30,17 @@ void ws_window_stop(struct ws_capture_window *w, int64_t time_ns)
 		w->end_ns = time_ns;
 }
 
-bool ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
+void ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
 {
 	if (w->open++)
-		return 1;
+		return;
 	/* a thread's clock was read a little before another thread's range ended */
 	if (w->nranges && time_ns <= w->ranges[w->nranges - 1].end_ns) {
 		w->ranges[w->nranges - 1].end_ns = INT64_MAX;
-		return 1;
+		return;
 	}
-	if (WS_GROW(w->ranges, w->nranges + 1, w->size, NULL) != WS_OK) {
-		if (w->nranges)
-			w->ranges[w->nranges - 1].end_ns = INT64_MAX;
-		return 0;
-	}
+	(void)WS_GROW(w->ranges, w->nranges + 1, w->size, NULL);
 	w->ranges[w->nranges++] = (struct ws_capture_window_range){time_ns, INT64_MAX};
-	return 1;
 }
 
 void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns)

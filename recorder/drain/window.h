@@ -27,11 +27,8 @@ void ws_capture_window_release(struct ws_capture_window *w);
 /* Nothing after this time is kept. */
 void ws_window_stop(struct ws_capture_window *w, int64_t time_ns);
 
-/*
- * A range begins or ends; in the order of their times. Returns 0 when there is
- * no memory for it: the range before it goes on.
- */
-bool ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns);
+/* A range begins or ends; in the order of their times. */
+void ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns);
 void ws_capture_window_end_range(struct ws_capture_window *w, int64_t time_ns);
 
 /* 1 when any part of start … end is to be kept. */

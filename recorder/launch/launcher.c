@@ -186,7 +186,8 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	}
 	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
 	first->is_settled = is_settled;
-	return ws_session_add(s, first, err);
+	ws_session_add(s, first);
+	return WS_OK;
 }
 
 #define COUNT_ONE(variable, value) +1
@@ -340,7 +341,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	}
 	WS_FORWARD(ws_process_resume(&first, opts, &file, path, err));
 	first->is_settled |= opts->output != NULL;
-	WS_FORWARD(ws_session_add(&s, first, err));
+	ws_session_add(&s, first);
 	status = ws_session_signals(&s, &before, err);
 	if (status == WS_OK) {
 		ws_session_loop(&s);

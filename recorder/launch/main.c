@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/merge/merge.h"
 #include "formats/trace/map.h"
 #include "formats/trace/small_input.h"
@@ -32,7 +33,7 @@ static void complain(const char *fmt, ...)
 	n = vasprintf(&line, fmt, ap);
 	va_end(ap);
 	if (n < 0)
-		return;
+		ws_out_of_memory(0);
 	ws_defuse(line); /* names can have been chosen by anybody */
 	fprintf(stderr, NAME ": %s\n", line);
 	free(line);
@@ -64,9 +65,9 @@ static int step_command(struct ws_record_command *cmd, char path[PATH_MAX])
 		return -1;
 	self[n] = 0;
 	len = snprintf(path, PATH_MAX, "%s/" STEP_PROGRAM, dirname(self));
-	cmd->program = calloc((size_t)cmd->nrest + 4, sizeof(*cmd->program));
-	if (!cmd->program || len < 0 || len >= PATH_MAX)
+	if (len < 0 || len >= PATH_MAX)
 		return -1;
+	cmd->program = ws_xarray((size_t)cmd->nrest + 4, sizeof(*cmd->program));
 	cmd->program[0] = path;
 	cmd->program[1] = (char *)"--model";
 	cmd->program[2] = (char *)cmd->model;
@@ -221,27 +222,32 @@ static void print_merged(size_t ntraces, const char *path, const struct ws_merge
 	         ntraces, ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
 }
 
-/* Of a command that reads what others made. The code to end with. */
-static int failed(enum ws_status status, const struct ws_err *err, bool is_limited)
+/* The code to end with. */
+static int failed(enum ws_status status, const struct ws_err *err)
 {
 	complain("%s", err->text);
-	if (status == WS_NO_MEMORY && is_limited)
-		complain(WS_SMALL_INPUT_MEMORY);
 	return ws_status_exit_code(status);
+}
+
+/* Of a command that reads what others made. */
+static void limit(char *const *files, int n)
+{
+	if (ws_small_input_limit(files, n))
+		ws_out_of_memory_hint(WS_SMALL_INPUT_MEMORY);
 }
 
 static int merge(struct ws_record_command *cmd)
 {
-	bool is_limited = ws_small_input_limit(cmd->rest, cmd->nrest);
 	struct ws_merge_result merged;
 	enum ws_status status;
 	struct ws_err err;
 
+	limit(cmd->rest, cmd->nrest);
 	ws_trace_map_end_well_when_cut();
 	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
 	                        cmd->record.zstd_level, &merged, &err);
 	if (status != WS_OK)
-		return failed(status, &err, is_limited);
+		return failed(status, &err);
 	print_merged((size_t)cmd->nrest, cmd->output, &merged);
 	return 0;
 }
@@ -249,16 +255,14 @@ static int merge(struct ws_record_command *cmd)
 /* The traces of a recording become the first one's; the others go when that is done. */
 static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_result *r)
 {
-	const char **paths = calloc(r->ntraces + 1, sizeof(*paths));
-	enum ws_status status = WS_NO_MEMORY;
+	const char **paths = ws_xarray(r->ntraces, sizeof(*paths));
 	struct ws_merge_result merged;
-	struct ws_err err = {.text = "out of memory for merging"};
+	enum ws_status status;
+	struct ws_err err;
 
-	for (size_t i = 0; paths && i < r->ntraces; i++)
+	for (size_t i = 0; i < r->ntraces; i++)
 		paths[i] = r->traces[i].path;
-	if (paths)
-		status = ws_trace_merge(paths, r->ntraces, paths[0], cmd->record.zstd_level,
-		                        &merged, &err);
+	status = ws_trace_merge(paths, r->ntraces, paths[0], cmd->record.zstd_level, &merged, &err);
 	if (status == WS_OK) {
 		for (size_t i = 1; i < r->ntraces; i++)
 			unlink(paths[i]);
@@ -273,11 +277,11 @@ static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_
 static int salvage(struct ws_record_command *cmd)
 {
 	char *const segment = (char *)cmd->salvage;
-	bool is_limited = ws_small_input_limit(&segment, 1);
 	struct ws_record_result result;
 	struct ws_err err;
 	enum ws_status status;
 
+	limit(&segment, 1);
 	cmd->record.output = cmd->output;
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
 	if (status == WS_OK) {
@@ -286,7 +290,7 @@ static int salvage(struct ws_record_command *cmd)
 		print_traces(&result, " rescued");
 	}
 	ws_record_result_release(&result);
-	return status == WS_OK ? 0 : failed(status, &err, is_limited);
+	return status == WS_OK ? 0 : failed(status, &err);
 }
 
 static int record(struct ws_record_command *cmd)
@@ -313,10 +317,6 @@ static int record(struct ws_record_command *cmd)
 	if (cmd->record.library_ranges == WS_LIBRARY_RANGES_DEFAULT && cmd->model)
 		cmd->record.library_ranges = WS_LIBRARY_RANGES_ON;
 	cmd->record.options_text = ws_quote(cmd->capture_options);
-	if (!cmd->record.options_text) {
-		complain("out of memory");
-		return ws_status_exit_code(WS_NO_MEMORY);
-	}
 	ws_segments_abandoned(cmd->record.segment_dir, tell_abandoned);
 	status = ws_record_run(&cmd->record, cmd->program, &result, &err);
 	free((char *)cmd->record.options_text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/options.h"
+#include "formats/base/xalloc.h"
 #include "recorder/shared/segment_folder.h"
 
 #define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
@@ -198,13 +199,11 @@ enum ws_status ws_record_command_parse(struct ws_record_command *cmd, int argc, 
 	        .record = {.segment = {.defs_size = DEFAULT_DEFS_SIZE,
 	                               .slots = WS_SEG_SLOTS,
 	                               .slot_size = WS_SEG_SLOT_SIZE}},
-	        .rest = calloc((size_t)argc + 1, sizeof(*cmd->rest)),
-	        .capture_options = calloc((size_t)argc + 1, sizeof(*cmd->capture_options)),
+	        .rest = ws_xarray((size_t)argc + 1, sizeof(*cmd->rest)),
+	        .capture_options = ws_xarray((size_t)argc + 1, sizeof(*cmd->capture_options)),
 	        .repeat = 1,
 	        .help = ws_opt_asks_help(argc, argv),
 	};
-	WS_FAIL_IF(!cmd->rest || !cmd->capture_options, err, NO_MEMORY,
-	           "out of memory for the command line");
 	if (cmd->help)
 		return WS_OK;
 	noptions = make_table(cmd, &g, table);

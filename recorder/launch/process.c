@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/missing_pages.h"
@@ -42,27 +43,19 @@ static void become_launcher(struct ws_seg_header *seg)
 }
 
 /* A process around the segment, still without writer and drain. */
-static enum ws_status make(struct ws_process **out, const struct ws_record_opts *opts,
-                           struct ws_segment_file *file, const char *trace, struct ws_err *err)
+static struct ws_process *make(const struct ws_record_opts *opts, struct ws_segment_file *file,
+                               const char *trace)
 {
-	struct ws_process *p = calloc(1, sizeof(*p));
+	struct ws_process *p = ws_xarray(1, sizeof(*p));
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
-	*out = NULL;
-	if (p)
-		p->trace = strdup(trace);
-	if (!p || !p->trace) {
-		free(p);
-		ws_segment_file_close(file);
-		return WS_FAIL_MEMORY(err, "recording a process");
-	}
+	p->trace = ws_xstrdup(trace);
 	p->opts = opts;
 	p->file = *file;
 	file->seg = NULL;
 	p->next_commit_ns = now + opts->flush_interval_ns;
 	p->next_statistics_ns = now + STATISTICS_INTERVAL_NS;
-	*out = p;
-	return WS_OK;
+	return p;
 }
 
 static struct ws_trace_writer_opts writer_opts(const struct ws_process *p)
@@ -87,7 +80,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 	WS_FORWARD(ws_trace_writer_create(&p->writer, p->trace, &opts, err));
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
 	become_launcher(seg);
-	WS_FORWARD(ws_drain_create(&p->drain, seg, p->writer, err));
+	p->drain = ws_drain_new(seg, p->writer);
 	ws_provenance_begin(p->drain, provenance, seg);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
@@ -101,11 +94,7 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 	enum ws_status status;
 	struct stat st;
 
-	status = make(out, opts, file, trace, err);
-	if (status != WS_OK) {
-		unlink(file->path);
-		return status;
-	}
+	*out = make(opts, file, trace);
 	status = begin_trace(*out, provenance, err);
 	if (status != WS_OK) {
 		/* nothing was recorded, so there is no trace either; a device stays */
@@ -125,7 +114,8 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	WS_FORWARD(
 	        ws_trace_writer_resume(&p->writer, p->trace, ws_drain_file_size(seg), &opts, err));
 	become_launcher(seg);
-	return ws_drain_create(&p->drain, seg, p->writer, err);
+	p->drain = ws_drain_new(seg, p->writer);
+	return WS_OK;
 }
 
 /* A copy of a path in the segment; empty when it has no end. */
@@ -156,10 +146,9 @@ enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record
                                  struct ws_segment_file *file, const char *trace,
                                  struct ws_err *err)
 {
-	struct ws_process *p;
+	struct ws_process *p = make(opts, file, trace);
 	enum ws_status status;
 
-	WS_FORWARD(make(&p, opts, file, trace, err));
 	p->is_salvaged = 1;
 	status = resume_trace(p, err);
 	if (status != WS_OK) {
@@ -395,7 +384,7 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	struct stat st;
 
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
-		copy = strdup(path);
+		copy = ws_xstrdup(path);
 	else
 		ws_record_notice(p->opts, "%s; the trace is %s", err.text, p->trace);
 	/* now: its name can be its already, from one who was killed before he could say so */

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/gpu/readings.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
@@ -71,24 +72,22 @@ static char *quote(char *const *arguments, bool hides_secrets)
 	char *text = NULL;
 	size_t size;
 	FILE *f = open_memstream(&text, &size);
-	bool is_next = 0;
+	bool is_next = 0, is_whole;
 
 	for (int i = 0; f && arguments[i]; i++) {
 		const char *argument = arguments[i];
 		size_t len = hides_secrets ? told_of(argument, &is_next) : strlen(argument);
-		char *told = NULL;
+		char *told = argument[len] ? ws_xformat("%.*s***", (int)len, argument) : NULL;
 
 		if (i)
 			fputc(' ', f);
-		if (argument[len] && asprintf(&told, "%.*s***", (int)len, argument) < 0)
-			told = NULL;
-		put_quoted(f, !argument[len] ? argument : told ? told : "***");
+		put_quoted(f, told ? told : argument);
 		free(told);
 	}
-	if (f && !fclose(f))
-		return text;
-	free(text);
-	return NULL;
+	is_whole = f && !ferror(f);
+	if ((f && fclose(f)) || !is_whole)
+		ws_out_of_memory(0);
+	return text;
 }
 
 char *ws_quote(char *const *arguments)
@@ -152,7 +151,8 @@ static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
 		ws_drain_add_meta(d, "clock.largest_step_ns", "%ld", real.largest_step_ns);
 		ws_drain_add_meta(d, "clock.realtime_apart_ns", "%ld",
 		                  (int64_t)((uint64_t)real.apart_ns -
-		                            ((uint64_t)seg->base_realtime_ns - (uint64_t)seg->base_ns)));
+		                            ((uint64_t)seg->base_realtime_ns -
+		                             (uint64_t)seg->base_ns)));
 	}
 	if (atomic_load(&seg->gpu.nclocks))
 		ws_drain_add_meta(d, "clock.cupti_apart_ns", "%ld",
@@ -180,8 +180,7 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 	if (p->arguments) {
 		char *arguments = quote(p->arguments, true);
 
-		if (arguments)
-			ws_drain_add_meta(d, "program.arguments", "%s", arguments);
+		ws_drain_add_meta(d, "program.arguments", "%s", arguments);
 		free(arguments);
 	}
 	add_clock(d, seg);

@@ -23,5 +23,5 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env);
 /* The rows known when it has ended. */
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged);
 
-/* Arguments quoted for a POSIX shell, joined by blanks. NULL when out of memory; free() it. */
+/* Arguments quoted for a POSIX shell, joined by blanks; for free(). */
 char *ws_quote(char *const *arguments);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
 
 struct series {
 	struct ws_outfolder folder;
@@ -67,9 +68,7 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 		most++;
 	for (char *const *c = program; c && *c; c++)
 		most++;
-	argv = calloc(most, sizeof(*argv));
-	if (!argv)
-		return NULL;
+	argv = ws_xarray(most, sizeof(*argv));
 	argv[n++] = (char *)"warpsheet-record";
 	for (char *const *c = s->opts->capture_options; *c; c++)
 		argv[n++] = *c;
@@ -226,7 +225,6 @@ static enum ws_status make_run(struct series *s, const struct ws_grid_run *run, 
 	snprintf(output, sizeof(output), "%s/.%s-r%lld.wtrace", s->opts->folder,
 	         s->grid->points[run->point].name, (long long)run->repetition);
 	argv = command_of(s, run, output);
-	WS_FAIL_IF(!argv, err, NO_MEMORY, "out of memory for a command line");
 	status = run_command(s, argv, &o, err);
 	free(argv);
 	WS_FORWARD(status);

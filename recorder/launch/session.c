@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "recorder/gpu/cuda_use.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/segments.h"
@@ -36,15 +37,10 @@ static void note(struct ws_session *s, enum ws_status status, const struct ws_er
 	s->failure = *err;
 }
 
-enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err)
+void ws_session_add(struct ws_session *s, struct ws_process *p)
 {
-	enum ws_status status = WS_GROW(s->processes, s->nprocesses + 1, s->capacity, err);
-
-	if (status == WS_OK)
-		s->processes[s->nprocesses++] = p;
-	else
-		ws_process_free(p);
-	return status;
+	(void)WS_GROW(s->processes, s->nprocesses + 1, s->capacity, NULL);
+	s->processes[s->nprocesses++] = p;
 }
 
 /* --- signals --- */
@@ -185,8 +181,8 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        ws_strings_in(memcpy(told, file->seg->control.command, sizeof(told)),
 	                      sizeof(told)));
 	const struct ws_provenance provenance = {
-	        .program = command ? command[0] : NULL,
-	        .arguments = command && command[0] && !s->no_args ? command + 1 : NULL,
+	        .program = command[0],
+	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
 	        .no_gpu = (int)s->opts->capture.off,
 	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
@@ -312,8 +308,9 @@ static void look_at(void *ctx, const char *path)
 	}
 	status = ws_drain_file_size(file.seg) ? resume_further(s, &file, pid, &p, &err)
 	                                      : begin_further(s, &file, pid, &p, &err);
-	WS_THEN(status, ws_session_add(s, p, &err));
-	if (status != WS_OK)
+	if (status == WS_OK)
+		ws_session_add(s, p);
+	else
 		no_trace_for(s, pid, status, &err);
 }
 
@@ -477,15 +474,13 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
 			unlink(s->processes[0]->trace);
 		return WS_OK;
 	}
+	result->traces = ws_xarray(s->nprocesses, sizeof(*result->traces));
 	atomic_store(&first_segment(s)->state, WS_SEG_ENDING);
 	/* the first one last: it counts what the others could not */
 	for (size_t i = s->nprocesses; i--;)
 		if (s->processes[i]->file.seg)
 			finish(s, s->processes[i]);
 
-	result->traces = calloc(s->nprocesses, sizeof(*result->traces));
-	if (!result->traces)
-		return WS_FAIL_MEMORY(err, "the result");
 	result->ntraces = s->nprocesses;
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		result->traces[i] = s->processes[i]->result;

@@ -36,7 +36,7 @@ struct ws_session {
 };
 
 /* Add the process of the first segment, which belongs to the session then. */
-enum ws_status ws_session_add(struct ws_session *s, struct ws_process *p, struct ws_err *err);
+void ws_session_add(struct ws_session *s, struct ws_process *p);
 /* Block the signals that are forwarded; *before is the mask for the child. */
 enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct ws_err *err);
 /* Drain until all recorded processes are gone, those that attach meanwhile included. */

@@ -1,7 +1,8 @@
 #include "recorder/launch/strings.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "formats/base/xalloc.h"
 
 struct ws_strings ws_strings_in(const char *field, size_t field_size)
 {
@@ -36,9 +37,9 @@ char **ws_strings_array(struct ws_strings list)
 
 	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		n++;
-	array = calloc(n + 1, sizeof(*array));
+	array = ws_xarray(n + 1, sizeof(*array));
 	n = 0;
-	for (size_t at = 0; array && at < list.size; at += strlen(list.text + at) + 1)
+	for (size_t at = 0; at < list.size; at += strlen(list.text + at) + 1)
 		array[n++] = (char *)list.text + at;
 	return array;
 }

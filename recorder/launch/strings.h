@@ -12,5 +12,5 @@ struct ws_strings {
 struct ws_strings ws_strings_in(const char *field, size_t field_size);
 /* VALUE of the string NAME=VALUE, its name the len bytes at name; NULL when it is not there. */
 const char *ws_strings_value(struct ws_strings list, const char *name, size_t len);
-/* As an array that ends with NULL; its strings stay where they are. NULL without memory; free(). */
+/* As an array that ends with NULL; its strings stay where they are. For free(). */
 char **ws_strings_array(struct ws_strings list);

@@ -35,9 +35,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	seg = fuzz_segment(&seg_size);
 	if (fuzz_take(&in) % 2)
 		seg->plan.window.begin_ns = FUZZ_SEG_BASE + 64;
-	if (ws_trace_writer_create_mem(&writer, &opts, &err) != WS_OK ||
-	    ws_drain_create(&drain, seg, writer, &err) != WS_OK)
+	if (ws_trace_writer_create_mem(&writer, &opts, &err) != WS_OK)
 		abort();
+	drain = ws_drain_new(seg, writer);
 	while (in.at < in.end) {
 		enum fuzz_step step = fuzz_segment_step(seg, &in, 0);
 

@@ -37,8 +37,7 @@ static int begin(struct launcher *l)
 	if ((size ? ws_trace_writer_resume(&l->writer, l->path, size, &opts, &err)
 	          : ws_trace_writer_create(&l->writer, l->path, &opts, &err)) != WS_OK)
 		return 0;
-	if (ws_drain_create(&l->drain, l->seg, l->writer, &err) != WS_OK)
-		abort();
+	l->drain = ws_drain_new(l->seg, l->writer);
 	return 1;
 }
 

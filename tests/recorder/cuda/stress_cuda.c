@@ -65,11 +65,11 @@ static void start(uint32_t slots)
 	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, &err) == WS_OK)
 		file.seg->capture.flush_interval_ms = 2;
 	if (!file.seg || ws_segment_file_seal(&file, &err) != WS_OK ||
-	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err) != WS_OK ||
-	    ws_drain_create(&drain, file.seg, writer, &err) != WS_OK) {
+	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, &err) != WS_OK) {
 		fprintf(stderr, "%s\n", err.text);
 		exit(1);
 	}
+	drain = ws_drain_new(file.seg, writer);
 	setenv(WS_SEG_ENV, file.path, 1);
 	setenv("CUDA_INJECTION64_PATH", WS_TEST_COLLECTOR, 1);
 	setenv("WARPSHEET_CUPTI_PATH", WS_TEST_FAKES "/libcupti-fake.so", 1);

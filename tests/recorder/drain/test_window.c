@@ -52,7 +52,7 @@ Test(window, each_of_many_ranges_is_found)
 {
 	ws_capture_window_init(&w, INT64_MIN, 0, 1);
 	for (int64_t i = 0; i < 1000; i++) { /* 10…15, 20…25, … */
-		cr_assert(ws_capture_window_begin_range(&w, 10 * (i + 1)));
+		ws_capture_window_begin_range(&w, 10 * (i + 1));
 		ws_capture_window_end_range(&w, 10 * (i + 1) + 5);
 	}
 	cr_expect_eq(w.nranges, 1000);

@@ -195,11 +195,11 @@ static void stress_collector(void)
 
 	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, NULL) != WS_OK ||
 	    ws_segment_file_seal(&file, NULL) != WS_OK ||
-	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, NULL) != WS_OK ||
-	    ws_drain_create(&drain, file.seg, writer, NULL) != WS_OK) {
+	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, NULL) != WS_OK) {
 		CHECK(!"a segment and a trace can be made");
 		exit(1);
 	}
+	drain = ws_drain_new(file.seg, writer);
 	setenv(WSN_ENV_INJECTION, WS_TEST_COLLECTOR, 1);
 	setenv(WS_SEG_ENV, file.path, 1);
 	CHECK(nvtx_attach());

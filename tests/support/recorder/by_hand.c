@@ -119,7 +119,7 @@ void by_hand_start(const char *path)
 	status = path ? ws_trace_writer_create(&writer, path, &opts, &err)
 	              : ws_trace_writer_create_mem(&writer, &opts, &err);
 	cr_assert_eq(status, WS_OK, "%s", err.text);
-	cr_assert_eq(ws_drain_create(&drain, seg, writer, &err), WS_OK, "%s", err.text);
+	drain = ws_drain_new(seg, writer);
 }
 
 struct probe by_hand_finish(void)

@@ -32,7 +32,7 @@ void collect_start(uint32_t thread_buffers, uint32_t ring_size, uint64_t defs_si
 	collect_seg = file.seg;
 	collect_seg->plan.window = collect_window;
 	cr_assert_eq(ws_segment_file_seal(&file, &err), WS_OK, "%s", err.text);
-	cr_assert_eq(ws_drain_create(&collect_drain, collect_seg, writer, &err), WS_OK);
+	collect_drain = ws_drain_new(collect_seg, writer);
 }
 
 void collect_stop(void)
