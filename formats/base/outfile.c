@@ -171,7 +171,7 @@ static enum ws_status open_in(struct ws_outfile *o, int folder, const char *name
 	if (fd < 0)
 		return cannot_create(o, err);
 	snprintf(o->name, sizeof(o->name), "/proc/self/fd/%d", fd);
-	o->f = fdopen(fd, "w");
+	o->f = ws_xopened(fdopen(fd, "w"));
 	if (o->f)
 		return WS_OK;
 	close(fd);

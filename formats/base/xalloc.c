@@ -1,6 +1,7 @@
 #include "formats/base/xalloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ void ws_out_of_memory_first(void (*clean_up)(void))
 /* write() and _exit(): streams and exit handlers may need memory themselves. */
 _Noreturn void ws_out_of_memory(size_t bytes)
 {
-	char line[512];
+	char line[PATH_MAX + 256];
 	int n = snprintf(line, sizeof(line), "%s: out of memory: %zu bytes cannot be had%s%s\n",
 	                 program_invocation_short_name, bytes, hint ? "; " : "", hint ? hint : "");
 	void (*clean_up)(void) = first;
@@ -37,6 +38,13 @@ _Noreturn void ws_out_of_memory(size_t bytes)
 		(void)!write(STDERR_FILENO, line,
 		             (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 	_exit(ws_status_exit_code(WS_NO_MEMORY));
+}
+
+void *ws_xopened(void *opened)
+{
+	if (!opened && errno == ENOMEM)
+		ws_out_of_memory(0);
+	return opened;
 }
 
 void *ws_xmalloc(size_t bytes)

@@ -18,6 +18,10 @@ void *ws_xarray(size_t n, size_t item_bytes) __attribute__((malloc, returns_nonn
 /* old, NULL or of these functions, with room for n items; what is added is not initialised. */
 void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((returns_nonnull));
 
+/* What a function of libc that opens something returned: fopen, opendir. NULL, but not for lack of
+ * memory. */
+void *ws_xopened(void *opened);
+
 /* End the program for lack of memory: any thread may call it. */
 _Noreturn void ws_out_of_memory(size_t bytes);
 /* What is called before that, once; it may not ask for memory. NULL: nothing. */

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "formats/base/xalloc.h"
 
 #define DEVICE_CODE ".nv_fatbin"
 
@@ -116,19 +119,17 @@ int ws_cuda_use_of_file(const char *path)
 
 int ws_cuda_use_of_process(uint32_t pid)
 {
-	char path[32], *line = NULL;
-	size_t size = 0;
+	char path[32], line[PATH_MAX + 128];
 	int found = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%u/maps", (unsigned)pid);
-	f = fopen(path, "re");
-	while (f && !found && getline(&line, &size, f) > 0) {
+	f = ws_xopened(fopen(path, "re"));
+	while (f && !found && fgets(line, sizeof(line), f)) {
 		const char *name = strrchr(line, '/');
 
 		found = name && is_cuda_library(name + 1);
 	}
-	free(line);
 	if (f)
 		fclose(f);
 	return found;

@@ -173,6 +173,7 @@ enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
 	close(ends[0]);
 	if (!error)
 		return WS_OK;
+	WS_FAIL_IF(error == ENOMEM, err, NO_MEMORY, "out of memory: cannot run %s", path);
 	*exit_code = error == ENOENT ? WS_EXIT_NOT_FOUND : WS_EXIT_NOT_EXECUTABLE;
 	return WS_FAIL(err, ENVIRONMENT, "cannot run %s: %s", path, strerror(error));
 }

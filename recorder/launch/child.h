@@ -34,7 +34,7 @@ struct ws_child_env {
 /*
  * Run path with argv, signal mask `mask` and our environment changed by n
  * variables. Before it runs *who says which process it is.
- * ENVIRONMENT when it could not be started, *exit_code as above.
+ * ENVIRONMENT when it could not be started, *exit_code as above. NO_MEMORY.
  */
 enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
                               const struct ws_child_env *env, size_t n, const sigset_t *mask,

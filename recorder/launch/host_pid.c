@@ -7,24 +7,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/base/xalloc.h"
+
 /* Is its innermost pid this one, in a namespace below the one whose /proc this is? */
 static bool has_inner_pid(const char *process, uint32_t pid)
 {
-	char path[64], *line = NULL, *inner;
+	char path[64], line[512], *inner;
 	bool found = 0;
-	size_t size = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%.32s/status", process);
-	f = fopen(path, "re");
-	while (f && !found && getline(&line, &size, f) > 0) {
+	f = ws_xopened(fopen(path, "re"));
+	while (f && fgets(line, sizeof(line), f)) {
 		if (strncmp(line, "NSpid:", 6) != 0)
 			continue;
 		inner = strrchr(line, '\t'); /* from the outermost on, a tab before each */
 		found = inner - line > 6 && strtoul(inner + 1, NULL, 10) == pid;
 		break;
 	}
-	free(line);
 	if (f)
 		fclose(f);
 	return found;
@@ -42,7 +42,7 @@ static bool is_in(const char *process, uint64_t namespace)
 
 uint32_t ws_host_pid_find(struct ws_proc process)
 {
-	DIR *dir = opendir("/proc");
+	DIR *dir = ws_xopened(opendir("/proc"));
 	uint32_t found = 0;
 
 	for (struct dirent *e; dir && !found && (e = readdir(dir));) {

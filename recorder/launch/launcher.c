@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 #include "kernels/nvtx/abi.h"
 #include "recorder/launch/child.h"
 #include "recorder/launch/host_pid.h"
@@ -138,6 +139,29 @@ static enum ws_status first_path(const char *pattern, char out[PATH_MAX], bool *
 
 /* --- record --- */
 
+/* What is made for a program that does not run yet. */
+static struct {
+	struct ws_segment_file segment;
+	char trace[PATH_MAX]; /* empty: the user's own */
+} unstarted;
+
+/* Without memory it goes; once the program runs all that was recorded stays. */
+static void remove_unstarted(void)
+{
+	ws_segment_file_remove(&unstarted.segment);
+	if (*unstarted.trace)
+		unlink(unstarted.trace);
+}
+
+static void keep_from_now_on(const char *segment)
+{
+	static char hint[PATH_MAX + 64];
+
+	snprintf(hint, sizeof(hint), "finish the trace: warpsheet-record --salvage %s", segment);
+	ws_out_of_memory_hint(hint);
+	ws_out_of_memory_first(NULL);
+}
+
 static void start_clock(struct ws_seg_header *seg)
 {
 	seg->boot = ws_proc_boot();
@@ -167,9 +191,13 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 
 	WS_FORWARD(first_path(s->pattern, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));
-	if (!is_settled)
+	if (!is_settled) {
 		snprintf(path + strlen(path), 64, ".%s.part",
 		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
+		memcpy(unstarted.trace, path, sizeof(path));
+	}
+	unstarted.segment = file;
+	ws_out_of_memory_first(remove_unstarted);
 	start_clock(file.seg);
 	plan = &file.seg->plan;
 	plan->no_args = (uint32_t)opts->no_args;
@@ -225,6 +253,7 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 	WS_FORWARD(ws_child_start(&s->child, program, argv, env, n, &before,
 	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
 	s->started = (uint32_t)s->child;
+	keep_from_now_on(s->processes[0]->file.path);
 	return WS_OK;
 }
 

@@ -71,10 +71,10 @@ static char *quote(char *const *arguments, bool hides_secrets)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *f = open_memstream(&text, &size);
+	FILE *f = ws_xopened(open_memstream(&text, &size));
 	bool is_next = 0, is_whole;
 
-	for (int i = 0; f && arguments[i]; i++) {
+	for (int i = 0; arguments[i]; i++) {
 		const char *argument = arguments[i];
 		size_t len = hides_secrets ? told_of(argument, &is_next) : strlen(argument);
 		char *told = argument[len] ? ws_xformat("%.*s***", (int)len, argument) : NULL;
@@ -84,8 +84,8 @@ static char *quote(char *const *arguments, bool hides_secrets)
 		put_quoted(f, told ? told : argument);
 		free(told);
 	}
-	is_whole = f && !ferror(f);
-	if ((f && fclose(f)) || !is_whole)
+	is_whole = !ferror(f);
+	if (fclose(f) || !is_whole)
 		ws_out_of_memory(0);
 	return text;
 }
@@ -99,7 +99,7 @@ char *ws_quote(char *const *arguments)
 
 static void add_cpu_model(struct ws_drain *d)
 {
-	FILE *f = fopen("/proc/cpuinfo", "re");
+	FILE *f = ws_xopened(fopen("/proc/cpuinfo", "re"));
 	char line[512];
 
 	while (f && fgets(line, sizeof(line), f)) {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
 #include "recorder/shared/segment_folder.h"
@@ -17,7 +18,7 @@ static void each_with_prefix(const char *dir, const char *prefix,
 	DIR *d = NULL;
 	int fd;
 
-	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = fdopendir(fd)))
+	if (ws_segment_folder_open(dir, &fd, NULL) == WS_OK && !(d = ws_xopened(fdopendir(fd))))
 		close(fd);
 
 	while (d && (entry = readdir(d))) {

@@ -86,12 +86,12 @@ static char **command_of(const struct series *s, const struct ws_grid_run *run, 
 /* Pass on what the run says, and keep its last line. */
 static void listen(const struct series *s, int fd, struct outcome *o)
 {
-	FILE *f = fdopen(fd, "r");
+	FILE *f = ws_xopened(fdopen(fd, "r"));
 	char *line = NULL;
 	size_t allocated = 0;
 	ssize_t len;
 
-	while (f && (len = getline(&line, &allocated, f)) > 0) {
+	while ((len = getline(&line, &allocated, f)) > 0) {
 		if (line[len - 1] == '\n')
 			line[--len] = '\0';
 		if (s->opts->program)
@@ -104,10 +104,7 @@ static void listen(const struct series *s, int fd, struct outcome *o)
 		if (*c > 0 && *c < ' ')
 			*c = '?';
 	free(line);
-	if (f)
-		fclose(f);
-	else
-		close(fd);
+	fclose(f);
 }
 
 static enum ws_status run_command(const struct series *s, char **argv, struct outcome *o,
@@ -144,7 +141,7 @@ static enum ws_status show_traces(const struct series *s, const struct ws_grid_r
 {
 	const int in = ws_outfolder_fd(&s->folder);
 	int readable = openat(in, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = readable < 0 ? NULL : fdopendir(readable);
+	DIR *folder = readable < 0 ? NULL : ws_xopened(fdopendir(readable));
 	enum ws_status status = WS_OK;
 	struct dirent *entry;
 	char prefix[PATH_MAX];

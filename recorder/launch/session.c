@@ -506,6 +506,8 @@ void ws_session_close(struct ws_session *s, int keep_segments)
 		ws_process_close(s->processes[i], keep_segments);
 		ws_process_free(s->processes[i]);
 	}
+	ws_out_of_memory_first(NULL); /* nothing is left that it would have to remove, or tell of */
+	ws_out_of_memory_hint(NULL);
 	free(s->processes);
 	s->processes = NULL;
 	s->nprocesses = 0;

@@ -3,6 +3,7 @@
  *   FAIL_MALLOC_AT=N       the Nth call from the start of the process, 1 is the first; none: no
  * call FAIL_MALLOC_LIST=FILE  instead, the numbers of the calls are written there that were the
  * first from their place: the functions that called each other up to it
+ *   FAIL_MALLOC_IN=PROGRAM  in programs of this name alone
  */
 #include <errno.h>
 #include <execinfo.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void *__libc_malloc(size_t size);
@@ -31,8 +33,11 @@ static _Thread_local int inside;
 __attribute__((constructor)) static void start(void)
 {
 	const char *at = getenv("FAIL_MALLOC_AT"), *path = getenv("FAIL_MALLOC_LIST");
+	const char *program = getenv("FAIL_MALLOC_IN");
 	void *frames[FRAMES];
 
+	if (program && strcmp(program, program_invocation_short_name) != 0)
+		return;
 	backtrace(frames, FRAMES); /* what it loads itself does not count */
 	fail_at = at ? strtol(at, NULL, 10) : 0;
 	list = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
