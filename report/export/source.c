@@ -21,6 +21,20 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
 }
 
+enum ws_status ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted,
+                                uint64_t from, uint64_t *made, uint64_t *out, struct ws_err *err)
+{
+	uint64_t key[2] = {group, wanted}, id;
+	bool is_free = wanted < from;
+
+	while (!is_free || ws_strtab_find(used, key, sizeof(key))) {
+		key[1] = (*made)++;
+		is_free = true;
+	}
+	*out = key[1];
+	return ws_strtab_add(used, key, sizeof(key), &id, err);
+}
+
 /* --- texts --- */
 
 static bool is_readable(const char *p, size_t len)

@@ -12,10 +12,9 @@ struct last_rows {
 static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
                                     struct ws_err *err)
 {
-	uint64_t id = ws_strtab_find(&l->things, thing, len);
+	uint64_t id;
 
-	if (!id)
-		WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
+	WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
 	return ws_map_put(&l->row, id, row, err);
 }
 

@@ -282,17 +282,6 @@ static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 
 /* --- numbers of the JSON --- */
 
-static enum ws_status number_subtrack(struct ws_strtab *used, uint64_t pid, uint64_t wanted,
-                                      uint64_t *made, uint64_t *out, struct ws_err *err)
-{
-	uint64_t key[2] = {pid, wanted}, id;
-
-	if (wanted >= FIRST_MADE_TID || ws_strtab_find(used, key, sizeof(key)))
-		key[1] = (*made)++;
-	*out = key[1];
-	return ws_strtab_add(used, key, sizeof(key), &id, err);
-}
-
 /* The first subtrack of a thread or stream has its number, where no other has it. */
 static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_track *t,
                            uint32_t subtrack)
@@ -322,8 +311,8 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 		if (t->type == WS_CHROME_THREAD)
 			WS_THEN(status, ws_chrome_process(ch, t->a, &t->pid, err));
 		for (uint32_t l = 0; l < t->subtracks && status == WS_OK; l++)
-			status = number_subtrack(&used, t->pid, wanted_tid(ch, t, l), &made,
-			                         &t->tid[l], err);
+			status = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
+			                          FIRST_MADE_TID, &made, &t->tid[l], err);
 	}
 	ws_strtab_free(&used);
 	return status;

@@ -213,10 +213,16 @@ void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double v
 	o->value[c].real = value;
 }
 
-void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text)
+enum ws_status ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                                struct ws_bytes text, struct ws_err *err)
 {
+	struct ws_bytes *value = &o->value[c].bytes;
+
 	o->value[c].type = SQLITE_TEXT;
-	o->value[c].bytes = text;
+	WS_FORWARD(ws_export_readable(&o->readable, text, value, err));
+	if (value->len && value->ptr == o->readable.data)
+		value->ptr = ws_arena_copy(&o->row_texts, value->ptr, value->len);
+	return ws_arena_check(&o->row_texts, "the database", err);
 }
 
 static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
@@ -262,5 +268,7 @@ enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, 
 	o->rows[table]++;
 	ws_export_progress_tell(&o->progress, 1);
 	memset(row, 0, n * sizeof(*row));
+	if (table != WS_OUT_STRING) /* which is put while others are made */
+		ws_arena_free(&o->row_texts);
 	return WS_OK;
 }

@@ -15,23 +15,17 @@
 
 /* --- texts --- */
 
-enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
-                                struct ws_err *err)
-{
-	return ws_export_readable(&o->readable, text, out, err);
-}
-
 static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
                              struct ws_err *err)
 {
 	struct ws_bytes readable;
 	uint64_t known;
 
-	WS_FORWARD(ws_nsys_readable(o, text, &readable, err));
+	WS_FORWARD(ws_export_readable(&o->readable, text, &readable, err));
 	known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
 	if (!known) {
 		WS_FORWARD(ws_strtab_add(&o->texts, readable.ptr, readable.len, &known, err));
-		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
+		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_STRING_value, readable, err));
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_STRING, err));
 	}
 	*id = (int64_t)known;
@@ -57,17 +51,12 @@ enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t
 static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t number, uint64_t *out,
                              struct ws_err *err)
 {
-	uint64_t key = above << ID_BITS | number, made = FIRST_MADE, id;
+	uint64_t made = FIRST_MADE;
 
-	if (number > ID_MASK || ws_strtab_find(used, &key, sizeof(key))) {
-		do {
-			WS_FAIL_IF(made > ID_MASK, err, CORRUPT,
-			           "more processes or threads than an export can tell apart");
-			key = above << ID_BITS | made++;
-		} while (ws_strtab_find(used, &key, sizeof(key)));
-	}
-	*out = key & ID_MASK;
-	return ws_strtab_add(used, &key, sizeof(key), &id, err);
+	WS_FORWARD(ws_export_unique(used, above, number, ID_MASK + 1, &made, out, err));
+	WS_FAIL_IF(*out > ID_MASK, err, CORRUPT,
+	           "more processes or threads than an export can tell apart");
+	return WS_OK;
 }
 
 enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
@@ -104,6 +93,32 @@ enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_
 	                  err));
 	*id |= (int64_t)number;
 	return ws_map_add(&o->thread_ids, thread, (uint64_t)*id, err);
+}
+
+/* --- by what a number stands for --- */
+
+enum ws_status ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
+                              int64_t *out, struct ws_err *err)
+{
+	switch (meaning) {
+	case WS_NSYS_OWN_TEXT:
+		return ws_nsys_string_id(o, value, out, err);
+	case WS_NSYS_OWN_THREAD:
+		return ws_nsys_global_tid(o, value, out, err);
+	case WS_NSYS_OWN_PROCESS:
+		return ws_nsys_global_pid(o, value, out, err);
+	case WS_NSYS_OWN_PLAIN:
+		break;
+	}
+	*out = (int64_t)value;
+	return WS_OK;
+}
+
+enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                                 enum ws_nsys_own_value meaning, uint64_t value, struct ws_err *err)
+{
+	o->value[c].type = SQLITE_INTEGER;
+	return ws_nsys_number(o, meaning, value, &o->value[c].integer, err);
 }
 
 /* --- kernels --- */
@@ -192,4 +207,5 @@ void ws_nsys_ids_free(struct ws_nsys_out *o)
 	ws_map_free(&o->process_ids);
 	ws_buf_free(&o->scratch);
 	ws_buf_free(&o->readable);
+	ws_arena_free(&o->row_texts);
 }

@@ -18,15 +18,8 @@ static enum ws_status put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table tab
                                enum ws_nsys_out_column name, struct ws_bytes key,
                                struct ws_bytes value, struct ws_err *err)
 {
-	struct ws_bytes text;
-
-	WS_FORWARD(ws_nsys_readable(o, key, &text, err));
-	/* the value may use the same buffer */
-	o->scratch.len = 0;
-	WS_FORWARD(ws_buf_put(&o->scratch, text.ptr, text.len, err));
-	ws_nsys_set_text(o, name, (struct ws_bytes){o->scratch.data, o->scratch.len});
-	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
-	ws_nsys_set_text(o, name + 1, text);
+	WS_FORWARD(ws_nsys_set_text(o, name, key, err));
+	WS_FORWARD(ws_nsys_set_text(o, name + 1, value, err));
 	return ws_nsys_put(o, table, err);
 }
 
@@ -49,13 +42,10 @@ static enum ws_status write_versions(struct ws_nsys_out *o, struct ws_err *err)
 static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct ws_bytes value,
                                  struct ws_err *err)
 {
-	struct ws_bytes text;
-
-	WS_FORWARD(ws_nsys_readable(o, value, &text, err));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name));
 	SET(SYSTEM_nameEnum, 0);
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, text);
+	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"), err));
+	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name), err));
+	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_value, value, err));
 	return ws_nsys_put(o, WS_OUT_SYSTEM, err);
 }
 
@@ -106,7 +96,7 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 		return WS_OK;
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text));
+		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text), err));
 	return ws_nsys_put(o, WS_OUT_SESSION, err);
 }
 
@@ -135,13 +125,12 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
                                    struct ws_err *err)
 {
 	const struct ws_row_device_attr *attr = attrs->rows;
-	struct ws_bytes name;
 
 	*sm_count = 0;
-	WS_FORWARD(ws_nsys_readable(o, ws_records_text(&o->strings, d->name), &name, err));
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
-	ws_nsys_set_text(o, WS_OUT_GPU_name, name);
+	WS_FORWARD(
+	        ws_nsys_set_text(o, WS_OUT_GPU_name, ws_records_text(&o->strings, d->name), err));
 	SET(GPU_cuDevice, d->id);
 	for (size_t i = 0; i < attrs->n; i++) {
 		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
@@ -198,12 +187,9 @@ static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err
 	const struct ws_row_context *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	SET(CONTEXT_nullStreamId, row->null_stream);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_CONTEXT, row, err));
 	SET(CONTEXT_hwId, 0);
 	SET(CONTEXT_vmId, 1);
-	SET(CONTEXT_processId, row->pid);
-	SET(CONTEXT_deviceId, row->device);
-	SET(CONTEXT_contextId, row->id);
 	SET_KNOWN(CONTEXT_parentContextId, row->parent);
 	SET(CONTEXT_isGreenContext, row->parent != 0);
 	return ws_nsys_put(o, WS_OUT_CONTEXT, err);
@@ -211,16 +197,11 @@ static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err
 
 static enum ws_status on_stream(void *ctx, const void *data, struct ws_err *err)
 {
-	const struct ws_row_stream *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	SET(STREAM_streamId, row->id);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_STREAM, data, err));
 	SET(STREAM_hwId, 0);
 	SET(STREAM_vmId, 1);
-	SET(STREAM_processId, row->pid);
-	SET(STREAM_contextId, row->context);
-	SET(STREAM_priority, row->priority);
-	SET(STREAM_flag, row->flag);
 	return ws_nsys_put(o, WS_OUT_STREAM, err);
 }
 
@@ -230,18 +211,16 @@ static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_rec
                                       struct ws_err *err)
 {
 	const struct ws_row_process *p = processes->rows;
-	struct ws_bytes name;
 	int64_t id;
 
 	for (size_t i = 0; i < processes->n; i++) {
 		if (ws_records_find(processes, p[i].pid) != &p[i])
 			continue; /* the last image's program */
 		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
-		WS_FORWARD(ws_nsys_readable(o, ws_records_text(&o->strings, p[i].program), &name,
-		                            err));
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
-		ws_nsys_set_text(o, WS_OUT_PROCESS_name, name);
+		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_PROCESS_name,
+		                            ws_records_text(&o->strings, p[i].program), err));
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_PROCESS, err));
 	}
 	return WS_OK;
@@ -271,14 +250,12 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
                            struct ws_err *err)
 {
 	enum { FROM_TARGET = 1, ANALYSIS = 3, WARNING = 2 };
-	struct ws_bytes readable;
 
-	WS_FORWARD(ws_nsys_readable(o, ws_bytes_of(text), &readable, err));
 	SET(DIAGNOSTIC_timestamp, time_ns);
 	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
 	SET(DIAGNOSTIC_source, ANALYSIS);
 	SET(DIAGNOSTIC_severity, WARNING);
-	ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, readable);
+	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, ws_bytes_of(text), err));
 	return ws_nsys_put(o, WS_OUT_DIAGNOSTIC, err);
 }
 

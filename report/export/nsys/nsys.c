@@ -42,18 +42,6 @@ static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table,
 }
 #define PUT(ID, row) put(o, WS_OUT_##ID, WS_OUT_##ID##_start, row->start_ns, row->dur_ns, err)
 
-/* The columns that are fields of the row; table is a constant, so that this is no loop. */
-static inline __attribute__((always_inline)) void
-set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row)
-{
-#define FIELD(ID, column, type, READ, kind, field)                                    \
-	if (table == WS_OUT_##ID && sizeof(type) == sizeof("INTEGER"))                \
-		SET_KNOWN(ID##_##column, ((const struct ws_row_##kind *)row)->field); \
-	else if (table == WS_OUT_##ID)                                                \
-		SET(ID##_##column, ((const struct ws_row_##kind *)row)->field);
-#include "formats/nsys/nsys.def"
-}
-
 /* --- the host --- */
 
 /* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
@@ -68,15 +56,9 @@ static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_api *row = data;
 	struct ws_nsys_out *o = ctx;
-	int64_t tid, name;
 
-	WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
-	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_RUNTIME, row, err));
 	SET(RUNTIME_eventClass, event_class(ws_records_text(&o->strings, row->name)));
-	SET(RUNTIME_globalTid, tid);
-	SET_KNOWN(RUNTIME_correlationId, row->correlation);
-	SET(RUNTIME_nameId, name);
-	SET(RUNTIME_returnValue, row->result);
 	return PUT(RUNTIME, row);
 }
 
@@ -85,14 +67,12 @@ static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *er
 	const struct ws_row_overhead *row = data;
 	const int64_t overhead_class = 3;
 	struct ws_nsys_out *o = ctx;
-	int64_t tid = 0, name;
 
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_OVERHEAD, row, err));
 	if (row->thread)
-		WS_FORWARD(ws_nsys_global_tid(o, row->thread, &tid, err));
-	WS_FORWARD(ws_nsys_string_id(o, row->name, &name, err));
+		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_OVERHEAD_globalTid, WS_NSYS_OWN_THREAD,
+		                             row->thread, err));
 	SET(OVERHEAD_eventClass, overhead_class);
-	SET_KNOWN(OVERHEAD_globalTid, tid);
-	SET(OVERHEAD_nameId, name);
 	/* the export tells undefined and unknown apart, and not the parts of compiling */
 	SET(OVERHEAD_overheadType,
 	    1 + (row->kind > WS_OVERHEAD_UVM_INIT ? (uint64_t)WS_OVERHEAD_DRIVER_COMPILER
@@ -108,17 +88,14 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	const struct ws_row_launch_config *c;
 	const struct ws_nsys_config *names;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
 	if (row->flags & WS_KERNEL_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
 		return WS_OK;
 	}
 	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
-	WS_FORWARD(ws_nsys_global_pid(o, c->pid, &pid, err));
-	set_fields(o, WS_OUT_KERNEL, c);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_KERNEL, c, err));
 	SET_KNOWN(KERNEL_correlationId, row->correlation);
-	SET(KERNEL_globalPid, pid);
 	SET(KERNEL_demangledName, names->demangled);
 	SET(KERNEL_shortName, names->base);
 	SET_KNOWN(KERNEL_mangledName, names->mangled);
@@ -136,15 +113,12 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 	const struct ws_row_memcpy *row = data;
 	const uint64_t peer = 10;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
 	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
 		return WS_OK;
 	}
-	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	set_fields(o, WS_OUT_MEMCPY, row);
-	SET(MEMCPY_globalPid, pid);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMCPY, row, err));
 	SET(MEMCPY_srcKind, memory_kind(row->src_kind));
 	SET(MEMCPY_dstKind, memory_kind(row->dst_kind));
 	if (row->kind == peer) {
@@ -159,15 +133,12 @@ static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_memset *row = data;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
 	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
 		return WS_OK;
 	}
-	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	set_fields(o, WS_OUT_MEMSET, row);
-	SET(MEMSET_globalPid, pid);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMSET, row, err));
 	SET(MEMSET_memKind, memory_kind(row->memory_kind));
 	return PUT(MEMSET, row);
 }
@@ -176,13 +147,9 @@ static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_sync *row = data;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
-	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	set_fields(o, WS_OUT_SYNC, row);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_SYNC, row, err));
 	SET(SYNC_streamId, or_none(row->stream));
-	SET(SYNC_globalPid, pid);
-	SET(SYNC_syncType, row->type);
 	SET(SYNC_eventId, or_none(row->event));
 	return PUT(SYNC, row);
 }
@@ -191,11 +158,8 @@ static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_graph_launch *row = data;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
-	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	set_fields(o, WS_OUT_GRAPH, row);
-	SET(GRAPH_globalPid, pid);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_GRAPH, row, err));
 	return PUT(GRAPH, row);
 }
 
@@ -203,20 +167,13 @@ static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_memory *row = data;
 	struct ws_nsys_out *o = ctx;
-	int64_t pid;
 
 	/* failures and pools are in the table of our own only */
 	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
 		return WS_OK;
-	WS_FORWARD(ws_nsys_global_pid(o, row->pid, &pid, err));
-	set_fields(o, WS_OUT_MEMORY, row);
-	SET(MEMORY_start, row->time_ns);
-	SET(MEMORY_globalPid, pid);
-	SET(MEMORY_address, row->address);
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMORY, row, err));
 	SET(MEMORY_pc, 0); /* not recorded; the schema wants a number */
 	SET(MEMORY_memKind, memory_kind(row->memory_kind));
-	SET(MEMORY_memoryOperationType, row->op);
-	SET(MEMORY_streamId, row->stream);
 	ws_nsys_extend(o, row->time_ns, row->time_ns);
 	return ws_nsys_put(o, WS_OUT_MEMORY, err);
 }

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include "formats/base/strtab.h"
+#include "formats/foreign/nsys_own.h"
 #include "report/export/source.h"
 #include "report/records/records.h"
 
@@ -54,6 +55,7 @@ struct ws_nsys_out {
 	struct ws_strtab used_threads;   /* globalTid */
 	struct ws_strtab used_processes; /* number of 24 bits */
 	struct ws_buf scratch, readable;
+	struct ws_arena row_texts; /* of the row at hand: those that were not readable */
 	int64_t first_ns, last_ns;
 };
 
@@ -80,11 +82,38 @@ void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value
 /* NULL for 0. */
 void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);
 void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value);
+/* What a number of the trace stands for, in the ids of the export. */
+enum ws_status ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
+                              int64_t *out, struct ws_err *err);
+enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                                 enum ws_nsys_own_value meaning, uint64_t value,
+                                 struct ws_err *err);
 /* In functions with the export in o. */
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
-/* Borrowed until the row is put. Must be UTF-8: see ws_nsys_readable. */
-void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
+/* Borrowed until the row is put; what is no UTF-8 as U+FFFD. */
+enum ws_status ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                                struct ws_bytes text, struct ws_err *err);
+/* The columns that are fields of a row of the trace; table is a constant, so that this is no loop.
+ */
+static inline __attribute__((always_inline)) enum ws_status
+ws_nsys_set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row,
+                   struct ws_err *err)
+{
+#define FIELD(ID, column, type, READ, kind, field)                                    \
+	if (table == WS_OUT_##ID && sizeof(type) == sizeof("INTEGER"))                \
+		SET_KNOWN(ID##_##column, ((const struct ws_row_##kind *)row)->field); \
+	else if (table == WS_OUT_##ID)                                                \
+		SET(ID##_##column, ((const struct ws_row_##kind *)row)->field);
+#define NAMED(ID, column, type, READ, kind, field, AS)                                             \
+	if (table == WS_OUT_##ID)                                                                  \
+		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_##ID##_##column, WS_NSYS_OWN_##AS,          \
+		                             (uint64_t)((const struct ws_row_##kind *)row)->field, \
+		                             err));
+#include "formats/nsys/nsys.def"
+	return WS_OK;
+}
+
 enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
 
 /* --- ids: ids.c --- */
@@ -92,9 +121,6 @@ enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, 
 enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_ids_free(struct ws_nsys_out *o);
 
-/* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or o->readable. */
-enum ws_status ws_nsys_readable(struct ws_nsys_out *o, struct ws_bytes text, struct ws_bytes *out,
-                                struct ws_err *err);
 /* The StringIds row of a string of the trace, added when it is new. */
 enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
                                  struct ws_err *err);

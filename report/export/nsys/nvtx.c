@@ -36,11 +36,9 @@ static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, 
 /* Texts stand in the row: whether a program registered them is not recorded. */
 static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *err)
 {
-	struct ws_bytes readable;
-
-	WS_FORWARD(ws_nsys_readable(n->o, ws_records_text(&n->o->strings, text), &readable, err));
 	if (text)
-		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, readable);
+		WS_FORWARD(ws_nsys_set_text(n->o, WS_OUT_NVTX_text,
+		                            ws_records_text(&n->o->strings, text), err));
 	return ws_nsys_put(n->o, WS_OUT_NVTX, err);
 }
 

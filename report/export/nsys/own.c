@@ -2,10 +2,10 @@
  * Records that the schema of Nsight Systems has no table for, in tables of
  * our own; see formats/foreign/nsys_own.h.
  */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "report/export/nsys/nsys.h"
-#include "formats/foreign/nsys_own.h"
 
 #define MAX_COLUMNS 64u
 
@@ -48,16 +48,11 @@ static enum ws_status set_number(struct own_table *t, unsigned column, uint64_t 
 	enum ws_nsys_own_value meaning = ws_nsys_own_value(t->def, column);
 	struct ws_nsys_value *v = &t->value[column];
 
-	*v = (struct ws_nsys_value){SQLITE_INTEGER, .integer = (int64_t)value};
-	if (!value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS)
-		v->type = 0;
-	else if (meaning == WS_NSYS_OWN_TEXT)
-		return ws_nsys_string_id(t->o, value, &v->integer, err);
-	else if (meaning == WS_NSYS_OWN_THREAD)
-		return ws_nsys_global_tid(t->o, value, &v->integer, err);
-	else if (meaning == WS_NSYS_OWN_PROCESS)
-		return ws_nsys_global_pid(t->o, value, &v->integer, err);
-	return WS_OK;
+	const bool is_none =
+	        !value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS;
+
+	v->type = is_none ? 0 : SQLITE_INTEGER;
+	return is_none ? WS_OK : ws_nsys_number(t->o, meaning, value, &v->integer, err);
 }
 
 static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)

@@ -72,13 +72,6 @@ static void rollup_release(struct rollup *r)
 	free(r->groups);
 }
 
-static enum ws_status intern(struct ws_strtab *t, const void *key, size_t len, uint64_t *id,
-                             struct ws_err *err)
-{
-	*id = ws_strtab_find(t, key, len);
-	return *id ? WS_OK : ws_strtab_add(t, key, len, id, err);
-}
-
 /* Stream, context and process are left out: the same launch in two processes is the same. */
 static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
 {
@@ -98,7 +91,7 @@ static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
 		                        c->shape.shared_bytes};
 		uint64_t id;
 
-		WS_FORWARD(intern(&r->launches, key, sizeof(key), &id, err));
+		WS_FORWARD(ws_strtab_add(&r->launches, key, sizeof(key), &id, err));
 		r->launch_of[i] = (uint32_t)id;
 	}
 	return WS_OK;
@@ -116,7 +109,7 @@ static enum ws_status find_group(struct rollup *r, const struct ws_joined_kernel
 	};
 	uint64_t id;
 
-	WS_FORWARD(intern(&r->keys, &key, sizeof(key), &id, err));
+	WS_FORWARD(ws_strtab_add(&r->keys, &key, sizeof(key), &id, err));
 	*out = (uint32_t)(id - 1);
 	if (id <= r->n)
 		return WS_OK;
