@@ -95,6 +95,25 @@ Test(export_chrome, a_launch_and_its_kernel_are_slices_with_an_arrow_between)
 	free(t.text);
 }
 
+Test(export_chrome, an_id_used_twice_leads_to_the_call_that_began_last_before_the_work)
+{
+	struct tb *b = tb_new();
+	struct timeline t;
+
+	tb_call(b, 100, 1, 7);
+	tb_kernel(b, &(struct tb_kernel){"first", 200, 10, 7, 0, 100, 0});
+	tb_call(b, 1000, 1, 7);
+	tb_kernel(b, &(struct tb_kernel){"second", 1200, 10, 7, 0, 100, 0});
+	tb_kernel(b, &(struct tb_kernel){"of no call", 1300, 10, 8, 0, 100, 0});
+	t = draw(b);
+	cr_assert(strstr(line_with(&t, "\"id\": 1}"), "\"ts\": 0.000,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 1,\"bp\""), "\"ts\": 0.100,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 2}"), "\"ts\": 0.900,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 2,\"bp\""), "\"ts\": 1.100,") != NULL);
+	cr_assert(eq(sz, count(&t, "ac2g\",\"id\""), 4));
+	free(t.text);
+}
+
 Test(export_chrome, kernels_of_a_stream_that_overlap_are_side_by_side)
 {
 	struct tb *b = tb_new();
