@@ -35,69 +35,43 @@ struct text_table {
 
 /* --- layout ---------------------------------------------------------------------- */
 
-/* The words of a header on at most HEADER_LINES lines of `width`; fills the n-th (from 0). */
-static size_t header_line(const char *title, size_t width, size_t nth, const char **line)
+/* The words of a header on at most HEADER_LINES lines of `width`, the last as long as it needs.
+ * Returns how many. */
+static size_t split_header(const char *title, size_t width, struct ws_bytes line[HEADER_LINES])
 {
-	const char *p = title;
+	size_t n = 0;
 
-	for (size_t i = 0;; i++) {
-		size_t used = 0;
+	for (const char *p = title; *p; n++) {
 		const char *begin = p, *end = p;
 
 		while (*p) {
-			size_t n = strcspn(p, " ");
+			const size_t word = strcspn(p, " ");
 
-			if (used && used + 1 + n > width && i + 1 < HEADER_LINES)
+			if (end > begin && (size_t)(end - begin) + 1 + word > width &&
+			    n + 1 < HEADER_LINES)
 				break;
-			used += (used ? 1 : 0) + n;
-			end = p + n;
+			end = p + word;
 			p = end + strspn(end, " ");
 		}
-		if (i == nth) {
-			*line = begin;
-			return (size_t)(end - begin);
-		}
-		if (!*p)
-			return 0;
+		line[n] = (struct ws_bytes){begin, (size_t)(end - begin)};
 	}
-}
-
-static size_t header_lines(const char *title, size_t width)
-{
-	const char *line;
-	size_t n = 0;
-
-	while (n < HEADER_LINES && header_line(title, width, n, &line))
-		n++;
 	return n;
 }
 
 /* The least width at which the title takes HEADER_LINES lines at most. */
 static size_t header_width(const char *title)
 {
-	size_t width = 0, len = strlen(title);
-	const char *line;
+	struct ws_bytes line[HEADER_LINES];
 
-	for (const char *p = title; *p; p += strspn(p, " ")) {
-		size_t n = strcspn(p, " ");
-
-		if (n > width)
-			width = n;
-		p += n;
-	}
-	for (; width < len; width++) {
+	for (size_t width = 0;; width++) {
+		const size_t n = split_header(title, width, line);
 		size_t longest = 0;
 
-		for (size_t i = 0; i < HEADER_LINES; i++) {
-			size_t n = header_line(title, width, i, &line);
-
-			if (n > longest)
-				longest = n;
-		}
+		for (size_t i = 0; i < n; i++)
+			longest = line[i].len > longest ? line[i].len : longest;
 		if (longest <= width)
-			break;
+			return width;
 	}
-	return width;
 }
 
 static void measure(const struct text_table *x, struct text_column *c)
@@ -311,24 +285,25 @@ static void end_line(struct text_table *x)
 
 static void put_header(struct text_table *x)
 {
+	struct ws_bytes line[HEADER_LINES];
 	size_t lines = 1;
 
 	for (size_t i = 0; i < x->n; i++) {
-		size_t n = header_lines(x->columns[i].shown.title, x->columns[i].width);
+		size_t n = split_header(x->columns[i].shown.title, x->columns[i].width, line);
 
-		if (n > lines)
-			lines = n;
+		lines = n > lines ? n : lines;
 	}
 	for (size_t l = 0; l < lines; l++) {
 		ws__text_style(x->f, x->opts, WS_TEXT_BOLD);
 		for (size_t i = 0; i < x->n; i++) {
 			const struct text_column *c = &x->columns[i];
-			size_t own = header_lines(c->shown.title, c->width), len = 0;
-			const char *line = "";
+			size_t own = split_header(c->shown.title, c->width, line);
 
 			if (l + own >= lines) /* short titles stand on the last line */
-				len = header_line(c->shown.title, c->width, l + own - lines, &line);
-			put_field(x, i, line, len);
+				put_field(x, i, line[l + own - lines].ptr,
+				          line[l + own - lines].len);
+			else
+				put_field(x, i, "", 0);
 		}
 		ws__text_style(x->f, x->opts, WS_TEXT_PLAIN);
 		end_line(x);

@@ -28,7 +28,6 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 		                              err));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		WS_FORWARD(ws_records_load(&ch->kind[rows[i]], ch->r, rows[i], err));
-	WS_FORWARD(ws_resources_load(&ch->resources, ch->r, err));
 	return ws_recorded_ranges_read(&ch->ranges, ch->r, &ch->m, err);
 }
 
@@ -62,7 +61,6 @@ static void release(struct ws_chrome *ch)
 	free(ch->track);
 	ws_spill_close(&ch->slices);
 	ws_spill_close(&ch->launches);
-	ws_resources_free(&ch->resources);
 	ws_arena_free(&ch->arena);
 }
 
@@ -93,7 +91,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
 		char text[300];
 		struct ws_bytes own =
-		        ws_chrome_text(ch, ws_resources_device(&ch->resources, d->id));
+		        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
 		int len = snprintf(text, sizeof(text), "device %llu: %.*s%s%.*s%s",
 		                   (unsigned long long)d->id, SHOWN(name, 200), own.len ? " (" : "",
 		                   SHOWN(own, 80), own.len ? ")" : "");
@@ -125,12 +123,12 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
 		                SHOWN(name, 200));
 	}
-	context = ws_chrome_text(ch, ws_resources_context(&ch->resources, t->b, t->c));
+	context = ws_chrome_text(ch, ws_resources_context(&ch->m->resources, t->b, t->c));
 	if (t->type == WS_CHROME_WAITS && (int64_t)t->d < 0)
 		return snprintf(text, size, "waits for context %llu%s%.*s",
 		                (unsigned long long)t->c, context.len ? ": " : "",
 		                SHOWN(context, 80));
-	name = ws_chrome_text(ch, ws_resources_stream(&ch->resources, t->b, t->d));
+	name = ws_chrome_text(ch, ws_resources_stream(&ch->m->resources, t->b, t->d));
 	return snprintf(text, size, "%s %llu%s%.*s (context %llu%s%.*s of process %llu)",
 	                words[t->type], (unsigned long long)t->d, name.len ? ": " : "",
 	                SHOWN(name, 80), (unsigned long long)t->c, context.len ? ": " : "",

@@ -6,7 +6,6 @@
 #include "formats/text/json_writer.h"
 #include "report/pass/recorded.h"
 #include "report/records/records.h"
-#include "report/records/resources.h"
 
 /* Rows of tracks, from the top: a thread; device work; what else concerns a device. */
 enum ws_chrome_track_type {
@@ -102,7 +101,6 @@ struct ws_chrome {
 	struct ws_json_writer j;             /* of the form JSON */
 	struct ws_chrome_packets *packets;   /* of the form Perfetto */
 	struct ws_records kind[WS_KIND_END]; /* those that are used */
-	struct ws_resources resources;
 	struct ws_recorded_ranges ranges;
 	struct ws_model *m;
 	struct ws_strtab links; /* process and correlation -> place + 1 in external_ids */

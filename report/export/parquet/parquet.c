@@ -1,6 +1,8 @@
 #include "report/export/parquet/parquet.h"
 
+#include "report/export/exporter.h"
 #include "report/export/parquet/private.h"
+#include "report/export/parquet/rollup.h"
 
 /* Rows that the tables will have, for progress; facts, which are few, are not counted. */
 static uint64_t count_rows(const struct ws_parquet_export *x)
@@ -27,9 +29,9 @@ static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws
 	return ws_outfolder_commit(&x->folder.out, err);
 }
 
-enum ws_status ws_export_parquet(const struct ws_trace_reader *r, struct ws_model *m,
-                                 struct ws_joined_rows *rows, const struct ws_export_job *job,
-                                 struct ws_err *err)
+static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_model *m,
+                                  struct ws_joined_rows *rows, const struct ws_export_job *job,
+                                  struct ws_err *err)
 {
 	struct ws_parquet_export x = {.r = r, .m = m, .rows = rows};
 	enum ws_status status = ws_joined_rows_ranges_by_thread(rows, m, err);
@@ -39,3 +41,27 @@ enum ws_status ws_export_parquet(const struct ws_trace_reader *r, struct ws_mode
 	ws_parquet_paths_free(&x.paths);
 	return status;
 }
+
+static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                            struct ws_export_stats *stats, struct ws_err *err)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	enum ws_status status = ws_joined_rows_read(&rows, r, job->trace, NULL, &m, err);
+
+	(void)stats; /* every kind has its table */
+	if (job->rollup)
+		WS_THEN(status, ws_rollup_export(m, &rows, job, err));
+	else
+		WS_THEN(status, export_rows(r, m, &rows, job, err));
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	return status;
+}
+
+const struct ws_exporter ws_exporter_parquet = {
+        .name = "parquet",
+        .extensions = {".parquet"},
+        .has_ranks = true,
+        .write = write,
+};

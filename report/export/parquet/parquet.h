@@ -12,16 +12,12 @@
 #include "report/joined/rows.h"
 
 /*
- * Write every table of the trace under job->to, which is made when it does not
- * exist; its parent must. Files appear under their names, over those of an
- * earlier export, when all are written whole; a failure leaves none. The same
- * trace gives the same bytes. IO_WRITE names the file. Where a rank is known
- * the files go into a folder rank=NNNN there. With job->fleet the rows go
- * there, and job->to is what the trace is called in it.
+ * The exporter writes every table of the trace under job->to, which is made when it does not
+ * exist; its parent must. Files appear under their names, over those of an earlier export, when all
+ * are written whole; a failure leaves none. IO_WRITE names the file. Where a rank is known the
+ * files go into a folder rank=NNNN there. With job->fleet the rows go there, and job->to is what
+ * the trace is called in it.
  */
-enum ws_status ws_export_parquet(const struct ws_trace_reader *r, struct ws_model *m,
-                                 struct ws_joined_rows *rows, const struct ws_export_job *job,
-                                 struct ws_err *err);
 
 /*
  * Many traces in one folder, one file a table: its rows are those of all traces, one trace after
