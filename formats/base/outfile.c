@@ -87,18 +87,6 @@ static void release(struct ws_outfile *o)
 
 /* --- a file --- */
 
-/* The folder that a path lies in, reached as the user says, and the name there. -1: errno. */
-static int open_parent(const char *path, const char **name)
-{
-	const char *slash = strrchr(path, '/');
-	char *folder = slash ? ws_xstrndup(path, (size_t)(slash - path) + 1) : ws_xstrdup(".");
-	int fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	*name = slash ? slash + 1 : path;
-	free(folder);
-	return fd;
-}
-
 /* A signal waits until the file that is made is known to its handler. -1: errno says why there is
  * none. */
 static int make_remembered(struct ws_outfile_unfinished *u)
@@ -191,7 +179,7 @@ enum ws_status ws_outfile_open(struct ws_outfile *o, const char *path, struct ws
 	int folder;
 
 	*o = (struct ws_outfile){.path = ws_xstrdup(path)};
-	folder = open_parent(o->path, &name);
+	folder = ws_own_file_folder(o->path, &name);
 	if (folder >= 0 && !*name) {
 		close(folder);
 		folder = -1;
@@ -334,7 +322,7 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 		len--; /* behind a slash a link would be followed */
 	copy = ws_xstrndup(path, len);
 	*f = (struct ws_outfolder){.parent = -1};
-	f->parent = open_parent(copy, &name);
+	f->parent = ws_own_file_folder(copy, &name);
 	if (f->parent < 0) {
 		WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", path, strerror(errno));
 		free(copy);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdint.h>
@@ -124,25 +125,41 @@ static enum ws_status take(const char *path, int *fd, struct ws_err *err)
 	               path, problem);
 }
 
-enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err)
+int ws_own_file_folder(const char *path, const char **name)
 {
-	*fd = open(path, FLAGS | O_NOFOLLOW | O_NONBLOCK);
+	const char *slash = strrchr(path, '/');
+	const size_t len = slash ? (size_t)(slash - path) + 1 : 0;
+	char folder[PATH_MAX] = ".";
+
+	*name = path + len;
+	errno = ENAMETOOLONG;
+	if (len >= sizeof(folder))
+		return -1;
+	memcpy(folder, path, len);
+	return open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
+                                struct ws_err *err)
+{
+	*fd = openat(folder, name, FLAGS | O_NOFOLLOW | O_NONBLOCK);
 	WS_FAIL_IF(*fd < 0 && errno == ENOENT, err, IO_READ, "cannot open %s: %s", path,
 	           strerror(errno));
 	return *fd < 0 ? cannot_open(path, err) : take(path, fd, err);
 }
 
-enum ws_status ws_own_file_create(const char *path, int *fd, struct ws_err *err)
+enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,
+                                  struct ws_err *err)
 {
-	*fd = open(path, FLAGS | O_CREAT | O_EXCL, 0666);
+	*fd = openat(folder, name, FLAGS | O_CREAT | O_EXCL, 0666);
 	if (*fd >= 0)
 		return WS_OK;
 	if (errno != EEXIST)
 		return cannot_open(path, err);
-	WS_FORWARD(ws_own_file_direct(AT_FDCWD, path, path, fd, err));
+	WS_FORWARD(ws_own_file_direct(folder, name, path, fd, err));
 	if (*fd >= 0)
 		return WS_OK;
-	WS_FORWARD(ws_own_file_open(path, fd, err));
+	WS_FORWARD(ws_own_file_open(folder, name, path, fd, err));
 	if (ftruncate(*fd, 0)) {
 		enum ws_status status = cannot_open(path, err);
 

@@ -30,14 +30,18 @@ int ws_own_file_descriptor(const char *path);
 enum ws_status ws_own_file_direct(int folder, const char *name, const char *path, int *fd,
                                   struct ws_err *err);
 
+/* The folder that a path lies in, reached as the user says, and the name there. -1: errno. */
+int ws_own_file_folder(const char *path, const char **name);
 /*
- * Open a file for writing at its end, empty: a new one, or one of the user's
- * own, never through a link and never somebody else's (IO_WRITE); or what
- * ws_own_file_direct() opens.
+ * Open a file of an open folder (AT_FDCWD: name is the path) for writing at its end, empty: a new
+ * one, or one of the user's own, never through a link and never somebody else's (IO_WRITE); or
+ * what ws_own_file_direct() opens.
  */
-enum ws_status ws_own_file_create(const char *path, int *fd, struct ws_err *err);
+enum ws_status ws_own_file_create(int folder, const char *name, const char *path, int *fd,
+                                  struct ws_err *err);
 /* The same for a regular file of the user's, which keeps its bytes. IO_READ: there is none. */
-enum ws_status ws_own_file_open(const char *path, int *fd, struct ws_err *err);
+enum ws_status ws_own_file_open(int folder, const char *name, const char *path, int *fd,
+                                struct ws_err *err);
 
 /*
  * Make an empty file in a folder that is open, for writing and reading: the

@@ -23,27 +23,6 @@ static bool can_cut(int fd, const char *path)
 	return ws_own_file_descriptor(path) < 0 && !fstat(fd, &st) && S_ISREG(st.st_mode);
 }
 
-static enum ws_status open_file(struct ws_sink *s, const char *path,
-                                enum ws_status (*open_own)(const char *, int *, struct ws_err *),
-                                struct ws_err *err)
-{
-	enum ws_status status;
-
-	ws_sink_open_mem(s);
-	s->path = ws_xstrdup(path);
-	status = open_own(path, &s->fd, err);
-	if (status != WS_OK)
-		ws_sink_free(s);
-	else
-		s->can_cut = can_cut(s->fd, path);
-	return status;
-}
-
-enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err)
-{
-	return open_file(s, path, ws_own_file_create, err);
-}
-
 enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, struct ws_err *err)
 {
 	int cause;
@@ -57,11 +36,6 @@ enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, stru
 		return WS_OK;
 	ws_sink_free(s);
 	return WS_FAIL(err, IO_WRITE, "cannot open %s: %s", path, strerror(cause));
-}
-
-enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, struct ws_err *err)
-{
-	return open_file(s, path, ws_own_file_open, err);
 }
 
 enum ws_status ws_sink_cut(struct ws_sink *s, uint64_t size, struct ws_err *err)

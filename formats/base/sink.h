@@ -17,12 +17,8 @@ struct ws_sink {
 };
 
 void ws_sink_open_mem(struct ws_sink *s);
-/* Create path, or empty a file of the user's own (formats/own_file.h). */
-enum ws_status ws_sink_create(struct ws_sink *s, const char *path, struct ws_err *err);
 /* Write to what is open, of which the sink gets a descriptor of its own; path is for messages. */
 enum ws_status ws_sink_open_fd(struct ws_sink *s, int fd, const char *path, struct ws_err *err);
-/* Open an existing file of the user's own, of which ws_sink_cut tells what stays. */
-enum ws_status ws_sink_resume(struct ws_sink *s, const char *path, struct ws_err *err);
 /* Cut the file to size bytes and go on from there. */
 enum ws_status ws_sink_cut(struct ws_sink *s, uint64_t size, struct ws_err *err);
 /*

@@ -106,7 +106,7 @@ static enum ws_status import_to(const struct ws_importer *importer, const char *
 	enum ws_status status;
 
 	stats->source = importer->name;
-	WS_FORWARD(ws_trace_writer_create_fd(&w, fd, out_path, &writer_opts, err));
+	WS_FORWARD(ws_trace_writer_create(&w, fd, out_path, &writer_opts, err));
 	status = import_into(w, importer, path, opts, stats, &clock, &cause);
 	ws_trace_writer_free(w);
 	if (status == WS_OK)

@@ -113,9 +113,8 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *met
 		           err, CORRUPT,
 		           "the times of these traces lie more than 292 years apart: one of them "
 		           "is damaged");
-	WS_FORWARD(
-	        out ? ws_trace_writer_create_fd(&m->writer, fileno(out->f), out->path, &opts, err)
-	            : ws_trace_writer_create_mem(&m->writer, &opts, err));
+	WS_FORWARD(out ? ws_trace_writer_create(&m->writer, fileno(out->f), out->path, &opts, err)
+	               : ws_trace_writer_create_mem(&m->writer, &opts, err));
 	return ws_merge_meta(m, meta, err);
 }
 

@@ -226,13 +226,14 @@ static enum ws_status give(struct ws_trace_writer **out, struct ws_trace_writer 
 	return status;
 }
 
-enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
-                                      const struct ws_trace_writer_opts *opts, struct ws_err *err)
+enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, const char *path,
+                                      uint64_t size, const struct ws_trace_writer_opts *opts,
+                                      struct ws_err *err)
 {
 	struct ws_trace_writer *w;
 	enum ws_status status = ws_trace_writer_new(&w, opts, err);
 
-	WS_THEN(status, ws_sink_resume(&w->sink, path, err));
+	WS_THEN(status, ws_sink_open_fd(&w->sink, fd, path, err));
 	WS_THEN(status, take_over_file(w, size, 1, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	return give(out, w, status);

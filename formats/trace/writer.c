@@ -1,7 +1,6 @@
 #include "formats/trace/writer.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "formats/base/checksum.h"
@@ -296,53 +295,33 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 	return write_block(w, WS_KIND_SCHEMA, err);
 }
 
-/* To fd, when there is one; to a file of this path; to memory. */
-static enum ws_status create(struct ws_trace_writer **out, int fd, const char *path,
-                             const struct ws_trace_writer_opts *opts, struct ws_err *err)
+enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
+                                      const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
 	struct ws_trace_writer *w;
 	enum ws_status status;
-	struct stat st;
-	int is_made;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
-	if (fd >= 0)
+	if (path)
 		status = ws_sink_open_fd(&w->sink, fd, path, err);
 	else
-		status = path ? ws_sink_create(&w->sink, path, err) : WS_OK;
-	is_made = fd < 0 && path && status == WS_OK;
+		status = WS_OK;
 	WS_THEN(status, begin(w, opts->base_ns, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	if (status != WS_OK) {
 		ws_trace_writer_free(w);
-		/* a full disk is left without the beginning of nothing; a device stays */
-		if (is_made && !lstat(path, &st) && S_ISREG(st.st_mode))
-			unlink(path);
 		return status;
 	}
 	*out = w;
 	return WS_OK;
 }
 
-enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
-                                      const struct ws_trace_writer_opts *opts, struct ws_err *err)
-{
-	return create(out, -1, path, opts, err);
-}
-
-enum ws_status ws_trace_writer_create_fd(struct ws_trace_writer **out, int fd, const char *path,
-                                         const struct ws_trace_writer_opts *opts,
-                                         struct ws_err *err)
-{
-	return create(out, fd, path, opts, err);
-}
-
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
                                           const struct ws_trace_writer_opts *opts,
                                           struct ws_err *err)
 {
-	return create(out, -1, NULL, opts, err);
+	return ws_trace_writer_create(out, -1, NULL, opts, err);
 }
 
 /* --- finishing --- */

@@ -21,13 +21,10 @@ struct ws_trace_writer_opts {
 	uint32_t cpu_time_quantum_ns;
 };
 
-/* Create path (truncated when it exists) and write the file header and schema. */
-enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, const char *path,
+/* Write the file header and schema into what is open, of which the writer has a descriptor of its
+ * own; path is for messages. */
+enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err);
-/* The same into what is open, as an output's file is; path is for messages. */
-enum ws_status ws_trace_writer_create_fd(struct ws_trace_writer **out, int fd, const char *path,
-                                         const struct ws_trace_writer_opts *opts,
-                                         struct ws_err *err);
 /* The same into memory; ws_trace_writer_mem() gives the bytes after close. */
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
                                           const struct ws_trace_writer_opts *opts,
@@ -39,8 +36,9 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
  * file's own, opts->base_ns is not used. CORRUPT when these bytes are no whole
  * blocks, USAGE when the trace is complete. For salvage.
  */
-enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, const char *path, uint64_t size,
-                                      const struct ws_trace_writer_opts *opts, struct ws_err *err);
+enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, const char *path,
+                                      uint64_t size, const struct ws_trace_writer_opts *opts,
+                                      struct ws_err *err);
 
 /*
  * Add a row: row points to the struct ws_row_<kind> of that kind. Bytes are

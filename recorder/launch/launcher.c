@@ -1,6 +1,7 @@
 #include "recorder/launch/launcher.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,21 +120,44 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 	return WS_OK;
 }
 
+/* The folder of a path. `missing` is the status where there is none. */
+static enum ws_status open_folder(const char *path, int *folder, enum ws_status missing,
+                                  struct ws_err *err)
+{
+	const char *name;
+
+	*folder = ws_own_file_folder(path, &name);
+	return *folder >= 0 ? WS_OK
+	                    : ws_fail(err, missing, __FILE__, __LINE__, "cannot open %s: %s", path,
+	                              strerror(errno));
+}
+
+/* What the pattern stands for while nobody is recorded. */
+static enum ws_status plain_path(const struct ws_session *s, char out[PATH_MAX], struct ws_err *err)
+{
+	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+
+	return ws_output_expand(s->pattern, &vars, out, PATH_MAX - 64, err);
+}
+
 /*
  * Where the first trace begins. Who will be recorded, and so the name, is not
  * known yet; and what the name belongs to now stays until there is something
  * to replace it. Until then it is called after its segment, which nobody can
  * guess. A device or pipe is written to at once.
  */
-static enum ws_status first_path(const char *pattern, char out[PATH_MAX], bool *is_settled,
+static enum ws_status first_path(struct ws_session *s, char out[PATH_MAX], bool *is_settled,
                                  struct ws_err *err)
 {
-	const struct ws_output_vars vars = {(uint32_t)getpid(), NULL};
+	const char *name;
 	struct stat st;
 
-	WS_FORWARD(ws_output_expand(pattern, &vars, out, PATH_MAX - 64, err));
+	WS_FORWARD(plain_path(s, out, err));
+	WS_FORWARD(open_folder(out, &s->folder, WS_IO_WRITE, err));
+	name = strrchr(out, '/') + 1;
 	*is_settled = ws_own_file_descriptor(out) >= 0 ||
-	              (!lstat(out, &st) && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode));
+	              (!fstatat(s->folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	               !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode));
 	return WS_OK;
 }
 
@@ -142,7 +166,8 @@ static enum ws_status first_path(const char *pattern, char out[PATH_MAX], bool *
 /* What is made for a program that does not run yet. */
 static struct {
 	struct ws_segment_file segment;
-	char trace[PATH_MAX]; /* empty: the user's own */
+	int folder;
+	char trace[PATH_MAX]; /* its name there; empty: the user's own */
 } unstarted;
 
 /* Without memory it goes; once the program runs all that was recorded stays. */
@@ -150,7 +175,7 @@ static void remove_unstarted(void)
 {
 	ws_segment_file_remove(&unstarted.segment);
 	if (*unstarted.trace)
-		unlink(unstarted.trace);
+		unlinkat(unstarted.folder, unstarted.trace, 0);
 }
 
 static void keep_from_now_on(const char *segment)
@@ -189,14 +214,15 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	char path[PATH_MAX];
 	bool is_settled;
 
-	WS_FORWARD(first_path(s->pattern, path, &is_settled, err));
+	WS_FORWARD(first_path(s, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));
 	if (!is_settled) {
 		snprintf(path + strlen(path), 64, ".%s.part",
 		         strrchr(file.path, '/') + 1 + strlen(WS_SEG_PREFIX));
-		memcpy(unstarted.trace, path, sizeof(path));
+		snprintf(unstarted.trace, sizeof(unstarted.trace), "%s", strrchr(path, '/') + 1);
 	}
 	unstarted.segment = file;
+	unstarted.folder = s->folder;
 	ws_out_of_memory_first(remove_unstarted);
 	start_clock(file.seg);
 	plan = &file.seg->plan;
@@ -212,7 +238,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 		ws_segment_file_remove(&file);
 		return status;
 	}
-	WS_FORWARD(ws_process_begin(&first, opts, &file, path, &provenance, err));
+	WS_FORWARD(ws_process_begin(&first, opts, &file, s->folder, path, &provenance, err));
 	first->is_settled = is_settled;
 	ws_session_add(s, first);
 	return WS_OK;
@@ -272,12 +298,13 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 {
 	struct ws_session s = {.opts = opts,
 	                       .signals = -1,
+	                       .folder = -1,
 	                       .keep_existing = opts->keep_existing,
 	                       .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 
-	memset(result, 0, sizeof(*result));
+	*result = (struct ws_record_result){.folder = -1};
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
 	WS_FORWARD(find_collector(collector, err));
@@ -288,8 +315,8 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	status = open_session(&s, program, argv, err);
 	WS_THEN(status, start_program(&s, collector, program, argv, result, err));
 	if (status != WS_OK) {
-		if (s.nprocesses && !s.processes[0]->is_settled)
-			unlink(s.processes[0]->trace); /* no program ran, so there is no trace */
+		if (s.nprocesses)
+			ws_process_remove_trace(s.processes[0]); /* no program ran */
 		ws_session_close(&s, 0);
 		return status;
 	}
@@ -332,11 +359,30 @@ static enum ws_status take_names(struct ws_session *s, const struct ws_seg_heade
 	return WS_OK;
 }
 
+/* Where the first trace is, and the open folder that it lies in, which can have been moved alone.
+ */
+static enum ws_status find_trace(struct ws_session *s, const struct ws_segment_file *file,
+                                 char path[PATH_MAX], int *folder, struct ws_err *err)
+{
+	enum ws_status status;
+
+	WS_FORWARD(plain_path(s, path, err));
+	status = open_folder(path, &s->folder, WS_IO_READ, err);
+	*folder = s->folder;
+	if (s->opts->output) {
+		snprintf(path, PATH_MAX, "%s", s->opts->output);
+		return open_folder(path, folder, WS_IO_READ, err);
+	}
+	WS_FORWARD(status);
+	return ws_process_first_left_at(file, s->folder, s->pattern, path, err);
+}
+
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err)
 {
 	struct ws_session s = {.opts = opts,
 	                       .signals = -1,
+	                       .folder = -1,
 	                       .look_again = 1,
 	                       .no_args = opts->no_args};
 	struct ws_segment_file file;
@@ -344,8 +390,9 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	enum ws_status status;
 	char path[PATH_MAX];
 	sigset_t before;
+	int folder = -1;
 
-	memset(result, 0, sizeof(*result));
+	*result = (struct ws_record_result){.folder = -1};
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = ws_segment_file_lock(&file, err);
@@ -360,22 +407,20 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 		ws_segment_file_remove(&file);
 		return WS_OK;
 	}
-	if (opts->output)
-		snprintf(path, sizeof(path), "%s", opts->output);
-	else
-		status = ws_process_first_left_at(&file, s.pattern, path, err);
-	if (status != WS_OK) {
-		ws_segment_file_close(&file);
-		return status;
+	status = find_trace(&s, &file, path, &folder, err);
+	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, err));
+	if (status == WS_OK) {
+		first->is_settled |= opts->output != NULL;
+		ws_session_add(&s, first);
+		status = ws_session_signals(&s, &before, err);
 	}
-	WS_FORWARD(ws_process_resume(&first, opts, &file, path, err));
-	first->is_settled |= opts->output != NULL;
-	ws_session_add(&s, first);
-	status = ws_session_signals(&s, &before, err);
 	if (status == WS_OK) {
 		ws_session_loop(&s);
 		status = ws_session_finish(&s, result, err);
 	}
+	ws_segment_file_close(&file);
 	ws_session_close(&s, status != WS_OK);
+	if (opts->output && folder >= 0)
+		close(folder);
 	return status;
 }

@@ -218,8 +218,8 @@ static int require_gpu(const struct ws_record_result *r)
 /* What is in the file now instead of in the files of the result. */
 static void print_merged(size_t ntraces, const char *path, const struct ws_merge_result *merged)
 {
-	complain("%s, of %zu trace%s: %" PRIu64 " kernels, %" PRIu64 " bytes", short_path(path),
-	         ntraces, ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
+	complain("%s, of %zu trace%s: %" PRIu64 " kernels, %" PRIu64 " bytes", path, ntraces,
+	         ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
 }
 
 /* The code to end with. */
@@ -248,25 +248,29 @@ static int merge(struct ws_record_command *cmd)
 	                        cmd->record.zstd_level, &merged, &err);
 	if (status != WS_OK)
 		return failed(status, &err);
-	print_merged((size_t)cmd->nrest, cmd->output, &merged);
+	print_merged((size_t)cmd->nrest, short_path(cmd->output), &merged);
 	return 0;
 }
 
-/* The traces of a recording become the first one's; the others go when that is done. */
+/* The traces of a recording become the first one's; the others go when that is done. All of that
+ * in their folder, whatever has its name by now. */
 static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_result *r)
 {
 	const char **paths = ws_xarray(r->ntraces, sizeof(*paths));
+	const char *shown = short_path(r->traces[0].path);
 	struct ws_merge_result merged;
 	enum ws_status status;
 	struct ws_err err;
 
 	for (size_t i = 0; i < r->ntraces; i++)
-		paths[i] = r->traces[i].path;
-	status = ws_trace_merge(paths, r->ntraces, paths[0], cmd->record.zstd_level, &merged, &err);
+		paths[i] = strrchr(r->traces[i].path, '/') + 1;
+	status = fchdir(r->folder) ? WS_FAIL(&err, ENVIRONMENT, "cannot merge: %s", strerror(errno))
+	                           : ws_trace_merge(paths, r->ntraces, paths[0],
+	                                            cmd->record.zstd_level, &merged, &err);
 	if (status == WS_OK) {
 		for (size_t i = 1; i < r->ntraces; i++)
 			unlink(paths[i]);
-		print_merged(r->ntraces, paths[0], &merged);
+		print_merged(r->ntraces, shown, &merged);
 	} else {
 		complain("%s; the traces are left as they are", err.text);
 	}

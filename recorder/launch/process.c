@@ -1,6 +1,7 @@
 #include "recorder/launch/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/host_pid.h"
@@ -35,6 +37,30 @@ void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 	opts->notice(line);
 }
 
+/* --- in the folder of the trace --- */
+
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* Has anything, if only a link, the name that this path ends with? */
+static bool exists(int folder, const char *path)
+{
+	return !faccessat(folder, name_of(path), F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+void ws_process_remove_trace(const struct ws_process *p)
+{
+	struct stat st;
+
+	if (!p->is_settled && !fstatat(p->folder, name_of(p->trace), &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISREG(st.st_mode))
+		unlinkat(p->folder, name_of(p->trace), 0);
+}
+
 /* --- beginning --- */
 
 static void become_launcher(struct ws_seg_header *seg)
@@ -44,11 +70,12 @@ static void become_launcher(struct ws_seg_header *seg)
 
 /* A process around the segment, still without writer and drain. */
 static struct ws_process *make(const struct ws_record_opts *opts, struct ws_segment_file *file,
-                               const char *trace)
+                               int folder, const char *trace)
 {
 	struct ws_process *p = ws_xarray(1, sizeof(*p));
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
+	p->folder = folder;
 	p->trace = ws_xstrdup(trace);
 	p->opts = opts;
 	p->file = *file;
@@ -74,10 +101,18 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 {
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = writer_opts(p);
+	enum ws_status status;
+	int fd;
 
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
-	WS_FORWARD(ws_trace_writer_create(&p->writer, p->trace, &opts, err));
+	WS_FORWARD(ws_own_file_create(p->folder, name_of(p->trace), p->trace, &fd, err));
+	status = ws_trace_writer_create(&p->writer, fd, p->trace, &opts, err);
+	close(fd);
+	if (status != WS_OK) {
+		ws_process_remove_trace(p);
+		return status;
+	}
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
 	become_launcher(seg);
 	p->drain = ws_drain_new(seg, p->writer);
@@ -88,18 +123,16 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 }
 
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
-                                struct ws_segment_file *file, const char *trace,
+                                struct ws_segment_file *file, int folder, const char *trace,
                                 const struct ws_provenance *provenance, struct ws_err *err)
 {
 	enum ws_status status;
-	struct stat st;
 
-	*out = make(opts, file, trace);
+	*out = make(opts, file, folder, trace);
 	status = begin_trace(*out, provenance, err);
 	if (status != WS_OK) {
-		/* nothing was recorded, so there is no trace either; a device stays */
-		if ((*out)->writer && !lstat(trace, &st) && S_ISREG(st.st_mode))
-			unlink(trace);
+		if ((*out)->writer)
+			ws_process_remove_trace(*out);
 		ws_process_free(*out);
 		*out = NULL;
 	}
@@ -110,9 +143,14 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = writer_opts(p);
+	enum ws_status status;
+	int fd;
 
-	WS_FORWARD(
-	        ws_trace_writer_resume(&p->writer, p->trace, ws_drain_file_size(seg), &opts, err));
+	WS_FORWARD(ws_own_file_open(p->folder, name_of(p->trace), p->trace, &fd, err));
+	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
+	                                err);
+	close(fd);
+	WS_FORWARD(status);
 	become_launcher(seg);
 	p->drain = ws_drain_new(seg, p->writer);
 	return WS_OK;
@@ -127,7 +165,7 @@ static void take_path(const char in[PATH_MAX], char out[PATH_MAX])
 }
 
 /* Where the launcher before this one left the trace, also when it was killed over a rename. */
-static enum ws_status path_told(const struct ws_segment_file *file, char out[PATH_MAX],
+static enum ws_status path_told(const struct ws_segment_file *file, int folder, char out[PATH_MAX],
                                 struct ws_err *err)
 {
 	char renamed[PATH_MAX];
@@ -137,16 +175,16 @@ static enum ws_status path_told(const struct ws_segment_file *file, char out[PAT
 	WS_FAIL_IF(!out[0], err, CORRUPT,
 	           "%s cannot be salvaged: it names no trace; give the trace's name with -o",
 	           file->path);
-	if (renamed[0] && access(out, F_OK) && !access(renamed, F_OK))
+	if (renamed[0] && !exists(folder, out) && exists(folder, renamed))
 		memcpy(out, renamed, PATH_MAX);
 	return WS_OK;
 }
 
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
-                                 struct ws_segment_file *file, const char *trace,
+                                 struct ws_segment_file *file, int folder, const char *trace,
                                  struct ws_err *err)
 {
-	struct ws_process *p = make(opts, file, trace);
+	struct ws_process *p = make(opts, file, folder, trace);
 	enum ws_status status;
 
 	p->is_salvaged = 1;
@@ -241,17 +279,17 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records)
 
 struct claims {
 	const struct ws_process_naming *naming;
-	const char *own; /* the path that it has already */
+	const struct ws_process *own; /* whose present path is nobody else's */
 };
 
 static bool is_taken(void *ctx, const char *path)
 {
 	const struct claims *claims = ctx;
-	struct stat st;
 
 	if (claims->naming->taken(claims->naming->ctx, path))
 		return 1;
-	return claims->naming->keep_existing && strcmp(path, claims->own) != 0 && !lstat(path, &st);
+	return claims->naming->keep_existing && strcmp(path, claims->own->trace) != 0 &&
+	       exists(claims->own->folder, path);
 }
 
 /* A copy: the program can write there at any time. */
@@ -277,7 +315,7 @@ static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
                                  const struct ws_process_naming *naming, char out[PATH_MAX],
                                  struct ws_err *err)
 {
-	struct claims claims = {naming, p->trace};
+	struct claims claims = {naming, p};
 
 	WS_FORWARD(plain_name(p->file.seg, naming->pattern, pid, out, err));
 	/* the pid tells processes of one recording apart, a number recordings */
@@ -304,12 +342,13 @@ enum ws_status ws_process_part(const struct ws_segment_file *file, const char *p
 	return part_of(file, plain, out, err);
 }
 
-enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char *pattern,
-                                  uint32_t pid, char out[PATH_MAX], struct ws_err *err)
+enum ws_status ws_process_left_at(const struct ws_segment_file *file, int folder,
+                                  const char *pattern, uint32_t pid, char out[PATH_MAX],
+                                  struct ws_err *err)
 {
 	char told[sizeof(file->seg->trace_path)], plain[PATH_MAX];
 
-	WS_FORWARD(path_told(file, told, err));
+	WS_FORWARD(path_told(file, folder, told, err));
 	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
 	WS_FORWARD(part_of(file, plain, out, err));
 	if (!strcmp(told, out))
@@ -340,15 +379,15 @@ static enum ws_status first_part(const struct ws_segment_file *file, const char 
 	return WS_OK;
 }
 
-enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, const char *pattern,
-                                        char out[PATH_MAX], struct ws_err *err)
+enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, int folder,
+                                        const char *pattern, char out[PATH_MAX], struct ws_err *err)
 {
 	const struct ws_seg_header *seg = file->seg;
 	const uint32_t pid = atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid)
 	                                                 : atomic_load(&seg->started.pid);
 	char part[PATH_MAX], plain[PATH_MAX];
 
-	WS_FORWARD(path_told(file, out, err));
+	WS_FORWARD(path_told(file, folder, out, err));
 	WS_FORWARD(first_part(file, pattern, part, err));
 	WS_FORWARD(plain_name(seg, pattern, pid, plain, err));
 	WS_FAIL_IF(strcmp(out, part) != 0 && !ws_output_could_choose(plain, pid, out), err, CORRUPT,
@@ -364,7 +403,7 @@ static void take_name(struct ws_process *p, char *path)
 
 	/* whoever is killed in between leaves both names */
 	memcpy(seg->renamed_path, path, strlen(path) + 1);
-	if (rename(p->trace, path)) {
+	if (renameat(p->folder, name_of(p->trace), p->folder, name_of(path))) {
 		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
 		                 strerror(errno));
 		free(path);
@@ -381,7 +420,6 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 	char path[PATH_MAX], told[WS_MAX_ENVIRONMENT], *copy = NULL;
 	struct ws_strings env = ws_strings_in(take_environment(p->file.seg, told), sizeof(told));
 	struct ws_err err;
-	struct stat st;
 
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
 		copy = ws_xstrdup(path);
@@ -393,7 +431,7 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 		ws_provenance_process(p->drain, env);
 	if (!copy)
 		return;
-	if (strcmp(path, p->trace) != 0 && !lstat(path, &st)) {
+	if (strcmp(path, p->trace) != 0 && exists(p->folder, path)) {
 		p->final = copy; /* what is there may be better than what will become of ours */
 		return;
 	}

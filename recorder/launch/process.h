@@ -16,6 +16,7 @@ struct ws_process {
 	struct ws_segment_file file; /* seg NULL once everything is given back */
 	struct ws_trace_writer *writer;
 	struct ws_drain *drain;
+	int folder;       /* the trace's, open; the caller's */
 	char *trace;      /* path of the trace as it is now */
 	char *final;      /* and once it is whole, where another file
 	                     has that name until then; else NULL */
@@ -39,14 +40,17 @@ struct ws_process {
 /*
  * Take over a segment (also when it fails) and begin its trace at this path,
  * which is copied; or go on with the trace of its last commit, if there was
- * one.
+ * one. folder is the path's, which is not gone through again.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
-                                struct ws_segment_file *file, const char *trace,
+                                struct ws_segment_file *file, int folder, const char *trace,
                                 const struct ws_provenance *provenance, struct ws_err *err);
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
-                                 struct ws_segment_file *file, const char *trace,
+                                 struct ws_segment_file *file, int folder, const char *trace,
                                  struct ws_err *err);
+/* Nothing was recorded, so there is no trace: one that has its name for good stays, and a device.
+ */
+void ws_process_remove_trace(const struct ws_process *p);
 
 /* Pid of the process that attached, 0 = none did. */
 uint32_t ws_process_pid(struct ws_process *p);
@@ -91,16 +95,18 @@ enum ws_status ws_process_part(const struct ws_segment_file *file, const char *p
 /*
  * Where a launcher that is gone left the trace of a further segment of process
  * pid. The segment tells, but is believed only what the pattern can give:
- * CORRUPT for any other name.
+ * CORRUPT for any other name. folder is the open one of the pattern's names.
  */
-enum ws_status ws_process_left_at(const struct ws_segment_file *file, const char *pattern,
-                                  uint32_t pid, char out[PATH_MAX], struct ws_err *err);
+enum ws_status ws_process_left_at(const struct ws_segment_file *file, int folder,
+                                  const char *pattern, uint32_t pid, char out[PATH_MAX],
+                                  struct ws_err *err);
 /*
  * The same of the first segment, whose unfinished trace is called in another way: nobody is sent
  * to another file by a program that wrote over its segment. CORRUPT, with -o as the cure.
  */
-enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, const char *pattern,
-                                        char out[PATH_MAX], struct ws_err *err);
+enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, int folder,
+                                        const char *pattern, char out[PATH_MAX],
+                                        struct ws_err *err);
 
 /* Empty the segment once; statistics and commits when they are due. Returns the records read. */
 uint64_t ws_process_step(struct ws_process *p);

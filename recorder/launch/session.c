@@ -192,7 +192,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 
 	status = ws_process_part(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
-		status = ws_process_begin(out, s->opts, file, path, &provenance, err);
+		status = ws_process_begin(out, s->opts, file, s->folder, path, &provenance, err);
 	else
 		ws_segment_file_remove(file);
 	free(command);
@@ -211,9 +211,9 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 	if (status == WS_OK && ws_drain_is_finished(file->seg))
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
 		                 file->path);
-	WS_THEN(status, ws_process_left_at(file, s->pattern, pid, path, err));
+	WS_THEN(status, ws_process_left_at(file, s->folder, s->pattern, pid, path, err));
 	if (status == WS_OK)
-		return ws_process_resume(out, s->opts, file, path, err);
+		return ws_process_resume(out, s->opts, file, s->folder, path, err);
 	ws_segment_file_close(file);
 	return status;
 }
@@ -470,8 +470,7 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
                                  struct ws_err *err)
 {
 	if (is_usage_error(s)) {
-		if (!s->processes[0]->is_settled)
-			unlink(s->processes[0]->trace);
+		ws_process_remove_trace(s->processes[0]);
 		return WS_OK;
 	}
 	result->traces = ws_xarray(s->nprocesses, sizeof(*result->traces));
@@ -482,6 +481,8 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
 			finish(s, s->processes[i]);
 
 	result->ntraces = s->nprocesses;
+	result->folder = s->folder;
+	s->folder = -1; /* the result's now */
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		result->traces[i] = s->processes[i]->result;
 		s->processes[i]->trace = NULL; /* the result's now */
@@ -498,6 +499,9 @@ void ws_record_result_release(struct ws_record_result *result)
 	free(result->traces);
 	result->traces = NULL;
 	result->ntraces = 0;
+	if (result->folder >= 0)
+		close(result->folder);
+	result->folder = -1;
 }
 
 void ws_session_close(struct ws_session *s, int keep_segments)
@@ -513,4 +517,6 @@ void ws_session_close(struct ws_session *s, int keep_segments)
 	s->nprocesses = 0;
 	if (s->signals >= 0)
 		close(s->signals);
+	if (s->folder >= 0)
+		close(s->folder);
 }

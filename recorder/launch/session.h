@@ -14,6 +14,7 @@ struct ws_session {
 	pid_t child;                 /* our child while it is not reaped, else 0 */
 	uint32_t started;            /* pid of the program we started, 0 for salvage */
 	int wait_status;             /* of the child, once reaped */
+	int folder;                  /* of the traces' names, opened once; -1: it cannot be */
 	char pattern[WS_MAX_OUTPUT]; /* of the traces' names, absolute: the launcher's own, or of
 	                                the first segment for salvage; never of another one */
 	int keep_existing;           /* as in struct ws_record_opts, from the same place */

@@ -1,6 +1,7 @@
 #include "report/export/gzip.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -38,7 +39,7 @@ enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *er
 	int fd;
 
 	*f = NULL;
-	WS_FORWARD(ws_own_file_create(path, &fd, err));
+	WS_FORWARD(ws_own_file_create(AT_FDCWD, path, path, &fd, err));
 	gz = gzdopen(fd, "wb6");
 	if (!gz) {
 		close(fd);

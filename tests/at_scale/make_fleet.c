@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "formats/trace/writer.h"
+#include "tests/support/trace_sample.h"
 
 #define BASE_NS       INT64_C(1763640000000000000) /* 2025-11-20T12:00:00Z */
 #define LAYERS        12
@@ -382,7 +383,7 @@ static void make_rank(const char *folder, int64_t number, int64_t ranks, int64_t
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/rank-%04" PRId64 ".wtrace", folder, number);
-	must(ws_trace_writer_create(&r.w, path, &opts, &err), &err);
+	must(trace_file_create(&r.w, path, &opts, &err), &err);
 	describe(&r, ranks);
 	push(&r, "warm-up");
 	for (int64_t i = 0; i <= steps; i++) {

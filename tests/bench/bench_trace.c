@@ -17,6 +17,7 @@
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"
 #include "formats/trace/writer.h"
+#include "tests/support/trace_sample.h"
 
 #define LAYERS        24
 #define OPS_PER_LAYER 20
@@ -354,7 +355,7 @@ int main(int argc, char **argv)
 	uint64_t sum;
 
 	if (to_file)
-		must(ws_trace_writer_create(&s.writer, argv[2], &opts, &s.err), &s.err);
+		must(trace_file_create(&s.writer, argv[2], &opts, &s.err), &s.err);
 	else
 		must(ws_trace_writer_create_mem(&s.writer, &opts, &s.err), &s.err);
 	define_names(&s);

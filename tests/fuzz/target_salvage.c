@@ -11,6 +11,7 @@
 #include "formats/trace/check.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/segment.h"
+#include "tests/support/trace_sample.h"
 
 /* A launcher that begins costs more than all that it then reads. */
 #define MAX_DEATHS 1          /* the first one goes on with what another left, too */
@@ -34,8 +35,8 @@ static int begin(struct launcher *l)
 
 	l->writer = NULL;
 	l->drain = NULL;
-	if ((size ? ws_trace_writer_resume(&l->writer, l->path, size, &opts, &err)
-	          : ws_trace_writer_create(&l->writer, l->path, &opts, &err)) != WS_OK)
+	if ((size ? trace_file_resume(&l->writer, l->path, size, &opts, &err)
+	          : trace_file_create(&l->writer, l->path, &opts, &err)) != WS_OK)
 		return 0;
 	l->drain = ws_drain_new(l->seg, l->writer);
 	return 1;

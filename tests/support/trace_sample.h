@@ -4,9 +4,12 @@
  */
 #pragma once
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
+#include "formats/base/own_file.h"
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"
 #include "formats/trace/writer.h"
@@ -69,3 +72,32 @@ struct ws_sample_findings {
 	struct ws_err err;
 };
 void ws_sample_check(const struct ws_sample *s, struct ws_sample_findings *out);
+
+/* --- traces as files: made or gone on with by path --- */
+
+static inline enum ws_status trace_file_create(struct ws_trace_writer **out, const char *path,
+                                               const struct ws_trace_writer_opts *opts,
+                                               struct ws_err *err)
+{
+	enum ws_status status;
+	int fd;
+
+	WS_FORWARD(ws_own_file_create(AT_FDCWD, path, path, &fd, err));
+	status = ws_trace_writer_create(out, fd, path, opts, err);
+	close(fd);
+	return status;
+}
+
+static inline enum ws_status trace_file_resume(struct ws_trace_writer **out, const char *path,
+                                               uint64_t size,
+                                               const struct ws_trace_writer_opts *opts,
+                                               struct ws_err *err)
+{
+	enum ws_status status;
+	int fd;
+
+	WS_FORWARD(ws_own_file_open(AT_FDCWD, path, path, &fd, err));
+	status = ws_trace_writer_resume(out, fd, path, size, opts, err);
+	close(fd);
+	return status;
+}

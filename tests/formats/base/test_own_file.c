@@ -7,6 +7,7 @@
 
 #include "formats/base/own_file.h"
 #include "formats/trace/writer.h"
+#include "tests/support/trace_sample.h"
 
 static char dir[64], victim[80], planted[80];
 static struct ws_err err;
@@ -47,9 +48,10 @@ static void expect_refused(const char *why)
 	struct ws_trace_writer *w;
 	int fd;
 
-	cr_expect_eq(ws_trace_writer_create(&w, planted, &opts, &err), WS_IO_WRITE, "%s", why);
+	cr_expect_eq(trace_file_create(&w, planted, &opts, &err), WS_IO_WRITE, "%s", why);
 	cr_expect_not_null(strstr(err.text, why), "%s", err.text);
-	cr_expect_eq(ws_own_file_open(planted, &fd, &err), WS_IO_WRITE, "%s", why);
+	cr_expect_eq(ws_own_file_open(AT_FDCWD, planted, planted, &fd, &err), WS_IO_WRITE, "%s",
+	             why);
 	cr_expect_not_null(strstr(err.text, why), "%s", err.text);
 	cr_expect_eq(size_of(victim), 6, "the victim was written to");
 }
@@ -70,7 +72,7 @@ Test(own_file, a_dangling_link_makes_no_file_elsewhere)
 
 	snprintf(target, sizeof(target), "%s/new", dir);
 	cr_assert_eq(symlink(target, planted), 0);
-	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, planted, planted, &fd, &err), WS_IO_WRITE);
 	cr_expect_neq(access(target, F_OK), 0);
 }
 
@@ -78,15 +80,18 @@ Test(own_file, ones_own_file_is_emptied_and_a_device_written_to_but_through_no_l
 {
 	int fd;
 
-	cr_expect_eq(ws_own_file_create(victim, &fd, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, victim, victim, &fd, &err), WS_OK, "%s",
+	             err.text);
 	cr_expect_eq(size_of(victim), 0);
 	close(fd);
-	cr_expect_eq(ws_own_file_create("/dev/null", &fd, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, "/dev/null", "/dev/null", &fd, &err), WS_OK, "%s",
+	             err.text);
 	cr_expect_eq(write(fd, "x", 1), 1);
 	close(fd);
 	cr_assert_eq(symlink("/dev/null", planted), 0);
-	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_IO_WRITE);
-	cr_expect_eq(ws_own_file_create("/nonexistent/a", &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, planted, planted, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, "/nonexistent/a", "/nonexistent/a", &fd, &err),
+	             WS_IO_WRITE);
 }
 
 Test(own_file, a_temporary_file_is_new_and_has_the_usual_mode)
@@ -137,12 +142,12 @@ Test(own_file, the_names_of_open_descriptors_lead_to_them)
 		             cases[i].path);
 	/* what is there stays: a shell opened it */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
-	cr_assert_eq(ws_own_file_create(path, &fd, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_own_file_create(AT_FDCWD, path, path, &fd, &err), WS_OK, "%s", err.text);
 	cr_expect_eq(write(fd, "!", 1), 1);
 	cr_expect_eq(size_of(victim), 7);
 	close(fd);
 	snprintf(path, sizeof(path), "/dev/fd/%d", in);
-	cr_expect_eq(ws_own_file_create(path, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, path, path, &fd, &err), WS_IO_WRITE);
 	close(out);
 	close(in);
 }
@@ -152,14 +157,15 @@ Test(own_file, a_pipe_is_written_to_when_somebody_reads_it_and_a_folder_never)
 	int reader, fd;
 
 	cr_assert_eq(mkfifo(planted, 0600), 0);
-	cr_expect_eq(ws_own_file_create(planted, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, planted, planted, &fd, &err), WS_IO_WRITE);
 	cr_expect_not_null(strstr(err.text, "nobody reads this pipe"), "%s", err.text);
 	reader = open(planted, O_RDONLY | O_NONBLOCK);
-	cr_assert_eq(ws_own_file_create(planted, &fd, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_own_file_create(AT_FDCWD, planted, planted, &fd, &err), WS_OK, "%s",
+	             err.text);
 	cr_expect_eq(fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
 	close(fd);
 	close(reader);
-	cr_expect_eq(ws_own_file_create(dir, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, dir, dir, &fd, &err), WS_IO_WRITE);
 	cr_expect_not_null(strstr(err.text, "it is a folder"), "%s", err.text);
 }
 

@@ -9,6 +9,7 @@
 #include "formats/trace/writer.h"
 #include "formats/merge/merge.h"
 #include "tests/support/recorder/probe.h"
+#include "tests/support/trace_sample.h"
 
 static char dir[64];
 static char paths[3][128];
@@ -51,7 +52,7 @@ static void create(int i, int64_t base_ns)
 {
 	const struct ws_trace_writer_opts opts = {.base_ns = base_ns};
 
-	cr_assert_eq(ws_trace_writer_create(&w, paths[i], &opts, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(trace_file_create(&w, paths[i], &opts, &err), WS_OK, "%s", err.text);
 }
 
 static void close_trace(void)

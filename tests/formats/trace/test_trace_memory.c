@@ -9,6 +9,7 @@
 #include "formats/trace/block_reader.h"
 #include "formats/trace/writer.h"
 #include "tests/support/peak_memory.h"
+#include "tests/support/trace_sample.h"
 
 Test(trace_memory, opening_a_large_file_takes_little_memory)
 {
@@ -22,7 +23,7 @@ Test(trace_memory, opening_a_large_file_takes_little_memory)
 	long before;
 
 	close(mkstemp(path));
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
 	for (size_t i = 0; i < texts; i++) {
 		for (size_t k = 0; k < text_size / sizeof(*text); k++)
 			text[k] = random = random * 6364136223846793005u + 1442695040888963407u;
@@ -57,7 +58,7 @@ Test(trace_memory, reading_a_large_file_takes_the_memory_of_a_block)
 	long before;
 
 	close(mkstemp(path));
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK), "%s", err.text);
 	for (uint32_t i = 0; i < rows; i++) {
 		random = random * 6364136223846793005u + 1442695040888963407u;
 		memcpy(&row.value, &random, sizeof(row.value));

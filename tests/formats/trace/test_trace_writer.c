@@ -87,7 +87,7 @@ Test(trace_writer, a_file_has_the_bytes_that_memory_has)
 	char path[64];
 
 	make_path(path);
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK));
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK));
 	ws_sample_fill(w);
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
 	cr_assert(eq(u64, ws_trace_writer_size(w), in_memory.size));
@@ -113,7 +113,7 @@ Test(trace_writer, creating_replaces_what_was_there)
 	for (int i = 0; i < 10000; i++)
 		fputs("old content ", f);
 	fclose(f);
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK));
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK));
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
 	ws_trace_writer_free(w);
 	s = read_file(path);
@@ -307,10 +307,10 @@ Test(trace_writer, a_file_that_cannot_be_created_or_written_is_an_error_that_nam
 	struct ws_trace_writer *w;
 	struct ws_err err;
 
-	cr_assert(eq(int, ws_trace_writer_create(&w, "/nonexistent/a.wtrace", &opts, &err),
-	             WS_IO_WRITE));
+	cr_assert(
+	        eq(int, trace_file_create(&w, "/nonexistent/a.wtrace", &opts, &err), WS_IO_WRITE));
 	cr_assert_str_eq(err.text, "cannot open /nonexistent/a.wtrace: No such file or directory");
-	cr_assert(eq(int, ws_trace_writer_create(&w, "/dev/full", &opts, &err), WS_IO_WRITE));
+	cr_assert(eq(int, trace_file_create(&w, "/dev/full", &opts, &err), WS_IO_WRITE));
 	cr_assert_str_eq(err.text, "cannot write to /dev/full: No space left on device");
 	cr_assert(w == NULL);
 }
@@ -338,7 +338,7 @@ Test(trace_writer, when_the_disk_is_full_the_file_ends_with_its_last_whole_block
 	char path[64];
 
 	make_path(path);
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK));
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK));
 	ws_sample_fill(w);
 	cr_assert(eq(int, ws_trace_writer_flush(w, &err), WS_OK));
 	whole = ws_trace_writer_size(w);
@@ -380,7 +380,7 @@ Test(trace_writer, a_disk_that_fills_at_close_leaves_all_blocks_readable)
 	char path[64];
 
 	make_path(path);
-	cr_assert(eq(int, ws_trace_writer_create(&w, path, &opts, &err), WS_OK));
+	cr_assert(eq(int, trace_file_create(&w, path, &opts, &err), WS_OK));
 	ws_sample_fill(w);
 	fill_disk_at(unclosed.size);
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_IO_WRITE));
@@ -423,7 +423,7 @@ Test(trace_writer, a_resumed_file_gets_the_bytes_it_would_have_got_in_one_go)
 	/* the recorder died in the middle of a block */
 	make_path(path);
 	write_file(path, &both, size + 333);
-	cr_assert(eq(int, ws_trace_writer_resume(&resumed, path, size, &opts, &err), WS_OK), "%s",
+	cr_assert(eq(int, trace_file_resume(&resumed, path, size, &opts, &err), WS_OK), "%s",
 	          err.text);
 	cr_assert(eq(u64, ws_trace_writer_rows(resumed, WS_KIND_NVTX), 40));
 	ws_sample_fill(resumed);
@@ -452,22 +452,21 @@ Test(trace_writer, what_is_no_whole_unfinished_trace_cannot_be_resumed_and_stays
 
 	make_path(path);
 	write_file(path, &closed, closed.size);
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, closed.size, &opts, &err), WS_USAGE));
+	cr_assert(eq(int, trace_file_resume(&w, path, closed.size, &opts, &err), WS_USAGE));
 	cr_assert(strstr(err.text,
 	                 "the trace has an index: it is complete and cannot be continued") != NULL);
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, index - 8, &opts, &err), WS_CORRUPT));
+	cr_assert(eq(int, trace_file_resume(&w, path, index - 8, &opts, &err), WS_CORRUPT));
 	cr_assert(strstr(err.text, "are not whole blocks") != NULL);
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, closed.size + 1, &opts, &err),
-	             WS_CORRUPT));
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, 10, &opts, &err), WS_CORRUPT));
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, 0, &opts, &err), WS_CORRUPT));
-	cr_assert(eq(int, ws_trace_writer_resume(&w, "/nonexistent", 0, &opts, &err), WS_IO_READ));
+	cr_assert(eq(int, trace_file_resume(&w, path, closed.size + 1, &opts, &err), WS_CORRUPT));
+	cr_assert(eq(int, trace_file_resume(&w, path, 10, &opts, &err), WS_CORRUPT));
+	cr_assert(eq(int, trace_file_resume(&w, path, 0, &opts, &err), WS_CORRUPT));
+	cr_assert(eq(int, trace_file_resume(&w, "/nonexistent", 0, &opts, &err), WS_IO_READ));
 	cr_assert(w == NULL);
 	s = read_file(path);
 	cr_assert(eq(sz, s.size, closed.size));
 
 	/* but up to the index it can */
-	cr_assert(eq(int, ws_trace_writer_resume(&w, path, index, &opts, &err), WS_OK));
+	cr_assert(eq(int, trace_file_resume(&w, path, index, &opts, &err), WS_OK));
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
 	ws_trace_writer_free(w);
 	ws_sample_free(&s);

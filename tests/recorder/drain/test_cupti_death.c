@@ -5,6 +5,7 @@
 
 #include "tests/support/drain_has_all.h"
 #include "tests/support/recorder/cupti_by_hand.h"
+#include "tests/support/trace_sample.h"
 
 static char trace_path[] = "/tmp/test_cupti_death.XXXXXX";
 
@@ -30,8 +31,7 @@ static void salvage(void)
 
 	ws_drain_free(drain);
 	ws_trace_writer_free(writer);
-	cr_assert_eq(ws_trace_writer_resume(&writer, trace_path, ws_drain_file_size(seg), &opts,
-	                                    &err),
+	cr_assert_eq(trace_file_resume(&writer, trace_path, ws_drain_file_size(seg), &opts, &err),
 	             WS_OK, "%s", err.text);
 	drain = ws_drain_new(seg, writer);
 }

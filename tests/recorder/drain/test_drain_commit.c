@@ -12,6 +12,7 @@
 #include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "tests/support/recorder/by_hand.h"
+#include "tests/support/trace_sample.h"
 
 static void start(void)
 {
@@ -184,8 +185,7 @@ static void salvage(void)
 	const struct ws_trace_writer_opts opts = {.base_ns = BASE};
 	struct ws_err err;
 
-	cr_assert_eq(ws_trace_writer_resume(&writer, trace_path, ws_drain_file_size(seg), &opts,
-	                                    &err),
+	cr_assert_eq(trace_file_resume(&writer, trace_path, ws_drain_file_size(seg), &opts, &err),
 	             WS_OK, "%s", err.text);
 	drain = ws_drain_new(seg, writer);
 }

@@ -120,9 +120,9 @@ Test(other_user, an_output_that_another_user_made_before_is_not_written_to)
 	snprintf(path, sizeof(path), "%s/before", r.dir);
 	close(open(path, O_WRONLY | O_CREAT | O_EXCL, 0666));
 	cr_assert_eq(chown(path, OTHER_USER, OTHER_USER), 0);
-	cr_expect_eq(ws_own_file_create(path, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_create(AT_FDCWD, path, path, &fd, &err), WS_IO_WRITE);
 	cr_expect_not_null(strstr(err.text, "another user"), "%s", err.text);
-	cr_expect_eq(ws_own_file_open(path, &fd, &err), WS_IO_WRITE);
+	cr_expect_eq(ws_own_file_open(AT_FDCWD, path, path, &fd, &err), WS_IO_WRITE);
 	cr_assert_eq(stat(path, &st), 0);
 	cr_expect_eq(st.st_size, 0);
 }

@@ -72,6 +72,8 @@ struct attack {
 	void (*change)(const char *path);
 	bool is_folder; /* the output is one: only its own name changes */
 	bool begins_as_pipe;
+	bool is_of_parent; /* the folder that the output lies in becomes another, once it was opened
+	                    */
 };
 
 static void change_names(const struct attack *a, const char *output)
@@ -79,7 +81,9 @@ static void change_names(const struct attack *a, const char *output)
 	char path[2 * RUN_PATH];
 	DIR *d;
 
-	if (a->is_folder) {
+	if (a->is_of_parent)
+		output = folder;
+	if (a->is_folder || a->is_of_parent) {
 		snprintf(path, sizeof(path), "%s.moved", output);
 		cr_assert(!rename(output, path) || errno == ENOENT);
 		a->change(output);
@@ -232,13 +236,15 @@ static void attack(const struct attack *a, const struct output *o)
 	snprintf(what, sizeof(what), "%s, %s", o->name, a->name);
 	make_command(o, path, argv);
 	do {
-		shell("rm -rf %s; mkdir -m 777 %s", folder, folder);
+		shell("rm -rf %s %s.moved; mkdir -m 777 %s", folder, folder, folder);
 		if (a->begins_as_pipe) {
 			cr_assert_eq(mkfifo(path, 0600), 0);
 			reader = open(path, O_RDWR | O_NONBLOCK);
 			cr_assert_geq(fcntl(reader, F_SETPIPE_SZ, 1 << 20), 1 << 20);
 		}
-		attacked = run_attacked(argv, a, path, ++n, &code);
+		/* what leads elsewhere before the first look is what the user says */
+		n += n ? 1 : 1 + a->is_of_parent;
+		attacked = run_attacked(argv, a, path, n, &code);
 		cr_expect(!code || (attacked && code == 4), "%s, look %ld: %d", what, n, code);
 		expect_untouched(what, n);
 		if (reader >= 0)
@@ -274,17 +280,29 @@ static void attack_files(const struct attack *a)
 
 Test(redirected, no_file_is_written_through_a_link_that_comes_at_any_time)
 {
-	attack_files(&(struct attack){"link", link_to_it, 0, 0});
+	attack_files(&(struct attack){"link", .change = link_to_it});
 }
 
 Test(redirected, no_file_is_written_through_a_second_name_that_comes_at_any_time)
 {
-	attack_files(&(struct attack){"second name", second_name_of_it, 0, 0});
+	attack_files(&(struct attack){"second name", .change = second_name_of_it});
 }
 
 Test(redirected, no_pipe_becomes_a_link_while_it_is_opened)
 {
-	attack_files(&(struct attack){"pipe, then link", link_to_it, 0, 1});
+	attack_files(
+	        &(struct attack){"pipe, then link", .change = link_to_it, .begins_as_pipe = true});
+}
+
+/* The trace is begun, renamed and removed in the folder that was there when it was begun. */
+Test(redirected, no_trace_is_written_into_a_folder_that_takes_the_place_of_its_own)
+{
+	const struct attack a = {"folder", .change = link_to_it, .is_of_parent = true};
+	const struct output *recorded = &files[NFILES - 1];
+
+	shell("mkdir %s; echo precious >%s/%s", elsewhere, elsewhere, recorded->name);
+	describe(before);
+	attack(&a, recorded);
 }
 
 static const struct output folders[] = {
@@ -295,7 +313,7 @@ static const struct output folders[] = {
 
 Test(redirected, nothing_is_written_into_a_folder_that_the_name_leads_to_later)
 {
-	const struct attack a = {"link", link_to_it, 1, 0};
+	const struct attack a = {"link", .change = link_to_it, .is_folder = true};
 	const char *argv[16];
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {

@@ -6,6 +6,7 @@
 
 #include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
+#include "tests/support/trace_sample.h"
 
 struct ws_seg_header *seg;
 struct ws_trace_writer *writer;
@@ -116,7 +117,7 @@ void by_hand_start(const char *path)
 	struct ws_err err;
 
 	make_segment();
-	status = path ? ws_trace_writer_create(&writer, path, &opts, &err)
+	status = path ? trace_file_create(&writer, path, &opts, &err)
 	              : ws_trace_writer_create_mem(&writer, &opts, &err);
 	cr_assert_eq(status, WS_OK, "%s", err.text);
 	drain = ws_drain_new(seg, writer);
