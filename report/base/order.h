@@ -4,12 +4,14 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/grow.h"
 #include "formats/schema/schema.h"
 #include "formats/base/map.h"
 
@@ -55,6 +57,33 @@ static inline void ws_sort(void *items, size_t n, size_t size,
 		;
 	if (i < n)
 		qsort(items, n, size, compare);
+}
+
+/*
+ * How many of n items are before the one that is looked for; is_before(ctx, i) holds for these and
+ * no others. Outwards from `at`, where the last one was found, in steps that double, then between
+ * the last two of them.
+ */
+static inline size_t ws_count_before(size_t n, size_t at, bool (*is_before)(void *ctx, size_t i),
+                                     void *ctx)
+{
+	size_t lo = 0, hi = n, step;
+
+	if (at < n && is_before(ctx, at)) {
+		lo = at + 1;
+		for (step = 1; at + step < n && is_before(ctx, at + step); step *= 2)
+			lo = at + step + 1;
+		hi = at + step < n ? at + step : n;
+	} else if (at && !is_before(ctx, at - 1)) {
+		hi = at - 1;
+		for (step = 2; step <= at && !is_before(ctx, at - step); step *= 2)
+			hi = at - step;
+		lo = step <= at ? at - step + 1 : 0;
+	} else {
+		return at;
+	}
+	WS_COUNT_FIRST(step, hi - lo, is_before(ctx, lo + step));
+	return lo + step;
 }
 
 /*

@@ -1,9 +1,5 @@
 #include "report/joined/launches.h"
 
-#include <stdbool.h>
-
-#include "formats/base/grow.h"
-
 #define KEY_BYTES sizeof(struct ws_launch_key)
 
 static int compare(const void *pa, const void *pb, void *ctx)
@@ -43,35 +39,17 @@ static struct ws_launch_key key_at(struct ws_launches *l, size_t at)
 	return *(const struct ws_launch_key *)ws_spill_row(&l->keys, KEY_BYTES, at);
 }
 
-static bool is_after(struct ws_launches *l, size_t at, const struct ws_launch_key *kernel)
+struct search {
+	struct ws_launches *l;
+	struct ws_launch_key kernel;
+};
+
+static bool is_not_after(void *ctx, size_t at)
 {
-	const struct ws_launch_key call = key_at(l, at);
+	const struct search *s = ctx;
+	const struct ws_launch_key call = key_at(s->l, at);
 
-	return compare(&call, kernel, NULL) > 0;
-}
-
-/* How many are not after the kernel: outwards from the last answer in steps that double, then
- * between the last two of them. */
-static size_t count_not_after(struct ws_launches *l, const struct ws_launch_key *kernel)
-{
-	const size_t at = l->at;
-	size_t lo = 0, hi = l->n, step;
-
-	if (at < l->n && !is_after(l, at, kernel)) {
-		lo = at + 1;
-		for (step = 1; at + step < l->n && !is_after(l, at + step, kernel); step *= 2)
-			lo = at + step + 1;
-		hi = at + step < l->n ? at + step : l->n;
-	} else if (at && is_after(l, at - 1, kernel)) {
-		hi = at - 1;
-		for (step = 2; step <= at && is_after(l, at - step, kernel); step *= 2)
-			hi = at - step;
-		lo = step <= at ? at - step + 1 : 0;
-	} else {
-		return at;
-	}
-	WS_COUNT_FIRST(step, hi - lo, !is_after(l, lo + step, kernel));
-	return lo + step;
+	return compare(&call, &s->kernel, NULL) <= 0;
 }
 
 static bool is_same(const struct ws_launch_key *a, const struct ws_launch_key *b)
@@ -81,12 +59,13 @@ static bool is_same(const struct ws_launch_key *a, const struct ws_launch_key *b
 
 uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel)
 {
+	struct search search = {l, kernel};
 	struct ws_launch_key call;
 
-	kernel.call = WS_NONE; /* behind a call that began with it */
+	search.kernel.call = WS_NONE; /* behind a call that began with it */
 	if (!kernel.correlation)
 		return WS_NONE;
-	l->at = count_not_after(l, &kernel);
+	l->at = ws_count_before(l->n, l->at, is_not_after, &search);
 	if (l->at) {
 		call = key_at(l, l->at - 1);
 		if (is_same(&call, &kernel))

@@ -320,19 +320,49 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 /* --- arrows --- */
 
-/* From a call to all that it launched. slice: its number. */
+struct search {
+	struct ws_chrome *ch;
+	struct ws_chrome_launch like;
+};
+
+static bool is_before(void *ctx, size_t i)
+{
+	const struct search *s = ctx;
+
+	return ws_chrome_compare_launches(ws_chrome_launch(s->ch, i), &s->like, NULL) < 0;
+}
+
+/* The first arrow not before this one. Slices ask in the order of their launches, mostly. */
+static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, size_t work)
+{
+	struct search search = {ch, {pid, correlation, (uint32_t)work, WS_NONE}};
+
+	ch->next_launch = ws_count_before(ch->nlaunches, ch->next_launch, is_before, &search);
+	return ch->next_launch;
+}
+
+/* Arrows from a call, the slice of this number, to all that it launched. */
 static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
 {
-	const struct ws_chrome_launch *l = ws_chrome_launch(ch, s->arrow - 1);
-	const uint64_t pid = l->pid, correlation = l->correlation;
+	const uint64_t pid = ch->track[s->track].a, correlation = ws_chrome_correlation(ch, s);
 
-	for (size_t i = s->arrow - 1; i < ch->nlaunches; i++) {
-		l = ws_chrome_launch(ch, i);
+	for (size_t i = find_launch(ch, pid, correlation, 0); i < ch->nlaunches; i++) {
+		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+
 		if (l->pid != pid || l->correlation != correlation)
 			return;
 		if (l->call == slice)
 			ch->form->arrow(ch, s, i + 1, 1);
 	}
+}
+
+static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, size_t slice)
+{
+	const uint64_t correlation = ws_chrome_correlation(ch, s);
+	const size_t i = find_launch(ch, ch->track[s->track].b, correlation, slice);
+
+	if (ws_chrome_launch(ch, i)->call != WS_NONE)
+		ch->form->arrow(ch, s, i + 1, 0);
 }
 
 /* --- all of them --- */
@@ -355,10 +385,10 @@ static void put_slice(struct ws_chrome *ch, size_t slice)
 	if (ch->form->end_args)
 		ch->form->end_args(ch);
 	/* right behind the slice that it binds to, as both are at one moment */
-	if (s->arrow && s->kind == WS_KIND_API)
+	if (s->kind == WS_KIND_API)
 		begin_arrows(ch, s, slice);
-	else if (s->arrow)
-		ch->form->arrow(ch, s, s->arrow, 0);
+	else if (ws_chrome_correlation(ch, s))
+		end_arrow(ch, s, slice);
 	if (ch->form->end_slice)
 		ch->form->end_slice(ch, s);
 }

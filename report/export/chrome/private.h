@@ -29,8 +29,7 @@ struct ws_chrome_slice {
 	int64_t start_ns, end_ns;
 	uint64_t row; /* of the kind's rows, or of ranges */
 	uint32_t track, subtrack;
-	uint32_t arrow; /* from 1: its own, the first of a call; 0 = none */
-	uint8_t kind;   /* enum ws_kind */
+	uint8_t kind; /* enum ws_kind */
 };
 
 /* Device work that names an API call: an arrow from that, if it is there. */
@@ -112,6 +111,7 @@ struct ws_chrome {
 	struct ws_arena arena; /* of the arrays that have their length when they are made */
 	struct ws_spill slices, launches; /* of the structs above */
 	size_t nslices, nlaunches;
+	size_t next_launch;       /* behind the last that was found */
 	int64_t begin_ns, end_ns; /* of everything drawn */
 
 	struct ws_map json_pids; /* process -> pid in the JSON */
@@ -153,6 +153,10 @@ uint64_t ws_chrome_device(uint64_t device);
 
 /* Slices of all records on their tracks, sorted; subtracks; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
+/* The order of arrows. */
+int ws_chrome_compare_launches(const void *a, const void *b, void *ctx);
+/* Of device work and calls; 0 of other slices. */
+uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
 
 /* --- events.c --- */
 

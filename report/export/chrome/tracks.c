@@ -320,7 +320,7 @@ static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
 
 /* --- arrows --- */
 
-static int compare_launches(const void *a, const void *b, void *ctx)
+int ws_chrome_compare_launches(const void *a, const void *b, void *ctx)
 {
 	const struct ws_chrome_launch *x = a, *y = b;
 
@@ -330,8 +330,7 @@ static int compare_launches(const void *a, const void *b, void *ctx)
 	return x->work < y->work ? -1 : x->work > y->work;
 }
 
-/* Of device work and calls; 0 of other slices. */
-static uint64_t correlation_of(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
+uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	switch (s->kind) {
 	case WS_KIND_API:
@@ -355,7 +354,7 @@ static enum ws_status collect_calls(struct ws_chrome *ch, struct ws_launches *ca
 	WS_FORWARD(ws_launches_open(calls, ch->kind[WS_KIND_API].n, err));
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		const struct ws_launch_key call = {correlation_of(ch, s),
+		const struct ws_launch_key call = {ws_chrome_correlation(ch, s),
 		                                   (uint32_t)ch->track[s->track].pid, (uint32_t)i,
 		                                   s->start_ns};
 
@@ -372,8 +371,9 @@ static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *cal
 	        ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch), err));
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
-		struct ws_chrome_launch launch = {ch->track[s->track].b, correlation_of(ch, s),
-		                                  (uint32_t)i, WS_NONE};
+		struct ws_chrome_launch launch = {ch->track[s->track].b,
+		                                  ws_chrome_correlation(ch, s), (uint32_t)i,
+		                                  WS_NONE};
 		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
 
 		if (s->kind == WS_KIND_API || !launch.correlation)
@@ -387,24 +387,7 @@ static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *cal
 		        ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch, err));
 	}
 	return ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
-	                     compare_launches, NULL, err);
-}
-
-/* Work, then calls: each mostly in the order of their arrows. */
-static void number_arrows(struct ws_chrome *ch)
-{
-	for (size_t i = 0; i < ch->nlaunches; i++) {
-		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-
-		if (l->call != WS_NONE)
-			ws_chrome_slice(ch, l->work)->arrow = (uint32_t)i + 1;
-	}
-	for (size_t i = ch->nlaunches; i--;) {
-		const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
-
-		if (l->call != WS_NONE)
-			ws_chrome_slice(ch, l->call)->arrow = (uint32_t)i + 1;
-	}
+	                     ws_chrome_compare_launches, NULL, err);
 }
 
 static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
@@ -417,8 +400,6 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	status = collect_calls(ch, &calls, err);
 	WS_THEN(status, collect_work(ch, &calls, err));
 	ws_launches_free(&calls);
-	if (status == WS_OK)
-		number_arrows(ch);
 	return status;
 }
 
