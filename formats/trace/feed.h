@@ -10,9 +10,9 @@ struct ws_feed;
 
 enum ws_feed_order {
 	WS_FEED_BY_FILE, /* as they stand there */
-	WS_FEED_BY_TIME, /* by the time of their first row */
-	/* the same, as ws_block_reader_read_stored has them: API calls and NVTX events that were
-	 * stored as one block come as one, and types of thread_event with them */
+	/* by the time of their first row, as ws_block_reader_read_stored has them: API calls and
+	 * NVTX events that were stored as one block come as one, and types of thread_event with
+	 * them */
 	WS_FEED_AS_STORED,
 };
 

@@ -412,14 +412,14 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 }
 
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
-                         uint16_t last_col, int pages_high)
+                         uint16_t last_col)
 {
 	enum { PAPER_A4 = 9 };
 
 	worksheet_set_landscape(sheet);
 	ws__xlsx_try(x, worksheet_print_area(sheet, 0, 0, last_row, last_col));
 	worksheet_set_paper(sheet, PAPER_A4);
-	worksheet_fit_to_pages(sheet, 1, (uint16_t)pages_high);
+	worksheet_fit_to_pages(sheet, 1, 1);
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
 	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
 }

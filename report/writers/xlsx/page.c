@@ -322,6 +322,6 @@ void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	row = rows_to_print(x, row);
 	/* beside the charts, which may end lower */
 	row = row > below ? row : end_of_section(x, below);
-	ws__xlsx_page_setup(x, s->sheet, row, right, 1);
+	ws__xlsx_page_setup(x, s->sheet, row, right);
 	worksheet_set_portrait(s->sheet); /* many short lines */
 }

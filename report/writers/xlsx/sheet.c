@@ -386,7 +386,7 @@ void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	if (!s->shared)
 		worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
 	ws__xlsx_page_setup(x, s->sheet, last_printed(s),
-	                    (uint16_t)((folds || last > s->ncols ? last : s->ncols) - 1), 1);
+	                    (uint16_t)((folds || last > s->ncols ? last : s->ncols) - 1));
 	if (!s->shared)
 		ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER,
 		                                      WS_XLSX_ROW_HEADER));

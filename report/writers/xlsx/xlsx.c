@@ -141,7 +141,7 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 		width += cols < s->ncols ? s->widths[cols] : COLUMN_WIDTH;
 	if (cols < s->page_cols)
 		cols = s->page_cols;
-	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1), 1);
+	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1));
 	worksheet_set_portrait(s->sheet); /* a table, links, rows of charts: higher than wide */
 }
 

@@ -164,9 +164,9 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width);
 
-/* Printed: columns up to last_col and rows up to last_row, in landscape, one page wide. */
+/* Printed: columns up to last_col and rows up to last_row, in landscape, on one page. */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
-                         uint16_t last_col, int pages_high);
+                         uint16_t last_col);
 /* Columns, print set-up and panes of a sheet whose tables are all written. */
 void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *first);
 

@@ -45,11 +45,12 @@ static unsigned read_blocks(const struct ws_sample *s, unsigned rows, enum ws_st
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, s->data, s->size, &err), WS_OK), "%s",
 	          err.text);
-	cr_assert(eq(int, ws_feed_open(&feed, r, columns, WS_FEED_BY_TIME, &err), WS_OK));
+	cr_assert(eq(int, ws_feed_open(&feed, r, columns, WS_FEED_AS_STORED, &err), WS_OK));
 	while ((*status = ws_feed_next(feed, &b, &until_ns, &err)) == WS_OK && b) {
 		cr_assert(eq(u32, b->info.rows, rows));
 		for (uint32_t i = 0; i < rows; i++)
-			cr_assert(eq(u64, b->v[WS_COL_counter_value][i], n * rows + i + 1));
+			cr_assert(eq(u64, ws_block_value(b, WS_COL_counter_value, i),
+			             n * rows + i + 1));
 		n++;
 		cr_expect(eq(i64, until_ns, n < BLOCKS ? (int64_t)(n * rows) : INT64_MAX));
 	}
