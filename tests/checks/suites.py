@@ -36,12 +36,17 @@ def promises(root):
 
 
 def cases(root):
-    """`suite/case` in a page of docs/, where the suite is one: `case…` stands for all that begin so."""
+    """`suite/case` in a page of docs/, where the suite is one: `case…` stands for all that begin so.
+    The tests of NAME.scenario are the suite scenario_NAME."""
     known = {}
     for path in glob.glob(os.path.join(root, "tests", "**", "test_*.c"), recursive=True):
         with open(path, encoding="utf-8") as f:
             for suite, case in re.findall(r"^\w+\([^()]*?\b(\w+), (\w+)[,)]", f.read(), re.M):
                 known.setdefault(suite, set()).add(case)
+    for path in glob.glob(os.path.join(root, "tests", "**", "*.scenario"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            name = os.path.splitext(os.path.basename(path))[0]
+            known["scenario_" + name] = {t.replace(" ", "_") for t in re.findall(r"^test (.+)", f.read(), re.M)}
     for path in sorted(glob.glob(os.path.join(root, "docs", "*.md"))):
         with open(path, encoding="utf-8") as f:
             for suite, case, more in CASE.findall(f.read()):

@@ -1,0 +1,230 @@
+"""Scenarios: files that hold the rows of small traces and what reports must say of them. README.md
+beside this has the form."""
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+
+
+class Wrong(Exception):
+    """What a scenario says is not so, or says nothing."""
+
+
+# --- the file ----------------------------------------------------------------------------------
+
+class Part:
+    """A paragraph: its first line says what it is, the others are its body."""
+    def __init__(self, number, lines):
+        self.number = number
+        self.what, _, rest = lines[0].partition(" ")
+        self.rest = rest.strip()
+        self.lines = lines[1:]
+
+
+def parts(path):
+    lines = []
+    with open(path, encoding="utf-8") as f:
+        for number, line in enumerate([*f, "\n"], 1):
+            line = line.rstrip("\n")
+            if line.startswith("#"):
+                continue
+            if line:
+                lines.append(line)
+            elif lines:
+                yield Part(number - len(lines), lines)
+                lines = []
+
+
+def expand(lines, names):
+    """`for NAME A B` … `next` stands for its lines with NAME from A to B - 1; {…} is worked out."""
+    at = 0
+    while at < len(lines):
+        words = lines[at].split()
+        at += 1
+        if words and words[0] == "for":
+            depth, first = 1, at
+            while depth:
+                if at == len(lines):
+                    raise Wrong("`for` without `next`")
+                begins = lines[at].split()[:1]
+                depth += (begins == ["for"]) - (begins == ["next"])
+                at += 1
+            for value in range(value_of(words[2], names), value_of(words[3], names)):
+                yield from expand(lines[first:at - 1], {**names, words[1]: value})
+        else:
+            yield re.sub(r"\{([^}]*)\}", lambda m: str(value_of(m[1], names)), lines[at - 1])
+
+
+def value_of(text, names=None):
+    return eval(text, {"__builtins__": {}, "sqrt": math.sqrt, **(names or {})})  # pylint: disable=eval-used
+
+
+# --- the trace ---------------------------------------------------------------------------------
+
+def write_trace(program, text, path):
+    made = subprocess.run([program, path], input=text, text=True, capture_output=True, check=False)
+    if made.returncode:
+        raise Wrong("no trace: " + made.stderr.strip())
+
+
+class Trace:
+    """A trace file and what the report says of it."""
+    def __init__(self, warpsheet, path):
+        self.warpsheet = warpsheet
+        self.path = path
+        self.known = {}
+
+    def run(self, arguments, form):
+        scope = [] if "--scope" in arguments else ["--scope", "all"]
+        return subprocess.run([self.warpsheet, "report", self.path, *scope, *arguments, "--format", form], text=True,
+                              capture_output=True, check=False)
+
+    def table(self, arguments):
+        """Of `NAME OPTION…`: the table as docs/json-schema.md has it."""
+        if arguments not in self.known:
+            name, *options = split(arguments)
+            made = self.run(["--table", name, *options], "json")
+            if made.returncode:
+                raise Wrong(made.stderr.strip())
+            self.known[arguments] = json.loads(made.stdout)
+        return self.known[arguments]
+
+    def one_of_all(self, name, options):
+        """The table NAME of a report with all tables; kernel-trace is in none."""
+        if name == "kernel-trace":
+            return self.table(f"{name} {options}".strip())
+        if ("all", options) not in self.known:
+            made = self.run(split(options), "json")
+            if made.returncode:
+                raise Wrong(made.stderr.strip())
+            self.known["all", options] = json.loads(made.stdout)["tables"]
+        return self.known["all", options][name]
+
+
+def split(arguments):
+    """Words; a blank may stand in quotes."""
+    return next(csv.reader([arguments], delimiter=" "), [])
+
+
+# --- what it must say ----------------------------------------------------------------------------
+
+def is_same(expected, actual):
+    """`=…` is worked out; numbers with a fraction may differ in the tenth digit."""
+    if expected.startswith("="):
+        expected = repr(value_of(expected[1:]))
+    if actual is None or isinstance(actual, str):
+        return expected == (actual or "")
+    try:
+        if isinstance(actual, int):
+            return int(expected) == actual
+        return math.isclose(float(expected), actual, rel_tol=1e-9)
+    except ValueError:
+        return False
+
+
+def cut(table, columns):
+    """The rows of a table, and its totals, in some of its columns."""
+    index = {c["id"]: i for i, c in enumerate(table["columns"])}
+    unknown = [c for c in columns if c not in index]
+    if unknown:
+        raise Wrong(f"no column {', '.join(unknown)} in {', '.join(index)}")
+    totals = table["totals"]
+    return ([[row[index[c]] for c in columns] for row in table["rows"]],
+            [totals[index[c]] for c in columns] if totals else [])
+
+
+def as_csv(rows):
+    return "".join("\n  " + ",".join("" if c is None else str(c) for c in row) for row in rows)
+
+
+def check_rows(part, trace):
+    """`table`: all rows in their order; `rows`: these among others; `totals`: the last row."""
+    columns, *expected = csv.reader(part.lines)
+    rows, totals = cut(trace.table(part.rest), columns)
+    if part.what == "totals":
+        rows = [totals]
+
+    def matches(want, row):
+        return len(want) == len(row) and all(map(is_same, want, row))
+
+    if part.what == "rows":
+        right = all(any(matches(want, row) for row in rows) for want in expected)
+    else:
+        right = len(rows) == len(expected) and all(map(matches, expected, rows))
+    if not right:
+        raise Wrong(f"{part.what} {part.rest} has{as_csv([columns, *rows])}")
+
+
+def check_notes(part, trace):
+    """Each line is a part of a note, or with `!` in front of none."""
+    table = trace.table(part.rest)
+    notes = table["notes"] + [table["not_recorded"] or ""]
+    for line in part.lines:
+        unwanted = line.startswith("! ")
+        if any(line.removeprefix("! ") in note for note in notes) == unwanted:
+            raise Wrong(f"notes {part.rest} are" + "".join("\n  " + n for n in notes))
+
+
+def check_advice(part, trace):
+    """RULE quiet, RULE not judged, or RULE COLUMN=VALUE… of a row in the table."""
+    table = trace.table("advice " + part.rest)
+    notes = table["notes"]
+    quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
+    for line in part.lines:
+        rule, *wanted = split(line)
+        found = [dict(zip((c["id"] for c in table["columns"]), row)) for row in table["rows"]
+                 if row[0] == rule]
+        if wanted == ["quiet"]:
+            right = not found and rule in quiet
+        elif wanted == ["not", "judged"]:
+            right = not found and any(f"Not judged: {rule} " in n for n in notes)
+        else:
+            pairs = [w.partition("=")[::2] for w in wanted]
+            right = any(all(has(row, column, value) for column, value in pairs) for row in found)
+        if not right:
+            raise Wrong(f"{line}: {rule} is {found or ('quiet' if rule in quiet else 'not judged')}")
+
+
+def has(row, column, value):
+    """COLUMN=VALUE, or of a text COLUMN~=PART."""
+    if column.endswith("~"):
+        return value in (row[column[:-1]] or "")
+    return is_same(value, row[column])
+
+
+def check_refusal(part, trace):
+    """`refused STATUS OPTION…`: the exit status; each line is a part of the message."""
+    status, *options = split(part.rest)
+    made = trace.run(options, "json")
+    if made.returncode != int(status) or not all(line in made.stderr for line in part.lines):
+        raise Wrong(f"status {made.returncode}: {made.stderr.strip()}")
+
+
+CHECKS = {"table": check_rows, "rows": check_rows, "totals": check_rows, "notes": check_notes,
+          "advice": check_advice, "refused": check_refusal}
+
+
+def run_file(warpsheet, maker, path, more_checks):
+    """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
+    checks = {**CHECKS, **more_checks}
+    tests, trace = [], None
+    with tempfile.TemporaryDirectory() as folder:
+        for part in parts(path):
+            try:
+                if part.what == "test":
+                    if part.rest in tests:
+                        raise Wrong("a name that stands here already")
+                    tests.append(part.rest)
+                    trace = os.path.join(folder, "test.wtrace")
+                    write_trace(maker, "".join(line + "\n" for line in expand(part.lines, {})), trace)
+                    trace = Trace(warpsheet, trace)
+                elif part.what in checks and trace:
+                    checks[part.what](part, trace)
+                else:
+                    raise Wrong("nothing that can stand here: " + part.what)
+            except Wrong as wrong:
+                raise Wrong(f"{path}:{part.number}: {tests[-1] if tests else ''}: {wrong}") from None
+    return len(tests)

@@ -1,0 +1,334 @@
+/*
+ * A trace from a text, a row a line: scenario_trace TRACE <TEXT. What a line can say:
+ * tests/report/scenarios/README.md. Exit status 2, and the line, when one says nothing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/trace_builder.h"
+
+#define PID 100
+
+enum { WORDS = 64 };
+
+struct scenario {
+	struct tb *b;
+	char *line;   /* as read, for messages */
+	char *copy;   /* that words lie in */
+	char *word[WORDS];
+	size_t words;
+	size_t number; /* of the line */
+	uint64_t thread;
+	bool unclosed;
+};
+
+static _Noreturn void reject(const struct scenario *s, const char *why, const char *what)
+{
+	fprintf(stderr, "line %zu: %s %s: %s", s->number, why, what, s->line);
+	exit(2);
+}
+
+/* --- words ------------------------------------------------------------------------------- */
+
+/* Words have blanks between them; "…" in a word may hold blanks, \" and \n. */
+static void split(struct scenario *s)
+{
+	char *to = s->copy;
+	const char *p = s->line;
+
+	s->words = 0;
+	for (;;) {
+		bool quoted = false;
+
+		p += strspn(p, " \t\n");
+		if (!*p || *p == '#')
+			return;
+		if (s->words == WORDS)
+			reject(s, "too many words", "");
+		s->word[s->words++] = to;
+		for (; *p && (quoted || !strchr(" \t\n", *p)); p++) {
+			if (*p == '"') {
+				quoted = !quoted;
+			} else if (*p == '\\' && p[1]) {
+				p++;
+				*to++ = *p == 'n' ? '\n' : *p;
+			} else {
+				*to++ = *p;
+			}
+		}
+		if (quoted)
+			reject(s, "a quote", "that does not end");
+		*to++ = 0;
+	}
+}
+
+static const char *word(const struct scenario *s, size_t i)
+{
+	if (i >= s->words)
+		reject(s, "too few words", "");
+	return s->word[i];
+}
+
+/* Whole numbers; us and ms behind one are ns. */
+static bool is_number(const char *text, int64_t *n)
+{
+	char *end;
+	int64_t unit;
+
+	errno = 0;
+	*n = *text == '-' ? strtoll(text, &end, 10) : (int64_t)strtoull(text, &end, 0);
+	unit = !strcmp(end, "us") ? 1000 : !strcmp(end, "ms") ? 1000000 : *end ? 0 : 1;
+	return end != text && unit && !errno && !__builtin_mul_overflow(*n, unit, n);
+}
+
+static int64_t number(const struct scenario *s, size_t i)
+{
+	int64_t n;
+
+	if (!is_number(word(s, i), &n))
+		reject(s, "no number:", word(s, i));
+	return n;
+}
+
+/* The value of the word NAME=VALUE, if it is that. */
+static const char *value_of(const char *text, const char *name)
+{
+	const size_t len = strlen(name);
+
+	return !strncmp(text, name, len) && text[len] == '=' ? text + len + 1 : NULL;
+}
+
+/* --- rows of any kind ---------------------------------------------------------------------- */
+
+/* The value of a name in the list of an ENUM's unit: "0=push,1=pop". */
+static bool is_entry(const char *unit, const char *name, int64_t *n)
+{
+	for (uint64_t v = 0; v < 64; v++) {
+		const struct ws_bytes entry = ws_enum_name(unit, v);
+
+		if (entry.len == strlen(name) && !memcmp(entry.ptr, name, entry.len)) {
+			*n = (int64_t)v;
+			return entry.len > 0;
+		}
+	}
+	return false;
+}
+
+static void set_column(struct scenario *s, const struct ws_column_def *c, void *row,
+                       const char *value)
+{
+	void *at = (char *)row + c->row_offset;
+	struct ws_bytes bytes = ws_bytes_of(value);
+	int64_t n = 0;
+
+	switch (c->type) {
+	case WS_TYPE_BLOB:
+		memcpy(at, &bytes, sizeof(bytes));
+		return;
+	case WS_TYPE_STR:
+		n = (int64_t)tb_text(s->b, value);
+		break;
+	default:
+		if (!is_number(value, &n) && !is_entry(c->unit, value, &n))
+			reject(s, "no value:", value);
+	}
+	memcpy(at, &n, sizeof(n));
+}
+
+/* Is text COLUMN=VALUE of this kind? Then it is set. */
+static bool take_column(struct scenario *s, const struct ws_kind_def *def, void *row,
+                        const char *text)
+{
+	for (size_t c = 0; c < def->ncolumns; c++) {
+		const char *value = value_of(text, def->columns[c].name);
+
+		if (value)
+			set_column(s, &def->columns[c], row, value);
+		if (value)
+			return true;
+	}
+	return false;
+}
+
+/* What a row has unless it says so itself: the process, the thread, and no autograd. */
+static void set_usual(struct scenario *s, const struct ws_kind_def *def, void *row)
+{
+	const struct {
+		const char *column;
+		int64_t value;
+	} usual[] = {{"pid", PID}, {"thread", (int64_t)s->thread}, {"sequence", -1}, {"module", -1}};
+
+	for (size_t c = 0; c < def->ncolumns; c++)
+		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
+			if (!strcmp(def->columns[c].name, usual[i].column))
+				memcpy((char *)row + def->columns[c].row_offset, &usual[i].value,
+				       sizeof(usual[i].value));
+}
+
+static void add_row(struct scenario *s, const struct ws_kind_def *def)
+{
+	uint64_t row[32] = {0};
+
+	if (def->row_size > sizeof(row))
+		reject(s, "too long a row:", def->name);
+	set_usual(s, def, row);
+	for (size_t i = 1; i < s->words; i++)
+		if (!take_column(s, def, row, word(s, i)))
+			reject(s, "no column:", word(s, i));
+	tb_add(s->b, (enum ws_kind)def->id, row);
+}
+
+/* --- what a program does --------------------------------------------------------------------- */
+
+/* kernel NAME START DUR COLUMN=VALUE…, columns of kernels and of their configurations. */
+static void add_kernel(struct scenario *s, const char *name, int64_t start_ns, int64_t dur_ns,
+                       uint64_t correlation, size_t next)
+{
+	struct ws_row_launch_config config = {
+	        .name = tb_text(s->b, name), .pid = PID, .grid_x = 1, .block_x = 32};
+	struct ws_row_kernel kernel = {
+	        .start_ns = start_ns, .dur_ns = dur_ns, .correlation = correlation};
+	struct ws_err err;
+
+	for (; next < s->words; next++)
+		if (!take_column(s, ws_schema_kind(WS_KIND_KERNEL), &kernel, word(s, next)) &&
+		    !take_column(s, ws_schema_kind(WS_KIND_LAUNCH_CONFIG), &config, word(s, next)))
+			reject(s, "no column:", word(s, next));
+	if (ws_trace_writer_intern_config(tb_writer(s->b), &config, &kernel.config, &err) != WS_OK)
+		reject(s, "not written:", err.text);
+	tb_add(s->b, WS_KIND_KERNEL, &kernel);
+}
+
+/* Ids that no text would choose. */
+static uint64_t next_id(void)
+{
+	static uint64_t last = 1000000;
+
+	return ++last;
+}
+
+static void call(struct scenario *s, int64_t start_ns, int64_t dur_ns, uint64_t correlation,
+                 size_t next)
+{
+	struct ws_row_api row = {.start_ns = start_ns,
+	                         .dur_ns = dur_ns,
+	                         .thread = s->thread,
+	                         .name = tb_text(s->b, "cudaLaunchKernel"),
+	                         .correlation = correlation};
+
+	for (; next < s->words; next++)
+		if (!take_column(s, ws_schema_kind(WS_KIND_API), &row, word(s, next)))
+			reject(s, "no column:", word(s, next));
+	tb_add(s->b, WS_KIND_API, &row);
+}
+
+/* push TIME NAME FIELD=VALUE…, with which it is an operation */
+static void push(struct scenario *s)
+{
+	static const char *const numbers[] = {"flops", "read", "written", "batch", "m", "n", "k"};
+	uint64_t value[sizeof(numbers) / sizeof(*numbers)] = {0};
+	struct tb_op op = {.layer = -1};
+
+	if (s->words == 3) {
+		tb_push(s->b, number(s, 1), word(s, 2));
+		return;
+	}
+	for (size_t i = 3; i < s->words; i++) {
+		const char *text = word(s, i), *v = strchr(text, '=');
+		int64_t n = 0;
+
+		if (value_of(text, "op"))
+			op.op = value_of(text, "op");
+		else if (value_of(text, "direction"))
+			op.direction = value_of(text, "direction");
+		else if (value_of(text, "dtype"))
+			op.dtype = value_of(text, "dtype");
+		else if (!v || !is_number(v + 1, &n))
+			reject(s, "no field:", text);
+		else if (value_of(text, "layer"))
+			op.layer = (int32_t)n;
+		for (size_t f = 0; f < sizeof(numbers) / sizeof(*numbers); f++)
+			if (value_of(text, numbers[f]))
+				value[f] = (uint64_t)n;
+	}
+	op.flops = value[0];
+	op.bytes_read = value[1];
+	op.bytes_written = value[2];
+	tb_push_sized_op(s->b, number(s, 1), word(s, 2), &op, &value[3]);
+}
+
+static void take_line(struct scenario *s)
+{
+	const char *what = word(s, 0);
+	const struct ws_kind_def *def = ws_schema_kind_by_name(what);
+
+	if (!strcmp(what, "on")) {
+		s->thread = (uint64_t)number(s, 1);
+		tb_on_thread(s->b, s->thread);
+	} else if (!strcmp(what, "domain")) {
+		tb_in_domain(s->b, word(s, 1));
+	} else if (!strcmp(what, "push")) {
+		push(s);
+	} else if (!strcmp(what, "pop")) {
+		tb_pop(s->b, number(s, 1));
+	} else if (!strcmp(what, "start")) {
+		tb_start(s->b, number(s, 1), word(s, 2), (uint64_t)number(s, 3));
+	} else if (!strcmp(what, "end")) {
+		tb_end(s->b, number(s, 1), (uint64_t)number(s, 2));
+	} else if (!strcmp(what, "mark")) {
+		tb_mark(s->b, number(s, 1), word(s, 2));
+	} else if (!strcmp(what, "call")) {
+		call(s, number(s, 1), number(s, 2), (uint64_t)number(s, 3), 4);
+	} else if (!strcmp(what, "kernel")) {
+		add_kernel(s, word(s, 1), number(s, 2), number(s, 3), 0, 4);
+	} else if (!strcmp(what, "launch")) {
+		const uint64_t id = next_id();
+
+		call(s, number(s, 1), 1, id, s->words);
+		add_kernel(s, word(s, 2), number(s, 3), number(s, 4), id, 5);
+	} else if (!strcmp(what, "flush")) {
+		ws_trace_writer_flush(tb_writer(s->b), NULL);
+	} else if (!strcmp(what, "unclosed")) {
+		s->unclosed = true;
+	} else if (def && !ws_kind_is_made(def->id)) {
+		add_row(s, def);
+	} else {
+		reject(s, "no kind of row:", what);
+	}
+}
+
+static bool is_written(struct ws_bytes bytes, const char *path)
+{
+	FILE *f = fopen(path, "wb");
+	bool is = f && fwrite(bytes.ptr, 1, bytes.len, f) == bytes.len;
+
+	return f && fclose(f) == 0 && is;
+}
+
+int main(int argc, char **argv)
+{
+	struct scenario s = {.b = tb_new(), .thread = 1};
+	size_t room = 0;
+	bool written;
+
+	if (argc != 2)
+		return 2;
+	while (getline(&s.line, &room, stdin) >= 0) {
+		s.number++;
+		s.copy = realloc(s.copy, room);
+		if (!s.copy)
+			return 2;
+		split(&s);
+		if (s.words)
+			take_line(&s);
+	}
+	if (s.unclosed)
+		ws_trace_writer_flush(tb_writer(s.b), NULL);
+	written = is_written(s.unclosed ? tb_bytes(s.b) : tb_close(s.b), argv[1]);
+	tb_free(s.b);
+	free(s.line);
+	free(s.copy);
+	return written ? 0 : 4;
+}
