@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
+
 #define THREADS_MAX 1024
 
 struct ws_pool {
@@ -74,16 +76,11 @@ enum ws_status ws_pool_create(int threads, struct ws_pool **pool, struct ws_err 
 	           threads, THREADS_MAX);
 	if (threads == 0)
 		threads = cpu_count();
-	p = calloc(1, sizeof(*p));
-	WS_FAIL_IF(!p, err, NO_MEMORY, "out of memory for the thread pool");
+	p = ws_xarray(1, sizeof(*p));
 	pthread_mutex_init(&p->mutex, NULL);
 	pthread_cond_init(&p->work, NULL);
 	pthread_cond_init(&p->done, NULL);
-	p->threads = calloc((size_t)threads, sizeof(*p->threads));
-	if (!p->threads) {
-		ws_pool_destroy(p);
-		return WS_FAIL_MEMORY(err, "the thread pool");
-	}
+	p->threads = ws_xarray((size_t)threads, sizeof(*p->threads));
 	while (p->started < threads - 1) {
 		if (pthread_create(&p->threads[p->started], NULL, worker, p) != 0) {
 			ws_pool_destroy(p);

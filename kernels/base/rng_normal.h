@@ -3,8 +3,7 @@
  * multiplications, a division and a square root of IEEE doubles, each rounded on
  * its own, because logf() and cosf() differ between libraries.
  *
- * For files that are compiled without contraction of products and sums
- * (-ffp-contract=off); CUDA code is kept from it here.
+ * For files that are compiled without contraction of products and sums (-ffp-contract=off).
  */
 #pragma once
 
@@ -13,24 +12,13 @@
 
 #include "kernels/base/rng.h"
 
-/* a * b, rounded */
-static inline WS_HOST_DEVICE double ws_normal_product(double a, double b)
-{
-#ifdef __CUDA_ARCH__
-	return __dmul_rn(a, b);
-#else
-	return a * b;
-#endif
-}
-
 /* coefficients: of x^0, x^1, ... */
-static inline WS_HOST_DEVICE double ws_normal_polynomial(const double *coefficients, int count,
-                                                         double x)
+static inline double ws_normal_polynomial(const double *coefficients, int count, double x)
 {
 	double sum = coefficients[count - 1];
 
 	for (int i = count - 2; i >= 0; i--)
-		sum = ws_normal_product(sum, x) + coefficients[i];
+		sum = sum * x + coefficients[i];
 	return sum;
 }
 
@@ -39,7 +27,7 @@ static inline WS_HOST_DEVICE double ws_normal_polynomial(const double *coefficie
  * log(m) = 2 artanh(s), s = (m - 1) / (m + 1). The minimax polynomial of 2 artanh(s) / s in s^2
  * is off by 3e-14 at most, relatively.
  */
-static inline WS_HOST_DEVICE double ws_normal_log(uint32_t n)
+static inline double ws_normal_log(uint32_t n)
 {
 	const double artanh[] = {1.9999999999999467652,  0.66666666679651562905,
 	                         0.39999994872144432422, 0.28572168020728443822,
@@ -57,8 +45,7 @@ static inline WS_HOST_DEVICE double ws_normal_log(uint32_t n)
 		e++;
 	}
 	s = (m - 1) / (m + 1);
-	return ws_normal_product(e - 24, 0.69314718055994530942) +
-	       ws_normal_product(s, ws_normal_polynomial(artanh, 6, ws_normal_product(s, s)));
+	return (e - 24) * 0.69314718055994530942 + s * ws_normal_polynomial(artanh, 6, s * s);
 }
 
 /*
@@ -66,7 +53,7 @@ static inline WS_HOST_DEVICE double ws_normal_log(uint32_t n)
  * quarter of a turn, which is exact. The minimax polynomials of cos(2 pi r) and
  * sin(2 pi r) / r in r^2 are off by 7e-14 at most, relatively.
  */
-static inline WS_HOST_DEVICE double ws_normal_cos(uint32_t n)
+static inline double ws_normal_cos(uint32_t n)
 {
 	const double cosine[] = {0.99999999999993436027, -19.739208801891017448,
 	                         64.939393815418458364,  -85.4567621096667252,
@@ -76,10 +63,10 @@ static inline WS_HOST_DEVICE double ws_normal_cos(uint32_t n)
 	                       42.055539777209204411, -14.91581204818577675};
 	int quarter = (int)((n + (1u << 21)) >> 22);
 	double r = (double)((int)n - (quarter << 22)) * 0x1p-24;
-	double square = ws_normal_product(r, r), y;
+	double square = r * r, y;
 
 	if (quarter % 2)
-		y = ws_normal_product(r, ws_normal_polynomial(sine, 6, square));
+		y = r * ws_normal_polynomial(sine, 6, square);
 	else
 		y = ws_normal_polynomial(cosine, 6, square);
 	return quarter == 1 || quarter == 2 ? -y : y;
@@ -89,16 +76,14 @@ static inline WS_HOST_DEVICE double ws_normal_cos(uint32_t n)
  * Normal with mean 0 and standard deviation 1, drawn again until within ±limit, which is at
  * least 1 and may be infinite. Box and Muller's transform of 24 bits each: the largest is 5.77.
  */
-static inline WS_HOST_DEVICE double ws_rng_normal(const struct ws_rng *rng, uint64_t n,
-                                                  double limit)
+static inline double ws_rng_normal(const struct ws_rng *rng, uint64_t n, double limit)
 {
 	uint64_t bits = ws_rng_bits(rng, n);
 
 	for (;;) {
 		/* 1 ... 2^24, so that the logarithm is finite */
 		double log = ws_normal_log((uint32_t)(bits >> 40) + 1);
-		double z = ws_normal_product(sqrt(-2 * log),
-		                             ws_normal_cos((uint32_t)(bits & 0xffffff)));
+		double z = sqrt(-2 * log) * ws_normal_cos((uint32_t)(bits & 0xffffff));
 
 		if (fabs(z) <= limit)
 			return z;

@@ -5,9 +5,8 @@
  *
  * A patch is the c r s numbers of one group that one output pixel reads, in
  * the order of a filter: [c, r, s], in NHWC [r, s, c]. Tiles are [patch
- * numbers, pixels], in NHWC [pixels, patch numbers], so that both are read from
- * the image in runs. Where a patch is a pixel (1 × 1, stride 1, no padding) the
- * image itself serves as the tile.
+ * numbers, pixels], in NHWC [pixels, patch numbers]. Where a patch is a pixel
+ * (1 × 1, stride 1, no padding) the image itself serves as the tile.
  */
 #include <stdatomic.h>
 
@@ -54,105 +53,66 @@ static void tile_give(struct job *job, int slot)
 
 /* --- between images and tiles ----------------------------------------------------- */
 
-/* A run of a tile and the same numbers in the image, step apart; image NULL: padding. */
-typedef void run_fn(ws_real *tile, ws_real *image, int64_t step, int64_t count);
+/* A place in an image: row, column and, from the first number of its group, offset. */
+struct place {
+	int64_t h, w, at;
+};
 
-static void run_gather(ws_real *tile, ws_real *image, int64_t step, int64_t count)
-{
-	if (!image)
-		memset(tile, 0, (size_t)count * sizeof(*tile));
-	else if (step == 1)
-		memcpy(tile, image, (size_t)count * sizeof(*tile));
-	else
-		for (int64_t i = 0; i < count; i++)
-			tile[i] = image[i * step];
-}
-
-static void run_scatter_add(ws_real *tile, ws_real *image, int64_t step, int64_t count)
-{
-	if (!image)
-		return;
-	for (int64_t i = 0; i < count; i++)
-		image[i * step] += tile[i];
-}
-
-/* First output index at or after 0 whose input index, i stride + shift, is not negative. */
-static int64_t first_inside(int64_t shift, int64_t stride)
-{
-	return shift >= 0 ? 0 : ws_div_up(-shift, stride);
-}
-
-/* Outputs q … end of one row p, for one number of the patch: a run along the image's row. */
-static void row_runs(const struct ws_conv *f, ws_real *row, int64_t shift, int64_t q, int64_t end,
-                     ws_real *tile, run_fn *fn)
-{
-	int64_t first = first_inside(shift, f->stride);
-	int64_t last = shift < f->w ? (f->w - 1 - shift) / f->stride + 1 : 0;
-
-	if (!row || first > end)
-		first = end;
-	if (first < q)
-		first = q;
-	if (last > end)
-		last = end;
-	if (last < first)
-		last = first;
-	fn(tile, NULL, 0, first - q);
-	fn(tile + (first - q), row ? row + first * f->stride + shift : NULL, f->stride,
-	   last - first);
-	fn(tile + (last - q), NULL, 0, end - last);
-}
-
-static void runs_nchw(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
+/* Where number `number` of the patch lies that begins at pixel 0 0. */
+static struct place place_of_number(const struct job *job, int64_t number)
 {
 	const struct ws_conv *f = job->f;
-	ws_real *group = job->image + (a->n * f->c + a->g * job->c) * f->h * f->w;
+	int64_t window = f->r * f->s;
+	int64_t c = job->nhwc ? number % job->c : number / window;
+	int64_t rs = job->nhwc ? number / job->c : number % window;
+	struct place place = {.h = rs / f->s, .w = rs % f->s};
 
-	for (int64_t j = a->number; j < a->number + a->numbers; j++) {
-		int64_t c = j / (f->r * f->s), r = j / f->s % f->r, s = j % f->s;
-		int64_t end = a->pixel + a->pixels;
-
-		for (int64_t i = a->pixel; i < end;) {
-			int64_t p = i / f->q, q = i % f->q, h = p * f->stride - f->pad_h + r;
-			int64_t q_end = ws_min64(f->q, q + end - i);
-			bool inside = h >= 0 && h < f->h;
-
-			row_runs(f, inside ? group + (c * f->h + h) * f->w : NULL, s - f->pad_w, q,
-			         q_end, tile, fn);
-			tile += q_end - q;
-			i += q_end - q;
-		}
-	}
+	place.at = job->nhwc ? (place.h * f->w + place.w) * f->c + c
+	                     : (c * f->h + place.h) * f->w + place.w;
+	return place;
 }
 
-static void runs_nhwc(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
+/* Where the patch of an output pixel begins, which may be before the edge. */
+static struct place place_of_patch(const struct job *job, int64_t pixel)
 {
 	const struct ws_conv *f = job->f;
-	ws_real *group = job->image + a->n * f->h * f->w * f->c + a->g * job->c;
+	struct place place = {.h = pixel / f->q * f->stride - f->pad_h,
+	                      .w = pixel % f->q * f->stride - f->pad_w};
 
-	for (int64_t i = a->pixel; i < a->pixel + a->pixels; i++) {
-		int64_t h0 = i / f->q * f->stride - f->pad_h, w0 = i % f->q * f->stride - f->pad_w;
-		int64_t end = a->number + a->numbers;
+	place.at = (place.h * f->w + place.w) * (job->nhwc ? f->c : 1);
+	return place;
+}
 
-		for (int64_t j = a->number; j < end;) {
-			int64_t rs = j / job->c, c = j % job->c;
-			int64_t h = h0 + rs / f->s, w = w0 + rs % f->s;
-			int64_t count = ws_min64(job->c - c, end - j);
+/*
+ * Between a tile and the image, in the order of the tile: numbers gathered, 0 beyond an edge, or
+ * added where they lie.
+ */
+static void walk_tile(const struct job *job, const struct area *a, ws_real *tile, bool add)
+{
+	const struct ws_conv *f = job->f;
+	int64_t rows = job->nhwc ? a->pixels : a->numbers;
+	int64_t cols = job->nhwc ? a->numbers : a->pixels;
+	int64_t plane = f->h * f->w;
+	ws_real *group = job->image + a->n * f->c * plane + a->g * job->c * (job->nhwc ? 1 : plane);
+	struct place numbers[TILE_PATCH], patches[TILE_PIXELS];
+
+	for (int64_t i = 0; i < a->numbers; i++)
+		numbers[i] = place_of_number(job, a->number + i);
+	for (int64_t i = 0; i < a->pixels; i++)
+		patches[i] = place_of_patch(job, a->pixel + i);
+	for (int64_t row = 0; row < rows; row++)
+		for (int64_t col = 0; col < cols; col++, tile++) {
+			const struct place *number = &numbers[job->nhwc ? col : row];
+			const struct place *patch = &patches[job->nhwc ? row : col];
+			int64_t h = patch->h + number->h, w = patch->w + number->w;
 			bool inside = h >= 0 && h < f->h && w >= 0 && w < f->w;
+			int64_t at = patch->at + number->at;
 
-			fn(tile, inside ? group + (h * f->w + w) * f->c + c : NULL, 1, count);
-			tile += count;
-			j += count;
+			if (add && inside)
+				group[at] += *tile;
+			else if (!add)
+				*tile = inside ? group[at] : 0;
 		}
-	}
-}
-
-static void runs(const struct job *job, const struct area *a, ws_real *tile, run_fn *fn)
-{
-	if (job->nhwc)
-		runs_nhwc(job, a, tile, fn);
-	else
-		runs_nchw(job, a, tile, fn);
 }
 
 /* --- the matrices of an area ------------------------------------------------------ */
@@ -238,7 +198,7 @@ static void forward_item(void *arg, int64_t item)
 		x = patches(job, &a, tile);
 		y = outputs(job, &a);
 		if (!job->direct)
-			runs(job, &a, tile, run_gather);
+			walk_tile(job, &a, tile, false);
 		if (job->nhwc)
 			multiply(a.pixels, job->k, a.numbers, x, false, filters(job, &a), true, y,
 			         a.number > 0);
@@ -284,7 +244,7 @@ static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 			multiply(a->numbers, a->pixels, job->k, filters(job, a), true, dy, false,
 			         dx, false);
 		if (!job->direct)
-			runs(job, a, tile, run_scatter_add);
+			walk_tile(job, a, tile, true);
 	}
 }
 
@@ -335,7 +295,7 @@ static void weight_grad_item(void *arg, int64_t item)
 			x = patches(job, &a, tile);
 			dy = outputs(job, &a);
 			if (!job->direct)
-				runs(job, &a, tile, run_gather);
+				walk_tile(job, &a, tile, false);
 			multiply(job->k, a.numbers, a.pixels, dy, job->nhwc, x, !job->nhwc,
 			         filters(job, &a), a.n > 0 || a.pixel > 0);
 		}

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "formats/base/xalloc.h"
+
 static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 {
 	if ((uint64_t)count * real_bytes > *slot_bytes)
@@ -110,16 +112,13 @@ static const struct ws_backend_ops cpu_ops = {
         .close = cpu_close,
 };
 
-enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
-                                   struct ws_backend **backend, struct ws_err *err)
+struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes)
 {
-	struct ws_cpu *cpu = calloc(1, sizeof(*cpu));
+	struct ws_cpu *cpu = ws_xarray(1, sizeof(*cpu));
 
-	WS_FAIL_IF(!cpu, err, NO_MEMORY, "out of memory for the CPU backend");
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
 	cpu->base.limit_bytes = limit_bytes ? limit_bytes : ws_cpu_memory_available();
-	*backend = &cpu->base;
-	return WS_OK;
+	return &cpu->base;
 }

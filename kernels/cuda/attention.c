@@ -1,7 +1,8 @@
 #include "kernels/cuda/attention.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "kernels/cuda/plan.h"
 
 /* Tensors with memory: their ids are these + 1. Those between operations have ids from ROLES on. */
 enum role { Q, K, V, Y, LOG_SUM, DY, DQ, DK, DV, DELTA, DQ_SUM, SCALE, MASKED, ONE, ROLES };
@@ -14,7 +15,9 @@ enum role { Q, K, V, Y, LOG_SUM, DY, DQ, DK, DV, DELTA, DQ_SUM, SCALE, MASKED, O
  * Every descriptor is kept, to be destroyed when the plan is made.
  */
 struct flash {
-	const struct ws_cuda_attention_shape *shape;
+	const struct ws_op *op;
+	cudnnDataType_t low; /* of the operands */
+	bool deterministic;
 	int64_t heads[4], scores[4], rows[4]; /* sizes: [B, H, T, D], [B, H, T, T], [B, H, T, 1] */
 	cudnnBackendDescriptor_t made[TENSORS + 2 * OPERATIONS], operation[OPERATIONS];
 	int made_count, operation_count;
@@ -55,7 +58,7 @@ static cudnnBackendDescriptor_t tensor(struct flash *f, int64_t id, cudnnDataTyp
 /* One of q, k, v, y and their gradients. */
 static cudnnBackendDescriptor_t operand(struct flash *f, enum role role, bool transposed)
 {
-	return tensor(f, role + 1, ws_dnn_type(f->shape->dtype), f->heads, transposed);
+	return tensor(f, role + 1, f->low, f->heads, transposed);
 }
 
 static cudnnBackendDescriptor_t row_values(struct flash *f, enum role role)
@@ -262,7 +265,6 @@ static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s
 
 static void describe_forward(struct flash *f)
 {
-	cudnnDataType_t low = ws_dnn_type(f->shape->dtype);
 	cudnnBackendDescriptor_t s, max, e, sum, log, p;
 
 	s = mask(f, scaled_scores(f, operand(f, Q, false), operand(f, K, true)));
@@ -272,7 +274,7 @@ static void describe_forward(struct flash *f)
 	sum = reduce(f, CUDNN_REDUCE_TENSOR_ADD, e);
 	log = compute(f, CUDNN_POINTWISE_LOG, sum, NULL, f->rows);
 	compute_into(f, CUDNN_POINTWISE_ADD, max, log, row_values(f, LOG_SUM));
-	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, between(f, low, f->scores));
+	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, between(f, f->low, f->scores));
 	product(f, p, operand(f, V, false), operand(f, Y, false));
 }
 
@@ -290,9 +292,7 @@ static cudnnBackendDescriptor_t describe_delta(struct flash *f, cudnnBackendDesc
 /* x, made by a product, as the transposed operand of the next: [B, H, keys, queries]. */
 static cudnnBackendDescriptor_t as_transposed(struct flash *f, cudnnBackendDescriptor_t x)
 {
-	cudnnDataType_t low = ws_dnn_type(f->shape->dtype);
-
-	return transpose(f, x, tensor(f, ROLES + ++f->next_id, low, f->scores, true));
+	return transpose(f, x, tensor(f, ROLES + ++f->next_id, f->low, f->scores, true));
 }
 
 /*
@@ -306,7 +306,7 @@ static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
 	        transpose(f, k_transposed, between(f, CUDNN_DATA_FLOAT, f->heads));
 	cudnnBackendDescriptor_t dq = operand(f, DQ, false), sum;
 
-	if (f->shape->deterministic) {
+	if (f->deterministic) {
 		product(f, ds, k, dq);
 		return;
 	}
@@ -336,64 +336,53 @@ static void describe_backward(struct flash *f)
 }
 
 static enum ws_status find_plan(const struct ws_dnn_target *target, const struct flash *f,
-                                struct ws_cuda_attention *attention, struct ws_err *err)
+                                cudnnBackendDescriptor_t *plan, struct ws_err *err)
 {
-	const struct ws_heads *h = &f->shape->attention.head;
-	struct ws_dnn_rules rules = {.deterministic = f->shape->deterministic,
+	const struct ws_heads *h = &f->op->u.attention.head;
+	struct ws_dnn_rules rules = {.deterministic = f->deterministic,
 	                             .workspace_bytes = WS_CUDA_DNN_WORKSPACE_BYTES};
 	int count = 0;
 
-	WS_FORWARD(ws_dnn_plans(target, &rules, f->operation, f->operation_count, 1,
-	                        &attention->plan, &count, err));
+	WS_FORWARD(ws_dnn_plans(target, &rules, f->operation, f->operation_count, 1, plan, &count,
+	                        err));
 	WS_FAIL_IF(count == 0, err, ENVIRONMENT,
 	           "cuDNN has no engine for %s of %s, %lld heads of %lld x %lld elements, within "
 	           "%llu bytes of workspace; use --attention eager%s",
-	           ws_op_info(f->shape->kind)->name, ws_dtype_name(f->shape->dtype),
+	           ws_op_info(f->op->kind)->name, ws_dtype_name(f->op->in[0]->dtype),
 	           (long long)(h->batch * h->heads), (long long)h->time, (long long)h->width,
 	           (unsigned long long)WS_CUDA_DNN_WORKSPACE_BYTES,
-	           f->shape->deterministic ? ", or leave out --deterministic" : "");
+	           f->deterministic ? ", or leave out --deterministic" : "");
 	return WS_OK;
 }
 
-enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target,
-                                      const struct ws_cuda_attention_shape *shape,
-                                      struct ws_cuda_attention *attention, struct ws_err *err)
+enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const struct ws_op *op,
+                                      bool deterministic, cudnnBackendDescriptor_t *plan,
+                                      struct ws_err *err)
 {
-	const struct ws_heads *h = &shape->attention.head;
+	const struct ws_heads *h = &op->u.attention.head;
 	struct flash f = {
-	        .shape = shape,
+	        .op = op,
+	        .low = ws_dnn_type(op->in[0]->dtype),
+	        .deterministic = deterministic,
 	        .heads = {h->batch, h->heads, h->time, h->width},
 	        .scores = {h->batch, h->heads, h->time, h->time},
 	        .rows = {h->batch, h->heads, h->time, 1},
 	        .err = err,
 	};
 
-	*attention = (struct ws_cuda_attention){.shape = *shape};
-	attention->scale = (float)shape->attention.scale;
-	attention->masked = -INFINITY;
-	attention->one = 1;
-	if (shape->kind == WS_OP_ATTENTION)
+	*plan = NULL;
+	if (op->kind == WS_OP_ATTENTION)
 		describe_forward(&f);
 	else
 		describe_backward(&f);
 	if (f.status == WS_OK)
-		f.status = find_plan(target, &f, attention, err);
+		f.status = find_plan(target, &f, plan, err);
 	while (f.made_count > 0)
 		ws_dnn_destroy(&f.made[--f.made_count]);
 	return f.status;
 }
 
-void ws_cuda_attention_close(struct ws_cuda_attention *attention)
-{
-	ws_dnn_destroy(&attention->plan);
-}
-
 /* --- of a session ---------------------------------------------------------------------------- */
-
-struct ws_cuda_attentions {
-	struct ws_cuda_attention *list;
-	int count;
-};
 
 bool ws_cuda_is_attention(const struct ws_op *op)
 {
@@ -426,63 +415,13 @@ uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op)
 	return delta_bytes(op) + (uint64_t)op->in[0]->count * sizeof(float);
 }
 
-static void shape_of(const struct ws_cuda *cuda, const struct ws_op *op,
-                     struct ws_cuda_attention_shape *shape)
-{
-	*shape = (struct ws_cuda_attention_shape){.attention = op->u.attention,
-	                                          .kind = op->kind,
-	                                          .dtype = op->in[0]->dtype,
-	                                          .deterministic = cuda->options.deterministic};
-}
-
-static bool is_same(const struct ws_cuda_attention_shape *a,
-                    const struct ws_cuda_attention_shape *b)
-{
-	/* no padding in it: all its fields take 8 bytes */
-	return !memcmp(&a->attention.head, &b->attention.head, sizeof(a->attention.head)) &&
-	       a->attention.scale == b->attention.scale && a->kind == b->kind &&
-	       a->dtype == b->dtype && a->deterministic == b->deterministic;
-}
-
-static struct ws_cuda_attention *find(const struct ws_cuda_attentions *all,
-                                      const struct ws_cuda_attention_shape *shape)
-{
-	for (int i = 0; all && i < all->count; i++)
-		if (is_same(&all->list[i].shape, shape))
-			return &all->list[i];
-	return NULL;
-}
-
-enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
-                                          struct ws_err *err)
+enum ws_status ws_cuda_attention_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
+                                      struct ws_err *err)
 {
 	const struct ws_dnn_target target = {.handle = cuda->dnn};
-	struct ws_cuda_attentions *all = calloc(1, sizeof(*all));
 
-	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for plans of attention");
-	cuda->attentions = all;
-	all->list = calloc((size_t)plan->op_count + 1, sizeof(*all->list));
-	WS_FAIL_IF(!all->list, err, NO_MEMORY, "out of memory for plans of attention");
-	for (int i = 0; i < plan->op_count; i++) {
-		struct ws_cuda_attention_shape shape;
-
-		if (!ws_cuda_is_attention(plan->ops[i]))
-			continue;
-		shape_of(cuda, plan->ops[i], &shape);
-		if (!find(all, &shape))
-			WS_FORWARD(ws_cuda_attention_open(&target, &shape, &all->list[all->count++],
-			                                  err));
-	}
-	return WS_OK;
-}
-
-void ws_cuda_attentions_close(struct ws_cuda_attentions *attentions)
-{
-	for (int i = 0; attentions && i < attentions->count; i++)
-		ws_cuda_attention_close(&attentions->list[i]);
-	if (attentions)
-		free(attentions->list);
-	free(attentions);
+	return ws_cuda_attention_open(&target, plan->op, cuda->options.deterministic, &plan->dnn,
+	                              err);
 }
 
 /* Which operands and results an op has, by role. */
@@ -495,32 +434,30 @@ enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *o
 	bool backward = op->kind == WS_OP_ATTENTION_GRAD;
 	const enum role *roles = backward ? backward_roles : forward_roles;
 	char *behind = (char *)cuda->dnn_workspace + WS_CUDA_DNN_WORKSPACE_BYTES;
-	struct ws_cuda_attention_shape shape;
-	struct ws_cuda_attention *a;
+	const struct ws_cuda_plan *plan = ws_cuda_plan_of(cuda, op);
+	float scale = (float)op->u.attention.scale, masked = -INFINITY, one = 1;
 	int64_t ids[ROLES];
 	void *data[ROLES];
 	int count = 0;
 
-	shape_of(cuda, op, &shape);
-	a = find(cuda->attentions, &shape);
-	WS_FAIL_IF(!a, err, BUG, "op %s was not in the plan", op->message);
+	WS_FAIL_IF(!plan, err, BUG, "op %s was not in the plan", op->message);
 	for (; count < op->in_count + op->out_count; count++) {
 		ids[count] = roles[count] + 1;
 		data[count] = ws_op_tensor(op, count)->data;
 	}
 	ids[count] = SCALE + 1;
-	data[count++] = &a->scale;
+	data[count++] = &scale;
 	ids[count] = MASKED + 1;
-	data[count++] = &a->masked;
+	data[count++] = &masked;
 	if (backward) {
 		ids[count] = ONE + 1;
-		data[count++] = &a->one;
+		data[count++] = &one;
 		ids[count] = DELTA + 1;
 		data[count++] = behind;
 	}
-	if (backward && !shape.deterministic) {
+	if (backward && !cuda->options.deterministic) {
 		ids[count] = DQ_SUM + 1;
 		data[count++] = behind + delta_bytes(op);
 	}
-	return ws_dnn_run(cuda, a->plan, count, ids, data, err);
+	return ws_dnn_run(cuda, plan->dnn, count, ids, data, err);
 }

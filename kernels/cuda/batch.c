@@ -2,8 +2,8 @@
 #include "kernels/cuda/cuda.h"
 
 /* What a batch is drawn from, on the device. */
-static enum ws_status upload_table(struct ws_cuda *cuda, cudaStream_t stream, const void *table,
-                                   uint64_t size_bytes, struct ws_err *err)
+static enum ws_status upload_table(struct ws_cuda *cuda, const void *table, uint64_t size_bytes,
+                                   struct ws_err *err)
 {
 	if (cuda->table_bytes < size_bytes) {
 		cudaFree(cuda->table);
@@ -11,7 +11,8 @@ static enum ws_status upload_table(struct ws_cuda *cuda, cudaStream_t stream, co
 		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
 		cuda->table_bytes = size_bytes;
 	}
-	WS_CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice, stream),
+	WS_CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice,
+	                            cuda->stream),
 	            err);
 	return WS_OK;
 }
@@ -38,27 +39,17 @@ static enum ws_status open_tokens(struct ws_cuda_tokens *t, uint64_t size_bytes,
 }
 
 enum ws_status ws_cuda_stage_tokens(struct ws_backend *backend, const struct ws_token_batch *batch,
-                                    const struct ws_rng *streams, const int32_t *x,
-                                    const int32_t *y, struct ws_err *err)
+                                    const int32_t *x, const int32_t *y, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	uint64_t size_bytes = (uint64_t)(batch->n * batch->context) * sizeof(*x);
-	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 	struct ws_cuda_tokens *t = &cuda->tokens;
 
 	WS_FORWARD(open_tokens(t, size_bytes, err));
 	WS_CUDA_TRY(cudaStreamWaitEvent(t->stream, t->taken, 0), err);
-	if (streams) {
-		launch.stream = t->stream;
-		WS_FORWARD(upload_table(cuda, t->stream, streams,
-		                        (uint64_t)batch->n * sizeof(*streams), err));
-		WS_FORWARD(ws_cuda_draw_tokens(&launch, batch, cuda->table, t->x, t->y, err));
-	} else {
-		WS_CUDA_TRY(cudaMemcpyAsync(t->x, x, size_bytes, cudaMemcpyHostToDevice, t->stream),
-		            err);
-		WS_CUDA_TRY(cudaMemcpyAsync(t->y, y, size_bytes, cudaMemcpyHostToDevice, t->stream),
-		            err);
-	}
+	/* from pageable memory: each returns once the source may change */
+	WS_CUDA_TRY(cudaMemcpyAsync(t->x, x, size_bytes, cudaMemcpyHostToDevice, t->stream), err);
+	WS_CUDA_TRY(cudaMemcpyAsync(t->y, y, size_bytes, cudaMemcpyHostToDevice, t->stream), err);
 	WS_CUDA_TRY(cudaEventRecord(t->staged, t->stream), err);
 	return WS_OK;
 }
@@ -88,8 +79,8 @@ enum ws_status ws_cuda_stage_images(struct ws_backend *backend, const struct ws_
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
 
-	WS_FORWARD(upload_table(cuda, cuda->stream, planes,
-	                        (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
+	WS_FORWARD(
+	        upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
 	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
 }
 

@@ -1,8 +1,10 @@
 /* The CUDA backend: choosing a GPU, its memory, and who runs an op. */
-#include "kernels/cuda/cuda.h"
+#include "kernels/cuda/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "formats/base/xalloc.h"
 
 /* --- memory ------------------------------------------------------------------------------ */
 
@@ -24,9 +26,7 @@ static void cuda_release(struct ws_backend *backend, void *data, uint64_t size_b
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	/* without memory for the account the place is lost to this session, nothing else */
-	(void)ws_device_arena_give(&cuda->arena, (uint64_t)((char *)data - cuda->memory),
-	                           size_bytes, NULL);
+	ws_device_arena_give(&cuda->arena, (uint64_t)((char *)data - cuda->memory), size_bytes);
 	backend->allocated_bytes = cuda->arena.used_bytes;
 }
 
@@ -53,16 +53,6 @@ static enum ws_status cuda_download(struct ws_backend *backend, const void *data
 	            err);
 	WS_CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
 	return WS_OK;
-}
-
-static enum ws_status cuda_draw(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
-                                int64_t first, int64_t count, bool *done, struct ws_err *err)
-{
-	struct ws_cuda_launch launch = ws_cuda_launch_on((struct ws_cuda *)backend);
-	struct ws_cuda_draw draw = {t, rng, first, count};
-
-	*done = t->init.kind != WS_INIT_ROPE_TABLE; /* small, and needs the host's sine */
-	return *done ? ws_cuda_draw(&launch, &draw, err) : WS_OK;
 }
 
 /* --- before the first step ------------------------------------------------------------------ */
@@ -136,15 +126,47 @@ const char *ws_cuda_op_problem(const struct ws_op *op)
 	return ws_cuda_is_attention(op) ? ws_cuda_attention_problem(op) : NULL;
 }
 
+static enum ws_status make_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan, struct ws_err *err)
+{
+	if (plan->op->kind == WS_OP_GEMM)
+		return ws_cuda_gemm_plan(cuda, plan, err);
+	return ws_cuda_is_attention(plan->op) ? ws_cuda_attention_plan(cuda, plan, err)
+	                                      : ws_cuda_conv_plan(cuda, plan, err);
+}
+
+/* A plan for each op of a session that needs one. */
+static enum ws_status make_plans(struct ws_cuda *cuda, const struct ws_backend_plan *session,
+                                 struct ws_err *err)
+{
+	cuda->plans = ws_xarray((size_t)session->op_count, sizeof(*cuda->plans));
+	for (int i = 0; i < session->op_count; i++) {
+		const struct ws_op *op = session->ops[i];
+		bool gemm = op->kind == WS_OP_GEMM && ws_cuda_is_timed(cuda);
+
+		if (!(gemm || ws_cuda_is_conv(op) || ws_cuda_is_attention(op)) ||
+		    ws_cuda_plan_of(cuda, op))
+			continue;
+		cuda->plans[cuda->plan_count].op = op;
+		WS_FORWARD(make_plan(cuda, &cuda->plans[cuda->plan_count++], err));
+	}
+	return WS_OK;
+}
+
+static void close_plans(struct ws_cuda *cuda)
+{
+	for (int i = 0; i < cuda->plan_count; i++) {
+		ws_dnn_destroy(&cuda->plans[i].dnn);
+		ws_cuda_lt_close(cuda->plans[i].lt);
+	}
+	free(cuda->plans);
+	cuda->plans = NULL;
+	cuda->plan_count = 0;
+}
+
 /* What was prepared for the session before, if there was one. */
 static void drop_plan(struct ws_cuda *cuda)
 {
-	ws_cuda_attentions_close(cuda->attentions);
-	ws_cuda_convs_close(cuda->convs);
-	ws_cuda_gemms_close(cuda->gemms);
-	cuda->attentions = NULL;
-	cuda->convs = NULL;
-	cuda->gemms = NULL;
+	close_plans(cuda);
 	cudaFree(cuda->scratch);
 	cudaFree(cuda->dnn_workspace);
 	cuda->scratch = cuda->dnn_workspace = NULL;
@@ -170,14 +192,11 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 	if (dnn_bytes && !cuda->dnn)
 		WS_FORWARD(open_dnn(cuda, err));
 	/* before the arena takes the memory that timing needs */
-	WS_FORWARD(ws_cuda_gemms_prepare(cuda, plan, err));
-	if (plan_has(plan, ws_cuda_is_conv))
-		WS_FORWARD(ws_cuda_convs_prepare(cuda, plan, err));
-	if (plan_has(plan, ws_cuda_is_attention))
-		WS_FORWARD(ws_cuda_attentions_prepare(cuda, plan, err));
+	WS_FORWARD(make_plans(cuda, plan, err));
 	WS_FORWARD(ws_cuda_malloc((void **)&cuda->memory, plan->arena_bytes,
 	                          "the tensors of a step", err));
-	return ws_device_arena_open(&cuda->arena, plan->arena_bytes, err);
+	ws_device_arena_open(&cuda->arena, plan->arena_bytes);
+	return WS_OK;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -277,7 +296,6 @@ static const struct ws_backend_ops cuda_ops = {
         .release = cuda_release,
         .upload = cuda_upload,
         .download = cuda_download,
-        .draw = cuda_draw,
         .stage_tokens = ws_cuda_stage_tokens,
         .take_tokens = ws_cuda_take_tokens,
         .draw_images = ws_cuda_stage_images,
@@ -335,7 +353,6 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
 	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
 	cuda->sm_count = gpu_is.multiProcessorCount;
-	cuda->shared_memory_bytes = gpu_is.sharedMemPerBlockOptin;
 	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", gpu_is.name,
 	         gpu_is.major, gpu_is.minor);
 	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
@@ -379,10 +396,9 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 enum ws_status ws_backend_cuda_open(const struct ws_backend_options *options,
                                     struct ws_backend **backend, struct ws_err *err)
 {
-	struct ws_cuda *cuda = calloc(1, sizeof(*cuda));
+	struct ws_cuda *cuda = ws_xarray(1, sizeof(*cuda));
 	enum ws_status status;
 
-	WS_FAIL_IF(!cuda, err, NO_MEMORY, "out of memory for the CUDA backend");
 	cuda->base.ops = &cuda_ops;
 	cuda->base.records = options->records;
 	cuda->options = *options;

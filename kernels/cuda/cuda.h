@@ -28,31 +28,27 @@ struct ws_cuda_tokens {
 	uint64_t size_bytes;       /* of each */
 };
 
-struct ws_cuda_gemms;      /* algorithms of matrix products: gemm.c */
-struct ws_cuda_convs;      /* plans of convolutions: conv.c */
-struct ws_cuda_attentions; /* plans of fused attention: attention.c */
+struct ws_cuda_plan; /* plan.h */
 
 struct ws_cuda {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_backend_options options;
 	int sm_count;
-	size_t shared_memory_bytes; /* a block can opt in to */
-	cudaStream_t stream;        /* of the steps */
+	cudaStream_t stream; /* of the steps */
 	cublasHandle_t blas;
 	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
 	uint64_t scratch_bytes;
 
 	struct ws_device_arena arena;
 	char *memory; /* of the arena */
-	void *table;  /* streams or planes of a batch on the device */
+	void *table;  /* planes of a batch on the device */
 	uint64_t table_bytes;
 	struct ws_cuda_tokens tokens;
 
-	cublasLtHandle_t lt; /* with options.autotune */
-	cudnnHandle_t dnn;   /* once there are convolutions or fused attention */
-	struct ws_cuda_gemms *gemms;
-	struct ws_cuda_convs *convs;
-	struct ws_cuda_attentions *attentions;
+	cublasLtHandle_t lt;        /* with options.autotune */
+	cudnnHandle_t dnn;          /* once there are convolutions or fused attention */
+	struct ws_cuda_plan *plans; /* of the session */
+	int plan_count;
 };
 
 static inline struct ws_cuda_launch ws_cuda_launch_on(const struct ws_cuda *cuda)
@@ -87,8 +83,7 @@ enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype
 
 /* struct ws_backend_ops: stage_tokens, take_tokens, draw_images. The first batch allocates. */
 enum ws_status ws_cuda_stage_tokens(struct ws_backend *backend, const struct ws_token_batch *batch,
-                                    const struct ws_rng *streams, const int32_t *x,
-                                    const int32_t *y, struct ws_err *err);
+                                    const int32_t *x, const int32_t *y, struct ws_err *err);
 enum ws_status ws_cuda_take_tokens(struct ws_backend *backend, struct ws_tensor *x,
                                    struct ws_tensor *y, struct ws_err *err);
 enum ws_status ws_cuda_stage_images(struct ws_backend *backend, const struct ws_image_batch *batch,
@@ -98,40 +93,29 @@ void ws_cuda_batches_close(struct ws_cuda *cuda);
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 
+/* Not with --deterministic: what is fastest differs from run to run, and so would sums. */
+static inline bool ws_cuda_is_timed(const struct ws_cuda *cuda)
+{
+	return cuda->options.autotune && !cuda->options.deterministic;
+}
+
 /* The median time of some runs on the stream of the steps, after one that is not timed. */
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 
-/* --- matrix products ------------------------------------------------------------------------- */
+/* --- what libraries compute: matrix products, convolutions, fused attention ------------------- */
 
-/* Choose algorithms by timing them; without options.autotune there is nothing to prepare. */
-enum ws_status ws_cuda_gemms_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
-                                     struct ws_err *err);
-void ws_cuda_gemms_close(struct ws_cuda_gemms *gemms);
-enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
-
-/* --- convolutions ---------------------------------------------------------------------------- */
+/* The oldest cuDNN whose engines of attention are right and need no help. */
+#define WS_CUDA_ATTENTION_CUDNN 91002
 
 bool ws_cuda_is_conv(const struct ws_op *op);
-/* A plan for each convolution of the ops. */
-enum ws_status ws_cuda_convs_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
-                                     struct ws_err *err);
-void ws_cuda_convs_close(struct ws_cuda_convs *convs);
-enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
-
-/* --- fused attention ------------------------------------------------------------------------- */
-
-#define WS_CUDA_ATTENTION_CUDNN \
-	91002 /* the oldest cuDNN whose engines are right and need no help */
-
 bool ws_cuda_is_attention(const struct ws_op *op);
-/* Why this op cannot run, and the cure; NULL: nothing known. */
+/* Why this attention cannot run, and the cure; NULL: nothing known. */
 const char *ws_cuda_attention_problem(const struct ws_op *op);
 /* What an op needs behind cuDNN's own workspace. */
 uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op);
-/* A plan for each shape of the ops. */
-enum ws_status ws_cuda_attentions_prepare(struct ws_cuda *cuda, const struct ws_backend_plan *plan,
-                                          struct ws_err *err);
-void ws_cuda_attentions_close(struct ws_cuda_attentions *attentions);
+
+enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
 enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
                                      struct ws_err *err);

@@ -4,9 +4,9 @@
 
 static enum ws_status open_cpu(const struct ws_backend_options *options, struct ws_pool *pool,
                                const char *reason, struct ws_backend **backend, char *why,
-                               size_t why_size, struct ws_err *err)
+                               size_t why_size)
 {
-	WS_FORWARD(ws_backend_cpu_open(pool, options->limit_bytes, backend, err));
+	*backend = ws_backend_cpu_open(pool, options->limit_bytes);
 	snprintf(why, why_size, "device cpu (reference, %d threads): %s", ws_pool_threads(pool),
 	         reason);
 	return WS_OK;
@@ -21,7 +21,7 @@ enum ws_status ws_backend_open(const struct ws_backend_options *options, struct 
 	enum ws_status status;
 
 	if (!strcmp(options->device, "cpu"))
-		return open_cpu(options, pool, "as asked", backend, why, why_size, err);
+		return open_cpu(options, pool, "as asked", backend, why, why_size);
 	WS_FAIL_IF(!automatic && strcmp(options->device, "cuda"), err, USAGE,
 	           "--device %s: it is auto, cuda or cpu", options->device);
 	status = ws_backend_cuda_open(options, backend, &reason);
@@ -32,7 +32,7 @@ enum ws_status ws_backend_open(const struct ws_backend_options *options, struct 
 	}
 	WS_FAIL_IF(status == WS_USAGE, err, USAGE, "%s", reason.text);
 	WS_FAIL_IF(!automatic, err, ENVIRONMENT, "--device cuda: %s", reason.text);
-	return open_cpu(options, pool, reason.text, backend, why, why_size, err);
+	return open_cpu(options, pool, reason.text, backend, why, why_size);
 }
 
 void ws_backend_close(struct ws_backend *backend)

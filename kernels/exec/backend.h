@@ -42,21 +42,11 @@ struct ws_backend_ops {
 	                           uint64_t offset_bytes, void *host, uint64_t size_bytes,
 	                           struct ws_err *err);
 	/*
-	 * Elements first … first + count - 1 of a tensor by its rule of first values, drawn by
-	 * the device: the same bits as the host draws (init.h). NULL, or *done false: the host
-	 * draws and uploads.
-	 */
-	enum ws_status (*draw)(struct ws_backend *backend, struct ws_tensor *t, struct ws_rng rng,
-	                       int64_t first, int64_t count, bool *done, struct ws_err *err);
-	/*
-	 * A batch of tokens, made beside what runs, in a place of the backend's own: drawn by the
-	 * device from streams (the numbers of ws_data_tokens()), or, with streams NULL, copied
-	 * from x and y of the host. It stays until the next. NULL: the host makes batches, and
-	 * uploads them.
+	 * A batch of tokens x and y, copied beside what runs to a place of the backend's own, where
+	 * it stays until the next. NULL: batches are uploaded into the tensors.
 	 */
 	enum ws_status (*stage_tokens)(struct ws_backend *backend,
-	                               const struct ws_token_batch *batch,
-	                               const struct ws_rng *streams, const int32_t *x,
+	                               const struct ws_token_batch *batch, const int32_t *x,
 	                               const int32_t *y, struct ws_err *err);
 	/* The batch that was staged last, into x and, unless it is NULL, y. */
 	enum ws_status (*take_tokens)(struct ws_backend *backend, struct ws_tensor *x,
@@ -110,8 +100,7 @@ struct ws_backend_options {
  * The CPU reference. pool: borrowed, must outlive the backend. limit_bytes: what
  * alloc refuses to exceed; 0: the memory that the machine has available now.
  */
-enum ws_status ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes,
-                                   struct ws_backend **backend, struct ws_err *err);
+struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes);
 
 /*
  * A GPU by cuBLAS, cuDNN and own kernels. ENVIRONMENT, with the cure, where the driver,

@@ -14,17 +14,6 @@ static uint64_t place_bytes(uint64_t size_bytes)
 	               : (size_bytes + WS_DEVICE_ALIGN - 1) / WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
 }
 
-enum ws_status ws_device_arena_open(struct ws_device_arena *arena, uint64_t size_bytes,
-                                    struct ws_err *err)
-{
-	memset(arena, 0, sizeof(*arena));
-	WS_FORWARD(WS_GROW(arena->gaps, 1, arena->gap_capacity, err));
-	arena->size_bytes = size_bytes / WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
-	if (arena->size_bytes)
-		arena->gaps[arena->gap_count++] = (struct ws_device_gap){0, arena->size_bytes};
-	return WS_OK;
-}
-
 void ws_device_arena_close(struct ws_device_arena *arena)
 {
 	free(arena->gaps);
@@ -88,19 +77,24 @@ static size_t gap_after(const struct ws_device_arena *arena, uint64_t offset)
 	return at;
 }
 
-static enum ws_status insert_gap(struct ws_device_arena *arena, size_t at, struct ws_device_gap gap,
-                                 struct ws_err *err)
+static void insert_gap(struct ws_device_arena *arena, size_t at, struct ws_device_gap gap)
 {
-	WS_FORWARD(WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity, err));
+	(void)WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity, NULL);
 	memmove(&arena->gaps[at + 1], &arena->gaps[at],
 	        (arena->gap_count - at) * sizeof(*arena->gaps));
 	arena->gaps[at] = gap;
 	arena->gap_count++;
-	return WS_OK;
 }
 
-enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offset,
-                                    uint64_t size_bytes, struct ws_err *err)
+void ws_device_arena_open(struct ws_device_arena *arena, uint64_t size_bytes)
+{
+	memset(arena, 0, sizeof(*arena));
+	arena->size_bytes = size_bytes / WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
+	if (arena->size_bytes)
+		insert_gap(arena, 0, (struct ws_device_gap){0, arena->size_bytes});
+}
+
+void ws_device_arena_give(struct ws_device_arena *arena, uint64_t offset, uint64_t size_bytes)
 {
 	struct ws_device_gap gap = {offset, place_bytes(size_bytes)};
 	size_t next = gap_after(arena, offset);
@@ -111,7 +105,7 @@ enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offs
 	        arena->gaps[next - 1].offset + arena->gaps[next - 1].size_bytes == offset;
 
 	if (!joins_next && !joins_previous)
-		WS_FORWARD(insert_gap(arena, next, gap, err));
+		insert_gap(arena, next, gap);
 	if (joins_next) {
 		arena->gaps[next].offset = offset;
 		arena->gaps[next].size_bytes += gap.size_bytes;
@@ -123,7 +117,6 @@ enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offs
 			remove_gap(arena, next);
 	}
 	arena->used_bytes -= place_bytes(size_bytes);
-	return WS_OK;
 }
 
 uint64_t ws_device_arena_largest(const struct ws_device_arena *arena)

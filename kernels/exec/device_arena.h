@@ -31,15 +31,13 @@ struct ws_device_arena {
 	uint64_t high_bytes; /* the end of the highest place so far: what the block must have */
 };
 
-/* size_bytes: of the block; UINT64_MAX for planning. NO_MEMORY: the host's is exhausted. */
-enum ws_status ws_device_arena_open(struct ws_device_arena *arena, uint64_t size_bytes,
-                                    struct ws_err *err);
+/* size_bytes: of the block; UINT64_MAX for planning. */
+void ws_device_arena_open(struct ws_device_arena *arena, uint64_t size_bytes);
 void ws_device_arena_close(struct ws_device_arena *arena);
 /* size_bytes > 0. NO_MEMORY when no gap is large enough; the arena is then as before. */
 enum ws_status ws_device_arena_take(struct ws_device_arena *arena, uint64_t size_bytes,
                                     uint64_t *offset, struct ws_err *err);
-/* The same size that the place was taken with. NO_MEMORY: the host's is exhausted. */
-enum ws_status ws_device_arena_give(struct ws_device_arena *arena, uint64_t offset,
-                                    uint64_t size_bytes, struct ws_err *err);
+/* The same size that the place was taken with. */
+void ws_device_arena_give(struct ws_device_arena *arena, uint64_t offset, uint64_t size_bytes);
 /* Largest size that ws_device_arena_take() would find a place for. */
 uint64_t ws_device_arena_largest(const struct ws_device_arena *arena);

@@ -3,6 +3,7 @@
 #include "kernels/exec/init.h"
 #include "kernels/exec/memory_plan.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 /* Ops of a phase from one read by the host to the next, as the backend recorded them. */
 struct segment {
@@ -60,12 +61,10 @@ static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
 	const struct ws_graph *graph = exec->graph;
 	struct ws_backend *backend = exec->backend;
 	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
-	struct ws_memory_plan memory;
 
 	if (!backend->ops->prepare)
 		return WS_OK;
-	WS_FORWARD(ws_memory_plan(graph, &memory, err));
-	plan.arena_bytes = memory.arena_bytes;
+	plan.arena_bytes = ws_memory_plan(graph).arena_bytes;
 	return backend->ops->prepare(backend, &plan, err);
 }
 
@@ -76,12 +75,11 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
 	struct ws_exec *e;
 
 	WS_FORWARD(ws_graph_check(graph, err));
-	e = calloc(1, sizeof(*e));
-	WS_FAIL_IF(!e, err, NO_MEMORY, "no memory to run a graph");
+	e = ws_xarray(1, sizeof(*e));
 	e->graph = graph;
 	e->backend = backend;
-	status = ws_memory_last_use(graph, &e->last_use, err);
-	WS_THEN(status, prepare(e, err));
+	e->last_use = ws_memory_last_use(graph);
+	status = prepare(e, err);
 	if (status != WS_OK) {
 		ws_exec_destroy(e);
 		return status;
@@ -129,32 +127,12 @@ static void init_item(void *arg, int64_t item)
 	                end - first);
 }
 
-/* By the device itself, part by part. */
-static enum ws_status draw_tensor(struct ws_exec *exec, struct ws_tensor *t,
-                                  const struct ws_first_values *rule, bool *done,
-                                  struct ws_err *err)
-{
-	*done = true;
-	for (int64_t first = 0; first < t->count && *done; first += rule->part_count)
-		WS_FORWARD(exec->backend->ops->draw(exec->backend, t,
-		                                    rule->rng[first / rule->part_count], first,
-		                                    rule->part_count, done, err));
-	return WS_OK;
-}
-
 static enum ws_status init_tensor(struct ws_exec *exec, struct ws_tensor *t, struct ws_pool *pool,
                                   uint64_t seed, struct init_chunk *c, struct ws_err *err)
 {
 	size_t element_bytes = ws_dtype_size(t->dtype);
 
 	ws_first_values(t, seed, &c->rule);
-	if (exec->backend->ops->draw) {
-		bool done;
-
-		WS_FORWARD(draw_tensor(exec, t, &c->rule, &done, err));
-		if (done)
-			return WS_OK;
-	}
 	for (c->first = 0; c->first < t->count; c->first += INIT_CHUNK) {
 		c->count = t->count - c->first < INIT_CHUNK ? t->count - c->first : INIT_CHUNK;
 		ws_pool_run(pool, (c->count + INIT_GRAIN - 1) / INIT_GRAIN, init_item, c);
@@ -172,10 +150,8 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 	struct init_chunk chunk = {0};
 	enum ws_status status = WS_OK;
 
-	chunk.values = malloc(INIT_CHUNK * sizeof(*chunk.values));
-	chunk.encoded = malloc(INIT_CHUNK * sizeof(double));
-	if (!chunk.values || !chunk.encoded)
-		status = WS_FAIL(err, NO_MEMORY, "no memory to initialise parameters");
+	chunk.values = ws_xmalloc(INIT_CHUNK * sizeof(*chunk.values));
+	chunk.encoded = ws_xmalloc(INIT_CHUNK * sizeof(double));
 	for (int i = 0; i < exec->graph->tensor_count && status == WS_OK; i++) {
 		struct ws_tensor *t = exec->graph->tensors[i];
 
@@ -203,12 +179,12 @@ void ws_exec_step_begin(struct ws_exec *exec)
 }
 
 /* Close and open NVTX ranges until those open are target and its parents. */
-static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target, struct ws_err *err)
+static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 {
 	int depth = target ? target->depth + 1 : 0, same = 0;
 	struct ws_scope *scope = target;
 
-	WS_FORWARD(WS_GROW(exec->scopes, (size_t)depth, exec->scope_capacity, err));
+	(void)WS_GROW(exec->scopes, (size_t)depth, exec->scope_capacity, NULL);
 	while (scope && scope->depth >= exec->scope_depth)
 		scope = scope->parent;
 	while (scope && exec->scopes[scope->depth] != scope)
@@ -222,7 +198,6 @@ static enum ws_status enter_scope(struct ws_exec *exec, struct ws_scope *target,
 		exec->scopes[scope->depth] = scope;
 	for (; exec->scope_depth < depth; exec->scope_depth++)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
-	return WS_OK;
 }
 
 static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op,
@@ -279,7 +254,7 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 		return WS_OK;
 	if (mode == MODE_RECORD) /* a range would say that its ops run now */
 		return exec->backend->ops->run(exec->backend, op, err);
-	WS_FORWARD(enter_scope(exec, op->scope, err));
+	enter_scope(exec, op->scope);
 	wsnvtx_push_op(op->message, &op->payload);
 	status = exec->backend->ops->run(exec->backend, op, err);
 	wsnvtx_pop();
@@ -308,14 +283,6 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exe
 	return WS_OK;
 }
 
-static enum ws_status add_segment(struct ws_exec *exec, struct segment segment, struct ws_err *err)
-{
-	WS_FORWARD(WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity,
-	                   err));
-	exec->segments[exec->segment_count++] = segment;
-	return WS_OK;
-}
-
 static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = exec->backend->ops;
@@ -327,12 +294,14 @@ static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws
 	/* recording ends in any case; the first failure is the one to tell */
 	ended = ops->record_end(exec->backend, &segment.recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
-	WS_THEN(status, add_segment(exec, segment, err));
 	if (status != WS_OK) {
 		if (ended == WS_OK)
 			ops->forget(exec->backend, segment.recording);
 		return status;
 	}
+	(void)WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity,
+	              NULL);
+	exec->segments[exec->segment_count++] = segment;
 	return ops->replay(exec->backend, segment.recording, err);
 }
 
@@ -401,7 +370,7 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 			status = run_segment(exec, i, end, err);
 		}
 	}
-	(void)enter_scope(exec, NULL, NULL); /* closing needs no memory: cannot fail */
+	enter_scope(exec, NULL);
 	return status;
 }
 
@@ -429,10 +398,9 @@ static enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_ten
 enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const double *values,
                              struct ws_err *err)
 {
-	void *encoded = malloc(t->size_bytes);
+	void *encoded = ws_xmalloc(t->size_bytes);
 	enum ws_status status;
 
-	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to write %s", t->name);
 	ws_dtype_encode(t->dtype, values, encoded, t->count);
 	status = ws_exec_upload(exec, t, encoded, err);
 	free(encoded);
@@ -442,10 +410,9 @@ enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const do
 enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, double *values,
                             struct ws_err *err)
 {
-	void *encoded = malloc(t->size_bytes);
+	void *encoded = ws_xmalloc(t->size_bytes);
 	enum ws_status status;
 
-	WS_FAIL_IF(!encoded, err, NO_MEMORY, "no memory to read %s", t->name);
 	status = ws_exec_download(exec, t, encoded, err);
 	if (status == WS_OK)
 		ws_dtype_decode(t->dtype, encoded, values, t->count);
@@ -462,8 +429,7 @@ enum ws_status ws_exec_draw_images(struct ws_exec *exec, const struct ws_image_b
 
 	if (exec->backend->ops->draw_images)
 		return exec->backend->ops->draw_images(exec->backend, batch, planes, t, err);
-	images = malloc((size_t)t->count * sizeof(*images));
-	WS_FAIL_IF(!images, err, NO_MEMORY, "out of memory for a batch of images");
+	images = ws_xarray((size_t)t->count, sizeof(*images));
 	ws_data_images(batch, planes, images);
 	status = ws_exec_write(exec, t, images, err);
 	free(images);

@@ -19,9 +19,8 @@ struct ws_memory_plan {
 };
 
 /* By tensor id: index of the last op that touches it, -1 where none does. Caller frees. */
-enum ws_status ws_memory_last_use(const struct ws_graph *graph, int **last_use, struct ws_err *err);
+int *ws_memory_last_use(const struct ws_graph *graph);
 /* Does it live from its first write to its last use only? */
 bool ws_memory_is_transient(const struct ws_tensor *t);
 
-enum ws_status ws_memory_plan(const struct ws_graph *graph, struct ws_memory_plan *plan,
-                              struct ws_err *err);
+struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph);

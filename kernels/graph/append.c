@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-void *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
+struct ws_tensor *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
 {
 	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
 	                     ws_sub_info(sub)->name);
@@ -22,8 +22,7 @@ struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, con
 {
 	struct ws_tensor *t = ws_graph_tensor(graph, name, WS_ROLE_ACTIVATION, dtype, shape);
 
-	if (t)
-		op->out[op->out_count++] = t;
+	op->out[op->out_count++] = t;
 	return t;
 }
 
@@ -32,7 +31,7 @@ struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op
 {
 	struct ws_tensor *t = ws_op_add_result(graph, op, ws_sub_info(op->sub)->name, dtype, shape);
 
-	for (int i = 0; t && i < op->in_count; i++)
+	for (int i = 0; i < op->in_count; i++)
 		t->requires_grad |= op->in[i]->requires_grad;
 	return t;
 }
@@ -40,7 +39,8 @@ struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op
 struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
                                struct ws_shape shape)
 {
-	return ws_op_add_main_result(graph, op, dtype, shape) ? ws_graph_append(graph, op) : NULL;
+	ws_op_add_main_result(graph, op, dtype, shape);
+	return ws_graph_append(graph, op);
 }
 
 enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype)

@@ -6,7 +6,7 @@ struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum w
 {
 	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1};
 
-	if (!x || x->dtype == dtype)
+	if (x->dtype == dtype)
 		return x;
 	op.in[0] = x;
 	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(dtype));
@@ -18,8 +18,6 @@ struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
 {
 	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1, .out_count = 1};
 
-	if (!x || !out)
-		return NULL;
 	if (x->count != out->count)
 		return ws_op_bad_shape(graph, op.sub);
 	op.in[0] = x;
@@ -32,7 +30,7 @@ struct ws_tensor *ws_autocast(struct ws_graph *graph, enum ws_sub sub, struct ws
 {
 	enum ws_dtype target;
 
-	if (!t || !graph->autocast || !ws_dtype_is_float(t->dtype))
+	if (!graph->autocast || !ws_dtype_is_float(t->dtype))
 		return t;
 	switch (ws_sub_info(sub)->autocast) {
 	case WS_AUTOCAST_LOW:

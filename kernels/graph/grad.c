@@ -1,5 +1,6 @@
 #include "kernels/graph/grad.h"
 
+#include "formats/base/xalloc.h"
 #include "kernels/graph/append.h"
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
@@ -79,8 +80,7 @@ static void append_grads(struct tape *tape, const struct ws_op *op, struct ws_te
 
 		ws_op_add_result(tape->graph, &grad, rule->names[i], t->dtype, t->shape);
 	}
-	if (!ws_graph_append(tape->graph, &grad))
-		return;
+	ws_graph_append(tape->graph, &grad);
 	/* where all come from one op, those not needed are dropped */
 	for (int i = 0; i < grad.out_count; i++)
 		if (op->in[rule->first + i]->requires_grad)
@@ -280,9 +280,7 @@ static void contribute_sums(struct tape *tape, const struct ws_tensor *bias, str
 {
 	struct ws_op sum = {.sub = WS_SUB_BIAS_SUM, .in_count = 1, .in = {dy}, .u.ch = ch};
 
-	if (dy)
-		contribute(tape, bias,
-		           ws_op_append(tape->graph, &sum, dy->dtype, WS_SHAPE(ch.channels)));
+	contribute(tape, bias, ws_op_append(tape->graph, &sum, dy->dtype, WS_SHAPE(ch.channels)));
 }
 
 static void grad_bias(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
@@ -411,8 +409,7 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 	int op_count = graph->op_count;
 
 	WS_FORWARD(ws_graph_check(graph, err));
-	tape.grads = calloc((size_t)tape.count, sizeof(struct ws_tensor *));
-	WS_FAIL_IF(!tape.grads, err, NO_MEMORY, "out of memory for the backward pass");
+	tape.grads = ws_xarray((size_t)tape.count, sizeof(struct ws_tensor *));
 	ws_graph_phase(graph, WSNVTX_PHASE_backward);
 	make_seed(&tape, y, seed);
 
@@ -433,7 +430,7 @@ enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
 			continue;
 		t->grad = ws_op_expand(graph, tape.grads[i], t);
 		/* d(sum)/dx is the seed itself: an input stays one */
-		if (t->grad && t->grad->role == WS_ROLE_ACTIVATION) {
+		if (t->grad->role == WS_ROLE_ACTIVATION) {
 			t->grad->role = WS_ROLE_GRAD;
 			t->grad->keep = true;
 		}

@@ -4,25 +4,14 @@
 #include <stdio.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "kernels/graph/cost.h"
 
 /* --- memory ---------------------------------------------------------------------- */
 
 void *ws_graph_alloc(struct ws_graph *graph, size_t size)
 {
-	void *p = ws_arena_alloc(&graph->arena, size);
-
-	return p ? p : ws_graph_fail(graph, WS_NO_MEMORY, "out of memory for the graph");
-}
-
-static const char *graph_vtext(struct ws_graph *graph, const char *fmt, va_list ap)
-{
-	const char *text;
-
-	if (graph->err.status != WS_OK)
-		return NULL;
-	text = ws_arena_vformat(&graph->arena, fmt, ap);
-	return text ? text : ws_graph_fail(graph, WS_NO_MEMORY, "out of memory for the graph");
+	return ws_arena_alloc(&graph->arena, size);
 }
 
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
@@ -31,26 +20,22 @@ const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text = graph_vtext(graph, fmt, ap);
+	text = ws_arena_vformat(&graph->arena, fmt, ap);
 	va_end(ap);
 	return text;
 }
 
-/* Room for one more in a growing array of the graph. */
-#define GROW(graph, array, count, capacity)                                     \
-	(WS_GROW((graph)->array, (size_t)(graph)->count + 1, (graph)->capacity, \
-	         (graph)->err.status ? NULL : &(graph)->err) == WS_OK)
-
-enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_graph **graph,
-                               struct ws_err *err)
+struct ws_graph *ws_graph_create(const struct ws_precision *precision)
 {
-	struct ws_graph *g = calloc(1, sizeof(*g));
+	struct ws_graph *graph = ws_xarray(1, sizeof(*graph));
 
-	WS_FAIL_IF(!g, err, NO_MEMORY, "out of memory for the graph");
-	g->precision = *precision;
-	g->layer = -1;
-	*graph = g;
-	return WS_OK;
+	graph->precision = *precision;
+	graph->layer = -1;
+	graph->nothing = (struct ws_tensor){.name = "nothing",
+	                                    .shape = {1, {1, 1, 1, 1}},
+	                                    .count = 1,
+	                                    .size_bytes = 4};
+	return graph;
 }
 
 void ws_graph_destroy(struct ws_graph *graph)
@@ -70,18 +55,18 @@ enum ws_status ws_graph_check(const struct ws_graph *graph, struct ws_err *err)
 	return graph->err.status;
 }
 
-void *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
+struct ws_tensor *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
 {
 	char text[256];
 	va_list ap;
 
 	if (graph->err.status != WS_OK)
-		return NULL;
+		return &graph->nothing;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	ws_fail(&graph->err, status, __FILE__, __LINE__, "%s", text);
-	return NULL;
+	return &graph->nothing;
 }
 
 /* --- scopes ---------------------------------------------------------------------- */
@@ -90,8 +75,6 @@ static struct ws_scope *scope_new(struct ws_graph *graph, struct ws_scope *paren
 {
 	struct ws_scope *scope = ws_graph_alloc(graph, sizeof(*scope));
 
-	if (!scope)
-		return NULL;
 	scope->name = name;
 	scope->parent = parent;
 	scope->depth = parent ? parent->depth + 1 : 0;
@@ -115,8 +98,6 @@ void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase)
 	graph->autocast = graph->precision.low != graph->precision.storage &&
 	                  (phase == WSNVTX_PHASE_forward || phase == WSNVTX_PHASE_loss);
 	graph->scope = scope_new(graph, NULL, names[phase]);
-	if (!graph->scope)
-		return;
 	graph->scope->phase = phase;
 	if (phase == WSNVTX_PHASE_backward)
 		graph->backward_root = graph->scope;
@@ -124,17 +105,13 @@ void ws_graph_phase(struct ws_graph *graph, enum wsnvtx_phase phase)
 
 void ws_graph_scope_push(struct ws_graph *graph, enum wsnvtx_op_kind kind, const char *fmt, ...)
 {
-	struct ws_scope *scope;
 	const char *name;
 	va_list ap;
 
 	va_start(ap, fmt);
-	name = graph_vtext(graph, fmt, ap);
+	name = ws_arena_vformat(&graph->arena, fmt, ap);
 	va_end(ap);
-	scope = scope_new(graph, graph->scope, name);
-	if (!scope || !name)
-		return;
-	graph->scope = scope;
+	graph->scope = scope_new(graph, graph->scope, name);
 	graph->kind = kind;
 }
 
@@ -142,8 +119,6 @@ void ws_graph_scope_pop(struct ws_graph *graph)
 {
 	struct ws_scope *scope = graph->scope;
 
-	if (graph->err.status != WS_OK)
-		return; /* a push may have failed: the stack no longer counts */
 	if (!scope || !scope->parent) {
 		ws_graph_fail(graph, WS_BUG, "a scope popped that was never pushed");
 		return;
@@ -163,8 +138,7 @@ static struct ws_scope *scope_mirror(struct ws_graph *graph, struct ws_scope *fo
 		if (!parent)
 			return NULL;
 		forward->mirror = scope_new(graph, parent, forward->name);
-		if (forward->mirror)
-			forward->mirror->layer = forward->layer;
+		forward->mirror->layer = forward->layer;
 	}
 	return forward->mirror;
 }
@@ -188,24 +162,22 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 {
 	struct ws_tensor *t;
 
-	if (graph->err.status != WS_OK || !GROW(graph, tensors, tensor_count, tensor_capacity))
-		return NULL;
+	if (graph->err.status != WS_OK)
+		return &graph->nothing;
 	t = ws_graph_alloc(graph, sizeof(*t));
-	if (!t)
-		return NULL;
 	t->dtype = dtype;
 	t->role = role;
 	t->shape = shape;
 	t->layer = graph->layer;
 	t->id = graph->tensor_count;
 	t->name = ws_graph_text(graph, "%s", name);
-	if (!t->name)
-		return NULL;
 	if (!ws_shape_measure(&shape, dtype, &t->count, &t->size_bytes))
 		return ws_graph_fail(graph, WS_USAGE,
 		                     "tensor %s: its size is not positive, or "
 		                     "too large to count",
 		                     name);
+	(void)WS_GROW(graph->tensors, (size_t)graph->tensor_count + 1, graph->tensor_capacity,
+	              NULL);
 	graph->tensors[graph->tensor_count++] = t;
 	return t;
 }
@@ -221,10 +193,8 @@ struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struc
 	struct ws_tensor *t =
 	        ws_graph_tensor(graph, name, WS_ROLE_PARAM, graph->precision.storage, shape);
 
-	if (t) {
-		t->init = init;
-		t->requires_grad = true;
-	}
+	t->init = init;
+	t->requires_grad = true;
 	return t;
 }
 
@@ -236,8 +206,6 @@ struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
 
 	shape.dim[0] *= parts; /* of the model's own sizes: measured next */
 	t = ws_graph_param(graph, name, shape, init);
-	if (!t)
-		return NULL;
 	t->parts = parts;
 	memcpy(t->part, names, (size_t)parts * sizeof(*names));
 	return t;
@@ -322,13 +290,11 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 {
 	struct ws_op *copy;
 
-	if (graph->err.status != WS_OK || !GROW(graph, ops, op_count, op_capacity))
-		return NULL;
+	if (graph->err.status != WS_OK)
+		return &graph->nothing;
 	if (!graph->scope)
 		return ws_graph_fail(graph, WS_BUG, "an op before the first phase");
 	copy = ws_graph_alloc(graph, sizeof(*copy));
-	if (!copy)
-		return NULL;
 	*copy = *op;
 	copy->kind = ws_sub_info(op->sub)->kind;
 	copy->scope = graph->scope;
@@ -352,6 +318,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 			    ws_dtype_is_float(copy->out[i]->dtype))
 				return ws_graph_fail(graph, WS_BUG, "op %s mixes fp64 with less",
 				                     copy->message);
+	(void)WS_GROW(graph->ops, (size_t)graph->op_count + 1, graph->op_capacity, NULL);
 	graph->ops[graph->op_count++] = copy;
 	return copy->out[0];
 }

@@ -3,8 +3,8 @@
  * tensors between them and the NVTX scopes around them.
  *
  * Building never allocates tensor data, so the largest model's graph costs a
- * few MB. Builders return NULL once anything went wrong and accept NULL as
- * operand; the graph keeps the first error for ws_graph_check().
+ * few MB. Once anything went wrong builders return a tensor of one number that is
+ * not in the graph; the first error is kept for ws_graph_check().
  */
 #pragma once
 
@@ -72,19 +72,18 @@ struct ws_graph {
 	struct ws_tensor *unless; /* of ops: op.h */
 
 	struct ws_arena arena;
-	struct ws_err err; /* the first; status WS_OK while none */
+	struct ws_err err;        /* the first; status WS_OK while none */
+	struct ws_tensor nothing; /* what building calls return after an error: one number */
 };
 
-enum ws_status ws_graph_create(const struct ws_precision *precision, struct ws_graph **graph,
-                               struct ws_err *err);
+struct ws_graph *ws_graph_create(const struct ws_precision *precision);
 void ws_graph_destroy(struct ws_graph *graph);
 /* The first error of all building calls, WS_OK when there is none. */
 enum ws_status ws_graph_check(const struct ws_graph *graph, struct ws_err *err);
-/* Note an error, unless there is one. Always returns NULL. */
-void *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
+/* Note an error, unless there is one. Returns the graph's `nothing`. */
+struct ws_tensor *ws_graph_fail(struct ws_graph *graph, enum ws_status status, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-/* Zeroed memory and formatted text that live as long as the graph. NULL: out of memory, noted;
- * of text also after an error, so that what a name is made of need not be there then. */
+/* Zeroed memory and formatted text that live as long as the graph. */
 void *ws_graph_alloc(struct ws_graph *graph, size_t size);
 const char *ws_graph_text(struct ws_graph *graph, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));

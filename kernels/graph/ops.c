@@ -28,23 +28,15 @@ struct ws_tensor *ws_op_unary(struct ws_graph *graph, enum ws_sub sub, struct ws
 {
 	struct ws_op op = {.sub = sub, .in_count = 1, .u.alpha = alpha};
 
-	x = ws_autocast(graph, sub, x);
-	if (!x)
-		return NULL;
-	op.in[0] = x;
+	op.in[0] = x = ws_autocast(graph, sub, x);
 	return ws_op_append(graph, &op, x->dtype, x->shape);
 }
 
 struct ws_tensor *ws_op_binary_into(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *a,
                                     struct ws_tensor *b, struct ws_tensor *out)
 {
-	struct ws_op op = {.sub = sub, .in_count = 2, .out_count = 1};
+	struct ws_op op = {.sub = sub, .in_count = 2, .out_count = 1, .in = {a, b}, .out = {out}};
 
-	if (!a || !b || !out)
-		return NULL;
-	op.in[0] = a;
-	op.in[1] = b;
-	op.out[0] = out;
 	if (ws_tensor_broadcast(a, out) == WS_BROADCAST_NONE ||
 	    ws_tensor_broadcast(b, out) == WS_BROADCAST_NONE)
 		return ws_op_bad_shape(graph, sub);
@@ -57,12 +49,8 @@ struct ws_tensor *ws_op_binary(struct ws_graph *graph, enum ws_sub sub, struct w
 	struct ws_op op = {.sub = sub, .in_count = 2};
 	struct ws_tensor *larger;
 
-	a = ws_autocast(graph, sub, a);
-	b = ws_autocast(graph, sub, b);
-	if (!a || !b)
-		return NULL;
-	op.in[0] = a;
-	op.in[1] = b;
+	op.in[0] = a = ws_autocast(graph, sub, a);
+	op.in[1] = b = ws_autocast(graph, sub, b);
 	larger = b->count > a->count ? b : a;
 	return ws_op_binary_into(graph, sub, a, b,
 	                         ws_op_add_main_result(graph, &op,
@@ -76,17 +64,14 @@ struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct w
 	struct ws_shape shape;
 	struct ws_tensor *y;
 
-	x = ws_autocast(graph, sub, x);
-	if (!x)
-		return NULL;
-	op.in[0] = x;
+	op.in[0] = x = ws_autocast(graph, sub, x);
 	shape = x->shape;
 	if (sub == WS_SUB_COLSUM)
 		shape = WS_SHAPE(ws_tensor_cols(x));
 	else
 		shape.dim[shape.ndim - 1] = 1;
 	y = ws_op_append(graph, &op, x->dtype, shape);
-	if (y && sub == WS_SUB_MAX)
+	if (sub == WS_SUB_MAX)
 		y->requires_grad = false;
 	return y;
 }
@@ -96,7 +81,7 @@ struct ws_tensor *ws_op_expand(struct ws_graph *graph, struct ws_tensor *x,
 {
 	struct ws_op op = {.sub = WS_SUB_EXPAND, .in_count = 1};
 
-	if (!x || x->count == like->count)
+	if (x->count == like->count)
 		return x;
 	if (ws_tensor_broadcast(x, like) == WS_BROADCAST_NONE)
 		return ws_op_bad_shape(graph, op.sub);

@@ -3,8 +3,7 @@
  *
  * Each function checks its operands, makes the result tensor, appends one op
  * (and, under autocast, the casts it needs before it) and returns the result.
- * NULL operands and earlier errors give NULL (see graph.h). message: of the
- * NVTX range; NULL: the op's own name.
+ * Errors: graph.h. message: of the NVTX range; NULL: the op's own name.
  */
 #pragma once
 

@@ -42,8 +42,6 @@ struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, s
 
 	for (int i = 0; i < 3; i++) {
 		op.in[i] = ws_autocast(graph, op.sub, qkv[i]);
-		if (!op.in[i])
-			return NULL;
 		if (op.in[i]->shape.ndim != 4 || op.in[i]->dtype != op.in[0]->dtype ||
 		    memcmp(op.in[i]->shape.dim, op.in[0]->shape.dim, 4 * sizeof(int64_t)))
 			return ws_op_bad_shape(graph, op.sub);
@@ -101,23 +99,18 @@ struct ws_tensor *ws_op_swiglu(struct ws_graph *graph, struct ws_tensor *x)
 void ws_op_rope_qkv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *table,
                     struct ws_heads head, struct ws_tensor *qkv[3])
 {
-	struct ws_op op = {.sub = WS_SUB_ROTATE_QKV, .in_count = 2, .u.head = head};
+	struct ws_op op = {.sub = WS_SUB_ROTATE_QKV,
+	                   .in_count = 2,
+	                   .in = {x, table},
+	                   .u.head = head};
 	struct ws_shape split = WS_SHAPE(head.batch, head.heads, head.time, head.width);
 
-	memset(qkv, 0, 3 * sizeof(*qkv));
-	if (!x || !table)
-		return;
 	if (!ws_tensor_has_count(x, 3 * head.batch, head.heads, head.time, head.width) ||
-	    head.width % 2 || table->count != head.time * head.width) {
+	    head.width % 2 || table->count != head.time * head.width)
 		ws_op_bad_shape(graph, op.sub);
-		return;
-	}
-	op.in[0] = x;
-	op.in[1] = table;
 	for (int i = 0; i < 3; i++)
-		ws_op_add_main_result(graph, &op, x->dtype, split);
-	if (ws_graph_append(graph, &op))
-		memcpy(qkv, op.out, 3 * sizeof(*qkv));
+		qkv[i] = ws_op_add_main_result(graph, &op, x->dtype, split);
+	ws_graph_append(graph, &op);
 }
 
 /* --- bias and activation -------------------------------------------------------------- */
@@ -178,11 +171,9 @@ struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
 	struct ws_op op = {.sub = WS_SUB_ADAMW_ALL, .in_count = 4, .out_count = 3};
 	struct ws_adamw_tensor *copy;
 
-	if (!alpha || count < 1)
+	if (count < 1)
 		return NULL;
 	copy = ws_graph_alloc(graph, (size_t)count * sizeof(*copy));
-	if (!copy)
-		return NULL;
 	memcpy(copy, list, (size_t)count * sizeof(*copy));
 	for (int i = 0; i < count; i++)
 		if (copy[i].g->count != copy[i].p->count || copy[i].m->count != copy[i].p->count ||

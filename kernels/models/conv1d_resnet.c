@@ -20,8 +20,6 @@ struct ws_image ws_model_conv1d_resnet(struct ws_image_net *net, struct ws_image
 		const char *name = ws_graph_text(net->graph, "blocks.%lld", (long long)i);
 		struct ws_image y;
 
-		if (!name)
-			break;
 		y = ws_nn_conv(net, ws_graph_text(net->graph, "%s.conv", name), x,
 		               WS_CONV_SIGNAL(channels, o->kernel_width));
 		y = ws_nn_activation(net, ws_graph_text(net->graph, "%s.act", name), y);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "formats/base/options.h"
+#include "formats/base/xalloc.h"
 #include "kernels/data/images.h"
 #include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
@@ -90,8 +91,7 @@ static void append_loss(struct ws_graph *graph, const struct ws_image_options *o
 	io->loss = o->loss == WS_LOSS_MSE
 	                   ? ws_nn_mse(graph, io->logits, io->target)
 	                   : ws_nn_cross_entropy(graph, io->logits, io->target, true);
-	if (io->loss)
-		io->loss->keep = true;
+	io->loss->keep = true;
 }
 
 static struct ws_image_batch batch_of(const struct ws_image_model *model,
@@ -134,8 +134,7 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 	x.data = ws_op_cast(graph, io->input, graph->precision.storage);
 	io->logits = model->forward(&net, x, &o).data;
 	io->step = net.step;
-	if (io->logits)
-		io->logits->keep = true;
+	io->logits->keep = true;
 	if (with_loss)
 		append_loss(graph, &o, io);
 	return ws_graph_check(graph, err);
@@ -154,10 +153,9 @@ static enum ws_status draw_images(struct ws_exec *exec, const struct ws_image_op
                                   const struct ws_image_batch *batch, struct ws_tensor *input,
                                   int64_t step, double *labels, struct ws_err *err)
 {
-	struct ws_plane *planes = malloc((size_t)(batch->n * batch->c) * sizeof(*planes));
+	struct ws_plane *planes = ws_xarray((size_t)(batch->n * batch->c), sizeof(*planes));
 	enum ws_status status;
 
-	WS_FAIL_IF(!planes, err, NO_MEMORY, "out of memory for a batch of images");
 	ws_data_image_planes(o->seed, step, batch, planes, labels);
 	status = ws_exec_draw_images(exec, batch, planes, input, err);
 	free(planes);
@@ -168,10 +166,9 @@ static enum ws_status load_images(struct ws_exec *exec, const struct ws_image_op
                                   const struct ws_image_batch *batch, struct ws_tensor *input,
                                   int64_t step, double *labels, struct ws_err *err)
 {
-	double *images = malloc((size_t)input->count * sizeof(*images));
+	double *images = ws_xarray((size_t)input->count, sizeof(*images));
 	enum ws_status status;
 
-	WS_FAIL_IF(!images, err, NO_MEMORY, "out of memory for a batch of images");
 	status = ws_data_file_images(o->data, o->seed, step, batch, images, labels, err);
 	WS_THEN(status, ws_exec_write(exec, input, images, err));
 	free(images);
@@ -184,16 +181,12 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 {
 	struct ws_image_options o = ws_image_defaults(model, options);
 	struct ws_image_batch batch = batch_of(model, &o);
-	double *labels = malloc((size_t)o.batch * sizeof(*labels));
-	double *targets = malloc((size_t)(o.batch * o.classes) * sizeof(*targets));
+	double *labels = ws_xarray((size_t)o.batch, sizeof(*labels));
+	double *targets = ws_xarray((size_t)(o.batch * o.classes), sizeof(*targets));
 	double number = (double)(step % INT32_MAX);
-	enum ws_status status = WS_OK;
+	enum ws_status status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input,
+	                                                             step, labels, err);
 
-	if (!labels || !targets)
-		status = WS_FAIL_MEMORY(err, "a batch of images");
-	else
-		status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input, step,
-		                                              labels, err);
 	if (status == WS_OK && io->target) {
 		spread_labels(&o, labels, targets);
 		status = ws_exec_write(exec, io->target, o.loss == WS_LOSS_MSE ? targets : labels,

@@ -34,14 +34,14 @@ static struct ws_tensor *layer_linear(struct build *b, const char *name, int64_t
 {
 	const char *full = ws_graph_text(b->graph, "layer%d.%s", b->graph->layer, name);
 
-	return full ? linear_weight(b->graph, full, out, in) : NULL;
+	return linear_weight(b->graph, full, out, in);
 }
 
 static struct ws_tensor *layer_norm(struct build *b, const char *name)
 {
 	const char *full = ws_graph_text(b->graph, "layer%d.%s", b->graph->layer, name);
 
-	return full ? norm_weight(b->graph, full, b->size->width) : NULL;
+	return norm_weight(b->graph, full, b->size->width);
 }
 
 /* Weights of layers that read the same x: names as in layer_linear(). */
@@ -142,8 +142,7 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 	                            WS_SHAPE(batch, context));
 	b.rope_table = ws_graph_tensor(graph, "rope table", WS_ROLE_CONST, graph->precision.storage,
 	                               WS_SHAPE(2, context, b.head.width / 2));
-	if (b.rope_table)
-		b.rope_table->init = (struct ws_init){WS_INIT_ROPE_TABLE, ROPE_THETA};
+	b.rope_table->init = (struct ws_init){WS_INIT_ROPE_TABLE, ROPE_THETA};
 
 	ws_graph_phase(graph, WSNVTX_PHASE_forward);
 	x = embed(&b, io->input);
@@ -155,16 +154,14 @@ enum ws_status ws_transformer_build(struct ws_graph *graph, const struct ws_tran
 	        ws_nn_linear(graph, x, linear_weight(graph, "lm_head", size->vocab, size->width),
 	                     "lm head linear");
 	ws_graph_scope_pop(graph);
-	if (io->logits)
-		io->logits->keep = true;
+	io->logits->keep = true;
 
 	if (with_loss) {
 		io->target = ws_graph_tensor(graph, "targets", WS_ROLE_INPUT, WS_DTYPE_I32,
 		                             WS_SHAPE(batch, context));
 		ws_graph_phase(graph, WSNVTX_PHASE_loss);
 		io->loss = ws_nn_cross_entropy(graph, io->logits, io->target, false);
-		if (io->loss)
-			io->loss->keep = true;
+		io->loss->keep = true;
 	}
 	return ws_graph_check(graph, err);
 }

@@ -12,8 +12,6 @@
 #define LEAKY_RELU_SLOPE    0.01
 #define XAVIER_BIAS         0.01
 
-static const struct ws_image nothing;
-
 /* Fail the graph: a window of r × s on an input of h × w has no output. */
 static struct ws_image too_small(struct ws_image_net *net, const char *name, int64_t r, int64_t s,
                                  int64_t h, int64_t w)
@@ -22,7 +20,7 @@ static struct ws_image too_small(struct ws_image_net *net, const char *name, int
 	              "%s: its %lld × %lld window does not fit an input of "
 	              "%lld × %lld; the model needs larger images",
 	              name, (long long)r, (long long)s, (long long)h, (long long)w);
-	return nothing;
+	return (struct ws_image){&net->graph->nothing, 1, 1, 1, 1};
 }
 
 /* --- scopes and parameters -------------------------------------------------------- */
@@ -42,9 +40,8 @@ static void layer_end(struct ws_image_net *net)
 static struct ws_tensor *param(struct ws_image_net *net, const char *layer, const char *name,
                                struct ws_shape shape, struct ws_init init)
 {
-	const char *full = ws_graph_text(net->graph, "%s.%s", layer, name);
-
-	return full ? ws_graph_param(net->graph, full, shape, init) : NULL;
+	return ws_graph_param(net->graph, ws_graph_text(net->graph, "%s.%s", layer, name), shape,
+	                      init);
 }
 
 /*
@@ -94,8 +91,7 @@ static struct ws_tensor *filter(struct ws_image_net *net, const char *name, cons
 	        param(net, name, "weight", ws_image_shape(f->layout, f->k, c, f->r, f->s),
 	              weight_init(net->conv_weights, c * window, f->k * window));
 
-	if (weight)
-		weight->channels_last = f->layout == WS_LAYOUT_NHWC;
+	weight->channels_last = f->layout == WS_LAYOUT_NHWC;
 	return weight;
 }
 
@@ -136,14 +132,10 @@ static struct ws_tensor *running(struct ws_image_net *net, const char *layer, co
                                  int64_t channels, double value)
 {
 	const char *full = ws_graph_text(net->graph, "%s.%s", layer, name);
-	struct ws_tensor *t;
+	struct ws_tensor *t = ws_graph_tensor(net->graph, full, WS_ROLE_STATE,
+	                                      ws_graph_norm_dtype(net->graph), WS_SHAPE(channels));
 
-	if (!full)
-		return NULL;
-	t = ws_graph_tensor(net->graph, full, WS_ROLE_STATE, ws_graph_norm_dtype(net->graph),
-	                    WS_SHAPE(channels));
-	if (t)
-		t->init = (struct ws_init){WS_INIT_FILL, value};
+	t->init = (struct ws_init){WS_INIT_FILL, value};
 	return t;
 }
 
@@ -153,10 +145,8 @@ static struct ws_tensor *norm_param(struct ws_image_net *net, const char *layer,
 {
 	struct ws_tensor *t = running(net, layer, name, channels, value);
 
-	if (t) {
-		t->role = WS_ROLE_PARAM;
-		t->requires_grad = true;
-	}
+	t->role = WS_ROLE_PARAM;
+	t->requires_grad = true;
 	return t;
 }
 
@@ -285,7 +275,7 @@ struct ws_image ws_nn_flatten(struct ws_image_net *net, const char *name, struct
 	int64_t plane = x.h * x.w;
 	struct ws_image y = {x.data, x.n, x.c * plane, 1, 1};
 
-	if (net->layout == WS_LAYOUT_NCHW || plane == 1 || !x.data)
+	if (net->layout == WS_LAYOUT_NCHW || plane == 1)
 		return y;
 	layer_begin(net, WSNVTX_OP_copy, name);
 	y.data = ws_op_permute(net->graph, x.data, (int64_t[]){x.n, plane, x.c, 1},
@@ -330,11 +320,8 @@ struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, str
 {
 	struct ws_graph *graph = net->graph;
 	struct ws_tensor *centred, *inverse, *weight, *bias, *y;
-	enum ws_dtype dtype;
+	enum ws_dtype dtype = x.data->dtype;
 
-	if (!x.data || !name)
-		return nothing;
-	dtype = x.data->dtype;
 	layer_begin(net, WSNVTX_OP_norm, name);
 	weight = param(net, name, "weight", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 1});
 	bias = param(net, name, "bias", WS_SHAPE(x.c), (struct ws_init){WS_INIT_FILL, 0});
@@ -358,16 +345,13 @@ struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct 
 {
 	struct ws_tensor *difference, *loss;
 
-	if (!y || !target)
-		return NULL;
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "mse");
 	if (graph->autocast) /* a loss is computed in fp32 */
 		y = ws_op_cast(graph, y, WS_DTYPE_F32);
 	/* one row of all differences, so that the mean of the row is that of all */
 	difference = ws_graph_tensor(graph, "difference", WS_ROLE_ACTIVATION, target->dtype,
 	                             WS_SHAPE(target->count));
-	if (difference)
-		difference->requires_grad = true;
+	difference->requires_grad = true;
 	difference = ws_op_binary_into(graph, WS_SUB_SUB, y, target, difference);
 	loss = ws_op_unary(graph, WS_SUB_SQUARE, difference, 0);
 	loss = ws_op_reduce(graph, WS_SUB_MEAN, loss);

@@ -3,8 +3,8 @@
  * NVTX scope named like the module of torchvision that it stands for
  * (`layer1.0.conv1`), with parameters named after it (`layer1.0.conv1.weight`).
  *
- * Layers pass images on as struct ws_image, by value. After an error its data
- * is NULL and the sizes mean nothing (graph.h).
+ * Layers pass images on as struct ws_image, by value. After an error (graph.h) the
+ * sizes mean nothing.
  */
 #pragma once
 

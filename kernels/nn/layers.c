@@ -15,14 +15,11 @@ struct ws_tensor *ws_nn_linear(struct ws_graph *graph, struct ws_tensor *x,
                                struct ws_tensor *weight, const char *message)
 {
 	struct ws_gemm gemm = {.batch = 1, .trans_b = true};
-	struct ws_shape shape;
+	struct ws_shape shape = x->shape;
 
-	if (!x || !weight)
-		return NULL;
 	gemm.m = ws_tensor_rows(x);
 	gemm.n = weight->shape.dim[0];
 	gemm.k = ws_tensor_cols(x);
-	shape = x->shape;
 	shape.dim[shape.ndim - 1] = gemm.n;
 	return ws_op_gemm(graph, x, weight, gemm, shape, message);
 }
@@ -32,10 +29,7 @@ struct ws_linears ws_nn_linears(struct ws_graph *graph, const char *name, const 
 {
 	struct ws_linears l = {.count = count, .merged = graph->fusion == WS_FUSION_FULL};
 
-	for (int i = 0; i < count; i++)
-		if (!names[i])
-			return l; /* the graph knows the error */
-	if (l.merged && name)
+	if (l.merged)
 		l.weight[0] = ws_graph_param_parts(graph, name, names, count, shape, init);
 	for (int i = 0; i < count && !l.merged; i++)
 		l.weight[i] = ws_graph_param(graph, names[i], shape, init);
@@ -75,12 +69,9 @@ void ws_nn_qkv(struct ws_graph *graph, struct ws_tensor *x, const struct ws_line
 static struct ws_tensor *rmsnorm_eager(struct ws_graph *graph, struct ws_tensor *x,
                                        struct ws_tensor *weight)
 {
+	enum ws_dtype dtype = x->dtype;
 	struct ws_tensor *mean, *y;
-	enum ws_dtype dtype;
 
-	if (!x || !weight)
-		return NULL;
-	dtype = x->dtype;
 	x = ws_op_cast(graph, x, ws_dtype_exact(dtype)); /* the reference model computes it so */
 	mean = REDUCE(MEAN, UNARY(SQUARE, x, 0));
 	y = BINARY(MUL, x, UNARY(RSQRT, UNARY(ADD_CONST, mean, RMSNORM_EPS), 0));
@@ -111,11 +102,8 @@ static struct ws_tensor *head_matmul(struct ws_graph *graph, struct ws_tensor *a
                                      struct ws_tensor *b, bool trans_b, const char *message)
 {
 	struct ws_gemm gemm = {.trans_b = trans_b};
-	struct ws_shape shape;
+	struct ws_shape shape = a->shape;
 
-	if (!a || !b)
-		return NULL;
-	shape = a->shape;
 	gemm.batch = shape.dim[0] * shape.dim[1];
 	gemm.m = shape.dim[2];
 	gemm.k = shape.dim[3];
@@ -138,12 +126,9 @@ static struct ws_tensor *attention_softmax(struct ws_graph *graph, struct ws_ten
 struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tensor *q,
                                          struct ws_tensor *k, struct ws_tensor *v)
 {
+	double scale = 1 / sqrt((double)ws_tensor_cols(q));
 	struct ws_tensor *s, *p, *y;
-	double scale;
 
-	if (!q || !k || !v)
-		return NULL;
-	scale = 1 / sqrt((double)ws_tensor_cols(q));
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "scaled dot product attention");
 	if (graph->attention == WS_ATTENTION_MODE_FUSED) {
 		y = ws_op_attention(graph, q, k, v, scale);
@@ -206,8 +191,6 @@ static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_t
 {
 	struct ws_tensor *z, *log_sum, *loss;
 
-	if (!logits || !target)
-		return NULL;
 	/* outputs of a 16-bit model are cast back, as apex does */
 	if (in_fp32 || !graph->autocast)
 		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));

@@ -2,8 +2,7 @@
  * The parts that models are made of. Each is a few primitive ops under an NVTX
  * scope or, where graph->fusion is full, a fused op (ops_fused.h) under the same scope.
  *
- * Shapes: B batch, T time (context), D width, H heads, V vocabulary. NULL
- * operands give NULL (graph.h).
+ * Shapes: B batch, T time (context), D width, H heads, V vocabulary.
  */
 #pragma once
 
@@ -30,7 +29,7 @@ struct ws_linears ws_nn_linears(struct ws_graph *graph, const char *name, const 
 /*
  * Queries, keys and values of x [B, T, D], by weights in this order, split into
  * heads: [B, H, T, width], queries and keys rotated; under scopes `qkv
- * projection` and `rope`. NULLs on error.
+ * projection` and `rope`.
  */
 void ws_nn_qkv(struct ws_graph *graph, struct ws_tensor *x, const struct ws_linears *weights,
                struct ws_tensor *rope_table, struct ws_heads head, struct ws_tensor *qkv[3]);

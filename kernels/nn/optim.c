@@ -40,13 +40,10 @@ struct ws_optimizer ws_optimizer_defaults(enum ws_optimizer_kind kind)
 static struct ws_tensor *state(struct ws_graph *graph, const struct update *u, const char *suffix)
 {
 	const char *name = ws_graph_text(graph, "%s.%s", u->param->name, suffix);
-	struct ws_tensor *t;
+	struct ws_tensor *t =
+	        ws_graph_tensor(graph, name, WS_ROLE_STATE, u->target->dtype, u->target->shape);
 
-	if (!name)
-		return NULL;
-	t = ws_graph_tensor(graph, name, WS_ROLE_STATE, u->target->dtype, u->target->shape);
-	if (t)
-		t->init = (struct ws_init){WS_INIT_FILL, 0};
+	t->init = (struct ws_init){WS_INIT_FILL, 0};
 	return t;
 }
 
@@ -54,8 +51,6 @@ static struct ws_tensor *state(struct ws_graph *graph, const struct update *u, c
 static struct ws_tensor *times(struct ws_graph *graph, struct ws_tensor *x,
                                struct ws_tensor *number)
 {
-	if (!x || !number)
-		return NULL;
 	return BINARY_INTO(MUL, x, number,
 	                   ws_graph_tensor(graph, "multiply", WS_ROLE_ACTIVATION, x->dtype,
 	                                   x->shape));
@@ -100,18 +95,13 @@ static void adamw_fused(struct ws_graph *graph, const struct ws_optimizer *o,
 	struct ws_adamw_factors factors = {o->beta1, o->beta2, o->eps, o->lr * o->weight_decay};
 	struct ws_adamw_tensor *list = ws_graph_alloc(graph, (size_t)count * sizeof(*list));
 
-	if (!list)
-		return;
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++)
 		list[i] = (struct ws_adamw_tensor){
 		        .p = updates[i].target,
 		        .g = updates[i].grad,
 		        .m = state(graph, &updates[i], "m"),
 		        .v = state(graph, &updates[i], "v"),
 		};
-		if (!list[i].m || !list[i].v)
-			return;
-	}
 	ws_op_adamw(graph, optim->alpha, list, count, factors);
 }
 
@@ -161,8 +151,6 @@ static struct ws_tensor *target_of(struct ws_graph *graph, struct ws_tensor *par
 	if (!graph->precision.masters || param->dtype == ws_dtype_exact(param->dtype))
 		return param;
 	name = ws_graph_text(graph, "%s.master", param->name);
-	if (!name)
-		return NULL;
 	return ws_op_cast_into(graph, param,
 	                       ws_graph_tensor(graph, name, WS_ROLE_STATE,
 	                                       ws_dtype_exact(param->dtype), param->shape));
@@ -175,8 +163,6 @@ static struct update *collect(struct ws_graph *graph, int *count)
 	int tensors = graph->tensor_count;
 
 	*count = 0;
-	if (!list)
-		return NULL;
 	ws_graph_phase(graph, WSNVTX_PHASE_setup);
 	for (int i = 0; i < tensors; i++) {
 		struct ws_tensor *p = graph->tensors[i];
@@ -184,9 +170,7 @@ static struct update *collect(struct ws_graph *graph, int *count)
 		if (p->role != WS_ROLE_PARAM || !p->grad)
 			continue;
 		graph->layer = p->layer;
-		list[*count] = (struct update){.param = p, .target = target_of(graph, p)};
-		if (!list[(*count)++].target)
-			return NULL;
+		list[(*count)++] = (struct update){.param = p, .target = target_of(graph, p)};
 	}
 	return list;
 }
@@ -199,8 +183,6 @@ static void unscale_in_place(struct ws_graph *graph, struct update *list, int co
 	        ws_graph_alloc(graph, (size_t)count * sizeof(struct ws_tensor *));
 	int same = 0;
 
-	if (!grads)
-		return;
 	for (int i = 0; i < count; i++)
 		if (list[i].param->grad->dtype == list[i].target->dtype)
 			grads[same++] = list[i].grad = list[i].param->grad;
@@ -224,8 +206,7 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 		graph->layer = list[i].param->layer;
 		grad = scaler ? ws_scaler_unscale(graph, scaler, grad, list[i].target->dtype)
 		              : ws_op_cast(graph, grad, list[i].target->dtype);
-		if (grad) /* like .grad of a master in PyTorch */
-			grad->keep = true;
+		grad->keep = true; /* like .grad of a master in PyTorch */
 		list[i].grad = grad;
 	}
 	graph->layer = -1;
@@ -283,20 +264,16 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	int count;
 	struct update *list = collect(graph, &count);
 
-	if (!list)
-		return optim;
 	ws_graph_phase(graph, WSNVTX_PHASE_optimizer);
 	graph->kind = WSNVTX_OP_optimizer;
 	optim = make_numbers(graph, optimizer);
 	make_grads(graph, list, count, scaler);
-	if (graph->err.status != WS_OK)
-		return (struct ws_optim){0};
 	graph->unless = scaler ? scaler->found_inf : NULL;
 	append_updates(graph, optimizer, &optim, list, count);
 	graph->unless = NULL;
 	if (scaler)
 		ws_scaler_end(graph, scaler);
-	return graph->err.status == WS_OK ? optim : (struct ws_optim){0};
+	return optim;
 }
 
 /* --- numbers of a step ------------------------------------------------------------- */

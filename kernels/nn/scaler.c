@@ -30,13 +30,12 @@ struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale 
 	scaler->scale = ws_graph_tensor(graph, "grad scaler.scale",
 	                                scaler->dynamic ? WS_ROLE_STATE : WS_ROLE_CONST,
 	                                ws_dtype_exact(loss->dtype), WS_SHAPE(1));
-	if (scaler->scale)
-		scaler->scale->init = (struct ws_init){WS_INIT_FILL, scaler->first};
-	if (scaler->dynamic)
+	scaler->scale->init = (struct ws_init){WS_INIT_FILL, scaler->first};
+	if (scaler->dynamic) {
 		scaler->tracker = ws_graph_tensor(graph, "grad scaler.tracker", WS_ROLE_STATE,
 		                                  WS_DTYPE_I32, WS_SHAPE(1));
-	if (scaler->tracker)
 		scaler->tracker->init = (struct ws_init){WS_INIT_FILL, 0};
+	}
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "grad scaler");
 	scaled = ws_op_binary(graph, WS_SUB_MUL, loss, scaler->scale);
 	ws_graph_scope_pop(graph);
@@ -45,11 +44,10 @@ struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale 
 
 void ws_scaler_begin(struct ws_graph *graph, struct ws_scaler *scaler)
 {
-	if (!scaler->dynamic || !scaler->scale)
+	if (!scaler->dynamic)
 		return;
 	scaler->found_inf = ws_op_fill(graph, scaler->scale->dtype, WS_SHAPE(1), 0);
-	if (scaler->found_inf)
-		scaler->found_inf->keep = true;
+	scaler->found_inf->keep = true;
 }
 
 /* grad / scale into out, with the flag where one is kept. */
@@ -75,7 +73,7 @@ void ws_scaler_unscale_all(struct ws_graph *graph, const struct ws_scaler *scale
 {
 	struct ws_op op = {.u.unscale = {grads, count}};
 
-	if (!scaler->scale || count == 0)
+	if (count == 0)
 		return;
 	for (int i = 0; i < count; i++) {
 		if (grads[i]->dtype != grads[0]->dtype) {
@@ -92,12 +90,10 @@ struct ws_tensor *ws_scaler_unscale(struct ws_graph *graph, const struct ws_scal
                                     struct ws_tensor *grad, enum ws_dtype dtype)
 {
 	struct ws_op op = {0};
-	struct ws_tensor *out;
 
-	if (!grad || !scaler->scale)
-		return NULL;
-	out = ws_graph_tensor(graph, "unscaled", WS_ROLE_ACTIVATION, dtype, grad->shape);
-	return out ? append_unscale(graph, scaler, &op, grad, out) : NULL;
+	return append_unscale(graph, scaler, &op, grad,
+	                      ws_graph_tensor(graph, "unscaled", WS_ROLE_ACTIVATION, dtype,
+	                                      grad->shape));
 }
 
 void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)
@@ -109,7 +105,7 @@ void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)
 	                   .out = {scaler->scale, scaler->tracker},
 	                   .u.scaler = scaler->rule};
 
-	if (!scaler->dynamic || !scaler->found_inf)
+	if (!scaler->dynamic)
 		return;
 	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
 	ws_graph_append(graph, &op);

@@ -5,18 +5,12 @@
 
 #include "kernels/run/step.h"
 
-enum ws_describe_format {
-	WS_DESCRIBE_TEXT,
-	WS_DESCRIBE_JSON,
-};
-
 /*
  * Parameters, FLOPs and bytes of each phase, device memory, and every op with
  * shapes and dtypes. Builds the graph only: no tensor is allocated. Output
  * errors are the caller's to check (ferror).
  */
-enum ws_status ws_describe(const struct ws_step_options *options, enum ws_describe_format format,
-                           FILE *out, struct ws_err *err);
+enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, struct ws_err *err);
 
 /* The path of a scope below its phase: "layer 3/computing softmax". */
 void ws_describe_scope(FILE *out, const struct ws_scope *scope);

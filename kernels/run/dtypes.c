@@ -14,49 +14,16 @@ struct row {
 	const char *name;
 };
 
-struct table {
-	enum ws_describe_format format;
-	FILE *out;
-	int rows;
-};
-
-static void print_json(struct table *table, const struct row *row)
-{
-	const struct {
-		const char *key, *value;
-	} cells[] = {
-	        {"what", row->what},         {"dtype", row->dtype},         {"reads", row->reads},
-	        {"gradient", row->gradient}, {"optimizer", row->optimizer},
-	};
-
-	fprintf(table->out, "%s\n  {", table->rows ? "," : "");
-	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++) {
-		if (cells[i].value)
-			fprintf(table->out, "\"%s\": \"%s\", ", cells[i].key, cells[i].value);
-		else
-			fprintf(table->out, "\"%s\": null, ", cells[i].key);
-	}
-	fprintf(table->out, "\"name\": \"");
-	ws_describe_scope(table->out, row->scope);
-	fprintf(table->out, "%s%s\"}", row->scope && row->scope->depth ? "/" : "", row->name);
-}
-
-static void print_text(struct table *table, const struct row *row)
+static void print_row(FILE *out, const struct row *row)
 {
 	const char *const cells[] = {row->dtype, row->reads, row->gradient, row->optimizer};
 
-	fprintf(table->out, "%-10s", row->what);
+	fprintf(out, "%-10s", row->what);
 	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
-		fprintf(table->out, "  %-9s", cells[i] ? cells[i] : "-");
-	fputs("  ", table->out);
-	ws_describe_scope(table->out, row->scope);
-	fprintf(table->out, "%s%s\n", row->scope && row->scope->depth ? "/" : "", row->name);
-}
-
-static void print_row(struct table *table, const struct row *row)
-{
-	(table->format == WS_DESCRIBE_JSON ? print_json : print_text)(table, row);
-	table->rows++;
+		fprintf(out, "  %-9s", cells[i] ? cells[i] : "-");
+	fputs("  ", out);
+	ws_describe_scope(out, row->scope);
+	fprintf(out, "%s%s\n", row->scope && row->scope->depth ? "/" : "", row->name);
 }
 
 /* What the optimizer updates for a parameter: its master, or itself. NULL: nothing does. */
@@ -75,7 +42,7 @@ static const struct ws_tensor *updated(const struct ws_graph *graph, const struc
 	return target;
 }
 
-static void print_params(struct table *table, const struct ws_graph *graph)
+static void print_params(FILE *out, const struct ws_graph *graph)
 {
 	for (int i = 0; i < graph->tensor_count; i++) {
 		const struct ws_tensor *t = graph->tensors[i];
@@ -89,11 +56,11 @@ static void print_params(struct table *table, const struct ws_graph *graph)
 		row.gradient = t->grad ? ws_dtype_name(t->grad->dtype) : NULL;
 		row.optimizer = target ? ws_dtype_name(target->dtype) : NULL;
 		row.name = t->name;
-		print_row(table, &row);
+		print_row(out, &row);
 	}
 }
 
-static void print_ops(struct table *table, const struct ws_graph *graph, enum wsnvtx_phase phase,
+static void print_ops(FILE *out, const struct ws_graph *graph, enum wsnvtx_phase phase,
                       const struct ws_model_io *io)
 {
 	for (int i = 0; i < graph->op_count; i++) {
@@ -107,30 +74,22 @@ static void print_ops(struct table *table, const struct ws_graph *graph, enum ws
 		                                      : "activation";
 		row.dtype = ws_dtype_name(op->out[0]->dtype);
 		row.reads = read_names[op->payload.dtype];
-		print_row(table, &row);
+		print_row(out, &row);
 	}
 }
 
-enum ws_status ws_dtypes_print(const struct ws_step_options *options,
-                               enum ws_describe_format format, FILE *out, struct ws_err *err)
+enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out, struct ws_err *err)
 {
-	struct table table = {.format = format, .out = out};
 	const struct ws_graph *graph;
 	struct ws_step *step;
 
 	WS_FORWARD(ws_step_build(options, &step, err));
 	graph = ws_step_graph(step);
-	if (format == WS_DESCRIBE_JSON)
-		fprintf(out, "{\"model\": \"%s\", \"dtype\": \"%s\", \"rows\": [",
-		        options->model->name, options->precision->name);
-	else
-		fprintf(out, "%-10s  %-9s  %-9s  %-9s  %-9s  %s\n", "What", "Dtype", "Reads",
-		        "Gradient", "Optimizer", "Name");
-	print_params(&table, graph);
-	print_ops(&table, graph, WSNVTX_PHASE_forward, ws_step_io(step));
-	print_ops(&table, graph, WSNVTX_PHASE_loss, ws_step_io(step));
-	if (format == WS_DESCRIBE_JSON)
-		fputs("]}\n", out);
+	fprintf(out, "%-10s  %-9s  %-9s  %-9s  %-9s  %s\n", "What", "Dtype", "Reads", "Gradient",
+	        "Optimizer", "Name");
+	print_params(out, graph);
+	print_ops(out, graph, WSNVTX_PHASE_forward, ws_step_io(step));
+	print_ops(out, graph, WSNVTX_PHASE_loss, ws_step_io(step));
 	ws_step_close(step);
 	return WS_OK;
 }

@@ -9,5 +9,5 @@
  * of the forward and loss phases with what the op reads, for the logits and the
  * loss. Builds the graph only. Output errors are the caller's to check (ferror).
  */
-enum ws_status ws_dtypes_print(const struct ws_step_options *options,
-                               enum ws_describe_format format, FILE *out, struct ws_err *err);
+enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
+                               struct ws_err *err);

@@ -87,9 +87,9 @@ static enum ws_status serve(struct ws_step_command *c, struct ws_err *err)
 	else if (c->version)
 		printf(PROGRAM " " WS_VERSION "\n");
 	else if (c->describe)
-		return ws_describe(&c->run.step, c->format, stdout, err);
+		return ws_describe(&c->run.step, stdout, err);
 	else if (c->print_dtypes)
-		return ws_dtypes_print(&c->run.step, c->format, stdout, err);
+		return ws_dtypes_print(&c->run.step, stdout, err);
 	else
 		return run(c, err);
 	return WS_OK;

@@ -118,8 +118,6 @@ static enum ws_status check_output(const struct ws_step_command *c, struct ws_er
 
 	WS_FAIL_IF(c->describe && c->print_dtypes, err, USAGE,
 	           "--describe and --print-dtypes: one at a time");
-	WS_FAIL_IF(c->given[WS_STEP_OPTION_FORMAT] && !looks, err, USAGE,
-	           "--format is of --describe and --print-dtypes");
 	WS_FAIL_IF(looks && c->dump_loss, err, USAGE,
 	           "--dump-loss: --describe and --print-dtypes run nothing");
 	return WS_OK;

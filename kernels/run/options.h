@@ -15,7 +15,6 @@ struct ws_step_command {
 	const char *data; /* path; NULL: synthetic */
 	int64_t threads;  /* 0: one for each CPU */
 	bool describe, print_dtypes, dump_loss;
-	enum ws_describe_format format;
 	bool help, version;                  /* nothing else was looked at but help_model */
 	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */
 

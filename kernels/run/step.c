@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "formats/base/options.h"
+#include "formats/base/xalloc.h"
 #include "kernels/data/tokens.h"
 #include "kernels/exec/exec.h"
 #include "kernels/graph/grad.h"
@@ -21,7 +22,6 @@ struct ws_step {
 	struct ws_backend *backend;
 	struct ws_exec *exec;
 	int32_t *tokens, *targets; /* staging of the next batch */
-	struct ws_rng *streams;    /* of its sequences */
 	int64_t staged;            /* number of the batch that is made already; -1: none */
 	int64_t done;              /* steps */
 	int64_t skipped;           /* of them without an update */
@@ -86,7 +86,7 @@ static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 	const struct ws_step_options *o = &step->options;
 	struct ws_tensor *scaled;
 
-	WS_FORWARD(ws_graph_create(o->precision, &step->graph, err));
+	step->graph = ws_graph_create(o->precision);
 	step->graph->fusion = o->fusion;
 	step->graph->attention = o->attention;
 	WS_FORWARD(build_forward(step, err));
@@ -107,10 +107,9 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 {
 	const struct ws_backend *backend = step->backend;
 	struct ws_backend_plan work = {step->graph->ops, step->graph->op_count, 0};
-	struct ws_memory_plan plan;
+	struct ws_memory_plan plan = ws_memory_plan(step->graph);
 	uint64_t workspace_bytes = 0;
 
-	WS_FORWARD(ws_memory_plan(step->graph, &plan, err));
 	work.arena_bytes = plan.arena_bytes;
 	if (backend->ops->workspace_bytes)
 		workspace_bytes = backend->ops->workspace_bytes(backend, &work);
@@ -133,11 +132,8 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_setup, err));
 	if (step->options.model->image)
 		return WS_OK;
-	step->tokens = malloc(step->io.input->size_bytes);
-	step->targets = malloc(step->io.input->size_bytes);
-	step->streams = malloc((size_t)step->options.batch * sizeof(*step->streams));
-	WS_FAIL_IF(!step->tokens || !step->targets || !step->streams, err, NO_MEMORY,
-	           "out of memory for a batch");
+	step->tokens = ws_xmalloc(step->io.input->size_bytes);
+	step->targets = ws_xmalloc(step->io.input->size_bytes);
 	return WS_OK;
 }
 
@@ -145,10 +141,9 @@ static enum ws_status open_session(struct ws_step *step, struct ws_pool *pool, s
 static enum ws_status make_step(const struct ws_step_options *options, struct ws_backend *backend,
                                 struct ws_pool *pool, struct ws_step **step, struct ws_err *err)
 {
-	struct ws_step *s = calloc(1, sizeof(*s));
+	struct ws_step *s = ws_xarray(1, sizeof(*s));
 	enum ws_status status;
 
-	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for a training session");
 	s->options = *options;
 	s->staged = -1;
 	s->backend = backend;
@@ -185,7 +180,6 @@ void ws_step_close(struct ws_step *step)
 	ws_graph_destroy(step->graph);
 	free(step->tokens);
 	free(step->targets);
-	free(step->streams);
 	free(step);
 }
 
@@ -196,7 +190,7 @@ static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
 	                       : WS_OK;
 }
 
-/* Batch number `number`: drawn from the seed, by the device where it can, or read. */
+/* Batch number `number`: drawn from the seed, or read. */
 static enum ws_status stage_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = step->backend->ops;
@@ -208,12 +202,10 @@ static enum ws_status stage_tokens(struct ws_step *step, int64_t number, struct 
 		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, number, &batch, step->tokens,
 		                               step->targets, err));
 	else
-		ws_data_token_streams(o->seed, number, batch.n, step->streams);
+		ws_data_tokens(o->seed, number, &batch, step->tokens, step->targets);
 	if (ops->stage_tokens)
-		WS_FORWARD(ops->stage_tokens(step->backend, &batch, o->data ? NULL : step->streams,
-		                             step->tokens, step->targets, err));
-	else if (!o->data)
-		ws_data_tokens(&batch, step->streams, step->tokens, step->targets);
+		WS_FORWARD(
+		        ops->stage_tokens(step->backend, &batch, step->tokens, step->targets, err));
 	step->staged = number;
 	return WS_OK;
 }

@@ -34,7 +34,7 @@ static inline struct checked checked_open(const struct ws_precision *precision)
 	KERNELS_OK(ws_pool_create(1, &c.run.pool, err));
 	KERNELS_OK(ws_shadow_open(c.run.pool, &c.shadow, err));
 	c.run.backend = &c.shadow->base;
-	KERNELS_OK(ws_graph_create(precision, &c.run.graph, err));
+	c.run.graph = ws_graph_create(precision);
 	ws_graph_phase(c.run.graph, WSNVTX_PHASE_forward);
 	return c;
 }

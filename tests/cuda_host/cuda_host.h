@@ -237,5 +237,4 @@ static enum ws_status ws_host_start(const char *name, dim3 grid, dim3 block, uin
 	((void)(launch)->stream,                                       \
 	 ws_host_start(#kernel, (grid), (block), (shared_bytes), (err), (kernel), __VA_ARGS__))
 
-#define WS_SHARED_DYNAMIC(type, name)             type *name = (type *)ws_host_shared()
-#define WS_SHARED_OPT_IN(kernel, size_bytes, err) ws_host_opt_in(#kernel, (size_bytes), (err))
+#define WS_SHARED_DYNAMIC(type, name) type *name = (type *)ws_host_shared()

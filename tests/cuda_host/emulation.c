@@ -85,7 +85,6 @@ extern unsigned char ws_host_shared_begin[], ws_host_shared_end[]; /* shared.ld 
 void ws_host_set_device(const struct ws_host_device *device)
 {
 	gpu.device = *device;
-	ws_host_limit_shared(device->shared_limit_bytes);
 }
 
 void ws_host_on_launch(void (*seen)(void *arg, const struct ws_host_launch *launch), void *arg)

@@ -34,8 +34,7 @@ enum ws_host_order {
 /* What the emulated device is. All zero: the defaults. */
 struct ws_host_device {
 	enum ws_host_order threads, blocks;
-	uint64_t seed;               /* of SHUFFLED */
-	uint64_t shared_limit_bytes; /* to opt in to; 0: 227 KiB (sm_90) */
+	uint64_t seed; /* of SHUFFLED */
 };
 void ws_host_set_device(const struct ws_host_device *device);
 
@@ -61,8 +60,6 @@ void ws_host_on_launch(void (*seen)(void *arg, const struct ws_host_launch *laun
  */
 enum ws_status ws_host_run(const struct ws_host_launch *launch, void (*entry)(const void *arg),
                            const void *arg, struct ws_err *err);
-/* cudaFuncSetAttribute(): the kernel of that name may ask for this much. */
-enum ws_status ws_host_opt_in(const char *kernel, uint64_t shared_bytes, struct ws_err *err);
 void *ws_host_shared(void); /* dynamic shared memory of the running block */
 
 /* Where the running thread is; valid while a kernel runs. */

@@ -47,9 +47,7 @@ static __global__ void sample_warp(float *x, unsigned *votes)
 /* The sum of a block, in every thread. */
 static __global__ void sample_block_sum(float *x)
 {
-	__shared__ float partial[WS_WARP];
-
-	x[threadIdx.x] = ws_block_sum(x[threadIdx.x], partial);
+	x[threadIdx.x] = ws_block_sum(x[threadIdx.x]);
 }
 
 /* What shared memory holds at first. */
@@ -192,9 +190,6 @@ enum ws_status ws_sample(enum ws_sample sample, void *data, int at, struct ws_er
 		return WS_LAUNCH(&none, err, sample_block_sum, 1, 1056, 0, x);
 	case WS_SAMPLE_MUCH_SHARED:
 		return WS_LAUNCH(&none, err, sample_unset, 3, 1, (48 << 10) + 1, words);
-	case WS_SAMPLE_OPTED_IN:
-		WS_FORWARD(WS_SHARED_OPT_IN(sample_unset, at, err));
-		return WS_LAUNCH(&none, err, sample_unset, 3, 1, 64 << 10, words);
 	}
 	return WS_FAIL(err, BUG, "no such sample");
 }

@@ -29,12 +29,11 @@ enum ws_sample {
 	WS_SAMPLE_TALL_GRID,
 	WS_SAMPLE_LARGE_BLOCK,
 	WS_SAMPLE_MUCH_SHARED,
-	WS_SAMPLE_OPTED_IN,
 };
 
 #ifdef __cplusplus
 extern "C"
 #endif
-        /* data: what the kernel reads and writes; at: a place in it, or a size. */
+        /* data: what the kernel reads and writes; at: a place in it. */
         enum ws_status
         ws_sample(enum ws_sample sample, void *data, int at, struct ws_err *err);

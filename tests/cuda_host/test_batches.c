@@ -6,35 +6,6 @@
 
 static const struct ws_cuda_launch launch = {.sm_count = 3};
 
-Test(batches, tokens_are_the_hosts)
-{
-	static const struct ws_token_batch list[] = {{1, 1, 10000},
-	                                             {3, 33, 50},
-	                                             {130, 7, 10000},
-	                                             {2, 700, 10000}};
-
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++) {
-		const struct ws_token_batch *batch = &list[i];
-		size_t count = (size_t)(batch->n * batch->context), size = count * sizeof(int32_t);
-		struct ws_rng *streams = malloc((size_t)batch->n * sizeof(*streams));
-		int32_t *x = malloc(size), *y = malloc(size), *x2 = malloc(size),
-		        *y2 = malloc(size);
-		struct ws_err err = {0};
-
-		ws_data_token_streams(7, 3, batch->n, streams);
-		ws_data_tokens(batch, streams, x, y);
-		cr_assert_eq(ws_cuda_draw_tokens(&launch, batch, streams, x2, y2, &err), WS_OK,
-		             "%s", err.text);
-		cr_assert_arr_eq(x, x2, size);
-		cr_assert_arr_eq(y, y2, size);
-		free(streams);
-		free(x);
-		free(y);
-		free(x2);
-		free(y2);
-	}
-}
-
 static void compare_images(const struct ws_image_batch *b, enum ws_dtype dtype)
 {
 	int64_t count = b->n * b->c * b->h * b->w;

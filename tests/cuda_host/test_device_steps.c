@@ -199,7 +199,7 @@ static struct session session_open(const struct ws_workload *w, struct ws_pool *
 	if (device)
 		KERNELS_OK(ws_test_device_open(pool, &s.backend, err));
 	else
-		KERNELS_OK(ws_backend_cpu_open(pool, 0, &s.backend, err));
+		s.backend = ws_backend_cpu_open(pool, 0);
 	KERNELS_OK(ws_step_open(&w->options, s.backend, pool, &s.step, err));
 	return s;
 }

@@ -223,20 +223,6 @@ Test(emulation, launches_that_cuda_refuses_are_refused)
 	expect_failure(WS_SAMPLE_MUCH_SHARED, WS_ENVIRONMENT, "49153 bytes of shared memory");
 }
 
-Test(emulation, more_shared_memory_needs_opting_in_within_the_device_s_limit)
-{
-	unsigned words[6] = {0};
-	struct ws_err err = {0};
-	struct ws_host_device turing = {.shared_limit_bytes = 64 << 10};
-
-	cr_assert_eq(run(WS_HOST_ASCENDING, WS_SAMPLE_OPTED_IN, words, 64 << 10, &err), WS_OK);
-	cr_assert_eq(run(WS_HOST_ASCENDING, WS_SAMPLE_OPTED_IN, words, 60 << 10, &err),
-	             WS_ENVIRONMENT);
-	ws_host_set_device(&turing);
-	cr_assert_eq(ws_sample(WS_SAMPLE_OPTED_IN, words, 65 << 10, &err), WS_ENVIRONMENT);
-	cr_assert(strstr(err.text, "its shared memory was refused"), "%s", err.text);
-}
-
 static void count_launch(void *arg, const struct ws_host_launch *launch)
 {
 	int *count = arg;

@@ -138,7 +138,7 @@ static enum ws_status measure_gemm(const struct ws_precision *precision, struct 
 	enum ws_status status;
 	double seconds = 0;
 
-	WS_FORWARD(ws_graph_create(precision, &graph, err));
+	graph = ws_graph_create(precision);
 	ws_graph_phase(graph, WSNVTX_PHASE_forward);
 	a = ws_graph_param(graph, "a", WS_SHAPE(n, n), (struct ws_init){WS_INIT_NORMAL, 1});
 	b = ws_graph_param(graph, "b", WS_SHAPE(n, n), (struct ws_init){WS_INIT_NORMAL, 1});
@@ -287,13 +287,6 @@ static enum ws_status forward_sync(struct ws_backend *self, struct ws_err *err)
 	return backend->ops->sync(backend, err);
 }
 
-static enum ws_status forward_draw(struct ws_backend *self, struct ws_tensor *t, struct ws_rng rng,
-                                   int64_t first, int64_t count, bool *done, struct ws_err *err)
-{
-	(void)self;
-	return backend->ops->draw(backend, t, rng, first, count, done, err);
-}
-
 static enum ws_status forward_draw_images(struct ws_backend *self,
                                           const struct ws_image_batch *batch,
                                           const struct ws_plane *planes, struct ws_tensor *t,
@@ -319,7 +312,6 @@ static struct timing *open_timing(void)
 	        .release = forward_release,
 	        .upload = forward_upload,
 	        .download = forward_download,
-	        .draw = forward_draw,
 	        .draw_images = forward_draw_images,
 	        .run = timing_run,
 	        .sync = forward_sync,

@@ -16,7 +16,7 @@ static void run_on(struct ws_backend *backend, struct ws_pool *pool,
 	struct kernels_run r = {.pool = pool, .backend = backend};
 	struct ws_tensor *q, *k, *v, *y;
 
-	KERNELS_OK(ws_graph_create(precision, &r.graph, err));
+	r.graph = ws_graph_create(precision);
 	ws_graph_phase(r.graph, WSNVTX_PHASE_forward);
 	q = kernels_param(r.graph, "q", shape);
 	k = kernels_param(r.graph, "k", shape);
@@ -47,7 +47,7 @@ static void compare(const struct ws_precision *precision, double bound, struct w
 
 	KERNELS_OK(ws_pool_create(2, &pool, err));
 	KERNELS_OK(ws_test_device_open(pool, &device, err));
-	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
+	cpu = ws_backend_cpu_open(pool, 0);
 	run_on(device, pool, precision, shape, got);
 	run_on(cpu, pool, precision, shape, want);
 	for (int i = 0; i < RESULTS; i++) {

@@ -7,7 +7,6 @@
 
 #include "kernels/cuda/own/launch.h"
 #include "kernels/exec/backend.h"
-#include "kernels/exec/init.h"
 
 /* One thread: tests run beside each other. Lives as long as the program. */
 static enum ws_status reference_run(const struct ws_cuda_launch *launch, const struct ws_op *op,
@@ -23,7 +22,7 @@ static enum ws_status reference_run(const struct ws_cuda_launch *launch, const s
 	if (!pool)
 		WS_FORWARD(ws_pool_create(1, &pool, err));
 	if (!cpu)
-		WS_FORWARD(ws_backend_cpu_open(pool, 0, &cpu, err));
+		cpu = ws_backend_cpu_open(pool, 0);
 	return cpu->ops->run(cpu, op, err);
 }
 
@@ -34,34 +33,6 @@ static enum ws_status reference_run(const struct ws_cuda_launch *launch, const s
 		return reference_run(launch, op, err);                                             \
 	}
 #include "kernels/graph/op.def"
-
-enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws_cuda_draw *draw,
-                            struct ws_err *err)
-{
-	const struct ws_tensor *t = draw->t;
-	struct ws_first_values rule = {.t = t, .part_count = t->count / (t->parts ? t->parts : 1)};
-
-	(void)launch;
-	(void)err;
-	for (int i = 0; i < WS_PARTS_MAX; i++)
-		rule.rng[i] = draw->rng;
-	for (int64_t i = draw->first; i < draw->first + draw->count; i++) {
-		double value = ws_first_value(&rule, i);
-
-		ws_dtype_encode(t->dtype, &value,
-		                (char *)t->data + (size_t)i * ws_dtype_size(t->dtype), 1);
-	}
-	return WS_OK;
-}
-
-enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
-                                   const struct ws_token_batch *batch, const struct ws_rng *streams,
-                                   int32_t *x, int32_t *y, struct ws_err *err)
-{
-	(void)launch, (void)err;
-	ws_data_tokens(batch, streams, x, y);
-	return WS_OK;
-}
 
 enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_image_batch *batch,

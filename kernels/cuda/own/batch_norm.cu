@@ -1,243 +1,254 @@
 /*
- * Batch norm in training (batch_norm.cuh). fp32 inside.
- *
- * Variances are no differences of large numbers: a thread takes mean and squared deviations of a
- * few elements at a time and merges them (Chan, Golub and LeVeque 1979), as do threads and slices.
+ * Batch norm in training and its gradient (columns.cuh). fp32 inside. Three kernels each: two sums
+ * of slices of every channel, their totals with what follows from them, and the elements.
  */
-#include "kernels/cuda/own/batch_norm.cuh"
+#include "kernels/cuda/own/columns.cuh"
 
-#define WS_BN_PACKS 4 /* of a thread and turn: 64 bytes on their way */
-
-/* --- mean and squared deviations ------------------------------------------------------------- */
-
-/* y = (x - mean) gamma / deviation + beta */
-struct elements {
+/* A channel's sums are of what its elements differ from one of them: no large numbers. */
+struct norm {
 	const void *x;
 	void *y;
-	const void *gamma, *beta;
+	void *gamma, *beta, *running_mean, *running_var;
 	float *mean, *inverse; /* inverse: 1 / deviation */
-	float *sums;           /* [2][slices][channels]: means and squared deviations */
+	float *sums;           /* [2][slices][channels]: of differences, of their squares */
 	int dtype;             /* of gamma, beta and the running statistics: enum ws_dtype */
-	int slices;
+	struct ws_channels ch;
+	float count; /* elements of a channel */
+	float eps, momentum;
 };
 
-/* Of n elements: their mean, and the sum of the squares of what they differ from it. */
-struct moments {
-	float n, mean, m2;
+struct grads {
+	const void *dy, *x, *gamma;
+	const float *mean, *inverse;
+	void *dx, *dgamma, *dbeta;
+	float *sums; /* [2][slices][channels]: dgamma, dbeta; then the totals, in the first slice */
+	int dtype;   /* of gamma */
+	float count;
 };
 
-/* a and b together; b may be of no elements. Infinite means stay so: no difference of the two. */
-static __device__ __forceinline__ void merge(struct moments *a, const struct moments &b)
+/* Numbers of channels: of the tensor's dtype or fp32. */
+static __device__ __forceinline__ float number(const void *numbers, int dtype, int64_t i)
 {
-	float n = a->n + b.n, share = b.n > 0 ? b.n / n : 0;
-	float d = b.mean - a->mean, both = a->mean + b.mean;
+	float x[1];
 
-	a->mean = both - both == 0 ? a->mean + d * share : both;
-	a->m2 += b.m2 + d * d * a->n * share;
-	a->n = n;
+	ws_load_mixed<float, 1>(numbers, dtype, i, x);
+	return x[0];
 }
 
-/* Of those of `valid` packs of N elements that belong to channel k; RUN: all do. */
-template <int N, bool RUN>
-static __device__ __forceinline__ struct moments few(const float (&x)[WS_BN_PACKS][N], int k,
-                                                     int valid)
+static __device__ __forceinline__ void set_number(void *numbers, int dtype, int64_t i, float x)
 {
-	constexpr int SHARE = RUN ? N : 1; /* of a pack */
-	struct moments m = {(float)(valid * SHARE), 0, 0};
-	float sum = 0;
-
-	WS_UNROLL(u, WS_BN_PACKS)
-		WS_UNROLL(i, SHARE)
-			sum += u < valid ? x[u][RUN ? i : k] : 0;
-	m.mean = sum / m.n;
-	WS_UNROLL(u, WS_BN_PACKS)
-		WS_UNROLL(i, SHARE) {
-			float d = x[u][RUN ? i : k] - m.mean;
-
-			m.m2 += u < valid ? d * d : 0;
-		}
-	return m;
+	if (dtype == WS_DTYPE_F16)
+		((struct ws_f16 *)numbers)[i] = ws_from_f32<struct ws_f16>(x);
+	else if (dtype == WS_DTYPE_BF16)
+		((struct ws_bf16 *)numbers)[i] = ws_from_f32<struct ws_bf16>(x);
+	else
+		((float *)numbers)[i] = x;
 }
 
-/* Of threads of a block that are `lanes` apart, into those of the first `lanes` threads. */
-template <int K>
-static __device__ __forceinline__ void merge_groups(struct moments (&m)[K], int lanes)
+/* The middle one of three elements of a channel, from which others differ by little. */
+template <typename T>
+static __device__ __forceinline__ float pivot(const struct norm &a, int64_t channel)
 {
-	__shared__ float mean[K][WS_BN_THREADS], m2[K][WS_BN_THREADS], n[WS_BN_THREADS];
-	int self = threadIdx.x;
+	float x[3], middle;
 
-	WS_UNROLL(k, K) {
-		mean[k][self] = m[k].mean;
-		m2[k][self] = m[k].m2;
-	}
-	n[self] = m[0].n;
-	for (int half = WS_BN_THREADS / 2; half >= lanes; half /= 2) {
-		__syncthreads();
-		if (self >= half)
-			continue;
-		WS_UNROLL(k, K) {
-			struct moments other = {n[self + half], mean[k][self + half],
-			                        m2[k][self + half]};
+	WS_UNROLL(i, 3) {
+		int64_t row = (a.ch.outer - 1) * i / 2 * a.ch.channels + channel;
 
-			merge(&m[k], other);
-			mean[k][self] = m[k].mean;
-			m2[k][self] = m[k].m2;
-		}
-		n[self] = m[0].n;
+		x[i] = ws_to_f32(((const T *)a.x)[row * a.ch.inner + (a.ch.inner - 1) * i / 2]);
 	}
+	middle = fmaxf(fminf(x[0], x[1]), fminf(fmaxf(x[0], x[1]), x[2]));
+	return middle - middle == 0 ? middle : 0;
 }
 
 template <typename T, int N, bool RUN>
-static __device__ __forceinline__ void slice_moments(const struct channels &c,
-                                                     const struct elements &e)
+static __device__ __forceinline__ void moments(const struct channels &c, const struct norm &a)
 {
 	constexpr int K = RUN ? 1 : N;
-	struct walk w = walk_first<N, RUN>(c);
-	float *to = e.sums + (int64_t)blockIdx.y * c.channels + w.channel;
-	struct moments m[K];
+	int64_t channel = ws_channel<N, RUN>(c);
+	float first[K];
 
 	WS_UNROLL(k, K)
-		m[k] = {0, 0, 0};
-	for (; w.item < w.end; w.item += w.step * WS_BN_PACKS) {
-		float v[WS_BN_PACKS][N];
-		int valid = 0;
+		first[k] = channel < c.columns.channels ? pivot<T>(a, channel + k) : 0;
+	ws_slice_sums<N, RUN, 2>(c, a.sums, [&](int64_t offset, float *sum) {
+		float x[N];
 
-		WS_UNROLL(u, WS_BN_PACKS) {
-			int64_t item = w.item + u * w.step;
-			int64_t offset = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
+		ws_load<T, N>((const T *)a.x + offset, x);
+		WS_UNROLL(k, N) {
+			float d = x[k] - first[RUN ? 0 : k];
 
-			valid += item < w.end;
-			ws_load<T, N>((const T *)e.x + offset, v[u]);
+			sum[RUN ? 0 : k] += d;
+			sum[K + (RUN ? 0 : k)] += d * d;
 		}
-		WS_UNROLL(k, K)
-			merge(&m[k], few<N, RUN>(v, k, valid));
-	}
-	merge_groups<K>(m, c.lanes);
-	if ((int)threadIdx.x >= c.lanes || !w.mine)
-		return;
-	WS_UNROLL(k, K) {
-		to[k] = m[k].mean;
-		to[gridDim.y * c.channels + k] = m[k].m2;
-	}
-}
-
-/* --- what follows for a channel -------------------------------------------------------------- */
-
-struct running {
-	void *mean, *var;
-	float eps, momentum, rest; /* rest = 1 - momentum */
-	int item_elements;         /* of one channel */
-};
-
-/* Moments of a channel, from those of its slices: every WARPS-th of a thread, in their order. */
-static __device__ __forceinline__ struct moments
-all_moments(const struct channels &c, const struct elements &e, int item_elements, int64_t channel)
-{
-	constexpr int WARPS = WS_SLICES_THREADS / WS_WARP;
-	__shared__ struct moments part[WARPS][WS_WARP];
-	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
-	struct moments m = {0, 0, 0};
-
-	for (int i = warp; i < e.slices && channel < c.channels; i += WARPS) {
-		int64_t left = c.items - i * c.slice_items, at = i * c.channels + channel;
-		int64_t items = left < c.slice_items ? left : c.slice_items;
-		struct moments slice = {(float)(items * item_elements), e.sums[at],
-		                        e.sums[e.slices * c.channels + at]};
-
-		merge(&m, slice);
-	}
-	part[warp][lane] = m;
-	__syncthreads();
-	m = part[0][lane];
-	for (int i = 1; i < WARPS; i++)
-		merge(&m, part[i][lane]);
-	return m;
+	});
 }
 
 /* running = (1 - momentum) running + momentum batch; the running variance is the unbiased one. */
-static __global__ void __launch_bounds__(WS_SLICES_THREADS)
-        ws_norm_batch_norm_statistics_fwd_f32(struct channels c, struct elements e,
-                                              struct running r)
+template <typename T>
+static __device__ __forceinline__ void statistics(const struct channels &c, const struct norm &a)
 {
-	int64_t channel = (int64_t)blockIdx.x * WS_WARP + threadIdx.x % WS_WARP;
-	struct moments m = all_moments(c, e, r.item_elements, channel);
-	float mean, var;
+	int64_t channels = c.columns.channels, channel = ws_slices_column();
+	float sum = ws_slices_sum(a.sums, c.columns.slices, channels);
+	float squares =
+	        ws_slices_sum(a.sums + c.columns.slices * channels, c.columns.slices, channels);
+	float shift = sum / a.count, mean, m2, old;
 
-	if (threadIdx.x >= WS_WARP || channel >= c.channels)
+	if (threadIdx.x >= WS_SLICES_COLUMNS || channel >= channels)
 		return;
-	e.mean[channel] = m.mean;
-	e.inverse[channel] = 1 / sqrtf(m.m2 / c.count + r.eps);
-	mean = number(r.mean, e.dtype, channel);
-	var = number(r.var, e.dtype, channel);
-	set_number(r.mean, e.dtype, channel, r.rest * mean + r.momentum * m.mean);
-	set_number(r.var, e.dtype, channel, r.rest * var + r.momentum * (m.m2 / (c.count - 1)));
+	mean = pivot<T>(a, channel) + shift;
+	m2 = squares - sum * shift;
+	m2 = m2 < 0 ? 0 : m2; /* a NaN stays one */
+	a.mean[channel] = mean;
+	a.inverse[channel] = 1 / sqrtf(m2 / a.count + a.eps);
+	old = number(a.running_mean, a.dtype, channel);
+	set_number(a.running_mean, a.dtype, channel, (1 - a.momentum) * old + a.momentum * mean);
+	old = number(a.running_var, a.dtype, channel);
+	set_number(a.running_var, a.dtype, channel,
+	           (1 - a.momentum) * old + a.momentum * (m2 / (a.count - 1)));
 }
 
-/* --- elements -------------------------------------------------------------------------------- */
-
+/* y = (x - mean) gamma / deviation + beta */
 template <typename T, int N, bool RUN>
-static __device__ __forceinline__ void normalise(const struct channels &c, const struct elements &e)
+static __device__ __forceinline__ void normalise(const struct channels &c, const struct norm &a)
 {
 	constexpr int K = RUN ? 1 : N;
-	struct walk w = walk_first<N, RUN>(c);
+	int64_t channel = ws_channel<N, RUN>(c);
 	float mean[K], scale[K], beta[K];
 
-	if (!w.mine)
+	if (channel >= c.columns.channels)
 		return;
 	WS_UNROLL(k, K) {
-		mean[k] = e.mean[w.channel + k];
-		scale[k] = e.inverse[w.channel + k] * number(e.gamma, e.dtype, w.channel + k);
-		beta[k] = number(e.beta, e.dtype, w.channel + k);
+		mean[k] = a.mean[channel + k];
+		scale[k] = a.inverse[channel + k] * number(a.gamma, a.dtype, channel + k);
+		beta[k] = number(a.beta, a.dtype, channel + k);
 	}
-	for (; w.item < w.end; w.item += w.step * WS_BN_PACKS) {
-		int64_t offset[WS_BN_PACKS];
-		float v[WS_BN_PACKS][N];
+	ws_each_pack<N, RUN>(c, [&](int64_t offset) {
+		float x[N];
 
-		WS_UNROLL(u, WS_BN_PACKS) {
-			int64_t item = w.item + u * w.step;
+		ws_load<T, N>((const T *)a.x + offset, x);
+		WS_UNROLL(k, N) {
+			int i = RUN ? 0 : k;
 
-			offset[u] = offset_of<N, RUN>(c, w, item < w.end ? item : w.item);
-			ws_load<T, N>((const T *)e.x + offset[u], v[u]);
+			x[k] = (x[k] - mean[i]) * scale[i] + beta[i];
 		}
-		WS_UNROLL(u, WS_BN_PACKS) {
-			WS_UNROLL(k, N) {
-				int i = RUN ? 0 : k;
+		ws_store<T, N>((T *)a.y + offset, x);
+	});
+}
 
-				v[u][k] = (v[u][k] - mean[i]) * scale[i] + beta[i];
-			}
-			if (w.item + u * w.step < w.end)
-				ws_store<T, N>((T *)e.y + offset[u], v[u]);
-		}
+/* --- gradient -------------------------------------------------------------------------------- */
+
+/* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
+template <typename T, int N, bool RUN>
+static __device__ __forceinline__ void grad_sums(const struct channels &c, const struct grads &a)
+{
+	constexpr int K = RUN ? 1 : N;
+	int64_t channel = ws_channel<N, RUN>(c);
+	float mean[K], inverse[K];
+
+	WS_UNROLL(k, K) {
+		mean[k] = channel < c.columns.channels ? a.mean[channel + k] : 0;
+		inverse[k] = channel < c.columns.channels ? a.inverse[channel + k] : 0;
 	}
+	ws_slice_sums<N, RUN, 2>(c, a.sums, [&](int64_t offset, float *sum) {
+		float dy[N], x[N];
+
+		ws_load<T, N>((const T *)a.dy + offset, dy);
+		ws_load<T, N>((const T *)a.x + offset, x);
+		WS_UNROLL(k, N) {
+			int i = RUN ? 0 : k;
+
+			sum[i] += dy[k] * (x[k] - mean[i]) * inverse[i];
+			sum[K + i] += dy[k];
+		}
+	});
+}
+
+/* The totals are kept for the elements: not rounded to a 16-bit dtype. */
+static __global__ void __launch_bounds__(WS_COLUMNS_THREADS)
+        ws_norm_batch_norm_grad_totals_bwd_f32(struct channels c, struct grads a)
+{
+	int64_t channels = c.columns.channels, channel = ws_slices_column();
+	float *sums[2] = {a.sums, a.sums + c.columns.slices * channels}, total[2];
+
+	for (int i = 0; i < 2; i++)
+		total[i] = ws_slices_sum(sums[i], c.columns.slices, channels);
+	if (threadIdx.x >= WS_SLICES_COLUMNS || channel >= channels)
+		return;
+	set_number(a.dgamma, a.dtype, channel, total[0]);
+	set_number(a.dbeta, a.dtype, channel, total[1]);
+	for (int i = 0; i < 2; i++)
+		sums[i][channel] = total[i];
+}
+
+/* dx = gamma / deviation (dy - dbeta / count - z dgamma / count) */
+template <typename T, int N, bool RUN>
+static __device__ __forceinline__ void grad_elements(const struct channels &c,
+                                                     const struct grads &a)
+{
+	constexpr int K = RUN ? 1 : N;
+	const float *dgamma = a.sums, *dbeta = a.sums + c.columns.slices * c.columns.channels;
+	int64_t channel = ws_channel<N, RUN>(c);
+	float mean[K], scale[K], shift[K], slope[K];
+
+	if (channel >= c.columns.channels)
+		return;
+	WS_UNROLL(k, K) {
+		int64_t i = channel + k;
+
+		mean[k] = a.mean[i];
+		scale[k] = number(a.gamma, a.dtype, i) * a.inverse[i];
+		shift[k] = dbeta[i] / a.count;
+		slope[k] = a.inverse[i] * (dgamma[i] / a.count);
+	}
+	ws_each_pack<N, RUN>(c, [&](int64_t offset) {
+		float dy[N], x[N];
+
+		ws_load<T, N>((const T *)a.dy + offset, dy);
+		ws_load<T, N>((const T *)a.x + offset, x);
+		WS_UNROLL(k, N) {
+			int i = RUN ? 0 : k;
+
+			x[k] = (dy[k] - shift[i] - (x[k] - mean[i]) * slope[i]) * scale[i];
+		}
+		ws_store<T, N>((T *)a.dx + offset, x);
+	});
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-#define WS_BN_KERNELS(ID, T, suffix)                                                          \
-	WS_BN_KERNEL(ws_norm_batch_norm_sums_fwd_##suffix, T, slice_moments, struct elements) \
-	WS_BN_KERNEL(ws_norm_batch_norm_fwd_##suffix, T, normalise, struct elements)
-WS_CUDA_FLOATS(WS_BN_KERNELS)
+#define KERNELS(ID, T, suffix)                                                                   \
+	WS_CHANNEL_KERNEL(ws_norm_batch_norm_sums_fwd_##suffix, T, moments, struct norm)         \
+	static __global__ void __launch_bounds__(WS_COLUMNS_THREADS)                             \
+	        ws_norm_batch_norm_statistics_fwd_##suffix(struct channels c, struct norm a)     \
+	{                                                                                        \
+		statistics<T>(c, a);                                                             \
+	}                                                                                        \
+	WS_CHANNEL_KERNEL(ws_norm_batch_norm_fwd_##suffix, T, normalise, struct norm)            \
+	WS_CHANNEL_KERNEL(ws_norm_batch_norm_grad_sums_bwd_##suffix, T, grad_sums, struct grads) \
+	WS_CHANNEL_KERNEL(ws_norm_batch_norm_grad_bwd_##suffix, T, grad_elements, struct grads)
+WS_CUDA_FLOATS(KERNELS)
 
 WS_LAUNCHER(batch_norm)
 {
+	const struct channels c = channels_of(op);
+	const struct ws_channels *ch = &op->u.norm.ch;
 	const struct ws_tensor *x = op->in[0], *gamma = op->in[1];
-	struct bn_plan plan = plan_of(op, WS_BN_PACKS);
-	struct elements e = {x->data,
-	                     op->out[0]->data,
-	                     gamma->data,
-	                     op->in[2]->data,
-	                     (float *)op->out[1]->data,
-	                     (float *)op->out[2]->data,
-	                     (float *)launch->scratch,
-	                     gamma->dtype,
-	                     plan.slices};
-	struct running r = {op->in[3]->data,
-	                    op->in[4]->data,
-	                    (float)op->u.norm.eps,
-	                    (float)op->u.norm.momentum,
-	                    (float)(1 - op->u.norm.momentum),
-	                    plan.item_elements};
+	const dim3 grid = channels_grid(c);
+	struct norm a;
 
+	a.x = x->data;
+	a.y = op->out[0]->data;
+	a.gamma = gamma->data;
+	a.beta = op->in[2]->data;
+	a.running_mean = op->in[3]->data;
+	a.running_var = op->in[4]->data;
+	a.mean = (float *)op->out[1]->data;
+	a.inverse = (float *)op->out[2]->data;
+	a.sums = (float *)launch->scratch;
+	a.dtype = gamma->dtype;
+	a.ch = *ch;
+	a.count = (float)(ch->outer * ch->inner);
+	a.eps = (float)op->u.norm.eps;
+	a.momentum = (float)op->u.norm.momentum;
 	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
 	if (op->out[0]->dtype != x->dtype || !ws_dtype_is_float(gamma->dtype) ||
 	    op->in[2]->dtype != gamma->dtype || op->in[3]->dtype != gamma->dtype ||
@@ -246,12 +257,54 @@ WS_LAUNCHER(batch_norm)
 	switch (x->dtype) {
 #define X(ID, T, suffix)                                                                           \
 	case WS_DTYPE_##ID:                                                                        \
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_sums_fwd_##suffix,            \
-		                     plan.sums_grid, WS_BN_THREADS, 0, plan.sums, e));             \
-		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_statistics_fwd_f32,           \
-		                     plan.channel_blocks, WS_SLICES_THREADS, 0, plan.sums, e, r)); \
-		return WS_LAUNCH(launch, err, ws_norm_batch_norm_fwd_##suffix, plan.elements_grid, \
-		                 WS_BN_THREADS, 0, plan.elements, e);
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_sums_fwd_##suffix, grid,      \
+		                     WS_COLUMNS_THREADS, 0, c, a));                                \
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_statistics_fwd_##suffix,      \
+		                     ws_slices_grid(c.columns.channels), WS_COLUMNS_THREADS, 0, c, \
+		                     a));                                                          \
+		return WS_LAUNCH(launch, err, ws_norm_batch_norm_fwd_##suffix, grid,               \
+		                 WS_COLUMNS_THREADS, 0, c, a);
+		WS_CUDA_FLOATS(X)
+#undef X
+	default:
+		return ws_cuda_no_kernel(op, err);
+	}
+}
+
+WS_LAUNCHER(batch_norm_grad)
+{
+	const struct channels c = channels_of(op);
+	const struct ws_channels *ch = &op->u.norm.ch;
+	const struct ws_tensor *dy = op->in[0], *x = op->in[1], *gamma = op->in[2];
+	const dim3 grid = channels_grid(c);
+	struct grads a;
+
+	a.dy = dy->data;
+	a.x = x->data;
+	a.gamma = gamma->data;
+	a.mean = (const float *)op->in[3]->data;
+	a.inverse = (const float *)op->in[4]->data;
+	a.dx = op->out[0]->data;
+	a.dgamma = op->out[1]->data;
+	a.dbeta = op->out[2]->data;
+	a.sums = (float *)launch->scratch;
+	a.dtype = gamma->dtype;
+	a.count = (float)(ch->outer * ch->inner);
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
+	if (dy->dtype != x->dtype || op->out[0]->dtype != x->dtype ||
+	    !ws_dtype_is_float(gamma->dtype) || op->out[1]->dtype != gamma->dtype ||
+	    op->out[2]->dtype != gamma->dtype)
+		return ws_cuda_no_kernel(op, err);
+	switch (x->dtype) {
+#define X(ID, T, suffix)                                                                           \
+	case WS_DTYPE_##ID:                                                                        \
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_sums_bwd_##suffix, grid, \
+		                     WS_COLUMNS_THREADS, 0, c, a));                                \
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_totals_bwd_f32,          \
+		                     ws_slices_grid(c.columns.channels), WS_COLUMNS_THREADS, 0, c, \
+		                     a));                                                          \
+		return WS_LAUNCH(launch, err, ws_norm_batch_norm_grad_bwd_##suffix, grid,          \
+		                 WS_COLUMNS_THREADS, 0, c, a);
 		WS_CUDA_FLOATS(X)
 #undef X
 	default:

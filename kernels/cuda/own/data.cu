@@ -1,37 +1,10 @@
 /*
- * Synthetic batches, made where they are used: a thread for each token, and for each row of a
- * plane of an image, in which each number follows from the one before.
+ * Synthetic images, made where they are used: a thread for each row of a plane of an image, in
+ * which each number follows from the one before.
  */
-#include "kernels/cuda/own/row.cuh"
+#include "kernels/cuda/own/kernel.cuh"
 
 #define THREADS 64 /* there is little to do: spread it over the multiprocessors */
-
-static __global__ void ws_rng_tokens_i32(struct ws_token_batch batch, const struct ws_rng *streams,
-                                         int32_t *x, int32_t *y)
-{
-	int64_t frequent = batch.vocab < WS_FREQUENT_TOKENS ? batch.vocab : WS_FREQUENT_TOKENS;
-	int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-	int64_t b = i / (batch.context + 1), t = i % (batch.context + 1);
-	int32_t token;
-
-	if (b >= batch.n)
-		return;
-	token = (int32_t)ws_data_token(&streams[b], t, frequent, batch.vocab);
-	if (t < batch.context)
-		x[b * batch.context + t] = token;
-	if (t > 0)
-		y[b * batch.context + t - 1] = token; /* what follows the token before */
-}
-
-extern "C" enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
-                                              const struct ws_token_batch *batch,
-                                              const struct ws_rng *streams, int32_t *x, int32_t *y,
-                                              struct ws_err *err)
-{
-	unsigned grid = (unsigned)ws_div_up(batch->n * (batch->context + 1), THREADS);
-
-	return WS_LAUNCH(launch, err, ws_rng_tokens_i32, grid, THREADS, 0, *batch, streams, x, y);
-}
 
 /* Thread i draws row i of all rows of all planes; in NHWC neighbours draw channels of one row. */
 template <typename T>

@@ -2,13 +2,10 @@
  * Each element of the result from one element of each operand: unary, binary, copy, fill,
  * bias, bias_act.
  *
- * Threads take packs of 16 bytes, 64 bytes of an operand at a time; what does not fill a pack,
- * or would cross the end of a row that an operand is spread over, goes element by element.
+ * Threads take packs of 16 bytes; where packs are not filled, or would cross the end of a row that
+ * an operand is spread over, single elements.
  */
-#include "kernels/cuda/own/row.cuh"
-
-#define THREADS 256
-#define WAVES   32 /* blocks for each multiprocessor */
+#include "kernels/cuda/own/kernel.cuh"
 
 /* How the elements of an operand follow from those of the result. */
 enum spread {
@@ -30,88 +27,29 @@ struct map {
 	void *out;
 	int64_t count;
 	struct ws_divisor cols, period;
-	bool packs; /* no pack crosses the end of a row, where rows matter */
-	bool plain; /* operands as large as the result, of the dtype in the kernel's name */
+	bool packs; /* all are filled and, where rows matter, none crosses the end of one */
 	float alpha;
 };
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The element where pack u of a thread begins; the last one where there are no more. */
-template <int N>
-static __device__ __forceinline__ int64_t pack_at(int64_t first, int u, int64_t end)
-{
-	int64_t i = first + (int64_t)u * THREADS * N;
-
-	return i < end ? i : end - N;
-}
-
-/* U packs of N elements each, those of the result that begin THREADS packs apart. */
-template <typename T, int N, int U>
-static __device__ __forceinline__ void load_same(const void *data, int64_t first, int64_t end,
-                                                 float (&x)[U][N])
-{
-	WS_UNROLL(u, U)
-		ws_load<T, N>((const T *)data + pack_at<N>(first, u, end), x[u]);
-}
-
-/* The same of an operand that is spread over the result. */
-template <typename T, int N, int U>
-static __device__ __forceinline__ void load_spread(const struct map &map, const struct operand &in,
-                                                   int64_t first, int64_t end, float (&x)[U][N])
-{
-	const T *data = (const T *)in.data;
-
-	WS_UNROLL(u, U) {
-		int64_t i = pack_at<N>(first, u, end);
-		int64_t row = in.spread == SPREAD_ONE ? 0 : ws_quotient(i, map.cols);
-		float one;
-
-		if (in.spread == SPREAD_ROW) {
-			ws_load<T, N>(data + (i - row * map.cols.value), x[u]);
-			continue;
-		}
-		if (in.spread == SPREAD_CHANNEL)
-			row -= ws_quotient(row, map.period) * map.period.value;
-		one = ws_to_f32(data[row]);
-		WS_UNROLL(k, N)
-			x[u][k] = one;
-	}
-}
-
-template <typename T, int N, int U>
-static __device__ __forceinline__ void load_as(const struct map &map, const struct operand &in,
-                                               int64_t first, int64_t end, float (&x)[U][N])
-{
-	if (in.spread == SPREAD_SAME)
-		load_same<T, N, U>(in.data, first, end, x);
-	else
-		load_spread<T, N, U>(map, in, first, end, x);
-}
-
-/* Kernels of fp32 also read 16-bit operands, which are not promoted in memory first. */
-template <typename T, int N, int U>
+/* N elements of an operand: those of the result from i on. */
+template <typename T, int N>
 static __device__ __forceinline__ void load(const struct map &map, const struct operand &in,
-                                            int64_t first, int64_t end, float (&x)[U][N])
+                                            int64_t i, float (&x)[N])
 {
-	if (sizeof(T) == 2 || in.dtype == WS_DTYPE_F32)
-		load_as<T, N, U>(map, in, first, end, x);
-	else if (in.dtype == WS_DTYPE_BF16)
-		load_as<struct ws_bf16, N, U>(map, in, first, end, x);
-	else
-		load_as<struct ws_f16, N, U>(map, in, first, end, x);
-}
+	int64_t row = in.spread <= SPREAD_ONE ? 0 : ws_quotient(i, map.cols);
+	float one[1];
 
-template <typename T, int N, int U>
-static __device__ __forceinline__ void store(void *out, int64_t first, int64_t end,
-                                             const float (&y)[U][N])
-{
-	WS_UNROLL(u, U) {
-		int64_t i = first + (int64_t)u * THREADS * N;
-
-		if (i < end)
-			ws_store<T, N>((T *)out + i, y[u]);
+	if (in.spread == SPREAD_SAME || in.spread == SPREAD_ROW) {
+		ws_load_mixed<T, N>(in.data, in.dtype, i - row * map.cols.value, x);
+		return;
 	}
+	if (in.spread == SPREAD_CHANNEL)
+		row -= ws_quotient(row, map.period) * map.period.value;
+	ws_load_mixed<T, 1>(in.data, in.dtype, row, one);
+	WS_UNROLL(k, N)
+		x[k] = one[0];
 }
 
 /* --- computing: as the CPU reference does, NaN as well --------------------------------------- */
@@ -163,66 +101,38 @@ static __device__ __forceinline__ float binary(enum ws_sub sub, float a, float b
 }
 
 /* alpha where column > row mod columns */
-template <int N, int U>
-static __device__ __forceinline__ void mask(const struct map &map, int64_t first, int64_t end,
-                                            float (&x)[U][N])
+template <int N>
+static __device__ __forceinline__ void mask(const struct map &map, int64_t i, float (&x)[N])
 {
-	WS_UNROLL(u, U) {
-		int64_t i = pack_at<N>(first, u, end), row = ws_quotient(i, map.cols);
-		int64_t col = i - row * map.cols.value;
-		int visible = (int)(row - ws_quotient(row, map.cols) * map.cols.value - col);
+	int64_t row = ws_quotient(i, map.cols), col = i - row * map.cols.value;
+	int64_t visible = row - ws_quotient(row, map.cols) * map.cols.value - col;
 
-		WS_UNROLL(k, N)
-			x[u][k] = k > visible ? map.alpha : x[u][k];
-	}
+	WS_UNROLL(k, N)
+		x[k] = k > visible ? map.alpha : x[k];
 }
 
 /* --- all elements ----------------------------------------------------------------------------- */
 
-/* From begin on, U packs a thread and turn, up to end, which is a whole number of packs away. */
-template <typename Tin, typename Tout, int N, int U, int OPERANDS>
-static __device__ __forceinline__ void map_packs(const struct map &map, enum ws_sub sub,
-                                                 int64_t begin, int64_t end)
+template <typename Tin, typename Tout, int N, int OPERANDS>
+static __device__ __forceinline__ void map_packs(const struct map &map, enum ws_sub sub)
 {
-	constexpr int64_t TURN = (int64_t)THREADS * N * U;
-	int64_t first = begin + blockIdx.x * TURN + (int64_t)threadIdx.x * N;
+	WS_EACH_ITEM(pack, map.count / N)
+	{
+		int64_t i = pack * N;
+		float x[N], b[N];
 
-	for (; first < end; first += gridDim.x * TURN) {
-		float x[U][N], b[U][N];
-
-		if (map.plain) { /* no branch between the loads: all on their way at once */
-			if (OPERANDS > 0)
-				load_same<Tin, N, U>(map.in[0].data, first, end, x);
-			if (OPERANDS > 1)
-				load_same<Tin, N, U>(map.in[1].data, first, end, b);
-		} else {
-			if (OPERANDS > 0)
-				load<Tin, N, U>(map, map.in[0], first, end, x);
-			if (OPERANDS > 1)
-				load<Tin, N, U>(map, map.in[1], first, end, b);
-		}
+		if (OPERANDS > 0)
+			load<Tin, N>(map, map.in[0], i, x);
+		if (OPERANDS > 1)
+			load<Tin, N>(map, map.in[1], i, b);
 		if (OPERANDS == 1 && sub == WS_SUB_CAUSAL_MASK)
-			mask<N, U>(map, first, end, x);
-		WS_UNROLL(u, U)
-			WS_UNROLL(k, N)
-				x[u][k] = OPERANDS == 0 ? map.alpha
-				          : OPERANDS == 1
-				                  ? unary(sub, x[u][k], map.alpha)
-				                  : binary(sub, x[u][k], b[u][k], map.alpha);
-		store<Tout, N, U>(map.out, first, end, x);
+			mask<N>(map, i, x);
+		WS_UNROLL(k, N)
+			x[k] = OPERANDS == 0   ? map.alpha
+			       : OPERANDS == 1 ? unary(sub, x[k], map.alpha)
+			                       : binary(sub, x[k], b[k], map.alpha);
+		ws_store<Tout, N>((Tout *)map.out + i, x);
 	}
-}
-
-template <typename Tin, typename Tout, int OPERANDS>
-static __device__ __forceinline__ void map_all(const struct map &map, enum ws_sub sub)
-{
-	constexpr int N = WS_ACCESS / (sizeof(Tin) > sizeof(Tout) ? sizeof(Tin) : sizeof(Tout));
-	/* 64 bytes of operands on their way to each thread */
-	constexpr int U = 64 / (N * (int)sizeof(Tin)) / (OPERANDS > 1 ? 2 : 1);
-	int64_t whole = map.packs ? map.count - map.count % N : 0;
-
-	map_packs<Tin, Tout, N, U, OPERANDS>(map, sub, 0, whole);
-	map_packs<Tin, Tout, 1, 4, OPERANDS>(map, sub, whole, map.count);
 }
 
 /* --- kernels ---------------------------------------------------------------------------------- */
@@ -297,10 +207,18 @@ static __device__ __forceinline__ void map_all(const struct map &map, enum ws_su
 	ALL(X, BIAS_LEAKY_RELU, ws_elementwise_bias_leaky_relu_fwd, forward) \
 	ALL(X, BIAS_TANH, ws_elementwise_bias_tanh_fwd, forward)
 
-#define KERNEL(operands, SUB, name, in, out)                                                     \
-	static __global__ void __launch_bounds__(THREADS, 4) name(struct map map)                \
-	{                                                                                        \
-		map_all<WS_KERNEL_TYPE_##in, WS_KERNEL_TYPE_##out, operands>(map, WS_SUB_##SUB); \
+#define KERNEL(operands, SUB, name, in, out)                                                   \
+	static __global__ void __launch_bounds__(WS_THREADS, 4) name(struct map map)           \
+	{                                                                                      \
+		using Tin = WS_KERNEL_TYPE_##in;                                               \
+		using Tout = WS_KERNEL_TYPE_##out;                                             \
+		constexpr int N =                                                              \
+		        WS_ACCESS / (sizeof(Tin) > sizeof(Tout) ? sizeof(Tin) : sizeof(Tout)); \
+                                                                                               \
+		if (map.packs)                                                                 \
+			map_packs<Tin, Tout, N, operands>(map, WS_SUB_##SUB);                  \
+		else                                                                           \
+			map_packs<Tin, Tout, 1, operands>(map, WS_SUB_##SUB);                  \
 	}
 #define X(SUB, name, direction, in, out) KERNEL(0, SUB, name, in, out)
 FILL_LIST(X)
@@ -349,27 +267,16 @@ static struct map map_of(const struct ws_op *op, int64_t cols, int64_t period, d
 	return map;
 }
 
-/* Fill in how the map's elements are grouped, and return the blocks that it takes. */
-static unsigned map_grid(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                         struct map *map)
+/* Whether packs of the wider of the types in a kernel's name are filled. */
+static bool fills_packs(const struct ws_op *op, const struct map *map)
 {
-	size_t widest = ws_dtype_size(op->out[0]->dtype);
 	bool rows_matter = op->sub == WS_SUB_CAUSAL_MASK;
-	int n;
+	size_t widest = op->payload.dtype == WSNVTX_DTYPE_fp32 ? sizeof(float)
+	                                                       : ws_dtype_size(op->out[0]->dtype);
 
-	map->plain = true;
-	for (int i = 0; i < op->in_count; i++) {
-		size_t size = ws_dtype_size(op->in[i]->dtype);
-
-		widest = size > widest ? size : widest;
+	for (int i = 0; i < op->in_count; i++)
 		rows_matter |= map->in[i].spread > SPREAD_ONE;
-		map->plain &= map->in[i].spread == SPREAD_SAME &&
-		              ws_dtype_nvtx(op->in[i]->dtype) == op->payload.dtype;
-	}
-	n = WS_ACCESS / (int)widest;
-	map->packs = !rows_matter || ws_rows_aligned(map->cols.value, n);
-	/* 4: packs, or elements, of a thread and turn */
-	return ws_grid(launch, ws_div_up(map->count, THREADS * 4 * (map->packs ? n : 1)), WAVES);
+	return (rows_matter ? map->cols.value : map->count) % (int64_t)(WS_ACCESS / widest) == 0;
 }
 
 /* Whether the operands are of dtypes that elements are read in. */
@@ -384,14 +291,15 @@ static bool operands_are_floats(const struct ws_op *op)
 static enum ws_status map_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                  struct map *map, struct ws_err *err)
 {
-	unsigned grid = map_grid(launch, op, map);
+	unsigned grid = ws_item_grid(launch, map->count / 4);
 
+	map->packs = fills_packs(op, map);
 	if (!operands_are_floats(op))
 		return ws_cuda_no_kernel(op, err);
 	switch (ws_kernel_key_of(op)) {
 #define X(SUB, name, direction, in, out)             \
 	case WS_KERNEL_KEY(SUB, direction, in, out): \
-		return WS_LAUNCH(launch, err, name, grid, THREADS, 0, *map);
+		return WS_LAUNCH(launch, err, name, grid, WS_THREADS, 0, *map);
 		UNARY_LIST(X)
 		COPY_LIST(X)
 		FILL_LIST(X)

@@ -4,10 +4,7 @@
  * Indices are used as they are: data is checked on the host before it is uploaded, and no
  * thread could report an index that is outside.
  */
-#include "kernels/cuda/own/row.cuh"
-
-#define THREADS 256
-#define WAVES   32 /* blocks for each multiprocessor */
+#include "kernels/cuda/own/kernel.cuh"
 
 /* --- embedding: rows of a table --------------------------------------------------------------- */
 
@@ -27,9 +24,9 @@ struct lookup {
 	}
 };
 
-#define X(ID, T, suffix)                                                                \
-	WS_PACK_KERNEL((WS_MOVE_THREADS), ws_embedding_lookup_fwd_##suffix, T, l.whole, \
-	               ws_move_packs, (struct lookup l), l)
+#define X(ID, T, suffix)                                                                          \
+	WS_PACK_KERNEL((WS_THREADS), ws_embedding_lookup_fwd_##suffix, T, l.whole, ws_move_packs, \
+	               (struct lookup l), l)
 WS_CUDA_FLOATS(X)
 #undef X
 
@@ -42,14 +39,14 @@ WS_LAUNCHER(embedding)
 	l.in = table->data;
 	l.index = (const int32_t *)op->in[1]->data;
 	l.out = out->data;
-	l.whole = ws_rows_aligned(ws_tensor_cols(table), n);
+	l.whole = ws_tensor_cols(table) % n == 0;
 	n = l.whole ? n : 1;
 	l.packs = out->count / n;
 	l.row = ws_divisor_of(ws_tensor_cols(table) / n);
 	if (out->dtype != table->dtype)
 		return ws_cuda_no_kernel(op, err);
 	WS_LAUNCH_FLOATS(launch, op, err, table->dtype, ws_embedding_lookup_fwd,
-	                 ws_move_grid(launch, l.packs), WS_MOVE_THREADS, 0, l)
+	                 ws_item_grid(launch, l.packs), WS_THREADS, 0, l)
 }
 
 /* --- its gradient: rows added into a table ---------------------------------------------------- */
@@ -86,26 +83,26 @@ static __device__ __forceinline__ int find(const struct scatter &s, int64_t begi
                                            struct found *found)
 {
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP, count = 0;
-	int64_t row[CHUNK / THREADS]; /* of the table, from the first that is owned */
+	int64_t row[CHUNK / WS_THREADS]; /* of the table, from the first that is owned */
 
-	WS_UNROLL(j, CHUNK / THREADS) {
-		int64_t at = begin + j * THREADS + threadIdx.x;
+	WS_UNROLL(j, CHUNK / WS_THREADS) {
+		int64_t at = begin + j * WS_THREADS + threadIdx.x;
 		unsigned word;
 
 		row[j] = at < s.rows ? s.index[at] - owned : -1;
 		word = __ballot_sync(WS_FULL, row[j] >= 0 && row[j] < OWNED);
 		if (lane == 0)
-			found->words[j * (THREADS / WS_WARP) + warp] = word;
+			found->words[j * (WS_THREADS / WS_WARP) + warp] = word;
 	}
 	__syncthreads();
 	WS_UNROLL(w, CHUNK_WORDS) {
-		int j = w / (THREADS / WS_WARP);
+		int j = w / (WS_THREADS / WS_WARP);
 		unsigned word = found->words[w];
 
 		/* the word of this thread's j-th index: those before it are counted */
-		if (w % (THREADS / WS_WARP) == warp && word >> lane & 1)
+		if (w % (WS_THREADS / WS_WARP) == warp && word >> lane & 1)
 			found->list[count + __popc(word & ((1u << lane) - 1))] =
-			        (unsigned short)((j * THREADS + threadIdx.x) * OWNED + row[j]);
+			        (unsigned short)((j * WS_THREADS + threadIdx.x) * OWNED + row[j]);
 		count += __popc(word);
 	}
 	__syncthreads();
@@ -116,9 +113,9 @@ template <typename T, int N>
 static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 {
 	__shared__ struct found found;
-	__shared__ float sum[OWNED][N][THREADS]; /* each thread its own columns: no barriers */
+	__shared__ float sum[OWNED][N][WS_THREADS]; /* each thread its own columns: no barriers */
 	int64_t owned = (int64_t)blockIdx.x * OWNED;
-	int64_t col = ((int64_t)blockIdx.y * THREADS + threadIdx.x) * N;
+	int64_t col = ((int64_t)blockIdx.y * WS_THREADS + threadIdx.x) * N;
 	T *table = (T *)s.table + owned * s.cols + col;
 	unsigned touched = 0;
 
@@ -165,7 +162,7 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 }
 
 #define X(ID, T, suffix)                                                \
-	static __global__ void __launch_bounds__(THREADS, 4)            \
+	static __global__ void __launch_bounds__(WS_THREADS, 4)         \
 	        ws_embedding_scatter_add_bwd_##suffix(struct scatter s) \
 	{                                                               \
 		if (s.whole)                                            \
@@ -189,12 +186,12 @@ WS_LAUNCHER(embedding_grad)
 	s.table = table->data;
 	s.rows = op->in[1]->count;
 	s.cols = ws_tensor_cols(grad);
-	s.whole = ws_rows_aligned(s.cols, SCATTER_PACK);
+	s.whole = s.cols % SCATTER_PACK == 0;
 	threads = s.cols / (s.whole ? SCATTER_PACK : 1);
 	dim3 grid((unsigned)ws_div_up(table->shape.dim[0], OWNED),
-	          (unsigned)ws_div_up(threads, THREADS));
-	WS_LAUNCH_FLOATS(launch, op, err, grad->dtype, ws_embedding_scatter_add_bwd, grid, THREADS,
-	                 0, s)
+	          (unsigned)ws_div_up(threads, WS_THREADS));
+	WS_LAUNCH_FLOATS(launch, op, err, grad->dtype, ws_embedding_scatter_add_bwd, grid,
+	                 WS_THREADS, 0, s)
 }
 
 /* --- gather and its gradient: one element of each row ----------------------------------------- */
@@ -206,21 +203,17 @@ struct pick {
 	int64_t rows, cols; /* of the operand, or of the gradient */
 };
 
-static __global__ void __launch_bounds__(THREADS) ws_embedding_pick_fwd_f32(struct pick p)
+static __global__ void __launch_bounds__(WS_THREADS) ws_embedding_pick_fwd_f32(struct pick p)
 {
-	int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-
-	for (; row < p.rows; row += (int64_t)gridDim.x * THREADS)
-		p.out[row] = p.in[row * p.cols + p.index[row]];
+	WS_EACH_ITEM(row, p.rows)
+	p.out[row] = p.in[row * p.cols + p.index[row]];
 }
 
 /* Into a tensor of zeros. */
-static __global__ void __launch_bounds__(THREADS) ws_embedding_scatter_bwd_f32(struct pick p)
+static __global__ void __launch_bounds__(WS_THREADS) ws_embedding_scatter_bwd_f32(struct pick p)
 {
-	int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-
-	for (; row < p.rows; row += (int64_t)gridDim.x * THREADS)
-		p.out[row * p.cols + p.index[row]] = p.in[row];
+	WS_EACH_ITEM(row, p.rows)
+	p.out[row * p.cols + p.index[row]] = p.in[row];
 }
 
 /* rows: the tensor that has them */
@@ -235,12 +228,12 @@ static enum ws_status pick_launch(const struct ws_cuda_launch *launch, const str
 	p.out = (float *)op->out[0]->data;
 	p.rows = op->in[1]->count;
 	p.cols = ws_tensor_cols(rows);
-	grid = ws_grid(launch, ws_div_up(p.rows, THREADS), WAVES);
+	grid = ws_item_grid(launch, p.rows);
 	switch (ws_kernel_key_of(op)) {
 	case WS_KERNEL_KEY(PICK, forward, f32, f32):
-		return WS_LAUNCH(launch, err, ws_embedding_pick_fwd_f32, grid, THREADS, 0, p);
+		return WS_LAUNCH(launch, err, ws_embedding_pick_fwd_f32, grid, WS_THREADS, 0, p);
 	case WS_KERNEL_KEY(SCATTER, backward, f32, f32):
-		return WS_LAUNCH(launch, err, ws_embedding_scatter_bwd_f32, grid, THREADS, 0, p);
+		return WS_LAUNCH(launch, err, ws_embedding_scatter_bwd_f32, grid, WS_THREADS, 0, p);
 	default:
 		return ws_cuda_no_kernel(op, err);
 	}

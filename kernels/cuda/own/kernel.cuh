@@ -1,8 +1,8 @@
 /*
  * What the .cu files share: dtypes of elements, 16-byte accesses, reductions of warps and
- * blocks, and launching. Each file holds static __global__ kernels named
- * ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name() builds it) and extern "C"
- * launchers (launch.h).
+ * blocks, and launching. Plain kernels: a thread has one access on its way at a time. Each file
+ * holds static __global__ kernels named ws_<class>_<op>[_fwd|_bwd]_<dtypes> (as ws_op_kernel_name()
+ * builds it) and extern "C" launchers (launch.h).
  *
  * The same files are compiled for the host in tests: there WS_CUDA_HOST is defined and a
  * header given on the command line takes CUDA's place (docs/cuda-backend.md). What that
@@ -10,7 +10,7 @@
  * __shared__, threadIdx/blockIdx/blockDim/gridDim, __syncthreads, __syncwarp, __shfl_sync,
  * __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync,
  * __popc, __ffs, __umulhi, __umul64hi, __ldg, atomics on whole numbers, expf, logf, sqrtf,
- * tanhf, sinf, cosf, fmaf, rsqrt written as 1 / sqrtf.
+ * tanhf, sinf, cosf, fmaf, fminf, fmaxf, rsqrt written as 1 / sqrtf.
  */
 #pragma once
 
@@ -43,23 +43,6 @@ extern "C" { /* what they declare is C */
 	extern __shared__ __align__(16) unsigned char ws_shared_[]; \
 	type *name = (type *)ws_shared_
 
-/* Let a kernel use more than 48 KiB of dynamic shared memory, as far as the device has it. */
-#define WS_SHARED_OPT_IN(kernel, size_bytes, err)                                               \
-	ws_cuda_shared_opt_in(#kernel,                                                          \
-	                      cudaFuncSetAttribute((kernel),                                    \
-	                                           cudaFuncAttributeMaxDynamicSharedMemorySize, \
-	                                           (int)(size_bytes)),                          \
-	                      (err))
-
-static inline enum ws_status ws_cuda_shared_opt_in(const char *kernel, cudaError_t error,
-                                                   struct ws_err *err)
-{
-	WS_FAIL_IF(error != cudaSuccess, err, ENVIRONMENT,
-	           "kernel %s: its shared memory was refused: %s", kernel,
-	           cudaGetErrorString(error));
-	return WS_OK;
-}
-
 static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err *err)
 {
 	cudaError_t error = cudaGetLastError();
@@ -70,13 +53,21 @@ static inline enum ws_status ws_cuda_launched(const char *kernel, struct ws_err 
 }
 #endif
 
-#define WS_WARP     32
-#define WS_FULL     0xffffffffu /* all lanes of a warp */
-#define WS_ACCESS   16          /* bytes of one access of a thread */
-#define WS_INT_SAFE 0x7fffffff  /* grid.x at most */
+#define WS_WARP    32
+#define WS_FULL    0xffffffffu /* all lanes of a warp */
+#define WS_ACCESS  16          /* bytes of one access of a thread */
+#define WS_THREADS 256         /* of a block, where a kernel does not say otherwise */
 
 /* A loop over i = 0 … n - 1 that is unrolled, so that what i indexes can stay in registers. */
 #define WS_UNROLL(i, n) _Pragma("unroll") for (int i = 0; i < (n); i++)
+
+/*
+ * Threads of all blocks take items 0 … count - 1 in turns. One access of 16 bytes for each thread
+ * is enough on its way where a multiprocessor holds 1024 threads or more.
+ */
+#define WS_EACH_ITEM(i, count)                                                        \
+	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < (count); \
+	     i += (int64_t)gridDim.x * blockDim.x)
 
 /* --- elements ------------------------------------------------------------------------------ */
 
@@ -159,6 +150,19 @@ static __device__ __forceinline__ void ws_store(T *to, const float (&x)[N])
 	*(struct ws_pack<T, N> *)to = pack;
 }
 
+/* The same of fp32 or 16-bit elements (enum ws_dtype), beside a kernel's own type T. */
+template <typename T, int N>
+static __device__ __forceinline__ void ws_load_mixed(const void *data, int dtype, int64_t i,
+                                                     float (&x)[N])
+{
+	if (sizeof(T) == 2 || dtype == WS_DTYPE_F32)
+		ws_load<T, N>((const T *)data + i, x);
+	else if (dtype == WS_DTYPE_BF16)
+		ws_load<struct ws_bf16, N>((const struct ws_bf16 *)data + i, x);
+	else
+		ws_load<struct ws_f16, N>((const struct ws_f16 *)data + i, x);
+}
+
 /* N elements as they are, by accesses of 16 bytes at most. */
 template <typename T, int N>
 static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
@@ -173,12 +177,6 @@ static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
 			pack.at[k] = x[i + k];
 		*(struct ws_pack<T, W> *)(to + i) = pack;
 	}
-}
-
-/* Are rows of cols elements, side by side from an aligned start, all aligned for packs of n? */
-static inline bool ws_rows_aligned(int64_t cols, int n)
-{
-	return cols % n == 0;
 }
 
 /* a * b, rounded: never part of a fused multiply-add */
@@ -213,12 +211,10 @@ static __device__ __forceinline__ float ws_warp_max(float x)
 	return x;
 }
 
-/*
- * Of all threads of a block, whose size is a multiple of 32. partial: WS_WARP floats of shared
- * memory, free again when the call returns. Always the same order, so the same bits.
- */
-static __device__ __forceinline__ float ws_block_sum(float x, float *partial)
+/* Of all threads of a block, whose size is a multiple of 32: always in the same order. */
+static __device__ __forceinline__ float ws_block_sum(float x)
 {
+	__shared__ float partial[WS_WARP];
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
 	int warps = blockDim.x / WS_WARP;
 
@@ -231,8 +227,9 @@ static __device__ __forceinline__ float ws_block_sum(float x, float *partial)
 	return x;
 }
 
-static __device__ __forceinline__ float ws_block_max(float x, float *partial)
+static __device__ __forceinline__ float ws_block_max(float x)
 {
+	__shared__ float partial[WS_WARP];
 	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP;
 	int warps = blockDim.x / WS_WARP;
 
@@ -313,6 +310,67 @@ static inline int ws_kernel_key_of(const struct ws_op *op)
 	extern "C" enum ws_status ws_cuda_##name(const struct ws_cuda_launch *launch, \
 	                                         const struct ws_op *op, struct ws_err *err)
 
+/* --- launching ------------------------------------------------------------------------------- */
+
+/* The dtypes of kernels whose operands and results are all of one: X(ID, type, suffix) */
+#define WS_CUDA_FLOATS(X)          \
+	X(F32, float, f32)         \
+	X(F16, struct ws_f16, f16) \
+	X(BF16, struct ws_bf16, bf16)
+
+static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws_err *err)
+{
+	char name[96];
+
+	return WS_FAIL(err, BUG, "op %s: there is no CUDA kernel %s", op->message,
+	               ws_op_kernel_name(op, name, sizeof(name)));
+}
+
+#define WS_LAUNCH_CASE(ID, type, ...)            \
+	case WS_DTYPE_##ID: {                    \
+		using T [[maybe_unused]] = type; \
+		return WS_LAUNCH(__VA_ARGS__);   \
+	}
+/*
+ * The end of a launcher: the kernel NAME_f32, NAME_f16 or NAME_bf16 of a dtype, as WS_LAUNCH has
+ * it, in whose arguments T is the type of elements; any other dtype is refused.
+ */
+#define WS_LAUNCH_FLOATS(launch, op, err, dtype, name, ...)                                 \
+	switch (dtype) {                                                                    \
+		WS_LAUNCH_CASE(F32, float, launch, err, name##_f32, __VA_ARGS__)            \
+		WS_LAUNCH_CASE(F16, struct ws_f16, launch, err, name##_f16, __VA_ARGS__)    \
+		WS_LAUNCH_CASE(BF16, struct ws_bf16, launch, err, name##_bf16, __VA_ARGS__) \
+	default:                                                                            \
+		return ws_cuda_no_kernel(op, err);                                          \
+	}
+
+/*
+ * A kernel whose threads take packs of N elements of type T, or where `whole` does not hold single
+ * ones: body<T, N>(...). bounds: in brackets, of __launch_bounds__; so are the parameters.
+ */
+#define WS_PACK_KERNEL(bounds, name, T, whole, body, parameters, ...)   \
+	static __global__ void __launch_bounds__ bounds name parameters \
+	{                                                               \
+		constexpr int N = WS_ACCESS / sizeof(T);                \
+                                                                        \
+		if (whole)                                              \
+			body<T, N>(__VA_ARGS__);                        \
+		else                                                    \
+			body<T, 1>(__VA_ARGS__);                        \
+	}
+
+/* A launcher's own check before it writes sums. */
+static inline enum ws_status ws_cuda_scratch_check(const struct ws_cuda_launch *launch,
+                                                   const struct ws_op *op, struct ws_err *err)
+{
+	uint64_t need = ws_cuda_scratch_bytes(op);
+
+	WS_FAIL_IF(launch->scratch_bytes < need, err, BUG,
+	           "op %s needs %llu bytes of scratch and was given %llu", op->message,
+	           (unsigned long long)need, (unsigned long long)launch->scratch_bytes);
+	return WS_OK;
+}
+
 /* --- sizes of grids -------------------------------------------------------------------------- */
 
 static inline int64_t ws_div_up(int64_t a, int64_t b)
@@ -328,4 +386,23 @@ static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t item
 	int64_t most = (int64_t)launch->sm_count * blocks_per_sm;
 
 	return (unsigned)(items < 1 ? 1 : items < most ? items : most);
+}
+
+/* Blocks of WS_THREADS for WS_EACH_ITEM. */
+static inline unsigned ws_item_grid(const struct ws_cuda_launch *launch, int64_t items)
+{
+	return ws_grid(launch, ws_div_up(items, WS_THREADS), 32);
+}
+
+/* --- packs that move to other places ---------------------------------------------------------- */
+
+/* Pack i of m.out is pack m.from(i) of m.in, for i < m.packs. */
+template <typename T, int N, typename Move>
+static __device__ __forceinline__ void ws_move_packs(const Move &m)
+{
+	const struct ws_pack<T, N> *in = (const struct ws_pack<T, N> *)m.in;
+	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)m.out;
+
+	WS_EACH_ITEM(i, m.packs)
+	out[i] = in[m.from(i)];
 }

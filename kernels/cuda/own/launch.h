@@ -17,7 +17,6 @@ extern "C" {
 #endif
 
 #include "formats/base/status.h"
-#include "kernels/data/tokens.h"
 #include "kernels/data/images.h"
 #include "kernels/graph/op.h"
 
@@ -41,28 +40,10 @@ ws_cuda_launcher *ws_cuda_launcher_of(enum ws_op_kind kind);
 /* Bytes of scratch that the launcher of an op needs; 0 for most. Bounds: each .cu file's own. */
 uint64_t ws_cuda_scratch_bytes(const struct ws_op *op);
 
-/* --- first values and data, drawn on the device ------------------------------------------- */
-
 /*
- * Elements first ... first + count - 1 of a tensor (or of one of its parts) from its
- * stream of random numbers: bit for bit what the host draws (init.h). channels_last: the
- * element's number is that of the filter [k, c, r, s] (tensor.h).
+ * Synthetic images, a thousand times as large as tokens. planes [n, c] lie on the device; the
+ * host's numbers but for the sine's last bits.
  */
-struct ws_cuda_draw {
-	struct ws_tensor *t; /* data: the device's */
-	struct ws_rng rng;
-	int64_t first, count;
-};
-enum ws_status ws_cuda_draw(const struct ws_cuda_launch *launch, const struct ws_cuda_draw *draw,
-                            struct ws_err *err);
-
-/*
- * Synthetic batches. streams [n] and planes [n, c] lie on the device. Images: the host's numbers
- * but for the sine's last bits.
- */
-enum ws_status ws_cuda_draw_tokens(const struct ws_cuda_launch *launch,
-                                   const struct ws_token_batch *batch, const struct ws_rng *streams,
-                                   int32_t *x, int32_t *y, struct ws_err *err);
 enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_image_batch *batch,
                                    const struct ws_plane *planes, struct ws_tensor *t,

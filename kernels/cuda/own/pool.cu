@@ -6,9 +6,7 @@
  * the windows that cover it, in their order, so that nothing is added at the same time by two.
  * Windows overlap by little: what is read twice comes from the cache.
  */
-#include "kernels/cuda/own/row.cuh"
-
-#define WS_POOL_THREADS 256
+#include "kernels/cuda/own/kernel.cuh"
 
 /* Rows, or columns, of the input and the output. */
 struct axis {
@@ -24,7 +22,6 @@ struct pool {
 	const void *in;
 	void *out;
 	int32_t *position; /* of the largest, in its plane */
-	bool warps;        /* a warp for each place: large windows of one channel */
 };
 
 /* first ... end - 1 */
@@ -123,9 +120,8 @@ static __device__ __forceinline__ void load_positions(const int32_t *from, int (
 template <typename T, int N> static __device__ __forceinline__ void max_pool(const struct pool &p)
 {
 	const T *in = (const T *)p.in;
-	int64_t step = (int64_t)gridDim.x * blockDim.x;
-
-	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+	WS_EACH_ITEM(i, p.places)
+	{
 		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
 		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
 		int best_at[N];
@@ -156,9 +152,8 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 template <typename T, int N> static __device__ __forceinline__ void avg_pool(const struct pool &p)
 {
 	const T *in = (const T *)p.in;
-	int64_t step = (int64_t)gridDim.x * blockDim.x;
-
-	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+	WS_EACH_ITEM(i, p.places)
+	{
 		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
 		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
 		const float count = (float)((int64_t)(ys.end - ys.first) * (xs.end - xs.first));
@@ -184,49 +179,13 @@ template <typename T, int N> static __device__ __forceinline__ void avg_pool(con
 	}
 }
 
-/* The same by a warp for each place, whose lanes read neighbours: large windows of one channel. */
-template <typename T> static __device__ __forceinline__ void avg_pool_warps(const struct pool &p)
-{
-	const T *in = (const T *)p.in;
-	int lane = threadIdx.x % WS_WARP, warps = blockDim.x / WS_WARP;
-	int64_t step = (int64_t)gridDim.x * warps;
-
-	for (int64_t i = (int64_t)blockIdx.x * warps + threadIdx.x / WS_WARP; i < p.places;
-	     i += step) {
-		struct place at = place_of<1>(p, i, p.y.by_out, p.x.by_out);
-		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
-		int64_t width = xs.end - xs.first, count = width * (ys.end - ys.first);
-		int y = ys.first + (int)(lane / width), x = (int)(lane % width);
-		float sum = 0;
-
-		for (int64_t e = lane; e < count; e += WS_WARP) {
-			sum += ws_to_f32(in[input_at(p, at, y, xs.first + x)]);
-			for (x += WS_WARP; x >= width; x -= (int)width)
-				y++;
-		}
-		sum = ws_warp_sum(sum);
-		if (lane == 0)
-			((T *)p.out)[i] = ws_from_f32<T>(sum / (float)count);
-	}
-}
-
-template <typename T, int N>
-static __device__ __forceinline__ void avg_pool_any(const struct pool &p)
-{
-	if (p.warps)
-		avg_pool_warps<T>(p);
-	else
-		avg_pool<T, N>(p);
-}
-
 /* --- backward -------------------------------------------------------------------------------- */
 
 template <typename T, int N>
 static __device__ __forceinline__ void max_pool_grad(const struct pool &p)
 {
-	int64_t step = (int64_t)gridDim.x * blockDim.x;
-
-	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+	WS_EACH_ITEM(i, p.places)
+	{
 		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
 		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
 		int self = at.y * p.x.in + at.x;
@@ -251,9 +210,8 @@ static __device__ __forceinline__ void max_pool_grad(const struct pool &p)
 template <typename T, int N>
 static __device__ __forceinline__ void avg_pool_grad(const struct pool &p)
 {
-	int64_t step = (int64_t)gridDim.x * blockDim.x;
-
-	for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < p.places; i += step) {
+	WS_EACH_ITEM(i, p.places)
+	{
 		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
 		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
 		float sum[N] = {0};
@@ -278,12 +236,12 @@ static __device__ __forceinline__ void avg_pool_grad(const struct pool &p)
 
 /* --- kernels --------------------------------------------------------------------------------- */
 
-#define WS_POOL_KERNEL(name, T, body)                                                    \
-	WS_PACK_KERNEL((WS_POOL_THREADS, 4), name, T, p.packs.value *N == p.depth, body, \
+#define WS_POOL_KERNEL(name, T, body)                                               \
+	WS_PACK_KERNEL((WS_THREADS, 4), name, T, p.packs.value *N == p.depth, body, \
 	               (struct pool p), p)
 #define WS_POOL_KERNELS(ID, T, suffix)                                       \
 	WS_POOL_KERNEL(ws_pool_max_pool_fwd_##suffix, T, max_pool)           \
-	WS_POOL_KERNEL(ws_pool_avg_pool_fwd_##suffix, T, avg_pool_any)       \
+	WS_POOL_KERNEL(ws_pool_avg_pool_fwd_##suffix, T, avg_pool)           \
 	WS_POOL_KERNEL(ws_pool_max_pool_grad_bwd_##suffix, T, max_pool_grad) \
 	WS_POOL_KERNEL(ws_pool_avg_pool_grad_bwd_##suffix, T, avg_pool_grad)
 WS_CUDA_FLOATS(WS_POOL_KERNELS)
@@ -322,9 +280,7 @@ static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_
 	else if (op->kind == WS_OP_MAX_POOL_GRAD)
 		p->position = (int32_t *)op->in[1]->data;
 	p->depth = w->layout == WS_LAYOUT_NHWC ? w->c : 1;
-	p->warps = op->kind == WS_OP_AVG_POOL && p->depth == 1 &&
-	           op->in[0]->count / result->count >= WS_WARP;
-	n = ws_rows_aligned(p->depth, n) ? n : 1;
+	n = p->depth % n == 0 ? n : 1;
 	p->packs = ws_divisor_of(p->depth / n);
 	p->places = result->count / n;
 	WS_FAIL_IF(!axis_of(&p->y, w->h, w->p, w->r, w) || !axis_of(&p->x, w->w, w->q, w->s, w),
@@ -333,20 +289,16 @@ static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_
 	return WS_OK;
 }
 
-#define LAUNCHER(op_name, kernel)                                                              \
-	WS_LAUNCHER(op_name)                                                                   \
-	{                                                                                      \
-		struct pool p;                                                                 \
-		unsigned grid;                                                                 \
-                                                                                               \
-		WS_FORWARD(pool_of(op, &p, err));                                              \
-		grid = ws_grid(launch,                                                         \
-		               ws_div_up(p.places * (p.warps ? WS_WARP : 1), WS_POOL_THREADS), \
-		               32);                                                            \
-		if (op->in[0]->dtype != op->out[0]->dtype)                                     \
-			return ws_cuda_no_kernel(op, err);                                     \
-		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel, grid,             \
-		                 WS_POOL_THREADS, 0, p)                                        \
+#define LAUNCHER(op_name, kernel)                                                  \
+	WS_LAUNCHER(op_name)                                                       \
+	{                                                                          \
+		struct pool p;                                                     \
+                                                                                   \
+		WS_FORWARD(pool_of(op, &p, err));                                  \
+		if (op->in[0]->dtype != op->out[0]->dtype)                         \
+			return ws_cuda_no_kernel(op, err);                         \
+		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel,       \
+		                 ws_item_grid(launch, p.places), WS_THREADS, 0, p) \
 	}
 LAUNCHER(max_pool, ws_pool_max_pool_fwd)
 LAUNCHER(avg_pool, ws_pool_avg_pool_fwd)

@@ -4,15 +4,12 @@
 /* Numbers of scratch that the launcher of an op needs. */
 static int64_t scratch_floats(const struct ws_op *op)
 {
-	int64_t slices;
-
 	switch (op->kind) {
 	case WS_OP_REDUCE:
 	case WS_OP_BIAS_GRAD: /* the sums of the slices */
-		slices = op->sub == WS_SUB_COLSUM || op->kind == WS_OP_BIAS_GRAD
-		                 ? ws_columns_of(op).slices
-		                 : 1;
-		return slices > 1 ? slices * op->out[0]->count : 0;
+		if (op->kind == WS_OP_REDUCE && op->sub != WS_SUB_COLSUM)
+			return 0;
+		return ws_columns_of(op).slices * op->out[0]->count;
 	case WS_OP_BATCH_NORM:
 	case WS_OP_BATCH_NORM_GRAD: /* two sums of each slice and channel */
 		return ws_columns_of(op).slices * op->u.norm.ch.channels * 2;

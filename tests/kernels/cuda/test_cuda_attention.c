@@ -17,26 +17,22 @@ static enum ws_status open_plan(enum ws_op_kind kind, struct wanted w, uint64_t 
                                 struct ws_err *err)
 {
 	struct ws_dnn_target target = described_gpu();
-	struct ws_cuda_attention_shape shape;
-	struct ws_cuda_attention a;
+	struct ws_tensor q = {.dtype = w.dtype};
+	struct ws_op op = {.kind = kind,
+	                   .in = {&q},
+	                   .u.attention = {{4, w.time, 12, w.width}, 0.125}};
+	cudnnBackendDescriptor_t plan;
 	enum ws_status status;
 	int64_t count;
 
-	memset(&shape, 0, sizeof(shape));
-	shape.attention.head = (struct ws_heads){4, w.time, 12, w.width};
-	shape.attention.scale = 0.125;
-	shape.kind = kind;
-	shape.dtype = w.dtype;
-	shape.deterministic = w.deterministic;
-	status = ws_cuda_attention_open(&target, &shape, &a, err);
-	cr_assert_eq(a.plan != NULL, status == WS_OK);
+	status = ws_cuda_attention_open(&target, &op, w.deterministic, &plan, err);
+	cr_assert_eq(plan != NULL, status == WS_OK);
 	if (status == WS_OK)
-		cr_assert_eq(cudnnBackendGetAttribute(a.plan,
+		cr_assert_eq(cudnnBackendGetAttribute(plan,
 		                                      CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
 		                                      CUDNN_TYPE_INT64, 1, &count, workspace_bytes),
 		             CUDNN_STATUS_SUCCESS);
-	ws_cuda_attention_close(&a);
-	cr_assert_null(a.plan);
+	ws_dnn_destroy(&plan);
 	ws_dnn_destroy(&target.properties);
 	return status;
 }

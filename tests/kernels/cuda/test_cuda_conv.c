@@ -7,16 +7,23 @@
 #include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"
 
-/* Made as conv.c makes it, from an op of a graph. */
-static struct ws_cuda_conv_shape shape_of(const struct ws_op *op)
-{
-	struct ws_cuda_conv_roles roles = ws_cuda_conv_roles(op->kind);
-	struct ws_cuda_conv_shape shape = {.conv = op->u.conv, .kind = op->kind, .tf32 = op->tf32};
+/* An op of a convolution alone: what cuDNN is told of it. */
+struct conv_op {
+	struct ws_tensor t;
+	struct ws_op op;
+};
 
-	shape.dtype[roles.in[0]] = op->in[0]->dtype;
-	shape.dtype[roles.in[1]] = op->in[1]->dtype;
-	shape.dtype[roles.out] = op->out[0]->dtype;
-	return shape;
+static const struct ws_op *conv_op(struct conv_op *c, struct ws_conv conv)
+{
+	memset(c, 0, sizeof(*c));
+	c->t.dtype = WS_DTYPE_F32;
+	c->op = (struct ws_op){.kind = WS_OP_CONV,
+	                       .in_count = 2,
+	                       .out_count = 1,
+	                       .in = {&c->t, &c->t},
+	                       .out = {&c->t},
+	                       .u.conv = conv};
+	return &c->op;
 }
 
 static int describe_all(const struct ws_network *model, const struct ws_precision *precision,
@@ -38,12 +45,10 @@ static int describe_all(const struct ws_network *model, const struct ws_precisio
 	graph = ws_step_graph(step);
 	for (int i = 0; i < graph->op_count; i++) {
 		struct ws_cuda_conv_operation operation;
-		struct ws_cuda_conv_shape shape;
 
 		if (!ws_cuda_is_conv(graph->ops[i]))
 			continue;
-		shape = shape_of(graph->ops[i]);
-		KERNELS_OK(ws_cuda_conv_operation_open(&shape, &operation, err));
+		KERNELS_OK(ws_cuda_conv_operation_open(graph->ops[i], &operation, err));
 		cr_assert_not_null(operation.operation);
 		ws_cuda_conv_operation_close(&operation);
 		cr_assert_null(operation.operation);
@@ -70,58 +75,25 @@ Test(cuda_conv, cudnn_accepts_every_convolution_of_every_model_in_every_dtype)
 	cr_assert_gt(convs, 3000, "only %d convolutions", convs);
 }
 
-Test(cuda_conv, dims_and_strides_are_those_of_the_layout)
-{
-	struct ws_conv f = {.layout = WS_LAYOUT_NHWC,
-	                    .n = 2,
-	                    .c = 6,
-	                    .h = 5,
-	                    .w = 4,
-	                    .k = 8,
-	                    .r = 3,
-	                    .s = 1,
-	                    .p = 5,
-	                    .q = 4,
-	                    .stride = 1,
-	                    .pad_h = 1,
-	                    .groups = 2};
-	static const int64_t x[4] = {120, 1, 24, 6}, w[4] = {9, 1, 3, 3};
-	int64_t dims[4], strides[4];
-
-	ws_cuda_conv_dims(&f, WS_CONV_X, dims, strides);
-	cr_assert_arr_eq(strides, x, sizeof(x));
-	ws_cuda_conv_dims(&f, WS_CONV_W, dims, strides);
-	cr_assert_eq(dims[1], 3, "channels of one group");
-	cr_assert_arr_eq(strides, w, sizeof(w));
-	f.layout = WS_LAYOUT_NCHW;
-	f.groups = 1;
-	f.s = 2;
-	ws_cuda_conv_dims(&f, WS_CONV_W, dims, strides);
-	cr_assert_eq(dims[1], 6);
-	cr_assert_eq(strides[0], 36);
-	cr_assert_eq(strides[1], 6);
-	cr_assert_eq(strides[2], 2);
-	cr_assert_eq(strides[3], 1);
-}
-
 Test(cuda_conv, what_cudnn_refuses_is_an_error_with_its_words)
 {
-	struct ws_cuda_conv_shape shape = {.kind = WS_OP_CONV,
-	                                   .conv = {.n = -1,
-	                                            .c = 3,
-	                                            .h = 4,
-	                                            .w = 4,
-	                                            .k = 2,
-	                                            .r = 3,
-	                                            .s = 3,
-	                                            .p = 2,
-	                                            .q = 2,
-	                                            .stride = 1,
-	                                            .groups = 1}};
+	static const struct ws_conv refused = {.n = -1,
+	                                       .c = 3,
+	                                       .h = 4,
+	                                       .w = 4,
+	                                       .k = 2,
+	                                       .r = 3,
+	                                       .s = 3,
+	                                       .p = 2,
+	                                       .q = 2,
+	                                       .stride = 1,
+	                                       .groups = 1};
 	struct ws_cuda_conv_operation operation;
 	struct ws_err err = {0};
+	struct conv_op c;
 
-	cr_assert_eq(ws_cuda_conv_operation_open(&shape, &operation, &err), WS_ENVIRONMENT);
+	cr_assert_eq(ws_cuda_conv_operation_open(conv_op(&c, refused), &operation, &err),
+	             WS_ENVIRONMENT);
 	cr_assert_not_null(strstr(err.text, "cuDNN tensor: "), "%s", err.text);
 }
 
@@ -159,30 +131,27 @@ static bool plan_has_note(cudnnBackendDescriptor_t plan, cudnnBackendNumericalNo
 /* Plans of a convolution of ResNet's 3 x 3 in fp32, and how many of them have a note. */
 static int plans_of(struct ws_dnn_rules rules, cudnnBackendNumericalNote_t note, int *noted)
 {
-	struct ws_cuda_conv_shape shape = {
-	        .conv = {.n = 8,
-	                 .c = 64,
-	                 .h = 56,
-	                 .w = 56,
-	                 .k = 64,
-	                 .r = 3,
-	                 .s = 3,
-	                 .p = 56,
-	                 .q = 56,
-	                 .stride = 1,
-	                 .pad_h = 1,
-	                 .pad_w = 1,
-	                 .groups = 1},
-	        .kind = WS_OP_CONV,
-	        .dtype = {WS_DTYPE_F32, WS_DTYPE_F32, WS_DTYPE_F32},
-	};
+	static const struct ws_conv conv = {.n = 8,
+	                                    .c = 64,
+	                                    .h = 56,
+	                                    .w = 56,
+	                                    .k = 64,
+	                                    .r = 3,
+	                                    .s = 3,
+	                                    .p = 56,
+	                                    .q = 56,
+	                                    .stride = 1,
+	                                    .pad_h = 1,
+	                                    .pad_w = 1,
+	                                    .groups = 1};
 	struct ws_dnn_target target = described_gpu();
 	struct ws_cuda_conv_operation operation;
 	cudnnBackendDescriptor_t plans[MOST];
+	struct conv_op c;
 	int count;
 
 	rules.workspace_bytes = (uint64_t)1 << 30;
-	KERNELS_OK(ws_cuda_conv_operation_open(&shape, &operation, err));
+	KERNELS_OK(ws_cuda_conv_operation_open(conv_op(&c, conv), &operation, err));
 	KERNELS_OK(
 	        ws_dnn_plans(&target, &rules, &operation.operation, 1, MOST, plans, &count, err));
 	ws_cuda_conv_operation_close(&operation);

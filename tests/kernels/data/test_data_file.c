@@ -219,7 +219,7 @@ static struct trained train(const char *model, const struct ws_data_file *data, 
 	struct ws_step *step = NULL;
 
 	KERNELS_OK(ws_pool_create(2, &pool, err));
-	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
+	backend = ws_backend_cpu_open(pool, 0);
 	t.status = ws_step_open(&options, backend, pool, &step, &t.why);
 	for (int i = 0; i < steps && t.status == WS_OK; i++)
 		t.status =

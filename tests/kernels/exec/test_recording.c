@@ -37,7 +37,9 @@ static enum ws_status strict_prepare(struct ws_backend *backend, const struct ws
 
 	s->memory = calloc(1, plan->arena_bytes);
 	cr_assert_not_null(s->memory);
-	return ws_device_arena_open(&s->arena, plan->arena_bytes, err);
+	ws_device_arena_open(&s->arena, plan->arena_bytes);
+	(void)err;
+	return WS_OK;
 }
 
 static enum ws_status strict_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
@@ -55,9 +57,7 @@ static void strict_release(struct ws_backend *backend, void *data, uint64_t size
 {
 	struct strict *s = (struct strict *)backend;
 
-	cr_assert_eq(ws_device_arena_give(&s->arena, (uint64_t)((char *)data - s->memory),
-	                                  size_bytes, NULL),
-	             WS_OK);
+	ws_device_arena_give(&s->arena, (uint64_t)((char *)data - s->memory), size_bytes);
 }
 
 static enum ws_status strict_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
@@ -229,7 +229,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 		options.loss_scale =
 		        (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC, .interval = interval};
 	KERNELS_OK(ws_pool_create(1, &pool, err));
-	KERNELS_OK(ws_backend_cpu_open(pool, 0, &cpu, err));
+	cpu = ws_backend_cpu_open(pool, 0);
 	strict = strict_open(cpu, records);
 	run_steps(&options, cpu, pool, expected, &expected_skipped);
 	run_steps(&options, &strict->base, pool, losses, &skipped);

@@ -12,7 +12,7 @@ static struct ws_graph *full_step(const char *model, const struct ws_precision *
 	struct ws_model_io io;
 	struct ws_graph *graph;
 
-	KERNELS_OK(ws_graph_create(precision, &graph, err));
+	graph = ws_graph_create(precision);
 	graph->fusion = fusion;
 	KERNELS_OK(ws_transformer_build(graph, &ws_network_find(model)->transformer, batch, context,
 	                                true, &io, err));

@@ -62,12 +62,8 @@ static void draw_tokens(uint64_t seed, int64_t step, int64_t batch, int64_t cont
                         int32_t *x, int32_t *y)
 {
 	struct ws_token_batch draw = {batch, context, vocab};
-	struct ws_rng *streams = calloc((size_t)batch, sizeof(*streams));
 
-	cr_assert_not_null(streams);
-	ws_data_token_streams(seed, step, batch, streams);
-	ws_data_tokens(&draw, streams, x, y);
-	free(streams);
+	ws_data_tokens(seed, step, &draw, x, y);
 }
 
 static double training_step(struct training *t, int step)
@@ -243,7 +239,7 @@ static void run_session(const struct ws_precision *precision, enum ws_fusion fus
 	struct ws_step *step;
 
 	KERNELS_OK(ws_pool_create(threads, &pool, err));
-	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
+	backend = ws_backend_cpu_open(pool, 0);
 	KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));
 	for (int n = 0; n < 2; n++)
 		KERNELS_OK(ws_step_run(step, "step", (uint64_t)n + 1, &losses[n], err));
@@ -357,7 +353,7 @@ static struct ws_graph *layers_graph(int layers, const struct ws_precision *prec
 	struct ws_graph *g;
 
 	size.layers = layers;
-	KERNELS_OK(ws_graph_create(precision, &g, err));
+	g = ws_graph_create(precision);
 	g->fusion = fusion;
 	KERNELS_OK(ws_transformer_build(g, &size, BATCH, TIME, training, &io, err));
 	if (training) {

@@ -24,14 +24,13 @@ Test(memory_plan, of_a_chain_is_two_tensors_at_a_time)
 	struct ws_memory_plan plan;
 	struct ws_graph *graph;
 	struct ws_tensor *x;
-	struct ws_err err;
 
-	cr_assert_eq(ws_graph_create(&fp32, &graph, &err), WS_OK);
+	graph = ws_graph_create(&fp32);
 	x = ws_graph_tensor(graph, "x", WS_ROLE_INPUT, WS_DTYPE_F32, WS_SHAPE(25, 10));
 	ws_graph_phase(graph, WSNVTX_PHASE_forward);
 	for (int i = 0; i < 5; i++)
 		x = ws_op_unary(graph, WS_SUB_NEG, x, 0);
-	cr_assert_eq(ws_memory_plan(graph, &plan, &err), WS_OK);
+	plan = ws_memory_plan(graph);
 	cr_assert_eq(plan.by_role_bytes[WS_ROLE_INPUT], 1000);
 	cr_assert_eq(plan.peak_bytes, 3000, "the input, an operand and a result, not %llu",
 	             (unsigned long long)plan.peak_bytes);
@@ -49,7 +48,7 @@ Test(memory_plan, of_parameters_gradients_and_state_are_their_sizes)
 
 	cr_assert_eq(ws_step_build(&options, &step, &err), WS_OK);
 	bytes = 4 * (uint64_t)ws_graph_param_count(ws_step_graph(step));
-	cr_assert_eq(ws_memory_plan(ws_step_graph(step), &plan, &err), WS_OK);
+	plan = ws_memory_plan(ws_step_graph(step));
 	cr_assert_eq(plan.by_role_bytes[WS_ROLE_PARAM], bytes);
 	cr_assert_eq(plan.gradient_bytes, bytes);
 	cr_assert_eq(plan.by_role_bytes[WS_ROLE_STATE], 2 * bytes);
@@ -71,10 +70,10 @@ Test(memory_plan, is_what_a_step_allocates_at_most)
 		double loss;
 
 		cr_assert_eq(ws_pool_create(1, &pool, &err), WS_OK);
-		cr_assert_eq(ws_backend_cpu_open(pool, 0, &backend, &err), WS_OK);
+		backend = ws_backend_cpu_open(pool, 0);
 		cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_OK, "%s",
 		             err.text);
-		cr_assert_eq(ws_memory_plan(ws_step_graph(step), &plan, &err), WS_OK);
+		plan = ws_memory_plan(ws_step_graph(step));
 		for (uint64_t n = 1; n <= 2; n++)
 			cr_assert_eq(ws_step_run(step, "step", n, &loss, &err), WS_OK);
 		cr_assert_eq(backend->peak_bytes, plan.peak_bytes, "phase %d: %llu, planned %llu",
@@ -95,7 +94,7 @@ Test(memory_plan, that_does_not_fit_is_refused_before_anything_is_capacity)
 	struct ws_err err;
 
 	cr_assert_eq(ws_pool_create(1, &pool, &err), WS_OK);
-	cr_assert_eq(ws_backend_cpu_open(pool, 1 << 20, &backend, &err), WS_OK);
+	backend = ws_backend_cpu_open(pool, 1 << 20);
 	cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_NO_MEMORY);
 	cr_assert_not_null(strstr(err.text, "the device has 1048576"), "%s", err.text);
 	cr_assert_eq(backend->peak_bytes, 0);

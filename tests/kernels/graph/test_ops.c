@@ -406,7 +406,7 @@ Test(ops, precision_results_do_not_depend_on_the_number_of_threads)
 		ws_backend_close(r.backend);
 		ws_pool_destroy(r.pool);
 		KERNELS_OK(ws_pool_create(i ? 5 : 1, &r.pool, err));
-		KERNELS_OK(ws_backend_cpu_open(r.pool, 0, &r.backend, err));
+		r.backend = ws_backend_cpu_open(r.pool, 0);
 		kernels_start(&r);
 		kernels_forward(&r);
 		KERNELS_OK(ws_exec_phase(r.exec, WSNVTX_PHASE_backward, err));

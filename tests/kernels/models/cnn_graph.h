@@ -16,7 +16,7 @@ static inline struct ws_graph *training_graph(const char *model, struct ws_image
 	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 	struct ws_graph *graph;
 
-	KERNELS_OK(ws_graph_create(precision, &graph, err));
+	graph = ws_graph_create(precision);
 	KERNELS_OK(ws_image_build(graph, ws_network_find(model)->image, &options, true, io, err));
 	KERNELS_OK(ws_graph_backward(graph, io->loss, NULL, err));
 	ws_optim_append(graph, &adamw, NULL);

@@ -42,7 +42,7 @@ static void train(int which, const char *dtype, const struct ws_image_options *o
 	if (!strcmp(dtype, "fp16"))
 		options.optimizer.eps = 1e-4; /* 1e-8 is 0 in fp16, and a step 0 / 0 */
 	KERNELS_OK(ws_pool_create(threads, &pool, err));
-	KERNELS_OK(ws_backend_cpu_open(pool, 0, &backend, err));
+	backend = ws_backend_cpu_open(pool, 0);
 	KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));
 	for (int i = 0; i < steps; i++)
 		KERNELS_OK(ws_step_run(step, "step", (uint64_t)i + 1, &losses[i], err));
@@ -95,7 +95,7 @@ static struct pass pass_run(int which, enum ws_layout layout)
 	options.layout = layout;
 	options.seed = 1;
 	KERNELS_OK(ws_pool_create(2, &p.r.pool, err));
-	KERNELS_OK(ws_backend_cpu_open(p.r.pool, 0, &p.r.backend, err));
+	p.r.backend = ws_backend_cpu_open(p.r.pool, 0);
 	p.r.graph = training_graph(small[which].model, options, &kernels_fp64, &p.io);
 	kernels_start(&p.r);
 	KERNELS_OK(ws_image_feed(p.r.exec, model, &options, &p.io, 0, err));
@@ -182,7 +182,7 @@ Test(cnn_train, gradients_of_whole_models_match_finite_differences)
 		options.batch = 4;
 		options.activation = WS_ACTIVATION_TANH;
 		KERNELS_OK(ws_pool_create(2, &r.pool, err));
-		KERNELS_OK(ws_backend_cpu_open(r.pool, 0, &r.backend, err));
+		r.backend = ws_backend_cpu_open(r.pool, 0);
 		r.graph = training_graph(small[which[i]].model, options, &kernels_fp64, &io);
 		kernels_start(&r);
 		KERNELS_OK(ws_image_feed(r.exec, model, &options, &io, 0, err));
@@ -273,7 +273,7 @@ static double *first_values(const char *model, struct ws_image_options options, 
 	double *values;
 
 	KERNELS_OK(ws_pool_create(2, &r.pool, err));
-	KERNELS_OK(ws_backend_cpu_open(r.pool, 0, &r.backend, err));
+	r.backend = ws_backend_cpu_open(r.pool, 0);
 	r.graph = training_graph(model, options, &kernels_fp32, &io);
 	kernels_start(&r);
 	t = param(r.graph, name);

@@ -31,7 +31,7 @@ static struct session session_open(const struct ws_step_options *options)
 	struct session s = {0};
 
 	KERNELS_OK(ws_pool_create(2, &s.pool, err));
-	KERNELS_OK(ws_backend_cpu_open(s.pool, 0, &s.backend, err));
+	s.backend = ws_backend_cpu_open(s.pool, 0);
 	KERNELS_OK(ws_step_open(options, s.backend, s.pool, &s.step, err));
 	return s;
 }

@@ -271,7 +271,7 @@ static struct log run_steps(enum ws_step_phase phase, const char *dtype, bool ti
 		options.report_arg = &backend;
 	}
 	cr_assert_eq(ws_pool_create(2, &pool, &err), WS_OK);
-	cr_assert_eq(ws_backend_cpu_open(pool, 0, &backend, &err), WS_OK);
+	backend = ws_backend_cpu_open(pool, 0);
 	cr_assert_eq(ws_step_run_all(&options, backend, pool, &err), want, "%s", err.text);
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
