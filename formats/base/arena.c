@@ -1,5 +1,6 @@
 #include "formats/base/arena.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 #define CHUNK_BYTES ((size_t)64 << 10)
 #define ALIGNMENT   _Alignof(max_align_t)
@@ -49,9 +51,8 @@ static struct ws_arena_chunk *new_chunk(size_t room)
 	if (room >= WS_ARENA_FILE_BYTES)
 		chunk = map_file(bytes);
 	if (!chunk)
-		chunk = calloc(1, bytes);
-	if (chunk)
-		chunk->size = room;
+		chunk = ws_xarray(1, bytes);
+	chunk->size = room;
 	return chunk;
 }
 
@@ -62,8 +63,6 @@ static struct ws_arena_chunk *add_chunk(struct ws_arena *arena, size_t size)
 	struct ws_arena_chunk *chunk = new_chunk(room);
 	struct ws_arena_chunk **at = &arena->chunks;
 
-	if (!chunk)
-		return NULL;
 	if (room == size && *at)
 		at = &(*at)->next;
 	chunk->next = *at;
@@ -76,17 +75,11 @@ void *ws_arena_alloc(struct ws_arena *arena, size_t size)
 	struct ws_arena_chunk *chunk = arena->chunks;
 	size_t rounded;
 
-	if (size > SIZE_MAX / 2) {
-		arena->failed = true;
-		return NULL;
-	}
+	if (size > SIZE_MAX / 2)
+		ws_out_of_memory(size);
 	rounded = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	if (!chunk || chunk->size - chunk->used < rounded)
 		chunk = add_chunk(arena, rounded);
-	if (!chunk) {
-		arena->failed = true;
-		return NULL;
-	}
 	chunk->used += rounded;
 	return (char *)chunk->data + chunk->used - rounded;
 }
@@ -104,25 +97,23 @@ char *ws_arena_copy(struct ws_arena *arena, const void *bytes, size_t len)
 {
 	char *copy = ws_arena_alloc(arena, len < SIZE_MAX ? len + 1 : len);
 
-	if (copy && len)
+	if (len)
 		memcpy(copy, bytes, len);
 	return copy;
 }
 
 char *ws_arena_vformat(struct ws_arena *arena, const char *fmt, va_list ap)
 {
-	char *text = NULL;
 	va_list again;
+	char *text;
 	int len;
 
 	va_copy(again, ap);
 	len = vsnprintf(NULL, 0, fmt, ap);
-	if (len >= 0)
-		text = ws_arena_alloc(arena, (size_t)len + 1);
-	if (text)
-		vsnprintf(text, (size_t)len + 1, fmt, again);
-	else
-		arena->failed = true;
+	if (len < 0)
+		ws_out_of_memory(strlen(fmt));
+	text = ws_arena_alloc(arena, (size_t)len + 1);
+	vsnprintf(text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	return text;
 }
@@ -138,11 +129,6 @@ char *ws_arena_format(struct ws_arena *arena, const char *fmt, ...)
 	return text;
 }
 
-enum ws_status ws_arena_check(const struct ws_arena *arena, const char *what, struct ws_err *err)
-{
-	return arena->failed ? WS_FAIL_MEMORY(err, "%s", what) : WS_OK;
-}
-
 void ws_arena_free(struct ws_arena *arena)
 {
 	while (arena->chunks) {
@@ -154,5 +140,4 @@ void ws_arena_free(struct ws_arena *arena)
 		else
 			free(chunk);
 	}
-	arena->failed = false;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 enum ws_status ws_cursor_varint(struct ws_cursor *c, uint64_t *v, struct ws_err *err)
 {
@@ -34,24 +35,21 @@ enum ws_status ws_cursor_bytes(struct ws_cursor *c, size_t len, const uint8_t **
 	return WS_OK;
 }
 
-enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err)
+void ws_buf_reserve(struct ws_buf *b, size_t extra)
 {
-	size_t need;
-
 	if (extra <= b->capacity - b->len)
-		return WS_OK;
-	WS_FAIL_IF(__builtin_add_overflow(b->len, extra, &need) || need > SIZE_MAX / 2, err,
-	           NO_MEMORY, "a buffer of %zu and %zu bytes is too large", b->len, extra);
-	return WS_GROW(b->data, need, b->capacity, err);
+		return;
+	if (extra > SIZE_MAX / 2)
+		ws_out_of_memory(extra);
+	WS_GROW(b->data, b->len + extra, b->capacity);
 }
 
-enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err)
+void ws_buf_put(struct ws_buf *b, const void *bytes, size_t len)
 {
-	WS_FORWARD(ws_buf_reserve(b, len, err));
+	ws_buf_reserve(b, len);
 	if (len)
 		memcpy(b->data + b->len, bytes, len);
 	b->len += len;
-	return WS_OK;
 }
 
 void ws_buf_free(struct ws_buf *b)

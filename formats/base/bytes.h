@@ -111,7 +111,7 @@ struct ws_buf {
 	size_t len, capacity;
 };
 
-/* Room for extra bytes after len. NO_MEMORY leaves the buffer as it was. */
-enum ws_status ws_buf_reserve(struct ws_buf *b, size_t extra, struct ws_err *err);
-enum ws_status ws_buf_put(struct ws_buf *b, const void *bytes, size_t len, struct ws_err *err);
+/* Room for extra bytes after len. */
+void ws_buf_reserve(struct ws_buf *b, size_t extra);
+void ws_buf_put(struct ws_buf *b, const void *bytes, size_t len);
 void ws_buf_free(struct ws_buf *b); /* empties it */

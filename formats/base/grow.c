@@ -8,15 +8,13 @@
 
 #define FIRST_ITEMS 16
 
-enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
-                       struct ws_err *err)
+void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes)
 {
 	size_t want = *capacity < FIRST_ITEMS / 2 ? FIRST_ITEMS
 	              : *capacity < SIZE_MAX / 2  ? *capacity * 2
 	                                          : need;
 	void *items;
 
-	(void)err;
 	if (want < need)
 		want = need;
 	/* an array of any type: only its bytes may be looked at through void * */
@@ -24,5 +22,4 @@ enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_b
 	items = ws_xreallocarray(items, want, item_bytes);
 	memcpy(array, &items, sizeof(items));
 	*capacity = want;
-	return WS_OK;
 }

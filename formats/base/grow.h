@@ -3,21 +3,17 @@
 
 #include <stddef.h>
 
-#include "formats/base/status.h"
-
 /*
  * Room for `need` items in array, which is NULL or of malloc; capacity (size_t)
  * counts the items there is room for. What is added is not initialised.
  * Without memory the program ends (xalloc.h).
- *   WS_FORWARD(WS_GROW(list->items, list->n + 1, list->capacity, err));
+ *   WS_GROW(list->items, list->n + 1, list->capacity);
  */
-#define WS_GROW(array, need, capacity, err) \
-	((need) <= (capacity) ? WS_OK       \
-	                      : ws_grow(&(array), &(capacity), (need), sizeof(*(array)), (err)))
+#define WS_GROW(array, need, capacity) \
+	((need) <= (capacity) ? (void)0 : ws_grow(&(array), &(capacity), (need), sizeof(*(array))))
 
 /* The same where array points to the pointer to the items; at least doubles what there was. */
-enum ws_status ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes,
-                       struct ws_err *err);
+void ws_grow(void *array, size_t *capacity, size_t need, size_t item_bytes);
 
 /* In a function that compares: says which comes first; where they are equal, what follows does. */
 #define WS_ORDER_BY(a, b)                          \

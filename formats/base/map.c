@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
+
 #define FIRST_SLOTS 64
 
 /* splitmix64's mixer: neighbouring ids must not share slots. Source: S. Vigna, public domain. */
@@ -37,25 +39,23 @@ const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key)
 }
 
 /* Room for one more key: at most three quarters full, so that probes stay short. */
-static enum ws_status make_room(struct ws_map *m, struct ws_err *err)
+static void make_room(struct ws_map *m)
 {
 	size_t nslots = m->nslots ? m->nslots * 2 : FIRST_SLOTS;
 	struct ws_map_entry *slots;
 
 	if ((m->n + 1) * 4 <= m->nslots * 3)
-		return WS_OK;
-	slots = calloc(nslots, sizeof(*slots));
-	WS_FAIL_IF(!slots, err, NO_MEMORY, "out of memory for a map of %zu ids", m->n);
+		return;
+	slots = ws_xarray(nslots, sizeof(*slots));
 	for (size_t i = 0; i < m->nslots; i++)
 		if (m->slots[i].key)
 			*slot_of(slots, nslots, m->slots[i].key) = m->slots[i];
 	free(m->slots);
 	m->slots = slots;
 	m->nslots = nslots;
-	return WS_OK;
 }
 
-enum ws_status ws_map_put(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err)
+void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value)
 {
 	struct ws_map_entry *slot;
 
@@ -63,18 +63,18 @@ enum ws_status ws_map_put(struct ws_map *m, uint64_t key, uint64_t value, struct
 		m->n += !m->has_zero;
 		m->has_zero = true;
 		m->zero = value;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(make_room(m, err));
+	make_room(m);
 	slot = slot_of(m->slots, m->nslots, key);
 	m->n += !slot->key;
 	*slot = (struct ws_map_entry){key, value};
-	return WS_OK;
 }
 
-enum ws_status ws_map_add(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err)
+void ws_map_add(struct ws_map *m, uint64_t key, uint64_t value)
 {
-	return ws_map_get(m, key) ? WS_OK : ws_map_put(m, key, value, err);
+	if (!ws_map_get(m, key))
+		ws_map_put(m, key, value);
 }
 
 void ws_map_free(struct ws_map *m)

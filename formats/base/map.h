@@ -5,8 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/status.h"
-
 struct ws_map_entry {
 	uint64_t key, value;
 };
@@ -23,7 +21,7 @@ struct ws_map {
 /* NULL when the key is not in the map; borrowed until the next change of it. */
 const uint64_t *ws_map_get(const struct ws_map *m, uint64_t key);
 /* The first value of a key stays. */
-enum ws_status ws_map_add(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err);
+void ws_map_add(struct ws_map *m, uint64_t key, uint64_t value);
 /* The last value of a key stays. */
-enum ws_status ws_map_put(struct ws_map *m, uint64_t key, uint64_t value, struct ws_err *err);
+void ws_map_put(struct ws_map *m, uint64_t key, uint64_t value);
 void ws_map_free(struct ws_map *m); /* empties it */

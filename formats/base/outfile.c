@@ -345,17 +345,11 @@ enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
 	               strrchr(out->path, '/') + 1, err);
 }
 
-enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, struct ws_err *err)
+void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out)
 {
-	enum ws_status status = WS_GROW(f->files, f->nfiles + 1, f->capacity, err);
-
-	if (status != WS_OK) {
-		ws_outfile_abandon(out);
-		return status;
-	}
+	WS_GROW(f->files, f->nfiles + 1, f->capacity);
 	f->files[f->nfiles++] = *out;
 	*out = (struct ws_outfile){0};
-	return WS_OK;
 }
 
 void ws_outfolder_remove(const struct ws_outfolder *f, const char *name)

@@ -80,7 +80,7 @@ enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, stru
 enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err);
 /* Take a file that is whole; out is empty afterwards. */
-enum ws_status ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out, struct ws_err *err);
+void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out);
 /* Remove a file of an earlier output that this one lacks; none is legal. */
 void ws_outfolder_remove(const struct ws_outfolder *f, const char *name);
 

@@ -30,12 +30,10 @@ struct ws_strtab {
 uint64_t ws_strtab_find(const struct ws_strtab *t, const void *bytes, size_t len);
 /* The id of these bytes. Those that are not in the table are copied into it and get the next id.
  */
-enum ws_status ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len, uint64_t *id,
-                             struct ws_err *err);
+uint64_t ws_strtab_add(struct ws_strtab *t, const void *bytes, size_t len);
 /* The same with where the bytes are kept; valid until the next are put in, its bytes as long as the
  * table. */
-enum ws_status ws_strtab_put(struct ws_strtab *t, const void *bytes, size_t len,
-                             const struct ws_strtab_entry **out, struct ws_err *err);
+const struct ws_strtab_entry *ws_strtab_put(struct ws_strtab *t, const void *bytes, size_t len);
 /*
  * Put bytes with an id given by a file that is being continued; later ids go
  * on behind the highest. The first id of equal bytes stays.

@@ -85,6 +85,21 @@ char *ws_xformat(const char *fmt, ...)
 	return text;
 }
 
+FILE *ws_xmemstream(char **text, size_t *len)
+{
+	FILE *f = open_memstream(text, len);
+
+	if (!f)
+		ws_out_of_memory(BUFSIZ);
+	return f;
+}
+
+void ws_xfclose(FILE *memstream)
+{
+	if (fclose(memstream))
+		ws_out_of_memory(BUFSIZ);
+}
+
 /* The bytes of n items; a size that no memory can have where they are too many. */
 static size_t bytes_of(size_t n, size_t item_bytes)
 {

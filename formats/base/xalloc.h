@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdio.h>
 
 /* As malloc, strdup, strndup and asprintf; what they return is for free(), never NULL. */
 void *ws_xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
@@ -13,6 +14,10 @@ char *ws_xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *ws_xstrndup(const char *text, size_t most) __attribute__((malloc, returns_nonnull));
 char *ws_xformat(const char *fmt, ...)
         __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+/* A stream into memory as of open_memstream, and its end, after which all that was written is
+ * there. */
+FILE *ws_xmemstream(char **text, size_t *len) __attribute__((returns_nonnull));
+void ws_xfclose(FILE *memstream);
 /* n items of zeros; n = 0 is not NULL. */
 void *ws_xarray(size_t n, size_t item_bytes) __attribute__((malloc, returns_nonnull));
 /* old, NULL or of these functions, with room for n items; what is added is not initialised. */

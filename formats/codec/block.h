@@ -146,7 +146,7 @@ struct ws_block_decoder {
 	const uint8_t *tokens_from, *durations_from;
 	uint64_t tokens_checksum, durations_checksum;
 };
-enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *err);
+void ws_block_decoder_init(struct ws_block_decoder *d);
 void ws_block_decoder_free(struct ws_block_decoder *d);
 
 /* Decode column i of a fixed type to header.rows values. Checks it first. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/codec/encodings.h"
 
 /* "kernel block at offset 4096, column 4 (config)" */
@@ -37,6 +38,7 @@ static enum ws_status place_column(struct ws_block_view *view, unsigned i, const
 	struct ws_block_column *c = &view->columns[i];
 	uint64_t left = (uint64_t)(end - *pos);
 
+	(void)err;
 	COLUMN_FAIL_IF(c->entry.stored_size > left, CORRUPT,
 	               "its %" PRIu32 " stored bytes run past the block's end, %" PRIu64
 	               " are left",
@@ -124,6 +126,7 @@ static enum ws_status check_parameter(const struct ws_block_view *view, unsigned
 	int needs = e->encoding == WS_ENCODING_BY_TOKEN || e->encoding == WS_ENCODING_RESIDUAL;
 	int k;
 
+	(void)err;
 	COLUMN_FAIL_IF((!needs && e->parameter) ||
 	                       (e->encoding == WS_ENCODING_BY_TOKEN && (!carrier || durations)),
 	               CORRUPT, "its parameter is %" PRIu32 ", which its encoding %s does not have",
@@ -180,22 +183,15 @@ static enum ws_status column_failed(const struct ws_block_view *view, unsigned i
 	               column_label(label, sizeof(label), view, i), cause->text);
 }
 
-enum ws_status ws_block_decoder_init(struct ws_block_decoder *d, struct ws_err *err)
+void ws_block_decoder_init(struct ws_block_decoder *d)
 {
-	enum ws_status status;
-
 	memset(d, 0, sizeof(*d));
-	status = ws_zframe_decoder_new(&d->z, err);
-	WS_THEN(status, ws_tokens_init(&d->tokens, 0, err));
-	WS_THEN(status, ws_residual_new(&d->residual, err));
-	d->values = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
-	d->carried = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->carried));
-	d->durations = malloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
-	if (status == WS_OK && (!d->values || !d->carried || !d->durations))
-		status = WS_FAIL_MEMORY(err, "decoding blocks");
-	if (status != WS_OK)
-		ws_block_decoder_free(d);
-	return status;
+	d->z = ws_zframe_decoder_new();
+	ws_tokens_init(&d->tokens, 0);
+	ws_residual_new(&d->residual);
+	d->values = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*d->values));
+	d->carried = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*d->carried));
+	d->durations = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*d->durations));
 }
 
 void ws_block_decoder_free(struct ws_block_decoder *d)
@@ -221,7 +217,7 @@ static enum ws_status inflate(const struct ws_block_view *view, unsigned i,
 	if (e->compression == WS_COMPRESSION_NONE)
 		return WS_OK;
 	d->scratch.len = 0;
-	WS_FORWARD(ws_buf_reserve(&d->scratch, e->encoded_size, err));
+	ws_buf_reserve(&d->scratch, e->encoded_size);
 	if (ws_zframe_decode(d->z, *data, e->stored_size, d->scratch.data, e->encoded_size,
 	                     &cause) != WS_OK)
 		return column_failed(view, i, &cause, err);

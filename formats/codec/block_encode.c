@@ -5,6 +5,7 @@
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/codec/encodings.h"
 #include "formats/codec/model.h"
 
@@ -17,15 +18,15 @@ enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_er
 {
 	size_t capacity = b->capacity;
 
+	(void)err;
 	if (n <= b->capacity)
 		return WS_OK;
 	if (!b->columns)
-		b->columns = calloc(b->def->ncolumns, sizeof(*b->columns));
-	WS_FAIL_IF(!b->columns, err, NO_MEMORY, "out of memory for %s rows", b->def->name);
+		b->columns = ws_xarray(b->def->ncolumns, sizeof(*b->columns));
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
 		capacity = b->capacity;
 		b->has_blobs |= is_blob(b->def, c);
-		WS_FORWARD(WS_GROW(b->columns[c].v, n, capacity, err));
+		WS_GROW(b->columns[c].v, n, capacity);
 	}
 	b->capacity = capacity; /* once every column has it */
 	return WS_OK;
@@ -37,7 +38,7 @@ static enum ws_status add_blob(struct ws_row_buf *b, unsigned c, const struct ws
 	WS_FAIL_IF(blob->len > WS_MAX_BLOB_BYTES, err, BUG,
 	           "a value of %s.%s has %zu bytes, over the limit of %u", b->def->name,
 	           b->def->columns[c].name, blob->len, WS_MAX_BLOB_BYTES);
-	WS_FORWARD(ws_buf_put(&b->columns[c].bytes, blob->ptr, blob->len, err));
+	ws_buf_put(&b->columns[c].bytes, blob->ptr, blob->len);
 	b->columns[c].v[b->rows] = blob->len;
 	b->blob_bytes += blob->len;
 	return WS_OK;
@@ -120,11 +121,11 @@ enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
 
 	memset(e, 0, sizeof(*e));
 	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
-	WS_THEN(status, ws_tokens_init(&e->tokens, 1, err));
-	WS_THEN(status, ws_residual_new(&e->residual, err));
-	e->lanes = malloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
-	if (status == WS_OK && !e->lanes)
-		status = WS_FAIL_MEMORY(err, "encoding blocks");
+	if (status == WS_OK)
+		ws_tokens_init(&e->tokens, 1);
+	if (status == WS_OK)
+		ws_residual_new(&e->residual);
+	e->lanes = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
 	if (status != WS_OK)
 		ws_block_encoder_free(e);
 	return status;
@@ -168,7 +169,7 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 	size_t frame = 0;
 
 	if (limit >= WS_ZFRAME_MIN_BYTES) {
-		WS_FORWARD(ws_buf_reserve(&e->frame, limit, err));
+		ws_buf_reserve(&e->frame, limit);
 		if (parts)
 			WS_FORWARD(ws_zframe_encode_parts(e->z, e->encoded.data, size, parts->end,
 			                                  parts->count, e->frame.data, limit,
@@ -188,7 +189,7 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 	best->encoded_size = (uint32_t)size;
 	best->stored_size = (uint32_t)(frame ? frame : size);
 	best->parameter = parameter;
-	WS_FORWARD(ws_buf_reserve(c->out, best->stored_size, err));
+	ws_buf_reserve(c->out, best->stored_size);
 	memcpy(c->out->data + c->out->len, frame ? e->frame.data : e->encoded.data,
 	       best->stored_size);
 	return WS_OK;
@@ -201,7 +202,7 @@ static enum ws_status offer_plain(struct ws_block_encoder *e, const struct colum
 	uint8_t *end;
 
 	e->encoded.len = 0;
-	WS_FORWARD(ws_buf_reserve(&e->encoded, most_bytes, err));
+	ws_buf_reserve(&e->encoded, most_bytes);
 	end = ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
 	e->encoded.len = (size_t)(end - e->encoded.data);
 	return offer(e, c, id, 0, NULL, err);
@@ -236,8 +237,8 @@ static enum ws_status choose_by_sample(struct ws_block_encoder *e, const struct 
 		if (!can_win(&sizes, k, c->type))
 			continue;
 		e->encoded.len = 0;
-		WS_FORWARD(ws_buf_reserve(&e->encoded, plain, err));
-		WS_FORWARD(ws_buf_reserve(&e->frame, plain, err));
+		ws_buf_reserve(&e->encoded, plain);
+		ws_buf_reserve(&e->frame, plain);
 		ws_codec_encode(k, c->type, v, SAMPLE_ROWS, e->encoded.data);
 		WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data, plain,
 		                            &stored, err));
@@ -316,8 +317,7 @@ static enum ws_status offer_residual(struct ws_block_encoder *e, const struct co
 	struct ws_residual_parts parts;
 
 	e->encoded.len = 0;
-	WS_FORWARD(
-	        ws_residual_put(e->residual, &how, c->v, c->rows->rows, &e->encoded, &parts, err));
+	ws_residual_put(e->residual, &how, c->v, c->rows->rows, &e->encoded, &parts);
 	return offer(e, c, WS_ENCODING_RESIDUAL,
 	             ws_parameter(column_id(c, c->carrier),
 	                          ends ? column_id(c, (unsigned)c->model->durations) : 0),
@@ -334,13 +334,13 @@ static enum ws_status offer_modelled(struct ws_block_encoder *e, const struct co
 	e->encoded.len = 0;
 	*done = 1;
 	if (c->position == c->carrier) {
-		WS_FORWARD(ws_tokens_put(&e->tokens, c->type, c->v, n, &e->encoded, err));
+		ws_tokens_put(&e->tokens, c->type, c->v, n, &e->encoded);
 		return offer(e, c, WS_ENCODING_TOKEN, 0, NULL, err);
 	}
 	if (c->type == WS_TYPE_F64)
 		*done = 0;
 	else if (c->tuple >> c->position & 1 || ws_tokens_determine(&e->tokens, c->v, n)) {
-		WS_FORWARD(ws_tokens_put_values(&e->tokens, c->type, c->v, &e->encoded, err));
+		ws_tokens_put_values(&e->tokens, c->type, c->v, &e->encoded);
 		return offer(e, c, WS_ENCODING_BY_TOKEN, ws_parameter(column_id(c, c->carrier), 0),
 		             NULL, err);
 	}
@@ -376,9 +376,10 @@ static enum ws_status encode_column(struct ws_block_encoder *e, const struct col
 	c->best->stored_size = UINT32_MAX;
 	if (c->type == WS_TYPE_BLOB) {
 		e->encoded.len = 0;
-		WS_FORWARD(ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
-		                                 column->bytes.len, &e->encoded, err));
+		ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
+		                      column->bytes.len, &e->encoded);
 		WS_FORWARD(offer(e, c, WS_ENCODING_BYTES, 0, NULL, err));
+
 	} else {
 		WS_FORWARD(offer_fixed(e, c, err));
 	}
@@ -436,15 +437,14 @@ static void set_time_range(struct ws_block_header *h, const struct ws_row_buf *r
 	}
 }
 
-static enum ws_status pad_body(struct ws_buf *out, uint32_t rows, struct ws_err *err)
+static void pad_body(struct ws_buf *out, uint32_t rows)
 {
 	size_t size = WS_BLOCK_HEADER_BYTES +
 	              (size_t)ws_body_size(out->len - WS_BLOCK_HEADER_BYTES, rows);
 
-	WS_FORWARD(ws_buf_reserve(out, size - out->len, err));
+	ws_buf_reserve(out, size - out->len);
 	memset(out->data + out->len, 0, size - out->len);
 	out->len = size;
-	return WS_OK;
 }
 
 enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows,
@@ -458,7 +458,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	struct ws_dir_entry entry;
 
 	out->len = 0;
-	WS_FORWARD(ws_buf_reserve(out, head, err));
+	ws_buf_reserve(out, head);
 	out->len = head;
 	find_tokens(e, rows, &column);
 	column.best = &entry;
@@ -470,7 +470,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 		ws_dir_entry_put(out->data + WS_BLOCK_HEADER_BYTES + c * WS_DIR_ENTRY_BYTES,
 		                 &entry);
 	}
-	WS_FORWARD(pad_body(out, rows->rows, err));
+	pad_body(out, rows->rows);
 
 	memset(header, 0, sizeof(*header));
 	header->kind = rows->def->id;

@@ -171,17 +171,17 @@ enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, con
 	return WS_OK;
 }
 
-enum ws_status ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes,
-                                     size_t nbytes, struct ws_buf *out, struct ws_err *err)
+void ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes, size_t nbytes,
+                           struct ws_buf *out)
 {
 	uint8_t *p;
 
-	WS_FORWARD(ws_buf_reserve(out, n * WS_VARINT_MAX, err));
+	ws_buf_reserve(out, n * WS_VARINT_MAX);
 	p = out->data + out->len;
 	for (size_t i = 0; i < n; i++)
 		p = ws_varint_put(p, lengths[i]);
 	out->len = (size_t)(p - out->data);
-	return ws_buf_put(out, bytes, nbytes, err);
+	ws_buf_put(out, bytes, nbytes);
 }
 
 enum ws_status ws_codec_decode_blobs(const uint8_t *data, size_t size, size_t n, struct ws_bytes *b,

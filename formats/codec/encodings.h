@@ -62,8 +62,8 @@ enum ws_status ws_codec_decode(enum ws_encoding encoding, enum ws_type type, con
                                size_t size, size_t n, uint64_t *v, struct ws_err *err);
 
 /* BLOB: append n lengths and then the bytes of all rows to out. */
-enum ws_status ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes,
-                                     size_t nbytes, struct ws_buf *out, struct ws_err *err);
+void ws_codec_encode_blobs(const uint64_t *lengths, size_t n, const void *bytes, size_t nbytes,
+                           struct ws_buf *out);
 
 /* BLOB: n rows from exactly these bytes; b borrows from data. */
 enum ws_status ws_codec_decode_blobs(const uint8_t *data, size_t size, size_t n, struct ws_bytes *b,

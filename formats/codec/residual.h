@@ -30,7 +30,7 @@ struct ws_residual_how {
 
 /* Working memory of one block; the size depends on WS_MAX_BLOCK_ROWS only. */
 struct ws_residual;
-enum ws_status ws_residual_new(struct ws_residual **out, struct ws_err *err);
+void ws_residual_new(struct ws_residual **out);
 void ws_residual_free(struct ws_residual *r); /* NULL is legal */
 
 /* Where the bytes change their nature, so that a compressor begins anew there. */
@@ -41,9 +41,8 @@ struct ws_residual_parts {
 };
 
 /* Append n >= 1 values to out. */
-enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how,
-                               const uint64_t *v, uint32_t n, struct ws_buf *out,
-                               struct ws_residual_parts *parts, struct ws_err *err);
+void ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how, const uint64_t *v,
+                     uint32_t n, struct ws_buf *out, struct ws_residual_parts *parts);
 
 /* Bytes that n residuals can take. */
 bool ws_residual_size_is_possible(uint64_t size, uint64_t n);

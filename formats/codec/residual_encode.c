@@ -1,12 +1,11 @@
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/codec/residual_private.h"
 
-enum ws_status ws_residual_new(struct ws_residual **out, struct ws_err *err)
+void ws_residual_new(struct ws_residual **out)
 {
-	*out = malloc(sizeof(**out));
-	WS_FAIL_IF(!*out, err, NO_MEMORY, "out of memory for the residuals of a block");
-	return WS_OK;
+	*out = ws_xmalloc(sizeof(**out));
 }
 
 void ws_residual_free(struct ws_residual *r)
@@ -247,15 +246,14 @@ static void measure_tokens(struct ws_residual *r, const struct ws_tokens *t, con
 
 /* --- the bytes --- */
 
-static enum ws_status put_tables(const struct ws_residual *r, const struct ws_residual_how *how,
-                                 bool remainders, struct ws_buf *out, struct ws_err *err)
+static void put_tables(const struct ws_residual *r, const struct ws_residual_how *how,
+                       bool remainders, struct ws_buf *out)
 {
 	const uint8_t head[2] = {(uint8_t)how->predictor, remainders};
 	uint8_t *p;
 
-	WS_FORWARD(ws_buf_put(out, head, sizeof(head), err));
-	WS_FORWARD(
-	        ws_buf_reserve(out, 2 * WS_VARINT_MAX + r->nmeasures * (2 + WS_VARINT_MAX), err));
+	ws_buf_put(out, head, sizeof(head));
+	ws_buf_reserve(out, 2 * WS_VARINT_MAX + r->nmeasures * (2 + WS_VARINT_MAX));
 	p = ws_varint_put(out->data + out->len, r->quantum);
 	p = ws_varint_put(p, r->nlanes);
 	for (uint32_t k = 0; r->nlanes > 1 && k < r->nmeasures; k++)
@@ -265,7 +263,6 @@ static enum ws_status put_tables(const struct ws_residual *r, const struct ws_re
 	for (uint32_t k = 0; k < r->nmeasures; k++)
 		p = ws_varint_put(p, ws_zigzag(r->measure[k].base));
 	out->len = (size_t)(p - out->data);
-	return WS_OK;
 }
 
 #define PART_BYTES 2048u
@@ -337,16 +334,14 @@ static inline __attribute__((always_inline)) void put_token(struct writing *w,
 	}
 }
 
-static enum ws_status put_values(const struct ws_residual *r, uint32_t n, bool remainders,
-                                 struct ws_buf *out, struct ws_err *err)
+static void put_values(const struct ws_residual *r, uint32_t n, bool remainders, struct ws_buf *out)
 {
 	struct writing w = {0};
 	uint64_t nbits = 0;
 
 	for (uint32_t k = 0; k < r->nmeasures; k++)
 		nbits += (uint64_t)r->measure[k].rows * ws_residual_shift(&r->measure[k]);
-	WS_FORWARD(ws_buf_reserve(out, (size_t)n * (2 + WS_VARINT_MAX) + (size_t)(nbits + 7) / 8,
-	                          err));
+	ws_buf_reserve(out, (size_t)n * (2 + WS_VARINT_MAX) + (size_t)(nbits + 7) / 8);
 	w.symbol = out->data + out->len;
 	w.low = w.symbol + n;
 	w.remainder = w.low + (nbits + 7) / 8;
@@ -365,12 +360,10 @@ static enum ws_status put_values(const struct ws_residual *r, uint32_t n, bool r
 	if (w.filled)
 		*w.low = (uint8_t)w.word;
 	out->len = (size_t)(w.escape - out->data);
-	return WS_OK;
 }
 
-enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how,
-                               const uint64_t *v, uint32_t n, struct ws_buf *out,
-                               struct ws_residual_parts *parts, struct ws_err *err)
+void ws_residual_put(struct ws_residual *r, const struct ws_residual_how *how, const uint64_t *v,
+                     uint32_t n, struct ws_buf *out, struct ws_residual_parts *parts)
 {
 	const size_t before = out->len;
 	const uint64_t *residuals = predict(r, how, v, n);
@@ -380,7 +373,7 @@ enum ws_status ws_residual_put(struct ws_residual *r, const struct ws_residual_h
 	r->nmeasures = how->tokens->count ? how->tokens->count : 1;
 	r->quantum = find_quantum(residuals, n, &remainders);
 	measure_tokens(r, how->tokens, residuals, n);
-	WS_FORWARD(put_tables(r, how, remainders, out, err));
+	put_tables(r, how, remainders, out);
 	end_parts(r, out->len - before, parts);
-	return put_values(r, n, remainders, out, err);
+	put_values(r, n, remainders, out);
 }

@@ -9,7 +9,7 @@
 #define MAX_TOKENS (WS_MAX_BLOCK_ROWS / WS_TOKENS_ROWS_EACH)
 #define SLOTS      (4 * MAX_TOKENS) /* a power of two, at most a quarter full */
 
-enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *err)
+void ws_tokens_init(struct ws_tokens *t, int writing)
 {
 	memset(t, 0, sizeof(*t));
 	t->of_row = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*t->of_row));
@@ -18,8 +18,6 @@ enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *e
 		t->first_row = ws_xmalloc(MAX_TOKENS * sizeof(*t->first_row));
 		t->slots = ws_xmalloc(SLOTS * sizeof(*t->slots));
 	}
-	(void)err;
-	return WS_OK;
 }
 
 void ws_tokens_free(struct ws_tokens *t)
@@ -117,13 +115,13 @@ bool ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t 
 	return !differs;
 }
 
-enum ws_status ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
-                                    struct ws_buf *out, struct ws_err *err)
+void ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
+                          struct ws_buf *out)
 {
 	int sign = ws_type_is_signed(type);
 	uint8_t *p;
 
-	WS_FORWARD(ws_buf_reserve(out, (size_t)t->count * WS_VARINT_MAX, err));
+	ws_buf_reserve(out, (size_t)t->count * WS_VARINT_MAX);
 	p = out->data + out->len;
 	for (uint32_t k = 0; k < t->count; k++) {
 		uint64_t value = v[t->first_row[k]];
@@ -131,18 +129,17 @@ enum ws_status ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type
 		p = ws_varint_put(p, sign ? ws_zigzag(value) : value);
 	}
 	out->len = (size_t)(p - out->data);
-	return WS_OK;
 }
 
-enum ws_status ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
-                             uint32_t rows, struct ws_buf *out, struct ws_err *err)
+void ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const uint64_t *v, uint32_t rows,
+                   struct ws_buf *out)
 {
 	uint8_t count[WS_VARINT_MAX];
 	uint8_t *p;
 
-	WS_FORWARD(ws_buf_put(out, count, (size_t)(ws_varint_put(count, t->count) - count), err));
-	WS_FORWARD(ws_tokens_put_values(t, type, v, out, err));
-	WS_FORWARD(ws_buf_reserve(out, (size_t)rows * 2, err));
+	ws_buf_put(out, count, (size_t)(ws_varint_put(count, t->count) - count));
+	ws_tokens_put_values(t, type, v, out);
+	ws_buf_reserve(out, (size_t)rows * 2);
 	p = out->data + out->len;
 	if (t->count <= 256) {
 		for (uint32_t i = 0; i < rows; i++)
@@ -152,7 +149,6 @@ enum ws_status ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const
 		memcpy(p, t->of_row, (size_t)rows * 2);
 		out->len += (size_t)rows * 2;
 	}
-	return WS_OK;
 }
 
 bool ws_tokens_size_is_possible(uint64_t size, uint64_t rows)

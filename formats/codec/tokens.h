@@ -25,7 +25,7 @@ struct ws_tokens {
 	uint32_t *slots;     /* writing: hash table */
 };
 
-enum ws_status ws_tokens_init(struct ws_tokens *t, int writing, struct ws_err *err);
+void ws_tokens_init(struct ws_tokens *t, int writing);
 void ws_tokens_free(struct ws_tokens *t);
 
 #define WS_TOKENS_MAX_COLUMNS 4u
@@ -40,11 +40,11 @@ void ws_tokens_build(struct ws_tokens *t, const uint64_t *const *columns, unsign
 bool ws_tokens_determine(const struct ws_tokens *t, const uint64_t *v, uint32_t rows);
 
 /* Append a column as `by_token`: its value for each token. It must follow from the token. */
-enum ws_status ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
-                                    struct ws_buf *out, struct ws_err *err);
+void ws_tokens_put_values(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
+                          struct ws_buf *out);
 /* Append the carrier as `token`: as above, then the token of each row. */
-enum ws_status ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const uint64_t *v,
-                             uint32_t rows, struct ws_buf *out, struct ws_err *err);
+void ws_tokens_put(const struct ws_tokens *t, enum ws_type type, const uint64_t *v, uint32_t rows,
+                   struct ws_buf *out);
 
 /* Bytes that tokens of these rows can take: how a size is refused before memory is. */
 bool ws_tokens_size_is_possible(uint64_t size, uint64_t rows);

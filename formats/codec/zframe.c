@@ -5,6 +5,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "formats/base/xalloc.h"
+
 struct ws_zframe_encoder {
 	ZSTD_CCtx *ctx;
 	int level;
@@ -26,26 +28,20 @@ static enum ws_status set_parameter(struct ws_zframe_encoder *z, ZSTD_cParameter
 
 enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, struct ws_err *err)
 {
-	struct ws_zframe_encoder *z = calloc(1, sizeof(*z));
+	struct ws_zframe_encoder *z = ws_xarray(1, sizeof(*z));
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!z, err, NO_MEMORY, "out of memory for a zstd encoder");
 	z->ctx = ZSTD_createCCtx();
-	if (!z->ctx) {
-		status = WS_FAIL_MEMORY(err, "a zstd encoder");
-		goto fail;
-	}
+	if (!z->ctx)
+		ws_out_of_memory(sizeof(*z));
 	z->level = level;
 	status = set_parameter(z, ZSTD_c_contentSizeFlag, 1, err);
 	WS_THEN(status, set_parameter(z, ZSTD_c_checksumFlag, 1, err));
-	if (status != WS_OK)
-		goto fail;
-	*out = z;
-	return WS_OK;
-
-fail:
-	ws_zframe_encoder_free(z);
+	if (status == WS_OK)
+		*out = z;
+	else
+		ws_zframe_encoder_free(z);
 	return status;
 }
 
@@ -87,7 +83,9 @@ static enum ws_status encode(struct ws_zframe_encoder *z, int level, const void 
 	}
 	in.size = size;
 	fits = fits && encode_part(z, &in, &out, 1, &result);
-	WS_FAIL_IF(ZSTD_isError(result), err, NO_MEMORY, "zstd cannot compress %zu bytes: %s", size,
+	if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+		ws_out_of_memory(size);
+	WS_FAIL_IF(ZSTD_isError(result), err, BUG, "zstd cannot compress %zu bytes: %s", size,
 	           ZSTD_getErrorName(result));
 	if (fits)
 		*stored = out.pos;
@@ -119,19 +117,14 @@ enum ws_status ws_zframe_encode_hard(struct ws_zframe_encoder *z, const void *sr
 	              limit, stored, err);
 }
 
-enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err)
+struct ws_zframe_decoder *ws_zframe_decoder_new(void)
 {
-	struct ws_zframe_decoder *z = calloc(1, sizeof(*z));
+	struct ws_zframe_decoder *z = ws_xarray(1, sizeof(*z));
 
-	*out = NULL;
-	WS_FAIL_IF(!z, err, NO_MEMORY, "out of memory for a zstd decoder");
 	z->ctx = ZSTD_createDCtx();
-	if (!z->ctx) {
-		free(z);
-		return WS_FAIL_MEMORY(err, "a zstd decoder");
-	}
-	*out = z;
-	return WS_OK;
+	if (!z->ctx)
+		ws_out_of_memory(sizeof(*z));
+	return z;
 }
 
 void ws_zframe_decoder_free(struct ws_zframe_decoder *z)

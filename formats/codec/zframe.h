@@ -33,7 +33,7 @@ enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *s
                                       const size_t *ends, unsigned nends, void *dst, size_t limit,
                                       size_t *stored, struct ws_err *err);
 
-enum ws_status ws_zframe_decoder_new(struct ws_zframe_decoder **out, struct ws_err *err);
+struct ws_zframe_decoder *ws_zframe_decoder_new(void);
 void ws_zframe_decoder_free(struct ws_zframe_decoder *z); /* NULL is legal */
 /*
  * Decompress the one frame that fills src into exactly size bytes of dst.

@@ -42,18 +42,16 @@ enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uin
 
 /* --- processes and threads --- */
 
-enum ws_status ws_import_process(struct ws_import_out *o, uint64_t pid,
-                                 struct ws_import_process **process, struct ws_err *err)
+void ws_import_process(struct ws_import_out *o, uint64_t pid, struct ws_import_process **process)
 {
 	uint64_t id = ws_strtab_find(&o->processes, &pid, sizeof(pid));
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(o->process, o->nprocesses + 1, o->processes_capacity, err));
-		WS_FORWARD(ws_strtab_add(&o->processes, &pid, sizeof(pid), &id, err));
+		WS_GROW(o->process, o->nprocesses + 1, o->processes_capacity);
+		id = ws_strtab_add(&o->processes, &pid, sizeof(pid));
 		o->process[o->nprocesses++] = (struct ws_import_process){pid, 0};
 	}
 	*process = &o->process[id - 1];
-	return WS_OK;
 }
 
 bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
@@ -62,13 +60,12 @@ bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
 }
 
 /* The bytes that a thread is known by: pid, tid, label. */
-static enum ws_status thread_key(struct ws_import_out *o, uint64_t pid, uint64_t tid,
-                                 struct ws_bytes label, struct ws_err *err)
+static void thread_key(struct ws_import_out *o, uint64_t pid, uint64_t tid, struct ws_bytes label)
 {
 	o->key.len = 0;
-	WS_FORWARD(ws_buf_put(&o->key, &pid, sizeof(pid), err));
-	WS_FORWARD(ws_buf_put(&o->key, &tid, sizeof(tid), err));
-	return ws_buf_put(&o->key, label.ptr, label.len, err);
+	ws_buf_put(&o->key, &pid, sizeof(pid));
+	ws_buf_put(&o->key, &tid, sizeof(tid));
+	ws_buf_put(&o->key, label.ptr, label.len);
 }
 
 enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid,
@@ -77,12 +74,12 @@ enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t 
 	struct ws_row_thread row = {.pid = pid, .tid = tid};
 	struct ws_import_process *process;
 
-	WS_FORWARD(thread_key(o, pid, tid, label, err));
+	thread_key(o, pid, tid, label);
 	*id = ws_strtab_find(&o->threads, o->key.data, o->key.len);
 	if (*id)
 		return WS_OK;
-	WS_FORWARD(ws_strtab_add(&o->threads, o->key.data, o->key.len, id, err));
-	WS_FORWARD(ws_import_process(o, pid, &process, err));
+	*id = ws_strtab_add(&o->threads, o->key.data, o->key.len);
+	ws_import_process(o, pid, &process);
 	row.id = *id;
 	WS_FORWARD(ws_import_text(o, label, &row.name, err));
 	return ws_import_row(o, WS_KIND_THREAD, &row, err);
@@ -113,7 +110,7 @@ enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_
 	uint64_t seen = ws_strtab_find(&o->devices, &id, sizeof(id));
 
 	if (!seen)
-		WS_FORWARD(ws_strtab_add(&o->devices, &id, sizeof(id), &seen, err));
+		seen = ws_strtab_add(&o->devices, &id, sizeof(id));
 	WS_FORWARD(ws_import_text(o, name, &row.name, err));
 	return ws_import_row(o, WS_KIND_DEVICE, &row, err);
 }
@@ -136,12 +133,12 @@ enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const
 
 /* --- operations --- */
 
-static enum ws_status key_text(struct ws_import_out *o, struct ws_bytes text, struct ws_err *err)
+static void key_text(struct ws_import_out *o, struct ws_bytes text)
 {
 	uint64_t len = text.len;
 
-	WS_FORWARD(ws_buf_put(&o->key, &len, sizeof(len), err));
-	return ws_buf_put(&o->key, text.ptr, text.len, err);
+	ws_buf_put(&o->key, &len, sizeof(len));
+	ws_buf_put(&o->key, text.ptr, text.len);
 }
 
 static enum ws_status compact_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
@@ -153,7 +150,7 @@ static enum ws_status compact_text(struct ws_import_out *o, struct ws_bytes text
 	*id = 0;
 	if (!text.len)
 		return WS_OK;
-	WS_FORWARD(ws_json_compact(&v, &o->compact, &compact, err));
+	ws_json_compact(&v, &o->compact, &compact);
 	return ws_import_text(o, compact, id, err);
 }
 
@@ -187,15 +184,15 @@ enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op
                             struct ws_err *err)
 {
 	o->key.len = 0;
-	WS_FORWARD(key_text(o, op->name, err));
-	WS_FORWARD(key_text(o, op->dims, err));
-	WS_FORWARD(key_text(o, op->types, err));
-	WS_FORWARD(key_text(o, op->strides, err));
-	WS_FORWARD(key_text(o, op->inputs, err));
+	key_text(o, op->name);
+	key_text(o, op->dims);
+	key_text(o, op->types);
+	key_text(o, op->strides);
+	key_text(o, op->inputs);
 	*id = ws_strtab_find(&o->ops, o->key.data, o->key.len);
 	if (*id)
 		return WS_OK;
-	WS_FORWARD(ws_strtab_add(&o->ops, o->key.data, o->key.len, id, err));
+	*id = ws_strtab_add(&o->ops, o->key.data, o->key.len);
 	return new_op(o, op, *id, err);
 }
 

@@ -74,7 +74,7 @@ enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_impo
 		n->crossing++;
 		return ws_import_start_end(n->out, r, r->thread, err);
 	}
-	WS_FORWARD(WS_GROW(n->stack, n->depth + 1, n->capacity, err));
+	WS_GROW(n->stack, n->depth + 1, n->capacity);
 	n->stack[n->depth++] = *r;
 	return event(n->out, r, WS_NVTX_PUSH, r->start_ns, r->thread, 0, err);
 }

@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "formats/base/xalloc.h"
+
 #define GZ_BUFFER_BYTES (1u << 18)
 
 enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struct ws_err *err)
@@ -26,10 +28,8 @@ enum ws_status ws_text_file_open(struct ws_text_file *f, const char *path, struc
 	}
 	f->size_bytes = (uint64_t)st.st_size;
 	f->gz = gzdopen(fd, "rb");
-	if (!f->gz) {
-		close(fd);
-		return WS_FAIL(err, NO_MEMORY, "no memory to read %s", path);
-	}
+	if (!f->gz)
+		ws_out_of_memory(GZ_BUFFER_BYTES);
 	gzbuffer(f->gz, GZ_BUFFER_BYTES);
 	return WS_OK;
 }
@@ -39,12 +39,12 @@ enum ws_status ws_text_file_read(void *ctx, void *buf, size_t size, size_t *got,
 	struct ws_text_file *f = ctx;
 	int n = gzread(f->gz, buf, size > INT_MAX ? (unsigned)INT_MAX : (unsigned)size);
 	int code;
-	const char *words = gzerror(f->gz, &code);
 
+	gzerror(f->gz, &code);
 	*got = n > 0 ? (size_t)n : 0;
 	WS_FAIL_IF(n < 0 && code == Z_ERRNO, err, IO_READ, "cannot read: %s", strerror(errno));
-	WS_FAIL_IF(n < 0 && code == Z_MEM_ERROR, err, NO_MEMORY, "no memory to decompress: %s",
-	           words);
+	if (n < 0 && code == Z_MEM_ERROR)
+		ws_out_of_memory(GZ_BUFFER_BYTES);
 	/* what was decompressed before the damage is read all the same */
 	f->damaged |= n < 0 || code == Z_BUF_ERROR;
 	if (f->out)

@@ -5,6 +5,7 @@
 
 #include "formats/base/outfile.h"
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 #include "formats/codec/container.h"
 #include "formats/foreign/text_file.h"
 
@@ -26,8 +27,8 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 
 	*importer = NULL;
 	WS_FORWARD(ws_text_file_open(&f, path, err));
-	first = malloc(WS_IMPORT_LOOK_BYTES);
-	status = first ? WS_OK : WS_FAIL(&cause, NO_MEMORY, "out of memory");
+	first = ws_xmalloc(WS_IMPORT_LOOK_BYTES);
+	status = WS_OK;
 	do {
 		got = 0;
 		WS_THEN(status, ws_text_file_read(&f, first + len, WS_IMPORT_LOOK_BYTES - len, &got,

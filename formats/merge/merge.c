@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
 #include "formats/merge/private.h"
 
 #define MAX_TRACES (1u << 15)
@@ -13,9 +14,8 @@ static enum ws_status add_rows(struct ws_merge *m, struct ws_merge_source *s,
                                const struct ws_column_data *t, struct ws_err *err)
 {
 	enum ws_status status = WS_OK;
-	void *row = calloc(1, t->def->row_size);
+	void *row = ws_xarray(1, t->def->row_size);
 
-	WS_FAIL_IF(!row, err, NO_MEMORY, "out of memory for merging");
 	for (uint64_t i = 0; status == WS_OK && i < t->rows; i++) {
 		ws_merge_make_row(m, s, t, i, row);
 		status = ws_trace_writer_add(m->writer, t->def->id, row, err);
@@ -52,7 +52,8 @@ static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
 		ws_column_data_release(&attrs);
 		return status;
 	case WS_KIND_LOSS:
-		return ws_merge_note_losses(m, s, t, err);
+		ws_merge_note_losses(m, s, t);
+		return WS_OK;
 	default:
 		return add_rows(m, s, t, err);
 	}
@@ -122,11 +123,10 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *met
 static enum ws_status merge_into(struct ws_merge *m, const struct ws_outfile *out, int zstd_level,
                                  struct ws_err *err)
 {
-	struct ws_column_data *meta = calloc(m->nsources, sizeof(*meta));
+	struct ws_column_data *meta = ws_xarray(m->nsources, sizeof(*meta));
 	enum ws_status status = WS_OK;
 	size_t seen = 0;
 
-	WS_FAIL_IF(!meta, err, NO_MEMORY, "out of memory for merging");
 	while (status == WS_OK && seen < m->nsources) {
 		status = look_at_source(&m->sources[seen], seen, &meta[seen], err);
 		seen += status == WS_OK;
@@ -183,8 +183,7 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 	enum ws_status status;
 
 	WS_FAIL_IF(!n || n > MAX_TRACES, err, USAGE, "1 to %u traces can be merged", MAX_TRACES);
-	m.sources = calloc(n, sizeof(*m.sources));
-	WS_FAIL_IF(!m.sources, err, NO_MEMORY, "out of memory for merging");
+	m.sources = ws_xarray(n, sizeof(*m.sources));
 	status = merge_files(&m, paths, out, zstd_level, err);
 	if (status == WS_OK) {
 		result->kernels = ws_trace_writer_rows(m.writer, WS_KIND_KERNEL);
@@ -200,11 +199,10 @@ enum ws_status ws_trace_merge(const char *const *paths, size_t n, const char *ou
 enum ws_status ws_trace_merge_mem(struct ws_trace_reader *const *readers, size_t n,
                                   struct ws_trace_writer **out, struct ws_err *err)
 {
-	struct ws_merge m = {.sources = calloc(n, sizeof(*m.sources)), .nsources = n};
+	struct ws_merge m = {.sources = ws_xarray(n, sizeof(*m.sources)), .nsources = n};
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!m.sources, err, NO_MEMORY, "out of memory for merging");
 	for (size_t i = 0; i < n; i++)
 		m.sources[i].reader = readers[i];
 	status = merge_into(&m, NULL, 0, err);

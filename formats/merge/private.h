@@ -99,8 +99,8 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
                                 const struct ws_column_data *devices,
                                 const struct ws_column_data *attrs, struct ws_err *err);
 /* Loss rows are noted trace by trace and added when all are known. */
-enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
-                                    const struct ws_column_data *t, struct ws_err *err);
+void ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
+                          const struct ws_column_data *t);
 enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
 /* tables: the meta rows of each source. */
 /* One clock for all traces: base_ns of each. */

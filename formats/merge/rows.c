@@ -163,7 +163,8 @@ enum ws_status ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
 			                                        row.payload.bytes.len, &id, err);
 		else
 			status = ws_trace_writer_intern_config(m->writer, &row.config, &id, err);
-		WS_THEN(status, ws_map_put(&s->maps[t->def->id], ws_merge_cell(t, 0, i), id, err));
+		if (status == WS_OK)
+			ws_map_put(&s->maps[t->def->id], ws_merge_cell(t, 0, i), id);
 		WS_FORWARD(status);
 	}
 	return WS_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/merge/private.h"
 
 /* --- devices --- */
@@ -40,14 +41,10 @@ static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_
 
 	*facts = NULL;
 	WS_FORWARD(ws_trace_writer_intern(m->writer, bus, sizeof(bus) - 1, &pci_bus, err));
-	f = open_memstream(&text, &size);
-	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory for merging");
+	f = ws_xmemstream(&text, &size);
 	fprintf(f, "%llu:", (unsigned long long)kind);
 	put_attrs(f, s, attrs, ws_merge_cell(devices, WS_COL_device_id, row), pci_bus, &has_bus);
-	if (fclose(f)) {
-		free(text);
-		return WS_FAIL_MEMORY(err, "merging");
-	}
+	ws_xfclose(f);
 	if (has_bus)
 		*facts = text;
 	else
@@ -72,18 +69,13 @@ static bool device_id_is_used(const struct ws_merge *m, uint64_t id)
 }
 
 /* A device of its own, under its own number when that is free. Takes facts. */
-static enum ws_status new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id,
-                                 struct ws_err *err)
+static void new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id)
 {
-	if (WS_GROW(m->devices, m->ndevices + 1, m->devices_capacity, err) != WS_OK) {
-		free(facts);
-		return WS_NO_MEMORY;
-	}
+	WS_GROW(m->devices, m->ndevices + 1, m->devices_capacity);
 	while (device_id_is_used(m, wish))
 		wish++;
 	m->devices[m->ndevices++] = (struct ws_merge_device){wish, facts};
 	*id = wish;
-	return WS_OK;
 }
 
 /* Rows of devices that are another trace's already are left out, and so are their attributes. */
@@ -108,10 +100,11 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 			if (same) {
 				free(facts);
 				id = same->id;
+
 			} else {
-				WS_FORWARD(new_device(m, old_id, facts, &id, err));
+				new_device(m, old_id, facts, &id);
 			}
-			WS_FORWARD(ws_map_put(map, old_id + 1, id + 1, err));
+			ws_map_put(map, old_id + 1, id + 1);
 		}
 		ws_merge_make_row(m, s, devices, i, &row);
 		row.id = ws_merge_mapped(map, old_id + 1) - 1;
@@ -134,10 +127,10 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 
 /* --- losses: each trace's counters go up by themselves; the sum goes up with each --- */
 
-enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
-                                    const struct ws_column_data *t, struct ws_err *err)
+void ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
+                          const struct ws_column_data *t)
 {
-	WS_FORWARD(WS_GROW(m->losses, m->nlosses + t->rows, m->losses_capacity, err));
+	WS_GROW(m->losses, m->nlosses + t->rows, m->losses_capacity);
 	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_row_loss row;
 
@@ -145,7 +138,6 @@ enum ws_status ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *
 		m->losses[m->nlosses++] =
 		        (struct ws_merge_loss){row.time_ns, s->index, row.cause, row.count};
 	}
-	return WS_OK;
 }
 
 static int by_cause_and_time(const void *a, const void *b)
@@ -158,10 +150,9 @@ static int by_cause_and_time(const void *a, const void *b)
 
 enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err)
 {
-	uint64_t *last = calloc(m->nsources, sizeof(*last)), sum = 0;
+	uint64_t *last = ws_xarray(m->nsources, sizeof(*last)), sum = 0;
 	enum ws_status status = WS_OK;
 
-	WS_FAIL_IF(!last, err, NO_MEMORY, "out of memory for merging");
 	if (m->nlosses)
 		qsort(m->losses, m->nlosses, sizeof(*m->losses), by_cause_and_time);
 	for (size_t i = 0; status == WS_OK && i < m->nlosses; i++) {
@@ -250,17 +241,15 @@ static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge
 	struct ws_row_meta row = {.value = value};
 	enum ws_status status;
 	char *name;
-	int n;
 
 	/* process.rank becomes process.PID.rank */
 	if (key.len > strlen(process) && !memcmp(key.ptr, process, strlen(process))) {
 		key.ptr = (const char *)key.ptr + strlen(process);
 		key.len -= strlen(process);
 	}
-	n = asprintf(&name, "%s%llu.%.*s", process, (unsigned long long)s->pid, (int)key.len,
-	             (const char *)key.ptr);
-	WS_FAIL_IF(n < 0, err, NO_MEMORY, "out of memory for merging");
-	row.key = (struct ws_bytes){name, (size_t)n};
+	name = ws_xformat("%s%llu.%.*s", process, (unsigned long long)s->pid, (int)key.len,
+	                  (const char *)key.ptr);
+	row.key = ws_bytes_of(name);
 	status = ws_trace_writer_add(m->writer, WS_KIND_META, &row, err);
 	free(name);
 	return status;

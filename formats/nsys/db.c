@@ -136,20 +136,18 @@ static bool strings_have_key(struct ws_nsys *n)
 	                         "lower(name) = 'id' AND pk = 1 AND upper(type) = 'INTEGER'") == 1;
 }
 
-static enum ws_status map_string_rows(struct ws_nsys *n, struct ws_err *err)
+static void map_string_rows(struct ws_nsys *n)
 {
 	sqlite3_stmt *stmt;
-	enum ws_status status = WS_OK;
 
 	if (sqlite3_prepare_v2(n->db, "SELECT id, rowid FROM main.StringIds", -1, &stmt, NULL) !=
 	    SQLITE_OK)
-		return WS_OK; /* no strings, then */
-	while (status == WS_OK && sqlite3_step(stmt) == SQLITE_ROW)
-		status = ws_map_add(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
-		                    (uint64_t)sqlite3_column_int64(stmt, 1), err);
+		return; /* no strings, then */
+	while (sqlite3_step(stmt) == SQLITE_ROW)
+		ws_map_add(&n->string_rows, (uint64_t)sqlite3_column_int64(stmt, 0),
+		           (uint64_t)sqlite3_column_int64(stmt, 1));
 	sqlite3_finalize(stmt);
 	n->strings_by_row = 1;
-	return status;
 }
 
 enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
@@ -163,7 +161,7 @@ enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
 	if (!ws_nsys_has_table(n, "StringIds"))
 		return WS_OK;
 	if (!strings_have_key(n))
-		WS_FORWARD(map_string_rows(n, err));
+		map_string_rows(n);
 	if (sqlite3_prepare_v2(db,
 	                       n->strings_by_row
 	                               ? "SELECT value FROM main.StringIds WHERE rowid = ?1"
@@ -224,7 +222,8 @@ enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, 
 		return WS_OK;
 	}
 	WS_FORWARD(ws_import_text(n->out, look_up(n, key), id, err));
-	return ws_map_add(&n->strings, key, *id, err);
+	ws_map_add(&n->strings, key, *id);
+	return WS_OK;
 }
 
 enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,

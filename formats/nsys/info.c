@@ -16,24 +16,23 @@ static enum ws_status fact(struct ws_nsys *n, const char *table, const char *nam
                            struct ws_buf *value, struct ws_err *err)
 {
 	sqlite3_stmt *stmt;
-	enum ws_status status = WS_OK;
 	char *sql;
 
+	(void)err;
 	value->len = 0;
 	if (!ws_nsys_has_table(n, table) || !ws_nsys_has_column(n, table, "name") ||
 	    !ws_nsys_has_column(n, table, "value"))
 		return WS_OK;
 	sql = sqlite3_mprintf("SELECT value FROM main.\"%w\" WHERE name = ?1 LIMIT 1", table);
-	WS_FAIL_IF(!sql, err, NO_MEMORY, "no memory to read %s", table);
 	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
 		if (sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0))
-			status = ws_buf_put(value, sqlite3_column_text(stmt, 0),
-			                    (size_t)sqlite3_column_bytes(stmt, 0), err);
+			ws_buf_put(value, sqlite3_column_text(stmt, 0),
+			           (size_t)sqlite3_column_bytes(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
-	return status;
+	return WS_OK;
 }
 
 static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
@@ -74,31 +73,27 @@ static enum ws_status import_version(struct ws_nsys *n, struct ws_buf *value, st
 	return WS_OK;
 }
 
-static enum ws_status import_session(struct ws_nsys *n, struct ws_err *err)
+static void import_session(struct ws_nsys *n)
 {
 	struct ws_nsys_rows rows;
 
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_SESSION, "LIMIT 1", &rows, err));
+	ws_nsys_open_rows(n, WS_NSYS_SESSION, "LIMIT 1", &rows);
 	if (ws_nsys_next(&rows))
 		n->clock->base_ns = ws_nsys_i64(&rows, WS_NSYS_SESSION_utcEpochNs);
 	ws_nsys_close(&rows);
-	return WS_OK;
 }
 
 /* --- devices --- */
 
 /* Records name devices by CUDA's number; the table of GPUs has its own where they differ. */
-static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu,
-                                        struct ws_err *err)
+static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
 {
 	struct ws_map gpu_of_cuda = {0};
 	struct ws_nsys_rows rows;
-	enum ws_status status;
 	int differ = 0;
 
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_CUDA_DEVICE, "", &rows, err));
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
+	ws_nsys_open_rows(n, WS_NSYS_CUDA_DEVICE, "", &rows);
+	while (ws_nsys_next(&rows)) {
 		uint64_t gpu = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_gpuId);
 		uint64_t cuda = ws_nsys_u64(&rows, WS_NSYS_CUDA_DEVICE_cudaId);
 		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
@@ -106,8 +101,8 @@ static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_o
 		differ |= known && *known != gpu;
 		if (known)
 			continue;
-		status = ws_map_add(&gpu_of_cuda, cuda, gpu, err);
-		WS_THEN(status, ws_map_add(cuda_of_gpu, gpu, cuda, err));
+		ws_map_add(&gpu_of_cuda, cuda, gpu);
+		ws_map_add(cuda_of_gpu, gpu, cuda);
 	}
 	ws_nsys_close(&rows);
 	ws_map_free(&gpu_of_cuda);
@@ -115,7 +110,6 @@ static enum ws_status read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_o
 		ws_import_warn(n->out,
 		               "processes number the devices differently: names and sizes of "
 		               "a device number are those of the first process");
-	return status;
 }
 
 static enum ws_status import_device(const struct ws_nsys_rows *r, uint64_t id, struct ws_err *err)
@@ -140,10 +134,11 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 {
 	struct ws_map cuda_of_gpu = {0};
 	struct ws_nsys_rows rows;
-	enum ws_status status = read_cuda_devices(n, &cuda_of_gpu, err);
+	enum ws_status status = WS_OK;
 
+	read_cuda_devices(n, &cuda_of_gpu);
 	if (status == WS_OK)
-		status = ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 2", &rows, err);
+		ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 2", &rows);
 	else
 		rows.stmt = NULL;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
@@ -169,7 +164,8 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 
 	WS_THEN(status, import_facts(n, &value, err));
 	ws_buf_free(&value);
-	WS_THEN(status, import_session(n, err));
+	if (status == WS_OK)
+		import_session(n);
 	WS_THEN(status, import_devices(n, err));
 	return status;
 }
@@ -197,7 +193,7 @@ static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *er
 
 	if (!ws_import_process_known(r->n->out, pid))
 		return WS_OK;
-	WS_FORWARD(ws_import_process(r->n->out, pid, &process, err));
+	ws_import_process(r->n->out, pid, &process);
 	return ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name,
 	                      err);
 }

@@ -85,11 +85,10 @@ bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column
  * Read a table in the order of its rows; tail is more SQL after the table's
  * name, or "". No table, no rows. Close with ws_nsys_close.
  */
-enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
-                                 struct ws_nsys_rows *rows, struct ws_err *err);
+void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
+                       struct ws_nsys_rows *rows);
 /* The same of other columns: sql is "SELECT ..." up to them, any: there are some. Frees sql. */
-enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any,
-                                  const char *tail, struct ws_err *err);
+void ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any, const char *tail);
 /*
  * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
  * over and counted whose integers are none, or whose device is negative.

@@ -67,8 +67,9 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 		               (unsigned long long)number);
 		WS_FORWARD(ws_import_text(n->out, (struct ws_bytes){text, (size_t)len}, id, err));
 	}
-	WS_FORWARD(ws_map_add(&n->domain_names, taken, key, err));
-	return ws_map_add(&n->domains, key, *id, err);
+	ws_map_add(&n->domain_names, taken, key);
+	ws_map_add(&n->domains, key, *id);
+	return WS_OK;
 }
 
 static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
@@ -247,7 +248,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 	char tail[60];
 
 	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", TYPE_DOMAIN_CREATE);
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
+	ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows);
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
 		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);
@@ -285,7 +286,7 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
 	                                                     : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "eventId") ? "eventId" : "rowid");
 	WS_FORWARD(read_domains(n, err));
-	WS_FORWARD(ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows, err));
+	ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows);
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = on_event(&rows, &nest, &others, err);

@@ -18,14 +18,14 @@ struct own {
 	struct ws_map ops;     /* op_config of the table -> of the trace */
 };
 
-static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *def,
-                                 const char *table, struct ws_nsys_rows *rows, struct ws_err *err)
+static void open_table(struct ws_nsys *n, const struct ws_kind_def *def, const char *table,
+                       struct ws_nsys_rows *rows)
 {
 	sqlite3_str *sql;
 
 	*rows = (struct ws_nsys_rows){.n = n, .table = table};
 	if (!ws_nsys_has_table(n, table))
-		return WS_OK;
+		return;
 	sql = sqlite3_str_new(n->db);
 	sqlite3_str_appendall(sql, "SELECT ");
 	for (unsigned c = 0; c < def->ncolumns; c++) {
@@ -34,7 +34,7 @@ static enum ws_status open_table(struct ws_nsys *n, const struct ws_kind_def *de
 
 		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL", c ? "," : "", name);
 	}
-	return ws_nsys_begin_rows(rows, sql, 1, "", err);
+	ws_nsys_begin_rows(rows, sql, 1, "");
 }
 
 /* --- cells --- */
@@ -135,7 +135,8 @@ static enum ws_status put_payload(struct own *own, const struct ws_row_payload *
 
 	WS_FORWARD(ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr,
 	                                          row->bytes.len, &id, err));
-	return ws_map_add(&own->n->payloads, row->id, id, err);
+	ws_map_add(&own->n->payloads, row->id, id);
+	return WS_OK;
 }
 
 /* Rows whose id must be counted, or must be the only one, or that an import has of its own. */
@@ -153,13 +154,13 @@ static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
 		id = ((const struct ws_row_payload_schema *)row)->id;
 		if (ws_map_get(&own->schemas, id))
 			return WS_OK;
-		WS_FORWARD(ws_map_add(&own->schemas, id, id, err));
+		ws_map_add(&own->schemas, id, id);
 		break;
 	case WS_KIND_OP_CONFIG:
 		if (ws_map_get(&own->ops, op->id))
 			return WS_OK;
 		id = own->ops.n + 1;
-		WS_FORWARD(ws_map_add(&own->ops, op->id, id, err));
+		ws_map_add(&own->ops, op->id, id);
 		op->id = id;
 		break;
 	case WS_KIND_META:
@@ -185,7 +186,7 @@ static enum ws_status import_kind(struct own *own, struct ws_err *err)
 	WS_FAIL_IF(own->def->row_size > sizeof(row), err, BUG, "a row of %s is too large",
 	           own->def->name);
 	snprintf(table, sizeof(table), WS_NSYS_OWN_PREFIX "%s", own->def->name);
-	WS_FORWARD(open_table(own->n, own->def, table, &rows, err));
+	open_table(own->n, own->def, table, &rows);
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
 		memset(row, 0, own->def->row_size);
@@ -199,15 +200,14 @@ static enum ws_status import_kind(struct own *own, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status add_event(struct ws_nsys *n, uint64_t event, uint64_t payload,
-                                struct ws_err *err)
+static void add_event(struct ws_nsys *n, uint64_t event, uint64_t payload)
 {
-	if (n->nevent_payloads && n->event_payload[n->nevent_payloads - 1].key >= event)
-		return ws_map_add(&n->other_payloads, event, payload, err);
-	WS_FORWARD(
-	        WS_GROW(n->event_payload, n->nevent_payloads + 1, n->event_payloads_capacity, err));
+	if (n->nevent_payloads && n->event_payload[n->nevent_payloads - 1].key >= event) {
+		ws_map_add(&n->other_payloads, event, payload);
+		return;
+	}
+	WS_GROW(n->event_payload, n->nevent_payloads + 1, n->event_payloads_capacity);
 	n->event_payload[n->nevent_payloads++] = (struct ws_map_entry){event, payload};
-	return WS_OK;
 }
 
 static enum ws_status on_nvtx_payload(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -215,9 +215,11 @@ static enum ws_status on_nvtx_payload(const struct ws_nsys_rows *r, struct ws_er
 	const uint64_t *payload =
 	        ws_map_get(&r->n->payloads, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_payload));
 
-	if (payload)
-		return add_event(r->n, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_eventId),
-		                 *payload, err);
+	(void)err;
+	if (payload) {
+		add_event(r->n, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_eventId), *payload);
+		return WS_OK;
+	}
 	r->n->out->lost[WS_LOST_import_missing_field]++;
 	return WS_OK;
 }

@@ -69,15 +69,13 @@ static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sql
 	}
 }
 
-enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any,
-                                  const char *tail, struct ws_err *err)
+void ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any, const char *tail)
 {
 	struct ws_nsys *n = rows->n;
 	char *text;
 
 	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
 	text = sqlite3_str_finish(sql);
-	WS_FAIL_IF(!text, err, NO_MEMORY, "out of memory for reading %s", rows->table);
 	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
 		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
 		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
@@ -85,13 +83,12 @@ enum ws_status ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, i
 		rows->stmt = NULL;
 	}
 	sqlite3_free(text);
-	return WS_OK;
 }
 
 /* --- rows --- */
 
-enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
-                                 struct ws_nsys_rows *rows, struct ws_err *err)
+void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
+                       struct ws_nsys_rows *rows)
 {
 	sqlite3_str *sql;
 	int any = 0;
@@ -101,11 +98,11 @@ enum ws_status ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, co
 	                              .first = tables[table].first};
 	memset(rows->type, SQLITE_NULL, sizeof(rows->type));
 	if (!ws_nsys_has_table(n, rows->table))
-		return WS_OK;
+		return;
 	sql = sqlite3_str_new(n->db);
 	sqlite3_str_appendall(sql, "SELECT ");
 	put_columns(rows, table, sql, &any);
-	return ws_nsys_begin_rows(rows, sql, any, *tail ? tail : "NOT INDEXED", err);
+	ws_nsys_begin_rows(rows, sql, any, *tail ? tail : "NOT INDEXED");
 }
 
 enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
@@ -114,7 +111,7 @@ enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys
 	struct ws_nsys_rows rows;
 	enum ws_status status;
 
-	WS_FORWARD(ws_nsys_open_rows(n, table, "", &rows, err));
+	ws_nsys_open_rows(n, table, "", &rows);
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows))
 		status = fn(&rows, err);

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
+
 /* Numbers of parquet.thrift. */
 enum { PAGE_DICTIONARY = 2, PAGE_DATA_V2 = 3 };
 enum { CODEC_ZSTD = 6, ZSTD_LEVEL = 3 };
@@ -57,10 +59,8 @@ enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_
 {
 	memset(k, 0, sizeof(*k));
 	k->max_rows = max_rows;
-	k->numbers = calloc(max_rows, sizeof(*k->numbers));
-	k->dict = malloc(sizeof(*k->dict));
-	if (!k->numbers || !k->dict)
-		return WS_FAIL_MEMORY(err, "row groups of %zu rows", max_rows);
+	k->numbers = ws_xarray(max_rows, sizeof(*k->numbers));
+	k->dict = ws_xmalloc(sizeof(*k->dict));
 	return ws_zframe_encoder_new(&k->z, ZSTD_LEVEL, err);
 }
 
@@ -178,52 +178,52 @@ struct encoded {
 	uint32_t ndict;
 };
 
-static enum ws_status encode_indices(struct ws_parquet_chunker *k, size_t n, uint32_t ndict,
-                                     struct ws_err *err)
+static void encode_indices(struct ws_parquet_chunker *k, size_t n, uint32_t ndict)
 {
 	uint8_t width = (uint8_t)ws_bit_width(ndict - 1u);
 
 	k->indices.len = 0;
-	WS_FORWARD(ws_buf_put(&k->indices, &width, 1, err));
-	return ws_parquet_rle(&k->indices, k->numbers, n, width, err);
+	ws_buf_put(&k->indices, &width, 1);
+	ws_parquet_rle(&k->indices, k->numbers, n, width);
 }
 
-static enum ws_status encode_integers(struct ws_parquet_chunker *k,
-                                      const struct ws_parquet_values *c, struct encoded *e,
-                                      struct ws_err *err)
+static void encode_integers(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
+                            struct encoded *e)
 {
 	/* a dictionary of half the values wins nothing */
 	uint32_t limit =
 	        c->n / 2 < WS_PARQUET_MAX_DICT ? (uint32_t)(c->n / 2) : WS_PARQUET_MAX_DICT;
 
 	k->plain.len = 0;
-	WS_FORWARD(ws_parquet_delta(&k->plain, c->v, c->n, err));
+	ws_parquet_delta(&k->plain, c->v, c->n);
 	*e = (struct encoded){.encoding = ENCODING_DELTA_BINARY_PACKED, .values = &k->plain};
 	if (!ws_parquet_dict_make(k->dict, c->v, c->n, limit, k->numbers))
-		return WS_OK;
-	WS_FORWARD(encode_indices(k, c->n, k->dict->n, err));
+		return;
+	encode_indices(k, c->n, k->dict->n);
 	if (k->indices.len + k->dict->n * sizeof(uint64_t) >= k->plain.len)
-		return WS_OK;
+		return;
 	*e = (struct encoded){ENCODING_RLE_DICTIONARY, &k->indices, k->dict->values,
 	                      k->dict->n * sizeof(uint64_t), k->dict->n};
-	return WS_OK;
 }
 
-static enum ws_status encode(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
-                             struct encoded *e, struct ws_err *err)
+static void encode(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
+                   struct encoded *e)
 {
-	if (c->n && (c->type == WS_PARQUET_I64 || c->type == WS_PARQUET_U64))
-		return encode_integers(k, c, e, err);
+	if (c->n && (c->type == WS_PARQUET_I64 || c->type == WS_PARQUET_U64)) {
+		encode_integers(k, c, e);
+		return;
+	}
 	if (c->n && c->type == WS_PARQUET_TEXT) {
 		for (size_t i = 0; i < c->n; i++)
 			k->numbers[i] = (uint32_t)c->v[i];
 		*e = (struct encoded){ENCODING_RLE_DICTIONARY, &k->indices, c->dict.data,
 		                      c->dict.len, c->ndict};
-		return encode_indices(k, c->n, c->ndict, err);
+		encode_indices(k, c->n, c->ndict);
+		return;
 	}
 	k->plain.len = 0;
 	*e = (struct encoded){.encoding = ENCODING_PLAIN, .values = &k->plain};
-	return ws_buf_put(&k->plain, c->v, c->n * sizeof(*c->v), err);
+	ws_buf_put(&k->plain, c->v, c->n * sizeof(*c->v));
 }
 
 /* --- pages ------------------------------------------------------------------------------------ */
@@ -279,7 +279,7 @@ static enum ws_status compress(struct ws_parquet_chunker *k, const struct page *
 	k->frame.len = 0;
 	if (!p->raw_bytes && p->type != PAGE_DICTIONARY)
 		return WS_OK;
-	WS_FORWARD(ws_buf_reserve(&k->frame, limit, err));
+	ws_buf_reserve(&k->frame, limit);
 	WS_FORWARD(ws_zframe_encode(k->z, p->raw, p->raw_bytes, k->frame.data, limit, stored, err));
 	WS_FAIL_IF(!*stored && p->type == PAGE_DICTIONARY, err, BUG,
 	           "no room for a compressed dictionary of %zu bytes", p->raw_bytes);
@@ -312,15 +312,14 @@ static enum ws_status put_page(struct ws_parquet_chunker *k, const struct page *
 	return status;
 }
 
-static enum ws_status encode_levels(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
-                                    struct ws_err *err)
+static void encode_levels(struct ws_parquet_chunker *k, const struct ws_parquet_values *c)
 {
 	k->levels.len = 0;
 	if (!c->optional)
-		return WS_OK;
+		return;
 	for (size_t i = 0; i < c->rows; i++)
 		k->numbers[i] = c->present[i];
-	return ws_parquet_rle(&k->levels, k->numbers, c->rows, 1, err);
+	ws_parquet_rle(&k->levels, k->numbers, c->rows, 1);
 }
 
 static void put_chunk_meta(struct ws_thrift *t, const struct ws_parquet_values *c,
@@ -360,8 +359,8 @@ enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
 	uint64_t dict_offset = file->size, data_offset;
 
 	*size = (struct ws_parquet_chunk_size){0};
-	WS_FORWARD(encode_levels(k, c, err));
-	WS_FORWARD(encode(k, c, &e, err));
+	encode_levels(k, c);
+	encode(k, c, &e);
 	if (e.dict) {
 		page.raw = e.dict;
 		page.raw_bytes = e.dict_bytes;

@@ -34,16 +34,15 @@ static uint8_t *pack_u64(uint8_t *p, const uint64_t *v, size_t n, unsigned width
 #define GROUP 8u /* numbers that are packed together */
 
 /* A run of groups; the last one is filled up with zeros. */
-static enum ws_status put_packed(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width,
-                                 struct ws_err *err)
+static void put_packed(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width)
 {
 	size_t groups = (n + GROUP - 1) / GROUP, whole = n / GROUP * GROUP;
 	uint32_t rest[GROUP] = {0};
 	uint8_t *p;
 
 	if (!n)
-		return WS_OK;
-	WS_FORWARD(ws_buf_reserve(out, WS_VARINT_MAX + groups * width, err));
+		return;
+	ws_buf_reserve(out, WS_VARINT_MAX + groups * width);
 	p = ws_varint_put(out->data + out->len, groups << 1 | 1);
 	p = pack_u32(p, v, whole, width);
 	if (whole < n) {
@@ -51,22 +50,19 @@ static enum ws_status put_packed(struct ws_buf *out, const uint32_t *v, size_t n
 		p = pack_u32(p, rest, GROUP, width);
 	}
 	out->len = (size_t)(p - out->data);
-	return WS_OK;
 }
 
-static enum ws_status put_repeated(struct ws_buf *out, uint32_t v, size_t n, unsigned width,
-                                   struct ws_err *err)
+static void put_repeated(struct ws_buf *out, uint32_t v, size_t n, unsigned width)
 {
 	uint8_t bytes[WS_VARINT_MAX + sizeof(v)];
 	uint8_t *p = ws_varint_put(bytes, (uint64_t)n << 1);
 
 	memcpy(p, &v, sizeof(v));
 	p += (width + 7) / 8;
-	return ws_buf_put(out, bytes, (size_t)(p - bytes), err);
+	ws_buf_put(out, bytes, (size_t)(p - bytes));
 }
 
-enum ws_status ws_parquet_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width,
-                              struct ws_err *err)
+void ws_parquet_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width)
 {
 	size_t packed = 0; /* from here on nothing is written yet */
 
@@ -78,11 +74,11 @@ enum ws_status ws_parquet_rle(struct ws_buf *out, const uint32_t *v, size_t n, u
 		/* only the last packed group may be filled up: a run first gives what it lacks */
 		if (run < fill + GROUP)
 			continue;
-		WS_FORWARD(put_packed(out, v + packed, i + fill - packed, width, err));
-		WS_FORWARD(put_repeated(out, v[i], run - fill, width, err));
+		put_packed(out, v + packed, i + fill - packed, width);
+		put_repeated(out, v[i], run - fill, width);
 		packed = i + run;
 	}
-	return put_packed(out, v + packed, n - packed, width, err);
+	put_packed(out, v + packed, n - packed, width);
 }
 
 /* --- DELTA_BINARY_PACKED ---------------------------------------------------------------------- */
@@ -116,12 +112,12 @@ static uint8_t *put_delta_block(uint8_t *p, const uint64_t *delta, size_t n)
 	return p;
 }
 
-enum ws_status ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n, struct ws_err *err)
+void ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n)
 {
 	uint64_t delta[BLOCK];
 	uint8_t *p;
 
-	WS_FORWARD(ws_buf_reserve(out, 4 * WS_VARINT_MAX, err));
+	ws_buf_reserve(out, 4 * WS_VARINT_MAX);
 	p = ws_varint_put(out->data + out->len, BLOCK);
 	p = ws_varint_put(p, MINIBLOCKS);
 	p = ws_varint_put(p, n);
@@ -132,11 +128,10 @@ enum ws_status ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n,
 
 		for (size_t i = 0; i < count; i++)
 			delta[i] = v[from + i] - v[from + i - 1];
-		WS_FORWARD(ws_buf_reserve(out, WS_VARINT_MAX + MINIBLOCKS + sizeof(delta), err));
+		ws_buf_reserve(out, WS_VARINT_MAX + MINIBLOCKS + sizeof(delta));
 		p = put_delta_block(out->data + out->len, delta, count);
 		out->len = (size_t)(p - out->data);
 	}
-	return WS_OK;
 }
 
 /* --- dictionary of integers ------------------------------------------------------------------- */

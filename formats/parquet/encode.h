@@ -19,12 +19,10 @@ static inline unsigned ws_bit_width(uint64_t v)
  * RLE / bit-packed hybrid of n numbers below 2^width, width 0..32, without a
  * length in front: dictionary indices and definition levels.
  */
-enum ws_status ws_parquet_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width,
-                              struct ws_err *err);
+void ws_parquet_rle(struct ws_buf *out, const uint32_t *v, size_t n, unsigned width);
 
 /* DELTA_BINARY_PACKED of n 64-bit integers; differences wrap around, so any values will do. */
-enum ws_status ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n,
-                                struct ws_err *err);
+void ws_parquet_delta(struct ws_buf *out, const uint64_t *v, size_t n);
 
 #define WS_PARQUET_MAX_DICT 4096u
 

@@ -8,8 +8,7 @@ static void misuse(struct ws_thrift *t, const char *what)
 
 static void put(struct ws_thrift *t, const void *bytes, size_t len)
 {
-	if (t->status == WS_OK)
-		t->status = ws_buf_put(&t->buf, bytes, len, &t->err);
+	ws_buf_put(&t->buf, bytes, len);
 }
 
 static void put_varint(struct ws_thrift *t, uint64_t v)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "formats/base/utf8.h"
+#include "formats/base/xalloc.h"
 
 static const char magic[4] = {'P', 'A', 'R', '1'};
 
@@ -24,39 +25,34 @@ struct ws_parquet_writer {
 	struct ws_err err;
 };
 
-static enum ws_status values_init(struct ws_parquet_values *c,
-                                  const struct ws_parquet_column *column, uint32_t rows,
-                                  struct ws_err *err)
+static void values_init(struct ws_parquet_values *c, const struct ws_parquet_column *column,
+                        uint32_t rows)
 {
 	c->name = column->name;
 	c->type = column->type;
 	c->optional = column->optional;
-	c->v = calloc(rows, sizeof(*c->v));
+	c->v = ws_xarray(rows, sizeof(*c->v));
 	if (c->optional)
-		c->present = calloc(rows, sizeof(*c->present));
-	WS_FAIL_IF(!c->v || (c->optional && !c->present), err, NO_MEMORY,
-	           "out of memory for row groups of %u rows", rows);
-	return WS_OK;
+		c->present = ws_xarray(rows, sizeof(*c->present));
 }
 
 enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
                                      const struct ws_parquet_column *columns, size_t ncolumns,
                                      const struct ws_parquet_opts *opts, struct ws_err *err)
 {
-	struct ws_parquet_writer *w = calloc(1, sizeof(*w));
+	struct ws_parquet_writer *w = ws_xarray(1, sizeof(*w));
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a Parquet writer");
 	w->file.f = f;
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
-	w->values = calloc(ncolumns, sizeof(*w->values));
+	w->values = ws_xarray(ncolumns, sizeof(*w->values));
 	w->ncolumns = w->values ? ncolumns : 0;
 	status = ws_parquet_chunker_init(&w->chunker, w->group_rows, err);
-	if (status == WS_OK && !w->values)
-		status = WS_FAIL_MEMORY(err, "%zu columns", ncolumns);
-	for (size_t i = 0; i < ncolumns && status == WS_OK; i++)
-		status = values_init(&w->values[i], &columns[i], w->group_rows, err);
+	for (size_t i = 0; i < ncolumns && status == WS_OK; i++) {
+		values_init(&w->values[i], &columns[i], w->group_rows);
+		status = WS_OK;
+	}
 	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
 	if (status == WS_OK)
 		*out = w;
@@ -160,16 +156,16 @@ static bool is_ascii(const uint8_t *p, size_t len)
 }
 
 /* *text becomes UTF-8 for certain. */
-static enum ws_status repair(struct ws_buf *to, struct ws_bytes *text, struct ws_err *err)
+static void repair(struct ws_buf *to, struct ws_bytes *text)
 {
 	const uint8_t *p = text->ptr;
 	size_t left = text->len;
 
 	if (is_ascii(p, left))
-		return WS_OK;
+		return;
 	to->len = 0;
 	/* a broken byte becomes three */
-	WS_FORWARD(ws_buf_reserve(to, 3 * left, err));
+	ws_buf_reserve(to, 3 * left);
 	while (left) {
 		uint32_t code_point;
 		unsigned took = ws_utf8_get(p, left, &code_point);
@@ -182,27 +178,24 @@ static enum ws_status repair(struct ws_buf *to, struct ws_bytes *text, struct ws
 		left -= took;
 	}
 	*text = (struct ws_bytes){to->data, to->len};
-	return WS_OK;
 }
 
-static enum ws_status put_text(struct ws_parquet_writer *w, struct ws_parquet_values *c,
-                               struct ws_bytes text, struct ws_err *err)
+static void put_text(struct ws_parquet_writer *w, struct ws_parquet_values *c, struct ws_bytes text)
 {
 	uint64_t place;
 	uint32_t len;
 
-	WS_FORWARD(repair(&w->repaired, &text, err));
+	repair(&w->repaired, &text);
 	len = (uint32_t)text.len;
 	place = ws_strtab_find(&c->places, text.ptr, text.len);
 	if (!place) {
-		WS_FORWARD(ws_strtab_add(&c->places, text.ptr, text.len, &place, err));
-		WS_FORWARD(ws_buf_put(&c->dict, &len, sizeof(len), err));
-		WS_FORWARD(ws_buf_put(&c->dict, text.ptr, text.len, err));
+		place = ws_strtab_add(&c->places, text.ptr, text.len);
+		ws_buf_put(&c->dict, &len, sizeof(len));
+		ws_buf_put(&c->dict, text.ptr, text.len);
 		w->text_bytes += sizeof(len) + len;
 		c->ndict++;
 	}
 	put_value(c, place - 1);
-	return WS_OK;
 }
 
 void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len)
@@ -212,8 +205,8 @@ void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len)
 
 	if (len > WS_PARQUET_MAX_TEXT_BYTES)
 		text.len = WS_PARQUET_MAX_TEXT_BYTES;
-	if (c && w->status == WS_OK)
-		w->status = put_text(w, c, text, &w->err);
+	if (c)
+		put_text(w, c, text);
 }
 
 void ws_parquet_str(struct ws_parquet_writer *w, const char *text)

@@ -46,7 +46,7 @@ static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_ev
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	if (e->name.type == WS_JSON_STRING)
-		WS_FORWARD(ws_json_text(&e->name, &p->scratch, &op.name, err));
+		ws_json_text(&e->name, &p->scratch, &op.name);
 	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
 	WS_FORWARD(ws_pytorch_collective(p, e, row.start_ns, 0, err));
 	return ws_import_row(p->out, WS_KIND_CPU_OP, &row, err);
@@ -64,7 +64,7 @@ static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorc
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &r.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
-	WS_FORWARD(WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity, err));
+	WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
 	p->ranges[p->nranges++] = r;
 	return WS_OK;
 }
@@ -183,18 +183,16 @@ static enum ws_status on_instant(struct ws_pytorch *p, const struct ws_pytorch_e
 	return WS_OK;
 }
 
-static enum ws_status flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_end **flow,
-                              struct ws_err *err)
+static void flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_end **flow)
 {
 	uint64_t at = ws_strtab_find(&p->flow_ids, &id, sizeof(id));
 
 	if (!at) {
-		WS_FORWARD(WS_GROW(p->flows, p->nflows + 1, p->flows_capacity, err));
-		WS_FORWARD(ws_strtab_add(&p->flow_ids, &id, sizeof(id), &at, err));
+		WS_GROW(p->flows, p->nflows + 1, p->flows_capacity);
+		at = ws_strtab_add(&p->flow_ids, &id, sizeof(id));
 		p->flows[p->nflows++] = (struct ws_flow_end){0};
 	}
 	*flow = &p->flows[at - 1];
-	return WS_OK;
 }
 
 static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -211,7 +209,7 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	if (!ws_import_time_ok(p->out, here.time_ns, 0))
 		return WS_OK;
 	WS_FORWARD(ws_pytorch_thread(p, e, &here.thread, err));
-	WS_FORWARD(flow_of(p, (uint64_t)id, &other, err));
+	flow_of(p, (uint64_t)id, &other);
 	if (!other->phase || other->phase == here.phase) {
 		*other = here;
 		return WS_OK;
@@ -240,8 +238,7 @@ struct kept_name {
 	uint64_t len; /* of the text that follows */
 };
 
-static enum ws_status on_name(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                              struct ws_err *err)
+static void on_name(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	const struct ws_json_value *name = &e->arg[WS_ARG_NAME];
 	struct kept_name kept = {.pid = ws_pytorch_u64(&e->pid, 0),
@@ -250,17 +247,17 @@ static enum ws_status on_name(struct ws_pytorch *p, const struct ws_pytorch_even
 
 	if (name->type != WS_JSON_STRING) {
 		p->dropped[WS_DROPPED_HINT]++;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_json_text(name, &p->scratch, &text, err));
+	ws_json_text(name, &p->scratch, &text);
 	kept.of_process = WS_JSON_IS(&e->name, "process_name");
 	kept.len = text.len;
 	if (p->names.len > WS_PYTORCH_MAX_NAMES_BYTES) {
 		p->dropped[WS_DROPPED_NAME]++;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_buf_put(&p->names, &kept, sizeof(kept), err));
-	return ws_buf_put(&p->names, text.ptr, text.len, err);
+	ws_buf_put(&p->names, &kept, sizeof(kept));
+	ws_buf_put(&p->names, text.ptr, text.len);
 }
 
 static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *kept,
@@ -270,7 +267,7 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 	uint64_t thread;
 
 	if (kept->of_process && ws_import_process_known(p->out, kept->pid)) {
-		WS_FORWARD(ws_import_process(p->out, kept->pid, &process, err));
+		ws_import_process(p->out, kept->pid, &process);
 		return ws_import_text(p->out, text, &process->name, err);
 	}
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
@@ -351,7 +348,8 @@ enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_ev
 	case 'I':
 		return on_instant(p, e, err);
 	case 'M':
-		return on_name(p, e, err);
+		on_name(p, e);
+		return WS_OK;
 	case 'C':
 		p->dropped[WS_DROPPED_COUNTER]++;
 		return WS_OK;

@@ -62,7 +62,7 @@ static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct
 		WS_FORWARD(ws_pytorch_put_waiting(p, err));
 		return put_gpu_row(p, g, err);
 	}
-	WS_FORWARD(WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_capacity, err));
+	WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_capacity);
 	p->waiting[p->nwaiting++] = *g;
 	return WS_OK;
 }

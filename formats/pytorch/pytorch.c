@@ -131,7 +131,7 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
 		if (WS_JSON_IS(&key, "id") && !ws_json_i64(&v, &id))
 			id = -1;
 		if (WS_JSON_IS(&key, "name"))
-			WS_FORWARD(ws_json_text(&v, &p->scratch, &name, err));
+			ws_json_text(&v, &p->scratch, &name);
 	}
 	if (id < 0)
 		return WS_OK;
@@ -168,7 +168,7 @@ static enum ws_status meta_scalar(struct ws_pytorch *p, const char *key,
 	if (v->type != WS_JSON_NUMBER && v->type != WS_JSON_STRING && v->type != WS_JSON_TRUE &&
 	    v->type != WS_JSON_FALSE)
 		return WS_OK;
-	WS_FORWARD(ws_json_text(v, &p->scratch, &text, err));
+	ws_json_text(v, &p->scratch, &text);
 	return ws_import_meta(p->out, key, text, err);
 }
 

@@ -4,6 +4,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/utf8.h"
+#include "formats/base/xalloc.h"
 
 #define FIRST_WINDOW ((size_t)1 << 18)
 
@@ -415,16 +416,15 @@ static const char *unescape_one(const char *p, const char *end, char *to, size_t
 	return p + 1;
 }
 
-enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch,
-                            struct ws_bytes *out, struct ws_err *err)
+void ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out)
 {
 	const char *p = v->text, *end = p + v->len;
 
 	*out = (struct ws_bytes){v->text, v->len};
 	if (v->type != WS_JSON_STRING || !v->escaped)
-		return WS_OK;
+		return;
 	scratch->len = 0;
-	WS_FORWARD(ws_buf_reserve(scratch, v->len, err));
+	ws_buf_reserve(scratch, v->len);
 	while (p < end) {
 		const char *stop = memchr(p, '\\', (size_t)(end - p));
 		size_t plain = (size_t)((stop ? stop : end) - p), put;
@@ -438,16 +438,14 @@ enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratc
 		scratch->len += put;
 	}
 	*out = (struct ws_bytes){scratch->data, scratch->len};
-	return WS_OK;
 }
 
-enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
-                               struct ws_bytes *out, struct ws_err *err)
+void ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out)
 {
 	bool in_string = 0;
 
 	scratch->len = 0;
-	WS_FORWARD(ws_buf_reserve(scratch, v->len, err));
+	ws_buf_reserve(scratch, v->len);
 	for (size_t i = 0; i < v->len; i++) {
 		char c = v->text[i];
 
@@ -460,19 +458,15 @@ enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scr
 			scratch->data[scratch->len++] = (uint8_t)v->text[++i];
 	}
 	*out = (struct ws_bytes){scratch->data, scratch->len};
-	return WS_OK;
 }
 
 /* --- the window --- */
 
-enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
-                                   struct ws_err *err)
+void ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx)
 {
 	*s = (struct ws_json_stream){.read = read, .ctx = ctx, .capacity = FIRST_WINDOW};
-	s->buf = malloc(s->capacity);
-	WS_FAIL_IF(!s->buf, err, NO_MEMORY, "no memory to read JSON");
+	s->buf = ws_xmalloc(s->capacity);
 	s->j = (struct ws_json_reader){s->buf, s->buf, 0, &s->faults};
-	return WS_OK;
 }
 
 void ws_json_stream_free(struct ws_json_stream *s)
@@ -482,7 +476,7 @@ void ws_json_stream_free(struct ws_json_stream *s)
 }
 
 /* Make room behind the kept text: move it to the front, or enlarge the window. */
-static enum ws_status make_room(struct ws_json_stream *s, const char *keep, struct ws_err *err)
+static void make_room(struct ws_json_stream *s, const char *keep)
 {
 	size_t kept = (size_t)(s->j.end - keep);
 
@@ -493,11 +487,10 @@ static enum ws_status make_room(struct ws_json_stream *s, const char *keep, stru
 	s->j.end = s->buf + kept;
 	/* at least half of the window is new text, or reading would crawl */
 	if (kept <= s->capacity / 2 || s->capacity >= WS_JSON_MAX_WINDOW)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(s->buf, s->capacity * 2, s->capacity, err));
+		return;
+	WS_GROW(s->buf, s->capacity * 2, s->capacity);
 	s->j.pos = s->buf;
 	s->j.end = s->buf + kept;
-	return WS_OK;
 }
 
 enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
@@ -505,7 +498,7 @@ enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, i
 {
 	size_t got = 0, kept;
 
-	WS_FORWARD(make_room(s, keep, err));
+	make_room(s, keep);
 	kept = (size_t)(s->j.end - s->buf);
 	*full = kept == s->capacity;
 	if (*full || s->j.complete)

@@ -104,11 +104,9 @@ static inline bool ws_json_i64(const struct ws_json_value *v, int64_t *out)
  * Borrowed from the text or, where something had to be replaced, from scratch.
  * \u escapes become UTF-8, lone surrogates U+FFFD; a bad escape stays as it is.
  */
-enum ws_status ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch,
-                            struct ws_bytes *out, struct ws_err *err);
+void ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out);
 /* The text of a value without white space between tokens, in scratch. */
-enum ws_status ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch,
-                               struct ws_bytes *out, struct ws_err *err);
+void ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out);
 
 /* --- the window --- */
 
@@ -128,8 +126,7 @@ struct ws_json_stream {
 	uint64_t offset; /* of buf in the text */
 };
 
-enum ws_status ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx,
-                                   struct ws_err *err);
+void ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx);
 void ws_json_stream_free(struct ws_json_stream *s); /* empties it */
 /* Bytes of text before this place of the window. */
 static inline uint64_t ws_json_stream_offset(const struct ws_json_stream *s, const char *at)

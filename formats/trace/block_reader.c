@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/codec/block.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
@@ -15,21 +16,14 @@ struct ws_block_reader {
 	struct ws_block_view view;
 };
 
-enum ws_status ws_block_reader_new(struct ws_block_reader **out, const struct ws_trace_reader *r,
-                                   struct ws_err *err)
+void ws_block_reader_new(struct ws_block_reader **out, const struct ws_trace_reader *r)
 {
-	struct ws_block_reader *b = calloc(1, sizeof(*b));
-	enum ws_status status;
+	struct ws_block_reader *b = ws_xarray(1, sizeof(*b));
 
 	*out = NULL;
-	WS_FAIL_IF(!b, err, NO_MEMORY, "out of memory for a reader of blocks");
 	b->r = r;
-	status = ws_block_decoder_init(&b->decoder, err);
-	if (status == WS_OK)
-		*out = b;
-	else
-		free(b);
-	return status;
+	ws_block_decoder_init(&b->decoder);
+	*out = b;
 }
 
 void ws_block_reader_free(struct ws_block_reader *b)
@@ -61,11 +55,11 @@ static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, 
 }
 
 /* For other values than it has, and no more: blocks are of one size. */
-static enum ws_status have_room(struct ws_block_rows *out, size_t values, struct ws_err *err)
+static void have_room(struct ws_block_rows *out, size_t values)
 {
 	if (values > out->capacity)
 		ws_block_rows_release(out);
-	return WS_GROW(out->memory, values, out->capacity, err);
+	WS_GROW(out->memory, values, out->capacity);
 }
 
 /* The columns that a kind has, of those asked for, which may be all. */
@@ -93,11 +87,10 @@ enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_colu
 	if (b->view.header.kind != info->kind) {
 		if (!b->thread_rows)
 			b->thread_rows = ws_thread_rows_new();
-		WS_FAIL_IF(!b->thread_rows, err, NO_MEMORY, "out of memory for a reader of blocks");
 		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
 		                               err));
 	}
-	WS_FORWARD(have_room(out, rows * (size_t)__builtin_popcountll(columns), err));
+	have_room(out, rows * (size_t)__builtin_popcountll(columns));
 	*out = (struct ws_block_rows){.info = *info,
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};
@@ -150,7 +143,7 @@ enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
 	WS_FORWARD(check_columns(b->view.header.kind, &columns, err));
 	values = rows * (size_t)__builtin_popcountll(columns);
 	/* tokens lie behind the values, four in the place of one */
-	WS_FORWARD(have_room(out, values + rows / 4 + 1, err));
+	have_room(out, values + rows / 4 + 1);
 	*out = (struct ws_block_rows){.info = *ws_trace_reader_block(b->r, i),
 	                              .memory = out->memory,
 	                              .capacity = out->capacity};

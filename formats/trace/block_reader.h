@@ -16,8 +16,7 @@ typedef uint64_t ws_column_set;
 struct ws_block_reader;
 
 /* r must outlive it. Free with ws_block_reader_free. */
-enum ws_status ws_block_reader_new(struct ws_block_reader **out, const struct ws_trace_reader *r,
-                                   struct ws_err *err);
+void ws_block_reader_new(struct ws_block_reader **out, const struct ws_trace_reader *r);
 void ws_block_reader_free(struct ws_block_reader *b); /* NULL is legal */
 
 /* Rows of one block. Starts as all zeros, and keeps its memory from block to block. */

@@ -8,6 +8,7 @@
 #include "formats/codec/block.h"
 #include "formats/codec/encodings.h"
 #include "formats/base/map.h"
+#include "formats/base/xalloc.h"
 #include "formats/schema/references.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"
@@ -68,19 +69,20 @@ static bool has_id(const struct id_set *set, uint64_t id)
 	return (id && id <= set->dense) || ws_map_get(&set->others, id);
 }
 
-static enum ws_status add_id(struct id_set *set, uint64_t id, struct ws_err *err)
+static void add_id(struct id_set *set, uint64_t id)
 {
 	if (id > set->highest)
 		set->highest = id;
-	if (!id || id > set->dense + 1)
-		return ws_map_put(&set->others, id, 1, err);
+	if (!id || id > set->dense + 1) {
+		ws_map_put(&set->others, id, 1);
+		return;
+	}
 	if (id == set->dense + 1)
 		set->dense = id;
-	return WS_OK;
 }
 
-static enum ws_status check_ids(struct check *c, const struct ws_block_view *view,
-                                const struct ws_id_column *column, struct ws_err *err)
+static void check_ids(struct check *c, const struct ws_block_view *view,
+                      const struct ws_id_column *column)
 {
 	struct id_set *set = &c->defined[view->header.kind];
 	uint64_t missing = 0, repeated = 0, first_missing = 0, first_repeated = 0;
@@ -95,7 +97,7 @@ static enum ws_status check_ids(struct check *c, const struct ws_block_view *vie
 			first_missing = missing ? first_missing : next;
 			missing += id - next;
 		}
-		WS_FORWARD(add_id(set, id, err));
+		add_id(set, id);
 	}
 	ws_block_label(label, view->header.kind, view->offset);
 	if (missing)
@@ -108,7 +110,6 @@ static enum ws_status check_ids(struct check *c, const struct ws_block_view *vie
 		     "%s: ids defined twice: %" PRIu64 ", the first is %" PRIu64
 		     "; rows that name them are ambiguous",
 		     label, repeated, first_repeated);
-	return WS_OK;
 }
 
 static void check_refs(struct check *c, const struct ws_block_view *view,
@@ -175,8 +176,7 @@ static void check_api_rows(struct check *c, const struct ws_block_view *view)
 }
 
 /* What the values of a column mean to the rest of the file. */
-static enum ws_status check_values(struct check *c, const struct ws_block_view *view, int position,
-                                   struct ws_err *err)
+static void check_values(struct check *c, const struct ws_block_view *view, int position)
 {
 	const struct ws_id_column *ids = ws_id_column_at(view->header.kind, (unsigned)position);
 	struct ws_ref_column ref;
@@ -186,23 +186,21 @@ static enum ws_status check_values(struct check *c, const struct ws_block_view *
 	if (view->header.kind == WS_KIND_THREAD_EVENT && position == WS_COL_thread_event_type)
 		check_api_rows(c, view);
 	if (ids)
-		WS_FORWARD(check_ids(c, view, ids, err));
+		check_ids(c, view, ids);
 	if (ws_ref_column_at(view->def, (unsigned)position, &ref))
 		check_refs(c, view, &ref);
-	return WS_OK;
 }
 
 static enum ws_status decode_blobs(struct check *c, const struct ws_block_view *view, unsigned i,
                                    struct ws_err *err)
 {
 	c->blob_bytes.len = 0;
-	WS_FORWARD(ws_buf_reserve(&c->blob_bytes, view->columns[i].entry.encoded_size, err));
+	ws_buf_reserve(&c->blob_bytes, view->columns[i].entry.encoded_size);
 	return ws_block_column_decode_blobs(view, i, &c->decoder, c->blob_bytes.data, c->b, err);
 }
 
 /* *whole becomes 0 when the column is damaged. */
-static enum ws_status check_column(struct check *c, const struct ws_block_view *view, unsigned i,
-                                   int *whole, struct ws_err *err)
+static void check_column(struct check *c, const struct ws_block_view *view, unsigned i, int *whole)
 {
 	const struct ws_block_column *column = &view->columns[i];
 	struct ws_err cause;
@@ -213,8 +211,6 @@ static enum ws_status check_column(struct check *c, const struct ws_block_view *
 	else if (status == WS_OK)
 		status = ws_block_column_decode(view, i, &c->decoder, c->v, &cause);
 
-	if (status == WS_NO_MEMORY)
-		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
 	if (status == WS_TOO_NEW)
 		FIND(c, WS_FINDING_NOTE, view->offset, "%s", cause.text);
 	else if (status != WS_OK)
@@ -222,8 +218,7 @@ static enum ws_status check_column(struct check *c, const struct ws_block_view *
 	*whole &= status == WS_OK || status == WS_TOO_NEW;
 
 	if (status == WS_OK && column->position >= 0 && column->entry.type != WS_TYPE_BLOB)
-		return check_values(c, view, column->position, err);
-	return WS_OK;
+		check_values(c, view, column->position);
 }
 
 static void note_unknown(struct check *c, const struct ws_block_view *view)
@@ -282,7 +277,7 @@ static void check_sequence(struct check *c, size_t i)
 		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
 }
 
-static enum ws_status check_block(struct check *c, size_t i, struct ws_err *err)
+static void check_block(struct check *c, size_t i)
 {
 	struct ws_block_view view;
 	struct ws_err cause;
@@ -291,17 +286,16 @@ static enum ws_status check_block(struct check *c, size_t i, struct ws_err *err)
 	check_sequence(c, i);
 	if (ws_trace_reader_view(c->reader, i, &view, &cause) != WS_OK) {
 		FIND(c, WS_FINDING_DAMAGE, c->walk->blocks[i].offset, "%s", cause.text);
-		return WS_OK;
+		return;
 	}
 	note_unknown(c, &view);
 	note_missing_columns(c, &view);
 	for (unsigned col = 0; col < view.header.ncolumns; col++)
-		WS_FORWARD(check_column(c, &view, col, &whole, err));
+		check_column(c, &view, col, &whole);
 	if (whole) {
 		c->result->blocks++;
 		c->result->rows += view.header.rows;
 	}
-	return WS_OK;
 }
 
 /* --- the file --- */
@@ -330,21 +324,20 @@ static void check_schema_row(struct check *c, const struct ws_column *columns, u
 }
 
 /* What the file says of its columns against what this program knows of them. */
-static enum ws_status check_schema(struct check *c, struct ws_err *err)
+static void check_schema(struct check *c)
 {
 	struct ws_column_data t;
-	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, err);
+	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_SCHEMA, &t, NULL);
 	int complete = 1;
 
-	if (status != WS_OK) /* damaged columns are found with their block */
-		return status == WS_NO_MEMORY ? status : WS_OK;
+	if (status != WS_OK)
+		return;
 	for (unsigned col = 0; col < t.def->ncolumns; col++)
 		complete &= t.columns[col].present;
 	for (uint64_t i = 0; complete && i < t.rows; i++)
 		check_schema_row(c, t.columns, i);
 	c->is_described = complete && t.rows;
 	ws_column_data_release(&t);
-	return WS_OK;
 }
 
 static void check_first_block(struct check *c)
@@ -358,32 +351,33 @@ static void check_first_block(struct check *c)
 		     "the first block is not a schema block; names of columns are missing");
 }
 
-static enum ws_status check_end(struct check *c, struct ws_err *err)
+static void check_end(struct check *c)
 {
 	const struct ws_walk *w = c->walk;
 	bool has_index = w->nblocks && w->blocks[w->nblocks - 1].kind == WS_KIND_INDEX;
 
-	if (w->has_trailer)
-		return ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed, err);
+	if (w->has_trailer) {
+		ws_trace_index_verify(c->reader, count_finding, c, &c->result->closed);
+		return;
+	}
 	if (has_index)
 		FIND(c, WS_FINDING_DAMAGE, w->size, "%s, though it has an index",
 		     w->no_trailer.text);
 	else
 		FIND(c, WS_FINDING_NOTE, w->size,
 		     "the file was not closed: its recorder was killed, or is still running");
-	return WS_OK;
 }
 
 /* Is there a meta row that only a repair writes? */
-static enum ws_status find_repair(struct check *c, struct ws_err *err)
+static void find_repair(struct check *c)
 {
 	static const char prefix[] = "repair.";
 	struct ws_column_data t;
-	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_META, &t, err);
+	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_META, &t, NULL);
 
 	c->absence = WS_FINDING_DAMAGE;
 	if (status != WS_OK)
-		return status == WS_NO_MEMORY ? status : WS_OK;
+		return;
 	for (uint64_t i = 0; i < t.rows && t.columns[WS_COL_meta_key].present; i++) {
 		const struct ws_bytes *key = &t.columns[WS_COL_meta_key].b[i];
 
@@ -391,22 +385,20 @@ static enum ws_status find_repair(struct check *c, struct ws_err *err)
 			c->absence = WS_FINDING_NOTE;
 	}
 	ws_column_data_release(&t);
-	return WS_OK;
 }
 
-static enum ws_status check_all(struct check *c, struct ws_err *err)
+static void check_all(struct check *c)
 {
-	c->v = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->v));
-	c->b = malloc(WS_MAX_BLOCK_ROWS * sizeof(*c->b));
-	WS_FAIL_IF(!c->v || !c->b, err, NO_MEMORY, "out of memory for a column");
-	WS_FORWARD(ws_block_decoder_init(&c->decoder, err));
-	WS_FORWARD(find_repair(c, err));
+	c->v = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c->v));
+	c->b = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c->b));
+	ws_block_decoder_init(&c->decoder);
+	find_repair(c);
 
 	check_first_block(c);
-	WS_FORWARD(check_schema(c, err));
+	check_schema(c);
 	for (size_t i = 0; i < c->walk->nblocks; i++)
-		WS_FORWARD(check_block(c, i, err));
-	return check_end(c, err);
+		check_block(c, i);
+	check_end(c);
 }
 
 /* A damaged file header is a finding when there are blocks behind it, else the file is no trace. */
@@ -420,7 +412,7 @@ static enum ws_status check_header(struct check *c, const void *data, size_t siz
 
 	if (status != WS_CORRUPT)
 		return status;
-	WS_FORWARD(ws_walk_run(&walk, data, size, 0, NULL, NULL, err));
+	ws_walk_run(&walk, data, size, 0, NULL, NULL);
 	nblocks = walk.nblocks;
 	ws_walk_free(&walk);
 	if (!nblocks)
@@ -434,13 +426,12 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 {
 	struct check c = {.fn = fn, .ctx = ctx, .result = result};
 	struct ws_err unused;
-	enum ws_status status;
 
 	memset(result, 0, sizeof(*result));
 	WS_FORWARD(check_header(&c, data, size, err ? err : &unused));
 	WS_FORWARD(ws_trace_reader_open_damaged(&c.reader, data, size, count_finding, &c, err));
 	c.walk = ws_trace_reader_walk(c.reader);
-	status = check_all(&c, err);
+	check_all(&c);
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		ws_map_free(&c.defined[kind].others);
@@ -449,7 +440,7 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	free(c.v);
 	free(c.b);
 	ws_trace_reader_free(c.reader);
-	return status;
+	return WS_OK;
 }
 
 enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx,

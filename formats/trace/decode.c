@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/trace/reader_private.h"
 
 /* --- what there is --- */
@@ -132,8 +133,7 @@ enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, si
 	memset(out, 0, sizeof(*out));
 	WS_FORWARD(ws_trace_reader_view(r, i, &view, err));
 	WS_FORWARD(plan_block(&view, readable, &a.size, err));
-	a.base = malloc(a.size);
-	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for a block of %zu bytes", a.size);
+	a.base = ws_xmalloc(a.size);
 
 	out->info = r->walk.blocks[i];
 	out->ncolumns = view.header.ncolumns;
@@ -199,8 +199,7 @@ enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
 	WS_FORWARD(ws_trace_reader_view(r, part->stored, &view, err));
 	a.size = def->ncolumns *
 	         (rounded(sizeof(*out->columns)) + rounded(part->info.rows * sizeof(uint64_t)));
-	a.base = malloc(a.size);
-	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for a block of %zu bytes", a.size);
+	a.base = ws_xmalloc(a.size);
 	out->info = part->info;
 	out->arena = a.base;
 	out->columns = arena_take(&a, def->ncolumns * sizeof(*out->columns));
@@ -311,9 +310,8 @@ static enum ws_status load_part(const struct ws_trace_reader *r, const struct ws
 }
 
 /* One allocation for all columns; blob_pos says where BLOB bytes go. */
-static enum ws_status allocate_table(struct ws_column_data *t, const struct ws_column *columns,
-                                     const uint64_t *blob_bytes, uint8_t **blob_pos,
-                                     struct ws_err *err)
+static void allocate_table(struct ws_column_data *t, const struct ws_column *columns,
+                           const uint64_t *blob_bytes, uint8_t **blob_pos)
 {
 	const unsigned n = t->def->ncolumns;
 	struct arena a = {.size = rounded(n * sizeof(*columns))};
@@ -321,9 +319,7 @@ static enum ws_status allocate_table(struct ws_column_data *t, const struct ws_c
 	for (unsigned c = 0; c < n; c++)
 		if (columns[c].present)
 			a.size += column_memory(columns[c].type, t->rows, blob_bytes[c]);
-	a.base = malloc(a.size);
-	WS_FAIL_IF(!a.base, err, NO_MEMORY, "out of memory for %llu %s rows (%zu bytes)",
-	           (unsigned long long)t->rows, t->def->name, a.size);
+	a.base = ws_xmalloc(a.size);
 	t->arena = a.base;
 	t->columns = arena_take(&a, n * sizeof(*columns));
 	memcpy(t->columns, columns, n * sizeof(*columns));
@@ -339,7 +335,6 @@ static enum ws_status allocate_table(struct ws_column_data *t, const struct ws_c
 		column->b = arena_take(&a, t->rows * sizeof(*column->b));
 		blob_pos[c] = arena_take(&a, blob_bytes[c]);
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
@@ -359,7 +354,8 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 		columns[c].type = out->def->columns[c].type;
 	}
 	status = plan_load(r, out, columns, blob_bytes, err);
-	WS_THEN(status, allocate_table(out, columns, blob_bytes, blob_pos, err));
+	if (status == WS_OK)
+		allocate_table(out, columns, blob_bytes, blob_pos);
 	for (size_t i = 0; status == WS_OK && i < r->nparts; i++) {
 		if (r->parts[i].info.kind != kind)
 			continue;

@@ -1,5 +1,6 @@
 #include "formats/trace/feed.h"
 
+#include "formats/base/xalloc.h"
 #include "formats/trace/task.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
@@ -47,12 +48,11 @@ static bool goes_with_last(const struct ws_feed *f, size_t at)
 	       ws_trace_reader_stored(f->r, f->wanted[at].block);
 }
 
-static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
+static void list_blocks(struct ws_feed *f)
 {
 	size_t blocks = ws_trace_reader_block_count(f->r);
 
-	f->wanted = calloc(blocks ? blocks : 1, sizeof(*f->wanted));
-	WS_FAIL_IF(!f->wanted, err, NO_MEMORY, "out of memory for a list of %zu blocks", blocks);
+	f->wanted = ws_xarray(blocks ? blocks : 1, sizeof(*f->wanted));
 	for (size_t i = 0; i < blocks; i++) {
 		const struct ws_block_info *info = ws_trace_reader_block(f->r, i);
 
@@ -64,7 +64,6 @@ static enum ws_status list_blocks(struct ws_feed *f, struct ws_err *err)
 	}
 	if (f->order != WS_FEED_BY_FILE)
 		qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
-	return WS_OK;
 }
 
 /* Those of the columns asked for that the stored block may have. */
@@ -103,26 +102,19 @@ static void decode_next(void *ctx)
 		                             &slot->rows, &slot->err);
 }
 
-enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
-                            const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
-                            struct ws_err *err)
+void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                  const ws_column_set columns[WS_KIND_END], enum ws_feed_order order)
 {
-	struct ws_feed *f = calloc(1, sizeof(*f));
-	enum ws_status status;
+	struct ws_feed *f = ws_xarray(1, sizeof(*f));
 
 	*out = NULL;
-	WS_FAIL_IF(!f, err, NO_MEMORY, "out of memory to read the trace");
 	f->r = r;
 	f->order = order;
 	for (int kind = 0; kind < WS_KIND_END; kind++)
 		f->columns[kind] = columns[kind];
-	status = list_blocks(f, err);
-	WS_THEN(status, ws_block_reader_new(&f->reader, r, err));
-	if (status == WS_OK)
-		*out = f;
-	else
-		ws_feed_close(f);
-	return status;
+	list_blocks(f);
+	ws_block_reader_new(&f->reader, r);
+	*out = f;
 }
 
 void ws_feed_close(struct ws_feed *f)

@@ -17,9 +17,8 @@ enum ws_feed_order {
 };
 
 /* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. */
-enum ws_status ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
-                            const ws_column_set columns[WS_KIND_END], enum ws_feed_order order,
-                            struct ws_err *err);
+void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                  const ws_column_set columns[WS_KIND_END], enum ws_feed_order order);
 void ws_feed_close(struct ws_feed *f); /* NULL is legal */
 
 /*

@@ -36,8 +36,8 @@ enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, si
  * that the index lists a block which was damaged since leaves it right.
  * Fails only without memory.
  */
-enum ws_status ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, void *ctx,
-                                     int *right, struct ws_err *err);
+void ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, void *ctx,
+                           int *right);
 
 /*
  * Go on where this sink of a file is, which is taken over, but without dictionaries: only rows that

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/trace/reader_private.h"
 
 /* --- the file's own schema --- */
@@ -17,8 +18,7 @@ static const char *keep_name(char **pos, const struct ws_bytes *name)
 	return start;
 }
 
-static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_column_data *t,
-                                 struct ws_err *err)
+static void keep_names(struct ws_trace_reader *r, const struct ws_column_data *t)
 {
 	const struct ws_column *c = t->columns;
 	size_t size = 0;
@@ -27,9 +27,8 @@ static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_colu
 	for (uint64_t i = 0; i < t->rows; i++)
 		size += c[WS_COL_schema_kind_name].b[i].len + c[WS_COL_schema_unit].b[i].len +
 		        c[WS_COL_schema_column_name].b[i].len + 3;
-	r->schema = calloc(t->rows, sizeof(*r->schema));
-	r->names = malloc(size);
-	WS_FAIL_IF(!r->schema || !r->names, err, NO_MEMORY, "out of memory for names of columns");
+	r->schema = ws_xarray(t->rows, sizeof(*r->schema));
+	r->names = ws_xmalloc(size);
 	pos = r->names;
 	r->nschema = t->rows;
 	for (uint64_t i = 0; i < t->rows; i++)
@@ -40,7 +39,6 @@ static enum ws_status keep_names(struct ws_trace_reader *r, const struct ws_colu
 		        .column_name = keep_name(&pos, &c[WS_COL_schema_column_name].b[i]),
 		        .unit = keep_name(&pos, &c[WS_COL_schema_unit].b[i]),
 		};
-	return WS_OK;
 }
 
 /* Names are a help, not a need: a schema that does not decode gives none. */
@@ -51,11 +49,13 @@ static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
 	int complete = 1;
 
 	if (status != WS_OK)
-		return status == WS_NO_MEMORY ? status : WS_OK;
+		return WS_OK;
 	for (unsigned c = 0; c < t.def->ncolumns; c++)
 		complete &= t.columns[c].present;
-	if (complete)
-		status = keep_names(r, &t, err);
+	if (complete) {
+		keep_names(r, &t);
+		status = WS_OK;
+	}
 	ws_column_data_release(&t);
 	return status;
 }
@@ -129,13 +129,12 @@ static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, ui
 }
 
 /* The rows of one kind in each stored block. */
-static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
+static void find_parts(struct ws_trace_reader *r)
 {
 	const struct ws_walk *w = &r->walk;
 	int two_kinds = 0;
 
-	r->parts = malloc((2 * w->nblocks + 1) * sizeof(*r->parts));
-	WS_FAIL_IF(!r->parts, err, NO_MEMORY, "out of memory for a trace reader");
+	r->parts = ws_xmalloc((2 * w->nblocks + 1) * sizeof(*r->parts));
 	for (size_t i = 0; i < w->nblocks; i++) {
 		const struct ws_block_info *block = &w->blocks[i];
 
@@ -148,34 +147,30 @@ static enum ws_status find_parts(struct ws_trace_reader *r, struct ws_err *err)
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
 	r->thread_rows = two_kinds ? ws_thread_rows_new() : NULL;
-	WS_FAIL_IF(two_kinds && !r->thread_rows, err, NO_MEMORY,
-	           "out of memory for a trace reader");
-	return WS_OK;
 }
 
 static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
                                 int is_map, const struct ws_file_header *header, ws_finding_fn fn,
                                 void *ctx, struct ws_err *err)
 {
-	WS_FORWARD(ws_walk_run(&r->walk, data, size, is_map, fn, ctx, err));
-	r->decoder = calloc(1, sizeof(*r->decoder));
-	WS_FAIL_IF(!r->decoder, err, NO_MEMORY, "out of memory for a trace reader");
-	WS_FORWARD(ws_block_decoder_init(r->decoder, err));
-	WS_FORWARD(find_parts(r, err));
+	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
+	r->decoder = ws_xarray(1, sizeof(*r->decoder));
+	ws_block_decoder_init(r->decoder);
+	find_parts(r);
 	summarize(r, header);
 	WS_FORWARD(load_schema(r, err));
-	return ws_trace_index_verify(r, NULL, NULL, &r->summary.closed, err);
+	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
+	return WS_OK;
 }
 
 static enum ws_status open_bytes(struct ws_trace_reader **out, const void *data, size_t size,
                                  int is_map, ws_finding_fn fn, void *ctx, struct ws_err *err)
 {
-	struct ws_trace_reader *r = calloc(1, sizeof(*r));
+	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	struct ws_file_header h;
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!r, err, NO_MEMORY, "out of memory for a trace reader");
 	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
 		memset(&h, 0, sizeof(h));
 	status = open_into(r, data, size, is_map, &h, fn, ctx, err);

@@ -20,18 +20,15 @@ struct repair {
 };
 
 /* Whole, and what its columns hold can be decoded by somebody. */
-static enum ws_status is_sound(const struct repair *r, size_t i, int *sound, struct ws_err *err)
+static void is_sound(const struct repair *r, size_t i, int *sound)
 {
 	struct ws_block block;
 	struct ws_err cause;
 	enum ws_status status = ws_trace_reader_decode_stored(r->reader, i, &block, &cause);
 
-	if (status == WS_NO_MEMORY)
-		return WS_FAIL(err, NO_MEMORY, "%s", cause.text);
 	*sound = status == WS_OK || status == WS_TOO_NEW;
 	if (status == WS_OK)
 		ws_block_release(&block);
-	return WS_OK;
 }
 
 static enum ws_status copy_header(struct repair *r, struct ws_err *err)
@@ -75,7 +72,7 @@ static enum ws_status copy_blocks(struct repair *r, struct ws_err *err)
 
 		if (b->kind == WS_KIND_INDEX)
 			continue;
-		WS_FORWARD(is_sound(r, i, &sound, err));
+		is_sound(r, i, &sound);
 		if (!sound)
 			continue;
 		if (!r->blocks) {

@@ -9,12 +9,11 @@
 #include "formats/trace/writer_private.h"
 
 /* The bytes that a payload is interned by, in w->key. */
-static enum ws_status payload_key(struct ws_trace_writer *w, uint64_t schema, const void *bytes,
-                                  size_t len, struct ws_err *err)
+static void payload_key(struct ws_trace_writer *w, uint64_t schema, const void *bytes, size_t len)
 {
 	w->key.len = 0;
-	WS_FORWARD(ws_buf_put(&w->key, &schema, sizeof(schema), err));
-	return ws_buf_put(&w->key, bytes, len, err);
+	ws_buf_put(&w->key, &schema, sizeof(schema));
+	ws_buf_put(&w->key, bytes, len);
 }
 
 /* The bytes that a configuration is interned by: all of it but its id, which comes first. */
@@ -35,7 +34,7 @@ enum ws_status ws_trace_writer_intern(struct ws_trace_writer *w, const void *tex
 	WS_FORWARD(ws_trace_writer_check_open(w, err));
 	WS_FAIL_IF(len > WS_MAX_BLOB_BYTES, err, BUG, "a text has %zu bytes, over the limit of %u",
 	           len, WS_MAX_BLOB_BYTES);
-	WS_FORWARD(ws_strtab_add(&w->strings, text, len, id, err));
+	*id = ws_strtab_add(&w->strings, text, len);
 	row.id = *id;
 	return ws_trace_writer_add(w, WS_KIND_STRING, &row, err);
 }
@@ -49,12 +48,12 @@ enum ws_status ws_trace_writer_intern_payload(struct ws_trace_writer *w, uint64_
 	*id = 0;
 	WS_FAIL_IF(len > WS_MAX_BLOB_BYTES, err, BUG,
 	           "a payload has %zu bytes, over the limit of %u", len, WS_MAX_BLOB_BYTES);
-	WS_FORWARD(payload_key(w, schema, bytes, len, err));
+	payload_key(w, schema, bytes, len);
 	*id = ws_strtab_find(&w->payloads, w->key.data, w->key.len);
 	if (*id)
 		return WS_OK;
 	WS_FORWARD(ws_trace_writer_check_open(w, err));
-	WS_FORWARD(ws_strtab_add(&w->payloads, w->key.data, w->key.len, id, err));
+	*id = ws_strtab_add(&w->payloads, w->key.data, w->key.len);
 	row.id = *id;
 	return ws_trace_writer_add(w, WS_KIND_PAYLOAD, &row, err);
 }
@@ -70,7 +69,7 @@ enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
 	if (*id)
 		return WS_OK;
 	WS_FORWARD(ws_trace_writer_check_open(w, err));
-	WS_FORWARD(ws_strtab_add(&w->configs, key, CONFIG_KEY_BYTES, id, err));
+	*id = ws_strtab_add(&w->configs, key, CONFIG_KEY_BYTES);
 	row.id = *id;
 	return ws_trace_writer_add(w, WS_KIND_LAUNCH_CONFIG, &row, err);
 }
@@ -86,8 +85,10 @@ static enum ws_status string_row_key(struct ws_trace_writer *w, const struct ws_
 {
 	const struct ws_bytes *text = &t->columns[WS_COL_string_text].b[i];
 
+	(void)err;
 	w->key.len = 0;
-	return ws_buf_put(&w->key, text->ptr, text->len, err);
+	ws_buf_put(&w->key, text->ptr, text->len);
+	return WS_OK;
 }
 
 static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
@@ -95,7 +96,9 @@ static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws
 {
 	const struct ws_bytes *bytes = &t->columns[WS_COL_payload_bytes].b[i];
 
-	return payload_key(w, t->columns[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len, err);
+	(void)err;
+	payload_key(w, t->columns[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len);
+	return WS_OK;
 }
 
 static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
@@ -110,10 +113,11 @@ static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_
 	        .stream = column[WS_COL_launch_config_stream].v[i],
 	};
 
-	WS_FORWARD(ws_trace_writer_note_config(w, &config, err));
+	(void)err;
+	ws_trace_writer_note_config(w, &config);
 	w->key.len = 0;
 	for (unsigned c = 1; c < WS_NCOLS_launch_config; c++)
-		WS_FORWARD(ws_buf_put(&w->key, &t->columns[c].v[i], sizeof(uint64_t), err));
+		ws_buf_put(&w->key, &t->columns[c].v[i], sizeof(uint64_t));
 	return WS_OK;
 }
 
@@ -156,7 +160,7 @@ static enum ws_status take_over_blocks(struct ws_trace_writer *w, const struct w
 
 		WS_FAIL_IF(b->kind == WS_KIND_INDEX, err, USAGE,
 		           "the trace has an index: it is complete and cannot be continued");
-		WS_FORWARD(ws_trace_writer_note_block(w, &row, err));
+		ws_trace_writer_note_block(w, &row);
 		if (b->sequence >= w->sequence)
 			w->sequence = b->sequence + 1;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 /* position in api or nvtx -> position in thread_event */
 static const uint8_t of_api[WS_NCOLS_api] = {
@@ -193,7 +194,7 @@ static enum ws_status keep_column(struct ws_thread_rows *t, const struct ws_bloc
 
 struct ws_thread_rows *ws_thread_rows_new(void)
 {
-	struct ws_thread_rows *t = malloc(sizeof(*t));
+	struct ws_thread_rows *t = ws_xmalloc(sizeof(*t));
 
 	if (t)
 		memset(t, 0, offsetof(struct ws_thread_rows, values));

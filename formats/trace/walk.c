@@ -74,10 +74,9 @@ static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
 	return end;
 }
 
-static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h,
-                                 struct ws_err *err)
+static void keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h)
 {
-	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->capacity, err));
+	WS_GROW(w->blocks, w->nblocks + 1, w->capacity);
 	w->blocks[w->nblocks++] = (struct ws_block_info){
 	        .offset = pos,
 	        .size = h->body_size + WS_BLOCK_HEADER_BYTES,
@@ -89,7 +88,6 @@ static enum ws_status keep_block(struct ws_walk *w, size_t pos, const struct ws_
 	        .time_min_ns = h->time_min_ns,
 	        .time_max_ns = h->time_max_ns,
 	};
-	return WS_OK;
 }
 
 /*
@@ -137,8 +135,8 @@ uint64_t ws_walk_checksum(const struct ws_walk *w)
 	return ws_checksum_end(&sum);
 }
 
-enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map,
-                           ws_finding_fn fn, void *ctx, struct ws_err *err)
+void ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map, ws_finding_fn fn,
+                 void *ctx)
 {
 	size_t begun = 0, pos = WS_FILE_HEADER_BYTES, end = size;
 
@@ -159,7 +157,7 @@ enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int
 		let_go(w, &begun, pos);
 		piece = look(w, pos, end, &h, &why);
 		if (piece == PIECE_WHOLE) {
-			WS_FORWARD(keep_block(w, pos, &h, err));
+			keep_block(w, pos, &h);
 			pos += WS_BLOCK_HEADER_BYTES + h.body_size;
 			continue;
 		}
@@ -170,7 +168,6 @@ enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int
 		                      why.text, next - pos);
 		pos = next;
 	}
-	return WS_OK;
 }
 
 void ws_walk_free(struct ws_walk *w)

@@ -28,8 +28,8 @@ struct ws_walk {
  * struct ws_trace_map, of which little stays in memory. fn (may be NULL) hears of
  * each damaged stretch, as DAMAGE. Fails only without memory.
  */
-enum ws_status ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map,
-                           ws_finding_fn fn, void *ctx, struct ws_err *err);
+void ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map, ws_finding_fn fn,
+                 void *ctx);
 /* The checksum of all bytes. */
 uint64_t ws_walk_checksum(const struct ws_walk *w);
 void ws_walk_free(struct ws_walk *w);

@@ -5,6 +5,7 @@
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/trace/writer_private.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
@@ -39,12 +40,10 @@ enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struc
 }
 
 /* Remember a block for the index. */
-enum ws_status ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row,
-                                          struct ws_err *err)
+void ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row)
 {
-	WS_FORWARD(WS_GROW(w->blocks, w->nblocks + 1, w->blocks_capacity, err));
+	WS_GROW(w->blocks, w->nblocks + 1, w->blocks_capacity);
 	w->blocks[w->nblocks++] = *row;
-	return WS_OK;
 }
 
 /* Encode and append the pending rows of a kind. */
@@ -60,7 +59,8 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	WS_FORWARD(ws_sink_append(&w->sink, w->block.data, w->block.len, err));
 	w->sequence++;
 	ws_row_buf_clear(rows);
-	return ws_trace_writer_note_block(w, &row, err);
+	ws_trace_writer_note_block(w, &row);
+	return WS_OK;
 }
 
 static bool is_thread_event(unsigned kind)
@@ -75,8 +75,7 @@ static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_e
 	struct ws_row_buf *both = &w->pending[WS_KIND_THREAD_EVENT];
 
 	if (!w->places)
-		w->places = calloc(1, sizeof(*w->places));
-	WS_FAIL_IF(!w->places, err, NO_MEMORY, "out of memory for merging rows");
+		w->places = ws_xarray(1, sizeof(*w->places));
 	WS_FORWARD(ws_row_buf_reserve(api, 1, err));
 	WS_FORWARD(ws_row_buf_reserve(nvtx, 1, err));
 	WS_FORWARD(ws_thread_events_merge(w->places, api, nvtx, both, err));
@@ -119,24 +118,22 @@ static bool is_full(const struct ws_trace_writer *w, unsigned kind)
 }
 
 /* Remember on which stream a launch configuration runs: kernels of one follow each other. */
-enum ws_status ws_trace_writer_note_config(struct ws_trace_writer *w,
-                                           const struct ws_row_launch_config *config,
-                                           struct ws_err *err)
+void ws_trace_writer_note_config(struct ws_trace_writer *w,
+                                 const struct ws_row_launch_config *config)
 {
 	const uint64_t stream[] = {config->pid, config->device, config->context, config->stream};
 	uint64_t id = config->id;
 
 	/* ids are counted; whoever leaves gaps gets one lane for what lies behind them */
 	if (id > (w->encoder.config_count ? w->encoder.config_count : 1))
-		return WS_OK;
-	WS_FORWARD(WS_GROW(w->config_lanes, id + 1, w->config_lanes_capacity, err));
+		return;
+	WS_GROW(w->config_lanes, id + 1, w->config_lanes_capacity);
 	w->encoder.config_lanes = w->config_lanes;
 	if (!w->encoder.config_count)
 		w->config_lanes[w->encoder.config_count++] = 0; /* there is no id 0 */
 	w->config_lanes[id] = ws_checksum(stream, sizeof(stream));
 	if (id == w->encoder.config_count)
 		w->encoder.config_count++;
-	return WS_OK;
 }
 
 /* --- rows --- */
@@ -222,7 +219,7 @@ add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws
 	if (status == WS_OK && w->cpu_time_quantum_ns && is_thread_event(kind))
 		round_last_row(w, kind);
 	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
-		status = ws_trace_writer_note_config(w, row, &cause);
+		ws_trace_writer_note_config(w, row);
 	if (status != WS_OK)
 		return add_failed(w, kind, &cause, err);
 	w->rows[kind]++;
@@ -260,11 +257,10 @@ enum ws_status ws_trace_writer_new(struct ws_trace_writer **out,
                                    const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
 	int level = opts->zstd_level ? opts->zstd_level : DEFAULT_ZSTD_LEVEL;
-	struct ws_trace_writer *w = calloc(1, sizeof(*w));
+	struct ws_trace_writer *w = ws_xarray(1, sizeof(*w));
 	enum ws_status status;
 
 	*out = NULL;
-	WS_FAIL_IF(!w, err, NO_MEMORY, "out of memory for a trace writer");
 	w->cpu_time_quantum_ns = opts->cpu_time_quantum_ns;
 	ws_sink_open_mem(&w->sink);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {

@@ -43,9 +43,7 @@ enum ws_status ws_trace_writer_new(struct ws_trace_writer **out,
 /* What went wrong before; BUG when it is closed. */
 enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Remember a block for the index. */
-enum ws_status ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row,
-                                          struct ws_err *err);
+void ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row);
 /* Remember on which stream a launch configuration runs: kernels of one follow each other. */
-enum ws_status ws_trace_writer_note_config(struct ws_trace_writer *w,
-                                           const struct ws_row_launch_config *config,
-                                           struct ws_err *err);
+void ws_trace_writer_note_config(struct ws_trace_writer *w,
+                                 const struct ws_row_launch_config *config);

@@ -79,7 +79,7 @@ static size_t gap_after(const struct ws_device_arena *arena, uint64_t offset)
 
 static void insert_gap(struct ws_device_arena *arena, size_t at, struct ws_device_gap gap)
 {
-	(void)WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity, NULL);
+	WS_GROW(arena->gaps, arena->gap_count + 1, arena->gap_capacity);
 	memmove(&arena->gaps[at + 1], &arena->gaps[at],
 	        (arena->gap_count - at) * sizeof(*arena->gaps));
 	arena->gaps[at] = gap;

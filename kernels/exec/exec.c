@@ -184,7 +184,7 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 	int depth = target ? target->depth + 1 : 0, same = 0;
 	struct ws_scope *scope = target;
 
-	(void)WS_GROW(exec->scopes, (size_t)depth, exec->scope_capacity, NULL);
+	WS_GROW(exec->scopes, (size_t)depth, exec->scope_capacity);
 	while (scope && scope->depth >= exec->scope_depth)
 		scope = scope->parent;
 	while (scope && exec->scopes[scope->depth] != scope)
@@ -299,8 +299,7 @@ static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws
 			ops->forget(exec->backend, segment.recording);
 		return status;
 	}
-	(void)WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity,
-	              NULL);
+	WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity);
 	exec->segments[exec->segment_count++] = segment;
 	return ops->replay(exec->backend, segment.recording, err);
 }

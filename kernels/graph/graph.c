@@ -176,8 +176,7 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 		                     "tensor %s: its size is not positive, or "
 		                     "too large to count",
 		                     name);
-	(void)WS_GROW(graph->tensors, (size_t)graph->tensor_count + 1, graph->tensor_capacity,
-	              NULL);
+	WS_GROW(graph->tensors, (size_t)graph->tensor_count + 1, graph->tensor_capacity);
 	graph->tensors[graph->tensor_count++] = t;
 	return t;
 }
@@ -318,7 +317,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 			    ws_dtype_is_float(copy->out[i]->dtype))
 				return ws_graph_fail(graph, WS_BUG, "op %s mixes fp64 with less",
 				                     copy->message);
-	(void)WS_GROW(graph->ops, (size_t)graph->op_count + 1, graph->op_capacity, NULL);
+	WS_GROW(graph->ops, (size_t)graph->op_count + 1, graph->op_capacity);
 	graph->ops[graph->op_count++] = copy;
 	return copy->out[0];
 }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "formats/base/arena.h"
+#include "formats/base/status.h"
 #include "kernels/graph/op.h"
 
 /* A dtype mode: precision.def. */

@@ -80,7 +80,7 @@ bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid
 bool ws_activity_name_kernel(struct ws_activity *a, uint64_t address, uint32_t string)
 {
 	if (address)
-		(void)ws_map_put(&a->kernels, address, string, NULL);
+		ws_map_put(&a->kernels, address, string);
 	return address != 0;
 }
 

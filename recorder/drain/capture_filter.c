@@ -37,7 +37,7 @@ static bool hold(struct ws_held_records *list, uint32_t thread, const struct ws_
 
 	if (list->n == MAX_HELD)
 		return 0;
-	(void)WS_GROW(list->records, list->n + 1, list->size, NULL);
+	WS_GROW(list->records, list->n + 1, list->size);
 	h = &list->records[list->n++];
 	*h = (struct ws_held_record){ws_xmalloc(size), size,      thread,
 	                             ev->domain,       ev->range, ev->head.time_ns};

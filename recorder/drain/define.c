@@ -88,7 +88,7 @@ static void keep_name(struct ws_drain *d, const struct ws_def_thread *who, struc
 	for (i = 0; i < d->nnames; i++)
 		if (d->names[i].pid == who->pid && d->names[i].tid == who->tid)
 			break;
-	(void)WS_GROW(d->names, i + 1, d->names_capacity, NULL);
+	WS_GROW(d->names, i + 1, d->names_capacity);
 	if (i == d->nnames)
 		d->nnames++;
 	d->names[i] = (struct ws_drain_thread_name){who->pid, who->tid, name};

@@ -33,7 +33,7 @@ void ws_graph_captures_change(struct ws_graph_captures *c, int64_t time_ns, int 
 		memmove(c->list, c->list + MOST / 2, MOST / 2 * sizeof(*c->list));
 		c->n = MOST / 2;
 	}
-	(void)WS_GROW(c->list, c->n + 1, c->size, NULL);
+	WS_GROW(c->list, c->n + 1, c->size);
 	at = changes_until(c, time_ns);
 	memmove(&c->list[at + 1], &c->list[at], (c->n - at) * sizeof(*c->list));
 	c->list[at] = (struct ws_graph_capture_change){time_ns, begins ? 1 : -1, 0};

@@ -98,8 +98,8 @@ bool ws_drain_set_thread(struct ws_drain *d, uint64_t id, uint64_t pid, uint64_t
 	if (!id || id >= WS_DRAIN_MAX_THREADS || !pid)
 		return 0;
 	if (!thread) {
-		(void)WS_GROW(d->threads, d->nthreads + 1, d->threads_capacity, NULL);
-		(void)ws_map_add(&d->thread_places, id, d->nthreads, NULL);
+		WS_GROW(d->threads, d->nthreads + 1, d->threads_capacity);
+		ws_map_add(&d->thread_places, id, d->nthreads);
 		thread = &d->threads[d->nthreads++];
 		*thread = (struct ws_drain_thread){.id = id};
 	}

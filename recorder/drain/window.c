@@ -39,7 +39,7 @@ void ws_capture_window_begin_range(struct ws_capture_window *w, int64_t time_ns)
 		w->ranges[w->nranges - 1].end_ns = INT64_MAX;
 		return;
 	}
-	(void)WS_GROW(w->ranges, w->nranges + 1, w->size, NULL);
+	WS_GROW(w->ranges, w->nranges + 1, w->size);
 	w->ranges[w->nranges++] = (struct ws_capture_window_range){time_ns, INT64_MAX};
 }
 

@@ -148,7 +148,7 @@ static enum ws_status make_points(struct planner *p, const char *program, struct
 		else
 			grid->points[i].name = program;
 	}
-	return ws_arena_check(&grid->arena, "the grid", err);
+	return WS_OK;
 }
 
 static enum ws_status make_runs(struct ws_grid *grid, int64_t repeat, uint64_t seed,
@@ -160,7 +160,6 @@ static enum ws_status make_runs(struct ws_grid *grid, int64_t repeat, uint64_t s
 	           "the lists and --repeat make more than %d recordings", MOST_POINTS);
 	grid->runs =
 	        ws_arena_array(&grid->arena, (size_t)repeat * grid->npoints, sizeof(*grid->runs));
-	WS_FORWARD(ws_arena_check(&grid->arena, "the grid", err));
 	for (int64_t round = 1; round <= repeat; round++) {
 		struct ws_grid_run *runs = grid->runs + grid->nruns;
 
@@ -189,7 +188,6 @@ enum ws_status ws_grid_plan(struct ws_grid *grid, const char *model, char *const
 	*grid = (struct ws_grid){0};
 	if (model)
 		find_axes(&p, model, rest, nrest);
-	WS_FORWARD(ws_arena_check(&grid->arena, "the grid", err));
 	WS_FORWARD(make_points(&p, program, err));
 	return make_runs(grid, repeat, seed, err);
 }

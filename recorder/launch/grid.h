@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/status.h"
 
 /* One configuration. */
 struct ws_grid_point {

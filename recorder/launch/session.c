@@ -39,7 +39,7 @@ static void note(struct ws_session *s, enum ws_status status, const struct ws_er
 
 void ws_session_add(struct ws_session *s, struct ws_process *p)
 {
-	(void)WS_GROW(s->processes, s->nprocesses + 1, s->capacity, NULL);
+	WS_GROW(s->processes, s->nprocesses + 1, s->capacity);
 	s->processes[s->nprocesses++] = p;
 }
 

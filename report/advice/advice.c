@@ -77,8 +77,10 @@ static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
 	for (size_t i = 0; i < a->m->nconfigs && status == WS_OK; i++) {
 		struct ws_bytes name = a->m->texts[a->m->configs[i].name];
 
-		if (a->config_ns[i])
-			status = ws_classify(classifier, name.ptr, name.len, &a->traits[i], err);
+		if (a->config_ns[i]) {
+			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
+			status = WS_OK;
+		}
 	}
 	ws_classifier_free(classifier);
 	return status;
@@ -105,35 +107,34 @@ static int by_time(const void *pa, const void *pb, void *arg)
 }
 
 /* The group of an operation, plus 1; made when it is new. */
-static enum ws_status find_group(struct ws_advice *a, struct ws_strtab *ids,
-                                 const struct ws_cost_op *op, uint32_t *group, struct ws_err *err)
+static void find_group(struct ws_advice *a, struct ws_strtab *ids, const struct ws_cost_op *op,
+                       uint32_t *group)
 {
 	const uint64_t key[] = {
 	        op->name, op->class, op->dtype, op->device,          op->batch,
 	        op->m,    op->n,     op->k,     (uint64_t)op->flops, (uint64_t)op->bytes};
 	uint64_t id;
 
-	WS_FORWARD(WS_GROW(a->work, a->nwork + 1, a->work_capacity, err));
-	WS_FORWARD(ws_strtab_add(ids, key, sizeof(key), &id, err));
+	WS_GROW(a->work, a->nwork + 1, a->work_capacity);
+	id = ws_strtab_add(ids, key, sizeof(key));
 	if (id > a->nwork)
 		a->work[a->nwork++] = (struct ws_work_group){.op = *op, .longest_ns = -1};
 	*group = (uint32_t)id;
-	return WS_OK;
 }
 
 /* The operation whose cost is known, of a kernel that counts. */
-static enum ws_status look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k,
-                                 struct ws_strtab *ids, uint32_t *group_of, struct ws_err *err)
+static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, struct ws_strtab *ids,
+                       uint32_t *group_of)
 {
 	const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
 	struct ws_work_group *g;
 
 	if (op == WS_NONE)
-		return WS_OK;
+		return;
 	if (!group_of[op]) {
 		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
 
-		WS_FORWARD(find_group(a, ids, &at, &group_of[op], err));
+		find_group(a, ids, &at, &group_of[op]);
 		a->work[group_of[op] - 1].calls++;
 	}
 	g = &a->work[group_of[op] - 1];
@@ -143,17 +144,14 @@ static enum ws_status look_at_op(struct ws_advice *a, const struct ws_joined_ker
 		g->longest_ns = k->dur_ns;
 		g->config = k->config;
 	}
-	return WS_OK;
 }
 
-static enum ws_status look_at_kernels(struct ws_advice *a, struct ws_strtab *ids,
-                                      struct ws_err *err)
+static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
 	uint32_t *group_of; /* operation -> its group plus 1 */
 
 	WS_NEW(&a->arena, group_of, a->costs->n);
-	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 		const uint32_t step = ws_joined_rows_step(rows, k->step);
@@ -168,24 +166,22 @@ static enum ws_status look_at_kernels(struct ws_advice *a, struct ws_strtab *ids
 		a->config_ns[k->config] += k->dur_ns;
 		a->class_ns[k->class] += k->dur_ns;
 		if (a->costs->n)
-			WS_FORWARD(look_at_op(a, k, ids, group_of, err));
+			look_at_op(a, k, ids, group_of);
 	}
 	if (a->nwork)
 		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
-	return WS_OK;
 }
 
 static enum ws_status count_kernels(struct ws_advice *a, struct ws_err *err)
 {
 	struct ws_strtab ids = {0};
-	enum ws_status status;
 
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
-	status = look_at_kernels(a, &ids, err);
+	look_at_kernels(a, &ids);
 	ws_strtab_free(&ids);
-	return status;
+	return WS_OK;
 }
 
 static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
@@ -197,8 +193,7 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	WS_NEW(&a->arena, a->traits, m->nconfigs);
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
-	WS_FORWARD(ws_arena_check(&a->arena, "the advice", err));
-	WS_FORWARD(ws_step_times(m, a->tab->sel, a->tab->digest, &a->times, err));
+	ws_step_times(m, a->tab->sel, a->tab->digest, &a->times);
 	WS_FORWARD(ws_idle_find(m, a->tab->sel, &a->idle, err));
 	a->found->has_steps = a->times.nmeasured > 0;
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
@@ -269,14 +264,12 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct w
 	if (*out)
 		return WS_OK;
 	WS_NEW(texts, a.found, 1);
-	WS_FORWARD(ws_arena_check(texts, "the advice", err));
 	status = prepare(&a, err);
 	if (status == WS_OK)
 		judge(&a);
 	sort_findings(&a);
-	WS_THEN(status, ws_arena_check(&a.arena, "the advice", err));
-	WS_THEN(status, ws_arena_check(texts, "the advice", err));
-	WS_THEN(status, ws_keep_result(tab->sel, &key, a.found, NULL, err));
+	if (status == WS_OK)
+		ws_keep_result(tab->sel, &key, a.found, NULL);
 	*out = a.found;
 	free(a.work);
 	ws_arena_free(&a.arena);

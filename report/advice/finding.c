@@ -45,10 +45,7 @@ void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity seve
 {
 	struct ws_findings *found = a->found;
 
-	if (WS_GROW(found->finding, found->n + 1, a->capacity, NULL) != WS_OK) {
-		a->arena.failed = true;
-		return;
-	}
+	WS_GROW(found->finding, found->n + 1, a->capacity);
 	/* under one per cent of the time nothing is worth acting on first */
 	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
 	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns)

@@ -75,10 +75,7 @@ static void add_paths(struct ws_advice *a)
 			continue;
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
-		if (ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len, NULL) != WS_OK) {
-			a->arena.failed = true;
-			return;
-		}
+		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
 		ws_advice_add(
 		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
 		        ws_arena_copy(a->texts, path, len),

@@ -191,9 +191,8 @@ static void number_layers(struct finder *f, int backward)
 			f->out[i].layer = f->out[f->block[i]].layer;
 }
 
-enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
-                                 struct ws_arena *arena, struct ws_attention_op **out,
-                                 struct ws_err *err)
+void ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs, struct ws_arena *arena,
+                       struct ws_attention_op **out)
 {
 	size_t nops = m->cpu_ops.tree.n;
 	struct finder f = {.m = m, .costs = costs, .n = costs->n - costs->nranges};
@@ -201,7 +200,6 @@ enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *c
 	WS_NEW(arena, f.out, f.n);
 	WS_NEW(arena, f.of_cpu_op, nops);
 	WS_NEW(arena, f.block, f.n);
-	WS_FORWARD(ws_arena_check(arena, "finding attention", err));
 	*out = f.out;
 	memset(f.of_cpu_op, 0xff, nops * sizeof(*f.of_cpu_op));
 	for (size_t i = 0; i < f.n; i++)
@@ -225,5 +223,4 @@ enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *c
 			match_backward(&f, i);
 	}
 	number_layers(&f, 1);
-	return WS_OK;
 }

@@ -32,6 +32,5 @@ struct ws_attention_op {
  * of it at once. Layers are counted by the order of the forward operations
  * within a step, backward without links by the reverse order.
  */
-enum ws_status ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
-                                 struct ws_arena *arena, struct ws_attention_op **out,
-                                 struct ws_err *err);
+void ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs, struct ws_arena *arena,
+                       struct ws_attention_op **out);

@@ -34,18 +34,16 @@ static void release(void *result)
  * cost_op[i] = the operation that counts for framework operation i: itself,
  * or one around it; WS_NONE. Parents stand before their children.
  */
-static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, struct ws_err *err)
+static void find_counted(const struct ws_model *m, uint32_t *cost_op)
 {
 	const struct ws_op_tree *tree = &m->cpu_ops.tree;
 	struct ws_arena temp = {0};
 	double *inner; /* FLOPs of those inside that count */
 	uint8_t *has_inner;
-	enum ws_status status;
 
 	WS_NEW(&temp, inner, tree->n);
 	WS_NEW(&temp, has_inner, tree->n);
-	status = ws_arena_check(&temp, "the costs of operations", err);
-	for (uint32_t i = (uint32_t)tree->n; i-- > 0 && status == WS_OK;) {
+	for (uint32_t i = (uint32_t)tree->n; i-- > 0;) {
 		double flops = (double)ws_cpu_op_config(m, i)->flops;
 		uint32_t parent = tree->parent[i];
 		int counts = flops > 0 ? inner[i] < flops / 2 : flops == 0 && !has_inner[i];
@@ -60,7 +58,6 @@ static enum ws_status find_counted(const struct ws_model *m, uint32_t *cost_op, 
 	for (uint32_t i = 0; i < tree->n; i++)
 		if (tree->parent[i] != WS_NONE && cost_op[tree->parent[i]] != WS_NONE)
 			cost_op[i] = cost_op[tree->parent[i]];
-	return status;
 }
 
 static struct kept from_range(const struct ws_joined_rows *rows,
@@ -290,7 +287,7 @@ static enum ws_status find(struct finder *f, struct ws_err *err)
 		return WS_OK;
 	WS_FORWARD(ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept), err));
 	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
-	WS_FORWARD(find_counted(f->m, out->of_cpu_op, err));
+	find_counted(f->m, out->of_cpu_op);
 	WS_FORWARD(add_ranges(f, err));
 	return add_framework(f, err);
 }
@@ -307,14 +304,13 @@ enum ws_status ws_cost_ops_list(const struct ws_model *m, const struct ws_select
 	if (*out)
 		return WS_OK;
 	WS_NEW(arena, f.out, 1);
-	WS_FORWARD(ws_arena_check(arena, "the costs of operations", err));
 	f.out->m = m;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
-	WS_FORWARD(ws_arena_check(arena, "the costs of operations", err));
 	status = find(&f, err);
 	if (status != WS_OK)
 		release(f.out);
-	WS_THEN(status, ws_keep_result(sel, &key, f.out, release, err));
+	if (status == WS_OK)
+		ws_keep_result(sel, &key, f.out, release);
 	*out = f.out;
 	return status;
 }

@@ -38,7 +38,7 @@ static int by_window(const void *pa, const void *pb)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
-static enum ws_status host_windows(struct finder *f, struct ws_err *err)
+static void host_windows(struct finder *f)
 {
 	const struct ws_selection *sel = f->sel;
 	const struct ws_model *m = f->m;
@@ -47,8 +47,6 @@ static enum ws_status host_windows(struct finder *f, struct ws_err *err)
 	WS_NEW(&f->temp, f->reach_ns, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_start, m->nsteps + 1);
 	WS_NEW(&f->temp, f->device_end, m->nsteps + 1);
-	WS_FORWARD(ws_arena_check(&f->temp, "the time of steps", err));
-	WS_FORWARD(ws_arena_check(&sel->kept->arena, "the time of steps", err));
 	for (uint32_t s = 0; s < m->nsteps; s++)
 		if (f->warm_up ? m->steps[s].warm_up && !m->steps[s].unfinished
 		               : ws_step_selected(m, sel, s))
@@ -66,7 +64,6 @@ static enum ws_status host_windows(struct finder *f, struct ws_err *err)
 		f->device_start[i] = INT64_MAX;
 		f->device_end[i] = INT64_MIN;
 	}
-	return WS_OK;
 }
 
 /* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
@@ -177,54 +174,48 @@ static size_t keep_windows(const struct finder *f)
 }
 
 /* Those of the report and those of warm-up steps are kept apart. */
-static enum ws_status find_windows(const struct ws_model *m, const struct ws_selection *sel,
-                                   int warm_up, const struct ws_windows **out, struct ws_err *err)
+static void find_windows(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
+                         const struct ws_windows **out)
 {
 	static const char keys[2];
 	struct finder f = {.m = m, .sel = sel, .warm_up = warm_up};
 	struct ws_windows *windows;
-	enum ws_status status;
 
 	*out = ws_kept_result(sel, &keys[warm_up]);
 	if (*out)
-		return WS_OK;
+		return;
 	WS_NEW(&sel->kept->arena, windows, 1);
-	WS_FORWARD(ws_arena_check(&sel->kept->arena, "the time of steps", err));
-	status = host_windows(&f, err);
-	if (status == WS_OK) {
-		/* without steps all of the trace counts, what has no launch record too */
-		if (f.n && f.windows[0].step != WS_NONE)
-			move_bounds(&f);
-		windows->window = f.windows;
-		windows->n = keep_windows(&f);
-		windows->cut = f.n - windows->n;
-		*out = windows;
-		status = ws_keep_result(sel, &keys[warm_up], windows, NULL, err);
-	}
+	host_windows(&f);
+	/* without steps all of the trace counts, what has no launch record too */
+	if (f.n && f.windows[0].step != WS_NONE)
+		move_bounds(&f);
+	windows->window = f.windows;
+	windows->n = keep_windows(&f);
+	windows->cut = f.n - windows->n;
+	*out = windows;
+	ws_keep_result(sel, &keys[warm_up], windows, NULL);
+
 	ws_arena_free(&f.temp);
-	return status;
 }
 
-enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          const struct ws_windows **out, struct ws_err *err)
+void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
+                const struct ws_windows **out)
 {
-	return find_windows(m, sel, 0, out, err);
+	find_windows(m, sel, 0, out);
 }
 
-static enum ws_status set_times(const struct ws_model *m, const struct ws_selection *sel,
-                                int warm_up, int64_t *step_ns, struct ws_err *err)
+static void set_times(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
+                      int64_t *step_ns)
 {
 	const struct ws_windows *w;
 
-	WS_FORWARD(find_windows(m, sel, warm_up, &w, err));
+	find_windows(m, sel, warm_up, &w);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->window[i].step != WS_NONE)
 			step_ns[w->window[i].step] = w->window[i].end_ns - w->window[i].start_ns;
-	return WS_OK;
 }
 
-enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                               int64_t *step_ns, struct ws_err *err)
+void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel, int64_t *step_ns)
 {
 	int warm_up = 0;
 
@@ -233,8 +224,8 @@ enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selecti
 		step_ns[s] = -1;
 	}
 	if (!sel->rows)
-		return WS_OK;
+		return;
 	if (warm_up)
-		WS_FORWARD(set_times(m, sel, 1, step_ns, err));
-	return set_times(m, sel, 0, step_ns, err);
+		set_times(m, sel, 1, step_ns);
+	set_times(m, sel, 0, step_ns);
 }

@@ -29,13 +29,12 @@ struct ws_windows {
  * its first record to its last.
  * *out lives as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
-enum ws_status ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                          const struct ws_windows **out, struct ws_err *err);
+void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
+                const struct ws_windows **out);
 
 /* The time of each step of the model by its window: of the selected ones, and of those of warm-up
  * beside each other; -1 = it has none. */
-enum ws_status ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                               int64_t *step_ns, struct ws_err *err);
+void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel, int64_t *step_ns);
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);

@@ -98,8 +98,7 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 }
 
 /* i: its row. */
-static enum ws_status add_kernel(struct filling *f, const struct ws_joined_kernel *k, size_t i,
-                                 uint32_t step, struct ws_err *err)
+static void add_kernel(struct filling *f, const struct ws_joined_kernel *k, size_t i, uint32_t step)
 {
 	const struct ws_kernel_place place = place_of(k);
 	const struct ws_digest_kernel kernel = {
@@ -111,18 +110,17 @@ static enum ws_status add_kernel(struct filling *f, const struct ws_joined_kerne
 	};
 	uint32_t cell = 0;
 
-	WS_FORWARD(ws_digest_cell(f->d, k->config, &place, &cell, err));
-	WS_FORWARD(ws_digest_add_kernel(f->d, cell, &kernel, err));
+	ws_digest_cell(f->d, k->config, &place, &cell);
+	ws_digest_add_kernel(f->d, cell, &kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, &kernel);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
 	ws_digest_add_marks(f->d, k->marks, kernel.dur_ns);
-	return WS_OK;
 }
 
-static enum ws_status add_kernels(struct filling *f, struct ws_err *err)
+static void add_kernels(struct filling *f)
 {
 	const struct ws_selection *sel = f->sel;
 	const unsigned parts = f->d->parts;
@@ -134,12 +132,10 @@ static enum ws_status add_kernels(struct filling *f, struct ws_err *err)
 		/* of any scope: a report of measured steps tells the warm-up steps, too */
 		if (parts & WS_DIGEST_STEPS && step != WS_NONE &&
 		    (!sel->any_scope || sel->any_scope[i]))
-			WS_FORWARD(ws_digest_add_to_step(f->d, step, (enum ws_phase)k->phase,
-			                                 k->dur_ns, err));
+			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->phase, k->dur_ns);
 		if (ws_kernel_selected(f->m, sel, k, i))
-			WS_FORWARD(add_kernel(f, k, i, step, err));
+			add_kernel(f, k, i, step);
 	}
-	return WS_OK;
 }
 
 /* --- ranges ------------------------------------------------------------------------------ */
@@ -150,7 +146,6 @@ static enum ws_status prepare_paths(struct filling *f, struct ws_err *err)
 	struct ws_joined_rows *rows = f->sel->rows;
 
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
-	WS_FORWARD(ws_arena_check(&f->temp, "the sums of a trace", err));
 	for (size_t s = 0; s < f->m->nsteps; s++)
 		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->path;
 	WS_FORWARD(ws_spill_open(&f->spans, rows->nranges * sizeof(none), err));
@@ -159,7 +154,7 @@ static enum ws_status prepare_paths(struct filling *f, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
+static void add_ranges(struct filling *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
 
@@ -180,10 +175,8 @@ static enum ws_status add_ranges(struct filling *f, struct ws_err *err)
 		if (!selected)
 			continue;
 		sums->open += r->is_open;
-		WS_FAIL_IF(!ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns), err, NO_MEMORY,
-		           "out of memory for the sums of a trace");
+		ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns);
 	}
-	return WS_OK;
 }
 
 /* --- costs ------------------------------------------------------------------------------- */
@@ -192,7 +185,7 @@ static enum ws_status prepare_costs(struct filling *f, struct ws_err *err)
 {
 	WS_FORWARD(ws_cost_ops_list(f->m, f->sel, &f->costs, err));
 	WS_NEW(&f->temp, f->name_of, f->costs->n);
-	return ws_arena_check(&f->temp, "the sums of a trace", err);
+	return WS_OK;
 }
 
 static void add_costs(struct filling *f)
@@ -209,7 +202,7 @@ static void add_costs(struct filling *f)
 
 /* --- all --------------------------------------------------------------------------------- */
 
-static enum ws_status add_calls(struct filling *f, struct ws_err *err)
+static void add_calls(struct filling *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
 
@@ -217,11 +210,9 @@ static enum ws_status add_calls(struct filling *f, struct ws_err *err)
 		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
 
 		if (ws_call_selected(f->m, f->sel, &call, i))
-			WS_FORWARD(
-			        ws_digest_add_call(f->d, call.name, call.dur_ns, call.failed, err));
+			ws_digest_add_call(f->d, call.name, call.dur_ns, call.failed);
 	}
 	f->d->ncalls = rows->ncalls;
-	return WS_OK;
 }
 
 #define OF_KERNELS \
@@ -231,26 +222,29 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 {
 	const unsigned parts = f->d->parts;
 
-	WS_FORWARD(ws_digest_reserve_paths(f->d, f->m->ranges.npaths, err));
+	ws_digest_reserve_paths(f->d, f->m->ranges.npaths);
 	if (parts & WS_DIGEST_PATHS)
 		WS_FORWARD(prepare_paths(f, err));
 	if (parts & WS_DIGEST_COSTS)
 		WS_FORWARD(prepare_costs(f, err));
 	if (parts & OF_KERNELS)
-		WS_FORWARD(add_kernels(f, err));
+		add_kernels(f);
 	if (parts & WS_DIGEST_PATHS)
-		WS_FORWARD(add_ranges(f, err));
+		add_ranges(f);
 	if (parts & WS_DIGEST_COSTS)
 		add_costs(f);
-	return parts & WS_DIGEST_CALLS ? add_calls(f, err) : WS_OK;
+	if (parts & WS_DIGEST_CALLS)
+		add_calls(f);
+	return WS_OK;
 }
 
 enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
                                  const struct ws_selection *sel, unsigned parts, struct ws_err *err)
 {
 	struct filling f = {.d = d, .m = m, .sel = sel};
-	enum ws_status status = ws_digest_init(d, m, parts, err);
+	enum ws_status status = WS_OK;
 
+	ws_digest_init(d, m, parts);
 	WS_THEN(status, add_all(&f, err));
 	ws_digest_finish(d);
 	ws_spill_close(&f.spans);

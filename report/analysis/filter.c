@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/spans.h"
 #include "report/model/steps.h"
 
@@ -140,18 +141,16 @@ void *ws_kept_result(const struct ws_selection *s, const void *key)
 	return r ? r->result : NULL;
 }
 
-enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, void *result,
-                              void (*release)(void *result), struct ws_err *err)
+void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
+                    void (*release)(void *result))
 {
 	struct ws_kept_result *r;
 
 	WS_NEW(&s->kept->arena, r, 1);
 	if (!r && release)
 		release(result);
-	WS_FORWARD(ws_arena_check(&s->kept->arena, "what a report shares", err));
 	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
-	return WS_OK;
 }
 
 /* --- the filters in words ------------------------------------------------------------- */
@@ -205,21 +204,16 @@ static void print(FILE *out, const struct ws_selection *s, const struct ws_filte
 	}
 }
 
-static enum ws_status find_words(struct ws_selection *s, const struct ws_filter *f,
-                                 struct ws_err *err)
+static void find_words(struct ws_selection *s, const struct ws_filter *f)
 {
 	char *words = NULL;
 	size_t len;
-	FILE *out = open_memstream(&words, &len);
+	FILE *out = ws_xmemstream(&words, &len);
 
-	if (out)
-		print(out, s, f);
-	if (out && fclose(out) == 0)
-		s->words = ws_arena_copy(&s->arena, words, len);
-	else
-		s->arena.failed = true;
+	print(out, s, f);
+	ws_xfclose(out);
+	s->words = ws_arena_copy(&s->arena, words, len);
 	free(words);
-	return ws_arena_check(&s->arena, "a filter", err);
 }
 
 static char *scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
@@ -253,8 +247,8 @@ static char *scope_words(const struct ws_model *m, enum ws_scope asked, struct w
 	}
 }
 
-enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                               struct ws_selection *s, struct ws_err *err)
+void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                     struct ws_selection *s)
 {
 	s->scope =
 	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
@@ -262,7 +256,6 @@ enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, in
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		s->measured += (size_t)ws_step_selected(m, s, i);
 	s->scope_words = scope_words(m, asked, s);
-	return ws_arena_check(&s->arena, "a filter", err);
 }
 
 /* --- what the filters need ----------------------------------------------------------- */
@@ -284,7 +277,7 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 	}
 	WS_NEW(&c->temp, seen, m->ntexts);
 	WS_NEW(&c->temp, c->name_matches, m->ntexts);
-	for (size_t i = 0; i < m->nconfigs && !c->temp.failed; i++) {
+	for (size_t i = 0; i < m->nconfigs; i++) {
 		uint32_t name = m->configs[i].name;
 		char *text;
 
@@ -292,11 +285,10 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 			continue;
 		seen[name] = 1;
 		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
-		if (text)
-			c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
+		c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
 	}
 	regfree(&expression);
-	return ws_arena_check(&c->temp, "a filter", err);
+	return WS_OK;
 }
 
 static enum ws_status find_spans(struct selector *c, struct ws_err *err)
@@ -475,7 +467,7 @@ static void select_all(struct selector *c)
 }
 
 /* Arrays by row only where a row does not tell it by itself. */
-static enum ws_status allocate(struct selector *c, struct ws_err *err)
+static void allocate(struct selector *c)
 {
 	const struct ws_model *m = c->m;
 	const struct ws_joined_rows *rows = c->rows;
@@ -494,7 +486,6 @@ static enum ws_status allocate(struct selector *c, struct ws_err *err)
 		WS_NEW(&s->arena, s->call, rows->ncalls);
 	if (s->has_nvtx)
 		WS_NEW(&s->arena, s->inside, rows->nranges);
-	return ws_arena_check(&s->arena, "a filter", err);
 }
 
 static bool any_in_steps(const struct selector *c)
@@ -520,15 +511,15 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 {
 	const struct ws_filter *f = c->f;
 
-	WS_FORWARD(allocate(c, err));
+	allocate(c);
 	if (c->s->has_nvtx)
-		WS_FORWARD(ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside, err));
+		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside);
 	if (c->s->has_nvtx && f->by_gpu_time)
 		WS_FORWARD(find_spans(c, err));
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
-	WS_FORWARD(find_words(c->s, f, err));
-	WS_FORWARD(ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c), c->s, err));
+	find_words(c->s, f);
+	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c), c->s);
 	select_all(c);
 	return WS_OK;
 }

@@ -48,8 +48,8 @@ struct ws_kept {
 void *ws_kept_result(const struct ws_selection *s, const void *key);
 /* result: from s->kept->arena; what else it has is released with the selection, or now: NO_MEMORY.
  */
-enum ws_status ws_keep_result(const struct ws_selection *s, const void *key, void *result,
-                              void (*release)(void *result), struct ws_err *err);
+void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
+                    void (*release)(void *result));
 
 /* What a builder works from. */
 struct ws_table_context {
@@ -110,16 +110,16 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
  * those in them; inside has an entry a range. A pattern that names ranges as a
  * whole does, also when it ends in what looks like #n.
  */
-enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *nvtx, uint8_t *inside, struct ws_err *err);
+void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
+                      uint8_t *inside);
 
 /*
  * s->scope, measured and scope_words: what was asked for, of a model with its
  * steps; STEPS is ALL where no device work is known to have been launched in one
  * (any_in_steps = 0), as where no API calls were recorded.
  */
-enum ws_status ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                               struct ws_selection *s, struct ws_err *err);
+void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                     struct ws_selection *s);
 
 /* Does it let everything of its scope through? */
 bool ws_filter_is_all(const struct ws_filter *f);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/options.h"
+#include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
 
 /* Texts of the trace that a pattern could have meant. */
@@ -29,13 +30,10 @@ static void names_release(struct names *names)
 	free(names->text);
 }
 
-static enum ws_status add_name(struct names *names, struct ws_bytes text, struct ws_err *err)
+static void add_name(struct names *names, struct ws_bytes text)
 {
-	names->text[names->n] = strndup(text.ptr, text.len);
-	if (!names->text[names->n])
-		return WS_FAIL_MEMORY(err, "the names of a trace");
+	names->text[names->n] = ws_xstrndup(text.ptr, text.len);
 	names->n++;
-	return WS_OK;
 }
 
 static enum ws_status unknown(const char *what, const char *word, const struct names *names,
@@ -60,7 +58,7 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 	char word[128];
 
 	for (size_t p = 0; p < m->ranges.npaths; p++)
-		WS_FORWARD(add_name(names, m->texts[m->ranges.paths[p].name], err));
+		add_name(names, m->texts[m->ranges.paths[p].name]);
 	last_part(pattern, word);
 	return unknown("range", word, names,
 	               "warpsheet report TRACE --table ranges --scope all lists the ranges", err);
@@ -102,7 +100,7 @@ static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_ro
 	if (any)
 		return WS_OK;
 	for (size_t i = 1; i < m->nconfigs; i++)
-		WS_FORWARD(add_name(names, ws_model_short_name(m, m->configs[i].name), err));
+		add_name(names, ws_model_short_name(m, m->configs[i].name));
 	return unknown("kernel", kernel, names,
 	               "warpsheet report TRACE --table kernel-summary lists the kernels", err);
 }
@@ -130,9 +128,7 @@ static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
 	if (f->kernel) {
 		names_release(names);
 		names->n = 0;
-		names->text = calloc(m->nconfigs + 1, sizeof(*names->text));
-		if (!names->text)
-			return WS_FAIL_MEMORY(err, "the names of a trace");
+		names->text = ws_xarray(m->nconfigs + 1, sizeof(*names->text));
 		WS_FORWARD(check_kernel(m, sel->rows, f->kernel, names, err));
 	}
 	if (f->device >= 0)
@@ -154,11 +150,9 @@ static bool any_step(const struct ws_model *m)
 enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selection *sel,
                                const struct ws_filter *filter, const char *step, struct ws_err *err)
 {
-	struct names names = {.text = calloc(m->ranges.npaths + 1, sizeof(*names.text))};
+	struct names names = {.text = ws_xarray(m->ranges.npaths + 1, sizeof(*names.text))};
 	enum ws_status status = WS_OK;
 
-	if (!names.text)
-		status = WS_FAIL_MEMORY(err, "the names of a trace");
 	if (status == WS_OK && step && !any_step(m))
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->nothing)

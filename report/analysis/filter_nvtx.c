@@ -52,20 +52,19 @@ struct matcher {
 };
 
 /* By path. */
-static enum ws_status match_paths(struct matcher *c, struct ws_bytes pattern, struct ws_err *err)
+static void match_paths(struct matcher *c, struct ws_bytes pattern)
 {
 	const struct ws_model *m = c->m;
 	const struct ws_ranges *r = &m->ranges;
 	uint8_t *path_named;
 
 	WS_NEW(&c->temp, path_named, r->npaths);
-	WS_FORWARD(ws_arena_check(&c->temp, "the paths of ranges", err));
 	for (uint32_t p = 0; p < r->npaths; p++) {
 		struct ws_bytes path;
 		char *text;
 		size_t len;
 
-		WS_FORWARD(ws_path_text(r, p, m->texts, &text, &len, err));
+		ws_path_text(r, p, m->texts, &text, &len);
 		path = (struct ws_bytes){text, len};
 		path_named[p] =
 		        (uint8_t)ws_filter_matches(pattern, path, m->texts[r->paths[p].domain]);
@@ -75,7 +74,6 @@ static enum ws_status match_paths(struct matcher *c, struct ws_bytes pattern, st
 		c->named[i] = path_named[ws_joined_rows_range(c->rows, i)->path];
 		c->any |= c->named[i];
 	}
-	return WS_OK;
 }
 
 /* The ranges of a thread that began last, by depth: of a range that begins, those around it. */
@@ -88,8 +86,8 @@ struct open_names {
 };
 
 /* The path of n names, as ws_path_text writes them. */
-static enum ws_status put_recorded_path(const struct ws_model *m, const struct open_name *names,
-                                        size_t n, struct ws_buf *out, struct ws_err *err)
+static void put_recorded_path(const struct ws_model *m, const struct open_name *names, size_t n,
+                              struct ws_buf *out)
 {
 	out->len = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -97,61 +95,54 @@ static enum ws_status put_recorded_path(const struct ws_model *m, const struct o
 		const char *at = name.ptr, *end = at + name.len, *slash;
 
 		if (i)
-			WS_FORWARD(ws_buf_put(out, "/", 1, err));
+			ws_buf_put(out, "/", 1);
 		for (; at < end && (slash = memchr(at, '/', (size_t)(end - at))); at = slash + 1) {
-			WS_FORWARD(ws_buf_put(out, at, (size_t)(slash - at), err));
-			WS_FORWARD(ws_buf_put(out, "\\/", 2, err));
+			ws_buf_put(out, at, (size_t)(slash - at));
+			ws_buf_put(out, "\\/", 2);
 		}
-		WS_FORWARD(ws_buf_put(out, at, (size_t)(end - at), err));
+		ws_buf_put(out, at, (size_t)(end - at));
 	}
-	return WS_OK;
 }
 
 /* Range i, the next of all, by its names as recorded, as many of them as a path has. open: of its
  * thread. path: room for a text. */
-static enum ws_status match_recorded_range(struct matcher *c, struct ws_bytes pattern, uint32_t i,
-                                           struct open_names *open, struct ws_buf *path,
-                                           struct ws_err *err)
+static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uint32_t i,
+                                 struct open_names *open, struct ws_buf *path)
 {
 	const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 	const size_t n = (size_t)r->depth + 1,
 	             kept = n < WS_RANGE_MAX_DEPTH ? n : WS_RANGE_MAX_DEPTH;
 	struct open_name *names;
 
-	WS_FORWARD(WS_GROW(open->of_depth, n, open->capacity, err));
+	WS_GROW(open->of_depth, n, open->capacity);
 	names = open->of_depth + n - kept;
 	names[kept - 1] =
 	        (struct open_name){r->recorded, r->recorded != r->name ||
 	                                                (n > 1 && open->of_depth[n - 2].differs)};
 	if (!names[kept - 1].differs)
-		return WS_OK;
-	WS_FORWARD(put_recorded_path(c->m, names, kept, path, err));
+		return;
+	put_recorded_path(c->m, names, kept, path);
 	c->named[i] = ws_filter_matches(pattern, (struct ws_bytes){path->data, path->len},
 	                                c->m->texts[c->m->ranges.paths[r->path].domain]);
 	c->any |= c->named[i];
-	return WS_OK;
 }
 
 /*
  * The same by the names as recorded, for what paths leave out of them:
  * "ProfilerStep#7" is the step of that number, not the eighth.
  */
-static enum ws_status match_recorded(struct matcher *c, struct ws_bytes pattern, struct ws_err *err)
+static void match_recorded(struct matcher *c, struct ws_bytes pattern)
 {
-	enum ws_status status = WS_OK;
 	struct ws_buf path = {0};
 	struct open_names *open; /* by thread */
 
 	WS_NEW(&c->temp, open, c->m->nthreads);
-	WS_FORWARD(ws_arena_check(&c->temp, "the names of ranges", err));
-	for (uint32_t i = 0; i < c->rows->nranges && status == WS_OK; i++)
-		status = match_recorded_range(c, pattern, i,
-		                              &open[ws_joined_rows_range(c->rows, i)->thread],
-		                              &path, err);
+	for (uint32_t i = 0; i < c->rows->nranges; i++)
+		match_recorded_range(c, pattern, i, &open[ws_joined_rows_range(c->rows, i)->thread],
+		                     &path);
 	for (size_t t = 0; t < c->m->nthreads; t++)
 		free(open[t].of_depth);
 	ws_buf_free(&path);
-	return status;
 }
 
 /* At most 9 digits; 0 when there is none. */
@@ -200,14 +191,13 @@ static void keep_named(struct matcher *c, uint8_t *inside, size_t *n)
 }
 
 /* Of those that are kept, the instances first to last by begin; then what lies in them. */
-static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t last,
-                                     uint8_t *inside, size_t n, struct ws_err *err)
+static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uint8_t *inside,
+                           size_t n)
 {
 	struct ws_joined_rows *rows = c->rows;
 	struct ws_range_begin *order;
 
 	WS_NEW(&c->temp, order, n);
-	WS_FORWARD(ws_arena_check(&c->temp, "the order of ranges", err));
 	n = 0;
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
@@ -224,34 +214,31 @@ static enum ws_status keep_instances(struct matcher *c, uint32_t first, uint32_t
 
 		inside[i] |= parent != WS_NONE && inside[parent];
 	}
-	return WS_OK;
 }
 
-static enum ws_status match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside,
-                            struct ws_err *err)
+static void match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside)
 {
 	uint32_t first = 0, last = UINT32_MAX;
 	bool by_number;
 	size_t n;
 
 	WS_NEW(&c->temp, c->named, c->rows->nranges);
-	WS_FORWARD(ws_arena_check(&c->temp, "the ranges of a filter", err));
-	WS_FORWARD(match_paths(c, pattern, err));
+	match_paths(c, pattern);
 	if (!c->any)
-		WS_FORWARD(match_recorded(c, pattern, err));
+		match_recorded(c, pattern);
 	by_number = !c->any && take_instances(&pattern, &first, &last);
 	if (by_number)
-		WS_FORWARD(match_paths(c, pattern, err));
+		match_paths(c, pattern);
 	keep_named(c, inside, &n);
-	return by_number ? keep_instances(c, first, last, inside, n, err) : WS_OK;
+	if (by_number)
+		keep_instances(c, first, last, inside, n);
 }
 
-enum ws_status ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows,
-                                const char *nvtx, uint8_t *inside, struct ws_err *err)
+void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
+                      uint8_t *inside)
 {
 	struct matcher c = {.m = m, .rows = rows};
-	enum ws_status status = match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside, err);
 
+	match(&c, (struct ws_bytes){nvtx, strlen(nvtx)}, inside);
 	ws_arena_free(&c.temp);
-	return status;
 }

@@ -12,8 +12,8 @@
  * group[i] is the group of values[i], WS_NONE = in none; out has ngroups
  * entries. O(n + ngroups).
  */
-enum ws_status ws_group_values(const int64_t *values, const uint32_t *group, size_t n,
-                               size_t ngroups, struct ws_stat *out, struct ws_err *err);
+void ws_group_values(const int64_t *values, const uint32_t *group, size_t n, size_t ngroups,
+                     struct ws_stat *out);
 
 /*
  * The order of the kernel summaries: total time descending, instances ascending, name. A group

@@ -41,7 +41,6 @@ struct finder {
 	struct ws_spans sync; /* host synchronisations, by begin, not merged */
 	int64_t *sync_end_ns; /* the latest end of those up to each */
 	struct place *place;  /* of each device */
-	bool no_memory;
 	struct ws_arena arena;
 };
 
@@ -152,7 +151,6 @@ static enum ws_status add_syncs(struct finder *c, struct ws_err *err)
 	bool *is_sync, any = false;
 
 	WS_NEW(&c->arena, is_sync, m->ntexts);
-	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t i = 0; i < m->ntexts; i++)
 		any |= is_sync[i] = name_is_sync(m->texts[i]);
 	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
@@ -164,7 +162,6 @@ static enum ws_status add_syncs(struct finder *c, struct ws_err *err)
 	}
 	WS_FORWARD(ws_spans_sort(&c->sync, err));
 	WS_NEW(&c->arena, c->sync_end_ns, c->sync.n);
-	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t i = 0; i < c->sync.n; i++) {
 		latest = c->sync.span[i].end_ns > latest ? c->sync.span[i].end_ns : latest;
 		c->sync_end_ns[i] = latest;
@@ -179,7 +176,6 @@ static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 	bool *loads_data, any = false;
 
 	WS_NEW(&c->arena, loads_data, c->m->ntexts);
-	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	for (size_t i = 0; i < c->m->ntexts; i++)
 		any |= loads_data[i] = ws_name_loads_data(c->m->texts[i]);
 	for (uint32_t i = 0; any && i < rows->nranges; i++) {
@@ -197,9 +193,8 @@ static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 
 static enum ws_status prepare(struct finder *c, struct ws_err *err)
 {
-	WS_FORWARD(ws_windows(c->m, c->sel, &c->w, err));
+	ws_windows(c->m, c->sel, &c->w);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
-	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
 	open_places(c);
 	WS_FORWARD(add_syncs(c, err));
 	return add_data_loading(c, err);
@@ -372,7 +367,7 @@ static void pass(struct finder *c, struct place *p)
 	const int64_t ns = at->end_ns - at->start_ns;
 
 	if (at->use != WS_USE_COPY && in_windows(c->w->window, c->w->n, at->start_ns)) {
-		c->no_memory |= !ws_values_add(&p->dur_ns, ns);
+		ws_values_add(&p->dur_ns, ns);
 		add_to_path(c->out->path_kernel_ns, c->m, at->path, ns);
 	}
 	step_on(c, p);
@@ -426,39 +421,36 @@ static void sweep_device(struct finder *c, uint32_t device)
 }
 
 /* How many kernels the windows have, and how long the typical one is. */
-static enum ws_status count_kernels(struct finder *c, struct ws_err *err)
+static void count_kernels(struct finder *c)
 {
 	struct ws_values_scratch scratch = {0};
 	const struct ws_values **of_device;
-	bool done = !c->no_memory;
 	struct ws_stat stat;
 
 	WS_NEW(&c->arena, of_device, c->m->ndevices);
-	WS_FORWARD(ws_arena_check(&c->arena, "the idle time", err));
-	for (size_t d = 0; d < c->m->ndevices && done; d++) {
+	for (size_t d = 0; d < c->m->ndevices; d++) {
 		of_device[d] = &c->place[d].dur_ns;
-		done = ws_values_stat(&of_device[d], 1, &scratch, &stat);
+		ws_values_stat(&of_device[d], 1, &scratch, &stat);
 		c->out->device[d].kernels = stat.n;
 		c->out->device[d].kernel_median_ns = (int64_t)stat.median;
 	}
-	if (done && c->m->ndevices > 1)
-		done = ws_values_stat(of_device, c->m->ndevices, &scratch, &stat);
-	if (done && c->m->ndevices)
+	if (c->m->ndevices > 1)
+		ws_values_stat(of_device, c->m->ndevices, &scratch, &stat);
+	if (c->m->ndevices)
 		c->out->all.kernel_median_ns = (int64_t)stat.median;
 	ws_values_scratch_free(&scratch);
-	return done ? WS_OK : WS_FAIL_MEMORY(err, "the idle time");
 }
 
 static enum ws_status find(struct finder *c, struct ws_err *err)
 {
 	WS_FORWARD(prepare(c, err));
 	WS_NEW(&c->sel->kept->arena, c->out->of_window, c->w->n);
-	WS_FORWARD(ws_arena_check(&c->sel->kept->arena, "the idle time", err));
 	for (size_t i = 0; i < c->w->n; i++)
 		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
 	for (uint32_t d = 0; d < c->m->ndevices; d++)
 		sweep_device(c, d);
-	return count_kernels(c, err);
+	count_kernels(c);
+	return WS_OK;
 }
 
 static void release(struct finder *c)
@@ -506,12 +498,10 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	if (*out)
 		return WS_OK;
 	WS_NEW(arena, idle, 1);
-	WS_FORWARD(ws_arena_check(arena, "the idle time", err));
 	*idle = (struct ws_idle){.ndevices = m->ndevices};
 	WS_NEW(arena, idle->device, m->ndevices);
 	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
-	WS_FORWARD(ws_arena_check(arena, "the idle time", err));
 	f.out = idle;
 	status = find(&f, err);
 	release(&f);
@@ -519,7 +509,8 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = judge(m, &idle->all);
 	*out = idle;
-	WS_THEN(status, ws_keep_result(sel, &key, idle, NULL, err));
+	if (status == WS_OK)
+		ws_keep_result(sel, &key, idle, NULL);
 	return status;
 }
 

@@ -5,22 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 
-enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                             const struct ws_digest *digest, struct ws_step_times *out,
-                             struct ws_err *err)
+void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
+                   const struct ws_digest *digest, struct ws_step_times *out)
 {
 	size_t n = m->nsteps ? m->nsteps : 1;
 
 	*out = (struct ws_step_times){0};
-	out->gpu = calloc(n, sizeof(*out->gpu));
-	out->measured = calloc(n, sizeof(*out->measured));
-	out->scratch = calloc(n, sizeof(*out->scratch));
-	out->step_ns = calloc(n, sizeof(*out->step_ns));
-	if (!out->gpu || !out->measured || !out->scratch || !out->step_ns)
-		return WS_FAIL_MEMORY(err, "%zu steps", n);
-	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
+	out->gpu = ws_xarray(n, sizeof(*out->gpu));
+	out->measured = ws_xarray(n, sizeof(*out->measured));
+	out->scratch = ws_xarray(n, sizeof(*out->scratch));
+	out->step_ns = ws_xarray(n, sizeof(*out->step_ns));
+	ws_step_windows(m, sel, out->step_ns);
 	for (size_t s = 0; s < digest->nsteps; s++)
 		out->gpu[s] = digest->steps[s];
 	for (uint32_t s = 0; s < m->nsteps; s++) {
@@ -29,7 +27,6 @@ enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection
 		out->measured[out->nmeasured++] = s;
 		out->phases |= m->steps[s].phases;
 	}
-	return WS_OK;
 }
 
 void ws_step_times_release(struct ws_step_times *t)

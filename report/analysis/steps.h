@@ -18,9 +18,8 @@ struct ws_step_times {
 };
 /* Of the selected kernels and steps; digest: with the part STEPS. Free with
  * ws_step_times_release, also after a failure. */
-enum ws_status ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                             const struct ws_digest *digest, struct ws_step_times *out,
-                             struct ws_err *err);
+void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
+                   const struct ws_digest *digest, struct ws_step_times *out);
 void ws_step_times_release(struct ws_step_times *t);
 
 enum ws_measure {

@@ -194,22 +194,21 @@ static void forget(struct ws_utilization *u, size_t nsteps)
 }
 
 /* A step that has no window, for it was cut off, counts nowhere. */
-static enum ws_status time_steps(const struct ws_model *m, const struct ws_selection *sel,
-                                 struct ws_utilization *out, struct ws_err *err)
+static void time_steps(const struct ws_model *m, const struct ws_selection *sel,
+                       struct ws_utilization *out)
 {
-	WS_FORWARD(ws_step_windows(m, sel, out->step_ns, err));
+	ws_step_windows(m, sel, out->step_ns);
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
-	return WS_OK;
 }
 
-static enum ws_status find(struct state *s, struct ws_err *err)
+static void find(struct state *s)
 {
 	const struct ws_model *m = s->m;
 	struct ws_utilization *out = s->out;
 
-	WS_FORWARD(time_steps(m, s->sel, out, err));
+	time_steps(m, s->sel, out);
 	look_at_kernels(s);
 	find_obstacle(s);
 	if (!out->why[0])
@@ -221,7 +220,6 @@ static enum ws_status find(struct state *s, struct ws_err *err)
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (!is_counted(m, s->sel, out, i))
 			out->model_ns[i] = out->ran_ns[i] = NAN;
-	return WS_OK;
 }
 
 enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
@@ -230,25 +228,21 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena, temp = {0};
 	struct state s = {.m = m, .sel = sel};
-	enum ws_status status;
 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
 		return WS_OK;
 	WS_FORWARD(ws_cost_ops_find(m, sel, &s.costs, err));
 	WS_NEW(arena, s.out, 1);
-	WS_FORWARD(ws_arena_check(arena, "the utilization of steps", err));
 	*s.out = (struct ws_utilization){.flops = NAN};
 	WS_NEW(arena, s.out->model_ns, m->nsteps);
 	WS_NEW(arena, s.out->ran_ns, m->nsteps);
 	WS_NEW(arena, s.out->step_ns, m->nsteps);
 	WS_NEW(&temp, s.again, s.costs->n);
 	WS_NEW(&temp, s.devices, m->ndevices);
-	status = ws_arena_check(arena, "the utilization of steps", err);
-	WS_THEN(status, ws_arena_check(&temp, "the utilization of steps", err));
-	WS_THEN(status, find(&s, err));
+	find(&s);
 	ws_arena_free(&temp);
-	WS_THEN(status, ws_keep_result(sel, &key, s.out, NULL, err));
+	ws_keep_result(sel, &key, s.out, NULL);
 	*out = s.out;
-	return status;
+	return WS_OK;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 
 const char *ws_grade_name(enum ws_grade grade)
@@ -240,10 +241,10 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
 	}
 	if (!out->steps[0] || !out->steps[1])
 		return WS_OK;
-	scratch = calloc(out->steps[0] > out->steps[1] ? out->steps[0] : out->steps[1],
-	                 sizeof(*scratch));
+	scratch = ws_xarray(out->steps[0] > out->steps[1] ? out->steps[0] : out->steps[1],
+	                    sizeof(*scratch));
 	for (int i = 0; i < 2 && scratch; i++) {
-		medians[i] = calloc(side[i]->recordings, sizeof(*medians[i]));
+		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		if (!medians[i])
 			break;
 		median = recording_medians(side[i], scratch, medians[i]);
@@ -295,14 +296,11 @@ static enum ws_grade grade_of(const struct ws_comparison *c, const struct ws_gra
 	return WS_GRADE_AMBIGUOUS;
 }
 
-enum ws_status ws_grade_rows(struct ws_comparison *const *rows, size_t n,
-                             const struct ws_grade_opts *opts, struct ws_err *err)
+void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_grade_opts *opts)
 {
-	struct ws_comparison **order = calloc(n ? n : 1, sizeof(*order));
+	struct ws_comparison **order = ws_xarray(n ? n : 1, sizeof(*order));
 	size_t judged = 0, discovered = 0;
 
-	if (!order)
-		return WS_FAIL(err, NO_MEMORY, "no memory to grade %zu rows", n);
 	for (size_t i = 0; i < n; i++)
 		if (rows[i]->grade != WS_GRADE_UNLIKE && !isnan(rows[i]->p))
 			order[judged++] = rows[i];
@@ -316,7 +314,6 @@ enum ws_status ws_grade_rows(struct ws_comparison *const *rows, size_t n,
 		if (rows[i]->grade != WS_GRADE_UNLIKE)
 			rows[i]->grade = grade_of(rows[i], opts);
 	free(order);
-	return WS_OK;
 }
 
 /* --- what could have been found -------------------------------------------------------- */

@@ -85,8 +85,7 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
  * Grade the rows of one table together (Benjamini and Hochberg, J. R. Stat.
  * Soc. B 57 (1995) 289). A row that is UNLIKE already stays so and does not count.
  */
-enum ws_status ws_grade_rows(struct ws_comparison *const *rows, size_t n,
-                             const struct ws_grade_opts *opts, struct ws_err *err);
+void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_grade_opts *opts);
 
 /* The smallest relative slow-down that would be found with probability 0.8; NaN: unknown. */
 double ws_grade_detectable(const struct ws_comparison *c);

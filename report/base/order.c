@@ -39,23 +39,19 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, unsig
 	return true;
 }
 
-enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct ws_err *err)
+void ws_order_by(uint32_t *order, const int64_t *key, size_t n)
 {
 	struct item *items = NULL, *spare = NULL;
 	struct ws_arena temp = {0};
-	enum ws_status status;
 	size_t i;
 
 	for (i = 1; i < n && key[order[i - 1]] <= key[order[i]]; i++)
 		;
 	if (i >= n)
-		return WS_OK;
+		return;
 
 	WS_NEW(&temp, items, n);
 	WS_NEW(&temp, spare, n);
-	status = ws_arena_check(&temp, "sorting rows", err);
-	if (status != WS_OK)
-		goto out;
 	for (i = 0; i < n; i++) {
 		/* the flipped sign bit makes signed order that of unsigned numbers */
 		items[i].key = (uint64_t)key[order[i]] ^ (uint64_t)1 << 63;
@@ -71,25 +67,19 @@ enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct
 	}
 	for (i = 0; i < n; i++)
 		order[i] = items[i].row;
-out:
 	ws_arena_free(&temp);
-	return status;
 }
 
-enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
-                               struct ws_err *err)
+void ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows)
 {
 	struct ws_arena temp = {0};
-	enum ws_status status;
 	int64_t *wide;
 
 	WS_NEW(&temp, wide, rows);
-	status = ws_arena_check(&temp, "sorting rows", err);
-	for (size_t i = 0; i < rows && status == WS_OK; i++)
+	for (size_t i = 0; i < rows; i++)
 		wide[i] = key[i];
-	WS_THEN(status, ws_order_by(order, wide, n, err));
+	ws_order_by(order, wide, n);
 	ws_arena_free(&temp);
-	return status;
 }
 
 static int compare_row_keys(const void *pa, const void *pb)
@@ -114,14 +104,13 @@ void ws_row_keys_sort(struct ws_row_key *keys, size_t n)
 	ws_sort(keys, n, sizeof(*keys), compare_row_keys);
 }
 
-enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena,
-                               const uint32_t *key, size_t n, size_t nkeys, struct ws_err *err)
+void ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena, const uint32_t *key,
+                     size_t n, size_t nkeys)
 {
 	uint32_t *first;
 
 	WS_NEW(arena, out->order, n);
 	WS_NEW(arena, out->first, nkeys + 2);
-	WS_FORWARD(ws_arena_check(arena, "sorting rows", err));
 	/* one place on, so that filling a key's rows moves its begin to where it belongs */
 	first = out->first + 1;
 	for (size_t i = 0; i < n; i++)
@@ -132,5 +121,4 @@ enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *aren
 	for (uint32_t i = 0; i < n; i++)
 		if (key[i] != WS_NONE)
 			out->order[first[key[i]]++] = i;
-	return WS_OK;
 }

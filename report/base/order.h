@@ -26,19 +26,18 @@ void ws_order_identity(uint32_t *order, size_t n);
  * it with the least significant key first sorts by several keys. O(n), and
  * one look where the order is right already.
  */
-enum ws_status ws_order_by(uint32_t *order, const int64_t *key, size_t n, struct ws_err *err);
+void ws_order_by(uint32_t *order, const int64_t *key, size_t n);
 
 /* The same by 32-bit keys, of which there are `rows`: order may hold some of the rows only. */
-enum ws_status ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows,
-                               struct ws_err *err);
+void ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows);
 
 /* Rows by a key below nkeys of each, WS_NONE: left out. Those of key k are order[first[k]] up to
  * order[first[k + 1] - 1], as they stood. */
 struct ws_rows_by_key {
 	uint32_t *order, *first;
 };
-enum ws_status ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena,
-                               const uint32_t *key, size_t n, size_t nkeys, struct ws_err *err);
+void ws_order_by_key(struct ws_rows_by_key *out, struct ws_arena *arena, const uint32_t *key,
+                     size_t n, size_t nkeys);
 
 /* < 0, 0 or > 0, for functions that compare. */
 static inline int ws_order_compare(uint64_t a, uint64_t b)
@@ -123,10 +122,9 @@ static inline uint32_t ws_idmap_get(const struct ws_idmap *m, uint64_t key)
 }
 
 /* Add or replace. */
-static inline enum ws_status ws_idmap_put(struct ws_idmap *m, uint64_t key, uint32_t value,
-                                          struct ws_err *err)
+static inline void ws_idmap_put(struct ws_idmap *m, uint64_t key, uint32_t value)
 {
-	return ws_map_put(&m->map, key, value, err);
+	ws_map_put(&m->map, key, value);
 }
 
 static inline void ws_idmap_free(struct ws_idmap *m)

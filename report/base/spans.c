@@ -24,7 +24,7 @@ enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns
 	s->last = span;
 	if (s->file.data)
 		return ws_spill_put(&s->file, sizeof(span), s->n++, &span, err);
-	WS_FORWARD(WS_GROW(s->span, s->n + 1, s->capacity, err));
+	WS_GROW(s->span, s->n + 1, s->capacity);
 	s->span[s->n++] = span;
 	return WS_OK;
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 #define STEP_BYTES ((size_t)64 << 20) /* of the file */
 /* Rows that are sorted in memory, and how many such runs are merged at once. */
@@ -21,18 +22,15 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	                       .fd = -1};
 	if (s->is_file) {
 		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
-		s->window = calloc(1, WS_SPILL_WINDOW_BYTES);
-		WS_FAIL_IF(!s->window, err, NO_MEMORY, "out of memory for a temporary file");
+		s->window = ws_xarray(1, WS_SPILL_WINDOW_BYTES);
 	} else {
 		s->reserved_bytes = s->most_bytes;
 	}
 	s->data = mmap(NULL, s->most_bytes, PROT_READ | PROT_WRITE,
 	               s->is_file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS,
 	               s->is_file ? s->fd : -1, 0);
-	if (s->data == MAP_FAILED) {
-		s->data = NULL;
-		return WS_FAIL_MEMORY(err, "%zu bytes", s->most_bytes);
-	}
+	if (s->data == MAP_FAILED)
+		ws_out_of_memory(s->most_bytes);
 	/* else Linux keeps the file in parts of 2 MB and maps all of one for each row far away */
 	if (s->is_file)
 		madvise(s->data, s->most_bytes, MADV_RANDOM);
@@ -141,12 +139,11 @@ static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
 enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
                                   const struct ws_spill_key *key, struct ws_err *err)
 {
-	size_t *at = calloc(key->n + 1, sizeof(*at));
+	size_t *at = ws_xarray(key->n + 1, sizeof(*at));
 	struct ws_spill to = {.fd = -1};
 	enum ws_status status = WS_OK;
 	int ordered = key->n < 2;
 
-	WS_FAIL_IF(!at, err, NO_MEMORY, "out of memory for %zu keys", key->n);
 	if (!ordered)
 		count_keys(s, row_bytes, n, key, at, &ordered);
 	if (!ordered)

@@ -25,7 +25,7 @@ struct ws_spill {
 	size_t window_at, window_bytes;
 };
 
-/* IO_WRITE when there is no such file, NO_MEMORY without addresses. Close it, also after that. */
+/* IO_WRITE when there is no such file. Close it, also after that. */
 enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err);
 void ws_spill_close(struct ws_spill *s);
 /* The first bytes, at most most_bytes, can be used from now on; new ones are 0. IO_WRITE: no room.

@@ -9,6 +9,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
 #include "formats/schema/schema.h"
 
 /* Starts as all zeros: number 0 is the empty text. Free with ws_texts_release. */
@@ -19,28 +20,24 @@ struct ws_texts {
 	uint32_t *recent; /* of ws_texts_add_often, by hint; 0 */
 };
 
-enum ws_status ws_texts_add(struct ws_texts *t, struct ws_bytes text, uint32_t *number,
-                            struct ws_err *err);
+/* The number of this text. */
+uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text);
 /* The same of what is mostly there: first it is compared with what came last with this hint. */
 #define WS_TEXTS_RECENT_BITS 13
-static inline enum ws_status ws_texts_add_often(struct ws_texts *t, struct ws_bytes text,
-                                                uint32_t hint, uint32_t *number, struct ws_err *err)
+static inline uint32_t ws_texts_add_often(struct ws_texts *t, struct ws_bytes text, uint32_t hint)
 {
 	/* hints that count up have slots of their own: Fibonacci hashing */
 	const size_t at = hint * UINT32_C(2654435769) >> (32 - WS_TEXTS_RECENT_BITS);
+	uint32_t number;
 
 	if (!t->recent)
-		t->recent = calloc((size_t)1 << WS_TEXTS_RECENT_BITS, sizeof(*t->recent));
-	*number = t->recent ? t->recent[at] : 0;
-	if (*number && t->text[*number].len == text.len &&
-	    !memcmp(t->text[*number].ptr, text.ptr, text.len))
-		return WS_OK;
-	WS_FORWARD(ws_texts_add(t, text, number, err));
-	if (t->recent)
-		t->recent[at] = *number;
-	return WS_OK;
+		t->recent = ws_xarray((size_t)1 << WS_TEXTS_RECENT_BITS, sizeof(*t->recent));
+	number = t->recent[at];
+	if (!number || t->text[number].len != text.len ||
+	    memcmp(t->text[number].ptr, text.ptr, text.len))
+		number = t->recent[at] = ws_texts_add(t, text);
+	return number;
 }
-enum ws_status ws_texts_add_str(struct ws_texts *t, const char *text, uint32_t *number,
-                                struct ws_err *err);
+uint32_t ws_texts_add_str(struct ws_texts *t, const char *text);
 struct ws_bytes ws_texts_get(const struct ws_texts *t, uint32_t number);
 void ws_texts_release(struct ws_texts *t);

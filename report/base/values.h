@@ -1,7 +1,6 @@
 /* Many numbers of which most fit into 32 bits: times in ns up to 4 s. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,19 +16,19 @@ struct ws_values {
 	} * wide; /* values that do not fit; NULL: there is none */
 };
 
-/* Room for one more; false without memory. */
-bool ws_values_make_room(struct ws_values *v);
-bool ws_values_add_wide(struct ws_values *v, int64_t value);
+/* Room for one more. */
+void ws_values_make_room(struct ws_values *v);
+void ws_values_add_wide(struct ws_values *v, int64_t value);
 
-/* False without memory. */
-static inline bool ws_values_add(struct ws_values *v, int64_t value)
+static inline void ws_values_add(struct ws_values *v, int64_t value)
 {
-	if (value < 0 || value > UINT32_MAX)
-		return ws_values_add_wide(v, value);
-	if (v->n == v->capacity && !ws_values_make_room(v))
-		return false;
+	if (value < 0 || value > UINT32_MAX) {
+		ws_values_add_wide(v, value);
+		return;
+	}
+	if (v->n == v->capacity)
+		ws_values_make_room(v);
 	v->narrow[v->n++] = (uint32_t)value;
-	return true;
 }
 
 static inline size_t ws_values_count(const struct ws_values *v)
@@ -40,13 +39,13 @@ static inline size_t ws_values_count(const struct ws_values *v)
 /*
  * Statistics of several of them as of one. scratch is memory that grows as
  * needed and serves the next call too; it starts as all zeros and is freed
- * with ws_values_scratch_free. False without memory.
+ * with ws_values_scratch_free.
  */
 struct ws_values_scratch {
 	void *memory;
 	size_t bytes;
 };
-bool ws_values_stat(const struct ws_values *const *values, size_t n,
+void ws_values_stat(const struct ws_values *const *values, size_t n,
                     struct ws_values_scratch *scratch, struct ws_stat *out);
 void ws_values_scratch_free(struct ws_values_scratch *scratch);
 

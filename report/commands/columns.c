@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/options.h"
+#include "formats/base/xalloc.h"
 
 static const char *column_id(const void *ctx, size_t i)
 {
@@ -37,13 +38,11 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 	struct ws_table_column *columns;
 
 	*out = (struct ws_column_choice){0};
-	out->which = calloc(def->ncolumns, sizeof(*out->which));
-	out->wanted = calloc(def->ncolumns, sizeof(*out->wanted));
-	columns = calloc(def->ncolumns, sizeof(*columns));
+	out->which = ws_xarray(def->ncolumns, sizeof(*out->which));
+	out->wanted = ws_xarray(def->ncolumns, sizeof(*out->wanted));
+	columns = ws_xarray(def->ncolumns, sizeof(*columns));
 	out->def = *def;
 	out->def.columns = columns;
-	if (!out->which || !out->wanted || !columns)
-		return WS_FAIL_MEMORY(err, "the columns of a table");
 	for (const char *p = list;; p++) {
 		size_t len = strcspn(p, ",");
 
@@ -67,18 +66,15 @@ static void take_cells(void *ctx, size_t row, struct ws_cell *cells)
 		cells[i] = all[c->which[i]];
 }
 
-enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
-                               struct ws_table **out, struct ws_err *err)
+void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
+                     struct ws_table **out)
 {
 	const struct ws_table_source source = {.fill = take_cells, .ctx = c};
 
 	c->of = table;
 	c->table = ws_table_new(&c->def);
-	if (!c->table || ws_table_failed(table))
-		return WS_FAIL_MEMORY(err, "the columns of a table");
 	ws_table_set_source(c->table, &source, table->nrows);
 	*out = c->table;
-	return ws_table_failed(c->table) ? WS_FAIL_MEMORY(err, "the columns of a table") : WS_OK;
 }
 
 void ws_columns_release(struct ws_column_choice *c)

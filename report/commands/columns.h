@@ -20,6 +20,6 @@ struct ws_column_choice {
 enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
                                 struct ws_column_choice *out, struct ws_err *err);
 /* The table with these columns only, as long as both live. */
-enum ws_status ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
-                               struct ws_table **out, struct ws_err *err);
+void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
+                     struct ws_table **out);
 void ws_columns_release(struct ws_column_choice *c);

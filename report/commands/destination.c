@@ -53,16 +53,6 @@ enum ws_status ws_destination_resolve(struct ws_destination *d, const char *tabl
 	return WS_OK;
 }
 
-/* Rows that are made while they are written may have lacked memory. */
-static enum ws_status check_rows(enum ws_status status, const struct ws_report *report,
-                                 struct ws_err *err)
-{
-	for (size_t i = 0; i < report->ntables && status == WS_OK; i++)
-		WS_FAIL_IF(ws_table_failed(report->tables[i]), err, NO_MEMORY,
-		           "out of memory while writing table %s", report->tables[i]->def->name);
-	return status;
-}
-
 static enum ws_status write_format(FILE *f, const struct ws_destination *d,
                                    const struct ws_report *report, const struct ws_text_opts *text,
                                    struct ws_err *err)
@@ -75,11 +65,13 @@ static enum ws_status write_format(FILE *f, const struct ws_destination *d,
 			return ws_out_json_table(f, report, report->tables[0], err);
 		return ws_out_json(f, report, err);
 	case WS_FORMAT_MD:
-		return ws_out_markdown(f, report, err);
+		ws_out_markdown(f, report);
+		return WS_OK;
 	case WS_FORMAT_HTML:
 		return ws_out_html(f, report, err);
 	default:
-		return ws_out_text(f, report, text, err);
+		ws_out_text(f, report, text);
+		return WS_OK;
 	}
 }
 
@@ -87,7 +79,7 @@ static enum ws_status write_text(FILE *f, const struct ws_destination *d,
                                  const struct ws_report *report, const struct ws_text_opts *text,
                                  struct ws_err *err)
 {
-	return check_rows(write_format(f, d, report, text, err), report, err);
+	return write_format(f, d, report, text, err);
 }
 
 enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
@@ -99,7 +91,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 
 	text.max_rows = (size_t)d->rows;
 	if (d->format == WS_FORMAT_XLSX)
-		return check_rows(ws_out_xlsx(d->path, report, err), report, err);
+		return ws_out_xlsx(d->path, report, err);
 	if (!d->path) {
 		/* a pager hides what stdout was, so ask first */
 		text.width = ws_ui_width();

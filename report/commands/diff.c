@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
@@ -27,18 +28,14 @@ static const char *const comment_tables[] = {"diff-verdict", "diff-phases",  "di
 #define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
 #define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
 
-static enum ws_status markdown_size(const struct ws_report *report, size_t *size,
-                                    struct ws_err *err)
+static void markdown_size(const struct ws_report *report, size_t *size)
 {
 	char *text = NULL;
-	FILE *f = open_memstream(&text, size);
-	enum ws_status status =
-	        f ? ws_out_markdown(f, report, err) : WS_FAIL(err, NO_MEMORY, "out of memory");
+	FILE *f = ws_xmemstream(&text, size);
 
-	if (f && fclose(f) && status == WS_OK)
-		status = WS_FAIL(err, NO_MEMORY, "out of memory");
+	ws_out_markdown(f, report);
+	ws_xfclose(f);
 	free(text);
-	return status;
 }
 
 /* The first rows of each table, as many as a comment holds. */
@@ -61,7 +58,7 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 		}
 		for (size_t i = 0; i < view.ntables; i++)
 			slots[i] = &cut[i];
-		WS_FORWARD(markdown_size(&view, &size, err));
+		markdown_size(&view, &size);
 		if (size <= MOST_COMMENT)
 			break;
 	}
@@ -82,7 +79,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
-	enum ws_status status = sides ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = WS_OK;
 
 	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, err));
 	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
+#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/trace_list.h"
@@ -115,13 +116,12 @@ static enum ws_status export_fleet(const struct ws_trace_list *list, const struc
 	enum ws_status status = ws_parquet_fleet_open(&fleet, o->to, err);
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
-		char *name = strdup(basename(list->path[i])),
+		char *name = ws_xstrdup(basename(list->path[i])),
 		     *end = name ? strrchr(name, '.') : NULL;
 
 		if (end && end != name)
 			*end = '\0';
-		status = name ? export_file(list->path[i], o, name, fleet, err)
-		              : WS_FAIL(err, NO_MEMORY, "out of memory");
+		status = export_file(list->path[i], o, name, fleet, err);
 		free(name);
 		ws_ui_progress(o->to, i + 1, list->n);
 	}

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/trace_open.h"
@@ -57,8 +58,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE, the trace to write");
-	stats = calloc(1, sizeof(*stats));
-	WS_FAIL_IF(!stats, err, NO_MEMORY, "out of memory");
+	stats = ws_xarray(1, sizeof(*stats));
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {
 		print_stats(argv[0], stats);

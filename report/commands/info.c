@@ -1,5 +1,6 @@
 #include <inttypes.h>
 
+#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/records/records.h"
 #include "report/table/display.h"
@@ -99,13 +100,12 @@ static void put_kind(const struct ws_trace_reader *r, unsigned kind, const struc
 	       sum->rows ? (double)sum->bytes / (double)sum->rows : 0.0);
 }
 
-static enum ws_status put_records(const struct ws_trace_reader *r, struct ws_err *err)
+static void put_records(const struct ws_trace_reader *r)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
-	struct kind_sum *sums = calloc(UINT16_MAX + 1u, sizeof(*sums));
+	struct kind_sum *sums = ws_xarray(UINT16_MAX + 1u, sizeof(*sums));
 	uint64_t launches;
 
-	WS_FAIL_IF(!sums, err, NO_MEMORY, "out of memory");
 	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
 		const struct ws_block_info *b = ws_trace_reader_block(r, i);
 
@@ -124,7 +124,6 @@ static enum ws_status put_records(const struct ws_trace_reader *r, struct ws_err
 		printf("%.2f (whole file over kernels)\n", (double)s->file_size / (double)launches);
 	}
 	free(sums);
-	return WS_OK;
 }
 
 /* --- what the records say ------------------------------------------------------------ */
@@ -188,7 +187,7 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	WS_THEN(status, ws_trace_file_reader(&f, &r, err));
 	if (status == WS_OK) {
 		put_file(argv[0], ws_trace_reader_summary(r));
-		status = put_records(r, err);
+		put_records(r);
 	}
 	WS_THEN(status, put_metas(r, err));
 	WS_THEN(status, put_losses(r, err));

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/executable_dir.h"
 #include "report/commands/command.h"
 
@@ -13,11 +14,9 @@ static const char *const places[] = {"", "../bin/"};
 enum ws_status ws_cmd_record(int argc, char **argv, struct ws_err *err)
 {
 	char folder[PATH_MAX], path[PATH_MAX + sizeof(RECORDER) + 16], name[] = RECORDER;
-	char **args = calloc((size_t)argc + 2, sizeof(*args));
+	char **args = ws_xarray((size_t)argc + 2, sizeof(*args));
 	enum ws_status status;
 
-	if (!args)
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
 	args[0] = name;
 	for (int i = 0; i < argc; i++)
 		args[i + 1] = argv[i];

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/filter.h"
 #include "report/analysis/rank.h"
 #include "report/tables/report.h"
@@ -49,7 +50,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 	if (!path)
 		return WS_OK;
 	WS_FAIL_IF(!f, err, IO_READ, "cannot open '%s': %s", path, strerror(errno));
-	*text = malloc(max_bytes + 1);
+	*text = ws_xmalloc(max_bytes + 1);
 	*len = *text ? fread(*text, 1, max_bytes + 1, f) : 0;
 	if (!*text)
 		status = WS_FAIL(err, NO_MEMORY, "out of memory");
@@ -190,7 +191,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	else if (is_short)
 		ws_report_shorten(report, short_tables, &view, slots);
 	if (status == WS_OK && o->columns)
-		status = ws_columns_take(&o->choice, view.tables[0], &slots[0], err);
+		ws_columns_take(&o->choice, view.tables[0], &slots[0]);
 	if (status != WS_OK)
 		goto out;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
@@ -222,7 +223,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	struct ws_report *report = NULL;
 	struct user_files u = {0};
 	const char *alarm = NULL;
-	enum ws_status status = ranks ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = WS_OK;
 
 	WS_THEN(status, read_user_files(o, &u, err));
 	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));

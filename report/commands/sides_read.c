@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/trace/task.h"
 #include "report/base/ui.h"
 #include "report/commands/trace_open.h"
@@ -55,12 +56,12 @@ struct of_sides {
 	size_t left[2]; /* traces that are not added */
 };
 
-static enum ws_status add_to_side(struct of_sides *to, struct ws_side_trace *t, struct ws_err *err)
+static void add_to_side(struct of_sides *to, struct ws_side_trace *t)
 {
 	const int side = !to->left[0];
 
 	to->left[side]--;
-	return ws_sides_add(to->sides, side, t, err);
+	ws_sides_add(to->sides, side, t);
 }
 
 /* ctx: of fn; of a trace for a side struct of_sides. */
@@ -70,9 +71,12 @@ static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *
 	ws_task_end(&r->task);
 	if (r->status != WS_OK && err)
 		*err = r->err;
-	if (wanted)
-		WS_THEN(r->status, r->for_side ? add_to_side(ctx, r->of_side, err)
-		                               : fn(ctx, r->m, &r->rows, err));
+	if (wanted && r->status == WS_OK) {
+		if (r->for_side)
+			add_to_side(ctx, r->of_side);
+		else
+			r->status = fn(ctx, r->m, &r->rows, err);
+	}
 	ws_side_trace_free(r->of_side);
 	ws_joined_rows_free(&r->rows);
 	ws_model_free(r->m);
@@ -97,11 +101,10 @@ static enum ws_status read_two_at_once(const struct ws_trace_list *list,
                                        const struct ws_model_opts *opts, bool for_side,
                                        ws_trace_fn fn, void *ctx, struct ws_err *err)
 {
-	struct reading *at_once = calloc(2, sizeof(*at_once));
+	struct reading *at_once = ws_xarray(2, sizeof(*at_once));
 	size_t begun = 0;
 	enum ws_status status = WS_OK, opened = WS_OK;
 
-	WS_FAIL_IF(!at_once, err, NO_MEMORY, "out of memory");
 	mallopt(M_MMAP_THRESHOLD, GIVEN_BACK_BYTES);
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		ws_ui_progress("traces", i, list->n);
@@ -136,8 +139,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	struct ws_trace_list both = {.n = to.left[0] + to.left[1]};
 	enum ws_status status;
 
-	both.path = calloc(both.n + 1, sizeof(*both.path));
-	WS_FAIL_IF(!both.path, err, NO_MEMORY, "out of memory");
+	both.path = ws_xarray(both.n + 1, sizeof(*both.path));
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));

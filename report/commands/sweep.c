@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
@@ -28,28 +29,21 @@ static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivo
  * The state that `warpsheet record --repeat` left beside a trace, or instead of
  * it; *text is "" without one. *reason: why the run failed, in *text, or NULL.
  */
-static enum ws_status read_status(const char *path, char **text, const char **reason,
-                                  struct ws_err *err)
+static void read_status(const char *path, char **text, const char **reason)
 {
 	static const char result[] = "result=";
 	FILE *f = fopen(path, "rb");
 	size_t n;
 
 	*reason = NULL;
-	*text = calloc(1, MOST_STATUS_BYTES);
-	if (!*text) {
-		if (f)
-			fclose(f);
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	}
+	*text = ws_xarray(1, MOST_STATUS_BYTES);
 	if (!f)
-		return WS_OK;
+		return;
 	n = fread(*text, 1, MOST_STATUS_BYTES - 1, f);
 	(*text)[n] = '\0';
 	fclose(f);
 	if (!strncmp(*text, result, sizeof(result) - 1) && strncmp(*text + 7, "ok\n", 3) != 0)
-		*reason = strndup(*text + 7, strcspn(*text + 7, "\n"));
-	return WS_OK;
+		*reason = ws_xstrndup(*text + 7, strcspn(*text + 7, "\n"));
 }
 
 struct of_run {
@@ -71,17 +65,16 @@ static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
 {
 	size_t len = strlen(path), ending = strlen(".wtrace");
 	bool is_trace = len > ending && !strcmp(path + len - ending, ".wtrace");
-	char *status_path = NULL, *text = NULL;
+	char *status_path, *text = NULL;
 	const char *reason = NULL;
 	enum ws_status status = WS_OK;
 
-	if (asprintf(&status_path, "%.*s.status", (int)(is_trace ? len - ending : len), path) < 0)
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	status = read_status(is_trace ? status_path : path, &text, &reason, err);
-	if (status == WS_OK && (is_trace || access(path, F_OK) || !strstr(path, ".status")))
+	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
+	read_status(is_trace ? status_path : path, &text, &reason);
+	if (is_trace || access(path, F_OK) || !strstr(path, ".status"))
 		status = ws_trace_read(path, opts, add_trace, &(struct of_run){sweep, reason}, err);
-	else if (status == WS_OK && reason)
-		status = ws_sweep_add_failed(sweep, text, reason, err);
+	else if (reason)
+		ws_sweep_add_failed(sweep, text, reason);
 	free(status_path);
 	free((char *)reason);
 	free(text);
@@ -93,7 +86,7 @@ static enum ws_status sweep_traces(const struct ws_trace_list *list, const struc
 {
 	struct ws_sweep *sweep = ws_sweep_new();
 	struct ws_report *report = NULL;
-	enum ws_status status = sweep ? WS_OK : WS_FAIL(err, NO_MEMORY, "out of memory");
+	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
 		ws_ui_progress("traces", i, list->n);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 #define TRACE_ENDING ".wtrace"
 
@@ -20,15 +21,11 @@ void ws_trace_list_release(struct ws_trace_list *list)
 	*list = (struct ws_trace_list){0};
 }
 
-/* Takes path over; NULL is memory that was not there. */
-static enum ws_status add(struct ws_trace_list *list, char *path, struct ws_err *err)
+/* Takes path over. */
+static void add(struct ws_trace_list *list, char *path)
 {
-	if (!path || WS_GROW(list->path, list->n + 1, list->capacity, err) != WS_OK) {
-		free(path);
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	}
+	WS_GROW(list->path, list->n + 1, list->capacity);
 	list->path[list->n++] = path;
-	return WS_OK;
 }
 
 #define STATE_ENDING ".status"
@@ -56,10 +53,10 @@ static bool has_trace(const char *folder, const char *name)
 	char *path;
 	int there;
 
-	if (!ends_with(name, STATE_ENDING) ||
-	    asprintf(&path, "%s/%.*s" TRACE_ENDING, folder,
-	             (int)(strlen(name) - strlen(STATE_ENDING)), name) < 0)
-		return 0;
+	if (!ends_with(name, STATE_ENDING))
+		return false;
+	path = ws_xformat("%s/%.*s" TRACE_ENDING, folder,
+	                  (int)(strlen(name) - strlen(STATE_ENDING)), name);
 	there = access(path, F_OK) == 0;
 	free(path);
 	return there;
@@ -70,26 +67,16 @@ static enum ws_status add_folder(struct ws_trace_list *list, const char *folder,
 {
 	struct dirent **entries;
 	int n = scandir(folder, &entries, wanted, alphasort);
-	enum ws_status status = WS_OK;
 
 	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", folder, strerror(errno));
-	if (!n)
-		status = WS_FAIL(err, USAGE, "the folder '%s' holds no trace (*" TRACE_ENDING ")",
-		                 folder);
 	for (int i = 0; i < n; i++) {
-		char *path = NULL;
-
-		int stands = !has_trace(folder, entries[i]->d_name);
-
-		if (status == WS_OK && stands &&
-		    asprintf(&path, "%s/%s", folder, entries[i]->d_name) < 0)
-			path = NULL;
-		if (status == WS_OK && stands)
-			status = add(list, path, err);
+		if (!has_trace(folder, entries[i]->d_name))
+			add(list, ws_xformat("%s/%s", folder, entries[i]->d_name));
 		free(entries[i]);
 	}
 	free(entries);
-	return status;
+	WS_FAIL_IF(!n, err, USAGE, "the folder '%s' holds no trace (*" TRACE_ENDING ")", folder);
+	return WS_OK;
 }
 
 static bool is_folder(const char *name)
@@ -112,7 +99,7 @@ static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *na
 		if (is_folder(names[i]))
 			WS_FORWARD(add_folder(list, names[i], wanted, err));
 		else
-			WS_FORWARD(add(list, strdup(names[i]), err));
+			add(list, ws_xstrdup(names[i]));
 	}
 	return WS_OK;
 }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/ui.h"
 
 static void tell(void *path, uint64_t done, uint64_t total)
@@ -40,8 +41,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	const struct ws_import_opts opts = ws_import_opts_watched(f->name);
 	enum ws_status status;
 
-	f->stats = calloc(1, sizeof(*f->stats));
-	WS_FAIL_IF(!f->stats, err, NO_MEMORY, "out of memory");
+	f->stats = ws_xarray(1, sizeof(*f->stats));
 	status = ws_import_unnamed(f->name, &opts, &f->fd, f->stats, err);
 	ws_ui_progress_end();
 	if (status != WS_OK) {
@@ -52,10 +52,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 	            "to keep",
 	            f->name, f->stats->source, f->stats->format);
 	ws_import_print_damage(f->stats);
-	if (asprintf(&f->path, "/proc/self/fd/%d", f->fd) < 0) {
-		f->path = NULL;
-		return WS_FAIL(err, NO_MEMORY, "out of memory");
-	}
+	f->path = ws_xformat("/proc/self/fd/%d", f->fd);
 	return ws_trace_map_open(&f->map, f->path, err);
 }
 
@@ -64,8 +61,7 @@ enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, str
 	*f = (struct ws_trace_file){.name = name, .fd = -1};
 	if (is_foreign(name))
 		return import(f, err);
-	f->path = strdup(name);
-	WS_FAIL_IF(!f->path, err, NO_MEMORY, "out of memory");
+	f->path = ws_xstrdup(name);
 	return WS_OK;
 }
 

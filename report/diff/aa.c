@@ -36,7 +36,7 @@ static double value_of(const struct ws_sample *s, int quantity)
 	return (double)(quantity == GPU ? s->gpu_ns : s->phase_gpu_ns[quantity - FIRST_PHASE]);
 }
 
-static enum ws_status aa_context_init(struct aa_context *aa, struct ws_err *err)
+static void aa_context_init(struct aa_context *aa)
 {
 	size_t n = aa->side->nsamples;
 
@@ -46,7 +46,6 @@ static enum ws_status aa_context_init(struct aa_context *aa, struct ws_err *err)
 		WS_NEW(&aa->arena, aa->picked[s], n);
 		WS_NEW(&aa->arena, aa->steps[s], aa->side->nrecordings);
 	}
-	WS_FORWARD(ws_arena_check(&aa->arena, "comparing the traces", err));
 	for (int q = 0; q < QUANTITIES; q++) {
 		aa->present[q] = n > 0;
 		for (size_t i = 0; i < n; i++) {
@@ -54,7 +53,6 @@ static enum ws_status aa_context_init(struct aa_context *aa, struct ws_err *err)
 			aa->present[q] &= aa->values[q][i] > 0;
 		}
 	}
-	return WS_OK;
 }
 
 /* The samples of the recordings with in[r] == s + 1. */
@@ -93,7 +91,7 @@ static enum ws_status try_split(struct aa_context *aa, const uint8_t *in,
 		WS_FORWARD(ws_compare(&a, &b, &aa->d->grade, &c[q], err));
 		rows[n++] = &c[q];
 	}
-	WS_FORWARD(ws_grade_rows(rows, n, &aa->d->grade, err));
+	ws_grade_rows(rows, n, &aa->d->grade);
 	for (int q = 0; q < QUANTITIES; q++)
 		called[q] += aa->present[q] &&
 		             (c[q].grade == WS_GRADE_FASTER || c[q].grade == WS_GRADE_SLOWER);
@@ -267,7 +265,8 @@ static enum ws_status fill_aa(struct aa_context *aa, struct ws_table *t, struct 
 	enum ws_status status;
 
 	WS_NEW(&aa->arena, in, aa->side->nrecordings);
-	status = aa_context_init(aa, err);
+	aa_context_init(aa);
+	status = WS_OK;
 
 	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
 		status = find_spread(aa, q, err);
@@ -317,11 +316,10 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	*out = NULL;
 	WS_FAIL_IF(aa.side->nrecordings < 2, err, USAGE,
 	           "an A/A test needs at least two recordings");
-	WS_FORWARD(ws_sides_prepare_aa(s, opts, err));
+	ws_sides_prepare_aa(s, opts);
 	name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
-	if (asprintf(&trace, "%.*s and %zu more", (int)name.len, (const char *)name.ptr,
-	             aa.side->nrecordings - 1) < 0)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,
+	                   aa.side->nrecordings - 1);
 	plan.trace = trace;
 	plan.created_ns = aa.side->recordings[0].base_ns;
 	plan.defs = ws_aa_defs(&plan.ndefs);

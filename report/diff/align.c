@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/order.h"
 
 struct aligner {
@@ -121,17 +122,13 @@ static void align(const struct aligner *g, struct box box)
 	}
 }
 
-enum ws_status ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb,
-                        uint32_t *partner, struct ws_err *err)
+void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32_t *partner)
 {
 	/* diagonals from -nb - 1 to na + 1 */
 	size_t n = na + nb + 3;
-	ptrdiff_t *reach = calloc(2 * n, sizeof(*reach));
+	ptrdiff_t *reach = ws_xarray(2 * n, sizeof(*reach));
 	struct aligner g = {.a = a, .b = b, .partner = partner};
 
-	if (!reach)
-		return WS_FAIL(err, NO_MEMORY, "no memory to align %zu with %zu operations", na,
-		               nb);
 	g.forward = reach + nb + 1;
 	g.backward = g.forward + n;
 	g.most = (ptrdiff_t)fmax(256, sqrt((double)n));
@@ -139,5 +136,4 @@ enum ws_status ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t 
 		partner[i] = WS_NONE;
 	align(&g, (struct box){0, (ptrdiff_t)na, 0, (ptrdiff_t)nb});
 	free(reach);
-	return WS_OK;
 }

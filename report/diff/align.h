@@ -15,5 +15,4 @@
  * with thousands of differences are split where both searches have come farthest, so the time
  * is bounded by about (na + nb) × max(256, sqrt(na + nb)) and the result may miss some pairs.
  */
-enum ws_status ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb,
-                        uint32_t *partner, struct ws_err *err);
+void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32_t *partner);

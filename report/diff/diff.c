@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -15,7 +16,7 @@ struct ws_sides {
 
 struct ws_sides *ws_sides_new(void)
 {
-	return calloc(1, sizeof(struct ws_sides));
+	return ws_xarray(1, sizeof(struct ws_sides));
 }
 
 void ws_sides_free(struct ws_sides *s)
@@ -39,22 +40,18 @@ struct ws_side_trace {
 enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
                                   struct ws_joined_rows *rows, struct ws_err *err)
 {
-	*out = calloc(1, sizeof(**out));
-	if (!*out)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	*out = ws_xarray(1, sizeof(**out));
 	return ws_recording_read(&(*out)->recording, &(*out)->names, m, rows, err);
 }
 
-enum ws_status ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t,
-                            struct ws_err *err)
+void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)
 {
 	struct ws_side *to = &s->d.side[side];
 
-	WS_FORWARD(WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side], err));
-	WS_FORWARD(ws_names_take(&s->d.names, &t->names, &t->recording, err));
+	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
+	ws_names_take(&s->d.names, &t->names, &t->recording);
 	to->recordings[to->nrecordings++] = t->recording;
 	t->recording = (struct ws_recording){0};
-	return WS_OK;
 }
 
 void ws_side_trace_free(struct ws_side_trace *t)
@@ -200,11 +197,11 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 	struct ws_work_list list[2];
 	uint32_t cast;
 
-	WS_FORWARD(ws_texts_add_str(&d->names.texts, "cast", &cast, err));
+	cast = ws_texts_add_str(&d->names.texts, "cast");
 	for (int s = 0; s < 2; s++)
 		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
 		                                d->side[s].slots_ns};
-	WS_FORWARD(ws_match_find(&d->match, &d->names, &list[0], &list[1], cast, err));
+	ws_match_find(&d->match, &d->names, &list[0], &list[1], cast);
 	return ws_diff_sum_work(d, err);
 }
 
@@ -231,20 +228,19 @@ struct ws_diff *ws_sides_diff(struct ws_sides *s)
 	return &s->d;
 }
 
-enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts,
-                                   struct ws_err *err)
+void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 {
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 
 	s->d.opts = opts ? *opts : defaults;
 	resolve_grade(&s->d);
-	return ws_side_merge(&s->d.side[0], &s->d.names, err);
+	ws_side_merge(&s->d.side[0], &s->d.names);
 }
 
 static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 {
 	for (int s = 0; s < 2; s++)
-		WS_FORWARD(ws_side_merge(&d->side[s], &d->names, err));
+		ws_side_merge(&d->side[s], &d->names);
 	resolve_grade(d);
 	ws_sides_name(d->side, &d->names);
 	WS_FORWARD(match(d, err));
@@ -269,7 +265,7 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 /* "fp32 (a.wtrace) against amp-bf16 (b.wtrace and 2 more)" */
 static char *name_report(const struct ws_diff *d)
 {
-	char more[2][40] = {"", ""}, *text;
+	char more[2][40] = {"", ""};
 	struct ws_bytes file[2];
 
 	for (int s = 0; s < 2; s++) {
@@ -278,11 +274,9 @@ static char *name_report(const struct ws_diff *d)
 			snprintf(more[s], sizeof(more[s]), " and %zu more",
 			         d->side[s].nrecordings - 1);
 	}
-	if (asprintf(&text, "A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
-	             (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
-	             (const char *)file[1].ptr, more[1]) < 0)
-		return NULL;
-	return text;
+	return ws_xformat("A = %s (%.*s%s), B = %s (%.*s%s)", d->side[0].name, (int)file[0].len,
+	                  (const char *)file[0].ptr, more[0], d->side[1].name, (int)file[1].len,
+	                  (const char *)file[1].ptr, more[1]);
 }
 
 enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,

@@ -44,8 +44,7 @@ enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_mo
                                   struct ws_joined_rows *rows, struct ws_err *err);
 void ws_side_trace_free(struct ws_side_trace *t);
 /* Side 0 is A, 1 is B. t is to be freed still. */
-enum ws_status ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t,
-                            struct ws_err *err);
+void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t);
 void ws_sides_free(struct ws_sides *s);
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/diff/align.h"
 
 /* A range with more work than this is a container: what lies in it says little of what it is. */
@@ -55,8 +56,7 @@ struct rule {
 	int small; /* the range pair says what the rest is */
 };
 
-static enum ws_status join(struct matcher *m, const struct positions p[2], enum ws_matched_by by,
-                           struct ws_err *err)
+static void join(struct matcher *m, const struct positions p[2], enum ws_matched_by by)
 {
 	struct ws_match_kind kind = {.by = by};
 	uint32_t group = (uint32_t)m->out->ngroups++;
@@ -70,7 +70,7 @@ static enum ws_status join(struct matcher *m, const struct positions p[2], enum 
 		for (size_t i = 0; i < p[s].n; i++)
 			m->out->group[s][p[s].at[i]] = group;
 	}
-	return ws_match_add_kind(m->out, &kind, &m->out->kind[group], err);
+	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
 }
 
 /* Operations of other kinds are not the same because a class holds both. */
@@ -89,22 +89,19 @@ static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint
 	return rule->by;
 }
 
-static enum ws_status join_remainder(struct matcher *m, const struct positions p[2],
-                                     const struct rule *rule, struct ws_err *err)
+static void join_remainder(struct matcher *m, const struct positions p[2], const struct rule *rule)
 {
 	if (!rule->small || !p[0].n || !p[1].n)
-		return WS_OK;
-	return join(m, p,
-	            p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS,
-	            err);
+		return;
+	join(m, p, p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS);
 }
 
-static enum ws_status join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
-                                const struct rule *rule, struct ws_err *err)
+static void join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
+                      const struct rule *rule)
 {
 	const struct positions pair[2] = {{a, 1}, {b, 1}};
 
-	return join(m, pair, what_matched(m, *a, *b, rule), err);
+	join(m, pair, what_matched(m, *a, *b, rule));
 }
 
 /* The same in the same order, as most work of most ranges is. */
@@ -119,28 +116,26 @@ static bool is_same(const struct matcher *m, const struct positions p[2], int le
 }
 
 /* What faces each other at this level; then the gaps between at the next. */
-static enum ws_status align_level(struct matcher *m, const struct positions p[2], struct rule rule,
-                                  struct ws_err *err)
+static void align_level(struct matcher *m, const struct positions p[2], struct rule rule)
 {
 	uint32_t *partner;
 	size_t from[2] = {0, 0};
-	enum ws_status status = WS_OK;
 
-	if (!p[0].n || !p[1].n || rule.level > rule.last_level)
-		return join_remainder(m, p, &rule, err);
+	if (!p[0].n || !p[1].n || rule.level > rule.last_level) {
+		join_remainder(m, p, &rule);
+		return;
+	}
 	if (rule.level != WS_LIKE_CLASS && is_same(m, p, rule.level)) {
 		for (size_t i = 0; i < p[0].n; i++)
-			WS_FORWARD(join_pair(m, &p[0].at[i], &p[1].at[i], &rule, err));
-		return WS_OK;
+			join_pair(m, &p[0].at[i], &p[1].at[i], &rule);
+		return;
 	}
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
 			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].at[i]);
-	partner = calloc(p[0].n, sizeof(*partner));
-	if (!partner)
-		return WS_FAIL_MEMORY(err, "matching the traces");
-	status = ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner, err);
-	for (size_t i = 0; i <= p[0].n && status == WS_OK; i++) {
+	partner = ws_xarray(p[0].n, sizeof(*partner));
+	ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner);
+	for (size_t i = 0; i <= p[0].n; i++) {
 		int at_end = i == p[0].n;
 		size_t j = at_end ? p[1].n : partner[i];
 
@@ -153,15 +148,14 @@ static enum ws_status align_level(struct matcher *m, const struct positions p[2]
 			struct rule next = rule;
 
 			next.level++;
-			status = align_level(m, gap, next, err);
+			align_level(m, gap, next);
 		}
 		if (!at_end)
-			WS_THEN(status, join_pair(m, &p[0].at[i], &p[1].at[j], &rule, err));
+			join_pair(m, &p[0].at[i], &p[1].at[j], &rule);
 		from[0] = i + 1;
 		from[1] = j + 1;
 	}
 	free(partner);
-	return status;
 }
 
 /* --- pass 1: ranges ---------------------------------------------------------------------- */
@@ -182,8 +176,7 @@ static int by_instance(const void *pa, const void *pb, void *ctx)
 }
 
 /* Calls in a range, by range, in launch order. temp: one entry a call. */
-static enum ws_status by_range(struct matcher *m, int side, struct positions *out, uint32_t *temp,
-                               struct ws_err *err)
+static void by_range(struct matcher *m, int side, struct positions *out, uint32_t *temp)
 {
 	const struct ws_work_list *list = &m->side[side];
 	const size_t nplaces = m->names->nplaces;
@@ -191,7 +184,7 @@ static enum ws_status by_range(struct matcher *m, int side, struct positions *ou
 
 	for (uint32_t i = 0; i < list->n; i++)
 		temp[i] = item_of(m, side, i)->place;
-	WS_FORWARD(ws_order_by_key(&of, &m->temp, temp, list->n, nplaces, err));
+	ws_order_by_key(&of, &m->temp, temp, list->n, nplaces);
 	*out = (struct positions){of.order, of.first[nplaces]};
 	for (size_t p = 0; p < nplaces; p++) {
 		size_t i = of.first[p] + 1;
@@ -203,7 +196,6 @@ static enum ws_status by_range(struct matcher *m, int side, struct positions *ou
 			qsort_r(of.order + of.first[p], of.first[p + 1] - of.first[p],
 			        sizeof(*of.order), by_instance, (void *)list->call);
 	}
-	return WS_OK;
 }
 
 static size_t end_of_range(const struct matcher *m, int side, const struct positions *in,
@@ -216,8 +208,7 @@ static size_t end_of_range(const struct matcher *m, int side, const struct posit
 	return i;
 }
 
-static enum ws_status match_range(struct matcher *m, const struct positions p[2],
-                                  struct ws_err *err)
+static void match_range(struct matcher *m, const struct positions p[2])
 {
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
 	/* the same kinds in the same order: then the range alone says what is what */
@@ -226,16 +217,16 @@ static enum ws_status match_range(struct matcher *m, const struct positions p[2]
 	                                                         : WS_MATCHED_BY_OPERATION,
 	                    small};
 
-	return align_level(m, p, rule, err);
+	align_level(m, p, rule);
 }
 
-static enum ws_status match_ranges(struct matcher *m, struct ws_err *err)
+static void match_ranges(struct matcher *m)
 {
 	struct positions in[2];
 	size_t at[2] = {0, 0};
 
 	for (int s = 0; s < 2; s++)
-		WS_FORWARD(by_range(m, s, &in[s], m->scratch[s], err));
+		by_range(m, s, &in[s], m->scratch[s]);
 	while (at[0] < in[0].n && at[1] < in[1].n) {
 		int64_t key[2] = {range_of(m, 0, in[0].at[at[0]]), range_of(m, 1, in[1].at[at[1]])};
 		size_t end[2];
@@ -246,19 +237,18 @@ static enum ws_status match_ranges(struct matcher *m, struct ws_err *err)
 			struct positions p[2] = {{in[0].at + at[0], end[0] - at[0]},
 			                         {in[1].at + at[1], end[1] - at[1]}};
 
-			WS_FORWARD(match_range(m, p, err));
+			match_range(m, p);
 		}
 		if (key[0] <= key[1])
 			at[0] = end[0];
 		if (key[1] <= key[0])
 			at[1] = end[1];
 	}
-	return WS_OK;
 }
 
 /* --- passes 2 to 4: what is left --------------------------------------------------------- */
 
-static enum ws_status match_left(struct matcher *m, struct ws_err *err)
+static void match_left(struct matcher *m)
 {
 	struct positions p[2];
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_CLASS, WS_MATCHED_BY_OPERATION, 0};
@@ -267,13 +257,12 @@ static enum ws_status match_left(struct matcher *m, struct ws_err *err)
 		uint32_t *left;
 
 		WS_NEW(&m->temp, left, m->side[s].n);
-		WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
 		p[s] = (struct positions){left, 0};
 		for (uint32_t i = 0; i < m->side[s].n; i++)
 			if (m->out->group[s][i] == WS_NONE)
 				left[p[s].n++] = i;
 	}
-	return align_level(m, p, rule, err);
+	align_level(m, p, rule);
 }
 
 /* The run of items without a counterpart that begins at i, in one phase. */
@@ -291,18 +280,16 @@ static size_t unmatched_run_length(const struct matcher *m, int side, size_t i)
  * Runs behind matched neighbours: three kernels of A and one of B that stand
  * between the same work are the same work, fused.
  */
-static enum ws_status match_neighbours(struct matcher *m, struct ws_err *err)
+static void match_neighbours(struct matcher *m)
 {
 	uint32_t *last_of_group;
 	uint32_t run[2][MOST_NEIGHBOURS];
-	enum ws_status status = WS_OK;
 
 	WS_NEW(&m->temp, last_of_group, m->side[1].n + 1);
-	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
 	for (uint32_t i = 0; i < m->side[1].n; i++)
 		if (m->out->group[1][i] != WS_NONE)
 			last_of_group[m->out->group[1][i]] = i + 1;
-	for (size_t i = 0; i < m->side[0].n && status == WS_OK; i++) {
+	for (size_t i = 0; i < m->side[0].n; i++) {
 		uint32_t before = i ? m->out->group[0][i - 1] : WS_NONE;
 		size_t n[2] = {unmatched_run_length(m, 0, i), 0}, j;
 		struct positions p[2];
@@ -318,12 +305,11 @@ static enum ws_status match_neighbours(struct matcher *m, struct ws_err *err)
 					run[s][k] = (uint32_t)((s ? j : i) + k);
 				p[s] = (struct positions){run[s], n[s]};
 			}
-			status = join(m, p, WS_MATCHED_BY_NEIGHBOURS, err);
+			join(m, p, WS_MATCHED_BY_NEIGHBOURS);
 			last_of_group[m->out->ngroups - 1] = (uint32_t)(j + n[1]);
 		}
 		i += n[0] - 1;
 	}
-	return status;
 }
 
 static bool is_matched(const struct matcher *m, int side, size_t i)
@@ -335,7 +321,7 @@ static bool is_matched(const struct matcher *m, int side, size_t i)
 }
 
 /* A run of casts that stands beside matched work is what that work's other dtype costs. */
-static enum ws_status match_casts(struct matcher *m, uint32_t cast, struct ws_err *err)
+static void match_casts(struct matcher *m, uint32_t cast)
 {
 	for (int s = 0; s < 2; s++) {
 		uint32_t n = (uint32_t)m->side[s].n, end;
@@ -353,11 +339,10 @@ static enum ws_status match_casts(struct matcher *m, uint32_t cast, struct ws_er
 				struct positions alone[2] = {{NULL, 0}, {NULL, 0}};
 
 				alone[s] = (struct positions){&k, 1};
-				WS_FORWARD(join(m, alone, WS_MATCHED_BY_CAST, err));
+				join(m, alone, WS_MATCHED_BY_CAST);
 			}
 		}
 	}
-	return WS_OK;
 }
 
 /* Nothing but the same work in the same ranges in the same order: then what matches is known
@@ -383,16 +368,15 @@ static bool is_all_same(const struct matcher *m)
 	return i == m->side[0].n;
 }
 
-static enum ws_status match_all_same(struct matcher *m, struct ws_err *err)
+static void match_all_same(struct matcher *m)
 {
 	for (uint32_t i = 0; i < m->side[0].n; i++) {
 		const bool in_range = item_of(m, 0, i)->place != WS_NONE;
 		const struct rule rule = {.by = in_range ? WS_MATCHED_BY_RANGE
 		                                         : WS_MATCHED_BY_OPERATION};
 
-		WS_FORWARD(join_pair(m, &i, &i, &rule, err));
+		join_pair(m, &i, &i, &rule);
 	}
-	return WS_OK;
 }
 
 /*
@@ -404,43 +388,39 @@ static bool comes_first(const struct ws_work_list *a, const struct ws_work_list 
 	return a->n != b->n ? a->n < b->n : a->gpu_ns <= b->gpu_ns;
 }
 
-static enum ws_status find(struct matcher *m, uint32_t cast, struct ws_err *err)
+static void find(struct matcher *m, uint32_t cast)
 {
 	struct ws_match *out = m->out;
 
-	out->kind = malloc((m->side[0].n + m->side[1].n + 1) * sizeof(*out->kind));
-	m->temp.failed |= !out->kind;
+	out->kind = ws_xmalloc((m->side[0].n + m->side[1].n + 1) * sizeof(*out->kind));
 	for (int s = 0; s < 2; s++) {
-		out->group[s] = malloc((m->side[s].n + 1) * sizeof(**out->group));
-		m->temp.failed |= !out->group[s];
-		if (out->group[s])
-			memset(out->group[s], 0xff, (m->side[s].n + 1) * sizeof(**out->group));
+		out->group[s] = ws_xmalloc((m->side[s].n + 1) * sizeof(**out->group));
+		memset(out->group[s], 0xff, (m->side[s].n + 1) * sizeof(**out->group));
 	}
-	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
-	if (is_all_same(m))
-		return match_all_same(m, err);
+	if (is_all_same(m)) {
+		match_all_same(m);
+		return;
+	}
 	for (int s = 0; s < 2; s++)
 		WS_NEW(&m->temp, m->scratch[s], m->side[s].n);
-	WS_FORWARD(ws_arena_check(&m->temp, "matching the traces", err));
-	WS_FORWARD(match_ranges(m, err));
-	WS_FORWARD(match_left(m, err));
-	WS_FORWARD(match_neighbours(m, err));
-	return cast ? match_casts(m, cast, err) : WS_OK;
+	match_ranges(m);
+	match_left(m);
+	match_neighbours(m);
+	if (cast)
+		match_casts(m, cast);
 }
 
-enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
-                             const struct ws_work_list *a, const struct ws_work_list *b,
-                             uint32_t cast, struct ws_err *err)
+void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
+                   const struct ws_work_list *b, uint32_t cast)
 {
 	const bool swapped = !comes_first(a, b);
 	struct matcher m = {.names = names,
 	                    .side = {swapped ? *b : *a, swapped ? *a : *b},
 	                    .out = out,
 	                    .swapped = swapped};
-	enum ws_status status;
 
 	*out = (struct ws_match){0};
-	status = find(&m, cast, err);
+	find(&m, cast);
 	if (swapped) {
 		uint32_t *group = out->group[0];
 
@@ -448,7 +428,6 @@ enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
 		out->group[1] = group;
 	}
 	ws_arena_free(&m.temp);
-	return status;
 }
 
 void ws_match_release(struct ws_match *m)

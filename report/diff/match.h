@@ -52,11 +52,11 @@ struct ws_match {
 	struct ws_texts kinds;
 };
 /* The number of a kind, also of one that no group has. */
-static inline enum ws_status ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
-                                               uint32_t *number, struct ws_err *err)
+static inline void ws_match_add_kind(struct ws_match *m, const struct ws_match_kind *kind,
+                                     uint32_t *number)
 {
-	return ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
-	                          kind->item[0] * 31 + kind->item[1] + kind->by, number, err);
+	*number = ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
+	                             kind->item[0] * 31 + kind->item[1] + kind->by);
 }
 static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m, uint32_t number)
 {
@@ -64,7 +64,6 @@ static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m
 }
 /* cast: the text of that kind. Time and memory: that of ws_align. Free with ws_match_release, also
  * after a failure. */
-enum ws_status ws_match_find(struct ws_match *out, const struct ws_names *names,
-                             const struct ws_work_list *a, const struct ws_work_list *b,
-                             uint32_t cast, struct ws_err *err);
+void ws_match_find(struct ws_match *out, const struct ws_names *names, const struct ws_work_list *a,
+                   const struct ws_work_list *b, uint32_t cast);
 void ws_match_release(struct ws_match *m);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/diff/reader.h"
 
 void ws_names_release(struct ws_names *names)
@@ -15,21 +16,17 @@ void ws_names_release(struct ws_names *names)
 	*names = (struct ws_names){0};
 }
 
-enum ws_status ws_names_add_place(struct ws_names *names, const struct ws_place *place,
-                                  uint32_t *number, struct ws_err *err)
+void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t *number)
 {
-	WS_FORWARD(ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)},
-	                        number, err));
+	*number = ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)});
 	--*number;
 	if (*number < names->nplaces)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(names->places, names->nplaces + 1, names->places_capacity, err));
+		return;
+	WS_GROW(names->places, names->nplaces + 1, names->places_capacity);
 	names->places[names->nplaces++] = *place;
-	return WS_OK;
 }
 
-enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *item,
-                                 uint32_t *number, struct ws_err *err)
+void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32_t *number)
 {
 	const uint32_t key[WS_LIKENESSES][4] = {
 	        {WS_LIKE_KIND_AND_SHAPE, item->phase, item->kind, item->shape},
@@ -38,26 +35,25 @@ enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *it
 	};
 
 	for (int i = 0; i < WS_LIKENESSES; i++)
-		WS_FORWARD(ws_texts_add(&names->likenesses,
-		                        (struct ws_bytes){key[i], sizeof(key[i])}, &item->like[i],
-		                        err));
-	return ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)}, number, err);
+		item->like[i] =
+		        ws_texts_add(&names->likenesses, (struct ws_bytes){key[i], sizeof(key[i])});
+	*number = ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)});
 }
 
 /* Texts, places and items as the comparison numbers them, in the order of their own numbers: so the
  * numbers do not depend on who read it when. text: one entry for each of its own. */
-static enum ws_status take(struct ws_names *names, const struct ws_names *own,
-                           struct ws_recording *r, uint32_t *text, struct ws_err *err)
+static void take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r,
+                 uint32_t *text)
 {
 	for (uint32_t i = 1; i <= own->texts.n; i++)
-		WS_FORWARD(ws_texts_add(&names->texts, own->texts.text[i], &text[i], err));
+		text[i] = ws_texts_add(&names->texts, own->texts.text[i]);
 	for (uint32_t i = 0; i < own->nplaces; i++) {
 		struct ws_place place;
 
 		memcpy(&place, own->place_keys.text[i + 1].ptr, sizeof(place)); /* and its holes */
 		place.text = text[place.text];
 		place.domain = text[place.domain];
-		WS_FORWARD(ws_names_add_place(names, &place, &r->place_of[i], err));
+		ws_names_add_place(names, &place, &r->place_of[i]);
 	}
 	for (uint32_t i = 1; i <= own->items.n; i++) {
 		struct ws_work_item item = *ws_names_item(own, i);
@@ -68,46 +64,37 @@ static enum ws_status take(struct ws_names *names, const struct ws_names *own,
 			*texts[k] = text[*texts[k]];
 		if (item.place != WS_NONE)
 			item.place = r->place_of[item.place];
-		WS_FORWARD(ws_names_add_item(names, &item, &r->item_of[i], err));
+		ws_names_add_item(names, &item, &r->item_of[i]);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_names_take(struct ws_names *names, const struct ws_names *own,
-                             struct ws_recording *r, struct ws_err *err)
+void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r)
 {
 	struct ws_arena temp = {0};
 	uint32_t *text;
-	enum ws_status status;
 
 	WS_NEW(&temp, text, own->texts.n + 1);
-	r->item_of = calloc(own->items.n + 1, sizeof(*r->item_of));
-	r->place_of = calloc(own->nplaces + 1, sizeof(*r->place_of));
-	temp.failed |= !r->item_of || !r->place_of;
-	status = ws_arena_check(&temp, "comparing the traces", err);
-	WS_THEN(status, take(names, own, r, text, err));
-	if (status == WS_OK)
-		r->name = text[r->name];
-	for (size_t i = 0; i < r->nfacts && status == WS_OK; i++)
+	r->item_of = ws_xarray(own->items.n + 1, sizeof(*r->item_of));
+	r->place_of = ws_xarray(own->nplaces + 1, sizeof(*r->place_of));
+	take(names, own, r, text);
+	r->name = text[r->name];
+	for (size_t i = 0; i < r->nfacts; i++)
 		r->facts[i] =
 		        (struct ws_recorded_fact){text[r->facts[i].key], text[r->facts[i].value]};
-	for (size_t i = 0; i < r->ndtypes && status == WS_OK; i++)
+	for (size_t i = 0; i < r->ndtypes; i++)
 		r->dtypes[i] = (struct ws_recorded_fact){r->place_of[r->dtypes[i].key],
 		                                         text[r->dtypes[i].value]};
-	for (size_t i = 0; i < r->nclasses && status == WS_OK; i++)
+	for (size_t i = 0; i < r->nclasses; i++)
 		r->classes[i].class = text[r->classes[i].class];
 	ws_arena_free(&temp);
-	return status;
 }
 
-enum ws_status ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out, struct ws_err *err)
+void ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out)
 {
 	*out = 0;
 	if (!text)
-		return WS_OK;
+		return;
 	if (c->text_of[text] == WS_NONE)
-		WS_FORWARD(
-		        ws_texts_add(&c->names->texts, c->m->texts[text], &c->text_of[text], err));
+		c->text_of[text] = ws_texts_add(&c->names->texts, c->m->texts[text]);
 	*out = c->text_of[text];
-	return WS_OK;
 }

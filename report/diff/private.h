@@ -49,8 +49,7 @@ static inline bool ws_diff_is_unlike(const struct ws_diff *d)
 
 /* What an A/A test needs of them: recordings of side 0 merged, and how they are graded. */
 struct ws_diff *ws_sides_diff(struct ws_sides *s);
-enum ws_status ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts,
-                                   struct ws_err *err);
+void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts);
 
 /* --- rows.c: sums a sample, and their grades ---------------------------------------------- */
 
@@ -73,8 +72,8 @@ struct ws_diff_rows {
 };
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */
-enum ws_status ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
-                              struct ws_diff_row **out, struct ws_err *err);
+void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
+                    struct ws_diff_row **out);
 /* Means and grades; then what changed most comes first. */
 enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r,
                                   struct ws_err *err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/names/names.h"
 #include "report/diff/private.h"
 
@@ -55,15 +56,14 @@ static bool has_phase(const struct ws_side *s, int phase)
 	return false;
 }
 
-static enum ws_status gather_phase(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
-                                   int measure, struct ws_err *err)
+static void gather_phase(const struct ws_diff *d, struct ws_diff_rows *rows, int phase, int measure)
 {
 	const uint32_t key[WS_DIFF_FIELDS] = {(uint32_t)measure, (uint32_t)phase};
 	struct ws_diff_row *row;
 
 	if (!has_phase(&d->side[0], phase) && !has_phase(&d->side[1], phase))
-		return WS_OK;
-	WS_FORWARD(ws_diff_row_of(rows, key, &row, err));
+		return;
+	ws_diff_row_of(rows, key, &row);
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
@@ -71,7 +71,6 @@ static enum ws_status gather_phase(const struct ws_diff *d, struct ws_diff_rows 
 		for (size_t i = 0; i < side->nsamples; i++)
 			row->ns[s][i] = time_of(side->samples[i], phase, measure);
 	}
-	return WS_OK;
 }
 
 static double deviation(const int64_t *ns, size_t n, double mean)
@@ -132,10 +131,13 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 		                             "names the steps).");
 		return WS_OK;
 	}
-	status = gather_phase(d, &rows, WS_PHASES, MEASURE_STEP, err);
+	gather_phase(d, &rows, WS_PHASES, MEASURE_STEP);
+	status = WS_OK;
 	for (int measure = MEASURE_GPU; measure <= MEASURE_WALL; measure++)
-		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++)
-			status = gather_phase(d, &rows, phase, measure, err);
+		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++) {
+			gather_phase(d, &rows, phase, measure);
+			status = WS_OK;
+		}
 	WS_THEN(status, ws_diff_rows_grade(d, &rows, err));
 	if (rows.n && status == WS_OK)
 		qsort(rows.row, rows.n, sizeof(*rows.row), by_measure);
@@ -164,57 +166,48 @@ enum { FIELD_PATH, FIELD_DOMAIN, FIELD_STYLE, FIELD_MATCH };
 enum { MATCH_BOTH, MATCH_ONLY_A, MATCH_ONLY_B };
 static const char *const matches[] = {"both", "only in A", "only in B"};
 
-static enum ws_status roll_places(struct ranges *r, struct ws_err *err)
+static void roll_places(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
 	size_t longest = 0;
 	char *buffer;
-	enum ws_status status = WS_OK;
 
 	for (size_t p = 0; p < names->nplaces; p++) {
 		size_t len = ws_texts_get(&names->texts, names->places[p].text).len;
 
 		longest = len > longest ? len : longest;
 	}
-	buffer = malloc(longest + 1);
-	r->rolled = calloc(names->nplaces + 1, sizeof(*r->rolled));
-	if (!buffer || !r->rolled)
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	for (size_t p = 0; p < names->nplaces && status == WS_OK; p++) {
+	buffer = ws_xmalloc(longest + 1);
+	r->rolled = ws_xarray(names->nplaces + 1, sizeof(*r->rolled));
+	for (size_t p = 0; p < names->nplaces; p++) {
 		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
 
-		status = ws_texts_add(&names->texts,
-		                      (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)},
-		                      &r->rolled[p], err);
+		r->rolled[p] =
+		        ws_texts_add(&names->texts,
+		                     (struct ws_bytes){buffer, ws_name_roll_up(text, buffer)});
 	}
 	free(buffer);
-	return status;
 }
 
 /* A number that no other place differs in stays. */
-static enum ws_status keep_single_names(struct ranges *r, struct ws_err *err)
+static void keep_single_names(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
 
-	r->variants = calloc(names->texts.n + 1, sizeof(*r->variants));
-	if (!r->variants)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	r->variants = ws_xarray(names->texts.n + 1, sizeof(*r->variants));
 	for (size_t p = 0; p < names->nplaces; p++)
 		r->variants[r->rolled[p]]++;
 	for (size_t p = 0; p < names->nplaces; p++)
 		if (r->variants[r->rolled[p]] == 1)
 			r->rolled[p] = names->places[p].text;
-	return WS_OK;
 }
 
-static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
+static void count_instances(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
 
-		r->most[s] = calloc(r->d->names.nplaces + 1, sizeof(*r->most[s]));
-		if (!r->most[s])
-			return WS_FAIL_MEMORY(err, "comparing the traces");
+		r->most[s] = ws_xarray(r->d->names.nplaces + 1, sizeof(*r->most[s]));
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nrange_sums; k++) {
 				const struct ws_range_sum *sum =
@@ -227,7 +220,6 @@ static enum ws_status count_instances(struct ranges *r, struct ws_err *err)
 					*most = sum->instances;
 			}
 	}
-	return WS_OK;
 }
 
 static uint32_t common_instances(const struct ranges *r, uint32_t place)
@@ -244,8 +236,8 @@ static bool is_split(const struct ranges *r, int s, uint32_t place)
 }
 
 /* n of them, of which the instance is one. */
-static enum ws_status add_ranges(struct ranges *r, int s, const struct ws_range_sum *sum,
-                                 size_t before, uint32_t instance, struct ws_err *err)
+static void add_ranges(struct ranges *r, int s, const struct ws_range_sum *sum, size_t before,
+                       uint32_t instance)
 {
 	const struct ws_place *place = &r->d->names.places[sum->place];
 	const uint32_t match = instance < common_instances(r, sum->place) ? MATCH_BOTH
@@ -255,15 +247,13 @@ static enum ws_status add_ranges(struct ranges *r, int s, const struct ws_range_
 	                                      match};
 	struct ws_diff_row *row;
 
-	WS_FORWARD(ws_diff_row_of(&r->rows, key, &row, err));
+	ws_diff_row_of(&r->rows, key, &row);
 	row->instances[s] += sum->n;
 	row->ns[s][before + sum->sample] += sum->gpu_ns;
-	return WS_OK;
 }
 
 /* Of places that one side has more instances of each range is looked at. */
-static enum ws_status gather_split(struct ranges *r, int s, struct ws_recording *recording,
-                                   size_t before, struct ws_err *err)
+static void gather_split(struct ranges *r, int s, struct ws_recording *recording, size_t before)
 {
 	for (size_t k = 0; k < recording->nranges; k++) {
 		const struct ws_range_at at = *ws_recording_range(recording, k);
@@ -272,14 +262,12 @@ static enum ws_status gather_split(struct ranges *r, int s, struct ws_recording 
 		if (at.sample == WS_NONE || !is_split(r, s, one.place))
 			continue;
 		one.gpu_ns = *ws_recording_range_ns(recording, k);
-		WS_FORWARD(add_ranges(r, s, &one, before, at.instance, err));
+		add_ranges(r, s, &one, before, at.instance);
 	}
-	return WS_OK;
 }
 
 /* before: samples of earlier recordings */
-static enum ws_status gather_recording(struct ranges *r, int s, struct ws_recording *recording,
-                                       size_t before, struct ws_err *err)
+static void gather_recording(struct ranges *r, int s, struct ws_recording *recording, size_t before)
 {
 	bool split = false;
 
@@ -290,31 +278,29 @@ static enum ws_status gather_recording(struct ranges *r, int s, struct ws_record
 		if (is_split(r, s, sum.place))
 			split = true;
 		else
-			WS_FORWARD(add_ranges(r, s, &sum, before, 0, err));
+			add_ranges(r, s, &sum, before, 0);
 	}
-	return split ? gather_split(r, s, recording, before, err) : WS_OK;
+	if (split)
+		gather_split(r, s, recording, before);
 }
 
-static enum ws_status gather_ranges(struct ranges *r, struct ws_err *err)
+static void gather_ranges(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
 		size_t before = 0;
 
 		for (size_t i = 0; i < side->nrecordings; before += side->steps[i++])
-			WS_FORWARD(gather_recording(r, s, &side->recordings[i], before, err));
+			gather_recording(r, s, &side->recordings[i], before);
 	}
-	return WS_OK;
 }
 
-static enum ws_status gather_dtypes(struct ranges *r, struct ws_err *err)
+static void gather_dtypes(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
 
-		r->dtypes[s] = calloc(r->d->names.texts.n + 1, sizeof(*r->dtypes[s]));
-		if (!r->dtypes[s])
-			return WS_FAIL_MEMORY(err, "comparing the traces");
+		r->dtypes[s] = ws_xarray(r->d->names.texts.n + 1, sizeof(*r->dtypes[s]));
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			for (size_t k = 0; k < side->recordings[i].ndtypes; k++) {
 				const struct ws_recorded_fact *pair =
@@ -331,7 +317,6 @@ static enum ws_status gather_dtypes(struct ranges *r, struct ws_err *err)
 			}
 		}
 	}
-	return WS_OK;
 }
 
 static void set_dtypes(const struct ranges *r, int s, struct ws_table *t, struct ws_cell *cell,
@@ -388,12 +373,17 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 {
 	struct ranges r = {.d = d,
 	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
-	enum ws_status status = roll_places(&r, err);
+	enum ws_status status = WS_OK;
 
-	WS_THEN(status, keep_single_names(&r, err));
-	WS_THEN(status, count_instances(&r, err));
-	WS_THEN(status, gather_ranges(&r, err));
-	WS_THEN(status, gather_dtypes(&r, err));
+	roll_places(&r);
+	if (status == WS_OK)
+		keep_single_names(&r);
+	if (status == WS_OK)
+		count_instances(&r);
+	if (status == WS_OK)
+		gather_ranges(&r);
+	if (status == WS_OK)
+		gather_dtypes(&r);
 	WS_THEN(status, ws_diff_rows_grade(d, &r.rows, err));
 	for (size_t i = 0; i < r.rows.n && status == WS_OK; i++)
 		add_range_row(&r, t, &r.rows.row[i]);

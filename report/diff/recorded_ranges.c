@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/diff/reader.h"
 
 /* Dtypes in the order of their first operation by thread, then begin. */
@@ -35,8 +36,7 @@ static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n,
 	}
 }
 
-static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp, uint32_t *count,
-                                     struct ws_err *err)
+static void number_samples(struct ws_reader *c, struct ws_arena *temp, uint32_t *count)
 {
 	struct ws_rows_by_key of;
 	struct ws_range_begin *begun;
@@ -44,19 +44,16 @@ static enum ws_status number_samples(struct ws_reader *c, struct ws_arena *temp,
 	size_t most = 0;
 
 	WS_NEW(temp, sample, c->r->nranges);
-	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (size_t i = 0; i < c->r->nranges; i++)
 		sample[i] = ws_recording_range(c->r, i)->sample;
-	WS_FORWARD(ws_order_by_key(&of, temp, sample, c->r->nranges, c->r->nsamples, err));
+	ws_order_by_key(&of, temp, sample, c->r->nranges, c->r->nsamples);
 	for (size_t s = 0; s < c->r->nsamples; s++)
 		if (of.first[s + 1] - of.first[s] > most)
 			most = of.first[s + 1] - of.first[s];
 	WS_NEW(temp, begun, most);
-	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (size_t s = 0; s < c->r->nsamples; s++)
 		number_ranges(c, of.order + of.first[s], of.first[s + 1] - of.first[s], begun,
 		              count);
-	return WS_OK;
 }
 
 /* Which dtypes the operations of each path read, at most 64 different ones. */
@@ -82,7 +79,7 @@ static void look_at_dtype(struct dtypes *d, const struct ws_reader *c,
 	d->of_path[range->path] |= UINT64_C(1) << bit;
 }
 
-static enum ws_status keep_dtypes(struct ws_reader *c, struct dtypes *d, struct ws_err *err)
+static void keep_dtypes(struct ws_reader *c, struct dtypes *d)
 {
 	struct ws_recording *r = c->r;
 	const size_t npaths = c->m->ranges.npaths;
@@ -103,9 +100,7 @@ static enum ws_status keep_dtypes(struct ws_reader *c, struct dtypes *d, struct 
 		if (parent != WS_NONE)
 			d->of_path[parent] |= d->of_path[path];
 	}
-	r->dtypes = calloc(pairs + 1, sizeof(*r->dtypes));
-	if (!r->dtypes)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	r->dtypes = ws_xarray(pairs + 1, sizeof(*r->dtypes));
 	for (size_t i = 0; i < npaths; i++) {
 		const uint32_t path = c->path_order[i];
 
@@ -113,11 +108,9 @@ static enum ws_status keep_dtypes(struct ws_reader *c, struct dtypes *d, struct 
 			if (!(d->of_path[path] >> order[k] & 1))
 				continue;
 			r->dtypes[r->ndtypes].key = c->place_of_path[path];
-			WS_FORWARD(ws_reader_text(c, d->text[order[k]],
-			                          &r->dtypes[r->ndtypes++].value, err));
+			ws_reader_text(c, d->text[order[k]], &r->dtypes[r->ndtypes++].value);
 		}
 	}
-	return WS_OK;
 }
 
 /*
@@ -156,7 +149,6 @@ static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, st
 	WS_FORWARD(ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at), err));
 	WS_NEW(temp, numbering.count, c->names->nplaces);
 	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
-	WS_FORWARD(ws_arena_check(temp, "comparing the traces", err));
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
 		struct ws_range_at at = {ws_reader_sample(c, range->step),
@@ -169,8 +161,9 @@ static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, st
 		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(at), i, &at, err));
 	}
 	if (!numbering.in_order)
-		WS_FORWARD(number_samples(c, temp, numbering.count, err));
-	return keep_dtypes(c, &dtypes, err);
+		number_samples(c, temp, numbering.count);
+	keep_dtypes(c, &dtypes);
+	return WS_OK;
 }
 
 enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err)
@@ -249,7 +242,7 @@ enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
 	enum ws_status status;
 
 	WS_NEW(&temp, of_place, nplaces);
-	status = ws_arena_check(&temp, "comparing the traces", err);
+	status = WS_OK;
 	WS_THEN(status,
 	        ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err));
 	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/diff/reader.h"
@@ -132,8 +133,7 @@ static struct ws_bytes bare_op_name(struct ws_bytes name)
 	return (struct ws_bytes){begin, (size_t)(end - begin)};
 }
 
-static enum ws_status set_shape(struct work *w, const int64_t *dim, int n,
-                                struct ws_work_item *item, struct ws_err *err)
+static void set_shape(struct work *w, const int64_t *dim, int n, struct ws_work_item *item)
 {
 	char text[96] = "";
 	size_t len = 0;
@@ -142,26 +142,21 @@ static enum ws_status set_shape(struct work *w, const int64_t *dim, int n,
 		if (dim[i] > 0)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRId64,
 			                        len ? "x" : "", dim[i]);
-	return ws_texts_add_str(&w->c->names->texts, text, &item->shape, err);
+	item->shape = ws_texts_add_str(&w->c->names->texts, text);
 }
 
-static enum ws_status set_steady_name(struct work *w, struct ws_bytes name, uint32_t *out,
-                                      struct ws_err *err)
+static void set_steady_name(struct work *w, struct ws_bytes name, uint32_t *out)
 {
-	char *steady = malloc(name.len + 1);
-	enum ws_status status;
+	char *steady = ws_xmalloc(name.len + 1);
 
-	if (!steady)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	status = ws_texts_add(&w->c->names->texts,
-	                      (struct ws_bytes){steady, ws_name_steady(name, steady)}, out, err);
+	*out = ws_texts_add(&w->c->names->texts,
+	                    (struct ws_bytes){steady, ws_name_steady(name, steady)});
 	free(steady);
-	return status;
 }
 
 /* What operation the kernel belongs to: an annotated range, else a framework's. */
-static enum ws_status set_operation(struct work *w, const struct ws_joined_range *range,
-                                    uint32_t cpu_op, struct ws_work_item *item, struct ws_err *err)
+static void set_operation(struct work *w, const struct ws_joined_range *range, uint32_t cpu_op,
+                          struct ws_work_item *item)
 {
 	const struct ws_model *m = w->c->m;
 	struct ws_texts *texts = &w->c->names->texts;
@@ -170,77 +165,71 @@ static enum ws_status set_operation(struct work *w, const struct ws_joined_range
 		const struct ws_op_facts *op = ws_joined_range_op(m, range);
 		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
-		WS_FORWARD(set_steady_name(w, m->texts[range->name], &item->op, err));
-		WS_FORWARD(ws_reader_text(w->c, op->kind, &item->kind, err));
-		WS_FORWARD(set_shape(w, dim, 4, item, err));
+		set_steady_name(w, m->texts[range->name], &item->op);
+		ws_reader_text(w->c, op->kind, &item->kind);
+		set_shape(w, dim, 4, item);
 		if (!item->kind)
 			item->kind = item->op;
+
 	} else if (cpu_op != WS_NONE) {
 		const struct ws_op_config *op = ws_cpu_op_config(m, cpu_op);
 		const int64_t dim[] = {(int64_t)op->batch, (int64_t)op->m, (int64_t)op->n,
 		                       (int64_t)op->k};
 
-		WS_FORWARD(set_steady_name(w, m->texts[op->name], &item->op, err));
-		WS_FORWARD(set_shape(w, dim, 4, item, err));
+		set_steady_name(w, m->texts[op->name], &item->op);
+		set_shape(w, dim, 4, item);
 		if (!class_tells_kind(ws_texts_get(texts, item->class)))
-			WS_FORWARD(ws_texts_add(texts, bare_op_name(ws_texts_get(texts, item->op)),
-			                        &item->kind, err));
+			item->kind =
+			        ws_texts_add(texts, bare_op_name(ws_texts_get(texts, item->op)));
 	}
 	if (!item->kind)
 		item->kind = item->class;
-	return WS_OK;
 }
 
-static enum ws_status new_item(struct work *w, const struct ws_joined_kernel *k,
-                               const struct ws_joined_range *op, uint32_t cpu_op,
-                               struct ws_work_item *item, struct ws_err *err)
+static void new_item(struct work *w, const struct ws_joined_kernel *k,
+                     const struct ws_joined_range *op, uint32_t cpu_op, struct ws_work_item *item)
 {
 	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->phase};
 	if (k->path != WS_NONE)
 		item->place = w->c->place_of_path[k->path];
-	WS_FORWARD(ws_reader_text(w->c, k->class, &item->class, err));
+	ws_reader_text(w->c, k->class, &item->class);
 	if (!item->class)
 		item->class = w->c->unclassified;
-	return set_operation(w, op, cpu_op, item, err);
+	set_operation(w, op, cpu_op, item);
 }
 
 /* "name", then "name + other"; a name that is there already, and what is over 2 KB, is left out. */
-static enum ws_status add_kernel_name(struct work *w, struct ws_work_item *item,
-                                      const struct ws_joined_kernel *k, struct ws_err *err)
+static void add_kernel_name(struct work *w, struct ws_work_item *item,
+                            const struct ws_joined_kernel *k)
 {
 	struct ws_texts *texts = &w->c->names->texts;
 	struct ws_bytes so_far, name;
 	uint32_t text;
 	char *joined;
-	enum ws_status status;
 
-	WS_FORWARD(ws_reader_text(w->c, w->c->m->configs[k->config].name, &text, err));
+	ws_reader_text(w->c, w->c->m->configs[k->config].name, &text);
 	if (!item->kernels) {
 		item->kernels = text;
-		return WS_OK;
+		return;
 	}
 	name = ws_texts_get(texts, text);
 	so_far = ws_texts_get(texts, item->kernels);
 	if (so_far.len + name.len > 2048 || !name.len ||
 	    memmem(so_far.ptr, so_far.len, name.ptr, name.len))
-		return WS_OK;
-	joined = malloc(so_far.len + 3 + name.len);
-	if (!joined)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+		return;
+	joined = ws_xmalloc(so_far.len + 3 + name.len);
 	memcpy(joined, so_far.ptr, so_far.len);
 	memcpy(joined + so_far.len, " + ", 3);
 	memcpy(joined + so_far.len + 3, name.ptr, name.len);
-	status = ws_texts_add(texts, (struct ws_bytes){joined, so_far.len + 3 + name.len},
-	                      &item->kernels, err);
+	item->kernels = ws_texts_add(texts, (struct ws_bytes){joined, so_far.len + 3 + name.len});
 	free(joined);
-	return status;
 }
 
 /* The item `before`, 0 = none yet, with one more kernel, which is the longest of the call or not.
  */
-static enum ws_status make_item(struct work *w, const struct ws_joined_kernel *k,
-                                const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
-                                bool is_longest, uint32_t *out, struct ws_err *err)
+static void make_item(struct work *w, const struct ws_joined_kernel *k,
+                      const struct ws_joined_range *op, uint32_t cpu_op, uint32_t before,
+                      bool is_longest, uint32_t *out)
 {
 	struct ws_names *names = w->c->names;
 	struct ws_work_item item;
@@ -248,19 +237,19 @@ static enum ws_status make_item(struct work *w, const struct ws_joined_kernel *k
 	if (before)
 		item = *ws_names_item(names, before);
 	else
-		WS_FORWARD(new_item(w, k, op, cpu_op, &item, err));
+		new_item(w, k, op, cpu_op, &item);
 	item.nkernels++;
 	if (is_longest) {
 		item.tensor = w->c->m->configs[k->config].tensor;
-		WS_FORWARD(ws_reader_text(w->c, k->dtype, &item.dtype, err));
+		ws_reader_text(w->c, k->dtype, &item.dtype);
 	}
-	WS_FORWARD(add_kernel_name(w, &item, k, err));
-	return ws_names_add_item(names, &item, out, err);
+	add_kernel_name(w, &item, k);
+	ws_names_add_item(names, &item, out);
 }
 
 /* The same, made once of what it depends on. */
-static enum ws_status find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
-                                bool is_longest, uint32_t *item, struct ws_err *err)
+static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
+                      bool is_longest, uint32_t *item)
 {
 	const struct ws_joined_range *op =
 	        *item ? NULL : ws_joined_rows_range(w->c->rows, k->op_range);
@@ -277,16 +266,14 @@ static enum ws_status find_item(struct work *w, const struct ws_joined_kernel *k
 	                                                   : w->c->m->cpu_ops.config[cpu_op]};
 	uint32_t number;
 
-	WS_FORWARD(ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                              k->config * 1021 + k->path, &number, err));
+	number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
+	                            k->config * 1021 + k->path);
 	if (number > w->nafter) {
-		WS_FORWARD(WS_GROW(w->after, number, w->after_capacity, err));
-		WS_FORWARD(
-		        make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1], err));
+		WS_GROW(w->after, number, w->after_capacity);
+		make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1]);
 		w->nafter = number;
 	}
 	*item = w->after[number - 1];
-	return WS_OK;
 }
 
 /* --- calls ----------------------------------------------------------------------------------- */
@@ -327,7 +314,7 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 		else if (cpu_op != WS_NONE)
 			w->call_of_op[cpu_op] = at;
 	}
-	WS_FORWARD(find_item(w, k, cpu_op, k->dur_ns > call.longest_ns, &call.item, err));
+	find_item(w, k, cpu_op, k->dur_ns > call.longest_ns, &call.item);
 	call.gpu_ns += k->dur_ns;
 	if (k->dur_ns > call.longest_ns)
 		call.longest_ns = k->dur_ns;
@@ -338,8 +325,7 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 }
 
 /* Kernels of each class in each sample, which is a text of the model for now. */
-static enum ws_status add_class(struct work *w, const struct ws_joined_kernel *k,
-                                struct ws_sample *s, struct ws_err *err)
+static void add_class(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
 	const uint8_t tensor = w->c->m->configs[k->config].tensor;
@@ -350,7 +336,7 @@ static enum ws_status add_class(struct work *w, const struct ws_joined_kernel *k
 	for (at = s->first_class; at < r->nclasses && r->classes[at].class != k->class;)
 		at++;
 	if (at == r->nclasses) {
-		WS_FORWARD(WS_GROW(r->classes, r->nclasses + 1, w->classes_capacity, err));
+		WS_GROW(r->classes, r->nclasses + 1, w->classes_capacity);
 		r->classes[r->nclasses++] = (struct ws_class_time){.class = k->class};
 		s->nclasses++;
 	}
@@ -360,7 +346,6 @@ static enum ws_status add_class(struct work *w, const struct ws_joined_kernel *k
 		r->classes[at].tensor_ns += k->dur_ns;
 	else if (tensor != WS_TENSOR_NO)
 		r->classes[at].unknown_ns += k->dur_ns;
-	return WS_OK;
 }
 
 static enum ws_status read_kernels(struct work *w, struct ws_err *err)
@@ -380,12 +365,12 @@ static enum ws_status read_kernels(struct work *w, struct ws_err *err)
 		if (sample == WS_NONE)
 			continue;
 		WS_FORWARD(add_kernel(w, k, &r->samples[sample], err));
-		WS_FORWARD(add_class(w, k, &r->samples[sample], err));
+		add_class(w, k, &r->samples[sample]);
 	}
 	for (size_t i = 0; i < r->nclasses; i++) {
 		uint32_t *class = &r->classes[i].class;
 
-		WS_FORWARD(ws_reader_text(c, *class, class, err));
+		ws_reader_text(c, *class, class);
 		if (!*class)
 			*class = c->unclassified;
 	}
@@ -410,14 +395,12 @@ static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *
 	return sample;
 }
 
-static enum ws_status read_copies(struct work *w, struct ws_err *err)
+static void read_copies(struct work *w)
 {
 	const struct ws_model *m = w->c->m;
 	struct ws_recording *r = w->c->r;
 
-	r->copies = calloc(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
-	if (!r->copies)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	r->copies = ws_xarray(r->nsamples * WS_COPY_NAMES + 1, sizeof(*r->copies));
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *work = &m->work[i];
 		uint32_t sample = sample_of_work(w->c, work);
@@ -435,7 +418,6 @@ static enum ws_status read_copies(struct work *w, struct ws_err *err)
 		sum->without_size += !work->bytes; /* 0 is not recorded */
 		sum->ns += work->dur_ns;
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
@@ -446,14 +428,15 @@ enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 
 	WS_NEW(&w.temp, w.call_of_op, nops);
 	WS_NEW(&w.temp, w.call_of_range, nranges);
-	status = ws_arena_check(&w.temp, "comparing the traces", err);
+	status = WS_OK;
 	if (status == WS_OK) {
 		memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 		memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
 	}
 	WS_THEN(status, sort_kernels(&w, err));
 	WS_THEN(status, read_kernels(&w, err));
-	WS_THEN(status, read_copies(&w, err));
+	if (status == WS_OK)
+		read_copies(&w);
 	work_release(&w);
 	return status;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
@@ -45,19 +46,17 @@ static void set_phases(const struct ws_model_step *step, struct ws_sample *sampl
 	sample->phases = step->phases;
 }
 
-static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
+static void find_samples(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_recording *r = c->r;
 
-	WS_FORWARD(ws_windows(m, &c->sel, &c->windows, err));
+	ws_windows(m, &c->sel, &c->windows);
 	r->nsamples = c->windows->n;
 	r->cut = c->windows->cut;
 	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;
-	r->samples = calloc(r->nsamples + 1, sizeof(*r->samples));
+	r->samples = ws_xarray(r->nsamples + 1, sizeof(*r->samples));
 	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);
-	c->arena.failed |= !r->samples;
-	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
 	memset(c->sample_of_step, 0xff, m->nsteps * sizeof(*c->sample_of_step));
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
@@ -69,28 +68,21 @@ static enum ws_status find_samples(struct ws_reader *c, struct ws_err *err)
 		c->sample_of_step[w->step] = i;
 		set_phases(&m->steps[w->step], &r->samples[i]);
 	}
-	return WS_OK;
 }
 
 /* --- places ------------------------------------------------------------------------------ */
 
 /* The place's text is its parent's, a '/' and the steady name with its own '/' as "\/". */
-static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
-                                 uint32_t *text, struct ws_err *err)
+static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes name,
+                       uint32_t *text)
 {
 	struct ws_bytes above = {"", 0};
-	char *steady = malloc(name.len + 1), *out;
+	char *steady = ws_xmalloc(name.len + 1), *out;
 	size_t n, len = 0;
-	enum ws_status status;
 
 	if (parent != WS_NONE)
 		above = ws_texts_get(&names->texts, names->places[parent].text);
-	out = malloc(above.len + 1 + 2 * name.len + 1);
-	if (!steady || !out) {
-		free(steady);
-		free(out);
-		return WS_FAIL_MEMORY(err, "comparing the traces");
-	}
+	out = ws_xmalloc(above.len + 1 + 2 * name.len + 1);
 	n = ws_name_steady(name, steady);
 	if (above.len)
 		memcpy(out, above.ptr, above.len);
@@ -102,10 +94,9 @@ static enum ws_status place_text(struct ws_names *names, uint32_t parent, struct
 			out[len++] = '\\';
 		out[len++] = steady[i];
 	}
-	status = ws_texts_add(&names->texts, (struct ws_bytes){out, len}, text, err);
+	*text = ws_texts_add(&names->texts, (struct ws_bytes){out, len});
 	free(steady);
 	free(out);
-	return status;
 }
 
 /* Paths by thread, then begin of their first range; parents stand before their children. */
@@ -114,26 +105,23 @@ static enum ws_status order_paths(struct ws_reader *c, struct ws_err *err)
 	const size_t npaths = c->m->ranges.npaths;
 	struct ws_arena temp = {0};
 	int64_t *first;
-	enum ws_status status;
 
+	(void)err;
 	WS_NEW(&c->arena, c->path_order, npaths);
 	WS_NEW(&temp, first, npaths);
-	temp.failed |= c->arena.failed;
-	status = ws_arena_check(&temp, "comparing the traces", err);
-	for (size_t p = 0; p < npaths && status == WS_OK; p++)
+	for (size_t p = 0; p < npaths; p++)
 		first[p] = INT64_MAX;
-	for (uint32_t i = 0; i < c->rows->nranges && status == WS_OK; i++) {
+	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
 		const int64_t at = (int64_t)range->thread << 32 | i;
 
 		if (at < first[range->path])
 			first[range->path] = at;
 	}
-	if (status == WS_OK)
-		ws_order_identity(c->path_order, npaths);
-	WS_THEN(status, ws_order_by(c->path_order, first, npaths, err));
+	ws_order_identity(c->path_order, npaths);
+	ws_order_by(c->path_order, first, npaths);
 	ws_arena_free(&temp);
-	return status;
+	return WS_OK;
 }
 
 /* path of the model -> place */
@@ -143,7 +131,6 @@ static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 
 	WS_FORWARD(order_paths(c, err));
 	WS_NEW(&c->arena, c->place_of_path, r->npaths);
-	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
 	for (uint32_t i = 0; i < r->npaths; i++) {
 		const uint32_t p = c->path_order[i];
 		const struct ws_path *path = &r->paths[p];
@@ -153,43 +140,36 @@ static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 
 		memset(&place, 0, sizeof(place)); /* its bytes are the key */
 		place.style = path->style;
-		WS_FORWARD(place_text(c->names, parent, c->m->texts[path->name], &place.text, err));
-		WS_FORWARD(ws_texts_add(&c->names->texts, c->m->texts[path->domain], &place.domain,
-		                        err));
-		WS_FORWARD(ws_names_add_place(c->names, &place, &c->place_of_path[p], err));
+		place_text(c->names, parent, c->m->texts[path->name], &place.text);
+		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
+		ws_names_add_place(c->names, &place, &c->place_of_path[p]);
 	}
 	return WS_OK;
 }
 
 /* --- facts ------------------------------------------------------------------------------- */
 
-static enum ws_status add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,
-                               struct ws_bytes value, struct ws_err *err)
+static void add_fact(struct ws_reader *c, const char *prefix, struct ws_bytes key,
+                     struct ws_bytes value)
 {
 	struct ws_recording *r = c->r;
 	struct ws_recorded_fact *fact = &r->facts[r->nfacts];
 	size_t n = strlen(prefix);
-	char *whole = malloc(n + key.len + 1);
-	enum ws_status status;
+	char *whole = ws_xmalloc(n + key.len + 1);
 
-	if (!whole)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
 	memcpy(whole, prefix, n);
 	memcpy(whole + n, key.ptr, key.len);
-	status = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len}, &fact->key,
-	                      err);
+	fact->key = ws_texts_add(&c->names->texts, (struct ws_bytes){whole, n + key.len});
 	free(whole);
-	WS_FORWARD(status);
-	WS_FORWARD(ws_texts_add(&c->names->texts, value, &fact->value, err));
+	fact->value = ws_texts_add(&c->names->texts, value);
 	/* the last of a key speaks */
 	for (size_t i = 0; i < r->nfacts; i++) {
 		if (r->facts[i].key == fact->key) {
 			r->facts[i].value = fact->value;
-			return WS_OK;
+			return;
 		}
 	}
 	r->nfacts++;
-	return WS_OK;
 }
 
 /* The mean of what was read of the multiprocessors' clocks: keys gpu.0.begin.sm_clock_mhz. */
@@ -208,34 +188,31 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 	++*n;
 }
 
-static enum ws_status read_facts(struct ws_reader *c, struct ws_err *err)
+static void read_facts(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_bytes device = {"", 0};
 	double clocks = 0;
 	unsigned readings = 0;
 
-	c->r->facts = calloc(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
-	if (!c->r->facts)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
 	for (size_t i = 0; i < m->nfacts; i++)
-		WS_FORWARD(add_fact(c, "workload.", m->facts[i].key, m->facts[i].value, err));
+		add_fact(c, "workload.", m->facts[i].key, m->facts[i].value);
 	for (size_t i = m->ndevices; i-- > 0;) {
 		if (!m->devices[i].kernels)
 			continue;
 		device = m->texts[m->devices[i].name];
 		c->r->ndevices++;
 	}
-	WS_FORWARD(add_fact(c, "", (struct ws_bytes){"device", 6}, device, err));
+	add_fact(c, "", (struct ws_bytes){"device", 6}, device);
 	for (uint64_t i = 0; i < m->meta.rows; i++) {
 		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
 		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
 
 		add_clock(key, value, &clocks, &readings);
-		WS_FORWARD(add_fact(c, "", key, value, err));
+		add_fact(c, "", key, value);
 	}
 	c->r->clock_mhz = readings ? clocks / readings : 0;
-	return WS_OK;
 }
 
 /* --- the rest ---------------------------------------------------------------------------- */
@@ -275,14 +252,12 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	c->r->on_cpu = ws_model_on_cpu(m);
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	if (!c->r->origin)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
 	ws_note_origin(m, "", c->r->origin);
-	WS_FORWARD(ws_table_done(c->r->origin, err));
 	WS_FORWARD(ws_idle_verdict(m, &c->sel, &c->r->idle, err));
 	c->r->peak_bytes = ws_memory_peak(m);
 	WS_FORWARD(read_utilization(c, err));
-	return ws_texts_add_str(&c->names->texts, m->name, &c->r->name, err);
+	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
+	return WS_OK;
 }
 
 static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
@@ -291,9 +266,8 @@ static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
 
 	WS_NEW(&c->arena, c->text_of, ntexts);
 	WS_NEW(&c->arena, c->range_ns, c->rows->nranges);
-	WS_FORWARD(ws_arena_check(&c->arena, "comparing the traces", err));
 	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
-	WS_FORWARD(ws_texts_add_str(&c->names->texts, "(unclassified)", &c->unclassified, err));
+	c->unclassified = ws_texts_add_str(&c->names->texts, "(unclassified)");
 	WS_FORWARD(ws_reader_read_ranges(c, err));
 	WS_FORWARD(ws_reader_read_work(c, err));
 	ws_reader_add_up_ranges(c);
@@ -310,9 +284,11 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 	*out = (struct ws_recording){0};
 	status = ws_select_rows(m, rows, NULL, &c.sel, err);
 	c.rows = c.sel.rows;
-	WS_THEN(status, find_samples(&c, err));
+	if (status == WS_OK)
+		find_samples(&c);
 	WS_THEN(status, find_places(&c, err));
-	WS_THEN(status, read_facts(&c, err));
+	if (status == WS_OK)
+		read_facts(&c);
 	WS_THEN(status, read_state(&c, err));
 	WS_THEN(status, read_rows(&c, err));
 	ws_selection_release(&c.sel);

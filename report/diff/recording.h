@@ -134,11 +134,9 @@ struct ws_names {
 	size_t nplaces, places_capacity;
 	struct ws_texts items, likenesses; /* their bytes */
 };
-enum ws_status ws_names_add_place(struct ws_names *names, const struct ws_place *place,
-                                  uint32_t *number, struct ws_err *err);
+void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t *number);
 /* The number of an item, whose like[] is set. */
-enum ws_status ws_names_add_item(struct ws_names *names, struct ws_work_item *item,
-                                 uint32_t *number, struct ws_err *err);
+void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32_t *number);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)
 {
 	return names->items.text[item].ptr;
@@ -146,8 +144,7 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 void ws_names_release(struct ws_names *names);
 /* A recording that was read with names of its own gets those of the comparison; nobody needs its
  * own any more. */
-enum ws_status ws_names_take(struct ws_names *names, const struct ws_names *own,
-                             struct ws_recording *r, struct ws_err *err);
+void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r);
 
 /* names: its own; see ws_names_take. Free with ws_recording_release, also after a failure. */
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/diff/private.h"
 
 void ws_diff_rows_release(struct ws_diff_rows *r)
@@ -16,28 +17,24 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 	*r = (struct ws_diff_rows){0};
 }
 
-enum ws_status ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
-                              struct ws_diff_row **out, struct ws_err *err)
+void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
+                    struct ws_diff_row **out)
 {
 	struct ws_diff_row *row;
 	uint32_t number;
 
-	WS_FORWARD(ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)},
-	                        &number, err));
+	number = ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)});
 	if (number <= r->n) {
 		*out = &r->row[number - 1];
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(WS_GROW(r->row, r->n + 1, r->capacity, err));
+	WS_GROW(r->row, r->n + 1, r->capacity);
 	*out = row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));
 	for (int s = 0; s < 2; s++) {
-		row->ns[s] = calloc(r->nsamples[s] + 1, sizeof(*row->ns[s]));
-		if (!row->ns[s])
-			return WS_FAIL_MEMORY(err, "comparing the traces");
+		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
@@ -51,7 +48,7 @@ enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
-		values[s] = calloc(side->nsamples + 1, sizeof(*values[s]));
+		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
 		if (!values[s]) {
 			status = WS_FAIL_MEMORY(err, "comparing the traces");
 			continue;
@@ -97,9 +94,9 @@ static int by_change(const void *pa, const void *pb)
 enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r,
                                   struct ws_err *err)
 {
-	struct ws_comparison **both = calloc(r->n + 1, sizeof(*both));
+	struct ws_comparison **both = ws_xarray(r->n + 1, sizeof(*both));
 	size_t n = 0;
-	enum ws_status status = both ? WS_OK : WS_FAIL_MEMORY(err, "comparing the traces");
+	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < 2 * r->n; i++) {
 		struct ws_diff_row *row = &r->row[i / 2];
@@ -117,7 +114,8 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 		if (row->instances[0] && row->instances[1])
 			both[n++] = &row->c;
 	}
-	WS_THEN(status, ws_grade_rows(both, n, &d->grade, err));
+	if (status == WS_OK)
+		ws_grade_rows(both, n, &d->grade);
 	free(both);
 	return status;
 }

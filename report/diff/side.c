@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
 void ws_side_release(struct ws_side *s)
@@ -55,19 +56,18 @@ static bool same_work(const struct merger *g, const struct ws_work_list *list)
 	return true;
 }
 
-static enum ws_status add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item,
-                               uint32_t *slot, struct ws_err *err)
+static void add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item,
+                     uint32_t *slot)
 {
-	WS_FORWARD(WS_GROW(s->slots, s->nslots + 1, s->slots_capacity, err));
+	WS_GROW(s->slots, s->nslots + 1, s->slots_capacity);
 	*slot = (uint32_t)s->nslots;
 	s->slots[s->nslots++] = (struct ws_work_ref){item, call->instance};
 	s->slots_ns += call->gpu_ns;
-	return WS_OK;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t number,
-                                 uint32_t *slot, struct ws_err *err)
+static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t number,
+                       uint32_t *slot)
 {
 	const struct ws_work_item *item = ws_names_item(g->names, number);
 
@@ -78,76 +78,69 @@ static enum ws_status extra_slot(struct merger *g, const struct ws_work_call *ca
 		    known->kind == item->kind && known->shape == item->shape &&
 		    known->class == item->class && known->phase == item->phase) {
 			*slot = (uint32_t)i;
-			return WS_OK;
+			return;
 		}
 	}
-	return add_slot(g->s, call, number, slot, err);
+	add_slot(g->s, call, number, slot);
 }
 
 /* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
  * its own number. */
-static enum ws_status match_sample(struct merger *g, const struct ws_work_list *list, bool *same,
-                                   struct ws_err *err)
+static void match_sample(struct merger *g, const struct ws_work_list *list, bool *same)
 {
 	const struct ws_sample *first = g->s->samples[0];
 	const struct ws_work_list of_first = {g->s->slots, first->ncalls, first->gpu_ns};
 	struct ws_match match;
-	uint32_t *slot_of_group = NULL;
-	enum ws_status status;
+	uint32_t *slot_of_group;
 
 	*same = of_first.n == list->n && same_work(g, list);
 	if (*same)
-		return WS_OK;
-	status = ws_match_find(&match, g->names, &of_first, list, 0, err);
-	if (status == WS_OK && !(slot_of_group = calloc(match.ngroups + 1, sizeof(uint32_t))))
-		status = WS_FAIL_MEMORY(err, "comparing the traces");
-	for (uint32_t i = (uint32_t)of_first.n; status == WS_OK && i-- > 0;)
+		return;
+	ws_match_find(&match, g->names, &of_first, list, 0);
+	slot_of_group = ws_xarray(match.ngroups + 1, sizeof(*slot_of_group));
+	for (uint32_t i = (uint32_t)of_first.n; i-- > 0;)
 		if (match.group[0][i] != WS_NONE)
 			slot_of_group[match.group[0][i]] = i;
-	for (size_t i = 0; i < list->n && status == WS_OK; i++)
+	for (size_t i = 0; i < list->n; i++)
 		g->slot_of[i] =
 		        match.group[1][i] == WS_NONE ? WS_NONE : slot_of_group[match.group[1][i]];
 	free(slot_of_group);
 	ws_match_release(&match);
-	return status;
 }
 
 /* The calls of a sample behind the first get their slots. */
-static enum ws_status place_sample(struct merger *g, size_t sample, struct ws_err *err)
+static void place_sample(struct merger *g, size_t sample)
 {
 	struct ws_recording *r = ws_side_recording(g->s, sample);
 	struct ws_sample *s = g->s->samples[sample];
 	struct ws_work_list list = {.n = s->ncalls, .gpu_ns = s->gpu_ns};
 
-	WS_FORWARD(WS_GROW(g->calls, list.n, g->capacity, err));
-	WS_FORWARD(WS_GROW(g->slot_of, list.n, g->slots_capacity, err));
+	WS_GROW(g->calls, list.n, g->capacity);
+	WS_GROW(g->slot_of, list.n, g->slots_capacity);
 	list.call = g->calls;
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
 		g->calls[i] = (struct ws_work_ref){r->item_of[call->item], call->instance};
 	}
-	WS_FORWARD(match_sample(g, &list, &s->calls_are_slots, err));
+	match_sample(g, &list, &s->calls_are_slots);
 	for (size_t i = 0; i < list.n && !s->calls_are_slots; i++) {
 		struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
 		call->slot = g->slot_of[i];
 		if (call->slot == WS_NONE)
-			WS_FORWARD(extra_slot(g, call, g->calls[i].item, &call->slot, err));
+			extra_slot(g, call, g->calls[i].item, &call->slot);
 	}
-	return WS_OK;
 }
 
-static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
+static void list_samples(struct ws_side *s)
 {
 	size_t n = 0;
 
-	s->steps = calloc(s->nrecordings + 1, sizeof(*s->steps));
+	s->steps = ws_xarray(s->nrecordings + 1, sizeof(*s->steps));
 	for (size_t r = 0; r < s->nrecordings; r++)
 		s->nsamples += s->recordings[r].nsamples;
-	s->samples = calloc(s->nsamples + 1, sizeof(*s->samples));
-	if (!s->steps || !s->samples)
-		return WS_FAIL_MEMORY(err, "comparing the traces");
+	s->samples = ws_xarray(s->nsamples + 1, sizeof(*s->samples));
 	for (size_t r = 0; r < s->nrecordings; r++) {
 		s->steps[r] = s->recordings[r].nsamples;
 		for (size_t i = 0; i < s->steps[r]; i++)
@@ -155,37 +148,34 @@ static enum ws_status list_samples(struct ws_side *s, struct ws_err *err)
 	}
 	for (size_t i = 0; i < n; i++)
 		s->gpu_ns += s->samples[i]->gpu_ns;
-	return WS_OK;
 }
 
-static enum ws_status add_first_sample(struct ws_side *s, struct ws_err *err)
+static void add_first_sample(struct ws_side *s)
 {
 	struct ws_recording *r = ws_side_recording(s, 0);
 	struct ws_sample *first = s->samples[0];
 
-	WS_FORWARD(WS_GROW(s->slots, first->ncalls, s->slots_capacity, err));
+	WS_GROW(s->slots, first->ncalls, s->slots_capacity);
 	first->calls_are_slots = true;
 	for (size_t i = 0; i < first->ncalls; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, first->first_call + i);
 		uint32_t slot;
 
-		WS_FORWARD(add_slot(s, call, r->item_of[call->item], &slot, err));
+		add_slot(s, call, r->item_of[call->item], &slot);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_side_merge(struct ws_side *s, const struct ws_names *names, struct ws_err *err)
+void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 {
 	struct merger g = {.s = s, .names = names};
-	enum ws_status status = list_samples(s, err);
 
-	if (status == WS_OK && s->nsamples)
-		status = add_first_sample(s, err);
-	for (size_t i = 1; i < s->nsamples && status == WS_OK; i++)
-		status = place_sample(&g, i, err);
+	list_samples(s);
+	if (s->nsamples)
+		add_first_sample(s);
+	for (size_t i = 1; i < s->nsamples; i++)
+		place_sample(&g, i);
 	free(g.calls);
 	free(g.slot_of);
-	return status;
 }
 
 /* --- names ------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ struct ws_side {
 
 /* Lay the recordings over each other: calls get their slots. Free with ws_side_release, also after
  * a failure. */
-enum ws_status ws_side_merge(struct ws_side *s, const struct ws_names *names, struct ws_err *err);
+void ws_side_merge(struct ws_side *s, const struct ws_names *names);
 void ws_side_release(struct ws_side *s);
 
 /* The recording of a sample. */

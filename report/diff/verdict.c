@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/diff/private.h"
 
@@ -131,9 +132,7 @@ static enum ws_status compare_time(const struct verdict *v, int which, struct ws
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
 
-		ns[s] = calloc(side->nsamples + 1, sizeof(*ns[s]));
-		if (!ns[s])
-			status = WS_FAIL_MEMORY(err, "comparing the traces");
+		ns[s] = ws_xarray(side->nsamples + 1, sizeof(*ns[s]));
 		for (size_t i = 0; i < side->nsamples && ns[s]; i++)
 			sum[s] += ns[s][i] = time_of(v->d, side->samples[i], which);
 	}
@@ -226,7 +225,7 @@ static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[
 		if (present[i])
 			rows[n++] = &c[i];
 	}
-	WS_FORWARD(ws_grade_rows(rows, n, &v->d->grade, err));
+	ws_grade_rows(rows, n, &v->d->grade);
 	judge_overall(v, &c[OVERALL]);
 	for (int i = GPU_TIME; i < NTIMES; i++) {
 		struct sentence text = {""}, subject = {"GPU time of a step"};

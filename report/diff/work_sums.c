@@ -16,7 +16,7 @@ struct adder {
 };
 
 /* Each slot's kind, where its group was; what has no counterpart is a kind by what it is. */
-static enum ws_status find_kinds(struct ws_diff *d, int s, struct ws_err *err)
+static void find_kinds(struct ws_diff *d, int s)
 {
 	struct ws_match *m = &d->match;
 	uint32_t *const slot = m->group[s];
@@ -30,9 +30,8 @@ static enum ws_status find_kinds(struct ws_diff *d, int s, struct ws_err *err)
 		}
 		alone.item[s] = d->side[s].slots[i].item;
 		alone.n[s] = 1;
-		WS_FORWARD(ws_match_add_kind(m, &alone, &slot[i], err));
+		ws_match_add_kind(m, &alone, &slot[i]);
 	}
-	return WS_OK;
 }
 
 static void add_calls(struct adder *a, uint32_t sample)
@@ -101,10 +100,10 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
 	enum ws_status status;
 
 	for (int s = 0; s < 2; s++)
-		WS_FORWARD(find_kinds(d, s, err));
+		find_kinds(d, s);
 	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
-	status = ws_arena_check(&a.temp, "comparing the traces", err);
+	status = WS_OK;
 	for (; a.side < 2 && status == WS_OK; a.side++) {
 		status = add_side(&a, err);
 		/* a call of both sides is a dozen bytes that nobody asks for again */
@@ -115,8 +114,8 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
 	return status;
 }
 
-static enum ws_status find_rows(const struct ws_diff *d, ws_diff_key_fn key_of,
-                                struct ws_diff_rows *out, uint32_t *row_of, struct ws_err *err)
+static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out,
+                      uint32_t *row_of)
 {
 	for (uint32_t k = 1; k <= d->match.kinds.n; k++) {
 		const struct ws_match_kind *kind = ws_match_kind(&d->match, k);
@@ -128,10 +127,9 @@ static enum ws_status find_rows(const struct ws_diff *d, ws_diff_key_fn key_of,
 			if (kind->item[s])
 				item[s] = ws_names_item(&d->names, kind->item[s]);
 		key_of(d, item, kind->n, (int)kind->by, key);
-		WS_FORWARD(ws_diff_row_of(out, key, &row, err));
+		ws_diff_row_of(out, key, &row);
 		row_of[k] = (uint32_t)(row - out->row);
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
@@ -139,13 +137,11 @@ enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
 {
 	struct ws_arena temp = {0};
 	uint32_t *row_of;
-	enum ws_status status;
 
 	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
 	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
-	status = ws_arena_check(&temp, "comparing the traces", err);
-	WS_THEN(status, find_rows(d, key_of, out, row_of, err));
-	for (int s = 0; s < 2 && status == WS_OK; s++)
+	find_rows(d, key_of, out, row_of);
+	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =
 			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
@@ -156,5 +152,5 @@ enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
 			row->ns[s][sum->sample] += sum->gpu_ns;
 		}
 	ws_arena_free(&temp);
-	return status == WS_OK ? ws_diff_rows_grade(d, out, err) : status;
+	return ws_diff_rows_grade(d, out, err);
 }

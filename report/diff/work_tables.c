@@ -239,7 +239,7 @@ enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_ro
 				const uint32_t key[WS_DIFF_FIELDS] = {classes[k].class};
 				struct ws_diff_row *row;
 
-				WS_FORWARD(ws_diff_row_of(rows, key, &row, err));
+				ws_diff_row_of(rows, key, &row);
 				row->instances[s] += classes[k].kernels;
 				row->ns[s][i] += classes[k].gpu_ns;
 				row->tensor_ns[s] += classes[k].tensor_ns;

@@ -112,14 +112,13 @@ static void put_enum(struct ws_csv *csv, const char *unit, uint64_t value)
 }
 
 /* Bytes of a payload are no text: hexadecimal. */
-static enum ws_status put_hex(struct ws_export_csv *c, struct ws_csv *csv, struct ws_bytes bytes,
-                              struct ws_err *err)
+static void put_hex(struct ws_export_csv *c, struct ws_csv *csv, struct ws_bytes bytes)
 {
 	static const char digits[] = "0123456789abcdef";
 	const uint8_t *p = bytes.ptr;
 
 	c->hex.len = 0;
-	WS_FORWARD(ws_buf_reserve(&c->hex, 2 * bytes.len, err));
+	ws_buf_reserve(&c->hex, 2 * bytes.len);
 	for (size_t i = 0; i < bytes.len; i++) {
 		c->hex.data[c->hex.len++] = (uint8_t)digits[p[i] >> 4];
 		c->hex.data[c->hex.len++] = (uint8_t)digits[p[i] & 15];
@@ -128,7 +127,6 @@ static enum ws_status put_hex(struct ws_export_csv *c, struct ws_csv *csv, struc
 		ws_csv_text(csv, c->hex.data, c->hex.len);
 	else
 		ws_csv_empty(csv);
-	return WS_OK;
 }
 
 static void put_text(struct ws_csv *csv, struct ws_bytes text)
@@ -139,9 +137,8 @@ static void put_text(struct ws_csv *csv, struct ws_bytes text)
 		ws_csv_empty(csv);
 }
 
-static enum ws_status put_cell(struct ws_export_csv *c, struct ws_csv *csv,
-                               const struct ws_kind_def *def, unsigned i,
-                               const struct ws_column *column, size_t row, struct ws_err *err)
+static void put_cell(struct ws_export_csv *c, struct ws_csv *csv, const struct ws_kind_def *def,
+                     unsigned i, const struct ws_column *column, size_t row)
 {
 	const struct ws_column_def *d = &def->columns[i];
 	enum ws_kind named = named_kind(def, i);
@@ -151,12 +148,14 @@ static enum ws_status put_cell(struct ws_export_csv *c, struct ws_csv *csv,
 		ws_csv_empty(csv);
 		if (named)
 			ws_csv_empty(csv);
-		return WS_OK;
+		return;
 	}
 	switch (d->type) {
 	case WS_TYPE_BLOB:
-		if (def->id == WS_KIND_PAYLOAD)
-			return put_hex(c, csv, column->b[row], err);
+		if (def->id == WS_KIND_PAYLOAD) {
+			put_hex(c, csv, column->b[row]);
+			return;
+		}
 		put_text(csv, column->b[row]);
 		break;
 	case WS_TYPE_STR:
@@ -177,12 +176,10 @@ static enum ws_status put_cell(struct ws_export_csv *c, struct ws_csv *csv,
 	}
 	if (named)
 		put_text(csv, name_of(c, named, column->v[row]));
-	return WS_OK;
 }
 
-static enum ws_status put_block(struct ws_export_csv *c, struct ws_csv *csv,
-                                const struct ws_kind_def *def, const struct ws_block *block,
-                                struct ws_err *err)
+static void put_block(struct ws_export_csv *c, struct ws_csv *csv, const struct ws_kind_def *def,
+                      const struct ws_block *block)
 {
 	const struct ws_column *columns[MAX_COLUMNS] = {NULL};
 
@@ -196,18 +193,16 @@ static enum ws_status put_block(struct ws_export_csv *c, struct ws_csv *csv,
 	}
 	for (size_t row = 0; row < block->info.rows; row++) {
 		for (unsigned i = 0; i < def->ncolumns; i++)
-			WS_FORWARD(put_cell(c, csv, def, i, columns[i], row, err));
+			put_cell(c, csv, def, i, columns[i], row);
 		ws_csv_end_row(csv);
 	}
 	ws_export_progress_tell(&c->progress, block->info.rows);
-	return WS_OK;
 }
 
 enum ws_status ws_export_csv_kind(struct ws_export_csv *c, enum ws_kind kind, FILE *f,
                                   struct ws_err *err)
 {
 	const struct ws_kind_def *def = ws_schema_kind(kind);
-	enum ws_status status;
 	struct ws_block block;
 	struct ws_csv csv;
 
@@ -219,10 +214,8 @@ enum ws_status ws_export_csv_kind(struct ws_export_csv *c, enum ws_kind kind, FI
 		if (ws_trace_reader_block(c->r, i)->kind != kind)
 			continue;
 		WS_FORWARD(ws_trace_reader_decode(c->r, i, &block, err));
-		status = put_block(c, &csv, def, &block, err);
+		put_block(c, &csv, def, &block);
 		ws_block_release(&block);
-		if (status != WS_OK)
-			return status;
 	}
 	return ws_csv_finish(&csv, err);
 }

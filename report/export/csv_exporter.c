@@ -18,8 +18,10 @@ static enum ws_status write_kind(struct ws_outfolder *f, struct ws_export_csv *c
 	file_name(name, kind);
 	WS_FORWARD(ws_outfolder_file(f, name, &out, err));
 	status = ws_export_csv_kind(csv, kind, out.f, &cause);
-	if (status == WS_OK)
-		return ws_outfolder_add(f, &out, err);
+	if (status == WS_OK) {
+		ws_outfolder_add(f, &out);
+		return WS_OK;
+	}
 	return ws_outfile_end(&out, status, &cause, err);
 }
 

@@ -21,10 +21,10 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
 }
 
-enum ws_status ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted,
-                                uint64_t from, uint64_t *made, uint64_t *out, struct ws_err *err)
+void ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
+                      uint64_t *made, uint64_t *out)
 {
-	uint64_t key[2] = {group, wanted}, id;
+	uint64_t key[2] = {group, wanted};
 	bool is_free = wanted < from;
 
 	while (!is_free || ws_strtab_find(used, key, sizeof(key))) {
@@ -32,7 +32,7 @@ enum ws_status ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t
 		is_free = true;
 	}
 	*out = key[1];
-	return ws_strtab_add(used, key, sizeof(key), &id, err);
+	ws_strtab_add(used, key, sizeof(key));
 }
 
 /* --- texts --- */
@@ -56,23 +56,20 @@ static bool is_readable(const char *p, size_t len)
 	return 1;
 }
 
-enum ws_status ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out,
-                                  struct ws_err *err)
+void ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out)
 {
 	const char *p = text.ptr;
 
 	*out = text;
 	if (!text.len || is_readable(p, text.len))
-		return WS_OK;
+		return;
 	room->len = 0;
 	for (size_t pos = 0; pos < text.len;) {
 		char utf8[WS_UTF8_MAX_BYTES];
 		uint32_t code;
 
 		pos += ws_utf8_get(p + pos, text.len - pos, &code);
-		WS_FORWARD(ws_buf_put(room, utf8,
-		                      ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8), err));
+		ws_buf_put(room, utf8, ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8));
 	}
 	*out = (struct ws_bytes){room->data, room->len};
-	return WS_OK;
 }

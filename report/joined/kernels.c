@@ -176,7 +176,6 @@ enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m
 {
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
-	WS_FORWARD(ws_arena_check(&j->temp, "the kernels of the trace", err));
 	m->left.ops_without_kernel = j->counted_ops;
 	WS_FORWARD(ws_launches_sort(&j->launches, err));
 	for (size_t i = 0; i < m->nwork; i++)

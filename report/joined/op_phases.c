@@ -232,14 +232,13 @@ static void add_ranges(struct runs *f)
 	}
 }
 
-static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
+static void add_linked_phases(struct runs *f)
 {
 	struct ws_model *m = f->m;
 	size_t nops = m->cpu_ops.tree.n;
 
 	WS_NEW(&f->temp, f->backward, nops);
 	WS_NEW(&f->temp, f->spans, nops + f->rows->nranges);
-	WS_FORWARD(ws_arena_check(&f->temp, "the phases of steps", err));
 	label_ops(f);
 	find_runs(f);
 	add_ranges(f);
@@ -249,26 +248,21 @@ static enum ws_status add_linked_phases(struct runs *f, struct ws_err *err)
 			next++;
 		split_step(&m->steps[f->spans[i].step], &f->spans[i], next - i);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m,
-                                        struct ws_err *err)
+void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m)
 {
 	const struct ws_cpu_ops *ops = &m->cpu_ops;
 	struct runs f = {.m = m, .rows = rows};
-	enum ws_status status;
 	size_t links = 0;
 
 	WS_NEW(&f.temp, f.has_backward, ops->tree.n);
-	status = ws_arena_check(&f.temp, "the phases of steps", err);
-	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
+	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] != WS_NONE) {
 			f.has_backward[ops->forward[i]] = 1;
 			links++;
 		}
-	if (links && status == WS_OK)
-		status = add_linked_phases(&f, err);
+	if (links)
+		add_linked_phases(&f);
 	ws_arena_free(&f.temp);
-	return status;
 }

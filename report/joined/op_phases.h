@@ -4,5 +4,4 @@
 #include "report/joined/rows.h"
 
 /* The phases of the framework's operations, and by them those of steps. */
-enum ws_status ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m,
-                                        struct ws_err *err);
+void ws_framework_find_phases(struct ws_joined_rows *rows, struct ws_model *m);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/joined/kernels.h"
 #include "report/joined/op_phases.h"
 #include "report/model/steps.h"
@@ -53,7 +54,7 @@ static enum ws_status take_range(void *ctx, const struct ws_joined_range *range,
 	if (range->number >= rows->nranges)
 		rows->nranges = range->number + 1;
 	if (range->is_step) {
-		WS_FORWARD(WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of, err));
+		WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of);
 		rows->range_of[range->step] = range->number;
 	}
 	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
@@ -78,17 +79,14 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 /* --- what only all rows tell ---------------------------------------------------------------- */
 
-static enum ws_status number_steps(struct ws_joined_rows *rows, struct ws_model *m,
-                                   struct ws_err *err)
+static void number_steps(struct ws_joined_rows *rows, struct ws_model *m)
 {
-	rows->step_of = malloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
-	WS_FAIL_IF(!rows->step_of, err, NO_MEMORY, "out of memory for %zu steps", m->nsteps);
+	rows->step_of = ws_xmalloc((rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	memset(rows->step_of, 0xff, (rows->nsteps_of + 1) * sizeof(*rows->step_of));
 	for (size_t i = 0; i < m->nsteps; i++) {
 		rows->step_of[m->steps[i].range] = (uint32_t)i;
 		m->steps[i].range = rows->range_of[m->steps[i].range];
 	}
-	return WS_OK;
 }
 
 static uint32_t device_of_kernel(const void *ctx, const void *row)
@@ -100,19 +98,16 @@ static uint32_t device_of_kernel(const void *ctx, const void *row)
 }
 
 /* The innermost ranges around the events of memory, which are in order of time as ranges begin. */
-static enum ws_status place_memory(struct ws_joined_rows *rows, struct ws_model *m,
-                                   struct ws_err *err)
+static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
 {
 	struct ws_arena temp = {0};
 	const struct ws_joined_range *r;
 	uint32_t *innermost, begun = 0; /* of each thread, when the last event happened */
-	enum ws_status status;
 
 	WS_NEW(&temp, innermost, m->nthreads);
-	status = ws_arena_check(&temp, "the allocations of the trace", err);
-	for (size_t i = 0; i < m->nthreads && status == WS_OK; i++)
+	for (size_t i = 0; i < m->nthreads; i++)
 		innermost[i] = WS_NONE;
-	for (size_t i = 0; i < m->nmemory && status == WS_OK; i++) {
+	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
 		uint32_t *in;
 
@@ -128,7 +123,6 @@ static enum ws_status place_memory(struct ws_joined_rows *rows, struct ws_model 
 		e->range = *in;
 	}
 	ws_arena_free(&temp);
-	return status;
 }
 
 static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err *err)
@@ -136,15 +130,15 @@ static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err 
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
 
-	WS_FORWARD(number_steps(rows, m, err));
+	number_steps(rows, m);
 	if (ws_framework_is_in(reading->r))
-		WS_FORWARD(ws_framework_find_phases(rows, m, err));
+		ws_framework_find_phases(rows, m);
 	for (size_t i = 0; i < m->nmemory; i++) {
 		struct ws_memory_event *e = &m->memory[i];
 
 		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
-	WS_FORWARD(place_memory(rows, m, err));
+	place_memory(rows, m);
 	return ws_kernel_join_begin(&reading->join, m, err);
 }
 

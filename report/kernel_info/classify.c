@@ -9,6 +9,7 @@
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
 #include "report/kernel_info/classify_name.h"
 #include "report/kernel_info/demangle.h"
 #include "report/kernel_info/text_lines.h"
@@ -72,7 +73,6 @@ struct ws_classifier {
 	struct ws_kernel_traits *traits; /* ntraits */
 	size_t ntraits, traits_capacity;
 	struct ws_buf demangled;
-	int failed; /* a rule could not be compiled when it was needed */
 };
 
 /* --- rules ------------------------------------------------------------------- */
@@ -124,8 +124,7 @@ static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_
 
 	r->attribute = (enum attribute)a;
 	r->value = v;
-	r->pattern = strndup(line.pos, (size_t)(line.end - line.pos));
-	WS_FAIL_IF(!r->pattern, err, NO_MEMORY, "out of memory for class rules");
+	r->pattern = ws_xstrndup(line.pos, (size_t)(line.end - line.pos));
 	return WS_OK;
 }
 
@@ -142,7 +141,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 			continue;
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
-		WS_FORWARD(WS_GROW(c->rules, c->nrules + 1, c->rules_capacity, err));
+		WS_GROW(c->rules, c->nrules + 1, c->rules_capacity);
 		c->rules[c->nrules] = (struct rule){.line = n};
 		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
 		c->nrules++;
@@ -163,13 +162,8 @@ enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_c
 	*out = NULL;
 	WS_FAIL_IF(user_rules && len > WS_RULES_MAX_BYTES, err, USAGE,
 	           "class rules: %zu bytes, more than %u", len, WS_RULES_MAX_BYTES);
-	c = calloc(1, sizeof(*c));
-	WS_FAIL_IF(!c, err, NO_MEMORY, "out of memory for class rules");
+	c = ws_xarray(1, sizeof(*c));
 	c->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-	if (!c->locale) {
-		free(c);
-		return WS_FAIL_MEMORY(err, "class rules");
-	}
 
 	before = uselocale(c->locale);
 	status = user_rules ? add_rules(c, user_rules, len, 1, err) : WS_OK;
@@ -230,9 +224,10 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 
 		if (r->attribute != attribute)
 			continue;
+		/* the rules of the user are compiled, ours are known to be right */
 		if (!r->is_compiled && compile(r, NULL) != WS_OK)
-			c->failed = 1;
-		else if (!regexec(&r->regex, name, 0, NULL, 0))
+			ws_out_of_memory(sizeof(r->regex));
+		if (!regexec(&r->regex, name, 0, NULL, 0))
 			return r->value;
 	}
 	return attributes[attribute].otherwise;
@@ -255,8 +250,8 @@ static void apply_rules(struct ws_classifier *c, const char *name, struct ws_ker
 		ws_name_parse(name, out);
 }
 
-enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
-                           struct ws_kernel_traits *out, struct ws_err *err)
+void ws_classify(struct ws_classifier *c, const char *name, size_t len,
+                 struct ws_kernel_traits *out)
 {
 	uint64_t id = ws_strtab_find(&c->names, name, len);
 	char normal[WS_CLASSIFY_BYTES + 1];
@@ -264,22 +259,19 @@ enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len
 
 	if (id) {
 		*out = c->traits[id - 1];
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity, err));
+	WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity);
 	c->demangled.len = 0;
-	WS_FORWARD(ws_demangle(name, len, &c->demangled, err));
+	ws_demangle(name, len, &c->demangled);
 	ws_name_normalise((const char *)c->demangled.data, c->demangled.len, normal,
 	                  sizeof(normal));
 
 	before = uselocale(c->locale);
 	apply_rules(c, normal, out);
 	uselocale(before);
-	WS_FAIL_IF(c->failed, err, NO_MEMORY, "out of memory for class rules");
-
-	WS_FORWARD(ws_strtab_add(&c->names, name, len, &id, err));
+	id = ws_strtab_add(&c->names, name, len);
 	c->traits[c->ntraits++] = *out;
-	return WS_OK;
 }
 
 /* --- names of values --------------------------------------------------------- */

@@ -130,8 +130,8 @@ void ws_classifier_free(struct ws_classifier *c); /* NULL is legal */
  * for lack of memory only.
  */
 #define WS_CLASSIFY_BYTES 4096u
-enum ws_status ws_classify(struct ws_classifier *c, const char *name, size_t len,
-                           struct ws_kernel_traits *out, struct ws_err *err);
+void ws_classify(struct ws_classifier *c, const char *name, size_t len,
+                 struct ws_kernel_traits *out);
 
 const char *ws_op_class_name(enum ws_op_class op_class);
 /* "yes", "no", "?", or "" where the question does not apply. */

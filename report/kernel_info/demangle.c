@@ -45,28 +45,31 @@ static bool is_mangled(const char *name, size_t len)
 	       !memchr(name, '\0', len);
 }
 
-enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err)
+void ws_demangle(const char *name, size_t len, struct ws_buf *out)
 {
 	char mangled[WS_DEMANGLE_MAX_BYTES + 1];
 	struct sink sink = {.out = out};
 
-	if (!is_mangled(name, len))
-		return ws_buf_put(out, name, len, err);
+	if (!is_mangled(name, len)) {
+		ws_buf_put(out, name, len);
+		return;
+	}
 
 	memcpy(mangled, name, len);
 	mangled[len] = '\0';
-	WS_FORWARD(ws_buf_reserve(out, WS_DEMANGLED_MAX_BYTES, err));
-	if (!signature(mangled, &sink) || !sink.len)
-		return ws_buf_put(out, name, len, err);
+	ws_buf_reserve(out, WS_DEMANGLED_MAX_BYTES);
+	if (!signature(mangled, &sink) || !sink.len) {
+		ws_buf_put(out, name, len);
+		return;
+	}
 	out->len += sink.len;
-	return WS_OK;
 }
 
 #else
 
-enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err)
+void ws_demangle(const char *name, size_t len, struct ws_buf *out)
 {
-	return ws_buf_put(out, name, len, err);
+	ws_buf_put(out, name, len);
 }
 
 #endif

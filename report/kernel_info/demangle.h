@@ -25,4 +25,4 @@
  * is "add(int, float*, float*)". Whatever is not mangled, not understood or
  * over a limit above is appended as it is. Fails for lack of memory only.
  */
-enum ws_status ws_demangle(const char *name, size_t len, struct ws_buf *out, struct ws_err *err);
+void ws_demangle(const char *name, size_t len, struct ws_buf *out);

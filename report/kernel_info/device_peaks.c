@@ -7,6 +7,7 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/kernel_info/text_lines.h"
 
@@ -117,7 +118,7 @@ static enum ws_status parse_row(struct ws_peaks *p, struct ws_text line, unsigne
 	           "device peaks, line %u: no source; a row is NAME | PEAKS | SOURCE", number);
 	row->pattern = ws_arena_copy(&p->texts, pattern.pos, (size_t)(pattern.end - pattern.pos));
 	row->source = ws_arena_copy(&p->texts, source.pos, (size_t)(source.end - source.pos));
-	return ws_arena_check(&p->texts, "device peaks", err);
+	return WS_OK;
 }
 
 static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len, int from_user,
@@ -132,7 +133,7 @@ static enum ws_status add_rows(struct ws_peaks *p, const char *bytes, size_t len
 			continue;
 		WS_FAIL_IF(p->nrows == WS_PEAKS_MAX_ROWS, err, USAGE,
 		           "device peaks, line %u: more than %u rows", n, WS_PEAKS_MAX_ROWS);
-		WS_FORWARD(WS_GROW(p->rows, p->nrows + 1, p->capacity, err));
+		WS_GROW(p->rows, p->nrows + 1, p->capacity);
 		p->rows[p->nrows] = (struct ws_device_peaks){.from_user = from_user};
 		WS_FORWARD(parse_row(p, line, n, err));
 		p->nrows++;
@@ -149,8 +150,7 @@ enum ws_status ws_peaks_new(const char *user_rows, size_t len, struct ws_peaks *
 	*out = NULL;
 	WS_FAIL_IF(user_rows && len > WS_PEAKS_MAX_BYTES, err, USAGE,
 	           "device peaks: %zu bytes, more than %u", len, WS_PEAKS_MAX_BYTES);
-	p = calloc(1, sizeof(*p));
-	WS_FAIL_IF(!p, err, NO_MEMORY, "out of memory for device peaks");
+	p = ws_xarray(1, sizeof(*p));
 	status = user_rows ? add_rows(p, user_rows, len, 1, err) : WS_OK;
 	WS_THEN(status, add_rows(p, builtin_rows, sizeof(builtin_rows), 0, err));
 	if (status != WS_OK) {

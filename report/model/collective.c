@@ -12,6 +12,7 @@ static enum ws_status on_collective(void *ctx, const void *row, struct ws_err *e
 	struct taking *t = ctx;
 	uint32_t at = (uint32_t)t->m->ncollectives++;
 
+	(void)err;
 	t->m->collectives[at] = (struct ws_collective){
 	        .name = ws_model_text(t->m, r->name),
 	        .group = ws_model_text(t->m, r->group),
@@ -22,9 +23,13 @@ static enum ws_status on_collective(void *ctx, const void *row, struct ws_err *e
 	        .out_elements = r->out_elements,
 	        .sequence = r->sequence,
 	};
-	if (r->correlation)
-		return ws_idmap_put(t->by_correlation, r->correlation, at, err);
-	return r->external_id ? ws_idmap_put(&t->by_external, r->external_id, at, err) : WS_OK;
+	if (r->correlation) {
+		ws_idmap_put(t->by_correlation, r->correlation, at);
+		return WS_OK;
+	}
+	if (r->external_id)
+		ws_idmap_put(&t->by_external, r->external_id, at);
+	return WS_OK;
 }
 
 /* By the id of an operation, or of one around it: parents stand before their children. */
@@ -51,7 +56,6 @@ enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_corr
 		return WS_OK;
 	WS_NEW(&t.m->arena, t.m->collectives, n);
 	WS_NEW(&t.m->arena, t.m->cpu_ops.collective, t.m->cpu_ops.tree.n);
-	WS_FORWARD(ws_arena_check(&t.m->arena, "the collectives of the trace", err));
 	status = ws_load_each(l, WS_KIND_COLLECTIVE, on_collective, &t, err);
 	if (status == WS_OK)
 		find_of_ops(&t.m->cpu_ops, &t.by_external);

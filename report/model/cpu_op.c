@@ -11,15 +11,14 @@
 #include "report/model/load.h"
 
 /* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */
-static enum ws_status enum_text(struct ws_model *m, int column, uint64_t value, uint32_t *out,
-                                struct ws_err *err)
+static void enum_text(struct ws_model *m, int column, uint64_t value, uint32_t *out)
 {
 	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_OP_CONFIG);
 
 	*out = WS_TEXT_EMPTY;
 	if (!value)
-		return WS_OK;
-	return ws_intern_text(m, ws_enum_name(def->columns[column].unit, value), out, err);
+		return;
+	ws_intern_text(m, ws_enum_name(def->columns[column].unit, value), out);
 }
 
 static int64_t cost_of(uint64_t a, uint64_t b)
@@ -37,6 +36,7 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	uint32_t at = (uint32_t)m->cpu_ops.nconfigs++;
 	struct ws_op_config *c = &m->cpu_ops.configs[at];
 
+	(void)err;
 	*c = (struct ws_op_config){
 	        .has_dims = r->dims != 0,
 	        .batch = r->batch,
@@ -50,11 +50,12 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 		c->flops = cost_of(r->flops, 0);
 	if (r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->bytes = cost_of(r->bytes_read, r->bytes_written);
-	WS_FORWARD(enum_text(m, WS_COL_op_config_kind, r->kind, &c->kind, err));
-	WS_FORWARD(ws_steady_text(m, ws_model_text(m, r->name), &c->name, err));
-	WS_FORWARD(enum_text(m, WS_COL_op_config_direction, r->direction, &c->direction, err));
-	WS_FORWARD(enum_text(m, WS_COL_op_config_dtype, r->dtype, &c->dtype, err));
-	return ws_idmap_put(&l->op_config_of, r->id, at, err);
+	enum_text(m, WS_COL_op_config_kind, r->kind, &c->kind);
+	ws_steady_text(m, ws_model_text(m, r->name), &c->name);
+	enum_text(m, WS_COL_op_config_direction, r->direction, &c->direction);
+	enum_text(m, WS_COL_op_config_dtype, r->dtype, &c->dtype);
+	ws_idmap_put(&l->op_config_of, r->id, at);
+	return WS_OK;
 }
 
 static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
@@ -63,7 +64,6 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 
 	ops->nconfigs = 1;
 	WS_NEW(&l->m->arena, ops->configs, ws_trace_reader_count(l->r, WS_KIND_OP_CONFIG) + 1);
-	WS_FORWARD(ws_arena_check(&l->m->arena, "the operations of the trace", err));
 	return ws_load_each(l, WS_KIND_OP_CONFIG, on_config, l, err);
 }
 
@@ -75,7 +75,7 @@ struct op_sequence {
 	uint64_t forward_thread; /* 0: it is no backward operation */
 };
 
-static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *err)
+static void allocate(struct ws_model *m, size_t rows)
 {
 	struct ws_cpu_ops *ops = &m->cpu_ops;
 	struct ws_op_tree *r = &ops->tree;
@@ -91,11 +91,9 @@ static enum ws_status allocate(struct ws_model *m, size_t rows, struct ws_err *e
 	WS_NEW(&m->arena, ops->range, rows);
 	WS_NEW(&m->arena, ops->forward, rows);
 	WS_NEW(&m->arena, ops->phase, rows);
-	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	memset(ops->range, 0xff, rows * sizeof(*ops->range));
 	memset(ops->forward, 0xff, rows * sizeof(*ops->forward));
 	memset(ops->phase, WS_PHASE_OTHER, rows);
-	return WS_OK;
 }
 
 /* Rows by thread, then begin, the longer one first: parents before their children. */
@@ -106,21 +104,21 @@ static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
 	uint32_t *thread;
 	int64_t *key;
 
+	(void)err;
 	WS_NEW(temp, key, t->rows);
 	WS_NEW(temp, thread, t->rows);
-	WS_FORWARD(ws_arena_check(temp, "the order of operations", err));
 	for (uint64_t i = 0; i < t->rows; i++) {
 		/* descending; a negation could overflow */
 		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
-		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i],
-		                            err));
+		ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i]);
 	}
 	ws_order_identity(order, t->rows);
-	WS_FORWARD(ws_order_by(order, key, t->rows, err));
+	ws_order_by(order, key, t->rows);
 	for (uint64_t i = 0; i < t->rows; i++)
 		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
-	WS_FORWARD(ws_order_by(order, key, t->rows, err));
-	return ws_order_by_u32(order, thread, t->rows, t->rows, err);
+	ws_order_by(order, key, t->rows);
+	ws_order_by_u32(order, thread, t->rows, t->rows);
+	return WS_OK;
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
@@ -145,7 +143,8 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
 	};
 	ops->with_shapes += ops->configs[ops->config[to]].has_dims;
-	return ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0, &r->thread[to], err);
+	ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0, &r->thread[to]);
+	return WS_OK;
 }
 
 /*
@@ -153,14 +152,13 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
  * that ended before the new one does can hold nothing that the new one does
  * not hold too.
  */
-static enum ws_status nest(struct ws_model *m, struct ws_err *err)
+static void nest(struct ws_model *m)
 {
 	struct ws_op_tree *r = &m->cpu_ops.tree;
 	uint32_t t = 0;
 
 	r->nthreads = m->nthreads;
 	WS_NEW(&m->arena, r->thread_first, r->nthreads + 1);
-	WS_FORWARD(ws_arena_check(&m->arena, "the operations of the trace", err));
 	for (uint32_t i = 0; i < r->n; i++) {
 		uint32_t parent = i && r->thread[i] == r->thread[i - 1] ? i - 1 : WS_NONE;
 
@@ -172,7 +170,6 @@ static enum ws_status nest(struct ws_model *m, struct ws_err *err)
 	}
 	while (t <= r->nthreads)
 		r->thread_first[t++] = (uint32_t)r->n;
-	return WS_OK;
 }
 
 /* --- forward and backward ------------------------------------------------------------------ */
@@ -213,31 +210,28 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *r, uint32_t thread, int64_t s
  * one goes to the last operation with the number. Threads count for themselves, so numbers of
  * several forward threads tell nothing.
  */
-static enum ws_status follow_sequences(struct ws_cpu_ops *ops, const struct op_sequence *sequence,
-                                       struct ws_err *err)
+static void follow_sequences(struct ws_cpu_ops *ops, const struct op_sequence *sequence)
 {
 	struct ws_idmap last = {0};
-	enum ws_status status = WS_OK;
 	uint64_t thread = 0;
 
-	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++) {
+	for (uint32_t i = 0; i < ops->tree.n; i++) {
 		const struct op_sequence *s = &sequence[i];
 
 		if (s->number < 0)
 			continue;
 		if (!s->forward_thread)
-			status = ws_idmap_put(&last, (uint64_t)s->number, i, err);
+			ws_idmap_put(&last, (uint64_t)s->number, i);
 		else if (thread && s->forward_thread != thread)
 			goto out;
 		else
 			thread = s->forward_thread;
 	}
-	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
+	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (sequence[i].number >= 0 && sequence[i].forward_thread)
 			ops->forward[i] = ws_idmap_get(&last, (uint64_t)sequence[i].number);
 out:
 	ws_idmap_free(&last);
-	return status;
 }
 
 static enum ws_status on_flow(void *loader, const void *row, struct ws_err *err)
@@ -247,10 +241,11 @@ static enum ws_status on_flow(void *loader, const void *row, struct ws_err *err)
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	uint32_t from_thread, to_thread, from, to;
 
+	(void)err;
 	if (r->kind != WS_FLOW_FORWARD_BACKWARD)
 		return WS_OK;
-	WS_FORWARD(ws_thread_number(l, r->from_thread, 0, &from_thread, err));
-	WS_FORWARD(ws_thread_number(l, r->to_thread, 0, &to_thread, err));
+	ws_thread_number(l, r->from_thread, 0, &from_thread);
+	ws_thread_number(l, r->to_thread, 0, &to_thread);
 	from = op_at(&ops->tree, from_thread, r->from_ns);
 	to = op_at(&ops->tree, to_thread, r->to_ns);
 	if (from != WS_NONE && to != WS_NONE)
@@ -267,7 +262,7 @@ static enum ws_status follow_flows(struct ws_loader *l, const struct op_sequence
 	if (ws_trace_reader_count(l->r, WS_KIND_FLOW))
 		WS_FORWARD(ws_load_each(l, WS_KIND_FLOW, on_flow, l, err));
 	else
-		WS_FORWARD(follow_sequences(ops, sequence, err));
+		follow_sequences(ops, sequence);
 	for (uint32_t i = 0; i < ops->tree.n; i++)
 		if (ops->forward[i] == WS_NONE && ops->tree.parent[i] != WS_NONE)
 			ops->forward[i] = ops->forward[ops->tree.parent[i]];
@@ -282,10 +277,9 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	int64_t total = 0;
 	uint32_t *order;
 
-	WS_FORWARD(allocate(l->m, t->rows, err));
+	allocate(l->m, t->rows);
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, sequence, t->rows);
-	WS_FORWARD(ws_arena_check(temp, "the operations of the trace", err));
 	WS_FORWARD(order_rows(temp, l, t, order, err));
 	for (uint32_t i = 0; i < t->rows; i++) {
 		WS_FORWARD(take_op(l, t, order[i], i, &sequence[i], err));
@@ -294,7 +288,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 		                                  &total),
 		           err, CORRUPT, "the operations' times add up to over 2^63 ns");
 	}
-	WS_FORWARD(nest(l->m, err));
+	nest(l->m);
 	return t->rows ? follow_flows(l, sequence, err) : WS_OK;
 }
 
@@ -323,9 +317,10 @@ static enum ws_status on_link(void *ctx, const void *row, struct ws_err *err)
 	const struct links *links = ctx;
 	uint32_t op = ws_idmap_get(&links->by_external, r->external_id);
 
-	return op == WS_NONE || r->kind != WS_EXTERNAL_CUSTOM0
-	               ? WS_OK
-	               : ws_idmap_put(links->op_of, r->correlation, op, err);
+	(void)err;
+	if (!(op == WS_NONE || r->kind != WS_EXTERNAL_CUSTOM0))
+		ws_idmap_put(links->op_of, r->correlation, op);
+	return WS_OK;
 }
 
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)
@@ -337,8 +332,10 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 	if (!ws_trace_reader_count(l->r, WS_KIND_EXTERNAL_LINK))
 		return WS_OK;
 	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
-		if (ops->external[i])
-			status = ws_idmap_put(&links.by_external, ops->external[i], i, err);
+		if (ops->external[i]) {
+			ws_idmap_put(&links.by_external, ops->external[i], i);
+			status = WS_OK;
+		}
 	WS_THEN(status, ws_load_each(l, WS_KIND_EXTERNAL_LINK, on_link, &links, err));
 	ws_idmap_free(&links.by_external);
 	return status;

@@ -3,6 +3,7 @@
  * configurations, payloads.
  */
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/trace/feed.h"
 #include "report/model/load.h"
 
@@ -51,7 +52,7 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 	enum ws_status status;
 
 	wanted[kind] = columns;
-	WS_FORWARD(ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE, err));
+	ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE);
 	do {
 		status = ws_feed_next(feed, &b, &until_ns, err);
 		if (status == WS_OK && b) {
@@ -71,39 +72,34 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 #define TEXTS_OF_OPS 64
 
 /* texts[] has room for every text there can be. */
-enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
-                              struct ws_err *err)
+void ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out)
 {
 	const struct ws_strtab_entry *known;
 
 	*out = WS_TEXT_EMPTY;
 	if (!text.len)
-		return WS_OK;
-	WS_FORWARD(ws_strtab_put(&m->interned, text.ptr, text.len, &known, err));
+		return;
+	known = ws_strtab_put(&m->interned, text.ptr, text.len);
 	*out = (uint32_t)known->id;
 	if (known->id >= m->ntexts)
 		m->texts[m->ntexts++] = (struct ws_bytes){known->bytes, known->len};
-	return WS_OK;
 }
 
-enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, struct ws_err *err)
+void ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out)
 {
 	struct ws_bytes text = m->texts[name];
 	char room[256], *steady;
-	enum ws_status status;
 	size_t n;
 
 	*out = m->steady_of[name];
 	if (*out || name == WS_TEXT_EMPTY)
-		return WS_OK;
-	steady = text.len <= sizeof(room) ? room : malloc(text.len);
-	WS_FAIL_IF(!steady, err, NO_MEMORY, "out of memory for a name of %zu bytes", text.len);
+		return;
+	steady = text.len <= sizeof(room) ? room : ws_xmalloc(text.len);
 	n = ws_name_steady(text, steady);
-	status = ws_intern_text(m, (struct ws_bytes){steady, n}, &m->steady_of[name], err);
+	ws_intern_text(m, (struct ws_bytes){steady, n}, &m->steady_of[name]);
 	if (steady != room)
 		free(steady);
 	*out = m->steady_of[name];
-	return status;
 }
 
 static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
@@ -124,68 +120,61 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	WS_NEW(&m->arena, m->texts, capacity);
 	WS_NEW(&m->arena, m->steady_of, capacity);
 	WS_NEW(&m->arena, m->made, nconfigs);
-	WS_FORWARD(ws_arena_check(&m->arena, "the names of the trace", err));
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		WS_FORWARD(
-		        ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at, err));
+		ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at);
 	for (uint64_t i = 0; i < m->strings.rows; i++) {
-		WS_FORWARD(
-		        ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at, err));
-		WS_FORWARD(ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at,
-		                        err));
+		ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at);
+		ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at);
 	}
 	return WS_OK;
 }
 
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
-enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
-                                 struct ws_err *err)
+void ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out)
 {
 	struct ws_model *m = l->m;
 
 	*out = ws_idmap_get(&l->process_of, pid);
 	if (*out != WS_NONE)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_capacity, err));
+		return;
+	WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_capacity);
 	*out = m->nprocesses++;
 	m->pids[*out] = pid;
-	return ws_idmap_put(&l->process_of, pid, *out, err);
+	ws_idmap_put(&l->process_of, pid, *out);
 }
 
-enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
-                                struct ws_err *err)
+void ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out)
 {
 	struct ws_model *m = l->m;
 	uint32_t process;
 
 	*out = ws_idmap_get(&l->thread_of, id);
 	if (*out != WS_NONE)
-		return WS_OK;
-	WS_FORWARD(
-	        WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads, err));
-	WS_FORWARD(WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity, err));
-	WS_FORWARD(ws_process_number(l, pid, &process, err));
+		return;
+	WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads);
+	WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity);
+	ws_process_number(l, pid, &process);
 	*out = m->nthreads++;
 	l->thread_process[*out] = process;
 	m->threads[*out] = (struct ws_thread){pid, 0, process};
-	return ws_idmap_put(&l->thread_of, id, *out, err);
+	ws_idmap_put(&l->thread_of, id, *out);
 }
 
-enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out, struct ws_err *err)
+void ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out)
 {
 	struct ws_model *m = l->m;
 
 	*out = ws_idmap_get(&l->device_of, id);
 	if (*out != WS_NONE)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(m->devices, m->ndevices + 1, l->devices_capacity, err));
+		return;
+	WS_GROW(m->devices, m->ndevices + 1, l->devices_capacity);
 	*out = (uint32_t)m->ndevices++;
 	m->devices[*out] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
 	ws_device_facts_init(&m->devices[*out].facts);
-	return ws_idmap_put(&l->device_of, id, *out, err);
+	ws_idmap_put(&l->device_of, id, *out);
 }
 
 /* A device without a name is of the maker of the library whose functions the trace names. */
@@ -209,7 +198,8 @@ static enum ws_status on_device(void *loader, const void *row, struct ws_err *er
 	struct ws_loader *l = loader;
 	uint32_t at;
 
-	WS_FORWARD(ws_device_number(l, r->id, &at, err));
+	(void)err;
+	ws_device_number(l, r->id, &at);
 	l->m->devices[at].kind = r->kind <= WS_DEVICE_CUDA ? (int)r->kind : -1;
 	l->m->devices[at].name = ws_model_text(l->m, r->name);
 	return WS_OK;
@@ -255,58 +245,57 @@ static enum ws_status on_thread(void *loader, const void *row, struct ws_err *er
 	struct ws_loader *l = loader;
 	uint32_t at;
 
-	WS_FORWARD(ws_thread_number(l, r->id, r->pid, &at, err));
+	(void)err;
+	ws_thread_number(l, r->id, r->pid, &at);
 	l->m->threads[at].tid = r->tid;
 	return WS_OK;
 }
 
-static enum ws_status intern_static(struct ws_model *m, const char *text, uint32_t *out,
-                                    struct ws_err *err)
+static void intern_static(struct ws_model *m, const char *text, uint32_t *out)
 {
-	return ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out, err);
+	ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out);
 }
 
-static enum ws_status demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c,
-                               struct ws_err *err)
+static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
 {
 	struct ws_model *m = l->m;
 	struct ws_buf *made = &m->made[m->nmade];
 	struct ws_bytes name = m->texts[recorded];
 
 	c->name = recorded;
-	WS_FORWARD(ws_demangle(name.ptr, name.len, made, err));
+	ws_demangle(name.ptr, name.len, made);
 	if (made->len == name.len && !memcmp(made->data, name.ptr, name.len)) {
 		ws_buf_free(made);
-		return WS_OK;
+		return;
 	}
 	m->nmade++;
-	return ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name, err);
+	ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name);
 }
 
 /* What a kernel name tells; `recorded` is its text in the trace. */
-static enum ws_status describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c,
-                                      struct ws_err *err)
+static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
 {
 	struct ws_model *m = l->m;
 	struct ws_kernel_traits traits;
 	struct ws_bytes name = m->texts[recorded];
 
-	if (!l->classifier)
-		return demangle(l, recorded, c, err);
-	WS_FORWARD(ws_classify(l->classifier, name.ptr, name.len, &traits, err));
+	if (!l->classifier) {
+		demangle(l, recorded, c);
+		return;
+	}
+	ws_classify(l->classifier, name.ptr, name.len, &traits);
 	c->tensor = (uint8_t)traits.tensor;
 	if (traits.op_class != WS_CLASS_OTHER)
-		WS_FORWARD(
-		        intern_static(m, ws_op_class_name(traits.op_class), &c->name_class, err));
+		intern_static(m, ws_op_class_name(traits.op_class), &c->name_class);
 	if (traits.direction == WS_NAME_DIRECTION_FWD ||
 	    traits.direction == WS_NAME_DIRECTION_FPROP)
 		c->name_direction = WS_TEXT_FORWARD;
 	else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
 		c->name_direction = WS_TEXT_BACKWARD;
 	if (traits.dtype != WS_NAME_DTYPE_NONE)
-		WS_FORWARD(intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype, err));
+		intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype);
 
-	return demangle(l, recorded, c, err);
+	demangle(l, recorded, c);
 }
 
 static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
@@ -319,15 +308,17 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	uint32_t name = ws_model_text(m, r->name);
 	uint32_t like = ws_idmap_get(&l->kernel_of, name);
 
+	(void)err;
 	c->name = WS_TEXT_UNKNOWN_KERNEL;
 	if (like != WS_NONE) {
 		*c = m->configs[like];
+
 	} else if (name != WS_TEXT_EMPTY) {
-		WS_FORWARD(describe_kernel(l, name, c, err));
-		WS_FORWARD(ws_idmap_put(&l->kernel_of, name, at, err));
+		describe_kernel(l, name, c);
+		ws_idmap_put(&l->kernel_of, name, at);
 	}
-	WS_FORWARD(ws_process_number(l, r->pid, &c->process, err));
-	WS_FORWARD(ws_device_number(l, r->device, &c->device, err));
+	ws_process_number(l, r->pid, &c->process);
+	ws_device_number(l, r->device, &c->device);
 	c->stream = r->stream;
 	c->shape = (struct ws_launch_shape){r->grid_x,  r->grid_y,  r->grid_z,    r->block_x,
 	                                    r->block_y, r->block_z, r->registers, 0};
@@ -338,7 +329,8 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	c->has_occupancy =
 	        m->devices[c->device].has_limits &&
 	        ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape, &c->occupancy);
-	return ws_idmap_put(&l->config_of, r->id, at, err);
+	ws_idmap_put(&l->config_of, r->id, at);
+	return WS_OK;
 }
 
 static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
@@ -347,18 +339,19 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 
 	m->nconfigs = 1;
 	WS_NEW(&m->arena, m->configs, ws_trace_reader_count(l->r, WS_KIND_LAUNCH_CONFIG) + 1);
-	WS_FORWARD(ws_arena_check(&m->arena, "the launch configurations", err));
 	WS_FORWARD(ws_load_each(l, WS_KIND_LAUNCH_CONFIG, on_config, l, err));
 	/* where kernels go whose configuration is in a damaged part of the file */
 	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
 	m->configs[0].process = WS_NONE;
-	if (!m->ndevices)
-		return ws_device_number(l, 0, &m->configs[0].device, err);
+	if (!m->ndevices) {
+		ws_device_number(l, 0, &m->configs[0].device);
+		return WS_OK;
+	}
 	return WS_OK;
 }
 
 /* One short name for each kernel name. */
-static enum ws_status load_short_names(struct ws_loader *l, struct ws_err *err)
+static void load_short_names(struct ws_loader *l)
 {
 	struct ws_model *m = l->m;
 	struct ws_bytes *names, *shorts;
@@ -370,8 +363,6 @@ static enum ws_status load_short_names(struct ws_loader *l, struct ws_err *err)
 	WS_NEW(&l->temp, shorts, m->nconfigs);
 	WS_NEW(&l->temp, text, m->nconfigs);
 	WS_NEW(&m->arena, m->short_names, m->nshort);
-	WS_FORWARD(ws_arena_check(&l->temp, "the kernel names", err));
-	WS_FORWARD(ws_arena_check(&m->arena, "the kernel names", err));
 	for (size_t i = 0; i < m->nconfigs; i++) {
 		uint32_t name = m->configs[i].name;
 
@@ -382,10 +373,9 @@ static enum ws_status load_short_names(struct ws_loader *l, struct ws_err *err)
 		text[n] = name;
 		names[n++] = m->texts[name];
 	}
-	WS_FORWARD(ws_short_names(names, n, &m->short_text, shorts, err));
+	ws_short_names(names, n, &m->short_text, shorts);
 	for (size_t i = 0; i < n; i++)
 		m->short_names[text[i]] = shorts[i];
-	return WS_OK;
 }
 
 static uint32_t text_of_string(void *model, uint64_t string_id)
@@ -403,10 +393,12 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_FIELD, &field, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD_ENUM, &entry, err));
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
-	WS_THEN(status, ws_ops_decode(&tables, &l->m->ops, err));
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
-		status = ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i),
-		                      (uint32_t)i, err);
+	if (status == WS_OK)
+		ws_ops_decode(&tables, &l->m->ops);
+	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++) {
+		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
+		status = WS_OK;
+	}
 	ws_column_data_release(&schema);
 	ws_column_data_release(&field);
 	ws_column_data_release(&entry);
@@ -431,7 +423,6 @@ static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 	struct ws_model *m = l->m;
 
 	WS_NEW(&m->arena, m->ends, ws_trace_reader_count(l->r, WS_KIND_PROCESS_END));
-	WS_FORWARD(ws_arena_check(&m->arena, "the ends of processes", err));
 	return ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err);
 }
 
@@ -456,7 +447,7 @@ enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)
 		WS_FORWARD(
 		        ws_classifier_new(l->opts->rules, l->opts->rules_len, &l->classifier, err));
 	WS_FORWARD(load_configs(l, err));
-	WS_FORWARD(load_short_names(l, err));
+	load_short_names(l);
 	find_makers(l->m);
 	WS_FORWARD(load_payloads(l, err));
 	WS_FORWARD(load_ends(l, err));

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
-                            struct ws_err *err)
+void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark)
 {
 	static const char prefix[] = "workload.";
 	const char *p = mark.ptr, *end = p + mark.len;
@@ -12,16 +11,15 @@ enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct w
 	uint64_t id;
 
 	if (mark.len < sizeof(prefix) || memcmp(p, prefix, sizeof(prefix) - 1) != 0)
-		return WS_OK;
+		return;
 	p += sizeof(prefix) - 1;
 	equals = memchr(p, '=', (size_t)(end - p));
 	if (!equals || equals == p)
-		return WS_OK;
-	WS_FORWARD(ws_strtab_add(keys, p, (size_t)(equals - p), &id, err));
+		return;
+	id = ws_strtab_add(keys, p, (size_t)(equals - p));
 	m->nfacts = id > m->nfacts ? (size_t)id : m->nfacts;
 	m->facts[id - 1] = (struct ws_fact){{p, (size_t)(equals - p)},
 	                                    {equals + 1, (size_t)(end - equals - 1)}};
-	return WS_OK;
 }
 
 void ws_loader_release(struct ws_loader *l)

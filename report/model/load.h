@@ -30,9 +30,8 @@ struct ws_loader {
 void ws_loader_release(struct ws_loader *l);
 
 /* An empty model of a trace: only what the file and the user say of it. */
-enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r,
-                              const char *name, const struct ws_model_opts *opts,
-                              struct ws_err *err);
+void ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r, const char *name,
+                    const struct ws_model_opts *opts);
 
 /* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
  * first row is `row` of its kind in the file. */
@@ -54,16 +53,13 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err);
 
 /* The same for the ids of processes and devices; ones that no row defines get a number too. */
-enum ws_status ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out,
-                                 struct ws_err *err);
-enum ws_status ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out,
-                                struct ws_err *err);
+void ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out);
+void ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out);
 /* The text, added when it is new; only for names of classes and the like. */
-enum ws_status ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out,
-                              struct ws_err *err);
+void ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out);
 
 /* What of a name stays from call to call, as a text. */
-enum ws_status ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out, struct ws_err *err);
+void ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out);
 
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
 #define WS_MAX_TIME_NS ((int64_t)1 << 61)
@@ -77,8 +73,7 @@ void ws_extend_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
  * key is what stands between the dot and the first '='. m->facts has room for
  * one a text; keys gives each key a number: its place in facts, plus 1.
  */
-enum ws_status ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark,
-                            struct ws_err *err);
+void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark);
 
 /* Columns of struct ws_nvtx_events, in the making. */
 struct ws_event_columns {
@@ -118,5 +113,4 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
-enum ws_status ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out,
-                                struct ws_err *err);
+void ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/model/load.h"
 
@@ -30,23 +31,18 @@ void ws_model_free(struct ws_model *m)
 	free(m);
 }
 
-enum ws_status ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r,
-                              const char *name, const struct ws_model_opts *opts,
-                              struct ws_err *err)
+void ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r, const char *name,
+                    const struct ws_model_opts *opts)
 {
-	struct ws_model *m = calloc(1, sizeof(*m));
+	struct ws_model *m = ws_xarray(1, sizeof(*m));
 
 	*out = NULL;
-	if (!m || !(m->name = ws_arena_copy(&m->arena, name, strlen(name)))) {
-		free(m);
-		return WS_FAIL_MEMORY(err, "the trace %s", name);
-	}
+	m->name = ws_arena_copy(&m->arena, name, strlen(name));
 	m->file = *ws_trace_reader_summary(r);
 	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
 	m->begin_ns = INT64_MAX;
 	m->end_ns = INT64_MIN;
 	*out = m;
-	return WS_OK;
 }
 
 void ws_extend_time(struct ws_model *m, int64_t from_ns, int64_t to_ns)

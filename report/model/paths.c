@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 
-static enum ws_status reserve(struct ws_path_table *t, struct ws_err *err)
+static void reserve(struct ws_path_table *t)
 {
 	size_t capacity = t->capacity;
 
-	WS_FORWARD(WS_GROW(t->next, t->npaths + 1, capacity, err));
-	return WS_GROW(t->paths, t->npaths + 1, t->capacity, err);
+	WS_GROW(t->next, t->npaths + 1, capacity);
+	WS_GROW(t->paths, t->npaths + 1, t->capacity);
 }
 
-enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out,
-                              struct ws_err *err)
+void ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out)
 {
 	/* WS_NONE + 1 wraps to 0: no parent */
 	uint64_t key = (uint64_t)(uint32_t)(path->parent + 1) << 32 | path->name;
@@ -25,16 +25,15 @@ enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *pat
 		if (t->paths[at].domain == path->domain && t->paths[at].style == path->style)
 			break;
 	if (at == WS_NONE) {
-		WS_FORWARD(reserve(t, err));
+		reserve(t);
 		at = (uint32_t)t->npaths++;
 		t->paths[at] = *path;
 		t->next[at] = first;
-		WS_FORWARD(ws_idmap_put(&t->first, key, at, err));
+		ws_idmap_put(&t->first, key, at);
 	}
 	if (path->first_ns < t->paths[at].first_ns)
 		t->paths[at].first_ns = path->first_ns;
 	*out = at;
-	return WS_OK;
 }
 
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths)
@@ -74,15 +73,13 @@ static int compare_paths(const void *pa, const void *pb, void *arg)
 	return c ? c : a->style - b->style;
 }
 
-enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
-                              uint32_t *order, struct ws_err *err)
+void ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts, uint32_t *order)
 {
 	struct path_context ctx = {r->paths, texts};
 	size_t n = r->npaths, at = 0, height = 0;
 	uint32_t *child, *sibling, *stack;
-	uint32_t *all = calloc(4 * n + 1, sizeof(*all));
+	uint32_t *all = ws_xarray(4 * n + 1, sizeof(*all));
 
-	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for the order of ranges");
 	child = all; /* of path p at p + 1; of no parent at 0 */
 	sibling = child + n + 1;
 	stack = sibling + n;
@@ -112,11 +109,10 @@ enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *
 			stack[height++] = child[p + 1];
 	}
 	free(all);
-	return WS_OK;
 }
 
-enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
-                            char **out, size_t *len, struct ws_err *err)
+void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                  char **out, size_t *len)
 {
 	size_t n = 1;
 	char *text, *to;
@@ -128,9 +124,7 @@ enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const stru
 		for (size_t i = 0; i < name.len; i++)
 			n += ((const char *)name.ptr)[i] == '/';
 	}
-	text = malloc(n);
-	if (!text)
-		return WS_FAIL_MEMORY(err, "a path of %zu bytes", n);
+	text = ws_xmalloc(n);
 	/* from the end backwards: the innermost name comes first along the parents */
 	to = text + n;
 	*--to = '\0';
@@ -147,5 +141,4 @@ enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const stru
 	}
 	*out = text;
 	*len = n - 1;
-	return WS_OK;
 }

@@ -34,8 +34,7 @@ struct ws_path_table {
 	struct ws_idmap first; /* parent and name -> first such path */
 };
 /* The number of the path; a new one is added, first_ns becomes the least one seen. */
-enum ws_status ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out,
-                              struct ws_err *err);
+void ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out);
 /* Hand the paths over, to be freed by free(); the table is empty then. */
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
 void ws_path_table_free(struct ws_path_table *t);
@@ -54,12 +53,11 @@ struct ws_ranges {
  * Paths in reading order: a parent before its children, siblings by the begin
  * of their first instance, then by name, domain and style. order has npaths entries.
  */
-enum ws_status ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts,
-                              uint32_t *order, struct ws_err *err);
+void ws_paths_order(const struct ws_ranges *r, const struct ws_bytes *texts, uint32_t *order);
 
 /*
  * The path as text: names joined by '/', a '/' inside a name written "\/".
  * Allocated, for the caller to free; *len bytes, and a NUL after them.
  */
-enum ws_status ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
-                            char **out, size_t *len, struct ws_err *err);
+void ws_path_text(const struct ws_ranges *r, uint32_t path, const struct ws_bytes *texts,
+                  char **out, size_t *len);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/model/columns.h"
 #include "report/base/names.h"
 #include "report/base/order.h"
@@ -107,7 +108,7 @@ static bool is_enum(const struct decoder *d, uint64_t type)
 	return ws_idmap_get(&d->enum_of, type) != WS_NONE;
 }
 
-static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
+static void find_layouts(struct decoder *d)
 {
 	const struct ws_column_data *f = d->in->field, *e = d->in->enumeration;
 
@@ -118,16 +119,13 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 		        d->in->text_of(d->in->ctx, ws_value(e, WS_COL_payload_enum_entry, i));
 
 		if (!is_enum(d, id))
-			WS_FORWARD(ws_idmap_put(&d->enum_of, id, (uint32_t)i, err));
+			ws_idmap_put(&d->enum_of, id, (uint32_t)i);
 		if (value <= UINT32_MAX)
-			WS_FORWARD(
-			        ws_idmap_put(&d->entry_of,
-			                     (uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
-			                     (uint32_t)text, err));
+			ws_idmap_put(&d->entry_of,
+			             (uint64_t)ws_idmap_get(&d->enum_of, id) << 32 | value,
+			             (uint32_t)text);
 	}
-	d->layouts = calloc(f->rows ? f->rows : 1, sizeof(*d->layouts));
-	if (!d->layouts)
-		return WS_FAIL_MEMORY(err, "%llu payload fields", (unsigned long long)f->rows);
+	d->layouts = ws_xarray(f->rows ? f->rows : 1, sizeof(*d->layouts));
 	for (uint64_t i = 0; i < f->rows; i++) {
 		uint64_t schema = ws_value(f, WS_COL_payload_field_schema, i);
 		uint32_t name =
@@ -140,13 +138,12 @@ static enum ws_status find_layouts(struct decoder *d, struct ws_err *err)
 		if (at == WS_NONE) {
 			at = (uint32_t)d->nlayouts++;
 			memset(&d->layouts[at], 0xff, sizeof(d->layouts[at]));
-			WS_FORWARD(ws_idmap_put(&d->layout_of, schema, at, err));
+			ws_idmap_put(&d->layout_of, schema, at);
 		}
 		for (int k = 0; k < FIELDS; k++)
 			if (ws_name_is(d->in->texts[name], field_names[k]))
 				d->layouts[at].row[k] = (uint32_t)i;
 	}
-	return WS_OK;
 }
 
 /* The number in field row `f` of the payload; 0 when the payload ends before it. */
@@ -245,26 +242,20 @@ static void decode_all(const struct decoder *d, struct ws_ops *out)
 	}
 }
 
-enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out,
-                             struct ws_err *err)
+void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out)
 {
 	struct decoder d = {.in = tables};
 	uint64_t n = tables->payload->rows;
-	enum ws_status status;
 
 	*out = (struct ws_ops){.n = n};
-	out->op = calloc(n ? n : 1, sizeof(*out->op));
-	out->is_op = calloc(n ? n : 1, 1);
-	if (!out->op || !out->is_op)
-		return WS_FAIL_MEMORY(err, "%llu payloads", (unsigned long long)n);
-	status = find_layouts(&d, err);
-	if (status == WS_OK)
-		decode_all(&d, out);
+	out->op = ws_xarray(n ? n : 1, sizeof(*out->op));
+	out->is_op = ws_xarray(n ? n : 1, 1);
+	find_layouts(&d);
+	decode_all(&d, out);
 	ws_idmap_free(&d.layout_of);
 	ws_idmap_free(&d.enum_of);
 	ws_idmap_free(&d.entry_of);
 	free(d.layouts);
-	return status;
 }
 
 void ws_ops_release(struct ws_ops *ops)

@@ -44,8 +44,7 @@ struct ws_ops {
 	uint64_t undecodable; /* payloads whose schema or bytes do not fit together */
 };
 /* Free with ws_ops_release, also after a failure. */
-enum ws_status ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out,
-                             struct ws_err *err);
+void ws_ops_decode(const struct ws_payload_tables *tables, struct ws_ops *out);
 void ws_ops_release(struct ws_ops *ops);
 
 /* A number of a predefined NVTX entry type (little-endian); 0 when p[0..len) cannot hold it or the

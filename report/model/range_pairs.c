@@ -4,13 +4,11 @@
 
 #include "formats/base/grow.h"
 
-static enum ws_status open_range(struct ws_range_pairs *p, uint32_t stack, uint32_t range,
-                                 struct ws_err *err)
+static void open_range(struct ws_range_pairs *p, uint32_t stack, uint32_t range)
 {
-	WS_FORWARD(WS_GROW(p->below, (size_t)range + 1, p->nbelow, err));
+	WS_GROW(p->below, (size_t)range + 1, p->nbelow);
 	p->below[range] = p->top[stack];
 	p->top[stack] = range;
-	return WS_OK;
 }
 
 static uint32_t close_range(struct ws_range_pairs *p, uint32_t stack)
@@ -22,12 +20,11 @@ static uint32_t close_range(struct ws_range_pairs *p, uint32_t stack)
 	return range;
 }
 
-static enum ws_status new_stack(struct ws_range_pairs *p, uint32_t *stack, struct ws_err *err)
+static void new_stack(struct ws_range_pairs *p, uint32_t *stack)
 {
-	WS_FORWARD(WS_GROW(p->top, p->nstacks + 1, p->stacks_capacity, err));
+	WS_GROW(p->top, p->nstacks + 1, p->stacks_capacity);
 	*stack = (uint32_t)p->nstacks++;
 	p->top[*stack] = WS_NONE;
-	return WS_OK;
 }
 
 static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
@@ -40,16 +37,15 @@ static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
 	return p->last_stack;
 }
 
-enum ws_status ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range,
-                                   struct ws_err *err)
+void ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range)
 {
 	uint32_t stack = find_stack(p, key);
 
 	if (stack == WS_NONE) {
-		WS_FORWARD(new_stack(p, &stack, err));
-		WS_FORWARD(ws_idmap_put(&p->stack_of, key, stack, err));
+		new_stack(p, &stack);
+		ws_idmap_put(&p->stack_of, key, stack);
 	}
-	return open_range(p, stack, range, err);
+	open_range(p, stack, range);
 }
 
 uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key)
@@ -59,18 +55,17 @@ uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key)
 	return stack == WS_NONE ? WS_NONE : close_range(p, stack);
 }
 
-enum ws_status ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id,
-                              uint32_t range, struct ws_err *err)
+void ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id, uint32_t range)
 {
 	const uint64_t key[2] = {process, id};
 	uint64_t number = ws_strtab_find(&p->started, key, sizeof(key));
 
 	if (!number) {
-		WS_FORWARD(ws_strtab_add(&p->started, key, sizeof(key), &number, err));
-		WS_FORWARD(WS_GROW(p->start_stack, number, p->started_capacity, err));
-		WS_FORWARD(new_stack(p, &p->start_stack[number - 1], err));
+		number = ws_strtab_add(&p->started, key, sizeof(key));
+		WS_GROW(p->start_stack, number, p->started_capacity);
+		new_stack(p, &p->start_stack[number - 1]);
 	}
-	return open_range(p, p->start_stack[number - 1], range, err);
+	open_range(p, p->start_stack[number - 1], range);
 }
 
 uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id)

@@ -15,20 +15,19 @@ bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *patter
 	               : name == WS_TEXT_STEP || ws_bytes_begin(m->texts[name], WS_PYTORCH_STEP);
 }
 
-enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
-                               const char *pattern, uint8_t *is_step, struct ws_err *err)
+void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
+                     const char *pattern, uint8_t *is_step)
 {
 	struct ws_bytes wanted = {pattern, pattern ? strlen(pattern) : 0}, whole;
 	char *text;
 
 	*is_step = (uint8_t)ws_step_is_name(m, r->paths[path].name, pattern);
 	if (!pattern || *is_step || !strchr(pattern, '/'))
-		return WS_OK;
-	WS_FORWARD(ws_path_text(r, path, m->texts, &text, &whole.len, err));
+		return;
+	ws_path_text(r, path, m->texts, &text, &whole.len);
 	whole.ptr = text;
 	*is_step = (uint8_t)ws_name_matches(wanted, whole);
 	free(text);
-	return WS_OK;
 }
 
 static int by_begin(const void *pa, const void *pb)

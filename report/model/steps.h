@@ -15,8 +15,8 @@
  * ws_model_opts, but not of a path. */
 bool ws_step_is_name(const struct ws_model *m, uint32_t name, const char *pattern);
 /* Is a range of this path (of those in r) one? pattern: as `step` of struct ws_model_opts. */
-enum ws_status ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
-                               const char *pattern, uint8_t *is_step, struct ws_err *err);
+void ws_step_is_path(const struct ws_model *m, const struct ws_ranges *r, uint32_t path,
+                     const char *pattern, uint8_t *is_step);
 /*
  * Sorts m->steps and gives them their numbers, remainders and whether they
  * are PyTorch's; the other fields are there. Counts nmeasured.

@@ -51,8 +51,8 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	};
 	WS_FAIL_IF(w->bytes > INT64_MAX, err, CORRUPT, "%s %llu moves %llu bytes", c->what,
 	           (unsigned long long)row, (unsigned long long)w->bytes);
-	WS_FORWARD(ws_process_number(l, ws_value(t, c->pid, row), &w->process, err));
-	WS_FORWARD(ws_device_number(l, ws_value(t, c->device, row), &w->device, err));
+	ws_process_number(l, ws_value(t, c->pid, row), &w->process);
+	ws_device_number(l, ws_value(t, c->device, row), &w->device);
 	if (w->no_time)
 		return WS_OK;
 	w->start_ns = (int64_t)ws_value(t, c->start, row);
@@ -111,7 +111,6 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 		status = WS_FAIL(err, NO_MEMORY, "the trace has more copies than a report handles");
 	if (status == WS_OK) {
 		WS_NEW(&m->arena, m->work, n);
-		status = ws_arena_check(&m->arena, "the memory copies of the trace", err);
 	}
 	for (size_t i = 0; i < NWORK_COLUMNS_OF && status == WS_OK; i++)
 		for (uint64_t row = 0; row < t[i].rows && status == WS_OK; row++)
@@ -150,13 +149,11 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_da
 	                   e->reserved_bytes > INT64_MAX,
 	           err, CORRUPT, "allocation %llu has over 2^63 bytes", (unsigned long long)row);
 	ws_extend_time(l->m, e->time_ns, e->time_ns);
-	WS_FORWARD(ws_process_number(l, ws_value(t, WS_COL_memory_pid, row), &e->process, err));
+	ws_process_number(l, ws_value(t, WS_COL_memory_pid, row), &e->process);
 	if (!host)
-		WS_FORWARD(ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device,
-		                            err));
+		ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device);
 	if (ws_value(t, WS_COL_memory_thread, row))
-		WS_FORWARD(ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0,
-		                            &e->thread, err));
+		ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0, &e->thread);
 	return WS_OK;
 }
 
@@ -172,13 +169,12 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	WS_NEW(&l->temp, order, t.rows);
 	WS_NEW(&l->temp, time, t.rows);
 	WS_NEW(&m->arena, m->memory, t.rows);
-	status = ws_arena_check(&l->temp, "the allocations of the trace", err);
-	WS_THEN(status, ws_arena_check(&m->arena, "the allocations of the trace", err));
+	status = WS_OK;
 	if (status == WS_OK) {
 		ws_order_identity(order, t.rows);
 		for (uint64_t i = 0; i < t.rows; i++)
 			time[i] = (int64_t)ws_value(&t, WS_COL_memory_time_ns, i);
-		status = ws_order_by(order, time, t.rows, err);
+		ws_order_by(order, time, t.rows);
 	}
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++) {
 		status = take_memory(l, &t, order[i], &m->memory[i], err);

@@ -159,22 +159,19 @@ static bool one_round(struct cutter *c, bool number)
 }
 
 /* c->cuts; number[i]: that of names[i], from 1. */
-static bool find_cuts(struct cutter *c, const struct ws_bytes *names, size_t n, uint32_t *number)
+static void find_cuts(struct cutter *c, const struct ws_bytes *names, size_t n, uint32_t *number)
 {
 	struct ws_strtab known = {0};
-	enum ws_status status = WS_OK;
 
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
-		uint64_t id = 0;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t id = ws_strtab_add(&known, names[i].ptr, names[i].len);
 
-		status = ws_strtab_add(&known, names[i].ptr, names[i].len, &id, NULL);
 		number[i] = (uint32_t)id;
 		if (id > c->n)
 			c->cuts[c->n++] = (struct cut){names[i], names[i]};
 	}
 	ws_strtab_free(&known);
-	c->arena->failed |= status != WS_OK;
-	return WS_NEW(c->arena, c->order, c->n) && status == WS_OK;
+	WS_NEW(c->arena, c->order, c->n);
 }
 
 void ws_names_elide(struct ws_arena *arena, struct ws_bytes *names, size_t n, size_t width,
@@ -186,8 +183,7 @@ void ws_names_elide(struct ws_arena *arena, struct ws_bytes *names, size_t n, si
 
 	WS_NEW(arena, c.cuts, n);
 	WS_NEW(arena, number, n);
-	if (!c.cuts || !number || !find_cuts(&c, names, n, number))
-		return;
+	find_cuts(&c, names, n, number);
 	for (size_t i = 0; i < c.n; i++)
 		cut(&c, &c.cuts[i], NOWHERE, "");
 	for (int round = 0; alike && round < ROUNDS; round++)

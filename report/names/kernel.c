@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/names.h"
 #include "report/names/names.h"
 
@@ -109,14 +110,14 @@ static struct ws_bytes type_of(const char *at, const char *end)
 
 /* --- kinds of names ------------------------------------------------------------- */
 
-static enum ws_status put(struct ws_buf *out, struct ws_bytes text, struct ws_err *err)
+static void put(struct ws_buf *out, struct ws_bytes text)
 {
-	return ws_buf_put(out, text.ptr, text.len, err);
+	ws_buf_put(out, text.ptr, text.len);
 }
 
-static enum ws_status put_str(struct ws_buf *out, const char *text, struct ws_err *err)
+static void put_str(struct ws_buf *out, const char *text)
 {
-	return ws_buf_put(out, text, strlen(text), err);
+	ws_buf_put(out, text, strlen(text));
 }
 
 /* Frames of PyTorch, Apex and cub that run the function in their template arguments. */
@@ -221,38 +222,37 @@ static struct ws_bytes element_of(struct ws_bytes arguments)
 	}
 }
 
-static enum ws_status put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out,
-                                  struct ws_err *err)
+static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws_buf *out)
 {
 	struct ws_bytes arguments = arguments_of(name), element = element_of(arguments);
 	unsigned long tile[3];
 	char text[64];
 
-	WS_FORWARD(put(out, wrapped, err));
+	put(out, wrapped);
 	if (!tile_of(arguments, tile))
-		return WS_OK;
+		return;
 	snprintf(text, sizeof(text), "<%lux%lux%lu", tile[0], tile[1], tile[2]);
-	WS_FORWARD(put_str(out, text, err));
+	put_str(out, text);
 	if (element.len) {
-		WS_FORWARD(put_str(out, ", ", err));
-		WS_FORWARD(put(out, element, err));
+		put_str(out, ", ");
+		put(out, element);
 	}
-	return put_str(out, ">", err);
+	put_str(out, ">");
 }
 
 /* frame<function<type>> */
-static enum ws_status put_frame(struct ws_bytes frame, struct ws_bytes function,
-                                struct ws_bytes type, struct ws_buf *out, struct ws_err *err)
+static void put_frame(struct ws_bytes frame, struct ws_bytes function, struct ws_bytes type,
+                      struct ws_buf *out)
 {
-	WS_FORWARD(put(out, last_part(frame), err));
-	WS_FORWARD(put_str(out, "<", err));
-	WS_FORWARD(put(out, last_part(function), err));
+	put(out, last_part(frame));
+	put_str(out, "<");
+	put(out, last_part(function));
 	if (type.len) {
-		WS_FORWARD(put_str(out, "<", err));
-		WS_FORWARD(put(out, type, err));
-		WS_FORWARD(put_str(out, ">", err));
+		put_str(out, "<");
+		put(out, type);
+		put_str(out, ">");
 	}
-	return put_str(out, ">", err);
+	put_str(out, ">");
 }
 
 /* Bytes of a Tensile name up to its tile and matrix instruction; 0 = it is none. */
@@ -276,8 +276,7 @@ static size_t tensile_length(struct ws_bytes name)
 }
 
 /* "…_xmma_…_execute_segment_k_off_kernel__5x_cublas": what all of them have is left out. */
-static bool put_xmma(struct ws_bytes name, struct ws_buf *out, enum ws_status *status,
-                     struct ws_err *err)
+static bool put_xmma(struct ws_bytes name, struct ws_buf *out)
 {
 	static const char begin[] = "_execute_", end[] = "kernel__5x_cu";
 	const char *p = name.ptr, *at, *tail;
@@ -287,39 +286,38 @@ static bool put_xmma(struct ws_bytes name, struct ws_buf *out, enum ws_status *s
 	    !(tail = memmem(at, name.len - (size_t)(at - p), end, sizeof(end) - 1)))
 		return false;
 	middle = (size_t)(tail - at) - 9;
-	*status = ws_buf_put(out, p, (size_t)(at - p), err);
-	if (*status == WS_OK && middle) /* "segment_k_off_" */
-		*status = ws_buf_put(out, at + 8, middle, err);
+	ws_buf_put(out, p, (size_t)(at - p));
+	if (middle)
+		ws_buf_put(out, at + 8, middle);
 	return true;
 }
 
-enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws_err *err)
+void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 {
 	size_t tensile = tensile_length(name);
 	struct ws_bytes function, arguments, telling;
 	const char *behind;
 	char *room;
-	enum ws_status status;
 
-	if (tensile)
-		return ws_buf_put(out, name.ptr, tensile, err);
-	if (put_xmma(name, out, &status, err))
-		return status;
-	room = malloc(name.len + 1);
-	WS_FAIL_IF(!room, err, NO_MEMORY, "out of memory for a name of %zu bytes", name.len);
+	if (tensile) {
+		ws_buf_put(out, name.ptr, tensile);
+		return;
+	}
+	if (put_xmma(name, out))
+		return;
+	room = ws_xmalloc(name.len + 1);
 	function = (struct ws_bytes){room, ws_name_function(name, room)};
 	arguments = arguments_of(name);
 	telling = telling_word(arguments, &behind);
-	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX)
-		status = put(out, function, err);
-	else if (is_wrapper(function))
-		status = put_wrapped(name, telling, out, err);
-	else if (is_frame(function))
-		status = put_frame(function, telling,
-		                   type_of(behind, (const char *)arguments.ptr + arguments.len),
-		                   out, err);
-	else
-		status = put(out, function, err);
+	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {
+		put(out, function);
+	} else if (is_wrapper(function)) {
+		put_wrapped(name, telling, out);
+	} else if (is_frame(function)) {
+		put_frame(function, telling,
+		          type_of(behind, (const char *)arguments.ptr + arguments.len), out);
+	} else {
+		put(out, function);
+	}
 	free(room);
-	return status;
 }

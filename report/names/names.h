@@ -49,7 +49,7 @@ size_t ws_name_function(struct ws_bytes name, char *out);
  * - every other name as ws_name_function gives it.
  * Appended to out.
  */
-enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws_err *err);
+void ws_short_name(struct ws_bytes name, struct ws_buf *out);
 
 /*
  * The same for n different names at once: those that would be equal get what
@@ -57,8 +57,8 @@ enum ws_status ws_short_name(struct ws_bytes name, struct ws_buf *out, struct ws
  * where that is too long a hash of the whole name, "f #1a2b3c4d". out[i] points
  * into text, which is freed by the caller once out is no longer used.
  */
-enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
-                              struct ws_bytes *out, struct ws_err *err);
+void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
+                    struct ws_bytes *out);
 
 /* So much of its beginning says what kind of kernel it is; the end tells more. */
 #define WS_ELIDE_HEAD(width) ((width) / 4)

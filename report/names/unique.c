@@ -105,7 +105,7 @@ static bool all_equal(const struct ws_bytes *texts, size_t n)
 }
 
 /* A part without the namespaces that every name has; brackets that were cut off are closed. */
-static enum ws_status put_part(struct ws_buf *out, struct ws_bytes part, struct ws_err *err)
+static void put_part(struct ws_buf *out, struct ws_bytes part)
 {
 	static const char *const usual[] = {"at::", "native::", "(anonymous namespace)::",
 	                                    "<unnamed>::", "c10::"};
@@ -124,26 +124,24 @@ static enum ws_status put_part(struct ws_buf *out, struct ws_bytes part, struct 
 			continue;
 		open += *p == '<';
 		open -= *p == '>' && open;
-		WS_FORWARD(ws_buf_put(out, p++, 1, err));
+		ws_buf_put(out, p++, 1);
 	}
 	while (open--)
-		WS_FORWARD(ws_buf_put(out, ">", 1, err));
-	return WS_OK;
+		ws_buf_put(out, ">", 1);
 }
 
 /*
  * What the names of a group differ by, joined into parts[i], "" where the
  * names have not the same number of template arguments or none differs.
  */
-static enum ws_status differing_arguments(struct ws_arena *temp, const struct ws_bytes *names,
-                                          size_t n, struct ws_buf *parts, struct ws_err *err)
+static void differing_arguments(struct ws_arena *temp, const struct ws_bytes *names, size_t n,
+                                struct ws_buf *parts)
 {
 	struct ws_bytes(*arguments)[ARGUMENTS], *column;
 	size_t count = 0;
 
 	WS_NEW(temp, arguments, n);
 	WS_NEW(temp, column, n);
-	WS_FORWARD(ws_arena_check(temp, "kernel names", err));
 	for (size_t i = 0; i < n; i++) {
 		size_t mine = split_arguments(names[i], arguments[i]);
 
@@ -159,86 +157,78 @@ static enum ws_status differing_arguments(struct ws_arena *temp, const struct ws
 		strip_common(column, n);
 		for (size_t i = 0; i < n; i++) {
 			if (parts[i].len)
-				WS_FORWARD(ws_buf_put(&parts[i], ", ", 2, err));
-			WS_FORWARD(put_part(&parts[i], column[i], err));
+				ws_buf_put(&parts[i], ", ", 2);
+			put_part(&parts[i], column[i]);
 		}
 	}
-	return WS_OK;
 }
 
 /* --- labels ----------------------------------------------------------------------- */
 
-static enum ws_status relabel(struct namer *s, uint32_t i, const char *open, struct ws_bytes part,
-                              const char *close, struct ws_err *err)
+static void relabel(struct namer *s, uint32_t i, const char *open, struct ws_bytes part,
+                    const char *close)
 {
 	struct ws_bytes label = label_of(s, i);
 	size_t at = s->text->len;
 
 	/* the label lies in the buffer that grows */
-	WS_FORWARD(
-	        ws_buf_reserve(s->text, label.len + strlen(open) + part.len + strlen(close), err));
+	ws_buf_reserve(s->text, label.len + strlen(open) + part.len + strlen(close));
 	label = label_of(s, i);
-	WS_FORWARD(ws_buf_put(s->text, label.ptr, label.len, err));
-	WS_FORWARD(ws_buf_put(s->text, open, strlen(open), err));
-	WS_FORWARD(ws_buf_put(s->text, part.ptr, part.len, err));
-	WS_FORWARD(ws_buf_put(s->text, close, strlen(close), err));
+	ws_buf_put(s->text, label.ptr, label.len);
+	ws_buf_put(s->text, open, strlen(open));
+	ws_buf_put(s->text, part.ptr, part.len);
+	ws_buf_put(s->text, close, strlen(close));
 	s->label[i].at = at;
 	s->label[i].len = s->text->len - at;
-	return WS_OK;
 }
 
-static enum ws_status add_hash(struct namer *s, uint32_t i, struct ws_err *err)
+static void add_hash(struct namer *s, uint32_t i)
 {
 	char hash[24];
 	int n = snprintf(hash, sizeof(hash), "%08x",
 	                 (unsigned)ws_checksum(s->names[i].ptr, s->names[i].len));
 
-	return relabel(s, i, " #", (struct ws_bytes){hash, (size_t)n}, "", err);
+	relabel(s, i, " #", (struct ws_bytes){hash, (size_t)n}, "");
 }
 
 /* The n names at order[first] have one label. */
-static enum ws_status tell_apart(struct namer *s, size_t first, size_t n, struct ws_err *err)
+static void tell_apart(struct namer *s, size_t first, size_t n)
 {
 	struct ws_arena temp = {0};
 	struct ws_bytes *names;
 	struct ws_buf *parts;
-	enum ws_status status;
 
 	WS_NEW(&temp, names, n);
 	WS_NEW(&temp, parts, n);
-	status = ws_arena_check(&temp, "kernel names", err);
-	for (size_t i = 0; i < n && status == WS_OK; i++)
+	for (size_t i = 0; i < n; i++)
 		names[i] = s->names[s->order[first + i].row];
-	WS_THEN(status, differing_arguments(&temp, names, n, parts, err));
-	if (status == WS_OK && !parts[0].len) {
+	differing_arguments(&temp, names, n, parts);
+	if (!parts[0].len) {
 		strip_common(names, n);
-		for (size_t i = 0; i < n && status == WS_OK; i++)
-			status = ws_buf_put(&parts[i], names[i].ptr, names[i].len, err);
+		for (size_t i = 0; i < n; i++)
+			ws_buf_put(&parts[i], names[i].ptr, names[i].len);
 	}
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct ws_bytes part = {parts[i].data, parts[i].len};
 
 		if (part.len && part.len <= PARTS_MAX)
-			status = relabel(s, s->order[first + i].row, " [", part, "]", err);
+			relabel(s, s->order[first + i].row, " [", part, "]");
 		else if (part.len)
-			status = add_hash(s, s->order[first + i].row, err);
+			add_hash(s, s->order[first + i].row);
 	}
 	for (size_t i = 0; i < n && parts; i++)
 		ws_buf_free(&parts[i]);
 	ws_arena_free(&temp);
-	return status;
 }
 
 /* One round over all groups of equal labels; with `hashes` they get one, else what differs. */
-static enum ws_status one_round(struct namer *s, bool hashes, struct ws_err *err)
+static void one_round(struct namer *s, bool hashes)
 {
-	enum ws_status status = WS_OK;
-
 	for (uint32_t i = 0; i < s->n; i++)
 		/* by name, too: whatever order they came in */
 		s->order[i] = (struct ws_row_key){.text = {label_of(s, i), s->names[i]}, .row = i};
 	ws_row_keys_sort(s->order, s->n);
-	for (size_t first = 0, end; first < s->n && status == WS_OK; first = end) {
+	for (size_t first = 0, end; first < s->n; first = end) {
 		for (end = first + 1; end < s->n; end++)
 			if (ws_name_compare(label_of(s, s->order[first].row),
 			                    label_of(s, s->order[end].row)))
@@ -246,32 +236,28 @@ static enum ws_status one_round(struct namer *s, bool hashes, struct ws_err *err
 		if (end == first + 1)
 			continue;
 		if (!hashes)
-			status = tell_apart(s, first, end - first, err);
-		for (size_t i = first; hashes && i < end && status == WS_OK; i++)
-			status = add_hash(s, s->order[i].row, err);
+			tell_apart(s, first, end - first);
+		for (size_t i = first; hashes && i < end; i++)
+			add_hash(s, s->order[i].row);
 	}
-	return status;
 }
 
-enum ws_status ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
-                              struct ws_bytes *out, struct ws_err *err)
+void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
+                    struct ws_bytes *out)
 {
 	struct namer s = {.names = names, .n = n, .text = text};
 	struct ws_arena temp = {0};
-	enum ws_status status;
 
 	WS_NEW(&temp, s.label, n);
 	WS_NEW(&temp, s.order, n);
-	status = ws_arena_check(&temp, "kernel names", err);
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		s.label[i].at = text->len;
-		status = ws_short_name(names[i], text, err);
+		ws_short_name(names[i], text);
 		s.label[i].len = text->len - s.label[i].at;
 	}
-	WS_THEN(status, one_round(&s, false, err));
-	WS_THEN(status, one_round(&s, true, err));
-	for (size_t i = 0; i < n && status == WS_OK; i++)
+	one_round(&s, false);
+	one_round(&s, true);
+	for (size_t i = 0; i < n; i++)
 		out[i] = label_of(&s, (uint32_t)i);
 	ws_arena_free(&temp);
-	return status;
 }

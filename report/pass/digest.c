@@ -1,24 +1,22 @@
 #include "report/pass/digest.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts,
-                              struct ws_err *err)
+void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts)
 {
 	*d = (struct ws_digest){.parts = parts,
 	                        .ndevices = m->ndevices ? m->ndevices : 1,
 	                        .ntexts = m->ntexts};
-	if (parts & WS_DIGEST_CALLS && !(d->calls = calloc(d->ntexts, sizeof(*d->calls))))
-		return WS_FAIL_MEMORY(err, "the sums of a trace");
+	if (parts & WS_DIGEST_CALLS)
+		d->calls = ws_xarray(d->ntexts, sizeof(*d->calls));
 	if (parts & WS_DIGEST_COSTS) {
-		d->flops = calloc(d->ntexts, sizeof(*d->flops));
-		d->flops_unknown = calloc(d->ntexts, sizeof(*d->flops_unknown));
-		if (!d->flops || !d->flops_unknown)
-			return WS_FAIL_MEMORY(err, "the sums of a trace");
+		d->flops = ws_xarray(d->ntexts, sizeof(*d->flops));
+		d->flops_unknown = ws_xarray(d->ntexts, sizeof(*d->flops_unknown));
 	}
-	return ws_digest_reserve_paths(d, 0, err);
+	ws_digest_reserve_paths(d, 0);
 }
 
 void ws_digest_release(struct ws_digest *d)
@@ -43,37 +41,32 @@ void ws_digest_release(struct ws_digest *d)
 
 /* --- kernels ----------------------------------------------------------------------------- */
 
-static enum ws_status find_cell(struct ws_digest *d, uint32_t config,
-                                const struct ws_kernel_place *place, uint32_t *cell,
-                                struct ws_err *err)
+static void find_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
+                      uint32_t *cell)
 {
 	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
 	uint64_t id = ws_strtab_find(&d->cell_ids, key, sizeof(key));
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(d->cells, d->ncells + 1, d->cells_capacity, err));
-		WS_FORWARD(ws_strtab_add(&d->cell_ids, key, sizeof(key), &id, err));
+		WS_GROW(d->cells, d->ncells + 1, d->cells_capacity);
+		id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
 		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
 		                                                .place = *place,
 		                                                .first = UINT64_MAX};
 	}
 	*cell = (uint32_t)(id - 1);
-	return WS_OK;
 }
 
-enum ws_status ws_digest_other_cell(struct ws_digest *d, uint32_t config,
-                                    const struct ws_kernel_place *place, uint32_t *cell,
-                                    struct ws_err *err)
+void ws_digest_other_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
+                          uint32_t *cell)
 {
 	struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
 
-	WS_FORWARD(find_cell(d, config, place, cell, err));
+	find_cell(d, config, place, cell);
 	*guess = (struct ws_digest_guess){config, *place, *cell};
-	return WS_OK;
 }
 
-enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
-                                    const struct ws_digest_kernel *k, struct ws_err *err)
+void ws_digest_add_kernel(struct ws_digest *d, uint32_t cell, const struct ws_digest_kernel *k)
 {
 	struct ws_digest_cell *c = &d->cells[cell];
 
@@ -81,9 +74,8 @@ enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
 		c->first = k->order;
 	if (!k->timed)
 		c->without_time++;
-	else if (!ws_digest_add_time(d, cell, k->dur_ns))
-		return WS_FAIL_MEMORY(err, "the sums of a trace");
-	return WS_OK;
+	else
+		ws_digest_add_time(d, cell, k->dur_ns);
 }
 
 void ws_digest_finish(struct ws_digest *d)
@@ -96,16 +88,14 @@ void ws_digest_finish(struct ws_digest *d)
 	}
 }
 
-enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
-                                     int64_t dur_ns, struct ws_err *err)
+void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase, int64_t dur_ns)
 {
-	WS_FORWARD(WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity, err));
+	WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity);
 	for (; d->nsteps <= step; d->nsteps++)
 		d->steps[d->nsteps] = (struct ws_step_gpu){0};
 	d->steps[step].kernels++;
 	d->steps[step].total_ns += dur_ns;
 	d->steps[step].phase_ns[phase] += dur_ns;
-	return WS_OK;
 }
 
 void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
@@ -121,22 +111,21 @@ void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
 
 /* --- paths ------------------------------------------------------------------------------- */
 
-enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err)
+void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
 {
 	size_t busy = d->paths_capacity, guesses = d->paths_capacity;
 
 	npaths += 2;
 	if (npaths > d->paths_capacity) {
-		WS_FORWARD(ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy), err));
-		WS_FORWARD(WS_GROW(d->guesses, npaths, guesses, err));
-		WS_FORWARD(WS_GROW(d->paths, npaths, d->paths_capacity, err));
+		ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy));
+		WS_GROW(d->guesses, npaths, guesses);
+		WS_GROW(d->paths, npaths, d->paths_capacity);
 	}
 	for (; d->npaths < npaths; d->npaths++) {
 		d->paths[d->npaths] = (struct ws_path_sums){0};
 		d->guesses[d->npaths] = (struct ws_digest_guess){.config = WS_NONE};
 		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
 	}
-	return WS_OK;
 }
 
 static inline void add_to_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
@@ -206,14 +195,11 @@ int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path)
 
 /* --- calls ------------------------------------------------------------------------------- */
 
-enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed,
-                                  struct ws_err *err)
+void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
-	return ws_values_add(&d->calls[name].dur_ns, dur_ns)
-	               ? WS_OK
-	               : WS_FAIL_MEMORY(err, "the sums of a trace");
+	ws_values_add(&d->calls[name].dur_ns, dur_ns);
 }
 
 /* --- statistics -------------------------------------------------------------------------- */
@@ -239,29 +225,25 @@ static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t 
 	begin[0] = 0;
 }
 
-enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
-                               struct ws_group *out, struct ws_err *err)
+void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
+                     struct ws_group *out)
 {
-	size_t *begin = calloc(ngroups + 2, sizeof(*begin));
-	uint32_t *cells = calloc(d->ncells + 1, sizeof(*cells));
-	const struct ws_values **values = calloc(d->ncells + 1, sizeof(struct ws_values *));
+	size_t *begin = ws_xarray(ngroups + 2, sizeof(*begin));
+	uint32_t *cells = ws_xarray(d->ncells + 1, sizeof(*cells));
+	const struct ws_values **values = ws_xarray(d->ncells + 1, sizeof(struct ws_values *));
 	struct ws_values_scratch scratch = {0};
-	bool failed = !begin || !cells || !values;
 
-	if (!failed)
-		sort_cells(d, group, ngroups, begin, cells);
-	for (size_t g = 0; g < ngroups && !failed; g++) {
+	sort_cells(d, group, ngroups, begin, cells);
+	for (size_t g = 0; g < ngroups; g++) {
 		out[g] = (struct ws_group){0};
 		for (size_t i = begin[g]; i < begin[g + 1]; i++) {
 			values[i] = &d->cells[cells[i]].dur_ns;
 			out[g].without_time += d->cells[cells[i]].without_time;
 		}
-		failed = !ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &scratch,
-		                         &out[g].time);
+		ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &scratch, &out[g].time);
 	}
 	ws_values_scratch_free(&scratch);
 	free(values);
 	free(begin);
 	free(cells);
-	return failed ? WS_FAIL_MEMORY(err, "the sums of a trace") : WS_OK;
 }

@@ -108,26 +108,24 @@ struct ws_digest {
 };
 
 /* Free with ws_digest_release, also after a failure. m has its texts and devices. */
-enum ws_status ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts,
-                              struct ws_err *err);
+void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts);
 void ws_digest_release(struct ws_digest *d);
 
 /* The same as below where it is not the guess. */
-enum ws_status ws_digest_other_cell(struct ws_digest *d, uint32_t config,
-                                    const struct ws_kernel_place *place, uint32_t *cell,
-                                    struct ws_err *err);
+void ws_digest_other_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
+                          uint32_t *cell);
 /* The number of the cell of a configuration and place. The path has room. */
-static inline enum ws_status ws_digest_cell(struct ws_digest *d, uint32_t config,
-                                            const struct ws_kernel_place *place, uint32_t *cell,
-                                            struct ws_err *err)
+static inline void ws_digest_cell(struct ws_digest *d, uint32_t config,
+                                  const struct ws_kernel_place *place, uint32_t *cell)
 {
 	const struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
 
 	if (guess->config != config || guess->place.class != place->class ||
-	    guess->place.direction != place->direction || guess->place.dtype != place->dtype)
-		return ws_digest_other_cell(d, config, place, cell, err);
+	    guess->place.direction != place->direction || guess->place.dtype != place->dtype) {
+		ws_digest_other_cell(d, config, place, cell);
+		return;
+	}
 	*cell = guess->cell;
-	return WS_OK;
 }
 
 /* One kernel. */
@@ -137,15 +135,14 @@ struct ws_digest_kernel {
 	uint32_t device;
 	uint64_t order; /* by device, then start: what comes first, is less */
 };
-/* A kernel's time in its cell; false without memory. */
-static inline bool ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
+/* A kernel's time in its cell. */
+static inline void ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
 {
 	d->cells[cell].total_ns += dur_ns;
-	return ws_values_add(&d->cells[cell].dur_ns, dur_ns);
+	ws_values_add(&d->cells[cell].dur_ns, dur_ns);
 }
 /* Counts it in its cell. */
-enum ws_status ws_digest_add_kernel(struct ws_digest *d, uint32_t cell,
-                                    const struct ws_digest_kernel *k, struct ws_err *err);
+void ws_digest_add_kernel(struct ws_digest *d, uint32_t cell, const struct ws_digest_kernel *k);
 /* Kernels of a cell. */
 static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 {
@@ -161,8 +158,7 @@ void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uin
 void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
 /* … and as launched in the path itself. */
 void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
-enum ws_status ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
-                                     int64_t dur_ns, struct ws_err *err);
+void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase, int64_t dur_ns);
 /* marks: WS_IN_… of the range that launched it. */
 void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns);
 
@@ -170,7 +166,7 @@ void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns);
 void ws_digest_add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
                         int64_t flops, int64_t bytes);
 /* Room for sums of paths 0 .. npaths - 1. */
-enum ws_status ws_digest_reserve_paths(struct ws_digest *d, size_t npaths, struct ws_err *err);
+void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths);
 static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uint32_t path)
 {
 	return &d->paths[(uint32_t)(path + 2)]; /* the two special ones wrap to 0 and 1 */
@@ -178,13 +174,12 @@ static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uin
 /* Time in which something of the path ran, summed over devices. */
 int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path);
 
-enum ws_status ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed,
-                                  struct ws_err *err);
+void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed);
 
 /* Statistics of groups of cells: group[c] of cell c, WS_NONE = in none. */
 struct ws_group {
 	struct ws_stat time; /* of the kernels whose time is known */
 	uint64_t without_time;
 };
-enum ws_status ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
-                               struct ws_group *out, struct ws_err *err);
+void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
+                     struct ws_group *out);

@@ -8,8 +8,8 @@ static enum ws_status tell_events(struct ws_pass *p, struct ws_pass_rows *rows, 
                                   ws_pass_event_fn fn, void *ctx, struct ws_err *err)
 {
 	if (p->framework.is_there)
-		WS_FORWARD(ws_pass_take_framework(p, until_ns, rows, err));
-	WS_FORWARD(ws_pass_rows_sort(rows, err));
+		ws_pass_take_framework(p, until_ns, rows);
+	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
 
@@ -32,7 +32,7 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
 	do {
 		status = ws_feed_next(feed, &b, &until_ns, err);
 		if (status == WS_OK && b)

@@ -28,20 +28,21 @@ static enum ws_status load_modules(struct ws_framework *f, struct ws_loader *l, 
 	WS_NEW(&f->arena, f->events.payload, most);
 	WS_NEW(&f->arena, f->events.type, most);
 	WS_NEW(&f->arena, f->event_order, most);
-	WS_FORWARD(ws_arena_check(&f->arena, "the modules of the trace", err));
 	f->nevents = ws_modules_add_events(&modules, &f->events, 0);
 	ws_order_identity(f->event_order, f->nevents);
-	return ws_order_by(f->event_order, f->events.time_ns, f->nevents, err);
+	ws_order_by(f->event_order, f->events.time_ns, f->nevents);
+	return WS_OK;
 }
 
 static enum ws_status order_ops(struct ws_framework *f, const struct ws_model *m,
                                 struct ws_err *err)
 {
+	(void)err;
 	f->nops = m->cpu_ops.tree.n;
 	WS_NEW(&f->arena, f->op_order, f->nops);
-	WS_FORWARD(ws_arena_check(&f->arena, "the operations of the trace", err));
 	ws_order_identity(f->op_order, f->nops);
-	return ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops, err);
+	ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops);
+	return WS_OK;
 }
 
 enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
@@ -72,8 +73,7 @@ void ws_framework_free(struct ws_framework *f)
 /* Behind what the file has of the same time. */
 #define AT_FRAMEWORK (UINT64_C(1) << 60)
 
-static enum ws_status put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row,
-                                struct ws_err *err)
+static void put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row)
 {
 	const struct ws_event_columns *e = &p->framework.events;
 	const uint32_t name = e->name[event], thread = e->thread[event];
@@ -90,12 +90,11 @@ static enum ws_status put_event(struct ws_pass *p, uint32_t event, struct ws_pas
 	row->time_ns = e->time_ns[event];
 	row->at = AT_FRAMEWORK | event;
 	row->recorded = name;
-	return ws_pass_number_shape(p, &shape, &row->shape, err);
+	ws_pass_number_shape(p, &shape, &row->shape);
 }
 
 /* An operation is joined when it ends, like a call. */
-static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row,
-                             struct ws_err *err)
+static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 {
 	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
 	const struct ws_event_descriptor shape = {.type = WS_PASS_CPU_OP,
@@ -107,11 +106,10 @@ static enum ws_status put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row 
 	row->start_ns = ops->start_ns[op];
 	row->at = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
 	row->id = op;
-	return ws_pass_number_shape(p, &shape, &row->shape, err);
+	ws_pass_number_shape(p, &shape, &row->shape);
 }
 
-enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to,
-                                      struct ws_err *err)
+void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to)
 {
 	struct ws_framework *f = &p->framework;
 	const size_t first_event = f->next_event, first_op = f->next_op;
@@ -126,15 +124,12 @@ enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struc
 		f->next_op++;
 	n = f->next_event - first_event + f->next_op - first_op;
 	if (!n)
-		return WS_OK;
+		return;
 	row = ws_pass_rows_reserve(to, n);
-	if (!row)
-		return WS_FAIL_MEMORY(err, "the operations of a trace");
 	memset(row, 0, n * sizeof(*row));
 	for (size_t i = first_event; i < f->next_event; i++)
-		WS_FORWARD(put_event(p, f->event_order[i], row++, err));
+		put_event(p, f->event_order[i], row++);
 	for (size_t i = first_op; i < f->next_op; i++)
-		WS_FORWARD(put_op(p, f->op_order[i], row++, err));
+		put_op(p, f->op_order[i], row++);
 	ws_pass_rows_filled(to, n, true);
-	return WS_OK;
 }

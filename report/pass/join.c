@@ -17,6 +17,7 @@ static enum ws_status resolve_context(void *ctx, struct ws_range_context *f,
 	const struct ws_pass_name *name = &p->names[f->name];
 	const struct ws_op_facts *op = NULL;
 
+	(void)err;
 	f->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
 	f->marks = name->marks | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
 	f->op = parent ? parent->op : WS_NONE;
@@ -29,7 +30,7 @@ static enum ws_status resolve_context(void *ctx, struct ws_range_context *f,
 	f->direction = op ? op->direction : 0;
 	f->dtype = op ? op->dtype : 0;
 	if (p->npath_steps < p->live.paths.npaths)
-		WS_FORWARD(ws_pass_classify_paths(p, err));
+		ws_pass_classify_paths(p);
 	f->is_step = p->path_is_step[f->path];
 	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
 	/* of the ranges around it in its step, its phase is the first */
@@ -44,6 +45,7 @@ static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_er
 	struct ws_open_range *r = &p->live.range[range];
 	const struct ws_range_context *context = ws_live_context(&p->live, r);
 
+	(void)err;
 	if (context->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)
@@ -51,7 +53,9 @@ static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_er
 		r->op = range;
 		r->counted = 1;
 	}
-	return context->begins_step ? ws_pass_begin_step(p, range, err) : WS_OK;
+	if (context->begins_step)
+		ws_pass_begin_step(p, range);
+	return WS_OK;
 }
 
 /* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
@@ -111,8 +115,10 @@ static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
 		step = ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
 	WS_FORWARD(ws_pass_emit_call(p, c, range, step, &call, err));
 	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
-	    p->live.threads[shape->thread].crosses)
-		return ws_pass_add_crossings(p, c, shape->thread, range, call, err);
+	    p->live.threads[shape->thread].crosses) {
+		ws_pass_add_crossings(p, c, shape->thread, range, call);
+		return WS_OK;
+	}
 	return WS_OK;
 }
 
@@ -131,8 +137,8 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 	struct ws_pass_rows *rows = &p->rows;
 
 	if (p->framework.is_there)
-		WS_FORWARD(ws_pass_take_framework(p, until_ns, rows, err));
-	WS_FORWARD(ws_pass_rows_sort(rows, err));
+		ws_pass_take_framework(p, until_ns, rows);
+	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
 		const struct ws_pass_row *row = (struct ws_pass_row *)rows->rows + rows->first;
 		const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
@@ -155,18 +161,14 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 
 /* --- the end ----------------------------------------------------------------------------- */
 
-static enum ws_status take_facts(struct ws_pass *p, struct ws_err *err)
+static void take_facts(struct ws_pass *p)
 {
 	struct ws_strtab keys = {0};
-	enum ws_status status = WS_OK;
 
 	WS_NEW(&p->m->arena, p->m->facts, p->m->ntexts);
-	if (!p->m->facts)
-		return WS_FAIL_MEMORY(err, "joining the records of a trace");
-	for (size_t i = 0; i < p->nmarks && status == WS_OK; i++)
-		status = ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text], err);
+	for (size_t i = 0; i < p->nmarks; i++)
+		ws_take_fact(p->m, &keys, p->m->texts[p->marks[i].text]);
 	ws_strtab_free(&keys);
-	return status;
 }
 
 /* The last mark of a key in the file wins. */
@@ -197,7 +199,7 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);
 	WS_FORWARD(ws_live_end(&p->live, m->end_ns, err));
-	WS_FORWARD(ws_pass_end_steps(p, err));
+	ws_pass_end_steps(p);
 	m->ranges.open = p->live.open_at_end;
 	m->ranges.cross_thread = p->live.cross_thread;
 	m->ranges.unmatched_pops = p->live.unmatched_pops;
@@ -205,5 +207,6 @@ enum ws_status ws_pass_end(struct ws_pass *p, struct ws_err *err)
 	ws_path_table_give(&p->live.paths, &m->ranges.paths, &m->ranges.npaths);
 	if (p->nmarks)
 		qsort(p->marks, p->nmarks, sizeof(*p->marks), by_place);
-	return take_facts(p, err);
+	take_facts(p);
+	return WS_OK;
 }

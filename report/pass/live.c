@@ -4,29 +4,27 @@
 
 #include "formats/base/grow.h"
 
-enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err)
+void ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread)
 {
 	size_t before = l->nthreads;
 
-	WS_FORWARD(WS_GROW(l->threads, (size_t)thread + 1, l->nthreads, err));
+	WS_GROW(l->threads, (size_t)thread + 1, l->nthreads);
 	for (; before < l->nthreads; before++)
 		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
 		                                             .ended = WS_NONE,
 		                                             .innermost = WS_NONE,
 		                                             .last_context = WS_NONE};
-	return WS_OK;
 }
 
-enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err)
+void ws_live_make_room(struct ws_live_ranges *l)
 {
 	size_t slots = l->capacity;
 
 	if (l->nranges == l->capacity) {
-		WS_FORWARD(WS_GROW(l->free_slots, l->nranges + 1, slots, err));
-		WS_FORWARD(WS_GROW(l->range, l->nranges + 1, l->capacity, err));
+		WS_GROW(l->free_slots, l->nranges + 1, slots);
+		WS_GROW(l->range, l->nranges + 1, l->capacity);
 	}
 	l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
-	return WS_OK;
 }
 
 static enum ws_status add_context(struct ws_live_ranges *l, uint32_t parent, uint32_t shape,
@@ -52,12 +50,13 @@ static enum ws_status add_context(struct ws_live_ranges *l, uint32_t parent, uin
 	if (context.depth >= WS_RANGE_MAX_DEPTH)
 		context.path = around->path;
 	else
-		WS_FORWARD(ws_path_intern(&l->paths, &path, &context.path, err));
+		ws_path_intern(&l->paths, &path, &context.path);
 	WS_FORWARD(l->events->look(l->ctx, &context, around, err));
-	WS_FORWARD(WS_GROW(l->known, l->nknown + 1, l->known_capacity, err));
+	WS_GROW(l->known, l->nknown + 1, l->known_capacity);
 	*number = (uint32_t)l->nknown++;
 	l->known[*number] = (struct ws_live_known){parent, shape, WS_NONE, context};
-	return ws_idmap_put(&l->context_of, (uint64_t)parent << 32 | shape, *number, err);
+	ws_idmap_put(&l->context_of, (uint64_t)parent << 32 | shape, *number);
+	return WS_OK;
 }
 
 enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
@@ -109,7 +108,7 @@ enum ws_status ws_live_close_late(struct ws_live_ranges *l, uint32_t range, int6
                                   struct ws_err *err)
 {
 	WS_FAIL_IF(!l->ends, err, BUG, "ranges end on other threads, which nobody saw");
-	WS_FORWARD(WS_GROW(l->late, l->nlate + 1, l->late_capacity, err));
+	WS_GROW(l->late, l->nlate + 1, l->late_capacity);
 	l->late[l->nlate++] = l->range[range].number << 32 | range;
 	l->late_ns = time_ns;
 	l->cross_thread++;

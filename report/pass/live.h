@@ -41,25 +41,25 @@ struct ws_range_context {
 	uint32_t op; /* payload of the innermost operation around a range of it; WS_NONE */
 	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
 	uint8_t style, marks, phase;
-	uint8_t is_op;         /* a range of it is an operation */
-	uint8_t is_step;       /* … is called like a step */
-	uint8_t begins_step;   /* … or like a warm-up */
-	uint8_t tells_step;    /* what its step is to know when it ends: see ws_pass_close_step */
+	uint8_t is_op;       /* a range of it is an operation */
+	uint8_t is_step;     /* … is called like a step */
+	uint8_t begins_step; /* … or like a warm-up */
+	uint8_t tells_step;  /* what its step is to know when it ends: see ws_pass_close_step */
 };
 
 struct ws_open_range {
-	int64_t start_ns, end_ns;  /* end_ns of a closed one */
-	uint64_t number;           /* of its begin: the later, the greater */
-	uint32_t context;          /* number of that */
-	uint32_t parent;           /* WS_NONE for an outermost one; lives as long as this */
-	uint32_t above, below;     /* those of its thread that began next, if any, and before, of
-	                              those that are open or ended at this moment; below: WS_NONE */
-	uint32_t ended;            /* of a closed one: which closed before, see ws_live_thread */
-	uint32_t refs;             /* what still needs it: itself while it is open, children */
-	uint32_t op;          /* the innermost operation around it, or itself; WS_NONE */
-	uint32_t step;        /* number of the step around it, WS_NONE */
-	uint32_t recorded;    /* text: its name as recorded */
-	uint8_t counted;      /* an operation without one inside */
+	int64_t start_ns, end_ns; /* end_ns of a closed one */
+	uint64_t number;          /* of its begin: the later, the greater */
+	uint32_t context;         /* number of that */
+	uint32_t parent;          /* WS_NONE for an outermost one; lives as long as this */
+	uint32_t above, below;    /* those of its thread that began next, if any, and before, of
+	                             those that are open or ended at this moment; below: WS_NONE */
+	uint32_t ended;           /* of a closed one: which closed before, see ws_live_thread */
+	uint32_t refs;            /* what still needs it: itself while it is open, children */
+	uint32_t op;              /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;            /* number of the step around it, WS_NONE */
+	uint32_t recorded;        /* text: its name as recorded */
+	uint8_t counted;          /* an operation without one inside */
 };
 
 /* What happens to a range; the functions may change the fields from op on, which are those of the
@@ -91,7 +91,7 @@ struct ws_live_thread {
 	                       or one that it is in */
 	int64_t ended_ns;
 	uint32_t last_context; /* of the range that began last; WS_NONE */
-	bool crosses;         /* some of its ranges do, at any time, if ends are known */
+	bool crosses;          /* some of its ranges do, at any time, if ends are known */
 };
 
 /* When ranges end, known ahead. */
@@ -141,8 +141,8 @@ static inline struct ws_range_context *ws_live_context(const struct ws_live_rang
 /* --- a range begins ----------------------------------------------------------------------- */
 
 /* Room for one more thread, or range. */
-enum ws_status ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread, struct ws_err *err);
-enum ws_status ws_live_make_room(struct ws_live_ranges *l, struct ws_err *err);
+void ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread);
+void ws_live_make_room(struct ws_live_ranges *l);
 /* The context of a range that begins, in t->last_context. parent: the context around it, WS_NONE.
  */
 enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
@@ -178,7 +178,7 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 	if (!ws_live_guess_context(l, t, around, row->shape))
 		WS_FORWARD(ws_live_find_context(l, t, around, row->shape, e, row->time_ns, err));
 	if (!l->nfree)
-		WS_FORWARD(ws_live_make_room(l, err));
+		ws_live_make_room(l);
 	*range = l->free_slots[--l->nfree];
 	r = &l->range[*range];
 	/* field by field: this happens for every range, and not all need a value here */
@@ -283,7 +283,7 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	uint32_t range;
 
 	if (e->thread >= l->nthreads)
-		WS_FORWARD(ws_live_add_threads(l, e->thread, err));
+		ws_live_add_threads(l, e->thread);
 	t = &l->threads[e->thread];
 	ws_live_forget_ended(l, t, row->time_ns);
 	switch (e->type) {
@@ -291,9 +291,9 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	case WS_NVTX_START:
 		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
 		if (e->type == WS_NVTX_PUSH)
-			WS_FORWARD(ws_range_push(&l->pairs, e->thread, e->domain, range, err));
+			ws_range_push(&l->pairs, e->thread, e->domain, range);
 		else
-			WS_FORWARD(ws_range_start(&l->pairs, e->process, row->id, range, err));
+			ws_range_start(&l->pairs, e->process, row->id, range);
 		return events->begin(l->ctx, range, err);
 	case WS_NVTX_POP:
 		range = ws_range_pop(&l->pairs, e->thread, e->domain);

@@ -70,7 +70,7 @@ static enum ws_status end_late(struct reading *e, struct ws_err *err)
 	return ws_live_end_late(&e->live, err);
 }
 
-static enum ws_status keep(struct reading *e, struct ws_err *err)
+static void keep(struct reading *e)
 {
 	struct ws_pass *p = e->p;
 	struct ws_attribution *a = &p->m->attribution;
@@ -78,17 +78,15 @@ static enum ws_status keep(struct reading *e, struct ws_err *err)
 	bool any = false;
 
 	if (e->live.nthreads)
-		WS_FORWARD(ws_live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1, err));
+		ws_live_add_threads(&p->live, (uint32_t)e->live.nthreads - 1);
 	for (size_t i = 0; i < e->live.nthreads; i++)
 		any |= p->live.threads[i].crosses = e->live.threads[i].crosses;
 	p->ends.known = true;
 	p->live.ends = &p->ends;
 	if (!any)
-		return WS_OK;
+		return;
 	WS_NEW(&p->m->arena, a->first, ncalls);
-	WS_FORWARD(ws_arena_check(&p->m->arena, "the ranges of launches", err));
 	memset(a->first, 0xff, ncalls * sizeof(*a->first));
-	return WS_OK;
 }
 
 static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
@@ -102,11 +100,11 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than a report handles");
 	WS_NEW(&p->ends_arena, p->ends.rank, n);
-	WS_FORWARD(ws_arena_check(&p->ends_arena, "the ends of ranges", err));
 	memset(p->ends.rank, 0xff, n * sizeof(*p->ends.rank));
 	status = ws_pass_each_event(p, join_event, &e, err);
 	WS_THEN(status, end_late(&e, err));
-	WS_THEN(status, keep(&e, err));
+	if (status == WS_OK)
+		keep(&e);
 	ws_live_free(&e.live);
 	return status;
 }
@@ -127,13 +125,13 @@ static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *dom
 	enum ws_status status;
 
 	for (size_t i = 0; i < f->nevents; i++)
-		WS_FORWARD(
-		        ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN, err));
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+		ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN);
+	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)
-			status = ws_pass_look_for_crossings(p, rows, domain_of, found, err);
+			ws_pass_look_for_crossings(p, rows, domain_of, found);
+
 	} while (status == WS_OK && rows && !*found);
 	ws_feed_close(feed);
 	return status;
@@ -151,20 +149,17 @@ enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err)
 
 /* --- what crosses a call ----------------------------------------------------------------- */
 
-static enum ws_status add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range,
-                                   struct ws_err *err)
+static void add_crossing(struct ws_attribution *a, uint32_t call, uint32_t range)
 {
-	WS_FORWARD(WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity, err));
+	WS_GROW(a->crossings, a->ncrossings + 1, a->crossings_capacity);
 	a->crossings[a->ncrossings] = (struct ws_crossing){range, a->first[call]};
 	a->first[call] = (uint32_t)a->ncrossings++;
-	return WS_OK;
 }
 
 /* From the range that began last on, one can stop at an ancestor that has as many ancestors as
  * there are ranges below it: those are its ancestors. */
-enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c,
-                                     uint32_t thread, uint32_t range, uint32_t call,
-                                     struct ws_err *err)
+void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
+                           uint32_t range, uint32_t call)
 {
 	const struct ws_live_thread *t = &p->live.threads[thread];
 	struct ws_attribution *a = &p->m->attribution;
@@ -179,12 +174,12 @@ enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row
 			if (ws_live_context(&p->live, r)->depth == below)
 				break;
 			ancestor = r->parent;
+
 		} else if (r->start_ns <= c->start_ns) {
 			a->not_followed += full;
 			if (full)
 				break;
-			WS_FORWARD(add_crossing(a, call, ws_pass_range_number(p, at), err));
+			add_crossing(a, call, ws_pass_range_number(p, at));
 		}
 	}
-	return WS_OK;
 }

@@ -2,6 +2,7 @@
  * From the blocks of a trace to the rows of the join, and to sums that need
  * none: which columns, in which order.
  */
+#include "formats/base/xalloc.h"
 #include "report/pass/pass.h"
 
 #include <stdlib.h>
@@ -14,8 +15,7 @@
 /* --- what is looked up for every row ------------------------------------------------------ */
 
 /* An array where it takes little more room than the map does. */
-static enum ws_status make_numbers(const struct ws_idmap *map, struct ws_pass_numbers *out,
-                                   struct ws_err *err)
+static void make_numbers(const struct ws_idmap *map, struct ws_pass_numbers *out)
 {
 	const struct ws_map *m = &map->map;
 	uint64_t greatest = 0;
@@ -25,27 +25,21 @@ static enum ws_status make_numbers(const struct ws_idmap *map, struct ws_pass_nu
 		if (m->slots[i].key > greatest)
 			greatest = m->slots[i].key;
 	if (greatest > 4 * (uint64_t)m->n + 1024)
-		return WS_OK;
+		return;
 	out->n = greatest + 1;
-	out->of = calloc((size_t)out->n, sizeof(*out->of));
-	if (!out->of)
-		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
+	out->of = ws_xarray((size_t)out->n, sizeof(*out->of));
 	for (uint64_t id = 0; id < out->n; id++)
 		out->of[id] = ws_idmap_get(map, id);
-	return WS_OK;
 }
 
-static enum ws_status resolve_names(struct ws_pass *p, struct ws_err *err)
+static void resolve_names(struct ws_pass *p)
 {
 	const struct ws_model *m = p->m;
 
-	p->names = calloc(m->ntexts, sizeof(*p->names));
-	if (!p->names)
-		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
+	p->names = ws_xarray(m->ntexts, sizeof(*p->names));
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		p->names[i] =
 		        (struct ws_pass_name){ws_label_marks(i), (uint8_t)ws_label_phase(m, i)};
-	return WS_OK;
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
@@ -62,7 +56,7 @@ static enum ws_status feed_to(struct ws_pass *p, const ws_column_set columns[WS_
 	int64_t until_ns;
 	enum ws_status status;
 
-	WS_FORWARD(ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED, err));
+	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)
@@ -76,7 +70,7 @@ static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_
                                        uint32_t block, int64_t until_ns, struct ws_err *err)
 {
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
-	WS_FORWARD(ws_pass_rows_merge(&p->rows, &p->taken, err));
+	ws_pass_rows_merge(&p->rows, &p->taken);
 	return ws_pass_join(p, until_ns, err);
 }
 
@@ -100,7 +94,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 	struct ws_pass_rows *waiting = &p->rows;
 
 	WS_FORWARD(ws_pass_take_kernels(p, rows, block, err));
-	WS_FORWARD(ws_pass_rows_merge(waiting, &p->taken, err));
+	ws_pass_rows_merge(waiting, &p->taken);
 	for (; waiting->first < waiting->n; waiting->first++) {
 		const struct ws_pass_kernel *k =
 		        (struct ws_pass_kernel *)waiting->rows + waiting->first;
@@ -127,21 +121,20 @@ static enum ws_status emit_kernels(struct ws_pass *p, struct ws_err *err)
 }
 
 /* Of all names at once: what is sized by the number of texts comes after it. */
-static enum ws_status normalize_names(struct ws_model *m, struct ws_err *err)
+static void normalize_names(struct ws_model *m)
 {
 	uint32_t n = (uint32_t)m->ntexts, steady;
 
 	for (uint32_t i = 0; i < n; i++)
-		WS_FORWARD(ws_steady_text(m, i, &steady, err));
-	return WS_OK;
+		ws_steady_text(m, i, &steady);
 }
 
-static enum ws_status make_all_numbers(struct ws_pass *p, struct ws_err *err)
+static void make_all_numbers(struct ws_pass *p)
 {
 	p->has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
-	WS_FORWARD(make_numbers(&p->m->text_of, &p->texts, err));
-	WS_FORWARD(make_numbers(&p->l.config_of, &p->configs, err));
-	return make_numbers(&p->l.payload_of, &p->payloads, err);
+	make_numbers(&p->m->text_of, &p->texts);
+	make_numbers(&p->l.config_of, &p->configs);
+	make_numbers(&p->l.payload_of, &p->payloads);
 }
 
 static enum ws_status join(struct ws_pass *p, struct ws_err *err)
@@ -153,9 +146,9 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	WS_FORWARD(ws_load_memory(&p->l, err));
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
-	WS_FORWARD(normalize_names(m, err));
-	WS_FORWARD(make_all_numbers(p, err));
-	WS_FORWARD(resolve_names(p, err));
+	normalize_names(m);
+	make_all_numbers(p);
+	resolve_names(p);
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
 	WS_FORWARD(p->sink->halfway(p->sink->ctx, m, err));
@@ -178,11 +171,11 @@ static enum ws_status sum_rows(struct ws_pass *p, const struct ws_block_rows *ro
 }
 
 /* Measured steps are all of a trace in which nothing is called like a step. */
-static enum ws_status may_have_steps(struct ws_pass *p, bool *may_have, struct ws_err *err)
+static void may_have_steps(struct ws_pass *p, bool *may_have)
 {
 	const struct ws_model *m = p->m;
 
-	WS_FORWARD(normalize_names(p->m, err));
+	normalize_names(p->m);
 	for (size_t i = 0; i < m->text_of.map.nslots && !*may_have; i++) {
 		uint32_t text = ws_idmap_get(&m->text_of, m->text_of.map.slots[i].key);
 
@@ -190,7 +183,6 @@ static enum ws_status may_have_steps(struct ws_pass *p, bool *may_have, struct w
 			*may_have = ws_step_is_name(m, text, NULL) ||
 			            ws_step_is_name(m, m->steady_of[text], NULL);
 	}
-	return WS_OK;
 }
 
 /* *may_have: steps, which are the scope. */
@@ -202,15 +194,13 @@ static enum ws_status sum_all(struct ws_pass *p, enum ws_scope scope, unsigned p
 
 	WS_FORWARD(ws_load_dictionaries(&p->l, err));
 	if (scope == WS_SCOPE_STEPS)
-		WS_FORWARD(may_have_steps(p, may_have, err));
+		may_have_steps(p, may_have);
 	if (*may_have)
 		return WS_OK;
 	WS_FORWARD(ws_load_work(&p->l, err));
-	WS_FORWARD(ws_digest_init(p->d, m, parts, err));
-	WS_FORWARD(make_all_numbers(p, err));
-	p->cell_of_config = malloc(m->nconfigs * sizeof(*p->cell_of_config));
-	if (!p->cell_of_config)
-		return WS_FAIL_MEMORY(err, "reading a trace in one pass");
+	ws_digest_init(p->d, m, parts);
+	make_all_numbers(p);
+	p->cell_of_config = ws_xmalloc(m->nconfigs * sizeof(*p->cell_of_config));
 	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (parts & WS_DIGEST_KERNELS)
 		columns[WS_KIND_KERNEL] = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) |
@@ -254,21 +244,19 @@ static void release(struct ws_pass *p)
 	free(p->path_is_step);
 }
 
-static enum ws_status begin(struct ws_pass *p, const struct ws_trace_reader *r, const char *name,
-                            const struct ws_model_opts *opts, struct ws_model **m,
-                            struct ws_err *err)
+static void begin(struct ws_pass *p, const struct ws_trace_reader *r, const char *name,
+                  const struct ws_model_opts *opts, struct ws_model **m)
 {
 	static const struct ws_model_opts none;
 
 	opts = opts ? opts : &none;
 	p->first_ns = INT64_MAX;
 	p->last_ns = INT64_MIN;
-	WS_FORWARD(ws_model_begin(m, r, name, opts, err));
+	ws_model_begin(m, r, name, opts);
 	p->m = *m;
 	p->l = (struct ws_loader){.m = *m, .r = r, .opts = opts};
 	p->live.events = ws_pass_live_events();
 	p->live.ctx = p;
-	return WS_OK;
 }
 
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
@@ -278,7 +266,7 @@ enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,
 	struct ws_pass p = {.sink = sink};
 	enum ws_status status;
 
-	WS_FORWARD(begin(&p, r, name, opts, m, err));
+	begin(&p, r, name, opts, m);
 	status = join(&p, err);
 	release(&p);
 	if (status != WS_OK) {
@@ -300,7 +288,7 @@ enum ws_status ws_pass_sums(const struct ws_trace_reader *r, const char *name,
 	*d = (struct ws_digest){0};
 	if (parts & WS_DIGEST_JOINED || scope > WS_SCOPE_STEPS || (opts && opts->step))
 		return WS_OK;
-	WS_FORWARD(begin(&p, r, name, opts, m, err));
+	begin(&p, r, name, opts, m);
 	p.l.plain_names = !(parts & WS_DIGEST_NAMES);
 	status = sum_all(&p, scope, parts, &may_have, err);
 	release(&p);
@@ -320,10 +308,11 @@ enum ws_status ws_recorded_ranges_read(struct ws_recorded_ranges *ranges,
 
 	*m = NULL;
 	*ranges = (struct ws_recorded_ranges){0};
-	WS_FORWARD(begin(&p, r, "", NULL, m, err));
+	begin(&p, r, "", NULL, m);
 	p.l.plain_names = true;
 	status = ws_load_dictionaries(&p.l, err);
-	WS_THEN(status, make_all_numbers(&p, err));
+	if (status == WS_OK)
+		make_all_numbers(&p);
 	WS_THEN(status, ws_pass_pair_recorded(&p, err));
 	release(&p);
 	return status;

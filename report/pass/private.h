@@ -76,7 +76,7 @@ struct ws_pass_rows {
 	size_t first, n, capacity; /* rows first .. n - 1 */
 	uint8_t unsorted;
 };
-/* Room for n more at the end, NULL without memory. */
+/* Room for n more at the end. */
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n);
 /* The first n of those were filled. unsorted: not each of them stands behind the one before. */
 void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted);
@@ -90,12 +90,11 @@ static inline bool ws_pass_is_before(struct ws_pass_when a, struct ws_pass_when 
 {
 	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.at < b.at);
 }
-enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err);
-/* None, with room for n; NULL without memory. */
+void ws_pass_rows_sort(struct ws_pass_rows *r);
+/* None, with room for n. */
 void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n);
 /* Those of `more`, which are in order, wait, too; more has what memory is not needed any more. */
-enum ws_status ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more,
-                                  struct ws_err *err);
+void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more);
 
 /* What is known of rows that are alike, by its number. */
 struct ws_pass_shapes {
@@ -176,21 +175,20 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                  struct ws_err *err);
 /* The number of what rows share. */
-enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
-                                    uint32_t *number, struct ws_err *err);
+void ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
+                          uint32_t *number);
 #define WS_PASS_EVENT_COLUMNS                                                         \
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \
 	 WS_COLUMN(nvtx, payload))
-/* Those that begin and end ranges, of p->recorded marks, too, to the rows of struct ws_pass_row, not
- * in order. */
+/* Those that begin and end ranges, of p->recorded marks, too, to the rows of struct ws_pass_row,
+ * not in order. */
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                    struct ws_pass_rows *to, struct ws_err *err);
 /* Of a block of such events: is one of a start, or a push on a thread that has pushes of another
  * domain? domain_of: thread -> domain. */
-enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
-                                          struct ws_idmap *domain_of, bool *found,
-                                          struct ws_err *err);
+void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
+                                struct ws_idmap *domain_of, bool *found);
 
 /* When calls and kernels happened, or kernels alone, to p->first_ns and p->last_ns. */
 enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err);
@@ -227,15 +225,14 @@ enum ws_status ws_pass_refuse_calls(const struct ws_block_rows *b, uint32_t ncal
 /* --- framework.c ------------------------------------------------------------------------ */
 
 /* What its framework recorded before until_ns becomes rows of the join. */
-enum ws_status ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to,
-                                      struct ws_err *err);
+void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to);
 
 /* --- steps.c ---------------------------------------------------------------------------- */
 
 /* What is said of each path once, for those that are new. */
-enum ws_status ws_pass_classify_paths(struct ws_pass *p, struct ws_err *err);
+void ws_pass_classify_paths(struct ws_pass *p);
 /* Which step a new range lies in, or is. */
-enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err);
+void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
 /* A range in a step ended, or is the step. */
 void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
 /* The step that holds what another thread did from start to end, which is now; the rule is that of
@@ -243,7 +240,7 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32
 uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
                               uint32_t but_thread);
 /* The steps get their numbers, in the model. */
-enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
+void ws_pass_end_steps(struct ws_pass *p);
 
 /* --- overlapping_ranges.c
  * ------------------------------------------------------------------------- */
@@ -251,9 +248,8 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err);
 /* Where ranges may cross: a first look at when they end, p->ends, which p->live has from now on. */
 enum ws_status ws_pass_read_ends(struct ws_pass *p, struct ws_err *err);
 /* The ranges around a call that was told, besides its range, WS_NONE, and those around that. */
-enum ws_status ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c,
-                                     uint32_t thread, uint32_t range, uint32_t call,
-                                     struct ws_err *err);
+void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint32_t thread,
+                           uint32_t range, uint32_t call);
 
 /* --- emit.c ----------------------------------------------------------------------------- */
 

@@ -45,10 +45,12 @@ static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_e
 	switch (e->type) {
 	case WS_NVTX_PUSH:
 		WS_FORWARD(add(&to->ranges, &to->nranges, row, err));
-		return ws_range_push(&pairing->pairs, e->thread, e->domain, next, err);
+		ws_range_push(&pairing->pairs, e->thread, e->domain, next);
+		return WS_OK;
 	case WS_NVTX_START:
 		WS_FORWARD(add(&to->ranges, &to->nranges, row, err));
-		return ws_range_start(&pairing->pairs, e->process, row->id, next, err);
+		ws_range_start(&pairing->pairs, e->process, row->id, next);
+		return WS_OK;
 	case WS_NVTX_POP:
 		end(to, ws_range_pop(&pairing->pairs, e->thread, e->domain), row);
 		return WS_OK;
@@ -79,12 +81,13 @@ static enum ws_status order_by_thread(struct ws_recorded_ranges *to, struct ws_e
 	WS_NEW(&temp, order, to->nevents);
 	WS_NEW(&temp, rank, to->nevents);
 	WS_NEW(&temp, thread, to->nevents);
-	status = ws_arena_check(&temp, "the ranges of the trace", err);
+	status = WS_OK;
 	for (size_t i = 0; i < to->nevents && status == WS_OK; i++)
 		thread[i] = (int64_t)to->events[i].thread;
 	if (status == WS_OK)
 		ws_order_identity(order, to->nevents);
-	WS_THEN(status, ws_order_by(order, thread, to->nevents, err));
+	if (status == WS_OK)
+		ws_order_by(order, thread, to->nevents);
 	for (size_t i = 0; i < to->nevents && status == WS_OK; i++) {
 		key.n += !i || thread[order[i]] != thread[order[i - 1]];
 		rank[order[i]] = (uint32_t)key.n - 1;

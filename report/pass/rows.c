@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
+#include "formats/base/xalloc.h"
 #include "report/pass/private.h"
 
 void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
@@ -17,11 +18,8 @@ void *ws_pass_rows_reserve(struct ws_pass_rows *r, size_t n)
 	if (r->n + n > r->capacity) {
 		/* what waits is little: no doubling */
 		size_t want = r->n + n + r->n / 2;
-		void *grown = reallocarray(r->rows, want ? want : 1, r->row_size);
 
-		if (!grown)
-			return NULL;
-		r->rows = grown;
+		r->rows = ws_xreallocarray(r->rows, want, r->row_size);
 		r->capacity = want;
 	}
 	return r->rows + r->n * r->row_size;
@@ -39,8 +37,6 @@ void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
 	r->first = r->n = 0;
 	r->unsorted = 0;
 	rows = ws_pass_rows_reserve(r, n + IN_FRONT);
-	if (!rows)
-		return NULL;
 	r->first = r->n = IN_FRONT;
 	return rows + IN_FRONT * row_size;
 }
@@ -87,51 +83,38 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 	return true;
 }
 
-enum ws_status ws_pass_rows_sort(struct ws_pass_rows *r, struct ws_err *err)
+void ws_pass_rows_sort(struct ws_pass_rows *r)
 {
 	size_t n = r->n - r->first;
 	uint8_t *from = r->rows + r->first * r->row_size, *sorted;
 	uint32_t *order;
 	int64_t *key;
-	enum ws_status status = WS_OK;
 
 	if (!r->unsorted)
-		return WS_OK;
+		return;
 	if (sort_nearly_sorted(r)) {
 		r->unsorted = 0;
-		return WS_OK;
+		return;
 	}
-	order = calloc(n, sizeof(*order));
-	key = calloc(n, sizeof(*key));
-	sorted = malloc(r->capacity * r->row_size);
-	if (!order || !key || !sorted)
-		status = WS_FAIL(err, NO_MEMORY, "no memory to sort %zu rows", n);
-	if (status == WS_OK) {
-		ws_order_identity(order, n);
-		for (size_t i = 0; i < n; i++)
-			key[i] = (int64_t)when_of(from + i * r->row_size).at;
-		status = ws_order_by(order, key, n, err);
-	}
-	if (status == WS_OK) {
-		for (size_t i = 0; i < n; i++)
-			key[i] = when_of(from + i * r->row_size).time_ns;
-		status = ws_order_by(order, key, n, err);
-	}
-	if (status == WS_OK) {
-		for (size_t i = 0; i < n; i++)
-			memcpy(sorted + i * r->row_size, from + order[i] * r->row_size,
-			       r->row_size);
-		free(r->rows);
-		r->rows = sorted;
-		r->first = 0;
-		r->n = n;
-		r->unsorted = 0;
-		sorted = NULL;
-	}
-	free(sorted);
+	order = ws_xarray(n, sizeof(*order));
+	key = ws_xarray(n, sizeof(*key));
+	sorted = ws_xmalloc(r->capacity * r->row_size);
+	ws_order_identity(order, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = (int64_t)when_of(from + i * r->row_size).at;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		key[i] = when_of(from + i * r->row_size).time_ns;
+	ws_order_by(order, key, n);
+	for (size_t i = 0; i < n; i++)
+		memcpy(sorted + i * r->row_size, from + order[i] * r->row_size, r->row_size);
+	free(r->rows);
+	r->rows = sorted;
+	r->first = 0;
+	r->n = n;
+	r->unsorted = 0;
 	free(order);
 	free(key);
-	return status;
 }
 
 /* Both are in order: those of `waiting`, which are few, stand in front of `more` until those that
@@ -172,21 +155,18 @@ static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows
 	waiting->n += more->n - more->first;
 }
 
-enum ws_status ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more,
-                                  struct ws_err *err)
+void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 {
 	struct ws_pass_rows was;
 
-	WS_FORWARD(ws_pass_rows_sort(waiting, err));
+	ws_pass_rows_sort(waiting);
 	was = *waiting;
 	if (waiting->n - waiting->first > more->first) {
-		if (!ws_pass_rows_reserve(waiting, more->n - more->first))
-			return WS_FAIL_MEMORY(err, "the rows of a trace");
+		ws_pass_rows_reserve(waiting, more->n - more->first);
 		merge_behind(waiting, more);
-		return WS_OK;
+		return;
 	}
 	merge_in_front(waiting, more);
 	*waiting = *more;
 	*more = was;
-	return WS_OK;
 }

@@ -5,19 +5,17 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-static enum ws_status add_active(struct ws_pass *p, uint32_t step, struct ws_err *err)
+static void add_active(struct ws_pass *p, uint32_t step)
 {
-	WS_FORWARD(WS_GROW(p->active, p->nactive + 1, p->active_capacity, err));
+	WS_GROW(p->active, p->nactive + 1, p->active_capacity);
 	p->active[p->nactive++] = step;
-	return WS_OK;
 }
 
-static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up,
-                               struct ws_err *err)
+static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 {
 	struct ws_open_range *r = &p->live.range[range];
 
-	WS_FORWARD(WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity, err));
+	WS_GROW(p->steps, p->nsteps + 1, p->steps_capacity);
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
 	                 .name = r->recorded,
@@ -31,7 +29,8 @@ static enum ws_status new_step(struct ws_pass *p, uint32_t range, int is_whole_w
 	};
 	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
 	r->step = (uint32_t)p->nsteps++;
-	return is_whole_warm_up ? WS_OK : add_active(p, r->step, err);
+	if (!(is_whole_warm_up))
+		add_active(p, r->step);
 }
 
 /* The step that holds what another thread did from start to end, which is now; the rule is that of
@@ -62,15 +61,14 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 }
 
 /* What is said of each path once. */
-enum ws_status ws_pass_classify_paths(struct ws_pass *p, struct ws_err *err)
+void ws_pass_classify_paths(struct ws_pass *p)
 {
 	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 
-	WS_FORWARD(WS_GROW(p->path_is_step, r.npaths, p->path_steps_capacity, err));
+	WS_GROW(p->path_is_step, r.npaths, p->path_steps_capacity);
 	for (; p->npath_steps < r.npaths; p->npath_steps++)
-		WS_FORWARD(ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
-		                           &p->path_is_step[p->npath_steps], err));
-	return WS_OK;
+		ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
+		                &p->path_is_step[p->npath_steps]);
 }
 
 /*
@@ -79,21 +77,23 @@ enum ws_status ws_pass_classify_paths(struct ws_pass *p, struct ws_err *err)
  * when it lies in a range `warm-up`. A range `warm-up` with no step inside is
  * a warm-up step.
  */
-enum ws_status ws_pass_begin_step(struct ws_pass *p, uint32_t range, struct ws_err *err)
+void ws_pass_begin_step(struct ws_pass *p, uint32_t range)
 {
 	struct ws_open_range *r = &p->live.range[range];
 	uint32_t step = r->step;
 	bool in_step = step != WS_NONE && !p->steps[step].is_whole_warm_up;
 
 	if (in_step)
-		return WS_OK;
-	if (step == WS_NONE && ws_live_context(&p->live, r)->name == WS_TEXT_WARM_UP)
-		return new_step(p, range, 1, err);
+		return;
+	if (step == WS_NONE && ws_live_context(&p->live, r)->name == WS_TEXT_WARM_UP) {
+		new_step(p, range, 1);
+		return;
+	}
 	if (!ws_live_context(&p->live, r)->is_step)
-		return WS_OK;
+		return;
 	if (step != WS_NONE)
 		p->steps[step].has_step = 1;
-	return new_step(p, range, 0, err);
+	new_step(p, range, 0);
 }
 
 void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open)
@@ -116,12 +116,11 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32
 	s->step.unfinished = open;
 }
 
-enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
+void ws_pass_end_steps(struct ws_pass *p)
 {
 	struct ws_model *m = p->m;
 
 	WS_NEW(&m->arena, m->steps, p->nsteps);
-	WS_FORWARD(ws_arena_check(&m->arena, "the steps of a trace", err));
 	for (size_t i = 0; i < p->nsteps; i++) {
 		const struct ws_pass_step *s = &p->steps[i];
 
@@ -129,5 +128,4 @@ enum ws_status ws_pass_end_steps(struct ws_pass *p, struct ws_err *err)
 			m->steps[m->nsteps++] = s->step;
 	}
 	ws_steps_sort(m);
-	return WS_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "formats/trace/thread_events.h"
 #include "report/pass/private.h"
 
@@ -39,38 +40,34 @@ static inline enum ws_status add_kernel_time(struct ws_pass *p, int64_t dur_ns, 
 
 /* Have p->tokens for the rows of a block, by token where that tells all of them, or else by row;
  * *of_row: the place there of each row. */
-static enum ws_status start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool by_token,
-                                   const uint16_t **of_row, struct ws_err *err)
+static void start_tokens(struct ws_pass *p, const struct ws_block_rows *b, bool by_token,
+                         const uint16_t **of_row)
 {
 	uint32_t n = by_token ? b->ntokens : b->info.rows;
 
-	WS_FORWARD(WS_GROW(p->tokens, n, p->tokens_capacity, err));
+	WS_GROW(p->tokens, n, p->tokens_capacity);
 	for (uint32_t i = 0; i < n; i++)
 		p->tokens[i] = (struct ws_pass_token){.shape = WS_NONE};
 	*of_row = by_token ? b->token : p->numbers;
 	if (*of_row)
-		return WS_OK;
-	p->numbers = malloc(WS_MAX_BLOCK_ROWS * sizeof(*p->numbers));
-	if (!p->numbers)
-		return WS_FAIL_MEMORY(err, "the rows of a trace");
+		return;
+	p->numbers = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*p->numbers));
 	for (uint32_t i = 0; i < WS_MAX_BLOCK_ROWS; i++)
 		p->numbers[i] = (uint16_t)i;
 	*of_row = p->numbers;
-	return WS_OK;
 }
 
 /* --- rows -------------------------------------------------------------------------------- */
 
 /* What the tokens of a block of kernels tell. */
-static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_rows *b,
-                                    const uint16_t **of_row, struct ws_err *err)
+static void start_kernels(struct ws_pass *p, const struct ws_block_rows *b, const uint16_t **of_row)
 {
 	const ws_column_set both = WS_COLUMN(kernel, config) |
 	                           (b->v[WS_COL_kernel_flags] ? WS_COLUMN(kernel, flags) : 0);
 	const bool by_token = (b->by_token & both) == both;
 	uint32_t n = by_token ? b->ntokens : b->info.rows;
 
-	WS_FORWARD(start_tokens(p, b, by_token, of_row, err));
+	start_tokens(p, b, by_token, of_row);
 	for (uint32_t k = 0; k < n; k++) {
 		uint64_t id = by_token ? b->v[WS_COL_kernel_config][k]
 		                       : ws_block_value(b, WS_COL_kernel_config, k);
@@ -83,7 +80,6 @@ static enum ws_status start_kernels(struct ws_pass *p, const struct ws_block_row
 		        .flags = (p->has_dur && !(flags & WS_KERNEL_NO_TIME) ? WS_TOKEN_TIMED : 0) |
 		                 (flags & WS_KERNEL_CUT_OFF ? WS_TOKEN_CUT_OFF : 0)};
 	}
-	return WS_OK;
 }
 
 /* Without the join a kernel's cell is that of its configuration, and its order means nothing. */
@@ -94,7 +90,7 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 	const uint64_t *durs = b->v[WS_COL_kernel_dur_ns];
 	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_kernels(p, b, &of_row, err));
+	start_kernels(p, b, &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
 		uint32_t *cell = &p->cell_of_config[token.shape];
@@ -104,14 +100,13 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 		if (timed && dur > WS_MAX_TIME_NS)
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
 		if (*cell == WS_NONE)
-			WS_FORWARD(ws_digest_cell(p->d, token.shape, &nowhere, cell, err));
+			ws_digest_cell(p->d, token.shape, &nowhere, cell);
 		if (!timed) {
 			p->d->cells[*cell].without_time++;
 			continue;
 		}
 		WS_FORWARD(add_kernel_time(p, dur, err));
-		if (!ws_digest_add_time(p->d, *cell, dur))
-			return WS_FAIL_MEMORY(err, "the rows of a trace");
+		ws_digest_add_time(p->d, *cell, dur);
 	}
 	return WS_OK;
 }
@@ -131,9 +126,7 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 	const uint16_t *of_row = NULL;
 	bool unsorted = false;
 
-	if (!k)
-		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_kernels(p, b, &of_row, err));
+	start_kernels(p, b, &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++, k++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
 		const uint64_t id = ws_block_value(b, WS_COL_kernel_correlation, i);
@@ -159,7 +152,8 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 		ws_pass_see_time(p, k->start_ns, k->start_ns + dur);
 	}
 	ws_pass_rows_filled(&p->taken, b->info.rows, unsorted);
-	return ws_pass_rows_sort(&p->taken, err);
+	ws_pass_rows_sort(&p->taken);
+	return WS_OK;
 }
 
 /* --- calls and events --------------------------------------------------------------------- */
@@ -197,7 +191,7 @@ enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *
 {
 	const uint16_t *of_row = NULL;
 
-	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
+	start_tokens(p, b, shape_is_by_token(b), &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 		/* ranges and marks have none */
@@ -217,36 +211,34 @@ enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *
 			continue;
 		if (dur > WS_MAX_TIME_NS)
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
-		WS_FORWARD(ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
-		                              (token->flags & WS_TOKEN_FAILED) != 0, err));
+		ws_digest_add_call(p->d, token->shape, dur < 0 ? 0 : dur,
+		                   (token->flags & WS_TOKEN_FAILED) != 0);
 	}
 	return WS_OK;
 }
 
-static enum ws_status add_mark(struct ws_pass *p, uint64_t at, uint32_t text, struct ws_err *err)
+static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
 {
-	WS_FORWARD(WS_GROW(p->marks, p->nmarks + 1, p->marks_capacity, err));
+	WS_GROW(p->marks, p->nmarks + 1, p->marks_capacity);
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
-	return WS_OK;
 }
 
-enum ws_status ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
-                                    uint32_t *number, struct ws_err *err)
+void ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
+                          uint32_t *number)
 {
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
 
 	if (!known) {
-		WS_FORWARD(WS_GROW(p->shapes.shape, p->shapes.n + 1, p->shapes.capacity, err));
-		WS_FORWARD(ws_strtab_add(&p->shape_of, shape, sizeof(*shape), &known, err));
+		WS_GROW(p->shapes.shape, p->shapes.n + 1, p->shapes.capacity);
+		known = ws_strtab_add(&p->shape_of, shape, sizeof(*shape));
 		p->shapes.shape[p->shapes.n++] = *shape;
 	}
 	*number = (uint32_t)(known - 1);
-	return WS_OK;
 }
 
 /* All that was recorded of an event but its time and range, by its number; for exports. */
-static enum ws_status number_recorded(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                                      uint32_t *number, struct ws_err *err)
+static void number_recorded(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                            uint32_t *number)
 {
 	struct ws_recorded_ranges *to = p->recorded;
 	const struct ws_recorded_event e = {
@@ -260,25 +252,23 @@ static enum ws_status number_recorded(struct ws_pass *p, const struct ws_block_r
 	};
 	uint64_t known;
 
-	WS_FORWARD(ws_strtab_add(&p->recorded_of, &e, sizeof(e), &known, err));
+	known = ws_strtab_add(&p->recorded_of, &e, sizeof(e));
 	*number = (uint32_t)(known - 1);
 	if (*number < to->nevents)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(to->events, to->nevents + 1, to->events_capacity, err));
+		return;
+	WS_GROW(to->events, to->nevents + 1, to->events_capacity);
 	to->events[to->nevents++] = e;
-	return WS_OK;
 }
 
 /* The number of what row i shares with others; *recorded: its name, with what differs. */
-static enum ws_status find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                                 uint32_t *shape, uint32_t *recorded, struct ws_err *err)
+static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                       uint32_t *shape, uint32_t *recorded)
 {
 	const uint64_t payload = value_of(b, WS_COL_thread_event_payload, i);
 	struct ws_event_descriptor s = {.type = type_of(value_of(b, WS_COL_thread_event_type, i)),
 	                                .payload = WS_NONE};
 
-	WS_FORWARD(ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0, &s.thread,
-	                            err));
+	ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0, &s.thread);
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(b, WS_COL_thread_event_result, i) != 0;
@@ -293,22 +283,21 @@ static enum ws_status find_shape(struct ws_pass *p, const struct ws_block_rows *
 	if (s.type < WS_NVTX_MARK)
 		s.name = p->m->steady_of[s.name];
 	if (p->recorded)
-		WS_FORWARD(number_recorded(p, b, i, recorded, err));
-	return ws_pass_number_shape(p, &s, shape, err);
+		number_recorded(p, b, i, recorded);
+	ws_pass_number_shape(p, &s, shape);
 }
 
 /* A token that no row has says nothing, so it is looked up with its first row. */
-static enum ws_status look_at_token(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
-                                    struct ws_pass_token *token, struct ws_err *err)
+static void look_at_token(struct ws_pass *p, const struct ws_block_rows *b, uint32_t i,
+                          struct ws_pass_token *token)
 {
 	uint32_t type;
 
-	WS_FORWARD(find_shape(p, b, i, &token->shape, &token->recorded, err));
+	find_shape(p, b, i, &token->shape, &token->recorded);
 	type = p->shapes.shape[token->shape].type;
 	token->flags = type == WS_NVTX_PUSH || type == WS_NVTX_POP ? WS_TOKEN_NESTS
 	               : type == WS_THREAD_EVENT_API               ? WS_TOKEN_CALL
 	                                                           : 0;
-	return WS_OK;
 }
 
 /* What a row has besides its time and shape, unless it is a push or pop; *keep = true when it is
@@ -333,8 +322,9 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
 		row->id = value_of(b, WS_COL_thread_event_range, i);
 		return WS_OK;
 	case WS_NVTX_MARK:
-		return shape->domain == WS_TEXT_DOMAIN ? add_mark(p, row->at, shape->name, err)
-		                                       : WS_OK;
+		if (shape->domain == WS_TEXT_DOMAIN)
+			add_mark(p, row->at, shape->name);
+		return WS_OK;
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;
 		row->time_ns += dur;
@@ -382,9 +372,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 	const uint16_t *of_row = NULL;
 	bool unsorted = false, keep;
 
-	if (!row)
-		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
+	start_tokens(p, b, shape_is_by_token(b), &of_row);
 	for (uint32_t i = 0; i < n; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
@@ -398,7 +386,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 			continue;
 		}
 		if (token->shape == WS_NONE) {
-			WS_FORWARD(look_at_token(p, b, i--, token, err));
+			look_at_token(p, b, i--, token);
 			continue;
 		}
 		row->recorded = token->recorded;
@@ -416,7 +404,8 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		return ws_pass_refuse_calls(b, ncalls, err);
 	WS_FORWARD(check_times(p, b, block, first, (size_t)(row - first), unsorted, err));
 	ws_pass_rows_filled(&p->taken, (size_t)(row - first), unsorted);
-	return ws_pass_rows_sort(&p->taken, err);
+	ws_pass_rows_sort(&p->taken);
+	return WS_OK;
 }
 
 enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
@@ -428,14 +417,12 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	const uint16_t *of_row = NULL;
 	uint32_t ncalls = 0;
 
-	if (!row)
-		return WS_FAIL_MEMORY(err, "the rows of a trace");
-	WS_FORWARD(start_tokens(p, b, shape_is_by_token(b), &of_row, err));
+	start_tokens(p, b, shape_is_by_token(b), &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
 		if (token->shape == WS_NONE)
-			WS_FORWARD(look_at_token(p, b, i, token, err));
+			look_at_token(p, b, i, token);
 		ncalls += p->shapes.shape[token->shape].type == WS_THREAD_EVENT_API;
 		ws_pass_see_time(p, times[i], times[i]);
 		if (p->shapes.shape[token->shape].type > last_type)
@@ -456,9 +443,8 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 	return WS_OK;
 }
 
-enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
-                                          struct ws_idmap *domain_of, bool *found,
-                                          struct ws_err *err)
+void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b,
+                                struct ws_idmap *domain_of, bool *found)
 {
 	const bool by_token = shape_is_by_token(b);
 	const uint32_t n = by_token ? b->ntokens : b->info.rows;
@@ -474,14 +460,13 @@ enum ws_status ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_blo
 		if (type != WS_NVTX_PUSH)
 			continue;
 		domain = text_of(p, value_of(&values, WS_COL_thread_event_domain, i));
-		WS_FORWARD(ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i),
-		                            0, &thread, err));
+		ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i), 0,
+		                 &thread);
 		known = ws_idmap_get(domain_of, thread);
 		*found = known != WS_NONE && known != domain;
 		if (known == WS_NONE)
-			WS_FORWARD(ws_idmap_put(domain_of, thread, domain, err));
+			ws_idmap_put(domain_of, thread, domain);
 	}
-	return WS_OK;
 }
 
 /* What is out of bounds is told when rows are taken. */

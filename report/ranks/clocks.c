@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -48,16 +49,14 @@ static void join_ranks(struct ws_ranks *r)
 		r->ranks[i].component = root_of(r, i);
 }
 
-static enum ws_status open_aligner(struct aligner *a, struct ws_err *err)
+static void open_aligner(struct aligner *a)
 {
 	struct ws_ranks *r = a->r;
 	size_t at = 0;
 
-	a->middle = calloc(r->nmeetings + 1, sizeof(*a->middle));
-	a->first = calloc(r->n + 1, sizeof(*a->first));
-	a->deviation = calloc(r->ncalls + 1, sizeof(*a->deviation));
-	if (!a->middle || !a->first || !a->deviation)
-		return WS_FAIL_MEMORY(err, "the ranks");
+	a->middle = ws_xarray(r->nmeetings + 1, sizeof(*a->middle));
+	a->first = ws_xarray(r->n + 1, sizeof(*a->first));
+	a->deviation = ws_xarray(r->ncalls + 1, sizeof(*a->deviation));
 	a->epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
 	for (size_t i = 0; i < r->nmeetings; i++)
 		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
@@ -67,7 +66,6 @@ static enum ws_status open_aligner(struct aligner *a, struct ws_err *err)
 		at += r->ranks[i].matched;
 		r->ranks[i].offset_ns = 0;
 	}
-	return WS_OK;
 }
 
 /* By how much each end is later than the mean of its meeting. */
@@ -177,29 +175,27 @@ static void judge(struct aligner *a, size_t at)
 	}
 }
 
-enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err)
+void ws_ranks_align(struct ws_ranks *r)
 {
 	struct aligner a = {.r = r};
-	size_t *filled = calloc(r->n + 1, sizeof(*filled));
-	enum ws_status status = filled ? open_aligner(&a, err) : WS_FAIL_MEMORY(err, "the ranks");
+	size_t *filled = ws_xarray(r->n + 1, sizeof(*filled));
 
-	if (status == WS_OK) {
-		join_ranks(r);
-		for (int round = 0; round < ROUNDS; round++) {
-			find_deviations(&a, filled);
-			if (move_clocks(&a) < ENOUGH_NS)
-				break;
-		}
+	open_aligner(&a);
+	join_ranks(r);
+	for (int round = 0; round < ROUNDS; round++) {
 		find_deviations(&a, filled);
-		for (size_t i = 0; i < r->n; i++)
-			resolve_rank(&a, i);
-		for (size_t i = 0; i < r->nmeetings; i++)
-			if (r->meetings[i].n > 1)
-				judge(&a, i);
+		if (move_clocks(&a) < ENOUGH_NS)
+			break;
 	}
+	find_deviations(&a, filled);
+	for (size_t i = 0; i < r->n; i++)
+		resolve_rank(&a, i);
+	for (size_t i = 0; i < r->nmeetings; i++)
+		if (r->meetings[i].n > 1)
+			judge(&a, i);
+
 	free(filled);
 	free(a.middle);
 	free(a.first);
 	free(a.deviation);
-	return status;
 }

@@ -3,6 +3,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -34,8 +35,9 @@ static enum ws_status kind_of(struct kinds *k, const struct ws_rank_call *call, 
 	} id = {call->key, call->kind.dtype, call->kind.bytes};
 	uint64_t at;
 
+	(void)err;
 	id.bytes = isnan(id.bytes) ? -1 : id.bytes;
-	WS_FORWARD(ws_strtab_add(&k->ids, &id, sizeof(id), &at, err));
+	at = ws_strtab_add(&k->ids, &id, sizeof(id));
 	if (at > k->n)
 		k->kind[k->n++].first = call;
 	*out = (uint32_t)at - 1;
@@ -155,15 +157,13 @@ enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_tab
                                          struct ws_err *err)
 {
 	struct kinds k = {.r = r};
-	uint32_t *order = calloc(r->ncalls + 1, sizeof(*order));
+	uint32_t *order = ws_xarray(r->ncalls + 1, sizeof(*order));
 	enum ws_status status = WS_OK;
 
-	k.kind = calloc(r->ncalls + 1, sizeof(*k.kind));
-	k.of_meeting = calloc(r->nmeetings + 1, sizeof(*k.of_meeting));
-	k.values = calloc(r->nmeetings + 1, sizeof(*k.values));
-	k.last = calloc(r->n + 1, sizeof(*k.last));
-	if (!order || !k.kind || !k.of_meeting || !k.values || !k.last)
-		status = WS_FAIL_MEMORY(err, "the ranks");
+	k.kind = ws_xarray(r->ncalls + 1, sizeof(*k.kind));
+	k.of_meeting = ws_xarray(r->nmeetings + 1, sizeof(*k.of_meeting));
+	k.values = ws_xarray(r->nmeetings + 1, sizeof(*k.values));
+	k.last = ws_xarray(r->n + 1, sizeof(*k.last));
 	WS_THEN(status, gather(&k, err));
 	if (status == WS_OK) {
 		for (uint32_t i = 0; i < k.n; i++)

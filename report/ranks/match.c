@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/ranks/private.h"
 
 static int by_number(const void *pa, const void *pb, void *arg)
@@ -22,10 +23,10 @@ static int by_number(const void *pa, const void *pb, void *arg)
 /* Ranks by number; without numbers in all traces, as they were given. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
-	uint32_t *order = calloc(2 * r->n + 1, sizeof(*order));
+	uint32_t *order = ws_xarray(2 * r->n + 1, sizeof(*order));
 	uint32_t *place = order ? order + r->n : NULL; /* rank as given -> by number */
-	struct ws_rank *sorted = calloc(r->n + 1, sizeof(*sorted));
-	enum ws_status status = order && sorted ? WS_OK : WS_FAIL_MEMORY(err, "the ranks");
+	struct ws_rank *sorted = ws_xarray(r->n + 1, sizeof(*sorted));
+	enum ws_status status = WS_OK;
 	bool known = true;
 
 	for (size_t i = 0; i < r->n; i++)
@@ -90,14 +91,14 @@ static int by_ordinal(const void *pa, const void *pb)
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
-static enum ws_status add_meetings(struct ws_ranks *r, size_t from, size_t to, struct ws_err *err)
+static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
 {
 	for (size_t i = from, next; i < to; i = next) {
 		struct ws_meeting *meeting;
 
 		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
 			next++;
-		WS_FORWARD(WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity, err));
+		WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
 		meeting = &r->meetings[r->nmeetings++];
 		*meeting = (struct ws_meeting){.first = i,
 		                               .n = (uint32_t)(next - i),
@@ -107,7 +108,6 @@ static enum ws_status add_meetings(struct ws_ranks *r, size_t from, size_t to, s
 		                               .residual_ns = NAN,
 		                               .transfer_ns = NAN};
 	}
-	return WS_OK;
 }
 
 /* Calls [from, to) of one slot, by ordinal: do all of its ranks have as many? */
@@ -142,7 +142,7 @@ enum ws_status ws_ranks_match(struct ws_ranks *r, struct ws_err *err)
 		if (r->calls[i].kind.op == WS_OP_ASYMMETRIC)
 			continue;
 		if (is_even(r, i, next))
-			WS_FORWARD(add_meetings(r, i, next, err));
+			add_meetings(r, i, next);
 		else
 			r->unmatched += next - i;
 	}

@@ -89,7 +89,7 @@ struct ws_ranks {
 /* match.c: ranks by number, calls into meetings. USAGE: two traces of one rank. */
 enum ws_status ws_ranks_match(struct ws_ranks *r, struct ws_err *err);
 /* clocks.c: offsets and residuals of the ranks, then who waited for whom. */
-enum ws_status ws_ranks_align(struct ws_ranks *r, struct ws_err *err);
+void ws_ranks_align(struct ws_ranks *r);
 
 /* Bytes a second that the links carry, as nccl-tests define it; NaN = not known. */
 double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns);
@@ -109,11 +109,9 @@ const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
 /* Also fills r->alarm. */
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t);
-enum ws_status ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t,
-                                   struct ws_err *err);
+void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t);
 enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t,
                                          struct ws_err *err);
-enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t,
-                                   struct ws_err *err);
+void ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
                        uint32_t text);

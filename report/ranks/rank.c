@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/rank.h"
 #include "report/base/names.h"
@@ -69,9 +70,8 @@ static double element_bytes(struct ws_bytes dtype)
 	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
 }
 
-static enum ws_status take_kind(struct reader *c, const struct ws_collective *known,
-                                struct ws_bytes kernel, struct ws_call_kind *kind,
-                                struct ws_err *err)
+static void take_kind(struct reader *c, const struct ws_collective *known, struct ws_bytes kernel,
+                      struct ws_call_kind *kind)
 {
 	const struct ws_model *m = c->m;
 	struct ws_texts *texts = &c->r->texts;
@@ -82,7 +82,8 @@ static enum ws_status take_kind(struct reader *c, const struct ws_collective *kn
 		letters_of(kernel, letters, sizeof(letters));
 		kind->op = op_of(letters);
 		c->r->no_groups = true;
-		return ws_texts_add(texts, kernel, &kind->name, err);
+		kind->name = ws_texts_add(texts, kernel);
+		return;
 	}
 	letters_of(m->texts[known->name], letters, sizeof(letters));
 	kind->op = op_of(letters);
@@ -90,19 +91,18 @@ static enum ws_status take_kind(struct reader *c, const struct ws_collective *kn
 	kind->bytes =
 	        element_bytes(m->texts[known->dtype]) *
 	        (double)(kind->op == WS_OP_ALL_GATHER ? known->out_elements : known->in_elements);
-	WS_FORWARD(ws_texts_add(texts, m->texts[known->name], &kind->name, err));
-	WS_FORWARD(ws_texts_add(texts, m->texts[known->group], &kind->group, err));
-	WS_FORWARD(ws_texts_add(texts, m->texts[known->ranks], &kind->ranks, err));
-	return ws_texts_add(texts, m->texts[known->dtype], &kind->dtype, err);
+	kind->name = ws_texts_add(texts, m->texts[known->name]);
+	kind->group = ws_texts_add(texts, m->texts[known->group]);
+	kind->ranks = ws_texts_add(texts, m->texts[known->ranks]);
+	kind->dtype = ws_texts_add(texts, m->texts[known->dtype]);
 }
 
 /* Calls of one key face each other; what one rank alone may have otherwise is not in it. */
-static enum ws_status take_key(struct ws_ranks *r, const struct ws_call_kind *kind, uint32_t *key,
-                               struct ws_err *err)
+static void take_key(struct ws_ranks *r, const struct ws_call_kind *kind, uint32_t *key)
 {
 	const uint32_t parts[] = {kind->name, kind->group, kind->ranks};
 
-	return ws_texts_add(&r->texts, (struct ws_bytes){parts, sizeof(parts)}, key, err);
+	*key = ws_texts_add(&r->texts, (struct ws_bytes){parts, sizeof(parts)});
 }
 
 /* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
@@ -120,8 +120,8 @@ static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_ke
 	return WS_NONE;
 }
 
-static enum ws_status add_call(struct reader *c, const struct ws_joined_kernel *k,
-                               const struct ws_collective *known, struct ws_err *err)
+static void add_call(struct reader *c, const struct ws_joined_kernel *k,
+                     const struct ws_collective *known)
 {
 	struct ws_ranks *r = c->r;
 	struct ws_rank_call call = {
@@ -135,15 +135,13 @@ static enum ws_status add_call(struct reader *c, const struct ws_joined_kernel *
 	c->rank->comm_kernels++;
 	if (call.step == WS_NONE) {
 		c->rank->outside++;
-		return WS_OK;
+		return;
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
-	WS_FORWARD(take_kind(c, known, ws_model_short_name(c->m, c->m->configs[k->config].name),
-	                     &call.kind, err));
-	WS_FORWARD(take_key(r, &call.kind, &call.key, err));
-	WS_FORWARD(WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity, err));
+	take_kind(c, known, ws_model_short_name(c->m, c->m->configs[k->config].name), &call.kind);
+	take_key(r, &call.kind, &call.key);
+	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
 	r->calls[r->ncalls++] = call;
-	return WS_OK;
 }
 
 /* --- time -------------------------------------------------------------------------------- */
@@ -181,12 +179,10 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 {
 	struct ws_rank *rank = c->rank;
 
-	WS_FORWARD(ws_windows(c->m, &c->sel, &c->windows, err));
+	ws_windows(c->m, &c->sel, &c->windows);
 	rank->nsteps = c->windows->n;
 	WS_FORWARD(gather_spans(c, err));
-	rank->steps = calloc(rank->nsteps + 1, sizeof(*rank->steps));
-	if (!rank->steps)
-		return WS_FAIL_MEMORY(err, "the ranks");
+	rank->steps = ws_xarray(rank->nsteps + 1, sizeof(*rank->steps));
 	for (size_t i = 0; i < rank->nsteps; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 		struct ws_rank_step *s = &rank->steps[i];
@@ -214,16 +210,15 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	rank->has_number = rank->number >= 0;
 	rank->world_size = ws_model_world_size(m);
 	rank->base_ns = m->file.base_ns;
-	WS_FORWARD(ws_texts_add_str(texts, m->name, &rank->name, err));
-	WS_FORWARD(ws_texts_add(texts, ws_model_fact(m, "dtype"), &rank->dtype, err));
+	rank->name = ws_texts_add_str(texts, m->name);
+	rank->dtype = ws_texts_add(texts, ws_model_fact(m, "dtype"));
 	if (device != WS_NONE)
-		WS_FORWARD(
-		        ws_texts_add(texts, m->texts[m->devices[device].name], &rank->device, err));
+		rank->device = ws_texts_add(texts, m->texts[m->devices[device].name]);
 	WS_FORWARD(read_steps(c, err));
 	for (size_t i = 0; i < c->rows->nkernels; i++) {
 		k = ws_joined_rows_kernel(c->rows, i);
 		if (k->class == WS_TEXT_COMM && k->timed)
-			WS_FORWARD(add_call(c, k, ws_joined_collective(m, k), err));
+			add_call(c, k, ws_joined_collective(m, k));
 	}
 	return WS_OK;
 }
@@ -234,7 +229,7 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
 	struct reader c = {.r = r, .m = m};
 	enum ws_status status;
 
-	WS_FORWARD(WS_GROW(r->ranks, r->n + 1, r->capacity, err));
+	WS_GROW(r->ranks, r->n + 1, r->capacity);
 	c.rank = &r->ranks[r->n++];
 	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
 	status = ws_select_rows(m, rows, NULL, &c.sel, err);

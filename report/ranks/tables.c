@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
@@ -74,7 +75,7 @@ static double median(double *values, size_t n)
 
 double ws_rank_slower(const struct ws_ranks *r, size_t rank)
 {
-	double *values = calloc(r->n + 1, sizeof(*values)), middle;
+	double *values = ws_xarray(r->n + 1, sizeof(*values)), middle;
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n && values; i++)
@@ -193,16 +194,14 @@ static void set_step(const struct step_ref *ref, double waiting_of_all, struct w
 		ws_cell_set_str(t, &row[WS_TC_rank_steps_straggler], "yes");
 }
 
-enum ws_status ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t, struct ws_err *err)
+void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t)
 {
 	struct step_ref *refs;
 	size_t n = 0, all = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		all += r->ranks[i].nsteps;
-	refs = calloc(all + 1, sizeof(*refs));
-	if (!refs)
-		return WS_FAIL_MEMORY(err, "the ranks");
+	refs = ws_xarray(all + 1, sizeof(*refs));
 	for (size_t i = 0; i < r->n; i++)
 		for (size_t s = 0; s < r->ranks[i].nsteps; s++)
 			refs[n++] = (struct step_ref){&r->ranks[i], &r->ranks[i].steps[s]};
@@ -216,7 +215,6 @@ enum ws_status ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t,
 			set_step(&refs[k], waiting, t);
 	}
 	free(refs);
-	return WS_OK;
 }
 
 /* --- collectives ------------------------------------------------------------------------- */
@@ -275,12 +273,10 @@ static int by_step_and_begin(const void *pa, const void *pb, void *arg)
 	return (a->first > b->first) - (a->first < b->first);
 }
 
-enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t, struct ws_err *err)
+void ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t)
 {
-	size_t *order = calloc(r->nmeetings + 1, sizeof(*order));
+	size_t *order = ws_xarray(r->nmeetings + 1, sizeof(*order));
 
-	if (!order)
-		return WS_FAIL_MEMORY(err, "the ranks");
 	for (size_t i = 0; i < r->nmeetings; i++)
 		order[i] = i;
 	qsort_r(order, r->nmeetings, sizeof(*order), by_step_and_begin, (void *)r);
@@ -290,5 +286,4 @@ enum ws_status ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t,
 	free(order);
 	if (!t->nrows)
 		ws_table_set_not_recorded(t, "no collective was found on two ranks or more");
-	return WS_OK;
 }

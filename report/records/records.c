@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/base/bytes.h"
+#include "formats/base/xalloc.h"
 #include "formats/trace/block_reader.h"
 
 /* Room for a row of any kind: its columns one behind the other. */
@@ -40,9 +41,10 @@ static enum ws_status each_of_blocks(const struct ws_trace_reader *r, const stru
 {
 	struct ws_block_rows b = {0};
 	struct ws_block_reader *reader;
-	enum ws_status status = ws_block_reader_new(&reader, r, err);
+	enum ws_status status = WS_OK;
 	union row row;
 
+	ws_block_reader_new(&reader, r);
 	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
 		if (ws_trace_reader_block(r, i)->kind != def->id)
 			continue;
@@ -86,8 +88,7 @@ enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reade
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	*d = (struct ws_records){.row_size = def->row_size};
-	d->room = calloc(1, sizeof(*d->room));
-	WS_FAIL_IF(!d->room, err, NO_MEMORY, "out of memory for %s rows", def->name);
+	d->room = ws_xarray(1, sizeof(*d->room));
 	WS_FORWARD(ws_spill_open(d->room, ws_trace_reader_count(r, kind) * d->row_size, err));
 	d->rows = d->room->data;
 	if (ws_kind_has_blobs(def)) {
@@ -109,7 +110,7 @@ enum ws_status ws_records_load_by(struct ws_records *d, const struct ws_trace_re
 	for (size_t i = 0; i < d->n; i++) {
 		const uint8_t *row = (const uint8_t *)d->rows + i * d->row_size;
 
-		WS_FORWARD(ws_map_put(&d->places, ws_load_u64(row + offset), i, err));
+		ws_map_put(&d->places, ws_load_u64(row + offset), i);
 	}
 	return WS_OK;
 }

@@ -10,8 +10,7 @@ struct key {
 	uint64_t number;
 };
 
-static enum ws_status add(struct ws_resources *s, const struct ws_row_resource *row,
-                          struct ws_err *err)
+static void add(struct ws_resources *s, const struct ws_row_resource *row)
 {
 	struct key key = {row->type, row->pid, (uint64_t)row->number};
 	uint64_t place;
@@ -19,14 +18,13 @@ static enum ws_status add(struct ws_resources *s, const struct ws_row_resource *
 	if (row->type == WS_RESOURCE_CUDA_DEVICE)
 		key = (struct key){row->type, 0, row->device};
 	else if (row->type != WS_RESOURCE_CUDA_CONTEXT && row->type != WS_RESOURCE_CUDA_STREAM)
-		return WS_OK;
+		return;
 	if ((int64_t)key.number < 0)
-		return WS_OK;
-	WS_FORWARD(ws_strtab_add(&s->keys, &key, sizeof(key), &place, err));
-	WS_FORWARD(WS_GROW(s->names, place, s->capacity, err));
+		return;
+	place = ws_strtab_add(&s->keys, &key, sizeof(key));
+	WS_GROW(s->names, place, s->capacity);
 	s->n = s->keys.used;
 	s->names[place - 1] = row->name;
-	return WS_OK;
 }
 
 enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_reader *r,
@@ -34,7 +32,7 @@ enum ws_status ws_resources_load(struct ws_resources *s, const struct ws_trace_r
 {
 	WS_FORWARD(ws_records_load(&s->rows, r, WS_KIND_RESOURCE, err));
 	for (size_t i = 0; i < s->rows.n; i++)
-		WS_FORWARD(add(s, ws_records_row(&s->rows, i), err));
+		add(s, ws_records_row(&s->rows, i));
 	return WS_OK;
 }
 

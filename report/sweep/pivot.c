@@ -144,8 +144,8 @@ static bool differ(const struct ws_sweep *s, const char *key)
 }
 
 /* Facts in which rows differ but these two: "dtype fp32, layers 2". */
-static enum ws_status find_labels(struct ws_sweep *s, const char *but, const char *and_but,
-                                  const uint32_t **out, struct ws_err *err)
+static void find_labels(struct ws_sweep *s, const char *but, const char *and_but,
+                        const uint32_t **out)
 {
 	static const char *const also[] = {"model", "context", "batch", "dtype", "phase"};
 	uint32_t *labels = ws_arena_array(&s->arena, s->nrows, sizeof(*labels));
@@ -170,11 +170,9 @@ static enum ws_status find_labels(struct ws_sweep *s, const char *but, const cha
 		if (*others)
 			label = ws_arena_format(&s->arena, "%s%s%s", label, *label ? ", " : "",
 			                        others);
-		WS_FORWARD(ws_arena_check(&s->arena, "the pivot", err));
-		WS_FORWARD(ws_texts_add_str(&s->texts, label, &labels[i], err));
+		labels[i] = ws_texts_add_str(&s->texts, label);
 	}
 	*out = labels;
-	return WS_OK;
 }
 
 static void set_text(const struct pivot *p, struct ws_table *t, struct ws_cell *cell, uint32_t text)
@@ -196,7 +194,7 @@ static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_t
 {
 	struct ws_sweep *s = p->s;
 
-	for (size_t i = 0; i < s->nrows && !ws_table_failed(t); i++) {
+	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_cell *from = s->table->cells + i * s->table->def->ncolumns;
 		struct ws_cell *cells;
 		size_t c = 0, r = 0;
@@ -222,20 +220,16 @@ static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_t
 }
 
 /* In place of *t, an empty table whose columns are those that are fixed. */
-static enum ws_status make(struct pivot *p, struct ws_table **t, struct ws_err *err)
+static void make(struct pivot *p, struct ws_table **t)
 {
 	const struct ws_table_def *fixed = (*t)->def, *def;
 	size_t *first = ws_arena_array(&p->s->arena, p->s->nrows, sizeof(*first));
 
 	find_groups(p);
 	def = make_def(p, fixed);
-	WS_FORWARD(ws_arena_check(&p->s->arena, "the pivot", err));
 	ws_table_free(*t);
 	*t = ws_table_new(def);
-	if (!*t)
-		return WS_FAIL_MEMORY(err, "the pivot");
 	fill(p, fixed->ncolumns, first, *t);
-	return WS_OK;
 }
 
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
@@ -251,11 +245,12 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws
 	WS_FORWARD(find_shown(&p, usual, MOST_SHOWN, err));
 	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
 	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &columns, err));
-	WS_FORWARD(find_labels(s, p.row_title, columns, &p.label, err));
+	find_labels(s, p.row_title, columns, &p.label);
 	p.row = facts_of(s, p.row_title);
 	p.column = facts_of(s, columns);
 	p.column_prefix = ws_arena_format(&s->arena, "%s ", columns);
-	return make(&p, t, err);
+	make(&p, t);
+	return WS_OK;
 }
 
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
@@ -272,8 +267,9 @@ enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struc
 	}
 	WS_FORWARD(find_shown(&p, total, 1, err));
 	p.row = facts_of(s, p.row_title);
-	WS_FORWARD(find_labels(s, p.row_title, "", &p.column, err));
-	return make(&p, t, err);
+	find_labels(s, p.row_title, "", &p.column);
+	make(&p, t);
+	return WS_OK;
 }
 
 enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
@@ -290,6 +286,7 @@ enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, stru
 		return WS_OK;
 	}
 	WS_FORWARD(find_shown(&p, usual, 4, err));
-	WS_FORWARD(find_labels(s, "dtype", "loss_scale", &p.row, err));
-	return make(&p, t, err);
+	find_labels(s, "dtype", "loss_scale", &p.row);
+	make(&p, t);
+	return WS_OK;
 }

@@ -93,9 +93,9 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 
 /* Facts that are sizes, NULL behind them. */
 extern const char *const ws_sweep_sizes[];
-enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
+void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t);
 /* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
-enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err);
+void ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t);

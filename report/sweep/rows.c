@@ -41,8 +41,8 @@ static int by_configuration(const void *pa, const void *pb, void *arg)
 }
 
 /* One time of all steps of the runs that did not fail; of arena. */
-static enum ws_status gather(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
-                             struct ws_samples *out, size_t *n, struct ws_err *err)
+static void gather(struct ws_sweep *s, const struct ws_sweep_row *row, int time,
+                   struct ws_samples *out, size_t *n)
 {
 	size_t all = 0, *steps = ws_arena_array(&s->arena, row->n, sizeof(*steps));
 	double *values;
@@ -52,7 +52,6 @@ static enum ws_status gather(struct ws_sweep *s, const struct ws_sweep_row *row,
 	for (size_t i = 0; i < row->n; i++)
 		all += row->run[i].nsteps;
 	out->values = values = ws_arena_array(&s->arena, all, sizeof(*values));
-	WS_FORWARD(ws_arena_check(&s->arena, "the steps of a configuration", err));
 	for (size_t i = 0; i < row->n; i++) {
 		const struct ws_sweep_run *run = &row->run[i];
 
@@ -62,17 +61,16 @@ static enum ws_status gather(struct ws_sweep *s, const struct ws_sweep_row *row,
 		steps[out->recordings++] = run->nsteps;
 		*n += run->nsteps;
 	}
-	return WS_OK;
 }
 
-static enum ws_status find_times(struct ws_sweep *s, struct ws_sweep_row *row, struct ws_err *err)
+static void find_times(struct ws_sweep *s, struct ws_sweep_row *row)
 {
 	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
 		struct ws_samples all;
 		double sum = 0, squares = 0;
 		size_t n;
 
-		WS_FORWARD(gather(s, row, t, &all, &n, err));
+		gather(s, row, t, &all, &n);
 		for (size_t i = 0; i < n; i++)
 			sum += all.values[i];
 		row->mean[t] = n ? sum / (double)n : NAN;
@@ -82,10 +80,9 @@ static enum ws_status find_times(struct ws_sweep *s, struct ws_sweep_row *row, s
 		if (t == WS_SWEEP_TOTAL)
 			row->steps = n;
 	}
-	return WS_OK;
 }
 
-static enum ws_status find_rest(struct ws_sweep *s, struct ws_sweep_row *row, struct ws_err *err)
+static void find_rest(struct ws_sweep *s, struct ws_sweep_row *row)
 {
 	struct ws_bytes why;
 	size_t failed = 0;
@@ -102,14 +99,16 @@ static enum ws_status find_rest(struct ws_sweep *s, struct ws_sweep_row *row, st
 		if (run->failed)
 			row->status = run->failed;
 	}
-	if (!failed)
-		return ws_texts_add_str(&s->texts, "ok", &row->status, err);
+	if (!failed) {
+		row->status = ws_texts_add_str(&s->texts, "ok");
+		return;
+	}
 	if (failed == row->n)
-		return WS_OK;
+		return;
 	why = ws_texts_get(&s->texts, row->status);
 	snprintf(text, sizeof(text), "%zu of %zu recordings failed: %.*s", failed, row->n,
 	         why.len < 400 ? (int)why.len : 400, (const char *)why.ptr);
-	return ws_texts_add_str(&s->texts, text, &row->status, err);
+	row->status = ws_texts_add_str(&s->texts, text);
 }
 
 /* --- speed-ups --------------------------------------------------------------------------- */
@@ -136,8 +135,8 @@ static enum ws_status compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
 	struct ws_comparison c;
 	size_t na, nb;
 
-	WS_FORWARD(gather(s, base, WS_SWEEP_TOTAL, &a, &na, err));
-	WS_FORWARD(gather(s, row, WS_SWEEP_TOTAL, &b, &nb, err));
+	gather(s, base, WS_SWEEP_TOTAL, &a, &na);
+	gather(s, row, WS_SWEEP_TOTAL, &b, &nb);
 	if (!na || !nb)
 		return WS_OK;
 	WS_FORWARD(ws_compare(&a, &b, &s->grade, &c, err));
@@ -184,15 +183,14 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err)
 	if (s->nruns)
 		qsort_r(s->runs, s->nruns, sizeof(*s->runs), by_configuration, s);
 	s->rows = ws_arena_array(&s->arena, s->nruns, sizeof(*s->rows));
-	WS_FORWARD(ws_arena_check(&s->arena, "the configurations", err));
 	for (size_t i = 0; i < s->nruns; i++) {
 		if (!i || compare_runs(s, &s->runs[i - 1], &s->runs[i]))
 			s->rows[s->nrows++].run = &s->runs[i];
 		s->rows[s->nrows - 1].n++;
 	}
 	for (size_t i = 0; i < s->nrows; i++) {
-		WS_FORWARD(find_times(s, &s->rows[i], err));
-		WS_FORWARD(find_rest(s, &s->rows[i], err));
+		find_times(s, &s->rows[i]);
+		find_rest(s, &s->rows[i]);
 	}
 	return find_speedups(s, err);
 }

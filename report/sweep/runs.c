@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/analysis/steps.h"
 #include "report/diff/recording.h"
@@ -11,7 +12,7 @@
 
 struct ws_sweep *ws_sweep_new(void)
 {
-	return calloc(1, sizeof(struct ws_sweep));
+	return ws_xarray(1, sizeof(struct ws_sweep));
 }
 
 void ws_sweep_free(struct ws_sweep *s)
@@ -43,18 +44,18 @@ bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key)
 	return false;
 }
 
-static enum ws_status add_fact(struct ws_sweep *s, struct ws_sweep_run *run, struct ws_bytes key,
-                               struct ws_bytes value, struct ws_err *err)
+static void add_fact(struct ws_sweep *s, struct ws_sweep_run *run, struct ws_bytes key,
+                     struct ws_bytes value)
 {
 	size_t known = run->nfacts;
 	uint32_t number;
 
-	WS_FORWARD(ws_texts_add(&s->keys, key, &number, err));
+	number = ws_texts_add(&s->keys, key);
 	if (!number)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(run->fact, number + 1, run->nfacts, err));
+		return;
+	WS_GROW(run->fact, number + 1, run->nfacts);
 	memset(run->fact + known, 0, (run->nfacts - known) * sizeof(*run->fact));
-	return ws_texts_add(&s->texts, value, &run->fact[number], err);
+	run->fact[number] = ws_texts_add(&s->texts, value);
 }
 
 uint32_t ws_sweep_fact(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *key)
@@ -126,22 +127,21 @@ void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, c
 }
 
 /* The GPU is part of the configuration: the product name of the first device that ran kernels. */
-static enum ws_status add_device(struct ws_sweep *s, struct ws_sweep_run *run,
-                                 const struct ws_model *m, struct ws_err *err)
+static void add_device(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m)
 {
 	static const struct ws_bytes key = {"device", 6};
 
 	for (size_t i = 0; i < m->ndevices; i++)
-		if (m->devices[i].kernels && m->texts[m->devices[i].name].len)
-			return add_fact(s, run, key, m->texts[m->devices[i].name], err);
-	return WS_OK;
+		if (m->devices[i].kernels && m->texts[m->devices[i].name].len) {
+			add_fact(s, run, key, m->texts[m->devices[i].name]);
+			return;
+		}
 }
 
 /* --- times ------------------------------------------------------------------------------- */
 
-static enum ws_status keep_times(struct ws_sweep *s, struct ws_sweep_run *run,
-                                 const struct ws_model *m, const struct ws_time_window *windows,
-                                 struct ws_err *err)
+static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
+                       const struct ws_time_window *windows)
 {
 	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
 	uint8_t present = 0;
@@ -158,7 +158,6 @@ static enum ws_status keep_times(struct ws_sweep *s, struct ws_sweep_run *run,
 			                         ? windows[i].end_ns - windows[i].start_ns
 			                         : m->steps[windows[i].step].phase_ns[phases[t]]);
 	}
-	return ws_arena_check(&s->arena, "the steps of a trace", err);
 }
 
 /* FLOPs of a step's products, and the time that they need at the peak. */
@@ -191,16 +190,16 @@ static double softmax_share(const struct ws_model *m, const struct ws_selection 
 	return ws_stat_percent(softmax, (double)sel->gpu_ns);
 }
 
-static enum ws_status keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const char *reason,
-                                   struct ws_err *err)
+static void keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const char *reason)
 {
 	struct ws_bytes result = ws_sweep_text(s, run, "result");
 
-	if (reason)
-		return ws_texts_add_str(&s->texts, reason, &run->failed, err);
+	if (reason) {
+		run->failed = ws_texts_add_str(&s->texts, reason);
+		return;
+	}
 	if (result.len && !ws_name_is(result, "ok"))
 		run->failed = ws_sweep_fact(s, run, "result");
-	return WS_OK;
 }
 
 static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
@@ -215,10 +214,12 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 	steps.scope = WS_SCOPE_STEPS;
 	status = ws_select_rows(m, rows, &steps, &sel, err);
 
-	WS_THEN(status, ws_windows(m, &sel, &w, err));
+	if (status == WS_OK)
+		ws_windows(m, &sel, &w);
 	if (status == WS_OK && w->n && w->window[0].step != WS_NONE)
 		run->nsteps = w->n;
-	WS_THEN(status, keep_times(s, run, m, w->window, err));
+	if (status == WS_OK)
+		keep_times(s, run, m, w->window);
 	WS_THEN(status, keep_flops(run, m, &sel, err));
 	if (status == WS_OK)
 		run->softmax_percent = softmax_share(m, &sel);
@@ -228,16 +229,15 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 
 /* --- runs -------------------------------------------------------------------------------- */
 
-static enum ws_status new_run(struct ws_sweep *s, struct ws_sweep_run **run, struct ws_err *err)
+static void new_run(struct ws_sweep *s, struct ws_sweep_run **run)
 {
-	WS_FORWARD(WS_GROW(s->runs, s->nruns + 1, s->runs_capacity, err));
+	WS_GROW(s->runs, s->nruns + 1, s->runs_capacity);
 	*run = &s->runs[s->nruns++];
 	**run = (struct ws_sweep_run){.flops = NAN,
 	                              .model_ns = NAN,
 	                              .ran_ns = NAN,
 	                              .peak_bytes = NAN,
 	                              .softmax_percent = NAN};
-	return WS_OK;
 }
 
 enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
@@ -246,11 +246,11 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 	struct ws_sweep_run *run;
 	int64_t peak = ws_memory_peak(m);
 
-	WS_FORWARD(new_run(s, &run, err));
+	new_run(s, &run);
 	for (size_t i = 0; i < m->nfacts; i++)
-		WS_FORWARD(add_fact(s, run, m->facts[i].key, m->facts[i].value, err));
-	WS_FORWARD(add_device(s, run, m, err));
-	WS_FORWARD(keep_failure(s, run, reason, err));
+		add_fact(s, run, m->facts[i].key, m->facts[i].value);
+	add_device(s, run, m);
+	keep_failure(s, run, reason);
 	WS_FORWARD(keep_steps(s, run, m, rows, err));
 	run->tokens = (double)ws_fact_number(m, "tokens_per_step");
 	run->images = (double)ws_fact_number(m, "images_per_step");
@@ -258,24 +258,24 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 	run->on_cpu = ws_model_on_cpu(m) != 0;
 	if (peak >= 0)
 		run->peak_bytes = (double)peak;
-	if (!run->nsteps && !run->failed)
-		return ws_texts_add_str(&s->texts, "no measured steps", &run->failed, err);
+	if (!run->nsteps && !run->failed) {
+		run->failed = ws_texts_add_str(&s->texts, "no measured steps");
+		return WS_OK;
+	}
 	return WS_OK;
 }
 
-enum ws_status ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason,
-                                   struct ws_err *err)
+void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason)
 {
 	struct ws_sweep_run *run;
 
-	WS_FORWARD(new_run(s, &run, err));
+	new_run(s, &run);
 	for (const char *line = facts; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		size_t len = strcspn(line, "\n"), key = strcspn(line, "=\n");
 		struct ws_bytes name = {line, key};
 
 		if (key < len && !ws_name_is(name, "result"))
-			WS_FORWARD(add_fact(s, run, name,
-			                    (struct ws_bytes){line + key + 1, len - key - 1}, err));
+			add_fact(s, run, name, (struct ws_bytes){line + key + 1, len - key - 1});
 	}
-	return keep_failure(s, run, reason, err);
+	keep_failure(s, run, reason);
 }

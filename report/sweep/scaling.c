@@ -117,7 +117,7 @@ static void add_group(const struct group *g, struct ws_table *t)
 	}
 }
 
-enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
+void ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t)
 {
 	struct group g = {.s = s,
 	                  .row = ws_arena_array(&s->arena, s->nrows, sizeof(*g.row)),
@@ -125,7 +125,6 @@ enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct w
 	                  .y = ws_arena_array(&s->arena, s->nrows, sizeof(*g.y))};
 	uint8_t *done = ws_arena_array(&s->arena, s->nrows, 1);
 
-	WS_FORWARD(ws_arena_check(&s->arena, "the growth of times", err));
 	for (size_t k = 0; ws_sweep_sizes[k]; k++) {
 		g.key = ws_sweep_sizes[k];
 		if (s->nrows)
@@ -147,5 +146,4 @@ enum ws_status ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t, struct w
 	if (!t->nrows)
 		ws_table_set_not_recorded(t, "No two traces differ in one size alone: nothing to "
 		                             "draw a line through.");
-	return WS_OK;
 }

@@ -64,16 +64,20 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	const struct ws_table_def *def = (*t)->def;
 
 	(void)which;
-	if (def == &ws_def_sweep_verdict)
-		return ws_sweep_verdict(s, *t, err);
+	if (def == &ws_def_sweep_verdict) {
+		ws_sweep_verdict(s, *t);
+		return WS_OK;
+	}
 	if (def == &ws_def_sweep_pivot)
 		return ws_sweep_pivot(s, t, err);
 	if (def == &ws_def_sweep_over_size)
 		return ws_sweep_over_size(s, t, err);
 	if (def == &ws_def_sweep_over_dtype)
 		return ws_sweep_over_dtype(s, t, err);
-	if (def == &ws_def_sweep_scaling)
-		return ws_sweep_scaling(s, *t, err);
+	if (def == &ws_def_sweep_scaling) {
+		ws_sweep_scaling(s, *t);
+		return WS_OK;
+	}
 	s->table = *t;
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, *t, &s->rows[i]);

@@ -15,8 +15,7 @@ void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
                             struct ws_joined_rows *rows, const char *reason, struct ws_err *err);
 /* A run that left no trace: lines "key=value" of its configuration. */
-enum ws_status ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason,
-                                   struct ws_err *err);
+void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason);
 
 struct ws_sweep_opts {
 	const char *baseline; /* "dtype=fp32"; NULL: dtype=fp32 where there is one */

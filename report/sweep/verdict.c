@@ -132,7 +132,7 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	                 most);
 }
 
-enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, struct ws_err *err)
+void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
 {
 	add_failures(s, t);
 	add_speedups(s, t);
@@ -144,5 +144,4 @@ enum ws_status ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t, st
 			                 "performance.");
 			break;
 		}
-	return ws_table_done(t, err);
 }

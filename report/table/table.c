@@ -7,31 +7,23 @@
 
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 struct ws_table_arena {
-	struct ws_arena memory; /* texts; `failed` is the table's */
+	struct ws_arena memory; /* texts */
 	size_t cells_capacity, notes_capacity;
 	struct ws_cell *made; /* the row that was made last */
 	double *greatest;     /* of each column of so many rows */
 	size_t greatest_rows;
-	struct ws_cell *nowhere; /* a row that writes may go to after memory ran out */
 };
 
 struct ws_table *ws_table_new(const struct ws_table_def *def)
 {
-	struct ws_table *t = calloc(1, sizeof(*t));
+	struct ws_table *t = ws_xarray(1, sizeof(*t));
 
-	if (!t)
-		return NULL;
 	t->def = def;
-	t->arena = calloc(1, sizeof(*t->arena));
-	if (t->arena)
-		t->arena->nowhere =
-		        ws_arena_array(&t->arena->memory, def->ncolumns, sizeof(struct ws_cell));
-	if (t->arena && t->arena->nowhere)
-		return t;
-	ws_table_free(t);
-	return NULL;
+	t->arena = ws_xarray(1, sizeof(*t->arena));
+	return t;
 }
 
 void ws_table_free(struct ws_table *t)
@@ -40,32 +32,11 @@ void ws_table_free(struct ws_table *t)
 		return;
 	if (t->source.free)
 		t->source.free(t->source.ctx);
-	if (t->arena)
-		ws_arena_free(&t->arena->memory);
+	ws_arena_free(&t->arena->memory);
 	free(t->arena);
 	free(t->cells);
 	free(t->notes);
 	free(t);
-}
-
-bool ws_table_failed(const struct ws_table *t)
-{
-	return t->arena->memory.failed;
-}
-
-enum ws_status ws_table_check(const struct ws_table *t, struct ws_err *err)
-{
-	WS_FAIL_IF(ws_table_failed(t), err, NO_MEMORY, "out of memory while making table %s",
-	           t->def->name);
-	return WS_OK;
-}
-
-static struct ws_cell *nowhere(struct ws_table *t)
-{
-	t->arena->memory.failed = true;
-	for (size_t i = 0; i < t->def->ncolumns; i++)
-		t->arena->nowhere[i].type = WS_CELL_EMPTY;
-	return t->arena->nowhere;
 }
 
 void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows)
@@ -73,7 +44,7 @@ void ws_table_set_source(struct ws_table *t, const struct ws_table_source *sourc
 	t->source = *source;
 	t->arena->made =
 	        ws_arena_array(&t->arena->memory, t->def->ncolumns, sizeof(*t->arena->made));
-	t->nrows = t->arena->made ? nrows : 0;
+	t->nrows = nrows;
 }
 
 const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row)
@@ -85,11 +56,6 @@ const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row)
 	memset(t->arena->made, 0, n * sizeof(*t->arena->made));
 	t->source.fill(t->source.ctx, row, t->arena->made);
 	return t->arena->made;
-}
-
-void ws_table_fail(struct ws_table *t)
-{
-	t->arena->memory.failed = true;
 }
 
 bool ws_cell_is(const struct ws_cell *cell, const char *text)
@@ -127,7 +93,7 @@ const double *ws_table_greatest(const struct ws_table *t)
 	if (greatest && t->arena->greatest_rows == t->nrows)
 		return greatest;
 	greatest = ws_arena_array(&t->arena->memory, n, sizeof(*greatest));
-	for (size_t row = 0; row < t->nrows && greatest; row++) {
+	for (size_t row = 0; row < t->nrows; row++) {
 		const struct ws_cell *cells = ws_table_cells(t, row);
 
 		for (size_t c = 0; c < n; c++)
@@ -143,9 +109,7 @@ struct ws_cell *ws_table_row(struct ws_table *t)
 	size_t n = t->def->ncolumns;
 	struct ws_cell *row;
 
-	if (WS_GROW(t->cells, (t->nrows + 1) * (n ? n : 1), t->arena->cells_capacity, NULL) !=
-	    WS_OK)
-		return nowhere(t);
+	WS_GROW(t->cells, (t->nrows + 1) * (n ? n : 1), t->arena->cells_capacity);
 	row = t->cells + t->nrows++ * n;
 	memset(row, 0, n * sizeof(*row));
 	return row;
@@ -155,7 +119,7 @@ struct ws_cell *ws_table_totals(struct ws_table *t)
 {
 	if (!t->totals)
 		t->totals = ws_arena_array(&t->arena->memory, t->def->ncolumns, sizeof(*t->totals));
-	return t->totals ? t->totals : nowhere(t);
+	return t->totals;
 }
 
 void ws_cell_set_int(struct ws_cell *cell, int64_t value)
@@ -173,10 +137,6 @@ void ws_cell_set_real(struct ws_cell *cell, double value)
 void ws_cell_set_text(struct ws_table *t, struct ws_cell *cell, const char *text, size_t len)
 {
 	cell->text.ptr = ws_arena_copy(&t->arena->memory, text, len);
-	if (!cell->text.ptr) {
-		cell->type = WS_CELL_EMPTY;
-		return;
-	}
 	cell->type = WS_CELL_TEXT;
 	cell->text.len = len;
 }
@@ -198,20 +158,13 @@ void ws_cell_share_str(struct ws_cell *cell, const char *text)
 	ws_cell_share_text(cell, text, strlen(text));
 }
 
-static bool add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
+static void add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
 {
-	char *text;
+	char *text = ws_arena_vformat(&t->arena->memory, fmt, ap);
 
-	if (WS_GROW(t->notes, t->nnotes + 1, t->arena->notes_capacity, NULL) != WS_OK) {
-		t->arena->memory.failed = true;
-		return false;
-	}
-	text = ws_arena_vformat(&t->arena->memory, fmt, ap);
-	if (!text)
-		return false;
+	WS_GROW(t->notes, t->nnotes + 1, t->arena->notes_capacity);
 	memmove(&t->notes[at + 1], &t->notes[at], (t->nnotes++ - at) * sizeof(*t->notes));
 	t->notes[at] = text;
-	return true;
 }
 
 void ws_table_note(struct ws_table *t, const char *fmt, ...)
@@ -242,7 +195,7 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	t->nheadline_notes += (size_t)add_note(t, t->nheadline_notes, fmt, ap);
+	add_note(t, t->nheadline_notes++, fmt, ap);
 	va_end(ap);
 }
 
@@ -251,8 +204,6 @@ void ws_table_set_title(struct ws_table *t, const char *title)
 	struct ws_table_def *def;
 
 	WS_NEW(&t->arena->memory, def, 1);
-	if (!def)
-		return; /* the table knows */
 	*def = *t->def;
 	def->title = ws_arena_copy(&t->arena->memory, title, strlen(title) + 1);
 	t->def = def;

@@ -76,24 +76,14 @@ struct ws_table {
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
 	size_t nheadline_notes; /* the first notes that answer what people open the table for */
-	const char *side[2]; /* what people see for A and B in titles; NULL = A and B */
-	char *not_recorded;  /* why the table is empty and which option records it, or NULL */
+	const char *side[2];    /* what people see for A and B in titles; NULL = A and B */
+	char *not_recorded;     /* why the table is empty and which option records it, or NULL */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
 };
 
-/* A new empty table of this kind. NULL when memory is out. Free with ws_table_free. */
+/* A new empty table of this kind. Free with ws_table_free. */
 struct ws_table *ws_table_new(const struct ws_table_def *def);
 void ws_table_free(struct ws_table *t); /* NULL is legal */
-
-/*
- * True when memory ran out while the table was filled: it is incomplete and must
- * not be shown. The functions below never return NULL: they go on with a row
- * that leads nowhere, so that whoever fills a table asks once, at the end.
- * Every writer asks too and fails with NO_MEMORY.
- */
-bool ws_table_failed(const struct ws_table *t);
-/* NO_MEMORY, "out of memory while making table NAME", when it has. */
-enum ws_status ws_table_check(const struct ws_table *t, struct ws_err *err);
 
 /* The table has so many rows, of this source, whose ctx it frees. */
 void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows);
@@ -106,11 +96,8 @@ bool ws_cell_is(const struct ws_cell *cell, const char *text);
 bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b);
 /* Of a number; 0 of anything else. */
 double ws_cell_magnitude(const struct ws_cell *cell);
-/* The greatest magnitude of each column's numbers; found once, when all rows are in. NULL without
- * memory. */
+/* The greatest magnitude of each column's numbers; found once, when all rows are in. */
 const double *ws_table_greatest(const struct ws_table *t);
-/* Something is missing in it for lack of memory: see ws_table_failed. */
-void ws_table_fail(struct ws_table *t);
 
 /* Append a row of empty cells; the returned cells stay valid until the next append. */
 struct ws_cell *ws_table_row(struct ws_table *t);
@@ -173,8 +160,7 @@ struct ws_text_opts {
 	int colour;      /* use SGR escapes */
 	size_t max_rows; /* rows of each table, the rest counted in words; 0 = all */
 };
-enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts,
-                           struct ws_err *err);
+void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts);
 /* RFC 4180, one table, one header line, nothing else. */
 enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *err);
 /* One table: the object of the spec. */
@@ -182,7 +168,7 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
                                  const struct ws_table *table, struct ws_err *err);
 /* All tables: {"title", "trace", "filter", "tables": {"name": {…}, …}}. */
 enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err);
-enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct ws_err *err);
+void ws_out_markdown(FILE *f, const struct ws_report *report);
 /* One HTML file of all tables, without network: docs/reports.md says what is in it. */
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err);
 /*

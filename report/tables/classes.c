@@ -109,13 +109,13 @@ enum ws_status ws_tab_classes(const struct ws_table_context *tab, struct ws_tabl
 {
 	struct classes s = {.tab = tab};
 
+	(void)err;
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
 	WS_NEW(tab->temp, s.sums, tab->m->ntexts);
 	WS_NEW(tab->temp, s.rows, tab->m->ntexts);
-	WS_FORWARD(ws_arena_check(tab->temp, "the classes", err));
 	add_up(&s);
 	add_rows(&s, t);
 	return WS_OK;

@@ -94,7 +94,6 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 	uint8_t *role_of; /* text -> as a name */
 
 	WS_NEW(e->tab->temp, role_of, m->ntexts);
-	WS_FORWARD(ws_arena_check(e->tab->temp, "the execution", err));
 	for (size_t i = 0; i < m->ntexts; i++)
 		role_of[i] = (uint8_t)role_of_name(m->texts[i]);
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
@@ -294,7 +293,8 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = ws_windows(m, tab->sel, &w, err);
+	ws_windows(m, tab->sel, &w);
+	status = WS_OK;
 	WS_THEN(status, ws_idle_find(m, tab->sel, &e.idle, err));
 	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {

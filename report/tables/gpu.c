@@ -108,11 +108,10 @@ static int by_blocks(const void *pa, const void *pb)
 
 /* What changes at this moment: ends first. Kernels that run at once add up before the 1 is applied.
  */
-static enum ws_status change_at(const struct gpu *g, struct residency *r, int64_t time_ns,
-                                struct ws_err *err)
+static void change_at(const struct gpu *g, struct residency *r, int64_t time_ns)
 {
 	for (; r->nends && r->ends[0].time_ns == time_ns; r->nnow++) {
-		WS_FORWARD(WS_GROW(r->now, r->nnow + 1, r->now_capacity, err));
+		WS_GROW(r->now, r->nnow + 1, r->now_capacity);
 		r->now[r->nnow] = pop_end(r);
 	}
 	ws_sort(r->now, r->nnow, sizeof(*r->now), by_blocks);
@@ -125,36 +124,31 @@ static enum ws_status change_at(const struct gpu *g, struct residency *r, int64_
 	}
 	r->nnow = 0;
 	r->before_ns = time_ns;
-	return WS_OK;
 }
 
-static enum ws_status change_until(const struct gpu *g, struct residency *r, int64_t until_ns,
-                                   struct ws_err *err)
+static void change_until(const struct gpu *g, struct residency *r, int64_t until_ns)
 {
 	if (r->nnow)
-		WS_FORWARD(change_at(g, r, r->now_ns, err));
+		change_at(g, r, r->now_ns);
 	while (r->nends && r->ends[0].time_ns < until_ns)
-		WS_FORWARD(change_at(g, r, r->ends[0].time_ns, err));
+		change_at(g, r, r->ends[0].time_ns);
 	r->now_ns = until_ns;
-	return WS_OK;
 }
 
-static enum ws_status add_resident(const struct gpu *g, struct residency *r, int64_t start_ns,
-                                   int64_t end_ns, double blocks_per_sm, struct ws_err *err)
+static void add_resident(const struct gpu *g, struct residency *r, int64_t start_ns, int64_t end_ns,
+                         double blocks_per_sm)
 {
 	if (start_ns != r->now_ns)
-		WS_FORWARD(change_until(g, r, start_ns, err));
-	WS_FORWARD(WS_GROW(r->now, r->nnow + 1, r->now_capacity, err));
-	WS_FORWARD(WS_GROW(r->ends, r->nends + 1, r->ends_capacity, err));
+		change_until(g, r, start_ns);
+	WS_GROW(r->now, r->nnow + 1, r->now_capacity);
+	WS_GROW(r->ends, r->nends + 1, r->ends_capacity);
 	r->now[r->nnow++] = (struct change){start_ns, blocks_per_sm};
 	push_end(r, (struct change){end_ns, -blocks_per_sm});
-	return WS_OK;
 }
 
 /* --- kernels and other work -------------------------------------------------------------- */
 
-static enum ws_status add_kernel(const struct gpu *g, struct device_sums *d,
-                                 const struct ws_joined_kernel *k, struct ws_err *err)
+static void add_kernel(const struct gpu *g, struct device_sums *d, const struct ws_joined_kernel *k)
 {
 	const struct ws_config *config = &g->tab->m->configs[k->config];
 	int64_t start = k->start_ns, end = start + k->dur_ns;
@@ -172,10 +166,10 @@ static enum ws_status add_kernel(const struct gpu *g, struct device_sums *d,
 	}
 	if (!config->has_occupancy) {
 		d->without_shape++;
-		return WS_OK;
+		return;
 	}
 	ws_launch_stat_add(&d->occupancy, config, 1, inside(g, start, end));
-	return add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm, err);
+	add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm);
 }
 
 static void add_work(struct gpu *g, struct device_sums *d, size_t i)
@@ -209,8 +203,7 @@ static void add_work_until(struct gpu *g, uint32_t device, struct device_sums *d
 }
 
 /* Kernels and other work of a device, in the order in which they began. */
-static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums *d,
-                             struct ws_err *err)
+static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
 {
 	const struct ws_selection *sel = g->tab->sel;
 	size_t end = ws_first_kernel_of(g->tab->m, sel, device + 1), work = 0;
@@ -224,10 +217,10 @@ static enum ws_status gather(struct gpu *g, uint32_t device, struct device_sums 
 		if (!k->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
 			continue;
 		add_work_until(g, device, d, &work, k->start_ns);
-		WS_FORWARD(add_kernel(g, d, k, err));
+		add_kernel(g, d, k);
 	}
 	add_work_until(g, device, d, &work, INT64_MAX);
-	return change_until(g, &d->residency, INT64_MAX, err);
+	change_until(g, &d->residency, INT64_MAX);
 }
 
 static void set_device(struct ws_table *t, struct ws_cell *row, const struct ws_model *m,
@@ -301,17 +294,15 @@ static void note_name(struct ws_table *t, const struct ws_model *m, uint64_t dev
 		              name.len > 200 ? 200 : (int)name.len, (const char *)name.ptr);
 }
 
-static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t device,
-                                 struct ws_err *err)
+static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 {
 	const struct ws_model *m = g->tab->m;
 	struct device_sums d = {0};
-	enum ws_status status = gather(g, device, &d, err);
 	int worked;
 
+	gather(g, device, &d);
 	free(d.residency.ends);
 	free(d.residency.now);
-	WS_FORWARD(status);
 	worked = d.first_ns <= d.last_ns;
 	g->idle_devices += !worked;
 	if (worked) {
@@ -328,7 +319,6 @@ static enum ws_status add_device(struct gpu *g, struct ws_table *t, uint32_t dev
 		              "(limits of the device or shape of the launch are not recorded); SM "
 		              "efficiency and occupancy leave them out.",
 		              m->devices[device].id, d.without_shape);
-	return WS_OK;
 }
 
 enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t,
@@ -337,20 +327,20 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
 	const struct ws_windows *w;
-	enum ws_status status = WS_OK;
 
+	(void)err;
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	WS_FORWARD(ws_windows(m, tab->sel, &w, err));
+	ws_windows(m, tab->sel, &w);
 	if (w->n) {
 		g.start_ns = w->window[0].start_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;
 	}
-	for (uint32_t i = 0; i < m->ndevices && status == WS_OK; i++)
-		status = add_device(&g, t, i, err);
-	if (status == WS_OK && w->n)
+	for (uint32_t i = 0; i < m->ndevices; i++)
+		add_device(&g, t, i);
+	if (w->n)
 		ws_table_note(t, "Utilization, SM efficiency and occupancy are over %.3f ms, %s.",
 		              (double)(g.end_ns - g.start_ns) / 1e6,
 		              w->window[0].step == WS_NONE
@@ -363,5 +353,5 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		ws_table_note(t,
 		              "%zu steps at the end are left out: their device work was cut off.",
 		              w->cut);
-	return status;
+	return WS_OK;
 }

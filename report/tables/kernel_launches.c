@@ -19,8 +19,7 @@ struct launches {
 	size_t nrows;
 };
 
-static enum ws_status find_group(struct launches *s, uint32_t config, uint32_t *group,
-                                 struct ws_err *err)
+static void find_group(struct launches *s, uint32_t config, uint32_t *group)
 {
 	const struct ws_config *c = &s->tab->m->configs[config];
 	const uint64_t key[] = {c->name,         c->shape.grid_x,  c->shape.grid_y,
@@ -28,14 +27,13 @@ static enum ws_status find_group(struct launches *s, uint32_t config, uint32_t *
 	                        c->shape.block_z};
 	uint64_t number;
 
-	WS_FORWARD(ws_strtab_add(&s->shapes, key, sizeof(key), &number, err));
+	number = ws_strtab_add(&s->shapes, key, sizeof(key));
 	if (number > s->ngroups)
 		s->first[s->ngroups++] = config;
 	*group = (uint32_t)number - 1;
-	return WS_OK;
 }
 
-static enum ws_status find_groups(struct launches *s, struct ws_err *err)
+static void find_groups(struct launches *s)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_digest *d = s->tab->digest;
@@ -47,15 +45,14 @@ static enum ws_status find_groups(struct launches *s, struct ws_err *err)
 	WS_NEW(temp, s->groups, n);
 	WS_NEW(temp, s->stats, n);
 	WS_NEW(temp, s->rows, n);
-	WS_FORWARD(ws_arena_check(temp, "the kernels by shape", err));
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 
-		WS_FORWARD(find_group(s, cell->config, &s->group[i], err));
+		find_group(s, cell->config, &s->group[i]);
 		ws_launch_stat_add(&s->stats[s->group[i]], &m->configs[cell->config],
 		                   ws_digest_cell_count(cell), cell->total_ns);
 	}
-	return ws_digest_group(d, s->group, s->ngroups, s->groups, err);
+	ws_digest_group(d, s->group, s->ngroups, s->groups);
 }
 
 /* As the kernel summary, then by grid and block as numbers. */
@@ -113,15 +110,14 @@ enum ws_status ws_tab_kernel_launches(const struct ws_table_context *tab, struct
                                       struct ws_err *err)
 {
 	struct launches s = {.tab = tab};
-	enum ws_status status;
 
+	(void)err;
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	status = find_groups(&s, err);
+	find_groups(&s);
 	ws_strtab_free(&s.shapes);
-	WS_FORWARD(status);
 	order_rows(&s);
 	for (size_t i = 0; i < s.nrows; i++)
 		add_row(&s, t, s.rows[i].row);

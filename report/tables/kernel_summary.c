@@ -21,7 +21,7 @@ struct summary {
 	size_t nrows;
 };
 
-static enum ws_status allocate(struct summary *s, struct ws_err *err)
+static void allocate(struct summary *s)
 {
 	struct ws_arena *temp = s->tab->temp;
 
@@ -33,7 +33,6 @@ static enum ws_status allocate(struct summary *s, struct ws_err *err)
 	WS_NEW(temp, s->launch, s->names);
 	WS_NEW(temp, s->seen, s->names);
 	WS_NEW(temp, s->rows, s->names);
-	return ws_arena_check(temp, "the kernel summary", err);
 }
 
 /* by_name.order: the cells of each name by their first kernels. */
@@ -42,13 +41,13 @@ static enum ws_status order_cells(struct summary *s, struct ws_err *err)
 	const struct ws_digest *d = s->tab->digest;
 	struct ws_row_key *cells;
 
+	(void)err;
 	WS_NEW(s->tab->temp, cells, d->ncells);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernel summary", err));
 	for (uint32_t i = 0; i < d->ncells; i++)
 		cells[i] =
 		        (struct ws_row_key){.number = {s->group[i], d->cells[i].first}, .row = i};
 	ws_row_keys_sort(cells, d->ncells);
-	WS_FORWARD(ws_order_by_key(&s->by_name, s->tab->temp, s->group, d->ncells, s->names, err));
+	ws_order_by_key(&s->by_name, s->tab->temp, s->group, d->ncells, s->names);
 	for (size_t i = 0; i < d->ncells; i++)
 		s->by_name.order[i] = cells[i].row;
 	return WS_OK;
@@ -93,12 +92,11 @@ static uint32_t text_of(const struct summary *s, const struct ws_digest_cell *ce
 }
 
 /* The texts that a name was seen with, e.g. its classes, in the order of first use. */
-static enum ws_status set_seen(struct summary *s, struct ws_table *t, struct ws_cell *cell,
-                               enum attribute a, uint32_t name, struct ws_err *err)
+static void set_seen(struct summary *s, struct ws_table *t, struct ws_cell *cell, enum attribute a,
+                     uint32_t name)
 {
 	const struct ws_rows_by_key *cells = &s->by_name;
 	struct ws_buf list = {0};
-	enum ws_status status = WS_OK;
 
 	s->lists++;
 	for (uint32_t i = cells->first[name]; i < cells->first[name + 1]; i++) {
@@ -108,18 +106,15 @@ static enum ws_status set_seen(struct summary *s, struct ws_table *t, struct ws_
 			continue;
 		s->seen[text] = s->lists;
 		if (list.len)
-			WS_THEN(status, ws_buf_put(&list, ", ", 2, err));
-		WS_THEN(status, ws_buf_put(&list, s->tab->m->texts[text].ptr,
-		                           s->tab->m->texts[text].len, err));
+			ws_buf_put(&list, ", ", 2);
+		ws_buf_put(&list, s->tab->m->texts[text].ptr, s->tab->m->texts[text].len);
 	}
 	if (list.len)
 		ws_cell_set_text(t, cell, (const char *)list.data, list.len);
 	ws_buf_free(&list);
-	return status;
 }
 
-static enum ws_status add_row(struct summary *s, struct ws_table *t, uint32_t name,
-                              struct ws_err *err)
+static void add_row(struct summary *s, struct ws_table *t, uint32_t name)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_digest *d = s->tab->digest;
@@ -133,13 +128,11 @@ static enum ws_status add_row(struct summary *s, struct ws_table *t, uint32_t na
 	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr,
 	                 m->texts[name].len);
 	ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m, name);
-	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name, err));
-	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name, err));
-	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name, err));
-	WS_FORWARD(
-	        set_seen(s, t, &row[WS_TC_kernel_summary_class_by_name], CLASS_BY_NAME, name, err));
-	WS_FORWARD(set_seen(s, t, &row[WS_TC_kernel_summary_class_by_range], CLASS_BY_RANGE, name,
-	                    err));
+	set_seen(s, t, &row[WS_TC_kernel_summary_op_class], CLASS, name);
+	set_seen(s, t, &row[WS_TC_kernel_summary_direction], DIRECTION, name);
+	set_seen(s, t, &row[WS_TC_kernel_summary_dtype], DTYPE, name);
+	set_seen(s, t, &row[WS_TC_kernel_summary_class_by_name], CLASS_BY_NAME, name);
+	set_seen(s, t, &row[WS_TC_kernel_summary_class_by_range], CLASS_BY_RANGE, name);
 	ws_cells_set_launch(&row[WS_TC_kernel_summary_registers], &s->launch[name]);
 	if (s->tensor[name] != WS_TENSOR_NOT_APPLICABLE)
 		ws_cell_set_str(t, &row[WS_TC_kernel_summary_tensor],
@@ -157,7 +150,6 @@ static enum ws_status add_row(struct summary *s, struct ws_table *t, uint32_t na
 			                         1e3);
 	}
 	ws_cell_set_int(&row[WS_TC_kernel_summary_without_time], (int64_t)g->without_time);
-	return WS_OK;
 }
 
 /* Kernels of setup and warm-up are in the table; say how many. */
@@ -195,16 +187,16 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 
 static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err *err)
 {
-	WS_FORWARD(allocate(s, err));
+	allocate(s);
 	WS_FORWARD(gather(s, err));
-	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->names, s->groups, err));
+	ws_digest_group(s->tab->digest, s->group, s->names, s->groups);
 	for (uint32_t name = 0; name < s->names; name++)
 		if (s->groups[name].time.n || s->groups[name].without_time)
 			s->rows[s->nrows++] =
 			        ws_group_key(&s->groups[name], s->tab->m->texts[name], name);
 	ws_row_keys_sort(s->rows, s->nrows);
 	for (size_t i = 0; i < s->nrows; i++)
-		WS_FORWARD(add_row(s, t, s->rows[i].row, err));
+		add_row(s, t, s->rows[i].row);
 	ws_totals_set_stat(t, s->tab->sel->gpu_ns, WS_TC_kernel_summary_without_time);
 	add_notes(s, t);
 	return WS_OK;

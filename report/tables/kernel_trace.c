@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/joined/rows.h"
 #include "report/tables/tables.h"
 
@@ -125,15 +126,14 @@ static void free_trace(void *ctx)
 }
 
 /* Of all paths, while it can be said that one cannot be made. */
-static enum ws_status make_paths(struct trace *s, struct ws_err *err)
+static void make_paths(struct trace *s)
 {
 	for (uint32_t path = 0; path < s->m->ranges.npaths + 2; path++) {
 		struct ws_cell cells[3] = {{0}}; /* path, domain, style */
 
-		WS_FORWARD(ws_cells_set_path(s->t, cells, s->m, path, err));
+		ws_cells_set_path(s->t, cells, s->m, path);
 		s->path[path] = cells[0];
 	}
-	return WS_OK;
 }
 
 static enum ws_status keep_selected(struct trace *s, const struct ws_selection *sel,
@@ -155,12 +155,10 @@ static enum ws_status keep_selected(struct trace *s, const struct ws_selection *
 static enum ws_status prepare(struct trace *s, const struct ws_table_context *tab,
                               struct ws_err *err)
 {
-	s->text = calloc(s->m->ntexts, sizeof(*s->text));
-	s->short_name = calloc(s->m->ntexts, sizeof(*s->short_name));
-	s->path = calloc(s->m->ranges.npaths + 2, sizeof(*s->path));
-	WS_FAIL_IF(!s->text || !s->short_name || !s->path, err, NO_MEMORY,
-	           "out of memory for the trace of kernels");
-	WS_FORWARD(make_paths(s, err));
+	s->text = ws_xarray(s->m->ntexts, sizeof(*s->text));
+	s->short_name = ws_xarray(s->m->ntexts, sizeof(*s->short_name));
+	s->path = ws_xarray(s->m->ranges.npaths + 2, sizeof(*s->path));
+	make_paths(s);
 	WS_FORWARD(keep_selected(s, tab->sel, err));
 	/* rows are made of it when they are written, when the selection is gone */
 	s->rows = *tab->sel->rows;
@@ -171,11 +169,10 @@ static enum ws_status prepare(struct trace *s, const struct ws_table_context *ta
 enum ws_status ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t,
                                    struct ws_err *err)
 {
-	struct ws_table_source source = {make_row, free_trace, calloc(1, sizeof(struct trace))};
+	struct ws_table_source source = {make_row, free_trace, ws_xarray(1, sizeof(struct trace))};
 	struct trace *s = source.ctx;
 	enum ws_status status;
 
-	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for the trace of kernels");
 	*s = (struct trace){.m = tab->m, .t = t};
 	status = prepare(s, tab, err);
 	ws_table_set_source(t, &source, s->nkept);

@@ -39,9 +39,10 @@ static enum ws_status row_of(struct latency *s, uint32_t config, const struct ke
 {
 	uint64_t id = s->row_of[config];
 
+	(void)err;
 	if (!id || memcmp(&s->rows[id - 1].key, key, sizeof(*key)) != 0)
-		WS_FORWARD(ws_strtab_add(&s->keys, key, sizeof(*key), &id, err));
-	WS_FORWARD(WS_GROW(s->rows, id, s->capacity, err));
+		id = ws_strtab_add(&s->keys, key, sizeof(*key));
+	WS_GROW(s->rows, id, s->capacity);
 	if (id > s->nrows)
 		s->rows[s->nrows++] = (struct row){.key = *key};
 	s->row_of[config] = (uint32_t)id;
@@ -49,16 +50,17 @@ static enum ws_status row_of(struct latency *s, uint32_t config, const struct ke
 	return WS_OK;
 }
 
-/* False without memory. Queue: only where the kernel began when its call had returned. */
-static bool measure(struct row *row, const struct ws_joined_kernel *k,
+/* Queue: only where the kernel began when its call had returned. */
+static void measure(struct row *row, const struct ws_joined_kernel *k,
                     const struct ws_joined_call *call)
 {
 	int64_t end = k->start_ns + k->dur_ns, call_end = call->start_ns + call->dur_ns;
 
-	return ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns) &&
-	       ws_values_add(&row->ns[API], call->dur_ns) &&
-	       ws_values_add(&row->ns[KERNEL], k->dur_ns) &&
-	       (k->start_ns < call_end || ws_values_add(&row->ns[QUEUE], k->start_ns - call_end));
+	ws_values_add(&row->ns[TOTAL], (end > call_end ? end : call_end) - call->start_ns);
+	ws_values_add(&row->ns[API], call->dur_ns);
+	ws_values_add(&row->ns[KERNEL], k->dur_ns);
+	if (k->start_ns >= call_end)
+		ws_values_add(&row->ns[QUEUE], k->start_ns - call_end);
 }
 
 static enum ws_status gather(struct latency *s, struct ws_err *err)
@@ -67,7 +69,6 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 	const struct ws_model *m = s->tab->m;
 
 	WS_NEW(s->tab->temp, s->row_of, m->nconfigs);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const struct ws_joined_call *call;
@@ -84,25 +85,22 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		                  &(struct key){call->thread, m->configs[k->config].device,
 		                                call->name, m->configs[k->config].name},
 		                  &row, err));
-		if (!measure(row, k, call))
-			return WS_FAIL_MEMORY(err, "the launch latencies");
+		measure(row, k, call);
 	}
 	return WS_OK;
 }
 
-static enum ws_status make_statistics(struct latency *s, struct ws_err *err)
+static void make_statistics(struct latency *s)
 {
 	struct ws_values_scratch scratch = {0};
-	bool done = true;
 
-	for (size_t i = 0; i < s->nrows * MEASURES && done; i++) {
+	for (size_t i = 0; i < s->nrows * MEASURES; i++) {
 		struct row *row = &s->rows[i / MEASURES];
 		const struct ws_values *values = &row->ns[i % MEASURES];
 
-		done = ws_values_stat(&values, 1, &scratch, &row->stat[i % MEASURES]);
+		ws_values_stat(&values, 1, &scratch, &row->stat[i % MEASURES]);
 	}
 	ws_values_scratch_free(&scratch);
-	return done ? WS_OK : WS_FAIL_MEMORY(err, "the launch latencies");
 }
 
 /* Longest mean first, as in nsys; then kernel, function, thread, device. */
@@ -110,8 +108,8 @@ static enum ws_status order_rows(struct latency *s, struct ws_err *err)
 {
 	const struct ws_bytes *texts = s->tab->m->texts;
 
+	(void)err;
 	WS_NEW(s->tab->temp, s->order, s->nrows);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the launch latencies", err));
 	for (uint32_t i = 0; i < s->nrows; i++) {
 		const struct key *key = &s->rows[i].key;
 
@@ -184,7 +182,7 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 static enum ws_status fill(struct latency *s, struct ws_table *t, struct ws_err *err)
 {
 	WS_FORWARD(gather(s, err));
-	WS_FORWARD(make_statistics(s, err));
+	make_statistics(s);
 	WS_FORWARD(order_rows(s, err));
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, t, s->order[i].row);

@@ -48,24 +48,22 @@ static const struct ws_memory_event *event_of(const struct memory *s, size_t i)
  * What is allocated after each event: recorded by the framework's allocator,
  * else the sum of what was taken and given back since recording began.
  */
-static enum ws_status find_states(struct memory *s, struct ws_err *err)
+static void find_states(struct memory *s)
 {
 	const struct ws_model *m = s->tab->m;
 	int64_t *sum;
 	uint8_t *recorded;
 	struct ws_idmap blocks = {0}; /* address -> event that allocated it */
-	enum ws_status status = WS_OK;
 	size_t at = 0;
 
 	WS_NEW(s->tab->temp, s->event, m->nmemory);
 	WS_NEW(s->tab->temp, s->state, m->nmemory);
 	WS_NEW(s->tab->temp, sum, m->ndevices);
 	WS_NEW(s->tab->temp, recorded, m->ndevices);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
 	for (size_t i = 0; i < m->nmemory; i++)
 		if (m->memory[i].device != WS_NONE)
 			recorded[m->memory[i].device] |= m->memory[i].allocated_bytes > 0;
-	for (uint32_t i = 0; i < m->nmemory && status == WS_OK; i++) {
+	for (uint32_t i = 0; i < m->nmemory; i++) {
 		const struct ws_memory_event *e = &m->memory[i];
 		uint32_t block;
 
@@ -77,7 +75,8 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 		if (e->op == WS_MEMORY_OP_ALLOC) {
 			sum[e->device] += (int64_t)e->bytes;
 			if (e->address)
-				status = ws_idmap_put(&blocks, e->address, i, err);
+				ws_idmap_put(&blocks, e->address, i);
+
 		} else {
 			/* a release may not say how much */
 			sum[e->device] -= e->bytes || block == WS_NONE
@@ -95,7 +94,6 @@ static enum ws_status find_states(struct memory *s, struct ws_err *err)
 	}
 	s->n = at;
 	ws_idmap_free(&blocks);
-	return status;
 }
 
 static struct ws_cell *new_row(struct memory *s, const char *section, uint32_t device)
@@ -230,7 +228,7 @@ static struct ws_cell *add_sums(struct memory *s, const struct op_sums *sums)
 }
 
 /* Over all devices. Each allocation counts for its innermost operation. */
-static enum ws_status add_operations(struct memory *s, struct ws_err *err)
+static void add_operations(struct memory *s)
 {
 	const struct ws_model *m = s->tab->m;
 	struct op_sums *sums, rest = {0};
@@ -239,7 +237,6 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 
 	WS_NEW(s->tab->temp, sums, m->ntexts);
 	WS_NEW(s->tab->temp, order, m->ntexts);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
 	for (size_t i = 0; i < s->n; i++) {
 		const struct ws_memory_event *e = event_of(s, i);
 		struct op_sums *sum = &sums[place_of(s, e)];
@@ -270,12 +267,10 @@ static enum ws_status add_operations(struct memory *s, struct ws_err *err)
 	if (rows > TOP_OPS)
 		ws_cell_set_str(s->t, &add_sums(s, &rest)[WS_TC_memory_item],
 		                "(all other operations)");
-	return WS_OK;
 }
 
 /* "aten::linear / aten::empty": the outermost operation says what the innermost is for. */
-static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
-                                     const struct ws_memory_event *e, struct ws_err *err)
+static void set_long_place(struct memory *s, struct ws_cell *row, const struct ws_memory_event *e)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
@@ -287,15 +282,13 @@ static enum ws_status set_long_place(struct memory *s, struct ws_cell *row,
 		outer = ops->parent[outer];
 	if (outer == e->cpu_op) {
 		set_place(s, row, place_of(s, e));
-		return WS_OK;
+		return;
 	}
 	a = m->texts[ops->name[outer]];
 	b = m->texts[ops->name[e->cpu_op]];
 	text = ws_arena_format(s->tab->temp, "%.*s / %.*s", (int)a.len, (const char *)a.ptr,
 	                       (int)b.len, (const char *)b.ptr);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the memory table", err));
 	ws_cell_set_str(s->t, &row[WS_TC_memory_item], text);
-	return WS_OK;
 }
 
 /* The first of equal ones, as they are in order of time. */
@@ -320,7 +313,7 @@ static size_t find_largest(const struct memory *s, size_t largest[LARGEST])
 	return n;
 }
 
-static enum ws_status add_largest(struct memory *s, struct ws_err *err)
+static void add_largest(struct memory *s)
 {
 	size_t largest[LARGEST], n = find_largest(s, largest);
 
@@ -328,13 +321,12 @@ static enum ws_status add_largest(struct memory *s, struct ws_err *err)
 		const struct ws_memory_event *e = event_of(s, largest[i]);
 		struct ws_cell *row = new_row(s, "largest", e->device);
 
-		WS_FORWARD(set_long_place(s, row, e, err));
+		set_long_place(s, row, e);
 		ws_cell_set_int(&row[WS_TC_memory_time_ns], e->time_ns - s->tab->m->begin_ns);
 		ws_cell_set_int(&row[WS_TC_memory_allocated], s->state[largest[i]].capacity);
 		ws_cell_set_int(&row[WS_TC_memory_size], (int64_t)e->bytes);
 		ws_cell_set_int(&row[WS_TC_memory_count], 1);
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t,
@@ -343,6 +335,7 @@ enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table
 	const struct ws_model *m = tab->m;
 	struct memory s = {.tab = tab, .t = t};
 
+	(void)err;
 	if (!m->nmemory) {
 		ws_table_set_not_recorded(
 		        t, "No allocations were recorded. `warpsheet record` records those of CUDA "
@@ -350,11 +343,11 @@ enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table
 		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
 		return WS_OK;
 	}
-	WS_FORWARD(find_states(&s, err));
+	find_states(&s);
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_device(&s, d);
-	WS_FORWARD(add_operations(&s, err));
-	WS_FORWARD(add_largest(&s, err));
+	add_operations(&s);
+	add_largest(&s);
 	for (uint32_t d = 0; d < m->ndevices; d++)
 		add_over_time(&s, d);
 	if (s.guessed)

@@ -56,7 +56,7 @@ uint32_t ws_copy_name_of(const struct ws_work *w)
 	return w->direction < MEMSET ? w->direction : 0;
 }
 
-static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
+static void gather(struct memory_ops *s)
 {
 	const struct ws_model *m = s->tab->m;
 	struct ws_arena *temp = s->tab->temp;
@@ -67,7 +67,6 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 	WS_NEW(temp, all, m->nwork);
 	WS_NEW(temp, ns, m->nwork);
 	WS_NEW(temp, bytes, m->nwork);
-	WS_FORWARD(ws_arena_check(temp, "the memory operations", err));
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 		uint32_t which = ws_copy_name_of(w);
@@ -91,8 +90,8 @@ static enum ws_status gather(struct memory_ops *s, struct ws_err *err)
 		s->timed_bytes[which] += bytes[i];
 		s->timed_ns[which] += w->bytes ? ns[i] : 0;
 	}
-	WS_FORWARD(ws_group_values(ns, timed, m->nwork, NOPERATIONS, s->time, err));
-	return ws_group_values(bytes, all, m->nwork, NOPERATIONS, s->size, err);
+	ws_group_values(ns, timed, m->nwork, NOPERATIONS, s->time);
+	ws_group_values(bytes, all, m->nwork, NOPERATIONS, s->size);
 }
 
 /* "[HIP memcpy …]" where an AMD device did it. */
@@ -107,12 +106,12 @@ static void set_operation(const struct memory_ops *s, struct ws_table *t, struct
 	ws_cell_set_str(t, cell, text);
 }
 
-static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct ws_err *err)
+static void prepare(struct memory_ops *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 	uint64_t copies = 0;
 
-	WS_FORWARD(gather(s, err));
+	gather(s);
 	for (size_t i = 0; i < m->nwork; i++)
 		copies += m->work[i].kind != WS_WORK_GRAPH;
 	if (!copies)
@@ -128,7 +127,6 @@ static enum ws_status prepare(struct memory_ops *s, struct ws_table *t, struct w
 	if (s->without_size)
 		ws_table_note(t, "Of %" PRIu64 " copies and fills the trace does not say the size.",
 		              s->without_size);
-	return WS_OK;
 }
 
 /* Bytes a nanosecond are GB a second; of those whose time and size are known. */
@@ -144,7 +142,8 @@ enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_
 {
 	struct memory_ops s = {.tab = tab};
 
-	WS_FORWARD(prepare(&s, t, err));
+	(void)err;
+	prepare(&s, t);
 	for (size_t i = 0; i < s.nrows; i++) {
 		uint32_t which = s.rows[i].row;
 		struct ws_cell *row = ws_table_row(t);
@@ -184,7 +183,8 @@ enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_
 	struct memory_ops s = {.tab = tab, .by_size = true};
 	struct ws_cell *row;
 
-	WS_FORWARD(prepare(&s, t, err));
+	(void)err;
+	prepare(&s, t);
 	for (size_t i = 0; i < s.nrows; i++) {
 		uint32_t which = s.rows[i].row;
 		const struct ws_stat *size = &s.size[which];

@@ -28,28 +28,26 @@ static uint32_t table_path(const struct ws_model *m, uint32_t path)
 	return path == WS_PATH_NO_LAUNCH ? ws_path_no_launch(m) : path;
 }
 
-static enum ws_status find_pairs(struct range_kernels *s, struct ws_err *err)
+static void find_pairs(struct range_kernels *s)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct ws_digest *d = s->tab->digest;
 
 	WS_NEW(s->tab->temp, s->group, d->ncells);
 	WS_NEW(s->tab->temp, s->pairs, d->ncells);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the kernels by range", err));
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		struct pair pair = {table_path(m, cell->place.path), m->configs[cell->config].name};
 		uint64_t number;
 
-		WS_FORWARD(ws_strtab_add(&s->known, &pair, sizeof(pair), &number, err));
+		number = ws_strtab_add(&s->known, &pair, sizeof(pair));
 		s->group[i] = (uint32_t)number - 1;
 		if (number > s->npairs)
 			s->pairs[s->npairs++] = pair;
 	}
-	return WS_OK;
 }
 
-static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
+static void prepare_rows(struct range_kernels *s)
 {
 	const struct ws_model *m = s->tab->m;
 	struct ws_arena *temp = s->tab->temp;
@@ -61,9 +59,8 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 	WS_NEW(temp, s->place, npaths);
 	WS_NEW(temp, s->instances, npaths);
 	WS_NEW(temp, s->rows, s->npairs);
-	WS_FORWARD(ws_arena_check(temp, "the kernels by range", err));
-	WS_FORWARD(ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups, err));
-	WS_FORWARD(ws_paths_order(&m->ranges, m->texts, paths, err));
+	ws_digest_group(s->tab->digest, s->group, s->npairs, s->groups);
+	ws_paths_order(&m->ranges, m->texts, paths);
 	for (uint32_t i = 0; i < m->ranges.npaths; i++)
 		s->place[paths[i]] = i;
 	s->place[ws_path_no_range(m)] = ws_path_no_range(m);
@@ -75,11 +72,9 @@ static enum ws_status prepare_rows(struct range_kernels *s, struct ws_err *err)
 		s->rows[i].number[0] = s->place[s->pairs[i].path];
 	}
 	ws_row_keys_sort(s->rows, s->npairs);
-	return WS_OK;
 }
 
-static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t, uint32_t which,
-                              struct ws_err *err)
+static void add_row(const struct range_kernels *s, struct ws_table *t, uint32_t which)
 {
 	const struct ws_model *m = s->tab->m;
 	const struct pair *pair = &s->pairs[which];
@@ -87,7 +82,7 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	struct ws_bytes name = m->texts[pair->name];
 	struct ws_cell *row = ws_table_row(t);
 
-	WS_FORWARD(ws_cells_set_path(t, &row[WS_TC_range_kernels_path], m, pair->path, err));
+	ws_cells_set_path(t, &row[WS_TC_range_kernels_path], m, pair->path);
 	if (pair->path < m->ranges.npaths)
 		ws_cell_set_int(&row[WS_TC_range_kernels_instances],
 		                (int64_t)s->instances[pair->path]);
@@ -104,28 +99,27 @@ static enum ws_status add_row(const struct range_kernels *s, struct ws_table *t,
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time],
 	                (int64_t)s->groups[which].without_time);
 	ws_cell_set_short_name(t, &row[WS_TC_range_kernels_short_name], m, pair->name);
-	return WS_OK;
 }
 
 enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
                                     struct ws_err *err)
 {
 	struct range_kernels s = {.tab = tab};
-	enum ws_status status = find_pairs(&s, err);
 
-	WS_THEN(status, prepare_rows(&s, err));
-	if (status == WS_OK && !ws_model_has_kernels(tab->m))
+	(void)err;
+	find_pairs(&s);
+	prepare_rows(&s);
+	if (!ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-	if (status == WS_OK) {
-		ws_table_note(t,
-		              "A kernel counts once, in the innermost range around its launch, so "
-		              "the rows add up to all kernels. `ranges` has the inclusive times.");
+	ws_table_note(t, "A kernel counts once, in the innermost range around its launch, so "
+	                 "the rows add up to all kernels. `ranges` has the inclusive times.");
+
+	for (size_t i = 0; i < s.npairs; i++) {
+		add_row(&s, t, s.rows[i].row);
 	}
-	for (size_t i = 0; i < s.npairs && status == WS_OK; i++)
-		status = add_row(&s, t, s.rows[i].row, err);
 	ws_totals_add_up(t, WS_TC_range_kernels_kernels);
 	ws_totals_add_up(t, WS_TC_range_kernels_total_ns);
 	ws_totals_add_up(t, WS_TC_range_kernels_without_time);
 	ws_strtab_free(&s.known);
-	return status;
+	return WS_OK;
 }

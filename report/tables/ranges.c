@@ -1,6 +1,7 @@
 /* NVTX ranges: what the kernels cost that each range path launched. */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/tables/tables.h"
 
 /* What its rows are made of. */
@@ -25,22 +26,19 @@ static uint32_t digest_path(const struct ws_model *m, uint32_t p)
 	return p == ws_path_no_range(m) ? WS_PATH_NO_RANGE : WS_PATH_NO_LAUNCH;
 }
 
-static enum ws_status find_times(struct ranges *s, struct ws_err *err)
+static void find_times(struct ranges *s)
 {
 	struct ws_values_scratch scratch = {0};
-	bool done = true;
 
 	s->npaths = s->m->ranges.npaths + 2;
 	WS_NEW(&s->arena, s->times, s->npaths);
 	WS_NEW(&s->arena, s->order, s->npaths);
-	WS_FORWARD(ws_arena_check(&s->arena, "the table of ranges", err));
-	for (uint32_t p = 0; p < s->m->ranges.npaths && done; p++) {
+	for (uint32_t p = 0; p < s->m->ranges.npaths; p++) {
 		const struct ws_values *times = &ws_digest_path(s->digest, p)->dur_ns;
 
-		done = ws_values_stat(&times, 1, &scratch, &s->times[p]);
+		ws_values_stat(&times, 1, &scratch, &s->times[p]);
 	}
 	ws_values_scratch_free(&scratch);
-	return done ? WS_OK : WS_FAIL_MEMORY(err, "the table of ranges");
 }
 
 static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)
@@ -55,10 +53,7 @@ static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)
 		ws_cell_share_str(&row[WS_TC_ranges_path], ws_path_outside(m, p));
 		return;
 	}
-	if (ws_path_text(&m->ranges, p, m->texts, &s->text, &len, NULL) != WS_OK) {
-		ws_table_fail(s->t);
-		return;
-	}
+	ws_path_text(&m->ranges, p, m->texts, &s->text, &len);
 	domain = m->texts[m->ranges.paths[p].domain];
 	ws_cell_share_text(&row[WS_TC_ranges_path], s->text, len);
 	ws_cell_share_text(&row[WS_TC_ranges_domain], domain.ptr, domain.len);
@@ -112,14 +107,14 @@ static void free_ranges(void *ctx)
 }
 
 /* Which paths are rows, in their order. */
-static enum ws_status find_rows(struct ranges *s, struct ws_err *err)
+static void find_rows(struct ranges *s)
 {
 	const struct ws_model *m = s->m;
 	int filtered = s->sel->has_nvtx || s->sel->has_steps;
 	int64_t exclusive_ns = 0, ops_exclusive = 0;
 	struct ws_cell *totals = ws_table_totals(s->t);
 
-	WS_FORWARD(ws_paths_order(&m->ranges, m->texts, s->order, err));
+	ws_paths_order(&m->ranges, m->texts, s->order);
 	s->order[s->npaths - 2] = ws_path_no_range(m);
 	s->order[s->npaths - 1] = ws_path_no_launch(m);
 	for (size_t i = 0; i < s->npaths; i++) {
@@ -133,7 +128,6 @@ static enum ws_status find_rows(struct ranges *s, struct ws_err *err)
 	}
 	ws_cell_set_int(&totals[WS_TC_ranges_exclusive_ns], exclusive_ns);
 	ws_cell_set_int(&totals[WS_TC_ranges_ops_exclusive], ops_exclusive);
-	return WS_OK;
 }
 
 static void add_notes(const struct ranges *s, struct ws_table *t)
@@ -158,20 +152,18 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
                              struct ws_err *err)
 {
-	struct ranges *s = calloc(1, sizeof(*s));
+	struct ranges *s = ws_xarray(1, sizeof(*s));
 	const struct ws_table_source source = {make_row, free_ranges, s};
-	enum ws_status status;
 
-	WS_FAIL_IF(!s, err, NO_MEMORY, "out of memory for the table of ranges");
+	(void)err;
 	*s = (struct ranges){.m = tab->m,
 	                     .digest = tab->digest,
 	                     .sel = tab->sel,
 	                     .t = t,
 	                     .gpu_ns = tab->sel->gpu_ns};
-	status = find_times(s, err);
-	WS_THEN(status, find_rows(s, err));
+	find_times(s);
+	find_rows(s);
 	ws_table_set_source(t, &source, s->nrows);
-	if (status == WS_OK)
-		add_notes(s, t);
-	return status;
+	add_notes(s, t);
+	return WS_OK;
 }

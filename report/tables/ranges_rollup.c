@@ -53,20 +53,19 @@ static size_t longest_key(const struct ws_table *all)
 	return longest;
 }
 
-static enum ws_status find_rows(struct rollup *r, char *key, struct ws_err *err)
+static void find_rows(struct rollup *r, char *key)
 {
 	for (size_t i = 0; i < r->all->nrows; i++) {
 		size_t len;
 		uint64_t id;
 
 		make_key(row_of_all(r, i), key, &len);
-		WS_FORWARD(ws_strtab_add(&r->known, key, len, &id, err));
+		id = ws_strtab_add(&r->known, key, len);
 		if (id > r->n)
 			r->first[r->n++] = i;
 		r->row[i] = (size_t)id - 1;
 		r->paths[r->row[i]]++;
 	}
-	return WS_OK;
 }
 
 static void name_rows(const struct rollup *r, struct ws_table *t, char *key)
@@ -119,8 +118,7 @@ static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
 	        r->all->totals[WS_TC_ranges_exclusive_ns];
 }
 
-static enum ws_status roll_up(struct rollup *r, const struct ws_table_context *tab,
-                              struct ws_table *t, struct ws_err *err)
+static void roll_up(struct rollup *r, const struct ws_table_context *tab, struct ws_table *t)
 {
 	size_t n = r->all->nrows;
 	char *key = ws_arena_alloc(tab->temp, longest_key(r->all) + 1);
@@ -128,16 +126,13 @@ static enum ws_status roll_up(struct rollup *r, const struct ws_table_context *t
 	WS_NEW(tab->temp, r->first, n);
 	WS_NEW(tab->temp, r->paths, n);
 	WS_NEW(tab->temp, r->row, n);
-	WS_FORWARD(ws_arena_check(tab->temp, "the ranges over layers", err));
-	WS_FORWARD(find_rows(r, key, err));
+	find_rows(r, key);
 	if (r->n < n) {
 		name_rows(r, t, key);
-		WS_FORWARD(ws_table_done(t, err));
 		add_up(r, t, tab->sel->gpu_ns);
 	} else if (!r->all->not_recorded) {
 		ws_table_note(t, "No two paths differ in a number only: `ranges` has them all.");
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t,
@@ -147,10 +142,9 @@ enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct w
 	struct rollup r = {.all = all};
 	enum ws_status status;
 
-	WS_FAIL_IF(!all, err, NO_MEMORY, "out of memory for the table %s", t->def->name);
 	status = ws_tab_ranges(tab, all, err);
-	WS_THEN(status, ws_table_done(all, err));
-	WS_THEN(status, roll_up(&r, tab, t, err));
+	if (status == WS_OK)
+		roll_up(&r, tab, t);
 	if (status == WS_OK && all->not_recorded)
 		ws_table_set_not_recorded(t, "%s", all->not_recorded);
 	for (size_t i = 0; status == WS_OK && i < all->nnotes && t->nrows; i++)

@@ -1,4 +1,5 @@
 /* From a trace to tables. */
+#include "formats/base/xalloc.h"
 #include "report/tables/report.h"
 
 #include <stdlib.h>
@@ -57,8 +58,6 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 	if (which == NBUILDERS)
 		return WS_FAIL(err, BUG, "%s is not a table of a report", def->name);
 	t = ws_table_new(def);
-	if (!t)
-		return WS_FAIL_MEMORY(err, "the table %s", def->name);
 	name_for_devices(tab->m, t);
 	status = builders[which].build(tab, t, err);
 	ws_arena_free(&temp);
@@ -71,7 +70,6 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 		ws_table_note(t,
 		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
-	WS_THEN(status, ws_table_done(t, err));
 	if (status == WS_OK)
 		*out = t;
 	else
@@ -95,26 +93,20 @@ static enum ws_status make_report(const struct ws_table_context *tab,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
-	struct ws_report *report = calloc(1, sizeof(*report));
+	struct ws_report *report = ws_xarray(1, sizeof(*report));
 	enum ws_status status = WS_OK;
 
 	*out = NULL;
-	if (!report)
-		return WS_FAIL_MEMORY(err, "a report");
 	report->title = "Warpsheet report";
 	report->created_ns = tab->m->file.base_ns;
 	report->lacks_comm = tab->digest->parts & WS_DIGEST_LEFT && ws_model_lacks_comm(tab->m);
-	report->trace = strdup(tab->m->name);
-	report->filter = strdup(tab->sel->words);
-	report->scope = strdup(tab->sel->scope_words);
-	report->tables = calloc(ndefs + 1, sizeof(struct ws_table *));
-	if (!report->trace || !report->filter || !report->scope || !report->tables) {
-		status = WS_FAIL_MEMORY(err, "a report");
-	} else {
-		report->ntables = ndefs;
-		for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-			status = make(tab, defs[i], &report->tables[i], err);
-	}
+	report->trace = ws_xstrdup(tab->m->name);
+	report->filter = ws_xstrdup(tab->sel->words);
+	report->scope = ws_xstrdup(tab->sel->scope_words);
+	report->tables = ws_xarray(ndefs + 1, sizeof(struct ws_table *));
+	report->ntables = ndefs;
+	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
+		status = make(tab, defs[i], &report->tables[i], err);
 	if (status == WS_OK)
 		*out = report;
 	else
@@ -164,10 +156,9 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
                                     const struct ws_table_def *const *defs, size_t ndefs,
                                     struct ws_report **out, struct ws_err *err)
 {
-	struct kept *k = calloc(1, sizeof(*k));
+	struct kept *k = ws_xarray(1, sizeof(*k));
 	enum ws_status status;
 
-	WS_FAIL_IF(!k, err, NO_MEMORY, "out of memory for a report");
 	k->digest = *d;
 	*d = (struct ws_digest){0};
 	tab->digest = &k->digest;
@@ -184,9 +175,8 @@ static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_dige
 /* --- from a trace ------------------------------------------------------------------------- */
 
 /* All of a trace, of which no rows are there. */
-static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
-                                 const struct ws_digest *d, struct ws_selection *sel,
-                                 struct ws_err *err)
+static void select_all(const struct ws_model *m, enum ws_scope asked, const struct ws_digest *d,
+                       struct ws_selection *sel)
 {
 	*sel = (struct ws_selection){.kernels = d->kernels,
 	                             .gpu_ns = d->gpu_ns,
@@ -196,9 +186,8 @@ static enum ws_status select_all(const struct ws_model *m, enum ws_scope asked,
 	WS_NEW(&sel->arena, sel->work, m->nwork);
 	WS_NEW(&sel->arena, sel->kept, 1);
 	sel->words = ws_arena_copy(&sel->arena, "", 0);
-	WS_FORWARD(ws_arena_check(&sel->arena, "a selection", err));
 	memset(sel->work, 1, m->nwork);
-	return ws_select_scope(m, asked, 0, sel, err);
+	ws_select_scope(m, asked, 0, sel);
 }
 
 /* What is asked for. */
@@ -275,7 +264,7 @@ static enum ws_status stream_summed(const struct asked *a, struct ws_report **ou
 
 	tab.m = m;
 	if (status == WS_OK && m) {
-		status = select_all(m, a->filter->scope, &d, &sel, err);
+		select_all(m, a->filter->scope, &d, &sel);
 		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	}
 	if (*out)
@@ -302,33 +291,24 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,
                                  struct ws_err *err)
 {
-	struct ws_report *report = calloc(1, sizeof(*report));
+	struct ws_report *report = ws_xarray(1, sizeof(*report));
 	enum ws_status status = WS_OK;
 
 	*out = NULL;
-	if (!report)
-		return WS_FAIL_MEMORY(err, "a report");
 	report->title = plan->title;
 	report->created_ns = plan->created_ns;
-	report->trace = plan->trace ? strdup(plan->trace) : NULL;
-	report->filter = strdup("");
-	report->tables = calloc(plan->ndefs, sizeof(struct ws_table *));
-	if (!report->trace || !report->filter || !report->tables)
-		status = WS_FAIL_MEMORY(err, "a report");
+	report->trace = plan->trace ? ws_xstrdup(plan->trace) : NULL;
+	report->filter = ws_xstrdup("");
+	report->tables = ws_xarray(plan->ndefs, sizeof(struct ws_table *));
 	for (size_t i = 0; i < plan->ndefs && status == WS_OK; i++) {
 		struct ws_table **t = &report->tables[i];
 
 		*t = ws_table_new(plan->defs[i]);
-		if (!*t) {
-			status = WS_FAIL_MEMORY(err, "the table %s", plan->defs[i]->name);
-			break;
-		}
 		report->ntables++;
 		if (i + 1 < plan->ndefs)
 			status = plan->fill(plan->ctx, i, t, err);
 		else
 			ws_method_fill(*t, plan->defs, plan->ndefs);
-		WS_THEN(status, ws_table_done(*t, err));
 	}
 	if (status == WS_OK)
 		*out = report;

@@ -52,8 +52,7 @@ static void merge(struct group *to, const struct group *from)
 }
 
 /* Adds an operation to those of its class, or of its name. */
-static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, bool by_name,
-                             struct ws_err *err)
+static void add_op(struct roofline *s, const struct ws_cost_op *op, bool by_name)
 {
 	const uint32_t key[] = {by_name, op->class, by_name ? op->name : WS_TEXT_EMPTY, op->dtype,
 	                        op->device};
@@ -75,16 +74,15 @@ static enum ws_status add_op(struct roofline *s, const struct ws_cost_op *op, bo
 	};
 	uint64_t id;
 
-	WS_FORWARD(ws_strtab_add(&s->ids, key, sizeof(key), &id, err));
-	WS_FORWARD(WS_GROW(s->groups, id, s->capacity, err));
+	id = ws_strtab_add(&s->ids, key, sizeof(key));
+	WS_GROW(s->groups, id, s->capacity);
 	if (id > s->n)
 		s->groups[s->n++] = group;
 	else
 		merge(&s->groups[id - 1], &group);
-	return WS_OK;
 }
 
-static enum ws_status gather(struct roofline *s, struct ws_err *err)
+static void gather(struct roofline *s)
 {
 	for (size_t i = 0; i < s->costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
@@ -93,11 +91,10 @@ static enum ws_status gather(struct roofline *s, struct ws_err *err)
 			continue; /* nothing to hold against its cost */
 		s->counted_ns += op.gpu_ns;
 		s->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
-		WS_FORWARD(add_op(s, &op, false, err));
-		WS_FORWARD(add_op(s, &op, true, err));
+		add_op(s, &op, false);
+		add_op(s, &op, true);
 	}
 	WS_NEW(s->tab->temp, s->order, s->n);
-	return ws_arena_check(s->tab->temp, "the roofline", err);
 }
 
 /* Each rate that is known against its peak, also where the other one is not. */
@@ -236,7 +233,7 @@ static enum ws_status add_rows(struct roofline *s, struct ws_err *err)
 {
 	const struct ws_utilization *use;
 
-	WS_FORWARD(gather(s, err));
+	gather(s);
 	add_level(s, false);
 	add_level(s, true);
 	add_notes(s);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
 #include "report/tables/tables.h"
@@ -122,8 +123,9 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	const struct ws_utilization *use = NULL; /* none asked for it, nor for what needs rows */
 	struct ws_stat total;
 	size_t shown = 0;
-	enum ws_status status = ws_step_times(m, tab->sel, tab->digest, &times, err);
+	enum ws_status status = WS_OK;
 
+	ws_step_times(m, tab->sel, tab->digest, &times);
 	if (status == WS_OK && tab->digest->parts & WS_DIGEST_ROWS)
 		status = ws_utilization_find(m, tab->sel, &use, err);
 	if (status == WS_OK) {
@@ -148,16 +150,13 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	return status;
 }
 
-static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
-                                   struct ws_cell *cell, const struct ws_step_times *times,
-                                   int phase, enum ws_measure measure, const struct ws_stat *stat,
-                                   struct ws_err *err)
+static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws_cell *cell,
+                         const struct ws_step_times *times, int phase, enum ws_measure measure,
+                         const struct ws_stat *stat)
 {
 	size_t size = times->nmeasured * 12 + 1, len = 0;
-	char *list = malloc(size);
+	char *list = ws_xmalloc(size);
 
-	if (!list)
-		return WS_FAIL_MEMORY(err, "%zu steps", times->nmeasured);
 	for (size_t i = 0; i < times->nmeasured; i++) {
 		uint32_t s = times->measured[i];
 
@@ -168,21 +167,19 @@ static enum ws_status set_outliers(const struct ws_model *m, struct ws_table *t,
 	if (len)
 		ws_cell_set_text(t, cell, list, len);
 	free(list);
-	return WS_OK;
 }
 
-static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *t,
-                                     const struct ws_step_times *times, int phase,
-                                     enum ws_measure measure, struct ws_err *err)
+static void add_statistics(const struct ws_model *m, struct ws_table *t,
+                           const struct ws_step_times *times, int phase, enum ws_measure measure)
 {
 	struct ws_cell *row;
 	struct ws_stat stat;
 
 	if (!ws_step_phase_present(times, phase))
-		return WS_OK;
+		return;
 	ws_step_stat(m, times, phase, measure, &stat);
 	if (!stat.n)
-		return WS_OK;
+		return;
 	row = ws_table_row(t);
 	ws_cell_set_str(t, &row[WS_TC_step_statistics_phase],
 	                phase < WS_PHASES            ? ws_phase_name((enum ws_phase)phase)
@@ -199,8 +196,7 @@ static enum ws_status add_statistics(const struct ws_model *m, struct ws_table *
 	ws_cell_set_real(&row[WS_TC_step_statistics_med_ns], stat.median);
 	ws_cell_set_int(&row[WS_TC_step_statistics_min_ns], stat.min);
 	ws_cell_set_int(&row[WS_TC_step_statistics_max_ns], stat.max);
-	return set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure,
-	                    &stat, err);
+	set_outliers(m, t, &row[WS_TC_step_statistics_outliers], times, phase, measure, &stat);
 }
 
 /* Does the host end some step before its device work? */
@@ -212,34 +208,34 @@ static bool host_differs(const struct ws_model *m, const struct ws_step_times *t
 	return false;
 }
 
-static enum ws_status add_all_statistics(const struct ws_model *m, struct ws_table *t,
-                                         const struct ws_step_times *times, struct ws_err *err)
+static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
+                               const struct ws_step_times *times)
 {
 	int last = host_differs(m, times) ? WS_PHASES : WS_PHASES - 1;
 
 	for (int phase = 0; phase <= last; phase++)
-		WS_FORWARD(add_statistics(m, t, times, phase, WS_MEASURE_WALL, err));
-	WS_FORWARD(add_statistics(m, t, times, WS_PHASES, WS_MEASURE_STEP, err));
+		add_statistics(m, t, times, phase, WS_MEASURE_WALL);
+	add_statistics(m, t, times, WS_PHASES, WS_MEASURE_STEP);
 	for (int phase = 0; phase <= WS_PHASES; phase++)
-		WS_FORWARD(add_statistics(m, t, times, phase, WS_MEASURE_GPU, err));
-	return WS_OK;
+		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
 }
 
 enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
                                       struct ws_err *err)
 {
 	struct ws_step_times times;
-	enum ws_status status = ws_step_times(tab->m, tab->sel, tab->digest, &times, err);
 
-	if (status == WS_OK && !times.nmeasured)
+	(void)err;
+	ws_step_times(tab->m, tab->sel, tab->digest, &times);
+	if (!times.nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
-	if (status == WS_OK && times.nmeasured)
-		status = add_all_statistics(tab->m, t, &times, err);
-	if (status == WS_OK && times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
+	if (times.nmeasured)
+		add_all_statistics(tab->m, t, &times);
+	if (times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
 		              times.nmeasured, times.nmeasured == 1 ? "" : "s");
 	ws_step_times_release(&times);
-	return status;
+	return WS_OK;
 }
 
 /* --- the five parts of a timed loop ------------------------------------------------------- */

@@ -57,13 +57,6 @@ const struct ws_table_def *ws_table_def_by_name(const char *name)
 
 /* --- cells ------------------------------------------------------------------------------- */
 
-enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err)
-{
-	if (!ws_table_failed(t))
-		return WS_OK;
-	return WS_FAIL_MEMORY(err, "the table %s", t->def->name);
-}
-
 void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t text)
 {
@@ -121,21 +114,20 @@ void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const stru
 	ws_cell_set_text(t, cell, text.ptr, text.len);
 }
 
-enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
-                                 uint32_t p, struct ws_err *err)
+void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
+                       uint32_t p)
 {
 	char *text;
 	size_t len;
 
 	if (p >= m->ranges.npaths) {
 		ws_cell_share_str(path, ws_path_outside(m, p));
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_path_text(&m->ranges, p, m->texts, &text, &len, err));
+	ws_path_text(&m->ranges, p, m->texts, &text, &len);
 	ws_cell_set_text(t, path, text, len);
 	free(text);
 	ws_cell_set_text(t, path + 1, m->texts[m->ranges.paths[p].domain].ptr,
 	                 m->texts[m->ranges.paths[p].domain].len);
 	ws_cell_share_str(path + 2, ws_path_style(m, p));
-	return WS_OK;
 }

@@ -61,8 +61,8 @@ void ws_totals_add_up(struct ws_table *t, int column);
 void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t name);
 /* Path, domain and style of a path; for NO_RANGE and NO_LAUNCH their names in brackets. */
-enum ws_status ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
-                                 uint32_t p, struct ws_err *err);
+void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
+                       uint32_t p);
 /* Rows behind the paths of a model: kernels launched in no range, kernels without a launch. */
 static inline uint32_t ws_path_no_range(const struct ws_model *m)
 {
@@ -81,8 +81,6 @@ static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
 {
 	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
 }
-/* NO_MEMORY when the table lost something for lack of it. */
-enum ws_status ws_table_done(const struct ws_table *t, struct ws_err *err);
 
 /* One line of what is missing; meaning is static text. */
 struct ws_missing {
@@ -94,9 +92,8 @@ struct ws_missing {
 };
 /* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for
  * each. */
-enum ws_status ws_missing_each(const struct ws_model *m,
-                               void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx,
-                               struct ws_err *err);
+void ws_missing_each(const struct ws_model *m,
+                     void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx);
 /* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
 void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of

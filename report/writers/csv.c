@@ -25,7 +25,6 @@ enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *
 	const struct ws_table_def *def = table->def;
 	struct ws_csv c;
 
-	WS_FORWARD(ws_table_check(table, err));
 	ws_csv_begin(&c, f);
 	for (size_t i = 0; i < def->ncolumns; i++)
 		ws_csv_str(&c, def->columns[i].title);

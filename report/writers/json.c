@@ -108,7 +108,6 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 {
 	struct ws_json_writer j;
 
-	WS_FORWARD(ws_table_check(table, err));
 	ws_json_begin(&j, f);
 	put_table(&j, report, table);
 	return ws_json_finish(&j, err);
@@ -119,7 +118,7 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 	struct ws_json_writer j;
 
 	for (size_t i = 0; i < report->ntables; i++)
-		WS_FORWARD(ws_table_check(report->tables[i], err));
+		;
 	ws_json_begin(&j, f);
 	ws_json_object_begin(&j);
 	put_field(&j, "title", report->title);

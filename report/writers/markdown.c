@@ -2,6 +2,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 
+#include "formats/base/xalloc.h"
 #include "report/table/display.h"
 #include "report/table/table.h"
 
@@ -147,13 +148,12 @@ static void put_page(FILE *f, struct pipes *s)
 	}
 }
 
-static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err *err)
+static void put_table(FILE *f, const struct ws_table *t)
 {
 	struct ws_page_columns page;
 	struct pipes s = {.t = t, .page = ws_display_page(t->def, &page) ? &page : NULL};
 
-	s.pipe = calloc(t->def->ncolumns + 2, sizeof(*s.pipe));
-	WS_FAIL_IF(!s.pipe, err, NO_MEMORY, "out of memory while writing table %s", t->def->name);
+	s.pipe = ws_xarray(t->def->ncolumns + 2, sizeof(*s.pipe));
 	if (s.page) {
 		put_page(f, &s);
 	} else {
@@ -165,14 +165,12 @@ static enum ws_status put_table(FILE *f, const struct ws_table *t, struct ws_err
 			put_row(f, &s, 0, t->totals);
 	}
 	free(s.pipe);
-	return WS_OK;
 }
 
-static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *err)
+static void put_one(FILE *f, const struct ws_table *t)
 {
 	char title[WS_DISPLAY_TITLE];
 
-	WS_FORWARD(ws_table_check(t, err));
 	fputs("\n## ", f);
 	put_str(f, ws_display_title(t, title));
 	fputs("\n\n", f);
@@ -186,16 +184,15 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, struct ws_err *
 		fputs("No rows.\n", f);
 	}
 	if (t->nrows)
-		WS_FORWARD(put_table(f, t, err));
+		put_table(f, t);
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "- " : "\n- ", f);
 		put_str(f, t->notes[i]);
 		fputc('\n', f);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct ws_err *err)
+void ws_out_markdown(FILE *f, const struct ws_report *report)
 {
 	fputs("# ", f);
 	put_str(f, report->title);
@@ -209,6 +206,5 @@ enum ws_status ws_out_markdown(FILE *f, const struct ws_report *report, struct w
 	}
 	fputc('\n', f);
 	for (size_t i = 0; i < report->ntables; i++)
-		WS_FORWARD(put_one(f, report->tables[i], err));
-	return WS_OK;
+		put_one(f, report->tables[i]);
 }

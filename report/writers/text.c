@@ -215,23 +215,18 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	}
 }
 
-static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
-                               const struct ws_page_columns *columns, struct ws_err *err)
+static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
+                     const struct ws_page_columns *columns)
 {
 	struct ws_arena arena = {0};
 	struct page_section s = {.t = t, .opts = opts, .columns = *columns, .arena = &arena};
-	enum ws_status status = WS_OK;
 
 	WS_NEW(&arena, s.shown, t->def->ncolumns);
-	WS_FORWARD(ws_arena_check(&arena, "the columns of a page", err));
 	for (; s.begin < t->nrows; s.begin = s.end) {
 		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
 
 		measure_section(&s);
 		cut_names(&s);
-		status = ws_arena_check(&arena, "the names of a page", err);
-		if (status != WS_OK)
-			break;
 		if (s.begin)
 			fputc('\n', f);
 		ws__text_style(f, opts, WS_TEXT_BOLD);
@@ -243,13 +238,11 @@ static enum ws_status put_page(FILE *f, const struct ws_table *t, const struct w
 			put_page_line(f, &s, row);
 	}
 	ws_arena_free(&arena);
-	return status;
 }
 
 /* --- the report -------------------------------------------------------------------- */
 
-static enum ws_status put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
-                              struct ws_err *err)
+static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct ws_page_columns page;
 	char title[WS_DISPLAY_TITLE];
@@ -268,18 +261,16 @@ static enum ws_status put_one(FILE *f, const struct ws_table *t, const struct ws
 		fputs("no rows\n", f);
 	}
 	if (t->nrows && ws_display_page(t->def, &page))
-		WS_FORWARD(put_page(f, t, opts, &page, err));
+		put_page(f, t, opts, &page);
 	else if (t->nrows)
-		WS_FORWARD(ws__text_table(f, t, opts, err));
+		ws__text_table(f, t, opts);
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "" : "\n", f);
 		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts,
-                           struct ws_err *err)
+void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts)
 {
 	ws__text_style(f, opts, WS_TEXT_BOLD);
 	fputs(report->title, f);
@@ -295,9 +286,7 @@ enum ws_status ws_out_text(FILE *f, const struct ws_report *report, const struct
 		fputc('\n', f);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
-		WS_FORWARD(ws_table_check(report->tables[i], err));
 		fputc('\n', f);
-		WS_FORWARD(put_one(f, report->tables[i], opts, err));
+		put_one(f, report->tables[i], opts);
 	}
-	return WS_OK;
 }

@@ -31,5 +31,4 @@ void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sg
                         const char *text);
 
 /* Header, rows and totals of a table, and what the width left out. */
-enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
-                              struct ws_err *err);
+void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts);

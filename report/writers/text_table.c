@@ -184,17 +184,16 @@ static void leave_out(struct text_table *x, size_t *natural)
 }
 
 /* Cut texts, then leave out columns from the right, until a row fits the line. */
-static enum ws_status fit(struct text_table *x, struct ws_err *err)
+static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
 
 	if (!limit) {
 		for (size_t i = 0; i + 1 < x->n; i++)
 			cap(&x->columns[i], UNLIMITED_WIDTH);
-		return WS_OK;
+		return;
 	}
 	WS_NEW(&x->arena, natural, x->n);
-	WS_FORWARD(ws_arena_check(&x->arena, "the columns of a table", err));
 	for (size_t i = 0; i < x->n; i++) {
 		natural[i] = x->columns[i].width;
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
@@ -214,7 +213,6 @@ static enum ws_status fit(struct text_table *x, struct ws_err *err)
 	}
 	x->wraps = x->t->def->ncolumns <= READING_COLUMNS ||
 	           ws_table_column_index(x->t->def, "verdict") >= 0;
-	return WS_OK;
 }
 
 static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
@@ -230,8 +228,9 @@ static void cut_names(struct text_table *x, struct text_column *c)
 
 	for (size_t row = 0; row < x->rows; row++)
 		n += is_too_long(c, &ws_table_cells(x->t, row)[c->index]);
-	if (!n || !WS_NEW(&x->arena, c->elided, n + 1))
+	if (!n)
 		return;
+	WS_NEW(&x->arena, c->elided, n + 1);
 	n = 0;
 	for (size_t row = 0; row < x->rows; row++) {
 		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->index];
@@ -245,8 +244,6 @@ static void cut_names(struct text_table *x, struct text_column *c)
 		                                                     : cell->text.ptr,
 		                                   cell->text.len};
 	}
-	if (x->arena.failed)
-		return;
 	ws_names_elide(&x->arena, c->elided, n, c->width, c->is_path ? 0 : WS_ELIDE_HEAD(c->width));
 }
 
@@ -398,25 +395,17 @@ static void put_left_out(const struct text_table *x)
 	ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
 }
 
-enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts,
-                              struct ws_err *err)
+void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
 {
 	struct text_table x = {.f = f, .t = t, .opts = opts};
-	enum ws_status status;
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
 	WS_NEW(&x.arena, x.columns, t->def->ncolumns + 1);
-	WS_FORWARD(ws_arena_check(&x.arena, "the columns of a table", err));
 	order_columns(&x);
-	status = fit(&x, err);
-	if (status != WS_OK)
-		goto out;
+	fit(&x);
 	for (size_t i = 0; i < x.n; i++)
 		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
 			cut_names(&x, &x.columns[i]);
-	status = ws_arena_check(&x.arena, "the names of a table", err);
-	if (status != WS_OK)
-		goto out;
 	put_header(&x);
 	put_rule(&x);
 	for (size_t row = 0; row < x.rows; row++)
@@ -431,7 +420,5 @@ enum ws_status ws__text_table(FILE *f, const struct ws_table *t, const struct ws
 		ws__text_style(f, opts, WS_TEXT_PLAIN);
 	}
 	put_left_out(&x);
-out:
 	ws_arena_free(&x.arena);
-	return status;
 }

@@ -24,7 +24,7 @@ static void decompress(const uint8_t *from, size_t stored, uint8_t *to, size_t s
 	struct ws_zframe_decoder *z;
 	struct ws_err err;
 
-	NEED(ws_zframe_decoder_new(&z, &err) == WS_OK);
+	z = ws_zframe_decoder_new();
 	cr_assert(ws_zframe_decode(z, from, stored, to, size, &err) == WS_OK, "%s", err.text);
 	ws_zframe_decoder_free(z);
 }

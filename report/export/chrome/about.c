@@ -9,13 +9,12 @@ struct last_rows {
 	struct ws_map row;
 };
 
-static enum ws_status last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row,
-                                    struct ws_err *err)
+static void last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row)
 {
 	uint64_t id;
 
-	WS_FORWARD(ws_strtab_add(&l->things, thing, len, &id, err));
-	return ws_map_put(&l->row, id, row, err);
+	id = ws_strtab_add(&l->things, thing, len);
+	ws_map_put(&l->row, id, row);
 }
 
 static bool last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
@@ -57,22 +56,21 @@ static void put_properties(struct ws_chrome *ch, uint64_t device, const struct l
 	}
 }
 
-enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
+void ws_chrome_put_devices(struct ws_chrome *ch)
 {
 	struct last_rows last = {0};
-	enum ws_status status = WS_OK;
 	struct ws_json_writer *j = &ch->j;
 
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
 		const struct ws_row_device_attr *row =
 		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
 		const uint64_t thing[2] = {row->device, row->attr};
 
-		status = last_rows_add(&last, thing, sizeof(thing), i, err);
+		last_rows_add(&last, thing, sizeof(thing), i);
 	}
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
-	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n; i++) {
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
 		struct ws_bytes name = ws_chrome_text(ch, d->name);
 
@@ -87,24 +85,20 @@ enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err)
 	}
 	ws_json_array_end(j);
 	last_rows_free(&last);
-	return status;
 }
 
-enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
-                                   void (*fn)(struct ws_chrome *ch, const char *key,
-                                              struct ws_bytes value),
-                                   struct ws_err *err)
+void ws_chrome_each_meta(struct ws_chrome *ch,
+                         void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value))
 {
 	struct last_rows last = {0};
-	enum ws_status status = WS_OK;
 	char key[200];
 
-	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
 		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
 
-		status = last_rows_add(&last, m->key.ptr, m->key.len, i, err);
+		last_rows_add(&last, m->key.ptr, m->key.len, i);
 	}
-	for (size_t i = 0; i < ch->kind[WS_KIND_META].n && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
 		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
 
 		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
@@ -115,5 +109,4 @@ enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
 		fn(ch, key, (struct ws_bytes){m->value.ptr ? m->value.ptr : "", m->value.len});
 	}
 	last_rows_free(&last);
-	return status;
 }

@@ -36,14 +36,14 @@ static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
 	size_t n = ch->kind[WS_KIND_EXTERNAL_LINK].n;
 	uint64_t id;
 
+	(void)err;
 	WS_NEW(&ch->arena, ch->external_ids, n);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	WS_CHROME_EACH(ch, EXTERNAL_LINK, external_link, r) {
 		const uint64_t key[2] = {r->pid, r->correlation};
 
 		if (ws_strtab_find(&ch->links, key, sizeof(key)))
 			continue;
-		WS_FORWARD(ws_strtab_add(&ch->links, key, sizeof(key), &id, err));
+		id = ws_strtab_add(&ch->links, key, sizeof(key));
 		ch->external_ids[id - 1] = r->external_id;
 	}
 	return WS_OK;
@@ -70,7 +70,7 @@ static void release(struct ws_chrome *ch)
 #define SHOWN(name, longest) \
 	(name).len > (longest) ? (longest) : (int)(name).len, (const char *)(name).ptr
 
-static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
+static void put_processes(struct ws_chrome *ch)
 {
 	const struct ws_records *processes = &ch->kind[WS_KIND_PROCESS];
 	const struct ws_records *devices = &ch->kind[WS_KIND_DEVICE];
@@ -83,7 +83,7 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 
 		if (ws_records_find(processes, p->pid) != p)
 			continue; /* the last image's program */
-		WS_FORWARD(ws_chrome_process(ch, p->pid, &pid, err));
+		ws_chrome_process(ch, p->pid, &pid);
 		ch->form->process(ch, pid, name.len ? name : unnamed, i);
 	}
 	for (size_t i = 0; i < devices->n; i++) {
@@ -101,7 +101,6 @@ static enum ws_status put_processes(struct ws_chrome *ch, struct ws_err *err)
 		ch->form->process(ch, ws_chrome_device(d->id), (struct ws_bytes){text, (size_t)len},
 		                  DEVICE_SORT_INDEX + i);
 	}
-	return WS_OK;
 }
 
 /* What a track is called; its further subtracks are numbered. */
@@ -157,7 +156,8 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 {
 	enum ws_status status = ch->form->begin(ch, f, err);
 
-	WS_THEN(status, put_processes(ch, err));
+	if (status == WS_OK)
+		put_processes(ch);
 	if (status == WS_OK) {
 		put_tracks(ch);
 		ws_chrome_put_slices(ch);

@@ -63,19 +63,17 @@ static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
 }
 
 /* Allocations add, releases subtract; what was allocated before the recording is not known. */
-static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
+static void put_memories(struct ws_chrome *ch)
 {
 	size_t n = ch->kind[WS_KIND_MEMORY].n;
 	struct ws_map in_use = {0};
-	enum ws_status status = WS_OK;
 	struct by_time *order;
 
 	WS_NEW(&ch->arena, order, n);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < n; i++)
 		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
 	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
-	for (size_t i = 0; i < n && status == WS_OK; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
 		const uint64_t *before;
 		uint64_t pid, sum;
@@ -84,18 +82,16 @@ static enum ws_status put_memories(struct ws_chrome *ch, struct ws_err *err)
 			ch->stats->left_out[WS_KIND_MEMORY]++;
 			continue;
 		}
-		status = ws_chrome_process(ch, r->pid, &pid, err);
+		ws_chrome_process(ch, r->pid, &pid);
 		if (is_on_device(r->memory_kind))
 			pid = ws_chrome_device(r->device);
 		before = ws_map_get(&in_use, pid);
 		sum = before ? *before : 0;
 		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
-		WS_THEN(status, ws_map_put(&in_use, pid, sum, err));
-		if (status == WS_OK)
-			put_memory(ch, r, &in_use);
+		ws_map_put(&in_use, pid, sum);
+		put_memory(ch, r, &in_use);
 	}
 	ws_map_free(&in_use);
-	return status;
 }
 
 /* --- occupancy --- */
@@ -127,8 +123,8 @@ static enum ws_status collect_changes(struct ws_chrome *ch, struct ws_spill *cha
 }
 
 /* The kernels' estimates added up, at most 100: kernels side by side fill the device together. */
-static enum ws_status put_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t n,
-                                  struct ws_map *sums, struct ws_err *err)
+static void put_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t n,
+                        struct ws_map *sums)
 {
 	const int64_t full = 100 * PERCENT_ONE;
 
@@ -137,7 +133,7 @@ static enum ws_status put_changes(struct ws_chrome *ch, struct ws_spill *changes
 		const uint64_t *before = ws_map_get(sums, change->key);
 		int64_t sum = (before ? (int64_t)*before : 0) + change->change;
 
-		WS_FORWARD(ws_map_put(sums, change->key, (uint64_t)sum, err));
+		ws_map_put(sums, change->key, (uint64_t)sum);
 		/* all changes of a moment make one value */
 		if (i + 1 < n && change[1].time_ns == change->time_ns &&
 		    change[1].key == change->key)
@@ -146,7 +142,6 @@ static enum ws_status put_changes(struct ws_chrome *ch, struct ws_spill *changes
 		                  ws_bytes_of("est. achieved occupancy of running kernels"),
 		                  change->time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
 	}
-	return WS_OK;
 }
 
 static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
@@ -161,7 +156,8 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 	WS_THEN(status, collect_changes(ch, &changes, &n, err));
 	WS_THEN(status,
 	        ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL, err));
-	WS_THEN(status, put_changes(ch, &changes, n, &sums, err));
+	if (status == WS_OK)
+		put_changes(ch, &changes, n, &sums);
 	ws_map_free(&sums);
 	ws_spill_close(&changes);
 	return status;
@@ -170,6 +166,6 @@ static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
 enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err)
 {
 	put_samples(ch);
-	WS_FORWARD(put_memories(ch, err));
+	put_memories(ch);
 	return put_occupancy(ch, err);
 }

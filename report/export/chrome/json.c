@@ -189,6 +189,7 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	struct ws_json_writer *j = &ch->j;
 	int64_t base_ns;
 
+	(void)err;
 	if (__builtin_add_overflow(s->base_ns, ch->begin_ns, &base_ns))
 		base_ns = 0;
 	ws_json_begin(j, f);
@@ -199,10 +200,10 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	ws_json_str(ws_json_key(j, "displayTimeUnit"), "ns");
 	ws_json_break(j);
 	ws_json_i64(ws_json_key(j, "baseTimeNanoseconds"), base_ns);
-	WS_FORWARD(ws_chrome_put_devices(ch, err));
+	ws_chrome_put_devices(ch);
 	ws_json_break(j);
 	ws_json_object_begin(ws_json_key(j, "otherData"));
-	WS_FORWARD(ws_chrome_each_meta(ch, put_meta, err));
+	ws_chrome_each_meta(ch, put_meta);
 	ws_json_object_end(j);
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "traceEvents"));

@@ -30,13 +30,13 @@ uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread)
 	return row ? row->pid : 0;
 }
 
-enum ws_status ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out,
-                                 struct ws_err *err)
+void ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out)
 {
 	const uint64_t *known = ws_map_get(&ch->json_pids, pid);
 
 	*out = known ? *known : pid < FIRST_MADE_PID ? pid : FIRST_MADE_PID + ch->json_pids.n;
-	return known ? WS_OK : ws_map_add(&ch->json_pids, pid, *out, err);
+	if (!(known))
+		ws_map_add(&ch->json_pids, pid, *out);
 }
 
 uint64_t ws_chrome_device(uint64_t device)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/export/chrome/private.h"
 #include "report/export/chrome/protobuf.h"
 
@@ -72,36 +73,28 @@ struct ws_chrome_packets {
 	struct ws_err err;
 };
 
-#define TRY(p, call)                          \
-	do {                                  \
-		if ((p)->status == WS_OK)     \
-			(p)->status = (call); \
-	} while (0)
-
-static void u64(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field, uint64_t value)
+static void u64(struct ws_buf *b, unsigned field, uint64_t value)
 {
-	TRY(p, ws_protobuf_u64(b, field, value, &p->err));
+	ws_protobuf_u64(b, field, value);
 }
 
-static void bytes(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field,
-                  struct ws_bytes value)
+static void bytes(struct ws_buf *b, unsigned field, struct ws_bytes value)
 {
-	TRY(p, ws_protobuf_bytes(b, field, value.ptr, value.len, &p->err));
+	ws_protobuf_bytes(b, field, value.ptr, value.len);
 }
 
-static void message(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field,
-                    struct ws_buf *value)
+static void message(struct ws_buf *b, unsigned field, struct ws_buf *value)
 {
-	bytes(p, b, field, (struct ws_bytes){value->data, value->len});
+	bytes(b, field, (struct ws_bytes){value->data, value->len});
 	value->len = 0;
 }
 
-static void real(struct ws_chrome_packets *p, struct ws_buf *b, unsigned field, double value)
+static void real(struct ws_buf *b, unsigned field, double value)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	TRY(p, ws_protobuf_64(b, field, bits, &p->err));
+	ws_protobuf_64(b, field, bits);
 }
 
 /* Strings of protobuf are UTF-8. Borrowed until the next call. */
@@ -109,7 +102,7 @@ static struct ws_bytes readable(struct ws_chrome_packets *p, struct ws_bytes tex
 {
 	struct ws_bytes out = {"", 0};
 
-	TRY(p, ws_export_readable(&p->text, text, &out, &p->err));
+	ws_export_readable(&p->text, text, &out);
 	return out;
 }
 
@@ -118,8 +111,8 @@ static void end_packet(struct ws_chrome_packets *p)
 {
 	uint8_t head[2 * WS_VARINT_MAX], *end;
 
-	u64(p, &p->packet, PACKET_SEQUENCE, ONE_SEQUENCE);
-	u64(p, &p->packet, PACKET_SEQUENCE_FLAGS, p->begun ? SEQUENCE_GOES_ON : SEQUENCE_BEGINS);
+	u64(&p->packet, PACKET_SEQUENCE, ONE_SEQUENCE);
+	u64(&p->packet, PACKET_SEQUENCE_FLAGS, p->begun ? SEQUENCE_GOES_ON : SEQUENCE_BEGINS);
 	p->begun = 1;
 	end = ws_varint_put(head, TRACE_PACKET << 3 | WS_PROTOBUF_BYTES);
 	end = ws_varint_put(end, p->packet.len);
@@ -138,10 +131,10 @@ static uint64_t intern(struct ws_chrome_packets *p, struct ws_strtab *table, uns
 
 	if (id)
 		return id;
-	TRY(p, ws_strtab_add(table, text.ptr, text.len, &id, &p->err));
-	u64(p, &p->part, INTERNED_IID, id);
-	bytes(p, &p->part, INTERNED_TEXT, readable(p, text));
-	message(p, &p->interned, field, &p->part);
+	id = ws_strtab_add(table, text.ptr, text.len);
+	u64(&p->part, INTERNED_IID, id);
+	bytes(&p->part, INTERNED_TEXT, readable(p, text));
+	message(&p->interned, field, &p->part);
 	return id;
 }
 
@@ -166,7 +159,7 @@ static uint64_t counter_uuid(uint64_t number)
 
 static void end_track(struct ws_chrome_packets *p)
 {
-	message(p, &p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
+	message(&p->packet, PACKET_TRACK_DESCRIPTOR, &p->event);
 	end_packet(p);
 }
 
@@ -175,13 +168,13 @@ static void process(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, ui
 	struct ws_chrome_packets *p = ch->packets;
 
 	(void)order; /* as they come */
-	u64(p, &p->event, TRACK_UUID, process_uuid(pid));
+	u64(&p->event, TRACK_UUID, process_uuid(pid));
 	if (pid >= ws_chrome_device(0)) {
-		bytes(p, &p->event, TRACK_NAME, readable(p, name));
+		bytes(&p->event, TRACK_NAME, readable(p, name));
 	} else {
-		u64(p, &p->part, PROCESS_PID, pid);
-		bytes(p, &p->part, PROCESS_NAME, readable(p, name));
-		message(p, &p->event, TRACK_PROCESS, &p->part);
+		u64(&p->part, PROCESS_PID, pid);
+		bytes(&p->part, PROCESS_NAME, readable(p, name));
+		message(&p->event, TRACK_PROCESS, &p->part);
 	}
 	end_track(p);
 }
@@ -191,14 +184,14 @@ static void subtrack(struct ws_chrome *ch, const struct ws_chrome_track *t, uint
 {
 	struct ws_chrome_packets *p = ch->packets;
 
-	u64(p, &p->event, TRACK_UUID, subtrack_uuid(ch, t, number));
-	u64(p, &p->event, TRACK_PARENT, process_uuid(t->pid));
-	bytes(p, &p->event, TRACK_NAME, readable(p, name));
+	u64(&p->event, TRACK_UUID, subtrack_uuid(ch, t, number));
+	u64(&p->event, TRACK_PARENT, process_uuid(t->pid));
+	bytes(&p->event, TRACK_NAME, readable(p, name));
 	if (t->type == WS_CHROME_THREAD && !number) {
-		u64(p, &p->part, THREAD_PID, t->pid);
-		u64(p, &p->part, THREAD_TID, t->tid[number]);
-		bytes(p, &p->part, THREAD_NAME, readable(p, name));
-		message(p, &p->event, TRACK_THREAD, &p->part);
+		u64(&p->part, THREAD_PID, t->pid);
+		u64(&p->part, THREAD_TID, t->tid[number]);
+		bytes(&p->part, THREAD_NAME, readable(p, name));
+		message(&p->event, TRACK_THREAD, &p->part);
 	}
 	end_track(p);
 }
@@ -209,9 +202,9 @@ static void begin_event(struct ws_chrome *ch, unsigned type, uint64_t track, int
 {
 	struct ws_chrome_packets *p = ch->packets;
 
-	u64(p, &p->packet, PACKET_TIMESTAMP, (uint64_t)ws_chrome_since_begin(ch, time_ns));
-	u64(p, &p->event, EVENT_TYPE, type);
-	u64(p, &p->event, EVENT_TRACK, track);
+	u64(&p->packet, PACKET_TIMESTAMP, (uint64_t)ws_chrome_since_begin(ch, time_ns));
+	u64(&p->event, EVENT_TYPE, type);
+	u64(&p->event, EVENT_TRACK, track);
 }
 
 static void end_event(struct ws_chrome *ch)
@@ -219,8 +212,8 @@ static void end_event(struct ws_chrome *ch)
 	struct ws_chrome_packets *p = ch->packets;
 
 	if (p->interned.len)
-		message(p, &p->packet, PACKET_INTERNED_DATA, &p->interned);
-	message(p, &p->packet, PACKET_TRACK_EVENT, &p->event);
+		message(&p->packet, PACKET_INTERNED_DATA, &p->interned);
+	message(&p->packet, PACKET_TRACK_EVENT, &p->event);
 	end_packet(p);
 }
 
@@ -249,9 +242,9 @@ static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *cat
 {
 	struct ws_chrome_packets *p = ch->packets;
 
-	u64(p, &p->event, EVENT_CATEGORY,
+	u64(&p->event, EVENT_CATEGORY,
 	    intern(p, &p->categories, INTERNED_CATEGORIES, ws_bytes_of(category)));
-	u64(p, &p->event, EVENT_NAME, intern(p, &p->names, INTERNED_NAMES, name));
+	u64(&p->event, EVENT_NAME, intern(p, &p->names, INTERNED_NAMES, name));
 }
 
 static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrome_value *value)
@@ -260,38 +253,38 @@ static void put_arg(struct ws_chrome *ch, const char *key, const struct ws_chrom
 	uint64_t iid = intern(p, &p->keys, INTERNED_KEYS, ws_bytes_of(key));
 	struct ws_buf item = {0};
 
-	u64(p, &p->part, ANNOTATION_KEY, iid);
+	u64(&p->part, ANNOTATION_KEY, iid);
 	switch (value->type) {
 	case WS_CHROME_U64:
-		u64(p, &p->part, ANNOTATION_UINT, value->u64);
+		u64(&p->part, ANNOTATION_UINT, value->u64);
 		break;
 	case WS_CHROME_I64:
-		u64(p, &p->part, ANNOTATION_INT, (uint64_t)value->i64);
+		u64(&p->part, ANNOTATION_INT, (uint64_t)value->i64);
 		break;
 	case WS_CHROME_F64:
-		real(p, &p->part, ANNOTATION_REAL, value->f64);
+		real(&p->part, ANNOTATION_REAL, value->f64);
 		break;
 	case WS_CHROME_YES:
-		u64(p, &p->part, ANNOTATION_BOOL, 1);
+		u64(&p->part, ANNOTATION_BOOL, 1);
 		break;
 	case WS_CHROME_TEXT:
 	case WS_CHROME_ARRAY:
-		bytes(p, &p->part, ANNOTATION_TEXT, readable(p, value->text));
+		bytes(&p->part, ANNOTATION_TEXT, readable(p, value->text));
 		break;
 	case WS_CHROME_SIZES:
 		for (size_t i = 0; i < 3; i++) {
-			u64(p, &item, ANNOTATION_UINT, value->sizes[i]);
-			message(p, &p->part, ANNOTATION_ITEMS, &item);
+			u64(&item, ANNOTATION_UINT, value->sizes[i]);
+			message(&p->part, ANNOTATION_ITEMS, &item);
 		}
 		break;
 	}
 	ws_buf_free(&item);
-	message(p, &p->event, EVENT_ANNOTATION, &p->part);
+	message(&p->event, EVENT_ANNOTATION, &p->part);
 }
 
 static void flow(struct ws_chrome_packets *p, uint64_t id, int begins)
 {
-	TRY(p, ws_protobuf_64(&p->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id, &p->err));
+	ws_protobuf_64(&p->event, begins ? EVENT_FLOW : EVENT_FLOW_END, id);
 }
 
 static void arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t id, int begins)
@@ -318,20 +311,20 @@ static uint64_t counter_track(struct ws_chrome_packets *p, uint64_t pid, struct 
 	uint64_t id;
 
 	p->text.len = 0;
-	TRY(p, ws_buf_put(&p->text, &pid, sizeof(pid), &p->err));
-	TRY(p, ws_buf_put(&p->text, name.ptr, name.len, &p->err));
+	ws_buf_put(&p->text, &pid, sizeof(pid));
+	ws_buf_put(&p->text, name.ptr, name.len);
 	id = ws_strtab_find(&p->counters, p->text.data, p->text.len);
 	if (id)
 		return counter_uuid(id);
-	TRY(p, ws_strtab_add(&p->counters, p->text.data, p->text.len, &id, &p->err));
-	u64(p, &p->event, TRACK_UUID, counter_uuid(id));
-	u64(p, &p->event, TRACK_PARENT, process_uuid(pid));
-	bytes(p, &p->event, TRACK_NAME, readable(p, name));
+	id = ws_strtab_add(&p->counters, p->text.data, p->text.len);
+	u64(&p->event, TRACK_UUID, counter_uuid(id));
+	u64(&p->event, TRACK_PARENT, process_uuid(pid));
+	bytes(&p->event, TRACK_NAME, readable(p, name));
 	if (!strcmp(unit, "bytes"))
-		u64(p, &p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
+		u64(&p->part, COUNTER_UNIT, UNIT_SIZE_BYTES);
 	else
-		bytes(p, &p->part, COUNTER_UNIT_NAME, ws_bytes_of(unit));
-	message(p, &p->event, TRACK_COUNTER, &p->part);
+		bytes(&p->part, COUNTER_UNIT_NAME, ws_bytes_of(unit));
+	message(&p->event, TRACK_COUNTER, &p->part);
 	end_track(p);
 	return counter_uuid(id);
 }
@@ -347,9 +340,9 @@ static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, in
 	for (unsigned i = 0; i < digits; i++)
 		scale *= 10;
 	if (digits)
-		real(p, &p->event, EVENT_COUNTER_REAL, (double)value / scale);
+		real(&p->event, EVENT_COUNTER_REAL, (double)value / scale);
 	else
-		u64(p, &p->event, EVENT_COUNTER, (uint64_t)value);
+		u64(&p->event, EVENT_COUNTER, (uint64_t)value);
 	end_event(ch);
 }
 
@@ -369,11 +362,11 @@ static void put_clocks(struct ws_chrome *ch)
 	};
 
 	for (size_t i = 0; i < sizeof(clocks) / sizeof(*clocks); i++) {
-		u64(p, &p->part, CLOCK_ID, clocks[i].clock);
-		u64(p, &p->part, CLOCK_TIMESTAMP, clocks[i].time_ns);
-		message(p, &p->event, SNAPSHOT_CLOCKS, &p->part);
+		u64(&p->part, CLOCK_ID, clocks[i].clock);
+		u64(&p->part, CLOCK_TIMESTAMP, clocks[i].time_ns);
+		message(&p->event, SNAPSHOT_CLOCKS, &p->part);
 	}
-	message(p, &p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
+	message(&p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
 	end_packet(p);
 }
 
@@ -384,14 +377,14 @@ static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes valu
 
 static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 {
-	ch->packets = calloc(1, sizeof(*ch->packets));
-	WS_FAIL_IF(!ch->packets, err, NO_MEMORY, "out of memory for the timeline");
+	(void)err;
+	ch->packets = ws_xarray(1, sizeof(*ch->packets));
 	ch->packets->f = f;
 	put_clocks(ch);
 	/* how it was recorded: an event on the track of all */
 	begin_event(ch, TYPE_INSTANT, 0, ch->begin_ns);
 	put_name(ch, ws_bytes_of("trace"), "meta");
-	WS_FORWARD(ws_chrome_each_meta(ch, put_meta, err));
+	ws_chrome_each_meta(ch, put_meta);
 	end_event(ch);
 	return WS_OK;
 }

@@ -145,8 +145,7 @@ int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
 /* The process of a thread; 0 when the trace lost it. */
 uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread);
 /* The pid that stands for a process, and the one that stands for a device. */
-enum ws_status ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out,
-                                 struct ws_err *err);
+void ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out);
 uint64_t ws_chrome_device(uint64_t device);
 
 /* --- tracks.c --- */
@@ -166,12 +165,10 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch);
 
 /* --- about.c: what the file says of the trace itself --- */
 
-enum ws_status ws_chrome_put_devices(struct ws_chrome *ch, struct ws_err *err);
+void ws_chrome_put_devices(struct ws_chrome *ch);
 /* Each of the meta rows that count. */
-enum ws_status ws_chrome_each_meta(struct ws_chrome *ch,
-                                   void (*fn)(struct ws_chrome *ch, const char *key,
-                                              struct ws_bytes value),
-                                   struct ws_err *err);
+void ws_chrome_each_meta(struct ws_chrome *ch,
+                         void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value));
 
 /* --- counters.c --- */
 

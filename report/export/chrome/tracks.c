@@ -24,21 +24,19 @@ static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
 
 /* --- tracks and slices --- */
 
-static enum ws_status track_of(struct ws_chrome *ch, const uint64_t key[5], uint32_t *out,
-                               struct ws_err *err)
+static void track_of(struct ws_chrome *ch, const uint64_t key[5], uint32_t *out)
 {
 	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
 	struct ws_chrome_track *t;
 
 	if (!id) {
-		WS_FORWARD(WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity, err));
-		WS_FORWARD(ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key), &id, err));
+		WS_GROW(ch->track, ch->ntracks + 1, ch->tracks_capacity);
+		id = ws_strtab_add(&ch->track_keys, key, 5 * sizeof(*key));
 		t = &ch->track[ch->ntracks++];
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
 		                              0,      0,      0,      NULL};
 	}
 	*out = (uint32_t)(id - 1);
-	return WS_OK;
 }
 
 static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
@@ -47,7 +45,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 {
 	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
-	WS_FORWARD(track_of(ch, key, &s.track, err));
+	track_of(ch, key, &s.track);
 	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
 		s.end_ns = INT64_MAX;
 	extend(ch, s.start_ns, s.end_ns);
@@ -85,6 +83,7 @@ static enum ws_status add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uin
 
 static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
 {
+	(void)err;
 	COLLECT(API, api, true, ON_THREAD)
 	COLLECT(CPU_OP, cpu_op, true, ON_THREAD)
 	COLLECT(PYTHON_CALL, python_call, true, ON_THREAD)
@@ -150,6 +149,7 @@ static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
 
 static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *err)
 {
+	(void)err;
 	COLLECT(MEMCPY, memcpy, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
 	COLLECT(MEMSET, memset, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
 	COLLECT(GRAPH_LAUNCH, graph_launch, true, ON_STREAM)
@@ -172,18 +172,16 @@ static int compare_tracks(const void *a, const void *b)
 	return 0;
 }
 
-static enum ws_status rank_tracks(struct ws_chrome *ch, struct ws_err *err)
+static void rank_tracks(struct ws_chrome *ch)
 {
 	struct ws_chrome_track **order;
 
 	WS_NEW(&ch->arena, order, ch->ntracks);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i] = &ch->track[i];
 	qsort(order, ch->ntracks, sizeof(struct ws_chrome_track *), compare_tracks);
 	for (size_t i = 0; i < ch->ntracks; i++)
 		order[i]->rank = (uint32_t)i;
-	return WS_OK;
 }
 
 /* Of slices with the same times, the kind that calls the others is outside. */
@@ -231,8 +229,7 @@ static bool fits(struct subtrack *l, const struct ws_chrome_slice *s, int alone)
 	return !l->depth || (!alone && l->open_ns[l->depth - 1] >= s->end_ns);
 }
 
-static enum ws_status place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone,
-                            struct ws_err *err)
+static void place(struct subtracks *subtracks, struct ws_chrome_slice *s, int alone)
 {
 	struct subtrack *l;
 	uint32_t i = 0;
@@ -244,10 +241,9 @@ static enum ws_status place(struct subtracks *subtracks, struct ws_chrome_slice 
 	else if (i == subtracks->n)
 		subtracks->n++;
 	l = &subtracks->subtrack[i];
-	WS_FORWARD(WS_GROW(l->open_ns, l->depth + 1, l->capacity, err));
+	WS_GROW(l->open_ns, l->depth + 1, l->capacity);
 	l->open_ns[l->depth++] = s->end_ns;
 	s->subtrack = i;
-	return WS_OK;
 }
 
 /* Kernels of a stream that overlap are side by side, for none of them is inside another. */
@@ -256,15 +252,13 @@ static bool stands_alone(const struct ws_chrome_track *t)
 	return t->type == WS_CHROME_STREAM;
 }
 
-static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
+static void place_slices(struct ws_chrome *ch)
 {
 	struct subtracks *subtracks;
-	enum ws_status status = WS_OK;
 	uint32_t track = 0; /* of the slice before */
 
 	WS_NEW(&ch->arena, subtracks, 1);
-	WS_FORWARD(ws_arena_check(&ch->arena, "the timeline", err));
-	for (size_t i = 0; i < ch->nslices && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->nslices; i++) {
 		struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		struct ws_chrome_track *t = &ch->track[s->track];
 
@@ -272,12 +266,11 @@ static enum ws_status place_slices(struct ws_chrome *ch, struct ws_err *err)
 			for (; subtracks->n; subtracks->n--)
 				subtracks->subtrack[subtracks->n - 1].depth = 0;
 		track = s->track;
-		status = place(subtracks, s, stands_alone(t), err);
+		place(subtracks, s, stands_alone(t));
 		t->subtracks = subtracks->n;
 	}
 	for (size_t l = 0; l < MAX_SUBTRACKS; l++)
 		free(subtracks->subtrack[l].open_ns);
-	return status;
 }
 
 /* --- numbers of the JSON --- */
@@ -296,26 +289,24 @@ static uint64_t wanted_tid(const struct ws_chrome *ch, const struct ws_chrome_tr
 	return row ? row->tid : UINT64_MAX;
 }
 
-static enum ws_status number_tracks(struct ws_chrome *ch, struct ws_err *err)
+static void number_tracks(struct ws_chrome *ch)
 {
 	struct ws_strtab used = {0};
 	uint64_t made = FIRST_MADE_TID;
-	enum ws_status status = WS_OK;
 
-	for (size_t i = 0; i < ch->ntracks && status == WS_OK; i++) {
+	for (size_t i = 0; i < ch->ntracks; i++) {
 		struct ws_chrome_track *t = &ch->track[i];
 
 		WS_NEW(&ch->arena, t->tid, t->subtracks);
-		status = ws_arena_check(&ch->arena, "the timeline", err);
 		t->pid = ws_chrome_device(t->a);
 		if (t->type == WS_CHROME_THREAD)
-			WS_THEN(status, ws_chrome_process(ch, t->a, &t->pid, err));
-		for (uint32_t l = 0; l < t->subtracks && status == WS_OK; l++)
-			status = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
-			                          FIRST_MADE_TID, &made, &t->tid[l], err);
+			ws_chrome_process(ch, t->a, &t->pid);
+		for (uint32_t l = 0; l < t->subtracks; l++) {
+			ws_export_unique(&used, t->pid, wanted_tid(ch, t, l), FIRST_MADE_TID, &made,
+			                 &t->tid[l]);
+		}
 	}
 	ws_strtab_free(&used);
-	return status;
 }
 
 /* --- arrows --- */
@@ -415,10 +406,10 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 	WS_FORWARD(collect_device_rest(ch, err));
 	extend_by_counters(ch);
 	WS_FORWARD(collect_ranges(ch, err));
-	WS_FORWARD(rank_tracks(ch, err));
+	rank_tracks(ch);
 	WS_FORWARD(ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices,
 	                         compare_slices, ch->track, err));
-	WS_FORWARD(place_slices(ch, err));
-	WS_FORWARD(number_tracks(ch, err));
+	place_slices(ch);
+	number_tracks(ch);
 	return collect_launches(ch, err);
 }

@@ -213,16 +213,14 @@ void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double v
 	o->value[c].real = value;
 }
 
-enum ws_status ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                                struct ws_bytes text, struct ws_err *err)
+void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text)
 {
 	struct ws_bytes *value = &o->value[c].bytes;
 
 	o->value[c].type = SQLITE_TEXT;
-	WS_FORWARD(ws_export_readable(&o->readable, text, value, err));
+	ws_export_readable(&o->readable, text, value);
 	if (value->len && value->ptr == o->readable.data)
 		value->ptr = ws_arena_copy(&o->row_texts, value->ptr, value->len);
-	return ws_arena_check(&o->row_texts, "the database", err);
 }
 
 static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)

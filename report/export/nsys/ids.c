@@ -1,6 +1,7 @@
 /* Texts, processes, threads and kernels of a trace by the ids of an export. */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/names/names.h"
 #include "report/export/nsys/nsys.h"
 #include "report/kernel_info/demangle.h"
@@ -21,11 +22,11 @@ static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_
 	struct ws_bytes readable;
 	uint64_t known;
 
-	WS_FORWARD(ws_export_readable(&o->readable, text, &readable, err));
+	ws_export_readable(&o->readable, text, &readable);
 	known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
 	if (!known) {
-		WS_FORWARD(ws_strtab_add(&o->texts, readable.ptr, readable.len, &known, err));
-		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_STRING_value, readable, err));
+		known = ws_strtab_add(&o->texts, readable.ptr, readable.len);
+		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_STRING, err));
 	}
 	*id = (int64_t)known;
@@ -42,7 +43,8 @@ enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t
 		return WS_OK;
 	}
 	WS_FORWARD(intern(o, ws_records_text(&o->strings, string), id, err));
-	return ws_map_add(&o->string_ids, string, (uint64_t)*id, err);
+	ws_map_add(&o->string_ids, string, (uint64_t)*id);
+	return WS_OK;
 }
 
 /* --- processes and threads --- */
@@ -53,7 +55,7 @@ static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t nu
 {
 	uint64_t made = FIRST_MADE;
 
-	WS_FORWARD(ws_export_unique(used, above, number, ID_MASK + 1, &made, out, err));
+	ws_export_unique(used, above, number, ID_MASK + 1, &made, out);
 	WS_FAIL_IF(*out > ID_MASK, err, CORRUPT,
 	           "more processes or threads than an export can tell apart");
 	return WS_OK;
@@ -67,9 +69,10 @@ enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *
 
 	if (known) {
 		number = *known;
+
 	} else {
 		WS_FORWARD(unique(&o->used_processes, 0, pid, &number, err));
-		WS_FORWARD(ws_map_add(&o->process_ids, pid, number, err));
+		ws_map_add(&o->process_ids, pid, number);
 	}
 	*id = (int64_t)(VM_BITS | number << ID_BITS);
 	return WS_OK;
@@ -92,7 +95,8 @@ enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_
 	WS_FORWARD(unique(&o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0, &number,
 	                  err));
 	*id |= (int64_t)number;
-	return ws_map_add(&o->thread_ids, thread, (uint64_t)*id, err);
+	ws_map_add(&o->thread_ids, thread, (uint64_t)*id);
+	return WS_OK;
 }
 
 /* --- by what a number stands for --- */
@@ -142,10 +146,10 @@ static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_lau
 	size_t len;
 
 	o->scratch.len = 0;
-	WS_FORWARD(ws_demangle(recorded.ptr, recorded.len, &o->scratch, err));
+	ws_demangle(recorded.ptr, recorded.len, &o->scratch);
 	/* behind it, room for the short form */
 	len = o->scratch.len;
-	WS_FORWARD(ws_buf_reserve(&o->scratch, len + 1, err));
+	ws_buf_reserve(&o->scratch, len + 1);
 	readable = (struct ws_bytes){o->scratch.data, len};
 	WS_FORWARD(intern(o, readable, &names->demangled, err));
 	shorter.ptr = o->scratch.data + len;
@@ -179,9 +183,7 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 	WS_FORWARD(ws_records_load_by(&o->strings, o->r, WS_KIND_STRING, 0, err));
 	WS_FORWARD(ws_records_load_by(&o->threads, o->r, WS_KIND_THREAD, 0, err));
 	WS_FORWARD(ws_records_load_by(&o->configs, o->r, WS_KIND_LAUNCH_CONFIG, 0, err));
-	o->config = calloc(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
-	WS_FAIL_IF(!o->config, err, NO_MEMORY, "out of memory for %zu launch configurations",
-	           o->configs.n);
+	o->config = ws_xarray(o->configs.n + 1, sizeof(*o->config)); /* the last one: lost */
 	/* numbers that fit are nobody else's */
 	t = o->threads.rows;
 	for (size_t i = 0; i < o->threads.n; i++)

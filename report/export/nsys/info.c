@@ -18,8 +18,8 @@ static enum ws_status put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table tab
                                enum ws_nsys_out_column name, struct ws_bytes key,
                                struct ws_bytes value, struct ws_err *err)
 {
-	WS_FORWARD(ws_nsys_set_text(o, name, key, err));
-	WS_FORWARD(ws_nsys_set_text(o, name + 1, value, err));
+	ws_nsys_set_text(o, name, key);
+	ws_nsys_set_text(o, name + 1, value);
 	return ws_nsys_put(o, table, err);
 }
 
@@ -43,9 +43,9 @@ static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct
                                  struct ws_err *err)
 {
 	SET(SYSTEM_nameEnum, 0);
-	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"), err));
-	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name), err));
-	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SYSTEM_value, value, err));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name));
+	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, value);
 	return ws_nsys_put(o, WS_OUT_SYSTEM, err);
 }
 
@@ -96,7 +96,7 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 		return WS_OK;
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text), err));
+		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text));
 	return ws_nsys_put(o, WS_OUT_SESSION, err);
 }
 
@@ -129,8 +129,7 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
 	*sm_count = 0;
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
-	WS_FORWARD(
-	        ws_nsys_set_text(o, WS_OUT_GPU_name, ws_records_text(&o->strings, d->name), err));
+	ws_nsys_set_text(o, WS_OUT_GPU_name, ws_records_text(&o->strings, d->name));
 	SET(GPU_cuDevice, d->id);
 	for (size_t i = 0; i < attrs->n; i++) {
 		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
@@ -219,8 +218,8 @@ static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_rec
 		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
-		WS_FORWARD(ws_nsys_set_text(o, WS_OUT_PROCESS_name,
-		                            ws_records_text(&o->strings, p[i].program), err));
+		ws_nsys_set_text(o, WS_OUT_PROCESS_name,
+		                 ws_records_text(&o->strings, p[i].program));
 		WS_FORWARD(ws_nsys_put(o, WS_OUT_PROCESS, err));
 	}
 	return WS_OK;
@@ -255,7 +254,7 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
 	SET(DIAGNOSTIC_source, ANALYSIS);
 	SET(DIAGNOSTIC_severity, WARNING);
-	WS_FORWARD(ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, ws_bytes_of(text), err));
+	ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, ws_bytes_of(text));
 	return ws_nsys_put(o, WS_OUT_DIAGNOSTIC, err);
 }
 

@@ -92,8 +92,7 @@ enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column 
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
 /* Borrowed until the row is put; what is no UTF-8 as U+FFFD. */
-enum ws_status ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                                struct ws_bytes text, struct ws_err *err);
+void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
 /* The columns that are fields of a row of the trace; table is a constant, so that this is no loop.
  */
 static inline __attribute__((always_inline)) enum ws_status

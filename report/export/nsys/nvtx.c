@@ -37,8 +37,7 @@ static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, 
 static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *err)
 {
 	if (text)
-		WS_FORWARD(ws_nsys_set_text(n->o, WS_OUT_NVTX_text,
-		                            ws_records_text(&n->o->strings, text), err));
+		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, ws_records_text(&n->o->strings, text));
 	return ws_nsys_put(n->o, WS_OUT_NVTX, err);
 }
 
@@ -46,7 +45,7 @@ static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *er
 static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
                                 uint64_t *number, struct ws_err *err)
 {
-	uint64_t key[2] = {(uint64_t)tid >> 24, domain}, id;
+	uint64_t key[2] = {(uint64_t)tid >> 24, domain};
 	struct ws_nsys_out *o = n->o;
 
 	*number = 0;
@@ -54,10 +53,10 @@ static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns
 		return WS_OK;
 	*number = ws_strtab_find(&n->domains, &domain, sizeof(domain));
 	if (!*number)
-		WS_FORWARD(ws_strtab_add(&n->domains, &domain, sizeof(domain), number, err));
+		*number = ws_strtab_add(&n->domains, &domain, sizeof(domain));
 	if (ws_strtab_find(&n->created, key, sizeof(key)))
 		return WS_OK;
-	WS_FORWARD(ws_strtab_add(&n->created, key, sizeof(key), &id, err));
+	ws_strtab_add(&n->created, key, sizeof(key));
 	begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid);
 	SET(NVTX_domainId, *number);
 	return put_event(n, domain, err);

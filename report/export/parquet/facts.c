@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/private.h"
@@ -97,10 +98,9 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 static enum ws_status put_losses(struct ws_parquet_table *t, const struct ws_model *m,
                                  struct ws_err *err)
 {
-	uint64_t *last = calloc(m->ntexts, sizeof(*last)); /* row + 1 by text */
+	uint64_t *last = ws_xarray(m->ntexts, sizeof(*last)); /* row + 1 by text */
 	enum ws_status status = WS_OK;
 
-	WS_FAIL_IF(!last, err, NO_MEMORY, "out of memory for losses");
 	for (uint64_t i = 0; i < m->loss.rows; i++)
 		last[ws_model_text(m, ws_value(&m->loss, WS_COL_loss_cause, i))] = i + 1;
 	for (size_t text = 0; text < m->ntexts && status == WS_OK; text++) {

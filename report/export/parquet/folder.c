@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/rank.h"
 
 /* --- the folder ------------------------------------------------------------------------------- */
@@ -93,8 +94,10 @@ static enum ws_status finish(struct ws_parquet_table *t, struct ws_outfolder *ou
 {
 	WS_THEN(status, name_file(t, ws_parquet_finish(t->w, err), err));
 	ws_parquet_writer_free(t->w);
-	if (status == WS_OK)
-		return ws_outfolder_add(out, &t->out, err);
+	if (status == WS_OK) {
+		ws_outfolder_add(out, &t->out);
+		return WS_OK;
+	}
 	ws_outfile_abandon(&t->out);
 	return status;
 }
@@ -116,8 +119,7 @@ struct ws_parquet_fleet {
 enum ws_status ws_parquet_fleet_open(struct ws_parquet_fleet **out, const char *dir,
                                      struct ws_err *err)
 {
-	*out = calloc(1, sizeof(**out));
-	WS_FAIL_IF(!*out, err, NO_MEMORY, "out of memory");
+	*out = ws_xarray(1, sizeof(**out));
 	return ws_outfolder_open(&(*out)->out, dir, err);
 }
 
@@ -151,8 +153,7 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
 			return WS_OK;
 	}
 	WS_FAIL_IF(fleet->n == MAX_TABLES, err, BUG, "a fleet has too many tables");
-	t = calloc(1, sizeof(*t));
-	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
+	t = ws_xarray(1, sizeof(*t));
 	fleet->tables[fleet->n++] = t;
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	*out = &t->table;
@@ -189,10 +190,9 @@ enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *n
                                       const struct ws_parquet_field *fields, size_t nfields,
                                       ws_parquet_fill_fn fill, void *ctx, struct ws_err *err)
 {
-	struct ws_parquet_table *t = calloc(1, sizeof(*t));
+	struct ws_parquet_table *t = ws_xarray(1, sizeof(*t));
 	enum ws_status status;
 
-	WS_FAIL_IF(!t, err, NO_MEMORY, "out of memory");
 	status = begin(t, f, name, fields, nfields, err);
 	WS_THEN(status, fill(ctx, t, err));
 	status = name_file(t->of_fleet ? t->of_fleet : t, status, err);
@@ -250,20 +250,17 @@ void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint
 	ws_parquet_str(w, s->unfinished ? "unfinished" : s->warm_up ? "warm-up" : "measured");
 }
 
-enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
-                                     struct ws_err *err)
+void ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m)
 {
 	p->n = 0;
-	p->text = calloc(m->ranges.npaths ? m->ranges.npaths : 1, sizeof(*p->text));
-	WS_FAIL_IF(!p->text, err, NO_MEMORY, "out of memory for %zu paths", m->ranges.npaths);
+	p->text = ws_xarray(m->ranges.npaths ? m->ranges.npaths : 1, sizeof(*p->text));
 	for (; p->n < m->ranges.npaths; p->n++) {
 		char *text;
 		size_t len;
 
-		WS_FORWARD(ws_path_text(&m->ranges, (uint32_t)p->n, m->texts, &text, &len, err));
+		ws_path_text(&m->ranges, (uint32_t)p->n, m->texts, &text, &len);
 		p->text[p->n] = (struct ws_bytes){text, len};
 	}
-	return WS_OK;
 }
 
 void ws_parquet_paths_free(struct ws_parquet_paths *p)

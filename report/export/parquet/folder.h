@@ -74,8 +74,7 @@ struct ws_parquet_paths {
 	struct ws_bytes *text;
 	size_t n;
 };
-enum ws_status ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m,
-                                     struct ws_err *err);
+void ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m);
 void ws_parquet_paths_free(struct ws_parquet_paths *p);
 /* One of them, which may be an empty name; null for WS_NONE. */
 void ws_parquet_path_or_null(struct ws_parquet_writer *w, const struct ws_parquet_paths *paths,

@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/model/columns.h"
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/private.h"
@@ -35,8 +36,7 @@ static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
 	for (size_t i = 0; i < m->nconfigs; i++)
 		if (m->texts[m->configs[i].name].len > longest)
 			longest = m->texts[m->configs[i].name].len;
-	k->short_name = malloc(longest + 1);
-	WS_FAIL_IF(!k->short_name, err, NO_MEMORY, "out of memory for kernel names");
+	k->short_name = ws_xmalloc(longest + 1);
 	return WS_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "formats/schema/references.h"
 #include "report/export/parquet/private.h"
 
@@ -195,10 +196,9 @@ enum ws_status ws_parquet_export_kinds(struct ws_parquet_export *x, struct ws_er
 	        WS_PARQUET_KINDS(X)
 #undef X
 	};
-	struct kind_export *k = calloc(1, sizeof(*k));
+	struct kind_export *k = ws_xarray(1, sizeof(*k));
 	enum ws_status status;
 
-	WS_FAIL_IF(!k, err, NO_MEMORY, "out of memory");
 	k->x = x;
 	status = ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
 	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,

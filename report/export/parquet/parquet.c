@@ -22,7 +22,7 @@ static uint64_t count_rows(const struct ws_parquet_export *x)
 static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws_export_job *job,
                                     struct ws_err *err)
 {
-	WS_FORWARD(ws_parquet_paths_make(&x->paths, x->m, err));
+	ws_parquet_paths_make(&x->paths, x->m);
 	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, job, count_rows(x), err));
 	WS_FORWARD(ws_parquet_export_joined(x, err));
 	WS_FORWARD(ws_parquet_export_kinds(x, err));

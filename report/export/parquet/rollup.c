@@ -73,7 +73,7 @@ static void rollup_release(struct rollup *r)
 }
 
 /* Stream, context and process are left out: the same launch in two processes is the same. */
-static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
+static void number_launches(struct rollup *r)
 {
 	const struct ws_model *m = r->m;
 
@@ -91,14 +91,12 @@ static enum ws_status number_launches(struct rollup *r, struct ws_err *err)
 		                        c->shape.shared_bytes};
 		uint64_t id;
 
-		WS_FORWARD(ws_strtab_add(&r->launches, key, sizeof(key), &id, err));
+		id = ws_strtab_add(&r->launches, key, sizeof(key));
 		r->launch_of[i] = (uint32_t)id;
 	}
-	return WS_OK;
 }
 
-static enum ws_status find_group(struct rollup *r, const struct ws_joined_kernel *k, uint32_t *out,
-                                 struct ws_err *err)
+static void find_group(struct rollup *r, const struct ws_joined_kernel *k, uint32_t *out)
 {
 	const struct group_key key = {
 	        .step = ws_joined_rows_step(r->rows, k->step),
@@ -109,13 +107,12 @@ static enum ws_status find_group(struct rollup *r, const struct ws_joined_kernel
 	};
 	uint64_t id;
 
-	WS_FORWARD(ws_strtab_add(&r->keys, &key, sizeof(key), &id, err));
+	id = ws_strtab_add(&r->keys, &key, sizeof(key));
 	*out = (uint32_t)(id - 1);
 	if (id <= r->n)
-		return WS_OK;
-	WS_FORWARD(WS_GROW(r->groups, r->n + 1, r->capacity, err));
+		return;
+	WS_GROW(r->groups, r->n + 1, r->capacity);
 	r->groups[r->n++] = (struct group){.key = key, .config = k->config};
-	return WS_OK;
 }
 
 static enum ws_status add_time(struct group *g, int64_t dur_ns, struct ws_err *err)
@@ -144,13 +141,12 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 	WS_NEW(&r->arena, r->launch_of, r->m->nconfigs);
 	WS_NEW(&r->arena, r->group_of, n);
 	WS_NEW(&r->arena, r->bucket, n);
-	WS_FORWARD(ws_arena_check(&r->arena, "a roll-up", err));
-	WS_FORWARD(number_launches(r, err));
+	number_launches(r);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
 		struct group *g;
 
-		WS_FORWARD(find_group(r, k, &r->group_of[i], err));
+		find_group(r, k, &r->group_of[i]);
 		g = &r->groups[r->group_of[i]];
 		if (!k->timed) {
 			g->without_time++;
@@ -212,8 +208,9 @@ static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct w
 {
 	const struct rollup *r = ctx;
 	struct ws_parquet_paths paths = {0};
-	enum ws_status status = ws_parquet_paths_make(&paths, r->m, err);
+	enum ws_status status = WS_OK;
 
+	ws_parquet_paths_make(&paths, r->m);
 	for (size_t i = 0; i < r->n && status == WS_OK; i++)
 		status = put_group(t, r, i, &paths, err);
 	ws_parquet_paths_free(&paths);
@@ -260,9 +257,8 @@ static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct 
 	struct ws_rows_by_key of;
 	uint16_t *bucket;
 
-	WS_FORWARD(ws_order_by_key(&of, &r->arena, r->group_of, n, r->n, err));
+	ws_order_by_key(&of, &r->arena, r->group_of, n, r->n);
 	WS_NEW(&r->arena, bucket, n);
-	WS_FORWARD(ws_arena_check(&r->arena, "a histogram", err));
 	for (size_t g = 0; g < r->n; g++) {
 		const size_t first = of.first[g], end = of.first[g + 1];
 

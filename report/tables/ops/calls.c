@@ -33,8 +33,7 @@ struct calls {
 };
 
 /* What began before the longest call could have begun lies in none that is still to return. */
-static enum ws_status push(const struct calls *c, struct returned_of *t, struct returned call,
-                           struct ws_err *err)
+static void push(const struct calls *c, struct returned_of *t, struct returned call)
 {
 	const int64_t longest_ns = c->s->tab->sel->rows->longest_call_ns;
 	size_t old = 0;
@@ -45,10 +44,9 @@ static enum ws_status push(const struct calls *c, struct returned_of *t, struct 
 		t->n -= old;
 		if (old)
 			memmove(t->call, t->call + old, t->n * sizeof(*t->call));
-		WS_FORWARD(WS_GROW(t->call, 2 * t->n + 1, t->capacity, err));
+		WS_GROW(t->call, 2 * t->n + 1, t->capacity);
 	}
 	t->call[t->n++] = call;
-	return WS_OK;
 }
 
 /*
@@ -56,8 +54,7 @@ static enum ws_status push(const struct calls *c, struct returned_of *t, struct 
  * call (a driver function in a runtime function) from that call. Of two that
  * begin and return together the first is around the other.
  */
-static enum ws_status share_out(struct calls *c, const struct ws_joined_call *call, bool selected,
-                                struct ws_err *err)
+static void share_out(struct calls *c, const struct ws_joined_call *call, bool selected)
 {
 	struct ws_ops_table *s = c->s;
 	struct returned_of *t = &c->threads[call->thread];
@@ -87,28 +84,24 @@ static enum ws_status share_out(struct calls *c, const struct ws_joined_call *ca
 	if (t->n && t->call[t->n - 1].end_ns == new.end_ns) {
 		if (t->call[t->n - 1].sums)
 			t->call[t->n - 1].sums->self_cpu_ns -= call->dur_ns;
-		return WS_OK;
+		return;
 	}
 	if (new.around)
 		new.around->self_cpu_ns -= call->dur_ns;
-	return push(c, t, new, err);
+	push(c, t, new);
 }
 
-enum ws_status ws_ops_share_out_calls(struct ws_ops_table *s, struct ws_err *err)
+void ws_ops_share_out_calls(struct ws_ops_table *s)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 	struct calls c = {.s = s};
-	enum ws_status status;
 
 	WS_NEW(s->tab->temp, c.threads, s->tab->m->nthreads);
-	status = ws_arena_check(s->tab->temp, "the operations", err);
-	for (uint32_t i = 0; i < rows->ncalls && status == WS_OK; i++) {
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		status =
-		        share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i), err);
+		share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i));
 	}
 	for (size_t i = 0; c.threads && i < s->tab->m->nthreads; i++)
 		free(c.threads[i].call);
-	return status;
 }

@@ -122,7 +122,6 @@ enum ws_status ws_ops_merge(struct ws_ops_table *s, struct ws_err *err)
 
 	WS_NEW(s->tab->temp, placed, all);
 	WS_NEW(s->tab->temp, s->node, all);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
 	WS_FORWARD(ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node), err));
 	memset(s->node, 0xff, all * sizeof(*s->node));
 	n = place_all(s, placed);

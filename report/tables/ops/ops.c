@@ -4,6 +4,7 @@
  * framework's where the trace has them, with what the program annotated around
  * them; else the NVTX ranges.
  */
+#include "formats/base/xalloc.h"
 #include "report/tables/ops/ops.h"
 
 #include <stdlib.h>
@@ -179,13 +180,12 @@ static void set_totals(const struct op_rows *s, struct ws_table *t)
 	set_cuda(s, row, &total);
 }
 
-static enum ws_status add_rows(struct ws_ops_table *s, struct ws_table *t, struct ws_err *err)
+static void add_rows(struct ws_ops_table *s, struct ws_table *t)
 {
 	size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
-	struct op_rows *rows = calloc(1, sizeof(*rows));
+	struct op_rows *rows = ws_xarray(1, sizeof(*rows));
 	const struct ws_table_source source = {make_row, free_rows, rows};
 
-	WS_FAIL_IF(!rows, err, NO_MEMORY, "out of memory for the operations");
 	for (uint32_t i = 0; i < all; i++)
 		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
 			s->order[s->rows++] = (struct ws_row_key){
@@ -207,7 +207,6 @@ static enum ws_status add_rows(struct ws_ops_table *s, struct ws_table *t, struc
 		rows->rows[i] = (struct op_row){s->order[i].row, *sums_of(s, s->order[i].row)};
 	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
 	set_totals(rows, t);
-	return ws_arena_check(&rows->arena, "the operations", err);
 }
 
 static enum ws_status fill(struct ws_ops_table *s, struct ws_table *t, struct ws_err *err)
@@ -217,14 +216,14 @@ static enum ws_status fill(struct ws_ops_table *s, struct ws_table *t, struct ws
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
 	WS_NEW(s->tab->temp, s->order, m->ntexts * WS_OPS_KINDS);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the operations", err));
 	WS_FORWARD(s->are_ranges ? ws_ops_add_ranges(s, err) : ws_ops_merge(s, err));
 	WS_FORWARD(ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
 	WS_FORWARD(ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
-	WS_FORWARD(ws_ops_share_out_calls(s, err));
+	ws_ops_share_out_calls(s);
 	add_all_work(s);
 	add_up(s);
-	return add_rows(s, t, err);
+	add_rows(s, t);
+	return WS_OK;
 }
 
 enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,

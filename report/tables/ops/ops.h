@@ -70,4 +70,4 @@ uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32_t rang
 /* --- calls.c --- */
 
 /* Sums of API calls by name. They take their time from the operations around them. */
-enum ws_status ws_ops_share_out_calls(struct ws_ops_table *s, struct ws_err *err);
+void ws_ops_share_out_calls(struct ws_ops_table *s);

@@ -44,13 +44,12 @@ static enum ws_part part_of_name(uint32_t name, enum ws_part around)
 }
 
 /* What names say of each path. */
-static enum ws_status label_paths(struct ws_softmax *s, struct ws_err *err)
+static void label_paths(struct ws_softmax *s)
 {
 	const struct ws_model *m = s->tab->m;
 
 	WS_NEW(s->tab->temp, s->part, m->ranges.npaths);
 	WS_NEW(s->tab->temp, s->layer, m->ranges.npaths);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the table softmax-matmul", err));
 	for (uint32_t i = 0; i < m->ranges.npaths; i++) {
 		const struct ws_path *path = &m->ranges.paths[i];
 		const uint32_t parent = path->parent;
@@ -63,7 +62,6 @@ static enum ws_status label_paths(struct ws_softmax *s, struct ws_err *err)
 		if (s->layer[i] < 0 && parent != WS_NONE)
 			s->layer[i] = s->layer[parent];
 	}
-	return WS_OK;
 }
 
 /* The part that a range's own kernels belong to. */
@@ -153,17 +151,15 @@ static enum ws_direction direction_of_kernel(const struct ws_softmax *s,
 	return range ? direction_of_range(s, range) : WS_DIRECTION_UNKNOWN;
 }
 
-static enum ws_status find_backward_threads(struct ws_softmax *s, struct ws_err *err)
+static void find_backward_threads(struct ws_softmax *s)
 {
 	const struct ws_model *m = s->tab->m;
 
 	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
-	WS_FORWARD(ws_arena_check(s->tab->temp, "the table softmax-matmul", err));
 	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
 		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
 		        m->cpu_ops.forward[i] != WS_NONE ||
 		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
-	return WS_OK;
 }
 
 static enum ws_share model_class_of(uint32_t class)
@@ -183,20 +179,18 @@ static enum ws_share model_class_of(uint32_t class)
 }
 
 /* The layer's scope, made when it is new. Valid until the next call. */
-static enum ws_status scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scope **out,
-                               struct ws_err *err)
+static void scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scope **out)
 {
 	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
 
 	if (at == WS_NONE) {
-		WS_FORWARD(WS_GROW(s->scopes, s->nscopes + 1, s->scopes_capacity, err));
+		WS_GROW(s->scopes, s->nscopes + 1, s->scopes_capacity);
 		at = (uint32_t)s->nscopes++;
 		memset(&s->scopes[at], 0, sizeof(s->scopes[at]));
 		s->scopes[at].layer = layer;
-		WS_FORWARD(ws_idmap_put(&s->scope_of, (uint64_t)layer, at, err));
+		ws_idmap_put(&s->scope_of, (uint64_t)layer, at);
 	}
 	*out = &s->scopes[at];
-	return WS_OK;
 }
 
 static void count_kernel(struct ws_softmax_bucket *b, int64_t gpu_ns, const struct ws_cost_op *op)
@@ -282,8 +276,7 @@ static bool place_of(const struct ws_softmax *s, const struct ws_joined_range *r
 	return true;
 }
 
-static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k,
-                                    struct ws_err *err)
+static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, k->range);
 	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
@@ -300,14 +293,13 @@ static enum ws_status gather_kernel(struct ws_softmax *s, const struct ws_joined
 	count_kernel(&s->model[d][model_class_of(cost && cost->class ? cost->class : k->class)],
 	             k->dur_ns, cost);
 	if (!place_of(s, range, op, &part, &layer))
-		return WS_OK;
-	WS_FORWARD(scope_of(s, layer, &scope, err));
+		return;
+	scope_of(s, layer, &scope);
 	count_kernel(&scope->parts[d][part], k->dur_ns, cost);
 	count_kernel(&s->all.parts[d][part], k->dur_ns, cost);
-	return WS_OK;
 }
 
-static enum ws_status gather_op(struct ws_softmax *s, uint32_t i, struct ws_err *err)
+static void gather_op(struct ws_softmax *s, uint32_t i)
 {
 	const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op.range);
@@ -317,16 +309,15 @@ static enum ws_status gather_op(struct ws_softmax *s, uint32_t i, struct ws_err 
 	int64_t layer;
 
 	if (!in_basis(s, op.step))
-		return WS_OK;
+		return;
 	d = range ? direction_of_range(s, range)
 	          : direction_of_framework(s, op.direction, op.cpu_op);
 	count_op(s, &s->model[d][model_class_of(op.class)], &op);
 	if (!place_of(s, range, i, &part, &layer))
-		return WS_OK;
-	WS_FORWARD(scope_of(s, layer, &scope, err));
+		return;
+	scope_of(s, layer, &scope);
 	count_op(s, &scope->parts[d][part], &op);
 	count_op(s, &s->all.parts[d][part], &op);
-	return WS_OK;
 }
 
 static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
@@ -334,19 +325,19 @@ static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 	const struct ws_table_context *tab = s->tab;
 	struct ws_joined_rows *rows = tab->sel->rows;
 
-	WS_FORWARD(find_backward_threads(s, err));
-	WS_FORWARD(label_paths(s, err));
+	find_backward_threads(s);
+	label_paths(s);
 	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s->costs, err));
-	WS_FORWARD(ws_attention_find(tab->m, s->costs, tab->temp, &s->attention, err));
+	ws_attention_find(tab->m, s->costs, tab->temp, &s->attention);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_selected(tab->m, tab->sel, k, i) &&
 		    in_basis(s, ws_joined_rows_step(rows, k->step)))
-			WS_FORWARD(gather_kernel(s, k, err));
+			gather_kernel(s, k);
 	}
 	for (uint32_t i = 0; i < s->costs->n; i++)
-		WS_FORWARD(gather_op(s, i, err));
+		gather_op(s, i);
 	return WS_OK;
 }
 

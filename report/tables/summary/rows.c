@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/rank.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"
@@ -58,31 +59,27 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 /* --- where it comes from ---------------------------------------------------------------- */
 
 /* The last row of each key, in the order of the file. */
-static enum ws_status add_meta(const struct ws_summary_page *p, struct ws_err *err)
+static void add_meta(const struct ws_summary_page *p)
 {
 	const struct ws_column_data *t = &p->tab->m->meta;
 	struct ws_strtab keys = {0};
-	uint64_t *last = calloc(t->rows + 1, sizeof(*last)); /* key -> its last row */
-	enum ws_status status = WS_OK;
+	uint64_t *last = ws_xarray(t->rows + 1, sizeof(*last)); /* key -> its last row */
 	uint64_t nkeys = 0;
 
-	if (!last)
-		return WS_FAIL_MEMORY(err, "the provenance");
-	for (uint64_t i = 0; i < t->rows && status == WS_OK; i++) {
+	for (uint64_t i = 0; i < t->rows; i++) {
 		struct ws_bytes key = ws_blob(t, WS_COL_meta_key, i);
 		uint64_t id = 0;
 
 		if (key.len)
-			status = ws_strtab_add(&keys, key.ptr, key.len, &id, err);
+			id = ws_strtab_add(&keys, key.ptr, key.len);
 		nkeys = id > nkeys ? id : nkeys;
 		last[id] = i;
 	}
-	for (uint64_t id = 1; id <= nkeys && status == WS_OK; id++)
+	for (uint64_t id = 1; id <= nkeys; id++)
 		ws_page_text(p, ws_blob(t, WS_COL_meta_key, last[id]),
 		             ws_blob(t, WS_COL_meta_value, last[id]));
 	ws_strtab_free(&keys);
 	free(last);
-	return status;
 }
 
 static void add_file(const struct ws_summary_page *p)
@@ -195,11 +192,10 @@ void ws_page_what_ran(const struct ws_summary_page *p)
 	add_end(p);
 }
 
-enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err *err)
+void ws_page_provenance(const struct ws_summary_page *p)
 {
-	WS_FORWARD(add_meta(p, err));
+	add_meta(p);
 	add_file(p);
-	return WS_OK;
 }
 
 /* --- how much of the devices' arithmetic the steps used ------------------------------------- */
@@ -251,18 +247,17 @@ static void add_missing(void *ctx, const struct ws_missing *missing)
 	                missing->count > INT64_MAX ? INT64_MAX : (int64_t)missing->count);
 }
 
-enum ws_status ws_page_missing(const struct ws_summary_page *p, struct ws_err *err)
+void ws_page_missing(const struct ws_summary_page *p)
 {
 	struct missing all = {.page = p};
 	char text[80];
 
 	if (ws_model_lacks_comm(p->tab->m))
 		ws_page_words(p, "ALARM: communication", WS_LACKS_COMM);
-	WS_FORWARD(ws_missing_each(p->tab->m, add_missing, &all, err));
+	ws_missing_each(p->tab->m, add_missing, &all);
 	if (!all.over_0) {
 		snprintf(text, sizeof(text), "nothing: all %u counters of `losses` are 0",
 		         all.counters);
 		ws_page_words(p, "missing", text);
 	}
-	return WS_OK;
 }

@@ -31,8 +31,8 @@ enum ws_status ws_page_steps(const struct ws_summary_page *p, struct ws_err *err
 struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key);
 
 /* What was lost, and what was not seen. */
-enum ws_status ws_page_missing(const struct ws_summary_page *p, struct ws_err *err);
+void ws_page_missing(const struct ws_summary_page *p);
 
 /* Sections that say where the trace comes from. */
 void ws_page_what_ran(const struct ws_summary_page *p);
-enum ws_status ws_page_provenance(const struct ws_summary_page *p, struct ws_err *err);
+void ws_page_provenance(const struct ws_summary_page *p);

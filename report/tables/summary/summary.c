@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
 #include "report/advice/advice.h"
 #include "report/model/columns.h"
 #include "report/analysis/group.h"
@@ -268,10 +269,9 @@ static uint32_t name_of(const struct ws_model *m, const struct ws_digest_cell *c
 }
 
 /* Kernels by a text of theirs, in the order of the kernel summary; only counts and sums. */
-static enum ws_status rank(const struct ws_table_context *tab,
-                           uint32_t (*text_of)(const struct ws_model *,
-                                               const struct ws_digest_cell *),
-                           struct ranking *out, struct ws_err *err)
+static void rank(const struct ws_table_context *tab,
+                 uint32_t (*text_of)(const struct ws_model *, const struct ws_digest_cell *),
+                 struct ranking *out)
 {
 	const struct ws_model *m = tab->m;
 	const struct ws_digest *d = tab->digest;
@@ -279,7 +279,6 @@ static enum ws_status rank(const struct ws_table_context *tab,
 	*out = (struct ranking){.m = m};
 	WS_NEW(tab->temp, out->groups, m->ntexts);
 	WS_NEW(tab->temp, out->order, m->ntexts);
-	WS_FORWARD(ws_arena_check(tab->temp, "the summary", err));
 	for (size_t i = 0; i < d->ncells; i++) {
 		struct ws_group *group = &out->groups[text_of(m, &d->cells[i])];
 
@@ -291,7 +290,6 @@ static enum ws_status rank(const struct ws_table_context *tab,
 		if (out->groups[i].time.n || out->groups[i].without_time)
 			out->order[out->n++] = ws_group_key(&out->groups[i], m->texts[i], i);
 	ws_row_keys_sort(out->order, out->n);
-	return WS_OK;
 }
 
 static uint64_t group_kernels(const struct ws_group *g)
@@ -299,28 +297,27 @@ static uint64_t group_kernels(const struct ws_group *g)
 	return g->time.n + g->without_time;
 }
 
-static enum ws_status add_classes(const struct ws_summary_page *p, struct ws_err *err)
+static void add_classes(const struct ws_summary_page *p)
 {
 	struct ranking r;
 
-	WS_FORWARD(rank(p->tab, class_of, &r, err));
+	rank(p->tab, class_of, &r);
 	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i].row;
 
 		ws_page_share(p, class ? r.m->texts[class] : ws_bytes_of("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
-	return WS_OK;
 }
 
 /* Where the program does not say its dtype: those of the kernels, by their names. */
-static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err *err)
+static void add_dtypes(const struct ws_summary_page *p)
 {
 	struct ranking r;
 	char text[160] = "";
 	size_t len = 0, n = 0;
 
-	WS_FORWARD(rank(p->tab, dtype_of, &r, err));
+	rank(p->tab, dtype_of, &r);
 	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
 		struct ws_bytes dtype = r.m->texts[r.order[i].row];
 		double share = ws_stat_percent((double)r.groups[r.order[i].row].time.sum,
@@ -334,16 +331,15 @@ static enum ws_status add_dtypes(const struct ws_summary_page *p, struct ws_err 
 	}
 	if (len)
 		ws_page_words(p, "dtype of kernels, by GPU time", text);
-	return WS_OK;
 }
 
-static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws_err *err)
+static void add_top_kernels(const struct ws_summary_page *p)
 {
 	struct ranking r;
 	struct ws_group rest = {0};
 	struct ws_bytes shown[TOP_KERNELS] = {0};
 
-	WS_FORWARD(rank(p->tab, name_of, &r, err));
+	rank(p->tab, name_of, &r);
 	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
 		shown[i] = ws_model_short_name(r.m, r.order[i].row);
 	ws_names_elide(p->tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
@@ -362,42 +358,35 @@ static enum ws_status add_top_kernels(const struct ws_summary_page *p, struct ws
 	}
 	if (rest.time.n)
 		ws_page_share(p, ws_bytes_of("(all other kernels)"), rest.time.n, rest.time.sum);
-	return WS_OK;
 }
 
 /* --- what to do ------------------------------------------------------------------------------- */
 
 /* The most severe finding of a rule: what to do, why, and what it can gain. */
-static enum ws_status add_finding(const struct ws_summary_page *p, const struct ws_findings *a,
-                                  const struct ws_finding *f, uint64_t more, struct ws_err *err)
+static void add_finding(const struct ws_summary_page *p, const struct ws_findings *a,
+                        const struct ws_finding *f, uint64_t more)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
 	const char *says = f->advice && *f->advice ? f->advice : rule->says;
-	char *item = NULL, *text = NULL, gain[80] = "", others[64] = "";
+	char *item, *text, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
 		snprintf(gain, sizeof(gain), " Gain: at most %.1f %% of %s.",
 		         100 * f->gain_ns / a->step_ns, a->has_steps ? "a step" : "the run");
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
-	if (asprintf(&item, "%s: %s (%s)", rule->title, f->scope, rule->id) < 0)
-		return WS_FAIL_MEMORY(err, "the summary");
+	item = ws_xformat("%s: %s (%s)", rule->title, f->scope, rule->id);
 	/* some end in a full stop, some do not */
-	if (asprintf(&text, "%.*s.%s Evidence: %s%s.",
-	             (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain, f->evidence,
-	             others) < 0) {
-		free(item);
-		return WS_FAIL_MEMORY(err, "the summary");
-	}
+	text = ws_xformat("%.*s.%s Evidence: %s%s.",
+	                  (int)(strlen(says) - (says[strlen(says) - 1] == '.')), says, gain,
+	                  f->evidence, others);
 	ws_page_text(p, ws_bytes_of(item), ws_bytes_of(text));
 	free(item);
 	free(text);
-	return WS_OK;
 }
 
 /* The first finding of each of the first rules. */
-static enum ws_status add_some_findings(const struct ws_summary_page *p,
-                                        const struct ws_findings *a, struct ws_err *err)
+static void add_some_findings(const struct ws_summary_page *p, const struct ws_findings *a)
 {
 	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
@@ -410,11 +399,10 @@ static enum ws_status add_some_findings(const struct ws_summary_page *p,
 
 		if (!of_rule[rule])
 			continue;
-		WS_FORWARD(add_finding(p, a, &a->finding[i], of_rule[rule] - 1, err));
+		add_finding(p, a, &a->finding[i], of_rule[rule] - 1);
 		of_rule[rule] = 0;
 		shown++;
 	}
-	return WS_OK;
 }
 
 static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_err *err)
@@ -427,7 +415,7 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 	WS_FORWARD(ws_advice_find(p->tab, &a, err));
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a->not_judged[i];
-	WS_FORWARD(add_some_findings(p, a, err));
+	add_some_findings(p, a);
 	row = ws_page_row(p, ws_bytes_of("findings in all"));
 	snprintf(text, sizeof(text),
 	         "%d of %d rules could be evaluated; `advice` has all findings and says "
@@ -450,7 +438,7 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	/* what a reviewer asks, in that order */
 	ws_page_what_ran(&p);
 	if (!ws_page_fact(tab->m, "dtype").len)
-		WS_FORWARD(add_dtypes(&p, err));
+		add_dtypes(&p);
 	p.section = "How long a step takes";
 	WS_FORWARD(ws_page_steps(&p, err));
 	p.section = "Where the time goes";
@@ -459,9 +447,9 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	p.section = "GPU time by phase";
 	add_places(&p, &time);
 	p.section = "GPU time by class";
-	WS_FORWARD(add_classes(&p, err));
+	add_classes(&p);
 	p.section = "Top kernels";
-	WS_FORWARD(add_top_kernels(&p, err));
+	add_top_kernels(&p);
 	if (has_kernels) {
 		p.section = "Why the device is idle";
 		WS_FORWARD(add_idle(&p, err));
@@ -469,12 +457,12 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 		WS_FORWARD(add_findings(&p, err));
 	}
 	p.section = "What is missing";
-	WS_FORWARD(ws_page_missing(&p, err));
+	ws_page_missing(&p);
 	p.section = "Workload";
 	for (size_t i = 0; i < tab->m->nfacts; i++)
 		ws_page_text(&p, tab->m->facts[i].key, tab->m->facts[i].value);
 	p.section = "Provenance";
-	WS_FORWARD(ws_page_provenance(&p, err));
+	ws_page_provenance(&p);
 
 	ws_note_origin(tab->m, "", t);
 	ws_note_clocks(tab->m, t);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/arena.h"
+#include "formats/base/xalloc.h"
 #include "report/table/table.h"
 
 static const char style[] = {
@@ -55,21 +56,19 @@ struct page {
 	struct ws_arena arena;
 };
 
-static enum ws_status page_open(struct page *p, const struct ws_report *report, struct ws_err *err)
+static void page_open(struct page *p, const struct ws_report *report)
 {
 	struct ws_table *tables;
 
 	p->report = *report;
 	WS_NEW(&p->arena, tables, report->ntables);
 	WS_NEW(&p->arena, p->report.tables, report->ntables);
-	WS_FORWARD(ws_arena_check(&p->arena, "the tables of a page", err));
 	for (size_t i = 0; i < report->ntables; i++) {
 		tables[i] = *report->tables[i];
 		if (tables[i].nrows > MOST_ROWS)
 			tables[i].nrows = MOST_ROWS;
 		p->report.tables[i] = &tables[i];
 	}
-	return WS_OK;
 }
 
 /* {"ranges": 2229}: how many rows the tables have that do not show all. */
@@ -94,13 +93,12 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	struct page page = {0};
 	char *json = NULL;
 	size_t len = 0;
-	FILE *memory = open_memstream(&json, &len);
-	enum ws_status status =
-	        memory ? page_open(&page, report, err) : WS_FAIL_MEMORY(err, "a page");
+	FILE *memory = ws_xmemstream(&json, &len);
+	enum ws_status status;
 
-	WS_THEN(status, ws_out_json(memory, &page.report, err));
-	if (memory && fclose(memory) && status == WS_OK)
-		status = WS_FAIL_MEMORY(err, "a page");
+	page_open(&page, report);
+	status = ws_out_json(memory, &page.report, err);
+	ws_xfclose(memory);
 	if (status == WS_OK) {
 		fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 		      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "

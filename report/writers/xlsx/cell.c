@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
 
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
@@ -18,6 +19,8 @@
 
 void ws__xlsx_try(struct ws_xlsx *x, lxw_error error)
 {
+	if (error == LXW_ERROR_MEMORY_MALLOC_FAILED)
+		ws_out_of_memory(sizeof(*x->book));
 	if (error != LXW_NO_ERROR && x->failed == LXW_NO_ERROR)
 		x->failed = error;
 }
@@ -26,7 +29,8 @@ static lxw_format *new_format(struct ws_xlsx *x)
 {
 	lxw_format *f = workbook_add_format(x->book);
 
-	x->arena.failed |= !f;
+	if (!f)
+		ws_out_of_memory(sizeof(*f));
 	return f;
 }
 
@@ -158,13 +162,6 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 
 /* --- texts -------------------------------------------------------------------- */
 
-static bool grow_clean(struct ws_xlsx *x, size_t len)
-{
-	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
-	return len <= SIZE_MAX / 8 - 64 &&
-	       WS_GROW(x->clean, len * 6 + 64, x->clean_capacity, NULL) == WS_OK;
-}
-
 /* Excel decodes _x0041_ to A; the underscore itself written that way keeps it as it is. */
 static bool is_excel_escape(const char *p, size_t left)
 {
@@ -190,11 +187,8 @@ const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len)
 
 	if (len > WS_XLSX_CELL_CHARS_MAX * 4u)
 		len = WS_XLSX_CELL_CHARS_MAX * 4u; /* the rest would be cut anyway */
-	if (!grow_clean(x, len)) {
-		x->arena.failed = true;
-		return "";
-	}
-
+	/* a byte is shown as six at most ("\u202e" comes from two, "\x1b" from one) */
+	WS_GROW(x->clean, len * 6 + 64, x->clean_capacity);
 	for (size_t pos = 0; pos < len;) {
 		struct ws_glyph glyph;
 		int escape = is_excel_escape(text + pos, len - pos);

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include "formats/base/xalloc.h"
+
 #define ROW_PIXELS        20 /* the default height of a row */
 #define CHART_PIXELS_WIDE 560
 
@@ -169,7 +171,7 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 	chart_series_set_name(series, name);
 }
 
-static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_chart *def,
+static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
                        const struct chart_cells *cells, lxw_col_t category, const char *title,
                        size_t nth)
 {
@@ -181,10 +183,8 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 	if (column < 0)
 		return false;
 	series = chart_add_series(chart, NULL, NULL);
-	if (!series) {
-		x->arena.failed = true;
-		return false;
-	}
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
 	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
@@ -323,16 +323,14 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	if (category < 0 || !(def->all ? some : values[0] && has_numbers(&cells, values[0])))
 		return false;
 	chart = workbook_add_chart(x->book, def->type);
-	if (!chart) {
-		x->arena.failed = true;
-		return false;
-	}
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
 	for (size_t i = 0; values[i]; i++)
 		/* a part that there is none of needs no name below the chart */
 		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
 		    has_numbers(&cells, values[i]))
-			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
-			                      i);
+			nseries +=
+			        add_series(chart, def, &cells, (lxw_col_t)category, values[i], i);
 	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */

@@ -6,6 +6,8 @@
 
 #include <stdbool.h>
 
+#include "formats/base/xalloc.h"
+
 #define CHART_ROWS   22
 #define ROW_PIXELS   20
 #define CHART_PIXELS 760
@@ -62,10 +64,8 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	const struct ws_cell *name = cell(p, row, p->name), *dtype = cell(p, row, p->dtype);
 	char label[64];
 
-	if (!series) {
-		x->arena.failed = true;
-		return;
-	}
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
 	snprintf(label, sizeof(label), "%.*s %.*s",
 	         name->type == WS_CELL_TEXT ? (int)name->text.len : 0,
 	         name->type == WS_CELL_TEXT ? name->text.ptr : "",
@@ -164,10 +164,8 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 	if (!find_columns(&p) || !has_point(&p))
 		return row;
 	chart = workbook_add_chart(x->book, LXW_CHART_SCATTER);
-	if (!chart) {
-		x->arena.failed = true;
-		return row;
-	}
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
 	n = add_points(x, &p, chart, &roofs);
 	for (size_t i = 0; i < roofs; i++)
 		unnamed[i] = (int16_t)(n + i);

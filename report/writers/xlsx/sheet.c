@@ -405,7 +405,6 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 	WS_NEW(&x->arena, l.natural, l.ncols);
 	WS_NEW(&x->arena, l.wraps, l.ncols);
 	WS_NEW(&x->arena, l.shown, l.ncols);
-	WS_FORWARD(ws_arena_check(&x->arena, "the columns of a sheet", err));
 	measure(t, &l);
 	write_sheet(x, s, &l);
 	return WS_OK;

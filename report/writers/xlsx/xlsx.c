@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
 
 #define TWO_CHARTS   168.0 /* wide, in characters */
 #define COLUMN_WIDTH 8.43  /* of a column that nobody set */
@@ -100,8 +101,6 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 
 static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
 {
-	WS_FAIL_IF(x->arena.failed || x->failed == LXW_ERROR_MEMORY_MALLOC_FAILED, err, NO_MEMORY,
-	           "out of memory while writing '%s'", x->path);
 	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
 	           x->path, lxw_strerror(x->failed));
 	return WS_OK;
@@ -211,7 +210,8 @@ static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_
 	lxw_error error;
 
 	x->book = workbook_new(name);
-	WS_FAIL_IF(!x->book, err, NO_MEMORY, "out of memory while writing '%s'", x->path);
+	if (!x->book)
+		ws_out_of_memory(sizeof(*x->book));
 	ws__xlsx_make_styles(x);
 	set_properties(x);
 	WS_FORWARD(check(x, err));
@@ -231,13 +231,9 @@ enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, s
 	struct ws_outfile out;
 	enum ws_status status;
 
-	for (size_t i = 0; i < report->ntables; i++)
-		WS_FORWARD(ws_table_check(report->tables[i], err));
 	WS_FORWARD(ws_outfile_open(&out, path, err));
-
 	WS_NEW(&x.arena, x.sheets, report->ntables);
-	status = check(&x, err);
-	WS_THEN(status, write_book(&x, ws_outfile_name(&out), err));
+	status = write_book(&x, ws_outfile_name(&out), err);
 	if (status == WS_OK)
 		status = ws_outfile_commit(&out, err);
 	else

@@ -183,9 +183,8 @@ Test(codec, blobs_come_back_empty_ones_and_nul_too)
 
 	memset(text, 'x', sizeof(text));
 	text[1] = 0;
-	cr_assert(eq(int, ws_buf_put(&bytes, text, sizeof(text), &err), WS_OK));
-	cr_assert(eq(int, ws_codec_encode_blobs(lengths, 4, bytes.data, bytes.len, &out, &err),
-	             WS_OK));
+	ws_buf_put(&bytes, text, sizeof(text));
+	ws_codec_encode_blobs(lengths, 4, bytes.data, bytes.len, &out);
 	cr_assert(eq(sz, out.len, 1 + 1 + 1 + 2 + 204));
 	cr_assert(eq(int, ws_codec_decode_blobs(out.data, out.len, 4, b, &err), WS_OK));
 	for (int i = 0; i < 4; i++)
@@ -229,7 +228,7 @@ Test(codec, zframe_a_frame_gives_its_bytes_back)
 	for (size_t i = 0; i < sizeof(src); i++)
 		src[i] = (uint8_t)(i / 64);
 	cr_assert(eq(int, ws_zframe_encoder_new(&enc, 1, &err), WS_OK));
-	cr_assert(eq(int, ws_zframe_decoder_new(&dec, &err), WS_OK));
+	dec = ws_zframe_decoder_new();
 	cr_assert(eq(int, ws_zframe_encode(enc, src, sizeof(src), dst, sizeof(dst), &stored, &err),
 	             WS_OK));
 	cr_assert(gt(sz, stored, WS_ZFRAME_MIN_BYTES));
@@ -261,7 +260,7 @@ Test(codec, zframe_every_damage_of_a_frame_is_seen)
 	for (size_t i = 0; i < sizeof(src); i++)
 		src[i] = (uint8_t)(random_u64() >> 61);
 	cr_assert(eq(int, ws_zframe_encoder_new(&enc, 1, &err), WS_OK));
-	cr_assert(eq(int, ws_zframe_decoder_new(&dec, &err), WS_OK));
+	dec = ws_zframe_decoder_new();
 	cr_assert(eq(int, ws_zframe_encode(enc, src, sizeof(src), dst, sizeof(dst), &stored, &err),
 	             WS_OK));
 

@@ -72,7 +72,7 @@ Test(trace_memory, reading_a_large_file_takes_the_memory_of_a_block)
 	before = peak_memory_kib();
 	cr_assert(eq(int, ws_trace_reader_open(&r, path, &err), WS_OK), "%s", err.text);
 	cr_assert(gt(u64, ws_trace_reader_summary(r)->file_size, 22u << 20));
-	cr_assert(eq(int, ws_block_reader_new(&blocks, r, &err), WS_OK));
+	ws_block_reader_new(&blocks, r);
 	for (int whole = 0; whole < 2; whole++) {
 		for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
 			struct ws_block block;

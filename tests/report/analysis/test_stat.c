@@ -220,25 +220,23 @@ Test(stat, order_sorts_signed_keys_and_keeps_equal_ones_in_place)
 	int64_t major[] = {1, 1, 2, 1, 1, 2};
 	uint32_t order[6];
 	uint32_t expected[] = {1, 0, 3, 4, 2, 5};
-	struct ws_err err;
 
 	ws_order_identity(order, 6);
-	cr_assert(eq(int, ws_order_by(order, minor, 6, &err), WS_OK));
-	cr_assert(eq(int, ws_order_by(order, major, 6, &err), WS_OK));
+	ws_order_by(order, minor, 6);
+	ws_order_by(order, major, 6);
 	cr_expect(eq(u32[6], order, expected));
-	cr_expect(eq(int, ws_order_by(order, minor, 0, &err), WS_OK));
+	ws_order_by(order, minor, 0);
 }
 
 Test(stat, order_map_finds_any_id_and_no_other)
 {
 	struct ws_idmap m = {0};
-	struct ws_err err;
 
 	cr_expect(eq(u32, ws_idmap_get(&m, 0), WS_NONE));
 	for (uint32_t i = 0; i < 5000; i++)
-		cr_assert(eq(int, ws_idmap_put(&m, (uint64_t)i << 40, i, &err), WS_OK));
-	cr_assert(eq(int, ws_idmap_put(&m, UINT64_MAX, 77, &err), WS_OK));
-	cr_assert(eq(int, ws_idmap_put(&m, 0, 78, &err), WS_OK));
+		ws_idmap_put(&m, (uint64_t)i << 40, i);
+	ws_idmap_put(&m, UINT64_MAX, 77);
+	ws_idmap_put(&m, 0, 78);
 	for (uint32_t i = 1; i < 5000; i++)
 		cr_assert(eq(u32, ws_idmap_get(&m, (uint64_t)i << 40), i));
 	cr_expect(eq(u32, ws_idmap_get(&m, UINT64_MAX), 77));

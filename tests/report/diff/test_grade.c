@@ -48,7 +48,7 @@ static unsigned halves_called(const double v[8])
 			side[s][n[s]++] = exp(v[i]);
 		}
 		cr_assert_eq(ws_compare(&a, &b, &opts, &c, &err), WS_OK);
-		cr_assert_eq(ws_grade_rows(&row, 1, &opts, &err), WS_OK);
+		ws_grade_rows(&row, 1, &opts);
 		called += c.grade == WS_GRADE_FASTER || c.grade == WS_GRADE_SLOWER;
 	}
 	return called;
@@ -107,7 +107,7 @@ static struct ws_comparison graded(const struct side *a, const struct side *b,
 	struct ws_comparison c, *row = &c;
 
 	cr_assert_eq(ws_compare(&a->samples, &b->samples, opts, &c, NULL), WS_OK);
-	cr_assert_eq(ws_grade_rows(&row, 1, opts, NULL), WS_OK);
+	ws_grade_rows(&row, 1, opts);
 	return c;
 }
 
@@ -275,7 +275,7 @@ Test(grade, many_rows_are_judged_together)
 			rows[i] = &c[i];
 			alone += c[i].p < 0.05;
 		}
-		cr_assert_eq(ws_grade_rows(rows, ROWS, &defaults, NULL), WS_OK);
+		ws_grade_rows(rows, ROWS, &defaults);
 		for (int i = 0; i < ROWS; i++)
 			together += c[i].grade == WS_GRADE_FASTER || c[i].grade == WS_GRADE_SLOWER;
 	}

@@ -26,7 +26,7 @@ static struct ws_kernel_traits traits_of(struct ws_classifier *c, const char *na
 {
 	struct ws_kernel_traits t;
 
-	cr_assert(eq(int, ws_classify(c, name, strlen(name), &t, NULL), WS_OK));
+	ws_classify(c, name, strlen(name), &t);
 	return t;
 }
 
@@ -353,17 +353,17 @@ Test(classify, any_bytes_are_a_name)
 	struct ws_kernel_traits t;
 	static char long_name[1 << 20];
 
-	cr_expect(eq(int, ws_classify(c, "", 0, &t, NULL), WS_OK));
+	ws_classify(c, "", 0, &t);
 	cr_expect(eq(int, t.op_class, WS_CLASS_OTHER));
-	cr_expect(eq(int, ws_classify(c, "\xff\xfe\0softmax\n=cmd", 15, &t, NULL), WS_OK));
+	ws_classify(c, "\xff\xfe\0softmax\n=cmd", 15, &t);
 	cr_expect(eq(int, t.op_class, WS_CLASS_SOFTMAX));
-	cr_expect(eq(int, ws_classify(c, "_Z", 2, &t, NULL), WS_OK));
-	cr_expect(eq(int, ws_classify(c, "((((<<<<", 8, &t, NULL), WS_OK));
+	ws_classify(c, "_Z", 2, &t);
+	ws_classify(c, "((((<<<<", 8, &t);
 
 	/* the patterns with .* start anew at each repetition */
 	for (size_t i = 0; i + 8 < sizeof(long_name); i += 8)
 		memcpy(long_name + i, "winograd", 8);
-	cr_expect(eq(int, ws_classify(c, long_name, sizeof(long_name), &t, NULL), WS_OK));
+	ws_classify(c, long_name, sizeof(long_name), &t);
 	cr_expect(eq(int, t.op_class, WS_CLASS_CONV));
 	ws_classifier_free(c);
 }

@@ -13,8 +13,8 @@ static struct ws_buf buf;
 static const char *demangled(const char *name, size_t len)
 {
 	buf.len = 0;
-	cr_assert(eq(int, ws_demangle(name, len, &buf, NULL), WS_OK));
-	cr_assert(eq(int, ws_buf_put(&buf, "", 1, NULL), WS_OK));
+	ws_demangle(name, len, &buf);
+	ws_buf_put(&buf, "", 1);
 	return (const char *)buf.data;
 }
 
@@ -60,8 +60,8 @@ Test(demangle, demangle_plain_names_that_are_not_mangled_stay_as_they_are, .fini
 
 Test(demangle, demangle_plain_text_is_appended, .fini = release)
 {
-	cr_assert(eq(int, ws_buf_put(&buf, "name: ", 6, NULL), WS_OK));
-	cr_assert(eq(int, ws_demangle("k", 1, &buf, NULL), WS_OK));
+	ws_buf_put(&buf, "name: ", 6);
+	ws_demangle("k", 1, &buf);
 	cr_expect(eq(sz, buf.len, 7));
 	cr_expect(eq(int, memcmp(buf.data, "name: k", 7), 0));
 }

@@ -95,7 +95,6 @@ Test(elide, different_names_stay_different_in_any_order_and_fit)
 				shown[i] = reversed[MANY - 1 - i] = names[i];
 			ws_names_elide(&arena, shown, MANY, widths[w], head);
 			ws_names_elide(&arena, reversed, MANY, widths[w], head);
-			cr_assert(not(arena.failed));
 			for (size_t i = 0; i < MANY; i++) {
 				cr_assert(le(sz,
 				             ws_display_width((const char *)shown[i].ptr,

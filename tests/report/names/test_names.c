@@ -110,8 +110,8 @@ static void check_kernel(const char *name, const char *expected)
 {
 	struct ws_buf out = {0};
 
-	cr_assert(eq(int, ws_short_name((struct ws_bytes){name, strlen(name)}, &out, NULL), WS_OK));
-	cr_assert(eq(int, ws_buf_put(&out, "", 1, NULL), WS_OK));
+	ws_short_name((struct ws_bytes){name, strlen(name)}, &out);
+	ws_buf_put(&out, "", 1);
 	cr_expect_str_eq((const char *)out.data, expected);
 	ws_buf_free(&out);
 }
@@ -187,12 +187,12 @@ Test(names, tensile_ends_with_its_matrix_instruction_and_others_stay)
 
 static void check_set(const char *const *names, const char *const *expected, size_t n)
 {
-	struct ws_bytes in[16], out[16];
+	struct ws_bytes in[16] = {{0}}, out[16];
 	struct ws_buf text = {0};
 
 	for (size_t i = 0; i < n; i++)
 		in[i] = (struct ws_bytes){names[i], strlen(names[i])};
-	cr_assert(eq(int, ws_short_names(in, n, &text, out, NULL), WS_OK));
+	ws_short_names(in, n, &text, out);
 	for (size_t i = 0; i < n; i++) {
 		cr_expect(ws_name_is(out[i], expected[i]), "%.*s, not %s", (int)out[i].len,
 		          (const char *)out[i].ptr, expected[i]);
@@ -234,7 +234,7 @@ Test(names, what_differs_by_too_much_gets_a_hash)
 	snprintf(b, sizeof(b), "void f<%0*d>(int)", 120, 2);
 	in[0].len = strlen(a);
 	in[1].len = strlen(b);
-	cr_assert(eq(int, ws_short_names(in, 2, &text, out, NULL), WS_OK));
+	ws_short_names(in, 2, &text, out);
 	cr_expect(eq(sz, out[0].len, strlen("f #12345678")));
 	cr_expect(memcmp(out[0].ptr, "f #", 3) == 0);
 	cr_expect(ws_name_compare(out[0], out[1]) != 0);
@@ -249,7 +249,7 @@ Test(names, a_label_that_another_kernel_has_by_itself_gets_a_hash)
 
 	for (size_t i = 0; i < 3; i++)
 		in[i] = (struct ws_bytes){names[i], strlen(names[i])};
-	cr_assert(eq(int, ws_short_names(in, 3, &text, out, NULL), WS_OK));
+	ws_short_names(in, 3, &text, out);
 	cr_expect(ws_name_compare(out[0], out[2]) != 0);
 	cr_expect(ws_name_is(out[1], "f [2]"));
 	ws_buf_free(&text);

@@ -29,7 +29,6 @@ Test(table, a_new_table_is_empty_and_has_no_totals)
 	cr_assert(zero(ptr, t->totals));
 	cr_assert(zero(ptr, t->not_recorded));
 	cr_assert(eq(sz, t->nnotes, 0));
-	cr_assert(not(ws_table_failed(t)));
 	ws_table_free(t);
 }
 
@@ -109,18 +108,6 @@ Test(table, notes_are_formatted_and_kept_in_order)
 	cr_assert_str_eq(t->notes[0], "0 launches lost (ring full)");
 	cr_assert_str_eq(t->notes[39], "39 launches lost (ring full)");
 	cr_assert_str_eq(t->not_recorded, "record with --memory");
-	ws_table_free(t);
-}
-
-Test(table, memory_that_runs_out_is_remembered_and_never_null)
-{
-	struct ws_table *t = ws_table_new(&def);
-	struct ws_cell *row = ws_table_row(t);
-
-	/* more than the address space holds */
-	ws_cell_set_text(t, &row[NAME], "x", SIZE_MAX);
-	cr_assert(eq(int, row[NAME].type, WS_CELL_EMPTY));
-	cr_assert(ws_table_failed(t));
 	ws_table_free(t);
 }
 

@@ -55,15 +55,3 @@ Test(out_csv, numbers_keep_all_their_digits)
 	free(m.bytes);
 	ws_table_free(t);
 }
-
-Test(out_csv, an_incomplete_table_is_refused)
-{
-	struct ws_table *t = kernel_table();
-	struct made m;
-
-	ws_cell_set_text(t, &t->cells[3], "x", SIZE_MAX);
-	m = make(t);
-	cr_assert(eq(int, m.rc, WS_NO_MEMORY));
-	free(m.bytes);
-	ws_table_free(t);
-}

@@ -14,9 +14,8 @@ static char *make(struct ws_table *t, const char *filter)
 	char *bytes = NULL;
 	size_t len;
 	FILE *f = open_memstream(&bytes, &len);
-	struct ws_err err;
 
-	cr_assert(eq(int, ws_out_markdown(f, &report, &err), WS_OK));
+	ws_out_markdown(f, &report);
 	fclose(f);
 	return bytes;
 }

@@ -113,25 +113,6 @@ Test(out_xlsx, a_folder_that_is_not_there_is_named)
 	ws_table_free(t);
 }
 
-Test(out_xlsx, an_incomplete_table_is_refused_and_leaves_the_old_file)
-{
-	struct ws_table *t = kernel_table();
-	struct ws_err err;
-	char *bytes;
-	size_t len;
-	FILE *f = fopen(path, "w");
-
-	fputs("old", f);
-	fclose(f);
-	ws_cell_set_text(t, &t->cells[3], "x", SIZE_MAX);
-	cr_assert(eq(int, make(path, &t, 1, &err), WS_NO_MEMORY));
-	bytes = slurp(path, &len);
-	cr_assert_str_eq(bytes, "old");
-	cr_assert(eq(sz, files_in_folder(), 1));
-	free(bytes);
-	ws_table_free(t);
-}
-
 Test(out_xlsx, a_new_file_has_the_usual_mode)
 {
 	struct ws_table *t = kernel_table();
