@@ -129,17 +129,29 @@ static void channel_sums(const struct ws_tensor *t, struct block *b, double *sum
 	}
 }
 
-static void bias_grad_item(void *arg, int64_t item)
+struct sums {
+	const struct ws_op *op;
+	struct ws_channels ch;
+};
+
+static void sums_item(void *arg, int64_t item)
 {
-	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	struct block b = block_of(&op->u.ch, item);
+	const struct sums *sums = arg;
+	struct block b = block_of(&sums->ch, item);
 	double sum[BLOCK];
 
-	channel_sums(op->in[0], &b, sum);
-	ws_real_put_sums(op->out[0], b.channel, b.channels, sum);
+	channel_sums(sums->op->in[0], &b, sum);
+	ws_real_put_sums(sums->op->out[0], b.channel, b.channels, sum);
 }
 
-WS_CPU_KERNEL(bias_grad, ws_cpu_launch(cpu, op, block_items(&op->u.ch), bias_grad_item, &op))
+void WS_CPU_FN(channel_sums)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch)
+{
+	struct sums sums = {op, ch};
+
+	ws_cpu_launch(cpu, op, block_items(&ch), sums_item, &sums);
+}
+
+WS_CPU_KERNEL(bias_grad, WS_CPU_FN(channel_sums)(cpu, op, op->u.ch))
 
 /* --- batch norm ------------------------------------------------------------------- */
 

@@ -96,7 +96,6 @@ static void cpu_close(struct ws_backend *backend)
 
 	for (size_t i = 0; i < sizeof(cpu->workspace) / sizeof(*cpu->workspace); i++)
 		free(cpu->workspace[i].data);
-	ws_cpu_drop_free_blocks(cpu);
 	free(cpu);
 }
 

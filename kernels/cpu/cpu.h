@@ -20,24 +20,19 @@ enum ws_cpu_slot {
 	WS_CPU_SLOTS,
 };
 
-struct ws_cpu_block;
-
 struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
-	struct ws_cpu_block *free_blocks; /* released, kept for a request of the same size */
-	uint64_t free_bytes;
 	struct {
 		void *data;
 		uint64_t size_bytes;
 	} workspace[WS_CPU_SLOTS];
 };
 
-/* Memory up to the backend's limit; a released block is kept for the next of its size. */
+/* Memory up to the backend's limit. */
 enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
                             struct ws_err *err);
 void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes);
-void ws_cpu_drop_free_blocks(struct ws_cpu *cpu);
 /* What this process may still allocate without being killed for it. */
 uint64_t ws_cpu_memory_available(void);
 

@@ -6,12 +6,6 @@
 
 #include "kernels/nvtx/warpsheet_nvtx.h"
 
-/* A released block; the header lies in the block itself. */
-struct ws_cpu_block {
-	struct ws_cpu_block *next;
-	uint64_t size_bytes;
-};
-
 /* A whole number from a file, from the line that begins with key ("" = the first). */
 static bool read_number(const char *path, const char *key, uint64_t *value)
 {
@@ -46,48 +40,14 @@ uint64_t ws_cpu_memory_available(void)
 	return available;
 }
 
-void ws_cpu_drop_free_blocks(struct ws_cpu *cpu)
-{
-	while (cpu->free_blocks) {
-		struct ws_cpu_block *next = cpu->free_blocks->next;
-
-		free(cpu->free_blocks);
-		cpu->free_blocks = next;
-	}
-	cpu->free_bytes = 0;
-}
-
-static void *take_free_block(struct ws_cpu *cpu, uint64_t size_bytes)
-{
-	for (struct ws_cpu_block **at = &cpu->free_blocks; *at; at = &(*at)->next) {
-		struct ws_cpu_block *block = *at;
-
-		if (block->size_bytes != size_bytes)
-			continue;
-		*at = block->next;
-		cpu->free_bytes -= size_bytes;
-		return block;
-	}
-	return NULL;
-}
-
 enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
                             struct ws_err *err)
 {
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	uint64_t room_bytes = backend->limit_bytes - backend->allocated_bytes;
-
-	WS_FAIL_IF(size_bytes > room_bytes, err, NO_MEMORY,
+	WS_FAIL_IF(size_bytes > backend->limit_bytes - backend->allocated_bytes, err, NO_MEMORY,
 	           "%" PRIu64 " bytes more than the %" PRIu64 " in use do not fit the %" PRIu64
 	           " available",
 	           size_bytes, backend->allocated_bytes, backend->limit_bytes);
-	*data = take_free_block(cpu, size_bytes);
-	if (!*data && size_bytes > room_bytes - cpu->free_bytes)
-		ws_cpu_drop_free_blocks(cpu); /* they are of other sizes, and in the way */
-	if (!*data)
-		*data = malloc(size_bytes < sizeof(struct ws_cpu_block)
-		                       ? sizeof(struct ws_cpu_block)
-		                       : size_bytes);
+	*data = malloc(size_bytes);
 	WS_FAIL_IF(!*data, err, NO_MEMORY, "%" PRIu64 " bytes cannot be allocated", size_bytes);
 	backend->allocated_bytes += size_bytes;
 	if (backend->allocated_bytes > backend->peak_bytes)
@@ -97,14 +57,8 @@ enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, voi
 
 void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
 {
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	struct ws_cpu_block *block = data;
-
 	backend->allocated_bytes -= size_bytes;
-	block->next = cpu->free_blocks;
-	block->size_bytes = size_bytes;
-	cpu->free_blocks = block;
-	cpu->free_bytes += size_bytes;
+	free(data);
 }
 
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,

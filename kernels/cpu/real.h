@@ -155,6 +155,9 @@ struct ws_matmul {
 void WS_CPU_FN(matmul)(const struct ws_matmul *product);
 void WS_CPU_FN(matmul_concurrently)(void);
 
+/* The op's result: the sum of each channel of its operand. */
+void WS_CPU_FN(channel_sums)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch);
+
 /* Whether all of an int32 tensor are in 0 … end - 1; WS_BUG with the first that is not. */
 enum ws_status WS_CPU_FN(check_index)(const struct ws_tensor *index, int64_t end,
                                       struct ws_err *err);

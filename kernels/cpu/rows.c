@@ -29,24 +29,6 @@ static void reduce_row(const struct ws_op *op, int64_t row)
 	ws_real_put(op->out[0], row, max);
 }
 
-static void columns_item(void *arg, int64_t item)
-{
-	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	const struct ws_tensor *x = op->in[0], *out = op->out[0];
-	int64_t cols = ws_tensor_cols(x), rows = ws_tensor_rows(x);
-	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
-	double sum[COLUMNS] = {0};
-	ws_real buf[COLUMNS];
-
-	for (int64_t row = 0; row < rows; row++) {
-		const ws_real *v = ws_real_load(x, row * cols + first, n, buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum[i] += v[i];
-	}
-	ws_real_put_sums(out, first, n, sum);
-}
-
 /* --- softmax -------------------------------------------------------------------------- */
 
 /* max of scale * x, and the sum of exp(scale * x - max), over n columns from an offset. */
@@ -81,13 +63,13 @@ static void softmax_row(const struct ws_op *op, int64_t row)
 	const ws_real sum = (ws_real)row_sums(op->in[0], scale, offset, visible, &max);
 
 	WS_EACH_TILE(col, n, 0, cols) {
-		int64_t left = ws_min64(visible - col, n);
+		int64_t shown = ws_min64(visible - col, n);
 		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
 		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
 
-		for (int64_t i = 0; i < left; i++)
+		for (int64_t i = 0; i < shown; i++)
 			y[i] = WS_REAL_EXP(scale * x[i] - max) / sum;
-		for (int64_t i = left < 0 ? 0 : left; i < n; i++)
+		for (int64_t i = shown < 0 ? 0 : shown; i < n; i++)
 			y[i] = 0;
 		ws_real_store(op->out[0], offset + col, n, y);
 	}
@@ -109,14 +91,14 @@ static void softmax_grad_row(const struct ws_op *op, int64_t row)
 			sum += (double)dy[i] * (double)y[i];
 	}
 	WS_EACH_TILE(col, n, 0, cols) {
-		int64_t left = ws_min64(visible - col, n);
+		int64_t shown = ws_min64(visible - col, n);
 		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
 		const ws_real *y = ws_real_load(op->in[1], offset + col, n, y_buf);
 		ws_real *dx = ws_real_target(op->out[0], offset + col, dx_buf);
 
-		for (int64_t i = 0; i < left; i++)
+		for (int64_t i = 0; i < shown; i++)
 			dx[i] = scale * y[i] * (dy[i] - (ws_real)sum);
-		for (int64_t i = left < 0 ? 0 : left; i < n; i++)
+		for (int64_t i = shown < 0 ? 0 : shown; i < n; i++)
 			dx[i] = 0;
 		ws_real_store(op->out[0], offset + col, n, dx);
 	}
@@ -314,8 +296,9 @@ static void rows_run(struct ws_cpu *cpu, const struct ws_op *op, const struct ws
 static void reduce_run(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	if (op->sub == WS_SUB_COLSUM)
-		ws_cpu_launch(cpu, op, ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS), columns_item,
-		              &op);
+		WS_CPU_FN(channel_sums)
+		(cpu, op,
+		 (struct ws_channels){ws_tensor_rows(op->in[0]), ws_tensor_cols(op->in[0]), 1});
 	else
 		rows_run(cpu, op, op->in[0], reduce_row);
 }

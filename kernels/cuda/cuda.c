@@ -346,15 +346,15 @@ static enum ws_status choose_gpu(int gpu, struct ws_err *err)
 
 static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err)
 {
-	struct cudaDeviceProp gpu_is;
+	struct cudaDeviceProp properties;
 	int runtime = 0, blas = 0;
 
-	WS_CUDA_TRY(cudaGetDeviceProperties(&gpu_is, gpu), err);
+	WS_CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
 	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
 	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
-	cuda->sm_count = gpu_is.multiProcessorCount;
-	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", gpu_is.name,
-	         gpu_is.major, gpu_is.minor);
+	cuda->sm_count = properties.multiProcessorCount;
+	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", properties.name,
+	         properties.major, properties.minor);
 	snprintf(cuda->base.libraries, sizeof(cuda->base.libraries),
 	         "CUDA %d.%d, cuBLAS %d.%d.%d, cuDNN %zu.%zu.%zu", runtime / 1000,
 	         runtime % 1000 / 10, blas / 10000, blas / 100 % 100, blas % 100,

@@ -15,10 +15,10 @@ struct segment {
 struct ws_exec {
 	struct ws_graph *graph;
 	struct ws_backend *backend;
-	int *last_use;            /* by tensor id: index of the last op that touches it, or -1 */
-	uint64_t told_bytes;      /* the device_memory_bytes last told */
-	uint64_t told_peak_bytes; /* likewise the peak */
-	struct ws_scope **scopes; /* open NVTX ranges of the phase, outermost first */
+	int *last_use;               /* by tensor id: index of the last op that touches it, or -1 */
+	uint64_t counted_bytes;      /* the device_memory_bytes emitted last */
+	uint64_t counted_peak_bytes; /* likewise the peak */
+	struct ws_scope **scopes;    /* open NVTX ranges of the phase, outermost first */
 	int scope_depth;
 	size_t scope_capacity;
 	int64_t skipped; /* ops of the last phase that were not run */
@@ -44,16 +44,16 @@ static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
 }
 
 /* Called at the borders of scopes: a counter for each op would outweigh the ops in a trace. */
-static void tell_memory(struct ws_exec *exec)
+static void emit_memory(struct ws_exec *exec)
 {
 	const struct ws_backend *backend = exec->backend;
 
-	if (backend->allocated_bytes != exec->told_bytes)
+	if (backend->allocated_bytes != exec->counted_bytes)
 		wsnvtx_counter("device_memory_bytes", (int64_t)backend->allocated_bytes);
-	if (backend->peak_bytes != exec->told_peak_bytes)
+	if (backend->peak_bytes != exec->counted_peak_bytes)
 		wsnvtx_counter("device_memory_peak_bytes", (int64_t)backend->peak_bytes);
-	exec->told_bytes = backend->allocated_bytes;
-	exec->told_peak_bytes = backend->peak_bytes;
+	exec->counted_bytes = backend->allocated_bytes;
+	exec->counted_peak_bytes = backend->peak_bytes;
 }
 
 static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
@@ -161,7 +161,7 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
 			status = init_tensor(exec, t, pool, seed, &chunk, err);
 	}
-	tell_memory(exec);
+	emit_memory(exec);
 	free(chunk.values);
 	free(chunk.encoded);
 	return status;
@@ -175,7 +175,7 @@ void ws_exec_step_begin(struct ws_exec *exec)
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		if (ws_memory_is_transient(exec->graph->tensors[i]))
 			tensor_release(exec, exec->graph->tensors[i]);
-	tell_memory(exec);
+	emit_memory(exec);
 }
 
 /* Close and open NVTX ranges until those open are target and its parents. */
@@ -191,7 +191,7 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		scope = scope->parent;
 	same = scope ? scope->depth + 1 : 0;
 	if (exec->scope_depth > same || depth > same)
-		tell_memory(exec);
+		emit_memory(exec);
 	for (; exec->scope_depth > same; exec->scope_depth--)
 		wsnvtx_pop();
 	for (scope = target; scope && scope->depth >= same; scope = scope->parent)

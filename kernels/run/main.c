@@ -42,7 +42,7 @@ static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double l
 }
 
 /* A line on the terminal that renews itself: the step that begins. */
-static void tell(int64_t step, int64_t steps, bool warmup)
+static void show_progress(int64_t step, int64_t steps, bool warmup)
 {
 	if (step < steps)
 		fprintf(stderr, "\r" PROGRAM ": step %lld of %lld%s\033[K", (long long)step + 1,
@@ -71,7 +71,7 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 	WS_THEN(status, ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err));
 	if (status == WS_OK) {
 		fprintf(stderr, PROGRAM ": %s\n", why);
-		c->run.progress = isatty(STDERR_FILENO) ? tell : NULL;
+		c->run.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
 		status = ws_step_run_all(&c->run, backend, pool, err);
 	}
 	ws_backend_close(backend);
