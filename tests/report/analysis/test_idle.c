@@ -1,7 +1,40 @@
 /* Why a device is idle: each cause by hand, and their sum on anything. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
 #include <stdlib.h>
 
-#include "tests/report/advice/advice_traces.h"
+#include "report/analysis/idle.h"
+#include "tests/support/trace_builder.h"
+
+#define US 1000
+
+#define NEAR(actual, expected)                                                    \
+	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
+	          "%.17g is not %.17g", (actual), (double)(expected))
+
+/* Of two devices the second is an H100. */
+static struct tb *h100(void)
+{
+	struct tb *b = tb_new();
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	return b;
+}
+
+static uint64_t ids = 1000; /* the writer counts its own from 1 */
+
+/* A kernel on device 1, launched at call_us. */
+static void kernel(struct tb *b, int64_t call_us, const char *name, int64_t start_us,
+                   int64_t dur_us)
+{
+	struct tb_kernel k = {name, start_us * US, dur_us * US, ++ids, 1, 100, 0};
+
+	tb_call(b, call_us * US, 1, k.correlation);
+	tb_kernel(b, &k);
+}
+
+static struct joined *joined;
 
 static struct ws_selection sel; /* of the test: it has the idle time */
 
@@ -18,7 +51,8 @@ static struct ws_idle idle_of(struct tb *b, const struct ws_filter *filter)
 static void done(struct tb *b)
 {
 	ws_selection_release(&sel);
-	free_all(NULL, b);
+	joined_free(joined);
+	tb_free(b);
 }
 
 static void api(struct tb *b, const char *name, int64_t start_us, int64_t dur_us)

@@ -84,12 +84,10 @@ Test(pass_damage, events_out_of_bounds_are_told)
 
 	tb_push(b, 1, "a");
 	tb_pop(b, FAR_NS);
-	is_told(b,
-	               "time of NVTX event 1 is out of bounds: 2305843009213693953 ns, for 0 ns");
+	is_told(b, "time of NVTX event 1 is out of bounds: 2305843009213693953 ns, for 0 ns");
 	b = tb_new();
 	tb_mark(b, FAR_NS, "a");
-	is_told(b,
-	               "time of NVTX event 0 is out of bounds: 2305843009213693953 ns, for 0 ns");
+	is_told(b, "time of NVTX event 0 is out of bounds: 2305843009213693953 ns, for 0 ns");
 	/* among calls, in one block of both */
 	b = tb_new();
 	for (int64_t i = 0; i < 100; i++) {
@@ -97,8 +95,7 @@ Test(pass_damage, events_out_of_bounds_are_told)
 		tb_call(b, i ? 10 * i + 1 : FAR_NS - 2, 5, 0); /* the first may end so */
 		tb_pop(b, i < 99 ? 10 * i + 5 : FAR_NS);
 	}
-	is_told(b,
-	               "time of NVTX event 199 is out of bounds: 2305843009213693953 ns, for 0 ns");
+	is_told(b, "time of NVTX event 199 is out of bounds: 2305843009213693953 ns, for 0 ns");
 }
 
 /* In bounds a call may end out of them; and what has no time has none that is wrong. */

@@ -38,12 +38,20 @@ def parts(path):
                 lines = []
 
 
-def expand(lines, names):
-    """`for NAME A B` … `next` stands for its lines with NAME from A to B - 1; {…} is worked out."""
+def expand(lines, names, defined):
+    """`for NAME A B` … `next` stands for its lines with NAME from A to B - 1, what is defined for its
+    lines; {…} is worked out."""
     at = 0
     while at < len(lines):
         words = lines[at].split()
         at += 1
+        if words and words[0] in defined:
+            parameters, body = defined[words[0]]
+            values = [number_or_text(v) for v in split(next(expand([lines[at - 1]], names, {})))[1:]]
+            if len(values) != len(parameters):
+                raise Wrong(f"{words[0]} takes {' '.join(parameters) or 'nothing'}")
+            yield from expand(body, dict(zip(parameters, values)), defined)
+            continue
         if words and words[0] == "for":
             depth, first = 1, at
             while depth:
@@ -53,9 +61,13 @@ def expand(lines, names):
                 depth += (begins == ["for"]) - (begins == ["next"])
                 at += 1
             for value in range(value_of(words[2], names), value_of(words[3], names)):
-                yield from expand(lines[first:at - 1], {**names, words[1]: value})
+                yield from expand(lines[first:at - 1], {**names, words[1]: value}, defined)
         else:
             yield re.sub(r"\{([^}]*)\}", lambda m: str(value_of(m[1], names)), lines[at - 1])
+
+
+def number_or_text(text):
+    return int(text) if re.fullmatch(r"-?\d+", text) else text
 
 
 def value_of(text, names=None):
@@ -168,12 +180,24 @@ def check_notes(part, trace):
             raise Wrong(f"notes {part.rest} are" + "".join("\n  " + n for n in notes))
 
 
+def one_rule_each(lines):
+    for line in lines:
+        rules = re.match(r"(?:A\d+ )*", line)[0]
+        for rule in rules.split():
+            yield rule + " " + line[len(rules):]
+
+
 def check_advice(part, trace):
-    """RULE quiet, RULE not judged, or RULE COLUMN=VALUE… of a row in the table."""
-    table = trace.table("advice " + part.rest)
+    """RULE… quiet, RULE… not judged, or RULE COLUMN=VALUE… of a row in the table."""
+    table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
     quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
-    for line in part.lines:
+    for rule in (f"A{i}" for i in range(1, 23)):
+        said = (any(row[0] == rule for row in table["rows"]), rule in quiet,
+                any(f"Not judged: {rule} " in n for n in notes))
+        if notes and sum(said) != 1:
+            raise Wrong(f"{rule} fired, is quiet, is not judged: {said}")
+    for line in one_rule_each(part.lines):
         rule, *wanted = split(line)
         found = [dict(zip((c["id"] for c in table["columns"]), row)) for row in table["rows"]
                  if row[0] == rule]
@@ -183,15 +207,17 @@ def check_advice(part, trace):
             right = not found and any(f"Not judged: {rule} " in n for n in notes)
         else:
             pairs = [w.partition("=")[::2] for w in wanted]
-            right = any(all(has(row, column, value) for column, value in pairs) for row in found)
+            right = any(all(has(row, column, value, found) for column, value in pairs) for row in found)
         if not right:
             raise Wrong(f"{line}: {rule} is {found or ('quiet' if rule in quiet else 'not judged')}")
 
 
-def has(row, column, value):
-    """COLUMN=VALUE, or of a text COLUMN~=PART."""
-    if column.endswith("~"):
-        return value in (row[column[:-1]] or "")
+def has(row, column, value, found):
+    """COLUMN=VALUE, of a text COLUMN~=PART or COLUMN!=PART; count=N findings."""
+    if column == "count":
+        return len(found) == int(value)
+    if column[-1] in "~!":
+        return (value in (row[column[:-1]] or "")) == (column[-1] == "~")
     return is_same(value, row[column])
 
 
@@ -210,7 +236,7 @@ CHECKS = {"table": check_rows, "rows": check_rows, "totals": check_rows, "notes"
 def run_file(warpsheet, maker, path, more_checks):
     """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
     checks = {**CHECKS, **more_checks}
-    tests, trace = [], None
+    tests, trace, defined = [], None, {}
     with tempfile.TemporaryDirectory() as folder:
         for part in parts(path):
             try:
@@ -219,8 +245,11 @@ def run_file(warpsheet, maker, path, more_checks):
                         raise Wrong("a name that stands here already")
                     tests.append(part.rest)
                     trace = os.path.join(folder, "test.wtrace")
-                    write_trace(maker, "".join(line + "\n" for line in expand(part.lines, {})), trace)
+                    write_trace(maker, "".join(line + "\n" for line in expand(part.lines, {}, defined)), trace)
                     trace = Trace(warpsheet, trace)
+                elif part.what == "define":
+                    name, *parameters = part.rest.split()
+                    defined[name] = parameters, part.lines
                 elif part.what in checks and trace:
                     checks[part.what](part, trace)
                 else:

@@ -15,8 +15,8 @@ enum { WORDS = 64 };
 
 struct scenario {
 	struct tb *b;
-	char *line;   /* as read, for messages */
-	char *copy;   /* that words lie in */
+	char *line; /* as read, for messages */
+	char *copy; /* that words lie in */
 	char *word[WORDS];
 	size_t words;
 	size_t number; /* of the line */
@@ -158,7 +158,10 @@ static void set_usual(struct scenario *s, const struct ws_kind_def *def, void *r
 	const struct {
 		const char *column;
 		int64_t value;
-	} usual[] = {{"pid", PID}, {"thread", (int64_t)s->thread}, {"sequence", -1}, {"module", -1}};
+	} usual[] = {{"pid", PID},
+	             {"thread", (int64_t)s->thread},
+	             {"sequence", -1},
+	             {"module", -1}};
 
 	for (size_t c = 0; c < def->ncolumns; c++)
 		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
@@ -186,10 +189,13 @@ static void add_row(struct scenario *s, const struct ws_kind_def *def)
 static void add_kernel(struct scenario *s, const char *name, int64_t start_ns, int64_t dur_ns,
                        uint64_t correlation, size_t next)
 {
-	struct ws_row_launch_config config = {
-	        .name = tb_text(s->b, name), .pid = PID, .grid_x = 1, .block_x = 32};
-	struct ws_row_kernel kernel = {
-	        .start_ns = start_ns, .dur_ns = dur_ns, .correlation = correlation};
+	struct ws_row_launch_config config = {.name = tb_text(s->b, name),
+	                                      .pid = PID,
+	                                      .grid_x = 1,
+	                                      .block_x = 32};
+	struct ws_row_kernel kernel = {.start_ns = start_ns,
+	                               .dur_ns = dur_ns,
+	                               .correlation = correlation};
 	struct ws_err err;
 
 	for (; next < s->words; next++)
