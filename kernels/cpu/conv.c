@@ -55,7 +55,7 @@ static void tile_give(struct job *job, int slot)
 
 /* A place in an image: row, column and, from the first number of its group, offset. */
 struct place {
-	int64_t h, w, at;
+	int64_t h, w, offset;
 };
 
 /* Where number `number` of the patch lies that begins at pixel 0 0. */
@@ -67,8 +67,8 @@ static struct place place_of_number(const struct job *job, int64_t number)
 	int64_t rs = job->nhwc ? number / job->c : number % window;
 	struct place place = {.h = rs / f->s, .w = rs % f->s};
 
-	place.at = job->nhwc ? (place.h * f->w + place.w) * f->c + c
-	                     : (c * f->h + place.h) * f->w + place.w;
+	place.offset = job->nhwc ? (place.h * f->w + place.w) * f->c + c
+	                         : (c * f->h + place.h) * f->w + place.w;
 	return place;
 }
 
@@ -79,7 +79,7 @@ static struct place place_of_patch(const struct job *job, int64_t pixel)
 	struct place place = {.h = pixel / f->q * f->stride - f->pad_h,
 	                      .w = pixel % f->q * f->stride - f->pad_w};
 
-	place.at = (place.h * f->w + place.w) * (job->nhwc ? f->c : 1);
+	place.offset = (place.h * f->w + place.w) * (job->nhwc ? f->c : 1);
 	return place;
 }
 
@@ -106,12 +106,12 @@ static void walk_tile(const struct job *job, const struct area *a, ws_real *tile
 			const struct place *patch = &patches[job->nhwc ? row : col];
 			int64_t h = patch->h + number->h, w = patch->w + number->w;
 			bool inside = h >= 0 && h < f->h && w >= 0 && w < f->w;
-			int64_t at = patch->at + number->at;
+			int64_t offset = patch->offset + number->offset;
 
 			if (add && inside)
-				group[at] += *tile;
+				group[offset] += *tile;
 			else if (!add)
-				*tile = inside ? group[at] : 0;
+				*tile = inside ? group[offset] : 0;
 		}
 }
 

@@ -88,10 +88,10 @@ static void pick_item(void *arg, int64_t item)
 	int64_t end = ws_min64(first + WS_TILE, op->in[1]->count);
 
 	for (int64_t row = first; row < end; row++) {
-		int64_t at = row * cols + index[row];
+		int64_t place = row * cols + index[row];
 
-		ws_real_put(op->out[0], scatter ? at : row,
-		            ws_real_get(op->in[0], scatter ? row : at));
+		ws_real_put(op->out[0], scatter ? place : row,
+		            ws_real_get(op->in[0], scatter ? row : place));
 	}
 }
 

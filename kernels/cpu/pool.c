@@ -131,11 +131,11 @@ static void backward_item(void *arg, int64_t item)
 			outputs_of(x, w->w, w->q, w->s, w->stride, w->pad, &q0, &q1);
 			for (int64_t p = p0; p < p1; p++)
 				for (int64_t q = q0; q < q1; q++) {
-					int64_t at = plane + p * job->out.h + q * job->out.w;
+					int64_t output = plane + p * job->out.h + q * job->out.w;
 
 					sum += job->op->kind == WS_OP_MAX_POOL_GRAD
-					               ? from_max(job, at, h * w->w + x)
-					               : from_mean(job, at, p, q);
+					               ? from_max(job, output, h * w->w + x)
+					               : from_mean(job, output, p, q);
 				}
 			ws_real_put(job->op->out[0],
 			            n * job->in.n + c * job->in.c + h * job->in.h + x * job->in.w,

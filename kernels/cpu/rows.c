@@ -297,10 +297,8 @@ static void reduce_run(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	if (op->sub == WS_SUB_COLSUM)
 		WS_CPU_FN(channel_sums)
-		(cpu, op,
-		 (struct ws_channels){ws_tensor_rows(op->in[0]), ws_tensor_cols(op->in[0]), 1});
-	else
-		rows_run(cpu, op, op->in[0], reduce_row);
+	(cpu, op, (struct ws_channels){ws_tensor_rows(op->in[0]), ws_tensor_cols(op->in[0]), 1});
+	else rows_run(cpu, op, op->in[0], reduce_row);
 }
 
 WS_CPU_KERNEL(reduce, reduce_run(cpu, op))

@@ -42,13 +42,13 @@ static cudnnBackendDescriptor_t tensor(struct flash *f, int64_t id, cudnnDataTyp
 	                          .type = type,
 	                          .is_virtual = id > ROLES,
 	                          .is_by_value = id - 1 >= SCALE && id - 1 < ROLES};
-	int from[4] = {0, 1, transposed ? 3 : 2, transposed ? 2 : 3};
+	int order[4] = {0, 1, transposed ? 3 : 2, transposed ? 2 : 3};
 	int64_t strides[4] = {sizes[1] * sizes[2] * sizes[3], sizes[2] * sizes[3], sizes[3], 1};
 	cudnnBackendDescriptor_t made = NULL;
 
 	for (int i = 0; i < 4; i++) {
-		t.dims[i] = sizes[from[i]];
-		t.strides[i] = strides[from[i]];
+		t.dims[i] = sizes[order[i]];
+		t.strides[i] = strides[order[i]];
 	}
 	if (f->status == WS_OK)
 		f->status = ws_dnn_tensor_open(&t, &made, f->err);
