@@ -44,16 +44,16 @@ struct list {
 static void add_variable(struct list *list, const char *name)
 {
 	const char *value = getenv(name);
-	size_t left = list->size - 1 - list->used;
+	size_t room = list->size - 1 - list->used;
 	int n;
 
 	if (!value)
 		return;
-	n = snprintf(list->text + list->used, left, "%s=%s", name, value);
-	if (n > 0 && (size_t)n < left)
+	n = snprintf(list->text + list->used, room, "%s=%s", name, value);
+	if (n > 0 && (size_t)n < room)
 		list->used += (size_t)n + 1;
 	else
-		memset(list->text + list->used, 0, left);
+		memset(list->text + list->used, 0, room);
 }
 
 /* The NAMEs of %q{NAME} in the pattern. */

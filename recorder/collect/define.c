@@ -83,15 +83,15 @@ static uint64_t ready_from(struct ws_seg_header *seg, uint64_t pos)
 uint8_t *ws_def_begin(uint32_t *room)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	uint64_t pos, left;
+	uint64_t pos, ready;
 	sigset_t before;
 
 	ws_lock(&define_lock, &before);
 	signals_before = before;
 	pos = atomic_load_explicit(&seg->defs_head, memory_order_relaxed);
-	left = ready_from(seg, pos);
-	left = left < WS_DEF_FRAME ? 0 : left - WS_DEF_FRAME;
-	*room = left < WS_MAX_DEF ? (uint32_t)left : WS_MAX_DEF;
+	ready = ready_from(seg, pos);
+	ready = ready < WS_DEF_FRAME ? 0 : ready - WS_DEF_FRAME;
+	*room = ready < WS_MAX_DEF ? (uint32_t)ready : WS_MAX_DEF;
 	return (uint8_t *)(def_at(pos) + 1);
 }
 
@@ -164,7 +164,7 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text 
 	struct ws_text_cursor cursor = {text->ptr, text->kind, text->size};
 	uint32_t n;
 
-	while ((n = ws_text_next(&cursor, (char *)body + at, cursor.left + 4)))
+	while ((n = ws_text_next(&cursor, (char *)body + at, cursor.rest + 4)))
 		at += n;
 	return at;
 }

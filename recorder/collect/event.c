@@ -244,8 +244,8 @@ static uint64_t begin_record(struct ws_thread_buffer *thread_buffer, uint64_t si
 	atomic_store_explicit(&thread_buffer->writer, (uintptr_t)mark, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	do
-		pos = ws_ring_claim_ready(&thread_buffer->ring, ws_collector.ring_size,
-		                          thread_buffer->ready, size, keep);
+		pos = ws_ring_claim(&thread_buffer->ring, ws_collector.ring_size,
+		                    thread_buffer->ready, size, keep);
 	while (WS_UNLIKELY(pos == UINT64_MAX) && !ws_thread_buffer_grow(thread_buffer));
 	if (WS_UNLIKELY(pos == UINT64_MAX))
 		atomic_store_explicit(&thread_buffer->writer, 0, memory_order_relaxed);
@@ -361,7 +361,7 @@ static int push_kernel(struct ws_thread_buffer *thread_buffer, struct ws_event *
 	k = &thread_buffer->kernel[thread_buffer->kernels];
 	if (ws_text_measure(&ev->text, WS_SEG_KERNEL_TEXT - 4))
 		ws_lost(WS_DROPPED_text_truncated, 1);
-	cursor.left = ev->text.size;
+	cursor.rest = ev->text.size;
 	k->text_size = (uint16_t)ws_text_next(&cursor, k->text, sizeof(k->text));
 	k->string = ev->string;
 	k->schema = 0;

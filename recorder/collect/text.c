@@ -73,22 +73,22 @@ uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacit
 {
 	uint32_t n = 0;
 
-	if (!cursor->left)
+	if (!cursor->rest)
 		return 0;
 	if (cursor->kind == WS_TEXT_BYTES) {
-		n = cursor->left < capacity ? cursor->left : capacity;
+		n = cursor->rest < capacity ? cursor->rest : capacity;
 		memcpy(buf, cursor->ptr, n);
 		cursor->ptr = (const char *)cursor->ptr + n;
 	} else {
-		while (n + 4 <= capacity && n < cursor->left) {
+		while (n + 4 <= capacity && n < cursor->rest) {
 			uint32_t c = next_char(&cursor->ptr, cursor->kind);
 
 			/* the program changed it meanwhile: keep the size that was announced */
-			if (!c || n + encoded_size(c) > cursor->left)
+			if (!c || n + encoded_size(c) > cursor->rest)
 				c = '?';
 			n += ws_utf8_put(c, buf + n);
 		}
 	}
-	cursor->left -= n;
+	cursor->rest -= n;
 	return n;
 }

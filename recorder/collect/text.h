@@ -27,7 +27,7 @@ bool ws_text_measure(struct ws_event_text *text, uint32_t max);
 struct ws_text_cursor {
 	const void *ptr;
 	enum ws_text_kind kind;
-	uint32_t left; /* bytes still to come */
+	uint32_t rest; /* bytes still to come */
 };
 /* The next piece, at most cap (>= 4) bytes, in buf; 0 at the end. */
 uint32_t ws_text_next(struct ws_text_cursor *cursor, char *buf, uint32_t capacity);

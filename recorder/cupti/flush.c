@@ -29,7 +29,7 @@
 static _Atomic int exiting;
 static _Atomic int is_running;
 static _Atomic int flush_now;
-static sem_t wake, left;
+static sem_t wake, ended;
 
 /* 0 when the semaphore was posted in time. */
 static int wait_ms(sem_t *sem, uint32_t ms)
@@ -257,7 +257,7 @@ static void *flush_from_time_to_time(void *arg)
 		flush_once(&facts_known);
 	}
 	probe_begin(); /* what the last flush must bring */
-	sem_post(&left);
+	sem_post(&ended);
 	return arg;
 }
 
@@ -269,7 +269,7 @@ int ws_cupti_start_thread(void)
 	int error;
 
 	sigfillset(&all);
-	if (sem_init(&wake, 0, 0) || sem_init(&left, 0, 0) || pthread_attr_init(&attr))
+	if (sem_init(&wake, 0, 0) || sem_init(&ended, 0, 0) || pthread_attr_init(&attr))
 		return -1;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	/* the program's signals are for the program's threads */
@@ -302,16 +302,16 @@ void ws_cupti_slot_taken(void)
  */
 void ws_cupti_at_exit(void)
 {
-	int has_left;
+	int has_ended;
 
 	if (!atomic_load(&ws_collector.on))
 		return;
 	atomic_store(&exiting, 1);
 	sem_post(&wake);
-	has_left = atomic_exchange(&is_running, 0) && !wait_ms(&left, LEAVE_MS);
+	has_ended = atomic_exchange(&is_running, 0) && !wait_ms(&ended, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
-	if (!has_left) { /* the thread may be looking at the clock */
+	if (!has_ended) { /* the thread may be looking at the clock */
 		ws_cupti_flush(WS_CUPTI_FLUSH_FORCED);
 		return;
 	}

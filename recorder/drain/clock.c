@@ -24,8 +24,8 @@ void ws_drain_clock_start(struct ws_drain *d)
 	const struct ws_seg_header *seg = d->seg;
 
 	d->is_other_boot = seg->boot && seg->boot != ws_proc_boot();
-	d->real_time = (struct ws_drain_real_time){seg->realtime_apart_ns,
-	                                           seg->realtime_largest_step_ns};
+	d->real_time =
+	        (struct ws_drain_real_time){seg->realtime_apart_ns, seg->realtime_largest_step_ns};
 	if (!ws_seg_is_time(d->real_time.apart_ns) || !ws_seg_is_time(d->real_time.largest_step_ns))
 		d->real_time = (struct ws_drain_real_time){0};
 }
@@ -53,7 +53,7 @@ bool ws_drain_time(const struct ws_drain *d, int64_t ns, int64_t *time_ns)
 /* --- CUPTI's clock --- */
 
 /* A time that the collector told, as one with which can be reckoned. */
-static int64_t told(int64_t ns)
+static int64_t bounded(int64_t ns)
 {
 	return ws_seg_is_time(ns) ? ns : ns < 0 ? INT64_MIN / 2 : INT64_MAX / 2;
 }
@@ -85,8 +85,9 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 	for (uint32_t i = clocks < n ? clocks : n; i--;) {
 		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
 		    *ns <= until_ns &&
-		    (!i || *ns >= told(atomic_load(&gpu->clocks[i - 1].until_ns)) - WS_CLOCK_STEP_NS) &&
-		    (i + 1 == n || *ns <= told(gpu->clocks[i + 1].from_ns) + WS_CLOCK_STEP_NS))
+		    (!i || *ns >= bounded(atomic_load(&gpu->clocks[i - 1].until_ns)) -
+		                           WS_CLOCK_STEP_NS) &&
+		    (i + 1 == n || *ns <= bounded(gpu->clocks[i + 1].from_ns) + WS_CLOCK_STEP_NS))
 			return (int)i;
 	}
 	return -1;
@@ -105,9 +106,9 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 
 	if (atomic_load(&d->seg->gpu.nclocks) > 1) {
 		if (slot->taken_ns)
-			from_ns = told(slot->taken_ns) - WS_CLOCK_STEP_NS;
+			from_ns = bounded(slot->taken_ns) - WS_CLOCK_STEP_NS;
 		if (slot->done_ns)
-			until_ns = told(slot->done_ns) + WS_CLOCK_STEP_NS;
+			until_ns = bounded(slot->done_ns) + WS_CLOCK_STEP_NS;
 	}
 	clock = find_clock(d, UINT32_MAX, end, from_ns, until_ns, &end_ns);
 	if (clock < 0) { /* CUPTI can read times long before it asks for the buffer they go into */

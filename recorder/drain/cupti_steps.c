@@ -4,13 +4,13 @@
 
 bool ws_cupti_steps_take(struct ws_cupti_steps *steps, const struct ws_seg_gpu *gpu, uint32_t image)
 {
-	const struct ws_seg_sizes *told = &gpu->sizes[image % WS_SEG_IMAGES];
+	const struct ws_seg_sizes *sizes = &gpu->sizes[image % WS_SEG_IMAGES];
 
 	if (steps->image && steps->image == image)
 		return 1;
-	if (!image || atomic_load_explicit(&told->image, memory_order_acquire) != image)
+	if (!image || atomic_load_explicit(&sizes->image, memory_order_acquire) != image)
 		return 0;
-	memcpy(steps->size, told->of_kind, sizeof(steps->size));
+	memcpy(steps->size, sizes->of_kind, sizeof(steps->size));
 	for (uint32_t kind = 0; kind < WS_SEG_KINDS; kind++)
 		if (steps->size[kind] % 8 || steps->size[kind] > WS_SEG_MAX_RECORD)
 			steps->size[kind] = 0;

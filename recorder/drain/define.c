@@ -314,13 +314,13 @@ uint64_t ws_drain_definitions(struct ws_drain *d)
 	const uint8_t *log = ws_seg_defs(d->seg);
 
 	while (d->defs_pos < end) {
-		uint64_t left = end - d->defs_pos;
+		uint64_t rest = end - d->defs_pos;
 		struct ws_def_head head;
 		struct def def;
 
-		if (left >= sizeof(head))
+		if (rest >= sizeof(head))
 			memcpy(&head, log + d->defs_pos, sizeof(head));
-		if (left < sizeof(head) || head.size < sizeof(head) || head.size > left ||
+		if (rest < sizeof(head) || head.size < sizeof(head) || head.size > rest ||
 		    head.size % 8 || head.body_size > head.size - sizeof(head)) {
 			d->counted[WS_DROPPED_unknown_record]++;
 			d->defs_pos = end; /* nothing behind it can be found */

@@ -153,13 +153,13 @@ static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t hea
 	while (pos < head) {
 		struct ws_rec_head rec;
 		const uint8_t *whole = bytes + (pos & (ring_size - 1));
-		uint64_t left = head - pos;
+		uint64_t rest = head - pos;
 
-		if (left <= ring_size && left >= sizeof(rec))
+		if (rest <= ring_size && rest >= sizeof(rec))
 			ws_ring_get(bytes, ring_size, pos, &rec, sizeof(rec));
 		else
 			rec.size = 0;
-		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > left) {
+		if (rec.size < sizeof(rec) || rec.size % 8 || rec.size > rest) {
 			d->counted[WS_DROPPED_unknown_record]++;
 			pos = head;
 			break;
@@ -229,16 +229,16 @@ void ws_drain_last_pass(struct ws_drain *d)
 /* Rings of threads that ended come back with a commit only: in time for the next threads. */
 static bool thread_buffers_run_short(const struct ws_drain *d)
 {
-	uint32_t unused = 0, left = 0;
+	uint32_t unused = 0, ended = 0;
 
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		uint32_t state =
 		        atomic_load_explicit(ws_seg_thread_state(d->seg, i), memory_order_relaxed);
 
 		unused += state <= WS_THREAD_BUFFER_FREE;
-		left += state == WS_THREAD_BUFFER_LEFT;
+		ended += state == WS_THREAD_BUFFER_LEFT;
 	}
-	return left && unused <= d->seg->thread_buffer_count / 4;
+	return ended && unused <= d->seg->thread_buffer_count / 4;
 }
 
 /*

@@ -277,6 +277,17 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records)
 
 /* --- its name --- */
 
+static bool is_anothers(const struct ws_process_naming *naming, const char *path)
+{
+	for (size_t i = 0; i < naming->nprocesses; i++) {
+		const struct ws_process *p = naming->processes[i];
+
+		if (p->is_settled && !strcmp(p->final ? p->final : p->trace, path))
+			return 1;
+	}
+	return 0;
+}
+
 struct claims {
 	const struct ws_process_naming *naming;
 	const struct ws_process *own; /* whose present path is nobody else's */
@@ -286,25 +297,26 @@ static bool is_taken(void *ctx, const char *path)
 {
 	const struct claims *claims = ctx;
 
-	if (claims->naming->taken(claims->naming->ctx, path))
+	if (is_anothers(claims->naming, path))
 		return 1;
 	return claims->naming->keep_existing && strcmp(path, claims->own->trace) != 0 &&
 	       exists(claims->own->folder, path);
 }
 
 /* A copy: the program can write there at any time. */
-static const char *take_environment(const struct ws_seg_header *seg, char out[WS_MAX_ENVIRONMENT])
+static struct ws_strings environment_of(const struct ws_seg_header *seg,
+                                        char copy[WS_MAX_ENVIRONMENT])
 {
-	memcpy(out, seg->control.environment, WS_MAX_ENVIRONMENT);
-	return out;
+	memcpy(copy, seg->control.environment, WS_MAX_ENVIRONMENT);
+	return ws_strings_in(copy, WS_MAX_ENVIRONMENT);
 }
 
 /* The name by the pattern, when no other process of the recording has it. */
 static enum ws_status plain_name(const struct ws_seg_header *seg, const char *pattern, uint32_t pid,
                                  char out[PATH_MAX], struct ws_err *err)
 {
-	char told[WS_MAX_ENVIRONMENT];
-	const struct ws_strings env = ws_strings_in(take_environment(seg, told), sizeof(told));
+	char copy[WS_MAX_ENVIRONMENT];
+	const struct ws_strings env = environment_of(seg, copy);
 	/* of a process that did not attach only what it had from us is known */
 	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL};
 
@@ -319,7 +331,7 @@ static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
 
 	WS_FORWARD(plain_name(p->file.seg, naming->pattern, pid, out, err));
 	/* the pid tells processes of one recording apart, a number recordings */
-	return ws_output_choose(out, PATH_MAX, naming->taken(naming->ctx, out) ? pid : 0, is_taken,
+	return ws_output_choose(out, PATH_MAX, is_anothers(naming, out) ? pid : 0, is_taken,
 	                        &claims, err);
 }
 
@@ -346,17 +358,17 @@ enum ws_status ws_process_left_at(const struct ws_segment_file *file, int folder
                                   const char *pattern, uint32_t pid, char out[PATH_MAX],
                                   struct ws_err *err)
 {
-	char told[sizeof(file->seg->trace_path)], plain[PATH_MAX];
+	char trace[sizeof(file->seg->trace_path)], plain[PATH_MAX];
 
-	WS_FORWARD(path_told(file, folder, told, err));
+	WS_FORWARD(path_told(file, folder, trace, err));
 	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
 	WS_FORWARD(part_of(file, plain, out, err));
-	if (!strcmp(told, out))
+	if (!strcmp(trace, out))
 		return WS_OK;
-	WS_FAIL_IF(!ws_output_could_choose(plain, pid, told), err, CORRUPT,
+	WS_FAIL_IF(!ws_output_could_choose(plain, pid, trace), err, CORRUPT,
 	           "%s cannot be salvaged: this recording gives no trace the name %s", file->path,
-	           told);
-	memcpy(out, told, strlen(told) + 1);
+	           trace);
+	memcpy(out, trace, strlen(trace) + 1);
 	return WS_OK;
 }
 
@@ -417,8 +429,8 @@ static void take_name(struct ws_process *p, char *path)
 
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
-	char path[PATH_MAX], told[WS_MAX_ENVIRONMENT], *copy = NULL;
-	struct ws_strings env = ws_strings_in(take_environment(p->file.seg, told), sizeof(told));
+	char path[PATH_MAX], environment[WS_MAX_ENVIRONMENT], *copy = NULL;
+	const struct ws_strings env = environment_of(p->file.seg, environment);
 	struct ws_err err;
 
 	if (final_name(p, pid, naming, path, &err) == WS_OK)

@@ -76,9 +76,9 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records);
 /* What names the traces of a recording. */
 struct ws_process_naming {
 	const char *pattern;
-	int keep_existing;        /* a file there is not replaced */
-	ws_output_taken_fn taken; /* by another process of the recording */
-	void *ctx;
+	int keep_existing;                   /* a file there is not replaced */
+	struct ws_process *const *processes; /* of the recording, whose names are not given twice */
+	size_t nprocesses;
 };
 
 /*

@@ -56,7 +56,7 @@ static bool names_secret(const char *name, size_t len)
 }
 
 /* Bytes of the argument that may be told; *is_next: the argument after it is a secret. */
-static size_t told_of(const char *arg, bool *is_next)
+static size_t length_to_show(const char *arg, bool *is_next)
 {
 	size_t name = strcspn(arg, "="), len = strlen(arg);
 	bool is_secret = *is_next && *arg != '-';
@@ -76,13 +76,13 @@ static char *quote(char *const *arguments, bool hides_secrets)
 
 	for (int i = 0; arguments[i]; i++) {
 		const char *argument = arguments[i];
-		size_t len = hides_secrets ? told_of(argument, &is_next) : strlen(argument);
-		char *told = argument[len] ? ws_xformat("%.*s***", (int)len, argument) : NULL;
+		size_t len = hides_secrets ? length_to_show(argument, &is_next) : strlen(argument);
+		char *shown = argument[len] ? ws_xformat("%.*s***", (int)len, argument) : NULL;
 
 		if (i)
 			fputc(' ', f);
-		put_quoted(f, told ? told : argument);
-		free(told);
+		put_quoted(f, shown ? shown : argument);
+		free(shown);
 	}
 	is_whole = !ferror(f);
 	if (fclose(f) || !is_whole)

@@ -116,22 +116,10 @@ static bool is_alive(const struct ws_session *s, struct ws_process *p)
 	return life == WS_LIFE_ON;
 }
 
-static bool is_taken(void *ctx, const char *path)
-{
-	const struct ws_session *s = ctx;
-
-	for (size_t i = 0; i < s->nprocesses; i++) {
-		const struct ws_process *p = s->processes[i];
-
-		if (p->is_settled && !strcmp(p->final ? p->final : p->trace, path))
-			return 1;
-	}
-	return 0;
-}
-
 static void resolve(struct ws_session *s, struct ws_process *p, uint32_t pid)
 {
-	const struct ws_process_naming naming = {s->pattern, s->keep_existing, is_taken, s};
+	const struct ws_process_naming naming = {s->pattern, s->keep_existing, s->processes,
+	                                         s->nprocesses};
 
 	ws_process_resolve(p, pid, &naming);
 }
@@ -176,10 +164,10 @@ static void no_trace_for(struct ws_session *s, uint32_t pid, enum ws_status stat
 static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file *file,
                                     uint32_t pid, struct ws_process **out, struct ws_err *err)
 {
-	char told[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
+	char text[WS_MAX_COMMAND]; /* a copy: the program can write there at any time */
 	char **command = ws_strings_array(
-	        ws_strings_in(memcpy(told, file->seg->control.command, sizeof(told)),
-	                      sizeof(told)));
+	        ws_strings_in(memcpy(text, file->seg->control.command, sizeof(text)),
+	                      sizeof(text)));
 	const struct ws_provenance provenance = {
 	        .program = command[0],
 	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
@@ -432,7 +420,7 @@ static void tell_progress(struct ws_session *s)
 
 void ws_session_loop(struct ws_session *s)
 {
-	int pause_ms = PAUSE_MIN_MS, told = 0, alive;
+	int pause_ms = PAUSE_MIN_MS, is_told = 0, alive;
 
 	s->begin_ns = ws_clock_ns(CLOCK_MONOTONIC);
 	s->tell_after_ns = TELL_FIRST_NS;
@@ -448,7 +436,7 @@ void ws_session_loop(struct ws_session *s)
 		alive |= s->child != 0;
 		if ((s->stop && !s->child) || (!alive && !end_attaching(s)))
 			return;
-		if (!s->child && alive && !told++)
+		if (!s->child && alive && !is_told++)
 			tell_who_runs(s);
 		pause_ms = n ? PAUSE_MIN_MS : pause_ms < PAUSE_MAX_MS ? pause_ms + 1 : PAUSE_MAX_MS;
 		if (n < BUSY_RECORDS)

@@ -129,7 +129,7 @@ typedef void (*ws_cupti_scoped_complete)(uint8_t *buffer, size_t size, size_t va
 	F(ActivitySetAttribute_v2, 0,                                                             \
 	  (void *subscriber, int attribute, size_t *size, void *value))                           \
 	F(ActivityEnable_v2, 0,                                                                   \
-	  (void *subscriber, int kind, void *config)) /* NULL: records of CUPTI's own */         \
+	  (void *subscriber, int kind, void *config)) /* NULL: records of CUPTI's own */          \
 	F(ActivityEnableRuntimeApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))      \
 	F(ActivityEnableDriverApi_v2, 0, (void *subscriber, uint32_t cbid, uint8_t enable))       \
 	F(ActivityGetNextRecord_v2, 0,                                                            \
@@ -152,7 +152,6 @@ struct ws_cupti {
 /* Versions before 13.0 count 18 (11.8), 19 (12.0) … 28; then they are e.g. 130001. */
 #define WS_CUPTI_VERSION_12_0 19
 #define WS_CUPTI_VERSION_13_0 130000
-#define WS_CUPTI_VERSION_13_1 130100
 #define WS_CUPTI_VERSION_13_3 130300
 
 /* --- records --------------------------------------------------------------------- */

@@ -27,8 +27,8 @@ struct ws_ring {
  * else UINT64_MAX. ring_size is a power of two; of it the first `ready` bytes
  * may be written so far.
  */
-static inline uint64_t ws_ring_claim_ready(struct ws_ring *ring, uint32_t ring_size, uint32_t ready,
-                                           uint64_t size, uint64_t keep)
+static inline uint64_t ws_ring_claim(struct ws_ring *ring, uint32_t ring_size, uint32_t ready,
+                                     uint64_t size, uint64_t keep)
 {
 	uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
 
@@ -40,12 +40,6 @@ static inline uint64_t ws_ring_claim_ready(struct ws_ring *ring, uint32_t ring_s
 			return UINT64_MAX;
 	}
 	return head;
-}
-
-static inline uint64_t ws_ring_claim(struct ws_ring *ring, uint32_t ring_size, uint64_t size,
-                                     uint64_t keep)
-{
-	return ws_ring_claim_ready(ring, ring_size, ring_size, size, keep);
 }
 
 /* Copy len bytes to position pos. Returns the position after them. */

@@ -255,11 +255,11 @@ enum ws_status ws_segment_file_open(struct ws_segment_file *out, const char *pat
 enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err *err)
 {
 	const struct ws_proc launcher = ws_seg_process(&file->seg->launcher);
-	struct ws_segment_file again;
+	struct ws_segment_file opened;
 	char who[32] = "another process";
 	int fd;
 
-	WS_FORWARD(open_own(&again, file->path, 0, &fd, err));
+	WS_FORWARD(open_own(&opened, file->path, 0, &fd, err));
 	if (!flock(fd, LOCK_EX | LOCK_NB)) {
 		file->lock = fd + 1;
 		return WS_OK;

@@ -66,7 +66,7 @@ static void put_definition(struct ws_seg_header *seg, struct fuzz_input *in)
 static void put_in_ring(struct ws_seg_header *seg, unsigned which, const void *rec, uint32_t size)
 {
 	struct ws_thread_buffer *b = ws_seg_thread_buffer(seg, which % opts.thread_buffers);
-	uint64_t pos = ws_ring_claim(&b->ring, RING, size, 0);
+	uint64_t pos = ws_ring_claim(&b->ring, RING, RING, size, 0);
 
 	b->thread = which / 2 % 4;
 	if (pos != UINT64_MAX)

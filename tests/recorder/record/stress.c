@@ -51,7 +51,7 @@ static void *produce(void *arg)
 		memcpy(rec, &len, 4);
 		memcpy(rec + 4, &n, 4);
 		memset(rec + 8, (int)(n & 0xFF), len - 8);
-		while ((pos = ws_ring_claim(&ring, RING_SIZE, len, 0)) == UINT64_MAX)
+		while ((pos = ws_ring_claim(&ring, RING_SIZE, RING_SIZE, len, 0)) == UINT64_MAX)
 			sched_yield();
 		ws_ring_publish(&ring, ws_ring_put(bytes, RING_SIZE, pos, rec, len));
 	}

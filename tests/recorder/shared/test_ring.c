@@ -11,7 +11,7 @@ static uint8_t bytes[SIZE];
 /* Append len bytes of value; 0 when the ring is full. */
 static int append(const void *value, uint32_t len, uint64_t keep)
 {
-	uint64_t pos = ws_ring_claim(&ring, SIZE, len, keep);
+	uint64_t pos = ws_ring_claim(&ring, SIZE, SIZE, len, keep);
 
 	if (pos == UINT64_MAX)
 		return 0;
@@ -31,7 +31,7 @@ Test(ring, what_is_put_in_comes_out)
 
 Test(ring, nothing_is_visible_before_it_is_published)
 {
-	uint64_t pos = ws_ring_claim(&ring, SIZE, 8, 0);
+	uint64_t pos = ws_ring_claim(&ring, SIZE, SIZE, 8, 0);
 
 	ws_ring_put(bytes, SIZE, pos, "12345678", 8);
 	cr_expect_eq(ws_ring_head(&ring), 0);

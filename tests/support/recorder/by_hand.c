@@ -44,7 +44,7 @@ void put_thread(enum ws_def_type type, uint64_t id, uint64_t tid, const char *na
 void put_bytes(uint32_t thread_buffer, const void *rec, uint32_t size)
 {
 	struct ws_thread_buffer *l = ws_seg_thread_buffer(seg, thread_buffer);
-	uint64_t pos = ws_ring_claim(&l->ring, RING, size, 0);
+	uint64_t pos = ws_ring_claim(&l->ring, RING, RING, size, 0);
 
 	cr_assert_neq(pos, UINT64_MAX, "the ring of the test is full");
 	ws_ring_publish(&l->ring, ws_ring_put(ws_thread_buffer_bytes(l), RING, pos, rec, size));
