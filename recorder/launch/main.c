@@ -222,12 +222,10 @@ static void print_merged(size_t ntraces, const char *path, const struct ws_merge
 	         ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
 }
 
-static bool is_limited; /* a command that reads what others made */
-
+/* Of a command that reads what others made. */
 static void limit(char *const *files, int n)
 {
-	is_limited = ws_small_input_limit(files, n);
-	if (is_limited)
+	if (ws_small_input_limit(files, n))
 		ws_out_of_memory_hint(WS_SMALL_INPUT_MEMORY);
 }
 
@@ -235,8 +233,6 @@ static void limit(char *const *files, int n)
 static int failed(enum ws_status status, const struct ws_err *err)
 {
 	complain("%s", err->text);
-	if (status == WS_NO_MEMORY && is_limited)
-		complain(WS_SMALL_INPUT_MEMORY);
 	return ws_status_exit_code(status);
 }
 
