@@ -84,7 +84,7 @@ void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...
         __attribute__((format(printf, 3, 4)));
 
 struct ws_drain_counts {
-	uint64_t kernels, ranges, marks; /* since ws_drain_create */
+	uint64_t kernels, ranges, marks; /* since ws_drain_new */
 	uint64_t gpu_kernels;            /* of the kernels, those of GPUs */
 };
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
