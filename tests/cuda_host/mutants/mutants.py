@@ -102,7 +102,7 @@ def declares(text, start):
     """Is the place within a declaration of an array, or constant for the compiler?"""
     line = text[text.rfind("\n", 0, start) + 1:start]
     return "constexpr" in line or "template" in line or "static_assert" in line or \
-        line.lstrip().startswith("#")
+        line.lstrip().startswith("#") or re.match(r"\s*(__shared__ )?float \w+\[[^\]]*$", line)
 
 
 def plant(name, text, mutants, wanted):
