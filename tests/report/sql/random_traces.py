@@ -7,6 +7,7 @@ moments of their own: at one moment an export does not tell which came first.
 """
 import os
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -163,6 +164,15 @@ class Scene:
                      f" external_id={1 + r.randrange(40)}")
 
 
+def alone(warpsheet, path):
+    """What compares traces makes something of a trace and itself: as sides, ranks, a configuration."""
+    for command in (["diff", path, path], ["report", path, path], ["sweep", path]):
+        made = subprocess.run([warpsheet, *command], capture_output=True, text=True, check=False)
+        # 1: they differ, or a rank ran no communication
+        if made.returncode not in (0, 1) or not made.stdout:
+            yield f"{command[0]}: status {made.returncode}: {made.stderr.strip()}"
+
+
 def main():
     warpsheet, maker, sort, first, end = sys.argv[1:]
     wrong = 0
@@ -172,6 +182,9 @@ def main():
             text = "\n".join(Scene(sort, seed).lines) + "\n"
             scenario.write_trace(maker, text, path)
             for why in oracle.wrongs(warpsheet, maker, path):
+                wrong += 1
+                print(f"{sort} {seed}: {why}")
+            for why in alone(warpsheet, path):
                 wrong += 1
                 print(f"{sort} {seed}: {why}")
             os.unlink(path)
