@@ -121,10 +121,8 @@ enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
 
 	memset(e, 0, sizeof(*e));
 	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
-	if (status == WS_OK)
-		ws_tokens_init(&e->tokens, 1);
-	if (status == WS_OK)
-		ws_residual_new(&e->residual);
+	ws_tokens_init(&e->tokens, 1);
+	ws_residual_new(&e->residual);
 	e->lanes = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
 	if (status != WS_OK)
 		ws_block_encoder_free(e);

@@ -53,5 +53,5 @@ void ws_thrift_element_struct(struct ws_thrift *t); /* begins one */
 /* Elements that another writer made, which has not ended its outermost struct. */
 void ws_thrift_elements(struct ws_thrift *t, const struct ws_thrift *made);
 
-/* NO_MEMORY, or BUG when structs do not begin and end in pairs. */
+/* BUG when structs do not begin and end in pairs. */
 enum ws_status ws_thrift_finish(struct ws_thrift *t, struct ws_err *err);

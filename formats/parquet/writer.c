@@ -47,12 +47,10 @@ enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
 	w->file.f = f;
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
 	w->values = ws_xarray(ncolumns, sizeof(*w->values));
-	w->ncolumns = w->values ? ncolumns : 0;
+	w->ncolumns = ncolumns;
 	status = ws_parquet_chunker_init(&w->chunker, w->group_rows, err);
-	for (size_t i = 0; i < ncolumns && status == WS_OK; i++) {
+	for (size_t i = 0; i < ncolumns; i++)
 		values_init(&w->values[i], &columns[i], w->group_rows);
-		status = WS_OK;
-	}
 	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
 	if (status == WS_OK)
 		*out = w;

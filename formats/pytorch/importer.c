@@ -37,8 +37,7 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 	WS_FORWARD(ws_text_file_open(&f, path, err));
 	f.out = o;
 	ws_json_stream_init(&text, ws_text_file_read, &f);
-	status = WS_OK;
-	WS_THEN(status, ws_import_pytorch(o, &text, clock, err));
+	status = ws_import_pytorch(o, &text, clock, err);
 	if (f.damaged)
 		ws_import_warn(o, "the compressed data are damaged or end early");
 	ws_json_stream_free(&text);

@@ -13,7 +13,7 @@
 /*
  * As ws_trace_reader_open_mem, but go on when the file header is damaged; the
  * summary then says 0 for what it holds. fn (may be NULL) hears of damaged
- * stretches. Fails only without memory.
+ * stretches.
  */
 enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
                                             size_t size, ws_finding_fn fn, void *ctx,
@@ -34,7 +34,6 @@ enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, si
  * Compare index and trailer with the blocks found. fn (may be NULL) hears of
  * each difference, as DAMAGE. *right is 1 when both are present and right;
  * that the index lists a block which was damaged since leaves it right.
- * Fails only without memory.
  */
 void ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, void *ctx,
                            int *right);

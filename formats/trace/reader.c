@@ -52,10 +52,8 @@ static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
 		return WS_OK;
 	for (unsigned c = 0; c < t.def->ncolumns; c++)
 		complete &= t.columns[c].present;
-	if (complete) {
+	if (complete)
 		keep_names(r, &t);
-		status = WS_OK;
-	}
 	ws_column_data_release(&t);
 	return status;
 }

@@ -196,8 +196,7 @@ struct ws_thread_rows *ws_thread_rows_new(void)
 {
 	struct ws_thread_rows *t = ws_xmalloc(sizeof(*t));
 
-	if (t)
-		memset(t, 0, offsetof(struct ws_thread_rows, values));
+	memset(t, 0, offsetof(struct ws_thread_rows, values));
 	return t;
 }
 

@@ -38,7 +38,7 @@ struct ws_thread_rows {
 	uint64_t values[WS_NCOLS_thread_event][WS_MAX_BLOCK_ROWS];
 };
 
-/* Without rows; NULL when memory is out. Of the megabytes only what says so is cleared. Free with
+/* Without rows. Of the megabytes only what says so is cleared. Free with
  * free. */
 struct ws_thread_rows *ws_thread_rows_new(void);
 /*

@@ -26,7 +26,7 @@ struct ws_walk {
 /*
  * Find all whole blocks behind the file header; is_map: data is a whole
  * struct ws_trace_map, of which little stays in memory. fn (may be NULL) hears of
- * each damaged stretch, as DAMAGE. Fails only without memory.
+ * each damaged stretch, as DAMAGE.
  */
 void ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map, ws_finding_fn fn,
                  void *ctx);

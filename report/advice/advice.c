@@ -79,7 +79,6 @@ static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
 
 		if (a->config_ns[i]) {
 			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
-			status = WS_OK;
 		}
 	}
 	ws_classifier_free(classifier);
@@ -245,7 +244,7 @@ static void sort_findings(struct ws_advice *a)
 	struct ws_finding *grown = a->found->finding;
 
 	WS_NEW(a->texts, a->found->finding, a->found->n);
-	if (a->found->n && a->found->finding) {
+	if (a->found->n) {
 		memcpy(a->found->finding, grown, a->found->n * sizeof(*grown));
 		qsort(a->found->finding, a->found->n, sizeof(*grown), by_rank);
 	}

@@ -112,7 +112,7 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 WS_ADVICE_RULES(R)
 #undef R
 
-/* A formatted text in the arena; NULL, and the arena knows, without memory. */
+/* A formatted text in the arena. */
 char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. */

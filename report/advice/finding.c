@@ -119,10 +119,10 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 	char *text = ws_advice_text(a, "%s", "");
 	size_t n = 0;
 
-	for (size_t i = 0; name_ns && i < a->m->nconfigs; i++)
+	for (size_t i = 0; i < a->m->nconfigs; i++)
 		if (a->config_ns[i] && which(a, i))
 			name_ns[a->m->configs[i].name] += a->config_ns[i];
-	for (uint32_t t = 0; name_ns && t < a->m->ntexts; t++)
+	for (uint32_t t = 0; t < a->m->ntexts; t++)
 		if (name_ns[t])
 			n = ws_advice_rank(top, n, name_ns, t);
 	for (size_t i = 0; i < n && text; i++)

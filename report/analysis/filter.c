@@ -147,8 +147,6 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	struct ws_kept_result *r;
 
 	WS_NEW(&s->kept->arena, r, 1);
-	if (!r && release)
-		release(result);
 	*r = (struct ws_kept_result){key, result, release, s->kept->first};
 	s->kept->first = r;
 }

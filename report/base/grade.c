@@ -217,14 +217,12 @@ static bool are_identical(const struct ws_samples *a, const struct ws_samples *b
 	       !memcmp(a->values, b->values, steps * sizeof(*a->values));
 }
 
-enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b,
-                          const struct ws_grade_opts *opts, struct ws_comparison *out,
-                          struct ws_err *err)
+void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
+                const struct ws_grade_opts *opts, struct ws_comparison *out)
 {
 	const struct ws_samples *side[2] = {a, b};
-	double *medians[2] = {NULL, NULL}, *scratch = NULL, median;
+	double *medians[2], *scratch, median;
 	struct centre centre[2];
-	enum ws_status status = WS_OK;
 	bool by_recordings =
 	        a->recordings >= WS_GRADE_RECORDINGS && b->recordings >= WS_GRADE_RECORDINGS;
 
@@ -240,13 +238,11 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
 		out->steps[i] = count_steps(side[i]);
 	}
 	if (!out->steps[0] || !out->steps[1])
-		return WS_OK;
+		return;
 	scratch = ws_xarray(out->steps[0] > out->steps[1] ? out->steps[0] : out->steps[1],
 	                    sizeof(*scratch));
-	for (int i = 0; i < 2 && scratch; i++) {
+	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
-		if (!medians[i])
-			break;
 		median = recording_medians(side[i], scratch, medians[i]);
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
 		                          : centre_by_steps(side[i], medians[i], scratch,
@@ -254,20 +250,14 @@ enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b
 		/* of one recording to the last digit, without a logarithm between */
 		centre[i].typical = side[i]->recordings == 1 ? median : exp(centre[i].value);
 	}
-	if (medians[1]) {
-		out->identical = are_identical(a, b, out->steps[0]);
-		if (out->identical)
-			centre[0].error2 = centre[1].error2 = 0;
-		out->basis = by_recordings ? WS_BASIS_RECORDINGS : WS_BASIS_STEPS;
-		set_interval(out, &centre[0], &centre[1]);
-	} else {
-		status = WS_FAIL(err, NO_MEMORY, "no memory to compare %zu steps",
-		                 out->steps[0] + out->steps[1]);
-	}
+	out->identical = are_identical(a, b, out->steps[0]);
+	if (out->identical)
+		centre[0].error2 = centre[1].error2 = 0;
+	out->basis = by_recordings ? WS_BASIS_RECORDINGS : WS_BASIS_STEPS;
+	set_interval(out, &centre[0], &centre[1]);
 	free(medians[0]);
 	free(medians[1]);
 	free(scratch);
-	return status;
 }
 
 /* --- grades ---------------------------------------------------------------------------- */

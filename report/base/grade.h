@@ -77,10 +77,9 @@ struct ws_comparison {
 	enum ws_grade grade;
 };
 
-/* Everything but `discovered` and `grade`. NO_MEMORY only. */
-enum ws_status ws_compare(const struct ws_samples *a, const struct ws_samples *b,
-                          const struct ws_grade_opts *opts, struct ws_comparison *out,
-                          struct ws_err *err);
+/* Everything but `discovered` and `grade`. */
+void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
+                const struct ws_grade_opts *opts, struct ws_comparison *out);
 /*
  * Grade the rows of one table together (Benjamini and Hochberg, J. R. Stat.
  * Soc. B 57 (1995) 289). A row that is UNLIKE already stays so and does not count.

@@ -51,10 +51,8 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 		return WS_OK;
 	WS_FAIL_IF(!f, err, IO_READ, "cannot open '%s': %s", path, strerror(errno));
 	*text = ws_xmalloc(max_bytes + 1);
-	*len = *text ? fread(*text, 1, max_bytes + 1, f) : 0;
-	if (!*text)
-		status = WS_FAIL(err, NO_MEMORY, "out of memory");
-	else if (ferror(f))
+	*len = fread(*text, 1, max_bytes + 1, f);
+	if (ferror(f))
 		status = WS_FAIL(err, IO_READ, "cannot read '%s': %s", path, strerror(errno));
 	else if (*len > max_bytes)
 		status = WS_FAIL(err, USAGE, "'%s' is over %zu bytes long", path, max_bytes);

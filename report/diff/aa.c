@@ -75,8 +75,7 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 }
 
 /* Compare two sets of recordings as a diff would; count what it would call different. */
-static enum ws_status try_split(struct aa_context *aa, const uint8_t *in,
-                                unsigned called[QUANTITIES], struct ws_err *err)
+static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[QUANTITIES])
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
 	size_t n = 0;
@@ -88,17 +87,16 @@ static enum ws_status try_split(struct aa_context *aa, const uint8_t *in,
 			continue;
 		a = pick(aa, q, in, 0);
 		b = pick(aa, q, in, 1);
-		WS_FORWARD(ws_compare(&a, &b, &aa->d->grade, &c[q], err));
+		ws_compare(&a, &b, &aa->d->grade, &c[q]);
 		rows[n++] = &c[q];
 	}
 	ws_grade_rows(rows, n, &aa->d->grade);
 	for (int q = 0; q < QUANTITIES; q++)
 		called[q] += aa->present[q] &&
 		             (c[q].grade == WS_GRADE_FASTER || c[q].grade == WS_GRADE_SLOWER);
-	return WS_OK;
 }
 
-static enum ws_status try_pairs(struct aa_context *aa, uint8_t *in, struct ws_err *err)
+static void try_pairs(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings;
 
@@ -108,13 +106,12 @@ static enum ws_status try_pairs(struct aa_context *aa, uint8_t *in, struct ws_er
 			in[i] = 1;
 			in[j] = 2;
 			aa->pairs++;
-			WS_FORWARD(try_split(aa, in, aa->pairs_called, err));
+			try_split(aa, in, aa->pairs_called);
 		}
-	return WS_OK;
 }
 
 /* Each two disjoint halves once; of an odd number one recording is left over. */
-static enum ws_status try_all_splits(struct aa_context *aa, uint8_t *in, struct ws_err *err)
+static void try_all_splits(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings;
 	int half = (int)n / 2;
@@ -126,21 +123,22 @@ static enum ws_status try_all_splits(struct aa_context *aa, uint8_t *in, struct 
 			for (size_t r = 0; r < n; r++)
 				in[r] = (uint8_t)((a >> r & 1) + 2 * (b >> r & 1));
 			aa->splits++;
-			WS_FORWARD(try_split(aa, in, aa->splits_called, err));
+			try_split(aa, in, aa->splits_called);
 		}
-	return WS_OK;
 }
 
 /* Half against half, recordings as samples; of many splits a sample that is the same each time. */
-static enum ws_status try_splits(struct aa_context *aa, uint8_t *in, struct ws_err *err)
+static void try_splits(struct aa_context *aa, uint8_t *in)
 {
 	size_t n = aa->side->nrecordings, half = n / 2;
 	uint64_t state = 1;
 
 	if (half < WS_GRADE_RECORDINGS)
-		return WS_OK;
-	if (n <= MOST_RECORDINGS)
-		return try_all_splits(aa, in, err);
+		return;
+	if (n <= MOST_RECORDINGS) {
+		try_all_splits(aa, in);
+		return;
+	}
 	for (aa->splits = 0; aa->splits < MOST_SPLITS; aa->splits++) {
 		for (size_t r = 0; r < n; r++)
 			in[r] = r < half ? 1 : r < 2 * half ? 2 : 0;
@@ -153,9 +151,8 @@ static enum ws_status try_splits(struct aa_context *aa, uint8_t *in, struct ws_e
 			in[r] = in[other];
 			in[other] = kept;
 		}
-		WS_FORWARD(try_split(aa, in, aa->splits_called, err));
+		try_split(aa, in, aa->splits_called);
 	}
-	return WS_OK;
 }
 
 /* --- what could have been found ---------------------------------------------------------- */
@@ -168,7 +165,7 @@ static struct ws_comparison predicted_comparison(double spread, unsigned n)
 	                              .spread = spread};
 }
 
-static enum ws_status find_spread(struct aa_context *aa, int q, struct ws_err *err)
+static void find_spread(struct aa_context *aa, int q)
 {
 	size_t n = aa->side->nrecordings;
 	struct ws_samples all = {aa->values[q], aa->side->steps, n};
@@ -178,11 +175,10 @@ static enum ws_status find_spread(struct aa_context *aa, int q, struct ws_err *e
 	/* a side against itself: its spread is what ws_compare finds, from three recordings on */
 	if (!aa->present[q] || n < WS_GRADE_RECORDINGS) {
 		aa->spread[q] = NAN;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_compare(&all, &all, &opts, &c, err));
+	ws_compare(&all, &all, &opts, &c);
 	aa->spread[q] = c.spread;
-	return WS_OK;
 }
 
 static const char *quantity_name(int q)
@@ -259,48 +255,44 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 		         "not even 1000 recordings per side would show 2 %%");
 }
 
-static enum ws_status fill_aa(struct aa_context *aa, struct ws_table *t, struct ws_err *err)
+static void fill_aa(struct aa_context *aa, struct ws_table *t)
 {
 	uint8_t *in;
-	enum ws_status status;
 
 	WS_NEW(&aa->arena, in, aa->side->nrecordings);
 	aa_context_init(aa);
-	status = WS_OK;
 
-	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
-		status = find_spread(aa, q, err);
-	WS_THEN(status, try_pairs(aa, in, err));
-	WS_THEN(status, try_splits(aa, in, err));
-	for (int q = 0; q < QUANTITIES && status == WS_OK; q++)
+	for (int q = 0; q < QUANTITIES; q++)
+		find_spread(aa, q);
+	try_pairs(aa, in);
+	try_splits(aa, in);
+	for (int q = 0; q < QUANTITIES; q++)
 		if (aa->present[q])
 			add_quantity(aa, t, q);
-	if (status == WS_OK) {
-		print_verdict(aa, aa->verdict);
-		ws_table_note(t, "%s.", aa->verdict);
-		if (aa->splits)
-			ws_table_note(
-			        t, "Halves of one series share their recordings, so they are no "
-			           "independent trials: of recordings that are independent, too, "
-			           "up to half of all series have over 5 %% of their halves "
-			           "called different. What must stay below 5 %% is the mean over "
-			           "many series.");
-		if (isnan(aa->d->grade.run_noise))
-			ws_table_note(t, "One recording per side is not graded on the CPU "
-			                 "reference: --run-noise says what to assume.");
-		else
-			ws_table_note(t,
-			              "One recording per side was compared, "
-			              "assuming a noise between runs of %.3g %% (--run-noise).",
-			              100 * aa->d->grade.run_noise);
-	}
-	return status;
+	print_verdict(aa, aa->verdict);
+	ws_table_note(t, "%s.", aa->verdict);
+	if (aa->splits)
+		ws_table_note(t, "Halves of one series share their recordings, so they are no "
+		                 "independent trials: of recordings that are independent, too, "
+		                 "up to half of all series have over 5 %% of their halves "
+		                 "called different. What must stay below 5 %% is the mean over "
+		                 "many series.");
+	if (isnan(aa->d->grade.run_noise))
+		ws_table_note(t, "One recording per side is not graded on the CPU "
+		                 "reference: --run-noise says what to assume.");
+	else
+		ws_table_note(t,
+		              "One recording per side was compared, "
+		              "assuming a noise between runs of %.3g %% (--run-noise).",
+		              100 * aa->d->grade.run_noise);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
 {
+	(void)err;
 	(void)which; /* there is one */
-	return fill_aa(ctx, *t, err);
+	fill_aa(ctx, *t);
+	return WS_OK;
 }
 
 enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,

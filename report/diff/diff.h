@@ -36,7 +36,7 @@ struct ws_diff_result {
 
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
-struct ws_sides *ws_sides_new(void); /* NULL when memory is out */
+struct ws_sides *ws_sides_new(void);
 /* What a comparison needs of a trace, on whatever thread; both m and its rows may be freed
  * afterwards. Free with ws_side_trace_free, also after a failure; NULL is legal. */
 struct ws_side_trace;

@@ -75,11 +75,10 @@ void ws_diff_rows_release(struct ws_diff_rows *r);
 void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
                     struct ws_diff_row **out);
 /* Means and grades; then what changed most comes first. */
-enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r,
-                                  struct ws_err *err);
+void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
 /* Two vectors of one value a sample; both NULL-free. Grade: AMBIGUOUS, or UNLIKE. */
-enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
-                               struct ws_comparison *out, struct ws_err *err);
+void ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
+                     struct ws_comparison *out);
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
 /* Adds up calls by what they are matched with: once they are. */
@@ -87,12 +86,10 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err);
 /* The work of both sides by this key; the groups' first items, or one item alone, by: -1. */
 typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_item *const item[2],
                                const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
-enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
-                                    struct ws_diff_rows *out, struct ws_err *err);
+void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out);
 
 /* One row a class: field 0. */
-enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows,
-                                      struct ws_err *err);
+void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows);
 
 /* Most bytes allocated on devices in any recording; -1 = not recorded. */
 double ws_side_peak(const struct ws_side *s);

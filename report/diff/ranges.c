@@ -123,8 +123,8 @@ static int by_measure(const void *pa, const void *pb)
 enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
-	enum ws_status status = WS_OK;
 
+	(void)err;
 	if (!d->by_steps) {
 		ws_table_set_not_recorded(t, "At least one trace has no completed range `step`, so "
 		                             "there are no phases to compare (--step PATTERN "
@@ -132,21 +132,19 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 		return WS_OK;
 	}
 	gather_phase(d, &rows, WS_PHASES, MEASURE_STEP);
-	status = WS_OK;
 	for (int measure = MEASURE_GPU; measure <= MEASURE_WALL; measure++)
-		for (int phase = 0; phase <= WS_PHASES && status == WS_OK; phase++) {
+		for (int phase = 0; phase <= WS_PHASES; phase++) {
 			gather_phase(d, &rows, phase, measure);
-			status = WS_OK;
 		}
-	WS_THEN(status, ws_diff_rows_grade(d, &rows, err));
-	if (rows.n && status == WS_OK)
+	ws_diff_rows_grade(d, &rows);
+	if (rows.n)
 		qsort(rows.row, rows.n, sizeof(*rows.row), by_measure);
-	for (size_t i = 0; i < rows.n && status == WS_OK; i++)
+	for (size_t i = 0; i < rows.n; i++)
 		add_phase(d, t, &rows.row[i]);
 	ws_diff_rows_release(&rows);
 	ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
 	ws_diff_note_samples(d, t);
-	return status;
+	return WS_OK;
 }
 
 /* --- diff-ranges ------------------------------------------------------------------------- */
@@ -373,19 +371,15 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 {
 	struct ranges r = {.d = d,
 	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
-	enum ws_status status = WS_OK;
 
+	(void)err;
 	roll_places(&r);
-	if (status == WS_OK)
-		keep_single_names(&r);
-	if (status == WS_OK)
-		count_instances(&r);
-	if (status == WS_OK)
-		gather_ranges(&r);
-	if (status == WS_OK)
-		gather_dtypes(&r);
-	WS_THEN(status, ws_diff_rows_grade(d, &r.rows, err));
-	for (size_t i = 0; i < r.rows.n && status == WS_OK; i++)
+	keep_single_names(&r);
+	count_instances(&r);
+	gather_ranges(&r);
+	gather_dtypes(&r);
+	ws_diff_rows_grade(d, &r.rows);
+	for (size_t i = 0; i < r.rows.n; i++)
 		add_range_row(&r, t, &r.rows.row[i]);
 	if (!r.rows.n)
 		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
@@ -402,5 +396,5 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 	free(r.rolled);
 	free(r.variants);
 	ws_diff_rows_release(&r.rows);
-	return status;
+	return WS_OK;
 }

@@ -242,9 +242,7 @@ enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
 	enum ws_status status;
 
 	WS_NEW(&temp, of_place, nplaces);
-	status = WS_OK;
-	WS_THEN(status,
-	        ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err));
+	status = ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err);
 	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
 	WS_THEN(status, sum_ranges(c, of_place, nplaces, err));
 	ws_arena_free(&temp);

@@ -428,12 +428,9 @@ enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
 
 	WS_NEW(&w.temp, w.call_of_op, nops);
 	WS_NEW(&w.temp, w.call_of_range, nranges);
-	status = WS_OK;
-	if (status == WS_OK) {
-		memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
-		memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
-	}
-	WS_THEN(status, sort_kernels(&w, err));
+	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
+	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
+	status = sort_kernels(&w, err);
 	WS_THEN(status, read_kernels(&w, err));
 	if (status == WS_OK)
 		read_copies(&w);

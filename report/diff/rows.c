@@ -32,38 +32,31 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 	*out = row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));
-	for (int s = 0; s < 2; s++) {
+	for (int s = 0; s < 2; s++)
 		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
-	}
 }
 
-enum ws_status ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
-                               struct ws_comparison *out, struct ws_err *err)
+void ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
+                     struct ws_comparison *out)
 {
 	const int64_t *ns[2] = {a, b};
 	struct ws_samples samples[2];
 	double *values[2] = {NULL, NULL};
-	enum ws_status status = WS_OK;
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
 		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
-		if (!values[s]) {
-			status = WS_FAIL_MEMORY(err, "comparing the traces");
-			continue;
-		}
 		/* work that a sample lacks took less than can be told: logarithms want a value */
 		for (size_t i = 0; i < side->nsamples; i++)
 			values[s][i] = ns[s][i] > 0 ? (double)ns[s][i] : 0.5;
 		samples[s] = (struct ws_samples){values[s], side->steps, side->nrecordings};
 	}
-	WS_THEN(status, ws_compare(&samples[0], &samples[1], &d->grade, out, err));
-	if (status == WS_OK && ws_diff_is_unlike(d))
+	ws_compare(&samples[0], &samples[1], &d->grade, out);
+	if (ws_diff_is_unlike(d))
 		out->grade = WS_GRADE_UNLIKE;
 	free(values[0]);
 	free(values[1]);
-	return status;
 }
 
 static double mean_of(const int64_t *ns, size_t n)
@@ -91,12 +84,10 @@ static int by_change(const void *pa, const void *pb)
 	return memcmp(a->field, b->field, sizeof(a->field));
 }
 
-enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r,
-                                  struct ws_err *err)
+void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 {
 	struct ws_comparison **both = ws_xarray(r->n + 1, sizeof(*both));
 	size_t n = 0;
-	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < 2 * r->n; i++) {
 		struct ws_diff_row *row = &r->row[i / 2];
@@ -106,16 +97,14 @@ enum ws_status ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *
 	}
 	if (r->n)
 		qsort(r->row, r->n, sizeof(*r->row), by_change);
-	for (size_t i = 0; i < r->n && status == WS_OK; i++) {
+	for (size_t i = 0; i < r->n; i++) {
 		struct ws_diff_row *row = &r->row[i];
 
 		/* of work that one side has alone the typical time is wanted, no grade */
-		status = ws_diff_compare(d, row->ns[0], row->ns[1], &row->c, err);
+		ws_diff_compare(d, row->ns[0], row->ns[1], &row->c);
 		if (row->instances[0] && row->instances[1])
 			both[n++] = &row->c;
 	}
-	if (status == WS_OK)
-		ws_grade_rows(both, n, &d->grade);
+	ws_grade_rows(both, n, &d->grade);
 	free(both);
-	return status;
 }

@@ -123,11 +123,10 @@ static int64_t time_of(const struct ws_diff *d, const struct ws_sample *s, int w
 	return which == GPU_TIME ? s->gpu_ns : s->phase_gpu_ns[which - FIRST_PHASE];
 }
 
-static enum ws_status compare_time(const struct verdict *v, int which, struct ws_comparison *out,
-                                   int *present, struct ws_err *err)
+static void compare_time(const struct verdict *v, int which, struct ws_comparison *out,
+                         int *present)
 {
 	int64_t *ns[2] = {NULL, NULL}, sum[2] = {0, 0};
-	enum ws_status status = WS_OK;
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &v->d->side[s];
@@ -137,10 +136,9 @@ static enum ws_status compare_time(const struct verdict *v, int which, struct ws
 			sum[s] += ns[s][i] = time_of(v->d, side->samples[i], which);
 	}
 	*present = sum[0] > 0 && sum[1] > 0;
-	WS_THEN(status, ws_diff_compare(v->d, ns[0], ns[1], out, err));
+	ws_diff_compare(v->d, ns[0], ns[1], out);
 	free(ns[0]);
 	free(ns[1]);
-	return status;
 }
 
 /* A gap that is not there in cycles is one of the clocks. */
@@ -211,15 +209,14 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	                     c->low > 1 + d->opts.threshold_percent / 100;
 }
 
-static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[NTIMES],
-                                struct ws_err *err)
+static void add_times(const struct verdict *v, struct ws_comparison c[NTIMES])
 {
 	struct ws_comparison *rows[NTIMES];
 	int present[NTIMES];
 	size_t n = 0;
 
 	for (int i = 0; i < NTIMES; i++) {
-		WS_FORWARD(compare_time(v, i, &c[i], &present[i], err));
+		compare_time(v, i, &c[i], &present[i]);
 		/* without steps the overall time is that of the GPU, and there are no phases */
 		present[i] &= v->d->by_steps || i == OVERALL;
 		if (present[i])
@@ -238,7 +235,6 @@ static enum ws_status add_times(const struct verdict *v, struct ws_comparison c[
 		ws_diff_print(v->d, &c[i], text.text, sizeof(text.text));
 		add_time(v, subject.text, text.text, &c[i]);
 	}
-	return WS_OK;
 }
 
 /* --- what gained, what lost -------------------------------------------------------------- */
@@ -398,23 +394,20 @@ static void add_tensor_cores(const struct verdict *v, const struct ws_diff_rows 
 	set_numbers(v, add_row(v, "Tensor Cores", text.text), share[0], share[1], "%");
 }
 
-static enum ws_status add_causes(const struct verdict *v, const struct ws_comparison c[NTIMES],
-                                 struct ws_err *err)
+static void add_causes(const struct verdict *v, const struct ws_comparison c[NTIMES])
 {
 	struct ws_diff_rows rows = {.n = 0}, classes = {.n = 0};
-	enum ws_status status = ws_diff_rows_of_work(v->d, key_of_gain, &rows, err);
 
-	WS_THEN(status, ws_diff_gather_classes(v->d, &classes, err));
-	if (status == WS_OK && !ws_diff_is_unlike(v->d)) {
+	ws_diff_rows_of_work(v->d, key_of_gain, &rows);
+	ws_diff_gather_classes(v->d, &classes);
+	if (!ws_diff_is_unlike(v->d)) {
 		add_changes(v, &rows, 1);
 		add_changes(v, &rows, 0);
 		add_gain_breakdown(v, &classes, c);
 	}
-	if (status == WS_OK)
-		add_tensor_cores(v, &classes);
+	add_tensor_cores(v, &classes);
 	ws_diff_rows_release(&rows);
 	ws_diff_rows_release(&classes);
-	return status;
 }
 
 /* --- memory, what is left over, notes ---------------------------------------------------- */
@@ -550,13 +543,14 @@ enum ws_status ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t, struc
 	const struct verdict v = {d, t};
 	struct ws_comparison c[NTIMES];
 
+	(void)err;
 	add_warnings(&v);
 	add_matched(&v);
-	WS_FORWARD(add_times(&v, c, err));
+	add_times(&v, c);
 	add_memory(&v);
 	add_utilization(&v, false);
 	add_utilization(&v, true);
-	WS_FORWARD(add_causes(&v, c, err));
+	add_causes(&v, c);
 	add_unmatched(&v);
 	add_notes(&v);
 	return WS_OK;

@@ -132,8 +132,7 @@ static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_
 	}
 }
 
-enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
-                                    struct ws_diff_rows *out, struct ws_err *err)
+void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out)
 {
 	struct ws_arena temp = {0};
 	uint32_t *row_of;
@@ -152,5 +151,5 @@ enum ws_status ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of,
 			row->ns[s][sum->sample] += sum->gpu_ns;
 		}
 	ws_arena_free(&temp);
-	return ws_diff_rows_grade(d, out, err);
+	ws_diff_rows_grade(d, out);
 }

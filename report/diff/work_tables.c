@@ -134,9 +134,10 @@ static void set_matched_by(const struct ws_diff_row *row, struct ws_table *t, st
 enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows;
-	enum ws_status status = ws_diff_rows_of_work(d, key_of_op, &rows, err);
 
-	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+	(void)err;
+	ws_diff_rows_of_work(d, key_of_op, &rows);
+	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
 		struct ws_cell *cells = ws_table_row(t);
 
@@ -159,7 +160,7 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return status;
+	return WS_OK;
 }
 
 /* --- diff-kernels ------------------------------------------------------------------------ */
@@ -198,9 +199,10 @@ static void set_tensor(struct ws_table *t, struct ws_cell *cell, uint32_t tensor
 enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows;
-	enum ws_status status = ws_diff_rows_of_work(d, key_of_kernels, &rows, err);
 
-	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+	(void)err;
+	ws_diff_rows_of_work(d, key_of_kernels, &rows);
+	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
 		struct ws_cell *cells = ws_table_row(t);
 
@@ -219,13 +221,12 @@ enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struc
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return status;
+	return WS_OK;
 }
 
 /* --- diff-classes ------------------------------------------------------------------------ */
 
-enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows,
-                                      struct ws_err *err)
+void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows)
 {
 	*rows = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
 	for (int s = 0; s < 2; s++) {
@@ -247,15 +248,16 @@ enum ws_status ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_ro
 			}
 		}
 	}
-	return ws_diff_rows_grade(d, rows, err);
+	ws_diff_rows_grade(d, rows);
 }
 
 enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows;
-	enum ws_status status = ws_diff_gather_classes(d, &rows, err);
 
-	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+	(void)err;
+	ws_diff_gather_classes(d, &rows);
+	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
 		struct ws_cell *cells = ws_table_row(t);
 
@@ -270,7 +272,7 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return status;
+	return WS_OK;
 }
 
 /* --- diff-only --------------------------------------------------------------------------- */
@@ -291,9 +293,10 @@ static void key_of_only(const struct ws_diff *d, const struct ws_work_item *cons
 enum ws_status ws_diff_fill_only(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ws_diff_rows rows;
-	enum ws_status status = ws_diff_rows_of_work(d, key_of_only, &rows, err);
 
-	for (size_t i = 0; i < rows.n && status == WS_OK; i++) {
+	(void)err;
+	ws_diff_rows_of_work(d, key_of_only, &rows);
+	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
 		int s = row->field[0] == 2;
 		struct ws_cell *cells;
@@ -315,5 +318,5 @@ enum ws_status ws_diff_fill_only(struct ws_diff *d, struct ws_table *t, struct w
 		ws_table_note(t, "All GPU work of both sides is matched.");
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return status;
+	return WS_OK;
 }

@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 #define BUFFER_BYTES (1u << 17)
 
@@ -41,16 +42,12 @@ enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *er
 	*f = NULL;
 	WS_FORWARD(ws_own_file_create(AT_FDCWD, path, path, &fd, err));
 	gz = gzdopen(fd, "wb6");
-	if (!gz) {
-		close(fd);
-		return WS_FAIL(err, NO_MEMORY, "no memory to compress");
-	}
+	if (!gz)
+		ws_out_of_memory(BUFFER_BYTES);
 	gzbuffer(gz, BUFFER_BYTES);
 	*f = fopencookie(gz, "w", functions);
-	if (!*f) {
-		end(gz);
-		return WS_FAIL(err, NO_MEMORY, "no memory to compress");
-	}
+	if (!*f)
+		ws_out_of_memory(BUFFER_BYTES);
 	setvbuf(*f, NULL, _IOFBF, BUFFER_BYTES);
 	return WS_OK;
 }

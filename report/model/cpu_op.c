@@ -334,7 +334,6 @@ enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, str
 	for (uint32_t i = 0; i < ops->tree.n && status == WS_OK; i++)
 		if (ops->external[i]) {
 			ws_idmap_put(&links.by_external, ops->external[i], i);
-			status = WS_OK;
 		}
 	WS_THEN(status, ws_load_each(l, WS_KIND_EXTERNAL_LINK, on_link, &links, err));
 	ws_idmap_free(&links.by_external);

@@ -395,10 +395,8 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 	WS_THEN(status, ws_load_kind(l, WS_KIND_PAYLOAD, &payload, err));
 	if (status == WS_OK)
 		ws_ops_decode(&tables, &l->m->ops);
-	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++) {
+	for (uint64_t i = 0; i < payload.rows && status == WS_OK; i++)
 		ws_idmap_put(&l->payload_of, ws_value(&payload, WS_COL_payload_id, i), (uint32_t)i);
-		status = WS_OK;
-	}
 	ws_column_data_release(&schema);
 	ws_column_data_release(&field);
 	ws_column_data_release(&entry);

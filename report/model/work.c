@@ -163,19 +163,16 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err)
 	struct ws_column_data t;
 	uint32_t *order;
 	int64_t *time, total = 0;
-	enum ws_status status;
+	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_MEMORY, &t, err));
 	WS_NEW(&l->temp, order, t.rows);
 	WS_NEW(&l->temp, time, t.rows);
 	WS_NEW(&m->arena, m->memory, t.rows);
-	status = WS_OK;
-	if (status == WS_OK) {
-		ws_order_identity(order, t.rows);
-		for (uint64_t i = 0; i < t.rows; i++)
-			time[i] = (int64_t)ws_value(&t, WS_COL_memory_time_ns, i);
-		ws_order_by(order, time, t.rows);
-	}
+	ws_order_identity(order, t.rows);
+	for (uint64_t i = 0; i < t.rows; i++)
+		time[i] = (int64_t)ws_value(&t, WS_COL_memory_time_ns, i);
+	ws_order_by(order, time, t.rows);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++, m->nmemory++) {
 		status = take_memory(l, &t, order[i], &m->memory[i], err);
 		if (__builtin_add_overflow(total, (int64_t)m->memory[i].bytes, &total))

@@ -109,8 +109,6 @@ static void cut(const struct cutter *c, struct cut *name, size_t at, const char 
 		tail = begin_of_end(whole, rest);
 	}
 	out = ws_arena_alloc(c->arena, whole.len + 2 * strlen(DOTS) + strlen(mark));
-	if (!out)
-		return;
 	len = put(out, len, text, head);
 	if (begin > head && end > begin)
 		len = put(out, len, DOTS, strlen(DOTS));

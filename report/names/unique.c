@@ -216,7 +216,7 @@ static void tell_apart(struct namer *s, size_t first, size_t n)
 		else if (part.len)
 			add_hash(s, s->order[first + i].row);
 	}
-	for (size_t i = 0; i < n && parts; i++)
+	for (size_t i = 0; i < n; i++)
 		ws_buf_free(&parts[i]);
 	ws_arena_free(&temp);
 }

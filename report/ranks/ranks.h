@@ -8,7 +8,7 @@
 #include "report/table/table.h"
 
 struct ws_ranks;
-struct ws_ranks *ws_ranks_new(void);    /* NULL when memory is out */
+struct ws_ranks *ws_ranks_new(void);
 void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
 /* A rank's trace, and its rows. Neither is needed any more. */

@@ -78,10 +78,10 @@ double ws_rank_slower(const struct ws_ranks *r, size_t rank)
 	double *values = ws_xarray(r->n + 1, sizeof(*values)), middle;
 	size_t n = 0;
 
-	for (size_t i = 0; i < r->n && values; i++)
+	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].dtype == r->ranks[rank].dtype && r->ranks[i].nsteps)
 			values[n++] = ws_rank_mean(&r->ranks[i], ws_step_compute);
-	middle = values && n > 1 ? median(values, n) : NAN;
+	middle = n > 1 ? median(values, n) : NAN;
 	free(values);
 	return ws_stat_ratio(ws_rank_mean(&r->ranks[rank], ws_step_compute), middle) - 1;
 }

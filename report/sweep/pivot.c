@@ -70,7 +70,7 @@ static uint32_t *facts_of(struct ws_sweep *s, const char *key)
 {
 	uint32_t *value = ws_arena_array(&s->arena, s->nrows, sizeof(*value));
 
-	for (size_t i = 0; i < s->nrows && value; i++)
+	for (size_t i = 0; i < s->nrows; i++)
 		value[i] = ws_sweep_fact(s, s->rows[i].run, key);
 	return value;
 }
@@ -80,11 +80,11 @@ static void find_groups(struct pivot *p)
 	struct ws_sweep *s = p->s;
 	uint32_t *value = ws_arena_array(&s->arena, s->nrows, sizeof(*value));
 
-	for (size_t i = 0; i < s->nrows && value && p->column; i++)
+	for (size_t i = 0; i < s->nrows && p->column; i++)
 		value[i] = p->column[i];
-	if (s->nrows && value)
+	if (s->nrows)
 		qsort_r(value, s->nrows, sizeof(*value), by_value, s);
-	for (size_t i = 0; i < s->nrows && value; i++)
+	for (size_t i = 0; i < s->nrows; i++)
 		if (!i || value[i] != value[p->ngroups - 1])
 			value[p->ngroups++] = value[i];
 	p->group = value;
@@ -100,8 +100,6 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 	        ws_arena_array(arena, def->ncolumns + p->ngroups * p->nshown, sizeof(*columns));
 	size_t at = def->ncolumns;
 
-	if (!made || !columns)
-		return NULL;
 	memcpy(columns, def->columns, at * sizeof(*columns));
 	if (p->row_title)
 		columns[0].title = ws_arena_copy(arena, p->row_title, strlen(p->row_title));
@@ -154,7 +152,7 @@ static void find_labels(struct ws_sweep *s, const char *but, const char *and_but
 	for (size_t k = 0; k < 5; k++)
 		told[k] = differ(s, also[k]) && strcmp(also[k], but) != 0 &&
 		          strcmp(also[k], and_but) != 0;
-	for (size_t i = 0; i < s->nrows && labels; i++) {
+	for (size_t i = 0; i < s->nrows; i++) {
 		char others[512];
 		const char *label = "";
 

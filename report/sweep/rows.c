@@ -128,8 +128,8 @@ static bool is_baseline(const struct ws_sweep *s, const struct ws_sweep_run *a,
 	return true;
 }
 
-static enum ws_status compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
-                                   const struct ws_sweep_row *base, struct ws_err *err)
+static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
+                         const struct ws_sweep_row *base)
 {
 	struct ws_samples a, b;
 	struct ws_comparison c;
@@ -138,12 +138,11 @@ static enum ws_status compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
 	gather(s, base, WS_SWEEP_TOTAL, &a, &na);
 	gather(s, row, WS_SWEEP_TOTAL, &b, &nb);
 	if (!na || !nb)
-		return WS_OK;
-	WS_FORWARD(ws_compare(&a, &b, &s->grade, &c, err));
+		return;
+	ws_compare(&a, &b, &s->grade, &c);
 	row->speedup = 1 / c.ratio;
 	row->low = 1 / c.high;
 	row->high = 1 / c.low;
-	return WS_OK;
 }
 
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
@@ -173,7 +172,7 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		       !is_baseline(s, s->rows[i].run, s->rows[base].run, key, value))
 			base++;
 		if (base < s->nrows)
-			WS_FORWARD(compare_rows(s, &s->rows[i], &s->rows[base], err));
+			compare_rows(s, &s->rows[i], &s->rows[base]);
 	}
 	return WS_OK;
 }

@@ -7,7 +7,7 @@
 #include "report/diff/diff.h"
 
 struct ws_sweep;
-struct ws_sweep *ws_sweep_new(void);    /* NULL when memory is out */
+struct ws_sweep *ws_sweep_new(void);
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
 /* A trace, as for ws_side_trace_read. reason: why its run failed, NULL = it did not, unless the

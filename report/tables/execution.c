@@ -294,8 +294,7 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		return WS_OK;
 	}
 	ws_windows(m, tab->sel, &w);
-	status = WS_OK;
-	WS_THEN(status, ws_idle_find(m, tab->sel, &e.idle, err));
+	status = ws_idle_find(m, tab->sel, &e.idle, err);
 	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {
 		add_rows(&e, t, w->window, w->n);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "formats/base/own_file.h"
+#include "formats/base/xalloc.h"
 
 static const struct {
 	const char *name;
@@ -90,8 +91,8 @@ enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const cha
 	sqlite3_str_appendall(sql, ")");
 	add = sqlite3_str_finish(sql);
 	if (!create || !add)
-		status = WS_FAIL_MEMORY(err, "the database");
-	WS_THEN(status, execute(o, create, err));
+		ws_out_of_memory(strlen(definitions));
+	status = execute(o, create, err);
 	if (status == WS_OK && sqlite3_prepare_v3(o->db, add, -1, SQLITE_PREPARE_PERSISTENT, insert,
 	                                          NULL) != SQLITE_OK)
 		status = failed(o, err);

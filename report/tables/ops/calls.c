@@ -102,6 +102,6 @@ void ws_ops_share_out_calls(struct ws_ops_table *s)
 
 		share_out(&c, call, ws_call_selected(s->tab->m, s->tab->sel, call, i));
 	}
-	for (size_t i = 0; c.threads && i < s->tab->m->nthreads; i++)
+	for (size_t i = 0; i < s->tab->m->nthreads; i++)
 		free(c.threads[i].call);
 }

@@ -201,8 +201,6 @@ static void add_rows(struct ws_ops_table *s, struct ws_table *t)
 	                         .all_cpu_ns = s->all_cpu_ns,
 	                         .all_cuda_ns = s->all_cuda_ns};
 	WS_NEW(&rows->arena, rows->rows, s->rows);
-	if (!rows->rows)
-		rows->n = 0;
 	for (size_t i = 0; i < rows->n; i++)
 		rows->rows[i] = (struct op_row){s->order[i].row, *sums_of(s, s->order[i].row)};
 	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
