@@ -1,0 +1,37 @@
+#!/usr/bin/env python3
+"""Each column of each table alone is the column of the whole table: what a column needs of a trace
+is read for it, too.
+columns.py WARPSHEET TRACE...
+"""
+import csv
+import io
+import json
+import subprocess
+import sys
+
+
+def main(warpsheet, *traces):
+    def report(trace, *options):
+        return subprocess.run([warpsheet, "report", trace, *options], check=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, encoding="utf-8").stdout
+
+    def rows(trace, table, *options):
+        return list(csv.reader(io.StringIO(report(trace, "--table", table, "--format", "csv", *options))))
+
+    compared, wrong = 0, []
+    for trace in traces:
+        for table in json.loads(report(trace, "--format", "json"))["tables"].values():
+            name, whole = table["table"], rows(trace, table["table"])
+            for i, column in enumerate(table["columns"]):
+                alone = rows(trace, name, "--columns", column["id"])
+                # a row whose only cell is empty is an empty line
+                if [row or [""] for row in alone] != [[row[i]] for row in whole]:
+                    wrong.append(f"{trace}: {name}, column {column['id']}")
+                compared += len(whole) - 1
+    print(f"{compared} cells compared")
+    if not compared or wrong:
+        sys.exit("\n".join(wrong) or "no table has rows")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
