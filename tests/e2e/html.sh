@@ -15,7 +15,8 @@ fi
 cd "$work"
 
 page() { # page FILE.html: the page as the browser made it, in page.txt; its words in browser.txt
-	HOME=$work timeout 300 $browser --headless --no-sandbox --disable-gpu --enable-logging=stderr \
+	# its socket lies under TMPDIR; a path of more than 107 bytes aborts Chromium
+	HOME=$work TMPDIR=. timeout 300 $browser --headless --no-sandbox --disable-gpu --enable-logging=stderr \
 		--user-data-dir="$work/profile" --virtual-time-budget=10000 --dump-dom "file://$work/$1" \
 		>page.txt 2>browser.txt || fail "$browser cannot open $1: $(tail -3 browser.txt)"
 	grep -aq 'data-ready="[1-9]' page.txt || fail "$1: the script did not finish"
