@@ -235,7 +235,7 @@ static char *output_of(const char *arguments)
 	char *text = calloc(1, 1 << 20);
 	FILE *f;
 
-	snprintf(command, sizeof(command), "%s %s %s", WS_TEST_WARPSHEET, arguments, run.trace);
+	snprintf(command, sizeof(command), "'" WS_TEST_WARPSHEET "' %s '%s'", arguments, run.trace);
 	f = popen(command, "re");
 	cr_assert(f && text);
 	cr_assert_gt(fread(text, 1, (1 << 20) - 1, f), 0);
@@ -303,10 +303,10 @@ Test(cuda_problems, exports_to_sqlite_keep_the_names)
 
 	record_names();
 	snprintf(command, sizeof(command),
-	         "cd %s && %s export -o x.sqlite t.wtrace && %s import x.sqlite -o "
-	         "back.wtrace && %s report --table resources --format csv back.wtrace | grep -q "
-	         "'^cuda_stream,compute,7,0x1007,,'",
-	         run.dir, WS_TEST_WARPSHEET, WS_TEST_WARPSHEET, WS_TEST_WARPSHEET);
+	         "cd '%s' && w='" WS_TEST_WARPSHEET "' && \"$w\" export -o x.sqlite t.wtrace && "
+	         "\"$w\" import x.sqlite -o back.wtrace && \"$w\" report --table resources "
+	         "--format csv back.wtrace | grep -q '^cuda_stream,compute,7,0x1007,,'",
+	         run.dir);
 	cr_expect_eq(system(command), 0, "%s", command);
 }
 

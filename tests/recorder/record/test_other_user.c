@@ -99,7 +99,7 @@ Test(other_user, who_waits_for_a_segment_in_a_folder_for_all_replaces_no_file)
 		attack_folder();
 	}
 	snprintf(command, sizeof(command),
-	         "until find %s -name '*4194305-1' -perm 666 | grep -q .; do sleep 0.01; "
+	         "until find '%s' -name '*4194305-1' -perm 666 | grep -q .; do sleep 0.01; "
 	         "done; '" WS_TEST_VICTIM "' exit 10 $0",
 	         r.segments);
 	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
@@ -135,7 +135,7 @@ static int output_to(const char *begin, const char *path, const char *end)
 	size_t n;
 	FILE *f;
 
-	snprintf(line, sizeof(line), "timeout 20 " WS_BIN "/%s %s %s 2>&1", begin, path, end);
+	snprintf(line, sizeof(line), "timeout 20 '" WS_BIN "'/%s '%s' %s 2>&1", begin, path, end);
 	f = popen(line, "r");
 	cr_assert_not_null(f);
 	n = fread(r.text, 1, sizeof(r.text) - 1, f);
@@ -144,7 +144,7 @@ static int output_to(const char *begin, const char *path, const char *end)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-#define TRACE  WS_FIXTURES "/traces/step-fp32.wtrace"
+#define TRACE  "'" WS_FIXTURES "/traces/step-fp32.wtrace'"
 #define REPORT "warpsheet report " TRACE " --table summary -o"
 
 struct other_output {
@@ -160,7 +160,7 @@ Test(other_user, nothing_is_written_into_a_pipe_of_another_user)
 	        {REPORT, "p.xlsx", ""},
 	        {"warpsheet export " TRACE " -o", "p.sqlite", ""},
 	        {"warpsheet export " TRACE " -o", "p.json.gz", ""},
-	        {"warpsheet import " WS_FIXTURES "/imports/alexnet-a100.json.gz -o", "p.wtrace",
+	        {"warpsheet import '" WS_FIXTURES "/imports/alexnet-a100.json.gz' -o", "p.wtrace",
 	         ""},
 	        {"warpsheet check " TRACE " --repair", "p.wtrace", ""},
 	        {"warpsheet-record --merge " TRACE " -o", "p.wtrace", ""},
