@@ -135,7 +135,9 @@ static int output_to(const char *begin, const char *path, const char *end)
 	size_t n;
 	FILE *f;
 
-	snprintf(line, sizeof(line), "timeout 20 '" WS_BIN "'/%s '%s' %s 2>&1", begin, path, end);
+	snprintf(line, sizeof(line),
+	         "WARPSHEET_SEGMENT_DIR='%s' timeout 20 '" WS_BIN "'/%s '%s' %s 2>&1", r.segments,
+	         begin, path, end);
 	f = popen(line, "r");
 	cr_assert_not_null(f);
 	n = fread(r.text, 1, sizeof(r.text) - 1, f);
