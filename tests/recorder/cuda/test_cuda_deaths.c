@@ -189,13 +189,15 @@ static void wait_for_commits(void)
 		usleep(1000);
 }
 
+/* Each interval takes a buffer a thread, and the launcher may get no time to empty one: there are
+ * enough for ten seconds. */
 Test(cuda_deaths, the_launcher_is_killed_and_salvage_goes_on_where_it_stopped)
 {
-	pid_t launcher =
-	        run_start(&run,
-	                  (const char *const[]){"-o", run.trace, "--segment-dir", run.segments,
-	                                        "--flush-interval", "20", "--", WS_TEST_VICTIM_CUDA,
-	                                        "exit", "30000", "2", "30000", NULL});
+	pid_t launcher = run_start(&run, (const char *const[]){"-o", run.trace, "--segment-dir",
+	                                                       run.segments, "--flush-interval",
+	                                                       "20", "--gpu-buffers", "1024", "--",
+	                                                       WS_TEST_VICTIM_CUDA, "exit", "30000",
+	                                                       "2", "30000", NULL});
 	char segment[600];
 
 	wait_for_commits();
