@@ -71,17 +71,23 @@ char *ws_xstrdup(const char *text)
 	return ws_xstrndup(text, SIZE_MAX);
 }
 
+char *ws_xvformat(const char *fmt, va_list ap)
+{
+	char *text;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		ws_out_of_memory(strlen(fmt));
+	return text;
+}
+
 char *ws_xformat(const char *fmt, ...)
 {
 	char *text;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&text, fmt, ap);
+	text = ws_xvformat(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		ws_out_of_memory(strlen(fmt));
 	return text;
 }
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -14,6 +15,8 @@ char *ws_xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *ws_xstrndup(const char *text, size_t most) __attribute__((malloc, returns_nonnull));
 char *ws_xformat(const char *fmt, ...)
         __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
+char *ws_xvformat(const char *fmt, va_list ap)
+        __attribute__((format(printf, 1, 0), malloc, returns_nonnull));
 /* A stream into memory as of open_memstream, and its end, after which all that was written is
  * there. */
 FILE *ws_xmemstream(char **text, size_t *len) __attribute__((returns_nonnull));

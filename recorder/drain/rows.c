@@ -36,14 +36,11 @@ void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...
 	struct ws_row_meta row = {.key = {key, strlen(key)}};
 	char *value;
 	va_list ap;
-	int len;
 
 	va_start(ap, fmt);
-	len = vasprintf(&value, fmt, ap);
+	value = ws_xvformat(fmt, ap);
 	va_end(ap);
-	if (len < 0)
-		ws_out_of_memory(0);
-	row.value = (struct ws_bytes){value, (size_t)len};
+	row.value = ws_bytes_of(value);
 	ws_drain_add(d, WS_KIND_META, &row);
 	free(value);
 }

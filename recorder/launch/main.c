@@ -27,13 +27,10 @@ static void complain(const char *fmt, ...)
 {
 	char *line;
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vasprintf(&line, fmt, ap);
+	line = ws_xvformat(fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		ws_out_of_memory(0);
 	ws_defuse(line); /* names can have been chosen by anybody */
 	fprintf(stderr, NAME ": %s\n", line);
 	free(line);
