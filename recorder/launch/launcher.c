@@ -20,6 +20,7 @@
 #include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_folder.h"
 #include "recorder/launch/session.h"
+#include "recorder/launch/trace_path.h"
 
 #define COLLECTOR_NAME "libwarpsheet-collect.so"
 #define ENV_NVTX       WSN_ENV_INJECTION
@@ -374,7 +375,7 @@ static enum ws_status find_trace(struct ws_session *s, const struct ws_segment_f
 		return open_folder(path, folder, WS_IO_READ, err);
 	}
 	WS_FORWARD(status);
-	return ws_process_first_left_at(file, s->folder, s->pattern, path, err);
+	return ws_trace_path_first_left_at(file, s->folder, s->pattern, path, err);
 }
 
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,

@@ -14,6 +14,7 @@
 #include "formats/trace/small_input.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/missing_pages.h"
+#include "recorder/launch/trace_path.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -39,26 +40,14 @@ void ws_record_notice(const struct ws_record_opts *opts, const char *fmt, ...)
 
 /* --- in the folder of the trace --- */
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
-/* Has anything, if only a link, the name that this path ends with? */
-static bool exists(int folder, const char *path)
-{
-	return !faccessat(folder, name_of(path), F_OK, AT_SYMLINK_NOFOLLOW);
-}
-
 void ws_process_remove_trace(const struct ws_process *p)
 {
 	struct stat st;
 
-	if (!p->is_settled && !fstatat(p->folder, name_of(p->trace), &st, AT_SYMLINK_NOFOLLOW) &&
+	if (!p->is_settled &&
+	    !fstatat(p->folder, ws_trace_path_name(p->trace), &st, AT_SYMLINK_NOFOLLOW) &&
 	    S_ISREG(st.st_mode))
-		unlinkat(p->folder, name_of(p->trace), 0);
+		unlinkat(p->folder, ws_trace_path_name(p->trace), 0);
 }
 
 /* --- beginning --- */
@@ -106,7 +95,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 
 	WS_FAIL_IF(strlen(p->trace) >= sizeof(seg->trace_path), err, USAGE,
 	           "the path %s is too long", p->trace);
-	WS_FORWARD(ws_own_file_create(p->folder, name_of(p->trace), p->trace, &fd, err));
+	WS_FORWARD(ws_own_file_create(p->folder, ws_trace_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_create(&p->writer, fd, p->trace, &opts, err);
 	close(fd);
 	if (status != WS_OK) {
@@ -146,37 +135,13 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 	enum ws_status status;
 	int fd;
 
-	WS_FORWARD(ws_own_file_open(p->folder, name_of(p->trace), p->trace, &fd, err));
+	WS_FORWARD(ws_own_file_open(p->folder, ws_trace_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
 	                                err);
 	close(fd);
 	WS_FORWARD(status);
 	become_launcher(seg);
 	p->drain = ws_drain_new(seg, p->writer);
-	return WS_OK;
-}
-
-/* A copy of a path in the segment; empty when it has no end. */
-static void take_path(const char in[PATH_MAX], char out[PATH_MAX])
-{
-	memcpy(out, in, PATH_MAX);
-	if (!memchr(out, 0, PATH_MAX))
-		out[0] = 0;
-}
-
-/* Where the launcher before this one left the trace, also when it was killed over a rename. */
-static enum ws_status path_told(const struct ws_segment_file *file, int folder, char out[PATH_MAX],
-                                struct ws_err *err)
-{
-	char renamed[PATH_MAX];
-
-	take_path(file->seg->trace_path, out);
-	take_path(file->seg->renamed_path, renamed);
-	WS_FAIL_IF(!out[0], err, CORRUPT,
-	           "%s cannot be salvaged: it names no trace; give the trace's name with -o",
-	           file->path);
-	if (renamed[0] && !exists(folder, out) && exists(folder, renamed))
-		memcpy(out, renamed, PATH_MAX);
 	return WS_OK;
 }
 
@@ -300,27 +265,7 @@ static bool is_taken(void *ctx, const char *path)
 	if (is_anothers(claims->naming, path))
 		return 1;
 	return claims->naming->keep_existing && strcmp(path, claims->own->trace) != 0 &&
-	       exists(claims->own->folder, path);
-}
-
-/* A copy: the program can write there at any time. */
-static struct ws_strings environment_of(const struct ws_seg_header *seg,
-                                        char copy[WS_MAX_ENVIRONMENT])
-{
-	memcpy(copy, seg->control.environment, WS_MAX_ENVIRONMENT);
-	return ws_strings_in(copy, WS_MAX_ENVIRONMENT);
-}
-
-/* The name by the pattern, when no other process of the recording has it. */
-static enum ws_status plain_name(const struct ws_seg_header *seg, const char *pattern, uint32_t pid,
-                                 char out[PATH_MAX], struct ws_err *err)
-{
-	char copy[WS_MAX_ENVIRONMENT];
-	const struct ws_strings env = environment_of(seg, copy);
-	/* of a process that did not attach only what it had from us is known */
-	const struct ws_output_vars vars = {pid, atomic_load(&seg->attached) ? &env : NULL};
-
-	return ws_output_expand(pattern, &vars, out, PATH_MAX, err);
+	       ws_trace_path_exists(claims->own->folder, path);
 }
 
 static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
@@ -329,84 +274,10 @@ static enum ws_status final_name(const struct ws_process *p, uint32_t pid,
 {
 	struct claims claims = {naming, p};
 
-	WS_FORWARD(plain_name(p->file.seg, naming->pattern, pid, out, err));
+	WS_FORWARD(ws_trace_path_plain(p->file.seg, naming->pattern, pid, out, err));
 	/* the pid tells processes of one recording apart, a number recordings */
 	return ws_output_choose(out, PATH_MAX, is_anothers(naming, out) ? pid : 0, is_taken,
 	                        &claims, err);
-}
-
-static enum ws_status part_of(const struct ws_segment_file *file, const char *plain,
-                              char out[PATH_MAX], struct ws_err *err)
-{
-	int n = snprintf(out, PATH_MAX, "%.*s/%s.part", (int)(strrchr(plain, '/') - plain), plain,
-	                 strrchr(file->path, '/') + 1);
-
-	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
-	return WS_OK;
-}
-
-enum ws_status ws_process_part(const struct ws_segment_file *file, const char *pattern,
-                               uint32_t pid, char out[PATH_MAX], struct ws_err *err)
-{
-	char plain[PATH_MAX];
-
-	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
-	return part_of(file, plain, out, err);
-}
-
-enum ws_status ws_process_left_at(const struct ws_segment_file *file, int folder,
-                                  const char *pattern, uint32_t pid, char out[PATH_MAX],
-                                  struct ws_err *err)
-{
-	char trace[sizeof(file->seg->trace_path)], plain[PATH_MAX];
-
-	WS_FORWARD(path_told(file, folder, trace, err));
-	WS_FORWARD(plain_name(file->seg, pattern, pid, plain, err));
-	WS_FORWARD(part_of(file, plain, out, err));
-	if (!strcmp(trace, out))
-		return WS_OK;
-	WS_FAIL_IF(!ws_output_could_choose(plain, pid, trace), err, CORRUPT,
-	           "%s cannot be salvaged: this recording gives no trace the name %s", file->path,
-	           trace);
-	memcpy(out, trace, strlen(trace) + 1);
-	return WS_OK;
-}
-
-/* As first_path() and open_session() made it, by the launcher's pid in the segment's own name. */
-static enum ws_status first_part(const struct ws_segment_file *file, const char *pattern,
-                                 char out[PATH_MAX], struct ws_err *err)
-{
-	const char *name = strrchr(file->path, '/') + 1;
-	char plain[PATH_MAX];
-	int n;
-
-	if (!strncmp(name, WS_SEG_PREFIX, strlen(WS_SEG_PREFIX)))
-		name += strlen(WS_SEG_PREFIX);
-	WS_FORWARD(
-	        ws_output_expand(pattern,
-	                         &(struct ws_output_vars){(uint32_t)strtoul(name, NULL, 10), NULL},
-	                         plain, PATH_MAX, err));
-	n = snprintf(out, PATH_MAX, "%s.%s.part", plain, name);
-	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", plain);
-	return WS_OK;
-}
-
-enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, int folder,
-                                        const char *pattern, char out[PATH_MAX], struct ws_err *err)
-{
-	const struct ws_seg_header *seg = file->seg;
-	const uint32_t pid = atomic_load(&seg->attached) ? atomic_load(&seg->owner.pid)
-	                                                 : atomic_load(&seg->started.pid);
-	char part[PATH_MAX], plain[PATH_MAX];
-
-	WS_FORWARD(path_told(file, folder, out, err));
-	WS_FORWARD(first_part(file, pattern, part, err));
-	WS_FORWARD(plain_name(seg, pattern, pid, plain, err));
-	WS_FAIL_IF(strcmp(out, part) != 0 && !ws_output_could_choose(plain, pid, out), err, CORRUPT,
-	           "%s cannot be salvaged: this recording gives no trace the name %s; give the "
-	           "trace's name with -o",
-	           file->path, out);
-	return WS_OK;
 }
 
 static void take_name(struct ws_process *p, char *path)
@@ -415,7 +286,8 @@ static void take_name(struct ws_process *p, char *path)
 
 	/* whoever is killed in between leaves both names */
 	memcpy(seg->renamed_path, path, strlen(path) + 1);
-	if (renameat(p->folder, name_of(p->trace), p->folder, name_of(path))) {
+	if (renameat(p->folder, ws_trace_path_name(p->trace), p->folder,
+	             ws_trace_path_name(path))) {
 		ws_record_notice(p->opts, "cannot rename %s to %s: %s", p->trace, path,
 		                 strerror(errno));
 		free(path);
@@ -430,7 +302,7 @@ static void take_name(struct ws_process *p, char *path)
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming)
 {
 	char path[PATH_MAX], environment[WS_MAX_ENVIRONMENT], *copy = NULL;
-	const struct ws_strings env = environment_of(p->file.seg, environment);
+	const struct ws_strings env = ws_trace_path_environment(p->file.seg, environment);
 	struct ws_err err;
 
 	if (final_name(p, pid, naming, path, &err) == WS_OK)
@@ -443,7 +315,7 @@ void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_proc
 		ws_provenance_process(p->drain, env);
 	if (!copy)
 		return;
-	if (strcmp(path, p->trace) != 0 && exists(p->folder, path)) {
+	if (strcmp(path, p->trace) != 0 && ws_trace_path_exists(p->folder, path)) {
 		p->final = copy; /* what is there may be better than what will become of ours */
 		return;
 	}

@@ -86,28 +86,6 @@ struct ws_process_naming {
  * A name that cannot be had is told and the present one kept.
  */
 void ws_process_resolve(struct ws_process *p, uint32_t pid, const struct ws_process_naming *naming);
-/*
- * Where the trace of a further segment is begun: in the folder of the
- * pattern's names, under the segment's own name, which is nobody else's.
- */
-enum ws_status ws_process_part(const struct ws_segment_file *file, const char *pattern,
-                               uint32_t pid, char out[PATH_MAX], struct ws_err *err);
-/*
- * Where a launcher that is gone left the trace of a further segment of process
- * pid. The segment tells, but is believed only what the pattern can give:
- * CORRUPT for any other name. folder is the open one of the pattern's names.
- */
-enum ws_status ws_process_left_at(const struct ws_segment_file *file, int folder,
-                                  const char *pattern, uint32_t pid, char out[PATH_MAX],
-                                  struct ws_err *err);
-/*
- * The same of the first segment, whose unfinished trace is called in another way: nobody is sent
- * to another file by a program that wrote over its segment. CORRUPT, with -o as the cure.
- */
-enum ws_status ws_process_first_left_at(const struct ws_segment_file *file, int folder,
-                                        const char *pattern, char out[PATH_MAX],
-                                        struct ws_err *err);
-
 /* Empty the segment once; statistics and commits when they are due. Returns the records read. */
 uint64_t ws_process_step(struct ws_process *p);
 

@@ -14,6 +14,7 @@
 #include "recorder/gpu/cuda_use.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/segments.h"
+#include "recorder/launch/trace_path.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -178,7 +179,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	char path[PATH_MAX];
 	enum ws_status status;
 
-	status = ws_process_part(file, s->pattern, pid, path, err);
+	status = ws_trace_path_part(file, s->pattern, pid, path, err);
 	if (status == WS_OK)
 		status = ws_process_begin(out, s->opts, file, s->folder, path, &provenance, err);
 	else
@@ -199,7 +200,7 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 	if (status == WS_OK && ws_drain_is_finished(file->seg))
 		status = WS_FAIL(err, ENVIRONMENT, "%s has been salvaged in the meantime",
 		                 file->path);
-	WS_THEN(status, ws_process_left_at(file, s->folder, s->pattern, pid, path, err));
+	WS_THEN(status, ws_trace_path_left_at(file, s->folder, s->pattern, pid, path, err));
 	if (status == WS_OK)
 		return ws_process_resume(out, s->opts, file, s->folder, path, err);
 	ws_segment_file_close(file);
