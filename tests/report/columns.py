@@ -20,14 +20,16 @@ def main(warpsheet, *traces):
 
     compared, wrong = 0, []
     for trace in traces:
-        for table in json.loads(report(trace, "--format", "json"))["tables"].values():
-            name, whole = table["table"], rows(trace, table["table"])
-            for i, column in enumerate(table["columns"]):
-                alone = rows(trace, name, "--columns", column["id"])
-                # a row whose only cell is empty is an empty line
-                if [row or [""] for row in alone] != [[row[i]] for row in whole]:
-                    wrong.append(f"{trace}: {name}, column {column['id']}")
-                compared += len(whole) - 1
+        for scope in "steps", "all":
+            tables = json.loads(report(trace, "--scope", scope, "--format", "json"))["tables"].values()
+            for table in tables:
+                name, whole = table["table"], rows(trace, table["table"], "--scope", scope)
+                for i, column in enumerate(table["columns"]):
+                    alone = rows(trace, name, "--scope", scope, "--columns", column["id"])
+                    # a row whose only cell is empty is an empty line
+                    if [row or [""] for row in alone] != [[row[i]] for row in whole]:
+                        wrong.append(f"{trace}, {scope}: {name}, column {column['id']}")
+                    compared += len(whole) - 1
     print(f"{compared} cells compared")
     if not compared or wrong:
         sys.exit("\n".join(wrong) or "no table has rows")
