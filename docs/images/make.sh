@@ -1,5 +1,5 @@
 #!/bin/sh
-# The pictures of docs/reports.md: first pages, as LibreOffice prints them and as Chromium shows them.
+# The pictures of docs/reference/tables.md: first pages, as LibreOffice prints them and as Chromium shows them.
 #   docs/images/make.sh BIN WORK [EXPORT.sqlite]
 # BIN: folder of the programs; WORK: a folder for what comes between; the export is one of Nsight
 # Systems, which this project may not carry: without it that picture stays as it is.

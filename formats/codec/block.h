@@ -1,6 +1,6 @@
 /*
  * A block between memory and bytes, sections 1.2 and 1.3 of
- * docs/trace-format.md: gather rows and encode them; look into a block and
+ * docs/dev/trace-format.md: gather rows and encode them; look into a block and
  * decode its columns.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /*
- * The fixed structures of a trace file, section 1 of docs/trace-format.md:
+ * The fixed structures of a trace file, section 1 of docs/dev/trace-format.md:
  * file header, block header, directory entry, trailer. Sizes and limits.
  */
 #pragma once

@@ -1,5 +1,5 @@
 /*
- * Column encodings of docs/trace-format.md, and those that need nothing but
+ * Column encodings of docs/dev/trace-format.md, and those that need nothing but
  * their column (1 to 5): tokens.h and residual.h have the others. A value of a fixed
  * type travels as uint64_t: I64, TIME and DUR as two's complement, F64 as its bits.
  */

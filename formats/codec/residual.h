@@ -1,5 +1,5 @@
 /*
- * Encoding residual of docs/trace-format.md, section 2.2: a value is predicted
+ * Encoding residual of docs/dev/trace-format.md, section 2.2: a value is predicted
  * from the row before in its lane, and what is left is coded in the measure of
  * the row's token.
  */

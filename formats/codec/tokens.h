@@ -1,7 +1,7 @@
 /*
  * Tokens: the distinct combinations of a block's descriptive columns, counted
  * 0, 1, 2 … in order of first use. Encodings token and by_token of
- * docs/trace-format.md, section 2.1: one column carries the token of each row,
+ * docs/dev/trace-format.md, section 2.1: one column carries the token of each row,
  * and what follows from the token is told once a token.
  */
 #pragma once

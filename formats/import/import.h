@@ -1,6 +1,6 @@
 /*
  * From other profilers' files to a trace: PyTorch profiler JSON and Nsight
- * Systems SQLite exports. docs/import.md says what becomes of every field.
+ * Systems SQLite exports. docs/reference/import.md says what becomes of every field.
  *
  * Nothing of the input is trusted: not its syntax, sizes, times or text.
  */

@@ -17,7 +17,7 @@ struct ws_merge_result {
  * ids, times (which count from the earliest trace's time 0) and correlation
  * ids are changed so that they stay distinct; a device that several processes
  * used, told by its attributes with pci_bus among them, is one device; loss
- * counters are the sum of all. docs/provenance.md tells what becomes of meta
+ * counters are the sum of all. docs/reference/keys.md tells what becomes of meta
  * rows. USAGE when ids leave no room for more traces. IO_READ, CORRUPT, TOO_NEW and IO_WRITE as the
  * reader's and writer's; a trace that was not closed, or is damaged, gives what is whole of it.
  */

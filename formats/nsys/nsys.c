@@ -1,6 +1,6 @@
 /*
  * Tables of an Nsight Systems export and the rows that they become. The
- * mapping is documented in docs/import.md.
+ * mapping is documented in docs/reference/import.md.
  */
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"

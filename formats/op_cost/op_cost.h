@@ -1,6 +1,6 @@
 /*
  * What a PyTorch operation costs, from its recorded input shapes: FLOPs and
- * bytes. Conventions, op by op: docs/import.md.
+ * bytes. Conventions, op by op: docs/reference/import.md.
  *
  * A multiply-add is 2 FLOPs, softmax 5 an element. Bytes are the least that
  * must move when each operand is read once and each result written once.

@@ -1,7 +1,7 @@
 /*
  * Writes a Parquet file: flat columns, row groups of bounded size, V2 pages,
  * zstd, statistics. Two writers given the same calls make the same bytes.
- * What is written and why: docs/parquet.md.
+ * What is written and why: docs/reference/parquet.md.
  *
  * Values come row by row, column by column. Errors of a row are told by
  * ws_parquet_end_row.

@@ -1,6 +1,6 @@
 /*
  * What the events of a PyTorch trace become. The mapping is documented in
- * docs/import.md.
+ * docs/reference/import.md.
  */
 #include <stdlib.h>
 

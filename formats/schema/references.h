@@ -1,6 +1,6 @@
 /*
  * Which columns define ids and which columns name them: what makes the kinds
- * of schema.def one file. The check walks these lists, docs/trace-format.md
+ * of schema.def one file. The check walks these lists, docs/dev/trace-format.md
  * section 3.2 prints them.
  */
 #pragma once

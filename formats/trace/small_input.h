@@ -1,4 +1,4 @@
-/* What a small input may ask of the process that reads it: docs/guarantees.md, section 7. */
+/* What a small input may ask of the process that reads it: docs/dev/guarantees.md, section 7. */
 #pragma once
 
 #include <stdbool.h>

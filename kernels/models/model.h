@@ -3,7 +3,7 @@
 
 #include "kernels/graph/graph.h"
 
-/* Sizes of a transformer language model (docs/kernels-design.md, workload of the seeds). */
+/* Sizes of a transformer language model (docs/dev/kernels.md, workload of the seeds). */
 struct ws_transformer {
 	int64_t width, ffn, layers, heads, vocab;
 };

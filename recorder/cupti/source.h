@@ -1,6 +1,6 @@
 /*
  * CUPTI inside the traced program: found, asked for what is to be recorded,
- * given buffers of the segment. docs/recorder-design.md, "CUDA".
+ * given buffers of the segment. docs/dev/recorder.md, "CUDA".
  */
 #pragma once
 

@@ -2,7 +2,7 @@
  * The window applied to what comes out of a segment: what lies outside of it
  * makes no rows and is counted. NVTX ranges are kept whole when any part of
  * them is inside, so that all that is kept has its true path.
- * docs/recorder-design.md, "When to record".
+ * docs/dev/recorder.md, "When to record".
  */
 #pragma once
 

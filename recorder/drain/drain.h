@@ -1,7 +1,7 @@
 /*
  * The launcher's side of the segment: rings and definitions become rows of
  * the trace. The same code serves a living program, a dead one and --salvage;
- * docs/recorder-design.md says why nothing is lost or doubled between them.
+ * docs/dev/recorder.md says why nothing is lost or doubled between them.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* What a trace says about where it comes from; docs/provenance.md lists the keys. */
+/* What a trace says about where it comes from; docs/reference/keys.md lists the keys. */
 #pragma once
 
 #include "recorder/drain/drain.h"

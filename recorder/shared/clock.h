@@ -1,7 +1,7 @@
 /*
  * Clocks of a recording. Every time in a segment is CLOCK_MONOTONIC, which
  * nobody can set; what other clocks say is brought onto it by how far apart
- * they are. docs/recorder-design.md, section "Time".
+ * they are. docs/dev/recorder.md, section "Time".
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /*
  * What the launcher tells every process that it records, beside what lies in
  * the rings, and how further processes find their way into the recording.
- * docs/recorder-design.md, section "Several processes".
+ * docs/dev/recorder.md, section "Several processes".
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * The shared segment: the memory between the traced program (which only
- * produces) and the launcher (which only consumes). docs/recorder-design.md
+ * produces) and the launcher (which only consumes). docs/dev/recorder.md
  * says how it is used; this header is its layout. Nothing here opens, maps or
  * allocates, and it needs no library, because the collector that compiles it
  * links libc alone.

@@ -1,7 +1,7 @@
 /*
  * What is odd about a run, and what could be done: rules over the joined trace. Only measured
  * steps count; where a trace has none, everything in the report does. Rules and thresholds in
- * words: advice.def, docs/advice.md. A rule that cannot be judged says why instead of nothing.
+ * words: advice.def, docs/reference/advice.md. A rule that cannot be judged says why instead of nothing.
  */
 #pragma once
 

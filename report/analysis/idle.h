@@ -1,7 +1,7 @@
 /*
  * Why does a device not compute? Every nanosecond of the windows of a report
  * (ws_windows) is given to one use of each device, so the uses add up to the
- * windows exactly. Rules in words, with their sources: docs/idle.md.
+ * windows exactly. Rules in words, with their sources: docs/reference/idle.md.
  */
 #pragma once
 

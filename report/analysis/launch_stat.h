@@ -8,7 +8,7 @@
 #include "report/table/table.h"
 
 /* Starts as all zeros. Means are weighted by execution time, as PyTorch's TensorBoard plugin has
- * them (docs/occupancy.md). */
+ * them (docs/reference/occupancy.md). */
 struct ws_launch_stat {
 	uint64_t registers_max, shared_max_bytes;
 	uint64_t known; /* launches with an estimate */

@@ -1,7 +1,7 @@
 /*
  * MFU and HFU: how much of what the devices could compute a step was used. Matrix products,
  * convolutions and fused attention are held against the dense peak of the dtype that each ran in.
- * Definitions: docs/statistics.md.
+ * Definitions: docs/dev/statistics.md.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * Is B faster than A, the same, or cannot one tell? From samples to a grade.
- * Definitions in words, and the experiments that hold them: docs/statistics.md.
+ * Definitions in words, and the experiments that hold them: docs/dev/statistics.md.
  *
  * Everything is computed on logarithms, so that comparing B with A mirrors
  * comparing A with B: ratio, low and high become 1 / ratio, 1 / high, 1 / low.

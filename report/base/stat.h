@@ -1,4 +1,4 @@
-/* The statistics of the reports. Definitions in words: docs/statistics.md. */
+/* The statistics of the reports. Definitions in words: docs/dev/statistics.md. */
 #pragma once
 
 #include <stdbool.h>

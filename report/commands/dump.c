@@ -1,4 +1,4 @@
-/* Every record as it is: the living form of docs/trace-format.md. */
+/* Every record as it is: the living form of docs/dev/trace-format.md. */
 #include <inttypes.h>
 #include <stdbool.h>
 

@@ -23,7 +23,7 @@ struct ws_diff_opts {
 		.run_noise_percent = NAN                                                    \
 	}
 /* What recordings of one thing vary by on a GPU, in percent. On the CPU reference it is unknown:
- * from hour to hour it is anything. Measured: docs/statistics.md. */
+ * from hour to hour it is anything. Measured: docs/dev/statistics.md. */
 #define WS_RUN_NOISE_GPU_PERCENT 1.0
 
 /* As it is graded: on_cpu chooses the default of the noise between runs. */

@@ -1,5 +1,5 @@
 /*
- * From a trace to other tools' files. docs/export.md says what becomes of
+ * From a trace to other tools' files. docs/reference/export.md says what becomes of
  * every record, and what a format has no place for.
  *
  * The same trace gives the same bytes. A file is written from its beginning

@@ -128,7 +128,7 @@ static void label_ops(struct runs *f)
 }
 
 /* The step of what happened in a range, NULL = in none, in this time; the rule is that of
- * docs/statistics.md for calls. */
+ * docs/dev/statistics.md for calls. */
 static uint32_t step_at(const struct runs *f, const struct ws_joined_range *range, uint32_t thread,
                         int64_t start_ns, int64_t end_ns)
 {

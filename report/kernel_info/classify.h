@@ -1,7 +1,7 @@
 /*
  * What a kernel is, told from its name: op class, Tensor Cores, direction,
  * dtype, tile. The rules are data (class_rules.txt, explained in
- * docs/classification.md); a file of the user's stands before them.
+ * docs/reference/classification.md); a file of the user's stands before them.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * What a device can do at most: arithmetic and memory, by product name. The
- * table is data (device_peaks.txt, shown in docs/devices.md); a file of the
+ * table is data (device_peaks.txt, shown in docs/reference/devices.md); a file of the
  * user's stands before it, measured values before both.
  */
 #pragma once

@@ -1,7 +1,7 @@
 /*
  * Estimated occupancy of a kernel launch: how many of its blocks fit on a
  * multiprocessor (SM), and which share of the SM's thread slots they fill.
- * Formula and limits: docs/occupancy.md.
+ * Formula and limits: docs/reference/occupancy.md.
  */
 #pragma once
 

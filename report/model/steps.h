@@ -3,7 +3,7 @@
  *
  * A step holds what its own thread did in its range, and what other threads
  * of its process, in no step or warm-up themselves, did in its time: backward runs on a
- * thread of its own. docs/statistics.md
+ * thread of its own. docs/dev/statistics.md
  */
 #pragma once
 

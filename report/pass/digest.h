@@ -3,7 +3,7 @@
  * order statistics of kernels by launch configuration and place, of NVTX
  * ranges by path, of steps, of API calls by name. The tables of a report are
  * views of it. It is made of joined rows (analysis/digest.h); of all kernels by
- * configuration and calls by name a pass makes it alone. docs/engine.md
+ * configuration and calls by name a pass makes it alone. docs/dev/engine.md
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * One pass over the blocks of a trace in order of time, which joins calls to
- * ranges and ranges to steps as they come; then its kernels. docs/engine.md
+ * ranges and ranges to steps as they come; then its kernels. docs/dev/engine.md
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /*
  * The ranks of one distributed run, a trace each: time and communication of
- * each, collectives matched over them, and who makes the others wait. docs/ranks.md
+ * each, collectives matched over them, and who makes the others wait. docs/reference/ranks.md
  */
 #pragma once
 

@@ -169,7 +169,7 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 /* All tables: {"title", "trace", "filter", "tables": {"name": {…}, …}}. */
 enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err);
 void ws_out_markdown(FILE *f, const struct ws_report *report);
-/* One HTML file of all tables, without network: docs/reports.md says what is in it. */
+/* One HTML file of all tables, without network: docs/reference/tables.md says what is in it. */
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err);
 /*
  * A workbook: one sheet a table in order. Written beside path and renamed.

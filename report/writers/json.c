@@ -1,4 +1,4 @@
-/* The object of docs/json-schema.md. */
+/* The object of docs/reference/json.md. */
 #include "formats/text/json_writer.h"
 #include "report/table/table.h"
 

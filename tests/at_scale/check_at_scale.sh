@@ -1,9 +1,9 @@
 #!/bin/sh
 # Many traces in an engine, DuckDB:
 #   check_at_scale.sh SOURCE BINARY [--update | --commands]
-# With --commands it runs the commands of docs/at-scale.md as they are printed, in an empty folder that it
+# With --commands it runs the commands of docs/reference/at-scale.md as they are printed, in an empty folder that it
 # leaves in BINARY/at_scale/page. Else, behind that, it reads what is hard to encode back (read_extremes.mjs), a fleet (read_back.mjs), and hostile, damaged
-# and imported traces (read_one.mjs), and runs the queries of docs/at-scale.md on the fleet
+# and imported traces (read_one.mjs), and runs the queries of docs/reference/at-scale.md on the fleet
 # (run_page.mjs). DuckDB comes from the npm registry into BINARY/at_scale, once.
 # Exit status 77, which CTest shows as skipped, where npm or the package is not to be had.
 set -eu
@@ -26,7 +26,7 @@ warpsheet=$binary/bin/warpsheet
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# export_one TRACE FOLDER REPORT: as docs/at-scale.md says, and our own report beside it
+# export_one TRACE FOLDER REPORT: as docs/reference/at-scale.md says, and our own report beside it
 export_one() {
 	mkdir -p "$2/report"
 	"$warpsheet" export "$1" -o "$2/events" --format parquet
@@ -35,7 +35,7 @@ export_one() {
 }
 
 if [ "$update" = --commands ]; then
-	awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/docs/at-scale.md" >"$work/commands"
+	awk '/^```sh$/ { inside = 1; next } /^```$/ { inside = 0 } inside' "$source/docs/reference/at-scale.md" >"$work/commands"
 	rm -rf "$page"
 	mkdir -p "$page"
 	(cd "$page" && PATH=$binary/bin:$binary/tests:$PATH sh -eu "$work/commands" >"$work/verdict") || rc=1
@@ -68,7 +68,7 @@ for trace in "$page"/traces/*.wtrace; do
 done
 AT_SCALE_FOLDER=$page/fleet node "$here/read_back.mjs" || rc=1
 # shellcheck disable=SC2086 # nothing, or one word
-AT_SCALE_FOLDER=$page/fleet node "$here/run_page.mjs" "$source/docs/at-scale.md" $update || rc=1
+AT_SCALE_FOLDER=$page/fleet node "$here/run_page.mjs" "$source/docs/reference/at-scale.md" $update || rc=1
 
 for trace in "$source/fixtures/traces/hostile.wtrace" "$source/fixtures/traces/killed.wtrace" \
 	"$source"/fixtures/imports/*.json.gz; do

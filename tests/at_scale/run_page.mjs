@@ -1,4 +1,4 @@
-// Runs the queries of docs/at-scale.md, up to the heading "Elsewhere", on the fleet that the page
+// Runs the queries of docs/reference/at-scale.md, up to the heading "Elsewhere", on the fleet that the page
 // describes, and compares the tables it shows with what comes back.
 //   run_page.mjs PAGE [--update]
 // With --update the page gets the tables. Prints how long each query took.

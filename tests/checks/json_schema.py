@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reports of all traces given are as docs/report.schema.json says, as a whole and table by table.
+"""Reports of all traces given are as docs/reference/report.schema.json says, as a whole and table by table.
 
     json_schema.py WARPSHEET SCHEMA TRACE...
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/kernels.md: what ptxas says of each CUDA kernel.
+"""The tables of docs/dev/kernel-resources.md: what ptxas says of each CUDA kernel.
 
     make_kernels_doc.py --source DIR [--nvcc NVCC] [--check] [--jobs N]
 
@@ -113,7 +113,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    path = os.path.join(options.source, "docs/kernels.md")
+    path = os.path.join(options.source, "docs/dev/kernel-resources.md")
     with open(path) as document:
         text = document.read()
     before, rest = text.split(BEGIN)
@@ -124,11 +124,11 @@ def main():
         sys.exit("no .cu files in %s" % folder)
     if options.check:
         if not shutil.which(options.nvcc) or release(options.nvcc) not in old:
-            print("skipped: no nvcc of the release that made docs/kernels.md")
+            print("skipped: no nvcc of the release that made docs/dev/kernel-resources.md")
             return 77
         stale = [name for name in files if header(name, files[name]) not in old]
         for name in stale:
-            print("docs/kernels.md is stale for %s: run tests/checks/make_kernels_doc.py --source ." %
+            print("docs/dev/kernel-resources.md is stale for %s: run tests/checks/make_kernels_doc.py --source ." %
                   name)
         return 1 if stale else 0
     new = before + BEGIN + table(options, old, files) + END + after  # takes minutes

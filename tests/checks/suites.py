@@ -25,14 +25,14 @@ def promises(root):
         with open(path, encoding="utf-8", errors="replace") as f:
             files[os.path.relpath(path, root).split(os.sep)[1], os.path.basename(path)] = f.read()
     cmake = "".join(text for (_, name), text in files.items() if name == "CMakeLists.txt")
-    with open(os.path.join(root, "docs", "guarantees.md"), encoding="utf-8") as f:
+    with open(os.path.join(root, "docs", "dev", "guarantees.md"), encoding="utf-8") as f:
         for top, name, cases in HELD_BY.findall(f.read()):
             text = files.get((top, f"test_{name}.c"))
             if not text and f"{top}.{name}" not in cmake and f"{top}.{name.rsplit('_', 1)[0]}_${{name}}" not in cmake:
-                yield f"docs/guarantees.md: there is no test {top}.{name}"
+                yield f"docs/dev/guarantees.md: there is no test {top}.{name}"
             for case in re.findall(r"`(\w+)…?`", cases if text else ""):
                 if case not in text:
-                    yield f"docs/guarantees.md: {top}.{name} has no {case}"
+                    yield f"docs/dev/guarantees.md: {top}.{name} has no {case}"
 
 
 def cases(root):
@@ -47,16 +47,16 @@ def cases(root):
         with open(path, encoding="utf-8") as f:
             name = os.path.splitext(os.path.basename(path))[0]
             known["scenario_" + name] = {t.replace(" ", "_") for t in re.findall(r"^test (.+)", f.read(), re.M)}
-    for path in sorted(glob.glob(os.path.join(root, "docs", "*.md"))):
+    for path in sorted(glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True)):
         with open(path, encoding="utf-8") as f:
             for suite, case, more in CASE.findall(f.read()):
                 there = known.get(suite, {case})
                 if not (case in there or more and any(c.startswith(case) for c in there)):
-                    yield f"docs/{os.path.basename(path)}: suite {suite} has no test {case}"
+                    yield f"{os.path.relpath(path, root)}: suite {suite} has no test {case}"
 
 
 def files(root):
-    for path in sorted(glob.glob(os.path.join(root, "*.md")) + glob.glob(os.path.join(root, "docs", "*.md"))):
+    for path in sorted(glob.glob(os.path.join(root, "*.md")) + glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True)):
         with open(path, encoding="utf-8") as f:
             for name in sorted(set(PATH.findall(f.read()))):
                 if not os.path.exists(os.path.join(root, name)):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every report and diff that docs/seeds.md tells people to run, on the smallest
+# Every report and diff that docs/dev/seeds.md tells people to run, on the smallest
 # models: each works and has rows.
 # shellcheck source=tests/e2e/common.sh
 . "$(dirname "$0")/common.sh"
@@ -22,8 +22,8 @@ warpsheet() {
 	"$ws" "$@"
 }
 # shellcheck disable=SC2016 # no command to be expanded
-sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet report /p; /^warpsheet diff /p' "$root/docs/seeds.md" >commands.txt
-equal "number of commands in docs/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 23
+sed -n '/^```/,/^```/s/ *#.*//; /^warpsheet report /p; /^warpsheet diff /p' "$root/docs/dev/seeds.md" >commands.txt
+equal "number of commands in docs/dev/seeds.md" "$(wc -l <commands.txt | tr -d ' ')" 23
 while read -r line; do
 	eval "$line" >out.txt 2>words.txt || fail "$line: $(cat words.txt)"
 	case $line in

@@ -2,7 +2,7 @@
 # Take in what a sitting brought back:
 #   take.sh ARCHIVE [SOURCE]
 # ARCHIVE: answers-N.tar.gz of sit.sh. SOURCE: the project (this one). Traces named gpu-*.wtrace
-# go to fixtures/traces/, the table of figures to the end of docs/measurements.md, kernels whose
+# go to fixtures/traces/, the table of figures to the end of docs/dev/measurements.md, kernels whose
 # class was unknown to fixtures/traces/gpu-unknown-kernels.txt, for class_rules.txt. Ends with 1
 # when the archive has no table.
 set -eu
@@ -53,5 +53,5 @@ found=$(cat "$work/unknown.txt")
 	echo "| verdict | what | figure | goal |"
 	echo "|---|---|---|---|"
 	python3 "$(dirname "$0")/table.py" --markdown "$work/lines.json"
-} >>"$source/docs/measurements.md"
+} >>"$source/docs/dev/measurements.md"
 echo "$taken traces, $(wc -l <"$work/table.txt") figures, $found kernels of unknown class"

@@ -85,10 +85,10 @@ PART_LIMIT_S=0 "$work/bundle/gpu/sit.sh" 3 "$work/out-late" >"$work/late.txt" 2>
 	fail "steps are begun without time: $(cat "$work/late.txt")"
 
 # Taken in by a project.
-mkdir -p "$work/project/docs" "$work/project/fixtures/traces"
-echo "# Measurements" >"$work/project/docs/measurements.md"
+mkdir -p "$work/project/docs/dev" "$work/project/fixtures/traces"
+echo "# Measurements" >"$work/project/docs/dev/measurements.md"
 "$source/tests/gpu/take.sh" "$work/out-3/answers-3.tar.gz" "$work/project" >"$work/take.txt"
 [ -s "$work/project/fixtures/traces/gpu-small.wtrace" ] || fail "the traces were not taken in"
-grep -q '^| pass | trace-small | [0-9]* s |  |$' "$work/project/docs/measurements.md" || fail "the figures were not taken in"
+grep -q '^| pass | trace-small | [0-9]* s |  |$' "$work/project/docs/dev/measurements.md" || fail "the figures were not taken in"
 grep -q '^2 traces' "$work/take.txt" || fail "take.sh says: $(cat "$work/take.txt")"
 echo "a sitting of three parts: $(cat "$work"/out-?/table.txt | grep -c '^pass ') passed"

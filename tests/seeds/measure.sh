@@ -1,5 +1,5 @@
 #!/bin/sh
-# The rows of docs/seeds.md: measure.sh BIN [FULL]
+# The rows of docs/dev/seeds.md: measure.sh BIN [FULL]
 # Records each row of rows.txt and prints a Markdown table. Without FULL the
 # options for a machine without a GPU are added after the row's own, and rows
 # marked "no" are listed without numbers.

@@ -1,4 +1,4 @@
-/* The parts of docs/trace-format.md that are made from the tables in formats/. */
+/* The parts of docs/dev/trace-format.md that are made from the tables in formats/. */
 #pragma once
 
 #include <stdio.h>

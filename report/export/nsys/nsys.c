@@ -1,5 +1,5 @@
 /*
- * From a trace to the tables of an Nsight Systems export. docs/export.md says
+ * From a trace to the tables of an Nsight Systems export. docs/reference/export.md says
  * what becomes of each record.
  */
 #include "report/export/nsys/nsys.h"

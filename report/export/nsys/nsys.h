@@ -123,7 +123,7 @@ void ws_nsys_ids_free(struct ws_nsys_out *o);
 /* The StringIds row of a string of the trace, added when it is new. */
 enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
                                  struct ws_err *err);
-/* globalPid and globalTid; see docs/export.md for numbers over 24 bits. */
+/* globalPid and globalTid; see docs/reference/export.md for numbers over 24 bits. */
 enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
                                   struct ws_err *err);
 enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,

@@ -1,7 +1,7 @@
 /*
  * A trace as Parquet files, for engines that outgrow one machine. One flat
  * file a table; every file of every trace has the same columns, so a glob
- * over many traces is one table. docs/parquet.md lists tables and columns.
+ * over many traces is one table. docs/reference/parquet.md lists tables and columns.
  *
  * Here and not in formats/, as a kernel's row holds what only analysis knows:
  * its launching call, NVTX path, step and class.

@@ -1,8 +1,8 @@
 /*
  * Roll-ups: a trace as sums that can be added to those of other traces. One
  * row for each step, launch configuration and NVTX path, and the times of its
- * kernels as count, sums, extrema and histogram. docs/parquet.md has the
- * columns, docs/at-scale.md how to merge them.
+ * kernels as count, sums, extrema and histogram. docs/reference/parquet.md has the
+ * columns, docs/reference/at-scale.md how to merge them.
  */
 #pragma once
 

@@ -148,10 +148,10 @@ Test(schema, references_only_dictionaries_are_referred_to)
 
 Test(schema, schema_doc_the_page_describes_every_kind_and_column_and_no_other)
 {
-	doc_section_check("trace-format.md", "kinds", ws_schema_doc_print_kinds);
+	doc_section_check("dev/trace-format.md", "kinds", ws_schema_doc_print_kinds);
 }
 
 Test(schema, schema_doc_the_page_describes_every_reference_and_no_other)
 {
-	doc_section_check("trace-format.md", "references", ws_schema_doc_print_references);
+	doc_section_check("dev/trace-format.md", "references", ws_schema_doc_print_references);
 }

@@ -28,10 +28,10 @@ static struct probe open_trace(void)
 	return p;
 }
 
-/* docs/provenance.md */
+/* docs/reference/keys.md */
 static void read_page(char *text, size_t size)
 {
-	FILE *f = fopen(WS_SOURCE_DIR "/docs/provenance.md", "r");
+	FILE *f = fopen(WS_SOURCE_DIR "/docs/reference/keys.md", "r");
 	size_t n;
 
 	cr_assert_not_null(f);

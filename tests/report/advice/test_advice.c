@@ -57,7 +57,7 @@ Test(advice, launch_bound_paths_tell_a_diff_where_dtypes_do_not_show)
 	tb_free(b);
 }
 
-/* --- docs/advice.md ------------------------------------------------------------------------------
+/* --- docs/reference/advice.md ------------------------------------------------------------------------------
  */
 
 static void print_rules(FILE *f)
@@ -70,7 +70,7 @@ static void print_rules(FILE *f)
 
 Test(advice, the_page_has_the_rules_as_they_are)
 {
-	doc_section_check("advice.md", "rules", print_rules);
+	doc_section_check("reference/advice.md", "rules", print_rules);
 }
 
 /* "kineto/x, nsys/y": up to so many files where the rule is in the list; how many there are. */
@@ -114,5 +114,5 @@ static void print_traces(FILE *f)
 Test(advice, each_rule_has_a_trace_where_it_fires_and_one_where_it_does_not)
 {
 	cr_assert(eq(sz, sizeof(judged_by_hand) / sizeof(*judged_by_hand), WS_RULES));
-	doc_section_check("advice.md", "traces", print_traces);
+	doc_section_check("reference/advice.md", "traces", print_traces);
 }

@@ -54,7 +54,7 @@ static unsigned halves_called(const double v[8])
 }
 
 /*
- * What docs/statistics.md says of halves of one series: over many series at most 5 % are called
+ * What docs/dev/statistics.md says of halves of one series: over many series at most 5 % are called
  * different, and yet many a series of recordings that are perfectly independent has more, for its
  * halves share their recordings. Whether recordings drift does not show in it.
  */

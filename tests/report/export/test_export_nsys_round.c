@@ -253,7 +253,7 @@ Test(export_nsys_round, every_published_report_finds_its_tables_and_columns)
 
 static char *page(void)
 {
-	FILE *f = fopen(WS_SOURCE_DIR "/docs/export.md", "r");
+	FILE *f = fopen(WS_SOURCE_DIR "/docs/reference/export.md", "r");
 	char *text = NULL;
 	size_t size = 0;
 

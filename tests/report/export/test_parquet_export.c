@@ -334,7 +334,7 @@ static int section_has(const char *page, const char *table, const char *line)
 
 	snprintf(head, sizeof(head), "### `%s.parquet`", table);
 	from = strstr(page, head);
-	cr_assert(from != NULL, "docs/parquet.md has no section %s", head);
+	cr_assert(from != NULL, "docs/reference/parquet.md has no section %s", head);
 	to = strstr(from + 1, "\n#");
 	at = strstr(from, line);
 	return at && (!to || at < to);
@@ -357,7 +357,7 @@ static void compare_section(const char *page, const struct pq_file *f, const cha
 		         : c->physical == 5 ? "real"
 		                            : "integer",
 		         c->optional ? ", null" : "", unit);
-		cr_assert(section_has(page, table, line), "docs/parquet.md, %s, lacks:%s", table,
+		cr_assert(section_has(page, table, line), "docs/reference/parquet.md, %s, lacks:%s", table,
 		          line);
 	}
 }
@@ -370,7 +370,7 @@ Test(parquet_export, the_page_lists_every_column)
 	struct place p = new_place();
 	struct joined *j;
 	struct ws_err err;
-	FILE *in = fopen(WS_SOURCE_DIR "/docs/parquet.md", "r");
+	FILE *in = fopen(WS_SOURCE_DIR "/docs/reference/parquet.md", "r");
 	size_t rows = 0, columns = 0;
 
 	cr_assert(in != NULL);
@@ -396,12 +396,12 @@ Test(parquet_export, the_page_lists_every_column)
 	}
 	for (const char *at = page; (at = strstr(at, "\n| `")); at++)
 		rows++;
-	cr_assert(eq(sz, rows, columns), "docs/parquet.md lists columns that are not there");
+	cr_assert(eq(sz, rows, columns), "docs/reference/parquet.md lists columns that are not there");
 	for (size_t i = 0; i < TABLES; i++) {
 		char quoted[64];
 
 		snprintf(quoted, sizeof(quoted), "`%s", tables[i]);
-		cr_assert(strstr(page, quoted) != NULL, "docs/parquet.md does not name %s",
+		cr_assert(strstr(page, quoted) != NULL, "docs/reference/parquet.md does not name %s",
 		          tables[i]);
 	}
 	remove_all(p.root);

@@ -437,5 +437,5 @@ static void print_classes(FILE *f)
 
 Test(classify, the_document_lists_every_class_as_it_is)
 {
-	doc_section_check("classification.md", "classes", print_classes);
+	doc_section_check("reference/classification.md", "classes", print_classes);
 }

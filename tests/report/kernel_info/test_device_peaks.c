@@ -226,7 +226,7 @@ Test(device_peaks, the_document_is_the_table)
 	struct ws_device_peaks row;
 	char line[1024];
 	size_t rows = 0;
-	FILE *f = fopen(WS_DOCS "/devices.md", "r");
+	FILE *f = fopen(WS_DOCS "/reference/devices.md", "r");
 
 	cr_assert(ne(ptr, f, NULL));
 	while (fgets(line, sizeof(line), f)) {

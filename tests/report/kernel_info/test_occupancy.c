@@ -290,7 +290,7 @@ Test(occupancy, any_recorded_limits_give_unknown_or_a_share)
 static const char *document(void)
 {
 	static char doc[1 << 16];
-	FILE *f = fopen(WS_DOCS "/occupancy.md", "r");
+	FILE *f = fopen(WS_DOCS "/reference/occupancy.md", "r");
 
 	cr_assert(ne(ptr, f, NULL));
 	doc[fread(doc, 1, sizeof(doc) - 1, f)] = '\0';

@@ -95,7 +95,7 @@ class Trace:
                               capture_output=True, check=False)
 
     def table(self, arguments):
-        """Of `NAME OPTION…`: the table as docs/json-schema.md has it."""
+        """Of `NAME OPTION…`: the table as docs/reference/json.md has it."""
         if arguments not in self.known:
             name, *options = split(arguments)
             made = self.run(["--table", name, *options], "json")

@@ -1,4 +1,4 @@
--- The rows of an export, joined as docs/reports.md says: "How kernels find their range", "Steps and
+-- The rows of an export, joined as docs/reference/tables.md says: "How kernels find their range", "Steps and
 -- phases". oracle.py makes steady(), the tables operation and kernel_name, and those that an export
 -- lacks, empty.
 

@@ -1,4 +1,4 @@
-/* docs/reports.md lists every table and column as tables.def has them. */
+/* docs/reference/tables.md lists every table and column as tables.def has them. */
 #include <string.h>
 
 #include "report/tables/tables.h"
@@ -39,5 +39,5 @@ static void print_tables(FILE *f)
 
 Test(reports_doc, the_page_defines_every_table_and_column_and_no_other)
 {
-	doc_section_check("reports.md", "tables", print_tables);
+	doc_section_check("reference/tables.md", "tables", print_tables);
 }
