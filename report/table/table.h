@@ -41,6 +41,18 @@ enum ws_display {
 	WS_DISPLAY_FLOPS,   /* operations in the data; SI units for people */
 };
 
+/*
+ * How much a column matters to people: they see the columns in this order, and those of a rank in
+ * the order of the table. CSV and JSON have all columns, in the order of the table.
+ */
+enum ws_column_rank {
+	WS_RANK_NAME = -2, /* what names the row: the first column */
+	WS_RANK_KEY,       /* what else tells rows apart: never leaves the screen */
+	WS_RANK_ANSWER,    /* what people open the table for: always seen */
+	WS_RANK_DETAIL,    /* hidden first */
+	WS_RANK_FULL,      /* a detail: what NAME shortens, at length: the last column */
+};
+
 struct ws_table_column {
 	const char *id;         /* snake_case, unique in the table: JSON "id" */
 	const char *title;      /* header with its unit, the CSV contract: "Total Time (ns)" */
@@ -48,6 +60,7 @@ struct ws_table_column {
 	enum ws_cell_type type; /* TEXT, INT or REAL */
 	enum ws_display display;
 	const char *definition; /* one or two sentences, in words */
+	enum ws_column_rank rank; /* of a column that says nothing else: an answer */
 };
 
 /* A kind of table: one line of tables.def. Static data. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define C(table, column, title, unit, type, display, definition) \
-	{#column, title, unit, WS_CELL_##type, WS_DISPLAY_##display, definition},
+#define C(table, column, title, unit, type, display, rank, definition) \
+	{#column, title, unit, WS_CELL_##type, WS_DISPLAY_##display, definition, WS_RANK_##rank},
 #define T(id, name, title, sheet, what)                                           \
 	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(C)};  \
 	const struct ws_table_def ws_def_##id = {                                 \

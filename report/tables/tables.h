@@ -8,7 +8,7 @@
 #include "report/tables/tables.def"
 
 /* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
-#define C(table, column, title, unit, type, display, definition) WS_TC_##table##_##column,
+#define C(table, column, title, unit, type, display, rank, definition) WS_TC_##table##_##column,
 #define T(id, name, title, sheet, what) \
 	enum { WS_TCOLS_##id(C) WS_NTC_##id /* number of columns */ };
 WS_ALL_TABLES(T)

@@ -7,6 +7,13 @@ static const char *type_name(enum ws_cell_type type)
 	return type == WS_CELL_INT ? "integer" : type == WS_CELL_REAL ? "number" : "text";
 }
 
+static const char *rank_name(enum ws_column_rank rank)
+{
+	static const char *const names[] = {"name", "key", "answer", "detail", "full"};
+
+	return names[rank - WS_RANK_NAME];
+}
+
 static void put_cells(struct ws_json_writer *j, const struct ws_table *t,
                       const struct ws_cell *cells)
 {
@@ -49,6 +56,7 @@ static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def
 		ws_json_str(ws_json_key(j, "title"), c->title);
 		ws_json_str(ws_json_key(j, "unit"), c->unit);
 		ws_json_str(ws_json_key(j, "type"), type_name(c->type));
+		ws_json_str(ws_json_key(j, "rank"), rank_name(c->rank));
 		ws_json_str(ws_json_key(j, "definition"), c->definition);
 		ws_json_object_end(j);
 	}

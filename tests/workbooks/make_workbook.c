@@ -10,14 +10,14 @@
 #include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {
-        {"what", "What", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Which case."},
-        {"text", "Text", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "A text."},
-        {"count", "Count", "", WS_CELL_INT, WS_DISPLAY_COUNT, "A number."},
-        {"time_ns", "Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "A time."},
-        {"real", "Real", "", WS_CELL_REAL, WS_DISPLAY_REAL, "A real."},
-        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "A share."},
-        {"bytes", "Bytes (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "A size."},
-        {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "An id."},
+        {"what", "What", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Which case.", WS_RANK_NAME},
+        {"text", "Text", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "A text.", WS_RANK_ANSWER},
+        {"count", "Count", "", WS_CELL_INT, WS_DISPLAY_COUNT, "A number.", WS_RANK_ANSWER},
+        {"time_ns", "Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "A time.", WS_RANK_ANSWER},
+        {"real", "Real", "", WS_CELL_REAL, WS_DISPLAY_REAL, "A real.", WS_RANK_ANSWER},
+        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "A share.", WS_RANK_ANSWER},
+        {"bytes", "Bytes (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "A size.", WS_RANK_ANSWER},
+        {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "An id.", WS_RANK_ANSWER},
 };
 #define DEF(name, title, sheet)                                              \
 	{                                                                    \

@@ -7,14 +7,14 @@
 #include "report/table/table.h"
 
 static const struct ws_table_column columns[] = {
-        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "a name"},
-        {"time_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "a time"},
-        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "a share"},
-        {"flops", "FLOPs", "", WS_CELL_INT, WS_DISPLAY_FLOPS, "operations"},
-        {"bytes", "Size (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "a size"},
-        {"count", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "a count"},
-        {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "an id"},
-        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "a mean"},
+        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "a name", WS_RANK_NAME},
+        {"time_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "a time", WS_RANK_ANSWER},
+        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "a share", WS_RANK_ANSWER},
+        {"flops", "FLOPs", "", WS_CELL_INT, WS_DISPLAY_FLOPS, "operations", WS_RANK_ANSWER},
+        {"bytes", "Size (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "a size", WS_RANK_ANSWER},
+        {"count", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "a count", WS_RANK_ANSWER},
+        {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "an id", WS_RANK_ANSWER},
+        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "a mean", WS_RANK_ANSWER},
 };
 enum { NAME, TIME, SHARE, FLOPS, BYTES, COUNT, ID, AVG };
 static const struct ws_table_def def = {

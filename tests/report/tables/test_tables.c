@@ -64,14 +64,19 @@ Test(tables, headers_begin_as_the_contract_says)
 
 static void check_def(const struct ws_table_def *def)
 {
+	size_t names, answers;
+
 	cr_expect(strlen(def->sheet) <= 31, "%s", def->sheet);
 	for (const char *p = def->sheet; *p; p++)
 		cr_expect(ne(int, isprint((unsigned char)*p), 0));
 	cr_expect(eq(sz, strcspn(def->sheet, "[]:*?/\\'"), strlen(def->sheet)));
 	cr_expect(def->ncolumns > 0);
+	names = answers = 0;
 	for (size_t i = 0; i < def->ncolumns; i++) {
 		const struct ws_table_column *c = &def->columns[i];
 
+		names += c->rank == WS_RANK_NAME;
+		answers += c->rank == WS_RANK_ANSWER;
 		cr_expect(strlen(c->definition) > 3, "%s.%s", def->name, c->id);
 		cr_expect(c->type == WS_CELL_TEXT || c->type == WS_CELL_INT ||
 		          c->type == WS_CELL_REAL);
@@ -80,14 +85,19 @@ static void check_def(const struct ws_table_def *def)
 			cr_expect(strcmp(def->columns[k].title, c->title) != 0, "%s twice in %s",
 			          c->title, def->name);
 	}
+	cr_expect(eq(sz, names, 1), "%s: one column names its rows", def->name);
+	/* those of a pivot are made of the traces */
+	cr_expect(answers > 0 || strncmp(def->name, "sweep-", 6) == 0, "%s has answers", def->name);
 }
 
 Test(tables, ids_titles_and_sheets_are_unique_and_fit)
 {
-	size_t n[2];
-	const struct ws_table_def *const *defs[] = {ws_table_defs(&n[0]), ws_diff_defs(&n[1])};
+	size_t n[5];
+	const struct ws_table_def *const *defs[] = {ws_table_defs(&n[0]), ws_diff_defs(&n[1]),
+	                                            ws_sweep_defs(&n[2]), ws_aa_defs(&n[3]),
+	                                            ws_ranks_defs(&n[4])};
 
-	for (int list = 0; list < 2; list++) {
+	for (size_t list = 0; list < sizeof(n) / sizeof(*n); list++) {
 		for (size_t i = 0; i < n[list]; i++) {
 			check_def(defs[list][i]);
 			for (size_t k = 0; k < i; k++) {

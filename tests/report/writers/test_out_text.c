@@ -132,9 +132,9 @@ Test(out_text, rows_beyond_the_limit_are_counted)
 Test(out_text, prose_in_a_table_for_reading_is_wrapped_and_whole)
 {
 	static const struct ws_table_column columns[] = {
-	        {"subject", "Subject", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"verdict", "Verdict", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"subject", "Subject", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
+	        {"verdict", "Verdict", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	};
 	static const struct ws_table_def def = {"v", "Verdict", "v", "What.", columns, 3};
 	struct ws_table *t = ws_table_new(&def);
@@ -246,14 +246,14 @@ Test(out_text, a_narrow_terminal_gets_texts_below_their_line_and_names_that_are_
 Test(out_text, a_kernel_keeps_a_telling_name_however_narrow_the_line)
 {
 	static const struct ws_table_column columns[] = {
-	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"first", "First Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"second", "Second Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"third", "Third Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"fourth", "Fourth Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"fifth", "Fifth Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
+	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"first", "First Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"second", "Second Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"third", "Third Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"fourth", "Fourth Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"fifth", "Fifth Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_NAME},
+	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
 	};
 	static const struct ws_table_def def = {"wide", "Wide", "wide", "", columns, 8};
 	struct ws_table *t = ws_table_new(&def);
@@ -279,13 +279,13 @@ Test(out_text, a_kernel_keeps_a_telling_name_however_narrow_the_line)
 Test(out_text, names_that_are_cut_stay_different)
 {
 	static const struct ws_table_column columns[] = {
-	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
+	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	};
 	static const struct ws_table_def def = {"cut", "Cut", "cut", "", columns, 7};
 	static const char *const sizes[] = {"64x256", "128x128"};
@@ -322,13 +322,13 @@ static void make_path(void *ctx, size_t row, struct ws_cell *cells)
 Test(out_text, rows_that_are_made_when_they_are_read_keep_their_names)
 {
 	static const struct ws_table_column columns[] = {
-	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, ""},
-	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"e", "E", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
-	        {"f", "F", "", WS_CELL_INT, WS_DISPLAY_COUNT, ""},
+	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
+	        {"c", "C", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"d", "D", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"e", "E", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"f", "F", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	};
 	static const struct ws_table_def def = {"made", "Made", "made", "", columns, 7};
 	struct ws_table *t = ws_table_new(&def);

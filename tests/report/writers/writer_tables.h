@@ -5,11 +5,11 @@
 
 static const struct ws_table_column kernel_columns[] = {
         {"time_percent", "Time (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT,
-         "Share of the GPU time."},
-        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "Sum of times."},
-        {"instances", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Launches."},
-        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Kernel name."},
-        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Mean."},
+         "Share of the GPU time.", WS_RANK_ANSWER},
+        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "Sum of times.", WS_RANK_ANSWER},
+        {"instances", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Launches.", WS_RANK_ANSWER},
+        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Kernel name.", WS_RANK_NAME},
+        {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Mean.", WS_RANK_ANSWER},
 };
 static const struct ws_table_def kernel_def = {
         "kernels",      "Kernels",
@@ -18,12 +18,12 @@ static const struct ws_table_def kernel_def = {
 };
 
 static const struct ws_table_column page_columns[] = {
-        {"section", "Section", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Block."},
-        {"item", "Item", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What."},
-        {"text", "Text", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Statement."},
-        {"count", "Count", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Number."},
-        {"time_ns", "Time (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Time."},
-        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "Share."},
+        {"section", "Section", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Block.", WS_RANK_KEY},
+        {"item", "Item", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "What.", WS_RANK_NAME},
+        {"text", "Text", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Statement.", WS_RANK_ANSWER},
+        {"count", "Count", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Number.", WS_RANK_ANSWER},
+        {"time_ns", "Time (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Time.", WS_RANK_ANSWER},
+        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "Share.", WS_RANK_ANSWER},
 };
 static const struct ws_table_def page_def = {
         "summary",    "Summary",
