@@ -158,6 +158,7 @@ struct ws_report {
 	int64_t created_ns; /* from the trace, never from the clock: ns since 1970, UTC */
 	struct ws_table **tables;
 	size_t ntables;
+	struct ws_page *page; /* its first screen (report/page/page.h); NULL: it has none */
 	void *kept; /* what rows with a source are made of; freed behind the tables */
 	void (*free_kept)(void *kept);
 };

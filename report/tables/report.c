@@ -9,6 +9,7 @@
 #include "report/analysis/rank.h"
 #include "report/model/steps.h"
 #include "report/joined/rows.h"
+#include "report/page/make.h"
 #include "report/pass/pass.h"
 #include "report/tables/needs.h"
 #include "report/tables/tables.h"
@@ -88,6 +89,15 @@ static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
 	return parts;
 }
 
+/* The first screen says what the summary says. */
+static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
+{
+	for (size_t i = 0; i < ndefs; i++)
+		if (defs[i] == &ws_def_summary)
+			return true;
+	return false;
+}
+
 /* All tables from what is in tab. */
 static enum ws_status make_report(const struct ws_table_context *tab,
                                   const struct ws_table_def *const *defs, size_t ndefs,
@@ -105,6 +115,8 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	report->scope = ws_xstrdup(tab->sel->scope_words);
 	report->tables = ws_xarray(ndefs + 1, sizeof(struct ws_table *));
 	report->ntables = ndefs;
+	if (has_summary(defs, ndefs))
+		status = ws_page_make(tab, &report->page, err);
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
 		status = make(tab, defs[i], &report->tables[i], err);
 	if (status == WS_OK)
@@ -323,6 +335,7 @@ void ws_report_free(struct ws_report *report)
 		return;
 	for (size_t i = 0; i < report->ntables; i++)
 		ws_table_free(report->tables[i]);
+	ws_page_free(report->page);
 	if (report->free_kept)
 		report->free_kept(report->kept);
 	free(report->tables);

@@ -82,18 +82,6 @@ static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
 	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
 }
 
-/* One line of what is missing; meaning is static text. */
-struct ws_missing {
-	const char *source;
-	struct ws_bytes cause;
-	uint64_t count;
-	bool is_unknown; /* nobody counted to the end, and so far there was none */
-	const char *meaning;
-};
-/* Everything that can be missing from this trace, zeros and what is not known too. Calls fn for
- * each. */
-void ws_missing_each(const struct ws_model *m,
-                     void (*fn)(void *ctx, const struct ws_missing *missing), void *ctx);
 /* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
 void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of

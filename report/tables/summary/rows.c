@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
+#include "report/analysis/missing.h"
 #include "report/analysis/rank.h"
 #include "report/base/names.h"
 #include "report/model/columns.h"

@@ -1,0 +1,83 @@
+/* What to do: of each rule the finding with the largest gain, those first. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/advice/advice.h"
+#include "report/base/stat.h"
+#include "report/page/private.h"
+
+static double gain_of(const struct ws_finding *f)
+{
+	return isnan(f->gain_ns) ? -1 : f->gain_ns;
+}
+
+/* Largest gain first; of those without one the most severe. */
+static int compare(const void *a, const void *b)
+{
+	const struct ws_finding *x = *(const struct ws_finding *const *)a,
+	                        *y = *(const struct ws_finding *const *)b;
+
+	WS_ORDER_BY(gain_of(y), gain_of(x));
+	WS_ORDER_BY(x->severity, y->severity);
+	return (x > y) - (x < y); /* as the rules stand */
+}
+
+static void add_finding(struct ws_page_making *p, const struct ws_findings *all,
+                        const struct ws_finding *f)
+{
+	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
+	const char *advice = f->advice && *f->advice ? f->advice : rule->says;
+
+	p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
+	        .rule = rule->id,
+	        .title = rule->title,
+	        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
+	        .evidence = ws_arena_copy(p->texts, f->evidence, strlen(f->evidence)),
+	        .scope = ws_arena_copy(p->texts, f->scope, strlen(f->scope)),
+	        .gain_ns = f->gain_ns,
+	        .gain_percent = ws_stat_percent(f->gain_ns, all->step_ns)};
+}
+
+static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
+{
+	size_t n = all->n;
+	int judged = 0;
+
+	for (int i = 0; i < WS_RULES; i++) {
+		judged += !all->not_judged[i];
+		n += all->left_out[i];
+	}
+	p->page->findings_note =
+	        ws_arena_format(p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data",
+	                        judged, WS_RULES, n, n == 1 ? "finding" : "findings",
+	                        WS_RULES - judged);
+}
+
+enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err)
+{
+	const struct ws_findings *all;
+	const struct ws_finding **order;
+	struct ws_page_finding *shown[WS_RULES] = {0};
+
+	if (!ws_model_has_kernels(p->m))
+		return WS_OK;
+	WS_FORWARD(ws_advice_find(p->tab, &all, err));
+	WS_NEW(p->tab->temp, order, all->n);
+	WS_NEW(p->texts, p->page->finding, WS_RULES);
+	for (size_t i = 0; i < all->n; i++)
+		order[i] = &all->finding[i];
+	qsort(order, all->n, sizeof(*order), compare);
+	for (size_t i = 0; i < all->n; i++) {
+		struct ws_page_finding **of_rule = &shown[order[i]->rule];
+
+		if (*of_rule) {
+			(*of_rule)->more++;
+			continue;
+		}
+		*of_rule = &p->page->finding[p->page->nfindings];
+		add_finding(p, all, order[i]);
+		(*of_rule)->more = all->left_out[order[i]->rule];
+	}
+	note_rules(p, all);
+	return WS_OK;
+}

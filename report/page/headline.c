@@ -1,0 +1,267 @@
+/* The sentences on top, and the figures below them. At most 15 words a sentence. */
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/analysis/steps.h"
+#include "report/analysis/utilization.h"
+#include "report/base/stat.h"
+#include "report/page/private.h"
+
+#define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
+#define PART_PERCENT   50   /* a part of the model that holds less is none either */
+#define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
+#define SECOND_PERCENT 10
+
+static struct ws_page_line *next_line(struct ws_page_making *p)
+{
+	return &p->page->headline[p->page->nheadline++];
+}
+
+/* --- how long, and how much of it computes ------------------------------------------------- */
+
+static double use_percent(const struct ws_page_making *p, enum ws_use use)
+{
+	return p->idle ? ws_stat_percent((double)p->idle->all.ns[use],
+	                                 (double)p->idle->all.window_ns)
+	               : NAN;
+}
+
+/* Of a step, on a device. */
+static double use_ns(const struct ws_page_making *p, enum ws_use use)
+{
+	return p->page->step_ns * use_percent(p, use) / 100;
+}
+
+static void say_how_long(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const char *what = page->has_steps ? "A step takes " : "The run spans ";
+	const char *time = ws_say_time(p, page->step_ns);
+	const double computing = use_percent(p, WS_USE_COMPUTE);
+
+	if (!p->sel->kernels)
+		ws_say_line(next_line(p), "No kernel was recorded.", NULL);
+	else if (page->on_cpu)
+		ws_say_line(next_line(p), what, time, " on the CPU reference; no GPU ran.", NULL);
+	else if (isnan(computing))
+		ws_say_line(next_line(p), what, time, ".", NULL);
+	else if (p->idle->nworked > 1)
+		ws_say_line(next_line(p), what, time,
+		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
+		                            p->idle->nworked),
+		            ws_say_percent(p, computing), " of it.", NULL);
+	else
+		ws_say_line(next_line(p), what, time, "; the GPU computes for ",
+		            ws_say_part_of(p, use_ns(p, WS_USE_COMPUTE), computing), " of it.",
+		            NULL);
+}
+
+/* --- why it does not compute ---------------------------------------------------------------- */
+
+/* The innermost range with most of the gaps before launches, as " in NAME". */
+static const char *where_launches_wait(const struct ws_page_making *p)
+{
+	const struct ws_ranges *r = &p->m->ranges;
+	const int64_t half = p->idle->all.ns[WS_USE_LAUNCH] / 2;
+	uint32_t at = WS_NONE;
+
+	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
+		if (p->idle->path_launch_ns[i] > half &&
+		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
+			at = i;
+	return at == WS_NONE ? ""
+	                     : ws_arena_format(p->texts, ", most in %s",
+	                                       ws_page_text_of(p, r->paths[at].name));
+}
+
+static void say_why_idle(struct ws_page_making *p)
+{
+	static const struct {
+		const char *before, *behind;
+	} words[WS_USES] = {
+	        [WS_USE_COLLECTIVE] = {"Communication alone takes ",
+	                               ": nothing computes meanwhile."},
+	        [WS_USE_COPY] = {"Copies alone take ", ": nothing computes meanwhile."},
+	        [WS_USE_LAUNCH] = {"The GPU waits for launches: ", NULL},
+	        [WS_USE_HOST] = {"The GPU waits for the host's other work: ", "."},
+	        [WS_USE_SYNC] = {"The GPU idles after host synchronisations: ", "."},
+	        [WS_USE_DATA] = {"The GPU waits for data: ", "."},
+	        [WS_USE_WAIT] = {"Launched work waits for a stream or event: ", "."},
+	        [WS_USE_DEVICE] = {"The GPU idles between queued kernels: ", "."},
+	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
+	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
+	        [WS_USE_UNKNOWN] = {"The GPU idles, nobody can tell why: ", "; record API calls."},
+	};
+	enum ws_use most = WS_USE_COLLECTIVE;
+	const char *behind;
+
+	if (!p->idle || p->page->on_cpu)
+		return;
+	for (int i = most; i < WS_USES; i++)
+		if (p->idle->all.ns[i] > p->idle->all.ns[most])
+			most = (enum ws_use)i;
+	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].before)
+		return;
+	behind = words[most].behind ? words[most].behind
+	                            : ws_arena_format(p->texts, "%s.", where_launches_wait(p));
+	ws_say_line(next_line(p), words[most].before,
+	            ws_say_part_of(p, use_ns(p, most), use_percent(p, most)), behind, NULL);
+}
+
+/* --- who owns the GPU's time ---------------------------------------------------------------- */
+
+/* The innermost range that holds most of the GPU time, and yet not all of it. */
+static const struct ws_page_node *owner_of(const struct ws_page *page)
+{
+	const struct ws_page_node *owner = NULL;
+
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *n = &page->node[i];
+		const double percent =
+		        ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+
+		if (n->is_range && percent >= PART_PERCENT && percent < WHOLE_PERCENT &&
+		    (!owner || n->depth > owner->depth))
+			owner = n;
+	}
+	return owner;
+}
+
+/* Nothing but classes in order, longest first. */
+static void say_who(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const struct ws_page_node *owner = owner_of(page);
+	const struct ws_page_segment *first = page->segment, *second = first + 1;
+	double computing = 0;
+	const char *head = "", *share = "", *then = "";
+
+	for (size_t i = 0; i < page->nsegments; i++)
+		computing += page->segment[i].is_idle ? 0 : (double)page->segment[i].ns;
+	if (!page->nsegments || first->is_idle || !(computing > 0))
+		return;
+	if (owner) {
+		head = ws_arena_format(p->texts, "%s holds ", owner->label);
+		share = ws_say_percent(p, ws_stat_percent((double)owner->inclusive_ns,
+		                                          (double)page->gpu_ns));
+		then = " of GPU time; ";
+	}
+	if (page->nsegments > 1 && !second->is_idle &&
+	    100 * (double)second->ns >= SECOND_PERCENT * computing)
+		ws_say_line(next_line(p), head, share,
+		            ws_arena_format(p->texts, "%s%s takes ", then, first->name),
+		            ws_say_percent(p, 100 * (double)first->ns / computing),
+		            ws_arena_format(p->texts, ", %s ", second->name),
+		            ws_say_percent(p, 100 * (double)second->ns / computing),
+		            owner ? "." : " of GPU time.", NULL);
+	else
+		ws_say_line(next_line(p), head, share,
+		            ws_arena_format(p->texts, "%s%s takes ", then, first->name),
+		            ws_say_percent(p, 100 * (double)first->ns / computing),
+		            owner ? "." : " of GPU time.", NULL);
+}
+
+/* --- what to do first ------------------------------------------------------------------------ */
+
+/* The first sentence of an advice, with a small letter, without its full stop. */
+static const char *imperative(const struct ws_page_making *p, const char *advice)
+{
+	const char *end = strstr(advice, ". ");
+	size_t len = end ? (size_t)(end - advice) : strlen(advice);
+	char *text;
+
+	while (len && advice[len - 1] == '.')
+		len--;
+	text = ws_arena_copy(p->texts, advice, len);
+	if (len > 1 && islower((unsigned char)text[1]))
+		text[0] = (char)tolower((unsigned char)text[0]);
+	return text;
+}
+
+static void say_first(struct ws_page_making *p)
+{
+	const struct ws_page_finding *f = p->page->finding;
+	const char *advice;
+
+	if (!p->page->nfindings)
+		return;
+	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+	if (f->gain_ns > 0)
+		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s: saves up to ", advice),
+		            ws_say_part_of(p, f->gain_ns, f->gain_percent), ".", NULL);
+	else
+		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s.", advice), NULL);
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static void add_figure(struct ws_page_making *p, const char *value, const char *what)
+{
+	p->page->figure[p->page->nfigures++] = (struct ws_page_figure){value, what};
+}
+
+/* MFU and what it is of: the peak of the products with most time. */
+static void add_utilization(struct ws_page_making *p, const struct ws_utilization *use)
+{
+	const double mfu = ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns);
+	const char *peak = NULL;
+
+	if (use->flops > 0)
+		add_figure(p, ws_say_si(p, use->flops / p->page->samples, "FLOP"), "per step");
+	for (size_t i = 0; i < p->page->nroofs && !peak; i++)
+		if (p->page->roof[i].flops_per_s > 0)
+			peak = p->page->roof[i].name;
+	if (!use->why[0] && mfu > 0 && !ws_over_peak(mfu))
+		add_figure(p, ws_say_percent(p, mfu),
+		           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
+}
+
+static void add_rates(struct ws_page_making *p)
+{
+	static const struct {
+		const char *fact, *what;
+	} rates[] = {{"images_per_step", "images per second"},
+	             {"tokens_per_step", "tokens per second"}};
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+		const double n = (double)ws_fact_number(p->m, rates[i].fact);
+
+		if (n > 0 && p->page->step_ns > 0)
+			add_figure(p, ws_say_number(p, n * 1e9 / p->page->step_ns), rates[i].what);
+	}
+}
+
+static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
+{
+	const struct ws_utilization *use;
+	const struct ws_page *page = p->page;
+	const double computing = use_percent(p, WS_USE_COMPUTE);
+
+	WS_NEW(p->texts, p->page->figure, 8);
+	if (page->step_ns > 0)
+		add_figure(p, ws_say_time(p, page->step_ns), page->has_steps ? "step" : "run");
+	if (!isnan(computing) && !page->on_cpu)
+		add_figure(p, ws_say_percent(p, computing), "GPU computing");
+	if (page->has_steps) {
+		WS_FORWARD(ws_utilization_find(p->m, p->sel, &use, err));
+		add_utilization(p, use);
+	}
+	if (p->sel->kernels)
+		add_figure(p, ws_say_number(p, (double)p->sel->kernels / page->samples),
+		           page->has_steps ? "kernels per step" : "kernels");
+	if (page->has_steps)
+		add_rates(p);
+	return WS_OK;
+}
+
+enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err)
+{
+	say_how_long(p);
+	if (p->sel->kernels) {
+		say_why_idle(p);
+		say_who(p);
+		say_first(p);
+	}
+	return add_figures(p, err);
+}

@@ -1,0 +1,102 @@
+/* The kernels that cost most, by name. */
+#include <math.h>
+
+#include "report/analysis/cost_ops.h"
+#include "report/analysis/group.h"
+#include "report/base/stat.h"
+#include "report/page/private.h"
+
+#define MOST_KERNELS 10
+
+struct kernels {
+	struct ws_page_making *p;
+	struct ws_group *group;   /* by name, as in kernel-summary */
+	uint32_t *class, *config; /* of the cell with most time */
+	int64_t *most_ns;
+};
+
+static void gather(struct kernels *s)
+{
+	const struct ws_digest *d = s->p->tab->digest;
+	const struct ws_model *m = s->p->m;
+
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+		struct ws_group *group = &s->group[config->name];
+
+		group->time.n += ws_values_count(&cell->dur_ns);
+		group->time.sum += cell->total_ns;
+		group->without_time += cell->without_time;
+		if (cell->total_ns < s->most_ns[config->name] && s->config[config->name])
+			continue;
+		s->most_ns[config->name] = cell->total_ns;
+		s->config[config->name] = cell->config;
+		s->class[config->name] = cell->place.class ? cell->place.class : config->name_class;
+	}
+}
+
+static double flops_per_s(const struct kernels *s, uint32_t name)
+{
+	const struct ws_digest *d = s->p->tab->digest;
+	const struct ws_group *g = &s->group[name];
+
+	if (!d->flops || d->flops_unknown[name] || g->without_time)
+		return NAN;
+	return 1e9 * ws_stat_ratio((double)d->flops[name], (double)g->time.sum);
+}
+
+/* Of a product's roof for its dtype; other kernels' bytes are not known by name. */
+static double attained(const struct kernels *s, uint32_t name, double flops_per_s)
+{
+	const struct ws_config *config = &s->p->m->configs[s->config[name]];
+	struct ws_roof roof;
+
+	if (!ws_class_is_product(s->class[name]))
+		return NAN;
+	ws_roof_find(s->p->m, config->device, s->class[name], config -> name_dtype,
+	             config -> tensor, &roof);
+	return 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
+}
+
+static void add_kernel(struct kernels *s, uint32_t name)
+{
+	struct ws_page *page = s->p->page;
+	const struct ws_group *g = &s->group[name];
+	const double rate = flops_per_s(s, name);
+
+	page->kernel[page->nkernels++] = (struct ws_page_kernel){
+	        .name = ws_page_name_of(s->p, name),
+	        .full_name = ws_page_text_of(s->p, name),
+	        .class = ws_page_class_of(s->p, s->class[name]),
+	        .colour = ws_page_colour_of_class(s->p, s->class[name]),
+	        .calls = g->time.n + g->without_time,
+	        .ns = g->time.sum,
+	        .percent = ws_stat_percent((double)g->time.sum, (double)s->p->sel->gpu_ns),
+	        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
+	        .flops_per_s = rate,
+	        .attained = attained(s, name, rate)};
+}
+
+void ws_page_add_kernels(struct ws_page_making *p)
+{
+	const struct ws_model *m = p->m;
+	struct kernels s = {.p = p};
+	struct ws_row_key *order;
+	size_t n = 0;
+
+	WS_NEW(p->tab->temp, s.group, m->ntexts);
+	WS_NEW(p->tab->temp, s.class, m->ntexts);
+	WS_NEW(p->tab->temp, s.config, m->ntexts);
+	WS_NEW(p->tab->temp, s.most_ns, m->ntexts);
+	WS_NEW(p->tab->temp, order, m->ntexts);
+	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
+	gather(&s);
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		if (s.group[i].time.n || s.group[i].without_time)
+			order[n++] = ws_group_key(&s.group[i], m->texts[i], i);
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n && i < MOST_KERNELS; i++)
+		add_kernel(&s, order[i].row);
+	p->page->more_kernels = n > MOST_KERNELS ? n - MOST_KERNELS : 0;
+}

@@ -1,0 +1,145 @@
+#include "report/page/make.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+#include "report/analysis/missing.h"
+#include "report/model/columns.h"
+#include "report/page/private.h"
+
+/* --- the grey line --------------------------------------------------------------------------- */
+
+/* Without folders and the endings of traces. */
+static const char *title_of(const struct ws_page_making *p, const char *path)
+{
+	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
+	                                      ".wtrace", ".nsys-rep", ".sqlite"};
+	const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		const size_t n = strlen(endings[i]);
+
+		if (len > n && !memcmp(name + len - n, endings[i], n))
+			len -= n;
+	}
+	return ws_arena_copy(p->texts, name, len);
+}
+
+/* "2 × NVIDIA H100": those that ran kernels, equal ones together. NULL: nobody says. */
+static const char *devices_of(const struct ws_page_making *p)
+{
+	const struct ws_model *m = p->m;
+	const char *all = NULL;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const uint32_t name = m->devices[i].name;
+		const char *one = ws_page_text_of(p, name);
+		size_t n = 0, before = 0;
+
+		for (size_t k = 0; k < m->ndevices; k++) {
+			n += m->devices[k].kernels && m->devices[k].name == name;
+			before += k < i && m->devices[k].kernels && m->devices[k].name == name;
+		}
+		if (!m->devices[i].kernels || before || !*one)
+			continue;
+		if (n > 1)
+			one = ws_arena_format(p->texts, "%zu × %s", n, one);
+		all = all ? ws_arena_format(p->texts, "%s, %s", all, one) : one;
+	}
+	return all;
+}
+
+/* What ran, else who recorded it. */
+static const char *source_of(const struct ws_page_making *p)
+{
+	const struct ws_bytes model = ws_model_fact(p->m, "model"),
+	                      dtype = ws_model_fact(p->m, "dtype");
+	struct ws_bytes source = ws_meta_value(&p->m->meta, "import.source");
+
+	if (model.len)
+		return ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
+		                       (const char *)model.ptr, dtype.len ? " " : "",
+		                       (int)dtype.len, (const char *)dtype.ptr);
+	if (!source.len)
+		source = ws_meta_value(&p->m->meta, "program.path");
+	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
+}
+
+struct lost {
+	uint64_t causes;
+	bool is_killed, is_uncounted;
+};
+
+static void count_lost(void *ctx, const struct ws_missing *missing)
+{
+	struct lost *lost = ctx;
+
+	if (!missing->count)
+		return;
+	if (ws_bytes_begin(missing->cause, "processes killed"))
+		lost->is_killed = true;
+	else if (ws_bytes_begin(missing->cause, "profiles without a loss counter"))
+		lost->is_uncounted = true;
+	else
+		lost->causes++;
+}
+
+static const char *losses_of(const struct ws_page_making *p)
+{
+	struct lost lost = {0};
+	const char *killed;
+
+	ws_missing_each(p->m, count_lost, &lost);
+	killed = lost.is_killed ? "the program was killed; " : "";
+	if (lost.causes)
+		return ws_arena_format(p->texts, "%s%" PRIu64 " %s counted: see Losses", killed,
+		                       lost.causes, lost.causes == 1 ? "loss" : "losses");
+	return ws_arena_format(p->texts, "%s%s", killed,
+	                       lost.is_uncounted ? "the profiler counts no losses"
+	                                         : "nothing lost");
+}
+
+static void add_grey_line(struct ws_page_making *p)
+{
+	const struct ws_selection *sel = p->sel;
+	struct ws_page *page = p->page;
+
+	page->title = title_of(p, p->m->name ? p->m->name : "");
+	page->device = devices_of(p);
+	page->source = source_of(p);
+	page->scope = ws_arena_format(p->texts, "%s%s%s", sel->scope_words,
+	                              sel->words[0] ? "; " : "", sel->words);
+	page->losses = losses_of(p);
+	page->has_steps = sel->measured > 0;
+	page->samples = page->has_steps ? (double)sel->measured : 1;
+	page->on_cpu = ws_model_on_cpu(p->m) == 1;
+}
+
+enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
+                            struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	struct ws_table_context with_temp = *tab;
+	struct ws_page *page = ws_xarray(1, sizeof(*page));
+	struct ws_page_making p = {&with_temp, tab->m, tab->sel, page, &page->arena, NULL, NULL};
+	enum ws_status status = WS_OK;
+
+	with_temp.temp = &temp;
+	add_grey_line(&p);
+	WS_THEN(status, ws_page_add_bar(&p, err));
+	WS_THEN(status, ws_page_add_tree(&p, err));
+	WS_THEN(status, ws_page_add_roofline(&p, err));
+	ws_page_add_kernels(&p);
+	WS_THEN(status, ws_page_add_findings(&p, err));
+	WS_THEN(status, ws_page_add_headline(&p, err));
+	ws_arena_free(&temp);
+	*out = NULL;
+	if (status == WS_OK)
+		*out = page;
+	else
+		ws_page_free(page);
+	return status;
+}

@@ -1,0 +1,171 @@
+/*
+ * What the first screen of a report says, whatever it is shown on: HTML, the first sheet of a
+ * workbook, a terminal. Plain data, made once by page/make.h; writers choose places and never
+ * numbers. docs/dev/pages.md
+ *
+ * Times are sums in ns over all that the report is about. A time a step is that over `samples`.
+ * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/arena.h"
+
+/* A sentence of up to 15 words; what counts in it is bold. */
+#define WS_PAGE_PARTS 7
+struct ws_page_line {
+	struct ws_page_part {
+		const char *text;
+		bool bold;
+	} part[WS_PAGE_PARTS];
+	size_t nparts; /* 0: there is no such sentence */
+};
+
+/* "383 ms", "step": only what is known. */
+struct ws_page_figure {
+	const char *value, *what;
+};
+
+/*
+ * X(NAME, fill on light, fill on dark, ink on either): colours that the colour-blind tell apart.
+ * A class of kernels has the same one in every picture: ws_page_class_colour.
+ */
+#define WS_PAGE_COLOURS(X)                                       \
+	X(BLUE, 0x3a6db5, 0x3f73bb, 0xffffff)                    \
+	X(CYAN, 0x6fc3e8, 0x6fc3e8, 0x10212b)                    \
+	X(INDIGO, 0x3d348b, 0x6459c4, 0xffffff)                  \
+	X(RED, 0xc8374c, 0xc8374c, 0xffffff)                     \
+	X(GREEN, 0x2b7a3d, 0x2f8044, 0xffffff)                   \
+	X(GREY, 0x98a1ad, 0x98a1ad, 0x10212b)                    \
+	X(PURPLE, 0x9a4fb0, 0xa258b8, 0xffffff)                  \
+	X(OCHRE, 0xd9a628, 0xd9a628, 0x10212b)                   \
+	X(TEAL, 0x3fb39b, 0x3fb39b, 0x10212b)                    \
+	X(BROWN, 0x7a4b1f, 0x8a5a2c, 0xffffff)                   \
+	X(PINK, 0xf0a3b5, 0xf0a3b5, 0x10212b)                    \
+	X(OLIVE, 0x8a8f2a, 0x9a9f35, 0x10212b)                   \
+	/* no class: idle time, and what was made pale for it */ \
+	X(IDLE, 0xf1d3b5, 0xe3bf9b, 0x3a2410)
+enum ws_page_colour {
+#define X(NAME, light, dark, ink) WS_PAGE_##NAME,
+	WS_PAGE_COLOURS(X)
+#undef X
+	        WS_PAGE_NCOLOURS,
+};
+struct ws_page_colour_def {
+	uint32_t light, dark, ink; /* 0xrrggbb */
+};
+static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour colour)
+{
+	static const struct ws_page_colour_def all[WS_PAGE_NCOLOURS] = {
+#define X(NAME, light, dark, ink) {light, dark, ink},
+	        WS_PAGE_COLOURS(X)
+#undef X
+	};
+
+	return all[colour];
+}
+/* Of a class by its name, "gemm"; GREY for those that it does not know. */
+enum ws_page_colour ws_page_class_colour(const char *name, size_t len);
+
+/* A part of the bar: GPU time by class, then copies and communication, then idle time by cause.
+ * Longest first in each. */
+struct ws_page_segment {
+	const char *name;
+	int64_t ns; /* of `whole_ns`, to which all segments add up */
+	double percent;
+	bool is_idle;
+	enum ws_page_colour colour;
+};
+
+/* A box of the icicle; parents stand before their children, children longest first. */
+#define WS_PAGE_ROOT SIZE_MAX
+struct ws_page_node {
+	size_t parent;     /* a node, WS_PAGE_ROOT */
+	const char *label; /* "EncoderLayer ×12" */
+	const char *path;  /* the whole of it, '*' for numbers of equal layers */
+	size_t depth;      /* 0: outermost */
+	uint64_t folded;   /* equal layers in it, at least 1 */
+	int64_t inclusive_ns, exclusive_ns;
+	uint64_t calls; /* of the range or operation; 0 = not known */
+	uint64_t kernels;
+	int64_t flops;              /* -1 = not known */
+	enum ws_page_colour colour; /* of the class with most time in it */
+	bool is_range;              /* else an operation, class or kernel */
+};
+
+/* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
+struct ws_page_point {
+	const char *name, *class, *dtype;
+	double intensity, flops_per_s; /* FLOP/byte */
+	int64_t gpu_ns;
+	double percent;  /* of GPU time */
+	double attained; /* percent of its roof; NaN = not known */
+	bool is_labelled;
+	enum ws_page_colour colour;
+};
+/* "989 TFLOP/s dense bf16", "3.35 TB/s HBM3" */
+struct ws_page_roof {
+	const char *name;
+	double flops_per_s, bytes_per_s; /* one of them; the other is 0 */
+};
+
+struct ws_page_finding {
+	const char *rule, *title; /* "A21", … */
+	const char *advice;       /* what to do, a sentence or two */
+	const char *evidence, *scope;
+	double gain_ns, gain_percent; /* at most, of a step (of the run without steps); NaN */
+	uint64_t more;                /* findings of the same rule with less gain */
+};
+
+struct ws_page_kernel {
+	const char *name, *full_name, *class;
+	enum ws_page_colour colour;
+	uint64_t calls;
+	int64_t ns;
+	double percent, mean_ns;
+	double flops_per_s; /* NaN = not known */
+	double attained;    /* percent of its roof; NaN = not known */
+};
+
+struct ws_timeline;
+
+struct ws_page {
+	const char *title; /* what the trace is called, without folders and endings */
+	/* the grey line, in this order; NULL: not known */
+	const char *device, *source, *scope, *losses;
+	bool has_steps;
+	bool on_cpu;    /* times of the CPU reference, no GPU's */
+	double samples; /* measured steps, else 1 */
+	double step_ns; /* mean of the measured steps, else of the window */
+	struct ws_page_line headline[3];
+	size_t nheadline;
+	struct ws_page_line first; /* "First: …" */
+	struct ws_page_figure *figure;
+	size_t nfigures;
+	const char *bar_title; /* "Where the step goes" */
+	int64_t whole_ns;      /* steps, of each device that worked */
+	struct ws_page_segment *segment;
+	size_t nsegments;
+	const char *tree_title; /* "Where in the model" */
+	const char *tree_what;  /* "GPU time by module; equal layers are one; click to zoom" */
+	int64_t gpu_ns;         /* what the tree's outermost boxes add up to */
+	struct ws_page_node *node;
+	size_t nnodes;
+	struct ws_page_point *point; /* longest first */
+	size_t npoints;
+	struct ws_page_roof *roof;
+	size_t nroofs;
+	struct ws_page_finding *finding; /* largest gain first */
+	size_t nfindings;
+	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
+	struct ws_page_kernel *kernel; /* most time first */
+	size_t nkernels;
+	uint64_t more_kernels;        /* names that are not shown */
+	struct ws_timeline *timeline; /* NULL: none was asked for */
+	struct ws_arena arena;        /* has all of these */
+};
+
+void ws_page_free(struct ws_page *page); /* NULL is legal */

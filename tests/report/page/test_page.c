@@ -1,0 +1,245 @@
+/* The first screen of small traces: its parts add up, and it says what matters. */
+#include <criterion/criterion.h>
+#include <criterion/new/assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/page/page.h"
+#include "tests/support/trace_builder.h"
+
+#define US 1000
+#define SAYS(text, expected) \
+	cr_expect(strcmp(text, expected) == 0, "'%s' is not '%s'", text, expected)
+
+static struct tb *builder;
+static struct joined *joined;
+static struct ws_report *report;
+
+static const struct ws_page *page_of(struct tb *b)
+{
+	builder = b;
+	joined = tb_joined(b);
+	cr_assert(eq(int, all_tables(joined->m, &joined->rows, NULL, &report, NULL), WS_OK));
+	cr_assert_not_null(report->page);
+	return report->page;
+}
+
+static void done(void)
+{
+	ws_report_free(report);
+	joined_free(joined);
+	tb_free(builder);
+}
+
+/* A sentence as one text, *bold*. */
+static const char *line_text(const struct ws_page_line *line)
+{
+	static char text[512];
+	size_t len = 0;
+
+	*text = '\0';
+	for (size_t i = 0; i < line->nparts; i++) {
+		const char *mark = line->part[i].bold ? "*" : "";
+
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%s", mark,
+		                        line->part[i].text, mark);
+	}
+	return text;
+}
+
+static size_t words_in(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *p = text; *p; p++)
+		n += *p != ' ' && (p == text || p[-1] == ' ');
+	return n;
+}
+
+static uint64_t ids = 1000;
+
+static void kernel(struct tb *b, int64_t call_us, const char *name, int64_t start_us,
+                   int64_t dur_us)
+{
+	struct tb_kernel k = {name, start_us * US, dur_us * US, ++ids, 1, 100, 0};
+
+	tb_call(b, call_us * US, 1, k.correlation);
+	tb_kernel(b, &k);
+}
+
+/*
+ * Two steps of 1,000 us. In each: three equal layers of a matrix product of 100 us and a softmax of
+ * 50 us, which overlaps the next product by 10 us; the host comes 400 us late.
+ */
+static struct tb *two_steps(void)
+{
+	struct tb *b = tb_new();
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	for (int step = 0; step < 2; step++) {
+		const int64_t t = 1000 * step;
+		char name[32];
+
+		tb_push(b, t * US, "step");
+		tb_push(b, t * US, "encoder");
+		for (int layer = 0; layer < 3; layer++) {
+			const int64_t at = t + 410 + layer * 140;
+
+			snprintf(name, sizeof(name), "layer %d", layer);
+			tb_push(b, (at - 5) * US, name);
+			kernel(b, at - 4, "sm90_xmma_gemm_bf16bf16_bf16f32", at, 100);
+			kernel(b, at - 3, "cunn_SoftMaxForward", at + 100, 50);
+			tb_pop(b, (at - 1) * US);
+		}
+		tb_pop(b, (t + 980) * US);
+		tb_pop(b, (t + 1000) * US);
+	}
+	return b;
+}
+
+Test(page, bar_adds_up_to_the_step)
+{
+	const struct ws_page *page = page_of(two_steps());
+	int64_t sum = 0;
+
+	cr_expect(page->has_steps);
+	cr_expect(eq(dbl, page->samples, 2));
+	cr_expect(eq(dbl, page->step_ns, 1000 * US));
+	for (size_t i = 0; i < page->nsegments; i++) {
+		sum += page->segment[i].ns;
+		cr_expect(page->segment[i].ns > 0);
+		cr_expect(i == 0 || page->segment[i].is_idle >= page->segment[i - 1].is_idle);
+	}
+	cr_expect(eq(i64, sum, page->whole_ns));
+	cr_expect(eq(i64, page->whole_ns, 2000 * US));
+	/* what overlaps counts once, for what began first */
+	SAYS(page->segment[0].name, "gemm");
+	cr_expect(eq(i64, page->segment[0].ns, 2 * (100 + 90 + 90) * US));
+	SAYS(page->segment[1].name, "softmax");
+	cr_expect(eq(i64, page->segment[1].ns, 2 * 150 * US));
+	cr_expect(eq(int, page->segment[0].colour, ws_page_class_colour("gemm", 4)));
+	done();
+}
+
+Test(page, headline_says_how_long_why_idle_and_who)
+{
+	const struct ws_page *page = page_of(two_steps());
+
+	cr_assert(eq(sz, page->nheadline, 3));
+	SAYS(line_text(&page->headline[0]),
+	     "A step takes *1 ms*; the GPU computes for *430 µs (43 %)* of it.");
+	SAYS(line_text(&page->headline[1]),
+	     "The GPU waits for the host's other work: *285 µs (28 %)*.");
+	SAYS(line_text(&page->headline[2]), "gemm takes *65 %*, softmax *35 %* of GPU time.");
+	for (size_t i = 0; i < page->nheadline; i++)
+		cr_expect(words_in(line_text(&page->headline[i])) <= 15, "%s",
+		          line_text(&page->headline[i]));
+	done();
+}
+
+Test(page, tree_folds_equal_layers)
+{
+	const struct ws_page *page = page_of(two_steps());
+	const struct ws_page_node *n = page->node;
+
+	cr_assert(page->nnodes >= 3);
+	SAYS(n[0].label, "step");
+	SAYS(n[1].label, "encoder");
+	SAYS(n[2].label, "layer ×3");
+	SAYS(n[2].path, "step/encoder/layer *");
+	cr_expect(eq(sz, n[2].parent, 1));
+	cr_expect(eq(u64, n[2].folded, 3));
+	cr_expect(eq(u64, n[2].calls, 6));
+	cr_expect(eq(u64, n[2].kernels, 12));
+	cr_expect(eq(i64, n[2].exclusive_ns, 900 * US));
+	cr_expect(eq(i64, n[0].inclusive_ns, 900 * US));
+	cr_expect(eq(i64, n[0].exclusive_ns, 0));
+	cr_expect(eq(i64, page->gpu_ns, 900 * US));
+	cr_expect(eq(i64, n[2].flops, -1));
+	cr_expect(eq(int, n[2].colour, WS_PAGE_BLUE));
+	done();
+}
+
+/* No ranges, no steps: by class and kernel; what has no time is in no box. */
+Test(page, tree_without_ranges_is_by_class_and_kernel)
+{
+	struct tb *b = tb_new();
+	const struct ws_page *page;
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	kernel(b, 0, "sm90_xmma_gemm_bf16bf16_bf16f32", 10, 300);
+	kernel(b, 20, "cunn_SoftMaxForward", 320, 100);
+	page = page_of(b);
+	cr_expect(page->has_steps == false);
+	cr_assert(eq(sz, page->nnodes, 4));
+	SAYS(page->node[0].label, "gemm");
+	SAYS(page->node[1].label, "sm90_xmma_gemm_bf16bf16_bf16f32");
+	cr_expect(eq(sz, page->node[1].parent, 0));
+	SAYS(page->node[2].label, "softmax");
+	cr_expect(eq(sz, page->node[2].parent, WS_PAGE_ROOT));
+	cr_expect(eq(i64, page->node[0].inclusive_ns, 300 * US));
+	cr_expect(eq(sz, page->nkernels, 2));
+	cr_expect(eq(dbl, page->kernel[0].percent, 75));
+	cr_expect(eq(dbl, page->kernel[0].mean_ns, 300 * US));
+	cr_expect(isnan(page->kernel[0].flops_per_s));
+	done();
+}
+
+Test(page, grey_line_and_figures_leave_out_what_is_unknown)
+{
+	const struct ws_page *page = page_of(two_steps());
+
+	SAYS(page->device, "NVIDIA H100 80GB HBM3");
+	cr_assert(eq(sz, page->nfigures, 3)); /* no FLOPs, no MFU, no tokens */
+	SAYS(page->figure[0].value, "1 ms");
+	SAYS(page->figure[1].value, "43 %");
+	SAYS(page->figure[2].value, "6");
+	SAYS(page->figure[2].what, "kernels per step");
+	cr_expect(eq(sz, page->npoints, 0));
+	done();
+}
+
+/* Text on every colour is read by everybody: contrast of 4.5 at least, on light and on dark. */
+static double luminance(uint32_t rgb)
+{
+	double part[3];
+
+	for (int i = 0; i < 3; i++) {
+		part[i] = (double)(rgb >> (16 - 8 * i) & 255) / 255;
+		part[i] =
+		        part[i] <= 0.04045 ? part[i] / 12.92 : pow((part[i] + 0.055) / 1.055, 2.4);
+	}
+	return 0.2126 * part[0] + 0.7152 * part[1] + 0.0722 * part[2];
+}
+
+static double contrast(uint32_t a, uint32_t b)
+{
+	const double x = luminance(a), y = luminance(b);
+
+	return (fmax(x, y) + 0.05) / (fmin(x, y) + 0.05);
+}
+
+Test(page, text_on_every_colour_has_contrast)
+{
+	for (int c = 0; c < WS_PAGE_NCOLOURS; c++) {
+		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
+
+		cr_expect(contrast(def.light, def.ink) >= 4.5, "colour %d: %.2f", c,
+		          contrast(def.light, def.ink));
+		cr_expect(contrast(def.dark, def.ink) >= 4.5, "colour %d, dark: %.2f", c,
+		          contrast(def.dark, def.ink));
+	}
+}
+
+Test(page, nothing_recorded_says_so)
+{
+	const struct ws_page *page = page_of(tb_new());
+
+	cr_assert(eq(sz, page->nheadline, 1));
+	SAYS(line_text(&page->headline[0]), "No kernel was recorded.");
+	cr_expect(eq(sz, page->nsegments, 0));
+	cr_expect(eq(sz, page->nnodes, 0));
+	cr_expect(eq(sz, page->nfindings, 0));
+	cr_expect(eq(sz, page->first.nparts, 0));
+	done();
+}
