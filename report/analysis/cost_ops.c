@@ -16,6 +16,7 @@ struct kept {
 	uint32_t path;   /* of its range */
 	uint32_t step;   /* WS_NONE */
 	uint32_t config; /* of its longest kernel */
+	uint32_t dtype;  /* of that */
 	uint32_t kernels;
 	bool flops_too_big, bytes_too_big;
 };
@@ -149,8 +150,8 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		if (m->cpu_ops.forward[kept->of] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
-	if (kept->kernels && config->name_dtype)
-		op.dtype = config->name_dtype;
+	if (kept->kernels && kept->dtype)
+		op.dtype = kept->dtype;
 	if (kept->flops_too_big)
 		op.flops = -1;
 	if (kept->bytes_too_big)
@@ -265,6 +266,7 @@ static void add_kernels(struct finder *f)
 		if (!kept->kernels++ || k->dur_ns > kept->longest_ns) {
 			kept->longest_ns = k->dur_ns;
 			kept->config = k->config;
+			kept->dtype = k->dtype;
 		}
 	}
 }

@@ -42,14 +42,28 @@ static uint32_t direction_of(const struct ws_model *m, const struct ws_joined_ke
 	return m->configs[k->config].name_direction;
 }
 
+/* "fp32", "bf16": what is computed with, not an index. */
+static bool is_float(struct ws_bytes dtype)
+{
+	return ws_bytes_begin(dtype, "fp") || ws_bytes_begin(dtype, "bf");
+}
+
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_joined_kernel *k,
                          const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
+	const struct ws_config *config = &m->configs[k->config];
+
+	/* what was recorded beats what a name tells, where the operation is known: another's first
+	 * input may be anything. But operations do not know that fp32 is multiplied as TF32, or
+	 * that operands are narrower than their tensors */
+	if (config->dtype_is_narrow)
+		return config->name_dtype;
 	if (annotated && annotated->dtype)
 		return annotated->dtype;
-	/* a name that tells, tells what the kernel reads; an operation only what it was given */
-	if (m->configs[k->config].name_dtype)
-		return m->configs[k->config].name_dtype;
+	if (op && op->kind && is_float(m->texts[op->dtype]))
+		return op->dtype;
+	if (config->name_dtype)
+		return config->name_dtype;
 	return op ? op->dtype : WS_TEXT_EMPTY;
 }
 

@@ -12,6 +12,7 @@
 #include "formats/base/xalloc.h"
 #include "report/kernel_info/classify_name.h"
 #include "report/kernel_info/demangle.h"
+#include "report/base/signature.h"
 #include "report/kernel_info/text_lines.h"
 
 static const char builtin_rules[] = {
@@ -59,6 +60,7 @@ struct rule {
 	enum attribute attribute;
 	int value;
 	unsigned line; /* in its file, from 1 */
+	bool is_users;
 	char *pattern;
 	bool is_compiled; /* else at the first name that gets so far: most traces need few of them
 	                   */
@@ -142,7 +144,7 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		WS_FAIL_IF(c->nrules == WS_RULES_MAX, err, USAGE,
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
 		WS_GROW(c->rules, c->nrules + 1, c->rules_capacity);
-		c->rules[c->nrules] = (struct rule){.line = n};
+		c->rules[c->nrules] = (struct rule){.line = n, .is_users = from_user};
 		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
 		c->nrules++;
 		/* the user is told at once; the others are known to be right */
@@ -216,8 +218,10 @@ static int own_class(const char *name)
 	return best;
 }
 
-/* What the first rule about an attribute says that matches. */
-static int decide(struct ws_classifier *c, enum attribute attribute, const char *name)
+/* What the first rule about an attribute says that matches: the user's are searched in the name,
+ * ours in what counts of it. */
+static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
+                  const char *counts)
 {
 	for (size_t i = 0; i < c->nrules; i++) {
 		struct rule *r = &c->rules[i];
@@ -227,34 +231,52 @@ static int decide(struct ws_classifier *c, enum attribute attribute, const char 
 		/* the rules of the user are compiled, ours are known to be right */
 		if (!r->is_compiled && compile(r, NULL) != WS_OK)
 			ws_out_of_memory(sizeof(r->regex));
-		if (!regexec(&r->regex, name, 0, NULL, 0))
+		if (!regexec(&r->regex, r->is_users ? name : counts, 0, NULL, 0))
 			return r->value;
 	}
 	return attributes[attribute].otherwise;
 }
 
-/* name: normalised. Runs in the C locale. */
-static void apply_rules(struct ws_classifier *c, const char *name, struct ws_kernel_traits *out)
+/* name, function: normalised. Runs in the C locale. */
+static void apply_rules(struct ws_classifier *c, const char *name, const char *function,
+                        struct ws_kernel_traits *out)
 {
 	int own = own_class(name);
 
 	memset(out, 0, sizeof(*out));
-	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, name) : own);
-	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name);
-	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name);
+	out->op_class = (enum ws_op_class)(own < 0 ? decide(c, ATTR_CLASS, name, function) : own);
+	out->direction = (enum ws_name_direction)decide(c, ATTR_DIRECTION, name, name);
+	out->dtype = (enum ws_name_dtype)decide(c, ATTR_DTYPE, name, name);
 	out->tensor = WS_TENSOR_NOT_APPLICABLE;
 	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
 	    out->op_class == WS_CLASS_ATTENTION)
-		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, name);
+		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, name, name);
 	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV)
 		ws_name_parse(name, out);
+}
+
+/*
+ * What of a demangled name tells the class: the function's name and namespace, and of a frame the
+ * template arguments, which name the function that it runs. Never parameters or a return type: a
+ * kernel that is handed a random state draws no numbers by that.
+ */
+static void normalise_function(struct ws_bytes name, char *out, size_t size)
+{
+	char *function = ws_xmalloc(name.len + 1);
+	struct ws_bytes counts = {function, ws_name_function(name, function)};
+
+	if (ws_name_frame(counts) != WS_NAME_NO_FRAME)
+		counts = ws_name_signature(name);
+	ws_name_normalise(counts.ptr, counts.len, out, size);
+	free(function);
 }
 
 void ws_classify(struct ws_classifier *c, const char *name, size_t len,
                  struct ws_kernel_traits *out)
 {
 	uint64_t id = ws_strtab_find(&c->names, name, len);
-	char normal[WS_CLASSIFY_BYTES + 1];
+	char normal[WS_CLASSIFY_BYTES + 1], function[WS_CLASSIFY_BYTES + 1];
+	struct ws_bytes readable;
 	locale_t before;
 
 	if (id) {
@@ -264,11 +286,12 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	WS_GROW(c->traits, c->ntraits + 1, c->traits_capacity);
 	c->demangled.len = 0;
 	ws_demangle(name, len, &c->demangled);
-	ws_name_normalise((const char *)c->demangled.data, c->demangled.len, normal,
-	                  sizeof(normal));
+	readable = (struct ws_bytes){c->demangled.data, c->demangled.len};
+	ws_name_normalise(readable.ptr, readable.len, normal, sizeof(normal));
+	normalise_function(readable, function, sizeof(function));
 
 	before = uselocale(c->locale);
-	apply_rules(c, normal, out);
+	apply_rules(c, normal, function, out);
 	uselocale(before);
 	id = ws_strtab_add(&c->names, name, len);
 	c->traits[c->ntraits++] = *out;

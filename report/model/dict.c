@@ -292,6 +292,10 @@ static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_co
 		c->name_direction = WS_TEXT_FORWARD;
 	else if (traits.direction != WS_NAME_DIRECTION_UNKNOWN)
 		c->name_direction = WS_TEXT_BACKWARD;
+	c->dtype_is_narrow =
+	        traits.dtype != WS_NAME_DTYPE_NONE && traits.dtype != WS_NAME_DTYPE_FP32 &&
+	        traits.dtype != WS_NAME_DTYPE_FP64 && traits.dtype != WS_NAME_DTYPE_FP16 &&
+	        traits.dtype != WS_NAME_DTYPE_BF16;
 	if (traits.dtype != WS_NAME_DTYPE_NONE)
 		intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype);
 

@@ -91,6 +91,8 @@ struct ws_config {
 	/* what the name tells, as texts; 0 = nothing */
 	uint32_t name_class, name_direction, name_dtype;
 	uint8_t tensor; /* enum ws_tensor */
+	/* TF32 of fp32 data, or 8 bits and less: an operation's recorded types do not tell it */
+	uint8_t dtype_is_narrow;
 	uint8_t has_occupancy;
 	uint32_t process;
 	uint32_t device; /* index into devices */

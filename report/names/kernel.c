@@ -5,18 +5,12 @@
 
 #include "formats/base/xalloc.h"
 #include "report/base/names.h"
+#include "report/base/signature.h"
 #include "report/names/names.h"
 
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
-}
-
-static bool ends_with(struct ws_bytes text, const char *end)
-{
-	size_t n = strlen(end);
-
-	return text.len >= n && !memcmp((const char *)text.ptr + text.len - n, end, n);
 }
 
 static bool is_one_of(struct ws_bytes word, const char *const *list, size_t n)
@@ -42,16 +36,6 @@ static struct ws_bytes next_word(const char **at, const char *end)
 		p += *p == ':' ? 2 : 1;
 	*at = p;
 	return (struct ws_bytes){begin, (size_t)(p - begin)};
-}
-
-/* What stands behind the last '::'. */
-static struct ws_bytes last_part(struct ws_bytes word)
-{
-	const char *p = word.ptr, *end = p + word.len, *at = end;
-
-	while (at > p && at[-1] != ':')
-		at--;
-	return (struct ws_bytes){at, (size_t)(end - at)};
 }
 
 /* Words that hold the function and are not it, types, what demanglers add; a blank around each. */
@@ -100,7 +84,7 @@ static struct ws_bytes type_of(const char *at, const char *end)
 	if (!from)
 		return type;
 	p = from;
-	type = last_part(next_word(&p, end));
+	type = ws_name_last_part(next_word(&p, end));
 	/* only a plain type: T<…> or a number says nothing here */
 	if (p == end || !strchr(",>)", *p) || (type.len && is_digit(*(const char *)type.ptr)) ||
 	    type.len > 16)
@@ -118,28 +102,6 @@ static void put(struct ws_buf *out, struct ws_bytes text)
 static void put_str(struct ws_buf *out, const char *text)
 {
 	ws_buf_put(out, text, strlen(text));
-}
-
-/* Frames of PyTorch, Apex and cub that run the function in their template arguments. */
-static bool is_frame(struct ws_bytes function)
-{
-	static const char *const frames[] = {"elementwise_kernel_manual_unroll",
-	                                     "elementwise_kernel_with_index",
-	                                     "multi_tensor_apply_kernel",
-	                                     "distribution_elementwise_grid_stride_kernel",
-	                                     "reduce_kernel",
-	                                     "trampoline_kernel"};
-	struct ws_bytes last = last_part(function);
-
-	return ends_with(last, "elementwise_kernel") ||
-	       is_one_of(last, frames, sizeof(frames) / sizeof(*frames));
-}
-
-static bool is_wrapper(struct ws_bytes function)
-{
-	static const char *const wrappers[] = {"Kernel", "Kernel2", "device_kernel", "kentry"};
-
-	return is_one_of(last_part(function), wrappers, sizeof(wrappers) / sizeof(*wrappers));
 }
 
 /* Of the template arguments: from behind the first '<' to its '>'. */
@@ -168,7 +130,7 @@ static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behi
 		struct ws_bytes word = next_word(&at, end);
 
 		*behind = at;
-		if (!word.len || !says_nothing(last_part(word)))
+		if (!word.len || !says_nothing(ws_name_last_part(word)))
 			return word;
 	}
 }
@@ -215,7 +177,7 @@ static struct ws_bytes element_of(struct ws_bytes arguments)
 	const char *at = arguments.ptr, *end = at + arguments.len;
 
 	for (;;) {
-		struct ws_bytes word = last_part(next_word(&at, end));
+		struct ws_bytes word = ws_name_last_part(next_word(&at, end));
 
 		if (!word.len || is_one_of(word, types, sizeof(types) / sizeof(*types)))
 			return word;
@@ -244,9 +206,9 @@ static void put_wrapped(struct ws_bytes name, struct ws_bytes wrapped, struct ws
 static void put_frame(struct ws_bytes frame, struct ws_bytes function, struct ws_bytes type,
                       struct ws_buf *out)
 {
-	put(out, last_part(frame));
+	put(out, ws_name_last_part(frame));
 	put_str(out, "<");
-	put(out, last_part(function));
+	put(out, ws_name_last_part(function));
 	if (type.len) {
 		put_str(out, "<");
 		put(out, type);
@@ -311,9 +273,9 @@ void ws_short_name(struct ws_bytes name, struct ws_buf *out)
 	telling = telling_word(arguments, &behind);
 	if (!telling.len || function.len + telling.len > WS_SHORT_NAME_MAX) {
 		put(out, function);
-	} else if (is_wrapper(function)) {
+	} else if (ws_name_frame(function) == WS_NAME_WRAPPER) {
 		put_wrapped(name, telling, out);
-	} else if (is_frame(function)) {
+	} else if (ws_name_frame(function) == WS_NAME_FRAME) {
 		put_frame(function, telling,
 		          type_of(behind, (const char *)arguments.ptr + arguments.len), out);
 	} else {

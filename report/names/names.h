@@ -7,7 +7,7 @@
  *   ws_short_names    the same of all kernels of a trace, never two of them under one name
  *   ws_names_elide    cut to the width of a column, where different names stay different
  *
- * The first three write at most as many bytes as the name has, and return how many.
+ * The first two write at most as many bytes as the name has, and return how many.
  */
 #pragma once
 
@@ -27,13 +27,6 @@ size_t ws_name_steady(struct ws_bytes name, char *out);
  * where it stands alone behind a blank or mark: not that of "conv2d", nor one at the beginning.
  */
 size_t ws_name_roll_up(struct ws_bytes text, char *out);
-
-/*
- * Function name without return type, template arguments and parameters:
- * "void at::native::reduce_kernel<512, 1>(T1)" is "at::native::reduce_kernel".
- * A name that is no C++ signature (mangled, or one identifier) comes back whole.
- */
-size_t ws_name_function(struct ws_bytes name, char *out);
 
 /* The longest short name of one kernel by itself; a plain name may be longer. */
 #define WS_SHORT_NAME_MAX 160u

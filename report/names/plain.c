@@ -1,78 +1,13 @@
-/* Names by themselves: what changes from call to call, and signatures of functions. */
+/* Names by themselves: what changes from call to call. */
 #include <string.h>
 
 #include "report/names/names.h"
-
-/* How demanglers call an anonymous namespace: brackets that are part of a name. */
-static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
-#define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
-#define OPERATOR   "operator"
 
 static bool starts_with(const char *p, const char *end, const char *what)
 {
 	size_t n = strlen(what);
 
 	return (size_t)(end - p) >= n && !memcmp(p, what, n);
-}
-
-/* Do the n bytes written so far end in the keyword, so that '<' or '(' belongs to a name? */
-static bool after_operator(const char *out, size_t n)
-{
-	size_t k = strlen(OPERATOR);
-
-	while (n && (out[n - 1] == '<' || out[n - 1] == '>'))
-		n--;
-	return n >= k && !memcmp(out + n - k, OPERATOR, k);
-}
-
-/* Length of the anonymous namespace that stands here; 0 = none does. */
-static size_t anonymous_at(const char *p, const char *end)
-{
-	for (size_t i = 0; i < NANONYMOUS; i++)
-		if (starts_with(p, end, anonymous[i]))
-			return strlen(anonymous[i]);
-	return 0;
-}
-
-size_t ws_name_function(struct ws_bytes name, char *out)
-{
-	const char *p = name.ptr, *end = p + name.len;
-	size_t n = 0;
-	unsigned depth = 0;
-
-	if (starts_with(p, end, "void "))
-		p += strlen("void ");
-	while (p < end) {
-		size_t whole = depth ? 0 : anonymous_at(p, end);
-
-		if (whole) {
-			memcpy(out + n, p, whole);
-			n += whole;
-			p += whole;
-			continue;
-		}
-		if (*p == '(' && !depth && !(after_operator(out, n) && starts_with(p, end, "()")))
-			break; /* the parameters */
-		if (*p == '(' && !depth) {
-			out[n++] = *p++; /* operator() */
-			out[n++] = *p++;
-			continue;
-		}
-		if (*p == '<' && !(!depth && after_operator(out, n)))
-			depth++;
-		else if (*p == '>' && depth && p > (const char *)name.ptr && p[-1] != '-')
-			depth--;
-		else if (!depth)
-			out[n++] = *p;
-		p++;
-	}
-	while (n && out[n - 1] == ' ')
-		n--;
-	if (!n && name.len) {
-		memcpy(out, name.ptr, name.len);
-		n = name.len;
-	}
-	return n;
 }
 
 static const char *skip_digits(const char *p, const char *end, int hexadecimal)

@@ -3,6 +3,7 @@
 
 #include "formats/base/xalloc.h"
 #include "report/names/names.h"
+#include "report/base/signature.h"
 #include "report/export/nsys/nsys.h"
 #include "report/kernel_info/demangle.h"
 

@@ -9,6 +9,7 @@
 #include "report/export/parquet/parquet.def"
 #include "report/export/parquet/private.h"
 #include "report/names/names.h"
+#include "report/base/signature.h"
 
 /* A text of the model; the empty one is null. */
 static void put_text(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t text)

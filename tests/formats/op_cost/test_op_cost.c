@@ -214,6 +214,11 @@ Test(op_cost, bias_groups_dilation_and_named_padding_of_convolutions_count)
 	        "[\"float\",\"float\",\"\",\"\",\"\",\"Scalar\",\"Scalar\",\"Scalar\",\"Scalar\"]",
 	        "[\"\",\"\",\"[0]\",\"[2]\",\"[1]\",\"1\",\"False\",\"False\",\"True\"]"),
 	   FLOPS_AND_BYTES, 2ull * 4 * 4 * 24, 4 * (80 + 96), 4 * 16);
+	/* MIOpen's: a bias, then padding before stride */
+	IS(cost("aten::miopen_convolution", "[[1,8,10],[4,8,3],[],[],[],[],[],[],[]]",
+	        "[\"float\",\"float\",\"\",\"\",\"\",\"\",\"Scalar\",\"Scalar\",\"Scalar\"]",
+	        "[\"\",\"\",\"\",\"[0]\",\"[2]\",\"[1]\",\"1\",\"False\",\"False\"]"),
+	   FLOPS_AND_BYTES, 2ull * 4 * 4 * 24, 4 * (80 + 96), 4 * 16);
 }
 
 Test(op_cost, a_transposed_or_impossible_convolution_has_no_cost)

@@ -3,6 +3,7 @@
 
 #include "report/base/names.h"
 #include "report/names/names.h"
+#include "report/base/signature.h"
 
 static void check(const char *name, const char *expected)
 {
@@ -28,6 +29,19 @@ Test(names, loses_return_type_template_arguments_and_parameters)
 	check("vecAdd(float const*, int)", "vecAdd");
 }
 
+Test(names, a_return_type_is_no_name)
+{
+	check("std::enable_if<(((8)>(0))), void>::type vllm::fused_add_rms_norm_kernel<c10::Half, "
+	      "8>(c10::Half*, long)",
+	      "vllm::fused_add_rms_norm_kernel");
+	check("std::enable_if<!(false), void>::type internal::gemvx::kernel<int, int>(T1)",
+	      "internal::gemvx::kernel");
+	check("unsigned long (anonymous namespace)::count<int>(T1)",
+	      "(anonymous namespace)::count");
+	/* a text with blanks that is no signature has none */
+	check("my kernel 1", "my kernel 1");
+}
+
 Test(names, plain_names_stay_whole)
 {
 	check("volta_sgemm_128x64_nn", "volta_sgemm_128x64_nn");
@@ -45,7 +59,7 @@ Test(names, anonymous_namespaces_and_operators_stay)
 	check("void at::native::(anonymous namespace)::foo<int>(T1)",
 	      "at::native::(anonymous namespace)::foo");
 	check("void ns::Functor<int>::operator()<float>(float) const", "ns::Functor::operator()");
-	check("bool ns::operator<(ns::A, ns::B)", "bool ns::operator<");
+	check("bool ns::operator<(ns::A, ns::B)", "ns::operator<");
 	check("void ns::operator<< <int>(ns::A)", "ns::operator<<");
 }
 
@@ -54,7 +68,7 @@ Test(names, broken_names_still_give_something)
 	check("<<<", "<<<");
 	check("(int)", "(int)");
 	check("foo<bar", "foo");
-	check("void ", "void ");
+	check("void ", "void");
 	check("a>b", "a>b");
 	check("f<(g->h)>(int)", "f");
 }

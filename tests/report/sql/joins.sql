@@ -216,7 +216,9 @@ SELECT w.id, w.start, w.end, w.end - w.start AS dur, w.device, w.stream, w.call,
        CASE WHEN a.kind IN ('scale', 'mask') THEN a.kind WHEN l.is_softmax THEN 'softmax'
             ELSE coalesce(a.kind, o.kind) END AS range_class,
        coalesce(a.direction, iif(op.forward, 'backward', NULL), o.direction, n.direction) AS direction,
-       coalesce(a.dtype, n.dtype, o.dtype) AS dtype,
+       CASE WHEN n.dtype IN ('tf32', 'fp8', 'fp4', 'fp8xfp4', 'int8') THEN n.dtype
+            ELSE coalesce(a.dtype, CASE WHEN o.kind IS NOT NULL AND (o.dtype LIKE 'fp%' OR o.dtype LIKE 'bf%') THEN o.dtype END,
+                          n.dtype, o.dtype) END AS dtype,
        registersPerThread AS registers, staticSharedMemory + dynamicSharedMemory AS shared_bytes,
        gridX AS grid_x, gridY AS grid_y, gridZ AS grid_z, blockX AS block_x, blockY AS block_y, blockZ AS block_z
 FROM work w

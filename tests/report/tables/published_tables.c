@@ -95,6 +95,14 @@ static const struct expectation local[] = {
         {GRAPH, "gpu", NULL, NULL, "comm_exposed_ns", "0"},
         {GRAPH, "gpu", NULL, NULL, "graph_ns", "7811141695"},
         {GRAPH, "gpu", NULL, NULL, "sm_efficiency", "nothing"},
+/* MIOpen's convolutions, in bf16 whatever Composable Kernel calls their accumulators */
+#define RESNET18 "kineto/ddp_resnet18_mi300.json.gz"
+        {RESNET18, "classes", "class", "conv", "gpu_ns", "160928617"},
+        {RESNET18, "roofline", NULL, NULL, "class", "conv"},
+        {RESNET18, "roofline", NULL, NULL, "dtype", "bf16"},
+        {RESNET18, "roofline", NULL, NULL, "flops", "27252070809600"},
+        {RESNET18, "roofline", "name", "aten::convolution_backward", "flops", "17966636728320"},
+        {RESNET18, "roofline", "name", "aten::miopen_convolution", "flops", "9285434081280"},
 /* every range's name has its own number: 16,582 of them are 176 */
 #define EMIT "nsys/h100_2gpu_1s_emit_nvtx.sqlite"
         {EMIT, "ops", "name", "aten::mm", "calls", "280"},
