@@ -41,8 +41,8 @@ static enum ws_status refuse_unfinished(sqlite3 *db, struct ws_err *err)
 			fclose(f);
 		/* one that was emptied, or whose header is zero, holds nothing */
 		WS_FAIL_IF(first != EOF && first != 0, err, CORRUPT,
-		           "%s beside it holds changes that are not in the database yet; close the "
-		           "program that writes it, then: sqlite3 FILE 'PRAGMA "
+		           "%s beside it holds changes that are not in the database yet. Close "
+		           "the program that writes it, then run: sqlite3 FILE 'PRAGMA "
 		           "wal_checkpoint(TRUNCATE)'",
 		           beside[i]);
 	}

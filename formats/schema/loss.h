@@ -16,23 +16,23 @@
 	X(payload_truncated, "payloads left out or not copied in full")                            \
 	X(unmatched_pop, "pops without a push")                                                    \
 	X(unknown_record, "records in the segment that could not be understood")                   \
-	X(process_not_recorded, "processes that got no segment of their own, whose end cannot be " \
-	                        "seen, or that were forked and used NVTX without exec")            \
+	X(process_not_recorded, "processes not recorded: no shared memory left, end not visible, " \
+	                        "or forked without exec")                                          \
 	X(definition_overflow, "definitions, and events that need them, beyond the room for them") \
 	X(deferred_event, "events and batches submitted with a time of their own")                 \
 	X(disk_full, "rows of events that could not be written")                                   \
 	X(activity_refused, "times CUPTI got no buffer, as all were full; each drops records")     \
 	X(activity_dropped, "records that CUPTI says it dropped")                                  \
-	X(activity_damaged, "GPU records that make no sense, and parts of buffers behind them")    \
+	X(activity_damaged, "invalid GPU records, and the rest of their buffers")                  \
 	X(activity_unknown, "GPU records of a kind that this program does not know, and buffers "  \
 	                    "of records of unknown sizes")                                         \
 	X(activity_error, "errors that CUPTI reported while recording")                            \
 	X(kernel_without_time, "kernels whose times CUPTI could not measure; they are counted, "   \
 	                       "but not in sums of time")                                          \
 	X(launch_without_work, "launches of which no work on a device was recorded")               \
-	X(launch_not_told, "launches that CUPTI told another profiler in the program of, not us")  \
-	X(clock_step, "times somebody set the real-time clock while recording: times in the "      \
-	              "trace are not affected, dates after it are")                                \
+	X(launch_not_told, "launches that CUPTI reported to another profiler in the program")      \
+	X(clock_step, "changes of the real-time clock while recording: later dates shift, times "  \
+	              "in the trace do not")                                                       \
 	X(event_interrupted, "events in whose recording a signal handler came and did not return") \
 	X(time_uncertain, "GPU records whose times can be wrong by a step of the real-time clock") \
 	X(nvtx_not_kept_counters, "NVTX counters that the program registered")                     \
@@ -60,9 +60,8 @@
 	X(import_damaged_table, "tables that cannot be read to their end")                   \
 	X(import_unknown_kind, "records of a category or phase that this program does not "  \
 	                       "know")                                                       \
-	X(import_merged_ranks, "the process of device work: several processes (ranks) were " \
-	                       "merged into the file, so this work is in no range; import "  \
-	                       "each rank's own file")
+	X(import_merged_ranks, "the process of device work: the file merges several ranks, " \
+	                       "so this work is in no range. Import each rank's own file")
 
 enum ws_dropped {
 #define X(name, meaning) WS_DROPPED_##name,

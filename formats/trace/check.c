@@ -132,8 +132,8 @@ static void check_refs(struct check *c, const struct ws_block_view *view,
 	}
 	if (dangling)
 		FIND(c, c->absence, view->offset,
-		     "%s, column %s: rows that name a %s which no row before defines: %" PRIu64
-		     ", the first is row %u with id %" PRIu64,
+		     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64 ". "
+		     "The first is row %u with id %" PRIu64,
 		     ws_block_label(label, view->header.kind, view->offset),
 		     view->def->columns[ref->position].name, ws_schema_kind(ref->target)->name,
 		     dangling, first_row, first_id);

@@ -54,8 +54,9 @@ void ws_trace_map_let_go(const void *data, size_t size)
 /* Behind the new end of a file that is cut there is no memory. */
 static void on_missing_page(int number, siginfo_t *info, void *context)
 {
-	static const char words[] = "warpsheet: an input was cut short, or could not be read, "
-	                            "while it was in use; try again when nobody writes it\n";
+	static const char words[] =
+	        "warpsheet: an input was cut short while it was read. Try again when nobody "
+	        "writes to it\n";
 
 	(void)context;
 	if (info->si_code == BUS_ADRERR) {

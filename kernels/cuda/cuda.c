@@ -316,14 +316,13 @@ static enum ws_status fail_no_gpu(cudaError_t error, struct ws_err *err)
 	(void)cudaDriverGetVersion(&driver);
 	(void)cudaRuntimeGetVersion(&runtime);
 	WS_FAIL_IF(driver == 0 || error == cudaErrorStubLibrary, err, ENVIRONMENT,
-	           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub); install "
-	           "one for CUDA %d.%d or newer, or use --device cpu",
+	           "no NVIDIA driver on this machine (libcuda.so.1 is missing or a stub). "
+	           "Install one for CUDA %d.%d or newer, or use --device cpu",
 	           runtime / 1000, runtime % 1000 / 10);
-	WS_FAIL_IF(
-	        error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
-	        "the NVIDIA driver is for CUDA %d.%d, older than the CUDA %d.%d of this program; "
-	        "update the driver, or use --device cpu",
-	        driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+	WS_FAIL_IF(error == cudaErrorInsufficientDriver, err, ENVIRONMENT,
+	           "the NVIDIA driver is for CUDA %d.%d, but this program needs CUDA %d.%d. Update "
+	           "the driver, or use --device cpu",
+	           driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
 	WS_FAIL_IF(error == cudaErrorNoDevice || error == cudaSuccess, err, ENVIRONMENT,
 	           "the NVIDIA driver sees no GPU; see nvidia-smi and CUDA_VISIBLE_DEVICES, or use "
 	           "--device cpu");

@@ -83,8 +83,8 @@ enum ws_status ws_data_file_check_tokens(const struct ws_data_file *file,
 	           "each",
 	           file->size);
 	WS_FAIL_IF(tokens <= (uint64_t)batch->context, err, CORRUPT,
-	           "the data file has %" PRIu64 " tokens; a context of %" PRId64
-	           " needs one more than that; use a longer file or a smaller --context",
+	           "the data file has %" PRIu64 " tokens, but a context of %" PRId64 " needs "
+	           "one more than that. Use a longer file or a smaller --context",
 	           tokens, batch->context);
 	return WS_OK;
 }
@@ -97,10 +97,9 @@ static enum ws_status read_token(const struct ws_data_file *file, uint64_t i, in
 
 	*token = at[0] | at[1] << 8;
 	WS_FAIL_IF(*token >= vocab, err, CORRUPT,
-	           "token %" PRIu64 " of the data file (from 0) is id %" PRId32
-	           ", but the model's vocabulary is %" PRId64
-	           "; use a model of a larger vocabulary, or a file of little-endian uint16 ids "
-	           "below that",
+	           "token %" PRIu64 " of the data file (from 0) is id %" PRId32 ", but the "
+	           "model's vocabulary is %" PRId64 ". Use a larger vocabulary, or a file of "
+	           "smaller uint16 ids",
 	           i, *token, vocab);
 	return WS_OK;
 }
@@ -148,9 +147,10 @@ enum ws_status ws_data_file_check_images(const struct ws_data_file *file,
 	           "(--classes)");
 	WS_FAIL_IF(!record_size(batch, &bytes), err, USAGE, "an image of such a size is too large");
 	WS_FAIL_IF(file->size == 0 || file->size % bytes, err, CORRUPT,
-	           "the data file has %zu bytes, not one or more records of %" PRIu64
+	           "the data file has %zu bytes, not a multiple of %" PRIu64
 	           ": a label and %" PRId64 " planes of %" PRId64 " x %" PRId64
-	           " bytes; set --channels and --image-size as the file has them",
+	           " bytes. Set --channels and --image-size "
+	           "as in the file",
 	           file->size, bytes, batch->c, batch->h, batch->w);
 	return WS_OK;
 }
@@ -183,8 +183,8 @@ enum ws_status ws_data_file_images(const struct ws_data_file *file, uint64_t see
 
 		WS_FAIL_IF(record[0] >= batch->classes, err, CORRUPT,
 		           "record %" PRIu64 " of the data file (from 0) has label %d, but the "
-		           "model has %" PRId64 " classes; set --classes to more than the largest "
-		           "label",
+		           "model has %" PRId64 " classes. Set --classes higher than the "
+		           "largest label",
 		           i, record[0], batch->classes);
 		labels[n] = record[0];
 		read_planes(record + 1, batch, images + n * image);

@@ -116,8 +116,8 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	WS_FAIL_IF(workspace_bytes > backend->limit_bytes ||
 	                   plan.peak_bytes > backend->limit_bytes - workspace_bytes,
 	           err, NO_MEMORY,
-	           "the step asks for %" PRIu64 " bytes at once, at op %s, and %" PRIu64
-	           " of workspace; the device has %" PRIu64 "; use a smaller batch or model",
+	           "the step needs %" PRIu64 " bytes at once, at op %s, and %" PRIu64 " of "
+	           "workspace; the device has %" PRIu64 ". Use a smaller batch or model",
 	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none", workspace_bytes,
 	           backend->limit_bytes);
 	return WS_OK;

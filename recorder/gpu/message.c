@@ -39,13 +39,13 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 		return NULL;
 	case WS_GPU_CUPTI_MISSING:
 		snprintf(out, size,
-		         "CUPTI is not found%s%s; install the one of the program's CUDA version, "
-		         "or name its folder in WARPSHEET_CUPTI_PATH",
+		         "CUPTI is not found%s%s. Install the CUPTI of the program's CUDA "
+		         "version, or name its folder in WARPSHEET_CUPTI_PATH",
 		         *r->text ? ": " : "", r->text);
 		break;
 	case WS_GPU_CUPTI_TOO_OLD:
 		snprintf(out, size,
-		         "CUPTI %u is too old (%s); install a newer one, or name its folder in "
+		         "CUPTI %u is too old (%s). Install a newer one, or name its folder in "
 		         "WARPSHEET_CUPTI_PATH",
 		         (unsigned)r->cupti_version, text);
 		break;
@@ -54,14 +54,14 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 		break;
 	case WS_GPU_OTHER_TOOL:
 		snprintf(out, size,
-		         "another tool holds CUPTI (%s), and it serves one at a time; run the "
-		         "program without that tool",
+		         "another tool uses CUPTI (%s), and CUPTI serves one tool at a time. "
+		         "Run the program without that tool",
 		         text);
 		break;
 	case WS_GPU_NOT_PERMITTED:
 		snprintf(out, size,
-		         "the driver does not permit profiling (%s); ask for the right, or see "
-		         "NVreg_RestrictProfilingToAdminUsers",
+		         "the driver does not permit profiling (%s). Ask for the permission, or "
+		         "see NVreg_RestrictProfilingToAdminUsers",
 		         text);
 		break;
 	case WS_GPU_CUPTI_FAILED:
@@ -78,27 +78,25 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *
 	switch (stop) {
 	case WS_GPU_STOP_TAKEN:
 		snprintf(out, size,
-		         "a profiler inside the program (PyTorch's, for example) took CUPTI's "
-		         "records "
-		         "over: GPU work since then is not recorded, its launches are counted "
-		         "(launch_not_told); record without that profiler, or with CUPTI 13.3 or "
-		         "later, which serves both");
+		         "a profiler inside the program (PyTorch's, for example) took CUPTI "
+		         "over. GPU work since then is not recorded; its launches are counted "
+		         "(launch_not_told). Record without that profiler, or with CUPTI 13.3 "
+		         "or later, which serves both");
 		break;
 	case WS_GPU_STOP_FATAL:
 		snprintf(out, size,
-		         "CUPTI met a fatal error (%s) and ended: GPU work since then is not "
-		         "recorded",
+		         "CUPTI failed (%s) and stopped. GPU work since then is not recorded",
 		         *last_error ? last_error : "it did not say which");
 		break;
 	case WS_GPU_STOP_CLOCK:
 		snprintf(out, size,
-		         "a profiler inside the program gave CUPTI a clock of its own: GPU work "
-		         "measured by it has no times here; record without that profiler");
+		         "a profiler inside the program gave CUPTI its own clock. GPU work "
+		         "measured by it has no times here. Record without that profiler");
 		break;
 	case WS_GPU_STOP_FOREIGN:
 		snprintf(out, size,
-		         "records meant for a profiler inside the program came here and were left "
-		         "out: that profiler misses them; record without it");
+		         "records for a profiler inside the program came here and were left "
+		         "out. That profiler misses them. Record without it");
 		break;
 	default:
 		return NULL;
@@ -121,19 +119,18 @@ const char *ws_gpu_absence(char *out, size_t size)
 		result = init(0);
 	if (!init)
 		snprintf(out, size,
-		         "no NVIDIA driver here: libcuda.so.1 cannot be loaded; install the "
-		         "driver, or start the container with its GPUs");
+		         "no NVIDIA driver: libcuda.so.1 cannot be loaded. Install the driver, "
+		         "or start the container with its GPUs");
 	else if (result == CUDA_ERROR_NO_DEVICE)
-		snprintf(
-		        out, size,
-		        "the driver finds no GPU; look at nvidia-smi, CUDA_VISIBLE_DEVICES and the "
-		        "container's GPUs");
+		snprintf(out, size,
+		         "the driver finds no GPU. Check nvidia-smi, CUDA_VISIBLE_DEVICES and "
+		         "the container's GPUs");
 	else if (result)
-		snprintf(out, size, "the driver does not start (CUDA error %d); look at nvidia-smi",
+		snprintf(out, size, "the driver does not start (CUDA error %d). Check nvidia-smi",
 		         result);
 	else
 		snprintf(out, size,
-		         "there is a GPU, but the program never initialized CUDA (or is linked "
-		         "statically, runs with another user's rights, or clears its environment)");
+		         "there is a GPU, but the program never initialized CUDA. Or it is "
+		         "statically linked, runs as another user, or clears its environment");
 	return out;
 }

@@ -185,9 +185,8 @@ static void print_summary(const struct ws_record_result *r)
 	if (r->ntraces && !r->traces[0].pid && r->obstacle)
 		complain("nothing to record: the program %s", r->obstacle);
 	else if (r->ntraces && !r->traces[0].pid)
-		complain("nothing to record: the program used neither CUDA nor NVTX (or what it "
-		         "starts is linked statically, runs with another user's rights, or has an "
-		         "environment without the recorder's variables)");
+		complain("nothing to record: the program used neither CUDA nor NVTX. Or it is "
+		         "statically linked, runs as another user, or clears its environment");
 	print_gpu_problems(r);
 	print_traces(r, "");
 }

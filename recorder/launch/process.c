@@ -231,11 +231,10 @@ void ws_process_look_unseen(struct ws_process *p, uint64_t records)
 	if (p->was_unseen && records && !p->is_told_unseen) {
 		p->is_told_unseen = 1;
 		ws_seg_count(p->file.seg, WS_DROPPED_process_not_recorded, 1);
-		ws_record_notice(
-		        p->opts,
-		        "process %u is in a PID namespace that cannot be seen from here: it "
-		        "is recorded until the program that was started ends, and not longer",
-		        (unsigned)ws_process_pid(p));
+		ws_record_notice(p->opts,
+		                 "process %u is in another PID namespace. It is recorded until the "
+		                 "program that you started ends",
+		                 (unsigned)ws_process_pid(p));
 	}
 	p->was_unseen = 1;
 }
@@ -366,8 +365,8 @@ static void tell_missing_pages(struct ws_process *p)
 	ws_drain_count_damage(p->drain, n);
 	if (n && !p->is_cut)
 		ws_record_notice(p->opts,
-		                 "process %u: parts of its segment are gone: the program cut it "
-		                 "short, or memory ran out; what was in them is lost",
+		                 "process %u: parts of its shared memory are lost. The program "
+		                 "cut the segment short, or memory ran out",
 		                 (unsigned)ws_process_pid(p));
 	p->is_cut |= n != 0;
 }

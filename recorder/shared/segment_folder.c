@@ -45,8 +45,8 @@ enum ws_status ws_segment_folder_open(const char *path, int *fd, struct ws_err *
 		close(*fd);
 	*fd = -1;
 	return WS_FAIL(err, ENVIRONMENT,
-	               "the folder %s cannot be trusted with segments: %s; remove it, or give "
-	               "--segment-dir a folder of your own with mode 0700",
+	               "the folder %s is not safe: %s. Remove it, or give --segment-dir a "
+	               "folder of your own with mode 0700",
 	               path, problem);
 }
 

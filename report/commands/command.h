@@ -70,7 +70,7 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 	WS_OPT("table", 0, TEXT, "NAME", (target), "only this table, one of those below" more)
 #define WS_OPT_FORMAT(target, more)                              \
 	WS_OPT("format", 0, CHOICE, WS_FORMAT_CHOICES, (target), \
-	       "the format, whatever FILE is called" more)
+	       "output format; overrides FILE's extension" more)
 /* WS_COMMAND_PARSE looks for it itself */
 #define WS_OPT_HELP WS_OPT("help", 'h', FLAG, NULL, &(bool){0}, "print this text")
 #define WS_OPT_NO_PAGER(target) \
@@ -81,7 +81,7 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 	       "colour on the terminal (auto: not when NO_COLOR is set)"), \
 	        WS_OPT_NO_PAGER(&(to)->no_pager), WS_OPT_HELP
 
-#define WS_OPT_STEP(target)                                            \
-	WS_OPT("step", 0, TEXT, "PATTERN", (target),                   \
-	       "the range that is a step: a name or path with * and\n" \
+#define WS_OPT_STEP(target)                                               \
+	WS_OPT("step", 0, TEXT, "PATTERN", (target),                      \
+	       "the range that marks a step: a name or path with * and\n" \
 	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N")

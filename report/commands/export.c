@@ -60,8 +60,8 @@ static void print_left_out(const char *path, const struct ws_export_stats *s)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		if (s->left_out[kind])
-			ws_ui_print("note: '%s' has no place for records of kind %s: %" PRIu64,
-			            path, ws_schema_kind(kind)->name, s->left_out[kind]);
+			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, path,
+			            ws_schema_kind(kind)->name, s->left_out[kind]);
 	if (s->without_time)
 		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
 		            s->without_time);
@@ -148,7 +148,7 @@ static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char 
 {
 	char extensions[200];
 
-	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE, the file or folder to write");
+	WS_FAIL_IF(!o->to, err, USAGE, "export needs -o FILE: the file or folder to write");
 	if (o->format < 0)
 		o->format = format_of_path(o->to);
 	WS_FAIL_IF(o->format < 0, err, USAGE,
@@ -157,10 +157,9 @@ static enum ws_status resolve(struct export_opts *o, bool is_fleet, int n, char 
 	WS_FAIL_IF((o->rollup || o->rank >= 0) && !exporters[o->format]->has_ranks, err, USAGE,
 	           "--rollup and --rank are for Parquet: --format parquet");
 	WS_FAIL_IF(is_fleet && !exporters[o->format]->has_ranks, err, USAGE,
-	           "several traces, or a folder of them, go into one output as Parquet only: "
-	           "--format parquet");
+	           "several traces need Parquet: --format parquet");
 	WS_FAIL_IF(is_fleet && o->rank >= 0, err, USAGE,
-	           "--rank is for one trace: with several, each says its own");
+	           "--rank is for one trace; several traces each have their own rank");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to, inputs[i], err));
 	return WS_OK;
@@ -176,12 +175,12 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	const struct ws_opt opts[] = {
 	        WS_OPT("output", 'o', TEXT, "FILE", &o.to, what_output),
 	        WS_OPT("format", 0, CHOICE, formats + 1, &o.format,
-	               "the format, whatever FILE is called", .choice = exporter_name),
+	               "output format; overrides FILE's extension", .choice = exporter_name),
 	        WS_OPT("rollup", 0, FLAG, NULL, &o.rollup,
-	               "parquet: sums and histograms that add up over traces,\n"
-	               "instead of the records"),
+	               "parquet: write sums and histograms instead of records"),
 	        WS_OPT("rank", 0, INT, "N", &o.rank,
-	               "parquet: into the folder of rank N, whatever the trace says"),
+	               "parquet: write into the folder of rank N; overrides the\n"
+	               "trace's own rank"),
 	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("export", opts, 1, INT_MAX, NULL);

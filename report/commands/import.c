@@ -57,7 +57,7 @@ enum ws_status ws_cmd_import(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = WS_ARGUMENTS("import", opts, 1, 1, NULL);
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE, the trace to write");
+	WS_FAIL_IF(!to, err, USAGE, "import needs -o FILE: the trace to write");
 	stats = ws_xarray(1, sizeof(*stats));
 	status = import(argv[0], to, stats, err);
 	if (status == WS_OK) {

@@ -244,10 +244,8 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-	WS_FAIL_IF(
-	        !ws_filter_is_all(&o->filter) || o->columns, err, USAGE,
-	        "filters and --columns are for the report of one trace; this is one of the ranks "
-	        "of a run");
+	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns, err, USAGE,
+	           "filters and --columns need a single trace; this is a run of several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
@@ -263,42 +261,39 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	const struct ws_opt opts[] = {
 	        WS_OPT_OUTPUT(&o->to.path),
 	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
-	                                "every execution, which is made only this way"),
+	                                "every kernel execution (only made on request)"),
 	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
-	               "with --table and CSV: these columns only, by id or title,\n"
-	               "with commas between them; what they do not need is not\n"
-	               "read from the trace"),
+	               "with --table and CSV: only these columns (faster), by id\n"
+	               "or title, separated by commas"),
 	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
 	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
-	               "the part of the run: measured steps (the default; of a\n"
-	               "trace without any, all of it), warm-up, set-up, what ran\n"
-	               "outside of those, or all"),
+	               "part of the run: steps (default; the whole trace if there\n"
+	               "are none), warm-up, setup, outside of those, or all"),
 	        WS_OPT("nvtx", 0, TEXT, "PATTERN", &o->filter.nvtx,
-	               "what was launched in ranges whose path matches, e.g.\n"
-	               "'step/forward*'; [domain:]path, with * and ? as in a shell;\n"
-	               "#N or #A..B behind it: these instances only, from 0"),
+	               "work launched in ranges whose path matches, e.g.\n"
+	               "'step/forward*'; [domain:]path, with wildcards * and ?;\n"
+	               "#N or #A..B at the end: only these instances, from 0"),
 	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &o->by,
-	               "with --nvtx: what was launched in the ranges, or what ran\n"
+	               "with --nvtx: work launched in the ranges, or work that ran\n"
 	               "while one of them was open"),
 	        WS_OPT("steps", 0, RANGE, "A..B", o->steps,
-	               "measured steps A to B, by their number in `steps`; warm-up is none"),
+	               "measured steps A to B, by their number in `steps`"),
 	        WS_OPT("device", 0, INT, "N", &o->filter.device, "kernels of device N"),
 	        WS_OPT("stream", 0, INT, "N", &o->stream, "kernels of stream N"),
-	        WS_OPT("process", 0, INT, "PID", &o->process, "what process PID did"),
+	        WS_OPT("process", 0, INT, "PID", &o->process, "work of process PID"),
 	        WS_OPT("kernel", 0, TEXT, "REGEX", &o->filter.kernel,
 	               "kernels whose name matches the POSIX regular expression"),
 	        WS_OPT("time", 0, TEXT, "A..B", &o->time,
-	               "what overlaps this time, from the trace's start, e.g.\n"
-	               "1.5ms..3ms; units ns (if none is given), us, ms, s"),
+	               "work that overlaps this time, from the trace's start, e.g.\n"
+	               "1.5ms..3ms; units ns (default), us, ms, s"),
 	        WS_OPT("rules", 0, TEXT, "FILE", &o->rules_path,
-	               "rules that tell a kernel's class by its name, before\n"
+	               "extra rules for a kernel's class by its name, before\n"
 	               "the built-in ones"),
 	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
-	               "peak rates of devices, before the built-in ones"),
+	               "extra peak rates of devices, before the built-in ones"),
 	        WS_OPT_STEP(&o->step),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
-	               "FLOPs per element that a softmax counts in\n"
-	               "softmax-matmul (default 5)"),
+	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
 	               "at most N rows of each table as text; 0 = all"),
 	        WS_OPTS_SHOWN(&o->to),
@@ -320,7 +315,7 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	o->filter.process = (uint64_t)o->process;
 	o->filter.by_gpu_time = o->by == 1;
 	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
-	           "--by gpu-time says how --nvtx selects; give a pattern with --nvtx");
+	           "--by gpu-time needs --nvtx PATTERN");
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
 }
 
@@ -329,7 +324,7 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
 	WS_FAIL_IF(o->columns && (!o->table || o->to.format != WS_FORMAT_CSV), err, USAGE,
-	           "--columns chooses columns of CSV; give --table and --format csv with it");
+	           "--columns needs --table and --format csv");
 	/* a wrong name of a table is told by whoever lists the tables */
 	return o->columns && def ? ws_columns_parse(o->columns, def, &o->choice, err) : WS_OK;
 }

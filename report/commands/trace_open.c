@@ -48,8 +48,7 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 		f->fd = -1;
 		return status;
 	}
-	ws_ui_print("'%s': imported for this command from %s, %s; 'warpsheet import' makes a trace "
-	            "to keep",
+	ws_ui_print("reading '%s' as %s, %s. Run 'warpsheet import' once to skip this next time",
 	            f->name, f->stats->source, f->stats->format);
 	ws_import_print_damage(f->stats);
 	f->path = ws_xformat("/proc/self/fd/%d", f->fd);

@@ -276,9 +276,8 @@ static void add_notes(const struct ws_model *m, struct ws_table *t,
 		              "%zu steps at the end are left out: their device work was cut off.",
 		              cut);
 	if (m->ndevices > 1)
-		ws_table_note(
-		        t, "Up to Total, the work of all devices is taken together; the columns "
-		           "behind it add up over the devices that ran. `--device N` shows one.");
+		ws_table_note(t, "Up to Total, all devices count together; the columns after it "
+		                 "add up over devices. `--device N` shows one.");
 }
 
 enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t,

@@ -315,9 +315,9 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		note_name(t, m, m->devices[device].id);
 	if (d.without_shape)
 		ws_table_note(t,
-		              "Device %" PRIu64 ": %" PRIu64 " kernels have no occupancy estimate "
-		              "(limits of the device or shape of the launch are not recorded); SM "
-		              "efficiency and occupancy leave them out.",
+		              "Device %" PRIu64 ": %" PRIu64 " kernels have no occupancy "
+		              "estimate: the device's limits or the launch's shape were not "
+		              "recorded. SM efficiency and occupancy leave them out.",
 		              m->devices[device].id, d.without_shape);
 }
 

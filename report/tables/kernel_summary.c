@@ -167,12 +167,11 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 			graph_ns += m->work[i].dur_ns;
 		}
 	if (graphs)
-		ws_table_note(
-		        t,
-		        "%zu runs of CUDA graphs were traced as a whole: %.3f ms of device "
-		        "time whose kernels are not recorded and not in this table. `warpsheet "
-		        "record --graph-level node` records them.",
-		        graphs, (double)graph_ns / 1e6);
+		ws_table_note(t,
+		              "%zu runs of CUDA graphs were traced as a whole. Their kernels (%.3f "
+		              "ms) are not in this table. `warpsheet record --graph-level node` "
+		              "records them.",
+		              graphs, (double)graph_ns / 1e6);
 	if (d->warm_up || d->setup)
 		ws_table_note(t,
 		              "Set-up and warm-up are in this table: %llu kernels (%.3f ms) of "

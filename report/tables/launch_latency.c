@@ -172,10 +172,9 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 		              "%llu kernels have no record of the call "
 		              "that launched them and are left out.",
 		              (unsigned long long)s->no_launch);
-	ws_table_note(t,
-	              "Total is from the start of the call to the end of the kernel or the call, "
-	              "whichever is later. Queue is from the end of the call to the start of "
-	              "the kernel; kernels that started earlier are left out.");
+	ws_table_note(t, "Total is from the start of the call to the end of the kernel or the "
+	                 "call, whichever is later. Queue is from the end of the call to the start "
+	                 "of the kernel, where it started later.");
 	return WS_OK;
 }
 

@@ -270,26 +270,24 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
-		snprintf(
-		        text, sizeof(text),
-		        "This sheet has the first %zu of %zu rows; all of them are in the CSV file "
-		        "…-%s.csv beside this workbook.",
-		        s->rows, t->nrows, t->def->name);
+		snprintf(text, sizeof(text),
+		         "This sheet has the first %zu of %zu rows. All rows are in the CSV file "
+		         "…-%s.csv beside this workbook.",
+		         s->rows, t->nrows, t->def->name);
 		row = write_note(x, s, l, row, text);
 	}
 	if (x->big_integers) {
 		snprintf(text, sizeof(text),
-		         "Numbers beyond 9,007,199,254,740,992 (2^53) are shown as text "
-		         "(%zu of them): numbers in a sheet are not exact beyond that.",
+		         "Numbers beyond 2^53 are shown as text (%zu of them): a spreadsheet "
+		         "would round them.",
 		         x->big_integers);
 		row = write_note(x, s, l, row, text);
 	}
 	if (x->cut_texts) {
-		snprintf(
-		        text, sizeof(text),
-		        "Texts of more than 32,767 characters, the most that a cell holds, are cut "
-		        "and end in … (%zu of them); CSV and JSON have them whole.",
-		        x->cut_texts);
+		snprintf(text, sizeof(text),
+		         "Texts over 32,767 characters, a cell's limit, end in … (%zu of them). "
+		         "CSV and JSON have them whole.",
+		         x->cut_texts);
 		row = write_note(x, s, l, row, text);
 	}
 	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)

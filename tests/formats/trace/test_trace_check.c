@@ -99,7 +99,7 @@ Test(trace_check, an_id_that_no_row_before_defines_is_damage)
 	add(w, WS_KIND_NVTX, &row);
 	add(w, WS_KIND_NVTX, &row);
 	s = check_writer(w);
-	assert_only("DAMAGE %zu: thread_event block at offset %zu, column name: rows that name a "
+	assert_only("DAMAGE %zu: thread_event block at offset %zu, column name: rows name a "
 	            "string which "
 	            "no row before defines: 2, the first is row 1 with id 9\n",
 	            ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0));
@@ -117,9 +117,9 @@ Test(trace_check, an_id_defined_only_later_is_damage)
 	flush(w);
 	add(w, WS_KIND_THREAD, &thread);
 	s = check_writer(w);
-	assert_only("DAMAGE %zu: thread_event block at offset %zu, column thread: rows that name a "
+	assert_only("DAMAGE %zu: thread_event block at offset %zu, column thread: rows name a "
 	            "thread "
-	            "which no row before defines: 1, the first is row 0 with id 1\n",
+	            "that no earlier row defines: 1. The first is row 0 with id 1\n",
 	            ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0));
 	ws_sample_free(&s);
 }
@@ -135,8 +135,8 @@ Test(trace_check, zero_is_no_reference_where_the_format_says_so_and_one_where_no
 	add(w, WS_KIND_MEMSET, &fill);
 	s = check_writer(w);
 	assert_only(
-	        "DAMAGE %zu: memset block at offset %zu, column device: rows that name a device "
-	        "which no row before defines: 1, the first is row 0 with id 0\n",
+	        "DAMAGE %zu: memset block at offset %zu, column device: rows name a device "
+	        "that no earlier row defines: 1. The first is row 0 with id 0\n",
 	        ws_sample_block(&s, WS_KIND_MEMSET, 0));
 	ws_sample_free(&s);
 }

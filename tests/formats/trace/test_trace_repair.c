@@ -144,7 +144,7 @@ Test(trace_repair, a_lost_dictionary_leaves_notes_not_damage)
 	s.data[ws_sample_block(&s, WS_KIND_STRING, 0) + 100] ^= 1;
 	out = repair(&s, NULL);
 	cr_assert(eq(u64, f.result.damage, 0), "%s", f.text);
-	cr_assert(strstr(f.text, "which no row before defines") != NULL);
+	cr_assert(strstr(f.text, "that no earlier row defines") != NULL);
 	ws_sample_free(&s);
 	ws_sample_free(&out);
 }

@@ -94,7 +94,7 @@ Test(data_file, token_files_that_do_not_fit_are_refused_with_numbers_and_a_cure)
 	               "has 0 tokens");
 	batch.context = 10; /* there are ten, but the last has no successor */
 	expect_failure(ws_data_file_tokens(&whole, 0, 0, &batch, x, y, &why), &why, WS_CORRUPT,
-	               "10 tokens; a context of 10 needs one more");
+	               "10 tokens, but a context of 10 needs one more");
 	batch.context = INT64_MAX;
 	expect_failure(ws_data_file_check_tokens(&whole, &batch, &why), &why, WS_CORRUPT,
 	               "smaller --context");
@@ -148,7 +148,7 @@ Test(data_file, image_files_that_do_not_fit_are_refused_with_numbers_and_a_cure)
 	double images[6], label;
 
 	expect_failure(ws_data_file_images(&cut, 0, 0, &batch, images, &label, &why), &why,
-	               WS_CORRUPT, "13 bytes, not one or more records of 7");
+	               WS_CORRUPT, "13 bytes, not a multiple of 7");
 	expect_failure(ws_data_file_images(&none, 0, 0, &batch, images, &label, &why), &why,
 	               WS_CORRUPT, "0 bytes");
 	expect_failure(ws_data_file_images(&second, 0, 0, &batch, images, &label, &why), &why,
@@ -282,7 +282,7 @@ Test(data_file, a_session_refuses_a_file_before_it_runs_and_a_bad_id_when_it_is_
 	t = train("transformer-tiny", &odd, 0, 0);
 	expect_failure(t.status, &t.why, WS_CORRUPT, "odd number");
 	t = train("mlp", &file, 3, 0);
-	expect_failure(t.status, &t.why, WS_CORRUPT, "records of 193");
+	expect_failure(t.status, &t.why, WS_CORRUPT, "a multiple of 193");
 	for (int i = 0; i < 500; i++)
 		bytes[2 * i + 1] = 1;
 	t = train("transformer-tiny", &file, 0, 1);

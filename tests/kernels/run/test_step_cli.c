@@ -233,7 +233,7 @@ Test(step_cli, data_from_a_file_is_trained_on_and_an_unfit_one_exits_3)
 	             3, "%s", o.text);
 	cr_assert(loss[2] < loss[1] && loss[1] < loss[0], "%s", o.text);
 	expect_data_error(TINY "--context 64", path, 3, "smaller --context");
-	expect_data_error(SMALL "--image-size 16", path, 3, "records of 257");
+	expect_data_error(SMALL "--image-size 16", path, 3, "a multiple of 257");
 	unlink(path);
 	expect_data_error(TINY, path, 3, "No such file");
 	expect_data_error(TINY, path, 3, path);
@@ -251,7 +251,7 @@ Test(step_cli, a_model_too_large_for_the_machine_exits_5)
 {
 	/* told by the plan: not a byte of it is allocated */
 	expect_error("--model transformer-2.7b --batch 100000 --context 1024 --layers 1000", 5,
-	             "out of memory: the step asks for ");
+	             "out of memory: the step needs ");
 	expect_error(TINY "--memory-limit 1", 5, "the device has 1048576;");
 }
 

@@ -22,9 +22,9 @@ Test(gpu_message, every_other_state_says_what_to_do)
 		const char *words, *cure;
 	} cases[] = {
 	        {WS_GPU_CUPTI_MISSING, "not found: TEXT", "WARPSHEET_CUPTI_PATH"},
-	        {WS_GPU_CUPTI_TOO_OLD, "CUPTI 17 is too old (TEXT)", "install a newer"},
+	        {WS_GPU_CUPTI_TOO_OLD, "CUPTI 17 is too old (TEXT)", "Install a newer"},
 	        {WS_GPU_CUPTI_LACKS, "CUPTI TEXT;", "install"},
-	        {WS_GPU_OTHER_TOOL, "another tool holds CUPTI (TEXT)", "without that tool"},
+	        {WS_GPU_OTHER_TOOL, "another tool uses CUPTI (TEXT)", "without that tool"},
 	        {WS_GPU_NOT_PERMITTED, "does not permit profiling (TEXT)", "NVreg_"},
 	        {WS_GPU_CUPTI_FAILED, "CUPTI failed (TEXT, result 999)", ""},
 	};
@@ -46,9 +46,9 @@ Test(gpu_message, what_cuts_a_recording_short_is_said_with_the_cure)
 		const char *words;
 	} cases[] = {
 	        {WS_GPU_STOP_TAKEN, "CUPTI 13.3 or later"},
-	        {WS_GPU_STOP_FATAL, "a fatal error (TEXT)"},
-	        {WS_GPU_STOP_CLOCK, "record without that profiler"},
-	        {WS_GPU_STOP_FOREIGN, "record without it"},
+	        {WS_GPU_STOP_FATAL, "CUPTI failed (TEXT) and stopped"},
+	        {WS_GPU_STOP_CLOCK, "Record without that profiler"},
+	        {WS_GPU_STOP_FOREIGN, "Record without it"},
 	};
 	char line[1024];
 

@@ -226,7 +226,7 @@ Test(damage, a_program_that_cuts_its_segment_short_is_told_and_ends_nothing_else
 		end_program(program);
 		code = run_wait(&r, pid);
 		cr_expect(code == 128 + SIGKILL || code == 128 + SIGBUS, "%d: the program's", code);
-		cr_expect_not_null(strstr(r.text, "cut it short"), "%s", r.text);
+		cr_expect_not_null(strstr(r.text, "cut the segment short"), "%s", r.text);
 		check(0, FIXED);
 		run_end(&r);
 		run_begin(&r);

@@ -121,9 +121,9 @@ Test(gpu, one_line_says_why_a_gpu_was_not_recorded_and_the_program_s_status_is_p
 {
 	setenv("FAKE_CUPTI_SUBSCRIBE", "39", 1);
 	cr_expect_eq(record_cuda("--no-args"), 0, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool holds CUPTI"), "%s",
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool uses CUPTI"), "%s",
 	                   r.text);
 	cr_expect_eq(record_cuda("--require-gpu"), 5, "%s", r.text);
-	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool holds CUPTI"), "%s",
+	cr_expect_not_null(strstr(r.text, "no GPU was recorded: another tool uses CUPTI"), "%s",
 	                   r.text);
 }

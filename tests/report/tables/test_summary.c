@@ -244,7 +244,7 @@ Test(summary, losses_of_an_import_are_explained)
 	row = tb_find(t, 0, "cause", "import_merged_ranks");
 	cr_expect(eq(i64, tb_int(t, row, "count"), 3));
 	cr_expect_str_eq(tb_str(t, row, "source"), "import");
-	cr_expect(strstr(tb_str(t, row, "meaning"), "several processes (ranks)") != NULL);
+	cr_expect(strstr(tb_str(t, row, "meaning"), "several ranks") != NULL);
 	row = tb_find(t, 0, "cause", "profiles without a loss counter");
 	cr_expect(eq(i64, tb_int(t, row, "count"), 1));
 	row = tb_find(t, 0, "cause", "processes whose end is not recorded");
