@@ -100,8 +100,8 @@ Test(trace_check, an_id_that_no_row_before_defines_is_damage)
 	add(w, WS_KIND_NVTX, &row);
 	s = check_writer(w);
 	assert_only("DAMAGE %zu: thread_event block at offset %zu, column name: rows name a "
-	            "string which "
-	            "no row before defines: 2, the first is row 1 with id 9\n",
+	            "string that "
+	            "no earlier row defines: 2. The first is row 1 with id 9\n",
 	            ws_sample_block(&s, WS_KIND_THREAD_EVENT, 0));
 	ws_sample_free(&s);
 }
