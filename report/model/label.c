@@ -1,5 +1,7 @@
 #include "report/model/label.h"
 
+#include <string.h>
+
 /* PyTorch calls its optimizers' steps Optimizer.step#Adam.step. */
 #define PYTORCH_OPTIMIZER "Optimizer.step#"
 
@@ -20,18 +22,103 @@ enum ws_phase ws_label_phase(const struct ws_model *m, uint32_t name)
 	}
 }
 
-uint8_t ws_label_marks(uint32_t name)
+/* --- words of attention ------------------------------------------------------------------ */
+
+/* The words that matter; one of several spellings each. */
+enum word {
+	COMPUTING,
+	SCALED,
+	DOT,
+	PRODUCT,
+	ATTENTION,
+	SCORES,
+	QK,
+	SOFTMAX,
+	FINAL,
+	MATMUL,
+	NWORDS,
+};
+
+static const char *const spellings[NWORDS] = {
+        [COMPUTING] = " computing compute computes calculate calculating ",
+        [SCALED] = " scaled ",
+        [DOT] = " dot ",
+        [PRODUCT] = " product ",
+        [ATTENTION] = " attention attn selfattention ",
+        [SCORES] = " score scores ",
+        [QK] = " qk qkt ",
+        [SOFTMAX] = " softmax ",
+        [FINAL] = " final value values pv av ",
+        [MATMUL] = " matmul matmuls mm bmm gemm multiply multiplication ",
+};
+
+static bool is_letter(char c)
 {
-	switch (name) {
-	case WS_TEXT_SETUP:
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The next word of a name at *p, with a blank before and behind it, in lower case; *p goes on. A
+ * capital behind a small letter begins a word. False at the end. */
+static bool next_word(const char **p, const char *end, char out[32])
+{
+	size_t n = 0;
+
+	while (*p < end && !is_letter(**p))
+		++*p;
+	if (*p == end)
+		return false;
+	out[n++] = ' ';
+	for (const char *first = *p; *p < end && is_letter(**p); ++*p) {
+		if (*p > first && (*p)[-1] >= 'a' && **p <= 'Z')
+			break;
+		if (n < 30)
+			out[n++] = (char)(**p | 0x20);
+	}
+	out[n++] = ' ';
+	out[n] = '\0';
+	return true;
+}
+
+enum ws_attention_word ws_label_attention(struct ws_bytes name)
+{
+	const char *p = name.ptr, *end = p + name.len;
+	bool has[NWORDS] = {false};
+	unsigned words = 0;
+	char word[32];
+
+	/* a sentence is no name of a part */
+	if (name.len > 64 || memmem(name.ptr, name.len, "::", 2))
+		return WS_WORD_NONE;
+	for (; next_word(&p, end, word); words++)
+		for (int i = 0; i < NWORDS; i++)
+			has[i] |= strstr(spellings[i], word) != NULL;
+	if (has[SOFTMAX] && (has[COMPUTING] || has[ATTENTION] || has[SCORES]))
+		return WS_WORD_SOFTMAX;
+	if (has[SOFTMAX])
+		return words == 1 ? WS_WORD_MAYBE_SOFTMAX : WS_WORD_NONE;
+	if (has[FINAL] && has[MATMUL])
+		return WS_WORD_FINAL;
+	if (has[QK] || (has[SCORES] && has[ATTENTION]))
+		return WS_WORD_SCORES;
+	if (has[SCORES] && (words == 1 || has[COMPUTING]))
+		return WS_WORD_MAYBE_SCORES;
+	if (has[SCALED] && has[DOT] && has[PRODUCT] && has[ATTENTION])
+		return WS_WORD_ATTENTION;
+	return WS_WORD_NONE;
+}
+
+uint8_t ws_label_marks(const struct ws_model *m, uint32_t name)
+{
+	if (name == WS_TEXT_SETUP)
 		return WS_IN_SETUP;
-	case WS_TEXT_WARM_UP:
+	if (name == WS_TEXT_WARM_UP)
 		return WS_IN_WARM_UP;
-	case WS_TEXT_ATTENTION:
-	case WS_TEXT_SCORES:
-	case WS_TEXT_FINAL_MATMUL:
+	switch (ws_label_attention(m->texts[name])) {
+	case WS_WORD_ATTENTION:
+	case WS_WORD_SCORES:
+	case WS_WORD_FINAL:
 		return WS_IN_ATTENTION;
-	case WS_TEXT_COMPUTING_SOFTMAX:
+	case WS_WORD_SOFTMAX:
 		return WS_IN_ATTENTION | WS_IN_SOFTMAX;
 	default:
 		return 0;

@@ -24,28 +24,24 @@
 #define WS_PYTORCH_STEP "ProfilerStep#"
 
 /* Texts that analysis knows by name; interned first, so WS_TEXT_x is their index. id, text */
-#define WS_KNOWN_TEXTS(X)                            \
-	X(EMPTY, "")                                 \
-	X(UNKNOWN_KERNEL, "(unknown kernel)")        \
-	X(DOMAIN, "warpsheet")                       \
-	X(SETUP, "setup")                            \
-	X(WARM_UP, "warm-up")                        \
-	X(STEP, "step")                              \
-	X(FORWARD, "forward")                        \
-	X(LOSS, "loss")                              \
-	X(BACKWARD, "backward")                      \
-	X(OPTIMIZER, "optimizer")                    \
-	X(ATTENTION, "scaled dot product attention") \
-	X(SCORES, "computing attention scores")      \
-	X(COMPUTING_SOFTMAX, "computing softmax")    \
-	X(FINAL_MATMUL, "final matmul")              \
-	X(SOFTMAX, "softmax")                        \
-	X(SCALE, "scale")                            \
-	X(MASK, "mask")                              \
-	X(GEMM, "gemm")                              \
-	X(CONV, "conv")                              \
-	X(COMM, "comm")                              \
-	X(FUSED_ATTENTION, "attention")              \
+#define WS_KNOWN_TEXTS(X)                     \
+	X(EMPTY, "")                          \
+	X(UNKNOWN_KERNEL, "(unknown kernel)") \
+	X(DOMAIN, "warpsheet")                \
+	X(SETUP, "setup")                     \
+	X(WARM_UP, "warm-up")                 \
+	X(STEP, "step")                       \
+	X(FORWARD, "forward")                 \
+	X(LOSS, "loss")                       \
+	X(BACKWARD, "backward")               \
+	X(OPTIMIZER, "optimizer")             \
+	X(SOFTMAX, "softmax")                 \
+	X(SCALE, "scale")                     \
+	X(MASK, "mask")                       \
+	X(GEMM, "gemm")                       \
+	X(CONV, "conv")                       \
+	X(COMM, "comm")                       \
+	X(FUSED_ATTENTION, "attention")       \
 	X(MODULE_DOMAIN, "pytorch.module")
 
 enum ws_known_text {

@@ -39,7 +39,7 @@ static void resolve_names(struct ws_pass *p)
 	p->names = ws_xarray(m->ntexts, sizeof(*p->names));
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		p->names[i] =
-		        (struct ws_pass_name){ws_label_marks(i), (uint8_t)ws_label_phase(m, i)};
+		        (struct ws_pass_name){ws_label_marks(m, i), (uint8_t)ws_label_phase(m, i)};
 }
 
 /* --- rows -------------------------------------------------------------------------------- */

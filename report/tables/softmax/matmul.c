@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "report/model/label.h"
 #include "report/tables/softmax/rows.h"
 
 /* 3 of "layer 3"; -1 for any other name. */
@@ -27,17 +28,24 @@ static int64_t layer_of_name(struct ws_bytes name)
 	return layer;
 }
 
-static enum ws_part part_of_name(uint32_t name, enum ws_part around)
+/* around: of the path around it; beside: another path of the same parent is a product. */
+static enum ws_part part_of_word(enum ws_attention_word word, enum ws_part around, bool beside)
 {
-	switch (name) {
-	case WS_TEXT_ATTENTION:
+	const bool surely = around != WS_PART_NONE || beside;
+
+	switch (word) {
+	case WS_WORD_ATTENTION:
 		return WS_PART_OTHER;
-	case WS_TEXT_SCORES:
+	case WS_WORD_SCORES:
 		return WS_PART_SCORES;
-	case WS_TEXT_COMPUTING_SOFTMAX:
+	case WS_WORD_SOFTMAX:
 		return WS_PART_SOFTMAX;
-	case WS_TEXT_FINAL_MATMUL:
+	case WS_WORD_FINAL:
 		return WS_PART_FINAL;
+	case WS_WORD_MAYBE_SCORES:
+		return surely ? WS_PART_SCORES : around;
+	case WS_WORD_MAYBE_SOFTMAX:
+		return surely ? WS_PART_SOFTMAX : around;
 	default:
 		return around;
 	}
@@ -47,35 +55,61 @@ static enum ws_part part_of_name(uint32_t name, enum ws_part around)
 static void label_paths(struct ws_softmax *s)
 {
 	const struct ws_model *m = s->tab->m;
+	const size_t n = m->ranges.npaths;
+	uint8_t *word, *holds_product; /* [n]: outermost paths are in no other */
 
-	WS_NEW(s->tab->temp, s->part, m->ranges.npaths);
-	WS_NEW(s->tab->temp, s->layer, m->ranges.npaths);
-	for (uint32_t i = 0; i < m->ranges.npaths; i++) {
+	WS_NEW(s->tab->temp, s->part, n);
+	WS_NEW(s->tab->temp, s->layer, n);
+	WS_NEW(s->tab->temp, word, n);
+	WS_NEW(s->tab->temp, holds_product, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ws_path *path = &m->ranges.paths[i];
+
+		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
+		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
+			holds_product[path->parent == WS_NONE ? n : path->parent] = 1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
 		const struct ws_path *path = &m->ranges.paths[i];
 		const uint32_t parent = path->parent;
 
 		s->part[i] =
-		        (uint8_t)part_of_name(path->name, parent == WS_NONE
-		                                                  ? WS_PART_NONE
-		                                                  : (enum ws_part)s->part[parent]);
+		        (uint8_t)part_of_word((enum ws_attention_word)word[i],
+		                              parent == WS_NONE ? WS_PART_NONE
+		                                                : (enum ws_part)s->part[parent],
+		                              holds_product[parent == WS_NONE ? n : parent]);
 		s->layer[i] = layer_of_name(m->texts[path->name]);
 		if (s->layer[i] < 0 && parent != WS_NONE)
 			s->layer[i] = s->layer[parent];
 	}
 }
 
-/* The part that a range's own kernels belong to. */
-static enum ws_part part_of(const struct ws_softmax *s, const struct ws_joined_range *range)
+/* The part that work of a class (a text, 0 = unknown) in a range belongs to: a product's range may
+ * hold what scales and masks, and the program's word counts where nothing tells the class. */
+static enum ws_part part_of(const struct ws_softmax *s, const struct ws_joined_range *range,
+                            uint32_t class)
 {
 	const enum ws_part part = (enum ws_part)s->part[range->path];
+	const bool may_multiply = !class || ws_bytes_begin(s->tab->m->texts[class], "gemm");
 
 	if (range->class == WS_TEXT_FUSED_ATTENTION)
 		return WS_PART_FUSED; /* says so itself, whatever it lies in */
 	if (part == WS_PART_NONE)
 		return WS_PART_NONE;
-	if (range->class == WS_TEXT_SCALE || range->class == WS_TEXT_MASK)
+	if (class == WS_TEXT_FUSED_ATTENTION)
+		return WS_PART_FUSED;
+	if (class == WS_TEXT_SCALE || class == WS_TEXT_MASK)
 		return WS_PART_SCALE_MASK;
-	return part;
+	switch (part) {
+	case WS_PART_SCORES:
+		return may_multiply ? part : WS_PART_SCALE_MASK;
+	case WS_PART_SOFTMAX:
+		return class && may_multiply ? WS_PART_OTHER : part;
+	case WS_PART_FINAL:
+		return may_multiply ? part : WS_PART_OTHER;
+	default:
+		return part;
+	}
 }
 
 /* By name, or what the outermost operation around it tells that tells a layer; -1. */
@@ -265,13 +299,19 @@ static bool attention_of(const struct ws_softmax *s, uint32_t op, enum ws_part *
 	return attention->part != WS_ATTENTION_NONE;
 }
 
-/* Named ranges say what is attention; else the framework's operations do. range may be NULL. */
+/* Named ranges say what is attention; else, and where they do not say which part, the framework's
+ * operations do. range may be NULL. */
 static bool place_of(const struct ws_softmax *s, const struct ws_joined_range *range, uint32_t op,
-                     enum ws_part *part, int64_t *layer)
+                     uint32_t class, enum ws_part *part, int64_t *layer)
 {
-	if (!range || part_of(s, range) == WS_PART_NONE)
-		return attention_of(s, op, part, layer);
-	*part = part_of(s, range);
+	const enum ws_part named = range ? part_of(s, range, class) : WS_PART_NONE;
+	const bool told = (named == WS_PART_NONE || named == WS_PART_OTHER) &&
+	                  attention_of(s, op, part, layer);
+
+	if (named == WS_PART_NONE)
+		return told;
+	if (!told)
+		*part = named;
 	*layer = layer_of(s, range);
 	return true;
 }
@@ -285,14 +325,15 @@ static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k
 	struct ws_softmax_scope *scope;
 	enum ws_direction d;
 	enum ws_part part;
+	uint32_t class;
 	int64_t layer;
 
 	if (cost)
 		at = ws_cost_ops_at(s->costs, op);
 	d = direction_of_kernel(s, k, cost, range);
-	count_kernel(&s->model[d][model_class_of(cost && cost->class ? cost->class : k->class)],
-	             k->dur_ns, cost);
-	if (!place_of(s, range, op, &part, &layer))
+	class = cost && cost->class ? cost->class : k->class;
+	count_kernel(&s->model[d][model_class_of(class)], k->dur_ns, cost);
+	if (!place_of(s, range, op, class, &part, &layer))
 		return;
 	scope_of(s, layer, &scope);
 	count_kernel(&scope->parts[d][part], k->dur_ns, cost);
@@ -313,7 +354,7 @@ static void gather_op(struct ws_softmax *s, uint32_t i)
 	d = range ? direction_of_range(s, range)
 	          : direction_of_framework(s, op.direction, op.cpu_op);
 	count_op(s, &s->model[d][model_class_of(op.class)], &op);
-	if (!place_of(s, range, i, &part, &layer))
+	if (!place_of(s, range, i, op.class, &part, &layer))
 		return;
 	scope_of(s, layer, &scope);
 	count_op(s, &scope->parts[d][part], &op);

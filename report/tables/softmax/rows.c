@@ -27,6 +27,11 @@ static const char *const class_names[WS_SHARES] = {
 };
 static const char *const direction_names[WS_DIRECTIONS] = {"forward", "backward", ""};
 
+static const char *phase_of(enum ws_direction d)
+{
+	return d == WS_DIRECTION_UNKNOWN ? "phase unknown" : direction_names[d];
+}
+
 static void add_up(struct ws_softmax_bucket *to, const struct ws_softmax_bucket *from)
 {
 	to->kernels += from->kernels;
@@ -106,14 +111,12 @@ static void answer(struct ws_table *t, const char *where, enum ws_direction d, c
 		        t,
 		        "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are "
 		        "not recorded.",
-		        where, *direction_names[d] ? direction_names[d] : "phase unknown", decimals,
-		        time, what);
+		        where, phase_of(d), decimals, time, what);
 	else
 		ws_table_answer(t,
 		                "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f "
 		                "of the FLOPs: per FLOP it takes %.1f times as long.",
-		                where, *direction_names[d] ? direction_names[d] : "phase unknown",
-		                decimals, time, what, flops, time * flops);
+		                where, phase_of(d), decimals, time, what, flops, time * flops);
 }
 
 /* Unless attention is fused and nothing else, its four parts have rows, empty or not. */
@@ -124,6 +127,29 @@ static bool has_parts(const struct ws_softmax_bucket *parts)
 	for (int p = 0; p < WS_PART_FUSED; p++)
 		n += parts[p].kernels + parts[p].ops;
 	return n || !(parts[WS_PART_FUSED].kernels + parts[WS_PART_FUSED].ops);
+}
+
+static bool has_both(const struct ws_softmax_bucket *parts)
+{
+	return parts[WS_PART_SCORES].gpu_ns && parts[WS_PART_FINAL].gpu_ns;
+}
+
+/* A ratio to both products needs both. */
+static void name_missing(struct ws_table *t, enum ws_direction d,
+                         const struct ws_softmax_bucket *parts)
+{
+	const bool scores = parts[WS_PART_SCORES].gpu_ns > 0,
+	           final = parts[WS_PART_FINAL].gpu_ns > 0;
+
+	if (!parts[WS_PART_SOFTMAX].gpu_ns)
+		return;
+	ws_table_answer(t,
+	                "Self-attention of all layers, %s: no kernel of %s was found, so there is "
+	                "no ratio to both products.",
+	                phase_of(d),
+	                scores  ? "PV"
+	                : final ? "QK^T"
+	                        : "QK^T or PV");
 }
 
 static void add_scope(const struct ws_softmax *s, struct ws_table *t, const char *name,
@@ -147,14 +173,18 @@ static void add_scope(const struct ws_softmax *s, struct ws_table *t, const char
 				add_row(s, t, name, (enum ws_direction)d, part_names[p], &parts[p],
 				        is_matmul ? &parts[p] : NULL, softmax);
 		}
-		add_row(s, t, name, (enum ws_direction)d, "whole attention", &whole, &matmul,
-		        softmax);
+		add_row(s, t, name, (enum ws_direction)d, "whole attention", &whole,
+		        has_both(parts) ? &matmul : NULL, softmax);
 		if (!all)
 			continue;
 		answer(t, "Self-attention of all layers", (enum ws_direction)d,
 		       "computing attention scores (QK^T)", &parts[WS_PART_SCORES], softmax);
-		answer(t, "Self-attention of all layers", (enum ws_direction)d,
-		       "its two matrix multiplications (QK^T and PV) together", &matmul, softmax);
+		if (has_both(parts))
+			answer(t, "Self-attention of all layers", (enum ws_direction)d,
+			       "its two matrix multiplications (QK^T and PV) together", &matmul,
+			       softmax);
+		else
+			name_missing(t, (enum ws_direction)d, parts);
 	}
 }
 
@@ -214,8 +244,7 @@ static void note_scores(const struct ws_softmax *s, struct ws_table *t, enum ws_
 		        "all layers, %s: the T x T scores of fused attention, %.0f per step, "
 		        "are never in memory. Eager attention writes and reads them: in "
 		        "16 bits, %.1f MB in each pass; fused attention moves %.1f MB in all.",
-		        *direction_names[d] ? direction_names[d] : "phase unknown",
-		        fused->scores / (double)s->basis,
+		        phase_of(d), fused->scores / (double)s->basis,
 		        2 * fused->scores / (double)s->basis / 1e6,
 		        (double)fused->bytes / (double)s->basis / 1e6);
 }
