@@ -102,7 +102,20 @@ double ws_step_caused(const struct ws_rank_step *step);
 double ws_step_exposed(const struct ws_rank_step *step);
 /* The rank's computation over the median of those that compute in the same dtype, less 1; NaN. */
 double ws_rank_slower(const struct ws_ranks *r, size_t rank);
-/* The rank for which the others waited for more than half of all waiting; NULL = none. */
+/* Calls by whether they could be matched with those of other ranks, and the time of their kernels.
+ */
+struct ws_calls_judged {
+	uint64_t calls, judged;
+	uint64_t asymmetric; /* sends, broadcasts, and what no name tells; the rest have no match */
+	double ns, judged_ns;
+};
+struct ws_calls_judged ws_ranks_judged(const struct ws_ranks *r);
+/* Of all waiting, in percent, what others had while this rank was the last. */
+double ws_rank_caused_share(const struct ws_ranks *r, const struct ws_rank *rank);
+/* The rank that caused most waiting; NULL = none did. */
+const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r);
+/* That rank, where it caused more than half of all waiting and most of communication is judged;
+ * NULL = none. */
 const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
 
 /* tables.c and verdict.c */

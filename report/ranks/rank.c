@@ -70,8 +70,41 @@ static double element_bytes(struct ws_bytes dtype)
 	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
 }
 
-static void take_kind(struct reader *c, const struct ws_collective *known, struct ws_bytes kernel,
-                      struct ws_call_kind *kind)
+/* Names of a framework's calls and of libraries' ranges: nccl:all_to_all, c10d::allreduce_,
+ * ncclAllReduce. A program's own words may be about anything. */
+static bool is_library_call(struct ws_bytes name)
+{
+	static const char *const begins[] = {"nccl", "rccl", "c10d::", "_c10d_functional::"};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (ws_bytes_begin(name, begins[i]))
+			return true;
+	return false;
+}
+
+static bool names_collective(struct ws_bytes name)
+{
+	char letters[256];
+
+	letters_of(name, letters, sizeof(letters));
+	return is_library_call(name) && op_of(letters) != WS_OP_ASYMMETRIC;
+}
+
+/* What the kernel is by the ranges and operations that it was launched in, from the innermost: a
+ * collective may run as sends and receives. WS_TEXT_EMPTY = they do not tell. */
+static uint32_t name_around(const struct ws_model *m, const struct ws_joined_kernel *k)
+{
+	for (uint32_t at = k->path; at != WS_NONE; at = m->ranges.paths[at].parent)
+		if (names_collective(m->texts[m->ranges.paths[at].name]))
+			return m->ranges.paths[at].name;
+	for (uint32_t at = k->cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at])
+		if (names_collective(m->texts[m->cpu_ops.tree.name[at]]))
+			return m->cpu_ops.tree.name[at];
+	return WS_TEXT_EMPTY;
+}
+
+static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
+                      const struct ws_collective *known, struct ws_call_kind *kind)
 {
 	const struct ws_model *m = c->m;
 	struct ws_texts *texts = &c->r->texts;
@@ -79,10 +112,15 @@ static void take_kind(struct reader *c, const struct ws_collective *known, struc
 
 	*kind = (struct ws_call_kind){.bytes = NAN};
 	if (!known) {
-		letters_of(kernel, letters, sizeof(letters));
+		const uint32_t around = name_around(m, k);
+		struct ws_bytes name = around != WS_TEXT_EMPTY
+		                               ? m->texts[around]
+		                               : ws_model_short_name(m, m->configs[k->config].name);
+
+		letters_of(name, letters, sizeof(letters));
 		kind->op = op_of(letters);
 		c->r->no_groups = true;
-		kind->name = ws_texts_add(texts, kernel);
+		kind->name = ws_texts_add(texts, name);
 		return;
 	}
 	letters_of(m->texts[known->name], letters, sizeof(letters));
@@ -138,7 +176,7 @@ static void add_call(struct reader *c, const struct ws_joined_kernel *k,
 		return;
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
-	take_kind(c, known, ws_model_short_name(c->m, c->m->configs[k->config].name), &call.kind);
+	take_kind(c, k, known, &call.kind);
 	take_key(r, &call.kind, &call.key);
 	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
 	r->calls[r->ncalls++] = call;

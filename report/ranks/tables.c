@@ -91,12 +91,46 @@ static double caused_by(const struct ws_rank *rank)
 	return rank->nsteps ? ws_rank_mean(rank, ws_step_caused) * (double)rank->nsteps : 0;
 }
 
+struct ws_calls_judged ws_ranks_judged(const struct ws_ranks *r)
+{
+	struct ws_calls_judged sum = {.calls = r->ncalls};
+
+	for (size_t i = 0; i < r->ncalls; i++) {
+		sum.ns += (double)(r->calls[i].end_ns - r->calls[i].start_ns);
+		sum.asymmetric += r->calls[i].kind.op == WS_OP_ASYMMETRIC;
+	}
+	for (size_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t c = 0; c < r->meetings[i].n && r->meetings[i].n > 1; c++) {
+			const struct ws_rank_call *call = &r->calls[r->meetings[i].first + c];
+
+			sum.judged++;
+			sum.judged_ns += (double)(call->end_ns - call->start_ns);
+		}
+	return sum;
+}
+
+double ws_rank_caused_share(const struct ws_ranks *r, const struct ws_rank *rank)
+{
+	return ws_stat_percent(caused_by(rank), r->waiting_ns);
+}
+
+const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r)
+{
+	const struct ws_rank *most = NULL;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (caused_by(&r->ranks[i]) > (most ? caused_by(most) : 0))
+			most = &r->ranks[i];
+	return most;
+}
+
 const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r)
 {
-	for (size_t i = 0; i < r->n; i++)
-		if (caused_by(&r->ranks[i]) > r->waiting_ns / 2)
-			return &r->ranks[i];
-	return NULL;
+	const struct ws_calls_judged of = ws_ranks_judged(r);
+	const struct ws_rank *most = ws_ranks_last_rank(r);
+
+	return most && ws_rank_caused_share(r, most) > 50 && of.judged_ns >= of.ns / 2 ? most
+	                                                                               : NULL;
 }
 
 static void set_rank(const struct ws_ranks *r, size_t i, struct ws_table *t)

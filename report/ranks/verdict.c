@@ -102,8 +102,8 @@ static void add_ranks(const struct ws_ranks *r, struct ws_table *t)
 		ws_table_add(t, "ranks", "%zu ranks; no trace says of how many", r->n);
 }
 
-/* How far arrival times can be believed. False: nothing was aligned. */
-static bool add_clocks(const struct ws_ranks *r, struct ws_table *t)
+/* How far arrival times can be believed; NaN: nothing was aligned. */
+static double add_clocks(const struct ws_ranks *r, struct ws_table *t)
 {
 	uint64_t calls = 0;
 	double worst = NAN;
@@ -123,7 +123,7 @@ static bool add_clocks(const struct ws_ranks *r, struct ws_table *t)
 		             "cannot be aligned: no all-reduce, all-gather, reduce-scatter or "
 		             "all-to-all is "
 		             "matched on two ranks, so it cannot be told who arrives late");
-		return false;
+		return NAN;
 	}
 	row = ws_table_add(t, "clocks",
 	                   "aligned on the ends of %" PRIu64
@@ -131,7 +131,7 @@ static bool add_clocks(const struct ws_ranks *r, struct ws_table *t)
 	                   calls, time_text(worst, time));
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], rank);
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], worst);
-	return true;
+	return worst;
 }
 
 static void set_share(struct ws_cell *row, double ns, double of_ns)
@@ -140,64 +140,112 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_share], ws_stat_percent(ns, of_ns));
 }
 
+/* What says nothing of who is late, and how much of communication it is. */
+static void add_not_judged(const struct ws_calls_judged *of, struct ws_table *t)
+{
+	const uint64_t not_judged = of->calls - of->judged;
+	char time[32];
+	struct ws_cell *row;
+
+	if (!not_judged)
+		return;
+	row = ws_table_add(t, "not judged",
+	                   "%" PRIu64 " of %" PRIu64
+	                   " calls, %.3g %% of communication time (%s), do not tell who is late: "
+	                   "%" PRIu64 " are sends, broadcasts or of unknown kind, %" PRIu64
+	                   " have no match on another rank",
+	                   not_judged, of->calls, ws_stat_percent(of->ns - of->judged_ns, of->ns),
+	                   time_text(of->ns - of->judged_ns, time), of->asymmetric,
+	                   not_judged - of->asymmetric);
+	set_share(row, of->ns - of->judged_ns, of->ns);
+}
+
+/* "its computation takes +3.0 % against the median rank" */
+static void compute_text(const struct ws_ranks *r, const struct ws_rank *rank, char *out,
+                         size_t size)
+{
+	double slower = 100 * ws_rank_slower(r, (size_t)(rank - r->ranks));
+
+	if (isnan(slower))
+		snprintf(out, size, "Its computation cannot be compared.");
+	else
+		snprintf(out, size, "Its computation takes %+.1f %% against the median rank%s.",
+		         slower, slower < 1 ? ": look at its host, data and launches" : "");
+}
+
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double step_ns)
 {
-	const struct ws_rank *worst = ws_ranks_straggler(r);
-	double caused, others = -1, slower;
-	uint64_t told = 0;
+	const struct ws_calls_judged of = ws_ranks_judged(r);
+	const struct ws_rank *most = ws_ranks_last_rank(r);
+	double caused, others = -1;
 	char compute[128], time[32];
 	struct ws_cell *row;
 
-	for (size_t i = 0; i < r->nmeetings; i++)
-		told += r->meetings[i].last_rank != WS_NONE;
-	if (!told) {
+	if (!most) {
 		ws_table_add(t, "straggler",
 		             "cannot tell: all ranks arrive within what the clocks show");
 		return;
 	}
-	if (!worst) {
+	if (of.judged_ns < of.ns / 2) {
 		ws_table_add(t, "straggler",
-		             "none: no single rank causes "
-		             "more than half of the waiting");
+		             "cannot tell: %.3g %% of communication time is not judged",
+		             ws_stat_percent(of.ns - of.judged_ns, of.ns));
 		return;
 	}
-	slower = 100 * ws_rank_slower(r, (size_t)(worst - r->ranks));
 	for (size_t i = 0; i < r->n; i++)
-		others += r->ranks[i].component == worst->component;
-	caused = ws_rank_mean(worst, ws_step_caused) / others;
-	if (isnan(slower))
-		snprintf(compute, sizeof(compute), "its computation cannot be compared");
-	else
-		snprintf(compute, sizeof(compute),
-		         "its computation takes %+.1f %% against the median rank%s", slower,
-		         slower < 1 ? ", so look at its host, data and launches" : "");
-	row = ws_table_add(t, "straggler",
-	                   "rank %" PRId64
-	                   " is the last at %.0f %% of its collectives; the others wait %s "
-	                   "per step for it; %s",
-	                   worst->number,
-	                   ws_stat_percent((double)worst->last, (double)worst->matched),
-	                   time_text(caused, time), compute);
-	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], worst->number);
+		others += r->ranks[i].component == most->component;
+	caused = ws_rank_mean(most, ws_step_caused) / others;
+	if (most != ws_ranks_straggler(r)) {
+		row = ws_table_add(
+		        t, "straggler",
+		        "none: no single rank causes more than half of the waiting. Rank "
+		        "%" PRId64 " causes most: %.3g %%, %s per step",
+		        most->number, ws_rank_caused_share(r, most), time_text(caused, time));
+	} else {
+		compute_text(r, most, compute, sizeof(compute));
+		row = ws_table_add(
+		        t, "straggler",
+		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
+		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
+		        most->number, ws_rank_caused_share(r, most), time_text(caused, time),
+		        ws_stat_percent((double)most->last, (double)most->matched), compute);
+	}
+	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], most->number);
 	set_share(row, caused, step_ns);
 }
 
-void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
+/* residual_ns: what the clocks leave open. */
+static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double step_ns,
+                        double residual_ns)
 {
-	double step_ns = mean_of_ranks(r, ws_step_total), ns;
+	double ns = mean_of_ranks(r, ws_step_waiting);
 	char time[32];
 
-	sound_alarm(r, t);
-	add_ranks(r, t);
-	if (add_clocks(r, t)) {
-		add_straggler(r, t, step_ns);
-		ns = mean_of_ranks(r, ws_step_waiting);
+	if (ns < residual_ns && !ws_ranks_last_rank(r))
+		ws_table_add(t, "waiting", "cannot tell: the clocks agree only within %s",
+		             time_text(residual_ns, time));
+	else
 		set_share(ws_table_add(
 		                  t, "waiting",
 		                  "a rank waits %s per step in collectives for the last to arrive, "
 		                  "%.1f %% of the step",
 		                  time_text(ns, time), ws_stat_percent(ns, step_ns)),
 		          ns, step_ns);
+}
+
+void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
+{
+	const struct ws_calls_judged of = ws_ranks_judged(r);
+	double step_ns = mean_of_ranks(r, ws_step_total), residual_ns, ns;
+	char time[32];
+
+	sound_alarm(r, t);
+	add_ranks(r, t);
+	add_not_judged(&of, t);
+	residual_ns = add_clocks(r, t);
+	if (!isnan(residual_ns)) {
+		add_straggler(r, t, step_ns);
+		add_waiting(r, t, step_ns, residual_ns);
 	}
 	if (*r->alarm) { /* what was not recorded is not 0 */
 		ws_table_add(t, "exposed communication",

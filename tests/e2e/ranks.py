@@ -2,7 +2,7 @@
 """A run of several ranks as PyTorch's profiler writes it, invented, with everything known that
 `warpsheet report` is to find out; and whether it did.
 
-  ranks.py make FOLDER RANKS STEPS [slow|even|silent|nosize|pairs]   one JSON file a rank
+  ranks.py make FOLDER RANKS STEPS [slow|even|silent|nosize|pairs|p2p|sends]   one JSON file a rank
   ranks.py check FOLDER RANKS STEPS SLOW_RANK     compare the tables in FOLDER with it
   ranks.py clocks FOLDER RANKS                    the clocks only
 """
@@ -44,7 +44,7 @@ class Rank:
 
     def all_reduce(self, at, begin, end, number, group="0", members=None):
         args = {}
-        if self.kind != "nosize":
+        if self.kind not in ("nosize", "p2p", "sends"):
             members = members or list(range(self.ranks))
             args = {"Collective name": "allreduce", "In msg nelems": ELEMENTS, "Out msg nelems": ELEMENTS,
                     "Group size": len(members), "dtype": "Float", "Process Group Name": group,
@@ -52,7 +52,12 @@ class Rank:
         name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
         if self.kind == "silent":
             name = "renamed_by_a_vendor"
+        if self.kind == "p2p":  # a collective that runs as sends: its annotation tells it
+            name = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)"
+            self.add("nccl:all_to_all", "user_annotation", at - 1, 8, 1)
         self.launch(name, at, begin, end - begin, 20, **args)
+        if self.kind == "sends":  # and then longer ones that nothing tells the kind of
+            self.launch("ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)", at + 6, end + 10, 3000, 20)
 
     def write(self, path):
         with open(path, "w", encoding="utf-8") as f:

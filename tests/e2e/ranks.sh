@@ -19,7 +19,9 @@ tables() {
 python3 "$ranks" make slow 8 6
 tables slow
 python3 "$ranks" check slow 8 6 5
-contains slow/ranks-verdict.csv 'rank 5 is the last at 100 % of its collectives'
+contains slow/ranks-verdict.csv 'rank 5 causes'
+contains slow/ranks-verdict.csv 'It is the last at 100 % of its collectives'
+[ -z "$(grep 'not judged' slow/ranks-verdict.csv)" ] || fail "calls that are not judged, where all are"
 
 # the profiler's files do as they are, in any order
 "$ws" report slow/rank005.json slow/rank000.json slow/rank003.json --table ranks -o three.csv 2>log
@@ -30,6 +32,21 @@ python3 "$ranks" make nosize 4 5 nosize
 tables nosize
 equal "a bandwidth of unknown sizes" "$(csv_cell nosize/collectives.csv 'Bus Bandwidth (GB/s)' 'Last Rank=2')" ""
 equal "calls" "$(csv_cell nosize/collectives.csv Calls 'Last Rank=2')" 5
+
+# what a collective is, its annotation tells before the name of its kernel
+python3 "$ranks" make p2p 4 5 p2p
+tables p2p
+contains p2p/collectives.csv 'nccl:all_to_all'
+contains p2p/ranks-verdict.csv 'rank 2 causes'
+equal "calls" "$(csv_cell p2p/collectives.csv Calls 'Last Rank=2')" 5
+
+# and what nothing tells is not judged: most of communication is, so nobody is named
+python3 "$ranks" make sends 4 5 sends
+tables sends
+contains sends/ranks-verdict.csv '20 of 40 calls'
+contains sends/ranks-verdict.csv '20 are sends, broadcasts or of unknown kind, 0 have no match'
+contains sends/ranks-verdict.csv 'straggler,cannot tell:'
+[ -z "$(csv_cell sends/ranks.csv Straggler Rank=2)" ] || fail "a straggler by less than half of communication"
 
 # groups of two each, which join all clocks only as a chain: 0 1, 1 3, 3 2; of 8 ranks no chain joins 0 and 2
 python3 "$ranks" make pairs 4 6 pairs
