@@ -26,9 +26,8 @@ static void print_help(FILE *out, const struct ws_network *model)
 	fprintf(out, "\nmodels:\n");
 	for (int i = 0; ws_network_at(i); i++)
 		fprintf(out, "  %-19s %s\n", ws_network_at(i)->name, ws_network_at(i)->summary);
-	fprintf(out, "\nexit codes: 0 done, 2 usage, 3 data file unreadable or unfit,\n"
-	             "4 output could not be written, 5 environment (no such device, out of\n"
-	             "memory), 70 a bug\n");
+	fprintf(out, "\nexit status: 0 done, 2 usage, 3 data file, 4 output,\n"
+	             "5 machine (no such device, out of memory), 70 bug\n");
 }
 
 static enum ws_status dump_loss(void *arg, bool warmup, int64_t number, double loss,

@@ -48,8 +48,8 @@ static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 		f->fd = -1;
 		return status;
 	}
-	ws_ui_print("reading '%s' as %s, %s. Run 'warpsheet import' once to skip this next time",
-	            f->name, f->stats->source, f->stats->format);
+	ws_ui_print("reading '%s' as %s. Run 'warpsheet import' once to skip this next time",
+	            f->name, f->stats->source);
 	ws_import_print_damage(f->stats);
 	f->path = ws_xformat("/proc/self/fd/%d", f->fd);
 	return ws_trace_map_open(&f->map, f->path, err);

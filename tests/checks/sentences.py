@@ -25,11 +25,12 @@ BETWEEN = re.compile(r'(?:\s|\\\n|(?:PRI[a-zA-Z0-9]+|WS_[A-Z_]+))*')
 ESCAPE = {"n": " ", "t": " ", '"': '"', "\\": "\\"}
 CONVERSION = re.compile(r"%[-+ #0']*(?:\*|\d+)?(?:\.(?:\*|\d+))?(?:hh|h|ll|l|z|j|t|L)?[a-zA-Z]")
 WORD = re.compile(r"[A-Za-zµ0-9%][\w'’.%×/µ*-]*")
-END = re.compile(r"(?<=[.?!])[\"')]*\s+(?=[A-Z0-9`'\"%-])|\n")
+END = re.compile(r"(?<=[.?!])[\"')]*\s+(?=[A-Z0-9`'\"%*\[-])|\n")
 
 
 def plain(text):
     text = re.sub(r"\\(.)", lambda m: ESCAPE.get(m.group(1), m.group(1)), text)
+    text = re.sub(r"<[a-z!/][^>]*>", "\n", text)
     return re.sub(r"[ \t]+", " ", CONVERSION.sub("N", text.replace("%%", "%").replace("% of", "% of")))
 
 
@@ -90,9 +91,8 @@ def prose(text):
     """Words of a sentence, none where it is code, a list of names or a pattern."""
     text = re.sub(r"`[^`]*`", "code", text)
     words = WORD.findall(text)
-    letters = [w for w in words if re.match(r"[A-Za-z]{2,}", w)]
-    lower = [w for w in letters if w[:1].islower()]
-    return words if len(lower) >= 3 else []
+    lower = [w for w in words if re.fullmatch(r"[a-z][a-z'’-]+[.,]?", w)]
+    return words if len(lower) >= 3 and 2 * len(lower) > len(words) - text.count("code") else []
 
 
 def all_sentences(root):
