@@ -267,15 +267,9 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-<<<<<<< HEAD
-	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns, err, USAGE,
-	           "filters and --columns need a single trace; this is a run of several ranks");
-=======
 	WS_FAIL_IF(
 	        !ws_filter_is_all(&o->filter) || o->columns || o->sort, err, USAGE,
-	        "filters, --columns and --sort are for the report of one trace; this is one of the ranks "
-	        "of a run");
->>>>>>> 83f2837c (tables: people see names, keys and answers first, in one unit a column, ranges as trees)
+	        "filters, --columns and --sort need a single trace; this is a run of several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
@@ -293,17 +287,11 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
 	                                "every kernel execution (only made on request)"),
 	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
-<<<<<<< HEAD
-	               "with --table and CSV: only these columns (faster), by id\n"
-	               "or title, separated by commas"),
-=======
-	               "with --table: these columns only, by id or title, with\n"
-	               "commas between them; what they do not need is not read\n"
-	               "from the trace"),
+	               "with --table: only these columns (faster), by id or title,\n"
+	               "separated by commas"),
 	        WS_OPT("sort", 0, TEXT, "COLUMN", &o->sort,
-	               "with --table: rows by this column, numbers from the\n"
-	               "largest; COLUMN,asc or COLUMN,desc says which way"),
->>>>>>> 83f2837c (tables: people see names, keys and answers first, in one unit a column, ranges as trees)
+	               "with --table: rows by this column, largest numbers first;\n"
+	               "COLUMN,asc or COLUMN,desc gives the direction"),
 	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
 	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
 	               "part of the run: steps (default; the whole trace if there\n"
@@ -363,17 +351,12 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 {
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
-<<<<<<< HEAD
-	WS_FAIL_IF(o->columns && (!o->table || o->to.format != WS_FORMAT_CSV), err, USAGE,
-	           "--columns needs --table and --format csv");
-=======
 	WS_FAIL_IF((o->columns || o->sort) && !o->table, err, USAGE,
-	           "--%s is about one table: choose it with --table",
+	           "--%s needs one table: choose it with --table",
 	           o->columns ? "columns" : "sort");
 	if (def)
 		o->table = def->name;
 	o->to.takes_columns = true;
->>>>>>> 83f2837c (tables: people see names, keys and answers first, in one unit a column, ranges as trees)
 	/* a wrong name of a table is told by whoever lists the tables */
 	if (!o->columns || !def)
 		return WS_OK;
