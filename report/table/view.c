@@ -3,16 +3,10 @@
 #include <ctype.h>
 #include <string.h>
 
-/* Is it the path of this row, though it is not the last thing that is shown of it? */
-static const char *const tree_tables[] = {"ranges", "ranges-rollup"};
-
-bool ws_table_is_tree(const struct ws_table *t)
+/* Parents stand before what is in them, and the name is a path. */
+static bool is_tree(const struct ws_table *t)
 {
-	bool is = false;
-
-	for (size_t i = 0; i < sizeof(tree_tables) / sizeof(*tree_tables); i++)
-		is |= !strcmp(t->def->name, tree_tables[i]);
-	return is && !t->is_chosen && !t->is_sorted &&
+	return !strncmp(t->def->name, "ranges", 6) && !t->is_chosen && !t->is_sorted &&
 	       ws_table_column_index(t->def, "path") >= 0;
 }
 
@@ -141,7 +135,7 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 			if ((int)own == rank && !says_nothing(arena, out, p, rows, c))
 				add_column(out, c, own, rows);
 		}
-	if (ws_table_is_tree(t)) {
+	if (is_tree(t)) {
 		measure_tree(out, out->column[0].index, rows);
 		split_path(out, out->column[0].index, rows);
 	}

@@ -30,9 +30,6 @@ struct ws_view {
 void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
                   struct ws_view *out);
 
-/* Parents stand before what is in them, and the name is a path. */
-bool ws_table_is_tree(const struct ws_table *t);
-
 #define WS_VIEW_LABEL 512
 /* The last part of a path, "EncoderLayer ×12", and how deep it lies, from 0; returns its length. */
 size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char out[WS_VIEW_LABEL],
