@@ -14,6 +14,11 @@ function sentence(text) {
 }
 # FILE, KEY=VALUE: what the user puts there; yes|no: words as they are
 function argument(arg) {
+	if (arg ~ /^=/) { # may be left out
+		gsub(/^=|\]$/, "", arg)
+		gsub(/\|/, " | ", arg)
+		return " Ns Op = Ns Cm " arg
+	}
 	if (arg ~ /\|/) {
 		gsub(/\|/, " | ", arg)
 		return " Cm " arg

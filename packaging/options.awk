@@ -18,6 +18,8 @@ tables && /^  [a-z]/ { title = $0; sub(/^ +[^ ]+ +/, "", title); print command "
 	rest = substr(rest, RLENGTH + 1)
 	match(rest, /  +/)
 	arg = RLENGTH > 0 && RSTART > 1 ? substr(rest, 2, RSTART - 2) : RSTART ? "" : substr(rest, 2)
+	if (rest ~ /^\[=/)
+		arg = "=" substr(arg, 2)
 	text = RSTART ? substr(rest, RSTART + RLENGTH) : ""
 	next
 }

@@ -343,7 +343,7 @@ static enum ws_status take_long(struct ws_opt_parser *p, const char *name,
 		return WS_OK;
 	p->pos++;
 	if (opt->kind != WS_OPT_FLAG)
-		return take_value(p, opt, value, err);
+		return take_value(p, opt, value ? value : opt->bare, err);
 	if (value)
 		return set_value(opt, value, err);
 	*(bool *)opt->target = on;
@@ -446,8 +446,8 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 		const char *line = opt->help;
 		int n = opt->letter ? fprintf(f, "  -%c, ", opt->letter) : fprintf(f, "      ");
 
-		n += fprintf(f, "--%s%s%s", opt->name, opt->arg ? " " : "",
-		             opt->arg ? opt->arg : "");
+		n += fprintf(f, "--%s%s%s%s", opt->name, opt->bare ? "[=" : opt->arg ? " " : "",
+		             opt->arg ? opt->arg : "", opt->bare ? "]" : "");
 		if (n + 2 > HELP_COLUMN) {
 			fputc('\n', f);
 			n = 0;

@@ -35,6 +35,7 @@ struct ws_opt {
 	const char *(*choice)(int i); /* the values of a CHOICE, from min on, NULL after the last;
 	                                 without it arg lists them: "text|csv|json" */
 	bool *given;                  /* set when the option is on the command line */
+	const char *bare;             /* the value of --name alone; another one is --name=VALUE */
 	unsigned tags;                /* whatever a program wants to know about an option */
 };
 

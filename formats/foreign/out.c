@@ -158,25 +158,13 @@ static enum ws_status new_op(struct ws_import_out *o, const struct ws_op_desc *o
                              struct ws_err *err)
 {
 	struct ws_row_op_config row = {.id = id};
-	struct ws_op_cost cost;
 
 	WS_FORWARD(ws_import_text(o, op->name, &row.name, err));
 	WS_FORWARD(compact_text(o, op->dims, &row.dims, err));
 	WS_FORWARD(compact_text(o, op->types, &row.types, err));
 	WS_FORWARD(compact_text(o, op->strides, &row.strides, err));
 	WS_FORWARD(compact_text(o, op->inputs, &row.inputs, err));
-	ws_op_cost(op, &cost);
-	row.kind = cost.kind;
-	row.direction = cost.direction;
-	row.dtype = cost.dtype;
-	row.batch = cost.batch;
-	row.m = cost.m;
-	row.n = cost.n;
-	row.k = cost.k;
-	row.cost = cost.known;
-	row.flops = cost.flops;
-	row.bytes_read = cost.bytes_read;
-	row.bytes_written = cost.bytes_written;
+	ws_op_cost_fill(op, &row);
 	return ws_import_row(o, WS_KIND_OP_CONFIG, &row, err);
 }
 

@@ -71,3 +71,21 @@ struct ws_op_cost {
 
 /* Always fills out; what is unknown is 0. */
 void ws_op_cost(const struct ws_op_desc *op, struct ws_op_cost *out);
+/* The columns of the row that follow from it. */
+static inline void ws_op_cost_fill(const struct ws_op_desc *op, struct ws_row_op_config *row)
+{
+	struct ws_op_cost cost;
+
+	ws_op_cost(op, &cost);
+	row->kind = cost.kind;
+	row->direction = cost.direction;
+	row->dtype = cost.dtype;
+	row->batch = cost.batch;
+	row->m = cost.m;
+	row->n = cost.n;
+	row->k = cost.k;
+	row->cost = cost.known;
+	row->flops = cost.flops;
+	row->bytes_read = cost.bytes_read;
+	row->bytes_written = cost.bytes_written;
+}

@@ -48,7 +48,11 @@
 	X(nvtx_not_kept_time_domains, "NVTX calls about clocks of the program's own")              \
 	X(nvtx_not_kept_schema_details, "descriptions and semantics of fields of NVTX payloads")   \
 	X(nvtx_not_kept_extensions, "NVTX extensions that this program does not know: what they "  \
-	                            "say is not counted")
+	                            "say is not counted")                                          \
+	X(pytorch_without_shapes, "PyTorch operations recorded by their names alone: how this "    \
+	                          "PyTorch keeps their inputs could not be proved, or there was "  \
+	                          "no room for them")                                              \
+	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
 
 /* The same for imports: how damage of the input shows. */
 #define WS_IMPORT_LOSS_LIST(X)                                                               \

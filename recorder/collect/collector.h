@@ -137,6 +137,10 @@ uint32_t ws_define_string(struct ws_event_text text);
 void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name);
 void ws_define_thread_name(uint32_t tid, struct ws_event_text name);
 void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_text name);
+/* An operation and its inputs: struct ws_def_op and what follows. */
+uint32_t ws_define_op(const void *body, uint32_t size);
+/* The same bytes, published; NULL when there is no such. */
+const void *ws_op_body(uint32_t op, uint32_t *size);
 /* A text published as a string; NULL when there is no such. */
 const char *ws_string_text(uint64_t string, uint32_t *size);
 /* 0 = done, -1 = no room. */

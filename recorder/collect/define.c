@@ -208,6 +208,24 @@ uint32_t ws_define_string(struct ws_event_text text)
 	return define(WS_DEF_STRING, "", 0, text, 0);
 }
 
+uint32_t ws_define_op(const void *bytes, uint32_t size)
+{
+	uint32_t room, result = WS_DEF_NONE;
+	uint8_t *body = ws_def_begin(&room);
+	const struct ws_def_head *def = (const struct ws_def_head *)(const void *)body - 1;
+
+	if (size <= room) {
+		memcpy(body, bytes, size);
+		def = ws_def_publish(
+		        WS_DEF_OP, size,
+		        (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1,
+		        1);
+		result = (uint32_t)def->id;
+	}
+	ws_def_end();
+	return result;
+}
+
 /* Ids are given out in order, as a thread buffer has a place for each domain. */
 uint32_t ws_define_domain(struct ws_event_text name)
 {
@@ -308,18 +326,29 @@ void ws_define_window(int64_t time_ns, int is_open)
 	define_once(WS_DEF_WINDOW, FIXED(ws_def_window, time_ns, (uint64_t)is_open), "", 1);
 }
 
-const char *ws_string_text(uint64_t string, uint32_t *size)
+/* The body of the definition whose id is its position. */
+static const void *body_of(enum ws_def_type type, uint64_t id, uint32_t *size)
 {
 	struct ws_seg_header *seg = ws_collector.seg;
-	uint64_t pos = (string - 1) * 8;
+	uint64_t pos = (id - 1) * 8;
 	const struct ws_def_head *def;
 
-	if (!string || string > seg->defs_size / 8 ||
+	if (!id || id > seg->defs_size / 8 ||
 	    pos + sizeof(*def) > atomic_load_explicit(&seg->defs_head, memory_order_acquire))
 		return NULL;
 	def = def_at(pos);
-	if (def->type != WS_DEF_STRING || def->id != string)
+	if (def->type != type || def->id != id)
 		return NULL;
 	*size = def->body_size;
-	return (const char *)(def + 1);
+	return def + 1;
+}
+
+const char *ws_string_text(uint64_t string, uint32_t *size)
+{
+	return body_of(WS_DEF_STRING, string, size);
+}
+
+const void *ws_op_body(uint32_t op, uint32_t *size)
+{
+	return body_of(WS_DEF_OP, op, size);
 }

@@ -494,6 +494,32 @@ int ws_event_pop(struct ws_event *ev)
 	return level;
 }
 
+void ws_event_op(struct ws_rec_op *rec)
+{
+	struct ws_thread_buffer *thread_buffer = ws_thread_buffer_self();
+	volatile uint64_t mark;
+	uint64_t pos;
+
+	if (WS_UNLIKELY(!thread_buffer)) {
+		ws_lost(WS_DROPPED_thread_without_ring, 1);
+		return;
+	}
+	if (is_over()) {
+		count_outside();
+		return;
+	}
+	rec->head.size = sizeof(*rec);
+	rec->head.type = WS_REC_OP;
+	pos = begin_record(thread_buffer, sizeof(*rec), thread_buffer->pops_owed, &mark);
+	if (WS_UNLIKELY(pos == UINT64_MAX)) {
+		ws_lost(WS_DROPPED_ring_overflow, 1);
+		return;
+	}
+	ws_ring_put(ws_thread_buffer_bytes(thread_buffer), ws_collector.ring_size, pos, rec,
+	            sizeof(*rec));
+	end_record(thread_buffer, pos + sizeof(*rec));
+}
+
 void ws_event_mark(struct ws_event *ev)
 {
 	struct ws_thread_buffer *thread_buffer = thread_buffer_for(ev);

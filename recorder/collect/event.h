@@ -33,6 +33,9 @@ void ws_event_attributes(struct ws_event *ev, wsn_domain domain, const struct ws
 /* The first of n payloads; the others are counted as left out. */
 void ws_event_payloads(struct ws_event *ev, const struct wsn_payload_data *payload, size_t n);
 
+/* A call of an operation that ended: its times, numbers and config; size and type are ours. */
+void ws_event_op(struct ws_rec_op *rec);
+
 /* Each returns what NVTX prescribes: the level, from 0; -1 for a pop without a push. */
 int ws_event_push(struct ws_event *ev);
 int ws_event_pop(struct ws_event *ev);

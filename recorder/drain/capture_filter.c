@@ -220,7 +220,9 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 	case WS_REC_END:
 		return end(d, thread, &ev, rec, size);
 	default:
-		end_ns = ev.head.type == WS_REC_CPU_KERNEL ? (int64_t)ev.range : ev.head.time_ns;
+		end_ns = ev.head.type == WS_REC_CPU_KERNEL || ev.head.type == WS_REC_OP
+		                 ? (int64_t)ev.range
+		                 : ev.head.time_ns;
 		if (!keeps(d, ev.head.time_ns, end_ns)) {
 			d->filter.outside++;
 			return 1;

@@ -26,6 +26,7 @@ struct def {
 		struct ws_def_device_attr device_attr;
 		struct ws_def_window window;
 		struct ws_def_resource resource;
+		struct ws_def_op op;
 	} fixed;
 };
 
@@ -264,6 +265,15 @@ static bool define_window(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+/* Numbered in the order of the log, so a launcher that goes on numbers them alike. */
+static bool define_op(struct ws_drain *d, const struct def *def)
+{
+	if (def->id != def->pos / 8 + 1)
+		return 0;
+	d->ops[def->pos / 8] = ++d->nops;
+	return def->in_file || ws_drain_op_config(d, d->nops, &def->fixed.op, def->behind);
+}
+
 /* By type. A body is at least its fixed part. */
 static const struct def_type {
 	bool (*define)(struct ws_drain *d, const struct def *def); /* 0: it makes no sense */
@@ -284,6 +294,7 @@ static const struct def_type {
         [WS_DEF_DEVICE_ATTR] = {define_device_attr, sizeof(struct ws_def_device_attr), 1},
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
         [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
+        [WS_DEF_OP] = {define_op, sizeof(struct ws_def_op), 0},
 };
 
 static bool define(struct ws_drain *d, unsigned type, struct def *def)

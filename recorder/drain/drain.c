@@ -103,6 +103,7 @@ struct ws_drain *ws_drain_new(struct ws_seg_header *seg, struct ws_trace_writer 
 	d->writer = writer;
 	d->tails = ws_xarray(seg->thread_buffer_count, sizeof(*d->tails));
 	d->strings = ws_xarray(seg->defs_size / 8, sizeof(*d->strings));
+	d->ops = ws_xarray(seg->defs_size / 8, sizeof(*d->ops));
 	d->scratch = ws_xmalloc(seg->ring_size);
 	d->slots_read = ws_xarray(seg->activity.count, sizeof(*d->slots_read));
 	d->seen = ws_xarray(seg->thread_buffer_count, sizeof(*d->seen));
@@ -128,6 +129,7 @@ void ws_drain_free(struct ws_drain *d)
 	ws_activity_free(d->activity);
 	ws_filter_release(d);
 	free(d->strings);
+	free(d->ops);
 	ws_map_free(&d->thread_places);
 	free(d->threads);
 	free(d->names);

@@ -56,6 +56,8 @@ struct ws_drain {
 	uint64_t defs_in_file;
 	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];
 	uint64_t *strings; /* by position / 8: 0 none, 1 not in the trace yet, else its id + 1 */
+	uint64_t *ops;     /* of operations, by position / 8: id of the row, 0 none */
+	uint64_t nops;
 	struct ws_drain_thread *threads; /* in the order in which they were defined */
 	size_t nthreads, threads_capacity;
 	struct ws_map thread_places; /* by id */
@@ -82,6 +84,9 @@ uint64_t ws_drain_definitions(struct ws_drain *d);
 /* String row of a domain or a registered string; 0 with *known = 0 when there is no such. */
 uint64_t ws_drain_domain_id(struct ws_drain *d, uint32_t domain, int *known);
 uint64_t ws_drain_string_id(struct ws_drain *d, uint32_t string, int *known);
+/* The row of a PyTorch operation; behind: of its definition. 0: its inputs make no sense. */
+bool ws_drain_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_op *def,
+                        struct ws_bytes behind);
 /* NULL when no such thread was defined; borrowed until the next one is. */
 struct ws_drain_thread *ws_drain_thread(const struct ws_drain *d, uint64_t id);
 /* The system knows the thread of this id by these. 0: there can be none of this id. */

@@ -173,11 +173,36 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 	return 1;
 }
 
+/* --- operations of a framework --- */
+
+static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
+{
+	struct ws_row_cpu_op row = {.thread = thread};
+	struct ws_rec_op rec;
+
+	memcpy(&rec, bytes, sizeof(rec));
+	if (!rec.config || rec.config > d->seg->defs_size / 8 || rec.end_ns < rec.head.time_ns)
+		return 0;
+	row.config = d->ops[rec.config - 1];
+	row.sequence = rec.sequence;
+	row.forward_thread = rec.forward_thread;
+	row.dur_ns = rec.end_ns - rec.head.time_ns;
+	if (!row.config || !ws_drain_time(d, rec.head.time_ns, &row.start_ns) ||
+	    !ws_drain_time(d, rec.end_ns, &rec.end_ns))
+		return 0;
+	ws_drain_add(d, WS_KIND_CPU_OP, &row);
+	return 1;
+}
+
 bool ws_drain_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, uint32_t size)
 {
 	struct event ev;
 
-	if (!ws_drain_thread(d, thread) || !parse(&ev, rec, size))
+	if (!ws_drain_thread(d, thread) || !ws_drain_record_head(&ev.rec, rec, size))
+		return 0;
+	if (ev.rec.head.type == WS_REC_OP)
+		return size == sizeof(struct ws_rec_op) && add_op(d, thread, rec);
+	if (!parse(&ev, rec, size))
 		return 0;
 	switch (ev.rec.head.type) {
 	case WS_REC_PUSH:

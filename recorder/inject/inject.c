@@ -1,9 +1,14 @@
 /* The library's entry points. */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
 #include "recorder/cupti/source.h"
 #include "recorder/inject/attach.h"
 #include "recorder/inject/nvtx_source.h"
+#include "recorder/pytorch/pytorch.h"
 
 #define WS_EXPORT __attribute__((visibility("default")))
 
@@ -14,10 +19,25 @@ WS_EXPORT int InitializeInjectionNvtxExtension(struct wsn_ext_module *module);
 /* Called once by the CUDA driver while it initializes; no CUDA function may be called here. */
 WS_EXPORT int InitializeInjection(void);
 
+/* In a program that took our LD_PRELOAD away: it is loaded by now, as it is that asks for CUDA. */
+static void find_pytorch(void)
+{
+	const char *value = getenv(WS_PYTORCH_ENV);
+	void *torch;
+
+	if (!value || !strcmp(value, "off"))
+		return;
+	torch = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
+	if (torch)
+		ws_pytorch_attach(torch);
+}
+
 int InitializeInjection(void)
 {
-	if (ws_attach_once())
+	if (ws_attach_once()) {
 		ws_cupti_start();
+		find_pytorch();
+	}
 	return 1; /* the program runs on in any case */
 }
 

@@ -25,6 +25,7 @@
 #define COLLECTOR_NAME "libwarpsheet-collect.so"
 #define ENV_NVTX       WSN_ENV_INJECTION
 #define ENV_CUDA       "CUDA_INJECTION64_PATH"
+#define ENV_PRELOAD    "LD_PRELOAD"
 
 /* --- what is needed before anything is started --- */
 
@@ -246,7 +247,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 }
 
 #define COUNT_ONE(variable, value) +1
-#define MAX_VARIABLES              (3 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
+#define MAX_VARIABLES              (5 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
 
 /* Returns how many of them are not set so far. */
 static size_t add_library_ranges(struct ws_child_env *env)
@@ -261,6 +262,25 @@ static size_t add_library_ranges(struct ws_child_env *env)
 	return n;
 }
 
+/* Behind what the user has there: an allocator must come first. */
+static enum ws_status add_preload(const char *collector, bool is_wanted, char out[2 * PATH_MAX],
+                                  struct ws_err *err)
+{
+	const char *before = getenv(ENV_PRELOAD);
+	int n;
+
+	if (!is_wanted)
+		return WS_OK;
+	WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
+	           "--pytorch: the path %s has a blank or a colon, so the system cannot load it "
+	           "into a program (LD_PRELOAD)",
+	           collector);
+	n = snprintf(out, 2 * PATH_MAX, "%s%s%s", before && *before ? before : "",
+	             before && *before ? ":" : "", collector);
+	WS_FAIL_IF(n < 0 || n >= 2 * PATH_MAX, err, ENVIRONMENT, "%s is too long", ENV_PRELOAD);
+	return WS_OK;
+}
+
 static enum ws_status start_program(struct ws_session *s, const char *collector,
                                     const char *program, char *const argv[],
                                     struct ws_record_result *result, struct ws_err *err)
@@ -269,13 +289,19 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 	        {ENV_NVTX, collector},
 	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
+	char preload[2 * PATH_MAX];
 	size_t n = 2;
 	sigset_t before;
 
+	WS_FORWARD(add_preload(collector, s->opts->capture.pytorch != 0, preload, err));
 	if (!s->opts->capture.off)
 		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
 	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
 		n += add_library_ranges(env + n);
+	if (s->opts->capture.pytorch) {
+		env[n++] = (struct ws_child_env){WS_PYTORCH_ENV, "on"};
+		env[n++] = (struct ws_child_env){ENV_PRELOAD, preload};
+	}
 	WS_FORWARD(ws_session_signals(s, &before, err));
 	WS_FORWARD(ws_child_start(&s->child, program, argv, env, n, &before,
 	                          &s->processes[0]->file.seg->started, &result->exit_code, err));

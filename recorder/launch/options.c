@@ -22,8 +22,8 @@ struct given {
 	const char *capture_range;
 	int64_t max_size_bytes, gpu_buffers, buffer_size_bytes, buffers, flush_interval_ms, level,
 	        cpu_time_quantum_ns;
-	int api, graph_level, library_ranges;
-	bool kernels_only, has_library_ranges;
+	int api, graph_level, library_ranges, pytorch;
+	bool kernels_only, has_library_ranges, has_pytorch;
 };
 
 #define IN_PROVENANCE 1 /* tag: the trace tells that the option was given */
@@ -117,6 +117,16 @@ static enum ws_status resolve_rings(struct ws_record_command *cmd, const struct 
 	return WS_OK;
 }
 
+/* The environment can only take it away: whoever set that need not see this command line. */
+static uint32_t pytorch_of(const struct given *g)
+{
+	static const uint8_t choices[] = {WS_PYTORCH_SHAPES, WS_PYTORCH_NAMES, WS_PYTORCH_OFF};
+	const char *value = getenv(WS_PYTORCH_ENV);
+
+	return g->has_pytorch && !(value && !strcmp(value, "off")) ? choices[g->pytorch]
+	                                                           : WS_PYTORCH_OFF;
+}
+
 static enum ws_status resolve(struct ws_record_command *cmd, const struct given *g,
                               struct ws_err *err)
 {
@@ -134,6 +144,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 		        g->library_ranges ? WS_LIBRARY_RANGES_ON : WS_LIBRARY_RANGES_OFF;
 	r->capture.cpu_time_quantum_ns = (uint32_t)g->cpu_time_quantum_ns;
 	r->zstd_level = (int)g->level;
+	r->capture.pytorch = pytorch_of(g);
 	if (g->capture_range)
 		WS_FORWARD(resolve_range(&r->window, g->capture_range, err));
 	return resolve_rings(cmd, g, err);

@@ -8,6 +8,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* Set by the launcher with --pytorch; "off" in it keeps a process out. */
+#define WS_PYTORCH_ENV "WARPSHEET_PYTORCH"
+
 /* Bytes of an output pattern, its NUL included. */
 #define WS_MAX_OUTPUT 2048
 /* Bytes of what is told of a process; a string that does not fit is left out. */

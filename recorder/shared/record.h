@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Texts longer than this are cut and counted (text_truncated). */
@@ -28,6 +29,7 @@ enum ws_rec_type {
 	WS_REC_END,
 	WS_REC_MARK,
 	WS_REC_CPU_KERNEL,
+	WS_REC_OP,
 };
 
 /* Starts every record. */
@@ -52,11 +54,26 @@ struct ws_rec_event {
 	uint32_t category;
 	uint32_t color;  /* ARGB, 0 = none */
 	uint32_t string; /* registered message, 0 = the text, if any */
-	uint64_t range;  /* start and end: the range's id. CPU kernel: end time in ns */
+	uint64_t range;  /* start and end: the range's id. CPU kernel, operation: end time in ns */
 	uint64_t schema; /* of the payload, 0 = none */
 	uint32_t text_size;
 	uint32_t payload_size;
 };
+
+/* A call of a framework's operation, at its end: as long as an event, so that all know its times.
+ */
+struct ws_rec_op {
+	struct ws_rec_head head; /* the start */
+	uint32_t config;         /* id of its WS_DEF_OP */
+	uint32_t reserved;
+	uint64_t forward_thread; /* backward: the framework's number of that thread, else 0 */
+	int64_t end_ns;
+	int64_t sequence; /* autograd's number, -1 = none */
+	uint64_t reserved1;
+};
+_Static_assert(sizeof(struct ws_rec_op) == sizeof(struct ws_rec_event) &&
+                       offsetof(struct ws_rec_op, end_ns) == offsetof(struct ws_rec_event, range),
+               "filters read the end of both");
 
 /* --- definition log --- */
 
@@ -75,6 +92,7 @@ enum ws_def_type {
 	WS_DEF_DEVICE_ATTR, /* struct ws_def_device_attr, name */
 	WS_DEF_WINDOW,      /* struct ws_def_window */
 	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
+	WS_DEF_OP,          /* struct ws_def_op, name, its inputs */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -164,6 +182,36 @@ struct ws_def_enum {
 struct ws_def_enum_entry {
 	int64_t value;
 	struct ws_def_name name;
+};
+
+/*
+ * An operation with these inputs. The name follows, padded to 8 bytes, then of each input a
+ * struct ws_def_input and its numbers.
+ */
+struct ws_def_op {
+	uint16_t name_size;
+	uint16_t inputs; /* that follow */
+	uint32_t reserved;
+};
+
+enum ws_input_kind {
+	WS_INPUT_OTHER,       /* nothing is told of it: absent, a text, a device */
+	WS_INPUT_TENSOR,      /* n sizes; has_strides: n strides */
+	WS_INPUT_TENSOR_LIST, /* n inputs follow */
+	WS_INPUT_INT,         /* a number of 64 bits each */
+	WS_INPUT_DOUBLE,
+	WS_INPUT_BOOL,
+	WS_INPUT_COMPLEX, /* no value */
+	WS_INPUT_INT_LIST, /* n of them */
+	WS_INPUT_DOUBLE_LIST,
+	WS_INPUT_BOOL_LIST,
+};
+
+struct ws_def_input {
+	uint8_t kind; /* enum ws_input_kind */
+	uint8_t has_strides;
+	uint16_t type; /* of a tensor, as PyTorch numbers them (c10::ScalarType) */
+	uint32_t n;
 };
 
 /*

@@ -8,6 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What is recorded of PyTorch's operations. */
+enum ws_capture_pytorch {
+	WS_PYTORCH_OFF,
+	WS_PYTORCH_NAMES,
+	WS_PYTORCH_SHAPES, /* shapes, types and scalars of their inputs as well */
+};
+
 enum ws_capture_api {
 	WS_CAPTURE_LAUNCHES, /* calls that launch, copy, wait, allocate or load; the default */
 	WS_CAPTURE_ALL,
@@ -22,6 +29,7 @@ struct ws_seg_capture {
 	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */
 	uint32_t flush_interval_ms;   /* 0 = WS_CAPTURE_FLUSH_MS */
 	uint32_t cpu_time_quantum_ns; /* API and NVTX times are rounded to it, 0 = as they are */
+	uint32_t pytorch;             /* enum ws_capture_pytorch */
 };
 #define WS_CAPTURE_FLUSH_MS 1000
 

@@ -1,0 +1,358 @@
+/*
+ * What PyTorch calls at the begin and at the end of each operation. A call is recorded at its end;
+ * until then it waits in memory of its thread.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "recorder/collect/event.h"
+#include "recorder/pytorch/torch.h"
+
+#define MAX_OPEN   256 /* calls of a thread that are open */
+#define TABLE_SIZE (1u << 16)
+#define DOMAIN     "pytorch" /* of what the program and PyTorch annotate, as importers call it */
+
+struct open_call {
+	const void *fn; /* PyTorch's RecordFunction */
+	int64_t start_ns, sequence;
+	uint64_t forward_thread;
+	uint32_t config;
+	bool is_range;
+};
+
+struct thread {
+	uint32_t nopen;
+	struct open_call open[MAX_OPEN];
+	_Alignas(8) uint8_t body[WS_TORCH_BODY];
+};
+
+static __thread struct thread *self;
+static pthread_key_t thread_key;
+static uint32_t domain = WS_DEF_NONE;
+
+static void forget_thread(void *thread)
+{
+	const struct thread *t = thread;
+
+	self = NULL;
+	if (ws_collector_on())
+		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
+	munmap(thread, sizeof(struct thread));
+}
+
+static struct thread *new_thread(void)
+{
+	struct thread *t = mmap(NULL, sizeof(*t), PROT_READ | PROT_WRITE,
+	                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (t == MAP_FAILED)
+		return NULL;
+	if (pthread_setspecific(thread_key, t)) {
+		munmap(t, sizeof(*t));
+		return NULL;
+	}
+	return self = t;
+}
+
+/* --- definitions --- */
+
+/* Where the definition of an equal body is: hash in the high half, id in the low one; 0: unused. */
+static _Atomic uint64_t table[TABLE_SIZE];
+static _Atomic uint32_t table_used;
+
+static uint32_t hash_of(const uint8_t *body, uint32_t size)
+{
+	uint64_t h = size, word;
+
+	for (uint32_t at = 0; at + 8 <= size; at += 8) {
+		memcpy(&word, body + at, 8);
+		h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+		h ^= h >> 29;
+	}
+	return (uint32_t)(h >> 32) | 1;
+}
+
+static void remember(uint32_t hash, uint32_t id)
+{
+	if (atomic_fetch_add(&table_used, 1) > TABLE_SIZE / 4 * 3)
+		return;
+	for (uint32_t i = hash % TABLE_SIZE;; i = (i + 1) % TABLE_SIZE) {
+		uint64_t unused = 0;
+
+		if (atomic_compare_exchange_strong_explicit(&table[i], &unused,
+		                                            (uint64_t)hash << 32 | id,
+		                                            memory_order_release,
+		                                            memory_order_relaxed))
+			return;
+	}
+}
+
+static uint32_t config_of_body(const uint8_t *body, uint32_t size)
+{
+	const uint32_t hash = hash_of(body, size);
+	uint64_t entry;
+	uint32_t id, found_size;
+
+	for (uint32_t i = hash % TABLE_SIZE;
+	     (entry = atomic_load_explicit(&table[i], memory_order_acquire));
+	     i = (i + 1) % TABLE_SIZE) {
+		const void *found;
+
+		if (entry >> 32 != hash)
+			continue;
+		found = ws_op_body((uint32_t)entry, &found_size);
+		if (found && found_size == size && !memcmp(found, body, size))
+			return (uint32_t)entry;
+	}
+	id = ws_define_op(body, size);
+	if (id != WS_DEF_NONE)
+		remember(hash, id);
+	return id;
+}
+
+/* WS_DEF_NONE: there is no room even for its name. */
+static uint32_t config_of(const void *fn, struct thread *t)
+{
+	const char *name = ws_torch.name(fn);
+	struct ws_def_op op = {0};
+	uint32_t size, id;
+	bool whole;
+
+	size = ws_torch_body(fn, name ? name : "", t->body, &whole);
+	id = config_of_body(t->body, size);
+	if (id == WS_DEF_NONE && whole) {
+		whole = 0;
+		memcpy(&op, t->body, sizeof(op));
+		op.inputs = 0;
+		memcpy(t->body, &op, sizeof(op));
+		id = config_of_body(t->body, (uint32_t)sizeof(op) + WS_ALIGN8(op.name_size));
+	}
+	if (id != WS_DEF_NONE && !whole &&
+	    ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
+		ws_lost(WS_DROPPED_pytorch_without_shapes, 1);
+	return id;
+}
+
+/* --- links from backward to forward --- */
+
+#define LINK_WORDS 20 /* behind the inputs, that are looked at */
+
+/*
+ * Which word is the forward thread: 0 in calls of forward, and a small number in those of backward.
+ * One that is left of all of them is it.
+ */
+static _Atomic uint32_t thread_words = (1u << LINK_WORDS) - 1;
+static _Atomic uint32_t forward_calls; /* whose number was PyTorch's, above 0 */
+
+static uint64_t link_word(const void *fn, uint32_t i)
+{
+	uint64_t word = 1;
+
+	(void)ws_torch_peek((const uint8_t *)fn + ws_torch.inputs + 16 + i * 8, &word,
+	                    sizeof(word));
+	return word;
+}
+
+static int64_t number_of(const void *fn)
+{
+	int64_t number;
+
+	memcpy(&number, (const uint8_t *)fn + ws_torch.inputs - 8, sizeof(number));
+	return number;
+}
+
+/* Keep the words that are (is_backward) a small number, or 0. What is left. */
+static uint32_t keep_words(const void *fn, bool is_backward)
+{
+	uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
+
+	if (!(words & (words - 1)))
+		return words;
+	for (uint32_t i = 0; i < LINK_WORDS; i++) {
+		const uint64_t word = words >> i & 1 ? link_word(fn, i) : 0;
+
+		if (is_backward ? !word || word >> 20 : word)
+			words &= ~(1u << i);
+	}
+	return atomic_fetch_and(&thread_words, words) & words;
+}
+
+#define FORWARD_CALLS 64 /* that are looked at, as each costs some calls of the system */
+
+/* While it is not known which word it is. Returns those that are left. */
+static uint32_t link_first(const void *fn, int64_t number)
+{
+	const bool is_forward = ws_torch.peek_sequence() == number;
+
+	if (is_forward && number > 0)
+		atomic_fetch_add(&forward_calls, 1);
+	if (is_forward ? atomic_load(&forward_calls) < FORWARD_CALLS
+	               : atomic_load(&forward_calls) > 0)
+		return keep_words(fn, !is_forward);
+	return atomic_load(&thread_words);
+}
+
+/* What runs a backward operation has no number of its own: it has that one's, as in a profile. */
+static void link_engine(struct open_call *engine, const struct open_call *call)
+{
+	static const char name[] = "autograd::engine::evaluate_function: ";
+
+	if (engine->is_range || engine->sequence >= 0 ||
+	    strncmp(ws_torch.name(engine->fn), name, sizeof(name) - 1) != 0)
+		return;
+	engine->sequence = call->sequence;
+	engine->forward_thread = call->forward_thread;
+}
+
+/* In a call of forward PyTorch's own counter says the same number. */
+static void link_call(const void *fn, struct open_call *call)
+{
+	uint32_t words = atomic_load_explicit(&thread_words, memory_order_relaxed);
+	const int64_t number = number_of(fn);
+
+	if (number < 0)
+		return;
+	if (WS_UNLIKELY(words & (words - 1)))
+		words = link_first(fn, number);
+	if (words && !(words & (words - 1)))
+		memcpy(&call->forward_thread,
+		       (const uint8_t *)fn + ws_torch.inputs + 16 +
+		               8 * (uint32_t)__builtin_ctz(words),
+		       sizeof(call->forward_thread));
+	if (call->forward_thread || ws_torch.peek_sequence() == number)
+		call->sequence = number;
+	if (call->forward_thread && self->nopen > 1)
+		link_engine(call - 1, call);
+}
+
+/* --- the calls --- */
+
+static struct open_call *open_one(const void *fn)
+{
+	struct thread *t = self ? self : new_thread();
+	struct open_call *call;
+
+	if (WS_UNLIKELY(!t)) {
+		ws_lost(WS_DROPPED_thread_without_ring, 1);
+		return NULL;
+	}
+	if (WS_UNLIKELY(t->nopen == MAX_OPEN)) { /* their ends were on other threads */
+		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
+		t->nopen = 0;
+	}
+	call = &t->open[t->nopen++];
+	call->fn = fn;
+	call->sequence = -1;
+	call->forward_thread = 0;
+	call->is_range = 0;
+	return call;
+}
+
+static void begin_op(const void *fn)
+{
+	struct open_call *call;
+
+	if (!ws_collector_on())
+		return;
+	call = open_one(fn);
+	if (!call)
+		return;
+	if (ws_torch.has_inputs && ws_torch.peek_sequence)
+		link_call(fn, call);
+	call->config = config_of(fn, self);
+	call->start_ns = ws_now_ns();
+}
+
+static void begin_range(const void *fn)
+{
+	struct open_call *call;
+	struct ws_event ev;
+
+	if (!ws_collector_on())
+		return;
+	call = open_one(fn);
+	if (!call)
+		return;
+	call->is_range = 1;
+	ws_event_init(&ev, domain, ws_torch.name(fn), WS_TEXT_BYTES);
+	ws_event_push(&ev);
+}
+
+static void end_op(const struct open_call *call, int64_t now_ns)
+{
+	struct ws_rec_op rec = {
+	        .head.time_ns = call->start_ns,
+	        .config = call->config,
+	        .forward_thread = call->forward_thread,
+	        .end_ns = now_ns,
+	        .sequence = call->sequence,
+	};
+
+	if (WS_UNLIKELY(call->config == WS_DEF_NONE))
+		ws_lost(WS_DROPPED_definition_overflow, 1);
+	else
+		ws_event_op(&rec);
+}
+
+static void end(const void *fn)
+{
+	const int64_t now_ns = ws_now_ns();
+	struct thread *t = self;
+	struct open_call call;
+	struct ws_event ev;
+	uint32_t i;
+
+	if (!t || !ws_collector_on())
+		return;
+	for (i = t->nopen; i && t->open[i - 1].fn != fn; i--)
+		;
+	if (WS_UNLIKELY(!i)) { /* begun before us, or on another thread, where it is counted */
+		return;
+	}
+	call = t->open[i - 1];
+	if (WS_UNLIKELY(i != t->nopen))
+		memmove(&t->open[i - 1], &t->open[i], (t->nopen - i) * sizeof(call));
+	t->nopen--;
+	if (!call.is_range) {
+		end_op(&call, now_ns);
+		return;
+	}
+	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
+	ws_event_pop(&ev);
+}
+
+/* --- what PyTorch sees --- */
+
+WS_TORCH_START(ws_torch_start_op, begin_op(fn))
+WS_TORCH_START(ws_torch_start_range, begin_range(fn))
+
+static void on_end(const void *fn, void *context)
+{
+	(void)context;
+	end(fn);
+}
+
+bool ws_torch_register(bool with_inputs)
+{
+	struct ws_torch_callback callback = {
+	        .start = (void *)ws_torch_start_op,
+	        .end = (void *)on_end,
+	        .sampling = 1,
+	        .needs_inputs = with_inputs,
+	};
+
+	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
+	if (pthread_key_create(&thread_key, forget_thread))
+		return 0;
+	memset(callback.scopes, 1, sizeof(callback.scopes));
+	callback.scopes[WS_SCOPE_USER] = 0;
+	ws_torch.add_callback(callback);
+	memset(callback.scopes, 0, sizeof(callback.scopes));
+	callback.scopes[WS_SCOPE_USER] = 1;
+	callback.start = (void *)ws_torch_start_range;
+	callback.needs_inputs = 0;
+	ws_torch.add_callback(callback);
+	return 1;
+}

@@ -1,1 +1,0 @@
-warpsheet report fixtures/traces/step-fp32.wtrace --table classes --sort gpu_nss

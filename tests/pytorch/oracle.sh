@@ -1,0 +1,24 @@
+#!/bin/sh
+# Operations of programs as PyTorch's own profiler has them and as the recorder has them, both of
+# one run: 0 differences. oracle.sh BIN PROGRAM… The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
+set -eu
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/../e2e/common.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=${WARPSHEET_TEST_TORCH:-python3}
+shift
+if ! "$python" -c 'import torch' 2>/dev/null; then
+	echo "SKIP: no PyTorch in $python"
+	exit 77
+fi
+cd "$work"
+"$ws" record --pytorch -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
+	cat log
+	fail "recording $*"
+}
+"$ws" export t.wtrace -o recording.json >/dev/null
+for program; do
+	"$python" "$here/compare.py" "$program.json" recording.json "$program" ||
+		fail "$program is not as in PyTorch's profile"
+done
