@@ -13,23 +13,40 @@ static const char *column_id(const void *ctx, size_t i)
 	return i < def->ncolumns ? def->columns[i].id : NULL;
 }
 
-static enum ws_status take_name(struct ws_column_choice *c, const char *name, size_t len,
-                                const struct ws_table_def *def, struct ws_err *err)
+/* Ids, titles and titles without their units, in any case; of `len` letters. */
+static bool is_named(const struct ws_table_column *c, const char *text)
+{
+	size_t len = strlen(text), title = strcspn(c->title, "(");
+
+	while (title && c->title[title - 1] == ' ')
+		title--;
+	return !strcasecmp(c->id, text) || !strcasecmp(c->title, text) ||
+	       (title == len && !strncasecmp(c->title, text, len));
+}
+
+enum ws_status ws_column_find(const char *name, size_t len, const struct ws_table_def *def,
+                              size_t *out, struct ws_err *err)
 {
 	char text[128], cure[128];
 
 	snprintf(text, sizeof(text), "%.*s", (int)len, name);
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		if (strcmp(def->columns[i].id, text) != 0 &&
-		    strcmp(def->columns[i].title, text) != 0)
-			continue;
-		WS_FAIL_IF(c->wanted[i], err, USAGE, "--columns has '%s' twice", text);
-		c->wanted[i] = 1;
-		c->which[c->n++] = i;
-		return WS_OK;
-	}
+	for (*out = 0; *out < def->ncolumns; ++*out)
+		if (is_named(&def->columns[*out], text))
+			return WS_OK;
 	snprintf(cure, sizeof(cure), "--table method has those of table %s", def->name);
 	return ws_opt_unknown_name("column", text, column_id, def, cure, err);
+}
+
+static enum ws_status take_name(struct ws_column_choice *c, const char *name, size_t len,
+                                const struct ws_table_def *def, struct ws_err *err)
+{
+	size_t i;
+
+	WS_FORWARD(ws_column_find(name, len, def, &i, err));
+	WS_FAIL_IF(c->wanted[i], err, USAGE, "--columns has '%.*s' twice", (int)len, name);
+	c->wanted[i] = 1;
+	c->which[c->n++] = i;
+	return WS_OK;
 }
 
 enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
@@ -74,6 +91,8 @@ void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
 	c->of = table;
 	c->table = ws_table_new(&c->def);
 	ws_table_set_source(c->table, &source, table->nrows);
+	c->table->is_chosen = true;
+	c->table->is_sorted = table->is_sorted;
 	*out = c->table;
 }
 

@@ -12,6 +12,9 @@ struct ws_column_choice {
 	struct ws_table *table; /* its rows are those of `of` */
 };
 
+/* The column of this id or title, with or without its unit. USAGE when there is none. */
+enum ws_status ws_column_find(const char *name, size_t len, const struct ws_table_def *def,
+                              size_t *out, struct ws_err *err);
 /*
  * list: ids or titles, with commas between them. USAGE when the table has no
  * such column, or one is there twice. Free with ws_columns_release, also

@@ -90,6 +90,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 	struct ws_err inner;
 
 	text.max_rows = (size_t)d->rows;
+	text.takes_columns = d->takes_columns;
 	if (d->format == WS_FORMAT_XLSX)
 		return ws_out_xlsx(d->path, report, err);
 	if (!d->path) {
@@ -145,19 +146,27 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err)
 {
 	char names[400] = "there are ";
-	size_t len = strlen(names);
+	size_t len = strlen(names), nbegin = 0, begins = 0;
 
 	*out = *report;
+	out->tables = slot;
+	out->ntables = 1;
 	for (size_t i = 0; i < report->ntables; i++) {
-		if (!strcmp(report->tables[i]->def->name, name)) {
-			*slot = report->tables[i];
-			out->tables = slot;
-			out->ntables = 1;
+		const char *own = report->tables[i]->def->name;
+
+		*slot = report->tables[i];
+		if (!strcmp(own, name))
 			return WS_OK;
+		if (*name && !strncmp(own, name, strlen(name))) {
+			nbegin++;
+			begins = i;
 		}
 		if (len < sizeof(names))
 			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-			                        i ? ", " : "", report->tables[i]->def->name);
+			                        i ? ", " : "", own);
 	}
+	*slot = report->tables[begins];
+	if (nbegin == 1)
+		return WS_OK;
 	return ws_opt_unknown_name("table", name, table_name, report, names, err);
 }

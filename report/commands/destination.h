@@ -21,6 +21,7 @@ struct ws_destination {
 	int colour;       /* enum ws_ui_when */
 	bool no_pager;
 	int64_t rows; /* of each table as text, 0 = all */
+	bool takes_columns; /* the command has --columns */
 };
 /* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */
 enum ws_status ws_destination_resolve(struct ws_destination *d, const char *table,

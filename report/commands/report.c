@@ -27,7 +27,7 @@ static const char *const short_tables[] = {"summary", "kernel-summary", "step-st
 
 struct report_opts {
 	struct ws_destination to;
-	const char *table, *columns;
+	const char *table, *columns, *sort;
 	struct ws_column_choice choice; /* of columns */
 	struct ws_filter filter;
 	int64_t steps[2], stream, process;
@@ -172,6 +172,27 @@ wrong:
 	               "--time needs a range such as 1.5ms..3ms, 2s.. or ..100us, not '%s'", text);
 }
 
+/* "total_ns", "Instances,asc": numbers fall, unless it says otherwise, and texts rise. */
+static enum ws_status sort_table(struct ws_table *t, const char *by, struct ws_err *err)
+{
+	const char *comma = strrchr(by, ',');
+	bool descending;
+	size_t column;
+
+	if (!strcmp(by, "tree"))
+		return WS_OK;
+	WS_FORWARD(ws_column_find(by, comma ? (size_t)(comma - by) : strlen(by), t->def, &column,
+	                          err));
+	descending = t->def->columns[column].type != WS_CELL_TEXT;
+	if (comma) {
+		WS_FAIL_IF(strcmp(comma, ",asc") != 0 && strcmp(comma, ",desc") != 0, err, USAGE,
+		           "--sort COLUMN,%s: write COLUMN,asc or COLUMN,desc", comma + 1);
+		descending = comma[1] == 'd';
+	}
+	ws_table_sort(t, column, descending);
+	return WS_OK;
+}
+
 static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *o,
                                    struct ws_err *err)
 {
@@ -188,6 +209,8 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 		status = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
 		ws_report_shorten(report, short_tables, &view, slots);
+	if (status == WS_OK && o->sort)
+		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
 		ws_columns_take(&o->choice, view.tables[0], &slots[0]);
 	if (status != WS_OK)
@@ -244,8 +267,9 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns, err, USAGE,
-	           "filters and --columns need a single trace; this is a run of several ranks");
+	WS_FAIL_IF(
+	        !ws_filter_is_all(&o->filter) || o->columns || o->sort, err, USAGE,
+	        "filters, --columns and --sort need a single trace; this is a run of several ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
@@ -263,8 +287,11 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT_TABLE(&o->table, "; or kernel-trace,\n"
 	                                "every kernel execution (only made on request)"),
 	        WS_OPT("columns", 0, TEXT, "LIST", &o->columns,
-	               "with --table and CSV: only these columns (faster), by id\n"
-	               "or title, separated by commas"),
+	               "with --table: only these columns (faster), by id or title,\n"
+	               "separated by commas"),
+	        WS_OPT("sort", 0, TEXT, "COLUMN", &o->sort,
+	               "with --table: rows by this column, largest numbers first;\n"
+	               "COLUMN,asc or COLUMN,desc gives the direction"),
 	        WS_OPT_FORMAT(&o->to.format, "; csv needs --table"),
 	        WS_OPT("scope", 0, CHOICE, SCOPE_CHOICES, &o->scope,
 	               "part of the run: steps (default; the whole trace if there\n"
@@ -296,6 +323,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
 	               "at most N rows of each table as text; 0 = all"),
+	        WS_OPT("top", 0, INT, "N", &o->rows, "the same as --rows"),
 	        WS_OPTS_SHOWN(&o->to),
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("report", opts, 1, INT_MAX, ws_table_defs);
@@ -323,10 +351,23 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 {
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
-	WS_FAIL_IF(o->columns && (!o->table || o->to.format != WS_FORMAT_CSV), err, USAGE,
-	           "--columns needs --table and --format csv");
+	WS_FAIL_IF((o->columns || o->sort) && !o->table, err, USAGE,
+	           "--%s needs one table: choose it with --table",
+	           o->columns ? "columns" : "sort");
+	if (def)
+		o->table = def->name;
+	o->to.takes_columns = true;
 	/* a wrong name of a table is told by whoever lists the tables */
-	return o->columns && def ? ws_columns_parse(o->columns, def, &o->choice, err) : WS_OK;
+	if (!o->columns || !def)
+		return WS_OK;
+	WS_FORWARD(ws_columns_parse(o->columns, def, &o->choice, err));
+	if (o->sort && strcmp(o->sort, "tree") != 0) {
+		size_t column;
+
+		WS_FORWARD(ws_column_find(o->sort, strcspn(o->sort, ","), def, &column, err));
+		o->choice.wanted[column] = 1; /* it is read, if not shown */
+	}
+	return WS_OK;
 }
 
 enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)

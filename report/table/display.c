@@ -1,60 +1,24 @@
 #include "report/table/display.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
 #include "formats/base/utf8.h"
 
 struct unit {
-	double below; /* used when the greatest value of the column is below this */
 	const char *name;
-	int exponent, decimals;
+	int exponent;
 };
 
-/* Three decimals keep a thousandth of the unit, so a column loses nothing that matters. */
-static const struct unit time_units[] = {
-        {1e7, "us", 3, 3},
-        {1e12, "ms", 6, 3},
-        {INFINITY, "s", 9, 3},
-};
+static const struct unit time_units[] = {{"ns", 0}, {"µs", 3}, {"ms", 6}, {"s", 9}};
 static const struct unit byte_units[] = {
-        {1e4, "bytes", 0, 0}, {1e7, "kB", 3, 3},       {1e10, "MB", 6, 3},
-        {1e13, "GB", 9, 3},   {INFINITY, "TB", 12, 3},
+        {"bytes", 0}, {"kB", 3}, {"MB", 6}, {"GB", 9}, {"TB", 12},
 };
 static const struct unit flop_units[] = {
-        {1e4, "", 0, 0},   {1e7, "k", 3, 3},   {1e10, "M", 6, 3},
-        {1e13, "G", 9, 3}, {1e16, "T", 12, 3}, {INFINITY, "P", 15, 3},
+        {"", 0}, {"k", 3}, {"M", 6}, {"G", 9}, {"T", 12}, {"P", 15},
 };
-
-double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin, size_t end)
-{
-	double max = 0;
-
-	for (size_t row = begin; row < end; row++)
-		max = fmax(max, ws_cell_magnitude(&ws_table_cells(t, row)[column]));
-	return max;
-}
-
-/* The greatest of a column, its total included. */
-static double greatest_of(const struct ws_table *t, size_t column)
-{
-	const double *greatest = ws_table_greatest(t);
-	double max = greatest ? greatest[column] : 0;
-
-	return t->totals ? fmax(max, ws_cell_magnitude(&t->totals[column])) : max;
-}
-
-/* Of all columns that are shown alike: two of them compare only in one unit. */
-static double greatest_alike(const struct ws_table *t, enum ws_display display)
-{
-	double max = 0;
-
-	for (size_t c = 0; c < t->def->ncolumns; c++) {
-		if (t->def->columns[c].display == display)
-			max = fmax(max, greatest_of(t, c));
-	}
-	return max;
-}
 
 /* "Total Time (ns)" and "ms" make "Total Time (ms)"; a title without its unit gets one. */
 static void title_with_unit(const struct ws_table_column *column, const char *unit, char *out,
@@ -72,42 +36,72 @@ static void title_with_unit(const struct ws_table_column *column, const char *un
 		snprintf(out, size, "%.*s", (int)len, column->title);
 }
 
-static const struct unit *units_of(enum ws_display display)
+static const struct unit *units_of(enum ws_display display, size_t *n)
 {
+#define UNITS(of) (*n = sizeof(of) / sizeof(*(of)), (of))
 	switch (display) {
 	case WS_DISPLAY_TIME_NS:
-		return time_units;
+		return UNITS(time_units);
 	case WS_DISPLAY_BYTES:
-		return byte_units;
+		return UNITS(byte_units);
 	case WS_DISPLAY_FLOPS:
-		return flop_units;
+		return UNITS(flop_units);
 	default:
 		return NULL;
 	}
+#undef UNITS
 }
 
-/* The decimals and the scale; returns the unit where the display has units, else NULL. */
-static const struct unit *choose_scale(struct ws_shown_column *out, int real, double max)
+/* Columns that CSV has had in another unit than the base. */
+static int exponent_of_data(const char *unit)
 {
-	const struct unit *unit = units_of(out->display);
+	return !strcmp(unit, "us") ? 3 : !strcmp(unit, "MB") ? 6 : 0;
+}
+
+/* Decimals that give a number of this decade three digits, but `least` at least. */
+static int three_digits(int decade, int least, int most)
+{
+	int decimals = 2 - decade;
+
+	return decimals < least ? least : decimals > most ? most : decimals;
+}
+
+/*
+ * The scale and the decimals, by the decade of the median: it has 1 to 999 of its unit. Returns the
+ * unit where the display has units, else NULL.
+ */
+static const struct unit *choose_scale(struct ws_shown_column *out,
+                                       const struct ws_table_column *def,
+                                       const struct ws_column_profile *p)
+{
+	const int data = exponent_of_data(def->unit);
+	const int decade = p->decade == INT_MIN ? 0 : p->decade;
+	size_t n = 0;
+	const struct unit *unit = units_of(out->display, &n);
 
 	if (unit) {
-		while (max >= unit->below)
+		while (n > 1 && decade + data >= unit[1].exponent) {
 			unit++;
-		out->exponent = unit->exponent;
-		out->decimals = unit->decimals;
+			n--;
+		}
+		out->exponent = unit->exponent - data;
+		out->decimals = three_digits(decade + data - unit->exponent, 1, 2);
+		if (!unit->exponent && !p->has_fraction)
+			out->decimals = 0;
 		return unit;
 	}
 	switch (out->display) {
 	case WS_DISPLAY_PERCENT:
+		out->decimals = decade >= 0 ? 1 : 2;
+		break;
 	case WS_DISPLAY_RATIO:
 		out->decimals = 2;
 		break;
 	case WS_DISPLAY_REAL:
-		out->decimals = max < 1e4 ? 4 : 1;
+		out->decimals = p->has_fraction ? three_digits(decade, 0, 4) : 0;
 		break;
 	default:
-		out->decimals = real;
+		out->decimals = p->has_fraction;
 	}
 	return NULL;
 }
@@ -139,25 +133,34 @@ const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE
 	return out;
 }
 
-void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
+static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
+                        struct ws_shown_column *out)
 {
 	const struct ws_table_column *def = &t->def->columns[column];
 	const struct unit *unit;
-	double own = greatest_of(t, column);
 
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
-	unit = units_of(def->display);
-	unit = choose_scale(out, def->type == WS_CELL_REAL,
-	                    unit ? greatest_alike(t, def->display) : own);
-	/* a column of small numbers keeps as many digits in the unit of the others */
-	for (int e = out->exponent; unit && e >= 6 && own > 0 && own < pow(10, e); e -= 3)
-		out->decimals += 3;
+	out->is_mixed = def->display == WS_DISPLAY_REAL &&
+	                (!strcmp(def->id, "value") || ws_table_column_index(t->def, "unit") >= 0);
+	unit = choose_scale(out, def, p);
+	out->unit = unit ? unit->name : def->unit;
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
 	else
 		snprintf(out->title, sizeof(out->title), "%s", def->title);
 	ws_display_sides(t, out->title, sizeof(out->title));
+}
+
+void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
+                          struct ws_shown_column *out)
+{
+	show_column(t, column, &ws_table_profile(t, rows)[column], out);
+}
+
+void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)
+{
+	ws_display_column_of(t, column, t->nrows, out);
 }
 
 static uint64_t power_of_ten(int n)
@@ -176,7 +179,7 @@ static size_t print_digits(char *out, int negative, uint64_t digits, int decimal
 	size_t n = (size_t)snprintf(plain, sizeof(plain), "%0*" PRIu64, decimals + 1, digits);
 	size_t whole = n - (size_t)decimals, len = 0;
 
-	if (negative && digits)
+	if (negative)
 		out[len++] = '-';
 	for (size_t i = 0; i < whole; i++) {
 		if (i && (whole - i) % 3 == 0)
@@ -192,6 +195,15 @@ static size_t print_digits(char *out, int negative, uint64_t digits, int decimal
 	return len;
 }
 
+/* What is too small for the last digit is not 0, and 0 is exact. */
+static size_t print_small(char *out, double value, int decimals)
+{
+	if (value == 0)
+		return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "0");
+	return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%s%.*f", value < 0 ? ">-" : "<",
+	                        decimals, pow(10, -decimals));
+}
+
 static size_t print_int(const struct ws_shown_column *shown, int64_t value, char *out)
 {
 	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
@@ -202,7 +214,19 @@ static size_t print_int(const struct ws_shown_column *shown, int64_t value, char
 	/* half away from zero, without overflow in magnitude + divisor / 2 */
 	if (divisor > 1 && magnitude % divisor >= divisor / 2)
 		digits++;
+	if (!digits && shown->decimals)
+		return print_small(out, (double)value, shown->decimals);
 	return print_digits(out, value < 0, digits, drop < 0 ? 0 : shown->decimals);
+}
+
+int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cell *cell)
+{
+	double magnitude = ws_cell_magnitude(cell);
+
+	if (!shown->is_mixed)
+		return shown->decimals;
+	return magnitude == rint(magnitude) ? 0
+	                                    : three_digits((int)floor(log10(magnitude)), 0, 9);
 }
 
 static size_t print_real(const struct ws_shown_column *shown, double value, char *out)
@@ -216,13 +240,19 @@ static size_t print_real(const struct ws_shown_column *shown, double value, char
 	/* beyond 2^53 the digits after the point mean nothing any more */
 	if (digits >= 9007199254740992.0)
 		return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.6e", value);
+	if (digits == 0 && shown->decimals)
+		return print_small(out, value, shown->decimals);
 	return print_digits(out, value < 0, (uint64_t)digits, shown->decimals);
 }
 
 size_t ws_display_number(const struct ws_shown_column *shown, const struct ws_cell *cell,
                          char out[WS_DISPLAY_NUMBER_MAX])
 {
+	struct ws_shown_column own = *shown;
+
 	out[0] = '\0';
+	own.decimals = ws_display_decimals(shown, cell);
+	shown = &own;
 	if (cell->type == WS_CELL_INT) {
 		if (shown->display == WS_DISPLAY_PLAIN)
 			return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%" PRId64, cell->i);
@@ -263,18 +293,22 @@ size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_col
 	return end;
 }
 
-size_t ws_display_quantity(const struct ws_table *t, double greatest, size_t row, size_t column,
-                           char out[WS_DISPLAY_NUMBER_MAX])
+void ws_display_section_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
+                               struct ws_shown_column *out)
 {
-	const struct ws_table_column *def = &t->def->columns[column];
-	const struct ws_cell *cell = &ws_table_cells(t, row)[column];
-	struct ws_shown_column shown = {.display = def->display};
-	const struct unit *scale = choose_scale(&shown, cell->type == WS_CELL_REAL, greatest);
-	const char *unit = scale ? scale->name : def->unit;
-	size_t len = ws_display_number(&shown, cell, out);
+	struct ws_column_profile p;
 
-	if (len && *unit && strlen(unit) < 16)
-		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s", unit);
+	ws_table_profile_column(t, column, begin, end, &p);
+	show_column(t, column, &p, out);
+}
+
+size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown, size_t row,
+                           size_t column, char out[WS_DISPLAY_NUMBER_MAX])
+{
+	size_t len = ws_display_number(shown, &ws_table_cells(t, row)[column], out);
+
+	if (len && *shown->unit && strlen(shown->unit) < 16)
+		len += (size_t)snprintf(out + len, WS_DISPLAY_NUMBER_MAX - len, " %s", shown->unit);
 	return len;
 }
 

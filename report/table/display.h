@@ -12,12 +12,17 @@
 
 #define WS_DISPLAY_NUMBER_MAX 64
 
-/* How a column is shown. Made once a column, from the greatest value in it. */
+/*
+ * How a column is shown: in one unit, of which its median cell has 1 to 999, and with so many
+ * decimals that this has three digits. What is too small for them is "<0.1", never 0.
+ */
 struct ws_shown_column {
-	char title[128]; /* the header with the unit that is shown: "Total Time (ms)" */
+	char title[128];  /* the header with the unit that is shown: "Total Time (ms)" */
+	const char *unit; /* "ms", "%", "" */
 	enum ws_display display;
 	int exponent; /* shown value = value / 10^exponent */
 	int decimals;
+	bool is_mixed; /* rows have units of their own: each number has three digits */
 };
 
 #define WS_DISPLAY_TITLE 256
@@ -26,7 +31,12 @@ void ws_display_sides(const struct ws_table *t, char *title, size_t size);
 /* The title of a table with them; returns out. */
 const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE]);
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out);
+/* The same where the first rows alone are shown. */
+void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
+                          struct ws_shown_column *out);
 
+/* Decimals of a number in this column. */
+int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cell *cell);
 /*
  * The cell as shown: "" for EMPTY. Only for INT and REAL cells; returns the
  * length, always less than WS_DISPLAY_NUMBER_MAX.
@@ -46,16 +56,12 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 /* The row behind the last line of the section that begins at row `begin`. */
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin);
-/* The greatest magnitude of a column in rows [begin, end), 0 without numbers: of a section, once.
- */
-double ws_display_greatest(const struct ws_table *t, size_t column, size_t begin, size_t end);
-/*
- * The number in a line of a section with its unit, one unit a column and
- * section, by the greatest in it: "18.235 ms", "17.31 %", "412". "" for EMPTY
- * and TEXT.
- */
-size_t ws_display_quantity(const struct ws_table *t, double greatest, size_t row, size_t column,
-                           char out[WS_DISPLAY_NUMBER_MAX]);
+/* How the numbers of a column are shown in rows [begin, end): a section of a page, or part of it. */
+void ws_display_section_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
+                               struct ws_shown_column *out);
+/* A number with its unit: "18.2 ms", "17.3 %", "412". "" for EMPTY and TEXT. */
+size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown, size_t row,
+                           size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
 
 /* One character as shown. */
 struct ws_glyph {

@@ -1,5 +1,6 @@
 #include "report/table/table.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,8 +14,9 @@ struct ws_table_arena {
 	struct ws_arena memory; /* texts */
 	size_t cells_capacity, notes_capacity;
 	struct ws_cell *made; /* the row that was made last */
-	double *greatest;     /* of each column of so many rows */
-	size_t greatest_rows;
+	struct ws_column_profile *profile; /* of the first rows */
+	size_t profile_rows;
+	bool profile_is_sorted;
 };
 
 struct ws_table *ws_table_new(const struct ws_table_def *def)
@@ -85,23 +87,127 @@ double ws_cell_magnitude(const struct ws_cell *cell)
 	}
 }
 
-const double *ws_table_greatest(const struct ws_table *t)
+/* --- what the cells of a column have in common ------------------------------------------- */
+
+#define LEAST_DECADE (-12)
+#define DECADES      33 /* up to 10^20 */
+
+/* What is found out on the way. */
+struct tally {
+	uint32_t decade[DECADES]; /* numbers but 0 */
+	struct ws_cell first;
+};
+
+static int decade_of(double magnitude)
+{
+	static const double power[DECADES + 1] = {
+	        1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1,
+	        1e0,   1e1,   1e2,   1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+	        1e12,  1e13,  1e14,  1e15, 1e16, 1e17, 1e18, 1e19, 1e20, INFINITY};
+	/* of the binary exponent, which is one too few at most */
+	int at = (int)floor(ilogb(magnitude) * 0.30102999566) - LEAST_DECADE;
+
+	at = at < 0 ? 0 : at >= DECADES ? DECADES - 1 : at;
+	return at + (at + 1 < DECADES && magnitude >= power[at + 1]);
+}
+
+static uint64_t mix(uint64_t sum, uint64_t value)
+{
+	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
+	return sum ^ sum >> 29;
+}
+
+/* Of a text its length and both ends: most texts that differ do so there. */
+static uint64_t sum_of(const struct ws_cell *cell)
+{
+	uint64_t begin = 0, end = 0;
+	size_t n;
+
+	if (cell->type != WS_CELL_TEXT)
+		return cell->type == WS_CELL_EMPTY ? 1 : (uint64_t)cell->i;
+	n = cell->text.len < 8 ? cell->text.len : 8;
+	if (n) {
+		memcpy(&begin, cell->text.ptr, n);
+		memcpy(&end, cell->text.ptr + cell->text.len - n, n);
+	}
+	return mix(mix(cell->text.len, begin), end);
+}
+
+static void look_at(struct ws_column_profile *p, struct tally *tally, const struct ws_cell *cell)
+{
+	const double magnitude = ws_cell_magnitude(cell);
+
+	p->sum = mix(p->sum, sum_of(cell));
+	p->nempty += cell->type == WS_CELL_EMPTY;
+	if (magnitude == 0)
+		return;
+	p->has_negative |= cell->type == WS_CELL_INT ? cell->i < 0 : cell->r < 0;
+	p->has_fraction |= cell->type == WS_CELL_REAL && cell->r != rint(cell->r);
+	tally->decade[decade_of(magnitude)]++;
+}
+
+static void set_decade(struct ws_column_profile *p, const struct tally *tally)
+{
+	uint64_t all = 0, seen = 0;
+	int at = 0;
+
+	for (int i = 0; i < DECADES; i++)
+		all += tally->decade[i];
+	p->decade = INT_MIN;
+	if (!all)
+		return;
+	for (; (seen += tally->decade[at]) * 2 < all;)
+		at++;
+	p->decade = at + LEAST_DECADE;
+}
+
+const struct ws_column_profile *ws_table_profile(const struct ws_table *t, size_t rows)
 {
 	const size_t n = t->def->ncolumns;
-	double *greatest = t->arena->greatest;
+	struct ws_arena temp = {0};
+	struct ws_column_profile *p = t->arena->profile;
+	struct tally *tally;
 
-	if (greatest && t->arena->greatest_rows == t->nrows)
-		return greatest;
-	greatest = ws_arena_array(&t->arena->memory, n, sizeof(*greatest));
-	for (size_t row = 0; row < t->nrows; row++) {
+	rows = rows < t->nrows ? rows : t->nrows;
+	if (p && t->arena->profile_rows == rows && t->arena->profile_is_sorted == t->is_sorted)
+		return p;
+	p = ws_arena_array(&t->arena->memory, n, sizeof(*p));
+	WS_NEW(&temp, tally, n);
+	for (size_t row = 0; row < rows; row++) {
 		const struct ws_cell *cells = ws_table_cells(t, row);
 
-		for (size_t c = 0; c < n; c++)
-			greatest[c] = fmax(greatest[c], ws_cell_magnitude(&cells[c]));
+		for (size_t c = 0; c < n; c++) {
+			struct ws_cell *first = &tally[c].first;
+
+			if (!row) { /* its text lasts until the next row is made */
+				*first = cells[c];
+				if (first->type == WS_CELL_TEXT && t->source.fill)
+					first->text.ptr = ws_arena_copy(&temp, first->text.ptr,
+					                                first->text.len);
+				p[c].is_constant = true;
+			}
+			p[c].is_constant &= ws_cell_same(first, &cells[c]);
+			look_at(&p[c], &tally[c], &cells[c]);
+		}
 	}
-	t->arena->greatest = greatest;
-	t->arena->greatest_rows = t->nrows;
-	return greatest;
+	for (size_t c = 0; c < n; c++)
+		set_decade(&p[c], &tally[c]);
+	ws_arena_free(&temp);
+	t->arena->profile = p;
+	t->arena->profile_rows = rows;
+	t->arena->profile_is_sorted = t->is_sorted;
+	return p;
+}
+
+void ws_table_profile_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
+                             struct ws_column_profile *out)
+{
+	struct tally tally = {0};
+
+	*out = (struct ws_column_profile){0};
+	for (size_t row = begin; row < end; row++)
+		look_at(out, &tally, &ws_table_cells(t, row)[column]);
+	set_decade(out, &tally);
 }
 
 struct ws_cell *ws_table_row(struct ws_table *t)
@@ -199,13 +305,15 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
-void ws_table_set_title(struct ws_table *t, const char *title)
+void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet)
 {
 	struct ws_table_def *def;
 
 	WS_NEW(&t->arena->memory, def, 1);
 	*def = *t->def;
 	def->title = ws_arena_copy(&t->arena->memory, title, strlen(title) + 1);
+	if (sheet)
+		def->sheet = ws_arena_copy(&t->arena->memory, sheet, strlen(sheet) + 1);
 	t->def = def;
 }
 

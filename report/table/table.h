@@ -60,7 +60,7 @@ struct ws_table_column {
 	enum ws_cell_type type; /* TEXT, INT or REAL */
 	enum ws_display display;
 	const char *definition; /* one or two sentences, in words */
-	enum ws_column_rank rank; /* of a column that says nothing else: an answer */
+	enum ws_column_rank rank;      /* of a column that says nothing else: an answer */
 };
 
 /* A kind of table: one line of tables.def. Static data. */
@@ -91,6 +91,8 @@ struct ws_table {
 	size_t nheadline_notes; /* the first notes that answer what people open the table for */
 	const char *side[2];    /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;     /* why the table is empty and which option records it, or NULL */
+	bool is_chosen;         /* its columns are those that the user named, in this order */
+	bool is_sorted;         /* its rows are in an order that the user named */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
 };
 
@@ -100,6 +102,8 @@ void ws_table_free(struct ws_table *t); /* NULL is legal */
 
 /* The table has so many rows, of this source, whose ctx it frees. */
 void ws_table_set_source(struct ws_table *t, const struct ws_table_source *source, size_t nrows);
+/* Rows by a column; equal ones stay in their order, empty cells come last. */
+void ws_table_sort(struct ws_table *t, size_t column, bool descending);
 /* The cells of a row; of a row that is made, until the next is asked for. */
 const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
 
@@ -109,8 +113,21 @@ bool ws_cell_is(const struct ws_cell *cell, const char *text);
 bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b);
 /* Of a number; 0 of anything else. */
 double ws_cell_magnitude(const struct ws_cell *cell);
-/* The greatest magnitude of each column's numbers; found once, when all rows are in. */
-const double *ws_table_greatest(const struct ws_table *t);
+
+/* What the cells of a column have in common. */
+struct ws_column_profile {
+	size_t nempty;
+	int decade;       /* the median of its numbers but 0 is 10^decade or more, and under ten times
+	                     that; INT_MIN: it has none */
+	bool has_fraction, has_negative;
+	bool is_constant; /* all cells are the same */
+	uint64_t sum;     /* of columns that are the same in all rows it is the same */
+};
+/* Of each column in the first `rows` rows; of the same rows found once. */
+const struct ws_column_profile *ws_table_profile(const struct ws_table *t, size_t rows);
+/* Of one column in rows [begin, end). */
+void ws_table_profile_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
+                             struct ws_column_profile *out);
 
 /* Append a row of empty cells; the returned cells stay valid until the next append. */
 struct ws_cell *ws_table_row(struct ws_table *t);
@@ -135,8 +152,8 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((form
 /* Add a note behind the other answers and before all else; writers for people put it on top. */
 void ws_table_answer(struct ws_table *t, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-/* Another title than that of its kind. */
-void ws_table_set_title(struct ws_table *t, const char *title);
+/* Another title, and name of the sheet (NULL: the same), than those of its kind. */
+void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet);
 /* Short names of the sides A and B of a comparison; long ones change nothing. */
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b);
 void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)
@@ -173,6 +190,7 @@ struct ws_text_opts {
 	int width;       /* columns of the terminal, 0 = unlimited */
 	int colour;      /* use SGR escapes */
 	size_t max_rows; /* rows of each table, the rest counted in words; 0 = all */
+	bool takes_columns; /* the user may choose columns: --columns */
 };
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts);
 /* RFC 4180, one table, one header line, nothing else. */
@@ -183,7 +201,7 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 /* All tables: {"title", "trace", "filter", "tables": {"name": {…}, …}}. */
 enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err);
 void ws_out_markdown(FILE *f, const struct ws_report *report);
-/* One HTML file of all tables, without network: docs/reference/tables.md says what is in it. */
+/* One HTML file of all tables, without network: docs/reports.md says what is in it. */
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err);
 /*
  * A workbook: one sheet a table in order. Written beside path and renamed.

@@ -149,6 +149,22 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 		              (unsigned long long)r->open);
 }
 
+void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title)
+{
+	bool has_modules = false;
+
+	for (size_t p = 0; p < m->ranges.npaths; p++) {
+		struct ws_bytes domain = m->texts[m->ranges.paths[p].domain];
+
+		/* ranges of a framework's own beside them: its steps */
+		if (domain.len < 7 || memcmp(domain.ptr, "pytorch", 7) != 0)
+			return;
+		has_modules |= m->ranges.paths[p].domain == WS_TEXT_MODULE_DOMAIN;
+	}
+	if (has_modules)
+		ws_table_set_title(t, title, title);
+}
+
 enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
                              struct ws_err *err)
 {
@@ -164,6 +180,7 @@ enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table
 	find_times(s);
 	find_rows(s);
 	ws_table_set_source(t, &source, s->nrows);
+	ws_name_modules(s->m, t, "Modules, each instance");
 	add_notes(s, t);
 	return WS_OK;
 }

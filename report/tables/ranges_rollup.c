@@ -143,6 +143,7 @@ enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct w
 	enum ws_status status;
 
 	status = ws_tab_ranges(tab, all, err);
+	ws_name_modules(tab->m, t, "Modules");
 	if (status == WS_OK)
 		roll_up(&r, tab, t);
 	if (status == WS_OK && all->not_recorded)

@@ -41,7 +41,7 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	if (!has_amd || strncmp(t->def->title, cuda, sizeof(cuda) - 1) != 0)
 		return;
 	snprintf(title, sizeof(title), "HIP %s", t->def->title + sizeof(cuda) - 1);
-	ws_table_set_title(t, title);
+	ws_table_set_title(t, title, NULL);
 }
 
 static enum ws_status make(const struct ws_table_context *all, const struct ws_table_def *def,

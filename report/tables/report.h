@@ -12,7 +12,10 @@ const struct ws_table_def *const *ws_diff_defs(size_t *count);
 const struct ws_table_def *const *ws_aa_defs(size_t *count);
 const struct ws_table_def *const *ws_sweep_defs(size_t *count);
 const struct ws_table_def *const *ws_ranks_defs(size_t *count);
-/* Also those made only on request; NULL when no table has this name. */
+/*
+ * Also those made only on request. Names of nsys and unique beginnings are understood; NULL when no
+ * table has this name.
+ */
 const struct ws_table_def *ws_table_def_by_name(const char *name);
 
 /* These tables, in this order, of rows. The filter may be NULL. Free with ws_report_free. */

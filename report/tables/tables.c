@@ -47,12 +47,31 @@ const struct ws_table_def *const *ws_table_defs(size_t *count)
 	return report_defs;
 }
 
+static const struct {
+	const char *alias, *name;
+} aliases[] = {
+#define A(alias, name) {alias, name},
+        WS_TABLE_ALIASES(A)
+#undef A
+};
+
 const struct ws_table_def *ws_table_def_by_name(const char *name)
 {
-	for (size_t i = 0; i < NKNOWN; i++)
+	const struct ws_table_def *begins = NULL;
+	size_t nbegin = 0;
+
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(*aliases); i++)
+		if (!strcasecmp(aliases[i].alias, name))
+			name = aliases[i].name;
+	for (size_t i = 0; i < NKNOWN; i++) {
 		if (!strcmp(report_defs[i]->name, name))
 			return report_defs[i];
-	return NULL;
+		if (*name && !strncmp(report_defs[i]->name, name, strlen(name))) {
+			begins = report_defs[i];
+			nbegin++;
+		}
+	}
+	return nbegin == 1 ? begins : NULL;
 }
 
 /* --- cells ------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "formats/base/xalloc.h"
-#include "report/table/display.h"
+#include "report/table/view.h"
 #include "report/table/table.h"
 
 /* What means something to Markdown or HTML inside a line. */
@@ -43,10 +43,12 @@ struct pipes {
 	size_t begin, end;                  /* rows */
 	struct pipe {
 		size_t column;
-		struct ws_shown_column shown; /* of a table */
-		double greatest;              /* of a section */
+		struct ws_shown_column shown;
+		bool is_tree;
 	} * pipe;
 	size_t n;
+	struct ws_view view; /* of a table */
+	struct ws_arena arena;
 };
 
 static void put_header(FILE *f, const struct pipes *s)
@@ -70,6 +72,18 @@ static void put_header(FILE *f, const struct pipes *s)
 	fputc('\n', f);
 }
 
+/* Blanks at the beginning of a cell are lost. */
+static void put_label(FILE *f, const struct pipes *s, const struct ws_cell *cells)
+{
+	char label[WS_VIEW_LABEL];
+	unsigned depth;
+	size_t len = ws_view_label(&s->view, cells, label, &depth);
+
+	for (; depth; depth--)
+		fputs("&emsp;", f);
+	put_text(f, label, len);
+}
+
 static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_cell *cells)
 {
 	char number[WS_DISPLAY_NUMBER_MAX];
@@ -82,11 +96,15 @@ static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_
 		        cells == s->t->totals && cell->type != WS_CELL_EMPTY ? "**" : "";
 
 		fprintf(f, " %s", strong);
-		if (cell->type == WS_CELL_TEXT)
+		if (!i && !s->page && cells == s->t->totals && cell->type == WS_CELL_EMPTY)
+			fputs("**Total**", f);
+		else if (p->is_tree)
+			put_label(f, s, cells);
+		else if (cell->type == WS_CELL_TEXT)
 			put_text(f, cell->text.ptr, cell->text.len);
 		else if (s->page)
 			put_text(f, number,
-			         ws_display_quantity(s->t, p->greatest, row, p->column, number));
+			         ws_display_quantity(s->t, &p->shown, row, p->column, number));
 		else
 			put_text(f, number, ws_display_number(&p->shown, cell, number));
 		fprintf(f, "%s |", strong);
@@ -106,10 +124,18 @@ static void add(struct pipes *s, size_t column)
 	struct pipe *p = &s->pipe[s->n++];
 
 	p->column = column;
-	if (s->page)
-		p->greatest = ws_display_greatest(s->t, column, s->begin, s->end);
-	else
-		ws_display_column(s->t, column, &p->shown);
+	ws_display_section_column(s->t, column, s->begin, s->end, &p->shown);
+}
+
+/* Names, keys and answers: paper has no details, but those that the user chose. */
+static void add_table(struct pipes *s)
+{
+	ws_view_make(&s->arena, s->t, s->t->nrows, &s->view);
+	for (size_t i = 0; i < s->view.nanswers; i++) {
+		const struct ws_view_column *c = &s->view.column[i];
+
+		s->pipe[s->n++] = (struct pipe){c->index, c->shown, c->is_tree};
+	}
 }
 
 /* Has the section a text, or a number, in this column? */
@@ -158,12 +184,17 @@ static void put_table(FILE *f, const struct ws_table *t)
 		put_page(f, &s);
 	} else {
 		s.end = t->nrows;
-		for (size_t i = 0; i < t->def->ncolumns; i++)
-			add(&s, i);
+		add_table(&s);
 		put_rows(f, &s);
 		if (t->totals)
 			put_row(f, &s, 0, t->totals);
+		if (s.view.same) {
+			fputs("\nSame in all rows: ", f);
+			put_str(f, s.view.same);
+			fputs(".\n", f);
+		}
 	}
+	ws_arena_free(&s.arena);
 	free(s.pipe);
 }
 

@@ -22,7 +22,7 @@ struct page_section {
 	size_t begin, end; /* rows */
 	struct page_column {
 		size_t width;
-		double greatest;
+		struct ws_shown_column shown;
 	} * shown;
 	size_t numbers; /* columns that all numbers together take */
 	size_t items;   /* the same of the items */
@@ -38,7 +38,7 @@ static const struct ws_cell *page_cells(const struct page_section *s, size_t row
 static size_t page_number(const struct page_section *s, size_t row, size_t column,
                           char number[WS_DISPLAY_NUMBER_MAX])
 {
-	return ws_display_quantity(s->t, s->shown[column].greatest, row, column, number);
+	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
 }
 
 static void measure_section(struct page_section *s)
@@ -48,8 +48,8 @@ static void measure_section(struct page_section *s)
 	s->end = ws_display_section_end(s->t, &s->columns, s->begin);
 	s->numbers = 0;
 	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
-		s->shown[i] =
-		        (struct page_column){0, ws_display_greatest(s->t, i, s->begin, s->end)};
+		s->shown[i].width = 0;
+		ws_display_section_column(s->t, i, s->begin, s->end, &s->shown[i].shown);
 		for (size_t row = s->begin; row < s->end; row++) {
 			size_t w = page_number(s, row, i, number);
 

@@ -1,6 +1,6 @@
 /* A table as aligned columns, no wider than the terminal. */
 #include "report/names/names.h"
-#include "report/table/display.h"
+#include "report/table/view.h"
 
 #include <stdbool.h>
 #include "report/writers/text.h"
@@ -8,14 +8,12 @@
 #define HEADER_LINES    3
 #define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
 #define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
-#define NAME_LINE       140 /* a line so wide keeps the full name beside the short one */
 #define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
 
 struct text_column {
-	size_t index; /* in the table */
-	struct ws_shown_column shown;
+	const struct ws_view_column *view;
 	size_t width;
-	bool is_text;
+	bool is_text, is_prose;
 	bool is_name, is_path;
 	struct ws_bytes *elided; /* of names and paths that are too long, in the order of rows */
 };
@@ -24,11 +22,11 @@ struct text_table {
 	FILE *f;
 	const struct ws_table *t;
 	const struct ws_text_opts *opts;
-	struct text_column *columns;
-	struct ws_arena arena; /* what is shown of names */
-	size_t n;              /* columns shown */
+	struct ws_view view;
+	struct text_column *columns; /* view.n of them */
+	struct ws_arena arena;       /* what is shown of names */
+	size_t n;                    /* columns shown */
 	size_t rows;
-	bool has_name; /* its last column is the full name of what the first one shortens */
 	bool wraps;    /* a table for reading: its texts are wrapped, not cut */
 	size_t blanks; /* before the next field; never at the end of a line */
 };
@@ -74,72 +72,71 @@ static size_t header_width(const char *title)
 	}
 }
 
+/* The label of a tree's row behind its indentation; returns the length. */
+static size_t tree_label(const struct text_table *x, const struct ws_cell *cells,
+                         char out[2 * WS_VIEW_LABEL])
+{
+	char label[WS_VIEW_LABEL];
+	unsigned depth;
+	size_t len = ws_view_label(&x->view, cells, label, &depth);
+
+	depth = depth < WS_VIEW_LABEL / 4 ? depth : WS_VIEW_LABEL / 4;
+	memset(out, ' ', 2 * (size_t)depth);
+	memcpy(out + 2 * depth, label, len);
+	return 2 * depth + len;
+}
+
+static size_t cell_width(const struct text_table *x, const struct ws_view_column *c,
+                         const struct ws_cell *cells)
+{
+	char label[2 * WS_VIEW_LABEL];
+
+	return c->is_tree ? ws_display_width(label, tree_label(x, cells, label))
+	                  : ws_display_cell_width(&c->shown, &cells[c->index]);
+}
+
 static void measure(const struct text_table *x, struct text_column *c)
 {
-	c->width = header_width(c->shown.title);
+	c->width = header_width(c->view->shown.title);
 	for (size_t row = 0; row <= x->rows; row++) {
 		const struct ws_cell *cells =
 		        row < x->rows ? ws_table_cells(x->t, row) : x->t->totals;
-		size_t w = cells ? ws_display_cell_width(&c->shown, &cells[c->index]) : 0;
+		size_t w = cells ? cell_width(x, c->view, cells) : 0;
 
 		if (w > c->width)
 			c->width = w;
 	}
 }
 
-static void add_column(struct text_table *x, size_t index)
+static bool is_one_of(const char *id, const char *const *ids)
 {
-	const struct ws_table_column *def = &x->t->def->columns[index];
-	struct text_column *c = &x->columns[x->n++];
-
-	c->index = index;
-	c->is_text = def->type == WS_CELL_TEXT;
-	c->is_path = !strcmp(def->id, "path");
-	c->is_name = !strcmp(def->id, "short_name") || !strcmp(def->id, "name");
-	ws_display_column(x->t, index, &c->shown);
-	measure(x, c);
-}
-
-/* Is there a name that is more than its short form? */
-static bool names_say_more(const struct text_table *x, size_t label, size_t name)
-{
-	for (size_t row = 0; row < x->rows; row++) {
-		const struct ws_cell *cells = ws_table_cells(x->t, row);
-
-		if (cells[label].type == WS_CELL_TEXT && cells[name].type == WS_CELL_TEXT &&
-		    !ws_cell_same(&cells[label], &cells[name]))
+	for (; *ids; ids++)
+		if (!strcmp(*ids, id))
 			return true;
-	}
 	return false;
 }
 
-/*
- * What a row is about stands first: the short name where there is one, then
- * the full name is last; else the first text.
- */
-static void order_columns(struct text_table *x)
+static void add_columns(struct text_table *x)
 {
-	const struct ws_table_def *def = x->t->def;
-	int label = ws_table_column_index(def, "short_name"), last = -1;
+	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
+	                                    "meaning", "definition", "check",    NULL};
+	static const char *const names[] = {"short_name", "name", "kernel_a", "kernel_b", NULL};
 
-	if (label >= 0)
-		last = ws_table_column_index(def, "name");
-	/* a number or a text that is first already says what the row is about, a measure does not
-	 */
-	if (label < 0 && (def->columns[0].display == WS_DISPLAY_PLAIN ||
-	                  def->columns[0].display == WS_DISPLAY_COUNT))
-		label = 0;
-	for (size_t i = 0; label < 0 && i < def->ncolumns; i++)
-		if (def->columns[i].type == WS_CELL_TEXT)
-			label = (int)i;
-	if (label >= 0)
-		add_column(x, (size_t)label);
-	for (size_t i = 0; i < def->ncolumns; i++)
-		if ((int)i != label && (int)i != last)
-			add_column(x, i);
-	if (last >= 0)
-		add_column(x, (size_t)last);
-	x->has_name = last >= 0 && names_say_more(x, (size_t)label, (size_t)last);
+	WS_NEW(&x->arena, x->columns, x->view.n + 1);
+	for (size_t i = 0; i < x->view.n; i++) {
+		struct text_column *c = &x->columns[x->n++];
+		const struct ws_table_column *def;
+
+		c->view = &x->view.column[i];
+		def = &x->t->def->columns[c->view->index];
+		c->is_text = def->type == WS_CELL_TEXT;
+		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
+		c->is_name = is_one_of(def->id, names);
+		c->is_prose = is_one_of(def->id, prose);
+		x->wraps |= c->is_prose && x->opts->width > 0;
+		measure(x, c);
+	}
+	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS;
 }
 
 static size_t total_width(const struct text_table *x)
@@ -157,33 +154,25 @@ static void cap(struct text_column *c, size_t width)
 		c->width = width;
 }
 
-/* A column moves behind those that are shown: the last one, but before it what says least. */
-static void leave_out(struct text_table *x, size_t *natural)
+/* What is left goes to the texts that were cut, prose first. */
+static void widen(struct text_table *x, const size_t *natural, size_t left)
 {
-	static const char *const says_little[] = {
-	        "domain",      "style",        "low_ns",       "high_ns",
-	        "noise",       "std_a_ns",     "std_b_ns",     "instances_a",
-	        "instances_b", "typical_a_ns", "typical_b_ns",
-	};
-	struct text_column c;
-	/* the name of a row is not left out for its numbers; where it is its short form stands
-	 * first */
-	size_t keeps = x->has_name && x->opts->width >= NAME_LINE && x->n > 2, i = x->n - 1 - keeps,
-	       width;
+	for (int prose = 1; prose >= 0; prose--)
+		for (bool some = true; some && left;) {
+			some = false;
+			for (size_t i = 0; i < x->n && left; i++) {
+				struct text_column *c = &x->columns[i];
 
-	for (size_t k = 1; k < x->n - keeps; k++)
-		for (size_t s = 0; s < sizeof(says_little) / sizeof(*says_little); s++)
-			if (!strcmp(x->t->def->columns[x->columns[k].index].id, says_little[s]))
-				i = k;
-	c = x->columns[i];
-	width = natural[i];
-	memmove(x->columns + i, x->columns + i + 1, (x->n - i - 1) * sizeof(c));
-	memmove(natural + i, natural + i + 1, (x->n - i - 1) * sizeof(*natural));
-	x->columns[--x->n] = c;
-	natural[x->n] = width;
+				if (c->width < natural[i] && (c->is_prose || !prose)) {
+					c->width++;
+					left--;
+					some = true;
+				}
+			}
+		}
 }
 
-/* Cut texts, then leave out columns from the right, until a row fits the line. */
+/* Cut texts, then leave out columns from the right, details first, until a row fits the line. */
 static void fit(struct text_table *x)
 {
 	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
@@ -199,20 +188,12 @@ static void fit(struct text_table *x)
 		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
 	}
 	while (x->n > 1 && total_width(x) > limit)
-		leave_out(x, natural);
+		x->n--;
 	if (total_width(x) > limit)
 		cap(&x->columns[0], limit);
 	used = total_width(x);
-	/* what is left goes to the texts that were cut, the label first */
-	for (size_t i = 0; i < x->n && used < limit; i++) {
-		size_t more = natural[i] - x->columns[i].width;
-
-		more = more < limit - used ? more : limit - used;
-		x->columns[i].width += more;
-		used += more;
-	}
-	x->wraps = x->t->def->ncolumns <= READING_COLUMNS ||
-	           ws_table_column_index(x->t->def, "verdict") >= 0;
+	if (used < limit)
+		widen(x, natural, limit - used);
 }
 
 static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
@@ -227,13 +208,13 @@ static void cut_names(struct text_table *x, struct text_column *c)
 	size_t n = 0;
 
 	for (size_t row = 0; row < x->rows; row++)
-		n += is_too_long(c, &ws_table_cells(x->t, row)[c->index]);
+		n += is_too_long(c, &ws_table_cells(x->t, row)[c->view->index]);
 	if (!n)
 		return;
 	WS_NEW(&x->arena, c->elided, n + 1);
 	n = 0;
 	for (size_t row = 0; row < x->rows; row++) {
-		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->index];
+		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->view->index];
 
 		if (!is_too_long(c, cell))
 			continue;
@@ -286,7 +267,7 @@ static void put_header(struct text_table *x)
 	size_t lines = 1;
 
 	for (size_t i = 0; i < x->n; i++) {
-		size_t n = split_header(x->columns[i].shown.title, x->columns[i].width, line);
+		size_t n = split_header(x->columns[i].view->shown.title, x->columns[i].width, line);
 
 		lines = n > lines ? n : lines;
 	}
@@ -294,7 +275,7 @@ static void put_header(struct text_table *x)
 		ws__text_style(x->f, x->opts, WS_TEXT_BOLD);
 		for (size_t i = 0; i < x->n; i++) {
 			const struct text_column *c = &x->columns[i];
-			size_t own = split_header(c->shown.title, c->width, line);
+			size_t own = split_header(c->view->shown.title, c->width, line);
 
 			if (l + own >= lines) /* short titles stand on the last line */
 				put_field(x, i, line[l + own - lines].ptr,
@@ -324,10 +305,10 @@ static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
 	size_t most = 1;
 
 	for (size_t i = 0; x->wraps && i < x->n; i++) {
-		const struct ws_cell *cell = &cells[x->columns[i].index];
+		const struct ws_cell *cell = &cells[x->columns[i].view->index];
 		size_t pos = 0, begin, lines = 0;
 
-		if (cell->type != WS_CELL_TEXT)
+		if (cell->type != WS_CELL_TEXT || x->columns[i].view->is_tree)
 			continue;
 		for (; pos < cell->text.len; lines++)
 			ws__text_line(cell->text.ptr, cell->text.len, x->columns[i].width, &pos,
@@ -351,12 +332,15 @@ static void put_wrapped_field(struct text_table *x, size_t i, const struct ws_ce
 
 static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
 {
-	char out[WS_DISPLAY_NUMBER_MAX];
+	char out[WS_DISPLAY_NUMBER_MAX], label[2 * WS_VIEW_LABEL];
 
 	for (size_t i = 0; i < x->n; i++) {
-		const struct ws_cell *cell = &cells[x->columns[i].index];
+		const struct ws_view_column *c = x->columns[i].view;
+		const struct ws_cell *cell = &cells[c->index];
 
-		if (cell->type == WS_CELL_TEXT && x->wraps)
+		if (c->is_tree && cell->type == WS_CELL_TEXT)
+			put_field(x, i, label, nth ? 0 : tree_label(x, cells, label));
+		else if (cell->type == WS_CELL_TEXT && x->wraps)
 			put_wrapped_field(x, i, cell, nth);
 		else if (nth)
 			put_field(x, i, "", 0);
@@ -367,7 +351,7 @@ static void put_line(struct text_table *x, const struct ws_cell *cells, size_t n
 		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
 			put_field(x, i, "Total", 5);
 		else
-			put_field(x, i, out, ws_display_number(&x->columns[i].shown, cell, out));
+			put_field(x, i, out, ws_display_number(&c->shown, cell, out));
 	}
 	end_line(x);
 }
@@ -380,18 +364,25 @@ static void put_cells(struct text_table *x, const struct ws_cell *cells)
 		put_line(x, cells, nth);
 }
 
-/* What the width took away is said. */
-static void put_left_out(const struct text_table *x)
+/* What is not shown is said. */
+static void put_left_out(struct text_table *x)
 {
-	char text[1024];
-	size_t len = 0;
+	size_t hidden = x->view.n - x->n;
+	char text[128];
 
-	if (x->n == x->t->def->ncolumns)
+	if (x->rows < x->t->nrows)
+		fprintf(x->f, "… %zu more %s (--rows 0)\n", x->t->nrows - x->rows,
+		        x->t->nrows - x->rows == 1 ? "row" : "rows");
+	if (x->view.same)
+		ws__text_paragraph(
+		        x->f, x->opts, WS_TEXT_DIM, 0,
+		        ws_arena_format(&x->arena, "Same in all rows: %s.",
+		                        x->view.same));
+	if (!hidden)
 		return;
-	for (size_t i = x->n; i < x->t->def->ncolumns && len < sizeof(text) - 1; i++)
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s",
-		                        i == x->n ? "Hidden, the terminal is too narrow: " : ", ",
-		                        x->columns[i].shown.title);
+	snprintf(text, sizeof(text), "%zu %s hidden (narrow terminal). Show %s with %sa wider window.",
+	         hidden, hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
+	         x->opts->takes_columns ? "--columns or " : "");
 	ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
 }
 
@@ -400,8 +391,8 @@ void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	struct text_table x = {.f = f, .t = t, .opts = opts};
 
 	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
-	WS_NEW(&x.arena, x.columns, t->def->ncolumns + 1);
-	order_columns(&x);
+	ws_view_make(&x.arena, t, x.rows, &x.view);
+	add_columns(&x);
 	fit(&x);
 	for (size_t i = 0; i < x.n; i++)
 		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
@@ -410,9 +401,6 @@ void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	put_rule(&x);
 	for (size_t row = 0; row < x.rows; row++)
 		put_cells(&x, ws_table_cells(t, row));
-	if (x.rows < t->nrows)
-		fprintf(f, "… %zu more %s\n", t->nrows - x.rows,
-		        t->nrows - x.rows == 1 ? "row" : "rows");
 	if (t->totals) {
 		put_rule(&x);
 		ws__text_style(f, opts, WS_TEXT_BOLD);

@@ -96,7 +96,7 @@ static struct ws_table *copy_of(const struct ws_table_def *def, const struct ws_
 
 	/* of a title of its own the text goes with the report */
 	if (t && from->def != def)
-		ws_table_set_title(t, from->def->title);
+		ws_table_set_title(t, from->def->title, NULL);
 	for (size_t row = 0; t && row < from->nrows; row++)
 		copy_cells(t, ws_table_row(t), ws_table_cells(from, row));
 	if (t && from->totals)

@@ -123,7 +123,7 @@ def shown(text):
 
 
 # what a unit in a header is, in that of the JSON
-SCALES = {"us": 1e3, "ms": 1e6, "s": 1e9, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+SCALES = {"us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
           "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
 
 

@@ -264,8 +264,12 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
                    const struct ws_cell *cell, const struct ws_shown_column *shown,
                    enum ws_xlsx_cell_look look)
 {
-	lxw_format *format = ws__xlsx_cell_format(x, shown, cell->type, look);
+	struct ws_shown_column own = *shown;
 	double unit = pow(10, shown->exponent);
+	lxw_format *format;
+
+	own.decimals = ws_display_decimals(shown, cell);
+	format = ws__xlsx_cell_format(x, &own, cell->type, look);
 
 	switch (cell->type) {
 	case WS_CELL_EMPTY:

@@ -140,35 +140,49 @@ static void assert_shown(const struct ws_table *t, size_t row, size_t column, co
 	cr_assert_str_eq(out, text);
 }
 
-Test(table, display_a_time_column_has_one_unit_chosen_by_its_greatest_value)
+Test(table, display_a_time_column_has_one_unit_of_which_its_median_has_1_to_999)
 {
-	const int64_t us[] = {1, 1234, 999999};
-	const int64_t ms[] = {1500, 499, 10000000};
-	const int64_t s[] = {1000000000000, 1};
-	struct ws_table *t = with_times(us, 3);
+	static const struct {
+		int64_t ns[3];
+		const char *title, *text[3];
+	} cases[] = {
+	        {{1, 999, 999999}, "Total Time (ns)", {"1", "999", "999,999"}},
+	        {{1, 1234, 999999}, "Total Time (µs)", {"<0.01", "1.23", "1,000.00"}},
+	        {{0, 31500, 123456}, "Total Time (µs)", {"0", "31.5", "123.5"}},
+	        {{4999, 12345678, 8000000000}, "Total Time (ms)", {"<0.1", "12.3", "8,000.0"}},
+	        {{1000000000000, 1000000000000, 1}, "Total Time (s)", {"1,000.0", "1,000.0", "<0.1"}},
+	        {{-4000, 0, 31500}, "Total Time (µs)", {"-4.00", "0", "31.50"}},
+	};
 
-	assert_shown(t, 0, TIME, "Total Time (us)", "0.001");
-	assert_shown(t, 1, TIME, "Total Time (us)", "1.234");
-	assert_shown(t, 2, TIME, "Total Time (us)", "999.999");
-	ws_table_free(t);
-	t = with_times(ms, 3);
-	assert_shown(t, 0, TIME, "Total Time (ms)", "0.002"); /* 1.5 us: half away from zero */
-	assert_shown(t, 1, TIME, "Total Time (ms)", "0.000");
-	assert_shown(t, 2, TIME, "Total Time (ms)", "10.000");
-	ws_table_free(t);
-	t = with_times(s, 2);
-	assert_shown(t, 0, TIME, "Total Time (s)", "1,000.000");
+	for (size_t c = 0; c < sizeof(cases) / sizeof(*cases); c++) {
+		struct ws_table *t = with_times(cases[c].ns, 3);
+
+		for (size_t i = 0; i < 3; i++)
+			assert_shown(t, i, TIME, cases[c].title, cases[c].text[i]);
+		ws_table_free(t);
+	}
+}
+
+Test(table, display_totals_and_zeros_do_not_count_for_the_unit)
+{
+	const int64_t ns[] = {0, 0, 0, 6000000};
+	struct ws_table *t = with_times(ns, 4);
+
+	ws_cell_set_int(&ws_table_totals(t)[TIME], 12000000000);
+	assert_shown(t, 3, TIME, "Total Time (ms)", "6.00");
 	ws_table_free(t);
 }
 
-Test(table, display_totals_count_for_the_unit)
+Test(table, display_a_small_number_is_never_0_and_0_is_exact)
 {
-	const int64_t us[] = {6000000, 6000000};
-	struct ws_table *t = with_times(us, 2);
+	struct ws_table *t = ws_table_new(&def);
+	static const double shares[] = {75, 0.04, -0.04, 0, 25, 25};
+	static const char *const shown[] = {"75.0", "<0.1", ">-0.1", "0", "25.0", "25.0"};
 
-	assert_shown(t, 0, TIME, "Total Time (us)", "6,000.000");
-	ws_cell_set_int(&ws_table_totals(t)[TIME], 12000000);
-	assert_shown(t, 0, TIME, "Total Time (ms)", "6.000");
+	for (size_t i = 0; i < 6; i++)
+		ws_cell_set_real(&ws_table_row(t)[SHARE], shares[i]);
+	for (size_t i = 0; i < 6; i++)
+		assert_shown(t, i, SHARE, "Share (%)", shown[i]);
 	ws_table_free(t);
 }
 
@@ -187,10 +201,9 @@ Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
 	ws_cell_set_real(&row[SHARE], -0.001);
 	assert_shown(t, 0, SHARE, "Share (%)", "0.13");
 	assert_shown(t, 1, SHARE, "Share (%)", "-0.13");
-	assert_shown(t, 2, SHARE, "Share (%)", "0.00");
-	/* in the unit of the other times, with the digits that so small a number needs */
-	assert_shown(t, 0, AVG, "Avg (s)", "-0.025000");
-	assert_shown(t, 1, TIME, "Total Time (s)", "-9,223,372,036.855");
+	assert_shown(t, 2, SHARE, "Share (%)", ">-0.01");
+	assert_shown(t, 0, AVG, "Avg (ms)", "-25.0");
+	assert_shown(t, 1, TIME, "Total Time (ms)", "-9,223,372,036,854.8");
 	ws_table_free(t);
 }
 
@@ -203,8 +216,8 @@ Test(table, display_sizes_and_operations_use_si_units)
 	ws_cell_set_int(&row[BYTES], 16777216);
 	ws_cell_set_int(&row[COUNT], 1234567);
 	ws_cell_set_int(&row[ID], 1234567);
-	assert_shown(t, 0, FLOPS, "FLOPs (G)", "51.540");
-	assert_shown(t, 0, BYTES, "Size (MB)", "16.777");
+	assert_shown(t, 0, FLOPS, "FLOPs (G)", "51.5");
+	assert_shown(t, 0, BYTES, "Size (MB)", "16.8");
 	assert_shown(t, 0, COUNT, "Instances", "1,234,567");
 	assert_shown(t, 0, ID, "Id", "1234567");
 	assert_shown(t, 0, NAME, "Name", "");

@@ -28,13 +28,13 @@ Test(out_markdown, pipes_and_tags_of_a_name_do_no_harm)
 	cr_assert_str_eq(
 	        md, "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
 	            "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
-	            "| Time (%) | Total Time (us) | Instances | Name | Avg (us) |\n"
-	            "|---:|---:|---:|---|---:|\n"
-	            "| 75.00 | 3,000.000 | 1,200 | gemm | 2.501 |\n"
-	            "| 25.00 | 1,000.000 | 1 | =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
-	            "\\<b\\>\\*\\\\x00\\_x0041\\_ |  |\n"
-	            "| **100.00** | **4,000.000** | **1,201** |  |  |\n"
-	            "\n- 2 kernels lost\n");
+	            "| Name | Time (%) | Total Time (ms) | Instances | Avg (µs) |\n"
+	            "|---|---:|---:|---:|---:|\n"
+	            "| gemm | 75.0 | 3.00 | 1,200 | 2.50 |\n"
+	            "| =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
+	                     "\\<b\\>\\*\\\\x00\\_x0041\\_ | 25.0 | 1.00 | 1 |  |\n"
+	                     "| **Total** | **100.0** | **4.00** | **1,201** |  |\n"
+	                     "\n- 2 kernels lost\n");
 	free(md);
 	ws_table_free(t);
 }
@@ -48,7 +48,7 @@ Test(out_markdown, a_page_has_a_heading_for_each_section)
 	                     "\n## Summary\n\nThe run on a page.\n\n"
 	                     "### Headline\n\n| Item | Count | Time | Share | Text |\n"
 	                     "|---|---:|---:|---:|---|\n"
-	                     "| GPU time |  | 18.235 ms | 100.00 % | mean of 5 steps |\n"
+	                     "| GPU time |  | 18.2 ms | 100.0 % | mean of 5 steps |\n"
 	                     "| kernels | 1,234 |  |  |  |\n\n"
 	                     "### Provenance\n\n| Item | Text |\n|---|---|\n"
 	                     "| program | /bin/step |\n"

@@ -1,0 +1,192 @@
+#include "report/table/view.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* Parents stand before what is in them, and the name is a path. */
+static bool is_tree(const struct ws_table *t)
+{
+	return !strncmp(t->def->name, "ranges", 6) && !t->is_chosen && !t->is_sorted &&
+	       ws_table_column_index(t->def, "path") >= 0;
+}
+
+/* --- columns ----------------------------------------------------------------------------- */
+
+static bool same_in_all_rows(const struct ws_table *t, size_t rows, size_t a, size_t b)
+{
+	for (size_t row = 0; row < rows; row++) {
+		const struct ws_cell *cells = ws_table_cells(t, row);
+
+		if (!ws_cell_same(&cells[a], &cells[b]))
+			return false;
+	}
+	return true;
+}
+
+/* Does a column that is shown before it say the same? */
+static bool is_double(const struct ws_view *v, const struct ws_column_profile *p, size_t rows,
+                      size_t column)
+{
+	const struct ws_table_column *def = v->t->def->columns;
+
+	for (size_t i = 0; i < v->n; i++) {
+		const size_t other = v->column[i].index;
+
+		if (def[other].type == def[column].type &&
+		    def[other].display == def[column].display && p[other].sum == p[column].sum &&
+		    same_in_all_rows(v->t, rows, other, column))
+			return true;
+	}
+	return false;
+}
+
+static void add_same(struct ws_arena *arena, struct ws_view *v, size_t column)
+{
+	const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
+	const char *title = v->t->def->columns[column].title;
+	const char *gap = v->same ? "; " : "";
+
+	if (cell->type == WS_CELL_TEXT)
+		v->same = ws_arena_format(arena, "%s%s%s %.*s", v->same ? v->same : "", gap, title,
+		                          (int)cell->text.len, cell->text.ptr);
+	else
+		v->same = ws_arena_format(arena, "%s%s%s %lld", v->same ? v->same : "", gap, title,
+		                          (long long)cell->i);
+}
+
+/* Nothing is told by a column that says the same of each of several rows. */
+static bool says_nothing(struct ws_arena *arena, struct ws_view *v,
+                         const struct ws_column_profile *p, size_t rows, size_t column)
+{
+	const struct ws_table_column *def = &v->t->def->columns[column];
+	const bool is_detail = def->rank >= WS_RANK_DETAIL;
+	const bool is_id = def->type == WS_CELL_TEXT || def->display == WS_DISPLAY_PLAIN;
+
+	if (def->rank == WS_RANK_NAME || v->t->is_chosen || !rows)
+		return false;
+	if (p[column].nempty == rows)
+		return !v->t->totals || v->t->totals[column].type == WS_CELL_EMPTY;
+	if (rows < 2)
+		return false;
+	if (p[column].is_constant && (is_id || is_detail)) {
+		if (is_id)
+			add_same(arena, v, column);
+		return true;
+	}
+	return is_detail && is_double(v, p, rows, column);
+}
+
+static void add_column(struct ws_view *v, size_t index, enum ws_column_rank rank, size_t rows)
+{
+	struct ws_view_column *c = &v->column[v->n++];
+
+	*c = (struct ws_view_column){.index = index, .rank = rank};
+	ws_display_column_of(v->t, index, rows, &c->shown);
+	v->nkeys += rank <= WS_RANK_KEY;
+	v->nanswers += rank <= WS_RANK_ANSWER;
+}
+
+/* The path at length is the last detail; what stands first is its last part. */
+static void split_path(struct ws_view *v, size_t path, size_t rows)
+{
+	struct ws_view_column *name = &v->column[0];
+	const bool is_module = !strncmp(v->t->def->title, "Module", 6);
+
+	add_column(v, path, WS_RANK_FULL, rows);
+	name->is_tree = true;
+	snprintf(name->shown.title, sizeof(name->shown.title), is_module ? "Module" : "Range");
+}
+
+static size_t depth_of(const struct ws_cell *path)
+{
+	size_t depth = 0;
+
+	if (path->type != WS_CELL_TEXT)
+		return 0;
+	for (size_t i = 1; i < path->text.len; i++)
+		depth += path->text.ptr[i] == '/' && path->text.ptr[i - 1] != '\\';
+	return depth;
+}
+
+static void measure_tree(struct ws_view *v, size_t path, size_t rows)
+{
+	v->least_depth = rows ? SIZE_MAX : 0;
+	for (size_t row = 0; row < rows; row++) {
+		const size_t depth = depth_of(&ws_table_cells(v->t, row)[path]);
+
+		v->least_depth = depth < v->least_depth ? depth : v->least_depth;
+	}
+}
+
+void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
+                  struct ws_view *out)
+{
+	const struct ws_table_def *def = t->def;
+	const struct ws_column_profile *p = ws_table_profile(t, rows);
+
+	*out = (struct ws_view){.t = t};
+	WS_NEW(arena, out->column, def->ncolumns + 1);
+	for (int rank = WS_RANK_NAME; rank <= WS_RANK_FULL; rank++)
+		for (size_t c = 0; c < def->ncolumns; c++) {
+			/* the user's order of chosen ones */
+			const enum ws_column_rank own =
+			        t->is_chosen ? WS_RANK_ANSWER : def->columns[c].rank;
+
+			if ((int)own == rank && !says_nothing(arena, out, p, rows, c))
+				add_column(out, c, own, rows);
+		}
+	if (is_tree(t)) {
+		measure_tree(out, out->column[0].index, rows);
+		split_path(out, out->column[0].index, rows);
+	}
+}
+
+/* --- trees -------------------------------------------------------------------------------- */
+
+/* "EncoderLayer_*" is "EncoderLayer"; that of a module alone, "Encoder_0", "Encoder". */
+static size_t stem_of(const char *text, size_t len, bool is_module)
+{
+	size_t n = len;
+
+	if (n && text[n - 1] == '*')
+		n--;
+	else if (is_module)
+		while (n && isdigit((unsigned char)text[n - 1]))
+			n--;
+	if (n == len)
+		return len;
+	while (n && text[n - 1] && strchr(text[len - 1] == '*' ? "_ .#:-" : "_", text[n - 1]))
+		n--;
+	return n && (n < len - 1 || text[len - 1] == '*') ? n : len;
+}
+
+size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char out[WS_VIEW_LABEL],
+                     unsigned *depth)
+{
+	const struct ws_cell *path = &cells[v->column[0].index];
+	const int paths = ws_table_column_index(v->t->def, "paths");
+	const int64_t folded = paths >= 0 && cells[paths].type == WS_CELL_INT ? cells[paths].i : 1;
+	const bool is_module = paths >= 0 && !strncmp(v->t->def->title, "Module", 6);
+	size_t begin = 0, len, n = 0;
+
+	*depth = 0;
+	out[0] = '\0';
+	if (path->type != WS_CELL_TEXT)
+		return 0;
+	for (size_t i = 1; i < path->text.len; i++)
+		if (path->text.ptr[i] == '/' && path->text.ptr[i - 1] != '\\')
+			begin = i + 1;
+	*depth = (unsigned)(depth_of(path) - v->least_depth);
+	len = path->text.len - begin;
+	if (paths >= 0)
+		len = stem_of(path->text.ptr + begin, len, is_module);
+	for (size_t i = 0; i < len && n < WS_VIEW_LABEL - 32; i++)
+		if (path->text.ptr[begin + i] != '\\' || i + 1 == len)
+			out[n++] = path->text.ptr[begin + i];
+	while (n && ((unsigned char)out[n - 1] & 0xc0) == 0x80 && n == WS_VIEW_LABEL - 32)
+		n--; /* not within a character */
+	out[n] = '\0';
+	if (folded > 1)
+		n += (size_t)snprintf(out + n, WS_VIEW_LABEL - n, " ×%lld", (long long)folded);
+	return n;
+}

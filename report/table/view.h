@@ -1,0 +1,36 @@
+/*
+ * What people see of a table: which columns, in which order, in which units. Every writer for
+ * people takes them from here; CSV and JSON have the table as it is.
+ */
+#pragma once
+
+#include "formats/base/arena.h"
+#include "report/table/display.h"
+
+struct ws_view_column {
+	size_t index; /* in the table */
+	enum ws_column_rank rank;
+	struct ws_shown_column shown;
+	bool is_tree; /* its paths are shown as their last parts, indented: ws_view_label */
+};
+
+struct ws_view {
+	const struct ws_table *t;
+	struct ws_view_column *column; /* the name first, then keys, answers, details */
+	size_t n, nkeys, nanswers;     /* columns; the first that are keys; those and the answers */
+	const char *same; /* "Device 0; Style PushPop": columns left out as all rows are alike */
+	size_t least_depth; /* of the paths of a tree */
+};
+
+/*
+ * Of the first `rows` rows, which alone are shown. Left out are columns that are empty; texts that
+ * are the same in all rows; details that are the same number in all rows, or as another column.
+ * Columns that the user has chosen all stay, as they are. Everything is in the arena.
+ */
+void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
+                  struct ws_view *out);
+
+#define WS_VIEW_LABEL 512
+/* The last part of a path, "EncoderLayer ×12", and how deep it lies, from 0; returns its length. */
+size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char out[WS_VIEW_LABEL],
+                     unsigned *depth);

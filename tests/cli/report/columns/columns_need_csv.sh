@@ -1,1 +1,0 @@
-warpsheet report fixtures/traces/step-bf16.wtrace --table classes --columns share

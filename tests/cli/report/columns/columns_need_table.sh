@@ -1,0 +1,1 @@
+warpsheet report fixtures/traces/step-bf16.wtrace --columns share
