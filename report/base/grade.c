@@ -232,6 +232,9 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	                              .high = NAN,
 	                              .p = NAN,
 	                              .error = NAN,
+	                              .run_noise = opts->run_noise,
+	                              .less_work = 1,
+	                              .more_work = 1,
 	                              .grade = WS_GRADE_AMBIGUOUS};
 	for (int i = 0; i < 2; i++) {
 		out->recordings[i] = side[i]->recordings;
@@ -272,18 +275,28 @@ static int by_p(const void *a, const void *b)
 
 static enum ws_grade grade_of(const struct ws_comparison *c, const struct ws_grade_opts *opts)
 {
+	const bool likely = c->basis == WS_BASIS_STEPS;
 	double effect = fabs(log(c->ratio)), same = 1 + opts->same_within;
+
+	effect -= log(c->ratio < 1 ? c->less_work : c->more_work);
 
 	/* one step of one recording has no scatter of its own: without noise assumed, no claim */
 	if (c->identical)
 		return WS_GRADE_SAME;
 	if (isnan(c->p) || (c->error == 0 && (c->steps[0] < 2 || c->steps[1] < 2)))
 		return WS_GRADE_AMBIGUOUS;
-	if ((c->low > 1 || c->high < 1) && c->discovered && effect >= log1p(opts->min_effect))
-		return c->ratio < 1 ? WS_GRADE_FASTER : WS_GRADE_SLOWER;
+	if (c->discovered && c->low > c->more_work && effect >= log1p(opts->min_effect))
+		return likely ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
+	if (c->discovered && c->high < 1 / c->less_work && effect >= log1p(opts->min_effect))
+		return likely ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
 	if (c->low >= 1 / same && c->high <= same)
 		return WS_GRADE_SAME;
 	return WS_GRADE_AMBIGUOUS;
+}
+
+static bool is_judged(const struct ws_comparison *c)
+{
+	return c->grade != WS_GRADE_UNLIKE && c->grade != WS_GRADE_NONE;
 }
 
 void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_grade_opts *opts)
@@ -292,7 +305,7 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 	size_t judged = 0, discovered = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (rows[i]->grade != WS_GRADE_UNLIKE && !isnan(rows[i]->p))
+		if (is_judged(rows[i]) && !rows[i]->identical && !isnan(rows[i]->p))
 			order[judged++] = rows[i];
 	qsort(order, judged, sizeof(*order), by_p);
 	for (size_t i = 0; i < judged; i++)
@@ -301,7 +314,7 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 	for (size_t i = 0; i < judged; i++)
 		order[i]->discovered = i < discovered;
 	for (size_t i = 0; i < n; i++)
-		if (rows[i]->grade != WS_GRADE_UNLIKE)
+		if (is_judged(rows[i]))
 			rows[i]->grade = grade_of(rows[i], opts);
 	free(order);
 }

@@ -18,14 +18,25 @@
 	X(SAME, "SAME", "SAME")                \
 	X(FASTER, "FASTER", "LESS")            \
 	X(SLOWER, "SLOWER", "MORE")            \
+	X(LIKELY_FASTER, "LIKELY FASTER", "LESS") \
+	X(LIKELY_SLOWER, "LIKELY SLOWER", "MORE") \
 	X(AMBIGUOUS, "AMBIGUOUS", "AMBIGUOUS") \
-	X(UNLIKE, "UNLIKE", "UNLIKE")
+	X(UNLIKE, "UNLIKE", "UNLIKE")          \
+	X(NONE, "", "") /* not graded */
 enum ws_grade {
 #define X(NAME, time, count) WS_GRADE_##NAME,
 	WS_GRADE_LIST(X)
 #undef X
 };
 const char *ws_grade_name(enum ws_grade grade);
+static inline bool ws_grade_is_faster(enum ws_grade grade)
+{
+	return grade == WS_GRADE_FASTER || grade == WS_GRADE_LIKELY_FASTER;
+}
+static inline bool ws_grade_is_slower(enum ws_grade grade)
+{
+	return grade == WS_GRADE_SLOWER || grade == WS_GRADE_LIKELY_SLOWER;
+}
 /* For quantities that are no times: LESS and MORE. */
 const char *ws_grade_count_name(enum ws_grade grade);
 
@@ -72,6 +83,10 @@ struct ws_comparison {
 	double spread;     /* standard deviation of log between recordings, measured; by STEPS the
 	                    * one assumed, and the noise of a recording's steps */
 	size_t recordings[2], steps[2];
+	double run_noise; /* assumed between recordings (STEPS); NaN = unknown */
+	/* >= 1, set by the caller between ws_compare and ws_grade_rows: how much faster, and how
+	 * much slower, B would be for work that only one side did. That much is no difference. */
+	double less_work, more_work;
 	bool identical;  /* value by value: a recording beside itself */
 	bool discovered; /* survives Benjamini-Hochberg over its table */
 	enum ws_grade grade;
@@ -82,7 +97,8 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
                 const struct ws_grade_opts *opts, struct ws_comparison *out);
 /*
  * Grade the rows of one table together (Benjamini and Hochberg, J. R. Stat.
- * Soc. B 57 (1995) 289). A row that is UNLIKE already stays so and does not count.
+ * Soc. B 57 (1995) 289). A row that is UNLIKE or NONE already stays so and does not count.
+ * With fewer than WS_GRADE_RECORDINGS a side a difference is LIKELY, never certain.
  */
 void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_grade_opts *opts);
 

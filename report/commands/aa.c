@@ -49,9 +49,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_OUTPUT(&o.to.path),
 	        WS_OPT_FORMAT(&o.to.format, ""),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
-	               "what one recording against one is graded with, as in\n"
-	               "diff; default 1; on the CPU reference they\n"
-	               "cannot be graded without it"),
+	               "run-to-run noise for one run against one, as in diff"),
 	        WS_OPT_STEP(&o.model.step),
 	        WS_OPTS_SHOWN(&o.to),
 	};

@@ -17,14 +17,14 @@ struct diff_opts {
 };
 
 /* What the diff without --table and -o shows. */
-static const char *const short_tables[] = {"diff-verdict", "diff-phases", "diff-ops", "diff-config",
-                                           NULL};
+static const char *const short_tables[] = {
+        "diff-verdict", "diff-waterfall", "diff-phases", "diff-ops", "diff-config", NULL};
 
 /* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for
  * it. */
-static const char *const comment_tables[] = {"diff-verdict", "diff-phases",  "diff-ranges",
-                                             "diff-ops",     "diff-classes", "diff-memory",
-                                             "diff-only",    "diff-config",  NULL};
+static const char *const comment_tables[] = {
+        "diff-verdict", "diff-waterfall", "diff-idle", "diff-phases", "diff-ranges", "diff-ops",
+        "diff-classes", "diff-memory",    "diff-only", "diff-config", NULL};
 #define NCOMMENT     (sizeof(comment_tables) / sizeof(*comment_tables))
 #define MOST_COMMENT 65535 /* characters, and so bytes, of a comment */
 
@@ -85,7 +85,7 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
 	WS_THEN(status, write_diff(report, o, err));
 	if (status == WS_OK && result.finding) {
-		ws_ui_print("over the threshold: %s", result.verdict);
+		ws_ui_print("Over the threshold. %s", result.verdict);
 		status = WS_FINDING;
 	}
 	ws_report_free(report);
@@ -143,8 +143,8 @@ static enum ws_status list_sides(int argc, char **argv, int separator, struct ws
 	WS_FAIL_IF(argc < 2 || split == 0 || split == argc, err, USAGE,
 	           "diff needs two traces, see 'warpsheet help diff'");
 	WS_FAIL_IF(separator < 0 && argc > 2, err, USAGE,
-	           "diff takes no argument '%s': of several recordings a side, put -- between A's "
-	           "and B's, see 'warpsheet help diff'",
+	           "too many traces ('%s'). To compare several runs per side, separate them: "
+	           "diff A... -- B...",
 	           argv[2]);
 	WS_FORWARD(ws_trace_list_add(&list[0], split, argv, err));
 	return ws_trace_list_add(&list[1], argc - split, argv + split, err);
@@ -162,7 +162,7 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_TABLE(&o.table, ""),
 	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &threshold,
-	               "exit with status 1 when B is certainly more than PCT\n"
+	               "exit with status 1 when B is significantly more than PCT\n"
 	               "percent slower than A"),
 	        WS_OPT("min-effect", 0, REAL, "PCT", &o.diff.min_effect_percent,
 	               "a difference under PCT percent does not count;\n"
@@ -170,9 +170,9 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("same-within", 0, REAL, "PCT", &o.diff.same_within_percent,
 	               "SAME means certainly within PCT percent; default 3"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
-	               "what recordings of one thing vary by, for sides with\n"
-	               "fewer than three; default 1; on the CPU reference they\n"
-	               "cannot be graded without it"),
+	               "run-to-run noise of sides with fewer than three runs;\n"
+	               "default on a GPU: 1 for GPU time, 5 or more for steps\n"
+	               "that wait; none on the CPU reference"),
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),

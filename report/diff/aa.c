@@ -78,6 +78,7 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[QUANTITIES])
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
+	struct ws_grade_opts opts = aa->d->grade;
 	size_t n = 0;
 
 	for (int q = 0; q < QUANTITIES; q++) {
@@ -87,13 +88,14 @@ static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[
 			continue;
 		a = pick(aa, q, in, 0);
 		b = pick(aa, q, in, 1);
-		ws_compare(&a, &b, &aa->d->grade, &c[q]);
+		opts.run_noise = aa->d->noise[q == STEP ? WS_DIFF_NOISE_STEP : WS_DIFF_NOISE_GPU];
+		ws_compare(&a, &b, &opts, &c[q]);
 		rows[n++] = &c[q];
 	}
 	ws_grade_rows(rows, n, &aa->d->grade);
 	for (int q = 0; q < QUANTITIES; q++)
-		called[q] += aa->present[q] &&
-		             (c[q].grade == WS_GRADE_FASTER || c[q].grade == WS_GRADE_SLOWER);
+		called[q] += aa->present[q] && (ws_grade_is_faster(c[q].grade) ||
+		                                ws_grade_is_slower(c[q].grade));
 }
 
 static void try_pairs(struct aa_context *aa, uint8_t *in)
@@ -181,11 +183,15 @@ static void find_spread(struct aa_context *aa, int q)
 	aa->spread[q] = c.spread;
 }
 
-static const char *quantity_name(int q)
+static const char *quantity_name(const struct aa_context *aa, int q)
 {
+	const bool steps = aa->side->recordings[0].has_steps;
+
 	if (q == STEP)
-		return "step";
-	return q == GPU ? "GPU time of a step" : ws_phase_name((enum ws_phase)(q - FIRST_PHASE));
+		return steps ? "step" : "elapsed time";
+	if (q == GPU)
+		return steps ? "GPU time of a step" : "GPU time of kernels";
+	return ws_phase_name((enum ws_phase)(q - FIRST_PHASE));
 }
 
 static void set_recordings(struct ws_cell *cell, unsigned n)
@@ -206,7 +212,7 @@ static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 	double spread = aa->spread[q];
 	struct ws_comparison c = predicted_comparison(spread, 3);
 
-	ws_cell_set_str(t, &row[WS_TC_aa_quantity], quantity_name(q));
+	ws_cell_set_str(t, &row[WS_TC_aa_quantity], quantity_name(aa, q));
 	ws_cell_set_int(&row[WS_TC_aa_recordings], (int64_t)aa->side->nrecordings);
 	ws_cell_set_real(&row[WS_TC_aa_noise], 100 * spread);
 	ws_cell_set_int(&row[WS_TC_aa_pairs], aa->pairs);
@@ -234,25 +240,23 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 	unsigned need;
 
 	if (isnan(aa->spread[q])) {
-		snprintf(
-		        verdict, 512,
-		        "%u of %u pairs would have been called different; three recordings or more "
-		        "show the noise between them",
-		        aa->pairs_called[q], aa->pairs);
+		snprintf(verdict, 512,
+		         "%u of %u pairs would be called different. Record three or more to see "
+		         "the noise between runs.",
+		         aa->pairs_called[q], aa->pairs);
 		return;
 	}
 	need = ws_grade_recordings_for(&c, 0.02);
 	snprintf(verdict, 512,
-	         "%zu recordings vary by %.3g %% (--run-noise %.3g); one against one, %u of %u "
-	         "pairs "
-	         "would have been called different; ",
+	         "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
+	         "would be called different. ",
 	         n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
 	if (need)
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
-		         "%u recordings per side would show 2 %%", need);
+		         "Record %u runs per side to detect 2 %%.", need);
 	else
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
-		         "not even 1000 recordings per side would show 2 %%");
+		         "These runs vary too much to detect 2 %%.");
 }
 
 static void fill_aa(struct aa_context *aa, struct ws_table *t)
@@ -270,21 +274,21 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 		if (aa->present[q])
 			add_quantity(aa, t, q);
 	print_verdict(aa, aa->verdict);
-	ws_table_note(t, "%s.", aa->verdict);
+	ws_table_note(t, "%s", aa->verdict);
 	if (aa->splits)
-		ws_table_note(t, "Halves of one series share their recordings, so they are no "
-		                 "independent trials: of recordings that are independent, too, "
-		                 "up to half of all series have over 5 %% of their halves "
-		                 "called different. What must stay below 5 %% is the mean over "
-		                 "many series.");
+		ws_table_note(t, "Halves of one series share their runs, so they are no "
+		                 "independent trials. Even of independent runs, up to half of all "
+		                 "series show over 5 %% false alarms. The mean over many series "
+		                 "must stay below 5 %%.");
 	if (isnan(aa->d->grade.run_noise))
-		ws_table_note(t, "One recording per side is not graded on the CPU "
-		                 "reference: --run-noise says what to assume.");
+		ws_table_note(t, "CPU runs are not graded from one recording. Pass --run-noise to "
+		                 "assume a noise level.");
 	else
 		ws_table_note(t,
-		              "One recording per side was compared, "
-		              "assuming a noise between runs of %.3g %% (--run-noise).",
-		              100 * aa->d->grade.run_noise);
+		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
+		              "%% for GPU time (--run-noise).",
+		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],
+		              100 * aa->d->noise[WS_DIFF_NOISE_GPU]);
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)

@@ -1,12 +1,10 @@
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "report/base/names.h"
 #include "report/diff/private.h"
 
 struct ws_sides {
@@ -24,6 +22,10 @@ void ws_sides_free(struct ws_sides *s)
 	if (!s)
 		return;
 	ws_match_release(&s->d.match);
+	for (int side = 0; side < 2; side++) {
+		free(s->d.unlike_phase_ns[side]);
+		free(s->d.more_place_ns[side]);
+	}
 	ws_spill_close(&s->d.work[0].rows);
 	ws_spill_close(&s->d.work[1].rows);
 	ws_side_release(&s->d.side[0]);
@@ -63,133 +65,6 @@ void ws_side_trace_free(struct ws_side_trace *t)
 	free(t);
 }
 
-/* --- is it the same work? ---------------------------------------------------------------- */
-
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_reason(struct ws_diff *d, const char *fmt, ...)
-{
-	va_list args;
-
-	if (d->nreasons == WS_DIFF_MAX_REASONS)
-		return;
-	va_start(args, fmt);
-	vsnprintf(d->reasons[d->nreasons], sizeof(*d->reasons), fmt, args);
-	va_end(args);
-	for (char *p = d->reasons[d->nreasons++]; *p; p++)
-		if (*p > 0 && *p < ' ')
-			*p = '?';
-}
-
-/* Facts of which another value is other work. */
-static const struct {
-	const char *key, *word;
-} work_facts[] = {
-        {"workload.model", "model"},
-        {"workload.layers", "layers"},
-        {"workload.batch", "batch"},
-        {"workload.context", "context"},
-        {"workload.phase", "phase"},
-        {"workload.kernel_width", "kernel width"},
-        {"workload.depth_multiplier", "depth multiplier"},
-};
-#define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
-
-static void compare_facts(struct ws_diff *d)
-{
-	for (size_t i = 0; i < NWORK_FACTS; i++) {
-		struct ws_bytes value[2];
-
-		for (int s = 0; s < 2; s++)
-			value[s] =
-			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
-			                                                   work_facts[i].key));
-		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
-			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
-			           (int)(value[0].len < 40 ? value[0].len : 40),
-			           (const char *)value[0].ptr,
-			           (int)(value[1].len < 40 ? value[1].len : 40),
-			           (const char *)value[1].ptr);
-	}
-}
-
-/* Recordings of one side must be of one thing, too. */
-static void compare_recordings(struct ws_diff *d, int s)
-{
-	const struct ws_side *side = &d->side[s];
-
-	for (size_t r = 1; r < side->nrecordings; r++) {
-		const struct ws_recording *first = &side->recordings[0],
-		                          *other = &side->recordings[r];
-
-		for (size_t i = 0; i < NWORK_FACTS; i++) {
-			if (ws_recording_fact(first, &d->names, work_facts[i].key) ==
-			    ws_recording_fact(other, &d->names, work_facts[i].key))
-				continue;
-			add_reason(d, "the recordings of %s differ in their %s", side->name,
-			           work_facts[i].word);
-			return;
-		}
-		if (first->has_steps != other->has_steps) {
-			add_reason(d, "only some recordings of %s have steps", side->name);
-			return;
-		}
-	}
-}
-
-static bool has_steps(const struct ws_side *s)
-{
-	return s->recordings[0].has_steps;
-}
-
-static uint8_t phases_of(const struct ws_side *s)
-{
-	return s->nsamples ? s->samples[0]->phases : 0;
-}
-
-static void compare_steps(struct ws_diff *d)
-{
-	const struct ws_side *a = &d->side[0], *b = &d->side[1];
-	char list[2][64] = {"", ""};
-
-	if (has_steps(a) != has_steps(b)) {
-		add_reason(d, "%s has steps and %s has none (--step PATTERN names them)",
-		           has_steps(a) ? a->name : b->name, has_steps(a) ? b->name : a->name);
-		return;
-	}
-	if (!phases_of(a) || !phases_of(b) || phases_of(a) == phases_of(b))
-		return;
-	for (int s = 0; s < 2; s++)
-		for (int p = 0; p < WS_PHASE_OTHER; p++)
-			if (phases_of(&d->side[s]) >> p & 1)
-				snprintf(list[s] + strlen(list[s]), sizeof(*list) - strlen(list[s]),
-				         "%s%s", *list[s] ? ", " : "",
-				         ws_phase_name((enum ws_phase)p));
-	add_reason(d, "phases %s and %s", list[0], list[1]);
-}
-
-static void find_reasons(struct ws_diff *d)
-{
-	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
-
-	compare_facts(d);
-	compare_recordings(d, 0);
-	compare_recordings(d, 1);
-	compare_steps(d);
-	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
-		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
-	for (int s = 0; s < 2; s++) {
-		const struct ws_side *side = &d->side[s];
-
-		if (d->side[!s].gpu_ns && d->matched_ns[s] < side->gpu_ns / 2) {
-			add_reason(d, "only %.1f %% of the GPU time of %s is matched",
-			           ws_stat_percent((double)d->matched_ns[s], (double)side->gpu_ns),
-			           side->name);
-			return;
-		}
-	}
-}
-
 /* --- all of it --------------------------------------------------------------------------- */
 
 static enum ws_status match(struct ws_diff *d, struct ws_err *err)
@@ -216,11 +91,21 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 	return grade;
 }
 
+static bool is_on_cpu(const struct ws_diff *d)
+{
+	for (int s = 0; s < 2; s++)
+		if (d->side[s].nrecordings && d->side[s].recordings[0].on_cpu)
+			return true;
+	return false;
+}
+
 static void resolve_grade(struct ws_diff *d)
 {
-	d->grade = ws_grade_opts_of(&d->opts, d->side[0].recordings[0].on_cpu ||
-	                                              (d->side[1].nrecordings &&
-	                                               d->side[1].recordings[0].on_cpu));
+	d->grade = ws_grade_opts_of(&d->opts, is_on_cpu(d));
+	d->noise[WS_DIFF_NOISE_GPU] = d->grade.run_noise;
+	d->noise[WS_DIFF_NOISE_STEP] = d->noise[WS_DIFF_NOISE_HOST] = d->grade.run_noise;
+	if (isnan(d->opts.run_noise_percent) && !is_on_cpu(d))
+		ws_diff_assume_noise(d);
 }
 
 struct ws_diff *ws_sides_diff(struct ws_sides *s)
@@ -233,8 +118,25 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 	static const struct ws_diff_opts defaults = WS_DIFF_OPTS_DEFAULT;
 
 	s->d.opts = opts ? *opts : defaults;
-	resolve_grade(&s->d);
 	ws_side_merge(&s->d.side[0], &s->d.names);
+	resolve_grade(&s->d);
+}
+
+/* The time that is compared: of steps, or from the first device work to the last. */
+static void find_typical(struct ws_diff *d)
+{
+	struct ws_comparison c;
+	int64_t *ns[2];
+
+	for (int s = 0; s < 2; s++) {
+		ns[s] = ws_xarray(d->side[s].nsamples + 1, sizeof(*ns[s]));
+		for (size_t i = 0; i < d->side[s].nsamples; i++)
+			ns[s][i] = d->side[s].samples[i]->step_ns;
+	}
+	ws_diff_compare(d, ns, WS_DIFF_NOISE_STEP, &c);
+	memcpy(d->typical_ns, c.typical, sizeof(c.typical));
+	free(ns[0]);
+	free(ns[1]);
 }
 
 static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
@@ -243,9 +145,11 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 		ws_side_merge(&d->side[s], &d->names);
 	resolve_grade(d);
 	ws_sides_name(d->side, &d->names);
+	d->by_steps =
+	        d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
 	WS_FORWARD(match(d, err));
-	d->by_steps = has_steps(&d->side[0]) && has_steps(&d->side[1]);
-	find_reasons(d);
+	ws_diff_find_reasons(d);
+	find_typical(d);
 	return WS_OK;
 }
 
@@ -254,9 +158,10 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	typedef enum ws_status (*fill_fn)(struct ws_diff *, struct ws_table *, struct ws_err *);
 	/* in the order of WS_DIFF_TABLES */
 	static const fill_fn fills[] = {
-	        ws_diff_fill_verdict, ws_diff_fill_phases,  ws_diff_fill_ranges,
-	        ws_diff_fill_ops,     ws_diff_fill_classes, ws_diff_fill_kernels,
-	        ws_diff_fill_memory,  ws_diff_fill_only,    ws_diff_fill_config,
+	        ws_diff_fill_verdict, ws_diff_fill_waterfall, ws_diff_fill_idle,
+	        ws_diff_fill_phases,  ws_diff_fill_ranges,    ws_diff_fill_ops,
+	        ws_diff_fill_classes, ws_diff_fill_kernels,   ws_diff_fill_memory,
+	        ws_diff_fill_only,    ws_diff_fill_config,
 	};
 
 	return fills[which](ctx, *t, err);

@@ -30,8 +30,10 @@ struct ws_diff_opts {
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu);
 
 struct ws_diff_result {
-	bool finding;      /* over the threshold */
-	char verdict[512]; /* the answer in a sentence */
+	bool finding;                 /* over the threshold */
+	char verdict[512];            /* the answer in sentences */
+	struct ws_comparison overall; /* of steps or elapsed time; its basis NONE: there is none */
+	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */
 };
 
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */

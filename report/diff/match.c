@@ -29,9 +29,12 @@ struct matcher {
 	struct ws_work_list side[2];
 	uint32_t *scratch[2]; /* what ws_align compares */
 	struct ws_match *out;
-	bool swapped; /* side 0 is the caller's b */
+	bool swapped;         /* side 0 is the caller's b */
+	uint32_t sized[4];    /* classes of which other sizes are other work; 0 = not there */
 	struct ws_arena temp;
 };
+
+static const char *const sized_classes[] = {"gemm", "conv", "attention", "comm"};
 
 static const struct ws_work_item *item_of(const struct matcher *m, int side, size_t at)
 {
@@ -67,8 +70,10 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 
 		kind.n[side] = (uint32_t)p[s].n;
 		kind.item[side] = p[s].n ? m->side[s].call[*p[s].at].item : 0;
-		for (size_t i = 0; i < p[s].n; i++)
+		for (size_t i = 0; i < p[s].n; i++) {
 			m->out->group[s][p[s].at[i]] = group;
+			kind.flops[side] += item_of(m, s, p[s].at[i])->flops;
+		}
 	}
 	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
 }
@@ -89,9 +94,48 @@ static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint
 	return rule->by;
 }
 
+/* Items of one class? And is that none of which sizes matter? */
+static bool is_one_class(const struct matcher *m, const struct positions p[2], bool *sized)
+{
+	const uint32_t class = item_of(m, 0, *p[0].at)->class;
+	bool one = true;
+
+	*sized = false;
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < p[s].n; i++) {
+			const uint32_t of = item_of(m, s, p[s].at[i])->class;
+
+			one &= of == class;
+			for (size_t k = 0; k < sizeof(m->sized) / sizeof(*m->sized); k++)
+				*sized |= of == m->sized[k];
+		}
+	return one;
+}
+
+/*
+ * So many that became so many are the same work when they have the same FLOPs, or when none are
+ * known and they are of one class. In a range that says what they are, they may be of
+ * several classes without known sizes: a norm in parts, and as a whole.
+ */
+static bool may_be_same(const struct matcher *m, const struct positions p[2], bool in_range)
+{
+	double flops[2] = {0, 0};
+	bool sized, one_class = is_one_class(m, p, &sized);
+
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < p[s].n; i++)
+			flops[s] += item_of(m, s, p[s].at[i])->flops;
+	if (flops[0] > 0 && flops[1] > 0)
+		return !ws_work_apart(flops[0], flops[1]);
+	if (p[0].n == 1 && p[1].n == 1 &&
+	    ws_work_apart(item_of(m, 0, *p[0].at)->volume, item_of(m, 1, *p[1].at)->volume))
+		return false;
+	return one_class || (in_range && !sized);
+}
+
 static void join_remainder(struct matcher *m, const struct positions p[2], const struct rule *rule)
 {
-	if (!rule->small || !p[0].n || !p[1].n)
+	if (!rule->small || !p[0].n || !p[1].n || !may_be_same(m, p, true))
 		return;
 	join(m, p, p[0].n == 1 && p[1].n == 1 ? WS_MATCHED_BY_RANGE : WS_MATCHED_BY_NEIGHBOURS);
 }
@@ -305,6 +349,8 @@ static void match_neighbours(struct matcher *m)
 					run[s][k] = (uint32_t)((s ? j : i) + k);
 				p[s] = (struct positions){run[s], n[s]};
 			}
+			if (!may_be_same(m, p, false))
+				continue;
 			join(m, p, WS_MATCHED_BY_NEIGHBOURS);
 			last_of_group[m->out->ngroups - 1] = (uint32_t)(j + n[1]);
 		}
@@ -420,6 +466,9 @@ void ws_match_find(struct ws_match *out, const struct ws_names *names, const str
 	                    .swapped = swapped};
 
 	*out = (struct ws_match){0};
+	for (size_t i = 0; i < sizeof(m.sized) / sizeof(*m.sized); i++)
+		m.sized[i] = (uint32_t)ws_strtab_find(&names->texts.known, sized_classes[i],
+		                                      strlen(sized_classes[i]));
 	find(&m, cast);
 	if (swapped) {
 		uint32_t *group = out->group[0];

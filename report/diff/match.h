@@ -4,7 +4,8 @@
  * 1. the same instance of the same range place; inside it the same kind and order
  * 2. kind and shape of the operation in launch order within the phase, then kind alone
  * 3. class in launch order within the phase, where a side has no operation
- * 4. what stands between matched neighbours: so many kernels became so many
+ * 4. what stands between matched neighbours: so many kernels became so many, of one class or with
+ *    the same FLOPs
  * 5. a cast that one side needs for matched work beside it: a group of its own
  */
 #pragma once
@@ -27,6 +28,12 @@ enum ws_matched_by {
 };
 const char *ws_matched_by_name(enum ws_matched_by by);
 
+/* Are two sizes, of which 0 is not known, further apart than WS_WORK_APART? */
+static inline bool ws_work_apart(double a, double b)
+{
+	return a > 0 && b > 0 && (a > b ? b / a : a / b) < 1 - WS_WORK_APART;
+}
+
 /* What of a call tells which other one it is. */
 struct ws_work_ref {
 	uint32_t item;     /* number (ws_names_item) */
@@ -44,6 +51,7 @@ struct ws_match_kind {
 	uint32_t item[2]; /* of the first call of each side; 0 = it has none */
 	uint32_t n[2];    /* calls of each side */
 	uint32_t by;      /* enum ws_matched_by; of CAST only one side has calls */
+	float flops[2];   /* of a group's calls on each side, as recorded; 0 = not known */
 };
 struct ws_match {
 	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */

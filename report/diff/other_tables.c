@@ -47,8 +47,7 @@ static struct ws_cell *add_memory(const struct ws_diff *d, struct ws_table *t, c
 	return row;
 }
 
-/* One number of the copies of this name, a sample. NaN: bytes that some of them do not tell. */
-static double copies_of(const struct ws_side *s, uint32_t name, int what)
+double ws_side_copies(const struct ws_side *s, uint32_t name, enum ws_copies what)
 {
 	double sum = 0;
 
@@ -57,11 +56,11 @@ static double copies_of(const struct ws_side *s, uint32_t name, int what)
 			const struct ws_copy_sum *copy =
 			        &s->recordings[r].copies[i * WS_COPY_NAMES + name];
 
-			if (what == 1 && copy->without_size)
+			if (what == WS_COPIES_BYTES && copy->without_size)
 				return NAN;
-			sum += what == 0   ? (double)copy->count
-			       : what == 1 ? (double)copy->bytes
-			                   : (double)copy->ns;
+			sum += what == WS_COPIES_COUNT   ? (double)copy->count
+			       : what == WS_COPIES_BYTES ? (double)copy->bytes
+			                                 : (double)copy->ns;
 		}
 	return sum / (double)s->nsamples;
 }
@@ -85,8 +84,9 @@ enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct
 			struct ws_cell *row;
 
 			for (int s = 0; s < 2; s++)
-				value[s] = copies_of(&d->side[s], name, what);
-			if (!copies_of(&d->side[0], name, 0) && !copies_of(&d->side[1], name, 0))
+				value[s] = ws_side_copies(&d->side[s], name, (enum ws_copies)what);
+			if (!ws_side_copies(&d->side[0], name, WS_COPIES_COUNT) &&
+			    !ws_side_copies(&d->side[1], name, WS_COPIES_COUNT))
 				continue;
 			row = add_memory(d, t, numbers[what].section, ws_copy_name(name), value,
 			                 numbers[what].unit);

@@ -11,6 +11,14 @@
 
 #define WS_DIFF_MAX_REASONS 12
 
+/* What recordings of one thing vary by depends on what is compared. */
+enum ws_diff_noise {
+	WS_DIFF_NOISE_GPU,  /* GPU time */
+	WS_DIFF_NOISE_STEP, /* steps, or from the first device work to the last */
+	WS_DIFF_NOISE_HOST, /* times on the host */
+	WS_DIFF_NOISES
+};
+
 /* Calls of one kind (match.h) in one sample. */
 struct ws_work_sum {
 	uint32_t kind, sample;
@@ -29,6 +37,16 @@ struct ws_diff {
 		size_t n;
 	} work[2];
 	int64_t matched_ns[2]; /* GPU time of what has a counterpart, over all samples */
+	/* of what has none of its size: the sum, and of each sample by phase */
+	int64_t unlike_ns[2], *unlike_phase_ns[2];
+	/* by phase, over all samples: GPU time that a side would take more than the other for its
+	 * matched work alone, when time grows as recorded sizes do */
+	double more_ns[2][WS_PHASES];
+	/* the same and work without a counterpart, of each range place itself */
+	double *more_place_ns[2];
+	double flops[2]; /* recorded of matched operations that tell them on both sides, a sample */
+	double typical_ns[2]; /* step, or elapsed time, of each side, as diff-verdict has it */
+	double noise[WS_DIFF_NOISES]; /* between recordings of one thing; NaN = not known */
 	struct ws_unmatched_work {
 		uint64_t kernels; /* of what has none */
 		uint64_t casts;   /* kernels beside matched work */
@@ -57,7 +75,16 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts);
 struct ws_diff_row {
 	uint32_t field[WS_DIFF_FIELDS]; /* what the row is of: the key */
 	int64_t *ns[2];                 /* a sample of the side */
+	int64_t *compared[2];           /* what of it is compared; NULL: all */
+	enum ws_diff_noise noise;
+	struct ws_like_work {           /* of rows of work: matched work of one size */
+		int64_t ns;
+		double groups; /* calls, of which several count as one where they face one */
+	} * like[2];                    /* a sample of the side */
 	uint64_t instances[2], kernels[2];
+	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
+	int64_t like_ns[2], call_ns[2]; /* of those of one size; of all */
+	double more_ns[2]; /* as that of struct ws_diff */
 	/* of classes, over all samples: on Tensor Cores, and where that is not known */
 	int64_t tensor_ns[2], unknown_ns[2];
 	double mean[2]; /* ns a sample; NaN: the side has no such work */
@@ -66,6 +93,9 @@ struct ws_diff_row {
 /* Starts as all zeros but nsamples. */
 struct ws_diff_rows {
 	size_t nsamples[2];
+	bool of_work;             /* rows have like[] */
+	bool of_calls;            /* few or short ones are not graded */
+	enum ws_diff_noise noise; /* of their times */
 	struct ws_texts keys;
 	struct ws_diff_row *row;
 	size_t n, capacity;
@@ -76,9 +106,11 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
                     struct ws_diff_row **out);
 /* Means and grades; then what changed most comes first. */
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
-/* Two vectors of one value a sample; both NULL-free. Grade: AMBIGUOUS, or UNLIKE. */
-void ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
+/* One value a sample of each side. Grade: AMBIGUOUS, or UNLIKE. */
+void ws_diff_compare(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
                      struct ws_comparison *out);
+/* GPU time of a sample of side s in a phase, WS_PHASES: in all, for work that both sides did. */
+int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase);
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
 /* Adds up calls by what they are matched with: once they are. */
@@ -88,18 +120,91 @@ typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_ite
                                const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
 void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out);
 
+/* --- noise.c: of what is graded, by what it is -------------------------------------------- */
+
+void ws_diff_assume_noise(struct ws_diff *d);
+
+/* --- like.c ------------------------------------------------------------------------------- */
+
+/* Work that has a counterpart: is it of the same size, as far as sizes are recorded? ratio: of B's
+ * to A's size, 1 = not known. */
+bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio);
+/* Reasons why the sides did not do the same work. */
+void ws_diff_find_reasons(struct ws_diff *d);
+
 /* One row a class: field 0. */
 void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows);
 
 /* Most bytes allocated on devices in any recording; -1 = not recorded. */
 double ws_side_peak(const struct ws_side *s);
+/* A number of the copies of this name, a sample. NaN: bytes that some of them do not tell. */
+enum ws_copies { WS_COPIES_COUNT, WS_COPIES_BYTES, WS_COPIES_NS };
+double ws_side_copies(const struct ws_side *s, uint32_t name, enum ws_copies what);
 /* SAME, FASTER (less) or SLOWER (more) of numbers that do not scatter. */
 enum ws_grade ws_diff_grade_count(const struct ws_diff *d, double a, double b);
 
-/* --- words.c ------------------------------------------------------------------------------ */
+/* --- ranges.c: times of samples ------------------------------------------------------------ */
+
+enum ws_diff_measure { WS_MEASURE_STEP, WS_MEASURE_GPU, WS_MEASURE_WALL };
+/* A row of fields measure and phase, WS_PHASES = the whole; none where neither side has it. */
+void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
+                         enum ws_diff_measure measure);
+
+/* --- gains.c: rows of diff-verdict ---------------------------------------------------------- */
+
+/* The sentences of a row grow here; what does not fit is left out. */
+struct ws_sentence {
+	char text[512];
+};
+void ws_sentence_add(struct ws_sentence *s, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+struct ws_cell *ws_verdict_row(struct ws_table *t, const char *subject, const char *verdict);
+void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
+                        const char *unit);
+/* What gained, what lost, where the gain went, Tensor Cores. step_ns, gpu_ns: typical, of each
+ * side. */
+void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
+                      const double gpu_ns[2]);
+
+/* --- verdict_text.c ------------------------------------------------------------------------------ */
 
 /* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
 void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
+
+/* "47.5 ms": three digits, its unit; returns out. */
+#define WS_DIFF_TIME 32
+const char *ws_diff_time(double ns, char out[WS_DIFF_TIME]);
+/* A class without its brackets. */
+struct ws_bytes ws_diff_class_name(struct ws_bytes name);
+#define WS_DIFF_NOTHING "Nothing to compare: a side has no device work."
+
+/* --- waterfall.c: what a step is made of ---------------------------------------------------- */
+
+enum ws_diff_part_kind {
+	WS_PART_CLASS,
+	WS_PART_GRAPHS,
+	WS_PART_OVERLAP,
+	WS_PART_COPIES,
+	WS_PART_COMMUNICATION,
+	WS_PART_IDLE,
+	WS_PART_LATE, /* the typical step less the mean */
+};
+struct ws_diff_parts {
+	struct ws_diff_part {
+		enum ws_diff_part_kind kind;
+		struct ws_bytes name;
+		double ns[2]; /* a step */
+	} * part;             /* by kind, then largest change first; of each side they add up to … */
+	size_t n;
+	double typical_ns[2]; /* … the typical step */
+	double mean_ns[2];
+};
+/* typical: NaN = the mean. Free with ws_diff_parts_release. */
+void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_diff_parts *out);
+void ws_diff_parts_release(struct ws_diff_parts *p);
+/* "51 ms less a step: 47.5 ms less waiting for data." Empty where nothing changed. */
+void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
+                         size_t size);
 
 /* --- the tables --------------------------------------------------------------------------- */
 
@@ -118,6 +223,8 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
 	enum ws_status ws_diff_fill_##name(struct ws_diff *d, struct ws_table *t, \
 	                                   struct ws_err *err);
 X(verdict)
+X(waterfall)
+X(idle)
 X(phases)
 X(ranges)
 X(ops)

@@ -16,7 +16,7 @@ static void set_difference(const struct ws_diff *d, struct ws_table *t, struct w
                            const struct ws_diff_row *row)
 {
 	const struct ws_comparison *c = &row->c;
-	int different = c->grade == WS_GRADE_FASTER || c->grade == WS_GRADE_SLOWER;
+	bool different = ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade);
 
 	if (isnan(row->mean[0]) || isnan(row->mean[1]))
 		return;
@@ -34,14 +34,13 @@ _Static_assert(WS_TC_diff_ranges_noise - WS_TC_diff_ranges_diff_ns == 4, "order 
 /* --- diff-phases ------------------------------------------------------------------------- */
 
 /* In the order of the table. */
-enum measure { MEASURE_STEP, MEASURE_GPU, MEASURE_WALL };
 static const char *const measures[] = {"step", "GPU", "wall"};
 
-static int64_t time_of(const struct ws_sample *s, int phase, int measure)
+static int64_t time_of(const struct ws_sample *s, int phase, enum ws_diff_measure measure)
 {
-	if (measure == MEASURE_STEP)
+	if (measure == WS_MEASURE_STEP)
 		return s->step_ns;
-	if (measure == MEASURE_WALL)
+	if (measure == WS_MEASURE_WALL)
 		return phase == WS_PHASES ? s->host_ns : s->phase_ns[phase];
 	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
 }
@@ -56,20 +55,51 @@ static bool has_phase(const struct ws_side *s, int phase)
 	return false;
 }
 
-static void gather_phase(const struct ws_diff *d, struct ws_diff_rows *rows, int phase, int measure)
+/* GPU time is compared of matched work; other times have all of it, so what one side did alone is told
+ * beside it. */
+static void set_compared(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase,
+                         enum ws_diff_measure measure)
 {
+	const struct ws_side *side = &d->side[s];
+
+	if (measure == WS_MEASURE_GPU)
+		row->compared[s] = ws_xarray(side->nsamples + 1, sizeof(*row->compared[s]));
+	for (size_t i = 0; i < side->nsamples; i++) {
+		if (measure == WS_MEASURE_GPU)
+			row->compared[s][i] = ws_diff_matched_ns(d, s, i, phase);
+		row->like_ns[s] += measure == WS_MEASURE_GPU ? row->compared[s][i] : row->ns[s][i];
+	}
+	for (int p = 0; p < WS_PHASES; p++) {
+		if (p != phase && phase != WS_PHASES)
+			continue;
+		row->more_ns[s] += d->more_ns[s][p];
+		for (size_t i = 0; i < side->nsamples && measure != WS_MEASURE_GPU; i++)
+			row->more_ns[s] += (double)d->unlike_phase_ns[s][i * WS_PHASES + (size_t)p];
+	}
+}
+
+void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int phase,
+                         enum ws_diff_measure measure)
+{
+	static const enum ws_diff_noise noise[] = {
+	        [WS_MEASURE_STEP] = WS_DIFF_NOISE_STEP,
+	        [WS_MEASURE_GPU] = WS_DIFF_NOISE_GPU,
+	        [WS_MEASURE_WALL] = WS_DIFF_NOISE_HOST,
+	};
 	const uint32_t key[WS_DIFF_FIELDS] = {(uint32_t)measure, (uint32_t)phase};
 	struct ws_diff_row *row;
 
 	if (!has_phase(&d->side[0], phase) && !has_phase(&d->side[1], phase))
 		return;
 	ws_diff_row_of(rows, key, &row);
+	row->noise = noise[measure];
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
 		row->instances[s] = (uint64_t)has_phase(side, phase);
 		for (size_t i = 0; i < side->nsamples; i++)
 			row->ns[s][i] = time_of(side->samples[i], phase, measure);
+		set_compared(d, row, s, phase, measure);
 	}
 }
 
@@ -126,16 +156,16 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 
 	(void)err;
 	if (!d->by_steps) {
-		ws_table_set_not_recorded(t, "At least one trace has no completed range `step`, so "
-		                             "there are no phases to compare (--step PATTERN "
-		                             "names the steps).");
+		ws_table_set_not_recorded(
+		        t, "No steps found, so there are no phases to compare. Use --step PATTERN "
+		           "to name the step range.");
 		return WS_OK;
 	}
-	gather_phase(d, &rows, WS_PHASES, MEASURE_STEP);
-	for (int measure = MEASURE_GPU; measure <= MEASURE_WALL; measure++)
-		for (int phase = 0; phase <= WS_PHASES; phase++) {
-			gather_phase(d, &rows, phase, measure);
-		}
+	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
+	for (int phase = 0; phase <= WS_PHASES; phase++) {
+		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_GPU);
+		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_WALL);
+	}
 	ws_diff_rows_grade(d, &rows);
 	if (rows.n)
 		qsort(rows.row, rows.n, sizeof(*rows.row), by_measure);
@@ -293,6 +323,55 @@ static void gather_ranges(struct ranges *r)
 	}
 }
 
+/* The text of the place around the one with this text; false: it is outermost. */
+static bool path_around(struct ws_bytes *text)
+{
+	const char *p = text->ptr;
+
+	/* a '/' of a name stands behind a '\\' */
+	for (size_t i = text->len; i-- > 1;)
+		if (p[i] == '/' && p[i - 1] != '\\') {
+			text->len = i;
+			return true;
+		}
+	return false;
+}
+
+/* What one side did alone in a range is no difference of the range, and of those around it. */
+static void add_only(struct ranges *r, int s, uint32_t place, uint32_t *place_of)
+{
+	struct ws_names *names = &r->d->names;
+	struct ws_bytes text = ws_texts_get(&names->texts, names->places[place].text);
+
+	do {
+		const uint32_t number =
+		        (uint32_t)ws_strtab_find(&names->texts.known, text.ptr, text.len);
+
+		for (size_t i = 0; i < r->rows.n && number && place_of[number] != WS_NONE; i++)
+			if (r->rows.row[i].field[FIELD_PATH] == r->rolled[place_of[number]])
+				r->rows.row[i].more_ns[s] += r->d->more_place_ns[s][place];
+	} while (path_around(&text));
+}
+
+static void gather_only(struct ranges *r)
+{
+	struct ws_names *names = &r->d->names;
+	uint32_t *place_of = ws_xmalloc((names->texts.n + 1) * sizeof(*place_of));
+
+	memset(place_of, 0xff, (names->texts.n + 1) * sizeof(*place_of));
+	for (uint32_t p = 0; p < names->nplaces; p++)
+		place_of[names->places[p].text] = p;
+	for (int s = 0; s < 2; s++) {
+		for (uint32_t p = 0; p < names->nplaces; p++)
+			if (r->d->more_place_ns[s][p] > 0)
+				add_only(r, s, p, place_of);
+		for (size_t i = 0; i < r->rows.n; i++)
+			for (size_t k = 0; k < r->d->side[s].nsamples; k++)
+				r->rows.row[i].like_ns[s] += r->rows.row[i].ns[s][k];
+	}
+	free(place_of);
+}
+
 static void gather_dtypes(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
@@ -370,13 +449,16 @@ static void add_range_row(const struct ranges *r, struct ws_table *t, const stru
 enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
 	struct ranges r = {.d = d,
-	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}}};
+	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples},
+	                            .of_calls = true,
+	                            .noise = WS_DIFF_NOISE_GPU}};
 
 	(void)err;
 	roll_places(&r);
 	keep_single_names(&r);
 	count_instances(&r);
 	gather_ranges(&r);
+	gather_only(&r);
 	gather_dtypes(&r);
 	ws_diff_rows_grade(d, &r.rows);
 	for (size_t i = 0; i < r.rows.n; i++)

@@ -137,11 +137,16 @@ static void set_shape(struct work *w, const int64_t *dim, int n, struct ws_work_
 {
 	char text[96] = "";
 	size_t len = 0;
+	double volume = 1;
 
-	for (int i = 0; i < n; i++)
-		if (dim[i] > 0)
-			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRId64,
-			                        len ? "x" : "", dim[i]);
+	for (int i = 0; i < n; i++) {
+		if (dim[i] <= 0)
+			continue;
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%" PRId64,
+		                        len ? "x" : "", dim[i]);
+		volume *= (double)dim[i];
+	}
+	item->volume = len ? (float)volume : 0;
 	item->shape = ws_texts_add_str(&w->c->names->texts, text);
 }
 
@@ -168,6 +173,7 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		set_steady_name(w, m->texts[range->name], &item->op);
 		ws_reader_text(w->c, op->kind, &item->kind);
 		set_shape(w, dim, 4, item);
+		item->flops = op->flops > 0 ? (float)op->flops : 0;
 		if (!item->kind)
 			item->kind = item->op;
 
@@ -178,6 +184,7 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 
 		set_steady_name(w, m->texts[op->name], &item->op);
 		set_shape(w, dim, 4, item);
+		item->flops = op->flops > 0 ? (float)op->flops : 0;
 		if (!class_tells_kind(ws_texts_get(texts, item->class)))
 			item->kind =
 			        ws_texts_add(texts, bare_op_name(ws_texts_get(texts, item->op)));
@@ -225,6 +232,20 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	free(joined);
 }
 
+/* A convolution that begins with a change of the layout is a convolution. */
+static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
+                               struct ws_work_item *item)
+{
+	const struct ws_texts *texts = &w->c->names->texts;
+	uint32_t class;
+
+	ws_reader_text(w->c, k->class, &class);
+	if (!class_tells_kind(ws_texts_get(texts, class)) ||
+	    class_tells_kind(ws_texts_get(texts, item->class)))
+		return;
+	item->class = item->kind = class;
+}
+
 /* The item `before`, 0 = none yet, with one more kernel, which is the longest of the call or not.
  */
 static void make_item(struct work *w, const struct ws_joined_kernel *k,
@@ -238,6 +259,8 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 		item = *ws_names_item(names, before);
 	else
 		new_item(w, k, op, cpu_op, &item);
+	if (before && cpu_op != WS_NONE)
+		take_telling_class(w, k, &item);
 	item.nkernels++;
 	if (is_longest) {
 		item.tensor = w->c->m->configs[k->config].tensor;
@@ -254,7 +277,7 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 	const struct ws_joined_range *op =
 	        *item ? NULL : ws_joined_rows_range(w->c->rows, k->op_range);
 	const uint32_t key[] = {*item,
-	                        is_longest,
+	                        (uint32_t)is_longest | (uint32_t)(cpu_op != WS_NONE) << 1,
 	                        k->config,
 	                        k->dtype,
 	                        k->class,
@@ -410,6 +433,7 @@ static void read_copies(struct work *w)
 			continue;
 		if (work->kind == WS_WORK_GRAPH) {
 			r->graphs_ns += work->dur_ns;
+			r->samples[sample].graph_ns += work->dur_ns;
 			continue;
 		}
 		sum = &r->copies[sample * WS_COPY_NAMES + ws_copy_name_of(work)];

@@ -21,6 +21,7 @@ void ws_recording_release(struct ws_recording *r)
 	ws_spill_close(&r->range_ns);
 	ws_spill_close(&r->range_sums);
 	free(r->classes);
+	free(r->devices);
 	free(r->copies);
 	free(r->facts);
 	free(r->dtypes);
@@ -245,6 +246,79 @@ static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
 	return WS_OK;
 }
 
+/* First and last moment of the devices' work; false: there was none. */
+static bool find_device_work(struct ws_reader *c, int64_t *first_ns, int64_t *last_ns)
+{
+	*first_ns = INT64_MAX;
+	*last_ns = INT64_MIN;
+	for (size_t i = 0; i < c->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+
+		if (!ws_kernel_ran(&c->sel, k, i))
+			continue;
+		*first_ns = k->start_ns < *first_ns ? k->start_ns : *first_ns;
+		*last_ns = k->start_ns + k->dur_ns > *last_ns ? k->start_ns + k->dur_ns : *last_ns;
+	}
+	for (size_t i = 0; i < c->m->nwork; i++) {
+		const struct ws_work *w = &c->m->work[i];
+
+		if (!ws_work_ran(&c->sel, c->m, i))
+			continue;
+		*first_ns = w->start_ns < *first_ns ? w->start_ns : *first_ns;
+		*last_ns = w->start_ns + w->dur_ns > *last_ns ? w->start_ns + w->dur_ns : *last_ns;
+	}
+	return *first_ns < *last_ns;
+}
+
+/* Of a trace without steps what lies before the first device work, and behind the last, is no part
+ * of the time that is compared. */
+static void clip_to_device_work(struct ws_reader *c)
+{
+	const struct ws_time_window *w = c->windows->window;
+	struct ws_sample *s = c->r->samples;
+	int64_t first, last, all = 0;
+
+	if (!find_device_work(c, &first, &last)) {
+		memset(s->use_ns, 0, sizeof(s->use_ns));
+		c->r->ndevice_times = 0;
+		s->step_ns = s->host_ns = 0;
+		return;
+	}
+	for (int i = 0; i < WS_USES; i++)
+		all += s->use_ns[i];
+	s->use_ns[WS_USE_START] -= all / s->step_ns * (first - w->start_ns);
+	s->use_ns[WS_USE_END] -= all / s->step_ns * (w->end_ns - last);
+	for (size_t d = 0; d < c->r->ndevice_times; d++) {
+		c->r->devices[d].use_ns[WS_USE_START] -= first - w->start_ns;
+		c->r->devices[d].use_ns[WS_USE_END] -= w->end_ns - last;
+	}
+	s->step_ns = s->host_ns = last - first;
+}
+
+/* What the devices did with the time of each sample. */
+static enum ws_status read_uses(struct ws_reader *c, struct ws_err *err)
+{
+	struct ws_recording *r = c->r;
+	const struct ws_idle *idle;
+
+	WS_FORWARD(ws_idle_find(c->m, &c->sel, &idle, err));
+	for (size_t i = 0; i < r->nsamples; i++)
+		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
+	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
+	for (size_t d = 0; d < idle->ndevices; d++) {
+		struct ws_device_time *to = &r->devices[r->ndevice_times];
+
+		if (!idle->device[d].window_ns)
+			continue;
+		to->id = c->m->devices[d].id;
+		memcpy(to->use_ns, idle->device[d].ns, sizeof(to->use_ns));
+		r->ndevice_times++;
+	}
+	if (!r->has_steps && r->nsamples)
+		clip_to_device_work(c);
+	return WS_OK;
+}
+
 static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 {
 	const struct ws_model *m = c->m;
@@ -254,6 +328,7 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
 	ws_note_origin(m, "", c->r->origin);
 	WS_FORWARD(ws_idle_verdict(m, &c->sel, &c->r->idle, err));
+	WS_FORWARD(read_uses(c, err));
 	c->r->peak_bytes = ws_memory_peak(m);
 	WS_FORWARD(read_utilization(c, err));
 	c->r->name = ws_texts_add_str(&c->names->texts, m->name);

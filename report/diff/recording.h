@@ -31,8 +31,13 @@ struct ws_work_item {
 	uint16_t phase;   /* enum ws_phase */
 	uint16_t tensor;  /* enum ws_tensor, of its longest kernel */
 	uint32_t nkernels;
+	float flops;  /* as recorded; 0 = not known */
+	float volume; /* product of the recorded sizes; 0 = not known */
 	uint32_t like[WS_LIKENESSES]; /* the same number: they are alike */
 };
+
+/* Sizes of work further apart than this are other work. */
+#define WS_WORK_APART 0.05
 
 /* One such call. */
 struct ws_work_call {
@@ -62,6 +67,12 @@ struct ws_class_time {
 	int64_t gpu_ns, tensor_ns, unknown_ns; /* in all, on Tensor Cores, not known whether */
 };
 
+/* A device that worked in the samples. */
+struct ws_device_time {
+	uint64_t id;
+	int64_t use_ns[WS_USES]; /* in all samples */
+};
+
 /* Copies in one direction, or fills. */
 struct ws_copy_sum {
 	uint64_t count, bytes, without_size;
@@ -72,8 +83,10 @@ struct ws_sample {
 	size_t first_call, ncalls; /* in launch order */
 	bool calls_are_slots;      /* the first call has slot 0, the next 1 */
 	size_t first_class, nclasses;
-	int64_t step_ns; /* with its device work; of a whole trace from its first work to its last
-	                  */
+	int64_t step_ns; /* with its device work; of a whole trace from its first device work to its
+	                  * last, 0 without any */
+	int64_t use_ns[WS_USES]; /* summed over its devices: of each they add up to step_ns */
+	int64_t graph_ns;        /* of CUDA graphs traced as a whole */
 	int64_t host_ns; /* the range on its thread */
 	int64_t gpu_ns;  /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
@@ -108,6 +121,8 @@ struct ws_recording {
 	size_t nrange_sums;
 	struct ws_class_time *classes;
 	size_t nclasses;
+	struct ws_device_time *devices;
+	size_t ndevice_times;
 	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) a sample */
 	struct ws_recorded_fact *facts; /* of workload, device and provenance */
 	size_t nfacts;

@@ -11,6 +11,10 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 	for (size_t i = 0; i < r->n; i++) {
 		free(r->row[i].ns[0]);
 		free(r->row[i].ns[1]);
+		free(r->row[i].compared[0]);
+		free(r->row[i].compared[1]);
+		free(r->row[i].like[0]);
+		free(r->row[i].like[1]);
 	}
 	free(r->row);
 	ws_texts_release(&r->keys);
@@ -32,31 +36,164 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 	*out = row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));
+	row->noise = r->noise;
 	for (int s = 0; s < 2; s++)
 		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
+	for (int s = 0; s < 2 && r->of_work; s++)
+		row->like[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->like[s]));
 }
 
-void ws_diff_compare(const struct ws_diff *d, const int64_t *a, const int64_t *b,
+/* Values > 0 of the samples of each side; steps: how many of each recording. */
+static void compare_values(const struct ws_diff *d, double *const values[2],
+                           size_t *const steps[2], const size_t recordings[2],
+                           enum ws_diff_noise noise, struct ws_comparison *out)
+{
+	struct ws_grade_opts opts = d->grade;
+	struct ws_samples samples[2];
+
+	opts.run_noise = d->noise[noise];
+	for (int s = 0; s < 2; s++)
+		samples[s] = (struct ws_samples){values[s], steps[s], recordings[s]};
+	ws_compare(&samples[0], &samples[1], &opts, out);
+	if (ws_diff_is_unlike(d))
+		out->grade = WS_GRADE_UNLIKE;
+}
+
+void ws_diff_compare(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
                      struct ws_comparison *out)
 {
-	const int64_t *ns[2] = {a, b};
-	struct ws_samples samples[2];
-	double *values[2] = {NULL, NULL};
+	double *values[2];
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
 		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
-		/* work that a sample lacks took less than can be told: logarithms want a value */
+		/* what takes no time took less than can be told: logarithms want a value */
 		for (size_t i = 0; i < side->nsamples; i++)
 			values[s][i] = ns[s][i] > 0 ? (double)ns[s][i] : 0.5;
-		samples[s] = (struct ws_samples){values[s], side->steps, side->nrecordings};
 	}
-	ws_compare(&samples[0], &samples[1], &d->grade, out);
-	if (ws_diff_is_unlike(d))
-		out->grade = WS_GRADE_UNLIKE;
+	compare_values(d, values, (size_t *[2]){d->side[0].steps, d->side[1].steps},
+	               (size_t[2]){d->side[0].nrecordings, d->side[1].nrecordings}, noise, out);
 	free(values[0]);
 	free(values[1]);
+}
+
+/* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
+ * side, over all samples; only_ns: that of work that only it did. */
+static void set_work(struct ws_comparison *c, const double whole_ns[2], const double only_ns[2])
+{
+	double factor[2];
+
+	for (int s = 0; s < 2; s++)
+		factor[s] = only_ns[s] < whole_ns[s] ? whole_ns[s] / (whole_ns[s] - only_ns[s])
+		                                     : INFINITY;
+	c->less_work = whole_ns[0] > 0 ? factor[0] : 1;
+	c->more_work = whole_ns[1] > 0 ? factor[1] : 1;
+}
+
+int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase)
+{
+	const struct ws_sample *of = d->side[s].samples[sample];
+	const int64_t *unlike = d->unlike_phase_ns[s] + sample * WS_PHASES;
+	int64_t ns = of->gpu_ns;
+
+	if (phase < WS_PHASES)
+		return of->phase_gpu_ns[phase] - unlike[phase];
+	for (int p = 0; p < WS_PHASES; p++)
+		ns -= unlike[p];
+	return ns;
+}
+
+/* Mean groups a sample that has some. */
+static double mean_groups(const struct ws_like_work *like, size_t n)
+{
+	double sum = 0;
+	size_t having = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += like[i].groups;
+		having += like[i].groups > 0;
+	}
+	return having ? sum / (double)having : 0;
+}
+
+/* Matched work of one size, of so many calls in each sample; samples without it do not count. */
+static void compare_like(const struct ws_diff *d, const struct ws_diff_rows *r,
+                         struct ws_diff_row *row)
+{
+	const double calls = mean_groups(row->like[0], r->nsamples[0]);
+	double *values[2], whole[2];
+	size_t *steps[2], recordings[2] = {0, 0};
+
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		size_t sample = 0, n = 0;
+
+		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
+		steps[s] = ws_xarray(side->nrecordings + 1, sizeof(*steps[s]));
+		for (size_t k = 0; k < side->nrecordings; k++) {
+			const size_t before = n;
+
+			for (size_t i = 0; i < side->steps[k]; i++, sample++) {
+				const struct ws_like_work *like = &row->like[s][sample];
+
+				if (like->groups > 0)
+					values[s][n++] = fmax((double)like->ns, 0.5) /
+					                 like->groups * calls;
+			}
+			if (n > before)
+				steps[s][recordings[s]++] = n - before;
+		}
+		whole[s] = (double)row->like_ns[s];
+	}
+	compare_values(d, values, steps, recordings, row->noise, &row->c);
+	set_work(&row->c, whole, row->more_ns);
+	for (int s = 0; s < 2; s++) {
+		free(values[s]);
+		free(steps[s]);
+	}
+}
+
+/* Under three recordings a side, calls shorter or fewer than these are not graded. */
+#define GRADED_CALL_NS 20000
+#define GRADED_CALLS   5
+
+static bool is_too_little(const struct ws_diff_rows *r, const struct ws_diff_row *row)
+{
+	for (int s = 0; s < 2; s++) {
+		const double calls = (double)(r->of_work ? row->like_calls[s] : row->instances[s]);
+		const double ns = r->of_work ? (double)row->like_ns[s]
+		                             : row->mean[s] * (double)r->nsamples[s];
+
+		if (calls < GRADED_CALLS || ns / calls < GRADED_CALL_NS)
+			return true;
+	}
+	return false;
+}
+
+/* Before rows are graded together: what cannot be, or is not, graded. */
+static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
+                        struct ws_diff_row *row)
+{
+	const bool both = row->instances[0] && row->instances[1];
+
+	if (r->of_work && row->like_calls[0] && row->like_calls[1]) {
+		compare_like(d, r, row);
+	} else {
+		/* of work that one side has alone the typical time is wanted, no grade */
+		const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
+
+		ws_diff_compare(d, row->compared[0] ? row->compared : row->ns, row->noise,
+		                &row->c);
+		set_work(&row->c, whole, row->more_ns);
+		if (r->of_work && both)
+			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
+	}
+	if (!both)
+		row->c.grade = WS_GRADE_NONE;
+	else if (r->of_calls && row->c.basis == WS_BASIS_STEPS && !row->c.identical &&
+	         row->c.grade != WS_GRADE_UNLIKE && is_too_little(r, row))
+		row->c.grade = WS_GRADE_NONE;
 }
 
 static double mean_of(const int64_t *ns, size_t n)
@@ -98,12 +235,8 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 	if (r->n)
 		qsort(r->row, r->n, sizeof(*r->row), by_change);
 	for (size_t i = 0; i < r->n; i++) {
-		struct ws_diff_row *row = &r->row[i];
-
-		/* of work that one side has alone the typical time is wanted, no grade */
-		ws_diff_compare(d, row->ns[0], row->ns[1], &row->c);
-		if (row->instances[0] && row->instances[1])
-			both[n++] = &row->c;
+		compare_row(d, r, &r->row[i]);
+		both[n++] = &r->row[i].c;
 	}
 	ws_grade_rows(both, n, &d->grade);
 	free(both);

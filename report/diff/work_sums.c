@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/xalloc.h"
 #include "report/diff/private.h"
 
 struct adder {
@@ -56,19 +57,42 @@ static void add_calls(struct adder *a, uint32_t sample)
 	}
 }
 
-static void add_to_rest(struct ws_diff *d, int s, const struct ws_work_sum *sum)
+/* What a side's time is longer than it would be for the work of the other. */
+static double more_than_other(int64_t ns, int s, double ratio)
+{
+	const double of_other = s ? 1 / ratio : ratio;
+
+	return of_other < 1 ? (double)ns * (1 - of_other) : 0;
+}
+
+static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 {
 	struct ws_unmatched_work *rest = &d->unmatched[s];
-	const uint32_t by = ws_match_kind(&d->match, sum->kind)->by;
+	const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+	const struct ws_work_item *item = ws_names_item(&d->names, kind->item[s]);
+	double ratio, more = (double)sum->gpu_ns;
 
-	if (by == WS_NONE)
+	if (kind->by == WS_NONE)
 		rest->kernels += sum->kernels;
 	else
 		d->matched_ns[s] += sum->gpu_ns;
-	if (by == WS_MATCHED_BY_CAST) {
+	if (kind->by == WS_MATCHED_BY_CAST) {
 		rest->casts += sum->kernels;
 		rest->cast_ns += sum->gpu_ns;
 	}
+	if (kind->flops[0] > 0 && kind->flops[1] > 0)
+		d->flops[s] += (double)kind->flops[s] / kind->n[s] * (double)sum->instances /
+		               (double)d->side[s].nsamples;
+	if (ws_diff_is_like(d, kind, &ratio))
+		more = more_than_other(sum->gpu_ns, s, ratio);
+	if (item->place != WS_NONE)
+		d->more_place_ns[s][item->place] += more;
+	if (more < (double)sum->gpu_ns) {
+		d->more_ns[s][item->phase] += more;
+		return;
+	}
+	d->unlike_ns[s] += sum->gpu_ns;
+	d->unlike_phase_ns[s][sum->sample * WS_PHASES + item->phase] += sum->gpu_ns;
 }
 
 static enum ws_status add_side(struct adder *a, struct ws_err *err)
@@ -86,7 +110,7 @@ static enum ws_status add_side(struct adder *a, struct ws_err *err)
 		for (; a->ntouched; sums->n++) {
 			struct ws_work_sum *sum = &a->of_kind[a->touched[--a->ntouched]];
 
-			add_to_rest(a->d, a->side, sum);
+			add_to_side(a->d, a->side, sum);
 			WS_FORWARD(ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum, err));
 			sum->instances = 0;
 		}
@@ -101,6 +125,12 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
 
 	for (int s = 0; s < 2; s++)
 		find_kinds(d, s);
+	for (int s = 0; s < 2; s++) {
+		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,
+		                                  sizeof(**d->unlike_phase_ns));
+		d->more_place_ns[s] =
+		        ws_xarray(d->names.nplaces + 1, sizeof(**d->more_place_ns));
+	}
 	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
 	status = WS_OK;
@@ -132,23 +162,46 @@ static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_
 	}
 }
 
+static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum *sum,
+                       struct ws_diff_row *row)
+{
+	const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+	double ratio;
+
+	row->instances[s] += sum->instances;
+	row->kernels[s] += sum->kernels;
+	row->ns[s][sum->sample] += sum->gpu_ns;
+	row->call_ns[s] += sum->gpu_ns;
+	if (kind->by == WS_NONE || kind->by == WS_MATCHED_BY_CAST)
+		return;
+	if (!ws_diff_is_like(d, kind, &ratio)) {
+		row->apart_calls[s] += sum->instances;
+		return;
+	}
+	row->like_calls[s] += sum->instances;
+	row->like_ns[s] += sum->gpu_ns;
+	row->like[s][sum->sample].ns += sum->gpu_ns;
+	row->like[s][sum->sample].groups += (double)sum->instances / kind->n[s];
+	row->more_ns[s] += more_than_other(sum->gpu_ns, s, ratio);
+}
+
 void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out)
 {
 	struct ws_arena temp = {0};
 	uint32_t *row_of;
 
-	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	*out = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples},
+	                             .of_work = true,
+	                             .of_calls = true,
+	                             .noise = WS_DIFF_NOISE_GPU};
 	WS_NEW(&temp, row_of, d->match.kinds.n + 1);
 	find_rows(d, key_of, out, row_of);
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < d->work[s].n; i++) {
 			const struct ws_work_sum *sum =
 			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
-			struct ws_diff_row *row = &out->row[row_of[sum->kind]];
 
-			row->instances[s] += sum->instances;
-			row->kernels[s] += sum->kernels;
-			row->ns[s][sum->sample] += sum->gpu_ns;
+			add_to_row(d, s, sum, &out->row[row_of[sum->kind]]);
 		}
 	ws_arena_free(&temp);
 	ws_diff_rows_grade(d, out);

@@ -12,7 +12,7 @@
 /* Work that most samples of a side lack has no typical time. */
 static bool is_typical(const struct ws_diff_row *row, int s)
 {
-	return row->instances[s] && row->c.typical[s] > 1;
+	return row->c.typical[s] > 1 && (row->like_calls[s] || row->instances[s]);
 }
 
 void ws_diff_set_typical(const struct ws_diff_row *row, struct ws_cell *cells)
@@ -24,13 +24,14 @@ void ws_diff_set_typical(const struct ws_diff_row *row, struct ws_cell *cells)
 
 void ws_diff_set_ratio(const struct ws_diff *d, const struct ws_diff_row *row, struct ws_cell *cell)
 {
-	if (!ws_diff_is_unlike(d) && is_typical(row, 0) && is_typical(row, 1))
+	if (!ws_diff_is_unlike(d) && row->c.grade != WS_GRADE_UNLIKE && is_typical(row, 0) &&
+	    is_typical(row, 1) && row->instances[0] && row->instances[1])
 		ws_cell_set_real(cell, row->c.ratio);
 }
 
 void ws_diff_set_grade(const struct ws_diff_row *row, struct ws_table *t, struct ws_cell *cell)
 {
-	if (row->instances[0] && row->instances[1])
+	if (row->instances[0] && row->instances[1] && row->c.grade != WS_GRADE_NONE)
 		ws_cell_set_str(t, cell, ws_grade_name(row->c.grade));
 }
 
@@ -67,6 +68,14 @@ static void set_mean_counts(const struct ws_diff *d, const uint64_t counts[2],
 			ws_cell_set_mean(cells[s], (int64_t)counts[s], d->side[s].nsamples);
 }
 
+/* Time per Call A, Time per Call B stand beside each other. */
+static void set_time_per_call(const struct ws_diff_row *row, struct ws_cell *cells)
+{
+	for (int s = 0; s < 2; s++)
+		ws_cell_set_real(&cells[s],
+		                 ws_stat_ratio((double)row->call_ns[s], (double)row->instances[s]));
+}
+
 /* GPU Time A, GPU Time B, B - A stand in this order in three tables. */
 static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
 {
@@ -82,13 +91,16 @@ static void set_times(const struct ws_diff_row *row, struct ws_cell *cells)
 IN_ORDER(diff_ops);
 IN_ORDER(diff_kernels);
 IN_ORDER(diff_classes);
+_Static_assert(WS_TC_diff_ops_call_b_ns == WS_TC_diff_ops_call_a_ns + 1 &&
+                       WS_TC_diff_classes_call_b_ns == WS_TC_diff_classes_call_a_ns + 1,
+               "order of columns");
 _Static_assert(WS_TC_diff_ops_typical_b_ns == WS_TC_diff_ops_typical_a_ns + 1, "order of columns");
 _Static_assert(WS_TC_diff_phases_typical_b_ns == WS_TC_diff_phases_typical_a_ns + 1,
                "order of columns");
 
 /* --- diff-ops ---------------------------------------------------------------------------- */
 
-enum { OP, PHASE, SHAPE, CLASS, DTYPE_A, DTYPE_B, BY, COUNT_A, COUNT_B };
+enum { OP, PHASE, SHAPE, CLASS, DTYPE_A, DTYPE_B, BY, COUNT_A, COUNT_B, SHAPE_B };
 
 /* The item of the side that has one, A's first. */
 static const struct ws_work_item *named_by(const struct ws_work_item *const item[2])
@@ -108,6 +120,8 @@ static void key_of_op(const struct ws_diff *d, const struct ws_work_item *const 
 	key[CLASS] = name->class;
 	key[DTYPE_A] = item[0] ? item[0]->dtype : 0;
 	key[DTYPE_B] = item[1] ? item[1]->dtype : 0;
+	if (item[1] && item[1]->shape != name->shape)
+		key[SHAPE_B] = item[1]->shape;
 	key[BY] = (uint32_t)(by + 1);
 	if (by == WS_MATCHED_BY_NEIGHBOURS || by < 0) {
 		key[COUNT_A] = n[0];
@@ -155,6 +169,8 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_a], row->field[DTYPE_A]);
 		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_dtype_b], row->field[DTYPE_B]);
 		set_matched_by(row, t, &cells[WS_TC_diff_ops_matched_by]);
+		set_time_per_call(row, &cells[WS_TC_diff_ops_call_a_ns]);
+		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_shape_b], row->field[SHAPE_B]);
 	}
 	if (!rows.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
@@ -228,7 +244,8 @@ enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struc
 
 void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows)
 {
-	*rows = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
+	*rows = (struct ws_diff_rows){.nsamples = {d->side[0].nsamples, d->side[1].nsamples},
+	                              .noise = WS_DIFF_NOISE_GPU};
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
@@ -251,12 +268,33 @@ void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows)
 	ws_diff_rows_grade(d, rows);
 }
 
+/* Calls by the class of the operation. */
+static void key_of_class(const struct ws_diff *d, const struct ws_work_item *const item[2],
+                         const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS])
+{
+	(void)d;
+	(void)n;
+	(void)by;
+	key[0] = named_by(item)->class;
+}
+
+static void set_calls(const struct ws_diff *d, const struct ws_diff_row *row, struct ws_table *t,
+                      struct ws_cell *cells)
+{
+	ws_diff_set_ratio(d, row, &cells[WS_TC_diff_classes_ratio]);
+	ws_diff_set_grade(row, t, &cells[WS_TC_diff_classes_grade]);
+	set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_classes_calls_a],
+	                &cells[WS_TC_diff_classes_calls_b]);
+	set_time_per_call(row, &cells[WS_TC_diff_classes_call_a_ns]);
+}
+
 enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
 {
-	struct ws_diff_rows rows;
+	struct ws_diff_rows rows, work;
 
 	(void)err;
 	ws_diff_gather_classes(d, &rows);
+	ws_diff_rows_of_work(d, key_of_class, &work);
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
 		struct ws_cell *cells = ws_table_row(t);
@@ -265,13 +303,15 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 		set_mean_counts(d, row->instances, row, &cells[WS_TC_diff_classes_kernels_a],
 		                &cells[WS_TC_diff_classes_kernels_b]);
 		set_times(row, &cells[WS_TC_diff_classes_gpu_a_ns]);
-		ws_diff_set_ratio(d, row, &cells[WS_TC_diff_classes_ratio]);
-		ws_diff_set_grade(row, t, &cells[WS_TC_diff_classes_grade]);
+		for (size_t k = 0; k < work.n; k++)
+			if (work.row[k].field[0] == row->field[0])
+				set_calls(d, &work.row[k], t, cells);
 	}
 	if (!rows.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
+	ws_diff_rows_release(&work);
 	return WS_OK;
 }
 

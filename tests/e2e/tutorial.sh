@@ -13,7 +13,7 @@ while read -r command; do
 	n=$((n + 1))
 	sh -c "$command" >"out$n" 2>"err$n" </dev/null || { cat "err$n"; fail "$command"; }
 done <commands
-contains out2 'recordings per side would show 2 %'
+contains out2 'detect 2 %'
 contains out3 'matched work'
 contains out3 'overall'
 contains out3 'amp-bf16'

@@ -65,7 +65,7 @@ function addTable(section, table) {
   function cell(c, value) {
     const td = make("td", { className: typeof value === "number" ? "n" : "t", textContent: shown(value, c.by, c.decimals) });
     if (typeof value === "string") td.title = value;
-    if (c.id === "grade" && value) td.classList.add(value);
+    if (c.id === "grade" && value) td.classList.add(...value.split(" "));
     return td;
   }
   function fill() {

@@ -20,6 +20,7 @@ struct program {
 	const char *extra; /* one more range in each step */
 	int on_cpu;
 	uint64_t flops; /* of a layer, on an H100; 0: 1000, on a GPU that nobody knows */
+	int64_t unit;   /* times are multiples of it; 0: 1 ns, which is too short to be graded */
 };
 
 static inline struct tb *build(const struct program *p)
@@ -27,6 +28,7 @@ static inline struct tb *build(const struct program *p)
 	struct tb *b = tb_new();
 	struct tb_op op = {1000, 100, 50, "gemm", "forward", p->dtype, 0};
 	uint64_t correlation = 1;
+	const int64_t unit = p->unit ? p->unit : 1;
 	int64_t at = 0;
 	char fact[64];
 
@@ -40,15 +42,15 @@ static inline struct tb *build(const struct program *p)
 	tb_mark(b, 0, fact);
 	tb_mark(b, 0, "workload.batch=4");
 	for (size_t i = 0; i <= p->steps; i++) {
-		int64_t wall = i ? p->step_ns[i - 1] : 1000;
+		int64_t wall = unit * (i ? p->step_ns[i - 1] : 1000);
 
 		tb_push(b, at, i ? "step" : "warm-up");
 		tb_push(b, at + 1, "forward");
 		for (int layer = 0; layer < p->layers; layer++) {
 			tb_push_op(b, at + 10 + 10 * layer, "layer", &op);
 			tb_call(b, at + 11 + 10 * layer, 1, correlation);
-			tb_kernel(b, &(struct tb_kernel){p->kernel, at + 500 * layer,
-			                                 p->layer_ns + (int64_t)(i % 2),
+			tb_kernel(b, &(struct tb_kernel){p->kernel, at + unit * 500 * layer,
+			                                 unit * (p->layer_ns + (int64_t)(i % 2)),
 			                                 correlation++, 0, 100, 0});
 			tb_pop(b, at + 15 + 10 * layer);
 		}
@@ -56,12 +58,12 @@ static inline struct tb *build(const struct program *p)
 		if (p->extra) {
 			tb_push(b, at + 210, p->extra);
 			tb_call(b, at + 211, 1, correlation);
-			tb_kernel(b,
-			          &(struct tb_kernel){"x", at + 900, 40, correlation++, 0, 100, 0});
+			tb_kernel(b, &(struct tb_kernel){"x", at + unit * 900, unit * 40,
+			                                 correlation++, 0, 100, 0});
 			tb_pop(b, at + 215);
 		}
 		tb_pop(b, at + wall);
-		at += 100000;
+		at += 100000 * unit;
 	}
 	return b;
 }

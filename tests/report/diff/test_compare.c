@@ -141,7 +141,7 @@ static const char *overall(const struct ws_report *report)
 
 static int is_different(const char *grade)
 {
-	return !strcmp(grade, "FASTER") || !strcmp(grade, "SLOWER");
+	return strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 }
 
 Test(compare, the_same_program_is_seldom_called_different)
@@ -195,7 +195,7 @@ Test(compare, two_percent_with_five_recordings_is_found_and_where_it_is)
 		          !strcmp(tb_str(t, 0, "grade"), "SLOWER");
 		t = table(report, "diff-verdict");
 		cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "what lost"), "verdict"),
-		                 "softmax (forward) +0.0") ||
+		                 "softmax (forward): ") ||
 		                  strcmp(overall(report), "SLOWER") != 0,
 		          "%s", tb_str(t, tb_find(t, 0, "subject", "what lost"), "verdict"));
 		ws_report_free(report);
@@ -249,7 +249,13 @@ static size_t same_row(const struct ws_table *t, const struct ws_table *other, s
 
 static const char *mirrored(const char *grade)
 {
-	return !strcmp(grade, "FASTER") ? "SLOWER" : !strcmp(grade, "SLOWER") ? "FASTER" : grade;
+	static const char *const pairs[][2] = {{"FASTER", "SLOWER"},
+	                                       {"LIKELY FASTER", "LIKELY SLOWER"}};
+
+	for (size_t i = 0; i < 4; i++)
+		if (!strcmp(grade, pairs[i / 2][i % 2]))
+			return pairs[i / 2][!(i % 2)];
+	return grade;
 }
 
 Test(compare, b_against_a_mirrors_a_against_b)
@@ -332,9 +338,9 @@ Test(compare, what_is_not_the_same_work_gets_no_ratio)
 	t = table(report, "diff-verdict");
 	cr_expect_str_eq(tb_str(t, 0, "subject"), "not the same work");
 	row = tb_find(t, 0, "subject", "overall");
-	cr_expect_str_eq(tb_str(t, row, "grade"), "SLOWER");
+	cr_expect_str_eq(tb_str(t, row, "grade"), "LIKELY SLOWER");
 	cr_expect(tb_real(t, row, "ratio") > 1.5);
-	cr_expect(result.finding);
+	cr_expect(not(result.finding), "the noise is assumed");
 	ws_report_free(report);
 }
 
@@ -393,7 +399,7 @@ Test(compare, a_gap_that_is_one_of_the_clocks_is_no_verdict)
 	ws_report_free(report);
 	slow.clock_mhz = 1980;
 	report = compare(&fast, &slow, 1, NULL, &result);
-	cr_expect(strcmp(overall(report), "SLOWER") == 0, "%s", result.verdict);
+	cr_expect_str_eq(overall(report), "LIKELY SLOWER", "%s", result.verdict);
 	ws_report_free(report);
 }
 
@@ -435,7 +441,7 @@ Test(compare, aa_finds_the_noise_and_what_could_be_found)
 	cr_expect(tb_real(t, 0, "detectable_3") > tb_real(t, 0, "detectable_5"));
 	cr_expect(tb_real(t, 0, "detectable_5") > tb_real(t, 0, "detectable_10"));
 	cr_expect(tb_int(t, 0, "for_2") > tb_int(t, 0, "for_5"));
-	cr_expect(strstr(verdict, "recordings per side would show 2 %") != NULL, "%s", verdict);
+	cr_expect(strstr(verdict, "runs per side to detect 2 %") != NULL, "%s", verdict);
 	ws_report_free(report);
 
 	/* with too little noise assumed it cries wolf, and says so */

@@ -3,23 +3,25 @@
 
 Test(diff, dtype_and_kernel_names_are_no_key)
 {
-	struct program bf16 = fp32;
+	struct program a = fp32, bf16;
 	const struct ws_table *t;
 	struct pair p;
 	size_t row;
 
+	a.unit = 1000;
+	bf16 = a;
 	bf16.kernel = "nvjet_bf16";
 	bf16.dtype = "bf16";
 	bf16.layer_ns = 50;
-	p = compare(&fp32, &bf16, -1);
+	p = compare(&a, &bf16, -1);
 	t = table(&p, "diff-ranges");
 	cr_expect(eq(sz, tb_count(t, "match", "both"), t->nrows));
 	row = find_path(t, "step/forward/layer", "both");
 	cr_expect(eq(i64, tb_int(t, row, "instances_a"), 2));
 	/* layers take 400 + step % 2: 802 800 802 800 in the steps 1 to 4 */
-	cr_expect(eq(dbl, tb_real(t, row, "mean_a_ns"), 801));
-	cr_expect(eq(dbl, tb_real(t, row, "mean_b_ns"), 101));
-	cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), -700));
+	cr_expect(eq(dbl, tb_real(t, row, "mean_a_ns"), 801000));
+	cr_expect(eq(dbl, tb_real(t, row, "mean_b_ns"), 101000));
+	cr_expect(eq(dbl, tb_real(t, row, "diff_ns"), -700000));
 	cr_expect(eq(dbl, tb_real(t, row, "ratio"), 101.0 / 801));
 	cr_expect_str_eq(tb_str(t, row, "noise"), "beyond noise");
 	cr_expect_str_eq(tb_str(t, row, "dtype_a"), "fp32");
@@ -38,7 +40,7 @@ Test(diff, dtype_and_kernel_names_are_no_key)
 	row = tb_find(t, 0, "op", "layer");
 	cr_expect_str_eq(tb_str(t, row, "dtype_a"), "fp32");
 	cr_expect_str_eq(tb_str(t, row, "dtype_b"), "bf16");
-	cr_expect_str_eq(tb_str(t, row, "grade"), "FASTER");
+	cr_expect_str_eq(tb_str(t, row, "grade"), "LIKELY FASTER");
 	cr_expect_str_eq(tb_str(t, row, "matched_by"), "range path and order");
 	release(&p);
 }
@@ -85,12 +87,15 @@ Test(diff, phases_by_hand)
 {
 	struct program slow = fp32;
 	const struct ws_table *t;
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
 	struct pair p;
 	size_t row;
 
+	opts.threshold_percent = 5;
+	opts.run_noise_percent = 1;
 	slow.steps = 3;
 	memcpy(slow.step_ns, (int64_t[]){1100, 1110, 1090}, 3 * sizeof(int64_t));
-	p = compare(&fp32, &slow, 5);
+	p = compare_with(&fp32, &slow, &opts);
 	t = table(&p, "diff-phases");
 	row = find_phase(t, "total", "wall");
 	cr_expect(eq(i64, tb_int(t, row, "steps_a"), 4));
@@ -103,14 +108,18 @@ Test(diff, phases_by_hand)
 	cr_expect(tb_real(t, row, "low_ns") < 1000 * (1.1 * exp(-0.0277) - 1));
 	cr_expect(tb_real(t, row, "low_ns") > 1000 * (1.1 * exp(-0.04) - 1));
 	cr_expect_str_eq(tb_str(t, row, "noise"), "beyond noise");
-	cr_expect_str_eq(tb_str(t, row, "grade"), "SLOWER");
+	cr_expect_str_eq(tb_str(t, row, "grade"), "LIKELY SLOWER");
 	cr_expect(p.result.finding, "10 %% slower is over 5 %%");
-	cr_expect(strstr(p.result.verdict, "is 1.1× slower than") != NULL, "%s", p.result.verdict);
-	cr_expect(strstr(p.result.verdict, "recordings are assumed to vary by 1 %") != NULL, "%s",
+	cr_expect(strstr(p.result.verdict, "is likely 1.1× slower than") != NULL, "%s", p.result.verdict);
+	cr_expect(strstr(p.result.verdict, ", assumes 1 % noise)") != NULL, "%s",
 	          p.result.verdict);
 	release(&p);
-	p = compare(&fp32, &slow, 9);
+	opts.threshold_percent = 9;
+	p = compare_with(&fp32, &slow, &opts);
 	cr_expect(not(p.result.finding), "10 %% slower is not surely over 9 %%");
+	release(&p);
+	p = compare(&fp32, &slow, 0);
+	cr_expect(not(p.result.finding), "the noise is assumed: no gate rests on it");
 	release(&p);
 	p = compare(&fp32, &slow, -1);
 	cr_expect(not(p.result.finding), "no threshold, no finding");
@@ -145,9 +154,10 @@ Test(diff, what_only_one_side_has_never_vanishes)
 	cr_expect(eq(dbl, tb_real(t, row, "mean_b_ns"), 40));
 
 	t = table(&p, "diff-verdict");
-	cr_expect(eq(dbl, tb_real(t, 0, "a"), 100));
+	row = tb_find(t, 0, "subject", "matched work");
+	cr_expect(eq(dbl, tb_real(t, row, "a"), 100));
 	/* of 3 * 400.5 + 40 a step 801 have a counterpart */
-	cr_expect(fabs(tb_real(t, 0, "b") - 100 * 801 / 1241.5) < 1e-9);
+	cr_expect(fabs(tb_real(t, row, "b") - 100 * 801 / 1241.5) < 1e-9);
 	cr_expect(tb_count(t, "subject", "only in B") == 1);
 	t = table(&p, "diff-only");
 	cr_expect(eq(sz, tb_count(t, "side", "A"), 0));

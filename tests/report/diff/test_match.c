@@ -155,6 +155,12 @@ static void expect_same(size_t i, size_t j, enum ws_matched_by by)
 	cr_expect_eq(by_of(0, i), by, "%zu and %zu: %s", i, j, ws_matched_by_name(by_of(0, i)));
 }
 
+/* Has item i of the side no counterpart? */
+static void expect_alone(int side, size_t i)
+{
+	cr_expect_eq(match.group[side][i], WS_NONE, "item %zu of side %d", i, side);
+}
+
 #define N(array) (sizeof(array) / sizeof(*(array)))
 
 Test(match, the_same_instance_of_a_range_is_the_same_whatever_the_order)
@@ -195,8 +201,9 @@ Test(match, operations_by_kind_shape_and_order)
 	find(a, N(a), b, N(b));
 	expect_same(1, 1, WS_MATCHED_BY_OPERATION);
 	expect_same(2, 2, WS_MATCHED_BY_OPERATION);
-	/* one kernel each before matched work, but of other operations: fused or replaced */
-	expect_same(0, 0, WS_MATCHED_BY_NEIGHBOURS);
+	/* one kernel each before matched work, but of other classes */
+	expect_alone(0, 0);
+	expect_alone(1, 0);
 	ws_match_release(&match);
 }
 
@@ -212,15 +219,70 @@ Test(match, kernels_of_no_operation_by_class_and_order)
 	ws_match_release(&match);
 }
 
-Test(match, three_kernels_became_one)
+/* One gemm before and one behind; between them three items of A and one of B. */
+static void find_three_and_one(struct work a[5], struct work b[3])
 {
-	const struct work a[] = {op(GEMM, SMALL), op(ADD, 0), op(NORM, 0), op(ADD, 0),
-	                         op(GEMM, LARGE)};
-	const struct work b[] = {op(GEMM, SMALL), op(SMALL, 0), op(GEMM, LARGE)};
+	a[0] = b[0] = op(GEMM, SMALL);
+	a[4] = b[2] = op(GEMM, LARGE);
+	find(a, 5, b, 3);
+}
 
-	find(a, N(a), b, N(b));
+Test(match, three_kernels_of_one_class_became_one)
+{
+	struct work a[5] = {{.instance = 0}, op(ADD, 0), op(NORM, 0), op(ADD, 0)};
+	struct work b[3] = {{.instance = 0}, op(SMALL, 0)};
+
+	for (size_t i = 1; i < 4; i++)
+		a[i].item.class = SMALL;
+	find_three_and_one(a, b);
 	for (size_t i = 1; i < 4; i++)
 		expect_same(i, 1, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+}
+
+Test(match, neighbours_of_several_classes_are_the_same_when_their_flops_add_up)
+{
+	struct work a[5] = {{.instance = 0}, op(GEMM, SMALL), op(NORM, 0), op(GEMM, SMALL)};
+	struct work b[3] = {{.instance = 0}, op(ADD, 0)};
+
+	find_three_and_one(a, b);
+	for (size_t i = 1; i < 4; i++)
+		expect_alone(0, i);
+	expect_alone(1, 1);
+	ws_match_release(&match);
+
+	a[1].item.flops = a[3].item.flops = 1e9F;
+	b[1].item.flops = 2.05e9F;
+	find_three_and_one(a, b);
+	for (size_t i = 1; i < 4; i++)
+		expect_same(i, 1, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+
+	b[1].item.flops = 1e9F;
+	find_three_and_one(a, b);
+	expect_alone(1, 1);
+	ws_match_release(&match);
+}
+
+Test(match, what_is_left_in_a_small_range_is_the_same_unless_its_size_matters)
+{
+	struct work a[] = {in_range(op(ADD, 0), 1, 0), in_range(op(SMALL, 0), 1, 0)};
+	struct work b[] = {in_range(op(NORM, 0), 1, 0)};
+
+	find(a, N(a), b, N(b));
+	expect_same(0, 0, WS_MATCHED_BY_NEIGHBOURS);
+	expect_same(1, 0, WS_MATCHED_BY_NEIGHBOURS);
+	ws_match_release(&match);
+
+	/* sizes that are known and differ */
+	a[0].item.volume = 64;
+	b[0].item.volume = 128;
+	find(a, 1, b, 1);
+	expect_alone(0, 0);
+	ws_match_release(&match);
+	b[0].item.volume = 66;
+	find(a, 1, b, 1);
+	expect_same(0, 0, WS_MATCHED_BY_RANGE);
 	ws_match_release(&match);
 }
 

@@ -1,0 +1,257 @@
+/*
+ * Like with like: did both sides do the same work? docs/compare.md.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+#include "report/base/names.h"
+#include "report/diff/private.h"
+
+/* More of a side's GPU time without a counterpart of its size, and it is other work. */
+#define MOST_UNMATCHED 0.05
+/* More calls or GPU time of a class that matters without a counterpart, and its calls differ. */
+#define MOST_UNMATCHED_OF_CLASS 0.01
+
+bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, double *ratio)
+{
+	double size[2] = {kind->flops[0], kind->flops[1]};
+	const bool alone = kind->n[0] == 1 && kind->n[1] == 1;
+
+	*ratio = 1;
+	if (kind->by == WS_NONE)
+		return false;
+	if (alone && !(size[0] > 0 && size[1] > 0)) {
+		for (int s = 0; s < 2; s++)
+			size[s] = ws_names_item(&d->names, kind->item[s])->volume;
+	}
+	if (size[0] > 0 && size[1] > 0)
+		*ratio = size[1] / size[0];
+	return !ws_work_apart(size[0], size[1]);
+}
+
+/* --- facts of the workload ------------------------------------------------------------------- */
+
+static void add_reason(struct ws_diff *d, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+static void add_reason(struct ws_diff *d, const char *fmt, ...)
+{
+	va_list args;
+
+	if (d->nreasons == WS_DIFF_MAX_REASONS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(d->reasons[d->nreasons], sizeof(*d->reasons), fmt, args);
+	va_end(args);
+	for (char *p = d->reasons[d->nreasons++]; *p; p++)
+		if (*p > 0 && *p < ' ')
+			*p = '?';
+}
+
+/* Facts of which another value is other work. */
+static const struct {
+	const char *key, *word;
+} work_facts[] = {
+        {"workload.model", "model"},
+        {"workload.layers", "layers"},
+        {"workload.batch", "batch"},
+        {"workload.context", "context"},
+        {"workload.phase", "phase"},
+        {"workload.kernel_width", "kernel width"},
+        {"workload.depth_multiplier", "depth multiplier"},
+};
+#define NWORK_FACTS (sizeof(work_facts) / sizeof(*work_facts))
+
+static void compare_facts(struct ws_diff *d)
+{
+	for (size_t i = 0; i < NWORK_FACTS; i++) {
+		struct ws_bytes value[2];
+
+		for (int s = 0; s < 2; s++)
+			value[s] =
+			        ws_texts_get(&d->names.texts, ws_side_fact(&d->side[s], &d->names,
+			                                                   work_facts[i].key));
+		if (value[0].len && value[1].len && ws_name_compare(value[0], value[1]))
+			add_reason(d, "%s %.*s and %.*s", work_facts[i].word,
+			           (int)(value[0].len < 40 ? value[0].len : 40),
+			           (const char *)value[0].ptr,
+			           (int)(value[1].len < 40 ? value[1].len : 40),
+			           (const char *)value[1].ptr);
+	}
+}
+
+/* Recordings of one side must be of one thing, too. */
+static void compare_recordings(struct ws_diff *d, int s)
+{
+	const struct ws_side *side = &d->side[s];
+
+	for (size_t r = 1; r < side->nrecordings; r++) {
+		const struct ws_recording *first = &side->recordings[0],
+		                          *other = &side->recordings[r];
+
+		for (size_t i = 0; i < NWORK_FACTS; i++) {
+			if (ws_recording_fact(first, &d->names, work_facts[i].key) ==
+			    ws_recording_fact(other, &d->names, work_facts[i].key))
+				continue;
+			add_reason(d, "the recordings of %s differ in their %s", side->name,
+			           work_facts[i].word);
+			return;
+		}
+		if (first->has_steps != other->has_steps) {
+			add_reason(d, "only some recordings of %s have steps", side->name);
+			return;
+		}
+	}
+}
+
+static bool has_steps(const struct ws_side *s)
+{
+	return s->recordings[0].has_steps;
+}
+
+static uint8_t phases_of(const struct ws_side *s)
+{
+	return s->nsamples ? s->samples[0]->phases : 0;
+}
+
+static void compare_steps(struct ws_diff *d)
+{
+	const struct ws_side *a = &d->side[0], *b = &d->side[1];
+	char list[2][64] = {"", ""};
+
+	if (has_steps(a) != has_steps(b)) {
+		add_reason(d, "%s has steps, %s has none (--step PATTERN names them)",
+		           has_steps(a) ? a->name : b->name, has_steps(a) ? b->name : a->name);
+		return;
+	}
+	if (!phases_of(a) || !phases_of(b) || phases_of(a) == phases_of(b))
+		return;
+	for (int s = 0; s < 2; s++)
+		for (int p = 0; p < WS_PHASE_OTHER; p++)
+			if (phases_of(&d->side[s]) >> p & 1)
+				snprintf(list[s] + strlen(list[s]), sizeof(*list) - strlen(list[s]),
+				         "%s%s", *list[s] ? ", " : "",
+				         ws_phase_name((enum ws_phase)p));
+	add_reason(d, "phases %s and %s", list[0], list[1]);
+}
+
+/* --- calls, sizes and what has no counterpart -------------------------------------------- */
+
+/* Classes whose calls the user knows the number of. */
+static const char *const counted_classes[] = {"attention", "gemm", "conv", "comm"};
+#define NCOUNTED (sizeof(counted_classes) / sizeof(*counted_classes))
+static const char *const counted_names[NCOUNTED] = {"attention", "matmul", "convolution",
+                                                    "communication"};
+
+struct counted {
+	double calls[2], unmatched[2]; /* a sample */
+	double unmatched_ns[2];
+};
+
+/* A number of calls, which of several samples may be none. */
+static const char *print_calls(double calls, char out[32])
+{
+	snprintf(out, 32, calls == floor(calls) ? "%.0f" : "%.1f", calls);
+	return out;
+}
+
+static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
+{
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->work[s].n; i++) {
+			const struct ws_work_sum *sum =
+			        ws_spill_row(&d->work[s].rows, sizeof(*sum), i);
+			const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+			const uint32_t class = ws_names_item(&d->names, kind->item[s])->class;
+			const struct ws_bytes name = ws_texts_get(&d->names.texts, class);
+			const double calls =
+			        (double)sum->instances / (double)d->side[s].nsamples;
+			size_t c = 0;
+
+			while (c < NCOUNTED && !ws_name_is(name, counted_classes[c]))
+				c++;
+			if (c == NCOUNTED)
+				continue;
+			of[c].calls[s] += calls;
+			if (kind->by != WS_NONE)
+				continue;
+			of[c].unmatched[s] += calls;
+			of[c].unmatched_ns[s] += (double)sum->gpu_ns;
+		}
+}
+
+static void compare_calls(struct ws_diff *d)
+{
+	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
+	const char *per = d->by_steps ? " a step" : "";
+
+	count_calls(d, of);
+	for (size_t c = 0; c < NCOUNTED; c++) {
+		const double most = fmax(of[c].calls[0], of[c].calls[1]);
+		const int s = of[c].unmatched[1] > of[c].unmatched[0];
+		char number[2][32];
+		bool differ = false;
+
+		for (int k = 0; k < 2; k++)
+			differ |= of[c].unmatched[k] > MOST_UNMATCHED_OF_CLASS * most ||
+			          of[c].unmatched_ns[k] >
+			                  MOST_UNMATCHED_OF_CLASS * (double)d->side[k].gpu_ns;
+		if (!differ)
+			continue;
+		if (fabs(of[c].calls[0] - of[c].calls[1]) < 0.05)
+			add_reason(d, "%s of %s %s calls%s of %s have no counterpart",
+			                   print_calls(of[c].unmatched[s], number[0]),
+			                   print_calls(of[c].calls[s], number[1]),
+			                   counted_names[c], per, d->side[s].name);
+		else
+			add_reason(d, "%s and %s %s calls%s",
+			                   print_calls(of[c].calls[0], number[0]),
+			                   print_calls(of[c].calls[1], number[1]),
+			                   counted_names[c], per);
+	}
+}
+
+static void compare_flops(struct ws_diff *d)
+{
+	if (ws_work_apart(d->flops[0], d->flops[1]))
+		add_reason(d, "%.3g and %.3g GFLOP%s in the matched operations",
+		                   d->flops[0] / 1e9, d->flops[1] / 1e9,
+		                   d->by_steps ? " a step" : "");
+}
+
+static void compare_unmatched(struct ws_diff *d)
+{
+	for (int s = 0; s < 2; s++) {
+		const struct ws_side *side = &d->side[s];
+		const double all = (double)side->gpu_ns, matched = (double)d->matched_ns[s],
+		             like = all - (double)d->unlike_ns[s];
+
+		if (!d->side[!s].gpu_ns || like >= (1 - MOST_UNMATCHED) * all)
+			continue;
+		if (matched < (1 - MOST_UNMATCHED) * all)
+			add_reason(d, "only %.3g %% of the GPU time of %s has a counterpart",
+			                   100 * matched / all, side->name);
+		else if (!ws_work_apart(d->flops[0], d->flops[1]))
+			add_reason(d,
+			                   "%.3g %% of the GPU time of %s has a counterpart of "
+			                   "another size",
+			                   100 * (matched - like) / all, side->name);
+	}
+}
+
+void ws_diff_find_reasons(struct ws_diff *d)
+{
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+
+	compare_facts(d);
+	compare_recordings(d, 0);
+	compare_recordings(d, 1);
+	compare_steps(d);
+	if (a->ndevices && b->ndevices && a->ndevices != b->ndevices)
+		add_reason(d, "%u and %u devices", a->ndevices, b->ndevices);
+	compare_calls(d);
+	compare_flops(d);
+	compare_unmatched(d);
+}

@@ -1,0 +1,344 @@
+/*
+ * Why the time changed: diff-idle, what the devices did with a step, and diff-waterfall, the parts
+ * from A's step to B's. Both add up exactly: docs/compare.md.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+#include "report/base/names.h"
+#include "report/base/order.h"
+#include "report/diff/private.h"
+
+/* --- parts of a step ---------------------------------------------------------------------- */
+
+/* Devices that a sample's uses are summed over. */
+static double devices_of(const struct ws_sample *s)
+{
+	int64_t all = 0;
+
+	for (int use = 0; use < WS_USES; use++)
+		all += s->use_ns[use];
+	return s->step_ns > 0 ? (double)(all / s->step_ns) : 0;
+}
+
+static struct ws_diff_part *part_of(struct ws_diff_parts *p, enum ws_diff_part_kind kind,
+                                    struct ws_bytes name)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->part[i].kind == kind && !ws_name_compare(p->part[i].name, name))
+			return &p->part[i];
+	p->part[p->n] = (struct ws_diff_part){.kind = kind, .name = name};
+	return &p->part[p->n++];
+}
+
+static struct ws_bytes text(const char *s)
+{
+	return (struct ws_bytes){s, strlen(s)};
+}
+
+/* Classes of kernels but communication, whose share of a step is what nothing hides. What the
+ * classes are longer than the time in which kernels ran is their overlap. */
+static void add_kernels(struct ws_diff *d, int s, size_t sample, double devices,
+                        struct ws_diff_parts *p)
+{
+	const struct ws_side *side = &d->side[s];
+	const struct ws_sample *of = side->samples[sample];
+	const struct ws_class_time *classes =
+	        ws_side_recording(side, sample)->classes + of->first_class;
+	const double weight = 1 / devices / (double)side->nsamples;
+	int64_t left = of->use_ns[WS_USE_COMPUTE] - of->graph_ns;
+
+	for (size_t k = 0; k < of->nclasses; k++) {
+		const struct ws_bytes name = ws_texts_get(&d->names.texts, classes[k].class);
+
+		if (ws_name_is(name, "comm"))
+			continue;
+		part_of(p, WS_PART_CLASS, name)->ns[s] += (double)classes[k].gpu_ns * weight;
+		left -= classes[k].gpu_ns;
+	}
+	if (of->graph_ns)
+		part_of(p, WS_PART_GRAPHS, text("CUDA graphs traced as a whole"))->ns[s] +=
+		        (double)of->graph_ns * weight;
+	if (left)
+		part_of(p, WS_PART_OVERLAP, text("overlap of kernels"))->ns[s] +=
+		        (double)left * weight;
+}
+
+static void add_sample(struct ws_diff *d, int s, size_t sample, struct ws_diff_parts *p)
+{
+	const struct ws_side *side = &d->side[s];
+	const struct ws_sample *of = side->samples[sample];
+	const double devices = devices_of(of);
+
+	p->mean_ns[s] += (double)of->step_ns / (double)side->nsamples;
+	if (devices < 1) {
+		if (of->step_ns)
+			part_of(p, WS_PART_IDLE, text("no device worked"))->ns[s] +=
+			        (double)of->step_ns / (double)side->nsamples;
+		return;
+	}
+	add_kernels(d, s, sample, devices, p);
+	for (int use = WS_USE_COMPUTE + 1; use < WS_USES; use++)
+		if (of->use_ns[use])
+			part_of(p,
+			        use == WS_USE_COPY         ? WS_PART_COPIES
+			        : use == WS_USE_COLLECTIVE ? WS_PART_COMMUNICATION
+			                                   : WS_PART_IDLE,
+			        text(ws_use_defs[use].name))
+			        ->ns[s] +=
+			        (double)of->use_ns[use] / devices / (double)side->nsamples;
+}
+
+static int by_change(const void *pa, const void *pb)
+{
+	const struct ws_diff_part *a = pa, *b = pb;
+	const double x = fabs(a->ns[1] - a->ns[0]), y = fabs(b->ns[1] - b->ns[0]);
+
+	WS_ORDER_BY(a->kind, b->kind);
+	WS_ORDER_BY(y, x);
+	return ws_name_compare(a->name, b->name);
+}
+
+/* As many parts as there can be: of each class, and of each use of a device and what else is. */
+static size_t most_parts(const struct ws_diff *d)
+{
+	size_t n = WS_USES + 4;
+
+	for (int s = 0; s < 2; s++)
+		for (size_t r = 0; r < d->side[s].nrecordings; r++)
+			n += d->side[s].recordings[r].nclasses;
+	return n;
+}
+
+void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_diff_parts *out)
+{
+	double late[2];
+
+	*out = (struct ws_diff_parts){.part = ws_xarray(most_parts(d), sizeof(*out->part))};
+	for (int s = 0; s < 2; s++) {
+		for (size_t i = 0; i < d->side[s].nsamples; i++)
+			add_sample(d, s, i, out);
+		out->typical_ns[s] = isnan(typical[s]) ? out->mean_ns[s] : typical[s];
+		late[s] = out->typical_ns[s] - out->mean_ns[s];
+	}
+	/* means of many samples are not exact to the last digit */
+	if (fabs(late[0]) > 0.5 || fabs(late[1]) > 0.5)
+		memcpy(part_of(out, WS_PART_LATE, text("steps far from the typical"))->ns, late,
+		       sizeof(late));
+	qsort(out->part, out->n, sizeof(*out->part), by_change);
+}
+
+void ws_diff_parts_release(struct ws_diff_parts *p)
+{
+	free(p->part);
+	*p = (struct ws_diff_parts){0};
+}
+
+/* --- in words ----------------------------------------------------------------------------- */
+
+static double change_of(const struct ws_diff_part *p)
+{
+	return p->ns[1] - p->ns[0];
+}
+
+/* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
+static void print_part(const struct ws_diff_part *p, char *out, size_t size)
+{
+	const double change = p->kind == WS_PART_OVERLAP ? -change_of(p) : change_of(p);
+	const struct ws_bytes name = ws_diff_class_name(p->name);
+	const bool is_time = p->kind == WS_PART_IDLE && !ws_bytes_begin(p->name, "waiting ");
+	char ns[WS_DIFF_TIME];
+
+	snprintf(out, size, "%s %s %s%.*s%s", ws_diff_time(fabs(change), ns),
+	         change < 0 ? "less" : "more", is_time ? "time " : "",
+	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
+	         p->kind == WS_PART_CLASS ? " kernels" : "");
+}
+
+/* A second part that is under this share of the whole change is not named. */
+#define NAMED_SHARE 0.25
+
+void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
+                         size_t size)
+{
+	const double whole = p->typical_ns[1] - p->typical_ns[0];
+	const struct ws_diff_part *first = NULL, *second = NULL;
+	char ns[WS_DIFF_TIME], name[2][128];
+
+	*out = '\0';
+	for (size_t i = 0; i < p->n; i++) {
+		const struct ws_diff_part *part = &p->part[i];
+		const double change = change_of(part);
+
+		if (part->kind == WS_PART_LATE || change * whole <= 0)
+			continue;
+		if (!first || fabs(change) > fabs(change_of(first))) {
+			second = first;
+			first = part;
+		} else if (!second || fabs(change) > fabs(change_of(second))) {
+			second = part;
+		}
+	}
+	if (!first)
+		return;
+	print_part(first, name[0], sizeof(name[0]));
+	if (second && fabs(change_of(second)) >= NAMED_SHARE * fabs(whole))
+		print_part(second, name[1], sizeof(name[1]));
+	else
+		second = NULL;
+	snprintf(out, size, "%s %s%s: %s%s%s.", ws_diff_time(fabs(whole), ns),
+	         whole < 0 ? "less" : "more", d->by_steps ? " a step" : "", name[0],
+	         second ? ", " : "", second ? name[1] : "");
+}
+
+/* --- diff-waterfall ----------------------------------------------------------------------- */
+
+static const char *const groups[] = {
+        [WS_PART_CLASS] = "kernels",  [WS_PART_GRAPHS] = "kernels",
+        [WS_PART_OVERLAP] = "kernels", [WS_PART_COPIES] = "copies",
+        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "idle",
+        [WS_PART_LATE] = "steps",
+};
+
+static struct ws_cell *add_part(struct ws_table *t, const char *group, struct ws_bytes name,
+                                double a, double b)
+{
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[WS_TC_diff_waterfall_group], group);
+	ws_cell_set_text(t, &row[WS_TC_diff_waterfall_part], name.ptr, name.len);
+	ws_cell_set_real(&row[WS_TC_diff_waterfall_a_ns], a);
+	ws_cell_set_real(&row[WS_TC_diff_waterfall_b_ns], b);
+	ws_cell_set_real(&row[WS_TC_diff_waterfall_diff_ns], b - a);
+	return row;
+}
+
+/* What every step and every whole trace has: something ran in it. */
+static bool has_time(const struct ws_diff_parts *p)
+{
+	return p->mean_ns[0] > 0 && p->mean_ns[1] > 0;
+}
+
+static void note_parts(const struct ws_diff *d, struct ws_table *t)
+{
+	ws_table_note(t, "%s",
+	              d->by_steps
+	                      ? "The parts are means of the measured steps. They add up to the "
+	                        "typical step, the median."
+	                      : "The parts add up to the elapsed time, from the first device work "
+	                        "to the last.");
+	ws_table_note(t, "Kernels that ran at the same time count once: their overlap is taken off. "
+	                 "With several devices all times are means of a device.");
+	ws_diff_note_samples(d, t);
+}
+
+enum ws_status ws_diff_fill_waterfall(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	struct ws_diff_parts parts;
+	double at;
+
+	(void)err;
+	ws_diff_find_parts(d, d->typical_ns, &parts);
+	if (has_time(&parts)) {
+		at = parts.typical_ns[0];
+		for (size_t i = 0; i < parts.n; i++) {
+			const struct ws_diff_part *p = &parts.part[i];
+			struct ws_cell *row =
+			        add_part(t, groups[p->kind], p->name, p->ns[0], p->ns[1]);
+
+			ws_cell_set_real(&row[WS_TC_diff_waterfall_from_ns], at);
+			at += change_of(p);
+			ws_cell_set_real(&row[WS_TC_diff_waterfall_to_ns], at);
+		}
+		add_part(t, "total", text(d->by_steps ? "step" : "elapsed time"),
+		         parts.typical_ns[0], parts.typical_ns[1]);
+		note_parts(d, t);
+	} else {
+		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);
+	}
+	ws_diff_parts_release(&parts);
+	return WS_OK;
+}
+
+/* --- diff-idle ---------------------------------------------------------------------------- */
+
+/* The uses of the device in place `device` of each recording, a sample; SIZE_MAX: of all. False:
+ * a recording has no such device. */
+static bool uses_of(const struct ws_side *side, size_t device, double ns[WS_USES])
+{
+	memset(ns, 0, WS_USES * sizeof(*ns));
+	for (size_t r = 0; r < side->nrecordings; r++) {
+		const struct ws_recording *rec = &side->recordings[r];
+
+		if (device != SIZE_MAX && device >= rec->ndevice_times)
+			return false;
+		for (size_t k = 0; k < rec->ndevice_times; k++)
+			for (int use = 0; use < WS_USES && (device == SIZE_MAX || device == k);
+			     use++)
+				ns[use] += (double)rec->devices[k].use_ns[use] /
+				           (double)side->nsamples;
+	}
+	return true;
+}
+
+static void add_device(const struct ws_diff *d, struct ws_table *t, const char *name, size_t device)
+{
+	double ns[2][WS_USES], all[2] = {0, 0};
+	bool has[2];
+
+	for (int s = 0; s < 2; s++) {
+		has[s] = uses_of(&d->side[s], device, ns[s]);
+		for (int use = 0; use < WS_USES; use++)
+			all[s] += ns[s][use];
+		has[s] &= all[s] > 0;
+	}
+	for (int use = 0; use < WS_USES; use++) {
+		struct ws_cell *row;
+
+		if (!ns[0][use] && !ns[1][use] && use != WS_USE_COMPUTE)
+			continue;
+		row = ws_table_row(t);
+		ws_cell_set_str(t, &row[WS_TC_diff_idle_device], name);
+		ws_cell_set_str(t, &row[WS_TC_diff_idle_use], ws_use_defs[use].name);
+		if (has[0]) {
+			ws_cell_set_real(&row[WS_TC_diff_idle_a_ns], ns[0][use]);
+			ws_cell_set_real(&row[WS_TC_diff_idle_share_a],
+			                 ws_stat_percent(ns[0][use], all[0]));
+		}
+		if (has[1]) {
+			ws_cell_set_real(&row[WS_TC_diff_idle_b_ns], ns[1][use]);
+			ws_cell_set_real(&row[WS_TC_diff_idle_share_b],
+			                 ws_stat_percent(ns[1][use], all[1]));
+		}
+		if (has[0] && has[1])
+			ws_cell_set_real(&row[WS_TC_diff_idle_diff_ns], ns[1][use] - ns[0][use]);
+	}
+}
+
+enum ws_status ws_diff_fill_idle(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+{
+	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
+	const size_t n = a->ndevice_times > b->ndevice_times ? a->ndevice_times : b->ndevice_times;
+
+	(void)err;
+	if (!n) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return WS_OK;
+	}
+	for (size_t device = 0; device < n; device++) {
+		const struct ws_recording *of = device < a->ndevice_times ? a : b;
+		char name[24];
+
+		snprintf(name, sizeof(name), "%llu", (unsigned long long)of->devices[device].id);
+		add_device(d, t, name, device);
+	}
+	if (n > 1)
+		add_device(d, t, "all", SIZE_MAX);
+	ws_table_note(t, "The rows of a device add up to the mean %s.",
+	              d->by_steps ? "step" : "time from the first device work to the last");
+	ws_diff_note_samples(d, t);
+	return WS_OK;
+}
