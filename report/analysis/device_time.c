@@ -38,6 +38,41 @@ static int by_window(const void *pa, const void *pb)
 	return (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
 }
 
+void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,
+                         int64_t *start_ns, int64_t *end_ns)
+{
+	int64_t first = INT64_MAX, last = INT64_MIN;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (!ws_kernel_ran(sel, k, i))
+			continue;
+		first = k->start_ns < first ? k->start_ns : first;
+		last = k->start_ns + k->dur_ns > last ? k->start_ns + k->dur_ns : last;
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		if (!ws_work_ran(sel, m, i))
+			continue;
+		first = w->start_ns < first ? w->start_ns : first;
+		last = w->start_ns + w->dur_ns > last ? w->start_ns + w->dur_ns : last;
+	}
+	*start_ns = first > last ? m->begin_ns : first;
+	*end_ns = first > last ? m->end_ns : last;
+}
+
+/* Of a trace without steps. */
+static struct ws_time_window whole_window(const struct ws_model *m, const struct ws_selection *sel)
+{
+	struct ws_time_window w = {m->begin_ns, m->end_ns, WS_NONE, 0};
+
+	if (sel->to_device_work)
+		ws_device_work_span(m, sel, &w.start_ns, &w.end_ns);
+	return w;
+}
+
 static void host_windows(struct finder *f)
 {
 	const struct ws_selection *sel = f->sel;
@@ -55,7 +90,7 @@ static void host_windows(struct finder *f)
 			                                m->steps[s].start_ns + m->steps[s].total_ns,
 			                                s, 0};
 	if (!f->n && !m->nmeasured && !sel->has_steps && !f->warm_up)
-		f->windows[f->n++] = (struct ws_time_window){m->begin_ns, m->end_ns, WS_NONE, 0};
+		f->windows[f->n++] = whole_window(m, sel);
 	ws_sort(f->windows, f->n, sizeof(*f->windows), by_window);
 	for (size_t i = 0; i < f->n; i++) {
 		int64_t end_ns = f->windows[i].end_ns;

@@ -26,11 +26,16 @@ struct ws_windows {
  * PyTorch's steps those at the end without device work are left out, and the
  * last one when it has under 0.8 times the device work of the one before: it
  * was cut off (cut counts them). A trace without finished steps has one window, from
- * its first record to its last.
+ * its first device work to its last, or all of it where that was asked for.
  * *out lives as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
 void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
                 const struct ws_windows **out);
+
+/* From the first device work that passes the filters to the end of the last; all of the trace where
+ * there is none. */
+void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,
+                         int64_t *start_ns, int64_t *end_ns);
 
 /* The time of each step of the model by its window: of the selected ones, and of those of warm-up
  * beside each other; -1 = it has none. */

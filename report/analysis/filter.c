@@ -237,11 +237,10 @@ static char *scope_words(const struct ws_model *m, enum ws_scope asked, struct w
 		if (asked != WS_SCOPE_STEPS)
 			return ws_arena_format(arena,
 			                       "all of the trace, warm-up and set-up included");
-		return ws_arena_format(arena,
-		                       "all of the trace, from its first record to its last: %s",
+		return ws_arena_format(arena, "from the first device work to the last: %s",
 		                       m->nmeasured
 		                               ? "no device work is known to belong to its steps"
-		                               : "it has no finished measured step");
+		                               : "the trace has no finished measured step");
 	}
 }
 
@@ -250,6 +249,7 @@ void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_s
 {
 	s->scope =
 	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
+	s->to_device_work = s->scope != asked;
 	s->measured = 0;
 	for (uint32_t i = 0; i < m->nsteps; i++)
 		s->measured += (size_t)ws_step_selected(m, s, i);

@@ -19,6 +19,8 @@ struct ws_selection {
 	 * before a step is no idle time, whatever the report is about. NULL: all */
 	uint8_t *any_scope, *any_work;
 	enum ws_scope scope; /* as it applies: ALL where STEPS were asked for and there are none */
+	bool to_device_work; /* ALL for that reason: what is before and behind device work is none
+	                        of it */
 	size_t kernels;
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */

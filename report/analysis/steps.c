@@ -70,7 +70,9 @@ void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int p
 
 bool ws_step_phase_present(const struct ws_step_times *t, int phase)
 {
-	return phase >= WS_PHASE_OTHER || (t->phases >> phase & 1);
+	if (phase == WS_PHASE_OTHER)
+		return t->phases & ((1u << WS_PHASE_OTHER) - 1);
+	return phase > WS_PHASE_OTHER || (t->phases >> phase & 1);
 }
 
 int64_t ws_fact_number(const struct ws_model *m, const char *key)

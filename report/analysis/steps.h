@@ -34,7 +34,8 @@ int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, ui
                      int phase, enum ws_measure measure);
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,
                   enum ws_measure measure, struct ws_stat *out);
-/* Is there anything to say about this phase? The remainder and the whole step always are. */
+/* Is there anything to say about this phase? The whole step always is, and the remainder where
+ * there are other phases. */
 bool ws_step_phase_present(const struct ws_step_times *t, int phase);
 
 /* A whole number among the workload's facts, e.g. tokens_per_step; 0 = not known. */

@@ -72,7 +72,8 @@ static void put_file(const char *path, const struct ws_trace_summary *s)
 	put_count("size", s->file_size, " bytes");
 	put_label("XXH3-64");
 	printf("%016" PRIx64 "\n", s->file_hash);
-	put_time("time 0", s->base_ns);
+	if (s->base_ns > 0)
+		put_time("time 0", s->base_ns);
 	put_count("blocks", s->blocks, "");
 	if (s->unknown_blocks)
 		put_count("blocks of unknown kind", s->unknown_blocks,

@@ -125,3 +125,14 @@ struct ws_bytes ws_model_fact(const struct ws_model *m, const char *key)
 			return m->facts[i].value;
 	return (struct ws_bytes){"", 0};
 }
+
+/* CUDA is no older: what is before is the time since a machine was started, or none. */
+#define YEAR_2006_NS (INT64_C(1136073600) * 1000000000)
+
+int64_t ws_model_recorded_ns(const struct ws_model *m)
+{
+	int64_t ns;
+
+	return __builtin_add_overflow(m->file.base_ns, m->begin_ns, &ns) || ns < YEAR_2006_NS ? -1
+	                                                                                      : ns;
+}

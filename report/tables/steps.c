@@ -47,15 +47,19 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 	int64_t total_ns = times->step_ns[s], tokens = ws_fact_number(tab->m, "tokens_per_step");
 	int64_t images = ws_fact_number(tab->m, "images_per_step");
 
+	bool told = false; /* some phase has kernels: the rest is a remainder */
+
 	ws_cell_set_int(&row[WS_TC_steps_step], step->number);
 	ws_cell_set_str(t, &row[WS_TC_steps_warm_up], step->warm_up ? "yes" : "no");
 	for (int p = 0; p < WS_PHASES; p++) {
-		int present = p == WS_PHASE_OTHER || (step->phases >> p & 1);
+		int present = p == WS_PHASE_OTHER ? ws_step_phase_present(times, p)
+		                                  : (step->phases >> p & 1);
 
 		if (present)
 			ws_cell_set_int(&row[wall_columns[p]], step->phase_ns[p]);
 		/* a framework's links tell backward kernels without a range `backward` */
-		if (present || gpu->phase_ns[p])
+		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
+		if (present || (gpu->phase_ns[p] && told))
 			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
 	}
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
@@ -270,8 +274,12 @@ enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_t
 		steps += step->total_ns;
 		n++;
 	}
-	if (!n) {
-		ws_table_set_not_recorded(t, NO_STEPS);
+	if (!n || !known) {
+		ws_table_set_not_recorded(
+		        t, "%s",
+		        n ? "The steps have no phases: no range in them is called "
+		            "forward, loss, backward or optimizer."
+		          : NO_STEPS);
 		return WS_OK;
 	}
 	/* an optimizer alone is no backprop */

@@ -86,12 +86,15 @@ static void add_meta(const struct ws_summary_page *p)
 static void add_file(const struct ws_summary_page *p)
 {
 	const struct ws_trace_summary *f = &p->tab->m->file;
-	time_t seconds = (time_t)(f->base_ns / 1000000000);
+	const int64_t first_ns = ws_model_recorded_ns(p->tab->m);
+	time_t seconds = (time_t)(first_ns / 1000000000);
 	struct tm tm;
 	char text[64];
 
 	ws_page_words(p, "trace.file", p->tab->m->name);
-	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+	if (first_ns < 0)
+		ws_page_words(p, "trace.recorded", "not known");
+	else if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
 		ws_page_words(p, "trace.recorded", text);
 	snprintf(text, sizeof(text), "%" PRIu64 " bytes, XXH3-64 %016" PRIx64 ", format %u.%u",
 	         f->file_size, f->file_hash, f->version_major, f->version_minor);
@@ -109,12 +112,14 @@ static void add_devices(const struct ws_summary_page *p)
 		struct ws_cell *row;
 		char item[40];
 
-		if (!d->kernels && ws_model_has_kernels(m))
+		if (!d->kernels && (ws_model_has_kernels(m) || d->name == WS_TEXT_EMPTY))
 			continue;
-		snprintf(item, sizeof(item), "device %" PRIu64 ", kernels", d->id);
+		snprintf(item, sizeof(item),
+		         d->kernels ? "device %" PRIu64 ", kernels" : "device %" PRIu64, d->id);
 		row = ws_page_row(p, ws_bytes_of(item));
 		ws_cell_set_model_text(p->t, &row[WS_TC_summary_text], m, d->name);
-		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
+		if (d->kernels)
+			ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)d->kernels);
 		if (d->kind == WS_DEVICE_CPU_REFERENCE)
 			ws_page_words(p, "what the times are",
 			              "real CPU timings; not GPU performance");

@@ -44,7 +44,7 @@ static void add_steadiness(const struct ws_summary_page *p, const struct ws_stat
 	ws_page_words(p, "how steady it is", text);
 }
 
-/* Phases of a thousandth of the step and more: `steps` has all. */
+/* GPU time of the phases of a thousandth of the step and more: `steps` has all, and the host's. */
 static void add_phases(const struct ws_summary_page *p, const struct ws_step_times *times,
                        double step_ns)
 {
@@ -54,8 +54,9 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 
 		if (!ws_step_phase_present(times, phase))
 			continue;
-		ws_step_stat(p->tab->m, times, phase, WS_MEASURE_WALL, &stat);
-		snprintf(item, sizeof(item), "%s, mean", ws_phase_name((enum ws_phase)phase));
+		ws_step_stat(p->tab->m, times, phase, WS_MEASURE_GPU, &stat);
+		snprintf(item, sizeof(item), "GPU time of %s, mean",
+		         ws_phase_name((enum ws_phase)phase));
 		if (stat.mean >= step_ns / 1000)
 			ws_page_time(p, item, stat.mean);
 	}
@@ -85,9 +86,9 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		ws_page_time(p, "step, shortest", (double)total.min);
 		ws_page_time(p, "step, longest", (double)total.max);
 	}
-	if (host.sum != total.sum) /* the phases add up to this */
+	add_phases(p, times, total.mean);
+	if (host.sum != total.sum)
 		ws_page_time(p, "step on the host, mean", host.mean);
-	add_phases(p, times, host.mean);
 	if (tokens)
 		ws_page_value(p, "tokens/s", ws_stat_ratio((double)tokens * 1e9, total.mean));
 	if (images)

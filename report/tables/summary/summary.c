@@ -12,6 +12,7 @@
 #include "report/base/interval.h"
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
+#include "report/analysis/no_kernels.h"
 #include "report/analysis/steps.h"
 #include "report/model/steps.h"
 #include "report/names/names.h"
@@ -199,6 +200,25 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 	}
 }
 
+/* Start-up and end of the program, where the report is not about them. */
+static void add_outside(const struct ws_summary_page *p)
+{
+	const struct ws_model *m = p->tab->m;
+	int64_t first, last;
+	char text[80];
+	struct ws_cell *row;
+
+	if (!p->tab->sel->to_device_work || !ws_model_has_kernels(m))
+		return;
+	ws_device_work_span(m, p->tab->sel, &first, &last);
+	row = ws_page_row(p, ws_bytes_of("before and after device work"));
+	ws_cell_set_real(&row[WS_TC_summary_time_ns],
+	                 (double)(first - m->begin_ns) + (double)(m->end_ns - last));
+	snprintf(text, sizeof(text), "%.3f ms before, %.3f ms after",
+	         (double)(first - m->begin_ns) / 1e6, (double)(m->end_ns - last) / 1e6);
+	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
+}
+
 static void add_device_time(const struct ws_summary_page *p, const struct device_time *t)
 {
 	ws_page_count(p, "kernels", p->tab->sel->kernels);
@@ -206,6 +226,7 @@ static void add_device_time(const struct ws_summary_page *p, const struct device
 	ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
 	ws_page_time(p, "recorded time, first to last event",
 	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
+	add_outside(p);
 	add_work(p);
 	add_coverage(p);
 }
@@ -230,12 +251,17 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 	        [PLACE_OUTSIDE] = "outside steps, warm-up and set-up",
 	};
 
+	bool has_phases = false;
+
+	for (unsigned i = 0; i < WS_PHASE_OTHER; i++)
+		has_phases |= t->kernels[0][i] > 0;
 	for (unsigned i = 0; i < PLACES; i++) {
 		char item[48];
 
+		/* without phases nothing remains of them */
 		if (i < WS_PHASES)
-			snprintf(item, sizeof(item), "measured steps, %s",
-			         ws_phase_name((enum ws_phase)i));
+			snprintf(item, sizeof(item), "measured steps%s%s", has_phases ? ", " : "",
+			         has_phases ? ws_phase_name((enum ws_phase)i) : "");
 		if (t->kernels[0][i])
 			ws_page_share(p, ws_bytes_of(i < WS_PHASES ? item : names[i]),
 			              t->kernels[0][i], t->gpu_ns[0][i]);
@@ -469,10 +495,10 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	if (tab->sel->gpu_ns)
 		ws_table_note(t,
 		              "Shares are of %.3f ms, the GPU time of all kernels in the report; "
-		              "each of the three breakdowns adds up to it.",
+		              "each breakdown adds up to it.",
 		              (double)tab->sel->gpu_ns / 1e6);
 	if (!has_kernels)
-		ws_table_set_not_recorded(t, "The trace holds no kernel: nothing that launches "
-		                             "kernels was recorded.");
+		ws_table_set_not_recorded(t, "%s",
+		                          ws_no_kernels_words(tab->m, tab->sel, tab->temp));
 	return WS_OK;
 }

@@ -62,12 +62,12 @@ CREATE INDEX temp.own_in ON own (parent);
 INSERT INTO label
 WITH RECURSIVE tree (id, path, key, step, warm_up, is_setup, phase, op, is_softmax) AS (
 	SELECT id, text, element, is_step, is_warm_up, name = 'setup', own_phase, iif(is_op, id, NULL),
-	       name = 'computing softmax'
+	       name LIKE 'computing softmax%'
 	FROM own WHERE parent IS NULL
 	UNION ALL
 	SELECT o.id, t.path || '/' || o.text, t.key || char(2) || o.element, coalesce(t.step, o.is_step),
 	       coalesce(t.warm_up, o.is_warm_up), t.is_setup OR o.name = 'setup', coalesce(t.phase, o.own_phase),
-	       iif(o.is_op, o.id, t.op), t.is_softmax OR o.name = 'computing softmax'
+	       iif(o.is_op, o.id, t.op), t.is_softmax OR o.name LIKE 'computing softmax%'
 	FROM tree t JOIN own o ON o.parent = t.id)
 SELECT * FROM tree;
 CREATE TEMP TABLE warm_up_with_steps AS SELECT DISTINCT warm_up FROM label WHERE step = range AND warm_up;
@@ -283,6 +283,11 @@ INSERT INTO phase_of_step
 SELECT id, 4, 'remainder', end - start - coalesce((SELECT sum(host_ns) FROM phase_of_step p WHERE p.step = s.id), 0),
        coalesce((SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND phase IS NULL), 0)
 FROM step s;
+
+-- A remainder is told beside phases only.
+CREATE TEMP TABLE has_phases AS
+SELECT EXISTS (SELECT 1 FROM phase_of_step p JOIN step s ON s.id = p.step
+               WHERE NOT s.is_open AND NOT s.is_warm_up AND p.place < 4 AND p.host_ns NOTNULL) AS yes;
 
 -- Paths in reading order: a range before those in it, siblings as they first started.
 CREATE TEMP TABLE path AS

@@ -12,4 +12,4 @@ split (place, part, ns) AS (
 	UNION ALL SELECT 3, 'remainder', remainder + iif(backward IS NULL, optimizer, 0) FROM sums
 	UNION ALL SELECT 4, 'overhead', ns - in_steps FROM total)
 SELECT part, split.ns AS time_ns, 100.0 * split.ns / total.ns AS share, 1.0 * split.ns / steps AS per_step_ns, steps
-FROM split, total WHERE steps ORDER BY place;
+FROM split, total, has_phases WHERE steps AND yes ORDER BY place;

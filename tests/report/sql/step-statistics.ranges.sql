@@ -11,6 +11,6 @@ WITH measured AS (
 SELECT phase, measure, count(*) AS steps, avg(ns) AS mean_ns, iif(count(*) > 1, deviation(ns), NULL) AS std_ns,
        median(ns) AS med_ns, min(ns) AS min_ns, max(ns) AS max_ns
 FROM each
-WHERE place > 3 OR EXISTS (
-	SELECT 1 FROM measured m JOIN phase_of_step p ON p.step = m.id AND p.place = each.place AND p.host_ns NOTNULL)
+WHERE place > 4 OR (place = 4 AND (SELECT yes FROM has_phases)) OR EXISTS (
+	SELECT 1 FROM measured m JOIN phase_of_step p ON p.step = m.id AND p.place = each.place AND p.place < 4 AND p.host_ns NOTNULL)
 GROUP BY sort, place ORDER BY sort, place;

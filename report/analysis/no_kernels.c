@@ -1,0 +1,85 @@
+#include "report/analysis/no_kernels.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Kinds of launches named in the sentence. */
+#define SHOWN 3
+
+/* A function that launches a kernel, or a graph of them, of CUDA or HIP. */
+static bool name_launches(struct ws_bytes name)
+{
+	static const char *const parts[] = {"LaunchKernel", "GraphLaunch", "LaunchCooperativeKernel"};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (memmem(name.ptr, name.len, parts[i], strlen(parts[i])))
+			return true;
+	return false;
+}
+
+struct launches {
+	uint64_t *of_name; /* text -> calls */
+	uint64_t n;
+};
+
+static void count_launches(const struct ws_model *m, const struct ws_selection *sel,
+                           struct ws_arena *arena, struct launches *out)
+{
+	struct ws_joined_rows *rows = sel->rows;
+
+	WS_NEW(arena, out->of_name, m->ntexts);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const uint32_t name = ws_joined_rows_call(rows, i)->name;
+
+		if (!name_launches(m->texts[name]))
+			continue;
+		out->of_name[name]++;
+		out->n++;
+	}
+}
+
+/* "cudaLaunchKernel 236, cuLaunchKernel 24" */
+static const char *names_of(const struct ws_model *m, struct launches *l, struct ws_arena *arena)
+{
+	const char *list = "";
+
+	for (int shown = 0; shown < SHOWN; shown++) {
+		size_t most = 0;
+
+		for (size_t i = 1; i < m->ntexts; i++)
+			if (l->of_name[i] > l->of_name[most])
+				most = i;
+		if (!l->of_name[most])
+			break;
+		list = ws_arena_format(arena, "%s%s%.*s %" PRIu64, list, shown ? ", " : "",
+		                       (int)(m->texts[most].len < 64 ? m->texts[most].len : 64),
+		                       (const char *)m->texts[most].ptr, l->of_name[most]);
+		l->of_name[most] = 0;
+	}
+	return list;
+}
+
+const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_arena *arena)
+{
+	struct launches l = {0};
+
+	count_launches(m, sel, arena, &l);
+	if (l.n)
+		return ws_arena_format(
+		        arena,
+		        "%" PRIu64 " kernel launches were recorded (%s), but no kernel: the profiler "
+		        "saw no work of the GPU. Usual reasons: it may not read GPU activity (a "
+		        "container, a permission), another profiler has the GPU, the driver is older "
+		        "than the profiler's CUDA, or the recording ended before the kernels ran.",
+		        l.n, names_of(m, &l, arena));
+	if (sel->rows->ncalls || m->cpu_ops.tree.n)
+		return ws_arena_format(
+		        arena,
+		        "The host was recorded (%" PRIu64 " API calls, %" PRIu64
+		        " operations), but no kernel and no launch: the program ran on the CPU, or GPU "
+		        "activity was not asked for.",
+		        (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
+	return "No kernel, no launch and no operation was recorded: the program launched none, or the "
+	       "recording did not reach it.";
+}
