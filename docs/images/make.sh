@@ -21,9 +21,7 @@ picture() { # picture NAME REPORT...
 	(cd "$work" && "$bin/warpsheet" "$@" -o "$name.xlsx" && "$bin/warpsheet" "$@" -o "$name.html" &&
 		HOME=$work soffice --headless --convert-to pdf "$name.xlsx" >/dev/null 2>&1 &&
 		pdftoppm -r 90 -f 1 -l 1 -singlefile -png "$name.pdf" "$here/$name" &&
-		HOME=$work chromium --headless --no-sandbox --disable-gpu --hide-scrollbars \
-			--virtual-time-budget=8000 --window-size=1100,1000 \
-			--screenshot="$here/$name-html.png" "file://$work/$name.html" 2>/dev/null)
+		python3 "$here/../../tests/e2e/browser.py" "$name.html" "$here/$name-html.png" light 1500)
 }
 
 cp "$fixtures/imports/bert-small-h100.json.gz" "$fixtures"/traces/*.wtrace "$work"

@@ -529,6 +529,8 @@ static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws
 	                           .time_first_ns = INT64_MIN,
 	                           .time_end_ns = INT64_MAX};
 	s->has_nvtx = f && f->nvtx;
+	s->has_timeline = f && f->has_timeline;
+	s->timeline = f ? f->timeline : -1;
 	s->has_steps = f && (f->step_first >= 0 || f->step_last >= 0);
 	s->has_device = f && f->device >= 0;
 	s->has_process = f && f->has_process;

@@ -24,6 +24,8 @@ struct ws_selection {
 	size_t kernels;
 	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
 	size_t measured; /* measured steps in the report */
+	bool has_timeline; /* as in the filter */
+	int64_t timeline;
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */
 	int64_t time_first_ns, time_end_ns; /* what overlaps this; everything without a filter */
 	uint64_t pid;

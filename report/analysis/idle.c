@@ -37,10 +37,14 @@ struct finder {
 	const struct ws_selection *sel;
 	const struct ws_windows *w;
 	struct ws_idle *out;
+	struct ws_arena *results; /* of out */
 	struct ws_spans data; /* when the host loaded data */
 	struct ws_spans sync; /* host synchronisations, by begin, not merged */
 	int64_t *sync_end_ns; /* the latest end of those up to each */
 	struct place *place;  /* of each device */
+	uint32_t device;      /* the one that is swept */
+	void (*tell)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
+	void *ctx;
 	struct ws_arena arena;
 };
 
@@ -193,7 +197,8 @@ static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 
 static enum ws_status prepare(struct finder *c, struct ws_err *err)
 {
-	ws_windows(c->m, c->sel, &c->w);
+	if (!c->w)
+		ws_windows(c->m, c->sel, &c->w);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
 	WS_FORWARD(add_syncs(c, err));
@@ -286,10 +291,16 @@ static struct gap explain(struct finder *c, int64_t from_ns, int64_t to_ns,
 	return g;
 }
 
-static void use_add(struct ws_device_use *use, enum ws_use what, int64_t ns, int64_t whole_ns)
+/* From start to end; a gap is part of one of whole_ns. */
+static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_use what,
+                    int64_t start_ns, int64_t end_ns, int64_t whole_ns)
 {
+	const int64_t ns = end_ns - start_ns;
+
 	if (ns <= 0)
 		return;
+	if (c->tell)
+		c->tell(c->ctx, &(struct ws_idle_span){c->device, what, start_ns, end_ns});
 	use->ns[what] += ns;
 	use->window_ns += ns;
 	if (what <= WS_USE_COPY)
@@ -312,8 +323,9 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	int64_t end = next ? next->start_ns : to_ns;
 	struct gap g = explain(c, from_ns, end, next);
 
-	use_add(use, g.before, min_ns(to_ns, g.split_ns) - at_ns, min_ns(end, g.split_ns) - begin);
-	use_add(use, g.after, to_ns - max_ns(at_ns, g.split_ns), end - g.split_ns);
+	use_add(c, use, g.before, at_ns, min_ns(to_ns, g.split_ns),
+	        min_ns(end, g.split_ns) - begin);
+	use_add(c, use, g.after, max_ns(at_ns, g.split_ns), to_ns, end - g.split_ns);
 	if (g.before == WS_USE_LAUNCH && next)
 		add_to_path(c->out->path_launch_ns, c->m, next->path,
 		            min_ns(to_ns, g.split_ns) - at_ns);
@@ -330,7 +342,7 @@ static void advance(struct finder *c, struct place *p, int64_t to_ns, const stru
 
 		idle_from = max_ns(idle_from, p->until_ns[what]);
 		if (until > p->at_ns) {
-			use_add(use, (enum ws_use)what, until - p->at_ns, 0);
+			use_add(c, use, (enum ws_use)what, p->at_ns, until, 0);
 			p->at_ns = until;
 		}
 	}
@@ -403,6 +415,7 @@ static void sweep_device(struct finder *c, uint32_t device)
 	struct place *p = &c->place[device];
 	const bool worked = p->has_next;
 
+	c->device = device;
 	for (size_t i = 0; i < c->w->n; i++) {
 		const bool counts = c->m->devices[device].kernels || p->has_next;
 		struct ws_device_use use = {0};
@@ -444,7 +457,7 @@ static void count_kernels(struct finder *c)
 static enum ws_status find(struct finder *c, struct ws_err *err)
 {
 	WS_FORWARD(prepare(c, err));
-	WS_NEW(&c->sel->kept->arena, c->out->of_window, c->w->n);
+	WS_NEW(c->results, c->out->of_window, c->w->n);
 	for (size_t i = 0; i < c->w->n; i++)
 		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
 	for (uint32_t d = 0; d < c->m->ndevices; d++)
@@ -484,11 +497,28 @@ static struct ws_idle_verdict judge(const struct ws_model *m, const struct ws_de
 	return v;
 }
 
+/* Fills an empty result from the arena, and frees what the finder has. */
+static enum ws_status find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle,
+                                struct ws_err *err)
+{
+	const struct ws_model *m = f->m;
+	enum ws_status status;
+
+	*idle = (struct ws_idle){.ndevices = m->ndevices};
+	WS_NEW(arena, idle->device, m->ndevices);
+	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
+	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
+	f->out = idle;
+	f->results = arena;
+	status = find(f, err);
+	release(f);
+	return status;
+}
+
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
                             const struct ws_idle **out, struct ws_err *err)
 {
 	static const char key;
-	struct ws_arena *arena = &sel->kept->arena;
 	/* few groups, as long as there are kernels: they are packed earlier than others */
 	struct finder f = {.m = m, .sel = sel};
 	struct ws_idle *idle;
@@ -497,20 +527,30 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
 		return WS_OK;
-	WS_NEW(arena, idle, 1);
-	*idle = (struct ws_idle){.ndevices = m->ndevices};
-	WS_NEW(arena, idle->device, m->ndevices);
-	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
-	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
-	f.out = idle;
-	status = find(&f, err);
-	release(&f);
+	WS_NEW(&sel->kept->arena, idle, 1);
+	status = find_into(&f, &sel->kept->arena, idle, err);
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = judge(m, &idle->all);
 	*out = idle;
 	if (status == WS_OK)
 		ws_keep_result(sel, &key, idle, NULL);
+	return status;
+}
+
+enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
+                             const struct ws_time_window *window,
+                             void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx,
+                             struct ws_err *err)
+{
+	struct ws_time_window copy = *window;
+	const struct ws_windows one = {&copy, 1, 0};
+	struct finder f = {.m = m, .sel = sel, .w = &one, .tell = tell, .ctx = ctx};
+	struct ws_arena results = {0};
+	struct ws_idle idle;
+	enum ws_status status = find_into(&f, &results, &idle, err);
+
+	ws_arena_free(&results);
 	return status;
 }
 

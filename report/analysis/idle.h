@@ -110,6 +110,18 @@ struct ws_idle {
 /* *out lives as long as sel. */
 enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
                             const struct ws_idle **out, struct ws_err *err);
+/* What a device did for a while. */
+struct ws_idle_span {
+	uint32_t device;
+	enum ws_use use;
+	int64_t start_ns, end_ns;
+};
+/* All of one window, in order, device by device: as the uses of ws_idle_find, which add up to it.
+ */
+enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
+                             const struct ws_time_window *window,
+                             void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx,
+                             struct ws_err *err);
 /* The verdict alone, for which nothing is read where it cannot be told. */
 enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
                                struct ws_idle_verdict *out, struct ws_err *err);

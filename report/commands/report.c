@@ -34,7 +34,7 @@ struct report_opts {
 	int64_t rows;
 	int scope; /* enum ws_scope */
 	int by;    /* position in BY_CHOICES */
-	const char *time, *rules_path, *peaks_path, *step;
+	const char *time, *rules_path, *peaks_path, *step, *timeline;
 	double softmax_flops;
 };
 #define BY_CHOICES    "launch|gpu-time"
@@ -319,6 +319,9 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
 	               "extra peak rates of devices, before the built-in ones"),
 	        WS_OPT_STEP(&o->step),
+	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
+	               "HTML: draw this measured step, by its number in `steps`,\n"
+	               "instead of the median one; none = leave it out"),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,
@@ -345,6 +348,30 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
 	           "--by gpu-time needs --nvtx PATTERN");
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;
+}
+
+/* A number, or "none". Without the option HTML has the median step. */
+static enum ws_status resolve_timeline(struct report_opts *o, struct ws_err *err)
+{
+	const bool is_html = o->to.format == WS_FORMAT_HTML;
+	char *end = NULL;
+
+	o->filter.has_timeline = is_html && !o->table;
+	o->filter.timeline = -1;
+	if (!o->timeline)
+		return WS_OK;
+	WS_FAIL_IF(!is_html || o->table, err, USAGE,
+	           "--timeline is for HTML: give -o NAME.html with it");
+	if (!strcmp(o->timeline, "none")) {
+		o->filter.has_timeline = false;
+		return WS_OK;
+	}
+	errno = 0;
+	o->filter.timeline = strtoll(o->timeline, &end, 10);
+	WS_FAIL_IF(end == o->timeline || *end || errno || o->filter.timeline < 0, err, USAGE,
+	           "--timeline needs the number of a measured step, or none, not '%s'",
+	           o->timeline);
+	return WS_OK;
 }
 
 static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
@@ -395,6 +422,7 @@ enum ws_status ws_cmd_report(int argc, char **argv, struct ws_err *err)
 	WS_FAIL_IF(o.softmax_flops < 0, err, USAGE,
 	           "--softmax-flops needs a number of 0 or more, not %g", o.softmax_flops);
 	WS_FORWARD(resolve_filter(&o, err));
+	WS_FORWARD(resolve_timeline(&o, err));
 	if (ws_trace_list_is_many(n, argv))
 		return list_ranks(n, argv, &o, err);
 	status = resolve_columns(&o, err);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "report/model/copies.h"
 #include "report/analysis/idle.h"
 #include "report/base/spill.h"
 #include "report/base/texts.h"

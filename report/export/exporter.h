@@ -32,7 +32,8 @@ struct ws_exporter {
 	X(json)         \
 	X(perfetto)     \
 	X(csv)          \
-	X(parquet)
+	X(parquet)      \
+	X(collapsed)
 #define X(name) extern const struct ws_exporter ws_exporter_##name;
 WS_EXPORTERS(X)
 #undef X

@@ -60,6 +60,9 @@ struct ws_filter {
 	/* nvtx: what overlaps the ranges in time, wherever it was launched, not what was launched
 	 * in them */
 	bool by_gpu_time;
+	/* no filter: a page draws a timeline, of this measured step; -1 = the median one */
+	bool has_timeline;
+	int64_t timeline;
 };
 #define WS_FILTER_ALL                                                                  \
 	{                                                                              \

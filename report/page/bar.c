@@ -76,15 +76,19 @@ static void walk_device(struct walk *w, uint32_t device)
 
 /* --- segments ------------------------------------------------------------------------------- */
 
-static void add_segment(struct ws_page_making *p, const char *name, int64_t ns, bool is_idle,
+enum kind { KERNELS, TRANSFER, IDLE };
+
+static void add_segment(struct ws_page_making *p, const char *name, int64_t ns, enum kind kind,
                         enum ws_page_colour colour)
 {
 	if (ns)
-		p->page->segment[p->page->nsegments++] =
-		        (struct ws_page_segment){name, ns,
-		                                 ws_stat_percent((double)ns,
-		                                                 (double)p->page->whole_ns),
-		                                 is_idle, colour};
+		p->page->segment[p->page->nsegments++] = (struct ws_page_segment){
+		        .name = name,
+		        .ns = ns,
+		        .percent = ws_stat_percent((double)ns, (double)p->page->whole_ns),
+		        .is_kernels = kind == KERNELS,
+		        .is_idle = kind == IDLE,
+		        .colour = colour};
 }
 
 static void add_classes(struct ws_page_making *p, const struct walk *w)
@@ -101,9 +105,9 @@ static void add_classes(struct ws_page_making *p, const struct walk *w)
 	ws_row_keys_sort(order, n);
 	for (size_t i = 0; i < n; i++)
 		add_segment(p, ws_page_class_of(p, (uint32_t)order[i].row),
-		            w->class_ns[order[i].row], false,
+		            w->class_ns[order[i].row], KERNELS,
 		            ws_page_colour_of_class(p, (uint32_t)order[i].row));
-	add_segment(p, "CUDA graphs", w->graph_ns, false, WS_PAGE_GREY);
+	add_segment(p, "CUDA graphs", w->graph_ns, KERNELS, WS_PAGE_GREY);
 }
 
 static void add_waits(struct ws_page_making *p)
@@ -111,8 +115,8 @@ static void add_waits(struct ws_page_making *p)
 	const int64_t *ns = p->idle->all.ns;
 	bool shown[WS_USES] = {0};
 
-	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], false, WS_PAGE_PINK);
-	add_segment(p, "copies", ns[WS_USE_COPY], false, WS_PAGE_OCHRE);
+	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], TRANSFER, WS_PAGE_PINK);
+	add_segment(p, "copies", ns[WS_USE_COPY], TRANSFER, WS_PAGE_OCHRE);
 	for (;;) {
 		int most = -1;
 
@@ -122,7 +126,7 @@ static void add_waits(struct ws_page_making *p)
 		if (most < 0)
 			return;
 		shown[most] = true;
-		add_segment(p, ws_use_defs[most].name, ns[most], true, WS_PAGE_IDLE);
+		add_segment(p, ws_use_defs[most].name, ns[most], IDLE, WS_PAGE_IDLE);
 	}
 }
 

@@ -11,7 +11,10 @@
 #define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
 #define PART_PERCENT   50   /* a part of the model that holds less is none either */
 #define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
+#define ALIKE_PERCENT  2
 #define SECOND_PERCENT 10
+#define MOST_WORDS     15
+#define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
 
 static struct ws_page_line *next_line(struct ws_page_making *p)
 {
@@ -111,55 +114,87 @@ static void say_why_idle(struct ws_page_making *p)
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
 
-/* The innermost range that holds most of the GPU time, and yet not all of it. */
+static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
+{
+	return ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+}
+
+/* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
+ * other that hold as much the outermost. */
 static const struct ws_page_node *owner_of(const struct ws_page *page)
 {
 	const struct ws_page_node *owner = NULL;
 
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const struct ws_page_node *n = &page->node[i];
-		const double percent =
-		        ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+		const double percent = node_percent(page, n);
 
 		if (n->is_range && percent >= PART_PERCENT && percent < WHOLE_PERCENT &&
-		    (!owner || n->depth > owner->depth))
+		    (!owner || (n->depth > owner->depth &&
+		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
 	}
 	return owner;
 }
 
-/* Nothing but classes in order, longest first. */
+static size_t words_in(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c != ' ' && (c == text || c[-1] == ' ');
+	return n;
+}
+
+/* As a sentence begins. */
+static const char *capital(const struct ws_page_making *p, const char *text)
+{
+	char *copy = ws_arena_copy(p->texts, text, strlen(text));
+
+	*copy = (char)toupper((unsigned char)*copy);
+	return copy;
+}
+
+/* GPU time of all classes. */
+static double computing_ns(const struct ws_page *page)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < page->nsegments; i++)
+		ns += page->segment[i].is_kernels ? (double)page->segment[i].ns : 0;
+	return ns;
+}
+
 static void say_who(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
 	const struct ws_page_segment *first = page->segment, *second = first + 1;
-	double computing = 0;
-	const char *head = "", *share = "", *then = "";
+	const double computing = computing_ns(page);
+	const char *one, *two = "";
 
-	for (size_t i = 0; i < page->nsegments; i++)
-		computing += page->segment[i].is_idle ? 0 : (double)page->segment[i].ns;
-	if (!page->nsegments || first->is_idle || !(computing > 0))
+	if (!page->nsegments || !first->is_kernels)
 		return;
-	if (owner) {
-		head = ws_arena_format(p->texts, "%s holds ", owner->label);
-		share = ws_say_percent(p, ws_stat_percent((double)owner->inclusive_ns,
-		                                          (double)page->gpu_ns));
-		then = " of GPU time; ";
-	}
-	if (page->nsegments > 1 && !second->is_idle &&
+	one = ws_say_percent(p, 100 * (double)first->ns / computing);
+	if (page->nsegments > 1 && second->is_kernels &&
 	    100 * (double)second->ns >= SECOND_PERCENT * computing)
-		ws_say_line(next_line(p), head, share,
-		            ws_arena_format(p->texts, "%s%s takes ", then, first->name),
-		            ws_say_percent(p, 100 * (double)first->ns / computing),
-		            ws_arena_format(p->texts, ", %s ", second->name),
-		            ws_say_percent(p, 100 * (double)second->ns / computing),
-		            owner ? "." : " of GPU time.", NULL);
-	else
-		ws_say_line(next_line(p), head, share,
-		            ws_arena_format(p->texts, "%s%s takes ", then, first->name),
-		            ws_say_percent(p, 100 * (double)first->ns / computing),
-		            owner ? "." : " of GPU time.", NULL);
+		two = ws_say_percent(p, 100 * (double)second->ns / computing);
+	if (!owner || words_in(owner->label) + OWNER_WORDS > MOST_WORDS) {
+		ws_say_line(next_line(p), "Most GPU time goes to ",
+		            ws_arena_format(p->texts, "%s (%s)", first->name, one),
+		            *two ? " and " : "",
+		            *two ? ws_arena_format(p->texts, "%s (%s)", second->name, two) : "",
+		            ".", NULL);
+		return;
+	}
+	if (words_in(owner->label) + OWNER_WORDS + 3 > MOST_WORDS)
+		two = "";
+	ws_say_line(next_line(p),
+	            ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
+	            ws_say_percent(p, ws_stat_percent((double)owner->inclusive_ns,
+	                                              (double)page->gpu_ns)),
+	            ws_arena_format(p->texts, " of GPU time; %s takes ", first->name), one,
+	            *two ? ws_arena_format(p->texts, ", %s ", second->name) : "", two, ".", NULL);
 }
 
 /* --- what to do first ------------------------------------------------------------------------ */
@@ -167,7 +202,8 @@ static void say_who(struct ws_page_making *p)
 /* The first sentence of an advice, with a small letter, without its full stop. */
 static const char *imperative(const struct ws_page_making *p, const char *advice)
 {
-	const char *end = strstr(advice, ". ");
+	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
+	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
 	size_t len = end ? (size_t)(end - advice) : strlen(advice);
 	char *text;
 
@@ -188,7 +224,7 @@ static void say_first(struct ws_page_making *p)
 		return;
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	if (f->gain_ns > 0)
-		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s: saves up to ", advice),
+		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s. Saves up to ", advice),
 		            ws_say_part_of(p, f->gain_ns, f->gain_percent), ".", NULL);
 	else
 		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s.", advice), NULL);
@@ -228,7 +264,7 @@ static void add_rates(struct ws_page_making *p)
 		const double n = (double)ws_fact_number(p->m, rates[i].fact);
 
 		if (n > 0 && p->page->step_ns > 0)
-			add_figure(p, ws_say_number(p, n * 1e9 / p->page->step_ns), rates[i].what);
+			add_figure(p, ws_say_si(p, n * 1e9 / p->page->step_ns, ""), rates[i].what);
 	}
 }
 

@@ -59,6 +59,17 @@ static double attained(const struct kernels *s, uint32_t name, double flops_per_
 	return 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
 }
 
+/* Without the namespaces before it: "at::native::(anonymous namespace)::f<…>" is "f<…>". */
+static const char *without_namespaces(const char *name)
+{
+	const char *at = name;
+
+	for (const char *p = name; *p && *p != '<' && *p != '['; p++)
+		if (p[0] == ':' && p[1] == ':' && p[2])
+			at = p + 2;
+	return at;
+}
+
 static void add_kernel(struct kernels *s, uint32_t name)
 {
 	struct ws_page *page = s->p->page;
@@ -66,7 +77,7 @@ static void add_kernel(struct kernels *s, uint32_t name)
 	const double rate = flops_per_s(s, name);
 
 	page->kernel[page->nkernels++] = (struct ws_page_kernel){
-	        .name = ws_page_name_of(s->p, name),
+	        .name = without_namespaces(ws_page_name_of(s->p, name)),
 	        .full_name = ws_page_text_of(s->p, name),
 	        .class = ws_page_class_of(s->p, s->class[name]),
 	        .colour = ws_page_colour_of_class(s->p, s->class[name]),

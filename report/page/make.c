@@ -68,6 +68,20 @@ static const char *source_of(const struct ws_page_making *p)
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
 }
 
+/* "6 measured steps; device 0" */
+static const char *scope_of(const struct ws_page_making *p)
+{
+	const struct ws_selection *sel = p->sel;
+	const char *behind = sel->words[0] ? ws_arena_format(p->texts, "; %s", sel->words) : "";
+
+	if (sel->scope == WS_SCOPE_STEPS && sel->measured)
+		return ws_arena_format(p->texts, "%zu measured %s%s", sel->measured,
+		                       sel->measured == 1 ? "step" : "steps", behind);
+	if (sel->scope == WS_SCOPE_ALL && !sel->measured)
+		return ws_arena_format(p->texts, "the whole trace: no steps found%s", behind);
+	return ws_arena_format(p->texts, "%s%s", sel->scope_words, behind);
+}
+
 struct lost {
 	uint64_t causes;
 	bool is_killed, is_uncounted;
@@ -83,7 +97,7 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 		lost->is_killed = true;
 	else if (ws_bytes_begin(missing->cause, "profiles without a loss counter"))
 		lost->is_uncounted = true;
-	else
+	else if (strcmp(missing->source, "join") != 0) /* those are in the report, if in no range */
 		lost->causes++;
 }
 
@@ -95,8 +109,8 @@ static const char *losses_of(const struct ws_page_making *p)
 	ws_missing_each(p->m, count_lost, &lost);
 	killed = lost.is_killed ? "the program was killed; " : "";
 	if (lost.causes)
-		return ws_arena_format(p->texts, "%s%" PRIu64 " %s counted: see Losses", killed,
-		                       lost.causes, lost.causes == 1 ? "loss" : "losses");
+		return ws_arena_format(p->texts, "%s%" PRIu64 " %s of loss: see Losses", killed,
+		                       lost.causes, lost.causes == 1 ? "kind" : "kinds");
 	return ws_arena_format(p->texts, "%s%s", killed,
 	                       lost.is_uncounted ? "the profiler counts no losses"
 	                                         : "nothing lost");
@@ -110,8 +124,7 @@ static void add_grey_line(struct ws_page_making *p)
 	page->title = title_of(p, p->m->name ? p->m->name : "");
 	page->device = devices_of(p);
 	page->source = source_of(p);
-	page->scope = ws_arena_format(p->texts, "%s%s%s", sel->scope_words,
-	                              sel->words[0] ? "; " : "", sel->words);
+	page->scope = scope_of(p);
 	page->losses = losses_of(p);
 	page->has_steps = sel->measured > 0;
 	page->samples = page->has_steps ? (double)sel->measured : 1;
@@ -135,6 +148,8 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	ws_page_add_kernels(&p);
 	WS_THEN(status, ws_page_add_findings(&p, err));
 	WS_THEN(status, ws_page_add_headline(&p, err));
+	if (tab->sel->has_timeline && p.windows && p.windows->n)
+		WS_THEN(status, ws_page_add_timeline(&p, tab->sel->timeline, err));
 	ws_arena_free(&temp);
 	*out = NULL;
 	if (status == WS_OK)

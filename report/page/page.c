@@ -1,5 +1,7 @@
 #include "report/page/page.h"
 
+#include "report/page/timeline.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +32,9 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 
 void ws_page_free(struct ws_page *page)
 {
-	if (page)
-		ws_arena_free(&page->arena);
+	if (!page)
+		return;
+	ws_timeline_free(page->timeline);
+	ws_arena_free(&page->arena);
 	free(page);
 }

@@ -76,6 +76,7 @@ struct ws_page_segment {
 	const char *name;
 	int64_t ns; /* of `whole_ns`, to which all segments add up */
 	double percent;
+	bool is_kernels; /* a class; else copies, communication or idle time */
 	bool is_idle;
 	enum ws_page_colour colour;
 };

@@ -14,7 +14,9 @@ struct ws_page_making {
 	const struct ws_windows *windows;
 };
 
-/* A NUL-terminated copy of a text of the model. */
+/* A NUL-terminated copy; a NUL inside becomes U+FFFD. */
+const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len);
+/* The same of a text of the model. */
 const char *ws_page_text_of(const struct ws_page_making *p, uint32_t text);
 /* The same of a kernel's name, in short; any other text is its own. */
 const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text);
@@ -39,5 +41,8 @@ enum ws_status ws_page_add_tree(struct ws_page_making *p, struct ws_err *err);
 enum ws_status ws_page_add_roofline(struct ws_page_making *p, struct ws_err *err);
 void ws_page_add_kernels(struct ws_page_making *p);
 enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err);
+/* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the
+ * bar. */
+enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err);
 /* Behind all of these. */
 enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err);

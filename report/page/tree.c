@@ -101,7 +101,7 @@ static void make_range_boxes(struct tree *t)
 		if (!box->folded++) {
 			box->path = i;
 			box->name = path->name;
-			box->rolled = ws_arena_copy(t->p->texts, rolled + 1, len - 1);
+			box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
 		}
 	}
 }

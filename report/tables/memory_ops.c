@@ -1,6 +1,7 @@
 /* Copies and fills on devices, by direction: their time and their size. */
 #include <inttypes.h>
 
+#include "report/model/copies.h"
 #include "report/analysis/group.h"
 #include "report/tables/tables.h"
 
@@ -8,27 +9,7 @@
 	"No copy or fill was recorded: the program made none, or they were left out " \
 	"(`warpsheet record --kernels-only` does)."
 
-/* Numbers as in memcpy.kind; the fill stands behind them. Names as in Nsight Systems. */
-static const char *const operations[] = {
-        "[CUDA memcpy Unknown]",
-        "[CUDA memcpy Host-to-Device]",
-        "[CUDA memcpy Device-to-Host]",
-        "[CUDA memcpy Host-to-Array]",
-        "[CUDA memcpy Array-to-Host]",
-        "[CUDA memcpy Array-to-Array]",
-        "[CUDA memcpy Array-to-Device]",
-        "[CUDA memcpy Device-to-Array]",
-        "[CUDA memcpy Device-to-Device]",
-        "[CUDA memcpy Host-to-Host]",
-        "[CUDA memcpy Peer-to-Peer]",
-        "[CUDA memcpy Unified Host-to-Device]",
-        "[CUDA memcpy Unified Device-to-Host]",
-        "[CUDA memcpy Unified Device-to-Device]",
-        "[CUDA memset]",
-};
-#define NOPERATIONS (sizeof(operations) / sizeof(*operations))
-#define MEMSET      (NOPERATIONS - 1)
-_Static_assert(NOPERATIONS == WS_COPY_NAMES, "as many names as tables.h says");
+#define NOPERATIONS WS_COPY_NAMES
 
 struct memory_ops {
 	const struct ws_table_context *tab;
@@ -43,18 +24,6 @@ struct memory_ops {
 	size_t nrows;
 	bool by_size;
 };
-
-const char *ws_copy_name(uint32_t name)
-{
-	return operations[name];
-}
-
-uint32_t ws_copy_name_of(const struct ws_work *w)
-{
-	if (w->kind == WS_WORK_MEMSET)
-		return MEMSET;
-	return w->direction < MEMSET ? w->direction : 0;
-}
 
 static void gather(struct memory_ops *s)
 {
@@ -102,7 +71,7 @@ static void set_operation(const struct memory_ops *s, struct ws_table *t, struct
 	char text[64];
 
 	snprintf(text, sizeof(text), "%s%s", s->by_amd[which] ? "[HIP " : cuda,
-	         operations[which] + sizeof(cuda) - 1);
+	         ws_copy_name(which) + sizeof(cuda) - 1);
 	ws_cell_set_str(t, cell, text);
 }
 
@@ -121,7 +90,7 @@ static void prepare(struct memory_ops *s, struct ws_table *t)
 			s->rows[s->nrows++] = (struct ws_row_key){
 			        .number = {WS_DESCENDING((s->by_size ? s->size : s->time)[i].sum),
 			                   (int64_t)s->count[i]},
-			        .text = {ws_bytes_of(operations[i])},
+			        .text = {ws_bytes_of(ws_copy_name((uint32_t)i))},
 			        .row = i};
 	ws_row_keys_sort(s->rows, s->nrows);
 	if (s->without_size)

@@ -35,11 +35,6 @@ WS_REQUEST_TABLES(T)
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
 
-/* Copies in one direction, or fills: what they are called, from 0 to WS_COPY_NAMES - 1. */
-#define WS_COPY_NAMES 15u
-uint32_t ws_copy_name_of(const struct ws_work *w); /* a copy or fill */
-const char *ws_copy_name(uint32_t name);
-
 /* Denominator, source and conventions of MFU and HFU, or why they are not known. */
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use);
 

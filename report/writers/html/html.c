@@ -1,19 +1,30 @@
 /*
- * One HTML file of a whole report, which needs no network: the JSON of the
- * same tables, and a script that shows, sorts, filters and draws them.
+ * One HTML file of a whole report, which needs no network: the tables and the first screen,
+ * deflated, and a script that shows, sorts, filters and draws them. The browser runs that script
+ * alone: the page's policy has its hash.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/xalloc.h"
+#include "report/kernel_info/classify.h"
+#include "report/table/view.h"
 #include "report/table/table.h"
+#include "report/writers/html/private.h"
 
 static const char style[] = {
 #include "page.css.inc"
 };
 static const char script[] = {
 #include "page.js.inc"
+};
+/* Their SHA-256. */
+static const unsigned char style_hash[] = {
+#include "page.css.hash.inc"
+};
+static const unsigned char script_hash[] = {
+#include "page.js.hash.inc"
 };
 
 /* Rows of a table in the page: what a browser shows at once, and a mail takes. */
@@ -39,17 +50,6 @@ static void put_text(FILE *f, const char *text)
 	}
 }
 
-/* JSON inside a script element: '<' occurs in texts only, and could end the element. */
-static void put_json(FILE *f, const char *json, size_t len)
-{
-	for (size_t i = 0; i < len; i++) {
-		if (json[i] == '<')
-			fputs("\\u003c", f);
-		else
-			fputc(json[i], f);
-	}
-}
-
 /* The same tables with fewer rows, which borrow from them. */
 struct page {
 	struct ws_report report;
@@ -72,70 +72,218 @@ static void page_open(struct page *p, const struct ws_report *report)
 }
 
 /* {"ranges": 2229}: how many rows the tables have that do not show all. */
-static void put_cut(FILE *f, const struct ws_report *report)
+static void put_cut(struct ws_json_writer *j, const struct ws_report *report)
 {
-	const char *comma = "";
+	ws_json_object_begin(ws_json_key(j, "cut"));
+	for (size_t i = 0; i < report->ntables; i++)
+		if (report->tables[i]->nrows > MOST_ROWS)
+			ws_json_u64(ws_json_key(j, report->tables[i]->def->name),
+			            report->tables[i]->nrows);
+	ws_json_object_end(j);
+}
 
-	fputc('{', f);
+static void put_column(struct ws_json_writer *j, const struct ws_view_column *c)
+{
+	ws_json_object_begin(j);
+	ws_json_u64(ws_json_key(j, "index"), c->index);
+	ws_json_str(ws_json_key(j, "title"), c->shown.title);
+	ws_json_bool(ws_json_key(j, "plain"), c->shown.display == WS_DISPLAY_PLAIN);
+	ws_json_i64(ws_json_key(j, "exponent"), c->shown.exponent);
+	ws_json_i64(ws_json_key(j, "decimals"), c->shown.decimals);
+	ws_json_bool(ws_json_key(j, "mixed"), c->shown.is_mixed);
+	ws_json_bool(ws_json_key(j, "tree"), c->is_tree);
+	ws_json_object_end(j);
+}
+
+/* Of a tree: the label and depth of each row, which the script makes into branches. */
+static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
+{
+	bool is_tree = false;
+
+	for (size_t i = 0; i < v->n; i++)
+		is_tree |= v->column[i].is_tree;
+	if (!is_tree)
+		return;
+	ws_json_array_begin(ws_json_key(j, "labels"));
+	for (size_t row = 0; row < rows; row++) {
+		char label[WS_VIEW_LABEL];
+		unsigned depth = 0;
+		const size_t len = ws_view_label(v, ws_table_cells(v->t, row), label, &depth);
+
+		ws_json_array_begin(j);
+		ws_json_string(j, label, len);
+		ws_json_u64(j, depth);
+		ws_json_array_end(j);
+	}
+	ws_json_array_end(j);
+}
+
+/* What people see of each table: as in every other format. */
+static void put_views(struct ws_json_writer *j, const struct ws_report *report)
+{
+	struct ws_arena arena = {0};
+
+	ws_json_object_begin(ws_json_key(j, "views"));
 	for (size_t i = 0; i < report->ntables; i++) {
 		const struct ws_table *t = report->tables[i];
+		const size_t rows = t->nrows > MOST_ROWS ? MOST_ROWS : t->nrows;
+		struct ws_view view;
 
-		if (t->nrows <= MOST_ROWS)
-			continue;
-		fprintf(f, "%s\"%s\": %zu", comma, t->def->name, t->nrows);
-		comma = ", ";
+		ws_view_make(&arena, t, rows, &view);
+		ws_json_object_begin(ws_json_key(j, t->def->name));
+		ws_json_array_begin(ws_json_key(j, "columns"));
+		for (size_t c = 0; c < view.n; c++)
+			put_column(j, &view.column[c]);
+		ws_json_array_end(j);
+		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
+		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
+		ws_json_str(ws_json_key(j, "same"), view.same);
+		put_labels(j, &view, rows);
+		ws_json_object_end(j);
 	}
-	fputc('}', f);
+	ws_json_object_end(j);
+	ws_arena_free(&arena);
+}
+
+static void put_colours(struct ws_json_writer *j)
+{
+	static const char *const classes[] = {
+#define X(NAME, name, SUMMARY, meaning) #name,
+	        WS_OP_CLASS_LIST(X)
+#undef X
+	};
+
+	ws_json_array_begin(ws_json_key(j, "colours"));
+	for (int c = 0; c < WS_PAGE_NCOLOURS; c++) {
+		const struct ws_page_colour_def def = ws_page_colour_def((enum ws_page_colour)c);
+
+		ws_json_array_begin(j);
+		ws_json_i64(j, def.light);
+		ws_json_i64(j, def.dark);
+		ws_json_i64(j, def.ink);
+		ws_json_array_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_object_begin(ws_json_key(j, "classes"));
+	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
+		ws_json_i64(ws_json_key(j, classes[i]),
+		            ws_page_class_colour(classes[i], strlen(classes[i])));
+	ws_json_object_end(j);
+}
+
+/* {"report": {…}, "page": {…}, …} */
+static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
+{
+	struct page page = {0};
+	struct ws_json_writer j;
+	char *rest = NULL;
+	size_t len = 0;
+	FILE *memory = ws_xmemstream(&rest, &len);
+	enum ws_status status;
+
+	ws_json_begin(&j, memory);
+	ws_json_object_begin(&j);
+	put_cut(&j, report);
+	put_views(&j, report);
+	put_colours(&j);
+	ws_html_put_page(ws_json_key(&j, "page"), report->page);
+	ws_json_object_end(&j);
+	status = ws_json_finish(&j, err);
+	ws_xfclose(memory);
+	page_open(&page, report);
+	fputs("{\"report\": ", f);
+	WS_THEN(status, ws_out_json(f, &page.report, err));
+	fputs(", ", f);
+	fwrite(rest + 1, 1, len - 1, f); /* behind its first brace */
+	ws_arena_free(&page.arena);
+	free(rest);
+	return status;
+}
+
+static void put_packed_data(FILE *f, const struct ws_report *report, enum ws_status *status,
+                            struct ws_err *err)
+{
+	char *json = NULL;
+	size_t len = 0;
+	FILE *memory = ws_xmemstream(&json, &len);
+
+	*status = put_data(memory, report, err);
+	ws_xfclose(memory);
+	fputs("<script type=\"text/plain\" id=\"data\">", f);
+	if (*status == WS_OK)
+		ws_html_put_packed(f, json, len);
+	fputs("</script>\n", f);
+	free(json);
+}
+
+static void put_head(FILE *f, const struct ws_report *report)
+{
+	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'sha256-",
+	      f);
+	ws_html_put_base64(f, style_hash, sizeof(style_hash));
+	fputs("'; script-src 'sha256-", f);
+	ws_html_put_base64(f, script_hash, sizeof(script_hash));
+	fputs("'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      f);
+	put_text(f, report->title);
+	fputs(": ", f);
+	put_text(f, report->trace);
+	fputs("</title>\n<style>", f);
+	fwrite(style, 1, sizeof(style), f);
+	fputs("</style>\n</head>\n", f);
+}
+
+static void put_part(FILE *f, const char *text, const char **before)
+{
+	if (!text || !*text)
+		return;
+	fputs(*before, f);
+	put_text(f, text);
+	*before = " · ";
+}
+
+/* Of a page the grey line; of other reports what they are of. */
+static void put_title(FILE *f, const struct ws_report *report)
+{
+	const struct ws_page *page = report->page;
+	const char *before = "";
+
+	fputs("<h1>", f);
+	put_text(f, page ? page->title : report->title);
+	fputs("</h1>\n<p>", f);
+	if (page) {
+		put_part(f, page->device, &before);
+		put_part(f, page->source, &before);
+		put_part(f, page->scope, &before);
+		put_part(f, page->losses, &before);
+	} else {
+		put_part(f, report->trace, &before);
+		put_part(f, report->scope, &before);
+		put_part(f, report->filter, &before);
+	}
+	fputs("</p>\n", f);
 }
 
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
-	struct page page = {0};
-	char *json = NULL;
-	size_t len = 0;
-	FILE *memory = ws_xmemstream(&json, &len);
 	enum ws_status status;
 
-	page_open(&page, report);
-	status = ws_out_json(memory, &page.report, err);
-	ws_xfclose(memory);
-	if (status == WS_OK) {
-		fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-		      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		      "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n"
-		      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-		      "<link rel=\"icon\" href=\"data:,\">\n<title>",
-		      f);
-		put_text(f, report->title);
-		fputs(": ", f);
-		put_text(f, report->trace);
-		fputs("</title>\n<style>\n", f);
-		fwrite(style, 1, sizeof(style), f);
-		fputs("</style>\n</head>\n<body>\n<header>\n<h1>", f);
-		put_text(f, report->title);
-		fputs("</h1>\n<p>", f);
-		put_text(f, report->trace);
-		fputs("</p>\n<p class=\"soft\">", f);
-		if (report->scope) {
-			fputs("Scope: ", f);
-			put_text(f, report->scope);
-			fputs(". ", f);
-		}
-		put_text(f, report->filter && *report->filter ? report->filter : "");
-		fputs("</p>\n</header>\n<nav></nav>\n<main>\n<noscript>The tables need JavaScript: "
-		      "this "
-		      "file contains it, but your "
-		      "browser is set not to run it.</noscript>\n"
-		      "</main>\n<script type=\"application/json\" id=\"report\">",
-		      f);
-		put_json(f, json, len);
-		fputs("</script>\n<script type=\"application/json\" id=\"cut\">", f);
-		put_cut(f, report);
-		fputs("</script>\n<script>\n", f);
-		fwrite(script, 1, sizeof(script), f);
-		fputs("</script>\n</body>\n</html>\n", f);
-	}
-	free(json);
-	ws_arena_free(&page.arena);
+	put_head(f, report);
+	fputs("<body>\n<header>\n", f);
+	put_title(f, report);
+	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n<noscript>The page needs "
+	      "JavaScript: this file contains it, but your browser is set not to run "
+	      "it.</noscript>\n</main>\n",
+	      f);
+	put_packed_data(f, report, &status, err);
+	if (report->page && report->page->timeline)
+		ws_html_put_boxes(f, report->page->timeline);
+	fputs("<script>", f);
+	fwrite(script, 1, sizeof(script), f);
+	fputs("</script>\n</body>\n</html>\n", f);
 	return status;
 }

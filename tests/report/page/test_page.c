@@ -130,7 +130,8 @@ Test(page, headline_says_how_long_why_idle_and_who)
 	     "A step takes *1 ms*; the GPU computes for *430 µs (43 %)* of it.");
 	SAYS(line_text(&page->headline[1]),
 	     "The GPU waits for the host's other work: *285 µs (28 %)*.");
-	SAYS(line_text(&page->headline[2]), "gemm takes *65 %*, softmax *35 %* of GPU time.");
+	SAYS(line_text(&page->headline[2]),
+	     "Most GPU time goes to *gemm (65 %)* and *softmax (35 %)*.");
 	for (size_t i = 0; i < page->nheadline; i++)
 		cr_expect(words_in(line_text(&page->headline[i])) <= 15, "%s",
 		          line_text(&page->headline[i]));

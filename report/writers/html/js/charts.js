@@ -1,28 +1,7 @@
-"use strict";
-// The page of a report: the tables of the JSON beside this script, sorted and filtered on
-// demand, and charts of them. All text goes through textContent: names are never markup.
-const report = JSON.parse(document.getElementById("report").textContent);
-const cut = JSON.parse(document.getElementById("cut").textContent);
-const tables = Object.values(report.tables);
-const main = document.querySelector("main"), nav = document.querySelector("nav");
 
-function make(tag, properties, ...children) {
-  const e = document.createElement(tag);
-  for (const [key, value] of Object.entries(properties || {}))
-    if (key in e) e[key] = value; else e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-function draw(tag, attributes, ...children) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [key, value] of Object.entries(attributes)) e.setAttribute(key, value);
-  e.append(...children);
-  return e;
-}
-const at = (table, id) => table.columns.findIndex(c => c.id === id);
+// --- charts of tables: SVG with the number in a title on each mark ------------------------------
 
-// --- numbers as people read them: one unit a column -------------------------------------------
-const UNITS = { ns: [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]],
+const UNITS = { ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
   bytes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "bytes"]],
   FLOP: [[1e15, "PFLOP"], [1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"], [1, "FLOP"]] };
 function scaleOf(unit, values) {
@@ -37,74 +16,7 @@ function shown(value, by, decimals) {
   const d = decimals !== undefined ? decimals : Number.isInteger(v) ? 0 : Math.abs(v) >= 100 ? 1 : Math.abs(v) >= 1 ? 2 : 4;
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals === undefined ? 0 : d, maximumFractionDigits: d });
 }
-// of a comparison the names of the sides stand for A and B
-const sides = (tables.find(t => t.sides) || { sides: [] }).sides;
-const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (_, before, side) => before + sides[+(side === "B")]) : title;
-function columnsOf(table) {
-  return table.columns.map((c, i) => {
-    const values = table.rows.map(r => r[i]);
-    const alike = table.columns.flatMap((d, k) => c.unit && d.unit === c.unit ? table.rows.map(r => r[k]) : []); // one unit in a row
-    const [by, unit] = scaleOf(c.unit, c.unit ? alike : values);
-    const numbers = values.filter(v => typeof v === "number").map(v => Math.abs(v / by));
-    const most = Math.max(...numbers, 0);
-    const decimals = c.type === "text" || !UNITS[c.unit] && c.unit !== "%" || numbers.every(Number.isInteger) && by === 1 ? undefined
-      : most >= 1000 ? 1 : most >= 1 ? 2 : most >= 0.01 ? 4 : undefined;
-    return { ...c, by, decimals, label: sided(c.unit && unit !== c.unit ? c.title.replace(`(${c.unit})`, `(${unit})`) : c.title),
-      empty: numbers.length === 0 && values.every(v => v === null) };
-  });
-}
-
-// --- a table ---------------------------------------------------------------------------------
-const SOME = 200;
-function addTable(section, table) {
-  const columns = columnsOf(table), body = make("tbody"), head = make("tr");
-  const search = make("input", { type: "search", placeholder: "filter rows", "aria-label": `filter ${table.title}` });
-  const count = make("span", { className: "soft" }), more = make("button", { textContent: "show all rows" });
-  let order = table.rows.map((_, i) => i), limit = SOME, sorted = -1, down = true;
-
-  function cell(c, value) {
-    const td = make("td", { className: typeof value === "number" ? "n" : "t", textContent: shown(value, c.by, c.decimals) });
-    if (typeof value === "string") td.title = value;
-    if (c.id === "grade" && value) td.classList.add(...value.split(" "));
-    return td;
-  }
-  function fill() {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))));
-    body.replaceChildren(...rows.slice(0, limit).map(i =>
-      make("tr", null, ...columns.map((c, k) => c.empty ? "" : cell(c, table.rows[i][k])))));
-    if (table.totals && !words.length)
-      body.append(make("tr", { className: "total" }, ...columns.map((c, k) => c.empty ? "" : cell(c, table.totals[k]))));
-    count.textContent = `${Math.min(limit, rows.length)} of ${rows.length} rows`;
-    more.hidden = rows.length <= limit;
-  }
-  columns.forEach((c, k) => {
-    if (c.empty) return;
-    const th = make("th", { textContent: c.label, title: c.definition, className: c.type === "text" ? "" : "n", scope: "col" });
-    th.addEventListener("click", () => {
-      down = sorted === k ? !down : c.type !== "text";
-      sorted = k;
-      order.sort((a, b) => {
-        const x = table.rows[a][k], y = table.rows[b][k];
-        if (x === null || y === null) return (x === null) - (y === null) || a - b;
-        return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1) || a - b;
-      });
-      for (const other of head.children) other.removeAttribute("aria-sort");
-      th.setAttribute("aria-sort", down ? "descending" : "ascending");
-      fill();
-    });
-    head.append(th);
-  });
-  search.addEventListener("input", fill);
-  more.addEventListener("click", () => { limit = Infinity; fill(); });
-  fill();
-  if (table.rows.length > 8) section.append(make("div", { className: "tools" }, search, count, more));
-  const prose = ["advice", "idle", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
-  section.append(make("div", { className: prose ? "scroll prose" : "scroll" }, make("table", null, make("thead", null, head), body)));
-}
-
-// --- charts: SVG with the number in a title on each mark --------------------------------------
-const COLOURS = 8, colour = i => `var(--c${i % COLOURS})`;
+const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], colour = i => `var(--c${SERIES[i % SERIES.length]})`; // BLUE, OCHRE, TEAL, …
 const clip = (text, n) => text.length > n ? text.slice(0, 9) + "…" + text.slice(10 - n) : text; // the end tells more
 function clips(texts, n) { // of those that would look alike, from where they differ
   const short = texts.map(t => clip(t, n));
@@ -116,7 +28,6 @@ function clips(texts, n) { // of those that would look alike, from where they di
     return alike.length ? t.slice(0, 8) + "…" + (rest.length > n - 9 ? rest.slice(0, n - 10) + "…" : rest) : short[i];
   });
 }
-const tip = text => draw("title", {}, text);
 
 function bars(rows, names, series, unit, line) { // rows of horizontal bars, stacked where there are several series
   const high = 22, left = 250, wide = 420, sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
@@ -202,34 +113,8 @@ function columnsChart(rows, names, series, unit, line, axis) { // stacked column
   });
   return svg;
 }
-function scatter(table) { // the roofline: FLOP/s over FLOP/byte, both logarithmic
-  const x = at(table, "intensity"), y = at(table, "tflops"), name = at(table, "name"), roof = at(table, "attainable");
-  const rows = table.rows.filter(r => r[x] > 0 && r[y] > 0);
-  if (rows.length < 2) return null;
-  const wide = 700, high = 300, left = 70, lx = rows.map(r => Math.log10(r[x]));
-  const ly = rows.flatMap(r => [r[y], r[roof] || r[y]]).map(Math.log10);
-  const x0 = Math.floor(Math.min(...lx)), x1 = Math.ceil(Math.max(...lx)) || 1, y0 = Math.floor(Math.min(...ly)), y1 = Math.ceil(Math.max(...ly));
-  const px = v => left + (Math.log10(v) - x0) / Math.max(x1 - x0, 1) * wide, py = v => high - (Math.log10(v) - y0) / Math.max(y1 - y0, 1) * (high - 12);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 20} ${high + 44}`, role: "img" });
-  for (let i = x0; i <= x1; i++)
-    svg.append(draw("line", { x1: px(10 ** i), x2: px(10 ** i), y1: 0, y2: high, class: "axis" }), draw("text", { x: px(10 ** i), y: high + 16, "text-anchor": "middle", class: "soft" }, String(+(10 ** i).toPrecision(1))));
-  for (let i = y0; i <= y1; i++)
-    svg.append(draw("line", { x1: left, x2: left + wide, y1: py(10 ** i), y2: py(10 ** i), class: "axis" }), draw("text", { x: left - 6, y: py(10 ** i) + 4, "text-anchor": "end", class: "soft" }, String(+(10 ** i).toPrecision(1))));
-  svg.append(draw("text", { x: left + wide / 2, y: high + 36, "text-anchor": "middle", class: "soft" }, "FLOP/byte; dashes: what the device could do at that intensity (TFLOP/s)"));
-  for (const r of rows) {
-    if (r[roof] > 0) svg.append(draw("line", { x1: px(r[x]) - 6, x2: px(r[x]) + 6, y1: py(r[roof]), y2: py(r[roof]), stroke: "var(--soft)", "stroke-width": 2 }));
-    svg.append(draw("circle", { cx: px(r[x]), cy: py(r[y]), r: 5, fill: colour(0), "fill-opacity": 0.75 },
-      tip(`${r[name]}: ${shown(r[y], 1)} TFLOP/s at ${shown(r[x], 1)} FLOP/byte`)));
-  }
-  return svg;
-}
-
 // Which charts there are: of a table, the rows that pass `where`, at most `most` of them.
 const CHARTS = [
-  { table: "classes", title: "GPU time by class of work", names: "class", values: ["gpu_ns"], most: 14, first: true },
-  { table: "kernel-summary", title: "The kernels that cost most", names: "short_name", values: ["total_ns"], most: 12, first: true },
-  { table: "idle", title: "What the devices did, and what they waited for", names: "use", values: ["time_ns"], most: 12, first: true,
-    where: (t, r) => r[at(t, "device")] === (t.rows.some(q => q[at(t, "device")] === "all") ? "all" : t.rows[0][at(t, "device")]) },
   { table: "steps", title: "Time of each measured step by phase", names: "step", values: ["forward_ns", "loss_ns", "backward_ns", "optimizer_ns", "remainder_ns"],
     most: 200, kind: columnsChart, first: true, where: (t, r) => r[at(t, "warm_up")] !== "yes" },
   { table: "softmax-matmul", title: "Attention, all layers, forward: GPU time", names: "part", values: ["gpu_ns"], most: 6,
@@ -272,46 +157,3 @@ function chart(spec) {
   return card;
 }
 
-// --- the page --------------------------------------------------------------------------------
-function addFirstPage(table, charts) {
-  const section = at(table, "section"), item = at(table, "item"), text = at(table, "text"), cards = make("div", { className: "cards" });
-  const groups = new Map();
-  // what is not missing, and devices that ran nothing, are in their own tables
-  const says = r => !(r[section] === "What is missing" || /^device \d+, kernels$/.test(r[item]))
-    || table.columns.some((c, k) => c.type !== "text" && r[k]);
-  for (const r of table.rows.filter(says)) groups.set(r[section], [...(groups.get(r[section]) || []), r]);
-  for (const [name, rows] of groups) {
-    const body = make("table");
-    const scales = table.columns.map((c, k) => scaleOf(c.unit, rows.map(r => r[k])));
-    for (const r of rows) {
-      const numbers = table.columns.map((c, k) => [c, k]).filter(([c, k]) => c.type !== "text" && r[k] !== null)
-        .map(([c, k]) => shown(r[k], scales[k][0]) + (scales[k][1] ? " " + scales[k][1] : ""));
-      body.append(make("tr", null, make("td", { textContent: r[item] || "" }), make("td", { className: "n", textContent: numbers.join(" · ") }),
-        make("td", { className: /^Top/.test(name) ? "long" : "", title: r[text] || "", textContent: r[text] || "" })));
-    }
-    cards.append(make("div", { className: /^(What|How|Where|Why|Top)/.test(name) ? "card wide" : "card" }, make("h3", { textContent: name }), body));
-    if (name === "How long a step takes") cards.append(...charts);
-  }
-  return cards;
-}
-const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
-for (const table of tables) {
-  const section = make("section", { id: table.table }), first = at(table, "section") >= 0 && table.table === "summary";
-  const charts = CHARTS.filter(c => first || /-verdict$/.test(table.table) ? c.first : c.table === table.table).map(chart).filter(Boolean);
-  section.append(make("h2", { textContent: sided(table.title) }));
-  if (!first) section.append(make("p", { className: "soft", textContent: table.what + "." }));
-  if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
-  const cards = charts.length && !first ? make("div", { className: "cards" }, ...charts) : "", verdict = /-verdict$/.test(table.table);
-  if (!verdict) section.append(cards);
-  if (first) section.append(addFirstPage(table, charts));
-  const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
-  if (answers) addNotes(section, table);
-  if (table.table === "roofline") { const s = scatter(table); if (s) section.append(make("div", { className: "card chart" }, make("h3", { textContent: "Roofline" }), s)); }
-  if (!first && table.rows.length) addTable(section, table);
-  if (verdict) section.append(cards); // what it says comes first
-  if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
-  if (!answers) addNotes(section, table);
-  main.append(section);
-  if (table.rows.length || first) nav.append(make("a", { href: "#" + table.table, textContent: sided(table.title) }));
-}
-document.body.dataset.ready = String(tables.length);

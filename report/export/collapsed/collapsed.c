@@ -1,0 +1,142 @@
+/*
+ * Folded stacks: "range;range;operation;kernel N", N = ns of GPU time. A semicolon in a name is a
+ * colon there, and what would end the line a blank.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/outfile.h"
+#include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
+#include "report/export/exporter.h"
+#include "report/joined/rows.h"
+
+/* What kernels have in common that stand in one line. */
+struct stack {
+	uint32_t path, operation, kernel; /* path: WS_NONE = in no range; operation: text, 0 = none */
+};
+
+struct folding {
+	struct ws_joined_rows rows;
+	struct ws_model *m;
+	struct ws_strtab known; /* stack -> sum, from 1 */
+	struct sum {
+		struct stack stack;
+		int64_t ns;
+	} * sum;
+	size_t n, capacity;
+};
+
+static void add_kernels(struct folding *f, struct ws_export_stats *stats)
+{
+	for (size_t i = 0; i < f->rows.nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f->rows, i);
+		const struct ws_op_config *op = ws_cpu_op_config(f->m, k->cpu_op);
+		const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->path,
+		                            op ? op->name : WS_TEXT_EMPTY,
+		                            f->m->configs[k->config].name};
+		uint64_t id;
+
+		if (!k->timed) {
+			stats->without_time++;
+			continue;
+		}
+		id = ws_strtab_add(&f->known, &stack, sizeof(stack));
+		WS_GROW(f->sum, id, f->capacity);
+		if (id > f->n)
+			f->sum[f->n++] = (struct sum){.stack = stack};
+		f->sum[id - 1].ns += k->dur_ns;
+	}
+}
+
+static void put_name(FILE *out, struct ws_buf *room, struct ws_bytes name)
+{
+	struct ws_bytes text;
+
+	ws_export_readable(room, name, &text);
+	for (size_t i = 0; i < text.len; i++) {
+		const char c = ((const char *)text.ptr)[i];
+
+		fputc(c == ';' ? ':' : (unsigned char)c < ' ' ? ' ' : c, out);
+	}
+}
+
+static void put_path(FILE *out, struct ws_buf *room, const struct ws_model *m, uint32_t path)
+{
+	const struct ws_path *p = &m->ranges.paths[path];
+
+	if (p->parent != WS_NONE)
+		put_path(out, room, m, p->parent); /* at most WS_RANGE_MAX_DEPTH */
+	put_name(out, room, m->texts[p->name]);
+	fputc(';', out);
+}
+
+/* Each line, in the order of their bytes: the same trace gives the same file. */
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static char *line_of(const struct folding *f, struct ws_buf *room, const struct sum *s)
+{
+	char *line = NULL;
+	size_t len = 0;
+	FILE *out = ws_xmemstream(&line, &len);
+
+	if (s->stack.path != WS_NONE)
+		put_path(out, room, f->m, s->stack.path);
+	if (s->stack.operation) {
+		put_name(out, room, f->m->texts[s->stack.operation]);
+		fputc(';', out);
+	}
+	put_name(out, room, ws_model_short_name(f->m, s->stack.kernel));
+	fprintf(out, " %" PRId64, s->ns);
+	ws_xfclose(out);
+	return line;
+}
+
+static void put_lines(const struct folding *f, FILE *out)
+{
+	struct ws_buf room = {0};
+	char **lines = ws_xarray(f->n, sizeof(*lines));
+
+	for (size_t i = 0; i < f->n; i++)
+		lines[i] = line_of(f, &room, &f->sum[i]);
+	qsort(lines, f->n, sizeof(*lines), compare);
+	for (size_t i = 0; i < f->n; i++) {
+		fprintf(out, "%s\n", lines[i]);
+		free(lines[i]);
+	}
+	free(lines);
+	ws_buf_free(&room);
+}
+
+static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                            struct ws_export_stats *stats, struct ws_err *err)
+{
+	struct folding f = {0};
+	struct ws_outfile out;
+	enum ws_status status = ws_joined_rows_read(&f.rows, r, job->trace, NULL, &f.m, err);
+
+	WS_THEN(status, ws_outfile_open(&out, job->to, err));
+	if (status == WS_OK) {
+		add_kernels(&f, stats);
+		stats->left_out[WS_KIND_MEMCPY] = ws_trace_reader_count(r, WS_KIND_MEMCPY);
+		stats->left_out[WS_KIND_MEMSET] = ws_trace_reader_count(r, WS_KIND_MEMSET);
+		put_lines(&f, out.f);
+		status = ws_outfile_end(&out, WS_OK, NULL, err);
+	}
+	ws_strtab_free(&f.known);
+	free(f.sum);
+	ws_joined_rows_free(&f.rows);
+	ws_model_free(f.m);
+	return status;
+}
+
+const struct ws_exporter ws_exporter_collapsed = {
+        .name = "collapsed",
+        .extensions = {".collapsed", ".folded"},
+        .write = write,
+};

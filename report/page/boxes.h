@@ -1,0 +1,47 @@
+/* Boxes on lanes, and boxes of many for what is too short. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "formats/base/strtab.h"
+#include "report/page/timeline.h"
+
+/* A box of many that may take what comes next at its depth. */
+struct ws_open_box {
+	struct ws_timeline_box box; /* count 0: there is none */
+	int64_t longest_ns;
+	int64_t colour_ns[16];
+};
+
+/* Of one timeline. Starts as zeros but for `out` and `shortest_ns`. */
+struct ws_boxes {
+	struct ws_timeline *out;
+	int64_t shortest_ns;
+	struct ws_strtab keys; /* what a lane is -> lane, from 1 */
+	struct ws_boxes_lane {
+		struct ws_open_box *open; /* by depth */
+		size_t ndepths;
+		int64_t order[3]; /* where it stands among the lanes */
+	} * lane;
+	size_t lanes_capacity, nboxes;
+};
+
+/* What a lane is: of threads the thread, else a device and a stream. */
+struct ws_lane_key {
+	uint32_t kind, device, process;
+	uint32_t unused;
+	uint64_t number; /* of the stream or thread */
+};
+/* The number of a lane; *is_new: it has no name yet. */
+size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);
+static inline bool ws_boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
+{
+	return dur_ns < b->shortest_ns;
+}
+/* One more, by start at each depth. A short one goes into a box of many. */
+void ws_boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box);
+/* No more come: lanes in their order, boxes by start. */
+void ws_boxes_end(struct ws_boxes *b);
+/* All boxes are forgotten, lanes too. */
+void ws_boxes_clear(struct ws_boxes *b);
+void ws_boxes_free(struct ws_boxes *b);

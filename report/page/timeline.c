@@ -1,0 +1,400 @@
+/* The timeline of one window of the report: what its threads, streams and devices did when. */
+#include "report/page/timeline.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
+#include "report/model/copies.h"
+#include "report/page/boxes.h"
+#include "report/page/private.h"
+
+/* Boxes that a page has at most: over that, short ones stand together. */
+#define MOST_BOXES 150000
+
+struct filling {
+	struct ws_page_making *p;
+	const struct ws_model *m;
+	struct ws_timeline *out;
+	const struct ws_time_window *window;
+	struct ws_strtab known;
+	size_t text_capacity;
+	/* the model's number -> text, 0: not yet */
+	uint32_t *of_text, *of_short, *of_path, *of_shapes, *of_config;
+	uint8_t *class_colour; /* text of a class -> its colour */
+	struct ws_boxes boxes;
+};
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+static uint32_t text_of(struct filling *f, const char *text, size_t len)
+{
+	const uint64_t id = len ? ws_strtab_add(&f->known, text, len) : 0;
+
+	if (id < f->out->ntexts)
+		return (uint32_t)id;
+	WS_GROW(f->out->text, id + 1, f->text_capacity);
+	f->out->text[f->out->ntexts++] = ws_page_copy(&f->out->arena, text, len);
+	return (uint32_t)id;
+}
+
+static uint32_t model_text(struct filling *f, uint32_t text)
+{
+	const struct ws_bytes t = f->m->texts[text];
+
+	if (text && !f->of_text[text])
+		f->of_text[text] = text_of(f, t.ptr, t.len);
+	return f->of_text[text];
+}
+
+static uint32_t short_name(struct filling *f, uint32_t text)
+{
+	const struct ws_bytes t = ws_model_short_name(f->m, text);
+
+	if (!f->of_short[text])
+		f->of_short[text] = text_of(f, t.ptr, t.len);
+	return f->of_short[text];
+}
+
+static uint32_t path_text(struct filling *f, uint32_t path)
+{
+	char *text;
+	size_t len;
+
+	if (path == WS_NONE)
+		return 0;
+	if (!f->of_path[path]) {
+		ws_path_text(&f->m->ranges, path, f->m->texts, &text, &len);
+		f->of_path[path] = text_of(f, text, len);
+		free(text);
+	}
+	return f->of_path[path];
+}
+
+/* "b 8, m 1024, n 768, k 768": what is known of the operation's sizes. */
+static uint32_t shapes_text(struct filling *f, uint32_t op)
+{
+	const uint32_t config = f->m->cpu_ops.config[op];
+	const struct ws_op_config *c = &f->m->cpu_ops.configs[config];
+	const uint64_t sizes[] = {c->batch, c->m, c->n, c->k};
+	char text[128] = "";
+	size_t len = 0;
+
+	if (f->of_shapes[config])
+		return f->of_shapes[config];
+	for (int i = 0; i < 4; i++)
+		if (sizes[i] > (i == 0))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c %" PRIu64,
+			                        len ? ", " : "", "bmnk"[i], sizes[i]);
+	return f->of_shapes[config] = text_of(f, text, len);
+}
+
+/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
+static uint32_t launch_text(struct filling *f, uint32_t config)
+{
+	const struct ws_launch_shape *s = &f->m->configs[config].shape;
+	char text[192];
+
+	if (s->grid_x && !f->of_config[config])
+		f->of_config[config] =
+		        text_of(f, text,
+		                (size_t)snprintf(text, sizeof(text),
+		                                 "grid %" PRIu64 " × %" PRIu64 " × %" PRIu64
+		                                 ", block %" PRIu64 " × %" PRIu64 " × %" PRIu64,
+		                                 (uint64_t)s->grid_x, (uint64_t)s->grid_y,
+		                                 (uint64_t)s->grid_z, (uint64_t)s->block_x,
+		                                 (uint64_t)s->block_y, (uint64_t)s->block_z));
+	return f->of_config[config];
+}
+
+/* --- lanes ------------------------------------------------------------------------------------ */
+
+static const char *of_device(struct filling *f, uint32_t device)
+{
+	if (f->p->idle->nworked < 2)
+		return "";
+	return ws_arena_format(&f->out->arena, "GPU %" PRIu64 " ", f->m->devices[device].id);
+}
+
+static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_t device,
+                          uint32_t process, uint64_t stream)
+{
+	const struct ws_lane_key key = {kind, device, process, 0, stream};
+	bool is_new;
+	const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+	const char **name = &f->out->lane[lane].name;
+
+	if (!is_new)
+		return lane;
+	if (kind == WS_TIMELINE_STREAM)
+		*name = ws_arena_format(&f->out->arena, "%sstream %" PRIu64, of_device(f, device),
+		                        stream);
+	else
+		*name = ws_arena_format(&f->out->arena, "%s%s", of_device(f, device),
+		                        kind == WS_TIMELINE_COPIES ? "copies" : "idle");
+	return lane;
+}
+
+static size_t thread_lane(struct filling *f, uint32_t thread)
+{
+	const struct ws_thread *t = &f->m->threads[thread];
+	const struct ws_lane_key key = {WS_TIMELINE_THREAD, 0, t->process, 0, thread};
+	bool is_new;
+	const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
+
+	if (is_new)
+		f->out->lane[lane].name =
+		        ws_arena_format(&f->out->arena, "thread %" PRIu64, t->tid);
+	return lane;
+}
+
+/* --- what is in the window ------------------------------------------------------------------ */
+
+/* A box of what ran then, of one; false: outside the window. */
+static bool box_of(const struct filling *f, int64_t start_ns, int64_t dur_ns,
+                   struct ws_timeline_box *out)
+{
+	*out = (struct ws_timeline_box){.start_ns = start_ns,
+	                                .dur_ns = dur_ns,
+	                                .busy_ns = dur_ns,
+	                                .count = 1,
+	                                .call_ns = -1,
+	                                .call_dur_ns = -1};
+	return start_ns < f->out->end_ns && start_ns + dur_ns > f->out->start_ns;
+}
+
+static void set_call(struct filling *f, struct ws_timeline_box *box, uint32_t number)
+{
+	const struct ws_joined_call *call = ws_joined_rows_call(f->p->sel->rows, number);
+
+	if (!call)
+		return;
+	box->call = model_text(f, call->name);
+	box->call_ns = call->start_ns;
+	box->call_dur_ns = call->dur_ns;
+}
+
+static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
+                       struct ws_timeline_box *box)
+{
+	const struct ws_config *config = &f->m->configs[k->config];
+	struct ws_joined_rows *rows = f->p->sel->rows;
+
+	box->name = short_name(f, config->name);
+	box->class = model_text(f, k->class);
+	box->colour = f->class_colour[k->class];
+	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->path);
+	box->launch = launch_text(f, k->config);
+	if (k->cpu_op != WS_NONE) {
+		box->operation = model_text(f, ws_cpu_op_config(f->m, k->cpu_op)->name);
+		box->shapes = shapes_text(f, k->cpu_op);
+	} else if (k->op_range != WS_NONE) {
+		box->operation = model_text(f, ws_joined_rows_range(rows, k->op_range)->name);
+	}
+	set_call(f, box, k->call);
+	f->out->kernels++;
+	ws_boxes_add(&f->boxes,
+	             device_lane(f, WS_TIMELINE_STREAM, config->device, config->process,
+	                         config->stream),
+	             box);
+}
+
+static void add_kernels(struct filling *f)
+{
+	const struct ws_selection *sel = f->p->sel;
+	struct ws_timeline_box box;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel k = *ws_joined_rows_kernel(sel->rows, i);
+
+		if (ws_kernel_ran(sel, &k, i) && box_of(f, k.start_ns, k.dur_ns, &box))
+			add_kernel(f, &k, &box);
+	}
+}
+
+/* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
+static uint32_t copy_text(struct filling *f, const struct ws_work *w)
+{
+	static const char before[] = "[CUDA ";
+	const char *name = ws_copy_name(ws_copy_name_of(w));
+	const size_t skip = sizeof(before) - 1;
+
+	return text_of(f, name + skip, strlen(name) - skip - 1);
+}
+
+static void add_copies(struct filling *f)
+{
+	struct ws_timeline_box box;
+
+	for (size_t i = 0; i < f->m->nwork; i++) {
+		const struct ws_work *w = &f->m->work[i];
+		const bool is_graph = w->kind == WS_WORK_GRAPH;
+
+		if (!ws_work_ran(f->p->sel, f->m, i) || !box_of(f, w->start_ns, w->dur_ns, &box))
+			continue;
+		box.name = is_graph ? text_of(f, "CUDA graph", 10) : copy_text(f, w);
+		box.colour = is_graph ? WS_PAGE_GREY : WS_PAGE_OCHRE;
+		box.path = path_text(f, w->path);
+		set_call(f, &box, w->call);
+		f->out->copies++;
+		ws_boxes_add(&f->boxes,
+		             device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
+		                         w->device, w->process, is_graph ? w->stream : 0),
+		             &box);
+	}
+}
+
+static void add_ranges(struct filling *f)
+{
+	struct ws_joined_rows *rows = f->p->sel->rows;
+	struct ws_timeline_box box;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range r = *ws_joined_rows_range(rows, i);
+
+		if (!box_of(f, r.start_ns, r.end_ns - r.start_ns, &box))
+			continue;
+		box.name = model_text(f, r.is_step ? r.recorded : r.name);
+		box.path = path_text(f, r.path);
+		box.depth = (uint16_t)r.depth;
+		f->out->ranges++;
+		ws_boxes_add(&f->boxes, thread_lane(f, r.thread), &box);
+	}
+}
+
+static void add_idle(void *ctx, const struct ws_idle_span *span)
+{
+	struct filling *f = ctx;
+	struct ws_timeline_box box;
+
+	if (span->use <= WS_USE_COPY ||
+	    !box_of(f, span->start_ns, span->end_ns - span->start_ns, &box))
+		return;
+	box.name = text_of(f, ws_use_defs[span->use].name, strlen(ws_use_defs[span->use].name));
+	box.colour = WS_PAGE_IDLE;
+	ws_boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
+}
+
+static enum ws_status fill(struct filling *f, struct ws_err *err)
+{
+	f->out->kernels = f->out->copies = f->out->ranges = 0;
+	add_ranges(f);
+	add_kernels(f);
+	add_copies(f);
+	return ws_model_on_cpu(f->m) == 1
+	               ? WS_OK
+	               : ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f, err);
+}
+
+/* --- the window ----------------------------------------------------------------------------------
+ */
+
+static int by_length(const void *a, const void *b)
+{
+	const struct ws_time_window *x = *(const struct ws_time_window *const *)a,
+	                            *y = *(const struct ws_time_window *const *)b;
+
+	WS_ORDER_BY(x->end_ns - x->start_ns, y->end_ns - y->start_ns);
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	return 0;
+}
+
+static const struct ws_time_window *median_of(const struct ws_page_making *p)
+{
+	const struct ws_time_window **order;
+
+	WS_NEW(p->tab->temp, order, p->windows->n);
+	for (size_t i = 0; i < p->windows->n; i++)
+		order[i] = &p->windows->window[i];
+	qsort(order, p->windows->n, sizeof(*order), by_length);
+	return order[(p->windows->n - 1) / 2];
+}
+
+static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err)
+{
+	const struct ws_windows *w = f->p->windows;
+	const struct ws_model_step *steps = f->m->steps;
+
+	f->window = step < 0 ? median_of(f->p) : NULL;
+	for (size_t i = 0; i < w->n && !f->window; i++)
+		if (w->window[i].step != WS_NONE && steps[w->window[i].step].number == step)
+			f->window = &w->window[i];
+	WS_FAIL_IF(!f->window && w->window[0].step == WS_NONE, err, USAGE,
+	           "there is no step %" PRId64 ": the report has no measured steps", step);
+	WS_FAIL_IF(!f->window, err, USAGE,
+	           "there is no measured step %" PRId64 ": the report has %" PRIu32 " to %" PRIu32,
+	           step, steps[w->window[0].step].number, steps[w->window[w->n - 1].step].number);
+	if (f->window->step == WS_NONE)
+		f->out->what = "the whole trace, which has no steps";
+	else if (w->n == 1)
+		f->out->what = ws_arena_format(&f->out->arena, "step %" PRIu32,
+		                               steps[f->window->step].number);
+	else
+		f->out->what =
+		        ws_arena_format(&f->out->arena, "step %" PRIu32 ", %s %zu measured steps",
+		                        steps[f->window->step].number,
+		                        step < 0 ? "the median of" : "of", w->n);
+	f->out->start_ns = f->window->start_ns;
+	f->out->end_ns = f->window->end_ns;
+	return WS_OK;
+}
+
+static void open_filling(struct filling *f)
+{
+	const struct ws_model *m = f->m;
+	struct ws_arena *temp = f->p->tab->temp;
+
+	WS_NEW(temp, f->of_text, m->ntexts);
+	WS_NEW(temp, f->of_short, m->ntexts);
+	WS_NEW(temp, f->of_path, m->ranges.npaths);
+	WS_NEW(temp, f->of_shapes, m->cpu_ops.nconfigs);
+	WS_NEW(temp, f->of_config, m->nconfigs);
+	WS_NEW(temp, f->class_colour, m->ntexts);
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		f->class_colour[i] = (uint8_t)ws_page_colour_of_class(f->p, i);
+	text_of(f, "", 0);
+	f->out->shift_ns = m->begin_ns;
+}
+
+/* With ever longer boxes of many, until there are few enough. */
+static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
+{
+	int64_t least;
+	enum ws_status status = choose(f, step, err);
+
+	if (status != WS_OK)
+		return status;
+	open_filling(f);
+	least = (f->out->end_ns - f->out->start_ns) / MOST_BOXES + 1;
+	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges > 8 * (size_t)MOST_BOXES &&
+	    f->window->step == WS_NONE)
+		f->boxes.shortest_ns = least;
+	for (;;) {
+		status = fill(f, err);
+		if (status != WS_OK || f->boxes.nboxes <= MOST_BOXES)
+			break;
+		ws_boxes_clear(&f->boxes);
+		f->boxes.shortest_ns = f->boxes.shortest_ns ? f->boxes.shortest_ns * 2 : least;
+	}
+	ws_boxes_end(&f->boxes);
+	f->out->shortest_ns = f->boxes.shortest_ns;
+	return status;
+}
+
+enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err)
+{
+	struct filling f = {.p = p, .m = p->m, .out = ws_xarray(1, sizeof(*f.out))};
+	enum ws_status status;
+
+	f.boxes.out = f.out;
+	status = make(&f, step, err);
+	ws_boxes_free(&f.boxes);
+	ws_strtab_free(&f.known);
+	if (status == WS_OK)
+		p->page->timeline = f.out;
+	else
+		ws_timeline_free(f.out);
+	return status;
+}

@@ -1,0 +1,76 @@
+
+// --- the page ---------------------------------------------------------------------------------------
+function addSummary(table) {
+  const section = at(table, "section"), item = at(table, "item"), text = at(table, "text"), cards = make("div", { className: "cards" });
+  const groups = new Map();
+  // what is not missing, and devices that ran nothing, are in their own tables
+  const says = r => !(r[section] === "What is missing" || /^device \d+, kernels$/.test(r[item]))
+    || table.columns.some((c, k) => c.type !== "text" && r[k]);
+  for (const r of table.rows.filter(says)) groups.set(r[section], [...(groups.get(r[section]) || []), r]);
+  for (const [name, rows] of groups) {
+    const body = make("table");
+    const scales = table.columns.map((c, k) => scaleOf(c.unit, rows.map(r => r[k])));
+    for (const r of rows) {
+      const numbers = table.columns.map((c, k) => [c, k]).filter(([c, k]) => c.type !== "text" && r[k] !== null)
+        .map(([c, k]) => shown(r[k], scales[k][0]) + (scales[k][1] ? " " + scales[k][1] : ""));
+      body.append(make("tr", null, make("td", { textContent: r[item] || "" }), make("td", { className: "n", textContent: numbers.join(" · ") }),
+        make("td", { className: /^Top/.test(name) ? "long" : "", title: r[text] || "", textContent: r[text] || "" })));
+    }
+    cards.append(make("div", { className: /^(What|How|Where|Why|Top)/.test(name) ? "card wide" : "card" }, make("h3", { textContent: name }), body));
+  }
+  return cards;
+}
+const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
+const isVerdict = table => /-verdict$/.test(table.table);
+function addSection(main, table, summary) {
+  const section = make("section", { id: table.table, "aria-label": sided(table.title) }), verdict = isVerdict(table);
+  const charts = CHARTS.filter(c => verdict ? c.first : c.table === table.table).map(chart).filter(Boolean);
+  section.append(make("h2", { textContent: sided(table.title) + " " }, summary ? "" : make("span", { className: "what", textContent: sided(table.what) + "." })));
+  if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
+  const cards = charts.length ? make("div", { className: "cards" }, ...charts) : "";
+  if (!verdict) section.append(cards);
+  if (summary) section.append(addSummary(table));
+  const answers = ["softmax-matmul", "idle"].includes(table.table); // of these the notes are what people look for
+  if (answers) addNotes(section, table);
+  if (!summary && table.rows.length) addTable(section, table);
+  if (verdict) section.append(cards); // what it says comes first
+  if (cut[table.table]) section.append(make("p", { className: "note", textContent: `The first ${table.rows.length} of ${cut[table.table]} rows; all of them: --table ${table.table} --format csv` }));
+  if (!answers) addNotes(section, table);
+  main.append(section);
+}
+// What the reader looks for first; the rest stands as the report has it.
+const ORDER = ["advice", "idle", "idle-gaps", "ranges-rollup", "ranges", "kernel-summary", "classes", "ops", "softmax-matmul", "roofline", "steps", "step-statistics", "memory", "api-summary"];
+const LAST = ["summary", "losses", "method"];
+function inOrder(tables, page) {
+  const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
+  return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
+}
+const NAV = [["where-time", "Overview"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"]];
+function addNav(tables, page) {
+  const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
+  nav.replaceChildren(...(page ? NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)) : []));
+  const rest = tables.filter(t => t.rows.length);
+  if (!page) nav.append(...rest.map(t => link(t.table, sided(t.title))));
+  else nav.append(make("details", null, make("summary", { textContent: "All tables" }), make("div", { className: "all" }, ...rest.map(t => link(t.table, t.title)))));
+}
+async function open() {
+  const data = JSON.parse(new TextDecoder().decode(await unpack("data"))), main = $("main"), page = data.page;
+  ({ report, views, cut, classes: classColours, colours } = data);
+  const tables = inOrder(Object.values(report.tables), page);
+  sides = (tables.find(t => t.sides) || { sides: [] }).sides;
+  setColours();
+  dark.addEventListener("change", setColours);
+  document.body.append(told);
+  if (page) {
+    const place = addFirstScreen(page, main);
+    if (page.timeline) place.replaceWith(await openTimeline(page));
+    main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
+  }
+  for (const table of tables) addSection(main, table, page && table.table === "summary");
+  addNav(tables, page);
+  document.body.dataset.ready = String(tables.length);
+}
+open().catch(e => {
+  $("main").append(make("p", { textContent: "This page could not be opened: " + e.message + ". It needs a browser of 2023 or later." }));
+  throw e;
+});

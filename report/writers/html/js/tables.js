@@ -1,0 +1,115 @@
+
+// --- tables ---------------------------------------------------------------------------------------
+const at = (table, id) => table.columns.findIndex(c => c.id === id);
+let report, views, cut, sides, classColours = {};
+// of a comparison the names of the sides stand for A and B
+const sided = title => sides.length ? title.replace(/(^| )([AB])(?=[ :,]|$)/g, (_, before, side) => before + sides[+(side === "B")]) : title;
+
+// The columns that people see, the name first, in one unit each: as every format has them.
+const columnsOf = table => views[table.table].columns.map((how, n) => ({ ...table.columns[how.index], ...how, k: how.index, by: 10 ** how.exponent, label: how.title, isDetail: n >= views[table.table].answers }));
+function shownCell(c, value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value !== "number") return value;
+  if (c.plain) return String(value);
+  const v = value / c.by, size = Math.abs(v), decimals = !c.mixed ? c.decimals : Number.isInteger(v) ? 0 : Math.max(0, Math.min(9, 2 - Math.floor(Math.log10(size))));
+  if (size && size < 0.5 * 10 ** -decimals) return (v < 0 ? "−<" : "<") + (10 ** -decimals).toFixed(decimals);
+  return v.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+// Paths of ranges as a tree: each row with its label, and the row that it lies in.
+function treeOf(table) {
+  const labels = views[table.table].labels, column = views[table.table].columns.find(c => c.tree);
+  if (!labels || !column) return null;
+  const rows = [], above = []; // above[d]: the last row of depth d
+  labels.forEach(([label, depth], i) => {
+    const up = depth > 0 && above[depth - 1] !== undefined ? above[depth - 1] : -1;
+    rows.push({ up, label, depth, children: 0, open: true });
+    if (up >= 0) rows[up].children++;
+    above.length = depth;
+    above[depth] = i;
+  });
+  if (rows.length > 60) for (const row of rows) row.open = row.depth < 3; // a long tree begins with its upper levels
+  return { column: column.index, rows };
+}
+
+const SOME = 50;
+function addTable(section, table) {
+  const columns = columnsOf(table), body = make("tbody"), head = make("tr"), tree = treeOf(table);
+  const search = make("input", { type: "search", placeholder: "filter rows", "aria-label": `filter ${table.title}` });
+  const count = make("span", { className: "soft" }), more = make("button", { textContent: "show all rows" }), details = make("button", { textContent: "more columns" });
+  let order = table.rows.map((_, i) => i), limit = SOME, sorted = -1, down = true, all = !columns.some(c => c.isDetail);
+  const seen = () => columns.filter(c => all || !c.isDetail);
+  const classes = columns.find(c => /^(op_)?class$/.test(c.id));
+
+  function cell(c, i, first) {
+    const value = i < 0 ? table.totals[c.k] : table.rows[i][c.k];
+    const td = make("td", { className: (typeof value === "number" ? "n" : "t") + (first ? " key" : ""), textContent: shownCell(c, value) });
+    if (typeof value === "string") td.title = value;
+    if (c.id === "grade" && value) td.classList.add(...value.split(" "));
+    if (c === classes && typeof value === "string" && value in classColours) td.prepend(chip(classColours[value]));
+    if (tree && c.k === tree.column && i >= 0 && sorted < 0) {
+      const node = tree.rows[i];
+      td.textContent = node.label;
+      td.style.paddingLeft = 10 + node.depth * 16 + (node.children ? 0 : 17) + "px";
+      if (node.children) td.prepend(make("button", { className: "fold", textContent: node.open ? "▾" : "▸", "aria-expanded": String(node.open), "aria-label": `${node.label}: ${node.open ? "fold" : "unfold"}`,
+        onclick: () => { node.open = !node.open; fill(); } }));
+    }
+    return td;
+  }
+  function isFolded(i) {
+    for (let up = tree.rows[i].up; up >= 0; up = tree.rows[up].up) if (!tree.rows[up].open) return true;
+    return false;
+  }
+  function fill() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), visible = seen();
+    const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
+    body.replaceChildren(...rows.slice(0, limit).map(i => make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0)))));
+    if (table.totals && !words.length)
+      body.append(make("tr", { className: "total" }, ...visible.map((c, n) => cell(c, -1, n === 0))));
+    count.textContent = `${Math.min(limit, rows.length)} of ${table.rows.length} rows`;
+    more.hidden = rows.length <= limit;
+  }
+  function sortBy(c) {
+    down = sorted === c.k ? !down : c.type !== "text";
+    if (tree && sorted === c.k && c.k === tree.column && down) { // back to the order of the tree
+      sorted = -1;
+      order = table.rows.map((_, i) => i);
+    } else {
+      sorted = c.k;
+      order.sort((a, b) => {
+        const x = table.rows[a][c.k], y = table.rows[b][c.k];
+        if (x === null || y === null) return (x === null) - (y === null) || a - b;
+        return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1) || a - b;
+      });
+    }
+    addHead();
+    fill();
+  }
+  function addHead() {
+    head.replaceChildren(...seen().map((c, n) => {
+      const th = make("th", { textContent: c.label, title: c.definition, className: (c.type === "text" ? "" : "n") + (n === 0 ? " key" : ""), scope: "col", tabIndex: 0 });
+      if (sorted === c.k) th.setAttribute("aria-sort", down ? "descending" : "ascending");
+      th.addEventListener("click", () => sortBy(c));
+      th.addEventListener("keydown", e => {
+        if (e.key !== "Enter" && e.key !== " ") return;
+        e.preventDefault();
+        sortBy(c);
+        head.children[n].focus();
+      });
+      return th;
+    }));
+  }
+  search.addEventListener("input", fill);
+  more.addEventListener("click", () => { limit = Infinity; fill(); });
+  details.addEventListener("click", () => { all = !all; details.textContent = all ? "fewer columns" : "more columns"; addHead(); fill(); });
+  addHead();
+  fill();
+  const tools = make("div", { className: "tools" });
+  if (table.rows.length > 8) tools.append(search, count, more);
+  if (!all) tools.append(details);
+  if (views[table.table].same) tools.append(make("span", { className: "soft", textContent: "all rows: " + views[table.table].same }));
+  if (tools.children.length) section.append(tools);
+  const prose = ["advice", "idle", "idle-gaps", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
+  section.append(make("div", { className: prose ? "scroll rows prose" : "scroll rows", tabIndex: 0, role: "region", "aria-label": table.title },
+    make("table", null, make("thead", null, head), body)));
+}

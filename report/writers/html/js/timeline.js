@@ -1,0 +1,285 @@
+
+// --- the timeline ----------------------------------------------------------------------------------
+// Columns of the boxes, in the order in which they were written: LEB128 numbers, n of each.
+const COLUMNS = ["start", "dur", "busy", "count", "name", "class", "path", "operation", "shapes", "launch", "call", "lead", "callDur", "depth", "colour"];
+function readBoxes(bytes, lanes) {
+  let at = 0;
+  const n = lanes.reduce((sum, lane) => sum + lane.n, 0), boxes = { n };
+  const number = () => { // of up to 53 bits
+    let value = 0, by = 1, byte;
+    do { byte = bytes[at++]; value += (byte & 127) * by; by *= 128; } while (byte > 127);
+    return value;
+  };
+  const unzigzag = v => v % 2 ? -(v + 1) / 2 : v / 2;
+  for (const column of COLUMNS) {
+    const values = boxes[column] = ["start", "dur", "busy", "lead", "callDur"].includes(column) ? new Float64Array(n) : new Uint32Array(n);
+    for (let i = 0; i < n; i++) values[i] = number();
+  }
+  let i = 0;
+  for (const lane of lanes) {
+    lane.first = i;
+    for (let before = 0; i < lane.first + lane.n; i++) before = boxes.start[i] = before + unzigzag(boxes.start[i]);
+  }
+  for (i = 0; i < n; i++) {
+    boxes.busy[i] = boxes.dur[i] - unzigzag(boxes.busy[i]);
+    boxes.lead[i] = boxes.lead[i] ? unzigzag(boxes.lead[i] - 1) : NaN; // from the call's start to its own
+    boxes.callDur[i] -= 1; // -1: not known
+  }
+  return boxes;
+}
+
+const ROW = 18, LEFT = 112, AXIS = 24, GAP = 7;
+async function openTimeline(page) {
+  const t = page.timeline, boxes = readBoxes(await unpack("boxes"), t.lanes), text = t.text;
+  const canvas = make("canvas", { tabIndex: 0, role: "application" }), detail = make("div", { className: "detail", "aria-live": "polite" });
+  canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, arrows go from box to box, Enter tells, Escape shows all.`);
+  // rows of a lane: its depths; deep threads show so many that the page stays readable
+  let high = AXIS;
+  for (const lane of t.lanes) {
+    lane.y = high;
+    lane.rows = Math.max(1, Math.min(lane.depths, 14));
+    high += lane.rows * ROW + GAP;
+    lane.longest = 0;
+    for (let i = lane.first; i < lane.first + lane.n; i++) lane.longest = Math.max(lane.longest, boxes.dur[i]);
+  }
+  const state = { from: 0, to: t.length, chosen: -1, hovered: -1, wide: 900 };
+  const whole = t.length || 1, least = Math.min(whole, 200); // ns: nothing is shorter than what a screen of these shows
+  const px = ns => LEFT + (ns - state.from) / (state.to - state.from) * (state.wide - LEFT);
+  const ns = x => state.from + (x - LEFT) / (state.wide - LEFT) * (state.to - state.from);
+
+  const hex = n => "#" + n.toString(16).padStart(6, "0");
+  const shade = depth => SHADES[Math.min(1 + depth, SHADES.length - 1)];
+  const look = i => lookOf(laneOf(i), i);
+  function lookOf(lane, i) {
+    if (lane.kind === "thread") return [shade(boxes.depth[i]), boxes.depth[i] < 2 ? "#ffffff" : "#10212b"];
+    const c = colours[boxes.colour[i]];
+    return [hex(dark.matches ? c[1] : c[0]), hex(c[2])];
+  }
+  const laneOf = i => t.lanes.find(l => i >= l.first && i < l.first + l.n);
+  const rowOf = (lane, i) => Math.min(boxes.depth[i], lane.rows - 1);
+  // the first box of a lane that may reach into the view: no box is longer than the longest
+  function firstIn(lane, at) {
+    let lo = lane.first, hi = lane.first + lane.n;
+    while (lo < hi) {
+      const mid = (lo + hi) >> 1;
+      if (boxes.start[mid] + lane.longest < at) lo = mid + 1; else hi = mid;
+    }
+    return lo;
+  }
+
+  function drawAxis(pen, ink, grid) {
+    const span = state.to - state.from, want = span / Math.max(2, (state.wide - LEFT) / 110), power = 10 ** Math.floor(Math.log10(want));
+    const tick = power * [1, 2, 5, 10].find(k => k * power >= want), shift = state.from - state.from % tick;
+    pen.fillStyle = ink;
+    pen.textAlign = "left";
+    for (let at = shift; at <= state.to; at += tick) {
+      if (at < state.from) continue;
+      const x = Math.round(px(at)) + 0.5;
+      pen.strokeStyle = grid;
+      pen.beginPath();
+      pen.moveTo(x, AXIS - 6);
+      pen.lineTo(x, high);
+      pen.stroke();
+      if (x < state.wide - 50) pen.fillText(at === 0 ? "0" : shownTime(Math.round(at / tick) * tick), x + 3, 13);
+    }
+  }
+  // Boxes under a pixel share it: so much of it is filled as they fill of its time.
+  function drawLane(pen, lane, ink, back) {
+    const perPixel = (state.to - state.from) / (state.wide - LEFT), ends = new Float64Array(lane.rows).fill(-1), covered = new Float64Array(lane.rows), colour = new Array(lane.rows);
+    const flush = row => {
+      if (ends[row] < 0) return;
+      pen.globalAlpha = Math.min(1, 0.12 + 0.88 * covered[row] / perPixel);
+      pen.fillStyle = colour[row];
+      pen.fillRect(ends[row], lane.y + row * ROW, 1, ROW - 2);
+      pen.globalAlpha = 1;
+      ends[row] = -1;
+    };
+    for (let i = firstIn(lane, state.from); i < lane.first + lane.n && boxes.start[i] < state.to; i++) {
+      const end = boxes.start[i] + boxes.dur[i];
+      if (end < state.from) continue;
+      const row = rowOf(lane, i), x0 = Math.max(LEFT, px(boxes.start[i])), x1 = Math.min(state.wide, px(end)), wide = x1 - x0;
+      if (wide < 1) {
+        const pixel = Math.floor(x0);
+        if (ends[row] !== pixel) {
+          flush(row);
+          ends[row] = pixel;
+          covered[row] = 0;
+        }
+        covered[row] += boxes.busy[i];
+        colour[row] = lookOf(lane, i)[0];
+        continue;
+      }
+      flush(row);
+      const [paint, words] = lookOf(lane, i), y = lane.y + row * ROW;
+      pen.fillStyle = paint;
+      if (boxes.count[i] > 1) pen.globalAlpha = Math.min(1, 0.3 + 0.7 * boxes.busy[i] / boxes.dur[i]);
+      pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
+      pen.globalAlpha = 1;
+      if (wide > 34) {
+        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "idle" ? "gaps" : "kernels"}` : text[boxes.name[i]];
+        pen.fillStyle = words;
+        pen.save();
+        pen.beginPath();
+        pen.rect(x0, y, wide - 3, ROW);
+        pen.clip();
+        pen.fillText(say, x0 + 4, y + 12);
+        pen.restore();
+      }
+    }
+    for (let row = 0; row < lane.rows; row++) flush(row);
+    pen.fillStyle = back;
+    pen.fillRect(0, lane.y - 1, LEFT - 4, lane.rows * ROW + 1);
+    pen.fillStyle = ink;
+    pen.textAlign = "left";
+    pen.fillText(lane.name.length > 17 ? lane.name.slice(0, 16) + "…" : lane.name, 0, lane.y + 12);
+  }
+  function outline(pen, i, paint) {
+    const lane = laneOf(i);
+    if (!lane) return;
+    const x0 = Math.max(LEFT, px(boxes.start[i])), x1 = Math.min(state.wide, px(boxes.start[i] + boxes.dur[i]));
+    if (x1 < LEFT || x0 > state.wide) return;
+    pen.strokeStyle = paint;
+    pen.lineWidth = 2;
+    pen.strokeRect(x0, lane.y + rowOf(lane, i) * ROW, Math.max(2, x1 - x0), ROW - 2);
+    pen.lineWidth = 1;
+  }
+  let asked = false;
+  function paint() {
+    asked = false;
+    state.wide = canvas.clientWidth || 900;
+    const ratio = devicePixelRatio || 1, pen = canvas.getContext("2d"), css = getComputedStyle(document.documentElement);
+    canvas.style.height = high + "px";
+    if (canvas.width !== Math.round(state.wide * ratio) || canvas.height !== Math.round(high * ratio)) {
+      canvas.width = Math.round(state.wide * ratio);
+      canvas.height = Math.round(high * ratio);
+    }
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, state.wide, high);
+    pen.font = "11.5px system-ui, sans-serif";
+    drawAxis(pen, css.getPropertyValue("--soft"), css.getPropertyValue("--grid"));
+    for (const lane of t.lanes) drawLane(pen, lane, css.getPropertyValue("--soft"), css.getPropertyValue("--back"));
+    if (state.hovered >= 0) outline(pen, state.hovered, css.getPropertyValue("--soft"));
+    if (state.chosen >= 0) outline(pen, state.chosen, css.getPropertyValue("--ink"));
+    canvas.dataset.view = `${Math.round(state.from)} ${Math.round(state.to)}`;
+  }
+  const repaint = () => { if (!asked) { asked = true; requestAnimationFrame(paint); } };
+
+  function view(from, to) {
+    const span = Math.min(Math.max(to - from, least), whole);
+    state.from = Math.max(0, Math.min(from + (to - from - span) / 2, whole - span));
+    state.to = state.from + span;
+    repaint();
+  }
+  const zoom = (by, about) => view(about - (about - state.from) * by, about + (state.to - about) * by);
+  const move = part => { const by = part * (state.to - state.from); view(state.from + by, state.to + by); };
+
+  // --- what is under the pointer, and what is told of it
+  function boxAt(x, y) {
+    const lane = t.lanes.find(l => y >= l.y && y < l.y + l.rows * ROW), at = ns(x), near = (state.to - state.from) / (state.wide - LEFT) * 2;
+    if (!lane || x < LEFT) return -1;
+    const row = Math.floor((y - lane.y) / ROW);
+    let best = -1, distance = near;
+    for (let i = firstIn(lane, at - near); i < lane.first + lane.n && boxes.start[i] < at + near; i++) {
+      if (rowOf(lane, i) !== row) continue;
+      const end = boxes.start[i] + boxes.dur[i], away = at < boxes.start[i] ? boxes.start[i] - at : at > end ? at - end : 0;
+      if (away < distance || (away === 0 && best < 0)) { best = i; distance = away; }
+      if (away === 0) distance = 0;
+    }
+    return best;
+  }
+  const KINDS = { thread: "range", stream: "kernel", copies: "copy", idle: "idle" };
+  function facts(i) {
+    const lane = laneOf(i), many = boxes.count[i] > 1, list = [];
+    const add = (what, value) => { if (value) list.push([what, value]); };
+    if (many) {
+      add("what", `${shownCount(boxes.count[i])} that are shorter than ${shownTime(t.shortest)}`);
+      add("time", `${shownTime(boxes.busy[i])} in ${shownTime(boxes.dur[i])}`);
+    } else {
+      add(KINDS[lane.kind], text[boxes.name[i]]);
+      add("time", `${shownTime(boxes.dur[i])}, from ${shownTime(boxes.start[i])} on`);
+      add("class", text[boxes.class[i]]);
+      if (lane.kind !== "thread" || text[boxes.path[i]] !== text[boxes.name[i]]) add(lane.kind === "thread" ? "path" : "module", text[boxes.path[i]]);
+      add("operation", [text[boxes.operation[i]], text[boxes.shapes[i]]].filter(Boolean).join(": "));
+      add("launch", text[boxes.launch[i]]);
+      if (boxes.callDur[i] >= 0) {
+        add("call", `${text[boxes.call[i]]}, ${shownTime(boxes.callDur[i])}`);
+        add("latency", `${shownTime(boxes.lead[i])} from the call to its start`);
+      }
+    }
+    add("on", lane.name);
+    return list;
+  }
+  function choose(i) {
+    state.chosen = i;
+    detail.replaceChildren(i < 0 ? make("p", { className: "soft", textContent: "Click a box: name, module, operation, call and latency." })
+      : make("dl", null, ...facts(i).flatMap(([what, value]) => [make("dt", { textContent: what }), make("dd", { textContent: value })])));
+    if (i >= 0) { // it is seen
+      const end = boxes.start[i] + boxes.dur[i], span = state.to - state.from;
+      if (end < state.from || boxes.start[i] > state.to) view(boxes.start[i] + boxes.dur[i] / 2 - span / 2, boxes.start[i] + boxes.dur[i] / 2 + span / 2);
+    }
+    repaint();
+  }
+  // from box to box: along a lane, or to what is nearest in the lane above or below
+  function step(key) {
+    const i = state.chosen, lane = i < 0 ? t.lanes.find(l => l.kind === "stream") || t.lanes[0] : laneOf(i);
+    if (!lane) return;
+    if (i < 0) { choose(Math.min(firstIn(lane, state.from), lane.first + lane.n - 1)); return; }
+    if (key === "ArrowLeft" || key === "ArrowRight") {
+      const by = key === "ArrowLeft" ? -1 : 1, row = rowOf(lane, i);
+      for (let k = i + by; k >= lane.first && k < lane.first + lane.n; k += by) if (rowOf(lane, k) === row) { choose(k); return; }
+      return;
+    }
+    const middle = Math.min(Math.max(boxes.start[i] + boxes.dur[i] / 2, state.from), state.to), y = lane.y + rowOf(lane, i) * ROW + ROW / 2;
+    for (let d = 1; d <= high / 6; d++) {
+      const other = boxAt(px(middle), y + (key === "ArrowUp" ? -1 : 1) * (ROW / 2 + d * 6));
+      if (other >= 0 && other !== i) { choose(other); return; }
+    }
+  }
+
+  let drag = null;
+  canvas.addEventListener("wheel", e => {
+    if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) move((e.deltaX || e.deltaY) / 600); else zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 150), ns(Math.max(LEFT, e.offsetX)));
+    e.preventDefault();
+  }, { passive: false });
+  canvas.addEventListener("pointerdown", e => { drag = { x: e.offsetX, from: state.from, to: state.to, moved: false }; canvas.setPointerCapture(e.pointerId); });
+  canvas.addEventListener("pointermove", e => {
+    if (drag) {
+      const by = (drag.x - e.offsetX) / (state.wide - LEFT) * (drag.to - drag.from);
+      drag.moved = drag.moved || Math.abs(drag.x - e.offsetX) > 3;
+      if (drag.moved) { untell(); view(drag.from + by, drag.to + by); }
+      return;
+    }
+    const i = boxAt(e.offsetX, e.offsetY);
+    if (i !== state.hovered) { state.hovered = i; repaint(); }
+    if (i < 0) untell(); else tell(facts(i).slice(0, 4).map(([, value]) => value), e.clientX, e.clientY);
+  });
+  canvas.addEventListener("pointerup", e => {
+    if (drag && !drag.moved) choose(boxAt(e.offsetX, e.offsetY));
+    drag = null;
+  });
+  canvas.addEventListener("pointerleave", () => { untell(); state.hovered = -1; repaint(); });
+  canvas.addEventListener("dblclick", e => zoom(0.4, ns(e.offsetX)));
+  canvas.addEventListener("keydown", e => {
+    const about = state.chosen >= 0 ? Math.min(Math.max(boxes.start[state.chosen] + boxes.dur[state.chosen] / 2, state.from), state.to) : (state.from + state.to) / 2;
+    const does = { w: () => zoom(0.6, about), s: () => zoom(1 / 0.6, about), a: () => move(-0.25), d: () => move(0.25), Enter: () => choose(state.chosen),
+      Escape: () => { if (state.chosen >= 0) choose(-1); else view(0, whole); } }[e.key] || (e.key.startsWith("Arrow") ? () => step(e.key) : null);
+    if (!does || e.ctrlKey || e.metaKey || e.altKey) return;
+    does();
+    e.preventDefault();
+  });
+  dark.addEventListener("change", repaint);
+  addEventListener("resize", repaint);
+  addEventListener("beforeprint", paint);
+  choose(-1);
+  const left = t.shortest ? ` What is shorter than ${shownTime(t.shortest)} is drawn together; --timeline STEP draws one step, warpsheet export --format chrome has all.` : "";
+  const buttons = make("div", { className: "tools" }, ...[["−", "zoom out", () => zoom(1 / 0.6, (state.from + state.to) / 2)], ["+", "zoom in", () => zoom(0.6, (state.from + state.to) / 2)],
+    ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
+    .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
+    make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges.${left}` }));
+  const place = card("timeline", "Timeline", `${t.what}; scroll to zoom, drag to move, click a box; or keys w a s d, arrows, escape`,
+    make("div", { className: "box time" }, canvas, buttons, detail));
+  new ResizeObserver(repaint).observe(canvas);
+  timelineOf = { state, boxes, t, view, px, laneOf, rowOf };
+  return place;
+}
+let timelineOf = null; // for tests

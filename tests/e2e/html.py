@@ -1,0 +1,269 @@
+"""HTML pages in Chromium: what is shown is what the tables say, a reader can use it by pointer and
+keyboard, hostile names stay text, and nothing is requested from anywhere.
+
+html.py WARPSHEET FOLDER ROOT; the folder has ranks.html and long.wtrace. 77 without Chromium.
+"""
+import os
+import subprocess
+import sys
+
+import page_data
+from browser import Browser, find
+
+PROGRAM, FOLDER, ROOT = sys.argv[1:4]
+
+
+def trace(name):
+    return os.path.join(ROOT, "fixtures", "traces", name + ".wtrace")
+
+
+def report(source, name, *options):
+    subprocess.run([PROGRAM, "report", source, "-o", os.path.join(FOLDER, name), *options], check=True, capture_output=True)
+
+
+def equal(what, got, want):
+    if got != want:
+        sys.exit(f"FAIL: {what} is {got!r}, not {want!r}")
+
+
+def truth(what, fact, more=""):
+    if not fact:
+        sys.exit(f"FAIL: {what} {more}")
+
+
+def quiet(b, name):
+    """No script failed, nothing was asked for but the page itself, no element would ask."""
+    equal(f"{name}: messages", b.messages, [])
+    others = [u for u in b.requests if not u.startswith(("file://", "about:", "data:,"))]
+    equal(f"{name}: requests", others, [])
+    equal(f"{name}: elements that ask", b.run("""[...document.querySelectorAll("[src],link,iframe,object,embed,img")]
+        .map(e => e.outerHTML).filter(s => s !== '<link rel="icon" href="data:,">')"""), [])
+
+
+def column(b, table, number):
+    return b.run(f"""[...document.querySelectorAll("#{table} tbody tr:not(.total)")].map(r => r.cells[{number}].textContent)""")
+
+
+def check_tables(b):
+    """Numbers are read back; a click on a head sorts, the field filters, hidden columns come."""
+    rows = page_data.rows(PROGRAM, trace("step-fp32"), "kernel-summary")
+    heads = b.run("""[...document.querySelectorAll("#kernel-summary th")].map(t => t.textContent)""")
+    at = heads.index("Instances")
+    equal("instances", sorted(column(b, "kernel-summary", at), key=int), sorted((str(r["instances"]) for r in rows), key=int))
+    truth("the name stands first", heads[0].startswith(("Short Name", "Name")), heads)
+    b.run(f"""document.querySelectorAll("#kernel-summary th")[{at}].click()""")
+    want = sorted((r["instances"] for r in rows), reverse=True)
+    equal("sorted instances", [int(n) for n in column(b, "kernel-summary", at)], want)
+    b.run(f"""document.querySelectorAll("#kernel-summary th")[{at}].focus()""")
+    b.key("Enter")
+    equal("sorted by keyboard", [int(n) for n in column(b, "kernel-summary", at)], want[::-1])
+    b.run("""(() => { const f = document.querySelector("#kernel-summary input"); f.value = "bwd"; f.dispatchEvent(new Event("input")); })()""")
+    equal("filtered rows", len(column(b, "kernel-summary", at)),
+          sum(any("bwd" in str(v).lower() for v in r.values()) for r in rows))
+    b.run("""[...document.querySelectorAll("#kernel-summary button")].find(e => e.textContent === "more columns").click()""")
+    more = b.run("""document.querySelectorAll("#kernel-summary th").length""")
+    truth("more columns", more > len(heads), f"{more} of {len(heads)}")
+
+
+def check_first_screen(b, page):
+    equal("figures", b.run("""[...document.querySelectorAll(".figures dd")].map(e => e.textContent)"""),
+          [value for value, _ in page["figures"]])
+    shares = b.run("""[...document.querySelectorAll(".bar div")].map(e => e.getBoundingClientRect().width)""")
+    equal("segments of the bar", len(shares), len(page["bar"]["segments"]))
+    for width, s in zip(shares, page["bar"]["segments"]):
+        truth("a segment is as wide as its share", abs(width / sum(shares) * 100 - s["percent"]) < 1, (s, width))
+
+
+def check_icicle(b, page):
+    """Click and keyboard zoom, hover tells."""
+    node = next(n for n in page["tree"]["nodes"] if n["parent"] >= 0 and n["inclusive"] < 0.9 * page["tree"]["total"]
+                and n["inclusive"] > 0.1 * page["tree"]["total"])
+    width = f"""[...document.querySelectorAll(".node")].find(e => e.dataset.path === {node["path"]!r}).getBoundingClientRect().width"""
+    before = b.run(width)
+    x, y = b.run(f"""(() => {{ const e = [...document.querySelectorAll(".node")].find(e => e.dataset.path === {node["path"]!r});
+        e.scrollIntoView({{block: "center"}}); const r = e.getBoundingClientRect(); return [r.left + r.width / 2, r.top + 5]; }})()""")
+    b.mouse("mouseMoved", x, y)
+    truth("hover tells the path", b.run("document.querySelector('.told').textContent").startswith(node["path"]))
+    b.click(x=x, y=y)
+    truth("a click zooms", b.run(width) > 1.05 * before)
+    b.run("document.querySelector('.node').focus()")
+    b.key("Enter")
+    truth("Enter zooms out", b.run("document.querySelectorAll('.node').length") > 1)
+
+
+def view(b):
+    return [float(v) for v in b.run("document.querySelector('.time canvas').dataset.view").split()]
+
+
+def frame(b):
+    b.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
+
+
+def check_timeline(b, lanes):
+    """The longest kernel is where it belongs; zoom, drag, hover, click and keys work on it."""
+    lane = next(k for k, (lane, _) in enumerate(lanes) if lane["kind"] == "stream")
+    first = sum(lane["n"] for lane, _ in lanes[:lane])
+    boxes = lanes[lane][1]
+    i = max(range(len(boxes)), key=lambda i: boxes[i]["dur"])
+    x0, y0, wide, high = b.box(".time canvas")
+    frame(b)
+    whole = view(b)
+    place = b.run(f"""(() => {{ const i = {first + i}, r = document.querySelector(".time canvas").getBoundingClientRect(), l = timelineOf.laneOf(i);
+        return [r.left + timelineOf.px(timelineOf.boxes.start[i] + timelineOf.boxes.dur[i] / 2), r.top + l.y + 8]; }})()""")
+    b.mouse("mouseMoved", *place)
+    name = boxes[i]["name"]
+    truth("hover tells the kernel", name in b.run("document.querySelector('.told').textContent"), name)
+    b.click(x=place[0], y=place[1])
+    told = b.run("document.querySelector('.time .detail').textContent")
+    for part in (name, boxes[i]["path"], boxes[i]["call"]):
+        truth("a click tells", part in told, (part, told))
+    pixel = b.run(f"""(() => {{ const c = document.querySelector(".time canvas"), k = devicePixelRatio, r = c.getBoundingClientRect();
+        return [...c.getContext("2d").getImageData(Math.round(({place[0]} - r.left) * k), Math.round(({place[1]} - r.top - 5) * k), 1, 1).data]; }})()""")
+    light = b.run(f"colours[{boxes[i]['colour']}][0]")
+    truth("the kernel has the colour of its class", all(abs(p - (light >> s & 255)) < 24 for p, s in zip(pixel, (16, 8, 0))), (pixel, hex(light)))
+    b.mouse("mouseWheel", *place, deltaX=0, deltaY=-240)
+    frame(b)
+    zoomed = view(b)
+    truth("the wheel zooms in", zoomed[1] - zoomed[0] < 0.9 * (whole[1] - whole[0]), zoomed)
+    middle = boxes[i]["start"] + boxes[i]["dur"] / 2
+    b.mouse("mousePressed", place[0], place[1], button="left", clickCount=1)
+    b.mouse("mouseMoved", place[0] - 60, place[1], button="left", buttons=1)
+    b.mouse("mouseReleased", place[0] - 60, place[1], button="left", clickCount=1)
+    frame(b)
+    truth("a drag moves", view(b)[0] > zoomed[0], (view(b), zoomed))
+    b.run("document.querySelector('.time canvas').focus()")
+    for key, fact in (("w", lambda a, c: c[1] - c[0] < a[1] - a[0]), ("s", lambda a, c: c[1] - c[0] > a[1] - a[0]),
+                      ("a", lambda a, c: c[0] < a[0]), ("d", lambda a, c: c[0] > a[0])):
+        before = view(b)
+        b.key(key)
+        frame(b)
+        truth(f"key {key}", fact(before, view(b)), (before, view(b)))
+    chosen = b.run("timelineOf.state.chosen")
+    b.key("ArrowRight" if i + 1 < len(boxes) else "ArrowLeft")
+    truth("an arrow goes to the next box", abs(b.run("timelineOf.state.chosen") - chosen) == 1)
+    b.key("ArrowUp")
+    truth("an arrow goes to another lane", b.run("timelineOf.laneOf(timelineOf.state.chosen).name") != "" and middle > 0)
+    b.key("Escape")
+    equal("Escape forgets", b.run("timelineOf.state.chosen"), -1)
+    b.key("Escape")
+    frame(b)
+    equal("Escape shows all", view(b), whole)
+
+
+def check_access(b):
+    """Scroll boxes and pictures are reached by keyboard and have names; heads sort by keyboard."""
+    equal("boxes without a name or not reached", b.run("""[...document.querySelectorAll(".scroll, canvas")]
+        .filter(e => e.tabIndex < 0 || !e.getAttribute("aria-label")).length"""), 0)
+    equal("pictures without a name", b.run("""[...document.querySelectorAll("svg, .bar, .icicle")]
+        .filter(e => !e.closest(".chart") && !e.getAttribute("aria-label")).length"""), 0)
+    equal("heads that no key reaches", b.run("""[...document.querySelectorAll(".rows th")].filter(e => e.tabIndex !== 0).length"""), 0)
+
+
+def check_contrast(b, name):
+    """Text of 4.5 to 1 at least on what it stands on."""
+    bad = b.run("""(() => {
+        const parse = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+        const lum = ([r, g, b]) => [r, g, b].map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4).reduce((s, v, i) => s + v * [0.2126, 0.7152, 0.0722][i], 0);
+        const back = e => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0.5) return c; } return [255, 255, 255]; };
+        const bad = [];
+        for (const e of document.querySelectorAll("main *, header *, nav *")) {
+          if (e.closest("svg, noscript, canvas") || ![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()) || !e.offsetParent) continue;
+          const a = lum(parse(getComputedStyle(e).color)), c = lum(back(e)), k = (Math.max(a, c) + 0.05) / (Math.min(a, c) + 0.05);
+          if (k < 4.5) bad.push([e.className, e.textContent.slice(0, 30), k.toFixed(2)]);
+        }
+        return bad.slice(0, 5); })()""")
+    equal(f"{name}: text without contrast", bad, [])
+
+
+def check_step():
+    report(trace("step-fp32"), "step.html")
+    data, lanes = page_data.read_page(os.path.join(FOLDER, "step.html"))
+    for dark in (False, True):
+        with Browser(FOLDER, dark=dark) as b:
+            b.open("step.html")
+            quiet(b, "step.html")
+            check_contrast(b, "dark" if dark else "light")
+            if dark:
+                continue
+            check_first_screen(b, data["page"])
+            check_icicle(b, data["page"])
+            check_timeline(b, lanes)
+            check_tables(b)
+            check_access(b)
+            # labels of a chart that would look alike show where their names differ
+            alike = [f"sm80_xmma_gemm_tilesize{tile}x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4" for tile in ("64x256", "128x128", "64x256")]
+            equal("labels", [s[:20] for s in b.run(f"clips({alike}, 32)")], ["sm80_xmm…size64x256x", "sm80_xmm…size128x128", "sm80_xmm…size64x256x"])
+            quiet(b, "step.html, used")
+
+
+def check_phone():
+    """One column, readable without zoom: nothing of the first screen is wider than the screen."""
+    with Browser(FOLDER, width=390, phone=True) as b:
+        b.open("step.html")
+        equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
+        truth("headline is 15 pixels high at least", b.run("parseFloat(getComputedStyle(document.querySelector('.say')).fontSize)") >= 15)
+        equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
+
+
+def check_hostile():
+    report(trace("hostile"), "hostile.html")
+    with Browser(FOLDER) as b:
+        b.open("hostile.html")
+        # every box is told, every table is shown whole
+        b.run("""(() => { for (const e of document.querySelectorAll("button")) if (/all rows|more columns/.test(e.textContent)) e.click();
+            const c = document.querySelector(".time canvas"); c.focus(); })()""")
+        for _ in range(40):
+            b.key("ArrowRight")
+        quiet(b, "hostile.html")
+        equal("elements that names made", b.run("""document.querySelectorAll("main b:not(.gain):not(.say b):not(.first b), main img, main script, main iframe, main a").length"""), 0)
+        truth("the hostile names are there", b.run("document.body.textContent.includes('<script>alert(1)</script>')"))
+        b.run("(() => { const s = document.createElement('script'); s.textContent = 'window.injected = 1'; document.body.append(s); })()")
+        equal("a script that is not the page's", b.run("typeof window.injected"), "undefined")
+
+
+def check_diff():
+    subprocess.run([PROGRAM, "diff", trace("step-fp32"), trace("step-bf16"), "-o", os.path.join(FOLDER, "diff.html")], check=True, capture_output=True)
+    with Browser(FOLDER) as b:
+        b.open("diff.html")
+        quiet(b, "diff.html")
+        check_contrast(b, "diff.html")
+        truth("grades", b.run("document.querySelectorAll('td.FASTER').length") > 0)
+        heads = b.run("[...document.querySelectorAll('th, h2, h3')].map(e => e.textContent)")
+        truth("the sides are named", any("fp32" in h for h in heads) and any("bf16" in h for h in heads))
+        letters = [h for h in heads if set(h.replace(":", " ").replace(",", " ").split()) & {"A", "B"}]
+        equal("sides called by their letter", letters, [])
+        truth("the verdict stands before its charts", b.run("""(() => { const s = document.querySelector("#diff-verdict"), t = s.querySelector("table"), c = s.querySelector("svg");
+            return t && c && (t.compareDocumentPosition(c) & 4) > 0; })()"""))
+    with Browser(FOLDER) as b:
+        b.open("ranks.html")
+        quiet(b, "ranks.html")
+        truth("the ranks have a chart", b.run("document.querySelectorAll('svg').length") > 0)
+
+
+def check_long():
+    """Many launches: few bytes, everything counted."""
+    long = os.path.join(FOLDER, "long.wtrace")
+    report(long, "long.html", "--scope", "all")
+    data, lanes = page_data.read_page(os.path.join(FOLDER, "long.html"))
+    with Browser(FOLDER) as b:
+        seconds = b.open("long.html")
+        quiet(b, "long.html")
+        frame(b)
+        truth("something is drawn", b.run("""(() => { const c = document.querySelector(".time canvas");
+            return c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v); })()"""))
+    print(f"long trace: {data['page']['timeline']['kernels']} kernels, {sum(lane['n'] for lane, _ in lanes)} boxes, "
+          f"{os.path.getsize(os.path.join(FOLDER, 'long.html'))} bytes, open in {seconds:.2f} s")
+
+
+def main():
+    if not find():
+        print("SKIP: no Chromium here")
+        sys.exit(77)
+    check_step()
+    check_phone()
+    check_hostile()
+    check_diff()
+    check_long()
+
+
+main()
