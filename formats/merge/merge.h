@@ -16,7 +16,7 @@ struct ws_merge_result {
  * be one of them and is replaced when all is well. Everything keeps its row;
  * ids, times (which count from the earliest trace's time 0) and correlation
  * ids are changed so that they stay distinct; a device that several processes
- * used, told by its attributes with pci_bus among them, is one device; loss
+ * used, told by its UUID, is one device; loss
  * counters are the sum of all. docs/reference/keys.md tells what becomes of meta
  * rows. USAGE when ids leave no room for more traces. IO_READ, CORRUPT, TOO_NEW and IO_WRITE as the
  * reader's and writer's; a trace that was not closed, or is damaged, gives what is whole of it.

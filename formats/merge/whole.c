@@ -10,45 +10,55 @@
 
 /* --- devices --- */
 
-static void put_attrs(FILE *f, const struct ws_merge_source *s, const struct ws_column_data *attrs,
-                      uint64_t device, uint64_t pci_bus, bool *has_bus)
+/* The attributes of a device as text: all of them, or those two that are its UUID. Their number. */
+static unsigned put_attrs(FILE *f, const struct ws_merge_source *s,
+                          const struct ws_column_data *attrs, uint64_t device,
+                          const uint64_t uuid[2])
 {
-	for (uint64_t i = 0; i < attrs->rows; i++) {
-		uint64_t attr;
+	unsigned n = 0;
 
-		if (ws_merge_cell(attrs, WS_COL_device_attr_device, i) != device)
+	for (uint64_t i = 0; i < attrs->rows; i++) {
+		uint64_t attr = ws_merge_mapped(&s->maps[WS_KIND_STRING],
+		                                ws_merge_cell(attrs, WS_COL_device_attr_attr, i));
+
+		if (ws_merge_cell(attrs, WS_COL_device_attr_device, i) != device ||
+		    (uuid && attr != uuid[0] && attr != uuid[1]))
 			continue;
-		attr = ws_merge_mapped(&s->maps[WS_KIND_STRING],
-		                       ws_merge_cell(attrs, WS_COL_device_attr_attr, i));
-		*has_bus |= attr == pci_bus;
 		fprintf(f, "%llu=%lld;", (unsigned long long)attr,
 		        (long long)ws_merge_cell(attrs, WS_COL_device_attr_value, i));
+		n++;
 	}
+	return n;
 }
 
-/* What is known of a device, as text; *facts NULL: too little to tell it from others. */
+/*
+ * What tells a device from all others, as text; *facts NULL: too little is known. A GPU is told by
+ * its UUID and nothing else: bus numbers are used again in each PCI domain, and on each machine.
+ */
 static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_source *s,
                                       const struct ws_column_data *devices, uint64_t row,
                                       const struct ws_column_data *attrs, char **facts,
                                       struct ws_err *err)
 {
-	static const char bus[] = "pci_bus";
-	uint64_t kind = ws_merge_cell(devices, WS_COL_device_kind, row), pci_bus;
-	bool has_bus = kind == WS_DEVICE_CPU_REFERENCE;
-	char *text = NULL;
+	const uint64_t kind = ws_merge_cell(devices, WS_COL_device_kind, row);
+	const uint64_t id = ws_merge_cell(devices, WS_COL_device_id, row);
+	const bool is_cpu = kind == WS_DEVICE_CPU_REFERENCE;
+	uint64_t uuid[2];
+	unsigned n;
 	size_t size;
 	FILE *f;
 
 	*facts = NULL;
-	WS_FORWARD(ws_trace_writer_intern(m->writer, bus, sizeof(bus) - 1, &pci_bus, err));
-	f = ws_xmemstream(&text, &size);
+	WS_FORWARD(ws_trace_writer_intern(m->writer, "uuid_high", 9, &uuid[0], err));
+	WS_FORWARD(ws_trace_writer_intern(m->writer, "uuid_low", 8, &uuid[1], err));
+	f = ws_xmemstream(facts, &size);
 	fprintf(f, "%llu:", (unsigned long long)kind);
-	put_attrs(f, s, attrs, ws_merge_cell(devices, WS_COL_device_id, row), pci_bus, &has_bus);
+	n = put_attrs(f, s, attrs, id, is_cpu ? NULL : uuid);
 	ws_xfclose(f);
-	if (has_bus)
-		*facts = text;
-	else
-		free(text);
+	if (!is_cpu && n < 2) {
+		free(*facts);
+		*facts = NULL;
+	}
 	return WS_OK;
 }
 

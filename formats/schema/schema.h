@@ -150,10 +150,18 @@ enum ws_device_kind {
 	WS_DEVICE_CUDA,
 };
 
+/* Of ws_row_memcpy.kind, those that a reader asks for. */
+enum ws_memcpy_kind {
+	WS_MEMCPY_HTOD = 1,
+	WS_MEMCPY_DTOH = 2,
+	WS_MEMCPY_PTOP = 10,
+};
+
 /* Bits of ws_row_memcpy.flags and ws_row_memset.flags. */
 enum {
 	WS_COPY_NO_TIME = 1u << 0,
 	WS_COPY_ASYNC = 1u << 1,
+	WS_COPY_STAGED = 1u << 2, /* of a copy alone */
 };
 
 enum ws_memory_kind {

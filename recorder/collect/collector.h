@@ -153,6 +153,7 @@ void ws_define_call(uint32_t domain, uint32_t cbid, const char *name);
 void ws_define_kernel(uint64_t address, uint32_t string);
 /* A meta row. */
 void ws_define_fact(const char *key, const char *value);
+void ws_define_device(uint32_t device, const char *name);
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value);
 
 /* The domain WSNVTX_CPU_DOMAIN, WS_DEF_NONE until it is made. */

@@ -315,6 +315,11 @@ void ws_define_fact(const char *key, const char *value)
 	       1);
 }
 
+void ws_define_device(uint32_t device, const char *name)
+{
+	define(WS_DEF_DEVICE, FIXED(ws_def_device, device), (struct ws_event_text){.ptr = name}, 1);
+}
+
 void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 {
 	define(WS_DEF_DEVICE_ATTR, FIXED(ws_def_device_attr, device, value),

@@ -12,9 +12,24 @@
 
 struct search {
 	const char *file;
+	const void *except; /* an address in the library that does not count */
 	char *path;
 	size_t size;
 };
+
+static bool has_address(const struct dl_phdr_info *info, const void *address)
+{
+	const ElfW(Addr) at = (ElfW(Addr))(uintptr_t)address;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD &&
+		    at - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+			return 1;
+	}
+	return 0;
+}
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -23,7 +38,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!name || strncmp(name + 1, s->file, strlen(s->file)) != 0 ||
-	    strlen(info->dlpi_name) >= s->size)
+	    strlen(info->dlpi_name) >= s->size || (s->except && has_address(info, s->except)))
 		return 0;
 	memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
 	return 1;
@@ -31,7 +46,12 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 bool ws_library_path(const char *file, char *path, size_t size)
 {
-	return dl_iterate_phdr(look_at_object, &(struct search){file, path, size});
+	return dl_iterate_phdr(look_at_object, &(struct search){file, NULL, path, size});
+}
+
+bool ws_library_second(const char *file, const void *function, char *path, size_t size)
+{
+	return dl_iterate_phdr(look_at_object, &(struct search){file, function, path, size});
 }
 
 static int note_loads(struct dl_phdr_info *info, size_t size, void *arg)
@@ -99,7 +119,7 @@ static void define_version(const char *key, long version)
 	ws_define_fact(key, text);
 }
 
-void ws_libraries_define(void)
+bool ws_libraries_define(void)
 {
 	static unsigned long long loads_seen;
 	static bool is_known[NLIBRARIES];
@@ -108,7 +128,7 @@ void ws_libraries_define(void)
 
 	dl_iterate_phdr(note_loads, &loads);
 	if (loads == loads_seen)
-		return;
+		return 0;
 	loads_seen = loads;
 	for (size_t i = 0; i < NLIBRARIES; i++) {
 		void *lib = !is_known[i] && ws_library_path(libraries[i].file, path, sizeof(path))
@@ -121,4 +141,5 @@ void ws_libraries_define(void)
 		define_version(libraries[i].key, libraries[i].version(lib, libraries[i].function));
 		dlclose(lib);
 	}
+	return 1;
 }

@@ -153,7 +153,7 @@ static void replace_thread(uint8_t *record, size_t at, uint32_t *tid, uint32_t *
 	memcpy(record + at, &value, sizeof(value));
 }
 
-/* CUPTI allocates a description of this kind of overhead that is ours to free. */
+/* From 12.4 on CUPTI allocates a description of this kind of overhead that is ours to free. */
 static void free_overhead_data(const uint8_t *record)
 {
 	struct ws_cupti_overhead o;
@@ -166,7 +166,7 @@ static void free_overhead_data(const uint8_t *record)
 static void prepare(uint8_t *buffer, size_t valid)
 {
 	const int has_overhead_data =
-	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_0;
+	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_12_4;
 	uint32_t tid = 0, thread = 0;
 	uint8_t *record = NULL;
 

@@ -6,17 +6,16 @@
 #include "recorder/collect/libraries.h"
 #include "recorder/cupti/source.h"
 
-/* CUdevice_attribute, and the attribute of the trace. Values of 0 mean "not told any more". */
+/* What the driver calls an attribute, and the trace; some can be 0, of others it says "not told".
+ */
 static const struct {
 	int attribute;
 	const char *name;
-	int64_t unit;
+	int64_t unit, least;
 } attributes[] = {
-        {33, "pci_bus", 1}, /* tells the GPUs of a machine apart */
-        {36, "memory_clock_hz", 1000},
-        {37, "memory_bus_bits", 1},
-        {97, "shared_per_block_optin_bytes", 1},
-        {111, "shared_reserved_per_block_bytes", 1},
+#define A(number, NAME, name, unit, least) {number, #name, unit, least},
+        WS_CUDA_ATTRIBUTE_LIST(A)
+#undef A
 };
 
 /* The version that the library's function tells. */
@@ -32,28 +31,64 @@ static void define_version(const char *key, void *library, const char *function)
 	ws_define_fact(key, text);
 }
 
-static void define_device(int (*get)(int *value, int attribute, int device), int device)
-{
-	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
-		int value = 0;
+/* Functions of the driver; what one lacks is not told. */
+struct driver {
+	int (*get_count)(int *count);
+	int (*get_attribute)(int *value, int attribute, int device);
+	int (*get_name)(char *name, int size, int device);
+	int (*get_uuid)(uint8_t uuid[16], int device);
+	int (*get_memory)(size_t *bytes, int device);
+};
 
-		if (!get(&value, attributes[i].attribute, device) && value > 0)
+/* The number that eight bytes are, the first one on top: as a UUID is written. */
+static int64_t half_of(const uint8_t *bytes)
+{
+	uint64_t half = 0;
+
+	for (int i = 0; i < 8; i++)
+		half = half << 8 | bytes[i];
+	return (int64_t)half;
+}
+
+/* By what the driver calls it: CUPTI's record of a device need not come. */
+static void define_device(const struct driver *driver, int device)
+{
+	uint8_t uuid[16];
+	char name[256];
+	size_t memory;
+
+	if (driver->get_name && !driver->get_name(name, sizeof(name), device))
+		ws_define_device((uint32_t)device, name);
+	if (driver->get_uuid && !driver->get_uuid(uuid, device)) {
+		ws_define_device_attr((uint32_t)device, "uuid_high", half_of(uuid));
+		ws_define_device_attr((uint32_t)device, "uuid_low", half_of(uuid + 8));
+	}
+	if (driver->get_memory && !driver->get_memory(&memory, device) && memory <= INT64_MAX)
+		ws_define_device_attr((uint32_t)device, "global_memory_bytes", (int64_t)memory);
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(*attributes); i++) {
+		int value = -1;
+
+		if (!driver->get_attribute(&value, attributes[i].attribute, device) &&
+		    value >= attributes[i].least)
 			ws_define_device_attr((uint32_t)device, attributes[i].name,
 			                      value * attributes[i].unit);
 	}
 }
 
-static void define_limits(void *driver)
+static void define_devices(void *library)
 {
-	int (*get_count)(int *count), (*get_attribute)(int *value, int attribute, int device);
+	struct driver driver;
 	int count = 0;
 
-	*(void **)&get_count = dlsym(driver, "cuDeviceGetCount");
-	*(void **)&get_attribute = dlsym(driver, "cuDeviceGetAttribute");
-	if (!get_count || !get_attribute || get_count(&count))
+	*(void **)&driver.get_count = dlsym(library, "cuDeviceGetCount");
+	*(void **)&driver.get_attribute = dlsym(library, "cuDeviceGetAttribute");
+	*(void **)&driver.get_name = dlsym(library, "cuDeviceGetName");
+	*(void **)&driver.get_uuid = dlsym(library, "cuDeviceGetUuid_v2");
+	*(void **)&driver.get_memory = dlsym(library, "cuDeviceTotalMem_v2");
+	if (!driver.get_count || !driver.get_attribute || driver.get_count(&count))
 		return;
 	for (int device = 0; device < count; device++)
-		define_device(get_attribute, device);
+		define_device(&driver, device);
 }
 
 static void define_runtime_version(void)
@@ -78,7 +113,7 @@ void ws_cupti_define_facts(void)
 	if (!driver)
 		return;
 	define_version("cuda.driver_version", driver, "cuDriverGetVersion");
-	define_limits(driver);
+	define_devices(driver);
 	dlclose(driver);
 }
 

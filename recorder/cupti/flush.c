@@ -110,6 +110,8 @@ static void probe_end(int misses_allowed)
 {
 	uint64_t seen = atomic_load(&ws_cupti_own_records);
 
+	if (!probe.call) /* else what we ask of the driver for facts would count */
+		return;
 	if (seen != probe.seen) {
 		probe.is_armed = 1;
 		probe.missed = 0;
@@ -145,48 +147,81 @@ static void flush_and_look(uint32_t flag, int misses_allowed)
 		probe_end(misses_allowed);
 }
 
+/* CUPTI 13 under WSL2 tells CLOCK_MONOTONIC_RAW: nobody can set it, and it drifts. */
+static bool is_raw;
+
+/* How far ahead CUPTI's clock will be at that time, by the last reading. */
+static int64_t expected_apart(const struct ws_seg_gpu_clock *last, int64_t at_ns)
+{
+	return last->apart_ns + ws_clock_drift(at_ns - last->from_ns, last->drift_ppb);
+}
+
+/* Of a clock that drifts, from its last entry until now: the longer, the more exact. */
+static int64_t drift_ppb(const struct ws_seg_gpu_clock *last, int64_t apart_ns, int64_t at_ns)
+{
+	int64_t since_ns = at_ns - last->from_ns;
+
+	return since_ns > 0
+	               ? (int64_t)((double)(apart_ns - last->apart_ns) * 1e9 / (double)since_ns)
+	               : 0;
+}
+
 /* CUPTI's clock is so far ahead of ours, since the reading before this one at the earliest. It was
  * read between before_ns and now: the step may have come right behind it, or right before. */
-static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_ns)
+static void note_clock(struct ws_seg_gpu *gpu, int64_t before_ns, int64_t apart_ns, int64_t at_ns)
 {
 	uint32_t n = atomic_load(&gpu->nclocks);
 	struct ws_seg_gpu_clock *last = n ? &gpu->clocks[n - 1] : NULL;
 
-	if (last && llabs(apart_ns - last->apart_ns) < WS_CLOCK_STEP_NS) {
+	if (last && llabs(apart_ns - expected_apart(last, at_ns)) < WS_CLOCK_STEP_NS) {
 		atomic_store(&last->until_ns, before_ns);
 	} else if (n < WS_SEG_GPU_CLOCKS) {
 		gpu->clocks[n].apart_ns = apart_ns;
-		gpu->clocks[n].from_ns = ws_now_ns();
+		gpu->clocks[n].drift_ppb = is_raw && last ? drift_ppb(last, apart_ns, at_ns) : 0;
+		gpu->clocks[n].from_ns = is_raw ? at_ns : ws_now_ns();
 		atomic_store(&gpu->clocks[n].until_ns, before_ns);
 		atomic_store_explicit(&gpu->nclocks, n + 1, memory_order_release);
 	}
 }
 
+/* The first reading says which of the system's clocks it is; 0: none of them. */
+static bool is_of_the_system(uint32_t nclocks, int64_t apart_ns, int64_t real_ns)
+{
+	int64_t raw_ns;
+
+	if (!nclocks)
+		is_raw = llabs(apart_ns - real_ns) > CLOCK_SLACK_NS &&
+		         !ws_clock_apart(ws_clock_read_raw, &raw_ns) &&
+		         llabs(apart_ns - raw_ns) <= CLOCK_SLACK_NS;
+	return (!nclocks && is_raw) || (!is_raw && llabs(apart_ns - real_ns) <= CLOCK_SLACK_NS);
+}
+
 /*
- * Where CUPTI's clock stands beside ours: it is CLOCK_REALTIME, which somebody can set. A
- * timestamp callback of somebody else's makes times that no one can place.
+ * Where CUPTI's clock stands beside ours: it is CLOCK_REALTIME as a rule, which somebody can set.
+ * A timestamp callback of somebody else's makes times that no one can place.
  */
 void ws_cupti_look_at_clock(void)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	uint32_t n = atomic_load(&gpu->nclocks);
-	int64_t before_ns = ws_now_ns(), apart_ns, real_ns;
+	int64_t before_ns = ws_now_ns(), apart_ns, at_ns, real_ns;
 
-	if (atomic_load(&ws_cupti_is_final) || ws_clock_apart(ws_cupti_time, &apart_ns) ||
+	if (atomic_load(&ws_cupti_is_final) ||
+	    ws_clock_apart_at(ws_cupti_time, &apart_ns, &at_ns) ||
 	    ws_clock_apart(ws_clock_read_realtime, &real_ns))
 		return;
-	real_ns = apart_ns - real_ns;
-	if (llabs(real_ns) > CLOCK_SLACK_NS &&
-	    (!n || llabs(apart_ns - gpu->clocks[n - 1].apart_ns) > CLOCK_SLACK_NS)) {
+	if (!is_of_the_system(n, apart_ns, real_ns) &&
+	    (!n || llabs(apart_ns - expected_apart(&gpu->clocks[n - 1], at_ns)) > CLOCK_SLACK_NS)) {
 		/* set between the two readings? */
-		if (ws_clock_apart(ws_cupti_time, &apart_ns) ||
+		if (is_raw || ws_clock_apart_at(ws_cupti_time, &apart_ns, &at_ns) ||
 		    llabs(apart_ns - ws_clock_realtime_apart()) > CLOCK_SLACK_NS)
 			atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_CLOCK);
 		return;
 	}
-	if (llabs(real_ns) > llabs(atomic_load(&gpu->realtime_apart_ns)))
+	real_ns = apart_ns - real_ns;
+	if (!is_raw && llabs(real_ns) > llabs(atomic_load(&gpu->realtime_apart_ns)))
 		atomic_store(&gpu->realtime_apart_ns, real_ns);
-	note_clock(gpu, before_ns, apart_ns);
+	note_clock(gpu, before_ns, apart_ns, at_ns);
 }
 
 /* --- the thread --- */
@@ -218,6 +253,19 @@ static void wait_and_stock_up(struct ws_seg_header *seg, uint32_t ms)
 	         !wait_ms(&wake, (uint32_t)(left_ns / 1000000)) && !atomic_exchange(&flush_now, 0));
 }
 
+/* A profiler that brings a CUPTI of its own, as Triton's Proton does. */
+static void look_for_second(void)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+	static const char file[] = "libcupti";
+
+	if (atomic_load(&gpu->stopped) & WS_GPU_STOP_SECOND)
+		return;
+	if (ws_library_second(file, *(void **)&ws_cupti.GetVersion, gpu->second,
+	                      sizeof(gpu->second)))
+		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_SECOND);
+}
+
 /* Before there is a context CUPTI has nothing, and cuInit may still be at work. */
 static void flush_once(int *facts_known)
 {
@@ -228,7 +276,8 @@ static void flush_once(int *facts_known)
 		ws_cupti_define_facts();
 		probe_start();
 	}
-	ws_libraries_define();
+	if (ws_libraries_define())
+		look_for_second();
 	probe_begin();
 	ws_cupti_look_at_clock();
 	flush_and_look(0, MISSES - 1);

@@ -1,6 +1,7 @@
 /* Which copy of CUPTI, and what of it. */
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +18,21 @@ static const char *const sonames[] = {"libcupti.so.13", "libcupti.so.12"};
 /* --- looking --- */
 
 struct search {
-	int first; /* index of the soname to begin with */
+	int first;         /* index of the soname to begin with */
+	bool takes_flawed; /* there is none but one with known faults */
 	void *lib;
 };
+
+/* CUPTI of exactly CUDA 13.0, as a toolkit has it: the name of its file tells, before it is loaded.
+ */
+static bool is_flawed(const char *path)
+{
+	static const char flawed[] = "/libcupti.so.2025.3.0";
+	char real[PATH_MAX];
+	size_t len = realpath(path, real) ? strlen(real) : 0;
+
+	return len >= strlen(flawed) && !strcmp(real + len - strlen(flawed), flawed);
+}
 
 /* Both major versions in this folder. */
 static void try_folder(struct search *s, const char *folder)
@@ -30,7 +43,7 @@ static void try_folder(struct search *s, const char *folder)
 		const char *soname = sonames[(s->first + i) % NSONAMES];
 		int n = snprintf(path, sizeof(path), "%s/%s", folder, soname);
 
-		if (n > 0 && (size_t)n < sizeof(path))
+		if (n > 0 && (size_t)n < sizeof(path) && (s->takes_flawed || !is_flawed(path)))
 			s->lib = dlopen(path, FLAGS);
 	}
 }
@@ -69,13 +82,17 @@ static void *find_library(void)
 	try_sonames(&s, FLAGS | RTLD_NOLOAD);
 	if (!s.lib && named && *named) {
 		s.lib = dlopen(named, FLAGS);
+		s.takes_flawed = 1;
 		try_folder(&s, named);
 		return s.lib; /* whoever names one wants no other */
 	}
-	if (has_cudart)
-		try_beside(&s, cudart);
-	try_folder(&s, "/usr/local/cuda/lib64");
-	try_folder(&s, "/usr/local/cuda/extras/CUPTI/lib64");
+	for (int i = 0; !s.lib && i < 2; i++) {
+		s.takes_flawed = i == 1;
+		if (has_cudart)
+			try_beside(&s, cudart);
+		try_folder(&s, "/usr/local/cuda/lib64");
+		try_folder(&s, "/usr/local/cuda/extras/CUPTI/lib64");
+	}
 	try_sonames(&s, FLAGS);
 	return s.lib;
 }
@@ -118,8 +135,15 @@ int ws_cupti_load(struct ws_seg_gpu *gpu)
 	*(void **)&get_version = dlsym(lib, "cuptiGetVersion");
 	if (!get_version)
 		return fail(gpu, WS_GPU_CUPTI_LACKS, NULL, "cuptiGetVersion");
-	get_version(&version);
+	gpu->result = get_version(&version);
+	if (gpu->result) { /* as that of 13.3 does without a driver that it likes */
+		snprintf(gpu->text, sizeof(gpu->text), "cuptiGetVersion");
+		atomic_store(&gpu->state, WS_GPU_CUPTI_FAILED);
+		return -1;
+	}
 	atomic_store(&gpu->cupti_version, version);
+	if (version == WS_CUPTI_VERSION_13_0)
+		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_FLAWED);
 	if (version < WS_CUPTI_VERSION_12_0)
 		return fail(gpu, WS_GPU_CUPTI_TOO_OLD, *(void **)&get_version, "");
 	missing = look_up(lib);

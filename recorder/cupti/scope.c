@@ -5,7 +5,7 @@
 #include "recorder/cupti/source.h"
 
 static void *subscriber;
-static int is_scoped;
+static bool is_scoped;
 
 /* --- subscribing --- */
 
@@ -21,43 +21,46 @@ static bool has_scopes(void)
 }
 
 /* A driver that is too old for it says so at one of the two calls. */
-static bool subscribe_scoped(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers)
+static bool subscribe_scoped(const struct ws_cupti_subscription *s)
 {
 	struct ws_cupti_subscriber_params params = {.struct_size = sizeof(params),
 	                                            .name = "warpsheet",
 	                                            .allow_multiple = 1};
 
 	if (!has_scopes() ||
-	    ws_cupti.Subscribe_v2(&subscriber, callback, NULL, &params) != WS_CUPTI_OK)
+	    ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params) != WS_CUPTI_OK)
 		return 0;
-	if (ws_cupti.ActivityRegisterCallbacks_v2(subscriber, buffers->request_v2,
-	                                          buffers->complete_v2) == WS_CUPTI_OK)
+	is_scoped = 1;
+	s->set_attributes();
+	if (ws_cupti.ActivityRegisterCallbacks_v2(subscriber, s->buffers->request_v2,
+	                                          s->buffers->complete_v2) == WS_CUPTI_OK)
 		return 1;
+	is_scoped = 0;
 	ws_cupti.Unsubscribe(subscriber);
 	return 0;
 }
 
-int ws_cupti_subscribe(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers,
-                       char *other, size_t other_size, const char **function)
+int ws_cupti_subscribe(struct ws_cupti_subscription *s)
 {
 	struct ws_cupti_subscriber_params params = {
 	        .struct_size = WS_CUPTI_PARAMS_13_0,
 	        .name = "warpsheet",
-	        .other_name = other,
-	        .other_size = other_size,
+	        .other_name = s->other,
+	        .other_size = s->other_size,
 	};
 	int result;
 
-	is_scoped = subscribe_scoped(callback, buffers);
-	if (is_scoped)
+	if (subscribe_scoped(s))
 		return WS_CUPTI_OK;
-	*function = "cuptiSubscribe";
-	result = ws_cupti.Subscribe_v2 ? ws_cupti.Subscribe_v2(&subscriber, callback, NULL, &params)
-	                               : ws_cupti.Subscribe(&subscriber, callback, NULL);
+	s->function = "cuptiSubscribe";
+	result = ws_cupti.Subscribe_v2
+	                 ? ws_cupti.Subscribe_v2(&subscriber, s->callback, NULL, &params)
+	                 : ws_cupti.Subscribe(&subscriber, s->callback, NULL);
 	if (result != WS_CUPTI_OK)
 		return result;
-	*function = "cuptiActivityRegisterCallbacks";
-	return ws_cupti.ActivityRegisterCallbacks(buffers->request, buffers->complete);
+	s->set_attributes();
+	s->function = "cuptiActivityRegisterCallbacks";
+	return ws_cupti.ActivityRegisterCallbacks(s->buffers->request, s->buffers->complete);
 }
 
 /* --- asking --- */

@@ -16,13 +16,16 @@ struct ws_cupti_buffers {
 	ws_cupti_scoped_request request_v2;
 	ws_cupti_scoped_complete complete_v2;
 };
-/*
- * Subscribe, beside others where that can be, and register our buffers. other: room for the
- * name of another tool, which is there when the result is MULTIPLE_SUBSCRIBERS. *function: what
- * failed.
- */
-int ws_cupti_subscribe(ws_cupti_callback callback, const struct ws_cupti_buffers *buffers,
-                       char *other, size_t other_size, const char **function);
+/* Subscribe, beside others where that can be, and register our buffers. */
+struct ws_cupti_subscription {
+	ws_cupti_callback callback;
+	const struct ws_cupti_buffers *buffers;
+	void (*set_attributes)(void); /* before buffers are registered, as the header asks for */
+	char *other; /* room for the name of another tool, if the result is MULTIPLE_SUBSCRIBERS */
+	size_t other_size;
+	const char *function; /* what failed */
+};
+int ws_cupti_subscribe(struct ws_cupti_subscription *s);
 int ws_cupti_set(int attribute); /* to 1 */
 int ws_cupti_enable(int kind);
 /* One call of the API; WS_CUPTI_NO_FUNCTION where only all of them can be enabled. */

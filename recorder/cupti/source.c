@@ -57,10 +57,13 @@ static void state_changed(uint32_t cbid, const struct ws_cupti_state_callback *d
 		atomic_store(&ws_cupti_is_final, 1);
 		atomic_fetch_or(&ws_collector.seg->gpu.stopped, WS_GPU_STOP_FATAL);
 	}
-	if (cbid != WS_CUPTI_CBID_STATE_WARNING)
+	if (cbid != WS_CUPTI_CBID_STATE_WARNING) {
 		ws_lost(WS_DROPPED_activity_error, 1);
-	ws_cupti_keep_error(cbid == WS_CUPTI_CBID_STATE_WARNING ? "warning" : "error",
-	                    data->message, (int)data->result);
+		ws_cupti_keep_error("error", data->message, (int)data->result);
+	} else if (!ws_collector.seg->gpu.last_error[0]) {
+		/* from 12.9 on each buffer that we refuse is a warning, too */
+		ws_cupti_keep_error("warning", data->message, (int)data->result);
+	}
 }
 
 /* The runtime's profiler calls call the driver's; saying it twice does no harm. */
@@ -93,18 +96,51 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 		call_entered(domain, cbid);
 }
 
+/* --- attributes --- */
+
+/* 1 when CUPTI does so. */
+static bool set_attribute(int attribute)
+{
+	int result = ws_cupti_set(attribute);
+
+	if (result != WS_CUPTI_OK)
+		ws_cupti_count_error(result, "cuptiActivitySetAttribute(%d)", attribute);
+	return result == WS_CUPTI_OK;
+}
+
+/*
+ * Else CUPTI clears each buffer itself, on the thread that launches; and all threads have one
+ * buffer. That attribute came with 12.3, but what flushes while others launch, as our thread does,
+ * is safe with it only from 12.6 Update 2 on.
+ */
+static void set_attributes(void)
+{
+	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
+	ws_cupti_has_thread_buffers =
+	        atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_12_8 &&
+	        set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
+}
+
+/* --- subscribing --- */
+
 static int subscribe(void)
 {
 	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	const char *function = "cuptiSubscribe";
-	int result = ws_cupti_subscribe(on_callback, &ws_cupti_buffers, gpu->text,
-	                                sizeof(gpu->text), &function);
+	struct ws_cupti_subscription s = {
+	        .callback = on_callback,
+	        .buffers = &ws_cupti_buffers,
+	        .set_attributes = set_attributes,
+	        .other = gpu->text,
+	        .other_size = sizeof(gpu->text),
+	        .function = "cuptiSubscribe",
+	};
+	int result = ws_cupti_subscribe(&s);
 
 	if (result == WS_CUPTI_MULTIPLE_SUBSCRIBERS) {
 		gpu->text[sizeof(gpu->text) - 1] = 0;
-		return refuse(WS_GPU_OTHER_TOOL, function, result);
+		return refuse(WS_GPU_OTHER_TOOL, s.function, result);
 	}
-	return result == WS_CUPTI_OK ? 0 : refuse(WS_GPU_CUPTI_FAILED, function, result);
+	return result == WS_CUPTI_OK ? 0 : refuse(WS_GPU_CUPTI_FAILED, s.function, result);
 }
 
 static void enable_callbacks(void)
@@ -127,7 +163,7 @@ static void enable_callbacks(void)
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
 		int result = ws_cupti_enable_callback(wanted[i].domain, wanted[i].cbid);
 
-		/* 12.x has no notifications of its state */
+		/* below 12.2 there are no notifications of its state */
 		if (result != WS_CUPTI_OK && wanted[i].domain != WS_CUPTI_DOMAIN_STATE)
 			ws_cupti_count_error(result, "cuptiEnableCallback");
 		if (result != WS_CUPTI_OK && !i) /* nobody will say when there is a context */
@@ -193,6 +229,10 @@ static void enable_kinds(const struct ws_seg_capture *capture)
 	for (size_t i = 0; !capture->kernels_only && i < sizeof(other_kinds) / sizeof(*other_kinds);
 	     i++)
 		enable_kind(other_kinds[i]);
+	/* from 13.2 on a green context has no record of the kind of contexts */
+	if (!capture->kernels_only &&
+	    atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_2)
+		enable_kind(WS_CUPTI_KIND_GREEN_CONTEXT);
 	if (capture->graph_level)
 		enable_kind(WS_CUPTI_KIND_GRAPH_TRACE);
 	if (capture->api == WS_CAPTURE_ALL) {
@@ -239,19 +279,6 @@ static void define_calls(uint32_t domain)
 			ws_define_call(domain, cbid, name);
 }
 
-/* 1 when CUPTI does so. */
-static bool set_attribute(int attribute)
-{
-	int result = ws_cupti_set(attribute);
-
-	/* 12.x does not know the attribute and has one buffer for all threads */
-	if (result != WS_CUPTI_OK &&
-	    (attribute != WS_CUPTI_ATTR_PER_THREAD_BUFFER ||
-	     atomic_load(&ws_collector.seg->gpu.cupti_version) >= WS_CUPTI_VERSION_13_0))
-		ws_cupti_count_error(result, "cuptiActivitySetAttribute(%d)", attribute);
-	return result == WS_CUPTI_OK;
-}
-
 /*
  * No timestamp callback (kernels of 13.0 have no times then), no latency
  * timestamps (a deadlock), nothing is ever disabled or unloaded: one session a
@@ -265,9 +292,6 @@ static int start(struct ws_seg_header *seg)
 	tell_sizes(&seg->gpu);
 	define_calls(WS_CUPTI_DOMAIN_RUNTIME);
 	define_calls(WS_CUPTI_DOMAIN_DRIVER);
-	/* else CUPTI clears each buffer itself, on the thread that launches */
-	set_attribute(WS_CUPTI_ATTR_ZEROED_OUT_BUFFER);
-	ws_cupti_has_thread_buffers = set_attribute(WS_CUPTI_ATTR_PER_THREAD_BUFFER);
 	ws_cupti_look_at_clock();
 	enable_kinds(&seg->capture);
 	enable_callbacks();

@@ -131,6 +131,9 @@ enum ws_activity_fate ws_activity_add_device(struct ws_drain *d,
 enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
                                               const struct ws_activity_slot *slot,
                                               const struct ws_cupti_context *c);
+enum ws_activity_fate ws_activity_add_green_context(struct ws_drain *d,
+                                                    const struct ws_activity_slot *slot,
+                                                    const struct ws_cupti_green *c);
 enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d,
                                              const struct ws_activity_slot *slot,
                                              const struct ws_cupti_stream *s);

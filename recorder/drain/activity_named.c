@@ -88,6 +88,22 @@ enum ws_activity_fate ws_activity_add_context(struct ws_drain *d,
 	return WS_ACTIVITY_ROW;
 }
 
+/* A part of a device's processors as a context; from 13.2 on it has a record of its own. */
+enum ws_activity_fate ws_activity_add_green_context(struct ws_drain *d,
+                                                    const struct ws_activity_slot *slot,
+                                                    const struct ws_cupti_green *c)
+{
+	return ws_activity_add_context(d, slot,
+	                               &(struct ws_cupti_context){
+	                                       .id = c->id,
+	                                       .device = c->device,
+	                                       .api = 1, /* CUDA */
+	                                       .parent = c->parent,
+	                                       .is_green = 1,
+	                                       .sm_count = c->sm_count,
+	                               });
+}
+
 enum ws_activity_fate ws_activity_add_stream(struct ws_drain *d,
                                              const struct ws_activity_slot *slot,
                                              const struct ws_cupti_stream *s)

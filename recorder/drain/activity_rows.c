@@ -158,6 +158,25 @@ static bool keeps_copy(struct ws_drain *d, uint64_t correlation, int64_t start_n
 	       !d->seg->capture.kernels_only;
 }
 
+/*
+ * Between devices that do not reach each other a copy goes by way of the host, and CUPTI tells two,
+ * one that reads and one that writes, both with device memory on both sides. The bytes of both
+ * are the first one's.
+ */
+static void mark_half(struct ws_row_memcpy *row)
+{
+	const bool is_write = row->kind == WS_MEMCPY_HTOD;
+
+	if ((!is_write && row->kind != WS_MEMCPY_DTOH) || row->src_kind != WS_MEMORY_DEVICE ||
+	    row->dst_kind != WS_MEMORY_DEVICE)
+		return;
+	row->kind = WS_MEMCPY_PTOP;
+	row->src_device = row->dst_device = row->device; /* the other one's is not told */
+	row->flags |= WS_COPY_STAGED;
+	if (is_write)
+		row->bytes = 0;
+}
+
 static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_activity_slot *slot,
                                         const struct ws_cupti_memcpy *m)
 {
@@ -174,6 +193,7 @@ static enum ws_activity_fate add_memcpy(struct ws_drain *d, const struct ws_acti
 	if (!read_work(d, slot, WORK(m), &row.start_ns, &row.dur_ns))
 		return WS_ACTIVITY_DAMAGED;
 	row.flags = copy_flags(row.start_ns, m->flags);
+	mark_half(&row);
 	if (keeps_copy(d, row.correlation, row.start_ns, row.dur_ns))
 		ws_drain_add(d, WS_KIND_MEMCPY, &row);
 	return WS_ACTIVITY_ROW;
@@ -451,6 +471,7 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 	union {
 #define R(NAME, name, type, full, least) struct ws_cupti_##name name;
 		WS_CUPTI_RECORD_LIST(R)
+		WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 	} u;
 	const uint32_t kind = ws_cupti_kind(record);
@@ -485,6 +506,7 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		ADD(GRAPH_TRACE, graph, add_graph)
 		ADD(DEVICE, device, ws_activity_add_device)
 		ADD(CONTEXT, context, ws_activity_add_context)
+		ADD(GREEN_CONTEXT, green, ws_activity_add_green_context)
 		ADD(STREAM, stream, ws_activity_add_stream)
 		ADD(SYNCHRONIZATION, sync, add_sync)
 		ADD(OVERHEAD, overhead, add_overhead)

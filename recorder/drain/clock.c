@@ -59,9 +59,24 @@ static int64_t bounded(int64_t ns)
 }
 
 /* A time of CUPTI's as it is while its clock is this far ahead. 0: out of every bound. */
-static int by_clock(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
+static int by_distance(uint64_t gpu_ns, int64_t apart_ns, int64_t *ns)
 {
 	return gpu_ns <= INT64_MAX && !__builtin_sub_overflow((int64_t)gpu_ns, apart_ns, ns);
+}
+
+/* The same, where the distance grows. */
+static int by_clock(uint64_t gpu_ns, const struct ws_seg_gpu_clock *clock, int64_t *ns)
+{
+	int64_t since_ns;
+
+	if (!by_distance(gpu_ns, clock->apart_ns, ns))
+		return 0;
+	if (!clock->drift_ppb)
+		return 1;
+	if (__builtin_sub_overflow(*ns, clock->from_ns, &since_ns))
+		return 0;
+	since_ns = ws_clock_without_drift(since_ns, clock->drift_ppb);
+	return !__builtin_add_overflow(clock->from_ns, since_ns, ns);
 }
 
 /*
@@ -76,15 +91,14 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 	uint32_t n = atomic_load_explicit(&gpu->nclocks, memory_order_acquire);
 
 	if (!n && clocks)
-		return by_clock(gpu_ns, d->seg->base_realtime_ns - d->seg->base_ns, ns) &&
+		return by_distance(gpu_ns, d->seg->base_realtime_ns - d->seg->base_ns, ns) &&
 		                       *ns >= from_ns && *ns <= until_ns
 		               ? 0
 		               : -1;
 	if (n > WS_SEG_GPU_CLOCKS)
 		n = WS_SEG_GPU_CLOCKS;
 	for (uint32_t i = clocks < n ? clocks : n; i--;) {
-		if (by_clock(gpu_ns, gpu->clocks[i].apart_ns, ns) && *ns >= from_ns &&
-		    *ns <= until_ns &&
+		if (by_clock(gpu_ns, &gpu->clocks[i], ns) && *ns >= from_ns && *ns <= until_ns &&
 		    (!i || *ns >= bounded(atomic_load(&gpu->clocks[i - 1].until_ns)) -
 		                           WS_CLOCK_STEP_NS) &&
 		    (i + 1 == n || *ns <= bounded(gpu->clocks[i + 1].from_ns) + WS_CLOCK_STEP_NS))
@@ -96,7 +110,7 @@ static int find_clock(const struct ws_drain *d, uint32_t clocks, uint64_t gpu_ns
 /*
  * While one clock holds, that is a subtraction. A record that ends in a time that was there twice
  * (the clock was set back), or that no reading separates from a step, can be meant by two clocks:
- * then it counts as uncertain, and the later one is taken.
+ * then it counts as uncertain, and the later one is taken. Where a clock only drifts the two agree.
  */
 bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot, uint64_t start,
                         uint64_t end, int64_t *start_ns, int64_t *dur_ns)
@@ -121,7 +135,8 @@ bool ws_drain_gpu_times(struct ws_drain *d, const struct ws_activity_slot *slot,
 	begun = find_clock(d, (uint32_t)clock + 1, start, d->earliest_ns, end_ns, start_ns);
 	if (begun < 0)
 		return 0;
-	if (find_clock(d, (uint32_t)clock, end, from_ns, until_ns, &other_ns) >= 0)
+	if (find_clock(d, (uint32_t)clock, end, from_ns, until_ns, &other_ns) >= 0 &&
+	    llabs(other_ns - end_ns) >= WS_CLOCK_STEP_NS)
 		d->counted[WS_DROPPED_time_uncertain]++;
 	*dur_ns = end_ns - *start_ns;
 	*start_ns -= d->seg->base_ns;

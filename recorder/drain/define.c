@@ -23,6 +23,7 @@ struct def {
 		struct ws_def_enum enumeration;
 		struct ws_def_call call;
 		struct ws_def_kernel kernel;
+		struct ws_def_device device;
 		struct ws_def_device_attr device_attr;
 		struct ws_def_window window;
 		struct ws_def_resource resource;
@@ -222,6 +223,18 @@ static bool define_fact(struct ws_drain *d, const struct def *def)
 	return 1;
 }
 
+static bool define_device(struct ws_drain *d, const struct def *def)
+{
+	struct ws_row_device row = {.id = def->fixed.device.device, .kind = WS_DEVICE_CUDA};
+
+	if (row.id >= WS_MAX_GPUS)
+		return 0;
+	row.name = ws_drain_intern(d, def->behind);
+	ws_drain_add(d, WS_KIND_DEVICE, &row);
+	d->gpus |= UINT64_C(1) << row.id;
+	return 1;
+}
+
 static bool define_device_attr(struct ws_drain *d, const struct def *def)
 {
 	struct ws_row_device_attr row = {.device = def->fixed.device_attr.device,
@@ -292,6 +305,7 @@ static const struct def_type {
         [WS_DEF_KERNEL] = {define_kernel, sizeof(struct ws_def_kernel), 0},
         [WS_DEF_FACT] = {define_fact, 0, 1},
         [WS_DEF_DEVICE_ATTR] = {define_device_attr, sizeof(struct ws_def_device_attr), 1},
+        [WS_DEF_DEVICE] = {define_device, sizeof(struct ws_def_device), 1},
         [WS_DEF_WINDOW] = {define_window, sizeof(struct ws_def_window), 0},
         [WS_DEF_RESOURCE] = {define_resource, sizeof(struct ws_def_resource), 1},
         [WS_DEF_OP] = {define_op, sizeof(struct ws_def_op), 0},

@@ -26,6 +26,7 @@ struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu)
 
 	take_text(report.text, sizeof(report.text), gpu->text);
 	take_text(report.last_error, sizeof(report.last_error), gpu->last_error);
+	take_text(report.second, sizeof(report.second), gpu->second);
 	return report;
 }
 
@@ -73,7 +74,8 @@ const char *ws_gpu_problem(const struct ws_gpu_report *r, char *out, size_t size
 	return out;
 }
 
-const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *out, size_t size)
+const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *r, char *out,
+                           size_t size)
 {
 	switch (stop) {
 	case WS_GPU_STOP_TAKEN:
@@ -86,7 +88,7 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *
 	case WS_GPU_STOP_FATAL:
 		snprintf(out, size,
 		         "CUPTI failed (%s) and stopped. GPU work since then is not recorded",
-		         *last_error ? last_error : "it did not say which");
+		         *r->last_error ? r->last_error : "it did not say which");
 		break;
 	case WS_GPU_STOP_CLOCK:
 		snprintf(out, size,
@@ -97,6 +99,19 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *
 		snprintf(out, size,
 		         "records for a profiler inside the program came here and were left "
 		         "out. That profiler misses them. Record without it");
+		break;
+	case WS_GPU_STOP_SECOND:
+		snprintf(out, size,
+		         "the program has loaded a second CUPTI (%s). As a rule a driver serves "
+		         "one. If kernels are missing, here or in the program's own profile, "
+		         "record without the profiler that loads it",
+		         r->second);
+		break;
+	case WS_GPU_STOP_FLAWED:
+		snprintf(out, size,
+		         "this CUPTI is that of CUDA 13.0. It can crash a program, and tells no "
+		         "waits of cudaDeviceSynchronize. Install that of 13.0 Update 1 or later, "
+		         "or name its folder in WARPSHEET_CUPTI_PATH");
 		break;
 	default:
 		return NULL;

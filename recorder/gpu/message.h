@@ -13,6 +13,7 @@ struct ws_gpu_report {
 	uint32_t stopped;       /* bits of enum ws_gpu_stop */
 	char text[1024];
 	char last_error[256];
+	char second[256];
 };
 
 struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu);
@@ -21,7 +22,8 @@ struct ws_gpu_report ws_gpu_report(const struct ws_seg_gpu *gpu);
 const char *ws_gpu_problem(const struct ws_gpu_report *report, char *out, size_t size);
 
 /* One line about a reason why GPU work is recorded in part only; NULL for no such reason. */
-const char *ws_gpu_warning(enum ws_gpu_stop stop, const char *last_error, char *out, size_t size);
+const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *report, char *out,
+                           size_t size);
 
 /*
  * One line about this machine, for when the program never got as far as

@@ -349,9 +349,8 @@ static void warn_of_gpu(struct ws_process *p)
 	const struct ws_gpu_report gpu = ws_gpu_report(&p->file.seg->gpu);
 	char line[1024];
 
-	for (uint32_t bit = 1; bit <= WS_GPU_STOP_FOREIGN; bit *= 2)
-		if (gpu.stopped & ~p->warned & bit &&
-		    ws_gpu_warning(bit, gpu.last_error, line, sizeof(line)))
+	for (uint32_t bit = 1; bit <= WS_GPU_STOP_LAST; bit *= 2)
+		if (gpu.stopped & ~p->warned & bit && ws_gpu_warning(bit, &gpu, line, sizeof(line)))
 			ws_record_notice(p->opts, "process %u: %s", (unsigned)ws_process_pid(p),
 			                 line);
 	p->warned |= gpu.stopped;

@@ -19,6 +19,20 @@ static inline int64_t ws_clock_ns(clockid_t clock)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+/* How much farther a clock that drifts is ahead after so long. */
+static inline int64_t ws_clock_drift(int64_t since_ns, int64_t drift_ppb)
+{
+	return (int64_t)((double)since_ns * (double)drift_ppb / 1e9);
+}
+
+/* What CLOCK_MONOTONIC counts while such a clock counts so much. */
+static inline int64_t ws_clock_without_drift(int64_t since_ns, int64_t drift_ppb)
+{
+	return drift_ppb > -1000000000
+	               ? (int64_t)((double)since_ns / (1 + (double)drift_ppb / 1e9) + 0.5)
+	               : since_ns;
+}
+
 /* For ws_clock_apart: 0, and the clock's time. */
 static inline int ws_clock_read_realtime(uint64_t *now_ns)
 {
@@ -26,15 +40,25 @@ static inline int ws_clock_read_realtime(uint64_t *now_ns)
 	return 0;
 }
 
+static inline int ws_clock_read_raw(uint64_t *now_ns)
+{
+	*now_ns = (uint64_t)ws_clock_ns(CLOCK_MONOTONIC_RAW);
+	return 0;
+}
+
 /*
  * How far a clock is ahead of CLOCK_MONOTONIC, to less than WS_CLOCK_STEP_NS / 2. 0, or -1 when
- * it cannot be read, or not so exactly as this thread is interrupted all the time.
+ * it cannot be read, or not so exactly as this thread is interrupted all the time. *at_ns: when it
+ * was so far, by CLOCK_MONOTONIC.
  */
-static inline int ws_clock_apart(int (*read)(uint64_t *now_ns), int64_t *apart_ns)
+static inline int ws_clock_apart_at(int (*read)(uint64_t *now_ns), int64_t *apart_ns,
+                                    int64_t *at_ns)
 {
 	int64_t shortest = WS_CLOCK_STEP_NS;
 
-	for (int i = 0; i < 16 && shortest > 1000; i++) {
+	*apart_ns = *at_ns = 0;
+	/* each may be a call of CUPTI's: after four, what is exact enough is taken */
+	for (int i = 0; i < 16 && (i < 4 ? shortest > 1000 : shortest == WS_CLOCK_STEP_NS); i++) {
 		int64_t before = ws_clock_ns(CLOCK_MONOTONIC), took;
 		uint64_t now;
 
@@ -44,9 +68,17 @@ static inline int ws_clock_apart(int (*read)(uint64_t *now_ns), int64_t *apart_n
 		if (took >= shortest)
 			continue;
 		shortest = took;
-		*apart_ns = (int64_t)(now - (uint64_t)(before + took / 2));
+		*at_ns = before + took / 2;
+		*apart_ns = (int64_t)(now - (uint64_t)*at_ns);
 	}
 	return shortest < WS_CLOCK_STEP_NS ? 0 : -1;
+}
+
+static inline int ws_clock_apart(int (*read)(uint64_t *now_ns), int64_t *apart_ns)
+{
+	int64_t at_ns;
+
+	return ws_clock_apart_at(read, apart_ns, &at_ns);
 }
 
 /* The same, less exactly where it must be. */

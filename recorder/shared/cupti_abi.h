@@ -18,7 +18,7 @@
 /* CUpti_ActivityKind of the kinds that are read. */
 enum ws_cupti_kind {
 #define K(KIND, number, name) WS_CUPTI_KIND_##KIND = (number),
-	WS_CUPTI_KIND_LIST(K)
+	WS_CUPTI_KIND_LIST(K) WS_CUPTI_LATER_KIND_LIST(K)
 #undef K
 };
 
@@ -149,10 +149,45 @@ struct ws_cupti {
 #undef F
 };
 
-/* Versions before 13.0 count 18 (11.8), 19 (12.0) … 28; then they are e.g. 130001. */
-#define WS_CUPTI_VERSION_12_0 19
+/* Versions before 13.0 count 18 (11.8, and by their libraries 12.0 and 12.1), 20 (12.2), … 28
+ * (12.9 Update 1); then they are e.g. 130001. */
+#define WS_CUPTI_VERSION_12_0 18
+#define WS_CUPTI_VERSION_12_4 22
+#define WS_CUPTI_VERSION_12_8 26
 #define WS_CUPTI_VERSION_13_0 130000
+#define WS_CUPTI_VERSION_13_2 130200
 #define WS_CUPTI_VERSION_13_3 130300
+
+/* --- the driver ------------------------------------------------------------------ */
+
+/*
+ * A(number, NAME, name, unit, least): CU_DEVICE_ATTRIBUTE_<NAME> is this attribute of the trace,
+ * in so many of its unit; what is less than least is not told.
+ */
+#define WS_CUDA_ATTRIBUTE_LIST(A)                                                    \
+	A(1, MAX_THREADS_PER_BLOCK, max_threads_per_block, 1, 1)                     \
+	A(8, MAX_SHARED_MEMORY_PER_BLOCK, shared_per_block_bytes, 1, 1)              \
+	A(9, TOTAL_CONSTANT_MEMORY, constant_memory_bytes, 1, 1)                     \
+	A(10, WARP_SIZE, warp_size, 1, 1)                                            \
+	A(12, MAX_REGISTERS_PER_BLOCK, registers_per_block, 1, 1)                    \
+	A(13, CLOCK_RATE, core_clock_hz, 1000, 1)                                    \
+	A(16, MULTIPROCESSOR_COUNT, sm_count, 1, 1)                                  \
+	A(32, ECC_ENABLED, ecc, 1, 0)                                                \
+	A(33, PCI_BUS_ID, pci_bus, 1, 0)                                             \
+	A(34, PCI_DEVICE_ID, pci_device, 1, 0)                                       \
+	A(36, MEMORY_CLOCK_RATE, memory_clock_hz, 1000, 1)                           \
+	A(37, GLOBAL_MEMORY_BUS_WIDTH, memory_bus_bits, 1, 1)                        \
+	A(38, L2_CACHE_SIZE, l2_cache_bytes, 1, 1)                                   \
+	A(39, MAX_THREADS_PER_MULTIPROCESSOR, max_threads_per_sm, 1, 1)              \
+	A(40, ASYNC_ENGINE_COUNT, copy_engines, 1, 1)                                \
+	A(50, PCI_DOMAIN_ID, pci_domain, 1, 0)                                       \
+	A(75, COMPUTE_CAPABILITY_MAJOR, compute_capability_major, 1, 1)              \
+	A(76, COMPUTE_CAPABILITY_MINOR, compute_capability_minor, 1, 0)              \
+	A(81, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, shared_per_sm_bytes, 1, 1)       \
+	A(82, MAX_REGISTERS_PER_MULTIPROCESSOR, registers_per_sm, 1, 1)              \
+	A(97, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, shared_per_block_optin_bytes, 1, 1) \
+	A(106, MAX_BLOCKS_PER_MULTIPROCESSOR, max_blocks_per_sm, 1, 1)               \
+	A(111, RESERVED_SHARED_MEMORY_PER_BLOCK, shared_reserved_per_block_bytes, 1, 1)
 
 /* --- records --------------------------------------------------------------------- */
 
@@ -163,6 +198,7 @@ struct ws_cupti {
 		WS_CUPTI_FIELDS_##NAME(F) \
 	};
 WS_CUPTI_RECORD_LIST(R)
+WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 
@@ -170,7 +206,7 @@ WS_CUPTI_RECORD_LIST(R)
 enum ws_cupti_offset {
 #define F(record, field, type, offset, member) WS_CUPTI_AT_##record##_##field = (offset),
 #define R(NAME, name, type, size, least)       WS_CUPTI_FIELDS_##NAME(F)
-	WS_CUPTI_RECORD_LIST(R)
+	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 };
@@ -179,7 +215,7 @@ enum ws_cupti_offset {
 enum ws_cupti_size {
 #define R(NAME, name, type, size, least) \
 	WS_CUPTI_SIZE_##name = (size), WS_CUPTI_LEAST_##name = (least),
-	WS_CUPTI_RECORD_LIST(R)
+	WS_CUPTI_RECORD_LIST(R) WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 };
 
@@ -195,6 +231,7 @@ enum ws_cupti_size {
 		WS_CUPTI_FIELDS_##NAME(F)                                                          \
 	}
 WS_CUPTI_RECORD_LIST(R)
+WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 

@@ -93,6 +93,7 @@ enum ws_def_type {
 	WS_DEF_WINDOW,      /* struct ws_def_window */
 	WS_DEF_RESOURCE,    /* struct ws_def_resource, name */
 	WS_DEF_OP,          /* struct ws_def_op, name, its inputs */
+	WS_DEF_DEVICE,      /* struct ws_def_device, name */
 };
 
 /* Starts every definition; body_size bytes follow, padded to 8. */
@@ -140,6 +141,10 @@ struct ws_def_resource {
 	int64_t number;  /* CUPTI's of a context or stream, -1: none */
 	uint32_t type;   /* enum ws_resource_type, as in the trace */
 	uint32_t domain;
+};
+
+struct ws_def_device {
+	uint64_t device;
 };
 
 struct ws_def_device_attr {

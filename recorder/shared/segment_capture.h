@@ -56,6 +56,9 @@ enum ws_gpu_stop {
 	WS_GPU_STOP_FATAL = 2,   /* CUPTI met a fatal error and tore itself down */
 	WS_GPU_STOP_CLOCK = 4,   /* somebody gave CUPTI another clock */
 	WS_GPU_STOP_FOREIGN = 8, /* buffers of another profiler came to us */
+	WS_GPU_STOP_SECOND = 16, /* the program has loaded another CUPTI, too: second */
+	WS_GPU_STOP_FLAWED = 32, /* this version of CUPTI has faults of its own */
+	WS_GPU_STOP_LAST = WS_GPU_STOP_FLAWED,
 };
 
 /*
@@ -72,11 +75,14 @@ struct ws_seg_sizes {
 
 /*
  * CUPTI's clock while it was this far ahead of CLOCK_MONOTONIC: read so first before from_ns and
- * last after until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another.
+ * last after until_ns. It is CLOCK_REALTIME as a rule, so each step of that begins another. Where
+ * it is a clock that drifts, the distance is that of from_ns and grows by drift_ppb; each change
+ * of the drift that counts begins another.
  */
 #define WS_SEG_GPU_CLOCKS 64
 struct ws_seg_gpu_clock {
 	int64_t apart_ns;
+	int64_t drift_ppb;
 	int64_t from_ns;
 	_Atomic int64_t until_ns;
 };
@@ -97,4 +103,5 @@ struct ws_seg_gpu {
 	struct ws_seg_gpu_clock clocks[WS_SEG_GPU_CLOCKS];
 	char text[1024];
 	char last_error[256]; /* what CUPTI last reported while recording */
+	char second[256];     /* path of another CUPTI that the program has loaded */
 };

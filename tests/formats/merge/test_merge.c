@@ -62,7 +62,7 @@ static void close_trace(void)
 }
 
 /* A process with one thread, a GPU, a launch and its kernel, and a range with a payload. */
-static void write_trace(int i, int64_t base_ns, uint64_t pid, int64_t pci_bus, uint64_t lost)
+static void write_trace(int i, int64_t base_ns, uint64_t pid, int64_t uuid, uint64_t lost)
 {
 	const uint64_t schema = (UINT64_C(1) << 24) + 1;
 	struct ws_row_launch_config config = {.pid = pid, .device = 0, .grid_x = 2, .block_x = 32};
@@ -81,9 +81,12 @@ static void write_trace(int i, int64_t base_ns, uint64_t pid, int64_t pci_bus, u
 	ADD(DEVICE, device, .id = 0, .kind = WS_DEVICE_CUDA);
 	ADD(DEVICE, device, .id = 0, .kind = WS_DEVICE_CUDA, .name = str("H200"));
 	ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("sm_count"), .value = 132);
-	if (pci_bus)
-		ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("pci_bus"),
-		    .value = pci_bus);
+	/* on each machine, and in each PCI domain */
+	ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("pci_bus"), .value = 1);
+	if (uuid) {
+		ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("uuid_high"), .value = -1);
+		ADD(DEVICE_ATTR, device_attr, .device = 0, .attr = str("uuid_low"), .value = uuid);
+	}
 	ADD(RESOURCE, resource, .pid = pid, .type = WS_RESOURCE_CUDA_DEVICE, .name = str(first),
 	    .number = -1);
 	ADD(RESOURCE, resource, .pid = pid, .type = WS_RESOURCE_CUDA_STREAM, .name = str(first),
@@ -279,7 +282,7 @@ Test(merge, the_merged_trace_has_no_damage)
 	cr_expect_gt(result.rows, 30);
 }
 
-Test(merge, a_gpu_of_two_processes_is_one_device_when_its_bus_is_known)
+Test(merge, a_gpu_of_two_processes_is_one_device_when_its_uuid_is_known)
 {
 	struct probe p;
 
@@ -287,7 +290,7 @@ Test(merge, a_gpu_of_two_processes_is_one_device_when_its_bus_is_known)
 	write_trace(1, 1000, 88, 3, 0);
 	p = merge_all(2);
 	cr_expect_eq(ROWS(&p, device), 2, "the rows of the first, nameless and named");
-	cr_expect_eq(ROWS(&p, device_attr), 2);
+	cr_expect_eq(ROWS(&p, device_attr), 4);
 	cr_expect_eq(CELL(&p, launch_config, device, 1), 0);
 	probe_close(&p);
 }

@@ -74,6 +74,16 @@ uint64_t fake_now_ns(void)
 
 	if (fake_timestamp)
 		return fake_timestamp();
+	if (fake_setting_of(SETTING_RAW_PPM)) {
+		static _Atomic int64_t first;
+		int64_t none = 0, ns;
+
+		clock_gettime(CLOCK_MONOTONIC_RAW, &ts);
+		ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+		atomic_compare_exchange_strong(&first, &none, ns);
+		return (uint64_t)(ns + (ns - atomic_load(&first)) *
+		                               fake_setting_of(SETTING_RAW_PPM) / 1000000);
+	}
 	clock_gettime(CLOCK_REALTIME, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }

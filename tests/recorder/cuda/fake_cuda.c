@@ -1,6 +1,8 @@
 /* libcuda.so.1 for tests: see fake.h. */
 #include "tests/recorder/cuda/fake_tool.h"
 
+#include <stdio.h>
+
 int cuInit(unsigned flags);
 int cuInit(unsigned flags)
 {
@@ -75,6 +77,32 @@ int cuDeviceGetCount(int *count)
 int cuDeviceGetAttribute(int *value, int attribute, int device);
 int cuDeviceGetAttribute(int *value, int attribute, int device)
 {
-	*value = attribute == 97 ? 232448 : attribute == 111 ? 1024 : 0;
+	*value = attribute == 97    ? 232448
+	         : attribute == 111 ? 1024
+	         : attribute == 16  ? 132
+	         : attribute == 50  ? 9
+	                            : 0;
+	return device;
+}
+
+int cuDeviceGetName(char *name, int size, int device);
+int cuDeviceGetName(char *name, int size, int device)
+{
+	snprintf(name, (size_t)size, "Fake H200");
+	return device;
+}
+
+int cuDeviceGetUuid_v2(uint8_t uuid[16], int device);
+int cuDeviceGetUuid_v2(uint8_t uuid[16], int device)
+{
+	for (int i = 0; i < 16; i++)
+		uuid[i] = (uint8_t)(0xF0 + i);
+	return device;
+}
+
+int cuDeviceTotalMem_v2(size_t *bytes, int device);
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+	*bytes = (size_t)141 << 30;
 	return device;
 }

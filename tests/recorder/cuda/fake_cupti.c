@@ -9,7 +9,7 @@ int cuptiGetVersion(uint32_t *version);
 int cuptiGetVersion(uint32_t *version)
 {
 	*version = (uint32_t)fake_setting("FAKE_CUPTI_VERSION", 130001);
-	return WS_CUPTI_OK;
+	return *version ? WS_CUPTI_OK : 15; /* as that of 13.3 without a driver */
 }
 
 int cuptiGetResultString(int result, const char **text);
@@ -114,6 +114,12 @@ int cuptiSetThreadIdType(int type)
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value)
 {
+	const long version = fake_setting("FAKE_CUPTI_VERSION", 130001);
+
+	fake_must(!fake_scopes[0].request && !fake_scopes[0].scoped_request,
+	          "an attribute is set when buffers are registered");
+	fake_must(attribute != WS_CUPTI_ATTR_PER_THREAD_BUFFER || version >= WS_CUPTI_VERSION_12_8,
+	          "a buffer for each thread, which is not safe before 12.8");
 	if (attribute == fake_setting("FAKE_CUPTI_REFUSE_ATTR", -1))
 		return 1;
 	return *size == 1 && *(uint8_t *)value == 1 &&
@@ -215,6 +221,9 @@ int cuptiActivityDisable(int kind)
 int cuptiActivityEnable(int kind);
 int cuptiActivityEnable(int kind)
 {
+	if (kind == WS_CUPTI_KIND_GREEN_CONTEXT &&
+	    fake_setting("FAKE_CUPTI_VERSION", 130001) < WS_CUPTI_VERSION_13_2)
+		return WS_CUPTI_INVALID_KIND;
 	fake_scopes[0].kind_on[kind] = 1;
 	return WS_CUPTI_OK;
 }
@@ -240,7 +249,7 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size, uint8_t **rec
 {
 	static const size_t sizes[64] = {
 #define K(KIND, number, name) [number] = WS_CUPTI_SIZE_##name,
-	        WS_CUPTI_KIND_LIST(K)
+	        WS_CUPTI_KIND_LIST(K) WS_CUPTI_LATER_KIND_LIST(K)
 #undef K
 	};
 	size_t at = 0;

@@ -61,7 +61,7 @@ extern uint64_t (*fake_timestamp)(void);
 
 long fake_setting(const char *name, long otherwise);
 /* X(NAME): settings that are looked up once, as launches ask for them */
-#define SETTINGS(X) X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US)
+#define SETTINGS(X) X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM)
 enum setting {
 #define X(name) SETTING_##name,
 	SETTINGS(X)

@@ -243,8 +243,10 @@ static void cuda_exits(void)
 
 static void put_context(struct buffer *b)
 {
-	uint8_t *r = b->scope->kind_on[WS_CUPTI_KIND_DEVICE] ? fake_place(b, WS_CUPTI_SIZE_device)
-	                                                     : NULL;
+	uint8_t *r =
+	        b->scope->kind_on[WS_CUPTI_KIND_DEVICE] && !fake_setting("FAKE_CUPTI_NO_DEVICE", 0)
+	                ? fake_place(b, WS_CUPTI_SIZE_device)
+	                : NULL;
 
 	if (r) {
 		PUT(r, device, sm_count, 132);
@@ -261,6 +263,15 @@ static void put_context(struct buffer *b)
 		PUT(r, context, api, 1);
 		PUT(r, context, null_stream, 7);
 		put_kind(r, WS_CUPTI_KIND_CONTEXT);
+	}
+	/* of 13.2 on, where it is asked for: a part of the same device */
+	r = b->scope->kind_on[WS_CUPTI_KIND_GREEN_CONTEXT] ? fake_place(b, WS_CUPTI_SIZE_green)
+	                                                   : NULL;
+	if (r) {
+		PUT(r, green, id, 2);
+		PUT(r, green, parent, 1);
+		PUT(r, green, sm_count, 16);
+		put_kind(r, WS_CUPTI_KIND_GREEN_CONTEXT);
 	}
 }
 

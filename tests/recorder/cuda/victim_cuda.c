@@ -398,6 +398,8 @@ int main(int argc, char **argv)
 	pause_ns = argc > 4 ? strtol(argv[4], NULL, 10) : 0;
 	start_cuda();
 	attack();
+	if (getenv("VICTIM_OPENS") && !dlopen(getenv("VICTIM_OPENS"), RTLD_NOW | RTLD_LOCAL))
+		return 95;
 	warm_up();
 	read_clocks(begin);
 	all_launches(argc > 3 ? strtol(argv[3], NULL, 10) : 1);

@@ -187,6 +187,13 @@ Test(cupti_abi, kinds_have_the_numbers_of_cupti)
 #undef K
 }
 
+Test(cupti_abi, attributes_of_devices_have_the_numbers_of_the_driver)
+{
+#define A(number, NAME, name, unit, least) SAME(number, CU_DEVICE_ATTRIBUTE_##NAME);
+	WS_CUDA_ATTRIBUTE_LIST(A)
+#undef A
+}
+
 Test(cupti_abi, results_and_options_have_the_numbers_of_cupti)
 {
 	SAME(WS_CUPTI_OK, CUPTI_SUCCESS);

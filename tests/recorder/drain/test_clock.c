@@ -1,5 +1,6 @@
 /* CUPTI's times on the trace's clock, through steps of the clock that CUPTI uses. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 
 #include "tests/support/recorder/cupti_by_hand.h"
 
@@ -162,6 +163,30 @@ Test(clock, what_a_short_step_leaves_open_is_counted)
 	check(&p, 2, 4 * S, 4 * S + 10);
 	cr_expect_eq(CELL(&p, kernel, dur_ns, 1), 10);
 	cr_expect_eq(lost(WS_DROPPED_time_uncertain), 1);
+	probe_close(&p);
+}
+
+/* Two clocks of one that drifts, the second with another drift: they go on from each other. */
+Test(clock, a_clock_that_drifts_is_brought_onto_the_traces_at_every_moment)
+{
+	struct probe p;
+
+	put_clock(5 * S, 0, 4 * S);
+	seg->gpu.clocks[0].drift_ppb = 500000; /* 0.5 ms a second */
+	put_clock(5 * S + 2500000, 5 * S, 9 * S);
+	seg->gpu.clocks[1].drift_ppb = -100000;
+	put_work(1, 2 * S, 5 * S + 1000000, 2 * S + 50, 5 * S + 1000000);
+	put_work(2, 7 * S, 5 * S + 2300000, 7 * S + 50, 5 * S + 2300000);
+	put_work(3, 4 * S + S / 2, 5 * S + 2250000, 4 * S + S / 2 + 50, 5 * S + 2250000);
+	finish_between(S, 9 * S);
+	p = by_hand_finish();
+	check(&p, 0, 2 * S, 2 * S + 50);
+	check(&p, 1, 7 * S, 7 * S + 50);
+	/* when between the readings the drift changed nobody knows: it is off by 0.3 ms, and
+	 * counted */
+	cr_expect_lt(llabs((int64_t)CELL(&p, kernel, start_ns, 2) - (4 * S + S / 2)), 400000);
+	cr_expect_eq(lost(WS_DROPPED_time_uncertain), 1);
+	cr_expect_eq(lost(WS_DROPPED_activity_damaged), 0);
 	probe_close(&p);
 }
 

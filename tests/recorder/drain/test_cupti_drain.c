@@ -74,6 +74,7 @@ static void set_fields(const struct number *given)
 #define R(NAME, name, type, size, least) \
 	static const struct field fields_of_##name[] = {WS_CUPTI_FIELDS_##NAME(F)};
 WS_CUPTI_RECORD_LIST(R)
+WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 
@@ -173,6 +174,30 @@ Test(cupti_drain, a_copy_keeps_every_field)
 	probe_close(&p);
 }
 
+/* Between devices that do not reach each other: CUPTI tells two copies of device memory. */
+Test(cupti_drain, of_a_copy_by_way_of_the_host_bytes_count_once_and_not_as_the_hosts)
+{
+	struct probe p;
+
+	PUT_ALL(MEMCPY, memcpy, {"kind", WS_MEMCPY_DTOH}, {"src_kind", WS_MEMORY_DEVICE},
+	        {"dst_kind", WS_MEMORY_DEVICE}, {"flags", 0}, {"device", 1}, {"bytes", 4096});
+	PUT_ALL(MEMCPY, memcpy, {"kind", WS_MEMCPY_HTOD}, {"src_kind", WS_MEMORY_DEVICE},
+	        {"dst_kind", WS_MEMORY_DEVICE}, {"flags", 0}, {"device", 2}, {"bytes", 4096});
+	PUT_ALL(MEMCPY, memcpy, {"kind", WS_MEMCPY_HTOD}, {"src_kind", WS_MEMORY_PINNED},
+	        {"dst_kind", WS_MEMORY_DEVICE}, {"flags", 0}, {"device", 2}, {"bytes", 512});
+	p = finish();
+	cr_assert_eq(ROWS(&p, memcpy), 3);
+	for (uint64_t i = 0; i < 2; i++) {
+		cr_expect_eq(CELL(&p, memcpy, kind, i), WS_MEMCPY_PTOP);
+		cr_expect_eq(CELL(&p, memcpy, flags, i), WS_COPY_STAGED);
+		cr_expect_eq(CELL(&p, memcpy, device, i), i + 1);
+		cr_expect_eq(CELL(&p, memcpy, bytes, i), i ? 0 : 4096);
+	}
+	cr_expect_eq(CELL(&p, memcpy, kind, 2), WS_MEMCPY_HTOD, "a copy of the host's stays one");
+	cr_expect_eq(CELL(&p, memcpy, bytes, 2), 512);
+	probe_close(&p);
+}
+
 Test(cupti_drain, a_copy_between_devices_keeps_both)
 {
 	struct probe p;
@@ -216,6 +241,23 @@ Test(cupti_drain, a_context_keeps_every_field)
 	PUT_ALL(CONTEXT, context, {"api", 2}, {"is_green", 1});
 	p = finish();
 	expect_row(&p, WS_KIND_CONTEXT, 0, NUMBERS({"api", 2}));
+	expect_all_told();
+	probe_close(&p);
+}
+
+Test(cupti_drain, a_green_context_of_13_2_keeps_every_field_and_waits_have_its_device)
+{
+	struct probe p;
+	uint8_t *r;
+
+	PUT_ALL(GREEN_CONTEXT, green, {"id", 9}, {"device", 4});
+	r = RECORD(SYNCHRONIZATION, sync);
+	PUT(r, sync, start, BASE + 60);
+	PUT(r, sync, end, BASE + 67);
+	PUT(r, sync, context, 9);
+	p = finish();
+	expect_row(&p, WS_KIND_CONTEXT, 0, NUMBERS({"api", 1}));
+	cr_expect_eq(CELL(&p, sync, device, 0), 4);
 	expect_all_told();
 	probe_close(&p);
 }

@@ -30,7 +30,7 @@ Test(gpu_message, every_other_state_says_what_to_do)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct ws_gpu_report report = {cases[i].state, 999, 17, 0, "TEXT", ""};
+		struct ws_gpu_report report = {cases[i].state, 999, 17, 0, "TEXT", "", ""};
 		char line[1600];
 
 		cr_assert_not_null(ws_gpu_problem(&report, line, sizeof(line)));
@@ -49,14 +49,18 @@ Test(gpu_message, what_cuts_a_recording_short_is_said_with_the_cure)
 	        {WS_GPU_STOP_FATAL, "CUPTI failed (TEXT) and stopped"},
 	        {WS_GPU_STOP_CLOCK, "Record without that profiler"},
 	        {WS_GPU_STOP_FOREIGN, "Record without it"},
+	        {WS_GPU_STOP_SECOND, "a second CUPTI (PATH)"},
+	        {WS_GPU_STOP_FLAWED, "13.0 Update 1 or later"},
 	};
+	const struct ws_gpu_report report = {.last_error = "TEXT", .second = "PATH"};
 	char line[1024];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		cr_assert_not_null(ws_gpu_warning(cases[i].stop, "TEXT", line, sizeof(line)));
+		cr_assert_not_null(ws_gpu_warning(cases[i].stop, &report, line, sizeof(line)));
 		cr_expect_not_null(strstr(line, cases[i].words), "%s", line);
 	}
-	cr_expect_null(ws_gpu_warning((enum ws_gpu_stop)16, "TEXT", line, sizeof(line)));
+	cr_expect_null(ws_gpu_warning((enum ws_gpu_stop)(2 * WS_GPU_STOP_LAST), &report, line,
+	                              sizeof(line)));
 }
 
 Test(gpu_message, text_of_the_program_ends_wherever_it_was_overwritten)
@@ -69,6 +73,7 @@ Test(gpu_message, text_of_the_program_ends_wherever_it_was_overwritten)
 	report = ws_gpu_report(&gpu);
 	cr_expect_eq(strlen(report.text), sizeof(report.text) - 1);
 	cr_expect_eq(strlen(report.last_error), sizeof(report.last_error) - 1);
+	cr_expect_eq(strlen(report.second), sizeof(report.second) - 1);
 }
 
 Test(gpu_message, a_state_that_is_none_is_no_problem_and_no_crash)

@@ -10,6 +10,7 @@ static inline void put_cupti_sizes(struct ws_seg_gpu *gpu, uint32_t image)
 
 #define K(KIND, number, name) sizes->of_kind[number] = WS_CUPTI_SIZE_##name;
 	WS_CUPTI_KIND_LIST(K)
+	WS_CUPTI_LATER_KIND_LIST(K)
 #undef K
 	/* of kinds that are not read, to be stepped over: CUDA event, external correlation */
 	sizes->of_kind[36] = 56;
