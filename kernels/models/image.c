@@ -56,7 +56,7 @@ void ws_image_facts(const struct ws_image_model *model, const struct ws_image_op
 		return;
 	ws_workload_number("kernel_width", o.kernel_width);
 	ws_workload_number("depth_multiplier", o.depth_multiplier);
-	wsnvtx_workload("residual", o.plain ? "no" : "yes");
+	wsnvtx_workload("residual", o.residual ? "yes" : "no");
 }
 
 static enum ws_status check(const struct ws_image_options *o, struct ws_err *err)
@@ -183,9 +183,10 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 	struct ws_image_batch batch = batch_of(model, &o);
 	double *labels = ws_xarray((size_t)o.batch, sizeof(*labels));
 	double *targets = ws_xarray((size_t)(o.batch * o.classes), sizeof(*targets));
-	double number = (double)(step % INT32_MAX);
+	double number = (double)(step % INT32_MAX); /* dropout is new with each step */
+	int64_t drawn = o.batches ? step % o.batches : step;
 	enum ws_status status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input,
-	                                                             step, labels, err);
+	                                                             drawn, labels, err);
 
 	if (status == WS_OK && io->target) {
 		spread_labels(&o, labels, targets);

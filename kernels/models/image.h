@@ -21,6 +21,7 @@ enum ws_loss {
 /* 0 everywhere, but for batch and layout, means what the model has by itself. */
 struct ws_image_options {
 	int64_t batch;
+	int64_t batches;       /* drawn, and then repeated; 0: each step has a new one */
 	int64_t size;          /* height and width of the images, length of the signals */
 	int64_t channels;      /* of the input */
 	int64_t classes;       /* outputs */
@@ -36,7 +37,7 @@ struct ws_image_options {
 	int64_t kernel_width;     /* odd; 3 */
 	int64_t depth_multiplier; /* channels are 3 times this; 6 */
 	int64_t layers;           /* 32 */
-	bool plain;               /* do not add the input of a block to its output */
+	bool residual;            /* add the input of a block to its output */
 };
 
 /* Hidden channels, given for a model of full width. */

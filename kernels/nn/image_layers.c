@@ -84,13 +84,15 @@ static struct ws_channels channels_of(const struct ws_image_net *net, const stru
 
 /* --- layers ----------------------------------------------------------------------- */
 
-static struct ws_tensor *filter(struct ws_image_net *net, const char *name, const struct ws_conv *f)
+static struct ws_tensor *filter(struct ws_image_net *net, const char *name, const struct ws_conv *f,
+                                double gain)
 {
 	int64_t window = f->r * f->s, c = f->c / f->groups;
-	struct ws_tensor *weight =
-	        param(net, name, "weight", ws_image_shape(f->layout, f->k, c, f->r, f->s),
-	              weight_init(net->conv_weights, c * window, f->k * window));
+	struct ws_init init = weight_init(net->conv_weights, c * window, f->k * window);
+	struct ws_tensor *weight;
 
+	init.value *= gain ? gain : 1;
+	weight = param(net, name, "weight", ws_image_shape(f->layout, f->k, c, f->r, f->s), init);
 	weight->channels_last = f->layout == WS_LAYOUT_NHWC;
 	return weight;
 }
@@ -118,7 +120,7 @@ struct ws_image ws_nn_conv(struct ws_image_net *net, const char *name, struct ws
 		return too_small(net, name, f.r, f.s, f.h, f.w);
 	layer_begin(net, WSNVTX_OP_other, name);
 	y = (struct ws_image){NULL, f.n, f.k, f.p, f.q};
-	y.data = ws_op_conv(net->graph, x.data, filter(net, name, &f), f);
+	y.data = ws_op_conv(net->graph, x.data, filter(net, name, &f, shape.gain), f);
 	if (shape.bias)
 		y.data = ws_op_bias(net->graph, y.data,
 		                    param(net, name, "bias", WS_SHAPE(f.k),

@@ -51,14 +51,15 @@ struct ws_image {
 struct ws_conv_shape {
 	int64_t filters, r, s, stride, pad_h, pad_w, groups;
 	bool bias;
+	double gain; /* 0, or by how much the first weights are larger than usual */
 };
 
 /* Square filters, one group. */
 #define WS_CONV_SQUARE(filters_, size, stride_, pad, bias_) \
-	((struct ws_conv_shape){filters_, size, size, stride_, pad, pad, 1, bias_})
+	((struct ws_conv_shape){filters_, size, size, stride_, pad, pad, 1, bias_, 0})
 /* Filters along a signal: stride 1, the output as long as the input for odd widths. */
 #define WS_CONV_SIGNAL(filters_, width) \
-	((struct ws_conv_shape){filters_, 1, width, 1, 0, (width) / 2, 1, true})
+	((struct ws_conv_shape){filters_, 1, width, 1, 0, (width) / 2, 1, true, 0})
 
 /* Convolution, and the addition of its bias as an op of its own. */
 struct ws_image ws_nn_conv(struct ws_image_net *net, const char *name, struct ws_image x,

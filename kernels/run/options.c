@@ -183,7 +183,7 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 	step->precision = ws_precision_at(c->dtype);
 	step->seed = (uint64_t)c->seed;
 	step->image.xavier = c->init == 1;
-	step->image.plain = c->residual == 1;
+	step->image.residual = c->residual == 1;
 	c->backend.device = devices[c->device];
 	c->backend.gpu = (int)c->gpu;
 	c->backend.limit_bytes = (uint64_t)c->limit_mib << 20;

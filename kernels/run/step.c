@@ -67,6 +67,7 @@ static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
 	if (o->model->image) {
 		o->image.batch = o->batch;
 		o->image.layers = o->layers;
+		o->image.batches = o->batches;
 		o->image.seed = o->seed;
 		o->image.data = o->data;
 		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
@@ -190,6 +191,11 @@ static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
 	                       : WS_OK;
 }
 
+static int64_t batch_of(const struct ws_step *step, int64_t number)
+{
+	return step->options.batches ? number % step->options.batches : number;
+}
+
 /* Batch number `number`: drawn from the seed, or read. */
 static enum ws_status stage_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
 {
@@ -219,7 +225,7 @@ static void stage_next(struct ws_step *step)
 	if (step->options.model->image || !step->backend->ops->stage_tokens)
 		return;
 	wsnvtx_push("next batch");
-	(void)stage_tokens(step, step->done + 1, NULL);
+	(void)stage_tokens(step, batch_of(step, step->done + 1), NULL);
 	wsnvtx_pop();
 }
 
@@ -231,8 +237,8 @@ static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 	if (o->model->image)
 		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
 		                     err);
-	if (step->staged != step->done)
-		WS_FORWARD(stage_tokens(step, step->done, err));
+	if (step->staged != batch_of(step, step->done))
+		WS_FORWARD(stage_tokens(step, batch_of(step, step->done), err));
 	return ops->take_tokens
 	               ? ops->take_tokens(step->backend, step->io.input, step->io.target, err)
 	               : upload_tokens(step, err);
@@ -330,6 +336,12 @@ enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *va
 
 	WS_FORWARD(find(step, tensor, count, &t, err));
 	return ws_exec_read(step->exec, t, values, err);
+}
+
+enum ws_status ws_step_read_tensor(struct ws_step *step, const struct ws_tensor *tensor,
+                                   double *values, struct ws_err *err)
+{
+	return ws_exec_read(step->exec, tensor, values, err);
 }
 
 enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,

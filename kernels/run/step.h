@@ -26,6 +26,7 @@ struct ws_step_options {
 	enum ws_attention_mode attention; /* transformers */
 	int64_t batch, context;
 	int64_t layers; /* 0: the model's own */
+	int64_t batches; /* so many are drawn, and then repeated; 0: each step has a new one */
 	uint64_t seed;
 	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */
 	struct ws_image_options image; /* image models; batch, layers, seed and data: those above */
@@ -62,6 +63,8 @@ int64_t ws_step_skipped(const struct ws_step *step);
 /* Copy a tensor of the session, by name, to the host: count values must be its size. */
 enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
                             struct ws_err *err);
+enum ws_status ws_step_read_tensor(struct ws_step *step, const struct ws_tensor *tensor,
+                                   double *values, struct ws_err *err);
 /* Copy values into a tensor, by name. */
 enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
                              int64_t count, struct ws_err *err);

@@ -444,8 +444,9 @@ Test(cnn_models, cnn_options_that_cannot_be_built_say_why)
 
 Test(cnn_models, cnn_residual_and_activation_of_the_signal_network_are_options)
 {
-	struct ws_image_options plain = {.batch = 2, .plain = true, .layers = 5};
+	struct ws_image_options plain = {.batch = 2, .layers = 5};
 	struct ws_image_options linear = {.batch = 2,
+	                                  .residual = true,
 	                                  .layers = 5,
 	                                  .activation = WS_ACTIVATION_NONE};
 	struct ws_model_io io;

@@ -319,6 +319,18 @@ Test(cnn_train, first_values_are_those_of_torchvision_or_xavier)
 	              sqrt(6. / (9 * (32 + 64))));
 }
 
+Test(cnn_train, a_residual_branch_begins_one_of_so_many_layers_as_large)
+{
+	struct ws_image_options options = {.batch = 1, .residual = true};
+	double bound = sqrt(6. / (18 * 3 * 2)) / 32;
+
+	expect_spread("conv1d-resnet", options, "blocks.31.conv.weight", sqrt(1. / 3) * bound,
+	              bound);
+	options.residual = false;
+	expect_spread("conv1d-resnet", options, "blocks.31.conv.weight", sqrt(1. / 3) * bound * 32,
+	              bound * 32);
+}
+
 Test(cnn_train, filters_are_the_same_in_both_layouts)
 {
 	struct ws_image_options options = {.batch = 1};
