@@ -40,6 +40,9 @@ uint64_t ws_cpu_memory_available(void);
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
                                 struct ws_err *err);
 
+/* Items that an UPDATE or a CLIP is divided into: of a CLIP each has a sum. */
+int64_t ws_cpu_update_items_f32(const struct ws_op *op);
+int64_t ws_cpu_update_items_f64(const struct ws_op *op);
 /* Reals that an attention op, or its gradient, takes of the slot WS_CPU_IN_SLOT at most. */
 uint64_t ws_cpu_attention_reals(const struct ws_op *op);
 

@@ -206,17 +206,18 @@ static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op
 	for (int i = 0; i < op->in_count; i++)
 		WS_FAIL_IF(!op->in[i]->data, err, BUG, "op %s: operand %s has no data", op->message,
 		           op->in[i]->name);
-	for (int i = 0; i < op->out_count; i++)
-		WS_FORWARD(tensor_alloc(exec, op->out[i], err));
+	for (int i = op->in_count; i < ws_op_touched(op); i++)
+		if (ws_op_touches(op, i))
+			WS_FORWARD(tensor_alloc(exec, ws_op_touches(op, i), err));
 	return WS_OK;
 }
 
 static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
 {
-	for (int i = 0; i < op->in_count + op->out_count; i++) {
-		struct ws_tensor *t = ws_op_tensor(op, i);
+	for (int i = 0; i < ws_op_touched(op); i++) {
+		struct ws_tensor *t = ws_op_touches(op, i);
 
-		if (ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
+		if (t && ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
 			tensor_release(exec, t);
 	}
 }
@@ -263,8 +264,10 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 
 static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
 {
-	for (int i = 0; i < op->in_count + op->out_count; i++) /* FNV-1a's prime */
-		hash = (hash ^ (uintptr_t)ws_op_tensor(op, i)->data) * UINT64_C(0x100000001b3);
+	for (int i = 0; i < ws_op_touched(op); i++) /* FNV-1a's prime */
+		if (ws_op_touches(op, i))
+			hash = (hash ^ (uintptr_t)ws_op_touches(op, i)->data) *
+			       UINT64_C(0x100000001b3);
 	return hash;
 }
 

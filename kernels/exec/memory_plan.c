@@ -19,8 +19,9 @@ int *ws_memory_last_use(const struct ws_graph *graph)
 	for (int i = 0; i < graph->op_count; i++) {
 		const struct ws_op *op = graph->ops[i];
 
-		for (int j = 0; j < op->in_count + op->out_count; j++)
-			last[ws_op_tensor(op, j)->id] = i;
+		for (int j = 0; j < ws_op_touched(op); j++)
+			if (ws_op_touches(op, j))
+				last[ws_op_touches(op, j)->id] = i;
 	}
 	return last;
 }
@@ -62,17 +63,17 @@ static void walk_op(struct walk *w, int index)
 {
 	const struct ws_op *op = w->graph->ops[index];
 
-	for (int j = 0; j < op->out_count; j++)
-		if (ws_memory_is_transient(op->out[j]))
-			walk_take(w, op->out[j]);
+	for (int j = op->in_count; j < ws_op_touched(op); j++)
+		if (ws_op_touches(op, j) && ws_memory_is_transient(ws_op_touches(op, j)))
+			walk_take(w, ws_op_touches(op, j));
 	if (w->now_bytes > w->plan.peak_bytes) {
 		w->plan.peak_bytes = w->now_bytes;
 		w->plan.peak_op = op;
 	}
-	for (int j = 0; j < op->in_count + op->out_count; j++) {
-		const struct ws_tensor *t = ws_op_tensor(op, j);
+	for (int j = 0; j < ws_op_touched(op); j++) {
+		const struct ws_tensor *t = ws_op_touches(op, j);
 
-		if (ws_memory_is_transient(t) && !t->keep && w->last_use[t->id] == index)
+		if (t && ws_memory_is_transient(t) && !t->keep && w->last_use[t->id] == index)
 			walk_give(w, t);
 	}
 }

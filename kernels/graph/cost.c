@@ -109,25 +109,52 @@ static void cost_avg_pool_grad(struct ws_op *op)
 	cost_pool(op, (uint64_t)op->out[0]->count);
 }
 
-/* Seven passes over each parameter: p, g, m, v read, p, m, v written. */
-static void cost_adamw(struct ws_op *op)
+/* FLOPs of an element that an option of a fused optimizer adds. */
+static uint64_t flops_of_options(const struct ws_op *op)
 {
-	const struct ws_adamw_all *all = &op->u.adamw;
+	const struct ws_update *u = &op->u.update;
+	uint64_t flops = 0;
+
+	if (op->sub == WS_SUB_SGD_ALL && u->list->t[WS_UPDATE_M])
+		flops += 2;
+	if ((op->sub == WS_SUB_SGD_ALL || op->sub == WS_SUB_ADAM_ALL) && u->factors.decay != 0)
+		flops += 2;
+	return flops;
+}
+
+/* Each tensor of a row is read, or written, once: of AdamW p, g, m, v and p, m, v. */
+static void cost_update(struct ws_op *op)
+{
+	const struct ws_update *u = &op->u.update;
 	struct wsnvtx_op *p = &op->payload;
 	uint64_t count = 0;
 
-	p->bytes_read = op->in[0]->size_bytes;
-	for (int i = 0; i < all->count; i++) {
-		const struct ws_adamw_tensor *t = &all->list[i];
-		uint64_t written_bytes = t->p->size_bytes + t->m->size_bytes + t->v->size_bytes;
+	for (int i = 0; i < ws_update_numbers(op); i++)
+		p->bytes_read += op->in[i]->size_bytes;
+	for (int i = 0; i < u->count; i++) {
+		const struct ws_update_row *row = &u->list[i];
 
-		count += (uint64_t)t->p->count;
-		p->bytes_read += written_bytes + t->g->size_bytes;
-		p->bytes_written += written_bytes;
+		count += (uint64_t)row->t[0]->count;
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+			if (!row->t[k])
+				continue;
+			/* once, where b is c; out is no operand */
+			if (ws_update_reads(op->sub, k) &&
+			    (k <= WS_UPDATE_A || row->t[k] != row->t[k - 1]))
+				p->bytes_read += row->t[k]->size_bytes;
+			if (ws_update_writes(op->sub, k))
+				p->bytes_written += row->t[k]->size_bytes;
+		}
 	}
 	p->m = 1;
 	p->n = dim32((int64_t)count);
-	p->flops = count * ws_sub_info(op->sub)->flops;
+	p->flops = count * (ws_sub_info(op->sub)->flops + flops_of_options(op));
+}
+
+static void cost_clip(struct ws_op *op)
+{
+	cost_update(op);
+	op->payload.bytes_written = op->out[0]->size_bytes;
 }
 
 static void cost_gemm(struct ws_op *op)

@@ -138,30 +138,37 @@ struct ws_bias {
 	double alpha; /* slope of BIAS_LEAKY_RELU */
 };
 
-/* A parameter, its gradient and its moments. */
-struct ws_adamw_tensor {
-	struct ws_tensor *p, *g, *m, *v;
-};
-
-struct ws_adamw_factors {
-	double beta1, beta2, eps;
-	double decay; /* learning rate × weight decay */
-};
-
 /*
- * All that one ADAMW op updates. in and out name the step size and the tensors of
- * the first parameter only: the others live as long as the graph, or (gradients)
- * are kept to the end of the step, so that nothing depends on their last use.
+ * The tensors of a parameter that an UPDATE reads and writes. The fused ones write all but the
+ * gradient (SGD has no v, and without momentum no m); the others read a, b, c, where they have
+ * them, and write out, which may be one of those.
  */
-struct ws_adamw_all {
-	const struct ws_adamw_tensor *list;
+enum { WS_UPDATE_P, WS_UPDATE_M, WS_UPDATE_V, WS_UPDATE_G, WS_UPDATE_TENSORS };
+enum { WS_UPDATE_OUT, WS_UPDATE_A, WS_UPDATE_B, WS_UPDATE_C };
+
+struct ws_update_row {
+	struct ws_tensor *t[WS_UPDATE_TENSORS]; /* all of one dtype and count, or NULL */
+};
+
+struct ws_update_factors {
+	double alpha;             /* of the steps; SGD_ALL: learning rate; CLIP: largest norm */
+	double beta1, beta2, eps; /* SGD_ALL: beta1 is the momentum */
+	double decay;             /* weight decay, of AdamW times the learning rate */
+};
+
+/* Beside a norm that something is divided by: torch.nn.utils.clip_grad_norm_ and CS336. */
+#define WS_CLIP_EPS 1e-6
+
+/* All that one UPDATE op updates, or CLIP reads (its out). in and out name the first row's. */
+struct ws_update {
+	const struct ws_update_row *list;
 	int count;
-	struct ws_adamw_factors factors;
+	struct ws_update_factors factors;
 };
 
 /*
- * All that one UNSCALE op divides in place, of one dtype; in and out name the first only, as of
- * ADAMW. count 0: in[0] is divided into out[0].
+ * All that one UNSCALE op divides in place, of one dtype; in and out name the first only, the
+ * others are kept to the end of the step. count 0: in[0] is divided into out[0].
  */
 struct ws_unscale_all {
 	struct ws_tensor *const *list;
@@ -211,7 +218,7 @@ struct ws_op {
 		struct ws_norm norm;     /* BATCH_NORM and its gradient */
 		struct ws_dropout dropout;
 		struct ws_bias bias; /* BIAS_ACT */
-		struct ws_adamw_all adamw;
+		struct ws_update update; /* UPDATE, CLIP */
 		struct ws_unscale_all unscale;
 		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
 	} u;
@@ -228,6 +235,51 @@ struct ws_op {
 static inline struct ws_tensor *ws_op_tensor(const struct ws_op *op, int i)
 {
 	return i < op->in_count ? op->in[i] : op->out[i - op->in_count];
+}
+
+/* What an op touches: the same, and then the rows of an UPDATE or CLIP; some are NULL. */
+static inline int ws_op_touched(const struct ws_op *op)
+{
+	bool has_rows = op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP;
+
+	return op->in_count + op->out_count +
+	       (has_rows ? op->u.update.count * WS_UPDATE_TENSORS : 0);
+}
+
+static inline struct ws_tensor *ws_op_touches(const struct ws_op *op, int i)
+{
+	int own = op->in_count + op->out_count;
+
+	return i < own ? ws_op_tensor(op, i)
+	               : op->u.update.list[(i - own) / WS_UPDATE_TENSORS]
+	                         .t[(i - own) % WS_UPDATE_TENSORS];
+}
+
+static inline WS_HOST_DEVICE bool ws_update_is_fused(enum ws_sub sub)
+{
+	return sub >= WS_SUB_ADAMW_CS336_ALL && sub <= WS_SUB_SGD_ALL;
+}
+
+/* Is tensor k of a row read? Written are the others, and of fused ones all but the gradient. */
+static inline WS_HOST_DEVICE bool ws_update_reads(enum ws_sub sub, int k)
+{
+	return ws_update_is_fused(sub) || k != WS_UPDATE_OUT || sub == WS_SUB_CLIP_NORM;
+}
+
+static inline WS_HOST_DEVICE bool ws_update_writes(enum ws_sub sub, int k)
+{
+	return ws_update_is_fused(sub) ? k != WS_UPDATE_G
+	                               : k == WS_UPDATE_OUT && sub != WS_SUB_CLIP_NORM;
+}
+
+/* Numbers of the step among the operands: the first ones. */
+static inline int ws_update_numbers(const struct ws_op *op)
+{
+	int n = op->in_count;
+
+	for (int k = 0; k < WS_UPDATE_TENSORS; k++)
+		n -= op->u.update.list->t[k] && ws_update_reads(op->sub, k);
+	return n;
 }
 
 /*

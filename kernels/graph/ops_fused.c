@@ -164,26 +164,56 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 	return ws_graph_append(graph, &op);
 }
 
-struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
-                              const struct ws_adamw_tensor *list, int count,
-                              struct ws_adamw_factors factors)
+/* A copy of the rows, whose tensors must fit: the update of an op. */
+static bool copy_rows(struct ws_graph *graph, struct ws_op *op, const struct ws_update_row *list,
+                      int count)
 {
-	struct ws_op op = {.sub = WS_SUB_ADAMW_ALL, .in_count = 4, .out_count = 3};
-	struct ws_adamw_tensor *copy;
+	struct ws_update_row *copy = ws_graph_alloc(graph, (size_t)count * sizeof(*copy));
+
+	memcpy(copy, list, (size_t)count * sizeof(*copy));
+	op->u.update.list = copy;
+	op->u.update.count = count;
+	for (int i = 0; i < count; i++)
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++)
+			if (copy[i].t[k] && (copy[i].t[k]->count != copy[i].t[0]->count ||
+			                     copy[i].t[k]->dtype != copy[0].t[0]->dtype))
+				return false;
+	return true;
+}
+
+struct ws_tensor *ws_op_update(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
+                               struct ws_tensor *y, const struct ws_update_row *list, int count,
+                               struct ws_update_factors factors, const char *message)
+{
+	struct ws_op op = {.sub = sub, .message = message};
+	struct ws_tensor *t;
 
 	if (count < 1)
 		return NULL;
-	copy = ws_graph_alloc(graph, (size_t)count * sizeof(*copy));
-	memcpy(copy, list, (size_t)count * sizeof(*copy));
-	for (int i = 0; i < count; i++)
-		if (copy[i].g->count != copy[i].p->count || copy[i].m->count != copy[i].p->count ||
-		    copy[i].v->count != copy[i].p->count)
-			return ws_op_bad_shape(graph, op.sub);
-	op.in[0] = alpha;
-	op.in[1] = copy->g;
-	op.in[2] = op.out[1] = copy->m;
-	op.in[3] = op.out[2] = copy->v;
-	op.out[0] = copy->p;
-	op.u.adamw = (struct ws_adamw_all){copy, count, factors};
+	WS_OP_FAIL_IF(graph, op, !copy_rows(graph, &op, list, count));
+	op.u.update.factors = factors;
+	if (x)
+		op.in[op.in_count++] = x;
+	if (y)
+		op.in[op.in_count++] = y;
+	for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+		t = list->t[k];
+		if (t && ws_update_reads(sub, k))
+			op.in[op.in_count++] = t;
+		if (t && ws_update_writes(sub, k))
+			op.out[op.out_count++] = t;
+	}
+	return ws_graph_append(graph, &op);
+}
+
+struct ws_tensor *ws_op_clip_norm(struct ws_graph *graph, const struct ws_update_row *list,
+                                  int count, double largest)
+{
+	struct ws_op op = {.sub = WS_SUB_CLIP_NORM, .in_count = 1, .in = {list->t[0]}};
+
+	WS_OP_FAIL_IF(graph, op, !copy_rows(graph, &op, list, count));
+	op.u.update.factors.alpha = largest;
+	ws_op_add_result(graph, &op, "clip", ws_dtype_of_statistics(list->t[0]->dtype),
+	                 WS_SHAPE(1));
 	return ws_graph_append(graph, &op);
 }

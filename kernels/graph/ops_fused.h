@@ -53,9 +53,12 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
                                       struct ws_tensor *target);
 
 /*
- * One step of AdamW (optim.h) for all tensors of a list, which is copied.
- * alpha: [1]. Returns the first parameter.
+ * An UPDATE of the rows of a list, which is copied. x, y: numbers of the step, [1], or NULL.
+ * Returns what is written first. NULL where the list is empty.
  */
-struct ws_tensor *ws_op_adamw(struct ws_graph *graph, struct ws_tensor *alpha,
-                              const struct ws_adamw_tensor *list, int count,
-                              struct ws_adamw_factors factors);
+struct ws_tensor *ws_op_update(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x,
+                               struct ws_tensor *y, const struct ws_update_row *list, int count,
+                               struct ws_update_factors factors, const char *message);
+/* min(1, largest / (norm + 1e-6)), the norm being that of all of these together: [1] */
+struct ws_tensor *ws_op_clip_norm(struct ws_graph *graph, const struct ws_update_row *list,
+                                  int count, double largest);

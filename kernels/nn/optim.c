@@ -15,26 +15,34 @@ struct update {
 	struct ws_tensor *param;
 	struct ws_tensor *target; /* what is updated: the parameter or its master */
 	struct ws_tensor *grad;   /* of target's dtype */
+	struct ws_tensor *m, *v;  /* its state; m of SGD: momentum */
+	struct ws_tensor *work;   /* what is computed on the way */
 };
 
 WS_CHOICE_NAMES(ws_optimizer_name, WS_OPTIMIZER_LIST)
+WS_CHOICE_NAMES(ws_optimizer_impl_name, WS_OPTIMIZER_IMPL_LIST)
 
 struct ws_optimizer ws_optimizer_defaults(enum ws_optimizer_kind kind)
 {
 	struct ws_optimizer o = WS_ADAMW_DEFAULT;
 
 	o.kind = kind;
-	switch (kind) {
-	case WS_OPTIMIZER_ADAMW:
-		break;
-	case WS_OPTIMIZER_ADAM:
+	if (kind == WS_OPTIMIZER_ADAM)
 		o.weight_decay = 0;
-		break;
-	case WS_OPTIMIZER_SGD:
+	if (kind == WS_OPTIMIZER_SGD)
 		o = (struct ws_optimizer){.kind = kind, .lr = 0.01, .momentum = 0.9};
-		break;
-	}
 	return o;
+}
+
+enum ws_optimizer_impl ws_optimizer_impl_resolve(const struct ws_optimizer *optimizer,
+                                                 enum ws_fusion fusion)
+{
+	if (optimizer->impl != WS_OPTIMIZER_IMPL_USUAL)
+		return optimizer->impl;
+	if (fusion == WS_FUSION_FULL)
+		return WS_OPTIMIZER_IMPL_FUSED;
+	return optimizer->kind == WS_OPTIMIZER_ADAMW_CS336 ? WS_OPTIMIZER_IMPL_LOOP
+	                                                   : WS_OPTIMIZER_IMPL_FOREACH;
 }
 
 static struct ws_tensor *state(struct ws_graph *graph, const struct update *u, const char *suffix)
@@ -47,98 +55,166 @@ static struct ws_tensor *state(struct ws_graph *graph, const struct update *u, c
 	return t;
 }
 
-/* x times a number of its own step, in x's dtype. */
-static struct ws_tensor *times(struct ws_graph *graph, struct ws_tensor *x,
-                               struct ws_tensor *number)
+static void make_states(struct ws_graph *graph, const struct ws_optimizer *o, struct update *list,
+                        int count)
 {
-	return BINARY_INTO(MUL, x, number,
-	                   ws_graph_tensor(graph, "multiply", WS_ROLE_ACTIVATION, x->dtype,
-	                                   x->shape));
+	for (int i = 0; i < count; i++) {
+		graph->layer = list[i].param->layer;
+		if (o->kind != WS_OPTIMIZER_SGD) {
+			list[i].m = state(graph, &list[i], "m");
+			list[i].v = state(graph, &list[i], "v");
+		} else if (o->momentum != 0) {
+			list[i].m = state(graph, &list[i], "momentum");
+		}
+	}
+	graph->layer = -1;
 }
 
-/* --- the kinds --------------------------------------------------------------------- */
+/* --- the course's loop ------------------------------------------------------------- */
 
 /* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2 */
-static void moments(struct ws_graph *graph, const struct ws_optimizer *o, struct ws_tensor *grad,
-                    struct ws_tensor *m, struct ws_tensor *v)
+static void moments(struct ws_graph *graph, const struct ws_optimizer *o, const struct update *u)
 {
 	struct ws_tensor *old, *new;
 
-	old = UNARY(SCALE, m, o->beta1);
-	new = UNARY(SCALE, grad, 1 - o->beta1);
-	BINARY_INTO(ADD, old, new, m);
+	old = UNARY(SCALE, u->m, o->beta1);
+	new = UNARY(SCALE, u->grad, 1 - o->beta1);
+	BINARY_INTO(ADD, old, new, u->m);
 
-	old = UNARY(SCALE, v, o->beta2);
-	new = UNARY(SQUARE, grad, 0);
+	old = UNARY(SCALE, u->v, o->beta2);
+	new = UNARY(SQUARE, u->grad, 0);
 	new = UNARY(SCALE, new, 1 - o->beta2);
-	BINARY_INTO(ADD, old, new, v);
+	BINARY_INTO(ADD, old, new, u->v);
 }
 
-static void adamw(struct ws_graph *graph, const struct ws_optimizer *o,
-                  const struct ws_optim *optim, const struct update *u)
+static void adamw_cs336(struct ws_graph *graph, const struct ws_optimizer *o,
+                        const struct ws_optim *optim, const struct update *u)
 {
-	struct ws_tensor *p = u->target, *m = state(graph, u, "m"), *v = state(graph, u, "v");
-	struct ws_tensor *update;
+	struct ws_tensor *p = u->target, *step;
 
-	moments(graph, o, u->grad, m, v);
-	update = times(graph, m, optim->alpha);
-	update = BINARY(DIV, update, UNARY(ADD_CONST, UNARY(SQRT, v, 0), o->eps));
-	BINARY_INTO(SUB, p, update, p);
-	update = UNARY(SCALE, p, o->lr * o->weight_decay);
-	BINARY_INTO(SUB, p, update, p);
+	moments(graph, o, u);
+	/* in m's dtype, as a product with a number is */
+	step = ws_graph_tensor(graph, "multiply", WS_ROLE_ACTIVATION, u->m->dtype, u->m->shape);
+	step = BINARY_INTO(MUL, u->m, optim->alpha, step);
+	step = BINARY(DIV, step, UNARY(ADD_CONST, UNARY(SQRT, u->v, 0), o->eps));
+	BINARY_INTO(SUB, p, step, p);
+	step = UNARY(SCALE, p, o->lr * o->weight_decay);
+	BINARY_INTO(SUB, p, step, p);
 }
 
-/* ADAMW of all parameters as one op. */
-static void adamw_fused(struct ws_graph *graph, const struct ws_optimizer *o,
-                        const struct ws_optim *optim, const struct update *updates, int count)
-{
-	struct ws_adamw_factors factors = {o->beta1, o->beta2, o->eps, o->lr * o->weight_decay};
-	struct ws_adamw_tensor *list = ws_graph_alloc(graph, (size_t)count * sizeof(*list));
+/* --- those of torch.optim, and the fused ones --------------------------------------- */
 
-	for (int i = 0; i < count; i++)
-		list[i] = (struct ws_adamw_tensor){
-		        .p = updates[i].target,
-		        .g = updates[i].grad,
-		        .m = state(graph, &updates[i], "m"),
-		        .v = state(graph, &updates[i], "v"),
-		};
-	ws_op_adamw(graph, optim->alpha, list, count, factors);
+/* Parameters that one call of each function is for: all of them, or one of a loop. */
+struct group {
+	struct ws_graph *graph;
+	const struct ws_optimizer *o;
+	const struct ws_optim *optim;
+	struct update *list;
+	int count;
+	bool foreach;
+};
+
+/* Which tensor of a parameter. WORK: made where it is first written. */
+enum slot { NONE, PARAM, GRAD, M, V, WORK };
+
+static struct ws_tensor *tensor_of(struct ws_graph *graph, struct update *u, enum slot slot)
+{
+	if (slot == WORK && !u->work)
+		u->work = ws_graph_tensor(graph, "work", WS_ROLE_ACTIVATION, u->target->dtype,
+		                          u->target->shape);
+	return (struct ws_tensor *[]){NULL, u->target, u->grad, u->m, u->v, u->work}[slot];
 }
 
-/* The gradient of the loss with weight_decay / 2 times the squares of all weights. */
-static struct ws_tensor *decayed(struct ws_graph *graph, const struct ws_optimizer *o,
-                                 const struct update *u)
+/* out = f(a, b, c) for all of a group in one op */
+static void each(const struct group *g, enum ws_sub sub, double alpha, enum slot out, enum slot a,
+                 enum slot b, enum slot c)
 {
-	if (o->weight_decay == 0)
-		return u->grad;
-	return BINARY(ADD, u->grad, UNARY(SCALE, u->target, o->weight_decay));
+	struct ws_graph *graph = g->graph;
+	const enum slot slots[WS_UPDATE_TENSORS] = {out, a, b, c};
+	struct ws_update_factors factors = {.alpha = alpha};
+	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)g->count * sizeof(*rows));
+	struct ws_tensor *number = sub == WS_SUB_EACH_MUL       ? g->optim->correction
+	                           : sub == WS_SUB_EACH_ADDCDIV ? g->optim->alpha
+	                                                        : NULL;
+
+	for (int i = 0; i < g->count; i++)
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++)
+			rows[i].t[k] = tensor_of(graph, &g->list[i], slots[k]);
+	ws_op_update(graph, sub, number, NULL, rows, g->count, factors,
+	             g->foreach ? ws_graph_text(graph, "foreach %s", ws_sub_info(sub)->name)
+	                        : NULL);
 }
 
-static void adam(struct ws_graph *graph, const struct ws_optimizer *o, const struct ws_optim *optim,
-                 const struct update *u)
+/* Decay that is part of the gradient: which is where. */
+static enum slot decayed(const struct group *g)
 {
-	struct ws_tensor *p = u->target, *m = state(graph, u, "m"), *v = state(graph, u, "v");
-	struct ws_tensor *update;
-
-	moments(graph, o, decayed(graph, o, u), m, v);
-	update = times(graph, UNARY(SQRT, v, 0), optim->correction);
-	/* divided first: the quotient is of the order of 1, where 16 bits lose least */
-	update = BINARY(DIV, m, UNARY(ADD_CONST, update, o->eps));
-	BINARY_INTO(SUB, p, times(graph, update, optim->alpha), p);
+	if (g->o->weight_decay == 0)
+		return GRAD;
+	each(g, WS_SUB_EACH_ADD, g->o->weight_decay, WORK, GRAD, PARAM, NONE);
+	return WORK;
 }
 
-static void sgd(struct ws_graph *graph, const struct ws_optimizer *o, const struct ws_optim *optim,
-                const struct update *u)
+/* work: new tensors from here on */
+static void forget_work(const struct group *g)
 {
-	struct ws_tensor *p = u->target, *step = decayed(graph, o, u);
+	for (int i = 0; i < g->count; i++)
+		g->list[i].work = NULL;
+}
 
-	(void)optim;
-	if (o->momentum != 0) {
-		struct ws_tensor *buffer = state(graph, u, "momentum");
+static void adam(const struct group *g)
+{
+	const struct ws_optimizer *o = g->o;
+	enum slot grad = GRAD;
 
-		step = BINARY_INTO(ADD, UNARY(SCALE, buffer, o->momentum), step, buffer);
+	if (o->kind == WS_OPTIMIZER_ADAM)
+		grad = decayed(g);
+	else
+		each(g, WS_SUB_EACH_SCALE, 1 - o->lr * o->weight_decay, PARAM, PARAM, NONE, NONE);
+	each(g, WS_SUB_EACH_LERP, 1 - o->beta1, M, M, grad, NONE);
+	each(g, WS_SUB_EACH_SCALE, o->beta2, V, V, NONE, NONE);
+	each(g, WS_SUB_EACH_ADDCMUL, 1 - o->beta2, V, V, grad, grad);
+	forget_work(g);
+	each(g, WS_SUB_EACH_SQRT, 0, WORK, V, NONE, NONE);
+	each(g, WS_SUB_EACH_MUL, 0, WORK, WORK, NONE, NONE);
+	each(g, WS_SUB_EACH_ADD_CONST, o->eps, WORK, WORK, NONE, NONE);
+	each(g, WS_SUB_EACH_ADDCDIV, 0, PARAM, PARAM, M, WORK);
+}
+
+static void sgd(const struct group *g)
+{
+	enum slot step = decayed(g);
+
+	if (g->o->momentum != 0) {
+		each(g, WS_SUB_EACH_SCALE, g->o->momentum, M, M, NONE, NONE);
+		each(g, WS_SUB_EACH_ADD, 1, M, M, step, NONE);
+		step = M;
 	}
-	BINARY_INTO(SUB, p, UNARY(SCALE, step, o->lr), p);
+	each(g, WS_SUB_EACH_ADD, -g->o->lr, PARAM, PARAM, step, NONE);
+}
+
+static void fused(const struct group *g)
+{
+	static const enum ws_sub subs[] = {
+	        [WS_OPTIMIZER_ADAMW_CS336] = WS_SUB_ADAMW_CS336_ALL,
+	        [WS_OPTIMIZER_ADAMW] = WS_SUB_ADAMW_ALL,
+	        [WS_OPTIMIZER_ADAM] = WS_SUB_ADAM_ALL,
+	        [WS_OPTIMIZER_SGD] = WS_SUB_SGD_ALL,
+	};
+	const struct ws_optimizer *o = g->o;
+	bool apart = o->kind <= WS_OPTIMIZER_ADAMW; /* decay, from the gradient */
+	struct ws_update_factors f = {o->lr, o->beta1, o->beta2, o->eps,
+	                              o->weight_decay * (apart ? o->lr : 1)};
+	struct ws_update_row *rows = ws_graph_alloc(g->graph, (size_t)g->count * sizeof(*rows));
+
+	if (o->kind == WS_OPTIMIZER_SGD)
+		f.beta1 = o->momentum;
+	for (int i = 0; i < g->count; i++) {
+		const struct update *u = &g->list[i];
+
+		rows[i] = (struct ws_update_row){{u->target, u->m, u->v, u->grad}};
+	}
+	ws_op_update(g->graph, subs[o->kind], g->optim->alpha, g->optim->correction, rows, g->count,
+	             f, NULL);
 }
 
 /* --- the phase --------------------------------------------------------------------- */
@@ -226,28 +302,50 @@ static struct ws_optim make_numbers(struct ws_graph *graph, const struct ws_opti
 
 	if (optimizer->kind != WS_OPTIMIZER_SGD)
 		optim.alpha = number(graph, "optimizer.alpha");
-	if (optimizer->kind == WS_OPTIMIZER_ADAM)
+	if (optimizer->kind == WS_OPTIMIZER_ADAM || optimizer->kind == WS_OPTIMIZER_ADAMW)
 		optim.correction = number(graph, "optimizer.correction");
 	return optim;
 }
 
-static void append_updates(struct ws_graph *graph, const struct ws_optimizer *optimizer,
-                           const struct ws_optim *optim, const struct update *list, int count)
+/* The norm of all gradients, and all of them made smaller where it is too large. */
+static void clip(struct ws_graph *graph, double largest, const struct update *list, int count)
 {
-	static void (*const kinds[])(struct ws_graph *, const struct ws_optimizer *,
-	                             const struct ws_optim *, const struct update *) = {
-	        [WS_OPTIMIZER_ADAMW] = adamw,
-	        [WS_OPTIMIZER_ADAM] = adam,
-	        [WS_OPTIMIZER_SGD] = sgd,
-	};
+	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
+	struct ws_tensor *factor;
 
-	if (graph->fusion == WS_FUSION_FULL && optimizer->kind == WS_OPTIMIZER_ADAMW) {
-		adamw_fused(graph, optimizer, optim, list, count);
-	} else {
-		for (int i = 0; i < count; i++) {
-			graph->layer = list[i].param->layer;
-			kinds[optimizer->kind](graph, optimizer, optim, &list[i]);
-		}
+	if (largest == 0 || count == 0)
+		return;
+	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "gradient clipping");
+	for (int i = 0; i < count; i++)
+		rows[i] = (struct ws_update_row){{list[i].grad, list[i].grad}};
+	factor = ws_op_clip_norm(graph, rows, count, largest);
+	ws_op_update(graph, WS_SUB_EACH_MUL, factor, NULL, rows, count,
+	             (struct ws_update_factors){0}, "scale of all gradients");
+	ws_graph_scope_pop(graph);
+}
+
+static void append_updates(struct ws_graph *graph, const struct ws_optimizer *optimizer,
+                           const struct ws_optim *optim, struct update *list, int count)
+{
+	enum ws_optimizer_impl impl = ws_optimizer_impl_resolve(optimizer, graph->fusion);
+	struct group all = {graph, optimizer, optim, list, count, true};
+
+	if (impl == WS_OPTIMIZER_IMPL_FOREACH && optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
+		ws_graph_fail(graph, WS_USAGE,
+		              "adamw-cs336 is a loop over the parameters: loop or fused, "
+		              "not foreach; adamw is PyTorch's");
+	if (impl == WS_OPTIMIZER_IMPL_FUSED)
+		fused(&all);
+	else if (impl == WS_OPTIMIZER_IMPL_FOREACH && count)
+		(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&all);
+	for (int i = 0; i < count && impl == WS_OPTIMIZER_IMPL_LOOP; i++) {
+		struct group one = {graph, optimizer, optim, &list[i], 1, false};
+
+		graph->layer = list[i].param->layer;
+		if (optimizer->kind == WS_OPTIMIZER_ADAMW_CS336)
+			adamw_cs336(graph, optimizer, optim, &list[i]);
+		else
+			(optimizer->kind == WS_OPTIMIZER_SGD ? sgd : adam)(&one);
 	}
 	for (int i = 0; i < count; i++) {
 		graph->layer = list[i].param->layer;
@@ -268,7 +366,9 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	graph->kind = WSNVTX_OP_optimizer;
 	optim = make_numbers(graph, optimizer);
 	make_grads(graph, list, count, scaler);
+	make_states(graph, optimizer, list, count);
 	graph->unless = scaler ? scaler->found_inf : NULL;
+	clip(graph, optimizer->clip_norm, list, count);
 	append_updates(graph, optimizer, &optim, list, count);
 	graph->unless = NULL;
 	if (scaler)
@@ -288,9 +388,9 @@ enum ws_status ws_optim_feed(struct ws_exec *exec, const struct ws_optimizer *op
                              const struct ws_optim *optim, int64_t t, struct ws_err *err)
 {
 	double correction = 1 / sqrt(1 - pow(optimizer->beta2, (double)t));
-	double alpha = optimizer->kind == WS_OPTIMIZER_ADAM
-	                       ? optimizer->lr / (1 - pow(optimizer->beta1, (double)t))
-	                       : ws_adamw_alpha(optimizer, t);
+	double alpha = optimizer->kind == WS_OPTIMIZER_ADAMW_CS336
+	                       ? ws_adamw_alpha(optimizer, t)
+	                       : optimizer->lr / (1 - pow(optimizer->beta1, (double)t));
 
 	if (optim->alpha)
 		WS_FORWARD(ws_exec_write(exec, optim->alpha, &alpha, err));

@@ -6,9 +6,10 @@
 #include "kernels/nn/scaler.h"
 
 /* value of the option, enumerator */
-#define WS_OPTIMIZER_LIST(X) \
-	X("adamw", ADAMW)    \
-	X("adam", ADAM)      \
+#define WS_OPTIMIZER_LIST(X)          \
+	X("adamw-cs336", ADAMW_CS336) \
+	X("adamw", ADAMW)             \
+	X("adam", ADAM)               \
 	X("sgd", SGD)
 
 enum ws_optimizer_kind {
@@ -17,11 +18,27 @@ enum ws_optimizer_kind {
 #undef X
 };
 
+/* How an optimizer is launched: value of the option, enumerator. */
+#define WS_OPTIMIZER_IMPL_LIST(X)                                                       \
+	X("as usual", USUAL)  /* no value of it: fused where ops are, ADAMW_CS336 loop, \
+	                         others foreach */                                      \
+	X("loop", LOOP)       /* a parameter after the other */                         \
+	X("foreach", FOREACH) /* each step of all parameters in one launch */           \
+	X("fused", FUSED)     /* all in one launch */
+
+enum ws_optimizer_impl {
+#define X(name, id) WS_OPTIMIZER_IMPL_##id,
+	WS_OPTIMIZER_IMPL_LIST(X)
+#undef X
+};
+
 struct ws_optimizer {
 	enum ws_optimizer_kind kind;
+	enum ws_optimizer_impl impl;
 	double lr, weight_decay;
-	double beta1, beta2, eps; /* ADAMW, ADAM */
+	double beta1, beta2, eps; /* all but SGD */
 	double momentum;          /* SGD */
+	double clip_norm;         /* the largest norm of all gradients; 0: any */
 };
 
 /* AdamW with the defaults of the course whose benchmark the seeds are (CS336, 2025). */
@@ -29,30 +46,38 @@ struct ws_optimizer {
 	((struct ws_optimizer){ \
 	        .lr = 1e-3, .beta1 = 0.9, .beta2 = 0.999, .eps = 1e-8, .weight_decay = 0.01})
 
-/* The defaults of a kind: those of PyTorch, and of the course for AdamW; SGD: lr 0.01, momentum
- * 0.9. */
+/* The defaults of a kind: those of PyTorch, and of the course; SGD: lr 0.01, momentum 0.9. */
 struct ws_optimizer ws_optimizer_defaults(enum ws_optimizer_kind kind);
 /* "adamw"; the i-th name, NULL after the last */
 const char *ws_optimizer_name(int i);
+/* "loop"; values begin at 1 */
+const char *ws_optimizer_impl_name(int i);
+/* What is usual where ops are fused or not; as asked for where something is. */
+enum ws_optimizer_impl ws_optimizer_impl_resolve(const struct ws_optimizer *optimizer,
+                                                 enum ws_fusion fusion);
 
 /* What must be written before each step: [1] each, NULL where the optimizer needs none. */
 struct ws_optim {
 	struct ws_tensor *alpha;      /* step size */
-	struct ws_tensor *correction; /* ADAM: 1 / sqrt(1 - beta2^t) */
+	struct ws_tensor *correction; /* ADAMW, ADAM: 1 / sqrt(1 - beta2^t) */
 };
 
 /*
- * Append the optimizer phase, for each parameter p that has a gradient g:
- *   ADAMW (14 ops): m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
+ * Append the optimizer phase, for each parameter p that has a gradient g; ops of a loop:
+ *   ADAMW_CS336 (14): m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2
  *     p = p - alpha m / (sqrt(v) + eps);  p = p - lr weight_decay p
- *   ADAM (13 ops, 15 with decay): g = g + weight_decay p;  m, v as above
+ *   ADAM (7, 8 with decay): g = g + weight_decay p;  m = lerp(m, g, 1 - beta1);  v as above
  *     p = p - alpha (m / (sqrt(v) correction + eps))
- *   SGD (4 ops, 6 with decay; 2 without momentum): g = g + weight_decay p
+ *   ADAMW (8): p = p (1 - lr weight_decay) first, then as ADAM without decay
+ *   SGD (3, 4 with decay; 1, 2 without momentum): g = g + weight_decay p
  *     b = momentum b + g;  p = p - lr b
- * m, v, b: new tensors `<parameter>.m`, `.v`, `.momentum`, of p's dtype, starting
- * at 0. A product with a step size has p's dtype, as with a number in PyTorch.
+ * These are the kernels of torch.optim (ADAMW_CS336: of the course's loop), in this order. With
+ * FOREACH each is one op for all parameters; FUSED is one op. m, v, b: new tensors
+ * `<parameter>.m`, `.v`, `.momentum`, of p's dtype, starting at 0. An op computes in fp32 and
+ * rounds to the dtype of what it writes.
  *
- * With fused ops (graph->fusion) all of ADAMW is one op.
+ * clip_norm: all gradients are multiplied by min(1, clip_norm / (norm + 1e-6)) first, as CS336
+ * and torch.nn.utils.clip_grad_norm_ do.
  *
  * In a mode with masters (precision.def) a 16-bit p has an fp32 copy
  * `<parameter>.master`, made by an op of the setup phase; it is what is updated,
@@ -68,5 +93,5 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 enum ws_status ws_optim_feed(struct ws_exec *exec, const struct ws_optimizer *optimizer,
                              const struct ws_optim *optim, int64_t t, struct ws_err *err);
 
-/* lr sqrt(1 - beta2^t) / (1 - beta1^t), t = 1, 2, …: the alpha of ADAMW */
+/* lr sqrt(1 - beta2^t) / (1 - beta1^t), t = 1, 2, …: the alpha of ADAMW_CS336 */
 double ws_adamw_alpha(const struct ws_optimizer *adamw, int64_t t);

@@ -163,6 +163,8 @@ static void resolve_optimizer(struct ws_step_command *c)
 	struct ws_optimizer *o = &c->run.step.optimizer;
 
 	*o = ws_optimizer_defaults((enum ws_optimizer_kind)c->optimizer);
+	o->impl = (enum ws_optimizer_impl)c->optimizer_impl;
+	o->clip_norm = c->clip_norm;
 	if (c->given[WS_STEP_OPTION_LR])
 		o->lr = c->lr;
 	if (c->given[WS_STEP_OPTION_WEIGHT_DECAY])
@@ -180,6 +182,8 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 	struct ws_step_options *step = &c->run.step;
 
 	step->model = ws_network_at(c->model);
+	if (!c->given[WS_STEP_OPTION_OPTIMIZER] && step->model->image)
+		c->optimizer = WS_OPTIMIZER_ADAM; /* as seed 001 has it: docs/seeds.md */
 	step->precision = ws_precision_at(c->dtype);
 	step->seed = (uint64_t)c->seed;
 	step->image.xavier = c->init == 1;

@@ -19,10 +19,10 @@ struct ws_step_command {
 	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */
 
 	/* as given; what comes of them is in run and backend */
-	int model, dtype, init, residual, optimizer, device;
+	int model, dtype, init, residual, optimizer, optimizer_impl, device;
 	int64_t seed, gpu, limit_mib;
 	const char *loss_scale;
-	double lr, weight_decay, momentum, epsilon;
+	double clip_norm, lr, weight_decay, momentum, epsilon;
 	bool given[WS_STEP_OPTIONS];
 };
 

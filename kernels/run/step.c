@@ -366,6 +366,19 @@ static void fact_loss_scale(struct ws_loss_scale scaling)
 	wsnvtx_workload("loss_scale", text);
 }
 
+static void state_optimizer(const struct ws_optimizer *optimizer, enum ws_fusion fusion)
+{
+	char text[32];
+
+	wsnvtx_workload("optimizer", ws_optimizer_name((int)optimizer->kind));
+	wsnvtx_workload("optimizer_impl",
+	                ws_optimizer_impl_name((int)ws_optimizer_impl_resolve(optimizer, fusion)));
+	if (optimizer->clip_norm == 0)
+		return;
+	snprintf(text, sizeof(text), "%g", optimizer->clip_norm);
+	wsnvtx_workload("clip_norm", text);
+}
+
 static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
 {
 	const struct ws_step_options *o = &options->step;
@@ -385,7 +398,7 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	if (!o->model->image)
 		wsnvtx_workload("attention", ws_attention_mode_name(o->attention));
 	if (o->phase >= WS_STEP_FULL)
-		wsnvtx_workload("optimizer", ws_optimizer_name((int)o->optimizer.kind));
+		state_optimizer(&o->optimizer, o->fusion);
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
 		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
 	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */

@@ -217,7 +217,14 @@ void ws_rule_slow_memory(struct ws_advice *a)
 
 /* --- A13 optimizer -------------------------------------------------------------------------- */
 
-/* Time that AdamW must take to move all weights, gradients and moments; NaN when not known. */
+/* Adam and both AdamW move the same: a weight, its gradient and two moments. */
+static bool keeps_two_moments(struct ws_bytes optimizer)
+{
+	return ws_name_is(optimizer, "adamw") || ws_name_is(optimizer, "adamw-cs336") ||
+	       ws_name_is(optimizer, "adam");
+}
+
+/* Time that it must take to move all weights, gradients and moments; NaN when not known. */
 static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, double *weights)
 {
 	struct ws_roof roof;
@@ -225,7 +232,7 @@ static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, dou
 	*weights = (double)ws_fact_number(a->m, "parameters");
 	ws_roof_find(a->m, device, WS_TEXT_OPTIMIZER, WS_TEXT_EMPTY, WS_TENSOR_NO, &roof);
 	if (*weights <= 0 || roof.bytes_per_s <= 0 ||
-	    !ws_name_is(ws_model_fact(a->m, "optimizer"), "adamw"))
+	    !keeps_two_moments(ws_model_fact(a->m, "optimizer")))
 		return NAN;
 	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9 * a->samples;
 }

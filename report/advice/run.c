@@ -145,7 +145,8 @@ void ws_rule_precision(struct ws_advice *a)
 		                        skipped),
 		         "A few at the beginning are how a dynamic scale finds its size; more mean "
 		         "that it starts too high, or that the loss diverges");
-	if (fact_is(a, "dtype", "fp16") && fact_is(a, "optimizer", "adamw"))
+	if (fact_is(a, "dtype", "fp16") &&
+	    (fact_is(a, "optimizer", "adamw") || fact_is(a, "optimizer", "adamw-cs336")))
 		add_fact(a, "optimizer",
 		         ws_advice_text(a,
 		                        "AdamW with dtype fp16: its epsilon 1e-8 is 0 there, and "

@@ -451,32 +451,67 @@ static void batch_norm_grad(const struct ws_operands *o, const struct ws_operand
 /* --- optimizer
  * --------------------------------------------------------------------------------------- */
 
-/* m = b1 m + (1 - b1) g; v likewise of g^2; p -= alpha m / (sqrt(v) + eps); p -= decay p */
-static void adamw(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
+static double at(const struct ws_operands *o, const struct ws_tensor *t, int64_t i)
 {
-	const struct ws_adamw_factors *f = &o->op->u.adamw.factors;
-	const struct ws_adamw_tensor *t = o->op->u.adamw.list;
-	const double *p, *g, *m, *v;
-	double alpha = in(o, 0)[0];
+	return t ? ws_operand_of(o, t)->before[i] : 0;
+}
 
-	while (t->p != written->t && t->m != written->t && t->v != written->t)
-		t++;
-	p = ws_operand_of(o, t->p)->before;
-	g = ws_operand_of(o, t->g)->before;
-	m = ws_operand_of(o, t->m)->before;
-	v = ws_operand_of(o, t->v)->before;
-	for (int64_t i = 0; i < written->t->count; i++) {
-		double m_size = fabs(f->beta1 * m[i]) + fabs((1 - f->beta1) * g[i]);
-		double v_new = f->beta2 * v[i] + (1 - f->beta2) * g[i] * g[i];
+/* Of a fused optimizer: the sizes of what each result is a sum of. */
+static double bound_all(const struct ws_op *op, const struct ws_operands *o,
+                        const struct ws_update_row *row, const struct ws_tensor *t, int64_t i)
+{
+	const struct ws_update_factors *f = &op->u.update.factors;
+	double p = fabs(at(o, row->t[WS_UPDATE_P], i)), v = at(o, row->t[WS_UPDATE_V], i);
+	double g = fabs(at(o, row->t[WS_UPDATE_G], i)) + f->decay * p, correction, v_new;
+	double m = f->beta1 * fabs(at(o, row->t[WS_UPDATE_M], i));
 
-		if (written->t == t->m)
-			bounds[i] = 2 * ULP * m_size;
-		else if (written->t == t->v)
-			bounds[i] = 2 * ULP * v_new;
-		else
-			bounds[i] = 4 * ULP * fabs(p[i]) +
-			            8 * ULP * fabs(alpha) * m_size / (sqrt(v_new) + f->eps);
+	if (op->sub == WS_SUB_SGD_ALL)
+		return 8 * ULP * (t == row->t[WS_UPDATE_P] ? p + f->alpha * (m + g) : m + g);
+	m += (1 - f->beta1) * g;
+	v_new = f->beta2 * v + (1 - f->beta2) * g * g;
+	if (t != row->t[WS_UPDATE_P])
+		return 8 * ULP * (t == row->t[WS_UPDATE_M] ? m : v_new);
+	correction = ws_update_numbers(op) > 1 ? in(o, 1)[0] : 1;
+	v_new = f->beta2 * v + (1 - f->beta2) * pow(at(o, row->t[WS_UPDATE_G], i), 2);
+	return 8 * ULP * p + 32 * ULP * fabs(in(o, 0)[0]) * m / (sqrt(v_new) * correction + f->eps);
+}
+
+/* Of a step: those of the terms, each operation one rounding. */
+static double bound_each(const struct ws_op *op, const struct ws_operands *o,
+                         const struct ws_update_row *row, int64_t i)
+{
+	double alpha = fabs(op->u.update.factors.alpha), a = fabs(at(o, row->t[WS_UPDATE_A], i));
+	double b = fabs(at(o, row->t[WS_UPDATE_B], i)), c = fabs(at(o, row->t[WS_UPDATE_C], i));
+	double x = ws_update_numbers(op) ? fabs(in(o, 0)[0]) : 0;
+
+	switch (op->sub) {
+	case WS_SUB_EACH_LERP:
+		return 4 * ULP * (a + alpha * (a + b));
+	case WS_SUB_EACH_ADD:
+		return 4 * ULP * (a + alpha * b);
+	case WS_SUB_EACH_ADDCMUL:
+		return 4 * ULP * (a + alpha * b * c);
+	case WS_SUB_EACH_ADDCDIV:
+		return 4 * ULP * (a + x * b / c);
+	case WS_SUB_EACH_MUL:
+		return 2 * ULP * x * a;
+	default: /* EACH_SQRT is below its operand or 1 */
+		return 2 * ULP *
+		       (op->sub == WS_SUB_EACH_SQRT ? sqrt(a) : fmax(alpha, 1) * a + alpha);
 	}
+}
+
+static void update(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
+{
+	const struct ws_op *op = o->op;
+	const struct ws_update_row *row = op->u.update.list;
+	const struct ws_tensor *t = written->t;
+
+	while (row->t[0] != t && row->t[1] != t && row->t[2] != t)
+		row++;
+	for (int64_t i = 0; i < t->count; i++)
+		bounds[i] = ws_update_is_fused(op->sub) ? bound_all(op, o, row, t, i)
+		                                        : bound_each(op, o, row, i);
 }
 
 /* --- all
@@ -540,8 +575,11 @@ static enum ws_status arithmetic(const struct ws_operands *o, const struct ws_op
 	case WS_OP_BATCH_NORM_GRAD:
 		batch_norm_grad(o, written, bounds);
 		break;
-	case WS_OP_ADAMW:
-		adamw(o, written, bounds);
+	case WS_OP_UPDATE:
+		update(o, written, bounds);
+		break;
+	case WS_OP_CLIP: /* a sum of squares, its root and a quotient: half of its error */
+		bounds[0] = 1024 * ULP;
 		break;
 	default:
 		for (int64_t i = 0; i < written->t->count; i++)

@@ -19,7 +19,7 @@ struct run {
 	void *result[WS_OPERANDS_MAX];          /* bytes that the first run on the device left */
 	struct ws_tensor copy[WS_OPERANDS_MAX]; /* on the device */
 	struct ws_op op;                        /* on the copies */
-	struct ws_adamw_tensor list[WS_OPERANDS_MAX / 4];
+	struct ws_update_row list[WS_OPERANDS_MAX];
 	struct ws_tensor *unscaled[WS_OPERANDS_MAX];
 };
 
@@ -83,15 +83,15 @@ static int uses_of(const struct ws_op *op, struct use uses[USES_MAX])
 		uses[count++] = (struct use){op->out[i], false, true};
 	for (int i = 0; op->kind == WS_OP_UNSCALE && i < op->u.unscale.count; i++)
 		uses[count++] = (struct use){op->u.unscale.list[i], true, true};
-	for (int i = 0; op->kind == WS_OP_ADAMW && i < op->u.adamw.count; i++) {
-		const struct ws_adamw_tensor *t = &op->u.adamw.list[i];
+	for (int i = op->in_count + op->out_count; i < ws_op_touched(op); i++) {
+		int k = (i - op->in_count - op->out_count) % WS_UPDATE_TENSORS;
 
-		if (count + 4 > USES_MAX)
+		if (count == USES_MAX)
 			abort();
-		uses[count++] = (struct use){t->p, true, true};
-		uses[count++] = (struct use){t->g, true, false};
-		uses[count++] = (struct use){t->m, true, true};
-		uses[count++] = (struct use){t->v, true, true};
+		if (ws_op_touches(op, i))
+			uses[count++] =
+			        (struct use){ws_op_touches(op, i), ws_update_reads(op->sub, k),
+			                     ws_update_writes(op->sub, k)};
 	}
 	return count;
 }
@@ -145,17 +145,17 @@ static void redirect(struct run *run)
 			run->unscaled[i] = copy_of(run, op->u.unscale.list[i]);
 		run->op.u.unscale.list = run->unscaled;
 	}
-	if (op->kind != WS_OP_ADAMW)
+	if (op->kind != WS_OP_UPDATE && op->kind != WS_OP_CLIP)
 		return;
-	if (op->u.adamw.count > WS_OPERANDS_MAX / 4)
+	if (op->u.update.count > WS_OPERANDS_MAX)
 		abort();
-	for (int i = 0; i < op->u.adamw.count; i++) {
-		const struct ws_adamw_tensor *t = &op->u.adamw.list[i];
+	for (int i = 0; i < op->u.update.count; i++)
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+			struct ws_tensor *t = op->u.update.list[i].t[k];
 
-		run->list[i] = (struct ws_adamw_tensor){copy_of(run, t->p), copy_of(run, t->g),
-		                                        copy_of(run, t->m), copy_of(run, t->v)};
-	}
-	run->op.u.adamw.list = run->list;
+			run->list[i].t[k] = t ? copy_of(run, t) : NULL;
+		}
+	run->op.u.update.list = run->list;
 }
 
 static void run_free(struct run *run)

@@ -19,6 +19,12 @@ static void adam_decay(struct ws_step_options *o)
 	o->optimizer.weight_decay = 0.01;
 }
 
+static void adamw_clipped(struct ws_step_options *o)
+{
+	o->optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW);
+	o->optimizer.clip_norm = 1;
+}
+
 static void sgd(struct ws_step_options *o)
 {
 	o->optimizer = ws_optimizer_defaults(WS_OPTIMIZER_SGD);
@@ -74,6 +80,7 @@ static const struct {
 } variations[] = {
         {"", NULL, false},
         {" adam", adam_decay, false},
+        {" adamw clipped", adamw_clipped, false},
         {" sgd", sgd, false},
         {" sgd without momentum", sgd_decay, false},
         {" static scale", scale_static, false},
@@ -148,7 +155,7 @@ found:
 	        .batch = 2,
 	        .context = 16,
 	        .seed = 7,
-	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW),
+	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW_CS336),
 	};
 	if (!o->model->image)
 		o->layers = 2;

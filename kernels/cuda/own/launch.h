@@ -49,6 +49,9 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err);
 
+/* Blocks of a tensor that the norm of all gradients is summed by. */
+#define WS_CLIP_BLOCKS 64
+
 #ifdef __cplusplus
 }
 #endif

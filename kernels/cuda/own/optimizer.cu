@@ -1,7 +1,7 @@
 /*
- * AdamW of all parameters, and loss scaling. fp32 inside. Formulas and their order: optim.h.
+ * Optimizers, clipping and loss scaling. fp32 inside. Formulas and their order: optim.h.
  *
- * Both walk over many tensors at once: which, a launch is told by its arguments, of which 4 KiB
+ * All walk over many tensors at once: which, a launch is told by its arguments, of which 4 KiB
  * fit; a tensor has a row of blocks.
  */
 #include "kernels/cuda/own/kernel.cuh"
@@ -19,120 +19,270 @@ static inline dim3 tensors_grid(const struct ws_cuda_launch *launch, int tensors
 	return dim3(ws_grid(launch, ws_div_up(most, WS_THREADS * 4), 4), (unsigned)tensors);
 }
 
-/* --- AdamW ----------------------------------------------------------------------------------- */
+/* --- updates ---------------------------------------------------------------------------------- */
 
-enum { P, G, M, V };
-
-struct adamw {
-	const float *alpha; /* step size */
-	float beta1, rest1, beta2, rest2, eps, decay;
+struct update {
+	const float *x, *y; /* numbers of the step, or NULL */
+	float alpha, beta1, rest1, beta2, rest2, eps, decay;
 };
-static_assert(sizeof(struct tensors) + sizeof(struct adamw) <= 4096, "arguments of a kernel");
+static_assert(sizeof(struct tensors) + sizeof(struct update) <= 4096, "arguments of a kernel");
 
-template <typename T, int N>
-static __device__ __forceinline__ void update(const struct tensors &list, const struct adamw &a)
+/* A fused optimizer of an element; m and v are 0 where a row has none. */
+template <enum ws_sub SUB>
+static __device__ __forceinline__ void element_all(const struct update &u, float x, float y,
+                                                   float &p, float &m, float &v, float g)
 {
-	const float alpha = *a.alpha;
-	T *at[4];
+	if ((SUB == WS_SUB_SGD_ALL || SUB == WS_SUB_ADAM_ALL) && u.decay != 0)
+		g += u.decay * p;
+	m = u.beta1 * m + u.rest1 * g;
+	if (SUB == WS_SUB_SGD_ALL) {
+		p -= u.alpha * m;
+		return;
+	}
+	v = u.beta2 * v + u.rest2 * (g * g);
+	if (SUB == WS_SUB_ADAMW_CS336_ALL) {
+		p -= m * x / (sqrtf(v) + u.eps);
+		p -= u.decay * p;
+		return;
+	}
+	if (SUB == WS_SUB_ADAMW_ALL)
+		p -= u.decay * p;
+	p -= x * (m / (sqrtf(v) * y + u.eps));
+}
 
-	for (int k = 0; k < 4; k++)
-		at[k] = (T *)list.data[k][blockIdx.y];
-	WS_EACH_ITEM(pack, list.count[blockIdx.y] / N)
-	{
-		int64_t i = pack * N;
-		float p[N], g[N], m[N], v[N];
-
-		ws_load<T, N>(at[P] + i, p);
-		ws_load<T, N>(at[G] + i, g);
-		ws_load<T, N>(at[M] + i, m);
-		ws_load<T, N>(at[V] + i, v);
-		WS_UNROLL(k, N) {
-			m[k] = a.beta1 * m[k] + a.rest1 * g[k];
-			v[k] = a.beta2 * v[k] + a.rest2 * (g[k] * g[k]);
-			p[k] -= m[k] * alpha / (sqrtf(v[k]) + a.eps);
-			p[k] -= a.decay * p[k];
-		}
-		ws_store<T, N>(at[P] + i, p);
-		ws_store<T, N>(at[M] + i, m);
-		ws_store<T, N>(at[V] + i, v);
+/* A step of an optimizer. */
+template <enum ws_sub SUB>
+static __device__ __forceinline__ float element(const struct update &u, float x, float a, float b,
+                                                float c)
+{
+	switch (SUB) {
+	case WS_SUB_EACH_LERP:
+		return a + u.alpha * (b - a);
+	case WS_SUB_EACH_SCALE:
+		return u.alpha * a;
+	case WS_SUB_EACH_ADD:
+		return a + u.alpha * b;
+	case WS_SUB_EACH_ADDCMUL:
+		return a + u.alpha * b * c;
+	case WS_SUB_EACH_SQRT:
+		return sqrtf(a);
+	case WS_SUB_EACH_ADD_CONST:
+		return a + u.alpha;
+	case WS_SUB_EACH_MUL:
+		return x * a;
+	default: /* EACH_ADDCDIV */
+		return a - x * (b / c);
 	}
 }
 
-/* X(suffix, dtype and type of parameters, gradients and moments); the step size is fp32 */
-#define ADAMW_LIST(X)                  \
-	X(f32, F32, float)             \
-	X(f32_f16, F16, struct ws_f16) \
-	X(f32_bf16, BF16, struct ws_bf16)
+template <enum ws_sub SUB> struct updater {
+	template <typename T, int N>
+	static __device__ __forceinline__ void run(const struct tensors &list,
+	                                           const struct update &u)
+	{
+		const float x = u.x ? *u.x : 0, y = u.y ? *u.y : 0;
+		T *at[WS_UPDATE_TENSORS];
 
-#define X(suffix, ID, T)                                                    \
-	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_adamw_all_##suffix, T, \
-	               list.count[blockIdx.y] % N == 0, update,             \
-	               (struct tensors list, struct adamw a), list, a)
-ADAMW_LIST(X)
+		WS_UNROLL(k, WS_UPDATE_TENSORS)
+			at[k] = (T *)list.data[k][blockIdx.y];
+		WS_EACH_ITEM(pack, list.count[blockIdx.y] / N)
+		{
+			float v[WS_UPDATE_TENSORS][N] = {{0}};
+
+			WS_UNROLL(k, WS_UPDATE_TENSORS)
+				if (ws_update_reads(SUB, k) && at[k])
+					ws_load<T, N>(at[k] + pack * N, v[k]);
+			WS_UNROLL(i, N) {
+				if (ws_update_is_fused(SUB))
+					element_all<SUB>(u, x, y, v[0][i], v[1][i], v[2][i],
+					                 v[3][i]);
+				else
+					v[0][i] = element<SUB>(u, x, v[1][i], v[2][i], v[3][i]);
+			}
+			WS_UNROLL(k, WS_UPDATE_TENSORS)
+				if (ws_update_writes(SUB, k) && at[k])
+					ws_store<T, N>(at[k] + pack * N, v[k]);
+		}
+	}
+};
+
+/* X(sub, name, suffix, dtype and type of all tensors): numbers of the step are fp32 */
+#define NUMBERED(X, SUB, name)                    \
+	X(SUB, name, f32, F32, float)             \
+	X(SUB, name, f32_f16, F16, struct ws_f16) \
+	X(SUB, name, f32_bf16, BF16, struct ws_bf16)
+#define PLAIN(X, SUB, name)                   \
+	X(SUB, name, f32, F32, float)         \
+	X(SUB, name, f16, F16, struct ws_f16) \
+	X(SUB, name, bf16, BF16, struct ws_bf16)
+#define UPDATE_LIST(X)                                \
+	NUMBERED(X, ADAMW_CS336_ALL, adamw_cs336_all) \
+	NUMBERED(X, ADAMW_ALL, adamw_all)             \
+	NUMBERED(X, ADAM_ALL, adam_all)               \
+	PLAIN(X, SGD_ALL, sgd_all)                    \
+	PLAIN(X, EACH_LERP, each_lerp)                \
+	PLAIN(X, EACH_SCALE, each_scale)              \
+	PLAIN(X, EACH_ADD, each_add)                  \
+	PLAIN(X, EACH_ADDCMUL, each_addcmul)          \
+	PLAIN(X, EACH_SQRT, each_sqrt)                \
+	PLAIN(X, EACH_ADD_CONST, each_add_const)      \
+	NUMBERED(X, EACH_MUL, each_mul)               \
+	NUMBERED(X, EACH_ADDCDIV, each_addcdiv)
+
+#define X(SUB, name, suffix, ID, T)                                                 \
+	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_##name##_##suffix, T,          \
+	               list.count[blockIdx.y] % N == 0, updater<WS_SUB_##SUB>::run, \
+	               (struct tensors list, struct update u), list, u)
+UPDATE_LIST(X)
 #undef X
 
-static enum ws_status adamw_check(const struct ws_op *op, const struct ws_adamw_tensor *t,
-                                  struct ws_err *err)
+static struct update update_of(const struct ws_op *op)
 {
-	enum ws_dtype dtype = op->out[0]->dtype;
+	const struct ws_update_factors *f = &op->u.update.factors;
+	const float *numbers[2] = {NULL, NULL};
+	bool sgd = op->sub == WS_SUB_SGD_ALL;
 
-	WS_FAIL_IF(!t->p->data || !t->g->data || !t->m->data || !t->v->data, err, BUG,
-	           "op %s: a tensor of %s has no data", op->message, t->p->name);
-	WS_FAIL_IF(t->p->dtype != dtype || t->g->dtype != dtype || t->m->dtype != dtype ||
-	                   t->v->dtype != dtype,
-	           err, BUG, "op %s: a tensor of %s is not %s, as the others are", op->message,
-	           t->p->name, ws_dtype_name(dtype));
+	for (int i = 0; i < ws_update_numbers(op); i++)
+		numbers[i] = (const float *)op->in[i]->data;
+	return {numbers[0],
+	        numbers[1],
+	        (float)f->alpha,
+	        (float)f->beta1,
+	        sgd ? 1 : (float)(1 - f->beta1),
+	        (float)f->beta2,
+	        (float)(1 - f->beta2),
+	        (float)f->eps,
+	        (float)f->decay};
+}
+
+static enum ws_status update_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                    const struct tensors *list, dim3 grid, struct ws_err *err)
+{
+	struct update u = update_of(op);
+
+#define X(SUB, name, suffix, ID, T)                                                                \
+	if (op->sub == WS_SUB_##SUB && op->out[0]->dtype == WS_DTYPE_##ID)                         \
+		return WS_LAUNCH(launch, err, ws_optimizer_##name##_##suffix, grid, WS_THREADS, 0, \
+		                 *list, u);
+	UPDATE_LIST(X)
+#undef X
+	return ws_cuda_no_kernel(op, err);
+}
+
+/* The next rows of an op that fit a launch, from *at on: fewer than all where it has many. */
+static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors *list, int *n,
+                                int64_t *most, struct ws_err *err)
+{
+	*n = 0;
+	*most = 0;
+	for (; *at < op->u.update.count && *n < TENSORS; ++*at, ++*n) {
+		const struct ws_update_row *row = &op->u.update.list[*at];
+
+		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+			WS_FAIL_IF(row->t[k] && !row->t[k]->data, err, BUG, "op %s: %s has no data",
+			           op->message, row->t[k]->name);
+			list->data[k][*n] = row->t[k] ? row->t[k]->data : NULL;
+		}
+		list->count[*n] = row->t[0]->count;
+		*most = row->t[0]->count > *most ? row->t[0]->count : *most;
+	}
 	return WS_OK;
 }
 
-static enum ws_status adamw_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
-                                   const struct tensors *list, dim3 grid, struct ws_err *err)
-{
-	const struct ws_adamw_factors *f = &op->u.adamw.factors;
-	struct adamw a = {(const float *)op->in[0]->data,
-	                  (float)f->beta1,
-	                  (float)(1 - f->beta1),
-	                  (float)f->beta2,
-	                  (float)(1 - f->beta2),
-	                  (float)f->eps,
-	                  (float)f->decay};
-
-	switch (op->out[0]->dtype) {
-#define X(suffix, ID, T)                                                                         \
-	case WS_DTYPE_##ID:                                                                      \
-		return WS_LAUNCH(launch, err, ws_optimizer_adamw_all_##suffix, grid, WS_THREADS, \
-		                 0, *list, a);
-		ADAMW_LIST(X)
-#undef X
-	default:
-		return ws_cuda_no_kernel(op, err);
-	}
-}
-
-WS_LAUNCHER(adamw)
+WS_LAUNCHER(update)
 {
 	struct tensors list;
-	int64_t most = 0;
-	int n = 0;
+	int64_t most;
+	int n;
 
 	memset(&list, 0, sizeof(list));
-	for (int i = 0; i < op->u.adamw.count; i++) {
-		const struct ws_adamw_tensor *t = &op->u.adamw.list[i];
-
-		WS_FORWARD(adamw_check(op, t, err));
-		list.count[n] = t->p->count;
-		list.data[P][n] = t->p->data;
-		list.data[G][n] = t->g->data;
-		list.data[M][n] = t->m->data;
-		list.data[V][n++] = t->v->data;
-		most = t->p->count > most ? t->p->count : most;
-		if (n < TENSORS && i + 1 < op->u.adamw.count)
-			continue;
-		WS_FORWARD(adamw_launch(launch, op, &list, tensors_grid(launch, n, most), err));
-		n = 0;
-		most = 0;
+	for (int at = 0; at < op->u.update.count;) {
+		WS_FORWARD(next_rows(op, &at, &list, &n, &most, err));
+		WS_FORWARD(update_launch(launch, op, &list, tensors_grid(launch, n, most), err));
 	}
 	return WS_OK;
+}
+
+/* --- clipping --------------------------------------------------------------------------------- */
+
+#define TOTAL_THREADS 1024
+
+/* The sum of squares of a block's share of a tensor: blocks of all tensors follow one another. */
+template <typename T, int N>
+static __device__ __forceinline__ void squares(const struct tensors &list, float *sums)
+{
+	const T *at = (const T *)list.data[0][blockIdx.y];
+	float sum = 0;
+
+	WS_EACH_ITEM(pack, list.count[blockIdx.y] / N)
+	{
+		float v[N];
+
+		ws_load<T, N>(at + pack * N, v);
+		WS_UNROLL(i, N)
+			sum += v[i] * v[i];
+	}
+	sum = ws_block_sum(sum);
+	if (threadIdx.x == 0)
+		sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
+}
+
+#define X(suffix, ID, T)                                                    \
+	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_clip_norm_##suffix, T, \
+	               list.count[blockIdx.y] % N == 0, squares,            \
+	               (struct tensors list, float *sums), list, sums)
+X(f32, F32, float)
+X(f16_f32, F16, struct ws_f16)
+X(bf16_f32, BF16, struct ws_bf16)
+#undef X
+
+/* One block. */
+static __global__ void __launch_bounds__(TOTAL_THREADS)
+        ws_optimizer_clip_norm_total_f32(const float *sums, int64_t count, float largest, float *to)
+{
+	float sum = 0, factor;
+
+	for (int64_t i = threadIdx.x; i < count; i += TOTAL_THREADS)
+		sum += sums[i];
+	sum = ws_block_sum(sum);
+	factor = largest / (sqrtf(sum) + (float)WS_CLIP_EPS);
+	if (threadIdx.x == 0)
+		*to = factor < 1 ? factor : 1;
+}
+
+WS_LAUNCHER(clip)
+{
+	float *sums = (float *)launch->scratch;
+	struct tensors list;
+	int64_t most, blocks;
+	dim3 grid;
+	int n;
+
+	memset(&list, 0, sizeof(list));
+	WS_FORWARD(ws_cuda_scratch_check(launch, op, err));
+	for (int at = 0; at < op->u.update.count; sums += grid.x * grid.y) {
+		WS_FORWARD(next_rows(op, &at, &list, &n, &most, err));
+		blocks = ws_div_up(most, WS_THREADS * 32);
+		grid = dim3((unsigned)(blocks < WS_CLIP_BLOCKS ? blocks : WS_CLIP_BLOCKS),
+		            (unsigned)n);
+		switch (op->in[0]->dtype) {
+#define X(suffix, ID, T)                                                                 \
+	case WS_DTYPE_##ID:                                                              \
+		WS_FORWARD(WS_LAUNCH(launch, err, ws_optimizer_clip_norm_##suffix, grid, \
+		                     WS_THREADS, 0, list, sums));                        \
+		break;
+			X(f32, F32, float)
+			X(f16_f32, F16, struct ws_f16)
+			X(bf16_f32, BF16, struct ws_bf16)
+#undef X
+		default:
+			return ws_cuda_no_kernel(op, err);
+		}
+	}
+	return WS_LAUNCH(launch, err, ws_optimizer_clip_norm_total_f32, 1, TOTAL_THREADS, 0,
+	                 (const float *)launch->scratch,
+	                 (int64_t)(sums - (float *)launch->scratch),
+	                 (float)op->u.update.factors.alpha, (float *)op->out[0]->data);
 }
 
 /* --- loss scaling ---------------------------------------------------------------------------- */
@@ -168,11 +318,17 @@ static __device__ __forceinline__ void unscale(const struct tensors &list, const
 		*u.found_inf = 1; /* whoever writes, writes the same */
 }
 
+/* X(suffix, dtype and type of what is written); the scale is fp32 */
+#define UNSCALE_LIST(X)                \
+	X(f32, F32, float)             \
+	X(f32_f16, F16, struct ws_f16) \
+	X(f32_bf16, BF16, struct ws_bf16)
+
 #define X(suffix, ID, T)                                                  \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_unscale_##suffix, T, \
 	               list.count[blockIdx.y] % N == 0, unscale,          \
 	               (struct tensors list, struct unscale u), list, u)
-ADAMW_LIST(X)
+UNSCALE_LIST(X)
 #undef X
 
 static __global__ void ws_optimizer_scale_update_f32(float *scale, int32_t *tracker,
@@ -201,7 +357,7 @@ static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const 
 	case WS_DTYPE_##ID:                                                                       \
 		return WS_LAUNCH(launch, err, ws_optimizer_unscale_##suffix, grid, WS_THREADS, 0, \
 		                 *list, u);
-		ADAMW_LIST(X)
+		UNSCALE_LIST(X)
 #undef X
 	default:
 		return ws_cuda_no_kernel(op, err);

@@ -13,6 +13,8 @@ static int64_t scratch_floats(const struct ws_op *op)
 	case WS_OP_BATCH_NORM:
 	case WS_OP_BATCH_NORM_GRAD: /* two sums of each slice and channel */
 		return ws_columns_of(op).slices * op->u.norm.ch.channels * 2;
+	case WS_OP_CLIP: /* a sum for each block of each tensor */
+		return (int64_t)op->u.update.count * WS_CLIP_BLOCKS;
 	case WS_OP_CROSS_ENTROPY: /* the loss of each row */
 		return op->in[1]->count;
 	case WS_OP_RMS_NORM_GRAD: /* a sum for each slice of rows and column */

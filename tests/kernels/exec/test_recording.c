@@ -217,7 +217,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 	        .batch = 2,
 	        .context = 12,
 	        .seed = 3,
-	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW),
+	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW_CS336),
 	};
 	double expected[STEPS], losses[STEPS];
 	int64_t skipped, expected_skipped;

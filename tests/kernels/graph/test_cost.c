@@ -339,7 +339,7 @@ Test(cost, flops_and_bytes_of_each_fused_op_by_hand)
 	        {WS_SUB_ROTATE_QKV, 12, 6 * n * d, 3 * n * d + table, 3 * n * d},
 	        {WS_SUB_ROTATE_QKV_BACK, 12, 6 * n * d, 3 * n * d + table, 3 * n * d},
 	        {WS_SUB_CROSS_ENTROPY, 1, 6 * n * v + n, n * v + n, n * v + 1},
-	        {WS_SUB_ADAMW_ALL, 1, 14 * params, 4 * params + 1, 3 * params},
+	        {WS_SUB_ADAMW_CS336_ALL, 1, 14 * params, 4 * params + 1, 3 * params},
 	};
 	struct ws_graph *g = full_step("transformer-small", &kernels_fp32, 4, 128, WS_FUSION_FULL);
 

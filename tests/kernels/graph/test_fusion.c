@@ -301,7 +301,7 @@ static void spoil_eps(struct ws_graph *g)
 
 static void spoil_decay(struct ws_graph *g)
 {
-	first_of(g, WS_SUB_ADAMW_ALL)->u.adamw.factors.decay *= 1.01;
+	first_of(g, WS_SUB_ADAMW_CS336_ALL)->u.update.factors.decay *= 1.01;
 }
 
 static void spoil_heads(struct ws_graph *g)

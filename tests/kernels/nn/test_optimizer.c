@@ -135,7 +135,10 @@ Test(optimizer, three_steps_of_sgd_equal_torch)
 	                           .momentum = 0.9,
 	                           .weight_decay = 1e-2};
 
-	compare_three_steps(sgd, "sgd", 1, NULL);
+	for (int impl = WS_OPTIMIZER_IMPL_LOOP; impl <= WS_OPTIMIZER_IMPL_FUSED; impl++) {
+		sgd.impl = (enum ws_optimizer_impl)impl;
+		compare_three_steps(sgd, "sgd", 1, NULL);
+	}
 }
 
 Test(optimizer, three_steps_of_adam_equal_torch)
@@ -143,7 +146,22 @@ Test(optimizer, three_steps_of_adam_equal_torch)
 	struct ws_optimizer adam = ws_optimizer_defaults(WS_OPTIMIZER_ADAM);
 
 	adam.lr = 0.01;
-	compare_three_steps(adam, "adam", 1, NULL);
+	for (int impl = WS_OPTIMIZER_IMPL_LOOP; impl <= WS_OPTIMIZER_IMPL_FUSED; impl++) {
+		adam.impl = (enum ws_optimizer_impl)impl;
+		compare_three_steps(adam, "adam", 1, NULL);
+	}
+}
+
+Test(optimizer, three_steps_of_adamw_equal_torch)
+{
+	struct ws_optimizer adamw = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW);
+
+	adamw.lr = 0.01;
+	adamw.weight_decay = 0.1;
+	for (int impl = WS_OPTIMIZER_IMPL_LOOP; impl <= WS_OPTIMIZER_IMPL_FUSED; impl++) {
+		adamw.impl = (enum ws_optimizer_impl)impl;
+		compare_three_steps(adamw, "adamw", 1, NULL);
+	}
 }
 
 /* torch adds eps to sqrt(v / (1 - beta2^t)), the course to sqrt(v). */
@@ -166,13 +184,80 @@ static void move_eps(struct case_adamw *c, int64_t t)
  * torch decays before a step, the course after it. So the course's parameters,
  * begun one decay further, stay (1 - lr weight_decay) times torch's.
  */
-Test(optimizer, three_steps_of_adamw_equal_torch_but_for_the_order_of_the_decay)
+Test(optimizer, three_steps_of_the_courses_adamw_equal_torch_but_for_the_order_of_the_decay)
 {
 	struct ws_optimizer adamw = WS_ADAMW_DEFAULT;
 
 	adamw.lr = 0.01;
 	adamw.weight_decay = 0.1;
 	compare_three_steps(adamw, "adamw", 1 - 0.01 * 0.1, move_eps);
+}
+
+/* What torch.optim launches: a tensor in a loop, or all of them (foreach), or all at once. */
+Test(optimizer, launches_are_those_of_torch)
+{
+	static const struct {
+		enum ws_optimizer_kind kind;
+		double decay, momentum;
+		int each;
+	} want[] = {
+	        {WS_OPTIMIZER_ADAM, 0, 0, 7},    {WS_OPTIMIZER_ADAM, 0.1, 0, 8},
+	        {WS_OPTIMIZER_ADAMW, 0.1, 0, 8}, {WS_OPTIMIZER_SGD, 0, 0, 1},
+	        {WS_OPTIMIZER_SGD, 0, 0.9, 3},   {WS_OPTIMIZER_SGD, 0.1, 0.9, 4},
+	};
+
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++)
+		for (int impl = WS_OPTIMIZER_IMPL_LOOP; impl <= WS_OPTIMIZER_IMPL_FUSED; impl++) {
+			struct kernels_run r = kernels_open(&kernels_fp32);
+			struct ws_optimizer o = ws_optimizer_defaults(want[i].kind);
+			struct ws_tensor *sum = NULL;
+			int ops;
+
+			for (int k = 0; k < 3; k++) {
+				const char *name = ws_graph_text(r.graph, "p%d", k);
+				struct ws_tensor *p = kernels_param(r.graph, name, WS_SHAPE(1, 4));
+				struct ws_tensor *s = ws_op_reduce(r.graph, WS_SUB_SUM, p);
+
+				sum = sum ? ws_op_binary(r.graph, WS_SUB_ADD, sum, s) : s;
+			}
+			KERNELS_OK(ws_graph_backward(r.graph, sum, NULL, err));
+			ops = r.graph->op_count;
+			o.impl = (enum ws_optimizer_impl)impl;
+			o.weight_decay = want[i].decay;
+			o.momentum = want[i].momentum;
+			ws_optim_append(r.graph, &o, NULL);
+			cr_assert_eq(r.graph->op_count - ops,
+			             impl == WS_OPTIMIZER_IMPL_LOOP      ? 3 * want[i].each
+			             : impl == WS_OPTIMIZER_IMPL_FOREACH ? want[i].each
+			                                                 : 1,
+			             "case %d, form %d: %d", (int)i, impl, r.graph->op_count - ops);
+			kernels_close(&r);
+		}
+}
+
+/* Three gradients of 1, 2 and 2: a norm of 3 in each row of four, 6 in all. */
+Test(optimizer, gradients_are_scaled_to_a_norm_and_smaller_ones_left)
+{
+	static const double largest[] = {1.5, 100};
+
+	for (int i = 0; i < 2; i++) {
+		struct ws_optimizer sgd = {.kind = WS_OPTIMIZER_SGD,
+		                           .lr = 1,
+		                           .clip_norm = largest[i]};
+		struct case_adamw c = open_case(&kernels_fp64, sgd);
+		double p[12] = {0}, g[12], *after, factor;
+
+		for (int k = 0; k < 12; k++)
+			g[k] = k < 4 ? 1 : 2;
+		kernels_write(&c.run, c.p, p);
+		run_step(&c, g, 1);
+		after = kernels_read(&c.run, c.p);
+		factor = i ? 1 : largest[i] / (6 + 1e-6);
+		for (int k = 0; k < 12; k++)
+			cr_assert_float_eq(after[k], -factor * g[k], 1e-14, "%d: %g", k, after[k]);
+		free(after);
+		kernels_close(&c.run);
+	}
 }
 
 Test(optimizer, sgd_without_momentum_keeps_no_state)

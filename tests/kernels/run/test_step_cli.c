@@ -101,8 +101,9 @@ Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
 	expect_error(TINY "stray", 2, "unexpected argument stray");
 	expect_error(TINY "--device tpu", 2, "auto, cuda or cpu, not 'tpu'");
 	expect_error(TINY "--phase forward --dump-loss", 2, "no loss");
-	expect_error(TINY "--optimizer rmsprop", 2, "adamw, adam or sgd");
-	expect_error(TINY "--momentum 0.9", 2, "--momentum does not apply to --optimizer adamw");
+	expect_error(TINY "--optimizer rmsprop", 2, "adamw-cs336, adamw, adam or sgd");
+	expect_error(TINY "--momentum 0.9", 2,
+	             "--momentum does not apply to --optimizer adamw-cs336");
 	expect_error(TINY "--optimizer sgd --epsilon 0.1", 2,
 	             "--epsilon does not apply to --optimizer sgd");
 	expect_error(TINY "--phase forward --lr 0.1", 2, "no optimizer");
