@@ -21,7 +21,7 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 	            op->kind == WS_OP_CONV_WGRAD;
 
 	if (op->kind == WS_OP_CLIP)
-		at_least(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items_f32(op), sizeof(double));
+		at_least(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items(op), sizeof(double));
 	if (op->kind == WS_OP_CROSS_ENTROPY)
 		at_least(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
 	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)

@@ -40,9 +40,24 @@ uint64_t ws_cpu_memory_available(void);
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
                                 struct ws_err *err);
 
-/* Items that an UPDATE or a CLIP is divided into: of a CLIP each has a sum. */
-int64_t ws_cpu_update_items_f32(const struct ws_op *op);
-int64_t ws_cpu_update_items_f64(const struct ws_op *op);
+/* Elements that one work item of the pool covers, about. */
+#define WS_GRAIN 32768
+
+/* Items that a row of an UPDATE or a CLIP is divided into, and all rows: each has a sum of a CLIP. */
+static inline int64_t ws_cpu_row_items(const struct ws_update_row *row)
+{
+	return (row->t[0]->count + WS_GRAIN - 1) / WS_GRAIN;
+}
+
+static inline int64_t ws_cpu_update_items(const struct ws_op *op)
+{
+	int64_t items = 0;
+
+	for (int i = 0; i < op->u.update.count; i++)
+		items += ws_cpu_row_items(&op->u.update.list[i]);
+	return items;
+}
+
 /* Reals that an attention op, or its gradient, takes of the slot WS_CPU_IN_SLOT at most. */
 uint64_t ws_cpu_attention_reals(const struct ws_op *op);
 

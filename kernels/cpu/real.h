@@ -29,9 +29,6 @@ typedef float ws_real;
 /* Elements that a kernel converts and computes at a time: fits the first-level cache. */
 #define WS_TILE 1024
 
-/* Elements that one work item of the pool covers, about. */
-#define WS_GRAIN 32768
-
 /* count elements of t from an offset, as ws_real: in place where they are that, else in buf. */
 static inline const ws_real *ws_real_load(const struct ws_tensor *t, int64_t offset, int64_t count,
                                           ws_real *buf)

@@ -119,20 +119,6 @@ struct walk {
 	double *sums; /* CLIP: of each item */
 };
 
-static int64_t items_of(const struct ws_update_row *row)
-{
-	return ws_div_up(row->t[0]->count, WS_GRAIN);
-}
-
-int64_t WS_CPU_FN(update_items)(const struct ws_op *op)
-{
-	int64_t items = 0;
-
-	for (int i = 0; i < op->u.update.count; i++)
-		items += items_of(&op->u.update.list[i]);
-	return items;
-}
-
 /* item: a stretch of one row; the items of the list follow one another. */
 static void walk_item(void *arg, int64_t item)
 {
@@ -140,8 +126,8 @@ static void walk_item(void *arg, int64_t item)
 	const struct ws_update_row *row = walk->op->u.update.list;
 	int64_t first, end, rest = item;
 
-	for (; rest >= items_of(row); row++)
-		rest -= items_of(row);
+	for (; rest >= ws_cpu_row_items(row); row++)
+		rest -= ws_cpu_row_items(row);
 	first = rest * WS_GRAIN;
 	end = ws_min64(first + WS_GRAIN, row->t[0]->count);
 	if (walk->sums)
@@ -171,13 +157,13 @@ enum ws_status WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op, str
 	struct walk walk = {op, NULL};
 
 	WS_FORWARD(check(op, err));
-	ws_cpu_launch(cpu, op, WS_CPU_FN(update_items)(op), walk_item, &walk);
+	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
 	return WS_OK;
 }
 
 enum ws_status WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
 {
-	int64_t items = WS_CPU_FN(update_items)(op);
+	int64_t items = ws_cpu_update_items(op);
 	struct walk walk = {.op = op};
 	double sum = 0, factor;
 	void *sums;
