@@ -227,6 +227,12 @@ def check_diff():
         b.open("diff.html")
         quiet(b, "diff.html")
         check_contrast(b, "diff.html")
+        sides, parts = b.run("""(p => [[p.a, p.b], p.parts.map(x => x.ns)])(partsOf(report.tables["diff-waterfall"]))""")
+        equal("the waterfall adds up", sides[0] + sum(parts), sides[1])
+        equal("bars of the waterfall", b.run("document.querySelectorAll('#why rect').length"), len(parts) + 2)
+        truth("ratios stand left or right of 1", b.run("""[...document.querySelectorAll("#changes .ratio")].every(s => {
+            const x = +s.querySelector("circle").getAttribute("cx"), one = +s.querySelector("line").getAttribute("x1"), less = s.getAttribute("aria-label").startsWith("−");
+            return less ? x < one : x >= one; }) && document.querySelectorAll("#changes .ratio").length > 0"""))
         truth("grades", b.run("document.querySelectorAll('td.FASTER').length") > 0)
         heads = b.run("[...document.querySelectorAll('th, h2, h3')].map(e => e.textContent)")
         truth("the sides are named", any("fp32" in h for h in heads) and any("bf16" in h for h in heads))

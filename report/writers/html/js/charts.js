@@ -81,6 +81,19 @@ function lines(rows, names, series, unit) { // a line a series over an ordered a
   });
   return svg;
 }
+function ratios(rows, names, series) { // bars from 1, on a logarithmic axis: left of the line is less
+  const high = 22, left = 250, wide = 460, at = series[0].at, values = rows.map(r => r[at]), reach = Math.max(0.05, ...values.map(v => Math.abs(Math.log(v))));
+  const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${rows.length * high + 8}`, role: "img" }), labels = clips(rows.map(r => String(r[names])), 32);
+  rows.forEach((r, i) => {
+    const x = px(r[at]), words = r[at] >= 1.1 || r[at] < 1 / 1.1 ? shown(r[at], 1, 2) + "×" : (r[at] < 1 ? "−" : "+") + shownPercent(Math.abs(100 * (r[at] - 1)));
+    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]),
+      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: r[at] < 1 ? "saves" : "costs" }, tip(`${r[names]}: ${words}`)),
+      draw("text", { x: r[at] < 1 ? x - 5 : x + 5, y: i * high + 16, "text-anchor": r[at] < 1 ? "end" : "start", class: "soft" }, words));
+  });
+  svg.append(draw("line", { x1: px(1), x2: px(1), y1: 0, y2: rows.length * high, class: "one" }));
+  return svg;
+}
 function legend(series) {
   return make("div", { className: "legend soft" }, ...series.flatMap((c, k) => {
     const box = make("span");
@@ -123,14 +136,14 @@ const CHARTS = [
     where: (t, r) => r[at(t, "scope")] === "all layers" && r[at(t, "phase")] === "forward" },
   { table: "api-summary", title: "API calls by time", names: "name", values: ["total_ns"], most: 10 },
   { table: "memory-time", title: "Copies and fills by time", names: "operation", values: ["total_ns"], most: 8 },
-  { table: "diff-phases", title: "B / A by phase; the line is 1: no difference", names: "phase", values: ["ratio"], most: 12, line: 1, first: true,
+  { table: "diff-phases", title: "B / A by phase; the line is 1: no difference", names: "phase", values: ["ratio"], most: 12, kind: ratios, first: true,
     where: (t, r) => r[at(t, "measure")] === "GPU" && r[at(t, "ratio")] !== null },
   { table: "diff-phases", title: "GPU time of a typical step by phase, A and B", names: "phase", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups, first: true,
     where: (t, r) => r[at(t, "measure")] === "GPU" },
-  { table: "diff-ranges", title: "B / A of the ranges that changed most; the line is 1", names: "path", values: ["ratio"], most: 15, line: 1, first: true,
+  { table: "diff-ranges", title: "B / A of the ranges that changed most; the line is 1", names: "path", values: ["ratio"], most: 15, kind: ratios, first: true,
     where: (t, r) => r[at(t, "ratio")] !== null },
   { table: "diff-ops", title: "Operations that changed most: GPU time of a typical step, A and B", names: "op", values: ["typical_a_ns", "typical_b_ns"], most: 12, kind: groups },
-  { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, line: 1,
+  { table: "diff-ops", title: "B / A of the operations that changed most; the line is 1", names: "op", values: ["ratio"], most: 15, kind: ratios,
     where: (t, r) => r[at(t, "ratio")] !== null },
   { table: "ranks", title: "A step of each rank: computation and exposed communication", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
     kind: columnsChart, first: true },

@@ -45,13 +45,13 @@ function inOrder(tables, page) {
   const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
-const NAV = [["where-time", "Overview"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"]];
-function addNav(tables, page) {
+const NAV = [["where-time", "Overview"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"],
+  ["why", "Why"], ["changes", "What changed"]];
+function addNav(tables) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
-  nav.replaceChildren(...(page ? NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)) : []));
-  const rest = tables.filter(t => t.rows.length);
-  if (!page) nav.append(...rest.map(t => link(t.table, sided(t.title))));
-  else nav.append(make("details", null, make("summary", { textContent: "All tables" }), make("div", { className: "all" }, ...rest.map(t => link(t.table, t.title)))));
+  const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
+  if (first.length) nav.append(...first, make("details", null, make("summary", { textContent: "All tables" }), make("div", { className: "all" }, ...rest)));
+  else nav.append(...rest);
 }
 async function open() {
   const data = JSON.parse(new TextDecoder().decode(await unpack("data"))), main = $("main"), page = data.page;
@@ -66,8 +66,9 @@ async function open() {
     if (page.timeline) place.replaceWith(await openTimeline(page));
     main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
   }
+  addDiffScreen(main);
   for (const table of tables) addSection(main, table, page && table.table === "summary");
-  addNav(tables, page);
+  addNav(tables);
   document.body.dataset.ready = String(tables.length);
 }
 open().catch(e => {
