@@ -91,6 +91,7 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 
 	text.max_rows = (size_t)d->rows;
 	text.takes_columns = d->takes_columns;
+	text.has_front = d->has_front;
 	if (d->format == WS_FORMAT_XLSX)
 		return ws_out_xlsx(d->path, report, err);
 	if (!d->path) {

@@ -22,6 +22,7 @@ struct ws_destination {
 	bool no_pager;
 	int64_t rows; /* of each table as text, 0 = all */
 	bool takes_columns; /* the command has --columns */
+	bool has_front;     /* text begins with the first screen */
 };
 /* Settle the format. USAGE when path and format do not go together, or CSV has not one table. */
 enum ws_status ws_destination_resolve(struct ws_destination *d, const char *table,

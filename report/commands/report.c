@@ -22,7 +22,7 @@
 #define SHORT_ROWS 12 /* of each table in the short report */
 
 /* What the report without --table and -o shows; a trace may lack some. */
-static const char *const short_tables[] = {"summary", "kernel-summary", "step-statistics", NULL};
+static const char *const short_tables[] = {"summary", "step-statistics", NULL};
 #define NSHORT (sizeof(short_tables) / sizeof(*short_tables) - 1)
 
 struct report_opts {
@@ -193,6 +193,20 @@ static enum ws_status sort_table(struct ws_table *t, const char *by, struct ws_e
 	return WS_OK;
 }
 
+/* One step has no statistics. */
+static void shorten(const struct ws_report *report, struct ws_report *view, struct ws_table **slots)
+{
+	const struct ws_table *last;
+	int steps;
+
+	ws_report_shorten(report, short_tables, view, slots);
+	last = view->tables[view->ntables - 1];
+	steps = ws_table_column_index(last->def, "steps");
+	if (view->ntables == NSHORT &&
+	    (!last->nrows || ws_cell_magnitude(&ws_table_cells(last, 0)[steps]) < 2))
+		view->ntables--;
+}
+
 static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *o,
                                    struct ws_err *err)
 {
@@ -208,13 +222,14 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	if (o->table)
 		status = ws_report_select(report, o->table, &view, slots, err);
 	else if (is_short)
-		ws_report_shorten(report, short_tables, &view, slots);
+		shorten(report, &view, slots);
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
 		ws_columns_take(&o->choice, view.tables[0], &slots[0]);
 	if (status != WS_OK)
 		goto out;
+	o->to.has_front = is_short;
 	o->to.rows = o->rows >= 0 ? o->rows : is_short ? SHORT_ROWS : 0;
 	status = ws_destination_write(&o->to, &view, err);
 	if (status == WS_OK && report->lacks_comm && !o->table) {

@@ -141,6 +141,7 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
+	out->has_negative = p->has_negative;
 	out->is_mixed = def->display == WS_DISPLAY_REAL &&
 	                (!strcmp(def->id, "value") || ws_table_column_index(t->def, "unit") >= 0);
 	unit = choose_scale(out, def, p);

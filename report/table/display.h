@@ -22,6 +22,7 @@ struct ws_shown_column {
 	enum ws_display display;
 	int exponent; /* shown value = value / 10^exponent */
 	int decimals;
+	bool has_negative;
 	bool is_mixed; /* rows have units of their own: each number has three digits */
 };
 

@@ -191,6 +191,7 @@ struct ws_text_opts {
 	int colour;      /* use SGR escapes */
 	size_t max_rows; /* rows of each table, the rest counted in words; 0 = all */
 	bool takes_columns; /* the user may choose columns: --columns */
+	bool has_front;     /* the first screen in place of the first table, the others bare */
 };
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts);
 /* RFC 4180, one table, one header line, nothing else. */

@@ -149,7 +149,8 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 		              (unsigned long long)r->open);
 }
 
-void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title)
+void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
+                     const char *sheet)
 {
 	bool has_modules = false;
 
@@ -162,7 +163,7 @@ void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *t
 		has_modules |= m->ranges.paths[p].domain == WS_TEXT_MODULE_DOMAIN;
 	}
 	if (has_modules)
-		ws_table_set_title(t, title, title);
+		ws_table_set_title(t, title, sheet);
 }
 
 enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
@@ -180,7 +181,7 @@ enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table
 	find_times(s);
 	find_rows(s);
 	ws_table_set_source(t, &source, s->nrows);
-	ws_name_modules(s->m, t, "Modules, each instance");
+	ws_name_modules(s->m, t, "Modules, each by itself", "All Modules");
 	add_notes(s, t);
 	return WS_OK;
 }

@@ -127,12 +127,8 @@ static void roll_up(struct rollup *r, const struct ws_table_context *tab, struct
 	WS_NEW(tab->temp, r->paths, n);
 	WS_NEW(tab->temp, r->row, n);
 	find_rows(r, key);
-	if (r->n < n) {
-		name_rows(r, t, key);
-		add_up(r, t, tab->sel->gpu_ns);
-	} else if (!r->all->not_recorded) {
-		ws_table_note(t, "No two paths differ in a number only: `ranges` has them all.");
-	}
+	name_rows(r, t, key);
+	add_up(r, t, tab->sel->gpu_ns);
 }
 
 enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t,
@@ -143,7 +139,7 @@ enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct w
 	enum ws_status status;
 
 	status = ws_tab_ranges(tab, all, err);
-	ws_name_modules(tab->m, t, "Modules");
+	ws_name_modules(tab->m, t, "Modules", "Modules");
 	if (status == WS_OK)
 		roll_up(&r, tab, t);
 	if (status == WS_OK && all->not_recorded)

@@ -59,7 +59,8 @@ void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const stru
 void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
                        uint32_t p);
 /* Another title of a table of ranges, and of its sheet, where all ranges are modules of PyTorch. */
-void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title);
+void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
+                     const char *sheet);
 /* Rows behind the paths of a model: kernels launched in no range, kernels without a launch. */
 static inline uint32_t ws_path_no_range(const struct ws_model *m)
 {

@@ -272,6 +272,17 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts)
 {
+	if (opts->has_front && report->page) {
+		ws__text_front(f, report->page, opts);
+		for (size_t i = 1; i < report->ntables; i++) {
+			fputc('\n', f);
+			ws__text_style(f, opts, WS_TEXT_BOLD);
+			fprintf(f, "%s\n", report->tables[i]->def->title);
+			ws__text_style(f, opts, WS_TEXT_PLAIN);
+			ws__text_table(f, report->tables[i], opts);
+		}
+		return;
+	}
 	ws__text_style(f, opts, WS_TEXT_BOLD);
 	fputs(report->title, f);
 	ws__text_style(f, opts, WS_TEXT_PLAIN);

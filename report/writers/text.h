@@ -30,5 +30,7 @@ void ws__text_wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, co
 void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
                         const char *text);
 
+/* The first screen of a report. */
+void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts);
 /* Header, rows and totals of a table, and what the width left out. */
 void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts);

@@ -136,7 +136,9 @@ static void add_columns(struct text_table *x)
 		x->wraps |= c->is_prose && x->opts->width > 0;
 		measure(x, c);
 	}
-	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS;
+	/* blanks at the beginning of a name of a first screen say how deep it lies */
+	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&
+	            strncmp(x->t->def->name, "front-", 6) != 0;
 }
 
 static size_t total_width(const struct text_table *x)

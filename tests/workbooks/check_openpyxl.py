@@ -17,16 +17,9 @@ except ImportError:
     sys.exit(77)
 
 sys.path.insert(0, __file__.rsplit("/", 1)[0])
-from check_xlsx import scale_of
+from layout import HEADER_ROW, place, scale_of, title_of
 
-HEADER_ROW = 5
 EXACT = 2**53
-
-
-def title_of(table):
-    """As people see it: of a comparison with the names of its sides for A and B."""
-    return " ".join(table["sides"]["AB".index(w)] if "sides" in table and w in ("A", "B") else w
-                    for w in table["title"].split(" "))
 
 
 def same(value, cell, scale=1):
@@ -46,42 +39,36 @@ def numbers(table):
 
 
 def compare_table(sheet, table):
-    """Cells of a table stand where its JSON says."""
+    """Cells of a table stand where its JSON and the order of ranks say."""
     bad = n = 0
-    top = next(row for row in range(1, sheet.max_row + 1) if sheet.cell(row=row, column=1).value == title_of(table))
-    header = top + HEADER_ROW - 1
-    scales = [scale_of(sheet.cell(row=header, column=i + 1).value, c) for i, c in enumerate(table["columns"])]
+    heads = []
+    while isinstance(sheet.cell(row=HEADER_ROW, column=len(heads) + 1).value, str):
+        heads.append(sheet.cell(row=HEADER_ROW, column=len(heads) + 1).value)
+    where = dict(place(table, heads)[0])
     for r, c, value in numbers(table):
-        cell = sheet.cell(row=header + 1 + r, column=c + 1).value
+        if c not in where:
+            continue
+        cell = sheet.cell(row=HEADER_ROW + 1 + r, column=where[c] + 1).value
         n += 1
-        if not same(value, cell, scales[c]):
+        if not same(value, cell, scale_of(heads[where[c]], table["columns"][c])):
             bad += 1
             print(f"{sheet.title}, row {r}, {table['columns'][c]['title']}: {cell!r} is not {value!r}")
     return n, bad
 
 
-def compare_page(sheet, table):
-    """The lines of a page come in order, with headings and blank lines between."""
-    scales = [scale_of(sheet.cell(row=HEADER_ROW, column=i + 1).value, c)
-              for i, c in enumerate(table["columns"][1:])]
-    lines = [row for row in sheet.iter_rows(min_row=HEADER_ROW + 1, values_only=True)]
-    at = bad = n = 0
-    for row in table["rows"]:
-        wanted = [v / k if k != 1 else v for v, k in zip(row[1:], scales) if isinstance(v, (int, float))]
-        if not wanted:
-            continue
-        n += len(wanted)
-        width = len(row) - 1
-        while at < len(lines):
-            found = [v for v in lines[at][:width] if isinstance(v, (int, float))]
-            at += 1
-            if len(found) == len(wanted) and all(same(w, f) for w, f in zip(wanted, found)):
-                break
-        else:
+def check_first_sheet(sheet):
+    """It links to every other sheet and back, and has the pictures."""
+    links = {c.hyperlink.location.split("!")[0].strip("'") for row in sheet.iter_rows() for c in row if c.hyperlink}
+    others = {s.title for s in sheet.parent.worksheets[1:]}
+    bad = 0
+    if links != others:
+        bad += 1
+        print(f"links to {sorted(links)}, sheets {sorted(others)}")
+    for s in sheet.parent.worksheets[1:]:
+        if not any(c.hyperlink and sheet.title in c.hyperlink.location for c in s[4]):
             bad += 1
-            print(f"{sheet.title}: no line for {row[:2]}")
-            at = 0
-    return n, bad
+            print(f"{s.title}: no link back")
+    return bad
 
 
 def main():
@@ -92,13 +79,13 @@ def main():
         report = json.load(f)
     n = bad = 0
     for table in report["tables"].values():
-        page = table["table"] == "summary"
-        if not page and not table["rows"]:
+        if table["table"] == "summary":
+            bad += check_first_sheet(book.worksheets[0])
             continue
-        sheet = book.worksheets[0] if page else next(
-            s for s in book.worksheets
-            if any(c.value == title_of(table) for c in s["A"]))
-        more, wrong = (compare_page if page else compare_table)(sheet, table)
+        if not table["rows"]:
+            continue
+        sheet = next(s for s in book.worksheets if s["A1"].value == title_of(table))
+        more, wrong = compare_table(sheet, table)
         n, bad = n + more, bad + wrong
     if bad or not n:
         sys.exit(f"{bad} of {n} numbers differ")

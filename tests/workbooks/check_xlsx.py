@@ -13,6 +13,8 @@ import sys
 import xml.etree.ElementTree as ET
 import zipfile
 
+from layout import HEADER_ROW, SCALES, SHOWN_ABOVE, may_be_left_out, place, scale_of, title_of
+
 NS = {
     "m": "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
     "r": "http://schemas.openxmlformats.org/officeDocument/2006/relationships",
@@ -20,18 +22,12 @@ NS = {
     "dc": "http://purl.org/dc/elements/1.1/",
     "dcterms": "http://purl.org/dc/terms/",
     "c": "http://schemas.openxmlformats.org/drawingml/2006/chart",
+    "d": "http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing",
 }
-HEADER_ROW = 5
 EXACT = 2**53
 CELL_UNITS = 32767
 
 bad = 0
-
-
-def title_of(table):
-    """As people see it: of a comparison with the names of its sides for A and B."""
-    return " ".join(table["sides"]["AB".index(w)] if "sides" in table and w in ("A", "B") else w
-                    for w in table["title"].split(" "))
 
 
 def complain(text):
@@ -57,6 +53,7 @@ class Sheet:
     def __init__(self, name, root, strings):
         self.name, self.root = name, root
         self.cells = {}
+        self.charts_to = []  # the columns in which its charts end
         for c in root.iterfind(".//m:c", NS):
             if c.find("m:f", NS) is not None:
                 complain(f"{name}!{c.get('r')}: a formula")
@@ -90,7 +87,11 @@ class Workbook:
         self.sheets = []
         for s in self.book.iterfind("m:sheets/m:sheet", NS):
             target = rels[s.get("{%s}id" % NS["r"])]
-            self.sheets.append(Sheet(s.get("name"), parts["xl/" + target], strings))
+            sheet = Sheet(s.get("name"), parts["xl/" + target], strings)
+            drawing = parts.get(f"xl/drawings/drawing{len([x for x in self.sheets if x.charts_to]) + 1}.xml")
+            if sheet.root.find("m:drawing", NS) is not None and drawing is not None:
+                sheet.charts_to = [int(t.findtext("d:col", namespaces=NS)) for t in drawing.iter("{%s}to" % NS["d"])]
+            self.sheets.append(sheet)
 
 
 HARMFUL = {0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A)}
@@ -122,24 +123,6 @@ def shown(text):
     return "".join(out)
 
 
-# what a unit in a header is, in that of the JSON
-SCALES = {"us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
-          "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-
-
-def scale_of(header, column):
-    """How many of the JSON's units are one of the sheet's."""
-    m = re.search(r"\((\w+)\)$", header or "")
-    if not m or column["title"].endswith(m.group(0)):
-        return 1
-    return SCALES.get(m.group(1), 1)
-
-
-def bare(title):
-    """A header without its unit: the sheet's may differ from the JSON's."""
-    return re.sub(r" \(\w*\)$", "", title or "")
-
-
 def same(value, cell, scale=1):
     """value: from JSON; cell: from the sheet, None when there is none."""
     if scale != 1 and isinstance(value, (int, float)):
@@ -157,90 +140,145 @@ def same(value, cell, scale=1):
     return cell == value or math.isclose(cell, value, rel_tol=1e-15, abs_tol=0.0)
 
 
-def compare_row(sheet, row, values, columns, what, scales):
-    for i, (value, column) in enumerate(zip(values, columns)):
-        cell = sheet.cells.get((row, i))
+def compare_row(sheet, row, values, columns, pairs, what, scales):
+    for i, at in pairs:
+        value, column = values[i], columns[i]
+        cell = sheet.cells.get((row, at))
         if column["type"] == "number" and isinstance(value, int):
             value = float(value)  # has no point in JSON when it is whole
         if not same(value, cell, scales[i]):
             complain(f"{sheet.name}: {what}, {column['title']}: {cell!r:.80} is not {value!r:.80}")
 
 
+def hidden_columns(sheet):
+    hidden = set()
+    for c in sheet.root.iterfind("m:cols/m:col", NS):
+        if c.get("hidden") == "1":
+            hidden |= set(range(int(c.get("min")) - 1, int(c.get("max"))))
+    return hidden
+
+
+def check_ranks(sheet, columns, pairs):
+    """The name is the first column; no name, key or answer is hidden; details are, in a closed group."""
+    hidden = hidden_columns(sheet)
+    for i, at in pairs:
+        rank = columns[i]["rank"]
+        if (rank == "name") != (at == 0):
+            complain(f"{sheet.name}: column {at} is {columns[i]['title']}, a {rank}")
+        if (rank in ("detail", "full")) != (at in hidden):
+            complain(f"{sheet.name}: {columns[i]['title']}, a {rank}, is {'' if at in hidden else 'not '}hidden")
+
+
+def check_tree(sheet, table, rows, path):
+    """Each row is the last part of its path, indented; no two of one parent are alike."""
+    alike = set()
+    at = table["columns"].index(next(c for c in table["columns"] if c["id"] == "path"))
+    for r, values in enumerate(rows):
+        label = sheet.cells.get((HEADER_ROW + 1 + r, 0))
+        if path is not None and sheet.cells.get((HEADER_ROW + 1 + r, path)) != shown(values[at]):
+            complain(f"{sheet.name}: row {r} has not its path {values[at]!r:.80}")
+        key = values[at].rsplit("/", 1)[0] if "/" in values[at] else "", label, *values[at + 1:at + 3]
+        if not label or key in alike:
+            complain(f"{sheet.name}: row {r}, {label!r}, is another's: {values[at]!r:.80}")
+        alike.add(key)
+
+
 def compare_sheet(sheet, table, first):
     columns, rows = table["columns"], table["rows"]
-    top = next((r for (r, c), v in sorted(sheet.cells.items()) if c == 0 and v == title_of(table)), 1)
-    header = top + HEADER_ROW - 1
-    if sheet.cells.get((top, 0)) != title_of(table) or sheet.cells.get((top + 1, 0)) != table["what"]:
+    if sheet.cells.get((1, 0)) != title_of(table) or sheet.cells.get((2, 0)) != table["what"]:
         complain(f"{sheet.name}: not headed as {title_of(table)!r}")
-    heads = [sheet.cells.get((header, i)) for i in range(len(columns))]
-    scales = [scale_of(h, c) for h, c in zip(heads, columns)]
-    for head, column in zip(heads, columns):
-        # a comparison has the names of its sides there
-        words = [bare(column["title"]).split(), bare(head).split()]
-        if any(a != b and a not in ("A", "B") for a, b in zip(*words)):
-            complain(f"{sheet.name}: header {head!r} is not {column['title']!r}")
+    heads = []
+    while isinstance(sheet.cells.get((HEADER_ROW, len(heads))), str):
+        heads.append(sheet.cells[HEADER_ROW, len(heads)])
+    pairs, path, left_out, rest = place(table, heads)
+    words = [v for v in sheet.cells.values() if isinstance(v, str)]
+    for i in left_out:
+        if not may_be_left_out(table, i, words):
+            complain(f"{sheet.name}: no column {columns[i]['title']!r}")
+    if rest:
+        complain(f"{sheet.name}: columns that nobody knows: {rest}")
+    scales = [1] * len(columns)
+    for i, at in pairs:
+        scales[i] = scale_of(heads[at], columns[i])
+    check_ranks(sheet, columns, pairs)
+    if heads and heads[0] in ("Module", "Range") and pairs[0] == (pairs[0][0], 0) and columns[pairs[0][0]]["id"] == "path":
+        check_tree(sheet, table, rows, path)
+        pairs = pairs[1:]
     for r, values in enumerate(rows):
-        compare_row(sheet, header + 1 + r, values, columns, f"row {r}", scales)
-    end = header + len(rows)
+        compare_row(sheet, HEADER_ROW + 1 + r, values, columns, pairs, f"row {r}", scales)
+    end = HEADER_ROW + len(rows)
     if table["totals"]:
-        totals = list(table["totals"])
-        text = next(i for i, c in enumerate(columns) if c["type"] == "text")
-        totals[text] = totals[text] or "Total"
-        compare_row(sheet, end + 1, totals, columns, "totals", scales)
-    words = " ".join(v for v in sheet.cells.values() if isinstance(v, str))
+        if sheet.cells.get((end + 1, 0)) is None:
+            complain(f"{sheet.name}: the total has no name")
+        compare_row(sheet, end + 1, table["totals"], columns, [p for p in pairs if p[1]], "totals", scales)
+    text = " ".join(words)
     for note in table["notes"]:
-        if shown(note) not in words:
+        if shown(note) not in text:
             complain(f"{sheet.name}: the note is missing: {note}")
-    alone = sum(1 for (r, c), v in sheet.cells.items() if v == "← back to the first sheet") < 2
     pane = sheet.root.find("m:sheetViews/m:sheetView/m:pane", NS)
-    if alone and (pane is None or pane.get("ySplit") != str(HEADER_ROW) or pane.get("state") != "frozen"):
+    if pane is None or pane.get("ySplit") != str(HEADER_ROW) or pane.get("state") != "frozen":
         complain(f"{sheet.name}: the header is not frozen")
     autofilter = sheet.root.find("m:autoFilter", NS)
-    if top == 1 and (autofilter is None or not autofilter.get("ref").endswith(str(end))):
-        complain(f"{sheet.name}: the filter does not reach to the last row")
-    if not first and sheet.root.find(".//m:hyperlink", NS) is None:
-        complain(f"{sheet.name}: no link back")
-    setup = sheet.root.find("m:pageSetup", NS)
-    if setup is None or setup.get("orientation") != ("portrait" if first else "landscape"):
-        complain(f"{sheet.name}: the page is not set up")
+    if autofilter is None or not autofilter.get("ref").endswith(str(end)):
+        if rows:
+            complain(f"{sheet.name}: the filter does not reach to the last row")
 
 
-def compare_page(sheet, table):
-    """The summary is a page: a heading a section, and the other columns of its rows in order.
-    Returns its sections: the row of the heading, the last row."""
-    columns = table["columns"]
-    sections = []
-    row = HEADER_ROW
-    section = None
-    scales = [scale_of(sheet.cells.get((HEADER_ROW, i)), c) for i, c in enumerate(columns[1:])]
+def compare_front(sheet, table, left_out):
+    """Below the first screen: the sections that it does not have, each line with its number or text."""
+    columns = [c["id"] for c in table["columns"]]
+    section = row = None
     for values in table["rows"]:
-        row += 1
-        if values[0] != section:
-            section = values[0]
-            while row < 10000 and sheet.cells.get((row, 0)) != shown(section):
-                row += 1
-            sections.append([row, row])
-            row += 1
-        sections[-1][1] = row
-        compare_row(sheet, row, values[1:], columns[1:], f"{section}, {values[1]}", scales)
-    words = sheet.cells.values()
-    for note in table["notes"]:
-        if shown(note) not in words:
-            complain(f"{sheet.name}: the note is missing: {note}")
-    return sections
-
-
-def check_printed(book, sheet, sections):
-    """No section of the page is cut off by the end of the paper."""
-    for d in book.book.iterfind("m:definedNames/m:definedName", NS):
-        where = range_of(d.text) if d.get("name") == "_xlnm.Print_Area" else None
-        if not where or where[0] != sheet.name:
+        line = dict(zip(columns, values))
+        if line["section"] in SHOWN_ABOVE:
             continue
-        end = where[1][-1]
-        for heading, last in sections:
-            if heading <= end < last:
-                complain(f"{sheet.name}: printed to row {end}, which is in the section of rows "
-                         f"{heading} to {last}")
+        if line["section"] != section:
+            section = line["section"]
+            row = max((r for (r, c), v in sheet.cells.items() if c == 0 and v == shown(section)), default=None)
+            if row is None:
+                complain(f"{sheet.name}: no section {section}")
+                return
+        row += 1
+        numbers = [line[c] for c in ("count", "time_ns", "share", "value") if line[c] is not None]
+        if sheet.cells.get((row, 0)) != shown(line["item"] or ""):
+            complain(f"{sheet.name}: row {row} is not {line['item']!r:.60}")
+        if numbers and not same(float(numbers[0]), sheet.cells.get((row, 1)), SCALES.get(sheet.cells.get((row, 2)), 1)):
+            complain(f"{sheet.name}: {line['item']!r:.60}: {sheet.cells.get((row, 1))!r} is not {numbers[0]!r}")
+        if line["text"] and sheet.cells.get((row, 3 if numbers else 1)) != shown(line["text"]):
+            complain(f"{sheet.name}: {line['item']!r:.60}: not {line['text']!r:.60}")
+    for note in table["notes"]:
+        if shown(note) not in sheet.cells.values():
+            complain(f"{sheet.name}: the note is missing: {note}")
+    said = [v for v in sheet.cells.values() if str(v).startswith("Without rows, so without a sheet: ")]
+    if len(said) != (left_out > 0) or (said and said[0].count(",") != left_out):
+        complain(f"{left_out} tables are left out, and the first sheet says {said}")
+
+
+PAPER = {"landscape": 11.69 - 0.8, "portrait": 8.27 - 0.8}  # inches between the margins
+
+
+def check_paper(book, sheet):
+    """One page wide, with letters of 7 points at least; charts end within it."""
+    defined = [d.text for d in book.book.iterfind("m:definedNames/m:definedName", NS) if d.get("name") == "_xlnm.Print_Area"]
+    area = next((re.search(r"!\$([A-Z]+)\$\d+:\$([A-Z]+)\$\d+$", d) for d in defined
+                 if d.split("!")[0].strip("'") == sheet.name), None)
+    setup = sheet.root.find("m:pageSetup", NS)
+    if area is None or setup is None:
+        complain(f"{sheet.name}: does not say what of it is printed")
+        return
+    last = column_number(area.group(2))
+    if setup.get("fitToWidth", "1") != "1" or setup.get("fitToHeight") != "0":
+        complain(f"{sheet.name}: not one page wide and as many high as needed")
+    widths = {}
+    for c in sheet.root.iterfind("m:cols/m:col", NS):
+        for i in range(int(c.get("min")) - 1, int(c.get("max"))):
+            widths[i] = 0 if c.get("hidden") == "1" else float(c.get("width"))
+    inches = sum(widths.get(i, 9.14) * 7 for i in range(last + 1)) / 96
+    if inches * 7 / 11 > PAPER[setup.get("orientation", "portrait")]:
+        complain(f"{sheet.name}: printed with letters of {11 * PAPER[setup.get('orientation', 'portrait')] / inches:.1f} points")
+    for to in sheet.charts_to:
+        if to > last:
+            complain(f"{sheet.name}: a chart ends in column {to}, the page in {last}")
 
 
 def compare_names(book, report):
@@ -254,8 +292,6 @@ def compare_names(book, report):
     for table in report["tables"].values():
         if table["rows"] and not any(d.startswith("ws_") for d in defined):
             complain("no defined name for a table")
-    if defined.count("_xlnm.Print_Area") != len(names):
-        complain("a sheet does not say what of it is printed")
 
 
 def range_of(formula):
@@ -340,11 +376,16 @@ def check_truth(book):
             complain(f"chart {title}: no axis has the unit {unit.group(0)} of its column: {axes}")
         if title.startswith("Time of each measured step"):
             numbers = column_of(sheet, rows, "Step")
-            if set(column_of(sheet, rows, "Warm-up")) != {"no"} or sorted(set(numbers)) != numbers:
+            if (set(column_of(sheet, rows, "Warm-up")) != {"no"} and not says_of_all(sheet, "Warm-up no")) or sorted(set(numbers)) != numbers:
                 complain(f"chart {title}: its steps are {numbers}, not each measured one once")
         for phase in ("forward", "backward"):
-            if title.endswith(", " + phase) and set(column_of(sheet, rows, "Phase")) != {phase}:
+            if title.endswith(", " + phase) and set(column_of(sheet, rows, "Phase")) != {phase} and not says_of_all(sheet, f"Phase {phase}"):
                 complain(f"chart {title}: not all of its rows are of {phase}")
+
+
+def says_of_all(sheet, what):
+    """A column that is the same in all rows is left out, and a note says so."""
+    return any(isinstance(v, str) and v.startswith("Same in all rows: ") and what in v for v in sheet.cells.values())
 
 
 def compare_resaved(book, path):
@@ -367,6 +408,7 @@ def main():
         report = json.load(f)
     book = Workbook(path)
     left_out = 0
+    front = None
     for i, table in enumerate(report["tables"].values()):
         if i and not table["rows"]:
             left_out += 1
@@ -376,12 +418,16 @@ def main():
         if sheet is None:
             complain(f"no sheet has the table {title_of(table)!r}")
         elif table["table"] == "summary":
-            check_printed(book, sheet, compare_page(sheet, table))
+            front = sheet, table
         else:
             compare_sheet(sheet, table, i == 0)
     said = sum(1 for v in book.sheets[0].cells.values() if str(v).startswith("no sheet: "))
-    if len(report["tables"]) > 1 and said != left_out:
+    if front:
+        compare_front(*front, left_out)
+    elif len(report["tables"]) > 1 and said != left_out:
         complain(f"{left_out} tables are left out, and the first sheet names {said}")
+    for sheet in book.sheets:
+        check_paper(book, sheet)
     compare_names(book, report)
     check_charts(book)
     check_truth(book)

@@ -10,6 +10,7 @@
 /* Dark blue on white and white on dark blue: contrast above 7:1 both ways. */
 #define COLOUR_HEADER    0x1F3864
 #define COLOUR_TITLE     0x1F3864
+#define COLOUR_FIRST     0x1F5C99
 #define COLOUR_QUIET     0x595959
 #define COLOUR_LINE      0x8EA9DB
 #define COLOUR_BAND      0xDDE6F3
@@ -63,6 +64,13 @@ static const struct style {
                              .has_line_below = true},
         [WS_XLSX_LINK_SECTION] = {LINK, .band = COLOUR_BAND, .has_line_below = true},
         [WS_XLSX_WARNING] = {.bold = true, .colour = COLOUR_WARNING, .band = COLOUR_WARN_BAND},
+        [WS_XLSX_HEADLINE] = {.size = 13},
+        [WS_XLSX_HEADLINE_BOLD] = {.size = 13, .bold = true},
+        [WS_XLSX_FIRST] = {PARAGRAPH, .size = 13, .bold = true, .colour = COLOUR_FIRST},
+        [WS_XLSX_FIGURE] = {.size = 16, .bold = true, .colour = COLOUR_TITLE,
+                            .across = LXW_ALIGN_LEFT},
+        [WS_XLSX_ADVICE] = {PARAGRAPH, .bold = true},
+        [WS_XLSX_EVIDENCE] = {PARAGRAPH, .colour = COLOUR_QUIET, .indent = 2},
         [WS_XLSX_LABEL] = {PARAGRAPH, .across = LXW_ALIGN_LEFT, .indent = 1},
 };
 
@@ -113,10 +121,15 @@ static int decimals_of(const struct ws_shown_column *shown, enum ws_cell_type ty
 	return shown->decimals < WS_XLSX_DECIMALS ? shown->decimals : WS_XLSX_DECIMALS;
 }
 
+/*
+ * What is too small for the last digit is "<0.1", and 0 is exact, as in ws_display_number. A format
+ * has two conditions, which columns with negative numbers use up.
+ */
 static void set_number_format(lxw_format *f, const struct ws_shown_column *shown,
                               enum ws_cell_type type)
 {
-	char format[32];
+	static const char zeros[] = "000000000000000";
+	char format[128];
 	int decimals = decimals_of(shown, type);
 
 	if (shown->display == WS_DISPLAY_PLAIN)
@@ -124,7 +137,13 @@ static void set_number_format(lxw_format *f, const struct ws_shown_column *shown
 	else if (!decimals)
 		format_set_num_format(f, "#,##0");
 	else {
-		snprintf(format, sizeof(format), "#,##0.%.*s", decimals, "000000000000000");
+		if (shown->has_negative || shown->is_mixed)
+			snprintf(format, sizeof(format), "#,##0.%.*s;-#,##0.%.*s;0", decimals, zeros,
+			         decimals, zeros);
+		else
+			snprintf(format, sizeof(format),
+			         "[=0]0;[<0.%.*s5]\"<0.%.*s1\";#,##0.%.*s", decimals, zeros,
+			         decimals - 1, zeros, decimals, zeros);
 		format_set_num_format(f, format);
 	}
 }
@@ -132,7 +151,8 @@ static void set_number_format(lxw_format *f, const struct ws_shown_column *shown
 lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column *shown,
                                  enum ws_cell_type type, enum ws_xlsx_cell_look look)
 {
-	lxw_format **slot = &x->cells[shown->display][decimals_of(shown, type)][type][look];
+	lxw_format **slot = &x->cells[shown->display][decimals_of(shown, type)][type][look]
+	                             [shown->has_negative || shown->is_mixed];
 	lxw_format *f = *slot;
 
 	if (f)
@@ -281,7 +301,7 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 		break;
 	case WS_CELL_INT:
 		/* a sheet's numbers are doubles: exact up to 2^53 */
-		if (unit > 1)
+		if (shown->exponent)
 			ws__xlsx_try(x, worksheet_write_number(sheet, row, col,
 			                                       (double)cell->i / unit, format));
 		else if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53))
@@ -298,12 +318,28 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 	}
 }
 
+void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                       const char *text, unsigned depth)
+{
+	lxw_format **slot;
+
+	depth = depth < WS_XLSX_INDENTS ? depth : WS_XLSX_INDENTS - 1;
+	slot = &x->indented[depth];
+	if (!*slot) {
+		*slot = new_format(x);
+		format_set_align(*slot, LXW_ALIGN_VERTICAL_TOP);
+		format_set_align(*slot, LXW_ALIGN_LEFT);
+		format_set_indent(*slot, (uint8_t)(depth + 1));
+	}
+	ws__xlsx_text(x, sheet, row, col, text, *slot);
+}
+
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const struct ws_xlsx_sheet *to, const char *text, enum ws_xlsx_style style)
 {
 	char url[WS_XLSX_SHEET_NAME_MAX + 32];
 
-	snprintf(url, sizeof(url), "internal:'%s'!A%u", to->name, (unsigned)to->top + 1);
+	snprintf(url, sizeof(url), "internal:'%s'!A1", to->name);
 	ws__xlsx_try(x,
 	             worksheet_write_url_opt(sheet, row, col, url, x->styles[style], text, NULL));
 }
@@ -374,7 +410,7 @@ static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 
 	for (size_t i = 0; i < s->table->nheadline_notes; i++)
 		text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
-	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0, last, width, text,
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, last, width, text,
 	                   x->styles[WS_XLSX_ANSWER]);
 }
 
@@ -383,18 +419,18 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 {
 	const struct ws_report *r = x->report;
 
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, s->top + WS_XLSX_ROW_TITLE, 24, NULL));
-	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, s->top + WS_XLSX_ROW_WHAT, 0, last, width,
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width,
 	                   s->table->def->what, x->styles[WS_XLSX_WHAT]);
 	if (s != x->sheets)
-		ws__xlsx_link(x, s->sheet, s->top + WS_XLSX_ROW_LINK, 0, x->sheets,
+		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets,
 		              "← back to the first sheet", WS_XLSX_LINK);
 	if (s->table->nheadline_notes) {
 		write_answers(x, s, last, width);
 		return;
 	}
-	ws__xlsx_text(x, s->sheet, s->top + WS_XLSX_ROW_SOURCE, 0,
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0,
 	              ws__xlsx_format(x, "Trace: %s%s%s%s%s", r->trace,
 	                              r->scope ? " · Scope: " : "", r->scope ? r->scope : "",
 	                              *r->filter ? " · Filter: " : "", r->filter),
@@ -417,15 +453,23 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 	worksheet_set_landscape(sheet);
 	ws__xlsx_try(x, worksheet_print_area(sheet, 0, 0, last_row, last_col));
 	worksheet_set_paper(sheet, PAPER_A4);
-	worksheet_fit_to_pages(sheet, 1, 1);
+	worksheet_fit_to_pages(sheet, 1, 0); /* as many high as needed */
 	worksheet_set_margins(sheet, 0.4, 0.4, 0.5, 0.6);
 	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
+}
+
+int ws__xlsx_column(const struct ws_xlsx_sheet *s, int column)
+{
+	for (size_t i = 0; i < s->view.n && column >= 0; i++)
+		if (s->view.column[i].index == (size_t)column)
+			return (int)i;
+	return -1;
 }
 
 const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table)
 {
 	for (size_t i = 0; i < x->report->ntables; i++)
 		if (!strcmp(x->report->tables[i]->def->name, table))
-			return x->sheets[i].first_on_sheet ? &x->sheets[i] : NULL;
+			return x->sheets[i].sheet ? &x->sheets[i] : NULL;
 	return NULL;
 }

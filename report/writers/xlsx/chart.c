@@ -10,15 +10,21 @@
 #define ROW_PIXELS        20 /* the default height of a row */
 #define CHART_PIXELS_WIDE 560
 
-/* Distinguishable with every common colour blindness (Okabe and Ito's palette). */
-static const lxw_color_t palette[WS_XLSX_SERIES_MAX] = {0x0072B2, 0xE69F00, 0x009E73, 0xCC79A7,
-                                                        0x999999, 0x56B4E9, 0xD55E00, 0xF0E442};
+/* Colours that the colour-blind tell apart, of the list that all pictures share. */
+static lxw_color_t colour_of(size_t nth)
+{
+	static const enum ws_page_colour order[WS_XLSX_SERIES_MAX] = {
+	        WS_PAGE_BLUE,   WS_PAGE_OCHRE, WS_PAGE_TEAL, WS_PAGE_PURPLE,
+	        WS_PAGE_GREY,   WS_PAGE_CYAN,  WS_PAGE_RED,  WS_PAGE_BROWN,
+	};
+
+	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
+}
 
 /* Where a chart's cells are. */
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
-	int without; /* a column of the table that the sheet lacks, -1 = none */
 };
 
 /* Column of the table, -1 when it has none of this title. */
@@ -35,35 +41,19 @@ static int column_of(const struct chart_cells *cells, const char *title)
 /* The same of the sheet. */
 static int find_column(const struct chart_cells *cells, const char *title)
 {
-	int i = column_of(cells, title);
-
-	return cells->without >= 0 && i > cells->without ? i - 1 : i;
+	return ws__xlsx_column(cells->sheet, column_of(cells, title));
 }
 
-static bool find_section(const struct ws_xlsx *x, const char *name, struct chart_cells *cells)
-{
-	for (size_t i = 0; i < x->nblocks; i++) {
-		if (ws_cell_is(x->blocks[i].section, name)) {
-			cells->first = x->blocks[i].first;
-			cells->last = x->blocks[i].last;
-			cells->without = ws_table_column_index(cells->sheet->table->def, "section");
-			return true;
-		}
-	}
-	return false;
-}
-
-/* The greatest number of a column, 0 when there is none; of a section not looked for. */
+/* The greatest number of a column, 0 when there is none. */
 static double greatest(const struct chart_cells *cells, const char *title)
 {
 	const struct ws_table *t = cells->sheet->table;
-	int column = find_column(cells, title);
+	int column = column_of(cells, title);
 	double most = 0;
 
-	if (column < 0 || cells->without >= 0)
-		return column >= 0;
-	for (size_t r = cells->first - ws__xlsx_data_row(cells->sheet);
-	     r <= cells->last - ws__xlsx_data_row(cells->sheet); r++) {
+	if (find_column(cells, title) < 0)
+		return 0;
+	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++) {
 		const struct ws_cell *cell = &ws_table_cells(t, r)[column];
 
 		most = fmax(most, cell->type == WS_CELL_INT    ? (double)cell->i
@@ -98,8 +88,8 @@ static void list_values(const struct ws_xlsx_chart *def, const struct ws_table_d
 static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells)
 {
 	const struct ws_table *t = cells->sheet->table;
-	int column = find_column(cells, def->where_column);
-	int same = def->same_column ? find_column(cells, def->same_column) : -1;
+	int column = column_of(cells, def->where_column);
+	int same = def->same_column ? column_of(cells, def->same_column) : -1;
 	struct ws_cell like = {0};
 	size_t first = 0, end;
 
@@ -115,8 +105,8 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 	       ws_cell_is(&ws_table_cells(t, end)[column], def->where_text) &&
 	       (same < 0 || ws_cell_same(&like, &ws_table_cells(t, end)[same])))
 		end++;
-	cells->first = (uint32_t)(ws__xlsx_data_row(cells->sheet) + first);
-	cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + end - 1);
+	cells->first = (uint32_t)(WS_XLSX_ROW_DATA + first);
+	cells->last = (uint32_t)(WS_XLSX_ROW_DATA + end - 1);
 	return end > first;
 }
 
@@ -124,19 +114,16 @@ static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells
 static bool find_cells(const struct ws_xlsx *x, const struct ws_xlsx_chart *def,
                        struct chart_cells *cells)
 {
-	*cells = (struct chart_cells){.without = -1};
+	*cells = (struct chart_cells){0};
 	cells->sheet = ws__xlsx_find_sheet(x, def->table);
 	if (!cells->sheet || !cells->sheet->rows)
 		return false;
-	if (def->section) {
-		if (!find_section(x, def->section, cells))
-			return false;
-	} else if (def->where_column) {
+	if (def->where_column) {
 		if (!find_rows(def, cells))
 			return false;
 	} else {
-		cells->first = ws__xlsx_data_row(cells->sheet);
-		cells->last = (uint32_t)(ws__xlsx_data_row(cells->sheet) + cells->sheet->rows - 1);
+		cells->first = WS_XLSX_ROW_DATA;
+		cells->last = (uint32_t)(WS_XLSX_ROW_DATA + cells->sheet->rows - 1);
 	}
 	if (cells->last - cells->first + 1 < def->min_rows)
 		return false;
@@ -171,13 +158,41 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 	chart_series_set_name(series, name);
 }
 
+#define CLASSES_MAX 20
+
+/* A class has one colour in every picture. */
+static void colour_classes(lxw_chart_series *series, const struct chart_cells *cells)
+{
+	lxw_chart_fill fill[CLASSES_MAX];
+	lxw_chart_point point[CLASSES_MAX] = {{0}}, *points[CLASSES_MAX + 1];
+	const int column = column_of(cells, "Class");
+	size_t n = cells->last - cells->first + 1;
+
+	n = n < CLASSES_MAX ? n : CLASSES_MAX;
+	for (size_t i = 0; i < n && column >= 0; i++) {
+		const struct ws_cell *name = &ws_table_cells(
+		        cells->sheet->table, cells->first - WS_XLSX_ROW_DATA + i)[column];
+		const bool is_text = name->type == WS_CELL_TEXT;
+
+		fill[i] = (lxw_chart_fill){
+		        .color = ws_page_colour_def(ws_page_class_colour(
+		                                            is_text ? name->text.ptr : "",
+		                                            is_text ? name->text.len : 0))
+		                         .light};
+		point[i].fill = &fill[i];
+		points[i] = &point[i];
+	}
+	points[n] = NULL;
+	chart_series_set_points(series, points);
+}
+
 static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
                        const struct chart_cells *cells, lxw_col_t category, const char *title,
                        size_t nth)
 {
 	int column = find_column(cells, title);
-	lxw_chart_fill fill = {.color = palette[nth]};
-	lxw_chart_line line = {.color = palette[nth], .width = 2};
+	lxw_chart_fill fill = {.color = colour_of(nth)};
+	lxw_chart_line line = {.color = colour_of(nth), .width = 2};
 	lxw_chart_series *series;
 
 	if (column < 0)
@@ -196,6 +211,8 @@ static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
 		chart_series_set_fill(series, &fill);
 	if (def->labels)
 		chart_series_set_labels(series);
+	if (def->category && !strcmp(def->category, "Class"))
+		colour_classes(series, cells);
 	return true;
 }
 
@@ -222,11 +239,10 @@ static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *
                      size_t size)
 {
 	const struct ws_table *t = cells->sheet->table;
-	int column = def->same_column ? find_column(cells, def->same_column) : -1;
+	int column = def->same_column ? column_of(cells, def->same_column) : -1;
 	const struct ws_cell *same =
 	        column < 0 ? NULL
-	                   : &ws_table_cells(t, cells->first -
-	                                                ws__xlsx_data_row(cells->sheet))[column];
+	                   : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
 
 	if (same && same->type == WS_CELL_TEXT)
 		snprintf(out, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
@@ -301,14 +317,11 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
-                      uint32_t row, uint16_t col, int32_t x_offset, int pixels)
+                      uint32_t row, uint16_t col, int32_t x_offset)
 {
-	lxw_chart_options options = {
-	        .x_scale = pixels / 480.0,
-	        .x_offset = x_offset,
-	        /* of a page it fills its column, however wide a font makes that */
-	        .object_position = pixels == CHART_PIXELS_WIDE ? LXW_OBJECT_MOVE_DONT_SIZE
-	                                                       : LXW_OBJECT_MOVE_AND_SIZE};
+	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
+	                             .x_offset = x_offset,
+	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
 	struct chart_cells cells;
 	const char *values[WS_XLSX_SERIES_MAX + 1];
 	int category, nseries = 0, some = 0;
@@ -320,7 +333,9 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	list_values(def, cells.sheet->table->def, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
-	if (category < 0 || !(def->all ? some : values[0] && has_numbers(&cells, values[0])))
+	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
+	                              ? some
+	                              : values[0] && has_numbers(&cells, values[0])))
 		return false;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart)
@@ -339,52 +354,44 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	return true;
 }
 
-/* The row below so many rows of usual height from `row` on; of a page, whose rows are of any. */
-static uint32_t row_below(const struct ws_xlsx *x, uint32_t row, uint32_t height, bool is_page)
+/* The charts of a place, of one table or of all, `each` beside each other. Pixels that they take. */
+static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, unsigned place,
+                      const char *table, bool pairs)
 {
-	double left = height * WS_XLSX_ROW_POINTS;
-
-	if (!is_page)
-		return row + height;
-	for (; left > 0; row++)
-		left -= row < WS_XLSX_HEIGHTS_MAX && x->heights[row] ? x->heights[row]
-		                                                     : WS_XLSX_ROW_POINTS;
-	return row;
-}
-
-/* The charts of a place, of one table or of all: pixels as in ws__xlsx_add_charts. */
-static uint32_t add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                        unsigned place, const char *table, int pixels)
-{
-	const bool pairs = !pixels;
 	uint32_t left = 0; /* height of the chart that stands alone in its line */
+	bool some = false;
 
 	for (size_t i = 0; i < ws__xlsx_ncharts; i++) {
 		const struct ws_xlsx_chart *def = &ws__xlsx_charts[i];
 
 		if (!((def->places ? def->places : WS_XLSX_ON_FIRST) & place) ||
 		    (table && strcmp(def->table, table) != 0) ||
-		    !add_chart(x, def, sheet, row, col, left ? CHART_PIXELS_WIDE + 20 : 0,
-		               pairs ? CHART_PIXELS_WIDE : pixels))
+		    !add_chart(x, def, sheet, *row, 0, left ? CHART_PIXELS_WIDE + 20 : 0))
 			continue;
+		some = true;
 		if (left || !pairs)
-			row = row_below(x, row, (left > def->height ? left : def->height) + 1,
-			                !pairs);
+			*row += (left > def->height ? left : def->height) + 1;
 		left = left || !pairs ? 0 : def->height;
 	}
-	return left ? row + left + 1 : row;
+	*row += left ? left + 1 : 0;
+	return some ? CHART_PIXELS_WIDE + 10 : 0;
 }
 
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                             int pixels)
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row)
 {
-	return add_all(x, sheet, row, col, WS_XLSX_ON_FIRST, NULL, pixels);
-}
-
-uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
-{
-	row = add_all(x, s->sheet, row, 0, WS_XLSX_ON_OWN, s->table->def->name, 0);
-	if (!strcmp(s->table->def->name, "roofline"))
-		row = ws__xlsx_add_roofline(x, s, row);
+	add_all(x, sheet, &row, WS_XLSX_ON_FIRST, NULL, true);
 	return row;
+}
+
+double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row)
+{
+	const uint32_t first = *row + 1;
+	uint32_t at = first;
+	double pixels =
+	        add_all(x, s->sheet, &at, WS_XLSX_ON_OWN, s->table->def->name, false);
+
+	if (!strcmp(s->table->def->name, "roofline"))
+		pixels = fmax(pixels, ws__xlsx_add_roofline(x, s, &at));
+	*row = at > first ? at : *row;
+	return pixels;
 }

@@ -15,19 +15,6 @@
 	.type = LXW_CHART_##kind, .min_rows = (least), .max_rows = (most), .height = (rows)
 
 const struct ws_xlsx_chart ws__xlsx_charts[] = {
-        {.table = "summary",
-         .section = "GPU time by class",
-         .title = "GPU time by class of work",
-         .alt_text = "Bar chart of the section GPU time by class on this sheet",
-         SHOWS("Item", "GPU time", "Time (ns)"),
-         FORM(BAR, 0, 16, 22)},
-        /* the summary has names short enough to stand beside bars */
-        {.table = "summary",
-         .section = "Top kernels",
-         .title = "The kernels that cost most",
-         .alt_text = "Bar chart of the section Top kernels on this sheet",
-         SHOWS("Item", "total GPU time", "Time (ns)"),
-         FORM(BAR, 0, 11, 22)},
         {.table = "classes",
          .title = "GPU time by class of work",
          .alt_text = "Bar chart of the table above: GPU time of each class",
@@ -57,7 +44,8 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          SHOWS("Step", "time", "Forward (ns)", "Loss (ns)", "Backward (ns)", "Optimizer (ns)",
                "Remainder (ns)"),
          .names_axis = "step",
-         FORM(COLUMN_STACKED, 0, 500, 16)},
+         FORM(COLUMN_STACKED, 2, 500, 16),
+         .places = WS_XLSX_ON_OWN},
         {.table = "softmax-matmul",
          WHERE("Scope", "all layers"),
          .same_column = "Phase",

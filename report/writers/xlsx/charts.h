@@ -9,12 +9,10 @@
 enum { WS_XLSX_ON_FIRST = 1u << 0, WS_XLSX_ON_OWN = 1u << 1 };
 
 /*
- * What a chart shows: the first rows of a table, of those whose cell in one
- * column has a text, or the lines of a section of the first sheet.
+ * What a chart shows: the first rows of a table, of those whose cell in one column has a text.
  */
 struct ws_xlsx_chart {
 	const char *table;                     /* name of the table */
-	const char *section;                   /* NULL = rows */
 	const char *where_column, *where_text; /* title and text; NULL = all rows */
 	const char *same_column; /* title; rows up to where its text changes; NULL = all */
 	const char *title;

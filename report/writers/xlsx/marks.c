@@ -22,7 +22,7 @@ static const struct {
 static void add(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
                 lxw_conditional_format *format)
 {
-	const uint32_t first = ws__xlsx_data_row(s), last = first + (uint32_t)s->rows - 1;
+	const uint32_t first = WS_XLSX_ROW_DATA, last = first + (uint32_t)s->rows - 1;
 
 	ws__xlsx_try(x,
 	             worksheet_conditional_format_range(s->sheet, first, col, last, col, format));
@@ -66,12 +66,13 @@ void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 {
 	const struct ws_table_def *def = s->table->def;
 
-	for (uint16_t c = 0; c < def->ncolumns; c++) {
-		if (!strcmp(def->columns[c].title, "B / A"))
+	for (uint16_t c = 0; c < s->view.n; c++) {
+		const char *title = def->columns[s->view.column[c].index].title;
+
+		if (!strcmp(title, "B / A"))
 			add_ratio_scale(x, s, c);
 		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
-			if (!strcmp(marks[i].table, def->name) &&
-			    !strcmp(marks[i].column, def->columns[c].title))
+			if (!strcmp(marks[i].table, def->name) && !strcmp(marks[i].column, title))
 				add_mark(x, s, c, marks[i].text);
 	}
 }

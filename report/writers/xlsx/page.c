@@ -1,205 +1,400 @@
-/* The first sheet: a report on one page, with links to the sheets and charts of their cells. */
+/* The first sheet: what matters most, with links to the sheets, pictures and short tables. */
 #include "report/writers/xlsx/xlsx.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-#define WIDTH_ITEM   38.0
-#define WIDTH_TEXT   38.0
-#define WIDTH_TIME   13.0
-#define WIDTH_NUMBER 10.0
-#define WIDTH_GAP    2.0
-#define WIDTH_LINK   24.0
-#define WIDTH_SHEET  57.0
-#define GAP_POINTS   6.0 /* between two sections */
-#define CHART_PIXELS 400
-#define WIDTH_CHART  (CHART_PIXELS / 7.0)
-#define LINES_MAX    8
+#include "report/front/front.h"
 
-/* The columns of the table but `section`, which becomes headings. */
-struct page {
+#define WIDTH_NAME    46.0
+#define WIDTH_OTHERS  12.5
+#define COLUMNS       7   /* A to G: a page of paper */
+#define LAST          (COLUMNS - 1)
+#define DATA_COLUMN   (COLUMNS + 2) /* cells of the pictures, beside the page */
+#define GAP_POINTS    6.0 /* between two sections */
+#define PAIRS         4   /* of figures, and of links: A, B and C, D and E, F and G */
+#define TREE_ROWS     12
+#define FINDING_ROWS  4
+#define KERNEL_ROWS   8
+#define LINES_MAX     8
+
+struct front {
 	struct ws_xlsx *x;
 	lxw_worksheet *sheet;
-	const struct ws_table *t;
-	struct ws_page_columns columns;
-	const struct ws_shown_column *shown;
-	double width;  /* of all cells */
-	uint16_t last; /* column of the sheet */
+	const struct ws_table *t; /* the table `summary` */
+	uint32_t row;
 };
 
-static double column_width(const struct page *p, size_t column)
+static const double page_width = WIDTH_NAME + LAST * WIDTH_OTHERS;
+
+static void set_height(const struct front *f, uint32_t row, double points)
 {
-	if (column == p->columns.item)
-		return WIDTH_ITEM;
-	if (column == p->columns.text)
-		return WIDTH_TEXT;
-	return p->t->def->columns[column].display == WS_DISPLAY_TIME_NS ? WIDTH_TIME : WIDTH_NUMBER;
+	ws__xlsx_try(f->x, worksheet_set_row(f->sheet, row, points, NULL));
 }
 
-/* `section` has none: what stands behind it moves up. */
-static uint16_t sheet_column(const struct page *p, size_t column)
+static void add_section(struct front *f, const char *title)
 {
-	return (uint16_t)(column - (column > p->columns.section));
+	lxw_format *style = f->x->styles[WS_XLSX_SECTION];
+
+	set_height(f, f->row++, GAP_POINTS);
+	set_height(f, f->row, 18);
+	ws__xlsx_text(f->x, f->sheet, f->row, 0, title, style);
+	for (uint16_t c = 1; c < COLUMNS; c++)
+		ws__xlsx_try(f->x, worksheet_write_blank(f->sheet, f->row, c, style));
+	f->row++;
 }
 
-/* Where a section's details are. */
-static const struct {
-	const char *section, *table, *link;
-} details[] = {
-        {"GPU time by phase", "steps", "→ Steps"},
-        {"GPU time by class", "classes", "→ Classes"},
-        {"Top kernels", "kernel-summary", "→ Kernel Summary"},
-        {"How long a step takes", "steps", "→ Steps"},
-        {"Why the device is idle", "idle", "→ Idle"},
-        {"What to do", "advice", "→ Advice"},
-        {"What is missing", "losses", "→ Losses"},
-};
+/* --- headline, figures, links ---------------------------------------------------------------- */
 
-static void set_height(const struct page *p, uint32_t row, double points)
+/* What to do first may take more than a line. */
+static void add_first(struct front *f, lxw_rich_string_tuple *const *parts, size_t n)
 {
-	ws__xlsx_try(p->x, worksheet_set_row(p->sheet, row, points, NULL));
-	if (row < WS_XLSX_HEIGHTS_MAX)
-		p->x->heights[row] = points;
+	const double width = page_width / 1.25; /* the letters are larger */
+	const char *text = "";
+	size_t lines;
+
+	for (size_t i = 0; i < n; i++)
+		text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
+	lines = ws__xlsx_lines(text, strlen(text), width);
+	ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, LAST, width, text,
+	                   f->x->styles[WS_XLSX_FIRST]);
+	set_height(f, f->row++, 19 * (double)lines);
 }
 
-static uint32_t write_section(const struct page *p, uint32_t row, const struct ws_cell *section)
+/* A sentence with what counts in bold. */
+static void add_sentence(struct front *f, const struct ws_page_line *line, bool is_first_thing)
 {
-	lxw_format *style = p->x->styles[WS_XLSX_SECTION];
+	lxw_format *plain = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE];
+	lxw_format *bold = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE_BOLD];
+	lxw_rich_string_tuple part[WS_PAGE_PARTS], *parts[WS_PAGE_PARTS + 1];
+	size_t n = 0;
 
-	set_height(p, row, 18);
-	ws__xlsx_words(p->x, p->sheet, row, 0, section, style);
-	for (uint16_t c = 1; c <= p->last; c++)
-		ws__xlsx_try(p->x, worksheet_write_blank(p->sheet, row, c, style));
-	for (size_t i = 0; i < sizeof(details) / sizeof(*details); i++) {
-		const struct ws_xlsx_sheet *to = ws__xlsx_find_sheet(p->x, details[i].table);
+	for (size_t i = 0; i < line->nparts; i++) {
+		const char *text = ws__xlsx_format(
+		        f->x, "%s", ws__xlsx_clean(f->x, line->part[i].text, strlen(line->part[i].text)));
 
-		if (to && ws_cell_is(section, details[i].section))
-			ws__xlsx_link(p->x, p->sheet, row, 1, to, details[i].link,
-			              WS_XLSX_LINK_SECTION);
+		if (!*text)
+			continue;
+		part[n] = (lxw_rich_string_tuple){line->part[i].bold ? bold : plain,
+		                                  (char *)(uintptr_t)text}; /* only read */
+		parts[n] = &part[n];
+		n++;
 	}
-	return row + 1;
+	if (!n)
+		return;
+	if (is_first_thing) {
+		add_first(f, parts, n);
+		return;
+	}
+	parts[n] = NULL;
+	set_height(f, f->row, 19);
+	if (n == 1)
+		ws__xlsx_text(f->x, f->sheet, f->row, 0, part[0].string, part[0].format);
+	else
+		ws__xlsx_try(f->x,
+		             worksheet_write_rich_string(f->sheet, f->row, 0, parts, plain));
+	f->row++;
 }
 
-static bool has_share(const struct page *p, const struct ws_cell *cells)
+static void add_head(struct front *f, const struct ws_page *page)
 {
-	for (size_t i = 0; i < p->t->def->ncolumns; i++)
-		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT &&
-		    cells[i].type != WS_CELL_EMPTY)
+	const struct ws_report *r = f->x->report;
+	char source[1024];
+
+	set_height(f, f->row, 24);
+	ws__xlsx_text(f->x, f->sheet, f->row++, 0, page->title, f->x->styles[WS_XLSX_TITLE]);
+	ws_front_source(page, source, sizeof(source));
+	ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width, source,
+	                   f->x->styles[WS_XLSX_NOTE]);
+	if (*r->filter)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		                   ws__xlsx_format(f->x, "Filter: %s", r->filter),
+		                   f->x->styles[WS_XLSX_NOTE]);
+	f->row++;
+	for (size_t i = 0; i < page->nheadline; i++)
+		add_sentence(f, &page->headline[i], false);
+	add_sentence(f, &page->first, true);
+}
+
+/* The nth of PAIRS places of a line: its first column, and its last. */
+static uint16_t place(size_t nth, uint16_t *last)
+{
+	uint16_t first = nth % PAIRS ? (uint16_t)(2 * (nth % PAIRS) - 1) : 0;
+
+	*last = first ? (uint16_t)(first + 1) : 0;
+	return first;
+}
+
+static void put_across(struct front *f, uint32_t row, size_t nth, const char *text,
+                       lxw_format *format)
+{
+	uint16_t last, first = place(nth, &last);
+
+	if (last > first)
+		ws__xlsx_try(f->x,
+		             worksheet_merge_range(f->sheet, row, first, row, last, "", format));
+	ws__xlsx_text(f->x, f->sheet, row, first, text, format);
+}
+
+static void add_figures(struct front *f, const struct ws_page *page)
+{
+	if (page->nfigures)
+		set_height(f, f->row++, GAP_POINTS);
+	for (size_t i = 0; i < page->nfigures; i++) {
+		put_across(f, f->row, i, page->figure[i].value, f->x->styles[WS_XLSX_FIGURE]);
+		put_across(f, f->row + 1, i, page->figure[i].what, f->x->styles[WS_XLSX_NOTE]);
+		if (i % PAIRS == PAIRS - 1 || i + 1 == page->nfigures) {
+			set_height(f, f->row, 24);
+			f->row += 2;
+		}
+	}
+}
+
+static void add_links(struct front *f)
+{
+	const struct ws_xlsx *x = f->x;
+	const char *without = "";
+	size_t n = 0;
+
+	set_height(f, f->row++, GAP_POINTS);
+	for (size_t i = 1; i < x->report->ntables; i++) {
+		const struct ws_xlsx_sheet *s = &x->sheets[i];
+		uint16_t last, first = place(n, &last);
+
+		if (!s->sheet) {
+			without = ws__xlsx_format(f->x, "%s%s%s%s", without, *without ? ", " : "",
+			                          s->table->def->sheet,
+			                          s->table->not_recorded ? " (not recorded)" : "");
+			continue;
+		}
+		if (last > first)
+			ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row,
+			                                         last, "",
+			                                         x->styles[WS_XLSX_LINK]));
+		ws__xlsx_link(f->x, f->sheet, f->row, first, s, s->name, WS_XLSX_LINK);
+		f->row += n++ % PAIRS == PAIRS - 1;
+	}
+	f->row += n % PAIRS != 0;
+	if (*without)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		                   ws__xlsx_format(f->x, "Without rows, so without a sheet: %s.",
+		                                   without),
+		                   x->styles[WS_XLSX_NOTE]);
+}
+
+/* --- short tables ---------------------------------------------------------------------------- */
+
+/* Cells of a table whose first column may be a tree; bars behind its shares. */
+static void add_table(struct front *f, struct ws_table *t, const char *title)
+{
+	struct ws_shown_column shown[COLUMNS + 1];
+	const size_t n = t->def->ncolumns < COLUMNS ? t->def->ncolumns : COLUMNS;
+	const uint32_t first = f->row + 3;
+
+	if (t->nrows)
+		add_section(f, title);
+	for (size_t c = 0; c < n && t->nrows; c++) {
+		ws_display_column(t, c, &shown[c]);
+		ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)c, shown[c].title,
+		                t->def->columns[c].type);
+	}
+	if (t->nrows)
+		set_height(f, f->row++, 2 * WS_XLSX_ROW_POINTS + 2);
+	for (size_t r = 0; r < t->nrows; r++, f->row++) {
+		const struct ws_cell *cells = ws_table_cells(t, r);
+		const unsigned depth = ws_front_depth(&cells[0]);
+
+		ws__xlsx_indented(f->x, f->sheet, f->row, 0,
+		                  ws__xlsx_format(f->x, "%.*s",
+		                                  (int)(cells[0].text.len - 2 * depth),
+		                                  cells[0].text.ptr + 2 * depth),
+		                  depth);
+		for (size_t c = 1; c < n; c++)
+			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[c], &shown[c],
+			              WS_XLSX_CELL);
+	}
+	for (size_t c = 1; c < n && t->nrows; c++)
+		if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
+			ws__xlsx_data_bars(f->x, f->sheet, first, f->row - 1, (uint16_t)c);
+	ws_table_free(t);
+}
+
+/* One line each: advice first, the gain at the right edge, the evidence below in grey. */
+static void add_findings(struct front *f, const struct ws_page *page)
+{
+	const double width = page_width - WIDTH_OTHERS;
+	struct ws_table *t = ws_front_findings(page, FINDING_ROWS);
+	struct ws_shown_column gain;
+
+	if (!t->nrows && !page->findings_note) {
+		ws_table_free(t);
+		return;
+	}
+	add_section(f, "What to do");
+	ws_display_column(t, 1, &gain);
+	if (t->nrows)
+		ws__xlsx_text(f->x, f->sheet, f->row - 1, LAST, "Gain (%)",
+		              f->x->styles[WS_XLSX_SECTION]);
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct ws_cell *cells = ws_table_cells(t, i);
+
+		ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, LAST - 1, width,
+		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1, (int)cells[0].text.len,
+		                                   cells[0].text.ptr),
+		                   f->x->styles[WS_XLSX_ADVICE]);
+		ws__xlsx_cell(f->x, f->sheet, f->row++, LAST, &cells[1], &gain, WS_XLSX_CELL);
+		if (cells[2].type == WS_CELL_TEXT)
+			ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST - 1, width,
+			                   ws__xlsx_format(f->x, "%.*s", (int)cells[2].text.len,
+			                                   cells[2].text.ptr),
+			                   f->x->styles[WS_XLSX_EVIDENCE]);
+	}
+	if (page->findings_note)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		                   page->findings_note, f->x->styles[WS_XLSX_NOTE]);
+	ws_table_free(t);
+}
+
+static void add_screen(struct front *f, const struct ws_page *page, const struct ws_xlsx_sheet *s)
+{
+	add_head(f, page);
+	add_figures(f, page);
+	add_links(f);
+	if (page->nsegments) {
+		add_section(f, page->bar_title ? page->bar_title : "Where the time goes");
+		f->row = ws__xlsx_add_bar(f->x, s, f->row, DATA_COLUMN);
+	}
+	add_table(f, ws_front_tree(page, TREE_ROWS),
+	          page->tree_title ? page->tree_title : "Where in the model");
+	f->row = ws__xlsx_add_icicle(f->x, s, f->row, DATA_COLUMN);
+	add_findings(f, page);
+	add_table(f, ws_front_kernels(page, KERNEL_ROWS), "Kernels that cost most");
+}
+
+/* --- the lines of the table ------------------------------------------------------------------ */
+
+/* What the first screen shows better. */
+static bool is_shown_above(const struct ws_cell *section)
+{
+	static const char *const shown[] = {"GPU time by class", "Top kernels",
+	                                    "Why the device is idle", "What to do"};
+
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		if (ws_cell_is(section, shown[i]))
 			return true;
 	return false;
 }
 
-/*
- * A text that is longer than its column runs over the empty cells behind it. Returns the lines
- * that it takes.
- */
-static size_t write_words(const struct page *p, uint32_t row, uint16_t col, size_t column,
-                          const struct ws_cell *cells)
+/* The first number of a line, in B with its unit in C; returns the column for a text. */
+static uint16_t add_number(struct front *f, const struct ws_cell *cells,
+                           const struct ws_shown_column *shown)
 {
-	const struct ws_cell *cell = &cells[column];
-	double own = column_width(p, column), width = own;
-	uint16_t last = col;
-
-	for (size_t i = column + 1; i < p->t->def->ncolumns && cells[i].type == WS_CELL_EMPTY; i++)
-		if (i != p->columns.section) {
-			width += column_width(p, i);
-			last++;
-		}
-	if (last == col || ws__xlsx_lines(cell->text.ptr, cell->text.len, own) == 1)
-		width = own;
-	else
-		ws__xlsx_try(p->x,
-		             worksheet_merge_range(p->sheet, row, col, row, last, "",
-		                                   ws__xlsx_cell_format(p->x, &p->shown[column],
-		                                                        WS_CELL_TEXT,
-		                                                        WS_XLSX_CELL_WRAPPED)));
-	ws__xlsx_cell(p->x, p->sheet, row, col, cell, &p->shown[column], WS_XLSX_CELL_WRAPPED);
-	return ws__xlsx_lines(cell->text.ptr, cell->text.len, width);
-}
-
-/* Lines of a page have nothing in common: a small number shows its digits beside a large one. */
-static void write_number(const struct page *p, uint32_t row, uint16_t col, size_t column,
-                         const struct ws_cell *cell)
-{
-	struct ws_shown_column shown = p->shown[column];
-
-	if (shown.display == WS_DISPLAY_REAL && cell->type == WS_CELL_REAL)
-		shown.decimals = fabs(cell->r) < 1000 ? 4 : 1;
-	ws__xlsx_cell(p->x, p->sheet, row, col, cell, &shown, WS_XLSX_CELL);
-}
-
-static uint32_t write_line(const struct page *p, uint32_t row, const struct ws_cell *cells)
-{
-	size_t lines = 1;
-	/* a name beside its share takes one line: it stands whole on its own sheet */
-	bool one_line = has_share(p, cells);
-
-	for (size_t i = 0; i < p->t->def->ncolumns; i++) {
-		uint16_t c = sheet_column(p, i);
-		size_t n = 1;
-
-		if (i == p->columns.section)
+	for (size_t c = 0; c < f->t->def->ncolumns; c++) {
+		if (cells[c].type != WS_CELL_INT && cells[c].type != WS_CELL_REAL)
 			continue;
-		if (cells[i].type == WS_CELL_TEXT && !one_line)
-			n = write_words(p, row, c, i, cells);
-		else if (cells[i].type != WS_CELL_EMPTY)
-			write_number(p, row, c, i, &cells[i]);
+		ws__xlsx_cell(f->x, f->sheet, f->row, 1, &cells[c], &shown[c], WS_XLSX_CELL);
+		ws__xlsx_text(f->x, f->sheet, f->row, 2, shown[c].unit,
+		              f->x->styles[WS_XLSX_SOURCE]);
+		return 3;
+	}
+	return 1;
+}
+
+static void add_line(struct front *f, const struct ws_page_columns *columns,
+                     const struct ws_cell *cells, const struct ws_shown_column *shown)
+{
+	const struct ws_cell *text = &cells[columns->text], *item = &cells[columns->item];
+	const uint16_t first = add_number(f, cells, shown);
+	double width = WIDTH_OTHERS * (COLUMNS - first);
+	size_t lines = 1, n;
+
+	if (text->type == WS_CELL_TEXT && text->text.len) {
+		ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row, LAST, "",
+		                                         f->x->styles[WS_XLSX_LABEL]));
+		ws__xlsx_words(f->x, f->sheet, f->row, first, text, f->x->styles[WS_XLSX_LABEL]);
+		lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
+	}
+	if (item->type == WS_CELL_TEXT) {
+		ws__xlsx_words(f->x, f->sheet, f->row, 0, item, f->x->styles[WS_XLSX_LABEL]);
+		n = ws__xlsx_lines(item->text.ptr, item->text.len, WIDTH_NAME);
 		lines = n > lines ? n : lines;
 	}
-	if (lines > LINES_MAX)
-		lines = LINES_MAX;
+	lines = lines < LINES_MAX ? lines : LINES_MAX;
 	if (lines > 1)
-		set_height(p, row, WS_XLSX_ROW_POINTS * (double)lines);
-	return row + 1;
+		set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
+	f->row++;
 }
 
-static uint32_t write_lines(const struct page *p, uint32_t row)
+static void add_lines(struct front *f)
 {
-	const struct ws_table *t = p->t;
+	const struct ws_table *t = f->t;
+	struct ws_page_columns columns;
+	struct ws_shown_column *shown;
 
+	WS_NEW(&f->x->arena, shown, t->def->ncolumns);
+	ws_display_page(t->def, &columns);
 	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
-		const struct ws_cell *section = &ws_table_cells(t, begin)[p->columns.section];
+		const struct ws_cell *section = &ws_table_cells(t, begin)[columns.section];
 
-		end = ws_display_section_end(t, &p->columns, begin);
-		if (begin)
-			set_height(p, row++, GAP_POINTS);
-		row = write_section(p, row, section);
-		if (p->x->nblocks < WS_XLSX_BLOCKS_MAX)
-			p->x->blocks[p->x->nblocks++] =
-			        (struct ws_xlsx_block){section, row,
-			                               row + (uint32_t)(end - begin) - 1};
-		for (size_t r = begin; r < end; r++)
-			row = write_line(p, row, ws_table_cells(t, r));
-	}
-	return row;
-}
-
-/* Tables without rows have no sheet: which, and why. */
-static uint32_t write_left_out(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
-{
-	for (size_t i = 0; i < x->report->ntables; i++) {
-		const struct ws_table *t = x->report->tables[i];
-
-		if (x->sheets[i].first_on_sheet)
+		end = ws_display_section_end(t, &columns, begin);
+		if (f->x->report->page && is_shown_above(section))
 			continue;
-		ws__xlsx_text(x, sheet, row, col, t->def->sheet, x->styles[WS_XLSX_LABEL]);
-		ws__xlsx_text(x, sheet, row++, col + 1,
-		              t->not_recorded ? "no sheet: not recorded" : "no sheet: no rows",
-		              x->styles[WS_XLSX_LABEL]);
+		add_section(f, section->type == WS_CELL_TEXT
+		                       ? ws__xlsx_format(f->x, "%.*s", (int)section->text.len,
+		                                         section->text.ptr)
+		                       : "");
+		for (size_t c = 0; c < t->def->ncolumns; c++)
+			ws_display_section_column(t, c, begin, end, &shown[c]);
+		for (size_t r = begin; r < end; r++)
+			add_line(f, &columns, ws_table_cells(t, r), shown);
 	}
-	return row;
+	if (t->not_recorded)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		                   ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
+		                   f->x->styles[WS_XLSX_MISSING]);
+	for (size_t i = 0; i < t->nnotes; i++)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width, t->notes[i],
+		                   f->x->styles[WS_XLSX_NOTE]);
 }
+
+void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
+{
+	struct front f = {.x = x, .sheet = s->sheet, .t = s->table};
+
+	s->rows = s->table->nrows;
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, 0, 0, WIDTH_NAME, NULL));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, 1, LAST, WIDTH_OTHERS, NULL));
+	if (x->report->page)
+		add_screen(&f, x->report->page, s);
+	else
+		ws__xlsx_text(x, s->sheet, f.row++, 0, x->report->title, x->styles[WS_XLSX_TITLE]);
+	add_lines(&f);
+	s->below = f.row;
+	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
+	worksheet_set_tab_color(s->sheet, 0x1F3864);
+	ws__xlsx_page_setup(x, s->sheet, f.row, LAST);
+	worksheet_set_portrait(s->sheet); /* many short lines */
+}
+
+/* --- the sheets of a report whose first sheet is a table ---------------------------------------- */
 
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {
 	ws__xlsx_text(x, sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
 	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
-	for (size_t i = 0; i < x->report->ntables; i++) {
+	for (size_t i = 1; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		char title[WS_DISPLAY_TITLE];
 
-		if (s->sheet == sheet || !s->first_on_sheet)
+		if (!s->sheet) {
+			ws__xlsx_text(x, sheet, row, col, s->table->def->sheet,
+			              x->styles[WS_XLSX_LABEL]);
+			ws__xlsx_text(x, sheet, row++, col + 1,
+			              s->table->not_recorded ? "no sheet: not recorded"
+			                                     : "no sheet: no rows",
+			              x->styles[WS_XLSX_LABEL]);
 			continue;
+		}
 		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
 		ws__xlsx_text(x, sheet, row++, col + 1,
 		              ws__xlsx_format(x, "%s: %zu %s", ws_display_title(s->table, title),
@@ -207,121 +402,5 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 		                              s->table->nrows == 1 ? "row" : "rows"),
 		              x->styles[WS_XLSX_LABEL]);
 	}
-	return write_left_out(x, sheet, row, col);
-}
-
-static void write_columns(struct page *p)
-{
-	const struct ws_table_def *def = p->t->def;
-	uint16_t c = 0;
-
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		double width = column_width(p, i);
-
-		if (i == p->columns.section)
-			continue;
-		ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, width, NULL));
-		ws__xlsx_header(p->x, p->sheet, WS_XLSX_ROW_HEADER, c, p->shown[i].title,
-		                def->columns[i].type);
-		p->width += width;
-		p->last = c++;
-	}
-	ws__xlsx_try(p->x, worksheet_set_column(p->sheet, c, c, WIDTH_GAP, NULL));
-}
-
-static uint32_t write_notes(const struct page *p, uint32_t row)
-{
-	for (size_t i = 0; i < p->t->nnotes; i++)
-		ws__xlsx_paragraph(p->x, p->sheet, row++, 0, p->last, p->width, p->t->notes[i],
-		                   p->x->styles[WS_XLSX_NOTE]);
 	return row;
-}
-
-/* Behind the shares of all sections. */
-static void add_bars(const struct page *p, uint32_t below)
-{
-	for (size_t i = 0; i < p->t->def->ncolumns; i++)
-		if (p->t->def->columns[i].display == WS_DISPLAY_PERCENT && p->t->nrows)
-			ws__xlsx_data_bars(p->x, p->sheet, WS_XLSX_ROW_DATA, below - 1,
-			                   sheet_column(p, i));
-}
-
-/* Counts over 0 of the section of what is missing. */
-static void mark_missing(const struct page *p)
-{
-	lxw_conditional_format over_0 = {.type = LXW_CONDITIONAL_TYPE_CELL,
-	                                 .criteria = LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
-	                                 .value = 0,
-	                                 .format = p->x->styles[WS_XLSX_WARNING]};
-	int count = ws_table_column_index(p->t->def, "count");
-	uint16_t col = sheet_column(p, count < 0 ? 0 : (size_t)count);
-
-	for (size_t i = 0; i < p->x->nblocks && count >= 0; i++) {
-		const struct ws_xlsx_block *b = &p->x->blocks[i];
-
-		if (ws_cell_is(b->section, "What is missing"))
-			ws__xlsx_try(p->x,
-			             worksheet_conditional_format_range(p->sheet, b->first, col,
-			                                                b->last, col, &over_0));
-	}
-}
-
-/* The rows that a page of paper takes: up to the sections of which no reader asks first. */
-static uint32_t rows_to_print(const struct ws_xlsx *x, uint32_t row)
-{
-	for (size_t i = 0; i < x->nblocks; i++)
-		if (ws_cell_is(x->blocks[i].section, "Workload") ||
-		    ws_cell_is(x->blocks[i].section, "Provenance"))
-			return x->blocks[i].first - 2;
-	return row;
-}
-
-/* A section that begins above this row is printed to its end. */
-static uint32_t end_of_section(const struct ws_xlsx *x, uint32_t row)
-{
-	for (size_t i = 0; i < x->nblocks; i++)
-		if (x->blocks[i].first <= row + 1 && x->blocks[i].last > row)
-			return x->blocks[i].last;
-	return row;
-}
-
-void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
-{
-	static const double widths[] = {WIDTH_CHART, WIDTH_GAP, WIDTH_LINK, WIDTH_SHEET};
-	struct page p = {.x = x, .sheet = s->sheet, .t = s->table};
-	struct ws_shown_column *shown;
-	uint32_t row, below;
-	uint16_t right;
-
-	if (!WS_NEW(&x->arena, shown, s->table->def->ncolumns))
-		return;
-	for (size_t c = 0; c < s->table->def->ncolumns; c++)
-		ws_display_column(s->table, c, &shown[c]);
-	p.shown = shown;
-	s->rows = s->table->nrows;
-	ws_display_page(s->table->def, &p.columns);
-	write_columns(&p);
-	ws__xlsx_head(x, s, x->report->title, p.last, p.width);
-	right = (uint16_t)(p.last + 2);
-	row = write_lines(&p, WS_XLSX_ROW_DATA);
-	if (s->table->not_recorded)
-		ws__xlsx_not_recorded(x, s, row++, p.last, p.width);
-	add_bars(&p, row);
-	mark_missing(&p);
-	row = write_notes(&p, row + 1);
-	/* beside the lines their charts; beside these, where nobody prints, the ways to all sheets
-	 */
-	for (lxw_col_t i = 0; i < (lxw_col_t)(sizeof(widths) / sizeof(*widths)); i++)
-		ws__xlsx_try(x,
-		             worksheet_set_column(s->sheet, right + i, right + i, widths[i], NULL));
-	below = ws__xlsx_add_charts(x, s->sheet, WS_XLSX_ROW_HEADER, right, CHART_PIXELS);
-	ws__xlsx_contents(x, s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(right + 2));
-	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
-	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
-	worksheet_set_tab_color(s->sheet, 0x1F3864);
-	row = rows_to_print(x, row);
-	/* beside the charts, which may end lower */
-	row = row > below ? row : end_of_section(x, below);
-	ws__xlsx_page_setup(x, s->sheet, row, right);
-	worksheet_set_portrait(s->sheet); /* many short lines */
 }

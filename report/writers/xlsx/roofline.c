@@ -1,30 +1,29 @@
 /*
- * The roofline as a scatter chart with logarithmic axes: for each class of work what it attains,
- * and above it, pale, what the device could at that many FLOPs a byte.
+ * The roofline as a scatter chart with logarithmic axes: what each operation attains, as a circle
+ * whose area is its GPU time, under the roofs of the device as lines.
  */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "formats/base/xalloc.h"
 
-#define CHART_ROWS   22
+#define CHART_ROWS   24
 #define ROW_PIXELS   20
 #define CHART_PIXELS 760
-
-/* Okabe and Ito's palette; shapes tell points apart without colours, too. */
-static const lxw_color_t colours[] = {0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7,
-                                      0xE69F00, 0x56B4E9, 0x000000, 0x999999};
-static const uint8_t shapes[] = {LXW_CHART_MARKER_CIRCLE, LXW_CHART_MARKER_SQUARE,
-                                 LXW_CHART_MARKER_DIAMOND, LXW_CHART_MARKER_TRIANGLE};
-#define NCOLOURS (sizeof(colours) / sizeof(*colours))
-#define NSHAPES  (sizeof(shapes) / sizeof(*shapes))
-/* Classes in the chart; the list has those with most time first. */
-#define POINTS_MAX 12
+#define POINTS_MAX   24
+#define LABELS       6     /* the largest have their names beside them */
+#define LEAST_SHARE  0.5   /* percent of the GPU time: less is no circle */
+#define MARKER_MAX   30.0  /* points across, of all GPU time */
+#define MARKER_MIN   5.0
 
 struct points {
 	const struct ws_xlsx_sheet *s;
-	int level, name, dtype, intensity, tflops, attainable;
+	int level, name, class, dtype, intensity, tflops, share;
+	size_t row[POINTS_MAX]; /* longest first */
+	size_t n;
+	double least, most; /* FLOP/byte */
 };
 
 static const struct ws_cell *cell(const struct points *p, size_t row, int column)
@@ -32,53 +31,164 @@ static const struct ws_cell *cell(const struct points *p, size_t row, int column
 	return &ws_table_cells(p->s->table, row)[column];
 }
 
+static double number(const struct points *p, size_t row, int column)
+{
+	const struct ws_cell *c = cell(p, row, column);
+
+	return c->type == WS_CELL_REAL ? c->r : c->type == WS_CELL_INT ? (double)c->i : 0;
+}
+
 /* A logarithmic axis has no place for 0. */
-static bool is_positive(const struct ws_cell *c)
+static bool is_point(const struct points *p, size_t row, bool classes)
 {
-	return (c->type == WS_CELL_REAL && c->r > 0) || (c->type == WS_CELL_INT && c->i > 0);
+	return ws_cell_is(cell(p, row, p->level), "class") == classes &&
+	       number(p, row, p->intensity) > 0 && number(p, row, p->tflops) > 0 &&
+	       number(p, row, p->share) >= LEAST_SHARE;
 }
 
-static bool is_class(const struct points *p, size_t row)
+/* Operations; classes where no operation is known. */
+static void find_points(struct points *p)
 {
-	return ws_cell_is(cell(p, row, p->level), "class");
+	for (int classes = 0; classes < 2 && !p->n; classes++)
+		for (size_t row = 0; row < p->s->rows && p->n < POINTS_MAX; row++)
+			if (is_point(p, row, classes))
+				p->row[p->n++] = row;
+	p->least = INFINITY;
+	for (size_t i = 0; i < p->n; i++) {
+		p->least = fmin(p->least, number(p, p->row[i], p->intensity));
+		p->most = fmax(p->most, number(p, p->row[i], p->intensity));
+	}
 }
 
-/* Two thirds of the way to white. */
-static lxw_color_t pale(lxw_color_t colour)
+static bool find_columns(struct points *p)
 {
-	lxw_color_t mixed = 0;
+	const struct ws_table_def *def = p->s->table->def;
 
-	for (int shift = 0; shift < 24; shift += 8)
-		mixed |= (0xff - (0xff - (colour >> shift & 0xff)) / 3) << shift;
-	return mixed;
+	p->level = ws_table_column_index(def, "level");
+	p->name = ws_table_column_index(def, "name");
+	p->class = ws_table_column_index(def, "class");
+	p->dtype = ws_table_column_index(def, "dtype");
+	p->intensity = ws_table_column_index(def, "intensity");
+	p->tflops = ws_table_column_index(def, "tflops");
+	p->share = ws_table_column_index(def, "share");
+	return ws__xlsx_column(p->s, p->intensity) >= 0 && ws__xlsx_column(p->s, p->tflops) >= 0;
 }
 
-static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, size_t row,
-                      int column, size_t nth, int is_roof)
+static lxw_chart_series *new_series(lxw_chart *chart)
 {
 	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
-	lxw_color_t colour = is_roof ? pale(colours[nth % NCOLOURS]) : colours[nth % NCOLOURS];
-	lxw_chart_fill fill = {.color = colour};
-	lxw_chart_line line = {.color = colours[nth % NCOLOURS], .width = 1};
-	lxw_row_t at = (lxw_row_t)(ws__xlsx_data_row(p->s) + row);
-	const struct ws_cell *name = cell(p, row, p->name), *dtype = cell(p, row, p->dtype);
-	char label[64];
 
 	if (!series)
 		ws_out_of_memory(sizeof(*series));
+	return series;
+}
+
+static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, size_t nth)
+{
+	const size_t row = p->row[nth];
+	const struct ws_cell *name = cell(p, row, p->name), *dtype = cell(p, row, p->dtype);
+	const struct ws_cell *class = cell(p, row, p->class);
+	const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
+	const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p->s, p->intensity);
+	const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p->s, p->tflops);
+	const double size = MARKER_MAX * sqrt(number(p, row, p->share) / 100);
+	lxw_chart_fill fill = {.transparency = 25};
+	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
+	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_series *series = new_series(chart);
+	char label[64];
+
+	if (class->type != WS_CELL_TEXT)
+		class = name;
+	fill.color = ws_page_colour_def(ws_page_class_colour(
+	                                        class->type == WS_CELL_TEXT ? class->text.ptr : "",
+	                                        class->type == WS_CELL_TEXT ? class->text.len : 0))
+	                     .light;
 	snprintf(label, sizeof(label), "%.*s %.*s",
 	         name->type == WS_CELL_TEXT ? (int)name->text.len : 0,
 	         name->type == WS_CELL_TEXT ? name->text.ptr : "",
 	         dtype->type == WS_CELL_TEXT ? (int)dtype->text.len : 0,
 	         dtype->type == WS_CELL_TEXT ? dtype->text.ptr : "");
 	chart_series_set_name(series, ws__xlsx_clean(x, label, strlen(label)));
-	chart_series_set_categories(series, p->s->name, at, (lxw_col_t)p->intensity, at,
-	                            (lxw_col_t)p->intensity);
-	chart_series_set_values(series, p->s->name, at, (lxw_col_t)column, at, (lxw_col_t)column);
-	chart_series_set_marker_type(series, shapes[nth % NSHAPES]);
-	chart_series_set_marker_size(series, 9);
+	chart_series_set_categories(series, p->s->name, at, to_right, at, to_right);
+	chart_series_set_values(series, p->s->name, at, up, at, up);
+	chart_series_set_marker_type(series, LXW_CHART_MARKER_CIRCLE);
+	chart_series_set_marker_size(series, (uint8_t)fmax(size, MARKER_MIN));
 	chart_series_set_marker_fill(series, &fill);
 	chart_series_set_marker_line(series, &line);
+	if (nth >= LABELS)
+		return;
+	chart_series_set_labels(series);
+	chart_series_set_labels_options(series, LXW_TRUE, LXW_FALSE, LXW_FALSE);
+	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_RIGHT);
+	chart_series_set_labels_font(series, &font);
+}
+
+/* A line between two points, whose cells stand right of the table's. */
+static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, uint32_t row,
+                     const char *name, const double at[4])
+{
+	const lxw_col_t col = (lxw_col_t)(p->s->view.n + 2);
+	lxw_chart_line line = {.color = 0x404040, .width = 1.5};
+	lxw_chart_series *series = new_series(chart);
+
+	for (uint32_t i = 0; i < 2; i++) {
+		ws__xlsx_text(x, p->s->sheet, row + i, col, name, x->styles[WS_XLSX_SOURCE]);
+		for (uint16_t k = 0; k < 2; k++)
+			ws__xlsx_try(x, worksheet_write_number(p->s->sheet, row + i,
+			                                       (lxw_col_t)(col + 1 + k),
+			                                       at[2 * i + k],
+			                                       x->styles[WS_XLSX_SOURCE]));
+	}
+	chart_series_set_name(series, ws__xlsx_clean(x, name, strlen(name)));
+	chart_series_set_categories(series, p->s->name, row, (lxw_col_t)(col + 1), row + 1,
+	                            (lxw_col_t)(col + 1));
+	chart_series_set_values(series, p->s->name, row, (lxw_col_t)(col + 2), row + 1,
+	                        (lxw_col_t)(col + 2));
+	chart_series_set_line(series, &line);
+	chart_series_set_marker_type(series, LXW_CHART_MARKER_NONE);
+}
+
+/* Each peak as a level from where the memory is fast enough on, and the slope of the memory before it.
+ * Returns how many lines. */
+static size_t add_roofs(struct ws_xlsx *x, const struct points *p, lxw_chart *chart)
+{
+	const struct ws_page *page = x->report->page;
+	const double left = p->least / 3, right = p->most * 3;
+	uint32_t row = WS_XLSX_ROW_DATA;
+	double bytes = 0, highest = 0;
+	const char *memory = "";
+	size_t n = 0;
+
+	for (size_t i = 0; page && i < page->nroofs; i++) {
+		highest = fmax(highest, page->roof[i].flops_per_s);
+		if (page->roof[i].bytes_per_s > bytes) {
+			bytes = page->roof[i].bytes_per_s;
+			memory = page->roof[i].name;
+		}
+	}
+	for (size_t i = 0; page && i < page->nroofs; i++) {
+		const double peak = page->roof[i].flops_per_s / 1e12;
+		const double ridge = bytes > 0 ? page->roof[i].flops_per_s / bytes : left;
+
+		if (peak <= 0)
+			continue;
+		add_line(x, p, chart, row, page->roof[i].name,
+		         (const double[]){ridge, peak, fmax(right, 3 * ridge), peak});
+		row += 2;
+		n++;
+	}
+	if (bytes > 0) {
+		const double end = highest > 0 ? highest / bytes : right;
+
+		add_line(x, p, chart, row, memory,
+		         (const double[]){left, left * bytes / 1e12, end, end * bytes / 1e12});
+		n++;
+	}
+	if (n)
+		ws__xlsx_text(x, p->s->sheet, WS_XLSX_ROW_HEADER, (uint16_t)(p->s->view.n + 2),
+		              "Roofs of the chart: FLOP/byte, TFLOP/s", x->styles[WS_XLSX_SOURCE]);
+	return n;
 }
 
 static void style_axis(lxw_chart_axis *axis, const char *name)
@@ -89,66 +199,17 @@ static void style_axis(lxw_chart_axis *axis, const char *name)
 	chart_axis_set_name(axis, name);
 	chart_axis_set_name_font(axis, &font);
 	chart_axis_set_num_font(axis, &font);
-	chart_axis_set_num_format(axis, "0.######");
+	chart_axis_set_num_format(axis, "#,##0.####");
 	chart_axis_set_log_base(axis, 10);
 	chart_axis_major_gridlines_set_visible(axis, LXW_TRUE);
 	chart_axis_major_gridlines_set_line(axis, &grid);
 	chart_axis_set_label_position(axis, LXW_CHART_AXIS_LABEL_POSITION_LOW);
 }
 
-static bool find_columns(struct points *p)
+double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row)
 {
-	const struct ws_table_def *def = p->s->table->def;
-
-	p->level = ws_table_column_index(def, "level");
-	p->name = ws_table_column_index(def, "name");
-	p->dtype = ws_table_column_index(def, "dtype");
-	p->intensity = ws_table_column_index(def, "intensity");
-	p->tflops = ws_table_column_index(def, "tflops");
-	p->attainable = ws_table_column_index(def, "attainable");
-	return p->level >= 0 && p->name >= 0 && p->dtype >= 0 && p->intensity >= 0 &&
-	       p->tflops >= 0 && p->attainable >= 0;
-}
-
-/* All that is attained first, so that the legend can leave out what could be. */
-static size_t add_points(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, size_t *roofs)
-{
-	size_t n = 0;
-
-	*roofs = 0;
-	for (int roof = 0; roof < 2; roof++) {
-		size_t nth = 0;
-
-		for (size_t row = 0; row < p->s->rows && nth < POINTS_MAX; row++) {
-			if (!is_class(p, row) || !is_positive(cell(p, row, p->intensity)) ||
-			    !is_positive(cell(p, row, p->tflops)))
-				continue;
-			if (!roof)
-				add_point(x, p, chart, row, p->tflops, n++, 0);
-			else if (is_positive(cell(p, row, p->attainable))) {
-				add_point(x, p, chart, row, p->attainable, nth, 1);
-				(*roofs)++;
-			}
-			nth++;
-		}
-	}
-	return n;
-}
-
-static bool has_point(const struct points *p)
-{
-	for (size_t row = 0; row < p->s->rows; row++)
-		if (is_class(p, row) && is_positive(cell(p, row, p->intensity)) &&
-		    is_positive(cell(p, row, p->tflops)))
-			return true;
-	return false;
-}
-
-uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
-{
-	char alt_text[] =
-	        "Scatter chart: TFLOP/s over FLOP/byte of each class, and what the device "
-	        "could";
+	char alt_text[] = "Scatter chart: TFLOP/s over FLOP/byte of each operation, and the roofs of "
+	                  "the device as lines";
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_options options = {
 	        .description = alt_text,
@@ -156,28 +217,29 @@ uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 	        .y_scale = CHART_ROWS * ROW_PIXELS / 288.0,
 	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
 	};
-	int16_t unnamed[POINTS_MAX + 1];
 	struct points p = {.s = s};
-	size_t n, roofs;
 	lxw_chart *chart;
+	size_t roofs;
 
-	if (!find_columns(&p) || !has_point(&p))
-		return row;
-	chart = workbook_add_chart(x->book, LXW_CHART_SCATTER);
+	if (!find_columns(&p))
+		return 0;
+	find_points(&p);
+	if (!p.n)
+		return 0;
+	chart = workbook_add_chart(x->book, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
 	if (!chart)
 		ws_out_of_memory(sizeof(*chart));
-	n = add_points(x, &p, chart, &roofs);
-	for (size_t i = 0; i < roofs; i++)
-		unnamed[i] = (int16_t)(n + i);
-	unnamed[roofs] = -1;
-	chart_title_set_name(chart, roofs ? "Roofline: attained and, in pale, attainable"
-	                                  : "Roofline: attained");
+	roofs = add_roofs(x, &p, chart);
+	for (size_t i = 0; i < p.n; i++)
+		add_point(x, &p, chart, i);
+	chart_title_set_name(chart, roofs ? "Roofline: TFLOP/s attained, under the device's roofs; "
+	                                    "area is GPU time"
+	                                  : "Roofline: TFLOP/s attained; area is GPU time");
 	chart_title_set_name_font(chart, &font);
 	style_axis(chart->x_axis, "FLOP/byte");
 	style_axis(chart->y_axis, "TFLOP/s");
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_RIGHT);
-	if (roofs)
-		chart_legend_delete_series(chart, unnamed);
-	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, row, 0, chart, &options));
-	return row + CHART_ROWS + 1;
+	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, *row, 0, chart, &options));
+	*row += CHART_ROWS + 1;
+	return CHART_PIXELS;
 }

@@ -1,29 +1,36 @@
 /* One table on one sheet: a small block of words, a frozen header, cells, totals, notes. */
 #include "report/writers/xlsx/xlsx.h"
 
+#include <stdbool.h>
+
 #define TEXT_WIDTH_MAX   48.0  /* longer texts wrap … */
 #define PROSE_WIDTH_MAX  90.0  /* … later where there is room on the page */
 #define PAGE_WIDTH       150.0 /* characters on a landscape page that is easy to read */
 #define NUMBER_WIDTH_MIN 9.0
 #define FILTER_BUTTON    3.0  /* characters that the filter's button covers in a header */
 #define ROWS_MEASURED    2000 /* widths come from so many rows */
-#define NAME_LINES       3    /* of a row in a wide table; the rest of a name shows on editing */
-#define READING_COLUMNS  10   /* a table of so few is for reading */
 #define READING_LINES    15
 #define HEADER_LINES     4
 #define OUTLINE_LEVELS   7    /* that Excel knows */
 #define OUTLINE_ROWS     80   /* that are not folded at first */
 #define PARAGRAPH_MIN    90.0 /* words above and below a narrow table use this width */
+#define FROZEN_MAX       60.0 /* characters of keys that may stay on the screen */
 
 struct layout {
-	struct ws_shown_column *shown;
+	const struct ws_view *view;
 	double *widths;
 	double *natural;      /* what the widest text of the column takes in one line */
 	unsigned char *wraps; /* by column: texts wider than TEXT_WIDTH_MAX */
-	uint16_t ncols;
+	uint16_t n;           /* columns */
+	uint16_t seen;        /* without details */
 	uint16_t last_paragraph_col; /* words above and below the table reach to here */
 	double paragraph_width;
 };
+
+static const struct ws_table_column *def_of(const struct layout *l, uint16_t c)
+{
+	return &l->view->t->def->columns[l->view->column[c].index];
+}
 
 /* A header may take three lines, broken at blanks. */
 static double header_width(const char *title)
@@ -44,19 +51,44 @@ static double header_width(const char *title)
 	return longest * 1.1 + FILTER_BUTTON;
 }
 
-static double widest_cell(const struct ws_table *t, const struct layout *l, uint16_t column)
+static size_t cell_width(const struct layout *l, uint16_t c, const struct ws_cell *cells)
+{
+	const struct ws_view_column *column = &l->view->column[c];
+	char label[WS_VIEW_LABEL];
+	unsigned depth;
+	size_t len;
+
+	if (!column->is_tree)
+		return ws_display_cell_width(&column->shown, &cells[column->index]);
+	len = ws_view_label(l->view, cells, label, &depth);
+	return 2 * (size_t)depth + ws_display_width(label, len);
+}
+
+static double widest_cell(const struct ws_table *t, const struct layout *l, uint16_t c)
 {
 	size_t rows = t->nrows < ROWS_MEASURED ? t->nrows : ROWS_MEASURED;
-	size_t widest =
-	        t->totals ? ws_display_cell_width(&l->shown[column], &t->totals[column]) : 0;
+	size_t widest = t->totals ? ws_display_cell_width(&l->view->column[c].shown,
+	                                                  &t->totals[l->view->column[c].index])
+	                          : 0;
 
 	for (size_t r = 0; r < rows; r++) {
-		size_t w = ws_display_cell_width(&l->shown[column], &ws_table_cells(t, r)[column]);
+		size_t w = cell_width(l, c, ws_table_cells(t, r));
 
 		if (w > widest)
 			widest = w;
 	}
 	return (double)widest;
+}
+
+/* Names, whole or short, and paths take one line, so that a screen shows many rows. */
+static bool is_wrapped(const struct layout *l, uint16_t c)
+{
+	const struct ws_view_column *column = &l->view->column[c];
+	const char *id = def_of(l, c)->id;
+
+	return def_of(l, c)->type == WS_CELL_TEXT && !column->is_tree &&
+	       column->rank <= WS_RANK_ANSWER && strcmp(id, "path") != 0 &&
+	       !strstr(id, "name") && strncmp(id, "kernel", 6) != 0;
 }
 
 /* Long texts share what the page has left. */
@@ -65,7 +97,7 @@ static void share_page(struct layout *l)
 	double used = 0, each;
 	size_t wide = 0;
 
-	for (uint16_t c = 0; c < l->ncols; c++) {
+	for (uint16_t c = 0; c < l->seen; c++) {
 		wide += l->wraps[c];
 		used += l->wraps[c] ? 0 : l->widths[c];
 	}
@@ -74,7 +106,7 @@ static void share_page(struct layout *l)
 	each = (PAGE_WIDTH - used) / (double)wide;
 	if (each > PROSE_WIDTH_MAX)
 		each = PROSE_WIDTH_MAX;
-	for (uint16_t c = 0; c < l->ncols; c++)
+	for (uint16_t c = 0; c < l->seen; c++)
 		if (l->wraps[c] && l->widths[c] < each)
 			l->widths[c] = each < l->natural[c] ? each : l->natural[c];
 }
@@ -83,17 +115,14 @@ static void measure(const struct ws_table *t, struct layout *l)
 {
 	double sum = 0;
 
-	for (uint16_t c = 0; c < l->ncols; c++) {
-		double widest, header;
-
-		ws_display_column(t, c, &l->shown[c]);
-		widest = widest_cell(t, l, c);
-		header = header_width(l->shown[c].title);
+	for (uint16_t c = 0; c < l->n; c++) {
+		double widest = widest_cell(t, l, c);
+		double header = header_width(l->view->column[c].shown.title);
 
 		l->natural[c] = widest + 2;
 		if (widest > TEXT_WIDTH_MAX) {
 			widest = TEXT_WIDTH_MAX;
-			l->wraps[c] = t->def->columns[c].type == WS_CELL_TEXT;
+			l->wraps[c] = is_wrapped(l, c);
 		}
 		widest += 2;
 		if (widest < header)
@@ -103,7 +132,7 @@ static void measure(const struct ws_table *t, struct layout *l)
 		l->widths[c] = widest;
 	}
 	share_page(l);
-	for (uint16_t c = 0; c < l->ncols; c++) {
+	for (uint16_t c = 0; c < l->seen; c++) {
 		sum += l->widths[c];
 		if (sum <= PAGE_WIDTH || c == 0) {
 			l->last_paragraph_col = c;
@@ -111,73 +140,63 @@ static void measure(const struct ws_table *t, struct layout *l)
 		}
 	}
 	/* of a narrow table the words run over the empty columns beside it */
-	while (l->paragraph_width < PARAGRAPH_MIN && sum < PARAGRAPH_MIN) {
+	while (l->paragraph_width < PARAGRAPH_MIN && sum < PARAGRAPH_MIN && l->seen == l->n) {
 		l->last_paragraph_col++;
 		l->paragraph_width += 8.43;
 	}
 }
 
-static void write_header(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
+static void write_header(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
-	const struct ws_table_def *def = s->table->def;
-	uint32_t row = s->top + WS_XLSX_ROW_HEADER;
 	size_t lines = 2;
 
-	for (uint16_t c = 0; c < l->ncols; c++) {
-		const char *title = l->shown[c].title;
+	for (uint16_t c = 0; c < l->n; c++) {
+		const char *title = l->view->column[c].shown.title;
 		size_t n = ws__xlsx_lines(title, strlen(title), l->widths[c] * 0.9 - FILTER_BUTTON);
 
 		lines = n > lines ? n : lines;
 	}
 	lines = lines < HEADER_LINES ? lines : HEADER_LINES;
-	ws__xlsx_try(x, worksheet_set_row(s->sheet, row, (double)lines * WS_XLSX_ROW_POINTS + 4,
-	                                  NULL));
-	for (uint16_t c = 0; c < l->ncols; c++) {
-		if (c < WS_XLSX_WIDTHS_MAX && s->first_on_sheet->widths[c] < l->widths[c])
-			s->first_on_sheet->widths[c] = l->widths[c];
-		ws__xlsx_header(x, s->sheet, row, c, l->shown[c].title, def->columns[c].type);
-	}
+	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_HEADER,
+	                                  (double)lines * WS_XLSX_ROW_POINTS + 4, NULL));
+	for (uint16_t c = 0; c < l->n; c++)
+		ws__xlsx_header(x, s->sheet, WS_XLSX_ROW_HEADER, c, l->view->column[c].shown.title,
+		                def_of(l, c)->type);
 }
 
-/*
- * A row is as high as its longest text. In a wide table three lines of a name
- * do, so that a screen shows many rows; a narrow one is there to be read.
- */
-static double row_height(const struct ws_table *t, size_t row, const struct layout *l)
+/* A row is as high as its longest text that wraps. */
+static double row_height(const struct ws_cell *cells, const struct layout *l)
 {
-	size_t lines = 1, most = l->ncols <= READING_COLUMNS ? READING_LINES : NAME_LINES;
-	const struct ws_cell *cells = ws_table_cells(t, row);
+	size_t lines = 1;
 
-	for (uint16_t c = 0; c < l->ncols; c++) {
-		const struct ws_cell *cell = &cells[c];
+	for (uint16_t c = 0; c < l->seen; c++) {
+		const struct ws_cell *cell = &cells[l->view->column[c].index];
 		size_t n;
 
 		if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
 			continue;
 		n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
-		if (n > lines)
-			lines = n;
+		lines = n > lines ? n : lines;
 	}
-	return (double)(lines < most ? lines : most) * WS_XLSX_ROW_POINTS;
+	return (double)(lines < READING_LINES ? lines : READING_LINES) * WS_XLSX_ROW_POINTS;
 }
 
-/* The first text says that it is the total, where the table does not. */
-static void write_totals(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
+/* The first column says that it is the total, where the table does not. */
+static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
                          uint32_t row)
 {
 	const struct ws_table *t = s->table;
-	int said = 0;
 
-	for (uint16_t c = 0; c < l->ncols; c++)
-		said |= t->totals[c].type == WS_CELL_TEXT;
-	for (uint16_t c = 0; c < l->ncols; c++) {
-		ws__xlsx_cell(x, s->sheet, row, c, &t->totals[c], &l->shown[c], WS_XLSX_CELL_TOTAL);
-		if (said || t->def->columns[c].type != WS_CELL_TEXT)
-			continue;
-		ws__xlsx_text(x, s->sheet, row, c, "Total",
-		              ws__xlsx_cell_format(x, &(struct ws_shown_column){0}, WS_CELL_TEXT,
-		                                   WS_XLSX_CELL_TOTAL));
-		said = 1;
+	for (uint16_t c = 0; c < l->n; c++) {
+		const struct ws_view_column *column = &l->view->column[c];
+		const struct ws_cell *cell = &t->totals[column->index];
+
+		if (!c && cell->type == WS_CELL_EMPTY)
+			ws__xlsx_text(x, s->sheet, row, c, "Total",
+			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
+			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
+		else
+			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown, WS_XLSX_CELL_TOTAL);
 	}
 }
 
@@ -185,19 +204,20 @@ static void write_totals(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struc
  * How deep a row lies in the outline: ranges by their path, single layers below
  * the sum of all. 0 in tables that are no tree.
  */
-static unsigned row_level(const struct ws_table *t, size_t row)
+static unsigned row_level(const struct ws_xlsx_sheet *s, size_t row)
 {
-	const struct ws_cell *cell = ws_table_cells(t, row); /* path or scope */
+	const struct ws_cell *cells = ws_table_cells(s->table, row);
+	char label[WS_VIEW_LABEL];
 	unsigned level = 0;
 
-	if (cell->type != WS_CELL_TEXT)
-		return 0;
-	if (!strcmp(t->def->name, "softmax-matmul"))
-		return cell->text.len > 5 && !memcmp(cell->text.ptr, "layer", 5);
-	if (strncmp(t->def->name, "ranges", 6) != 0) /* rolled up, too */
-		return 0;
-	for (size_t i = 0; i < cell->text.len; i++)
-		level += cell->text.ptr[i] == '/' && i && cell->text.ptr[i - 1] != '\\';
+	if (!strcmp(s->table->def->name, "softmax-matmul")) {
+		const struct ws_cell *scope = &cells[ws_table_column_index(s->table->def, "scope")];
+
+		return scope->type == WS_CELL_TEXT && scope->text.len > 5 &&
+		       !memcmp(scope->text.ptr, "layer", 5);
+	}
+	if (s->view.column[0].is_tree)
+		ws_view_label(&s->view, cells, label, &level);
 	return level < OUTLINE_LEVELS ? level : OUTLINE_LEVELS;
 }
 
@@ -208,7 +228,7 @@ static unsigned open_level(const struct ws_xlsx_sheet *s)
 	unsigned level = 0;
 
 	for (size_t r = 0; r < s->rows; r++)
-		rows[row_level(s->table, r)]++;
+		rows[row_level(s, r)]++;
 	for (; level < OUTLINE_LEVELS && (sum += rows[level]) + rows[level + 1] <= OUTLINE_ROWS;)
 		level++;
 	return level;
@@ -217,8 +237,8 @@ static unsigned open_level(const struct ws_xlsx_sheet *s)
 static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, uint32_t row,
                     double height, unsigned open)
 {
-	unsigned level = row_level(s->table, r);
-	unsigned next = r + 1 < s->rows ? row_level(s->table, r + 1) : 0;
+	unsigned level = row_level(s, r);
+	unsigned next = r + 1 < s->rows ? row_level(s, r + 1) : 0;
 	lxw_row_col_options options = {.hidden = level > open,
 	                               .level = (uint8_t)level,
 	                               .collapsed = level <= open && next > open};
@@ -227,25 +247,43 @@ static void set_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, size_t r, 
 		ws__xlsx_try(x, worksheet_set_row_opt(s->sheet, row, height, NULL, &options));
 	else if (height > WS_XLSX_ROW_POINTS)
 		ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
-	if (level <= open && s->first_on_sheet->printed < WS_XLSX_PAGE_ROWS)
-		s->first_on_sheet->printed++;
 }
 
-static void write_cells(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
+static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
+                      uint32_t row, const struct ws_cell *cells)
+{
+	char label[WS_VIEW_LABEL];
+	unsigned depth;
+
+	for (uint16_t c = 0; c < l->n; c++) {
+		const struct ws_view_column *column = &l->view->column[c];
+
+		if (column->is_tree) {
+			ws_view_label(l->view, cells, label, &depth);
+			ws__xlsx_indented(x, s->sheet, row, c, label, depth);
+			continue;
+		}
+		ws__xlsx_cell(x, s->sheet, row, c, &cells[column->index], &column->shown,
+		              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
+	}
+}
+
+static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
-	uint32_t row = ws__xlsx_data_row(s);
-	unsigned open = open_level(s);
+	uint32_t row = WS_XLSX_ROW_DATA;
+	const bool is_tree = s->view.column[0].is_tree || !strcmp(t->def->name, "softmax-matmul");
+	unsigned open = is_tree ? open_level(s) : 0;
 
 	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
 	for (size_t r = 0; r < s->rows; r++, row++) {
-		const struct ws_cell *cells;
+		double height = row_height(ws_table_cells(t, r), l);
 
-		set_row(x, s, r, row, row_height(t, r, l), open);
-		cells = ws_table_cells(t, r);
-		for (uint16_t c = 0; c < l->ncols; c++)
-			ws__xlsx_cell(x, s->sheet, row, c, &cells[c], &l->shown[c],
-			              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
+		if (is_tree)
+			set_row(x, s, r, row, height, open);
+		else if (height > WS_XLSX_ROW_POINTS)
+			ws__xlsx_try(x, worksheet_set_row(s->sheet, row, height, NULL));
+		write_row(x, s, l, row, ws_table_cells(t, r));
 	}
 	if (t->totals)
 		write_totals(x, s, l, row);
@@ -266,7 +304,7 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	char text[512];
 
 	if (t->nnotes == t->nheadline_notes && !x->big_integers && !x->cut_texts &&
-	    s->rows == t->nrows)
+	    s->rows == t->nrows && !s->view.same)
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
@@ -290,6 +328,9 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 		         x->cut_texts);
 		row = write_note(x, s, l, row, text);
 	}
+	if (s->view.same)
+		row = write_note(x, s, l, row,
+		                 ws__xlsx_format(x, "Same in all rows: %s.", s->view.same));
 	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
 		row = write_note(x, s, l, row, t->notes[i]);
 	return row;
@@ -298,44 +339,99 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 /* The header and the rows under a name that formulas can use: ws_kernel_summary. */
 static void define_name(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
-	char name[WS_XLSX_SHEET_NAME_MAX + 8], last[LXW_MAX_CELL_NAME_LENGTH], formula[128];
+	char name[80], last[LXW_MAX_CELL_NAME_LENGTH], formula[128];
 
-	snprintf(name, sizeof(name), "ws_%.*s", WS_XLSX_SHEET_NAME_MAX, s->table->def->sheet);
+	snprintf(name, sizeof(name), "ws_%s", s->table->def->name);
 	for (char *p = name; *p; p++)
 		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
 		      (*p >= '0' && *p <= '9')))
 			*p = '_';
-	lxw_rowcol_to_cell_abs(last, (lxw_row_t)(ws__xlsx_data_row(s) + s->rows - 1),
-	                       (lxw_col_t)(l->ncols - 1), 1, 1);
-	snprintf(formula, sizeof(formula), "='%s'!$A$%u:%s", s->name,
-	         (unsigned)(s->top + WS_XLSX_ROW_HEADER + 1), last);
+	lxw_rowcol_to_cell_abs(last, (lxw_row_t)(WS_XLSX_ROW_DATA + s->rows - 1),
+	                       (lxw_col_t)(l->n - 1), 1, 1);
+	snprintf(formula, sizeof(formula), "='%s'!$A$%u:%s", s->name, WS_XLSX_ROW_HEADER + 1u,
+	         last);
 	ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
 }
 
 static void style_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
 {
-	const struct ws_table *t = s->table;
-	lxw_row_t first = ws__xlsx_data_row(s), last = (lxw_row_t)(first + s->rows - 1);
+	lxw_row_t first = WS_XLSX_ROW_DATA, last = (lxw_row_t)(first + s->rows - 1);
 
-	for (uint16_t c = 0; c < l->ncols; c++)
-		if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
+	for (uint16_t c = 0; c < l->n; c++)
+		if (def_of(l, c)->display == WS_DISPLAY_PERCENT)
 			ws__xlsx_data_bars(x, s->sheet, first, last, c);
-	if (s == s->first_on_sheet) /* a sheet has one filter */
-		ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last,
-		                                     (lxw_col_t)(l->ncols - 1)));
+	ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last, (lxw_col_t)(l->n - 1)));
 	ws__xlsx_add_marks(x, s);
 	define_name(x, s, l);
+}
+
+/* Details are folded into one group; keys stay on the screen. */
+static void set_columns(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
+{
+	lxw_row_col_options folded = {.hidden = LXW_TRUE, .level = 1};
+	lxw_row_col_options button = {.collapsed = LXW_TRUE};
+	uint16_t frozen = 0;
+	double width = 0;
+	char from[LXW_MAX_COL_NAME_LENGTH];
+
+	for (uint16_t c = 0; c < l->n; c++) {
+		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, l->widths[c], NULL,
+		                                         c >= l->seen ? &folded : NULL));
+		if (c < WS_XLSX_WIDTHS_MAX)
+			s->widths[c] = l->widths[c];
+	}
+	for (; frozen < l->view->nkeys && (width += l->widths[frozen]) <= FROZEN_MAX;)
+		frozen++;
+	worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, frozen);
+	if (l->seen == l->n)
+		return;
+	ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, l->n, l->n, 9, NULL, &button));
+	lxw_col_to_name(from, l->n, 0);
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_LINK, 1,
+	              ws__xlsx_format(x, "%u more columns: press + above column %s",
+	                              (unsigned)(l->n - l->seen), from),
+	              x->styles[WS_XLSX_SOURCE]);
+}
+
+static void set_page(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l,
+                     uint16_t chart_col)
+{
+	uint16_t last = (uint16_t)(l->seen - 1);
+	double seen = 0;
+
+	if (last < l->last_paragraph_col)
+		last = l->last_paragraph_col;
+	if (last < chart_col)
+		last = chart_col;
+	ws__xlsx_page_setup(x, s->sheet, s->below, last);
+	for (uint16_t c = 0; c <= last; c++)
+		seen += c < l->n ? (c < l->seen ? l->widths[c] : 0) : 8.43;
+	if (seen <= WS_XLSX_PORTRAIT * 0.7)
+		worksheet_set_portrait(s->sheet);
+	ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER, WS_XLSX_ROW_HEADER));
+}
+
+/* The column in which a chart at the left edge ends that is so wide. */
+static uint16_t column_at(const struct layout *l, double pixels)
+{
+	uint16_t c = 0;
+
+	for (; pixels > 0; c++)
+		if (c < l->seen || c >= l->n)
+			pixels -= 7 * (c < l->n ? l->widths[c] : 8.43) + 5;
+	return c ? (uint16_t)(c - 1) : 0;
 }
 
 static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
 	const struct ws_table *t = s->table;
-	uint32_t row = (uint32_t)(ws__xlsx_data_row(s) + s->rows + (t->totals ? 1 : 0));
+	uint32_t row = (uint32_t)(WS_XLSX_ROW_DATA + s->rows + (t->totals ? 1 : 0));
 	char title[WS_DISPLAY_TITLE];
+	double chart;
 
+	set_columns(x, s, l);
 	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
-	s->first_on_sheet->printed += WS_XLSX_ROW_DATA;
 	write_cells(x, s, l);
 	if (s->rows)
 		style_rows(x, s, l);
@@ -344,65 +440,26 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	else if (!t->nrows)
 		ws__xlsx_text(x, s->sheet, row++, 0, "No rows.", x->styles[WS_XLSX_SOURCE]);
 	s->below = write_notes(x, s, l, row + 1);
-	s->first_on_sheet->printed += s->below - row;
-	row = s->below;
-	s->below = ws__xlsx_add_own_charts(x, s, s->below + 1);
-	s->first_on_sheet->printed += s->below - row;
-	s->first_on_sheet->below = s->below;
-	if (s->first_on_sheet->ncols < l->ncols)
-		s->first_on_sheet->ncols = l->ncols;
-	if (s->first_on_sheet->page_cols <= l->last_paragraph_col)
-		s->first_on_sheet->page_cols = (uint16_t)(l->last_paragraph_col + 1);
-}
-
-/* The row of the sheet below so many rows that are not folded away. */
-static uint32_t last_printed(const struct ws_xlsx_sheet *s)
-{
-	unsigned open = open_level(s);
-	uint32_t row = ws__xlsx_data_row(s), left = WS_XLSX_PAGE_ROWS - WS_XLSX_ROW_DATA;
-
-	if (s->first_on_sheet->printed < WS_XLSX_PAGE_ROWS)
-		return s->below;
-	for (size_t r = 0; r < s->rows && left; r++, row++)
-		left -= row_level(s->table, r) <= open;
-	return left ? row + left - 1 : row - 1;
-}
-
-void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
-{
-	lxw_row_col_options folded = {.hidden = LXW_TRUE, .level = 1};
-	lxw_row_col_options button = {.collapsed = LXW_TRUE};
-	uint16_t last = s->page_cols;
-	int folds = s->ncols > last + 1;
-
-	for (uint16_t c = 0; c < s->ncols && c < WS_XLSX_WIDTHS_MAX; c++)
-		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, s->widths[c], NULL,
-		                                         folds && c >= last ? &folded : NULL));
-	if (folds)
-		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, s->ncols, s->ncols, 9, NULL,
-		                                         &button));
-	if (!s->shared)
-		worksheet_freeze_panes(s->sheet, WS_XLSX_ROW_DATA, 0);
-	ws__xlsx_page_setup(x, s->sheet, last_printed(s),
-	                    (uint16_t)((folds || last > s->ncols ? last : s->ncols) - 1));
-	if (!s->shared)
-		ws__xlsx_try(x, worksheet_repeat_rows(s->sheet, WS_XLSX_ROW_HEADER,
-		                                      WS_XLSX_ROW_HEADER));
+	chart = ws__xlsx_add_own_charts(x, s, &s->below);
+	set_page(x, s, l, column_at(l, chart));
 }
 
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err)
 {
 	const struct ws_table *t = s->table;
-	struct layout l = {.ncols = (uint16_t)t->def->ncolumns};
+	struct layout l = {.view = &s->view};
 
-	WS_FAIL_IF(!t->def->ncolumns || t->def->ncolumns > LXW_COL_MAX, err, BUG,
+	WS_FAIL_IF(!t->def->ncolumns || t->def->ncolumns > LXW_COL_MAX / 2, err, BUG,
 	           "table %s has %zu columns", t->def->name, t->def->ncolumns);
 	s->rows = t->nrows < WS_XLSX_ROWS_MAX ? t->nrows : WS_XLSX_ROWS_MAX;
+	ws_view_make(&x->arena, t, s->rows, &s->view);
+	l.n = (uint16_t)s->view.n;
+	/* a table of nothing but details shows them */
+	l.seen = (uint16_t)(s->view.nanswers ? s->view.nanswers : s->view.n);
 	x->big_integers = x->cut_texts = 0;
-	WS_NEW(&x->arena, l.widths, l.ncols);
-	WS_NEW(&x->arena, l.natural, l.ncols);
-	WS_NEW(&x->arena, l.wraps, l.ncols);
-	WS_NEW(&x->arena, l.shown, l.ncols);
+	WS_NEW(&x->arena, l.widths, l.n);
+	WS_NEW(&x->arena, l.natural, l.n);
+	WS_NEW(&x->arena, l.wraps, l.n);
 	measure(t, &l);
 	write_sheet(x, s, &l);
 	return WS_OK;

@@ -47,35 +47,6 @@ static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
 	}
 }
 
-/* Tables that are read together stand on the sheet of the first of them that has rows. */
-static const char *const together[][3] = {
-        {"steps", "step-statistics", "step-split"},
-        {"gpu", "execution", "idle"},
-        {"ranges-rollup", "ranges"},
-        {"memory-time", "memory-size"},
-        {"losses", "method"},
-};
-
-static bool is_of_group(const char *const group[3], const struct ws_table *t)
-{
-	for (size_t k = 0; k < 3 && group[k]; k++)
-		if (!strcmp(group[k], t->def->name))
-			return true;
-	return false;
-}
-
-static struct ws_xlsx_sheet *find_first_on_sheet(struct ws_xlsx *x, size_t table)
-{
-	const struct ws_table *t = x->report->tables[table];
-
-	for (size_t g = 0; g < sizeof(together) / sizeof(*together); g++)
-		for (size_t i = 0; i < table && is_of_group(together[g], t); i++)
-			if (x->sheets[i].first_on_sheet &&
-			    is_of_group(together[g], x->sheets[i].table))
-				return x->sheets[i].first_on_sheet;
-	return NULL;
-}
-
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
 	for (size_t i = 0; i < x->report->ntables; i++) {
@@ -84,14 +55,6 @@ static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 		s->table = x->report->tables[i];
 		if (i && !s->table->nrows)
 			continue; /* the first sheet names it */
-		s->first_on_sheet = find_first_on_sheet(x, i);
-		if (s->first_on_sheet) {
-			s->sheet = s->first_on_sheet->sheet;
-			s->first_on_sheet->shared = 1;
-			memcpy(s->name, s->first_on_sheet->name, sizeof(s->name));
-			continue;
-		}
-		s->first_on_sheet = s;
 		guard_sheet_name(x, i, s->name);
 		s->sheet = workbook_add_worksheet(x->book, s->name);
 		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
@@ -134,14 +97,13 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 	uint16_t cols = 0;
 	double width = 0;
 
-	row = ws__xlsx_add_charts(x, s->sheet, row + 1, 0, 0);
+	row = ws__xlsx_add_charts(x, s->sheet, row + 1);
 	/* the page shows two charts beside each other, though the table may be narrower */
-	for (; width < TWO_CHARTS; cols++)
-		width += cols < s->ncols ? s->widths[cols] : COLUMN_WIDTH;
-	if (cols < s->page_cols)
-		cols = s->page_cols;
+	for (; (width < TWO_CHARTS || cols < s->view.nanswers) && cols < WS_XLSX_WIDTHS_MAX; cols++)
+		width += cols >= s->view.n         ? COLUMN_WIDTH
+		         : cols < s->view.nanswers ? s->widths[cols]
+		                                   : 0;
 	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1));
-	worksheet_set_portrait(s->sheet); /* a table, links, rows of charts: higher than wide */
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
@@ -152,19 +114,15 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++) {
 		struct ws_xlsx_sheet *s = &x->sheets[i];
 
-		if (!s->first_on_sheet)
+		if (!s->sheet)
 			continue;
-		s->top = s == s->first_on_sheet ? 0 : s->first_on_sheet->below + 1;
 		WS_FORWARD(ws__xlsx_write_table(x, s, err));
 		WS_FORWARD(check(x, err));
 		if (s->rows < s->table->nrows)
 			WS_FORWARD(write_csv_beside(x, s->table, err));
 	}
-	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++)
-		if (x->sheets[i].first_on_sheet == &x->sheets[i])
-			ws__xlsx_finish_sheet(x, &x->sheets[i]);
 	if (page)
-		ws__xlsx_write_page(x, &x->sheets[0]);
+		ws__xlsx_write_front(x, &x->sheets[0]);
 	else if (x->report->ntables > 1)
 		add_overview(x, &x->sheets[0]);
 	if (x->report->ntables) {

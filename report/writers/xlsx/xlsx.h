@@ -12,7 +12,8 @@
 #include <xlsxwriter.h>
 
 #include "formats/base/arena.h"
-#include "report/table/display.h"
+#include "report/page/page.h"
+#include "report/table/view.h"
 
 #define WS_XLSX_SHEET_NAME_MAX 31
 #define WS_XLSX_CELL_CHARS_MAX 32767
@@ -22,12 +23,8 @@
 #define WS_XLSX_WIDTHS_MAX 128
 
 #define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
-#define WS_XLSX_HEIGHTS_MAX 512  /* rows of the first sheet that may have charts beside them */
 
-/* Rows that are still readable when they are printed on one sheet of paper. */
-#define WS_XLSX_PAGE_ROWS 70
-
-/* Where things are on a sheet of a table, counted from the table's first row. */
+/* Where things are on a sheet of a table. */
 enum {
 	WS_XLSX_ROW_TITLE,
 	WS_XLSX_ROW_WHAT,
@@ -36,6 +33,10 @@ enum {
 	WS_XLSX_ROW_HEADER,
 	WS_XLSX_ROW_DATA,
 };
+
+/* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
+#define WS_XLSX_LANDSCAPE 210.0
+#define WS_XLSX_PORTRAIT  145.0
 
 enum ws_xlsx_style {
 	WS_XLSX_TITLE,
@@ -52,55 +53,44 @@ enum ws_xlsx_style {
 	WS_XLSX_MISSING, /* "Not recorded: …" */
 	WS_XLSX_SECTION, /* summary: heading of a block */
 	WS_XLSX_LABEL,   /* summary: name of a line */
+	WS_XLSX_HEADLINE, /* of the first screen */
+	WS_XLSX_HEADLINE_BOLD,
+	WS_XLSX_FIRST,
+	WS_XLSX_FIGURE,
+	WS_XLSX_ADVICE,
+	WS_XLSX_EVIDENCE,
 	WS_XLSX_WARNING, /* a cell that must not be missed */
 	WS_XLSX_NSTYLES,
 };
 
 #define WS_XLSX_DECIMALS 15
+#define WS_XLSX_INDENTS  16
 enum ws_xlsx_cell_look { WS_XLSX_CELL, WS_XLSX_CELL_WRAPPED, WS_XLSX_CELL_TOTAL, WS_XLSX_NLOOKS };
 
 /* Where a table's cells went. */
 struct ws_xlsx_sheet {
 	const struct ws_table *table;
-	lxw_worksheet *sheet;
+	lxw_worksheet *sheet; /* NULL: left out */
 	char name[WS_XLSX_SHEET_NAME_MAX + 1];
-	size_t rows;    /* rows written, from top + WS_XLSX_ROW_DATA */
-	uint32_t top;   /* of several tables on one sheet: where this one begins */
-	uint32_t below; /* first row below everything */
-	struct ws_xlsx_sheet
-	        *first_on_sheet; /* first table on the sheet, maybe this one; NULL = left out */
-	bool shared;             /* of the first on a sheet: another table stands below it */
-	/* of the first on a sheet, for all tables on its sheet: */
+	struct ws_view view; /* its columns, from A on */
+	size_t rows;         /* rows written, from WS_XLSX_ROW_DATA */
+	uint32_t below;      /* first row below everything */
 	double widths[WS_XLSX_WIDTHS_MAX];
-	uint16_t ncols, page_cols; /* columns; those that a printed page shows */
-	uint32_t printed;          /* rows on the printed page */
 };
 
-static inline uint32_t ws__xlsx_data_row(const struct ws_xlsx_sheet *s)
-{
-	return s->top + WS_XLSX_ROW_DATA;
-}
-
-/* Lines of one section of the first sheet: rows of the sheet, counted from 0. */
-struct ws_xlsx_block {
-	const struct ws_cell *section;
-	uint32_t first, last;
-};
-#define WS_XLSX_BLOCKS_MAX 32 /* what is beyond has no chart */
+/* The column of the sheet that shows a column of the table; -1: none does. */
+int ws__xlsx_column(const struct ws_xlsx_sheet *s, int column);
 
 struct ws_xlsx {
 	const struct ws_report *report;
 	const char *path; /* of the finished workbook */
 	lxw_workbook *book;
 	struct ws_xlsx_sheet *sheets; /* report->ntables of them */
-	struct ws_xlsx_block blocks[WS_XLSX_BLOCKS_MAX];
-	size_t nblocks;
-	double heights[WS_XLSX_HEIGHTS_MAX]; /* of the first sheet's rows, in points; 0 = as usual
-	                                      */
 	lxw_format *styles[WS_XLSX_NSTYLES];
-	/* made on first use: [display][decimals, 0 = a whole number][cell type][look] */
+	/* made on first use: [display][decimals, 0 = a whole number][cell type][look][negative] */
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
-	                 [WS_XLSX_NLOOKS];
+	                 [WS_XLSX_NLOOKS][2];
+	lxw_format *indented[WS_XLSX_INDENTS]; /* names in a tree */
 	char *clean; /* the last cleaned text */
 	size_t clean_capacity;
 	lxw_error failed;      /* the first failure of the library */
@@ -164,32 +154,36 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width);
 
-/* Printed: columns up to last_col and rows up to last_row, in landscape, on one page. */
+/* A name in a tree, so deep. */
+void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
+                       const char *text, unsigned depth);
+/* Printed: columns up to last_col and rows up to last_row, one page wide, in landscape. */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
                          uint16_t last_col);
-/* Columns, print set-up and panes of a sheet whose tables are all written. */
-void ws__xlsx_finish_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *first);
-
 /* The table on its sheet. */
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
 
 /* Links to all other sheets; two columns from col on. Returns the row below the last. */
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
-/* A table that is a page (ws_display_page) as a one-page report, with links to all sheets and
- * charts of their cells. */
-void ws__xlsx_write_page(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+/* The first sheet of a report that has a first screen; below it the lines of its table. */
+void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+/* The step's time as a stacked bar, and the model as an icicle, at a row; their cells stand in columns
+ * from `col` on. Return the row below. */
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row, uint16_t col);
+uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                             uint16_t col);
 
 /*
- * Put the charts of this report on a sheet from (row, col) on, so many pixels wide and one below
- * the other; 0: two beside each other. Only of tables that are there and have rows. Returns the row
- * below the last one. Call it when all cells are written.
+ * Put the charts of this report on its first sheet from row on, two beside each other. Only of
+ * tables that are there and have rows. Returns the row below the last one. Call it when all cells
+ * are written.
  */
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                             int pixels);
-/* The charts that stand on the sheet of their table, from row on. Returns the row below them. */
-uint32_t ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
-/* Of the table `roofline`: what its classes attain and could, over FLOP/byte. */
-uint32_t ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row);
+/* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns the
+ * pixels that they take from the left. */
+double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
+/* The same of what the largest operations attain, over FLOP/byte, under both roofs of the device. */
+double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
 /* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
 /* The sheet of a table; NULL when the report or the workbook lacks it. */

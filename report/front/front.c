@@ -1,0 +1,257 @@
+#include "report/front/front.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+
+#define COLUMN(id, title, unit, type, display, rank) \
+	{id, title, unit, WS_CELL_##type, WS_DISPLAY_##display, "", WS_RANK_##rank}
+
+static const struct ws_table_column tree_columns[] = {
+        COLUMN("part", "Part", "", TEXT, PLAIN, NAME),
+        COLUMN("time_ns", "GPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("own_ns", "Own Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
+        COLUMN("kernels", "Kernels", "", REAL, COUNT, ANSWER),
+};
+enum { PART, PART_TIME, PART_SHARE, PART_OWN, PART_CALLS, PART_KERNELS };
+
+static const struct ws_table_column finding_columns[] = {
+        COLUMN("advice", "Advice", "", TEXT, PLAIN, NAME),
+        COLUMN("gain", "Gain (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("why", "Why", "", TEXT, PLAIN, ANSWER),
+};
+enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
+
+static const struct ws_table_column kernel_columns[] = {
+        COLUMN("kernel", "Kernel", "", TEXT, PLAIN, NAME),
+        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
+        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
+        COLUMN("time_ns", "GPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("tflops", "TFLOP/s", "TFLOP/s", REAL, REAL, ANSWER),
+        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
+};
+enum { KERNEL, KERNEL_CLASS, KERNEL_CALLS, KERNEL_TIME, KERNEL_SHARE, KERNEL_MEAN, KERNEL_TFLOPS,
+       KERNEL_ATTAINED };
+
+static const struct ws_table_column bar_columns[] = {
+        COLUMN("use", "Use", "", TEXT, PLAIN, NAME),
+        COLUMN("time_ns", "Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+};
+
+#define DEF(name, title, columns) \
+	{name, title, title, "", columns, sizeof(columns) / sizeof(*(columns))}
+static const struct ws_table_def tree_def = DEF("front-tree", "Where in the model", tree_columns);
+static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
+static const struct ws_table_def kernel_def =
+        DEF("front-kernels", "Kernels that cost most", kernel_columns);
+static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes", bar_columns);
+
+/* --- the tree ---------------------------------------------------------------------------- */
+
+#define NONE SIZE_MAX
+#define LEAST_SHARE  0.005 /* of the GPU time: less is no part to look at */
+#define WHOLE_SHARE  0.97  /* of its parent: the parent says nothing of its own */
+
+struct tree {
+	const struct ws_page *page;
+	size_t *first, *next; /* children of each node */
+	bool *is_shown;
+	const bool *passed;
+};
+
+static void link_children(struct tree *t)
+{
+	size_t n = t->page->nnodes, *last = ws_xarray(n + 1, sizeof(*last));
+
+	t->first = ws_xarray(n + 1, sizeof(*t->first));
+	t->next = ws_xarray(n + 1, sizeof(*t->next));
+	t->is_shown = ws_xarray(n + 1, sizeof(*t->is_shown));
+	for (size_t i = 0; i <= n; i++)
+		t->first[i] = t->next[i] = last[i] = NONE;
+	for (size_t i = 0; i < n; i++) { /* the last list is that of the roots */
+		size_t up = t->page->node[i].parent == WS_PAGE_ROOT ? n : t->page->node[i].parent;
+
+		if (last[up] == NONE)
+			t->first[up] = i;
+		else
+			t->next[last[up]] = i;
+		last[up] = i;
+	}
+	free(last);
+}
+
+const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page)
+{
+	bool *passed = ws_arena_array(arena, page->nnodes + 1, sizeof(*passed));
+
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *node = &page->node[i];
+
+		if (node->parent != WS_PAGE_ROOT &&
+		    (double)node->inclusive_ns >=
+		            WHOLE_SHARE * (double)page->node[node->parent].inclusive_ns)
+			passed[node->parent] = true;
+	}
+	return passed;
+}
+
+/* The longest first; as a parent is as long as its parts, none is shown without its parents. */
+static size_t longest(const struct tree *t)
+{
+	const struct ws_page_node *all = t->page->node;
+	size_t most = NONE;
+
+	for (size_t i = 0; i < t->page->nnodes; i++)
+		if (!t->is_shown[i] && !t->passed[i] &&
+		    (most == NONE || all[i].inclusive_ns > all[most].inclusive_ns))
+			most = i;
+	if (most == NONE ||
+	    (double)all[most].inclusive_ns < LEAST_SHARE * (double)t->page->gpu_ns)
+		return NONE;
+	return most;
+}
+
+static void add_part(const struct tree *t, struct ws_table *table, size_t i, unsigned depth)
+{
+	const struct ws_page *page = t->page;
+	const struct ws_page_node *node = &page->node[i];
+	struct ws_cell *row = ws_table_row(table);
+	char *name = ws_xmalloc(2 * (size_t)depth + strlen(node->label) + 1);
+
+	memset(name, ' ', 2 * (size_t)depth);
+	memcpy(name + 2 * depth, node->label, strlen(node->label) + 1);
+	ws_cell_set_str(table, &row[PART], name);
+	free(name);
+	ws_cell_set_real(&row[PART_TIME], (double)node->inclusive_ns / page->samples);
+	ws_cell_set_real(&row[PART_SHARE],
+	                 100.0 * (double)node->inclusive_ns / (double)page->gpu_ns);
+	ws_cell_set_real(&row[PART_OWN], (double)node->exclusive_ns / page->samples);
+	if (node->calls)
+		ws_cell_set_real(&row[PART_CALLS], (double)node->calls / page->samples);
+	ws_cell_set_real(&row[PART_KERNELS], (double)node->kernels / page->samples);
+}
+
+static void add_parts(const struct tree *t, struct ws_table *table, size_t first, unsigned depth)
+{
+	for (size_t i = first; i != NONE; i = t->next[i]) {
+		if (t->is_shown[i])
+			add_part(t, table, i, depth);
+		add_parts(t, table, t->first[i], depth + t->is_shown[i]);
+	}
+}
+
+struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
+{
+	struct ws_table *table = ws_table_new(&tree_def);
+	struct tree t = {.page = page};
+	struct ws_arena arena = {0};
+	size_t node;
+
+	ws_table_set_title(table, page->tree_title ? page->tree_title : tree_def.title, NULL);
+	table->is_chosen = true; /* in this order, whatever they hold */
+	link_children(&t);
+	t.passed = ws_front_passed(&arena, page);
+	for (size_t i = 0; i < rows && (node = longest(&t)) != NONE; i++)
+		t.is_shown[node] = true;
+	add_parts(&t, table, t.first[page->nnodes], 0);
+	free(t.first);
+	free(t.next);
+	free(t.is_shown);
+	ws_arena_free(&arena);
+	return table;
+}
+
+unsigned ws_front_depth(const struct ws_cell *name)
+{
+	unsigned n = 0;
+
+	while (name->type == WS_CELL_TEXT && n < name->text.len && name->text.ptr[n] == ' ')
+		n++;
+	return n / 2;
+}
+
+/* --- the others ---------------------------------------------------------------------------- */
+
+struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows)
+{
+	struct ws_table *t = ws_table_new(&finding_def);
+
+	for (size_t i = 0; i < page->nfindings && i < rows; i++) {
+		const struct ws_page_finding *f = &page->finding[i];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[ADVICE], f->advice);
+		ws_cell_set_real(&row[ADVICE_GAIN], f->gain_percent);
+		ws_cell_set_str(t, &row[ADVICE_WHY], f->evidence ? f->evidence : f->title);
+	}
+	return t;
+}
+
+/* The function of a kernel's name without what it lies in: "(anonymous namespace)::f<T>" is "f<T>". */
+static const char *function_of(const char *name)
+{
+	const char *end = name + strcspn(name, "<"), *begin = name;
+
+	for (const char *p = name; p + 1 < end; p++)
+		if (p[0] == ':' && p[1] == ':')
+			begin = p + 2;
+	return begin;
+}
+
+struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
+{
+	struct ws_table *t = ws_table_new(&kernel_def);
+
+	for (size_t i = 0; i < page->nkernels && i < rows; i++) {
+		const struct ws_page_kernel *k = &page->kernel[i];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[KERNEL], function_of(k->name));
+		if (k->class)
+			ws_cell_set_str(t, &row[KERNEL_CLASS], k->class);
+		ws_cell_set_real(&row[KERNEL_CALLS], (double)k->calls / page->samples);
+		ws_cell_set_real(&row[KERNEL_TIME], (double)k->ns / page->samples);
+		ws_cell_set_real(&row[KERNEL_SHARE], k->percent);
+		ws_cell_set_real(&row[KERNEL_MEAN], k->mean_ns);
+		ws_cell_set_real(&row[KERNEL_TFLOPS], k->flops_per_s / 1e12);
+		ws_cell_set_real(&row[KERNEL_ATTAINED], k->attained);
+	}
+	return t;
+}
+
+struct ws_table *ws_front_bar(const struct ws_page *page)
+{
+	struct ws_table *t = ws_table_new(&bar_def);
+
+	if (page->bar_title)
+		ws_table_set_title(t, page->bar_title, NULL);
+	for (size_t i = 0; i < page->nsegments; i++) {
+		const struct ws_page_segment *s = &page->segment[i];
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[0], s->name);
+		ws_cell_set_real(&row[1], (double)s->ns / page->samples);
+		ws_cell_set_real(&row[2], s->percent);
+	}
+	return t;
+}
+
+size_t ws_front_source(const struct ws_page *page, char *out, size_t size)
+{
+	const char *const parts[] = {page->device, page->source, page->scope, page->losses};
+	size_t len = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (parts[i] && len < size)
+			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " · " : "",
+			                        parts[i]);
+	return len < size ? len : size - 1;
+}

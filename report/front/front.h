@@ -1,0 +1,24 @@
+/*
+ * The parts of a first screen as tables, for writers that show them in cells: as many rows as fit.
+ * Times are those of a step. Free each with ws_table_free.
+ */
+#pragma once
+
+#include "report/page/page.h"
+#include "report/table/table.h"
+
+/*
+ * Parts of the model, the longest, in the order of the tree. Each name stands behind two blanks for
+ * every level. A part that is nothing but one other part is left out.
+ */
+struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows);
+/* By node: is nearly all of it one part in it, which says more? In the arena. */
+const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page);
+/* Blanks before a name of the tree: its depth. */
+unsigned ws_front_depth(const struct ws_cell *name);
+struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows);
+struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
+/* What the step's time goes to. */
+struct ws_table *ws_front_bar(const struct ws_page *page);
+/* "H100 · PyTorch profiler · 3 steps · nothing lost"; into out. */
+size_t ws_front_source(const struct ws_page *page, char *out, size_t size);

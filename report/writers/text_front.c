@@ -1,0 +1,183 @@
+/* The first screen of a report in a terminal: what matters most, the step as a bar, where and what. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/front/front.h"
+#include "report/page/page.h"
+#include "report/table/view.h"
+#include "report/writers/text.h"
+
+#define TREE_ROWS    8
+#define KERNEL_ROWS  6
+#define FINDING_ROWS 5
+#define BAR_WIDTH    100  /* where lines have no limit */
+#define LEGEND_SHARE 1.0  /* percent: less has no name below the bar */
+
+static void put_text(FILE *f, const char *text)
+{
+	ws__text_cut(f, text, strlen(text), SIZE_MAX);
+}
+
+static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text)
+{
+	ws__text_style(f, opts, sgr);
+	put_text(f, text);
+	ws__text_style(f, opts, WS_TEXT_PLAIN);
+}
+
+static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *line)
+{
+	if (!line->nparts)
+		return;
+	for (size_t i = 0; i < line->nparts; i++)
+		put_styled(f, opts, line->part[i].bold ? WS_TEXT_BOLD : "", line->part[i].text);
+	fputc('\n', f);
+}
+
+static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	struct ws_arena arena = {0};
+	const char *all = "";
+
+	for (size_t i = 0; i < page->nfigures; i++)
+		all = ws_arena_format(&arena, "%s%s%s %s", all, i ? " · " : "",
+		                      page->figure[i].value, page->figure[i].what);
+	if (page->nfigures) {
+		fputc('\n', f);
+		ws__text_paragraph(f, opts, NULL, 0, all);
+	}
+	ws_arena_free(&arena);
+}
+
+/* --- the bar ------------------------------------------------------------------------------ */
+
+/* Neighbours differ; work is dark and idle time pale, also without colours. */
+static const char *glyph_of(const struct ws_page_segment *s, size_t nth)
+{
+	static const char *const busy[] = {"█", "▓", "▒"};
+	static const char *const idle[] = {"░", "·"};
+
+	return s->is_idle ? idle[nth % 2] : busy[nth % 3];
+}
+
+static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page_segment *s,
+                      size_t nth)
+{
+	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
+
+	if (opts->colour && !s->is_idle)
+		fprintf(f, "\033[38;2;%u;%u;%um", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff);
+	fputs(glyph_of(s, nth), f);
+}
+
+static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < page->nsegments; i++) {
+		sum += page->segment[i].percent;
+		for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
+			put_glyph(f, opts, &page->segment[i], i);
+	}
+	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	fputc('\n', f);
+}
+
+static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
+                       const struct ws_table *bar)
+{
+	struct ws_shown_column time, share;
+	size_t used = 0;
+
+	ws_display_column(bar, 1, &time);
+	ws_display_column(bar, 2, &share);
+	for (size_t i = 0; i < page->nsegments; i++) {
+		char a[WS_DISPLAY_NUMBER_MAX], b[WS_DISPLAY_NUMBER_MAX], text[512];
+		size_t width;
+
+		if (page->segment[i].percent < LEGEND_SHARE)
+			continue;
+		ws_display_quantity(bar, &time, i, 1, a);
+		ws_display_quantity(bar, &share, i, 2, b);
+		snprintf(text, sizeof(text), " %s %s (%s)", page->segment[i].name, a, b);
+		width = 1 + ws_display_width(text, strlen(text));
+		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
+			fputc('\n', f);
+			used = 0;
+		}
+		fputs(used ? "   " : "", f);
+		put_glyph(f, opts, &page->segment[i], i);
+		ws__text_style(f, opts, WS_TEXT_PLAIN);
+		put_text(f, text);
+		used += (used ? 3 : 0) + width;
+	}
+	fputc('\n', f);
+}
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *t)
+{
+	if (t->nrows) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, t->def->title);
+		fputc('\n', f);
+		ws__text_table(f, t, opts);
+	}
+	ws_table_free(t);
+}
+
+static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	if (!page->nfindings)
+		return;
+	fputc('\n', f);
+	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
+	fputc('\n', f);
+	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
+		const struct ws_page_finding *finding = &page->finding[i];
+		char text[1024], gain[64] = "";
+
+		if (finding->gain_percent >= 0.1)
+			snprintf(gain, sizeof(gain), " Gain: at most %.*f %%.",
+			         finding->gain_percent < 10, finding->gain_percent);
+		snprintf(text, sizeof(text), "%zu. %s%s%s", i + 1, finding->advice,
+		         strchr(".!?", finding->advice[strlen(finding->advice) - 1]) ? "" : ".",
+		         gain);
+		ws__text_paragraph(f, opts, NULL, 0, text);
+		if (finding->evidence)
+			ws__text_paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
+	}
+	if (page->findings_note)
+		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+}
+
+void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
+{
+	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
+	struct ws_table *bar = ws_front_bar(page);
+	char source[1024];
+
+	put_styled(f, opts, WS_TEXT_BOLD, page->title);
+	fputc('\n', f);
+	ws_front_source(page, source, sizeof(source));
+	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, source);
+	fputc('\n', f);
+	for (size_t i = 0; i < page->nheadline; i++)
+		put_sentence(f, opts, &page->headline[i]);
+	put_sentence(f, opts, &page->first);
+	put_figures(f, opts, page);
+	if (page->nsegments) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, bar->def->title);
+		fputc('\n', f);
+		put_bar(f, opts, page);
+		put_legend(f, opts, page, bar);
+	}
+	ws_table_free(bar);
+	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
+	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
+	put_findings(f, opts, page);
+}

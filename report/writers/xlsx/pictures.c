@@ -1,0 +1,298 @@
+/* The pictures of the first sheet, as native charts of cells beside the page. */
+#include "report/writers/xlsx/xlsx.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "formats/base/xalloc.h"
+#include "report/front/front.h"
+
+#define ROW_PIXELS    20
+#define PAGE_PIXELS   870 /* columns A to G */
+#define BAR_ROWS      9
+#define NAMED_LEAST   1.0   /* percent: less is one of the others */
+#define ICICLE_LEVELS 8
+#define SLOTS_MAX     48    /* boxes and gaps of a level */
+#define BOX_LEAST     0.006 /* of the GPU time: less is no box */
+#define LABEL_LEAST   0.07  /* of the width: less has no room for a name */
+
+static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
+{
+	lxw_chart *chart = workbook_add_chart(x->book, LXW_CHART_BAR_STACKED);
+	lxw_chart_font font = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
+
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
+	chart_title_set_name(chart, title);
+	chart_title_set_name_font(chart, &font);
+	chart_axis_major_gridlines_set_visible(chart->x_axis, LXW_FALSE);
+	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
+	return chart;
+}
+
+static lxw_chart_series *new_series(lxw_chart *chart)
+{
+	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
+	return series;
+}
+
+static void insert(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, lxw_chart *chart, uint32_t row,
+                   unsigned rows, char *alt_text)
+{
+	lxw_chart_options options = {
+	        .description = alt_text,
+	        .x_scale = PAGE_PIXELS / 480.0,
+	        .y_scale = rows * ROW_PIXELS / 288.0,
+	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
+	};
+
+	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, row, 0, chart, &options));
+}
+
+/* --- the step ------------------------------------------------------------------------------- */
+
+/* Idle time is pale, each cause a shade of its own. */
+static lxw_color_t colour_of(const struct ws_page_segment *segment, size_t nth_idle)
+{
+	const uint32_t light = ws_page_colour_def(segment->colour).light;
+	lxw_color_t mixed = 0;
+
+	if (!segment->is_idle)
+		return light;
+	for (int shift = 0; shift < 24; shift += 8) {
+		const double channel = light >> shift & 0xff;
+
+		mixed |= (lxw_color_t)(channel * (1 - 0.09 * (double)(nth_idle % 5))) << shift;
+	}
+	return mixed;
+}
+
+struct bar {
+	struct ws_xlsx *x;
+	const struct ws_xlsx_sheet *s;
+	lxw_chart *chart;
+	struct ws_shown_column shown;
+	uint32_t row; /* of the next part's cells */
+	uint16_t col;
+};
+
+static void add_part(struct bar *b, const char *name, double ns, double percent, lxw_color_t colour)
+{
+	lxw_chart_fill fill = {.color = colour};
+	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
+	lxw_chart_series *series = new_series(b->chart);
+	const lxw_col_t col = (lxw_col_t)(b->col + 1);
+	struct ws_cell cell;
+
+	ws_cell_set_real(&cell, ns);
+	ws__xlsx_text(b->x, b->s->sheet, b->row, b->col, name, b->x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_cell(b->x, b->s->sheet, b->row, col, &cell, &b->shown, WS_XLSX_CELL);
+	chart_series_set_name(series, ws__xlsx_format(b->x, "%s %.*f %%", name, percent < 10,
+	                                              percent));
+	chart_series_set_values(series, b->s->name, b->row, col, b->row, col);
+	chart_series_set_fill(series, &fill);
+	chart_series_set_line(series, &line);
+	b->row++;
+}
+
+/* Work, then idle time; what is too small for a name is one part of each. */
+static void add_parts(struct bar *b, const struct ws_page *page)
+{
+	for (int idle = 0; idle < 2; idle++) {
+		double ns = 0, percent = 0;
+		size_t nth = 0;
+
+		for (size_t i = 0; i < page->nsegments; i++) {
+			const struct ws_page_segment *part = &page->segment[i];
+
+			if (part->is_idle != idle)
+				continue;
+			if (part->percent >= NAMED_LEAST) {
+				add_part(b, part->name, (double)part->ns / page->samples,
+				         part->percent, colour_of(part, nth++));
+				continue;
+			}
+			ns += (double)part->ns / page->samples;
+			percent += part->percent;
+		}
+		if (ns > 0)
+			add_part(b, idle ? "other idle time" : "other work", ns, percent,
+			         idle ? 0xD9CFC4 : 0x6B7280);
+	}
+}
+
+static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct bar *b)
+{
+	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+
+	chart_set_series_gap(chart, 15);
+	chart_axis_set_max(chart->x_axis,
+	                   (double)page->whole_ns / page->samples / pow(10, b->shown.exponent));
+	chart_axis_set_min(chart->x_axis, 0);
+	chart_axis_set_name(chart->x_axis, ws__xlsx_format(b->x, "time (%s)", b->shown.unit));
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_num_format(chart->x_axis, "#,##0.##");
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_BOTTOM);
+	chart_legend_set_font(chart, &font);
+}
+
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row, uint16_t col)
+{
+	char alt_text[] = "Stacked bar: the step, split into GPU time by class and idle time by cause";
+	const struct ws_page *page = x->report->page;
+	struct ws_table *t = ws_front_bar(page);
+	struct bar b = {.x = x, .s = s, .chart = new_chart(x, "Time by class of work, then idle time by cause"), .row = row + 1, .col = col};
+
+	ws_display_column(t, 1, &b.shown);
+	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1), b.shown.title,
+	              x->styles[WS_XLSX_SOURCE]);
+	add_parts(&b, page);
+	style_bar(b.chart, page, &b);
+	insert(x, s, b.chart, row, BAR_ROWS, alt_text);
+	ws_table_free(t);
+	return row + BAR_ROWS;
+}
+
+/* --- the model ------------------------------------------------------------------------------- */
+
+/* A box, or a gap before one. */
+struct slot {
+	double width;
+	const struct ws_page_node *node; /* NULL: a gap */
+};
+
+struct icicle {
+	struct slot slot[ICICLE_LEVELS][SLOTS_MAX];
+	size_t n[ICICLE_LEVELS];
+	double end[ICICLE_LEVELS]; /* where the last box of a level ends */
+	size_t levels;
+};
+
+/* Boxes stand from left to right below their parents: where each begins. Parents come first. */
+static void lay_out(const struct ws_page *page, struct icicle *icicle)
+{
+	struct ws_arena arena = {0};
+	const bool *passed = ws_front_passed(&arena, page);
+	size_t *depth = ws_xarray(page->nnodes + 1, sizeof(*depth)); /* of what a node holds */
+	double *begin = ws_xarray(page->nnodes + 1, sizeof(*begin));
+	double *used = ws_xarray(page->nnodes + 1, sizeof(*used)); /* by the children of each */
+
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *node = &page->node[i];
+		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
+		const double width = (double)node->inclusive_ns / (double)page->gpu_ns;
+		const size_t level = depth[up];
+
+		depth[i] = level + !passed[i];
+		begin[i] = (up < page->nnodes ? begin[up] : 0) + used[up];
+		used[up] += width;
+		if (passed[i] || width < BOX_LEAST || level >= ICICLE_LEVELS ||
+		    icicle->n[level] + 2 > SLOTS_MAX)
+			continue;
+		/* boxes of a level come in this order where nodes are in that of the tree */
+		if (begin[i] < icicle->end[level] - 1e-9)
+			continue;
+		if (begin[i] > icicle->end[level] + 1e-9)
+			icicle->slot[level][icicle->n[level]++] =
+			        (struct slot){begin[i] - icicle->end[level], NULL};
+		icicle->slot[level][icicle->n[level]++] = (struct slot){width, node};
+		icicle->end[level] = begin[i] + width;
+		icicle->levels = level + 1 > icicle->levels ? level + 1 : icicle->levels;
+	}
+	free(begin);
+	free(used);
+	free(depth);
+	ws_arena_free(&arena);
+}
+
+/* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
+static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct icicle *icicle,
+                      lxw_chart *chart, size_t nth, uint32_t row, uint16_t col)
+{
+	lxw_chart_fill fill[ICICLE_LEVELS];
+	lxw_chart_line none = {.none = LXW_TRUE}, edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
+	lxw_chart_font font[ICICLE_LEVELS];
+	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
+	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
+	lxw_chart_series *series = new_series(chart);
+
+	for (size_t level = 0; level < icicle->levels; level++) {
+		const struct slot *slot =
+		        nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
+		const struct ws_page_node *node = slot ? slot->node : NULL;
+		const struct ws_page_colour_def colour =
+		        ws_page_colour_def(node ? node->colour : WS_PAGE_IDLE);
+
+		if (slot)
+			ws__xlsx_try(x, worksheet_write_number(s->sheet, row + (uint32_t)level,
+			                                       (lxw_col_t)(col + nth),
+			                                       100 * slot->width,
+			                                       x->styles[WS_XLSX_SOURCE]));
+		fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
+		font[level] = (lxw_chart_font){.color = colour.ink, .size = 8};
+		point[level].fill = &fill[level];
+		point[level].line = node ? &edge : &none;
+		points[level] = &point[level];
+		label[level].hide = !node || slot->width < LABEL_LEAST;
+		if (!label[level].hide) {
+			label[level].value = (char *)(uintptr_t)ws__xlsx_format(
+			        x, "%s", ws__xlsx_clean(x, node->label, strlen(node->label)));
+			label[level].font = &font[level];
+		}
+		labels[level] = &label[level];
+	}
+	points[icicle->levels] = NULL;
+	labels[icicle->levels] = NULL;
+	chart_series_set_values(series, s->name, row, (lxw_col_t)(col + nth),
+	                        row + (uint32_t)icicle->levels - 1, (lxw_col_t)(col + nth));
+	chart_series_set_points(series, points);
+	chart_series_set_labels(series);
+	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
+	ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
+}
+
+uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                             uint16_t col)
+{
+	char alt_text[] = "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
+	const struct ws_page *page = x->report->page;
+	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
+	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart *chart;
+	size_t slots = 0;
+	unsigned rows;
+
+	lay_out(page, icicle);
+	for (size_t level = 0; level < icicle->levels; level++)
+		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
+	if (slots < 2) {
+		free(icicle);
+		return row;
+	}
+	chart = new_chart(x, "Parts of the model, each below what it is in; width is GPU time");
+	rows = 4 + 2 * (unsigned)icicle->levels;
+	ws__xlsx_text(x, s->sheet, row, col, "Cells of the icicle: % of GPU time, a row a level",
+	              x->styles[WS_XLSX_SOURCE]);
+	for (size_t nth = 0; nth < slots; nth++)
+		add_slots(x, s, icicle, chart, nth, row + 1, col);
+	chart_set_series_gap(chart, 0);
+	chart_axis_set_max(chart->x_axis, 100);
+	chart_axis_set_min(chart->x_axis, 0);
+	chart_axis_set_name(chart->x_axis, "% of GPU time");
+	chart_axis_set_name_font(chart->x_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_axis_set_reverse(chart->y_axis); /* the outermost on top, the numbers still below */
+	chart_axis_set_crossing_max(chart->y_axis);
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+	insert(x, s, chart, row, rows, alt_text);
+	free(icicle);
+	return row + rows;
+}
