@@ -118,17 +118,29 @@ static size_t longest(const struct tree *t)
 	return most;
 }
 
+/* Is it all of a part that is not shown, and so has its name: "backward › layer ×2"? */
+static bool stands_for_parent(const struct tree *t, size_t i)
+{
+	const struct ws_page_node *all = t->page->node;
+	const size_t up = all[i].parent;
+
+	return up != WS_PAGE_ROOT && t->passed[up] &&
+	       (double)all[i].inclusive_ns >= WHOLE_SHARE * (double)all[up].inclusive_ns;
+}
+
 static void add_part(const struct tree *t, struct ws_table *table, size_t i, unsigned depth)
 {
 	const struct ws_page *page = t->page;
 	const struct ws_page_node *node = &page->node[i];
 	struct ws_cell *row = ws_table_row(table);
-	char *name = ws_xmalloc(2 * (size_t)depth + strlen(node->label) + 1);
+	struct ws_arena arena = {0};
 
-	memset(name, ' ', 2 * (size_t)depth);
-	memcpy(name + 2 * depth, node->label, strlen(node->label) + 1);
-	ws_cell_set_str(table, &row[PART], name);
-	free(name);
+	ws_cell_set_str(table, &row[PART],
+	                ws_arena_format(&arena, "%*s%s%s%s", 2 * (int)depth, "",
+	                                stands_for_parent(t, i) ? page->node[node->parent].label
+	                                                        : "",
+	                                stands_for_parent(t, i) ? " › " : "", node->label));
+	ws_arena_free(&arena);
 	ws_cell_set_real(&row[PART_TIME], (double)node->inclusive_ns / page->samples);
 	ws_cell_set_real(&row[PART_SHARE],
 	                 100.0 * (double)node->inclusive_ns / (double)page->gpu_ns);

@@ -25,13 +25,23 @@ static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr
 	ws__text_style(f, opts, WS_TEXT_PLAIN);
 }
 
+/* What counts is bold, where a sentence takes one line. */
 static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *line)
 {
-	if (!line->nparts)
-		return;
+	struct ws_arena arena = {0};
+	const char *whole = "";
+
 	for (size_t i = 0; i < line->nparts; i++)
-		put_styled(f, opts, line->part[i].bold ? WS_TEXT_BOLD : "", line->part[i].text);
-	fputc('\n', f);
+		whole = ws_arena_format(&arena, "%s%s", whole, line->part[i].text);
+	if (opts->width > 0 && ws_display_width(whole, strlen(whole)) > (size_t)opts->width) {
+		ws__text_paragraph(f, opts, WS_TEXT_BOLD, 0, whole);
+	} else if (line->nparts) {
+		for (size_t i = 0; i < line->nparts; i++)
+			put_styled(f, opts, line->part[i].bold ? WS_TEXT_BOLD : "",
+			           line->part[i].text);
+		fputc('\n', f);
+	}
+	ws_arena_free(&arena);
 }
 
 static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
