@@ -281,8 +281,15 @@ static bool define_window(struct ws_drain *d, const struct def *def)
 /* Numbered in the order of the log, so a launcher that goes on numbers them alike. */
 static bool define_op(struct ws_drain *d, const struct def *def)
 {
+	static const char module[] = "nn.Module: ";
+	const struct ws_bytes name = {def->behind.ptr, def->fixed.op.name_size};
+
 	if (def->id != def->pos / 8 + 1)
 		return 0;
+	if (name.len <= def->behind.len && ws_bytes_begin(name, module)) {
+		d->ops[def->pos / 8] = WS_DRAIN_MODULE | ws_drain_intern(d, name);
+		return 1;
+	}
 	d->ops[def->pos / 8] = ++d->nops;
 	return def->in_file || ws_drain_op_config(d, d->nops, &def->fixed.op, def->behind);
 }

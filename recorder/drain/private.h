@@ -10,6 +10,7 @@
 #define WS_DRAIN_LAUNCH_SCHEMAS 16
 #define WS_DRAIN_MAX_THREADS    (1u << 24)
 #define WS_MAX_GPUS             64
+#define WS_DRAIN_MODULE         (UINT64_C(1) << 63) /* no operation: a call of a module of torch.nn */
 
 struct ws_drain_domain {
 	int known;
@@ -56,7 +57,8 @@ struct ws_drain {
 	uint64_t defs_in_file;
 	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];
 	uint64_t *strings; /* by position / 8: 0 none, 1 not in the trace yet, else its id + 1 */
-	uint64_t *ops;     /* of operations, by position / 8: id of the row, 0 none */
+	/* of operations, by position / 8: id of the row, or WS_DRAIN_MODULE and the name's; 0 none */
+	uint64_t *ops;
 	uint64_t nops;
 	struct ws_drain_thread *threads; /* in the order in which they were defined */
 	size_t nthreads, threads_capacity;

@@ -175,6 +175,19 @@ static bool add_cpu_kernel(struct ws_drain *d, uint32_t thread, const struct eve
 
 /* --- operations of a framework --- */
 
+/* As PyTorch's profiler records them with_modules: one that it does not number. */
+static void add_module_call(struct ws_drain *d, const struct ws_row_cpu_op *op)
+{
+	const struct ws_row_python_call row = {
+	        .start_ns = op->start_ns,
+	        .dur_ns = op->dur_ns,
+	        .thread = op->thread,
+	        .name = op->config & ~WS_DRAIN_MODULE,
+	};
+
+	ws_drain_add(d, WS_KIND_PYTHON_CALL, &row);
+}
+
 static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 {
 	struct ws_row_cpu_op row = {.thread = thread};
@@ -190,7 +203,10 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	if (!row.config || !ws_drain_time(d, rec.head.time_ns, &row.start_ns) ||
 	    !ws_drain_time(d, rec.end_ns, &rec.end_ns))
 		return 0;
-	ws_drain_add(d, WS_KIND_CPU_OP, &row);
+	if (row.config & WS_DRAIN_MODULE)
+		add_module_call(d, &row);
+	else
+		ws_drain_add(d, WS_KIND_CPU_OP, &row);
 	return 1;
 }
 

@@ -8,6 +8,7 @@
 #include "formats/schema/schema.h"
 #include "recorder/collect/event.h"
 #include "recorder/cupti/source.h"
+#include "recorder/pytorch/pytorch.h"
 
 static struct ws_event_text bytes_text(const char *text)
 {
@@ -17,6 +18,13 @@ static struct ws_event_text bytes_text(const char *text)
 static struct ws_event_text wide_text(const wchar_t *text)
 {
 	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
+}
+
+static int push(struct ws_event *ev)
+{
+	if (ev->text.kind == WS_TEXT_BYTES)
+		ws_pytorch_saw_range(ev->text.ptr);
+	return ws_event_push(ev);
 }
 
 /*
@@ -38,7 +46,7 @@ static struct ws_event_text wide_text(const wchar_t *text)
 	EVENT(wsn_range_id, name, params, 0, fill, return ws_event_start(&ev))
 #define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
 #define PUSH(name, params, fill) \
-	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_push(&ev))
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return push(&ev))
 #define POP(name, params, fill) \
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
 

@@ -26,6 +26,7 @@
 #define ENV_NVTX       WSN_ENV_INJECTION
 #define ENV_CUDA       "CUDA_INJECTION64_PATH"
 #define ENV_PRELOAD    "LD_PRELOAD"
+#define ENV_PYTHON     "PYTHONPATH"
 
 /* --- what is needed before anything is started --- */
 
@@ -247,7 +248,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 }
 
 #define COUNT_ONE(variable, value) +1
-#define MAX_VARIABLES              (5 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
+#define MAX_VARIABLES              (6 WS_LIBRARY_RANGES_LIST(COUNT_ONE))
 
 /* Returns how many of them are not set so far. */
 static size_t add_library_ranges(struct ws_child_env *env)
@@ -262,23 +263,50 @@ static size_t add_library_ranges(struct ws_child_env *env)
 	return n;
 }
 
-/* Behind what the user has there: an allocator must come first. */
-static enum ws_status add_preload(const char *collector, bool is_wanted, char out[2 * PATH_MAX],
-                                  struct ws_err *err)
+struct pytorch_env {
+	char preload[2 * PATH_MAX], python[2 * PATH_MAX];
+};
+
+/* PATH variable NAME with one more entry, before or behind what the user has there. */
+static enum ws_status longer_path(const char *name, const char *entry, bool is_first,
+                                  char out[2 * PATH_MAX], struct ws_err *err)
 {
-	const char *before = getenv(ENV_PRELOAD);
+	const char *before = getenv(name);
 	int n;
 
-	if (!is_wanted)
-		return WS_OK;
+	if (!before || !*before)
+		n = snprintf(out, 2 * PATH_MAX, "%s", entry);
+	else if (is_first)
+		n = snprintf(out, 2 * PATH_MAX, "%s:%s", entry, before);
+	else
+		n = snprintf(out, 2 * PATH_MAX, "%s:%s", before, entry);
+	WS_FAIL_IF(n < 0 || n >= 2 * PATH_MAX, err, ENVIRONMENT, "%s is too long", name);
+	return WS_OK;
+}
+
+/* Where our sitecustomize.py is: in a folder beside the collector. */
+static void find_python(const char *collector, char out[PATH_MAX + 32])
+{
+	char folder[PATH_MAX];
+
+	snprintf(folder, sizeof(folder), "%s", collector);
+	snprintf(out, PATH_MAX + 32, "%s/python", dirname(folder));
+}
+
+/* What --pytorch needs in the program's environment. Of preloaded libraries an allocator of the
+ * user's must come first; of Python's folders ours, as it then goes on to the user's. */
+static enum ws_status add_pytorch(const char *collector, struct pytorch_env *env,
+                                  struct ws_err *err)
+{
+	char python[PATH_MAX + 32];
+
 	WS_FAIL_IF(strpbrk(collector, ": "), err, ENVIRONMENT,
 	           "--pytorch: the path %s has a blank or a colon, so the system cannot load it "
 	           "into a program (LD_PRELOAD)",
 	           collector);
-	n = snprintf(out, 2 * PATH_MAX, "%s%s%s", before && *before ? before : "",
-	             before && *before ? ":" : "", collector);
-	WS_FAIL_IF(n < 0 || n >= 2 * PATH_MAX, err, ENVIRONMENT, "%s is too long", ENV_PRELOAD);
-	return WS_OK;
+	find_python(collector, python);
+	WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, env->preload, err));
+	return longer_path(ENV_PYTHON, python, 1, env->python, err);
 }
 
 static enum ws_status start_program(struct ws_session *s, const char *collector,
@@ -289,18 +317,20 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 	        {ENV_NVTX, collector},
 	        {WS_SEG_ENV, s->processes[0]->file.path},
 	};
-	char preload[2 * PATH_MAX];
+	struct pytorch_env pytorch;
 	size_t n = 2;
 	sigset_t before;
 
-	WS_FORWARD(add_preload(collector, s->opts->capture.pytorch != 0, preload, err));
+	if (s->opts->capture.pytorch)
+		WS_FORWARD(add_pytorch(collector, &pytorch, err));
 	if (!s->opts->capture.off)
 		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
 	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
 		n += add_library_ranges(env + n);
 	if (s->opts->capture.pytorch) {
 		env[n++] = (struct ws_child_env){WS_PYTORCH_ENV, "on"};
-		env[n++] = (struct ws_child_env){ENV_PRELOAD, preload};
+		env[n++] = (struct ws_child_env){ENV_PRELOAD, pytorch.preload};
+		env[n++] = (struct ws_child_env){ENV_PYTHON, pytorch.python};
 	}
 	WS_FORWARD(ws_session_signals(s, &before, err));
 	WS_FORWARD(ws_child_start(&s->child, program, argv, env, n, &before,

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "recorder/collect/event.h"
+#include "recorder/pytorch/pytorch.h"
 #include "recorder/pytorch/torch.h"
 
 #define MAX_OPEN   256 /* calls of a thread that are open */
@@ -19,7 +20,7 @@ struct open_call {
 	int64_t start_ns, sequence;
 	uint64_t forward_thread;
 	uint32_t config;
-	bool is_range;
+	bool is_range, is_optimizer, is_module;
 };
 
 struct thread {
@@ -31,6 +32,7 @@ struct thread {
 static __thread struct thread *self;
 static pthread_key_t thread_key;
 static uint32_t domain = WS_DEF_NONE;
+static bool is_registered;
 
 static void forget_thread(void *thread)
 {
@@ -116,18 +118,14 @@ static uint32_t config_of_body(const uint8_t *body, uint32_t size)
 static uint32_t config_of(const void *fn, struct thread *t)
 {
 	const char *name = ws_torch.name(fn);
-	struct ws_def_op op = {0};
 	uint32_t size, id;
 	bool whole;
 
-	size = ws_torch_body(fn, name ? name : "", t->body, &whole);
+	size = ws_torch_body(fn, name, t->body, &whole);
 	id = config_of_body(t->body, size);
 	if (id == WS_DEF_NONE && whole) {
 		whole = 0;
-		memcpy(&op, t->body, sizeof(op));
-		op.inputs = 0;
-		memcpy(t->body, &op, sizeof(op));
-		id = config_of_body(t->body, (uint32_t)sizeof(op) + WS_ALIGN8(op.name_size));
+		id = config_of_body(t->body, ws_torch_name(name, t->body));
 	}
 	if (id != WS_DEF_NONE && !whole &&
 	    ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
@@ -199,7 +197,7 @@ static void link_engine(struct open_call *engine, const struct open_call *call)
 {
 	static const char name[] = "autograd::engine::evaluate_function: ";
 
-	if (engine->is_range || engine->sequence >= 0 ||
+	if (engine->is_range || engine->is_module || engine->sequence >= 0 ||
 	    strncmp(ws_torch.name(engine->fn), name, sizeof(name) - 1) != 0)
 		return;
 	engine->sequence = call->sequence;
@@ -246,7 +244,7 @@ static struct open_call *open_one(const void *fn)
 	call->fn = fn;
 	call->sequence = -1;
 	call->forward_thread = 0;
-	call->is_range = 0;
+	call->is_range = call->is_optimizer = call->is_module = 0;
 	return call;
 }
 
@@ -268,6 +266,7 @@ static void begin_op(const void *fn)
 static void begin_range(const void *fn)
 {
 	struct open_call *call;
+	const char *name;
 	struct ws_event ev;
 
 	if (!ws_collector_on())
@@ -275,8 +274,11 @@ static void begin_range(const void *fn)
 	call = open_one(fn);
 	if (!call)
 		return;
+	name = ws_torch.name(fn);
 	call->is_range = 1;
-	ws_event_init(&ev, domain, ws_torch.name(fn), WS_TEXT_BYTES);
+	call->is_optimizer = !strncmp(name, "Optimizer.step#", 15);
+	ws_pytorch_saw_range(name);
+	ws_event_init(&ev, domain, name, WS_TEXT_BYTES);
 	ws_event_push(&ev);
 }
 
@@ -321,6 +323,39 @@ static void end(const void *fn)
 	}
 	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);
+	if (call.is_optimizer)
+		ws_torch_optimizer_ended();
+}
+
+/* --- modules --- */
+
+/*
+ * Called by our sitecustomize.py: a module of torch.nn is called, and returns. PyTorch has no
+ * function for that which costs as little as ctypes.
+ */
+#define WS_EXPORT __attribute__((visibility("default")))
+WS_EXPORT void warpsheet_module_begin(const char *name);
+WS_EXPORT void warpsheet_module_end(void);
+
+static const char module_call; /* stands for PyTorch's RecordFunction */
+
+void warpsheet_module_begin(const char *name)
+{
+	struct open_call *call;
+
+	if (!is_registered || !ws_collector_on())
+		return;
+	call = open_one(&module_call);
+	if (!call)
+		return;
+	call->is_module = 1;
+	call->config = config_of_body(self->body, ws_torch_name(name, self->body));
+	call->start_ns = ws_now_ns();
+}
+
+void warpsheet_module_end(void)
+{
+	end(&module_call);
 }
 
 /* --- what PyTorch sees --- */
@@ -344,6 +379,7 @@ bool ws_torch_register(bool with_inputs)
 	};
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
+	ws_torch_steps_begin();
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;
 	memset(callback.scopes, 1, sizeof(callback.scopes));
@@ -354,5 +390,6 @@ bool ws_torch_register(bool with_inputs)
 	callback.start = (void *)ws_torch_start_range;
 	callback.needs_inputs = 0;
 	ws_torch.add_callback(callback);
+	is_registered = 1;
 	return 1;
 }

@@ -227,18 +227,27 @@ static void put_value(struct body *b, const uint8_t *value)
 	}
 }
 
-uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_BODY], bool *whole)
+uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY])
 {
 	const size_t len = strnlen(name, MAX_NAME);
-	struct ws_def_op op = {.name_size = (uint16_t)len};
-	struct body b = {(uint64_t *)(void *)(body + sizeof(op) + WS_ALIGN8(len)),
+	const struct ws_def_op op = {.name_size = (uint16_t)len};
+	const uint32_t size = (uint32_t)(sizeof(op) + WS_ALIGN8(len));
+
+	memset(body + size - 8, 0, 8); /* the padding */
+	memcpy(body, &op, sizeof(op));
+	memcpy(body + sizeof(op), name, len);
+	return size;
+}
+
+uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_BODY], bool *whole)
+{
+	const uint32_t size = ws_torch_name(name, body);
+	struct body b = {(uint64_t *)(void *)(body + size),
 	                 (uint64_t *)(void *)(body + WS_TORCH_BODY), 0};
-	uint64_t *first = b.at;
+	struct ws_def_op op;
 
 	*whole = ws_torch.has_inputs;
-	if (len)
-		b.at[-1] = 0; /* the padding */
-	memcpy(body + sizeof(op), name, len);
+	memcpy(&op, body, sizeof(op));
 	if (ws_torch.has_inputs) {
 		const uint8_t *values =
 		        (const uint8_t *)(uintptr_t)word_at(fn, ws_torch.inputs);
@@ -250,7 +259,7 @@ uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_B
 		op.inputs = *whole ? (uint16_t)n : 0;
 	}
 	if (!*whole)
-		b.at = first;
+		return size;
 	memcpy(body, &op, sizeof(op));
 	return (uint32_t)((uint8_t *)b.at - body);
 }

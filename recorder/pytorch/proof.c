@@ -10,6 +10,7 @@
 #define OBJECT_BYTES 512 /* of a RecordFunction, and of a TensorImpl, that are looked at */
 #define LIST_BYTES   64
 #define NOT_FOUND    UINT32_MAX
+#define META_DEVICE  14 /* c10::DeviceType, whose numbers are in PyTorch's files */
 
 /* Numbers that hardly lie anywhere by chance. In the order of the calls. */
 static const struct tensor {
@@ -26,8 +27,8 @@ static const struct tensor {
 
 /* The call that is being proved on. */
 static struct {
-	const struct tensor *viewed; /* by as_strided; NULL: copied to itself by copy_ */
-	void *self;                  /* its TensorImpl */
+	const struct tensor *made; /* by empty_strided; NULL: copied to itself by copy_ */
+	void *self;                /* its TensorImpl */
 	bool holds;
 } call;
 
@@ -105,23 +106,24 @@ static bool agrees(uint32_t *known, uint32_t found)
 	return found != NOT_FOUND && *known == found;
 }
 
-/* as_strided(Tensor self, int[] size, int[] stride, int? offset) */
-static bool is_inputs_of_view(const uint8_t *values, size_t n)
+/* empty_strided(int[] size, int[] stride, int type, …) */
+static bool is_inputs_of_made(const uint8_t *values, size_t n)
 {
-	const struct tensor *t = call.viewed;
+	const struct tensor *t = call.made;
 	struct ws_torch_tags *tags = &ws_torch.tags;
-	const uint32_t list = tag_at(values, 1);
+	const uint32_t list = n < 3 ? 0 : tag_at(values, 0);
 	uint32_t tag = 0, items;
 
-	if (n != 4 || list != tag_at(values, 2) || pointer(word_at(values, 0)) != call.self)
+	if (n < 3 || list != tag_at(values, 1) ||
+	    word_at(values, 2 * WS_TORCH_IVALUE) != (uint64_t)t->type)
 		return 0;
-	items = items_of(pointer(word_at(values, WS_TORCH_IVALUE)), t->sizes, t->ndim, &tag);
-	if (items == NOT_FOUND || tag == list || tag_at(values, 0) == list)
+	items = items_of(pointer(word_at(values, 0)), t->sizes, t->ndim, &tag);
+	if (items == NOT_FOUND || tag == list || tag != tag_at(values, 2))
 		return 0;
 	return agrees(&ws_torch.items, items) && agrees(&tags->list, list) &&
-	       agrees(&tags->integer, tag) && agrees(&tags->tensor, tag_at(values, 0)) &&
-	       items_of(pointer(word_at(values, 2 * WS_TORCH_IVALUE)), t->strides, t->ndim,
-	                &tag) == items;
+	       agrees(&tags->integer, tag) &&
+	       items_of(pointer(word_at(values, WS_TORCH_IVALUE)), t->strides, t->ndim, &tag) ==
+	               items;
 }
 
 /* copy_(Tensor self, Tensor from, bool non_blocking) */
@@ -151,7 +153,7 @@ static void prove_call(const void *fn)
 		    ws_torch_peek(pointer(word_at(object, at)), values, n * WS_TORCH_IVALUE) !=
 		            n * WS_TORCH_IVALUE)
 			continue;
-		if (call.viewed ? is_inputs_of_view(values, n) : is_inputs_of_copy(values, n)) {
+		if (call.made ? is_inputs_of_made(values, n) : is_inputs_of_copy(values, n)) {
 			ws_torch.inputs = (uint32_t)at;
 			call.holds = 1;
 		}
@@ -295,19 +297,22 @@ static bool make_all(void *handles[NTENSORS])
 	return 1;
 }
 
-/* Each as it is. */
-static bool view_all(void *const handles[NTENSORS])
+/*
+ * Their likes without memory: for the device `meta` PyTorch calls the operation as a program does,
+ * where for that of the processor it takes a shorter way.
+ */
+static bool describe_all(void)
 {
 	for (size_t i = 0; i < NTENSORS; i++) {
-		void *view = NULL;
+		const struct tensor *t = &tensors[i];
+		void *handle = NULL;
 
-		call.viewed = &tensors[i];
-		call.self = impl_of(handles[i]);
+		call.made = t;
 		call.holds = 0;
-		if (ws_torch.shim.as_strided(handles[i], tensors[i].sizes, tensors[i].strides,
-		                             &view))
+		if (ws_torch.shim.empty_strided(t->ndim, t->sizes, t->strides, t->type,
+		                                META_DEVICE, 0, &handle))
 			return 0;
-		(void)ws_torch.shim.delete(view);
+		(void)ws_torch.shim.delete(handle);
 		if (!call.holds)
 			return 0;
 	}
@@ -317,7 +322,7 @@ static bool view_all(void *const handles[NTENSORS])
 /* Each tensor to itself: nothing moves, but PyTorch is asked. */
 static bool copy_all(void *const handles[NTENSORS])
 {
-	call.viewed = NULL;
+	call.made = NULL;
 	for (size_t i = 0; i < NTENSORS; i++) {
 		call.self = impl_of(handles[i]);
 		call.holds = 0;
@@ -354,7 +359,7 @@ void ws_torch_prove(void)
 	struct ws_torch_tags *tags = &ws_torch.tags;
 	const uint64_t callback = add_callback();
 
-	ws_torch.has_inputs = make_all(handles) && prove_tensors(handles) && view_all(handles) &&
+	ws_torch.has_inputs = make_all(handles) && prove_tensors(handles) && describe_all() &&
 	                      copy_all(handles);
 	/* None, Tensor, Storage, Double, ComplexDouble, Int: so in each PyTorch there was */
 	ws_torch.has_inputs &= tags->tensor == 1 && tags->integer == 5;

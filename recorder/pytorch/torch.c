@@ -36,7 +36,6 @@ bool ws_torch_find(void *handle)
 	find(handle, "_ZN3c108toStringENS_11DispatchKeyE", &t->key_name);
 	find(handle, "_ZNK3c106IValue12isTensorListEv", &t->is_tensor_list);
 	find(handle, "aoti_torch_empty_strided", &t->shim.empty_strided);
-	find(handle, "aoti_torch_as_strided", &t->shim.as_strided);
 	find(handle, "aoti_torch_copy_", &t->shim.copy);
 	find(handle, "aoti_torch_get_sizes", &t->shim.sizes);
 	find(handle, "aoti_torch_get_strides", &t->shim.strides);

@@ -51,8 +51,6 @@ struct ws_torch {
 	struct {
 		int32_t (*empty_strided)(int64_t ndim, const int64_t *sizes, const int64_t *strides,
 		                         int32_t type, int32_t device, int32_t index, void **out);
-		int32_t (*as_strided)(void *self, const int64_t *sizes, const int64_t *strides,
-		                      void **out);
 		int32_t (*copy)(void *self, void *from, int32_t non_blocking);
 		int32_t (*sizes)(void *tensor, int64_t **out);
 		int32_t (*strides)(void *tensor, int64_t **out);
@@ -86,11 +84,20 @@ void ws_torch_prove(void);
 /* Largest definition of an operation and its inputs. */
 #define WS_TORCH_BODY 65536
 
+/* Write struct ws_def_op and the name alone. Returns the bytes. */
+uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
 /*
  * Write struct ws_def_op, the name and the inputs. Returns the bytes; *whole 0: the inputs are
  * left out, as they are not known or too many.
  */
 uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_BODY], bool *whole);
+
+/* --- steps.c --- */
+
+/* Before the first call. */
+void ws_torch_steps_begin(void);
+/* The outermost step of an optimizer on this thread. */
+void ws_torch_optimizer_ended(void);
 
 /* --- calls.c --- */
 

@@ -48,7 +48,7 @@ def main(oracle, recording, name):
         if len(a) != len(b):
             differences.append(f"thread {tid}: {len(a)} and {len(b)} operations")
         differences += [f"{tid} {i}: {x}\n     not {y}" for i, (x, y) in enumerate(zip(a, b)) if x != y]
-    for d in differences[:8]:
+    for d in differences[:3]:
         print(d)
     print(f"{name}: {len(differences)} differences of {n} operations, {linked} with a number; {more} on other threads")
     return bool(differences) or not n

@@ -1,0 +1,93 @@
+#!/bin/sh
+# What --pytorch adds to a recording, and that it is not there without: recording.sh BIN.
+# The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
+set -eu
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/../e2e/common.sh"
+
+python=${WARPSHEET_TEST_TORCH:-python3}
+if ! "$python" -c 'import torch' 2>/dev/null; then
+	echo "SKIP: no PyTorch in $python"
+	exit 77
+fi
+cd "$work"
+cat >train.py <<'PY'
+import os
+import sys
+
+import torch
+from torch import nn
+
+model = nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.ReLU(), nn.Linear(16, 2)))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+
+def step():
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+
+
+for i in range(4):
+    if "own" in sys.argv:
+        with torch.autograd.profiler.record_function(f"ProfilerStep#{i}"):
+            step()
+    else:
+        step()
+print("preloaded" if "warpsheet" in os.environ.get("LD_PRELOAD", "") else "as it was")
+if not os.fork():  # a child of a fork goes on without being recorded
+    step()
+    os._exit(0)
+os.wait()
+PY
+mkdir user
+echo 'print("the user'"'"'s sitecustomize")' >user/sitecustomize.py
+
+table() { # table TRACE NAME: as CSV
+	"$ws" report "$1" --table "$2" --format csv -o "$1.$2.csv" >/dev/null
+}
+
+# all of it, and the program's own start-up file runs as well
+PYTHONPATH=$work/user "$ws" record --pytorch -o all.wtrace -- "$python" train.py >all.out 2>all.log ||
+	{ cat all.out all.log; fail "the recording"; }
+contains all.out "the user's sitecustomize"
+contains all.out preloaded
+"$ws" check all.wtrace >check.out || fail "the trace is damaged: $(cat check.out)"
+table all.wtrace ops
+# 4 rows of 8 by 16 numbers, with the bias: 2*4*8*16 + 4*16, four times; 2*4*16*2 + 4*2
+equal "FLOPs of addmm" "$(csv_cell all.wtrace.ops.csv FLOPs Name=aten::addmm)" $((4 * (1088 + 264)))
+table all.wtrace ranges
+cat >look.py <<'PY'
+import csv
+import sys
+
+rows = list(csv.DictReader(open(sys.argv[1], newline="", encoding="utf-8")))
+names = [next(iter(r.values())) for r in rows]
+for want in sys.argv[2:]:
+    if not any(want in " ".join(str(v) for v in r.values()) for r in rows):
+        sys.exit(f"no {want} in {names}")
+PY
+python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module pytorch.step
+"$ws" report all.wtrace >page.out 2>/dev/null
+grep -Eq 'measured steps +3' page.out || { cat page.out; fail "an optimizer's step ends one: 3 of 4 iterations"; }
+grep -Eq 'pytorch.operations +shapes' page.out || fail "the provenance says what was recorded"
+
+# steps of the program's own
+"$ws" record --pytorch -o own.wtrace -- "$python" train.py own >own.log 2>&1 || { cat own.log; fail "own steps"; }
+"$ws" report own.wtrace >own.out 2>/dev/null
+grep -Eq 'measured steps +4' own.out || { cat own.out; fail "the program's own steps count"; }
+
+# names alone
+"$ws" record --pytorch=names -o names.wtrace -- "$python" train.py >names.log 2>&1 || { cat names.log; fail "names"; }
+table names.wtrace ops
+equal "FLOPs by name" "$(csv_cell names.wtrace.ops.csv FLOPs Name=aten::addmm)" ""
+grep -q pytorch_without_shapes names.log && fail "names were asked for: nothing is lost"
+
+# nothing of it
+WARPSHEET_PYTORCH=off "$ws" record --pytorch -o off.wtrace -- "$python" train.py >off.log 2>&1 || true
+contains off.log "as it was"
+"$ws" record -o none.wtrace -- "$python" train.py >none.log 2>&1 || true
+contains none.log "as it was"
+for trace in off none; do
+	[ ! -e $trace.wtrace ] || ! "$ws" dump $trace.wtrace | grep -q 'aten::' || fail "operations in $trace"
+done
