@@ -52,6 +52,8 @@ def _hook(torch):
         calls.append(module)
 
     def end(module, _, __):
+        if is_compiling():
+            return
         calls = of_thread.__dict__.get("calls")
         while calls:
             end_call()
