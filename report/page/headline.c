@@ -129,7 +129,8 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 		const struct ws_page_node *n = &page->node[i];
 		const double percent = node_percent(page, n);
 
-		if (n->is_range && percent >= PART_PERCENT && percent < WHOLE_PERCENT &&
+		if (n->is_range && !n->is_step && percent >= PART_PERCENT &&
+		    percent < WHOLE_PERCENT &&
 		    (!owner || (n->depth > owner->depth &&
 		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
 			owner = n;
@@ -155,46 +156,80 @@ static const char *capital(const struct ws_page_making *p, const char *text)
 	return copy;
 }
 
-/* GPU time of all classes. */
-static double computing_ns(const struct ws_page *page)
+/* GPU time of each class, by text; kernels that overlap count each. */
+static int64_t *class_times(const struct ws_page_making *p)
 {
-	double ns = 0;
+	const struct ws_digest *d = p->tab->digest;
+	int64_t *ns;
 
-	for (size_t i = 0; i < page->nsegments; i++)
-		ns += page->segment[i].is_kernels ? (double)page->segment[i].ns : 0;
+	WS_NEW(p->tab->temp, ns, p->m->ntexts);
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const uint32_t by_name = p->m->configs[cell->config].name_class;
+
+		ns[cell->place.class ? cell->place.class : by_name] += cell->total_ns;
+	}
 	return ns;
+}
+
+/* The class with most time, but for one; WS_NONE: there is none. */
+static uint32_t longest(const struct ws_page_making *p, const int64_t *ns, uint32_t but)
+{
+	uint32_t most = WS_NONE;
+
+	for (uint32_t i = 0; i < p->m->ntexts; i++)
+		if (i != but && ns[i] && (most == WS_NONE || ns[i] > ns[most]))
+			most = i;
+	return most;
+}
+
+/* Graphs that are traced as a whole, where they have more time than all kernels. */
+static bool say_graphs(struct ws_page_making *p)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < p->m->nwork; i++)
+		if (p->m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, p->m, i))
+			ns += p->m->work[i].dur_ns;
+	if (ns <= p->page->gpu_ns)
+		return false;
+	ws_say_line(next_line(p), "CUDA graphs take ", ws_say_time(p, (double)ns),
+	            "; their kernels are not recorded.", NULL);
+	return true;
 }
 
 static void say_who(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
-	const struct ws_page_segment *first = page->segment, *second = first + 1;
-	const double computing = computing_ns(page);
-	const char *one, *two = "";
+	const double whole = (double)page->gpu_ns;
+	const int64_t *ns = class_times(p);
+	const uint32_t first = longest(p, ns, WS_NONE), second = longest(p, ns, first);
+	const char *name, *share, *other = "", *other_share = "";
 
-	if (!page->nsegments || !first->is_kernels)
+	if (say_graphs(p) || first == WS_NONE || !(whole > 0))
 		return;
-	one = ws_say_percent(p, 100 * (double)first->ns / computing);
-	if (page->nsegments > 1 && second->is_kernels &&
-	    100 * (double)second->ns >= SECOND_PERCENT * computing)
-		two = ws_say_percent(p, 100 * (double)second->ns / computing);
+	name = ws_page_class_of(p, first);
+	share = ws_say_percent(p, 100 * (double)ns[first] / whole);
+	if (second != WS_NONE && 100 * (double)ns[second] >= SECOND_PERCENT * whole) {
+		other = ws_page_class_of(p, second);
+		other_share = ws_say_percent(p, 100 * (double)ns[second] / whole);
+	}
 	if (!owner || words_in(owner->label) + OWNER_WORDS > MOST_WORDS) {
 		ws_say_line(next_line(p), "Most GPU time goes to ",
-		            ws_arena_format(p->texts, "%s (%s)", first->name, one),
-		            *two ? " and " : "",
-		            *two ? ws_arena_format(p->texts, "%s (%s)", second->name, two) : "",
+		            ws_arena_format(p->texts, "%s (%s)", name, share),
+		            *other ? " and " : "",
+		            *other ? ws_arena_format(p->texts, "%s (%s)", other, other_share) : "",
 		            ".", NULL);
 		return;
 	}
 	if (words_in(owner->label) + OWNER_WORDS + 3 > MOST_WORDS)
-		two = "";
-	ws_say_line(next_line(p),
-	            ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
-	            ws_say_percent(p, ws_stat_percent((double)owner->inclusive_ns,
-	                                              (double)page->gpu_ns)),
-	            ws_arena_format(p->texts, " of GPU time; %s takes ", first->name), one,
-	            *two ? ws_arena_format(p->texts, ", %s ", second->name) : "", two, ".", NULL);
+		other = other_share = "";
+	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
+	            ws_say_percent(p, node_percent(page, owner)),
+	            ws_arena_format(p->texts, " of GPU time; %s takes ", name), share,
+	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
+	            NULL);
 }
 
 /* --- what to do first ------------------------------------------------------------------------ */

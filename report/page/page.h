@@ -34,20 +34,20 @@ struct ws_page_figure {
  * A class of kernels has the same one in every picture: ws_page_class_colour.
  */
 #define WS_PAGE_COLOURS(X)                                       \
-	X(BLUE, 0x3a6db5, 0x3f73bb, 0xffffff)                    \
-	X(CYAN, 0x6fc3e8, 0x6fc3e8, 0x10212b)                    \
-	X(INDIGO, 0x3d348b, 0x6459c4, 0xffffff)                  \
-	X(RED, 0xc8374c, 0xc8374c, 0xffffff)                     \
-	X(GREEN, 0x2b7a3d, 0x2f8044, 0xffffff)                   \
-	X(GREY, 0x98a1ad, 0x98a1ad, 0x10212b)                    \
-	X(PURPLE, 0x9a4fb0, 0xa258b8, 0xffffff)                  \
-	X(OCHRE, 0xd9a628, 0xd9a628, 0x10212b)                   \
-	X(TEAL, 0x3fb39b, 0x3fb39b, 0x10212b)                    \
-	X(BROWN, 0x7a4b1f, 0x8a5a2c, 0xffffff)                   \
-	X(PINK, 0xf0a3b5, 0xf0a3b5, 0x10212b)                    \
-	X(OLIVE, 0x8a8f2a, 0x9a9f35, 0x10212b)                   \
+	X(BLUE, 0x2c68ba, 0x2f6ec4, 0xffffff)                    \
+	X(CYAN, 0x7aece9, 0x7aece9, 0x10212b)                    \
+	X(INDIGO, 0x3c1874, 0x55339a, 0xffffff)                  \
+	X(RED, 0xc24c57, 0xc24c57, 0xffffff)                     \
+	X(GREEN, 0x21531c, 0x2d6b27, 0xffffff)                   \
+	X(GREY, 0x8f969f, 0x8f969f, 0x10212b)                    \
+	X(PURPLE, 0x932f74, 0x932f74, 0xffffff)                  \
+	X(OCHRE, 0xf9ac11, 0xf9ac11, 0x10212b)                   \
+	X(TEAL, 0x6cc569, 0x6cc569, 0x10212b)                    \
+	X(BROWN, 0x4e2231, 0x6b3145, 0xffffff)                   \
+	X(PINK, 0xde90e7, 0xde90e7, 0x10212b)                    \
+	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                   \
 	/* no class: idle time, and what was made pale for it */ \
-	X(IDLE, 0xf1d3b5, 0xe3bf9b, 0x3a2410)
+	X(IDLE, 0xf1d3b5, 0xe3c3a0, 0x10212b)
 enum ws_page_colour {
 #define X(NAME, light, dark, ink) WS_PAGE_##NAME,
 	WS_PAGE_COLOURS(X)
@@ -94,6 +94,7 @@ struct ws_page_node {
 	uint64_t kernels;
 	int64_t flops;              /* -1 = not known */
 	enum ws_page_colour colour; /* of the class with most time in it */
+	bool is_step;
 	bool is_range;              /* else an operation, class or kernel */
 };
 

@@ -23,6 +23,7 @@ struct box {
 	uint32_t parent; /* WS_NONE */
 	uint32_t name;   /* text; of a range that of its first path */
 	uint32_t path;   /* of a range: the first; else WS_NONE */
+	bool is_step;
 	const char *rolled;
 	uint64_t folded, calls, kernels;
 	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 = none tells */
@@ -125,8 +126,10 @@ static void find_step_paths(struct placing *g)
 		        ws_joined_rows_range(g->t->p->sel->rows, m->steps[s].range);
 
 		g->of_step[s] = r ? r->path : WS_NONE;
-		if (r)
-			g->is_step[r->path] = 1;
+		if (!r)
+			continue;
+		g->is_step[r->path] = 1;
+		g->t->box[g->t->of_path[r->path]].is_step = true;
 	}
 }
 
@@ -309,6 +312,7 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .kernels = b->kernels,
 	        .flops = b->flops,
 	        .colour = colour_of(b),
+	        .is_step = b->is_step,
 	        .is_range = b->path != WS_NONE};
 }
 
