@@ -121,6 +121,21 @@ static void find_group(struct ws_advice *a, struct ws_strtab *ids, const struct 
 	*group = (uint32_t)id;
 }
 
+/* Is it in attention that is not fused? op: its operation, WS_NONE. */
+static bool in_attention(const struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op)
+{
+	uint8_t part;
+
+	if (k->class == WS_TEXT_FUSED_ATTENTION)
+		return false;
+	if (k->marks & WS_IN_ATTENTION)
+		return true;
+	if (op == WS_NONE || op < a->costs->nranges)
+		return false;
+	part = a->attention[op - a->costs->nranges].part;
+	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
+}
+
 /* The operation whose cost is known, of a kernel that counts. */
 static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, struct ws_strtab *ids,
                        uint32_t *group_of)
@@ -138,6 +153,7 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, st
 	}
 	g = &a->work[group_of[op] - 1];
 	g->kernels++;
+	g->attention_ns += in_attention(a, k, op) ? k->dur_ns : 0;
 	g->gpu_ns += k->dur_ns;
 	if (k->dur_ns > g->longest_ns) {
 		g->longest_ns = k->dur_ns;
@@ -164,6 +180,8 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
 		a->gpu_ns += k->dur_ns;
 		a->config_ns[k->config] += k->dur_ns;
 		a->class_ns[k->class] += k->dur_ns;
+		if (in_attention(a, k, ws_cost_ops_of_kernel(a->costs, k)))
+			a->attention_ns += k->dur_ns;
 		if (a->costs->n)
 			look_at_op(a, k, ids, group_of);
 	}
@@ -178,6 +196,7 @@ static enum ws_status count_kernels(struct ws_advice *a, struct ws_err *err)
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
+	ws_attention_find(a->m, a->costs, &a->arena, &a->attention);
 	look_at_kernels(a, &ids);
 	ws_strtab_free(&ids);
 	return WS_OK;
@@ -264,8 +283,10 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct w
 		return WS_OK;
 	WS_NEW(texts, a.found, 1);
 	status = prepare(&a, err);
-	if (status == WS_OK)
+	if (status == WS_OK) {
 		judge(&a);
+		ws_advice_merge(&a);
+	}
 	sort_findings(&a);
 	if (status == WS_OK)
 		ws_keep_result(tab->sel, &key, a.found, NULL);

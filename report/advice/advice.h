@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "report/advice/advice.def"
+#include "report/analysis/attention_ops.h"
 #include "report/analysis/cost_ops.h"
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
@@ -39,6 +40,8 @@ struct ws_finding {
 	enum ws_severity severity;
 	double gain_ns;                  /* at most, of a step; NaN = not known */
 	char *scope, *evidence, *advice; /* advice NULL: what the rule says */
+	/* the operations that it is about, of struct ws_advice; NULL: of no one group */
+	const struct ws_work_group *work;
 };
 
 struct ws_findings {
@@ -48,6 +51,7 @@ struct ws_findings {
 	bool has_steps;
 	uint8_t fired[WS_RULES];
 	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
+	uint64_t merged[WS_RULES];        /* alternatives inside other findings */
 	const char *not_judged[WS_RULES]; /* why; NULL = it was */
 };
 
@@ -58,6 +62,7 @@ struct ws_work_group {
 	int64_t gpu_ns;
 	uint32_t config; /* of the longest kernel */
 	int64_t longest_ns;
+	int64_t attention_ns; /* of kernels inside attention that is not fused */
 };
 
 /* What the kernels of a name did in steps: those of convolutions in the first one. */
@@ -90,6 +95,8 @@ struct ws_advice {
 	} casts, optimizer;
 	uint32_t optimizer_device; /* of its last kernel */
 	bool trains;               /* a kernel is of backward or the optimizer */
+	struct ws_attention_op *attention; /* of operations of a framework */
+	int64_t attention_ns;              /* kernels inside attention that is not fused */
 	struct ws_tried *tried;    /* by text of a kernel's name */
 
 	struct ws_findings *found;
@@ -118,6 +125,14 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice);
+/* What the last finding is about. */
+void ws_advice_about(struct ws_advice *a, const struct ws_work_group *g);
+/* Under a per cent of the step: no first page shows it. */
+bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
+/* Findings on the same kernels become one, with alternatives. */
+void ws_advice_merge(struct ws_advice *a);
+/* The least time that the calls of a group need on their device, ns; NaN = not known. */
+double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *g);
 /* The short name of a kernel, or another text of the model, for a sentence: the middle left out
  * where it is long. */
 const char *ws_advice_name(struct ws_advice *a, uint32_t text);

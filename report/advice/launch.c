@@ -1,5 +1,6 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
- * synchronisation, A20 other work of the host. All from one analysis, idle.h. */
+ * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
+ * one analysis, idle.h. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -114,3 +115,7 @@ RULE_OF_USE(communication, COLLECTIVE)
 RULE_OF_USE(copies, COPY)
 RULE_OF_USE(synchronisation, SYNC)
 RULE_OF_USE(host_work, HOST)
+RULE_OF_USE(stream_wait, WAIT)
+RULE_OF_USE(queue, DEVICE)
+RULE_OF_USE(late_start, START)
+RULE_OF_USE(late_end, END)

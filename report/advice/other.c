@@ -104,21 +104,43 @@ static bool is_softmax(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
 }
 
+/* What the products inside attention need at least; a fused kernel computes them, too. */
+static double attention_floor_ns(const struct ws_advice *a)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *g = &a->work[i];
+		const double roof_ns = ws_advice_roof_ns(a, g);
+
+		if (g->attention_ns && g->op.class == WS_TEXT_GEMM && !isnan(roof_ns))
+			ns += roof_ns * (double)g->attention_ns / (double)g->gpu_ns;
+	}
+	return ns;
+}
+
 void ws_rule_eager_attention(struct ws_advice *a)
 {
-	int64_t ns = a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
-	             a->class_ns[WS_TEXT_MASK];
+	const int64_t ns = a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
+	                   a->class_ns[WS_TEXT_MASK];
+	/* without ranges or operations that tell it, where attention begins is not known */
+	const bool located = a->attention_ns > 0;
 	char *top;
 
 	if (ws_advice_share(a, ns) <= WS_A21_PERCENT || a->class_ns[WS_TEXT_FUSED_ATTENTION])
 		return;
 	top = ws_advice_top_kernels(a, is_softmax);
-	ws_advice_add(a, WS_RULE_eager_attention, WS_SEVERITY_STRONG, (double)ns,
-	              ws_advice_text(a, "attention"),
-	              ws_advice_text(a, "softmax, scale and mask: %.1f %% of the GPU time%s%s",
-	                             ws_advice_share(a, ns), top && *top ? "; " : "",
-	                             top ? top : ""),
-	              NULL);
+	ws_advice_add(
+	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
+	        located ? fmax(0, (double)a->attention_ns - attention_floor_ns(a)) : NAN,
+	        ws_advice_text(a, "attention"),
+	        ws_advice_text(a, "softmax, scale and mask: %.1f %% of the GPU time%s%s%s",
+	                       ws_advice_share(a, ns),
+	                       located ? ws_advice_text(a, ", attention with its products %.1f %%",
+	                                                ws_advice_share(a, a->attention_ns))
+	                               : "",
+	                       top && *top ? "; " : "", top ? top : ""),
+	        NULL);
 }
 
 /* --- A9, A12: classes ----------------------------------------------------------------------- */
@@ -151,7 +173,9 @@ void ws_rule_casts(struct ws_advice *a)
 		                             ws_advice_share(a, ns),
 		                             (double)a->casts.kernels / a->samples,
 		                             ws_advice_each(a)),
-		              NULL);
+		              a->trains ? ws_advice_text(a, "Keep weights in 16 bits with fp32 "
+		                                            "masters; cast once a layer")
+		                        : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */

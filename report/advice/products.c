@@ -98,6 +98,44 @@ static char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned 
 	return ws_advice_text(a, "Pad %s (multiples of %u bytes)", text, multiple);
 }
 
+/* FLOPs a ns; 0 = not known. */
+static double rate_of(const struct ws_work_group *g)
+{
+	return g->op.flops > 0 && g->gpu_ns
+	               ? (double)g->op.flops * (double)g->calls / (double)g->gpu_ns
+	               : 0;
+}
+
+/* At most: the group's time less its time at the rate of the best product of the trace of its dtype
+ * and device that `is_better`, else at its roof; NaN = neither is known. */
+static double gain_at_best_rate(const struct ws_advice *a, const struct ws_work_group *g,
+                                bool (*is_better)(const struct ws_advice *,
+                                                  const struct ws_work_group *))
+{
+	const double rate = rate_of(g), roof_ns = ws_advice_roof_ns(a, g);
+	double best = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const struct ws_work_group *other = &a->work[i];
+
+		if (other->op.class == g->op.class && other->op.dtype == g->op.dtype &&
+		    other->op.device == g->op.device && is_better(a, other))
+			best = fmax(best, rate_of(other));
+	}
+	if (best > rate && rate > 0)
+		return (double)g->gpu_ns * (1 - rate / best);
+	return (double)g->gpu_ns > roof_ns ? (double)g->gpu_ns - roof_ns : NAN;
+}
+
+static bool is_aligned(const struct ws_advice *a, const struct ws_work_group *g)
+{
+	const unsigned item = item_bytes(a, g->op.dtype);
+	char which[160];
+
+	return g->op.m && item && g->op.tensor != WS_TENSOR_NO &&
+	       !misaligned(&g->op, item, WS_A3_STRONG_BYTES, which);
+}
+
 static void align_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
 	const struct ws_cost_op *op = &g->op;
@@ -120,11 +158,13 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	if (!ws_advice_has_room(a, WS_RULE_alignment, shown))
 		return;
 	ws_advice_add(a, WS_RULE_alignment,
-	              multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, NAN,
+	              multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
+	              multiple == WS_A3_STRONG_BYTES ? gain_at_best_rate(a, g, is_aligned) : NAN,
 	              scope_of(a, op),
 	              ws_advice_text(a, "%s: no multiple of %u bytes; %.1f %% of the GPU time",
 	                             which, multiple, ws_advice_share(a, g->gpu_ns)),
 	              padding(a, op, item, multiple));
+	ws_advice_about(a, g);
 }
 
 static bool is_unaligned_name(const struct ws_advice *a, size_t config)
@@ -136,14 +176,18 @@ static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 void ws_rule_alignment(struct ws_advice *a)
 {
 	size_t shown = 0;
-	int64_t named_ns = 0, named = 0;
+	int64_t named_ns = 0, sized_ns = 0, named = 0;
 
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		named |= a->traits[i].align != 0;
 		if (is_unaligned_name(a, i))
 			named_ns += a->config_ns[i];
 	}
-	if (named_ns)
+	for (size_t i = 0; i < a->nwork; i++)
+		if (a->work[i].op.m && is_unaligned_name(a, a->work[i].config))
+			sized_ns += a->work[i].gpu_ns;
+	/* where operations tell the sizes, they are findings of their own */
+	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add(a, WS_RULE_alignment, WS_SEVERITY_STRONG, NAN,
 		              ws_advice_text(a, "kernels by name"),
 		              ws_advice_top_kernels(a, is_unaligned_name), NULL);
@@ -189,27 +233,42 @@ static bool knows_capability(const struct ws_advice *a)
 	return false;
 }
 
-/* At most: fp32 work at the device's TF32 rate. NaN when none of it can be told. */
-static double gain_of_tf32(const struct ws_advice *a)
+/* What Tensor Cores of the device read fp32 data as, or in its place. */
+static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
+{
+	return ws_advice_capability(a, device) >= 80 ? WS_PEAK_TF32 : WS_PEAK_FP16;
+}
+
+/* At most: fp32 work at the device's rate in TF32, in fp16 where it has none. NaN when none of it
+ * can be told. */
+static double gain_of_tensor_cores(const struct ws_advice *a)
 {
 	double gain = NAN;
 
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		const struct ws_config *c = &a->m->configs[i];
-		const struct ws_device_peaks *p;
+		const struct ws_device_peaks *p = &a->m->devices[c->device].peaks;
+		const enum ws_peak kind = instead_of_fp32(a, c->device);
 
 		if (!a->config_ns[i] || !without_tensor_cores(a, i) ||
-		    !ws_name_is(a->m->texts[c->name_dtype], "fp32"))
-			continue;
-		p = &a->m->devices[c->device].peaks;
-		if (!a->m->devices[c->device].has_peaks || p->value[WS_PEAK_FP32] <= 0 ||
-		    p->value[WS_PEAK_TF32] <= p->value[WS_PEAK_FP32])
+		    !ws_name_is(a->m->texts[c->name_dtype], "fp32") ||
+		    !a->m->devices[c->device].has_peaks || p->value[WS_PEAK_FP32] <= 0 ||
+		    p->value[kind] <= p->value[WS_PEAK_FP32])
 			continue;
 		gain = (isnan(gain) ? 0 : gain) +
-		       (double)a->config_ns[i] *
-		               (1 - p->value[WS_PEAK_FP32] / p->value[WS_PEAK_TF32]);
+		       (double)a->config_ns[i] * (1 - p->value[WS_PEAK_FP32] / p->value[kind]);
 	}
 	return gain;
+}
+
+/* Is there a device without TF32 that ran them? */
+static bool lacks_tf32(const struct ws_advice *a)
+{
+	for (size_t i = 0; i < a->m->nconfigs; i++)
+		if (a->config_ns[i] && without_tensor_cores(a, i) &&
+		    ws_advice_capability(a, a->m->configs[i].device) < 80)
+			return true;
+	return false;
 }
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)
@@ -223,11 +282,35 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
 	top = ws_advice_top_kernels(a, without_tensor_cores);
-	ws_advice_add(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG, gain_of_tf32(a),
+	ws_advice_add(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG, gain_of_tensor_cores(a),
 	              ws_advice_text(a, "matrix products and convolutions"),
 	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
 	                             top ? top : ""),
-	              NULL);
+	              lacks_tf32(a) ? ws_advice_text(a, "Use mixed precision with fp16. This GPU "
+	                                                "has no TF32 and no bf16 on Tensor Cores")
+	                            : NULL);
+}
+
+static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
+{
+	return a->traits[g->config].tensor == WS_TENSOR_YES && a->traits[g->config].arch &&
+	       !of_older_architecture(a, g->config);
+}
+
+/* Of the operations whose longest kernel is one; NaN when nothing tells a better rate. */
+static double gain_of_new_kernels(const struct ws_advice *a)
+{
+	double sum = NAN;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const double gain = of_older_architecture(a, a->work[i].config)
+		                            ? gain_at_best_rate(a, &a->work[i], is_native)
+		                            : NAN;
+
+		if (!isnan(gain))
+			sum = (isnan(sum) ? 0 : sum) + gain;
+	}
+	return sum;
 }
 
 void ws_rule_old_kernels(struct ws_advice *a)
@@ -241,7 +324,7 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
 		return;
 	top = ws_advice_top_kernels(a, of_older_architecture);
-	ws_advice_add(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK, NAN,
+	ws_advice_add(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK, gain_of_new_kernels(a),
 	              ws_advice_text(a, "matrix products and convolutions"),
 	              ws_advice_text(a, "%.1f %% of their time: %s", 100 * (double)ns / (double)all,
 	                             top ? top : ""),
@@ -273,11 +356,11 @@ static char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, 
 	if (rows > 1e9 || rows <= (double)op->m)
 		rows = 0;
 	return rows > 0 ? ws_advice_text(a,
-	                                 "Compute-bound from M = %.0f on: concatenate products "
-	                                 "of one input, or make batch or context larger",
+	                                 "Concatenate products of one input, or make batch or "
+	                                 "context larger (compute-bound from M = %.0f on)",
 	                                 rows)
-	                : ws_advice_text(a, "No M makes it compute-bound at this N and K: "
-	                                    "concatenate products of one input, or widen layers");
+	                : ws_advice_text(a, "Concatenate products of one input, or widen layers "
+	                                    "(no M makes it compute-bound at this N and K)");
 }
 
 void ws_rule_low_intensity(struct ws_advice *a)
@@ -311,6 +394,7 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		                       "GPU time",
 		                       intensity, ridge, ws_advice_share(a, g->gpu_ns)),
 		        intensity_advice(a, op, ridge));
+		ws_advice_about(a, g);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_low_intensity] =
@@ -383,6 +467,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	                                       ws_advice_share(a, g->gpu_ns),
 	                                       ws_advice_name(a, a->m->configs[g->config].name)),
 	              NULL);
+	ws_advice_about(a, g);
 }
 
 void ws_rule_quantization(struct ws_advice *a)
@@ -463,19 +548,11 @@ static double saved_near_the_roof(const struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		double seconds, saved;
-		struct ws_roof roof;
+		double saved;
 
-		if (!ws_class_is_product(op->class) || op->flops <= 0)
+		if (!ws_class_is_product(op->class))
 			continue;
-		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		if (roof.flops_per_s <= 0)
-			continue;
-		seconds = (double)op->flops / roof.flops_per_s;
-		if (op->bytes > 0 && roof.bytes_per_s > 0)
-			seconds = fmax(seconds, (double)op->bytes / roof.bytes_per_s);
-		saved = (double)g->gpu_ns -
-		        seconds * (double)g->calls * 1e9 * 100 / WS_A22_ROOF_PERCENT;
+		saved = (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
 		saved_ns += saved > 0 ? saved : 0;
 	}
 	return saved_ns / (double)a->use->devices;

@@ -154,7 +154,7 @@ void ws_rule_precision(struct ws_advice *a)
 		         "Keep weights and optimizer state in fp32");
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		half_ns += a->config_ns[i] && sums_in_fp16(a, i) ? a->config_ns[i] : 0;
-	if (half_ns)
+	if (ws_advice_share(a, half_ns) >= WS_A3_SHARE_PERCENT)
 		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN,
 		              ws_advice_text(a, "matrix products that sum in fp16"),
 		              ws_advice_top_kernels(a, sums_in_fp16),

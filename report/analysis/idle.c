@@ -18,6 +18,7 @@ const struct ws_use_def ws_use_defs[WS_USES] = {
 struct piece {
 	int64_t start_ns, end_ns;
 	uint32_t call, path; /* WS_NONE */
+	uint32_t name;       /* text of a kernel's, WS_NONE */
 	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
 };
 
@@ -50,16 +51,21 @@ struct finder {
 
 /* --- pieces in order -------------------------------------------------------------------------- */
 
-static struct piece piece_of_kernel(const struct ws_joined_kernel *k)
+static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_joined_kernel *k)
 {
-	return (struct piece){k->start_ns, k->start_ns + k->dur_ns, k->call, k->path,
+	return (struct piece){k->start_ns,
+	                      k->start_ns + k->dur_ns,
+	                      k->call,
+	                      k->path,
+	                      m->configs[k->config].name,
 	                      k->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	return (struct piece){w->start_ns, w->start_ns + w->dur_ns, w->call, w->path,
-	                      w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+	return (struct piece){w->start_ns, w->start_ns + w->dur_ns,
+	                      w->call,     w->path,
+	                      WS_NONE,     w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -70,7 +76,7 @@ static bool peek_kernel(struct finder *c, struct place *p, struct piece *out)
 
 		if (!ws_kernel_ran(c->sel, k, p->kernel))
 			continue;
-		*out = piece_of_kernel(k);
+		*out = piece_of_kernel(c->m, k);
 		return true;
 	}
 	return false;
@@ -315,6 +321,23 @@ static void add_to_path(int64_t *of_path, const struct ws_model *m, uint32_t pat
 		of_path[path] += ns;
 }
 
+/* Among the longest, if it is one; equal ones in the order of time. */
+static void keep_longest(struct ws_idle *idle, const struct ws_idle_gap *gap)
+{
+	const int64_t ns = gap->end_ns - gap->start_ns;
+	size_t at = idle->nlongest;
+
+	while (at && idle->longest[at - 1].end_ns - idle->longest[at - 1].start_ns < ns)
+		at--;
+	if (at == WS_IDLE_LONGEST)
+		return;
+	if (idle->nlongest < WS_IDLE_LONGEST)
+		idle->nlongest++;
+	for (size_t i = idle->nlongest - 1; i > at; i--)
+		idle->longest[i] = idle->longest[i - 1];
+	idle->longest[at] = *gap;
+}
+
 /* The device did nothing from `from` on; [at, to] of that is in the window. */
 static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to_ns,
                     const struct piece *next, struct ws_device_use *use)
@@ -326,6 +349,17 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	use_add(c, use, g.before, at_ns, min_ns(to_ns, g.split_ns),
 	        min_ns(end, g.split_ns) - begin);
 	use_add(c, use, g.after, max_ns(at_ns, g.split_ns), to_ns, end - g.split_ns);
+	keep_longest(c->out, &(struct ws_idle_gap){
+	                             .device = c->device,
+	                             .start_ns = at_ns,
+	                             .end_ns = to_ns,
+	                             .cause = to_ns - max_ns(at_ns, g.split_ns) >
+	                                                      min_ns(to_ns, g.split_ns) - at_ns
+	                                              ? g.after
+	                                              : g.before,
+	                             .next = next ? next->name : WS_NONE,
+	                             .call = next ? next->call : WS_NONE,
+	                     });
 	if (g.before == WS_USE_LAUNCH && next)
 		add_to_path(c->out->path_launch_ns, c->m, next->path,
 		            min_ns(to_ns, g.split_ns) - at_ns);

@@ -24,13 +24,12 @@
 	  "on a stream of its own, or once before the loop.")                                      \
 	X(LAUNCH, "waiting for launches",                                                          \
 	  "the next work had not been launched, and the gap is as short as making a launch takes", \
-	  "Launch less: fuse operations, capture CUDA graphs, compile the model, or make batches " \
-	  "larger. Faster kernels or another dtype will not show.")                                \
+	  "Fuse operations, capture CUDA graphs, compile the model, or make batches larger. "      \
+	  "Faster kernels or another dtype will not show.")                                        \
 	X(HOST, "waiting for the host",                                                            \
 	  "the next work had not been launched, and the host did other things for longer than a "  \
 	  "launch takes",                                                                          \
-	  "Move host work out of the loop or into the background; look at the ranges around the "  \
-	  "gaps.")                                                                                 \
+	  "Move host work out of the loop or into the background: idle-gaps names it.")            \
 	X(SYNC, "after a host synchronisation",                                                    \
 	  "the host waited for the device and launched the next work only then",                   \
 	  "Synchronise less: no .item(), .cpu() or print in the loop; copy asynchronously, read "  \
@@ -40,14 +39,14 @@
 	X(WAIT, "waiting for a stream or event",                                                   \
 	  "the next work had been launched, but began late: it waited for an event, another "      \
 	  "stream or another device",                                                              \
-	  "Look for events and streams that make this device wait; balance the devices.")          \
+	  "Remove what this device waits for: idle-gaps names it. Balance the devices.")           \
 	X(DEVICE, "between queued kernels",                                                        \
 	  "the next work was queued, and the device took this long to start it",                   \
 	  "Use fewer, larger kernels, or CUDA graphs.")                                            \
 	X(START, "before the first work", "the device had done nothing yet",                       \
-	  "Start-up: leave it out with warm-up steps, or launch earlier.")                         \
+	  "Leave start-up out with warm-up steps, or launch earlier.")                             \
 	X(END, "after the last work", "nothing more came for the device",                          \
-	  "The host's end of the step: move it out of the loop.")                                  \
+	  "Move the host's work behind the last kernel out of the loop.")                          \
 	X(UNKNOWN, "unknown", "the next work has no record of its launch",                         \
 	  "Record API calls, so that the cause can be told.")
 enum ws_use {
@@ -90,6 +89,16 @@ struct ws_idle_verdict {
 	double busy_percent; /* of computing */
 };
 
+/* One of the longest gaps: a device did nothing, inside the windows. */
+#define WS_IDLE_LONGEST 10
+struct ws_idle_gap {
+	uint32_t device;
+	int64_t start_ns, end_ns;
+	enum ws_use cause; /* of the longer part, where it has two */
+	uint32_t next;     /* text: the kernel that ends it; WS_NONE: a copy or fill, or nothing */
+	uint32_t call;     /* the launch of that, WS_NONE */
+};
+
 struct ws_idle {
 	struct ws_device_use *device; /* one for each device of the model */
 	size_t ndevices;
@@ -102,6 +111,8 @@ struct ws_idle {
 		int64_t ns[WS_USES];
 	} * of_window;
 	struct ws_idle_verdict verdict;
+	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
+	size_t nlongest;
 	/* one entry a range path and those around it: time of gaps before launches made in it, and
 	 * time of the kernels launched in it */
 	int64_t *path_launch_ns, *path_kernel_ns;

@@ -58,6 +58,7 @@ enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err
 	const struct ws_findings *all;
 	const struct ws_finding **order;
 	struct ws_page_finding *shown[WS_RULES] = {0};
+	size_t n = 0;
 
 	if (!ws_model_has_kernels(p->m))
 		return WS_OK;
@@ -65,9 +66,10 @@ enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)
-		order[i] = &all->finding[i];
-	qsort(order, all->n, sizeof(*order), compare);
-	for (size_t i = 0; i < all->n; i++) {
+		if (!ws_finding_is_small(all, &all->finding[i]))
+			order[n++] = &all->finding[i];
+	qsort(order, n, sizeof(*order), compare);
+	for (size_t i = 0; i < n; i++) {
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
 
 		if (*of_rule) {

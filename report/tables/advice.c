@@ -33,6 +33,12 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 			ws_table_note(t, "Not judged: %s %s: %s.", ws_rule_defs[i].id,
 			              ws_rule_defs[i].title, a->not_judged[i]);
 	for (int i = 0; i < WS_RULES; i++)
+		if (a->merged[i])
+			ws_table_note(t,
+			              "%s: %llu more about the kernels of other findings, as their "
+			              "alternatives.",
+			              ws_rule_defs[i].id, (unsigned long long)a->merged[i]);
+	for (int i = 0; i < WS_RULES; i++)
 		if (a->left_out[i])
 			ws_table_note(t, "%s: %llu more like these, with less GPU time.",
 			              ws_rule_defs[i].id, (unsigned long long)a->left_out[i]);

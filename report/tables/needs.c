@@ -47,6 +47,7 @@ static const struct need {
         {&ws_def_gpu, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_execution, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_idle, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_idle_gaps, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_launch_latency, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
         {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},

@@ -423,7 +423,7 @@ static void add_some_findings(const struct ws_summary_page *p, const struct ws_f
 	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {
 		enum ws_rule rule = a->finding[i].rule;
 
-		if (!of_rule[rule])
+		if (!of_rule[rule] || ws_finding_is_small(a, &a->finding[i]))
 			continue;
 		add_finding(p, a, &a->finding[i], of_rule[rule] - 1);
 		of_rule[rule] = 0;

@@ -1,0 +1,113 @@
+/* The longest gaps of the devices: when, why, what the host did, what came next. */
+#include <stdlib.h>
+
+#include "report/analysis/idle.h"
+#include "report/tables/tables.h"
+
+static int64_t overlap_ns(const struct ws_idle_gap *g, int64_t start_ns, int64_t end_ns)
+{
+	const int64_t from = start_ns > g->start_ns ? start_ns : g->start_ns;
+	const int64_t to = end_ns < g->end_ns ? end_ns : g->end_ns;
+
+	return to > from ? to - from : 0;
+}
+
+/* The call that covers most of each gap, and at least half of it; WS_NONE. */
+static void find_calls(const struct ws_table_context *tab, const struct ws_idle *idle,
+                       uint32_t names[WS_IDLE_LONGEST])
+{
+	struct ws_joined_rows *rows = tab->sel->rows;
+	int64_t most[WS_IDLE_LONGEST];
+
+	for (size_t g = 0; g < idle->nlongest; g++) {
+		most[g] = (idle->longest[g].end_ns - idle->longest[g].start_ns) / 2;
+		names[g] = WS_NONE;
+	}
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		for (size_t g = 0; g < idle->nlongest; g++) {
+			const int64_t ns = overlap_ns(&idle->longest[g], call->start_ns,
+			                              call->start_ns + call->dur_ns);
+
+			if (ns <= most[g])
+				continue;
+			most[g] = ns;
+			names[g] = call->name;
+		}
+	}
+}
+
+/* The deepest range in the middle of each gap on the thread of the next launch; WS_NONE. */
+static void find_ranges(const struct ws_table_context *tab, const struct ws_idle *idle,
+                        uint32_t names[WS_IDLE_LONGEST])
+{
+	struct ws_joined_rows *rows = tab->sel->rows;
+	uint32_t depth[WS_IDLE_LONGEST] = {0};
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		for (size_t g = 0; g < idle->nlongest; g++) {
+			const struct ws_idle_gap *gap = &idle->longest[g];
+			const struct ws_joined_call *call = ws_joined_rows_call(rows, gap->call);
+			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
+
+			if (!call || call->thread != r->thread || r->start_ns > middle_ns ||
+			    r->end_ns < middle_ns || r->depth + 1 <= depth[g])
+				continue;
+			depth[g] = r->depth + 1;
+			names[g] = r->name;
+		}
+	}
+}
+
+static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
+                    const struct ws_idle_gap *gap, uint32_t host)
+{
+	const struct ws_model *m = tab->m;
+	const struct ws_joined_call *call = ws_joined_rows_call(tab->sel->rows, gap->call);
+	const struct ws_joined_range *range =
+	        call ? ws_joined_rows_range(tab->sel->rows, call->range) : NULL;
+	struct ws_cell *row = ws_table_row(t);
+	char *path;
+	size_t len;
+
+	if (host != WS_NONE)
+		ws_cell_set_model_text(t, &row[WS_TC_idle_gaps_host], m, host);
+	ws_cell_set_int(&row[WS_TC_idle_gaps_start_ns], gap->start_ns - m->begin_ns);
+	ws_cell_set_int(&row[WS_TC_idle_gaps_dur_ns], gap->end_ns - gap->start_ns);
+	ws_cell_set_str(t, &row[WS_TC_idle_gaps_cause], ws_use_defs[gap->cause].name);
+	ws_cell_set_str(t, &row[WS_TC_idle_gaps_cure], ws_use_defs[gap->cause].cure);
+	ws_cell_set_int(&row[WS_TC_idle_gaps_device], (int64_t)m->devices[gap->device].id);
+	if (gap->next != WS_NONE) {
+		const struct ws_bytes name = ws_model_short_name(m, gap->next);
+
+		ws_cell_set_text(t, &row[WS_TC_idle_gaps_next], name.ptr, name.len);
+	}
+	if (!range)
+		return;
+	ws_path_text(&m->ranges, range->path, m->texts, &path, &len);
+	ws_cell_set_text(t, &row[WS_TC_idle_gaps_path], path, len);
+	free(path);
+}
+
+enum ws_status ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t,
+                                struct ws_err *err)
+{
+	uint32_t calls[WS_IDLE_LONGEST], ranges[WS_IDLE_LONGEST];
+	const struct ws_idle *idle;
+
+	WS_FORWARD(ws_idle_find(tab->m, tab->sel, &idle, err));
+	if (!idle->all.kernels) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return WS_OK;
+	}
+	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
+		ranges[i] = WS_NONE;
+	find_calls(tab, idle, calls);
+	find_ranges(tab, idle, ranges);
+	for (size_t i = 0; i < idle->nlongest; i++)
+		add_gap(tab, t, &idle->longest[i], calls[i] != WS_NONE ? calls[i] : ranges[i]);
+	return WS_OK;
+}
