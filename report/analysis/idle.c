@@ -598,17 +598,3 @@ enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selecti
 	*out = idle ? idle->verdict : judge(m, &(struct ws_device_use){0});
 	return WS_OK;
 }
-
-const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)
-{
-	if (!v->known)
-		snprintf(out, size, "cannot tell: %s", v->why_not);
-	else if (v->busy)
-		snprintf(out, size, "the GPU computes %.1f %% of the time", v->busy_percent);
-	else
-		snprintf(out, size,
-		         "the GPU computes %.1f %% of the time; the largest other part is %s (%.1f "
-		         "%%)",
-		         v->busy_percent, ws_use_defs[v->cause].name, v->percent);
-	return out;
-}
