@@ -1,4 +1,4 @@
-#include "report/analysis/no_kernels.h"
+#include "report/tables/summary/no_kernels.h"
 
 #include <inttypes.h>
 #include <string.h>
