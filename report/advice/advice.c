@@ -18,11 +18,12 @@ static uint32_t text_of(const struct ws_model *m, const char *name)
 /* What no sum over classes or configurations tells. */
 static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k)
 {
-	const bool is_optimizer = k->class == WS_TEXT_OPTIMIZER || k->phase == WS_PHASE_OPTIMIZER;
+	const bool is_optimizer =
+	        k->kind->class == WS_TEXT_OPTIMIZER || k->kind->phase == WS_PHASE_OPTIMIZER;
 
 	/* multi-tensor kernels copy inputs of inference, too */
-	a->trains |= k->phase == WS_PHASE_BACKWARD || k->phase == WS_PHASE_OPTIMIZER;
-	if (a->is_cast[k->config] || k->class == a->cast) {
+	a->trains |= k->kind->phase == WS_PHASE_BACKWARD || k->kind->phase == WS_PHASE_OPTIMIZER;
+	if (a->is_cast[k->kind->config] || k->kind->class == a->cast) {
 		a->casts.kernels++;
 		a->casts.gpu_ns += k->dur_ns;
 	}
@@ -30,7 +31,7 @@ static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k
 		return;
 	a->optimizer.kernels++;
 	a->optimizer.gpu_ns += k->dur_ns;
-	a->optimizer_device = a->m->configs[k->config].device;
+	a->optimizer_device = a->m->configs[k->kind->config].device;
 }
 
 /* Convolutions of the first step, and what later ones run. */
@@ -38,11 +39,11 @@ static void look_at_step(struct ws_advice *a, const struct ws_joined_kernel *k, 
                          uint32_t step)
 {
 	const struct ws_selection *sel = a->tab->sel;
-	struct ws_tried *tried = &a->tried[a->m->configs[k->config].name];
+	struct ws_tried *tried = &a->tried[a->m->configs[k->kind->config].name];
 
 	if (step != 0) {
 		tried->later |= ws_step_selected(a->m, sel, step);
-	} else if ((k->class == WS_TEXT_CONV || k->class == a->conv_aux) &&
+	} else if ((k->kind->class == WS_TEXT_CONV || k->kind->class == a->conv_aux) &&
 	           ws_kernel_selected(a->m, sel, k, i)) {
 		tried->last = i + 1;
 		tried->gpu_ns += k->dur_ns;
@@ -126,9 +127,9 @@ static bool in_attention(const struct ws_advice *a, const struct ws_joined_kerne
 {
 	uint8_t part;
 
-	if (k->class == WS_TEXT_FUSED_ATTENTION)
+	if (k->kind->class == WS_TEXT_FUSED_ATTENTION)
 		return false;
-	if (k->marks & WS_IN_ATTENTION)
+	if (k->kind->marks & WS_IN_ATTENTION)
 		return true;
 	if (op == WS_NONE || op < a->costs->nranges)
 		return false;
@@ -157,7 +158,7 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, st
 	g->gpu_ns += k->dur_ns;
 	if (k->dur_ns > g->longest_ns) {
 		g->longest_ns = k->dur_ns;
-		g->config = k->config;
+		g->config = k->kind->config;
 	}
 }
 
@@ -178,8 +179,8 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
 		look_at_kernel(a, k);
 		a->kernels++;
 		a->gpu_ns += k->dur_ns;
-		a->config_ns[k->config] += k->dur_ns;
-		a->class_ns[k->class] += k->dur_ns;
+		a->config_ns[k->kind->config] += k->dur_ns;
+		a->class_ns[k->kind->class] += k->dur_ns;
 		if (in_attention(a, k, ws_cost_ops_of_kernel(a->costs, k)))
 			a->attention_ns += k->dur_ns;
 		if (a->costs->n)

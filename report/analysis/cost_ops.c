@@ -62,14 +62,14 @@ static void find_counted(const struct ws_model *m, uint32_t *cost_op)
 }
 
 static struct kept from_range(const struct ws_joined_rows *rows,
-                              const struct ws_joined_range *range)
+                              const struct ws_joined_range *range, uint32_t number)
 {
 	return (struct kept){
-	        .of = range->number,
-	        .facts = range->op_payload,
-	        .name = range->name,
-	        .class = range->class,
-	        .path = range->path,
+	        .of = number,
+	        .facts = range->context->op,
+	        .name = range->context->name,
+	        .class = range->context->class,
+	        .path = range->context->path,
 	        .step = ws_joined_rows_step(rows, range->step),
 	};
 }
@@ -89,7 +89,7 @@ static struct kept from_framework(const struct ws_model *m, struct ws_joined_row
 	        .facts = m->cpu_ops.config[i],
 	        .name = facts->name,
 	        .class = facts->kind,
-	        .path = range ? range->path : WS_NONE,
+	        .path = range ? range->context->path : WS_NONE,
 	        .step = range ? ws_joined_rows_step(rows, range->step) : WS_NONE,
 	};
 }
@@ -212,9 +212,9 @@ static enum ws_status add_ranges(struct finder *f, struct ws_err *err)
 		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
 		uint32_t at = WS_NONE;
 
-		if (range->marks & WS_OP_COUNTED && ws_range_selected(f->m, f->sel, range)) {
+		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
 			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
-			struct kept kept = from_range(rows, range);
+			struct kept kept = from_range(rows, range, i);
 
 			at = (uint32_t)f->out->n;
 			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
@@ -265,8 +265,8 @@ static void add_kernels(struct finder *f)
 		kept->gpu_ns += k->dur_ns;
 		if (!kept->kernels++ || k->dur_ns > kept->longest_ns) {
 			kept->longest_ns = k->dur_ns;
-			kept->config = k->config;
-			kept->dtype = k->dtype;
+			kept->config = k->kind->config;
+			kept->dtype = k->kind->dtype;
 		}
 	}
 }

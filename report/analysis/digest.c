@@ -21,12 +21,12 @@ struct filling {
 static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
 {
 	return (struct ws_kernel_place){
-	        .path = k->range != WS_NONE  ? k->path
+	        .path = k->range != WS_NONE  ? k->kind->path
 	                : k->call != WS_NONE ? WS_PATH_NO_RANGE
 	                                     : WS_PATH_NO_LAUNCH,
-	        .class = k->range_class,
-	        .direction = k->direction,
-	        .dtype = k->dtype,
+	        .class = k->kind->range_class,
+	        .direction = k->kind->direction,
+	        .dtype = k->kind->dtype,
 	};
 }
 
@@ -61,11 +61,12 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 		ws_digest_add_to_path(f->d, m->ranges.paths, f->path_of[step], kernel);
 		extend_by(f, m->steps[step].range, kernel);
 	}
-	for (uint32_t c = k->range == WS_NONE ? WS_NONE : k->crossing; c != WS_NONE;
+	for (uint32_t c = k->range == WS_NONE ? WS_NONE : ws_joined_crossing(m, k); c != WS_NONE;
 	     c = m->attribution.crossings[c].next) {
 		uint32_t other = m->attribution.crossings[c].range;
 
-		ws_digest_add_one_path(f->d, ws_joined_rows_range(f->sel->rows, other)->path,
+		ws_digest_add_one_path(f->d,
+		                       ws_joined_rows_range(f->sel->rows, other)->context->path,
 		                       kernel);
 		extend_by(f, other, kernel);
 	}
@@ -79,7 +80,7 @@ static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, ui
 static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 {
 	const uint32_t mixed = WS_NONE;
-	const uint32_t name = f->m->configs[k->config].name;
+	const uint32_t name = f->m->configs[k->kind->config].name;
 	const uint32_t op = ws_cost_ops_of_kernel(f->costs, k);
 	uint8_t *unknown = f->d->flops_unknown;
 	/* 0 is the empty text, which stands for "no kernel yet" */
@@ -102,22 +103,23 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k, size
 {
 	const struct ws_kernel_place place = place_of(k);
 	const struct ws_digest_kernel kernel = {
-	        .start_ns = k->timed ? k->start_ns : 0,
+	        .start_ns = k->kind->timed ? k->start_ns : 0,
 	        .dur_ns = k->dur_ns,
-	        .timed = k->timed,
-	        .device = f->m->configs[k->config].device,
+	        .timed = k->kind->timed,
+	        .device = f->m->configs[k->kind->config].device,
 	        .order = i,
 	};
-	uint32_t cell = 0;
+	uint32_t cell = f->d->cell_of[k->kind->number];
 
-	ws_digest_cell(f->d, k->config, &place, &cell);
+	if (cell == WS_NONE)
+		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
 	ws_digest_add_kernel(f->d, cell, &kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, &kernel);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
-	ws_digest_add_marks(f->d, k->marks, kernel.dur_ns);
+	ws_digest_add_marks(f->d, k->kind->marks, kernel.dur_ns);
 }
 
 static void add_kernels(struct filling *f)
@@ -132,7 +134,7 @@ static void add_kernels(struct filling *f)
 		/* of any scope: a report of measured steps tells the warm-up steps, too */
 		if (parts & WS_DIGEST_STEPS && step != WS_NONE &&
 		    (!sel->any_scope || sel->any_scope[i]))
-			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->phase, k->dur_ns);
+			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->kind->phase, k->dur_ns);
 		if (ws_kernel_selected(f->m, sel, k, i))
 			add_kernel(f, k, i, step);
 	}
@@ -147,7 +149,7 @@ static enum ws_status prepare_paths(struct filling *f, struct ws_err *err)
 
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
 	for (size_t s = 0; s < f->m->nsteps; s++)
-		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->path;
+		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->context->path;
 	WS_FORWARD(ws_spill_open(&f->spans, rows->nranges * sizeof(none), err));
 	for (size_t i = 0; i < rows->nranges; i++)
 		WS_FORWARD(ws_spill_put(&f->spans, sizeof(none), i, &none, err));
@@ -163,8 +165,8 @@ static void add_ranges(struct filling *f)
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const struct ws_span span =
 		        *(struct ws_span *)ws_spill_row(&f->spans, sizeof(struct ws_span), i);
-		struct ws_path_sums *sums = ws_digest_path(f->d, r->path);
-		const bool selected = ws_range_selected(f->m, f->sel, r);
+		struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
+		const bool selected = ws_range_selected(f->m, f->sel, r, i);
 
 		if (span.start_ns <= span.end_ns) {
 			if (r->parent != WS_NONE)
@@ -215,9 +217,6 @@ static void add_calls(struct filling *f)
 	f->d->ncalls = rows->ncalls;
 }
 
-#define OF_KERNELS \
-	(WS_DIGEST_KERNELS | WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS)
-
 static enum ws_status add_all(struct filling *f, struct ws_err *err)
 {
 	const unsigned parts = f->d->parts;
@@ -227,7 +226,7 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 		WS_FORWARD(prepare_paths(f, err));
 	if (parts & WS_DIGEST_COSTS)
 		WS_FORWARD(prepare_costs(f, err));
-	if (parts & OF_KERNELS)
+	if (parts & WS_DIGEST_OF_KERNELS)
 		add_kernels(f);
 	if (parts & WS_DIGEST_PATHS)
 		add_ranges(f);
@@ -244,7 +243,7 @@ enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	struct filling f = {.d = d, .m = m, .sel = sel};
 	enum ws_status status = WS_OK;
 
-	ws_digest_init(d, m, parts);
+	ws_digest_init(d, m, parts, sel->rows->nkinds);
 	WS_THEN(status, add_all(&f, err));
 	ws_digest_finish(d);
 	ws_spill_close(&f.spans);

@@ -40,7 +40,7 @@ static bool in_scope_of(const struct ws_model *m, const struct ws_selection *s, 
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
                         const struct ws_joined_kernel *k, size_t i)
 {
-	return s->kernel ? s->kernel[i] : in_scope_of(m, s, k->step, k->marks);
+	return s->kernel ? s->kernel[i] : in_scope_of(m, s, k->step, k->kind->marks);
 }
 
 static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, uint32_t process)
@@ -49,12 +49,14 @@ static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, ui
 }
 
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
-                       const struct ws_joined_range *r)
+                       const struct ws_joined_range *r, uint32_t number)
 {
-	return (!s->inside || s->inside[r->number]) && in_scope_of(m, s, r->holder, r->marks) &&
-	       (!s->has_steps || ws_step_selected(m, s, ws_joined_rows_step(s->rows, r->holder))) &&
+	return (!s->inside || s->inside[number]) &&
+	       in_scope_of(m, s, r->containing_step, r->context->marks) &&
+	       (!s->has_steps ||
+	        ws_step_selected(m, s, ws_joined_rows_step(s->rows, r->containing_step))) &&
 	       ws_time_selected(s, r->start_ns, r->end_ns) &&
-	       keeps_pid(m, s, m->threads[r->thread].process);
+	       keeps_pid(m, s, m->threads[r->context->thread].process);
 }
 
 bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
@@ -85,7 +87,7 @@ static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *row
                             uint32_t process, int64_t start_ns, int64_t end_ns)
 {
 	const struct ws_joined_range *r = ws_joined_rows_range(rows, range);
-	struct thing t = {range, WS_NONE, WS_NONE, r ? r->marks : 0, start_ns, end_ns};
+	struct thing t = {range, WS_NONE, WS_NONE, r ? r->context->marks : 0, start_ns, end_ns};
 
 	if (r)
 		t.step = ws_joined_rows_step(rows, r->step);
@@ -113,7 +115,7 @@ size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s
 		size_t mid = lo + (hi - lo) / 2;
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->rows, mid);
 
-		if (m->configs[k->config].device < device)
+		if (m->configs[k->kind->config].device < device)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -359,11 +361,14 @@ static void select_kernels(struct selector *c)
 	}
 	for (size_t i = 0; s->kernel && i < c->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-		const struct ws_config *config = &c->m->configs[k->config];
-		const int64_t start_ns = k->timed ? k->start_ns : 0;
-		const struct thing t = {k->range,    ws_joined_rows_step(c->rows, k->step),
-		                        k->crossing, k->marks,
-		                        start_ns,    start_ns + k->dur_ns};
+		const struct ws_config *config = &c->m->configs[k->kind->config];
+		const int64_t start_ns = k->kind->timed ? k->start_ns : 0;
+		const struct thing t = {k->range,
+		                        ws_joined_rows_step(c->rows, k->step),
+		                        ws_joined_crossing(c->m, k),
+		                        k->kind->marks,
+		                        start_ns,
+		                        start_ns + k->dur_ns};
 
 		s->any_scope[i] = keeps_in_any(c, &t) && keeps_pid(c->m, c->s, config->process) &&
 		                  keeps_place(c, config->device, config->stream) &&

@@ -77,7 +77,7 @@ size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s
 static inline bool ws_kernel_ran(const struct ws_selection *s, const struct ws_joined_kernel *k,
                                  size_t i)
 {
-	return k->timed && (!s->any_scope || s->any_scope[i]);
+	return k->kind->timed && (!s->any_scope || s->any_scope[i]);
 }
 static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_model *m, size_t i)
 {
@@ -89,7 +89,7 @@ static inline bool ws_work_ran(const struct ws_selection *s, const struct ws_mod
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
                         const struct ws_joined_kernel *k, size_t i);
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
-                       const struct ws_joined_range *r);
+                       const struct ws_joined_range *r, uint32_t number);
 bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
                       const struct ws_joined_call *c, size_t i);
 /* … event i of the model's memory? */

@@ -71,7 +71,7 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 		free(text);
 	}
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		c->named[i] = path_named[ws_joined_rows_range(c->rows, i)->path];
+		c->named[i] = path_named[ws_joined_rows_range(c->rows, i)->context->path];
 		c->any |= c->named[i];
 	}
 }
@@ -110,20 +110,20 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
                                  struct open_names *open, struct ws_buf *path)
 {
 	const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
-	const size_t n = (size_t)r->depth + 1,
+	const size_t n = (size_t)r->context->depth + 1,
 	             kept = n < WS_RANGE_MAX_DEPTH ? n : WS_RANGE_MAX_DEPTH;
 	struct open_name *names;
 
 	WS_GROW(open->of_depth, n, open->capacity);
 	names = open->of_depth + n - kept;
 	names[kept - 1] =
-	        (struct open_name){r->recorded, r->recorded != r->name ||
+	        (struct open_name){r->recorded, r->recorded != r->context->name ||
 	                                                (n > 1 && open->of_depth[n - 2].differs)};
 	if (!names[kept - 1].differs)
 		return;
 	put_recorded_path(c->m, names, kept, path);
 	c->named[i] = ws_filter_matches(pattern, (struct ws_bytes){path->data, path->len},
-	                                c->m->texts[c->m->ranges.paths[r->path].domain]);
+	                                c->m->texts[c->m->ranges.paths[r->context->path].domain]);
 	c->any |= c->named[i];
 }
 
@@ -138,7 +138,8 @@ static void match_recorded(struct matcher *c, struct ws_bytes pattern)
 
 	WS_NEW(&c->temp, open, c->m->nthreads);
 	for (uint32_t i = 0; i < c->rows->nranges; i++)
-		match_recorded_range(c, pattern, i, &open[ws_joined_rows_range(c->rows, i)->thread],
+		match_recorded_range(c, pattern, i,
+		                     &open[ws_joined_rows_range(c->rows, i)->context->thread],
 		                     &path);
 	for (size_t t = 0; t < c->m->nthreads; t++)
 		free(open[t].of_depth);
@@ -203,7 +204,7 @@ static void keep_instances(struct matcher *c, uint32_t first, uint32_t last, uin
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (c->named[i] && (r->parent == WS_NONE || !inside[r->parent]))
-			order[n++] = (struct ws_range_begin){r->start_ns, r->thread, i};
+			order[n++] = (struct ws_range_begin){r->start_ns, r->context->thread, i};
 	}
 	ws_sort(order, n, sizeof(*order), ws_range_begin_compare);
 	memset(inside, 0, rows->nranges);

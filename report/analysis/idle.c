@@ -56,9 +56,9 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 	return (struct piece){k->start_ns,
 	                      k->start_ns + k->dur_ns,
 	                      k->call,
-	                      k->path,
-	                      m->configs[k->config].name,
-	                      k->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
+	                      k->kind->path,
+	                      m->configs[k->kind->config].name,
+	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
 static struct piece piece_of_work(const struct ws_work *w)
@@ -191,7 +191,7 @@ static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 	for (uint32_t i = 0; any && i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if (loads_data[r->name])
+		if (loads_data[r->context->name])
 			WS_FORWARD(ws_spans_add(&c->data, r->start_ns, r->end_ns, err));
 	}
 	for (size_t i = 0; any && i < ops->n; i++)

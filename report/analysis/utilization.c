@@ -34,8 +34,8 @@ static bool is_counted(const struct ws_model *m, const struct ws_selection *sel,
 static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 {
 	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
-	const bool is_backward = k->phase == WS_PHASE_BACKWARD;
-	const bool is_optimizer = k->phase == WS_PHASE_OPTIMIZER;
+	const bool is_backward = k->kind->phase == WS_PHASE_BACKWARD;
+	const bool is_optimizer = k->kind->phase == WS_PHASE_OPTIMIZER;
 	struct ws_cost_op cost = {.flops = -1};
 
 	s->has_backward |= is_backward;
@@ -44,9 +44,9 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 		s->again[op] |= is_backward || is_optimizer;
 		cost = ws_cost_ops_at(s->costs, op);
 	}
-	if (!ws_class_is_product(cost.class ? cost.class : k->class))
+	if (!ws_class_is_product(cost.class ? cost.class : k->kind->class))
 		return 0;
-	s->devices[s->m->configs[k->config].device] = 1;
+	s->devices[s->m->configs[k->kind->config].device] = 1;
 	if (cost.flops < 0)
 		s->untold_ns += k->dur_ns;
 	else

@@ -95,7 +95,7 @@ enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model *
 
 	*m = NULL;
 	WS_FORWARD(ws_trace_file_reader(f, &r, err));
-	return ws_joined_rows_read(rows, r, f->name, opts, m, err);
+	return ws_joined_rows_read(rows, r, f->name, opts, true, m, err);
 }
 
 void ws_trace_file_print_damage(struct ws_trace_file *f)

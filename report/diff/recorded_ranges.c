@@ -25,7 +25,8 @@ static void number_ranges(struct ws_reader *c, const uint32_t *order, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, order[i]);
 
-		begun[i] = (struct ws_range_begin){range->start_ns, range->thread, order[i]};
+		begun[i] =
+		        (struct ws_range_begin){range->start_ns, range->context->thread, order[i]};
 	}
 	ws_sort(begun, n, sizeof(*begun), ws_range_begin_compare);
 	memset(count, 0, c->names->nplaces * sizeof(*count));
@@ -58,13 +59,13 @@ static void number_samples(struct ws_reader *c, struct ws_arena *temp, uint32_t 
 
 /* Which dtypes the operations of each path read, at most 64 different ones. */
 static void look_at_dtype(struct dtypes *d, const struct ws_reader *c,
-                          const struct ws_joined_range *range)
+                          const struct ws_joined_range *range, uint32_t number)
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
-	const uint64_t at = (uint64_t)range->thread << 32 | range->number;
+	const uint64_t at = (uint64_t)range->context->thread << 32 | number;
 	size_t bit = 0;
 
-	if (!(range->marks & WS_OP_COUNTED) || !op->dtype)
+	if (!range->is_counted || !op->dtype)
 		return;
 	while (bit < d->n && d->text[bit] != op->dtype)
 		bit++;
@@ -76,7 +77,7 @@ static void look_at_dtype(struct dtypes *d, const struct ws_reader *c,
 	}
 	if (at < d->first[bit])
 		d->first[bit] = at;
-	d->of_path[range->path] |= UINT64_C(1) << bit;
+	d->of_path[range->context->path] |= UINT64_C(1) << bit;
 }
 
 static void keep_dtypes(struct ws_reader *c, struct dtypes *d)
@@ -126,7 +127,7 @@ struct numbering {
 static void number_range(struct numbering *n, const struct ws_reader *c,
                          const struct ws_joined_range *range, struct ws_range_at *at, uint32_t i)
 {
-	const struct ws_range_begin begin = {range->start_ns, range->thread, i};
+	const struct ws_range_begin begin = {range->start_ns, range->context->thread, i};
 
 	if (at->sample != n->sample) {
 		n->in_order &= n->sample == WS_NONE || at->sample > n->sample;
@@ -152,10 +153,10 @@ static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, st
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
 		struct ws_range_at at = {ws_reader_sample(c, range->step),
-		                         c->place_of_path[range->path], 0};
+		                         c->place_of_path[range->context->path], 0};
 
 		if (at.sample != WS_NONE) {
-			look_at_dtype(&dtypes, c, range);
+			look_at_dtype(&dtypes, c, range, i);
 			number_range(&numbering, c, range, &at, i);
 		}
 		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(at), i, &at, err));
@@ -193,7 +194,8 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 
-		for (uint32_t at = k->crossing; at != WS_NONE; at = crossings[at].next)
+		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
+		     at = crossings[at].next)
 			c->range_ns[crossings[at].range] += k->dur_ns;
 	}
 }

@@ -52,7 +52,7 @@ static void work_release(struct work *w)
 static struct launch launch_of(struct ws_reader *c, const struct ws_joined_kernel *k, uint32_t i)
 {
 	/* when one began that has no time means nothing, and is no order */
-	struct launch l = {k->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i};
+	struct launch l = {k->kind->timed ? k->start_ns : 0, ws_reader_sample(c, k->step), i};
 
 	if (l.sample != WS_NONE && k->call != WS_NONE)
 		l.launch_ns = ws_joined_rows_call(c->rows, k->call)->start_ns;
@@ -170,7 +170,7 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		const struct ws_op_facts *op = ws_joined_range_op(m, range);
 		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
-		set_steady_name(w, m->texts[range->name], &item->op);
+		set_steady_name(w, m->texts[range->context->name], &item->op);
 		ws_reader_text(w->c, op->kind, &item->kind);
 		set_shape(w, dim, 4, item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
@@ -196,10 +196,10 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 static void new_item(struct work *w, const struct ws_joined_kernel *k,
                      const struct ws_joined_range *op, uint32_t cpu_op, struct ws_work_item *item)
 {
-	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->phase};
-	if (k->path != WS_NONE)
-		item->place = w->c->place_of_path[k->path];
-	ws_reader_text(w->c, k->class, &item->class);
+	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
+	if (k->kind->path != WS_NONE)
+		item->place = w->c->place_of_path[k->kind->path];
+	ws_reader_text(w->c, k->kind->class, &item->class);
 	if (!item->class)
 		item->class = w->c->unclassified;
 	set_operation(w, op, cpu_op, item);
@@ -214,7 +214,7 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	uint32_t text;
 	char *joined;
 
-	ws_reader_text(w->c, w->c->m->configs[k->config].name, &text);
+	ws_reader_text(w->c, w->c->m->configs[k->kind->config].name, &text);
 	if (!item->kernels) {
 		item->kernels = text;
 		return;
@@ -239,7 +239,7 @@ static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
 	const struct ws_texts *texts = &w->c->names->texts;
 	uint32_t class;
 
-	ws_reader_text(w->c, k->class, &class);
+	ws_reader_text(w->c, k->kind->class, &class);
 	if (!class_tells_kind(ws_texts_get(texts, class)) ||
 	    class_tells_kind(ws_texts_get(texts, item->class)))
 		return;
@@ -263,8 +263,8 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 		take_telling_class(w, k, &item);
 	item.nkernels++;
 	if (is_longest) {
-		item.tensor = w->c->m->configs[k->config].tensor;
-		ws_reader_text(w->c, k->dtype, &item.dtype);
+		item.tensor = w->c->m->configs[k->kind->config].tensor;
+		ws_reader_text(w->c, k->kind->dtype, &item.dtype);
 	}
 	add_kernel_name(w, &item, k);
 	ws_names_add_item(names, &item, out);
@@ -278,19 +278,19 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 	        *item ? NULL : ws_joined_rows_range(w->c->rows, k->op_range);
 	const uint32_t key[] = {*item,
 	                        (uint32_t)is_longest | (uint32_t)(cpu_op != WS_NONE) << 1,
-	                        k->config,
-	                        k->dtype,
-	                        k->class,
-	                        k->phase,
-	                        k->path,
-	                        op ? op->name : WS_NONE,
-	                        op ? op->op_payload : WS_NONE,
+	                        k->kind->config,
+	                        k->kind->dtype,
+	                        k->kind->class,
+	                        k->kind->phase,
+	                        k->kind->path,
+	                        op ? op->context->name : WS_NONE,
+	                        op ? op->context->op : WS_NONE,
 	                        *item || cpu_op == WS_NONE ? WS_NONE
 	                                                   : w->c->m->cpu_ops.config[cpu_op]};
 	uint32_t number;
 
 	number = ws_texts_add_often(&w->known, (struct ws_bytes){key, sizeof(key)},
-	                            k->config * 1021 + k->path);
+	                            k->kind->config * 1021 + k->kind->path);
 	if (number > w->nafter) {
 		WS_GROW(w->after, number, w->after_capacity);
 		make_item(w, k, op, cpu_op, *item, is_longest, &w->after[number - 1]);
@@ -342,7 +342,7 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 	if (k->dur_ns > call.longest_ns)
 		call.longest_ns = k->dur_ns;
 	s->gpu_ns += k->dur_ns;
-	s->phase_gpu_ns[k->phase] += k->dur_ns;
+	s->phase_gpu_ns[k->kind->phase] += k->dur_ns;
 	s->kernels++;
 	return ws_spill_put(&r->calls, sizeof(call), at, &call, err);
 }
@@ -351,16 +351,16 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 static void add_class(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
-	const uint8_t tensor = w->c->m->configs[k->config].tensor;
+	const uint8_t tensor = w->c->m->configs[k->kind->config].tensor;
 	size_t at;
 
 	if (!s->nclasses)
 		s->first_class = r->nclasses;
-	for (at = s->first_class; at < r->nclasses && r->classes[at].class != k->class;)
+	for (at = s->first_class; at < r->nclasses && r->classes[at].class != k->kind->class;)
 		at++;
 	if (at == r->nclasses) {
 		WS_GROW(r->classes, r->nclasses + 1, w->classes_capacity);
-		r->classes[r->nclasses++] = (struct ws_class_time){.class = k->class};
+		r->classes[r->nclasses++] = (struct ws_class_time){.class = k->kind->class};
 		s->nclasses++;
 	}
 	r->classes[at].kernels++;

@@ -114,10 +114,10 @@ static enum ws_status order_paths(struct ws_reader *c, struct ws_err *err)
 		first[p] = INT64_MAX;
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
-		const int64_t at = (int64_t)range->thread << 32 | i;
+		const int64_t at = (int64_t)range->context->thread << 32 | i;
 
-		if (at < first[range->path])
-			first[range->path] = at;
+		if (at < first[range->context->path])
+			first[range->context->path] = at;
 	}
 	ws_order_identity(c->path_order, npaths);
 	ws_order_by(c->path_order, first, npaths);

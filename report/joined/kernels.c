@@ -3,6 +3,10 @@
  */
 #include "report/joined/kernels.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
 #include "report/joined/launches.h"
 #include "report/model/load.h"
 #include "report/model/steps.h"
@@ -24,22 +28,22 @@ static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
 static uint32_t inherited_step(const struct ws_joined_rows *rows,
                                const struct ws_joined_range *range, uint32_t of_call)
 {
-	bool says =
-	        ws_joined_rows_step(rows, range->step) != WS_NONE || range->marks & WS_IN_WARM_UP;
+	bool says = ws_joined_rows_step(rows, range->step) != WS_NONE ||
+	            range->context->marks & WS_IN_WARM_UP;
 
 	return says ? range->step : of_call;
 }
 
-static uint32_t direction_of(const struct ws_model *m, const struct ws_joined_kernel *k,
+static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
                              const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
 	if (annotated && annotated->direction)
 		return annotated->direction;
-	if (k->cpu_op != WS_NONE && m->cpu_ops.forward[k->cpu_op] != WS_NONE)
+	if (cpu_op != WS_NONE && m->cpu_ops.forward[cpu_op] != WS_NONE)
 		return WS_TEXT_BACKWARD;
 	if (op && op->direction)
 		return op->direction;
-	return m->configs[k->config].name_direction;
+	return m->configs[config].name_direction;
 }
 
 /* "fp32", "bf16": what is computed with, not an index. */
@@ -48,11 +52,9 @@ static bool is_float(struct ws_bytes dtype)
 	return ws_bytes_begin(dtype, "fp") || ws_bytes_begin(dtype, "bf");
 }
 
-static uint32_t dtype_of(const struct ws_model *m, const struct ws_joined_kernel *k,
+static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *config,
                          const struct ws_op_facts *annotated, const struct ws_op_config *op)
 {
-	const struct ws_config *config = &m->configs[k->config];
-
 	/* what was recorded beats what a name tells, where the operation is known: another's first
 	 * input may be anything. But operations do not know that fp32 is multiplied as TF32, or
 	 * that operands are narrower than their tensors */
@@ -67,14 +69,70 @@ static uint32_t dtype_of(const struct ws_model *m, const struct ws_joined_kernel
 	return op ? op->dtype : WS_TEXT_EMPTY;
 }
 
-/* call: its own, NULL = it has none. */
-static void complete_kernel(struct ws_kernel_join *j, const struct ws_joined_call *call,
-                            struct ws_joined_kernel *k)
+/* --- kinds ------------------------------------------------------------------------------- */
+
+#define KEY_BYTES (sizeof(struct ws_kernel_kind) - offsetof(struct ws_kernel_kind, config))
+
+/* The kind that is like this one; around: the range of the launch, NULL. */
+static const struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
+                                                const struct ws_kernel_kind *like,
+                                                struct ws_range_context *around)
+{
+	/* nearly always the same as of the kernel before it in such a range */
+	struct ws_kernel_kind **last = around ? &around->kind : &j->without_range, *kind;
+	const size_t before = j->kinds.used;
+	uint32_t number;
+
+	if (*last && !memcmp(&(*last)->config, &like->config, KEY_BYTES))
+		return *last;
+	number = (uint32_t)ws_strtab_add(&j->kinds, &like->config, KEY_BYTES) - 1;
+	if (j->kinds.used > before) {
+		WS_GROW(j->kind, j->kinds.used, j->kinds_capacity);
+		WS_NEW(&j->m->arena, kind, 1);
+		*kind = *like;
+		kind->number = number;
+		j->kind[number] = kind;
+		j->rows->nkinds = j->kinds.used;
+	}
+	*last = j->kind[number];
+	return *last;
+}
+
+/* range: around its launch, NULL; call: WS_NONE where it has none. */
+static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                     const struct ws_joined_range *range, struct ws_joined_kernel *k)
 {
 	const struct ws_model *m = j->m;
-	const struct ws_op_facts *annotated = NULL;
+	const struct ws_op_facts *annotated = range ? ws_joined_range_op(m, range) : NULL;
+	const struct ws_op_config *op = ws_cpu_op_config(m, k->cpu_op);
+	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
+	struct ws_kernel_kind kind = {.config = from->config,
+	                              .path = context ? context->path : WS_NONE,
+	                              .range_class = context && context->class ? context->class
+	                                             : op                      ? op->kind
+	                                                                       : WS_TEXT_EMPTY,
+	                              .direction = direction_of(m, from->config, k->cpu_op,
+	                                                        annotated, op),
+	                              .dtype =
+	                                      dtype_of(m, &m->configs[from->config], annotated, op),
+	                              .marks = context ? context->marks : 0,
+	                              .timed = from->timed,
+	                              .cut_off = from->cut_off,
+	                              .has_call = k->call != WS_NONE};
+
+	kind.class = kind.range_class ? kind.range_class : m->configs[from->config].name_class;
+	kind.phase = (uint8_t)ws_phase_of(m, context ? context->phase : WS_PHASE_OTHER, k->cpu_op);
+	k->kind = intern_kind(j, &kind, context);
+}
+
+/* --- kernels ----------------------------------------------------------------------------- */
+
+/* call: its own, NULL = it has none. */
+static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                            const struct ws_joined_call *call, struct ws_joined_kernel *k)
+{
+	const struct ws_model *m = j->m;
 	const struct ws_joined_range *range;
-	const struct ws_op_config *op;
 	bool inherits;
 
 	if (k->cpu_op == WS_NONE && call)
@@ -87,37 +145,27 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_joined_cal
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
-	if (range) {
-		k->path = range->path;
-		k->op_range = range->op_range;
-		k->marks = range->marks & (uint8_t)~WS_OP_COUNTED;
-	}
-	op = ws_cpu_op_config(m, k->cpu_op);
 	if (range)
-		annotated = ws_joined_range_op(m, range);
-	k->range_class = range && range->class ? range->class : op ? op->kind : WS_TEXT_EMPTY;
-	k->class = k->range_class ? k->range_class : m->configs[k->config].name_class;
-	k->direction = direction_of(m, k, annotated, op);
-	k->dtype = dtype_of(m, k, annotated, op);
-	k->phase = (uint8_t)ws_phase_of(m, range ? range->phase : WS_PHASE_OTHER, k->cpu_op);
+		k->op_range = range->op_range;
+	set_kind(j, from, range, k);
 }
 
 static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
 {
 	struct ws_leftovers *left = &j->m->left;
+	const struct ws_kernel_kind *kind = k->kind;
 
 	left->no_launch += k->call == WS_NONE;
 	left->no_range += k->call != WS_NONE && k->range == WS_NONE;
-	left->no_time += !k->timed;
-	left->cut_off += k->timed && k->cut_off;
-	left->no_config += !k->config;
-	left->unknown_class += !k->class;
-	j->m->has_comm |= k->class == WS_TEXT_COMM;
+	left->no_time += !kind->timed;
+	left->cut_off += kind->timed && kind->cut_off;
+	left->no_config += !kind->config;
+	left->unknown_class += !kind->class;
+	j->m->has_comm |= kind->class == WS_TEXT_COMM;
 	if (k->op_range == WS_NONE || j->launched[k->op_range])
 		return;
 	j->launched[k->op_range] = 1;
-	left->ops_without_kernel -=
-	        (ws_joined_rows_range(j->rows, k->op_range)->marks & WS_OP_COUNTED) != 0;
+	left->ops_without_kernel -= ws_joined_rows_range(j->rows, k->op_range)->is_counted;
 }
 
 /* The row of its call, WS_NONE. */
@@ -137,27 +185,23 @@ enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass
 	const uint32_t number =
 	        find_call(j, config->process, from->correlation, from->timed, from->start_ns);
 	const struct ws_joined_call *call = ws_joined_rows_call(j->rows, number);
-	const uint32_t *first = j->m->attribution.first;
 	enum ws_scope scope;
 	struct ws_joined_kernel k = {.start_ns = from->start_ns,
 	                             .dur_ns = from->dur_ns,
-	                             .config = from->config,
 	                             .call = number,
 	                             .range = call ? call->range : WS_NONE,
 	                             .op_range = WS_NONE,
-	                             .path = WS_NONE,
 	                             .cpu_op = from->cpu_op,
 	                             .collective = from->collective,
-	                             .crossing = call && first ? first[number] : WS_NONE,
-	                             .step = call ? call->step : WS_NONE,
-	                             .timed = from->timed,
-	                             .cut_off = from->cut_off};
+	                             .step = call ? call->step : WS_NONE};
 
-	complete_kernel(j, call, &k);
+	complete_kernel(j, from, call, &k);
 	count_unattributed(j, &k);
-	scope = ws_scope_of(j->m, ws_joined_rows_step(j->rows, k.step), k.marks);
+	scope = ws_scope_of(j->m, ws_joined_rows_step(j->rows, k.step), k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
+	if (!j->keeps_rows)
+		return WS_OK;
 	return ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k, err);
 }
 
@@ -180,9 +224,9 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 		step = range ? inherited_step(j->rows, range, step) : step;
 	}
 	range = ws_joined_rows_range(j->rows, w->range);
-	w->path = range ? range->path : WS_NONE;
+	w->path = range ? range->context->path : WS_NONE;
 	w->step = ws_joined_rows_step(j->rows, step);
-	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->marks : 0);
+	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
 }
 
 enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
@@ -200,5 +244,7 @@ enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m
 void ws_kernel_join_free(struct ws_kernel_join *j)
 {
 	ws_launches_free(&j->launches);
+	ws_strtab_free(&j->kinds);
+	free(j->kind);
 	ws_arena_free(&j->temp);
 }

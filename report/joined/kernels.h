@@ -10,8 +10,13 @@ struct ws_kernel_join {
 	struct ws_joined_rows *rows;
 	struct ws_model *m;
 	struct ws_launches launches;
-	uint64_t counted_ops; /* ranges with WS_OP_COUNTED */
+	uint64_t counted_ops; /* ranges with is_counted */
 	uint8_t *launched;    /* by range: it is an operation that a kernel has as its own */
+	bool keeps_rows;      /* kernels become rows, and are not only counted */
+	struct ws_strtab kinds;
+	struct ws_kernel_kind **kind; /* by number of a kind */
+	size_t kinds_capacity;
+	struct ws_kernel_kind *without_range; /* the last kind of a kernel in no range, NULL */
 	struct ws_arena temp;
 };
 

@@ -50,8 +50,8 @@ static enum ws_phase phase_of_op(const struct ws_model *m, uint32_t op,
 
 	if (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER)
 		return (enum ws_phase)ops->phase[parent];
-	if (range && range->phase != WS_PHASE_OTHER)
-		return (enum ws_phase)range->phase;
+	if (range && range->context->phase != WS_PHASE_OTHER)
+		return (enum ws_phase)range->context->phase;
 	if (ops->forward[op] != WS_NONE || ws_bytes_begin(name, PYTORCH_BACKWARD))
 		return WS_PHASE_BACKWARD;
 	if (computes_loss(name))
@@ -134,7 +134,7 @@ static uint32_t step_at(const struct runs *f, const struct ws_joined_range *rang
 {
 	uint32_t step = range ? ws_joined_rows_step(f->rows, range->step) : WS_NONE;
 
-	if (step != WS_NONE || (range && range->marks & WS_IN_WARM_UP))
+	if (step != WS_NONE || (range && range->context->marks & WS_IN_WARM_UP))
 		return step;
 	return ws_step_holding(f->m, f->m->threads[thread].process, start_ns, end_ns, WS_NONE);
 }
@@ -161,7 +161,7 @@ static void find_runs(struct runs *f)
 			continue;
 		range = ws_joined_rows_range(f->rows, ops->range[i]);
 		step = step_at(f, range, r->thread[i], r->start_ns[i], r->end_ns[i]);
-		if (step == WS_NONE || (range && range->phase != WS_PHASE_OTHER)) {
+		if (step == WS_NONE || (range && range->context->phase != WS_PHASE_OTHER)) {
 			run = NULL; /* of no step, or the range's time counts */
 			continue;
 		}
@@ -223,12 +223,13 @@ static void add_ranges(struct runs *f)
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
 		const uint32_t step = ws_joined_rows_step(f->rows, r.step);
 
-		if (step == WS_NONE || r.phase == WS_PHASE_OTHER)
+		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
 			continue;
 		parent = ws_joined_rows_range(f->rows, r.parent);
-		if (!parent || parent->phase == WS_PHASE_OTHER ||
+		if (!parent || parent->context->phase == WS_PHASE_OTHER ||
 		    ws_joined_rows_step(f->rows, parent->step) != step)
-			f->spans[f->n++] = (struct phase_span){r.start_ns, r.end_ns, step, r.phase};
+			f->spans[f->n++] =
+			        (struct phase_span){r.start_ns, r.end_ns, step, r.context->phase};
 	}
 }
 

@@ -45,19 +45,20 @@ static enum ws_status take_kernel(void *ctx, const struct ws_pass_kernel *kernel
 }
 
 /* A range that ends has its place by its begin: those inside it stand behind. */
-static enum ws_status take_range(void *ctx, const struct ws_joined_range *range, struct ws_err *err)
+static enum ws_status take_range(void *ctx, uint32_t number, const struct ws_joined_range *range,
+                                 struct ws_err *err)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
 
-	reading->join.counted_ops += (range->marks & WS_OP_COUNTED) != 0;
-	if (range->number >= rows->nranges)
-		rows->nranges = range->number + 1;
+	reading->join.counted_ops += range->is_counted;
+	if (number >= rows->nranges)
+		rows->nranges = number + 1;
 	if (range->is_step) {
 		WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of);
-		rows->range_of[range->step] = range->number;
+		rows->range_of[range->step] = number;
 	}
-	return ws_spill_put(&rows->ranges, sizeof(*range), range->number, range, err);
+	return ws_spill_put(&rows->ranges, sizeof(*range), number, range, err);
 }
 
 static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
@@ -72,7 +73,9 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
 	WS_FORWARD(ws_launches_open(&reading->join.launches, calls, err));
-	WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel), err));
+	if (reading->join.keeps_rows)
+		WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel),
+		                         err));
 	WS_FORWARD(ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call), err));
 	return ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range), err);
 }
@@ -94,7 +97,7 @@ static uint32_t device_of_kernel(const void *ctx, const void *row)
 	const struct ws_joined_kernel *kernel = row;
 	const struct ws_model *m = ctx;
 
-	return m->configs[kernel->config].device;
+	return m->configs[kernel->kind->config].device;
 }
 
 /* The innermost ranges around the events of memory, which are in order of time as ranges begin. */
@@ -114,7 +117,7 @@ static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
 		for (; begun < rows->nranges &&
 		       (r = ws_joined_rows_range(rows, begun))->start_ns <= e->time_ns;
 		     begun++)
-			innermost[r->thread] = begun;
+			innermost[r->context->thread] = begun;
 		if (e->thread == WS_NONE)
 			continue;
 		in = &innermost[e->thread];
@@ -160,9 +163,12 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   struct ws_model **m, struct ws_err *err)
+                                   bool has_kernels, struct ws_model **m, struct ws_err *err)
 {
-	struct reading reading = {.rows = rows, .r = r, .m = m, .join = {.rows = rows}};
+	struct reading reading = {.rows = rows,
+	                          .r = r,
+	                          .m = m,
+	                          .join = {.rows = rows, .keeps_rows = has_kernels}};
 	enum ws_status status;
 
 	*m = NULL;

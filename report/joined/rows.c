@@ -7,7 +7,7 @@ static uint32_t thread_of_range(const void *ctx, const void *row)
 	const struct ws_joined_range *range = row;
 
 	(void)ctx;
-	return range->thread;
+	return range->context->thread;
 }
 
 enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,

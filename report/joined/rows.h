@@ -14,6 +14,7 @@
 struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
+	size_t nkinds; /* of kernels */
 	int64_t longest_call_ns;
 	struct {
 		size_t kernels;
@@ -24,12 +25,12 @@ struct ws_joined_rows {
 	size_t nsteps_of;
 };
 
-/* Of one pass (ws_pass_run). Free both, also after a failure. IO_WRITE: no room for a temporary
- * file.
- */
+/* Of one pass (ws_pass_run). has_kernels: else there are no rows of kernels, only what the model
+ * and in_scope say of them. Free both, rows first, also after a failure. IO_WRITE: no room for a
+ * temporary file. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
-                                   struct ws_model **m, struct ws_err *err);
+                                   bool has_kernels, struct ws_model **m, struct ws_err *err);
 void ws_joined_rows_free(struct ws_joined_rows *rows);
 /* Row i; to be used before the next of its kind is asked for. */
 static inline const struct ws_joined_kernel *ws_joined_rows_kernel(struct ws_joined_rows *rows,
@@ -58,7 +59,7 @@ int ws_range_begin_compare(const void *a, const void *b);
 static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model *m,
                                                            const struct ws_joined_range *range)
 {
-	return range->op_payload == WS_NONE ? NULL : &m->ops.op[range->op_payload];
+	return range->context->op == WS_NONE ? NULL : &m->ops.op[range->context->op];
 }
 /* The call that a kernel or other work names; NULL for WS_NONE. Calls stand in the order in which
  * they returned. */
@@ -68,6 +69,14 @@ static inline const struct ws_joined_call *ws_joined_rows_call(struct ws_joined_
 	return number == WS_NONE
 	               ? NULL
 	               : ws_spill_row(&rows->calls, sizeof(struct ws_joined_call), number);
+}
+/* The ranges that cross its call: a list in the model's crossings, WS_NONE = none. */
+static inline uint32_t ws_joined_crossing(const struct ws_model *m,
+                                          const struct ws_joined_kernel *k)
+{
+	const uint32_t *first = m->attribution.first;
+
+	return first && k->call != WS_NONE ? first[k->call] : WS_NONE;
 }
 /* What a framework told of a kernel as a collective operation; NULL. */
 static inline const struct ws_collective *ws_joined_collective(const struct ws_model *m,

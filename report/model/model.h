@@ -272,7 +272,6 @@ enum {
 	WS_IN_WARM_UP = 1u << 1,   /* lies in a range `warm-up` */
 	WS_IN_ATTENTION = 1u << 2, /* lies in `scaled dot product attention` or one of its parts */
 	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
-	WS_OP_COUNTED = 1u << 4,   /* an operation with no operation inside: its FLOPs count */
 };
 
 /* Text of a string row; the empty text where it is missing. */

@@ -66,10 +66,10 @@ static void walk_device(struct walk *w, uint32_t device)
 	for (size_t i = ws_first_kernel_of(w->p->m, sel, device); i < end; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 
-		if (!ws_kernel_ran(sel, k, i) || k->class == WS_TEXT_COMM)
+		if (!ws_kernel_ran(sel, k, i) || k->kind->class == WS_TEXT_COMM)
 			continue;
 		give_graphs(w, device, &work, k->start_ns);
-		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->class]);
+		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->kind->class]);
 	}
 	give_graphs(w, device, &work, INT64_MAX);
 }

@@ -179,19 +179,20 @@ static void set_call(struct filling *f, struct ws_timeline_box *box, uint32_t nu
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
                        struct ws_timeline_box *box)
 {
-	const struct ws_config *config = &f->m->configs[k->config];
+	const struct ws_config *config = &f->m->configs[k->kind->config];
 	struct ws_joined_rows *rows = f->p->sel->rows;
 
 	box->name = short_name(f, config->name);
-	box->class = model_text(f, k->class);
-	box->colour = f->class_colour[k->class];
-	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->path);
-	box->launch = launch_text(f, k->config);
+	box->class = model_text(f, k->kind->class);
+	box->colour = f->class_colour[k->kind->class];
+	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->kind->path);
+	box->launch = launch_text(f, k->kind->config);
 	if (k->cpu_op != WS_NONE) {
 		box->operation = model_text(f, ws_cpu_op_config(f->m, k->cpu_op)->name);
 		box->shapes = shapes_text(f, k->cpu_op);
 	} else if (k->op_range != WS_NONE) {
-		box->operation = model_text(f, ws_joined_rows_range(rows, k->op_range)->name);
+		box->operation =
+		        model_text(f, ws_joined_rows_range(rows, k->op_range)->context->name);
 	}
 	set_call(f, box, k->call);
 	f->out->kernels++;
@@ -256,11 +257,11 @@ static void add_ranges(struct filling *f)
 
 		if (!box_of(f, r.start_ns, r.end_ns - r.start_ns, &box))
 			continue;
-		box.name = model_text(f, r.is_step ? r.recorded : r.name);
-		box.path = path_text(f, r.path);
-		box.depth = (uint16_t)r.depth;
+		box.name = model_text(f, r.is_step ? r.recorded : r.context->name);
+		box.path = path_text(f, r.context->path);
+		box.depth = (uint16_t)r.context->depth;
 		f->out->ranges++;
-		ws_boxes_add(&f->boxes, thread_lane(f, r.thread), &box);
+		ws_boxes_add(&f->boxes, thread_lane(f, r.context->thread), &box);
 	}
 }
 

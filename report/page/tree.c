@@ -125,11 +125,11 @@ static void find_step_paths(struct placing *g)
 		const struct ws_joined_range *r =
 		        ws_joined_rows_range(g->t->p->sel->rows, m->steps[s].range);
 
-		g->of_step[s] = r ? r->path : WS_NONE;
+		g->of_step[s] = r ? r->context->path : WS_NONE;
 		if (!r)
 			continue;
-		g->is_step[r->path] = 1;
-		g->t->box[g->t->of_path[r->path]].is_step = true;
+		g->is_step[r->context->path] = 1;
+		g->t->box[g->t->of_path[r->context->path]].is_step = true;
 	}
 }
 
@@ -139,7 +139,7 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	struct tree *t = g->t;
 	const struct ws_model *m = t->p->m;
 	const uint32_t step = ws_joined_rows_step(t->p->sel->rows, k->step);
-	uint32_t path = k->range != WS_NONE ? k->path : WS_NONE, at;
+	uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
 
 	if (path == WS_NONE && step != WS_NONE)
 		path = g->of_step[step]; /* another thread launched it in the step's time */
@@ -150,8 +150,8 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 		return box_of_text(t, at, KIND_OP, m->cpu_ops.tree.name[k->cpu_op]);
 	if (path != WS_NONE && !g->is_step[path])
 		return at;
-	at = box_of_text(t, at, KIND_CLASS, k->class);
-	return box_of_text(t, at, KIND_KERNEL, m->configs[k->config].name);
+	at = box_of_text(t, at, KIND_CLASS, k->kind->class);
+	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
 }
 
 static void add_kernels(const struct placing *g)
@@ -163,12 +163,12 @@ static void add_kernels(const struct placing *g)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		uint32_t at;
 
-		if (!k->timed || !ws_kernel_selected(t->p->m, sel, k, i))
+		if (!k->kind->timed || !ws_kernel_selected(t->p->m, sel, k, i))
 			continue;
 		at = box_of_kernel(g, k);
 		t->box[at].exclusive_ns += k->dur_ns;
 		t->box[at].kernels++;
-		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->class)] += k->dur_ns;
+		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
 	}
 }
 
@@ -179,8 +179,8 @@ static void count_calls(struct tree *t)
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if (ws_range_selected(t->p->m, t->p->sel, r))
-			t->box[t->of_path[r->path]].calls++;
+		if (ws_range_selected(t->p->m, t->p->sel, r, i))
+			t->box[t->of_path[r->context->path]].calls++;
 	}
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts)
+void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
 {
 	*d = (struct ws_digest){.parts = parts,
 	                        .ndevices = m->ndevices ? m->ndevices : 1,
@@ -16,6 +16,8 @@ void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned part
 		d->flops = ws_xarray(d->ntexts, sizeof(*d->flops));
 		d->flops_unknown = ws_xarray(d->ntexts, sizeof(*d->flops_unknown));
 	}
+	d->cell_of = ws_xarray(nkinds, sizeof(*d->cell_of));
+	memset(d->cell_of, 0xff, nkinds * sizeof(*d->cell_of));
 	ws_digest_reserve_paths(d, 0);
 }
 
@@ -31,7 +33,7 @@ void ws_digest_release(struct ws_digest *d)
 	ws_strtab_free(&d->cell_ids);
 	free(d->paths);
 	free(d->busy);
-	free(d->guesses);
+	free(d->cell_of);
 	free(d->steps);
 	free(d->calls);
 	free(d->flops);
@@ -41,29 +43,19 @@ void ws_digest_release(struct ws_digest *d)
 
 /* --- kernels ----------------------------------------------------------------------------- */
 
-static void find_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
-                      uint32_t *cell)
+uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
+                            const struct ws_kernel_place *place)
 {
 	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
-	uint64_t id = ws_strtab_find(&d->cell_ids, key, sizeof(key));
+	const uint64_t id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
 
-	if (!id) {
+	if (id > d->ncells) {
 		WS_GROW(d->cells, d->ncells + 1, d->cells_capacity);
-		id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
 		d->cells[d->ncells++] = (struct ws_digest_cell){.config = config,
 		                                                .place = *place,
 		                                                .first = UINT64_MAX};
 	}
-	*cell = (uint32_t)(id - 1);
-}
-
-void ws_digest_other_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
-                          uint32_t *cell)
-{
-	struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
-
-	find_cell(d, config, place, cell);
-	*guess = (struct ws_digest_guess){config, *place, *cell};
+	return d->cell_of[kind] = (uint32_t)(id - 1);
 }
 
 void ws_digest_add_kernel(struct ws_digest *d, uint32_t cell, const struct ws_digest_kernel *k)
@@ -113,17 +105,15 @@ void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
 
 void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
 {
-	size_t busy = d->paths_capacity, guesses = d->paths_capacity;
+	size_t busy = d->paths_capacity;
 
 	npaths += 2;
 	if (npaths > d->paths_capacity) {
 		ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy));
-		WS_GROW(d->guesses, npaths, guesses);
 		WS_GROW(d->paths, npaths, d->paths_capacity);
 	}
 	for (; d->npaths < npaths; d->npaths++) {
 		d->paths[d->npaths] = (struct ws_path_sums){0};
-		d->guesses[d->npaths] = (struct ws_digest_guess){.config = WS_NONE};
 		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
 	}
 }

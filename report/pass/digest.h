@@ -29,6 +29,9 @@ enum ws_digest_part {
 	/* all of these need joined rows */
 	WS_DIGEST_JOINED = WS_DIGEST_PLACES | WS_DIGEST_PATHS | WS_DIGEST_STEPS | WS_DIGEST_COSTS |
 	                   WS_DIGEST_ROWS | WS_DIGEST_LEFT,
+	/* … and these the rows of kernels; a filter does, too */
+	WS_DIGEST_OF_KERNELS = WS_DIGEST_KERNELS | WS_DIGEST_PLACES | WS_DIGEST_PATHS |
+	                       WS_DIGEST_STEPS | WS_DIGEST_COSTS,
 };
 
 /* Numbers of the paths of kernels that lie in none. */
@@ -76,22 +79,15 @@ struct ws_call_sums {
 	uint64_t failed;
 };
 
-/* Where the kernels of a path went last time: nearly always where the next one goes. */
-struct ws_digest_guess {
-	uint32_t config;
-	struct ws_kernel_place place;
-	uint32_t cell;
-};
-
 struct ws_digest {
 	unsigned parts;
 	size_t ndevices;
 	struct ws_digest_cell *cells;
 	size_t ncells, cells_capacity;
-	struct ws_strtab cell_ids;       /* configuration and place -> cell + 1 */
-	struct ws_path_sums *paths;      /* by path; [0] and [1]: no range, no launch */
-	struct ws_union *busy;           /* path × device */
-	struct ws_digest_guess *guesses; /* by path, as `paths` */
+	struct ws_strtab cell_ids;  /* configuration and place -> cell + 1 */
+	uint32_t *cell_of;          /* kind of kernels -> cell, WS_NONE: none yet */
+	struct ws_path_sums *paths; /* by path; [0] and [1]: no range, no launch */
+	struct ws_union *busy;      /* path × device */
 	size_t npaths, paths_capacity;
 	struct ws_step_gpu *steps;
 	size_t nsteps, steps_capacity;
@@ -107,26 +103,14 @@ struct ws_digest {
 	int64_t setup_ns, warm_up_ns;
 };
 
-/* Free with ws_digest_release, also after a failure. m has its texts and devices. */
-void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts);
+/* Free with ws_digest_release, also after a failure. m has its texts and devices. nkinds: how many
+ * kinds of kernels there are, which without a join are configurations. */
+void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds);
 void ws_digest_release(struct ws_digest *d);
 
-/* The same as below where it is not the guess. */
-void ws_digest_other_cell(struct ws_digest *d, uint32_t config, const struct ws_kernel_place *place,
-                          uint32_t *cell);
-/* The number of the cell of a configuration and place. The path has room. */
-static inline void ws_digest_cell(struct ws_digest *d, uint32_t config,
-                                  const struct ws_kernel_place *place, uint32_t *cell)
-{
-	const struct ws_digest_guess *guess = &d->guesses[(uint32_t)(place->path + 2)];
-
-	if (guess->config != config || guess->place.class != place->class ||
-	    guess->place.direction != place->direction || guess->place.dtype != place->dtype) {
-		ws_digest_other_cell(d, config, place, cell);
-		return;
-	}
-	*cell = guess->cell;
-}
+/* The number of the cell of a configuration and place, which is that of the kind. */
+uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
+                            const struct ws_kernel_place *place);
 
 /* One kernel. */
 struct ws_digest_kernel {

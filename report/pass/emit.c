@@ -1,35 +1,25 @@
 /* What a pass joined, as the rows that its sink is told of. */
 #include "report/pass/private.h"
 
-enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
                                   int open, struct ws_err *err)
 {
 	const struct ws_open_range *r = &p->live.range[range];
-	const struct ws_range_context *context = ws_live_context(&p->live, r);
 	const struct ws_joined_range row = {
 	        .start_ns = r->start_ns,
 	        .end_ns = r->end_ns,
-	        .number = (uint32_t)r->number,
+	        .context = r->context,
 	        .parent = ws_pass_range_number(p, r->parent),
-	        .thread = context->thread,
-	        .name = context->name,
 	        .recorded = r->recorded,
-	        .path = context->path,
-	        .depth = context->depth,
-	        .payload = context->payload,
 	        .op_range = ws_pass_range_number(p, r->op),
-	        .op_payload = context->op,
-	        .class = context->class,
 	        .step = r->step,
-	        .holder = holder,
-	        .phase = context->phase,
-	        .marks = context->marks | (r->op == range && r->counted ? WS_OP_COUNTED : 0),
-	        .is_start_end = context->style == WS_RANGE_START_END,
+	        .containing_step = containing_step,
 	        .is_open = open != 0,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
+	        .is_counted = r->op == range && r->counted,
 	};
 
-	return p->sink->range(p->sink->ctx, &row, err);
+	return p->sink->range(p->sink->ctx, (uint32_t)r->number, &row, err);
 }
 
 enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,

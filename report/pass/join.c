@@ -10,14 +10,13 @@
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
-static enum ws_status resolve_context(void *ctx, struct ws_range_context *f,
-                                      const struct ws_range_context *parent, struct ws_err *err)
+static void resolve_context(void *ctx, struct ws_range_context *f)
 {
 	struct ws_pass *p = ctx;
+	const struct ws_range_context *parent = f->parent;
 	const struct ws_pass_name *name = &p->names[f->name];
 	const struct ws_op_facts *op = NULL;
 
-	(void)err;
 	f->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
 	f->marks = name->marks | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
 	f->op = parent ? parent->op : WS_NONE;
@@ -36,16 +35,14 @@ static enum ws_status resolve_context(void *ctx, struct ws_range_context *f,
 	/* of the ranges around it in its step, its phase is the first */
 	f->tells_step = f->begins_step || (f->phase != WS_PHASE_OTHER &&
 	                                   !(parent && parent->phase != WS_PHASE_OTHER));
-	return WS_OK;
 }
 
-static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_err *err)
+static inline void begin_range(void *ctx, uint32_t range)
 {
 	struct ws_pass *p = ctx;
 	struct ws_open_range *r = &p->live.range[range];
-	const struct ws_range_context *context = ws_live_context(&p->live, r);
+	const struct ws_range_context *context = r->context;
 
-	(void)err;
 	if (context->is_op) {
 		/* a group of operations: the parts are counted, not the whole again */
 		if (r->op != WS_NONE)
@@ -55,7 +52,6 @@ static inline enum ws_status begin_range(void *ctx, uint32_t range, struct ws_er
 	}
 	if (context->begins_step)
 		ws_pass_begin_step(p, range);
-	return WS_OK;
 }
 
 /* No sum of FLOPs or bytes may overflow: an operation that is too big for that is not counted. In
@@ -76,7 +72,7 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 {
 	struct ws_pass *p = ctx;
 	struct ws_open_range *r = &p->live.range[range];
-	const struct ws_range_context *context = ws_live_context(&p->live, r);
+	const struct ws_range_context *context = r->context;
 	uint32_t step = r->step;
 
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,

@@ -4,11 +4,34 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "formats/base/status.h"
 
 struct ws_model;
+
+/*
+ * What all ranges have in common that are alike and lie in ranges that are: nearly every range is
+ * one of a context that is known, for a program does the same in every step. The model's.
+ */
+struct ws_range_context {
+	struct ws_range_context *parent; /* of the range around it, NULL */
+	struct ws_range_context *next;   /* the one whose range began next last time, NULL */
+	struct ws_kernel_kind *kind;     /* of the last kernel that was launched in one, NULL */
+	uint32_t number, shape;          /* number of it, and of what its begin is */
+	uint32_t path, depth;
+	uint32_t thread, process, name;
+	uint32_t payload; /* row, WS_NONE */
+	uint32_t op;      /* payload of the innermost operation around a range of it; WS_NONE */
+	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
+	uint8_t style, phase;
+	uint8_t marks;       /* WS_IN_… */
+	uint8_t is_op;       /* a range of it is an operation */
+	uint8_t is_step;     /* … is called like a step */
+	uint8_t begins_step; /* … or like a warm-up */
+	uint8_t tells_step;  /* what its step is to know when it ends: see ws_pass_close_step */
+};
 
 struct ws_joined_call {
 	int64_t start_ns, dur_ns;
@@ -32,41 +55,42 @@ struct ws_pass_kernel {
 	uint8_t timed, cut_off;
 };
 
+/* What kernels have in common that are alike and were launched alike. The model's. */
+struct ws_kernel_kind {
+	uint32_t number; /* of it; what follows tells kinds apart */
+	uint32_t config;
+	uint32_t path;                    /* of its range, WS_NONE: in none */
+	uint32_t class, direction, dtype; /* 0 = unknown */
+	uint32_t range_class;             /* by its range or framework operation alone; 0 */
+	uint8_t phase;                    /* enum ws_phase */
+	uint8_t marks;                    /* WS_IN_… of that range */
+	uint8_t timed, cut_off;
+	uint32_t has_call; /* no byte of it is unused */
+};
+
 /* WS_NONE: in no range or step. */
 struct ws_joined_kernel {
 	int64_t start_ns, dur_ns; /* mean nothing unless it is timed */
-	uint32_t config;
-	uint32_t call;     /* what the sink made of its call, WS_NONE: none */
-	uint32_t range;    /* innermost around its launch */
-	uint32_t op_range; /* the innermost of those that is an annotated operation */
-	uint32_t path;     /* of its range */
-	uint32_t class, direction, dtype; /* 0 = unknown */
-	uint32_t range_class;             /* by its range or framework operation alone; 0 */
-	uint32_t cpu_op;                  /* its framework operation, of the model's; WS_NONE */
+	const struct ws_kernel_kind *kind;
+	uint32_t call;       /* what the sink made of its call, WS_NONE: none */
+	uint32_t range;      /* innermost around its launch */
+	uint32_t op_range;   /* the innermost of those that is an annotated operation */
+	uint32_t cpu_op;     /* its framework operation, of the model's; WS_NONE */
 	uint32_t collective; /* what the framework told of it as such, of the model's; WS_NONE */
-	uint32_t crossing;   /* of its call, as struct ws_attribution has them */
 	uint32_t step;       /* `range` of one of the model's steps, or of none */
-	uint8_t phase;       /* enum ws_phase */
-	uint8_t marks;       /* WS_IN_… of that range */
-	uint8_t timed, cut_off;
 };
 
 struct ws_joined_range {
 	int64_t start_ns, end_ns;
-	uint32_t number; /* what others name it by: a parent's is less */
-	uint32_t parent; /* WS_NONE for an outermost one */
-	uint32_t thread, name, path, depth;
+	const struct ws_range_context *context;
+	uint32_t parent;   /* WS_NONE for an outermost one; else less than its own number */
 	uint32_t recorded; /* text: the name with what paths leave out of it */
-	uint32_t payload;  /* row, WS_NONE */
 	uint32_t op_range; /* the innermost around it, or itself, that is an annotated operation */
-	uint32_t op_payload; /* row of what that tells, WS_NONE */
-	uint32_t class;      /* text; what that and the marks say; 0 = unknown */
-	uint32_t step;       /* as for a kernel */
-	uint32_t holder;     /* that step, or another thread's in whose time it lies */
-	uint8_t phase;
-	uint8_t marks; /* WS_IN_…, WS_OP_COUNTED */
-	uint8_t is_start_end : 1, is_open : 1;
-	uint8_t is_step : 1; /* the step itself, or a whole warm-up */
+	uint32_t step;     /* as for a kernel */
+	uint32_t containing_step; /* that step, or another thread's in whose time it lies */
+	bool is_open;
+	bool is_step;    /* the step itself, or a whole warm-up */
+	bool is_counted; /* an operation with no operation inside: its FLOPs count */
 };
 
 /* Told of each row once: of calls and ranges, then that these are all, then of kernels. */
@@ -75,8 +99,9 @@ struct ws_joined_sink {
 	/* A call when it returned; kernels may name it by *number. */
 	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
 	                       struct ws_err *err);
-	/* A range when it ended. */
-	enum ws_status (*range)(void *ctx, const struct ws_joined_range *range, struct ws_err *err);
+	/* A range when it ended. number: what others name it by. */
+	enum ws_status (*range)(void *ctx, uint32_t number, const struct ws_joined_range *range,
+	                        struct ws_err *err);
 	/* The model has all but the time of its last kernel. */
 	enum ws_status (*halfway)(void *ctx, struct ws_model *m, struct ws_err *err);
 	/* Kernels in the order of their start. */

@@ -12,8 +12,7 @@ void ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread)
 	for (; before < l->nthreads; before++)
 		l->threads[before] = (struct ws_live_thread){.last = WS_NONE,
 		                                             .ended = WS_NONE,
-		                                             .innermost = WS_NONE,
-		                                             .last_context = WS_NONE};
+		                                             .innermost = WS_NONE};
 }
 
 void ws_live_make_room(struct ws_live_ranges *l)
@@ -27,52 +26,57 @@ void ws_live_make_room(struct ws_live_ranges *l)
 	l->free_slots[l->nfree++] = (uint32_t)l->nranges++;
 }
 
-static enum ws_status add_context(struct ws_live_ranges *l, uint32_t parent, uint32_t shape,
-                                  const struct ws_event_descriptor *e, int64_t time_ns,
-                                  uint32_t *number, struct ws_err *err)
+static struct ws_range_context *add_context(struct ws_live_ranges *l,
+                                            struct ws_range_context *parent, uint32_t shape,
+                                            const struct ws_event_descriptor *e, int64_t time_ns)
 {
-	const struct ws_range_context *around =
-	        parent == WS_NONE ? NULL : &l->known[parent].context;
-	struct ws_range_context context = {.depth = around ? around->depth + 1 : 0,
-	                                   .thread = e->thread,
-	                                   .process = e->process,
-	                                   .name = e->name,
-	                                   .payload = e->payload,
-	                                   .style = e->type == WS_NVTX_START ? WS_RANGE_START_END
-	                                                                     : 0};
-	const struct ws_path path = {around ? around->path : WS_NONE,
-	                             e->name,
-	                             e->domain,
-	                             context.depth,
-	                             context.style,
-	                             time_ns};
+	struct ws_range_context *context;
+	struct ws_path path = {.parent = parent ? parent->path : WS_NONE,
+	                       .name = e->name,
+	                       .domain = e->domain,
+	                       .first_ns = time_ns};
 
-	if (context.depth >= WS_RANGE_MAX_DEPTH)
-		context.path = around->path;
+	WS_GROW(l->contexts, l->ncontexts + 1, l->contexts_capacity);
+	WS_NEW(l->arena, context, 1);
+	l->contexts[l->ncontexts++] = context;
+	*context = (struct ws_range_context){
+	        .parent = parent,
+	        .number = (uint32_t)l->ncontexts,
+	        .shape = shape,
+	        .depth = parent ? parent->depth + 1 : 0,
+	        .thread = e->thread,
+	        .process = e->process,
+	        .name = e->name,
+	        .payload = e->payload,
+	        .style = e->type == WS_NVTX_START ? WS_RANGE_START_END : 0,
+	};
+	path.depth = context->depth;
+	path.style = context->style;
+	if (context->depth >= WS_RANGE_MAX_DEPTH)
+		context->path = parent->path;
 	else
-		ws_path_intern(&l->paths, &path, &context.path);
-	WS_FORWARD(l->events->look(l->ctx, &context, around, err));
-	WS_GROW(l->known, l->nknown + 1, l->known_capacity);
-	*number = (uint32_t)l->nknown++;
-	l->known[*number] = (struct ws_live_known){parent, shape, WS_NONE, context};
-	ws_idmap_put(&l->context_of, (uint64_t)parent << 32 | shape, *number);
-	return WS_OK;
+		ws_path_intern(&l->paths, &path, &context->path);
+	l->events->look(l->ctx, context);
+	return context;
 }
 
-enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                    uint32_t parent, uint32_t shape,
-                                    const struct ws_event_descriptor *e, int64_t time_ns,
-                                    struct ws_err *err)
+void ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
+                          struct ws_range_context *parent, uint32_t shape,
+                          const struct ws_event_descriptor *e, int64_t time_ns)
 {
-	uint32_t before = t->last_context;
-	uint32_t number = ws_idmap_get(&l->context_of, (uint64_t)parent << 32 | shape);
+	const uint64_t key = (uint64_t)(parent ? parent->number : 0) << 32 | shape;
+	const uint32_t number = ws_idmap_get(&l->context_of, key);
+	struct ws_range_context *context;
 
-	if (number == WS_NONE)
-		WS_FORWARD(add_context(l, parent, shape, e, time_ns, &number, err));
-	if (before != WS_NONE)
-		l->known[before].next = number;
-	t->last_context = number;
-	return WS_OK;
+	if (number == WS_NONE) {
+		context = add_context(l, parent, shape, e, time_ns);
+		ws_idmap_put(&l->context_of, key, context->number);
+	} else {
+		context = l->contexts[number - 1];
+	}
+	if (t->last_context)
+		t->last_context->next = context;
+	t->last_context = context;
 }
 
 /*
@@ -125,8 +129,7 @@ enum ws_status ws_live_end_late(struct ws_live_ranges *l, struct ws_err *err)
 	ws_sort(l->late, l->nlate, sizeof(*l->late), began_first);
 	while (l->nlate) {
 		const uint32_t range = (uint32_t)l->late[--l->nlate];
-		struct ws_live_thread *t =
-		        &l->threads[ws_live_context(l, &l->range[range])->thread];
+		struct ws_live_thread *t = &l->threads[l->range[range].context->thread];
 
 		if (t->innermost == range)
 			t->innermost = l->range[range].parent;
@@ -162,7 +165,7 @@ void ws_live_free(struct ws_live_ranges *l)
 	free(l->late);
 	free(l->range);
 	free(l->free_slots);
-	free(l->known);
+	free(l->contexts);
 	ws_idmap_free(&l->context_of);
 	ws_range_pairs_free(&l->pairs);
 	ws_path_table_free(&l->paths);

@@ -12,6 +12,7 @@
 
 #include "report/model/paths.h"
 #include "report/model/range_pairs.h"
+#include "report/pass/joined.h"
 
 /* What events that are alike have in common, and calls: most rows have that of another row. */
 struct ws_event_descriptor {
@@ -30,27 +31,10 @@ struct ws_live_row {
 	uint64_t id; /* of a start and an end */
 };
 
-/*
- * What all ranges have in common that are alike and lie in ranges that are:
- * nearly every range is one of a context that is known, for a program does the
- * same in every step.
- */
-struct ws_range_context {
-	uint32_t path, depth;
-	uint32_t thread, process, name, payload;
-	uint32_t op; /* payload of the innermost operation around a range of it; WS_NONE */
-	uint32_t class, direction, dtype; /* texts of that, as for ws_place; 0 = unknown */
-	uint8_t style, marks, phase;
-	uint8_t is_op;       /* a range of it is an operation */
-	uint8_t is_step;     /* … is called like a step */
-	uint8_t begins_step; /* … or like a warm-up */
-	uint8_t tells_step;  /* what its step is to know when it ends: see ws_pass_close_step */
-};
-
 struct ws_open_range {
 	int64_t start_ns, end_ns; /* end_ns of a closed one */
 	uint64_t number;          /* of its begin: the later, the greater */
-	uint32_t context;         /* number of that */
+	struct ws_range_context *context;
 	uint32_t parent;          /* WS_NONE for an outermost one; lives as long as this */
 	uint32_t above, below;    /* those of its thread that began next, if any, and before, of
 	                             those that are open or ended at this moment; below: WS_NONE */
@@ -65,21 +49,12 @@ struct ws_open_range {
 /* What happens to a range; the functions may change the fields from op on, which are those of the
  * range around it when it begins. */
 struct ws_live_events {
-	/* the first of its context begins; what is not known of the context yet is 0. parent: the
-	 * context around it, NULL = none */
-	enum ws_status (*look)(void *ctx, struct ws_range_context *context,
-	                       const struct ws_range_context *parent, struct ws_err *err);
+	/* the first of its context begins; what is not known of the context yet is 0 */
+	void (*look)(void *ctx, struct ws_range_context *context);
 	/* it begins: all of its context is known */
-	enum ws_status (*begin)(void *ctx, uint32_t range, struct ws_err *err);
+	void (*begin)(void *ctx, uint32_t range);
 	/* its end is known */
 	enum ws_status (*close)(void *ctx, uint32_t range, int open, struct ws_err *err);
-};
-
-/* A context in the table of them. */
-struct ws_live_known {
-	uint32_t parent, shape; /* which it is: the context around it, WS_NONE; what its begin is */
-	uint32_t next;          /* the one whose range began next last time; WS_NONE */
-	struct ws_range_context context;
 };
 
 struct ws_live_thread {
@@ -90,8 +65,8 @@ struct ws_live_thread {
 	uint32_t innermost; /* where ranges nest: is around what begins now. Where they cross: it,
 	                       or one that it is in */
 	int64_t ended_ns;
-	uint32_t last_context; /* of the range that began last; WS_NONE */
-	bool crosses;          /* some of its ranges do, at any time, if ends are known */
+	struct ws_range_context *last_context; /* of the range that began last, NULL */
+	bool crosses; /* some of its ranges do, at any time, if ends are known */
 };
 
 /* When ranges end, known ahead. */
@@ -106,19 +81,20 @@ static inline bool ws_live_ends_before(const struct ws_live_ends *e, uint64_t a,
 	return e->rank[a] != e->rank[b] ? e->rank[a] < e->rank[b] : a > b;
 }
 
-/* Set events and their ctx, all else zero; free with ws_live_free. */
+/* Set events, their ctx and the arena of contexts, all else zero; free with ws_live_free. */
 struct ws_live_ranges {
 	const struct ws_live_events *events;
 	void *ctx;
+	struct ws_arena *arena;
 	struct ws_open_range *range;
 	size_t nranges, capacity;
 	uint32_t *free_slots;
 	size_t nfree, free_capacity;
 	struct ws_range_pairs pairs;
 	struct ws_path_table paths;
-	struct ws_live_known *known;
-	size_t nknown, known_capacity;
-	struct ws_idmap context_of; /* parent << 32 | shape -> context */
+	struct ws_range_context **contexts; /* by number, from 1 on */
+	size_t ncontexts, contexts_capacity;
+	struct ws_idmap context_of; /* parent << 32 | shape -> number */
 	struct ws_live_thread *threads;
 	size_t nthreads;
 	uint64_t begun, open_at_end;
@@ -132,55 +108,46 @@ struct ws_live_ranges {
 	uint64_t cross_thread; /* so many ended so */
 };
 
-static inline struct ws_range_context *ws_live_context(const struct ws_live_ranges *l,
-                                                       const struct ws_open_range *r)
-{
-	return &l->known[r->context].context;
-}
-
 /* --- a range begins ----------------------------------------------------------------------- */
 
 /* Room for one more thread, or range. */
 void ws_live_add_threads(struct ws_live_ranges *l, uint32_t thread);
 void ws_live_make_room(struct ws_live_ranges *l);
-/* The context of a range that begins, in t->last_context. parent: the context around it, WS_NONE.
- */
-enum ws_status ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                    uint32_t parent, uint32_t shape,
-                                    const struct ws_event_descriptor *e, int64_t time_ns,
-                                    struct ws_err *err);
+/* The context of a range that begins, in t->last_context. parent: the context around it, NULL. */
+void ws_live_find_context(struct ws_live_ranges *l, struct ws_live_thread *t,
+                          struct ws_range_context *parent, uint32_t shape,
+                          const struct ws_event_descriptor *e, int64_t time_ns);
 
 /* What is around the range that begins now, by when it ends. */
 uint32_t ws_innermost_open_range(const struct ws_live_ranges *l, const struct ws_live_thread *t);
 
 /* Ranges come in the same order in every layer and step, so the context that followed last time is
  * tried first. */
-static inline bool ws_live_guess_context(const struct ws_live_ranges *l, struct ws_live_thread *t,
-                                         uint32_t parent, uint32_t shape)
+static inline bool ws_live_guess_context(struct ws_live_thread *t,
+                                         const struct ws_range_context *parent, uint32_t shape)
 {
-	uint32_t next = t->last_context == WS_NONE ? WS_NONE : l->known[t->last_context].next;
+	struct ws_range_context *next = t->last_context ? t->last_context->next : NULL;
 
-	if (next == WS_NONE || l->known[next].parent != parent || l->known[next].shape != shape)
+	if (!next || next->parent != parent || next->shape != shape)
 		return false;
 	t->last_context = next;
 	return true;
 }
 
-static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
-                                           const struct ws_live_row *row,
-                                           const struct ws_event_descriptor *e, uint32_t *range,
-                                           struct ws_err *err)
+static inline uint32_t ws_live_begin(struct ws_live_ranges *l, struct ws_live_thread *t,
+                                     const struct ws_live_row *row,
+                                     const struct ws_event_descriptor *e)
 {
-	uint32_t parent = l->ends ? ws_innermost_open_range(l, t) : t->innermost;
-	uint32_t around = parent == WS_NONE ? WS_NONE : l->range[parent].context;
+	uint32_t parent = l->ends ? ws_innermost_open_range(l, t) : t->innermost, range;
+	struct ws_range_context *around = parent == WS_NONE ? NULL : l->range[parent].context;
 	struct ws_open_range *r;
 
-	if (!ws_live_guess_context(l, t, around, row->shape))
-		WS_FORWARD(ws_live_find_context(l, t, around, row->shape, e, row->time_ns, err));
+	if (!ws_live_guess_context(t, around, row->shape))
+		ws_live_find_context(l, t, around, row->shape, e, row->time_ns);
 	if (!l->nfree)
 		ws_live_make_room(l);
-	*range = l->free_slots[--l->nfree];
-	r = &l->range[*range];
+	range = l->free_slots[--l->nfree];
+	r = &l->range[range];
 	/* field by field: this happens for every range, and not all need a value here */
 	r->start_ns = row->time_ns;
 	r->number = l->begun++;
@@ -195,10 +162,10 @@ static inline enum ws_status ws_live_begin(struct ws_live_ranges *l, struct ws_l
 		l->range[parent].refs++;
 	r->below = t->last;
 	if (t->last != WS_NONE)
-		l->range[t->last].above = *range;
-	t->last = t->innermost = *range;
+		l->range[t->last].above = range;
+	t->last = t->innermost = range;
 	t->nlisted++;
-	return WS_OK;
+	return range;
 }
 
 /* --- … ends, and is forgotten --------------------------------------------------------------- */
@@ -289,12 +256,13 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	switch (e->type) {
 	case WS_NVTX_PUSH:
 	case WS_NVTX_START:
-		WS_FORWARD(ws_live_begin(l, t, row, e, &range, err));
+		range = ws_live_begin(l, t, row, e);
 		if (e->type == WS_NVTX_PUSH)
 			ws_range_push(&l->pairs, e->thread, e->domain, range);
 		else
 			ws_range_start(&l->pairs, e->process, row->id, range);
-		return events->begin(l->ctx, range, err);
+		events->begin(l->ctx, range);
+		return WS_OK;
 	case WS_NVTX_POP:
 		range = ws_range_pop(&l->pairs, e->thread, e->domain);
 		l->unmatched_pops += range == WS_NONE;
@@ -302,7 +270,7 @@ static inline enum ws_status ws_live_event(struct ws_live_ranges *l,
 	case WS_NVTX_END:
 		range = ws_range_end(&l->pairs, e->process, row->id);
 		l->unmatched_ends += range == WS_NONE;
-		if (range != WS_NONE && ws_live_context(l, &l->range[range])->thread != e->thread)
+		if (range != WS_NONE && l->range[range].context->thread != e->thread)
 			return ws_live_close_late(l, range, row->time_ns, err);
 		break;
 	default:

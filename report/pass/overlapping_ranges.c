@@ -16,17 +16,14 @@ struct reading {
 	bool at_the_end; /* what ends now does so on another thread, when the trace ends */
 };
 
-static enum ws_status look_at_none(void *ctx, struct ws_range_context *context,
-                                   const struct ws_range_context *parent, struct ws_err *err)
+static void look_at_none(void *ctx, struct ws_range_context *context)
 {
-	(void)ctx, (void)context, (void)parent, (void)err;
-	return WS_OK;
+	(void)ctx, (void)context;
 }
 
-static enum ws_status begin_one(void *ctx, uint32_t range, struct ws_err *err)
+static void begin_one(void *ctx, uint32_t range)
 {
-	(void)ctx, (void)range, (void)err;
-	return WS_OK;
+	(void)ctx, (void)range;
 }
 
 /* Those that never end, and what ends on another thread when they are taken to end, lie in each
@@ -35,7 +32,7 @@ static enum ws_status note_end(void *ctx, uint32_t range, int open, struct ws_er
 {
 	struct reading *e = ctx;
 	const struct ws_open_range *r = &e->live.range[range];
-	struct ws_live_thread *t = &e->live.threads[ws_live_context(&e->live, r)->thread];
+	struct ws_live_thread *t = &e->live.threads[r->context->thread];
 	uint32_t *rank = e->p->ends.rank;
 
 	(void)open, (void)err;
@@ -94,7 +91,9 @@ static enum ws_status read_ends(struct ws_pass *p, struct ws_err *err)
 	static const struct ws_live_events events = {look_at_none, begin_one, note_end};
 	const uint64_t n = ws_trace_reader_count(p->l.r, WS_KIND_NVTX) +
 	                   ws_trace_reader_count(p->l.r, WS_KIND_PYTHON_CALL);
-	struct reading e = {.p = p, .live = {.events = &events, .ctx = &e, .ends = &p->ends}};
+	struct reading e = {
+	        .p = p,
+	        .live = {.events = &events, .ctx = &e, .arena = &p->ends_arena, .ends = &p->ends}};
 	enum ws_status status;
 
 	WS_FAIL_IF(n >= WS_NONE, err, NO_MEMORY,
@@ -171,7 +170,7 @@ void ws_pass_add_crossings(struct ws_pass *p, const struct ws_pass_row *c, uint3
 		r = &p->live.range[at];
 		below--;
 		if (at == ancestor) {
-			if (ws_live_context(&p->live, r)->depth == below)
+			if (r->context->depth == below)
 				break;
 			ancestor = r->parent;
 

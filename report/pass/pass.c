@@ -198,10 +198,8 @@ static enum ws_status sum_all(struct ws_pass *p, enum ws_scope scope, unsigned p
 	if (*may_have)
 		return WS_OK;
 	WS_FORWARD(ws_load_work(&p->l, err));
-	ws_digest_init(p->d, m, parts);
+	ws_digest_init(p->d, m, parts, m->nconfigs);
 	make_all_numbers(p);
-	p->cell_of_config = ws_xmalloc(m->nconfigs * sizeof(*p->cell_of_config));
-	memset(p->cell_of_config, 0xff, m->nconfigs * sizeof(*p->cell_of_config));
 	if (parts & WS_DIGEST_KERNELS)
 		columns[WS_KIND_KERNEL] = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) |
 		                          WS_COLUMN(kernel, flags);
@@ -236,7 +234,6 @@ static void release(struct ws_pass *p)
 	free(p->steps);
 	free(p->active);
 	free(p->marks);
-	free(p->cell_of_config);
 	free(p->texts.of);
 	free(p->configs.of);
 	free(p->payloads.of);
@@ -257,6 +254,7 @@ static void begin(struct ws_pass *p, const struct ws_trace_reader *r, const char
 	p->l = (struct ws_loader){.m = *m, .r = r, .opts = opts};
 	p->live.events = ws_pass_live_events();
 	p->live.ctx = p;
+	p->live.arena = &p->m->arena;
 }
 
 enum ws_status ws_pass_run(const struct ws_trace_reader *r, const char *name,

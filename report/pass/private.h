@@ -138,7 +138,6 @@ struct ws_pass {
 	struct ws_pass_rows taken;           /* of the block that is taken, in order */
 	struct ws_pass_rows rows;            /* those that wait: calls and events, then kernels */
 	struct ws_digest *d;                 /* of sums without a join; NULL */
-	uint32_t *cell_of_config;            /* of those; WS_NONE = none yet */
 	struct ws_recorded_ranges *recorded; /* of events without a join; NULL */
 	struct ws_strtab recorded_of;        /* an event -> its number there, plus 1 */
 	/* --- of the join --- */
@@ -261,11 +260,10 @@ static inline uint32_t ws_pass_range_number(const struct ws_pass *p, uint32_t ra
 
 static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t range)
 {
-	return range == WS_NONE ? 0 : ws_live_context(&p->live, &p->live.range[range])->marks;
+	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-/* holder: as of struct ws_joined_range. */
-enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t holder,
+enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
                                   int open, struct ws_err *err);
 /* range, step: that it lies in, WS_NONE. *call: the number by which kernels name it. */
 enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,

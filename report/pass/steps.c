@@ -19,11 +19,11 @@ static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 	p->steps[p->nsteps] = (struct ws_pass_step){
 	        .step = {.range = (uint32_t)p->nsteps,
 	                 .name = r->recorded,
-	                 .thread = ws_live_context(&p->live, r)->thread,
+	                 .thread = r->context->thread,
 	                 .start_ns = r->start_ns,
-	                 .warm_up = (ws_live_context(&p->live, r)->marks & WS_IN_WARM_UP) != 0},
+	                 .warm_up = (r->context->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
-	        .process = ws_live_context(&p->live, r)->process,
+	        .process = r->context->process,
 	        .open = 1,
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
@@ -85,11 +85,11 @@ void ws_pass_begin_step(struct ws_pass *p, uint32_t range)
 
 	if (in_step)
 		return;
-	if (step == WS_NONE && ws_live_context(&p->live, r)->name == WS_TEXT_WARM_UP) {
+	if (step == WS_NONE && r->context->name == WS_TEXT_WARM_UP) {
 		new_step(p, range, 1);
 		return;
 	}
-	if (!ws_live_context(&p->live, r)->is_step)
+	if (!r->context->is_step)
 		return;
 	if (step != WS_NONE)
 		p->steps[step].has_step = 1;
@@ -103,11 +103,10 @@ void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32
 	        r->parent == WS_NONE ? NULL : &p->live.range[r->parent];
 	int64_t dur = r->end_ns - r->start_ns;
 
-	if (ws_live_context(&p->live, r)->phase != WS_PHASE_OTHER &&
-	    !(parent && parent->step == r->step &&
-	      ws_live_context(&p->live, parent)->phase != WS_PHASE_OTHER)) {
-		s->step.phase_ns[ws_live_context(&p->live, r)->phase] += dur;
-		s->step.phases |= (uint8_t)(1u << ws_live_context(&p->live, r)->phase);
+	if (r->context->phase != WS_PHASE_OTHER &&
+	    !(parent && parent->step == r->step && parent->context->phase != WS_PHASE_OTHER)) {
+		s->step.phase_ns[r->context->phase] += dur;
+		s->step.phases |= (uint8_t)(1u << r->context->phase);
 	}
 	if (s->live != range || !s->open)
 		return;

@@ -93,20 +93,20 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 	start_kernels(p, b, &of_row);
 	for (uint32_t i = 0; i < b->info.rows; i++) {
 		const struct ws_pass_token token = p->tokens[of_row[i]];
-		uint32_t *cell = &p->cell_of_config[token.shape];
+		uint32_t cell = p->d->cell_of[token.shape];
 		int64_t dur = (int64_t)durs[i];
 		bool timed = token.flags & WS_TOKEN_TIMED && dur >= 0;
 
 		if (timed && dur > WS_MAX_TIME_NS)
 			return ws_pass_refuse_time(p, b, block, i, dur, err);
-		if (*cell == WS_NONE)
-			ws_digest_cell(p->d, token.shape, &nowhere, cell);
+		if (cell == WS_NONE)
+			cell = ws_digest_add_cell(p->d, token.shape, token.shape, &nowhere);
 		if (!timed) {
-			p->d->cells[*cell].without_time++;
+			p->d->cells[cell].without_time++;
 			continue;
 		}
 		WS_FORWARD(add_kernel_time(p, dur, err));
-		ws_digest_add_time(p->d, *cell, dur);
+		ws_digest_add_time(p->d, cell, dur);
 	}
 	return WS_OK;
 }

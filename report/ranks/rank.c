@@ -94,7 +94,7 @@ static bool names_collective(struct ws_bytes name)
  * collective may run as sends and receives. WS_TEXT_EMPTY = they do not tell. */
 static uint32_t name_around(const struct ws_model *m, const struct ws_joined_kernel *k)
 {
-	for (uint32_t at = k->path; at != WS_NONE; at = m->ranges.paths[at].parent)
+	for (uint32_t at = k->kind->path; at != WS_NONE; at = m->ranges.paths[at].parent)
 		if (names_collective(m->texts[m->ranges.paths[at].name]))
 			return m->ranges.paths[at].name;
 	for (uint32_t at = k->cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at])
@@ -113,9 +113,10 @@ static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
 	*kind = (struct ws_call_kind){.bytes = NAN};
 	if (!known) {
 		const uint32_t around = name_around(m, k);
-		struct ws_bytes name = around != WS_TEXT_EMPTY
-		                               ? m->texts[around]
-		                               : ws_model_short_name(m, m->configs[k->config].name);
+		struct ws_bytes name =
+		        around != WS_TEXT_EMPTY
+		                ? m->texts[around]
+		                : ws_model_short_name(m, m->configs[k->kind->config].name);
 
 		letters_of(name, letters, sizeof(letters));
 		kind->op = op_of(letters);
@@ -192,11 +193,11 @@ static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 		const int64_t start = k->start_ns, end = start + k->dur_ns;
 
-		if (!k->timed)
+		if (!k->kind->timed)
 			continue;
 		WS_FORWARD(ws_spans_cover(&c->busy, start, end, err));
-		WS_FORWARD(ws_spans_cover(k->class == WS_TEXT_COMM ? &c->comm : &c->compute, start,
-		                          end, err));
+		WS_FORWARD(ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c->comm : &c->compute,
+		                          start, end, err));
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
@@ -242,7 +243,7 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	struct ws_rank *rank = c->rank;
 	const struct ws_joined_kernel *k =
 	        c->rows->nkernels ? ws_joined_rows_kernel(c->rows, 0) : NULL;
-	const uint32_t device = k ? m->configs[k->config].device : WS_NONE;
+	const uint32_t device = k ? m->configs[k->kind->config].device : WS_NONE;
 
 	rank->number = ws_model_rank(m);
 	rank->has_number = rank->number >= 0;
@@ -255,7 +256,7 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	WS_FORWARD(read_steps(c, err));
 	for (size_t i = 0; i < c->rows->nkernels; i++) {
 		k = ws_joined_rows_kernel(c->rows, i);
-		if (k->class == WS_TEXT_COMM && k->timed)
+		if (k->kind->class == WS_TEXT_COMM && k->kind->timed)
 			add_call(c, k, ws_joined_collective(m, k));
 	}
 	return WS_OK;

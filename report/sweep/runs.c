@@ -184,7 +184,7 @@ static double softmax_share(const struct ws_model *m, const struct ws_selection 
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
-		if (k->class == WS_TEXT_SOFTMAX && ws_kernel_selected(m, sel, k, i))
+		if (k->kind->class == WS_TEXT_SOFTMAX && ws_kernel_selected(m, sel, k, i))
 			softmax += (double)k->dur_ns;
 	}
 	return ws_stat_percent(softmax, (double)sel->gpu_ns);

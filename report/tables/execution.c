@@ -69,7 +69,7 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		enum role role = k->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
+		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
 
 		if (ws_kernel_ran(sel, k, i))
 			WS_FORWARD(ws_spans_cover(&e->spans[role], k->start_ns,
@@ -108,11 +108,12 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
-		if (r->is_step || r->name == WS_TEXT_WARM_UP || r->name == WS_TEXT_SETUP ||
-		    m->ranges.paths[r->path].domain == WS_TEXT_MODULE_DOMAIN)
+		if (r->is_step || r->context->name == WS_TEXT_WARM_UP ||
+		    r->context->name == WS_TEXT_SETUP ||
+		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
-		WS_FORWARD(
-		        ws_spans_cover(&e->spans[role_of[r->name]], r->start_ns, r->end_ns, err));
+		WS_FORWARD(ws_spans_cover(&e->spans[role_of[r->context->name]], r->start_ns,
+		                          r->end_ns, err));
 	}
 	return WS_OK;
 }

@@ -150,7 +150,7 @@ static void add_resident(const struct gpu *g, struct residency *r, int64_t start
 
 static void add_kernel(const struct gpu *g, struct device_sums *d, const struct ws_joined_kernel *k)
 {
-	const struct ws_config *config = &g->tab->m->configs[k->config];
+	const struct ws_config *config = &g->tab->m->configs[k->kind->config];
 	int64_t start = k->start_ns, end = start + k->dur_ns;
 
 	d->count++;
@@ -160,7 +160,7 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 	extend(d, start, end);
 	add_running(g, d, start, end);
 	ws_union_add(&d->busy, start, end);
-	if (k->class != WS_TEXT_COMM) {
+	if (k->kind->class != WS_TEXT_COMM) {
 		ws_union_add(&d->computation, start, end);
 		ws_union_add(&d->computation_or_graphs, start, end);
 	}
@@ -214,7 +214,7 @@ static void gather(struct gpu *g, uint32_t device, struct device_sums *d)
 	for (size_t i = ws_first_kernel_of(g->tab->m, sel, device); i < end; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 
-		if (!k->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
+		if (!k->kind->timed || !ws_kernel_selected(g->tab->m, sel, k, i))
 			continue;
 		add_work_until(g, device, d, &work, k->start_ns);
 		add_kernel(g, d, k);

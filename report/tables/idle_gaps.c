@@ -53,11 +53,12 @@ static void find_ranges(const struct ws_table_context *tab, const struct ws_idle
 			const struct ws_joined_call *call = ws_joined_rows_call(rows, gap->call);
 			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
 
-			if (!call || call->thread != r->thread || r->start_ns > middle_ns ||
-			    r->end_ns < middle_ns || r->depth + 1 <= depth[g])
+			if (!call || call->thread != r->context->thread ||
+			    r->start_ns > middle_ns || r->end_ns < middle_ns ||
+			    r->context->depth + 1 <= depth[g])
 				continue;
-			depth[g] = r->depth + 1;
-			names[g] = r->name;
+			depth[g] = r->context->depth + 1;
+			names[g] = r->context->name;
 		}
 	}
 }
@@ -87,7 +88,7 @@ static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
 	}
 	if (!range)
 		return;
-	ws_path_text(&m->ranges, range->path, m->texts, &path, &len);
+	ws_path_text(&m->ranges, range->context->path, m->texts, &path, &len);
 	ws_cell_set_text(t, &row[WS_TC_idle_gaps_path], path, len);
 	free(path);
 }

@@ -29,10 +29,10 @@ static void set_text(struct trace *s, struct ws_cell *cell, uint32_t text)
 static void set_names(struct trace *s, struct ws_cell *row, const struct ws_joined_kernel *k)
 {
 	const struct ws_model *m = s->m;
-	uint32_t name = m->configs[k->config].name;
-	uint32_t path = k->path != WS_NONE   ? k->path
-	                : k->call == WS_NONE ? ws_path_no_launch(m)
-	                                     : ws_path_no_range(m);
+	uint32_t name = m->configs[k->kind->config].name;
+	uint32_t path = k->kind->path != WS_NONE ? k->kind->path
+	                : k->call == WS_NONE     ? ws_path_no_launch(m)
+	                                         : ws_path_no_range(m);
 
 	set_text(s, &row[WS_TC_kernel_trace_name], name);
 	if (s->short_name[name].type == WS_CELL_EMPTY)
@@ -95,20 +95,20 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	const struct ws_op_config *op = ws_cpu_op_config(m, k.cpu_op);
 	uint32_t step = ws_joined_rows_step(&s->rows, k.step);
 
-	if (k.timed) {
+	if (k.kind->timed) {
 		ws_cell_set_int(&row[WS_TC_kernel_trace_start_ns], k.start_ns - m->begin_ns);
 		ws_cell_set_int(&row[WS_TC_kernel_trace_dur_ns], k.dur_ns);
 	}
-	set_launch(s, row, &m->configs[k.config]);
+	set_launch(s, row, &m->configs[k.kind->config]);
 	set_call(s, row, ws_joined_rows_call(&s->rows, k.call));
 	if (step != WS_NONE) {
 		ws_cell_set_int(&row[WS_TC_kernel_trace_step], m->steps[step].number);
 		ws_cell_share_str(&row[WS_TC_kernel_trace_warm_up],
 		                  m->steps[step].warm_up ? "yes" : "no");
 	}
-	set_text(s, &row[WS_TC_kernel_trace_op_class], k.class);
-	set_text(s, &row[WS_TC_kernel_trace_direction], k.direction);
-	set_text(s, &row[WS_TC_kernel_trace_dtype], k.dtype);
+	set_text(s, &row[WS_TC_kernel_trace_op_class], k.kind->class);
+	set_text(s, &row[WS_TC_kernel_trace_direction], k.kind->direction);
+	set_text(s, &row[WS_TC_kernel_trace_dtype], k.kind->dtype);
 	set_text(s, &row[WS_TC_kernel_trace_operation], op ? op->name : WS_TEXT_EMPTY);
 	set_names(s, row, &k);
 }

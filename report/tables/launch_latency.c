@@ -74,16 +74,16 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 		const struct ws_joined_call *call;
 		struct row *row;
 
-		if (!k->timed || !ws_kernel_selected(m, sel, k, i))
+		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
 		call = ws_joined_rows_call(sel->rows, k->call);
 		if (!call) {
 			s->no_launch++;
 			continue;
 		}
-		WS_FORWARD(row_of(s, k->config,
-		                  &(struct key){call->thread, m->configs[k->config].device,
-		                                call->name, m->configs[k->config].name},
+		WS_FORWARD(row_of(s, k->kind->config,
+		                  &(struct key){call->thread, m->configs[k->kind->config].device,
+		                                call->name, m->configs[k->kind->config].name},
 		                  &row, err));
 		measure(row, k, call);
 	}

@@ -142,8 +142,9 @@ static void add_device(struct memory *s, uint32_t device)
 		if (e->device != device)
 			continue;
 		count(&all, e, &s->state[i]);
-		count(&phases[ws_phase_of(s->tab->m, r ? r->phase : WS_PHASE_OTHER, e->cpu_op)], e,
-		      &s->state[i]);
+		count(&phases[ws_phase_of(s->tab->m, r ? r->context->phase : WS_PHASE_OTHER,
+		                          e->cpu_op)],
+		      e, &s->state[i]);
 	}
 	if (!all.events)
 		return;
@@ -201,7 +202,7 @@ static uint32_t place_of(const struct memory *s, const struct ws_memory_event *e
 
 	if (e->cpu_op != WS_NONE)
 		return s->tab->m->cpu_ops.tree.name[e->cpu_op];
-	return r ? r->name : WS_TEXT_EMPTY;
+	return r ? r->context->name : WS_TEXT_EMPTY;
 }
 
 static void set_place(struct memory *s, struct ws_cell *row, uint32_t place)

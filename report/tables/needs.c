@@ -55,7 +55,7 @@ static const struct need {
         {&ws_def_memory, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
-        {&ws_def_losses, ALWAYS, WS_DIGEST_KERNELS | WS_DIGEST_NAMES | WS_DIGEST_LEFT},
+        {&ws_def_losses, ALWAYS, WS_DIGEST_NAMES | WS_DIGEST_LEFT},
         {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_resources, ALWAYS, WS_DIGEST_KERNELS},
 };

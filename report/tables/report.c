@@ -252,7 +252,10 @@ static enum ws_status stream_selected(const struct asked *a, struct ws_report **
 {
 	struct ws_joined_rows rows = {0};
 	struct ws_model *m = NULL;
-	enum ws_status status = ws_joined_rows_read(&rows, a->r, a->name, a->opts, &m, err);
+	const bool has_kernels =
+	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
+	enum ws_status status =
+	        ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
 
 	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
 	if (*out)

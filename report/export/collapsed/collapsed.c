@@ -34,12 +34,12 @@ static void add_kernels(struct folding *f, struct ws_export_stats *stats)
 	for (size_t i = 0; i < f->rows.nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(&f->rows, i);
 		const struct ws_op_config *op = ws_cpu_op_config(f->m, k->cpu_op);
-		const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->path,
+		const struct stack stack = {k->range == WS_NONE ? WS_NONE : k->kind->path,
 		                            op ? op->name : WS_TEXT_EMPTY,
-		                            f->m->configs[k->config].name};
+		                            f->m->configs[k->kind->config].name};
 		uint64_t id;
 
-		if (!k->timed) {
+		if (!k->kind->timed) {
 			stats->without_time++;
 			continue;
 		}
@@ -118,7 +118,7 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 {
 	struct folding f = {0};
 	struct ws_outfile out;
-	enum ws_status status = ws_joined_rows_read(&f.rows, r, job->trace, NULL, &f.m, err);
+	enum ws_status status = ws_joined_rows_read(&f.rows, r, job->trace, NULL, true, &f.m, err);
 
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {

@@ -45,13 +45,13 @@ static void put_identity(struct ws_parquet_writer *w, const struct kernels_expor
                          const struct ws_joined_kernel *row)
 {
 	const struct ws_model *m = k->x->m;
-	struct ws_bytes name = m->texts[m->configs[row->config].name];
+	struct ws_bytes name = m->texts[m->configs[row->kind->config].name];
 
 	ws_parquet_text(w, name.ptr, name.len);
 	ws_parquet_text(w, k->short_name, ws_name_function(name, k->short_name));
-	put_text(w, m, row->class);
-	put_text(w, m, row->direction);
-	put_text(w, m, row->dtype);
+	put_text(w, m, row->kind->class);
+	put_text(w, m, row->kind->direction);
+	put_text(w, m, row->kind->dtype);
 }
 
 /* The configuration's name of how it was launched; a trace without that column says nothing. */
@@ -135,15 +135,15 @@ static enum ws_status put_kernel(struct ws_parquet_table *t, const struct kernel
 	const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
 	struct ws_parquet_writer *w = t->w;
 
-	ws_parquet_i64_or_null(w, row->start_ns, row->timed);
-	ws_parquet_i64_or_null(w, row->dur_ns, row->timed);
+	ws_parquet_i64_or_null(w, row->start_ns, row->kind->timed);
+	ws_parquet_i64_or_null(w, row->dur_ns, row->kind->timed);
 	put_identity(w, k, row);
-	put_config(w, k, row->config);
-	ws_parquet_i64(w, row->cut_off);
+	put_config(w, k, row->kind->config);
+	ws_parquet_i64(w, row->kind->cut_off);
 	put_launch(w, k, row->call);
 	put_text(w, m, op ? op->name : WS_TEXT_EMPTY);
-	ws_parquet_path_or_null(w, &k->x->paths, row->path);
-	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
+	ws_parquet_path_or_null(w, &k->x->paths, row->kind->path);
+	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->kind->phase));
 	ws_parquet_step(w, m, ws_joined_rows_step(k->x->rows, row->step));
 	return ws_parquet_table_end_row(t, err);
 }
@@ -180,23 +180,23 @@ static enum ws_status put_range(struct ws_parquet_table *t, const struct ws_parq
                                 const struct ws_joined_range *row, struct ws_err *err)
 {
 	const struct ws_model *m = x->m;
-	const struct ws_thread *thread = &m->threads[row->thread];
-	struct ws_bytes name = m->texts[row->name];
+	const struct ws_thread *thread = &m->threads[row->context->thread];
+	struct ws_bytes name = m->texts[row->context->name];
 	struct ws_parquet_writer *w = t->w;
 
 	ws_parquet_i64(w, row->start_ns);
 	ws_parquet_i64(w, row->end_ns - row->start_ns);
 	ws_parquet_text(w, name.ptr, name.len);
-	put_text(w, m, m->ranges.paths[row->path].domain);
-	ws_parquet_path_or_null(w, &x->paths, row->path);
-	ws_parquet_i64(w, row->depth);
+	put_text(w, m, m->ranges.paths[row->context->path].domain);
+	ws_parquet_path_or_null(w, &x->paths, row->context->path);
+	ws_parquet_i64(w, row->context->depth);
 	ws_parquet_u64(w, thread->pid);
 	ws_parquet_u64(w, thread->tid);
-	ws_parquet_str(w, row->is_start_end ? "start-end" : "push-pop");
+	ws_parquet_str(w, row->context->style ? "start-end" : "push-pop");
 	ws_parquet_i64(w, row->is_open);
-	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->phase));
+	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->context->phase));
 	ws_parquet_step(w, m, ws_joined_rows_step(x->rows, row->step));
-	put_op(w, m, row->payload);
+	put_op(w, m, row->context->payload);
 	return ws_parquet_table_end_row(t, err);
 }
 

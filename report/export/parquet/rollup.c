@@ -100,10 +100,10 @@ static void find_group(struct rollup *r, const struct ws_joined_kernel *k, uint3
 {
 	const struct group_key key = {
 	        .step = ws_joined_rows_step(r->rows, k->step),
-	        .path = k->path,
-	        .launch = r->launch_of[k->config],
-	        .op_class = k->class,
-	        .dtype = k->dtype,
+	        .path = k->kind->path,
+	        .launch = r->launch_of[k->kind->config],
+	        .op_class = k->kind->class,
+	        .dtype = k->kind->dtype,
 	};
 	uint64_t id;
 
@@ -112,7 +112,7 @@ static void find_group(struct rollup *r, const struct ws_joined_kernel *k, uint3
 	if (id <= r->n)
 		return;
 	WS_GROW(r->groups, r->n + 1, r->capacity);
-	r->groups[r->n++] = (struct group){.key = key, .config = k->config};
+	r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
 }
 
 static enum ws_status add_time(struct group *g, int64_t dur_ns, struct ws_err *err)
@@ -148,7 +148,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 
 		find_group(r, k, &r->group_of[i]);
 		g = &r->groups[r->group_of[i]];
-		if (!k->timed) {
+		if (!k->kind->timed) {
 			g->without_time++;
 			r->group_of[i] = WS_NONE;
 			continue;

@@ -36,13 +36,15 @@ enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err)
 	WS_FORWARD(ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node), err));
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		const bool is_op = r->payload != WS_NONE && m->ops.is_op[r->payload];
+		const bool is_op =
+		        r->context->payload != WS_NONE && m->ops.is_op[r->context->payload];
 		const struct ws_ops_node node = {.dur_ns = r->end_ns - r->start_ns,
-		                                 .cost = is_op ? r->payload : WS_NONE,
+		                                 .cost = is_op ? r->context->payload : WS_NONE,
 		                                 .parent = r->parent,
-		                                 .name = r->name,
+		                                 .name = r->context->name,
 		                                 .kind = WS_OPS_OP,
-		                                 .selected = ws_range_selected(m, s->tab->sel, r)};
+		                                 .selected =
+		                                         ws_range_selected(m, s->tab->sel, r, i)};
 
 		WS_FORWARD(add_node(s, &node, err));
 	}
@@ -52,7 +54,7 @@ enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err)
 /* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
 static bool is_annotation(const struct ws_model *m, const struct ws_joined_range *range)
 {
-	const struct ws_path *path = &m->ranges.paths[range->path];
+	const struct ws_path *path = &m->ranges.paths[range->context->path];
 
 	return !path->style && path->domain != WS_TEXT_MODULE_DOMAIN;
 }
@@ -90,7 +92,7 @@ static size_t place_all(const struct ws_ops_table *s, struct placed *placed)
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (is_annotation(s->tab->m, r))
-			placed[n++] = (struct placed){r->start_ns, r->end_ns, r->thread,
+			placed[n++] = (struct placed){r->start_ns, r->end_ns, r->context->thread,
 			                              i,           WS_NONE,   true};
 	}
 	ws_sort(placed, n, sizeof(*placed), by_place);
@@ -107,9 +109,9 @@ static struct ws_ops_node node_of_placed(const struct ws_ops_table *s, const str
 	return (struct ws_ops_node){.dur_ns = at->end_ns - at->start_ns,
 	                            .cost = r ? WS_NONE : i,
 	                            .parent = at->parent,
-	                            .name = r ? r->name : m->cpu_ops.tree.name[i],
+	                            .name = r ? r->context->name : m->cpu_ops.tree.name[i],
 	                            .kind = r ? WS_OPS_RANGE : WS_OPS_OP,
-	                            .selected = r ? ws_range_selected(m, sel, r) : sel->op[i]};
+	                            .selected = r ? ws_range_selected(m, sel, r, i) : sel->op[i]};
 }
 
 /* Operations of a framework, with the ranges that the program put around them. */

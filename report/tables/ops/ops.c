@@ -38,7 +38,7 @@ static void add_all_work(struct ws_ops_table *s)
 
 		if (ws_kernel_selected(m, sel, k, i))
 			add_work(s, ws_ops_node_of(s, k->cpu_op, k->range),
-			         k->timed ? k->dur_ns : 0);
+			         k->kind->timed ? k->dur_ns : 0);
 	}
 	for (size_t i = 0; i < m->nwork; i++)
 		if (sel->work[i])

@@ -89,10 +89,10 @@ static void label_paths(struct ws_softmax *s)
 static enum ws_part part_of(const struct ws_softmax *s, const struct ws_joined_range *range,
                             uint32_t class)
 {
-	const enum ws_part part = (enum ws_part)s->part[range->path];
+	const enum ws_part part = (enum ws_part)s->part[range->context->path];
 	const bool may_multiply = !class || ws_bytes_begin(s->tab->m->texts[class], "gemm");
 
-	if (range->class == WS_TEXT_FUSED_ATTENTION)
+	if (range->context->class == WS_TEXT_FUSED_ATTENTION)
 		return WS_PART_FUSED; /* says so itself, whatever it lies in */
 	if (part == WS_PART_NONE)
 		return WS_PART_NONE;
@@ -116,7 +116,7 @@ static enum ws_part part_of(const struct ws_softmax *s, const struct ws_joined_r
 static int64_t layer_of(const struct ws_softmax *s, const struct ws_joined_range *range)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
-	int64_t layer = s->layer[range->path];
+	int64_t layer = s->layer[range->context->path];
 	bool is_named = layer >= 0;
 
 	while (!is_named && range && range->op_range != WS_NONE) {
@@ -144,7 +144,7 @@ static enum ws_direction direction_of_range(const struct ws_softmax *s,
 
 	if (op && direction_of_text(op->direction) != WS_DIRECTION_UNKNOWN)
 		return direction_of_text(op->direction);
-	switch (range->phase) {
+	switch (range->context->phase) {
 	case WS_PHASE_FORWARD:
 		return WS_DIRECTION_FORWARD;
 	case WS_PHASE_BACKWARD:
@@ -181,7 +181,7 @@ static enum ws_direction direction_of_kernel(const struct ws_softmax *s,
 	if (cost && cost->cpu_op != WS_NONE)
 		return direction_of_framework(s, cost->direction, cost->cpu_op);
 	if (k->cpu_op != WS_NONE)
-		return direction_of_framework(s, k->direction, k->cpu_op);
+		return direction_of_framework(s, k->kind->direction, k->cpu_op);
 	return range ? direction_of_range(s, range) : WS_DIRECTION_UNKNOWN;
 }
 
@@ -331,7 +331,7 @@ static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k
 	if (cost)
 		at = ws_cost_ops_at(s->costs, op);
 	d = direction_of_kernel(s, k, cost, range);
-	class = cost && cost->class ? cost->class : k->class;
+	class = cost && cost->class ? cost->class : k->kind->class;
 	count_kernel(&s->model[d][model_class_of(class)], k->dur_ns, cost);
 	if (!place_of(s, range, op, class, &part, &layer))
 		return;

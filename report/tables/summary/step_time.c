@@ -17,8 +17,7 @@ static int64_t step_flops(const struct ws_table_context *tab)
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const struct ws_op_facts *op = ws_joined_range_op(m, r);
 
-		if (!(r->marks & WS_OP_COUNTED) || op->flops < 0 ||
-		    !ws_range_selected(m, tab->sel, r) ||
+		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
 		    !ws_step_selected(m, tab->sel, ws_joined_rows_step(rows, r->step)))
 			continue;
 		flops += op->flops;

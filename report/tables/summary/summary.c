@@ -163,9 +163,9 @@ struct device_time {
 
 static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
 {
-	switch (ws_scope_of(tab->m, ws_joined_rows_step(tab->sel->rows, k->step), k->marks)) {
+	switch (ws_scope_of(tab->m, ws_joined_rows_step(tab->sel->rows, k->step), k->kind->marks)) {
 	case WS_SCOPE_STEPS:
-		return k->phase;
+		return k->kind->phase;
 	case WS_SCOPE_WARM_UP:
 		return PLACE_WARM_UP;
 	case WS_SCOPE_SETUP:
@@ -186,13 +186,13 @@ static void find_device_time(const struct ws_table_context *tab, struct device_t
 		const bool selected = ws_kernel_selected(m, sel, k, i);
 		const unsigned place = place_of(tab, k);
 
-		if (device != m->configs[k->config].device)
+		if (device != m->configs[k->kind->config].device)
 			ws_union_next_device(&t->busy);
-		device = m->configs[k->config].device;
+		device = m->configs[k->kind->config].device;
 		if (sel->any_scope && !sel->any_scope[i])
 			continue;
 		t->kernels[!selected][place]++;
-		if (!k->timed)
+		if (!k->kind->timed)
 			continue;
 		t->gpu_ns[!selected][place] += k->dur_ns;
 		if (selected)

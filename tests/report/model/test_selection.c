@@ -22,7 +22,7 @@ static void expect_kept(struct joined *j, const struct ws_filter *f, const char 
 
 	cr_assert(eq(int, ws_select_rows(j->m, &j->rows, f, &sel, &err), WS_OK), "%s", err.text);
 	for (size_t k = 0; k < j->rows.nkernels; k++) {
-		const uint32_t config = ws_joined_rows_kernel(&j->rows, k)->config;
+		const uint32_t config = ws_joined_rows_kernel(&j->rows, k)->kind->config;
 
 		if (sel.kernel[k] && n + 1 < sizeof(kept))
 			kept[n++] = *(const char *)j->m->texts[j->m->configs[config].name].ptr;

@@ -204,11 +204,11 @@ static void compare_kernel(struct scene *s, struct tree *t, const uint32_t *numb
 	cr_assert(eq(u32, innermost, expected));
 	for (uint32_t r = innermost; r != WS_NONE; r = t->range[r].parent)
 		held[r]++;
-	for (uint32_t x = k->crossing; x != WS_NONE; x = a->crossings[x].next)
+	for (uint32_t x = ws_joined_crossing(t->j->m, k); x != WS_NONE; x = a->crossings[x].next)
 		held[t->place[a->crossings[x].range]]++;
 	for (size_t r = 0; r < s->nranges; r++)
 		cr_assert(eq(int, held[number[r]], naive_holds(s, r, c)));
-	s->crosses |= k->crossing != WS_NONE;
+	s->crosses |= ws_joined_crossing(t->j->m, k) != WS_NONE;
 }
 
 static void compare(struct scene *s)
@@ -358,7 +358,8 @@ static void expect_calls(struct tb *b, const int64_t *expected, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(&j->rows, i);
 		const struct ws_joined_call *call = ws_joined_rows_call(&j->rows, k->call);
-		const char name = *(const char *)j->m->texts[j->m->configs[k->config].name].ptr;
+		const char name =
+		        *(const char *)j->m->texts[j->m->configs[k->kind->config].name].ptr;
 
 		cr_expect(eq(i64, call ? call->start_ns : -1, expected[name - 'a']), "kernel %c",
 		          name);

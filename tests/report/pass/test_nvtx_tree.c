@@ -81,11 +81,12 @@ Test(nvtx_tree, push_and_pop_nest)
 	cr_expect(eq(u32, r.range[2].parent, 0));
 	cr_expect(eq(i64, r.range[1].end_ns, 20));
 	cr_expect(eq(i64, r.range[2].end_ns, 45));
-	cr_expect(eq(u32, r.range[1].path, r.range[2].path), "two instances share a path");
+	cr_expect(eq(u32, r.range[1].context->path, r.range[2].context->path),
+	          "two instances share a path");
 	cr_expect(eq(sz, r.j->m->ranges.npaths, 2));
-	cr_expect(eq(u32, r.range[1].payload, WS_NONE));
-	cr_expect(ne(u32, r.range[2].payload, WS_NONE), "the payload is that of the push");
-	path_is(&r, r.range[2].path, "a/b");
+	cr_expect(eq(u32, r.range[1].context->payload, WS_NONE));
+	cr_expect(ne(u32, r.range[2].context->payload, WS_NONE), "the payload is that of the push");
+	path_is(&r, r.range[2].context->path, "a/b");
 	done(&r);
 }
 
@@ -102,9 +103,9 @@ Test(nvtx_tree, recursion_makes_a_path_of_its_own)
 	pop(5);
 	r = end(5);
 	cr_expect(eq(sz, r.j->m->ranges.npaths, 3));
-	path_is(&r, r.range[2].path, "a/a/a");
+	path_is(&r, r.range[2].context->path, "a/a/a");
 	cr_expect(eq(u32, r.range[2].parent, 1));
-	cr_expect(eq(u32, r.range[2].depth, 2));
+	cr_expect(eq(u32, r.range[2].context->depth, 2));
 	done(&r);
 }
 
@@ -127,7 +128,7 @@ Test(nvtx_tree, identical_ranges_have_an_inside_and_an_outside)
 	cr_expect(eq(u32, r.range[0].parent, WS_NONE));
 	cr_expect(eq(u32, r.range[1].parent, 0));
 	cr_expect(eq(u32, r.range[2].parent, 1));
-	path_is(&r, r.range[2].path, "a/b/c");
+	path_is(&r, r.range[2].context->path, "a/b/c");
 	done(&r);
 }
 
@@ -182,7 +183,7 @@ Test(nvtx_tree, an_open_range_ends_with_the_trace_and_says_so)
 	cr_expect(eq(int, r.range[0].is_open, 1));
 	cr_expect(eq(int, r.range[2].is_open, 0));
 	cr_expect(eq(u32, r.range[1].parent, 0), "the later of two open ranges lies inside");
-	path_is(&r, r.range[2].path, "a/b/c");
+	path_is(&r, r.range[2].context->path, "a/b/c");
 	done(&r);
 }
 
@@ -206,7 +207,8 @@ Test(nvtx_tree, domains_pair_apart_and_nest_together)
 	cr_expect(eq(i64, r.range[2].end_ns, 4));
 	cr_expect(eq(u32, r.range[1].parent, 0));
 	cr_expect(eq(u32, r.range[2].parent, 0), "they cross, so neither contains the other");
-	cr_expect(ne(u32, r.range[0].path, r.range[1].path), "the domain is part of a path");
+	cr_expect(ne(u32, r.range[0].context->path, r.range[1].context->path),
+	          "the domain is part of a path");
 	done(&r);
 }
 
@@ -225,7 +227,7 @@ Test(nvtx_tree, start_and_end_pair_by_id_in_any_order)
 	cr_expect(eq(i64, r.range[1].end_ns, 9));
 	cr_expect(eq(u64, r.j->m->ranges.unmatched_ends, 1));
 	cr_expect(eq(u32, r.range[1].parent, WS_NONE), "they cross");
-	cr_expect(eq(int, r.range[0].is_start_end, 1));
+	cr_expect(eq(int, r.range[0].context->style, 1));
 	done(&r);
 }
 
@@ -241,7 +243,7 @@ Test(nvtx_tree, a_range_may_end_on_another_thread_of_its_process_only)
 	tb_end(b, 8, 1);
 	r = end(8);
 	cr_assert(eq(sz, r.n, 1));
-	cr_expect(eq(u32, r.range[0].thread, 0));
+	cr_expect(eq(u32, r.range[0].context->thread, 0));
 	cr_expect(eq(i64, r.range[0].end_ns, 8));
 	cr_expect(eq(u64, r.j->m->ranges.cross_thread, 1));
 	cr_expect(eq(u64, r.j->m->ranges.unmatched_ends, 1));
@@ -277,7 +279,7 @@ Test(nvtx_tree, threads_do_not_nest_in_each_other)
 	pop(9);
 	r = end(9);
 	cr_assert(eq(sz, r.n, 2));
-	cr_expect(eq(u32, r.range[1].thread, 1));
+	cr_expect(eq(u32, r.range[1].context->thread, 1));
 	cr_expect(eq(u32, r.range[1].parent, WS_NONE));
 	done(&r);
 }
@@ -309,7 +311,7 @@ Test(nvtx_tree, hostile_names_stay_whole_and_slashes_are_escaped)
 	tb_push_bytes(b, 2, "", 0);
 	r = end(2);
 	m = r.j->m;
-	ws_path_text(&m->ranges, r.range[2].path, m->texts, &text, &len);
+	ws_path_text(&m->ranges, r.range[2].context->path, m->texts, &text, &len);
 	cr_assert(eq(sz, len, 10));
 	cr_expect(not(memcmp(text, "x\\/y/n\0l\xff/", 11)));
 	free(text);

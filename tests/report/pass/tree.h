@@ -10,7 +10,7 @@
 struct tree {
 	struct joined *j;
 	size_t n;
-	/* by thread, then begin; their numbers and parents are places here */
+	/* by thread, then begin; their parents are places here */
 	struct ws_joined_range *range;
 	uint32_t *place; /* number of a row -> place here */
 };
@@ -27,17 +27,16 @@ static inline struct tree tree_of(struct tb *b)
 		for (uint32_t i = 0; i < j->rows.nranges; i++) {
 			const struct ws_joined_range *r = ws_joined_rows_range(&j->rows, i);
 
-			if (r->thread != thread)
+			if (r->context->thread != thread)
 				continue;
 			t.place[i] = (uint32_t)t.n;
 			t.range[t.n++] = *r;
 		}
 	cr_assert(eq(sz, t.n, j->rows.nranges));
-	for (size_t i = 0; i < t.n; i++) {
-		struct ws_joined_range *r = &t.range[i];
+	for (uint32_t i = 0; i < t.n; i++) {
+		struct ws_joined_range *r = &t.range[t.place[i]];
 
-		cr_assert(r->parent == WS_NONE || r->parent < r->number, "parents come first");
-		r->number = t.place[r->number];
+		cr_assert(r->parent == WS_NONE || r->parent < i, "parents come first");
 		r->parent = r->parent == WS_NONE ? WS_NONE : t.place[r->parent];
 	}
 	return t;

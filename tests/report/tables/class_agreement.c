@@ -67,14 +67,14 @@ static int is_reviewed(const char *by_operation, const char *by_name, struct ws_
 
 static void look_at(const struct ws_model *m, const struct ws_joined_kernel *k, struct counts *c)
 {
-	const struct ws_config *config = &m->configs[k->config];
-	const uint32_t by_operation = k->range_class;
-	const int64_t dur_ns = k->timed ? k->dur_ns : 0;
+	const struct ws_config *config = &m->configs[k->kind->config];
+	const uint32_t by_operation = k->kind->range_class;
+	const int64_t dur_ns = k->kind->timed ? k->dur_ns : 0;
 	struct ws_bytes name = m->texts[config->name];
 	const char *operation, *named;
 
 	c->gpu_ns += dur_ns;
-	if (!k->class)
+	if (!k->kind->class)
 		c->unclassified_ns += dur_ns;
 	named = config->name_class ? summary_of(m->texts[config->name_class]) : NULL;
 	if (named && !strcmp(named, ws_op_class_name(WS_CLASS_COMPILED)))
