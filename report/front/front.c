@@ -255,6 +255,15 @@ struct ws_table *ws_front_bar(const struct ws_page *page)
 	return t;
 }
 
+void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out)
+{
+	struct ws_table *whole = ws_table_new(&bar_def);
+
+	ws_cell_set_real(&ws_table_row(whole)[1], (double)page->whole_ns / page->samples);
+	ws_display_column(whole, 1, out);
+	ws_table_free(whole);
+}
+
 size_t ws_front_source(const struct ws_page *page, char *out, size_t size)
 {
 	const char *const parts[] = {page->device, page->source, page->scope, page->losses};

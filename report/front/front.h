@@ -5,7 +5,7 @@
 #pragma once
 
 #include "report/page/page.h"
-#include "report/table/table.h"
+#include "report/table/display.h"
 
 /*
  * Parts of the model, the longest, in the order of the tree. Each name stands behind two blanks for
@@ -20,5 +20,7 @@ struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows);
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
 /* What the step's time goes to. */
 struct ws_table *ws_front_bar(const struct ws_page *page);
+/* On an axis its times are in the unit of the whole. */
+void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out);
 /* "H100 · PyTorch profiler · 3 steps · nothing lost"; into out. */
 size_t ws_front_source(const struct ws_page *page, char *out, size_t size);

@@ -81,6 +81,8 @@ static void add_column(struct ws_view *v, size_t index, enum ws_column_rank rank
 	struct ws_view_column *c = &v->column[v->n++];
 
 	*c = (struct ws_view_column){.index = index, .rank = rank};
+	c->is_size = !strcmp(v->t->def->columns[index].id, "grid") ||
+	             !strcmp(v->t->def->columns[index].id, "block");
 	ws_display_column_of(v->t, index, rows, &c->shown);
 	v->nkeys += rank <= WS_RANK_KEY;
 	v->nanswers += rank <= WS_RANK_ANSWER;
@@ -139,6 +141,23 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 		measure_tree(out, out->column[0].index, rows);
 		split_path(out, out->column[0].index, rows);
 	}
+}
+
+const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct ws_cell *cells,
+                                   struct ws_cell *own, char text[WS_VIEW_SIZE])
+{
+	const struct ws_cell *cell = &cells[c->index];
+	unsigned long long n[3];
+	char digits[WS_VIEW_SIZE];
+
+	if (!c->is_size || cell->type != WS_CELL_TEXT || cell->text.len >= sizeof(digits))
+		return cell;
+	snprintf(digits, sizeof(digits), "%.*s", (int)cell->text.len, cell->text.ptr);
+	if (sscanf(digits, "%llu %llu %llu", &n[0], &n[1], &n[2]) != 3)
+		return cell;
+	snprintf(text, WS_VIEW_SIZE, "%llu×%llu×%llu", n[0], n[1], n[2]);
+	ws_cell_share_str(own, text);
+	return own;
 }
 
 /* --- trees -------------------------------------------------------------------------------- */

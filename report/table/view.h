@@ -12,6 +12,7 @@ struct ws_view_column {
 	enum ws_column_rank rank;
 	struct ws_shown_column shown;
 	bool is_tree; /* its paths are shown as their last parts, indented: ws_view_label */
+	bool is_size; /* three numbers in columns are shown as "82960×1×1" */
 };
 
 struct ws_view {
@@ -29,6 +30,11 @@ struct ws_view {
  */
 void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
                   struct ws_view *out);
+
+/* The cell of a column that is no tree as it is shown; `own` and `text` may hold it. */
+#define WS_VIEW_SIZE 48
+const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct ws_cell *cells,
+                                   struct ws_cell *own, char text[WS_VIEW_SIZE]);
 
 #define WS_VIEW_LABEL 512
 /* The last part of a path, "EncoderLayer ×12", and how deep it lies, from 0; returns its length. */

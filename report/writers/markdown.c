@@ -44,7 +44,7 @@ struct pipes {
 	struct pipe {
 		size_t column;
 		struct ws_shown_column shown;
-		bool is_tree;
+		bool is_tree, is_size;
 	} * pipe;
 	size_t n;
 	struct ws_view view; /* of a table */
@@ -86,12 +86,14 @@ static void put_label(FILE *f, const struct pipes *s, const struct ws_cell *cell
 
 static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_cell *cells)
 {
-	char number[WS_DISPLAY_NUMBER_MAX];
+	char number[WS_DISPLAY_NUMBER_MAX], size[WS_VIEW_SIZE];
 
 	fputc('|', f);
 	for (size_t i = 0; i < s->n; i++) {
 		const struct pipe *p = &s->pipe[i];
-		const struct ws_cell *cell = &cells[p->column];
+		const struct ws_view_column as = {.index = p->column, .is_size = p->is_size};
+		struct ws_cell own;
+		const struct ws_cell *cell = ws_view_cell(&as, cells, &own, size);
 		const char *strong =
 		        cells == s->t->totals && cell->type != WS_CELL_EMPTY ? "**" : "";
 
@@ -134,7 +136,7 @@ static void add_table(struct pipes *s)
 	for (size_t i = 0; i < s->view.nanswers; i++) {
 		const struct ws_view_column *c = &s->view.column[i];
 
-		s->pipe[s->n++] = (struct pipe){c->index, c->shown, c->is_tree};
+		s->pipe[s->n++] = (struct pipe){c->index, c->shown, c->is_tree, c->is_size};
 	}
 }
 

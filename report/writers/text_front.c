@@ -101,7 +101,6 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	struct ws_shown_column time, share;
 	size_t used = 0;
 
-	ws_display_column(bar, 1, &time);
 	ws_display_column(bar, 2, &share);
 	for (size_t i = 0; i < page->nsegments; i++) {
 		char a[WS_DISPLAY_NUMBER_MAX], b[WS_DISPLAY_NUMBER_MAX], text[512];
@@ -109,6 +108,7 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 
 		if (page->segment[i].percent < LEGEND_SHARE)
 			continue;
+		ws_display_section_column(bar, 1, i, i + 1, &time); /* each in its own unit */
 		ws_display_quantity(bar, &time, i, 1, a);
 		ws_display_quantity(bar, &share, i, 2, b);
 		snprintf(text, sizeof(text), " %s %s (%s)", page->segment[i].name, a, b);

@@ -89,10 +89,11 @@ static size_t tree_label(const struct text_table *x, const struct ws_cell *cells
 static size_t cell_width(const struct text_table *x, const struct ws_view_column *c,
                          const struct ws_cell *cells)
 {
-	char label[2 * WS_VIEW_LABEL];
+	char label[2 * WS_VIEW_LABEL], text[WS_VIEW_SIZE];
+	struct ws_cell own;
 
 	return c->is_tree ? ws_display_width(label, tree_label(x, cells, label))
-	                  : ws_display_cell_width(&c->shown, &cells[c->index]);
+	                  : ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, text));
 }
 
 static void measure(const struct text_table *x, struct text_column *c)
@@ -120,7 +121,8 @@ static void add_columns(struct text_table *x)
 {
 	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
 	                                    "meaning", "definition", "check",    NULL};
-	static const char *const names[] = {"short_name", "name", "kernel_a", "kernel_b", NULL};
+	static const char *const names[] = {"short_name", "name",   "kernel_a",
+	                                    "kernel_b",   "kernel", "part",     NULL};
 
 	WS_NEW(&x->arena, x->columns, x->view.n + 1);
 	for (size_t i = 0; i < x->view.n; i++) {
@@ -334,11 +336,12 @@ static void put_wrapped_field(struct text_table *x, size_t i, const struct ws_ce
 
 static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
 {
-	char out[WS_DISPLAY_NUMBER_MAX], label[2 * WS_VIEW_LABEL];
+	char out[WS_DISPLAY_NUMBER_MAX], label[2 * WS_VIEW_LABEL], text[WS_VIEW_SIZE];
 
 	for (size_t i = 0; i < x->n; i++) {
 		const struct ws_view_column *c = x->columns[i].view;
-		const struct ws_cell *cell = &cells[c->index];
+		struct ws_cell own;
+		const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
 
 		if (c->is_tree && cell->type == WS_CELL_TEXT)
 			put_field(x, i, label, nth ? 0 : tree_label(x, cells, label));

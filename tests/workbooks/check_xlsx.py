@@ -146,6 +146,8 @@ def compare_row(sheet, row, values, columns, pairs, what, scales):
         cell = sheet.cells.get((row, at))
         if column["type"] == "number" and isinstance(value, int):
             value = float(value)  # has no point in JSON when it is whole
+        if column["id"] in ("grid", "block") and value:
+            value = "×".join(value.split())
         if not same(value, cell, scales[i]):
             complain(f"{sheet.name}: {what}, {column['title']}: {cell!r:.80} is not {value!r:.80}")
 

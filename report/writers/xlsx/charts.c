@@ -142,7 +142,6 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          .alt_text = "Bar chart of the configurations: time of a step in each dtype",
          SHOWS_ALL("Configuration", "time of a step", TIME_NS),
          FORM(BAR, 0, 40, 20),
-         .logarithmic = 1,
          .places = WS_XLSX_ON_FIRST | WS_XLSX_ON_OWN},
         {.table = "sweep-over-dtype",
          .title = "Speed-up over the baseline",

@@ -146,18 +146,15 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 {
 	char alt_text[] = "Stacked bar: the step, split into GPU time by class and idle time by cause";
 	const struct ws_page *page = x->report->page;
-	struct ws_table *t = ws_front_bar(&(struct ws_page){0}); /* its columns, of the whole alone */
 	struct bar b = {.x = x, .s = s, .chart = new_chart(x, "Time by class of work, then idle time by cause"), .row = row + 1, .col = col};
 
-	ws_cell_set_real(&ws_table_row(t)[1], (double)page->whole_ns / page->samples);
-	ws_display_column(t, 1, &b.shown);
+	ws_front_bar_times(page, &b.shown);
 	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1), b.shown.title,
 	              x->styles[WS_XLSX_SOURCE]);
 	add_parts(&b, page);
 	style_bar(b.chart, page, &b);
 	insert(x, s, b.chart, row, BAR_ROWS, alt_text);
-	ws_table_free(t);
 	return row + BAR_ROWS;
 }
 

@@ -55,11 +55,13 @@ static size_t cell_width(const struct layout *l, uint16_t c, const struct ws_cel
 {
 	const struct ws_view_column *column = &l->view->column[c];
 	char label[WS_VIEW_LABEL];
+	struct ws_cell own;
 	unsigned depth;
 	size_t len;
 
 	if (!column->is_tree)
-		return ws_display_cell_width(&column->shown, &cells[column->index]);
+		return ws_display_cell_width(&column->shown,
+		                             ws_view_cell(column, cells, &own, label));
 	len = ws_view_label(l->view, cells, label, &depth);
 	return 2 * (size_t)depth + ws_display_width(label, len);
 }
@@ -253,6 +255,7 @@ static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
                       uint32_t row, const struct ws_cell *cells)
 {
 	char label[WS_VIEW_LABEL];
+	struct ws_cell own;
 	unsigned depth;
 
 	for (uint16_t c = 0; c < l->n; c++) {
@@ -263,7 +266,8 @@ static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 			ws__xlsx_indented(x, s->sheet, row, c, label, depth);
 			continue;
 		}
-		ws__xlsx_cell(x, s->sheet, row, c, &cells[column->index], &column->shown,
+		ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
+		              &column->shown,
 		              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
 	}
 }

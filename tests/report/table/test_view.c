@@ -150,6 +150,21 @@ Test(view, rows_that_are_made_when_they_are_read_are_sorted_too)
 	ws_table_free(t);
 }
 
+Test(view, sizes_of_a_launch_are_shown_as_people_write_them)
+{
+	struct ws_cell cells[2] = {{0}}, own;
+	struct ws_view_column c = {.index = 1, .is_size = true};
+	char text[WS_VIEW_SIZE];
+
+	ws_cell_share_str(&cells[1], "82960    1    1");
+	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "82960×1×1"));
+	ws_cell_share_str(&cells[1], "8 x 1");
+	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "8 x 1"));
+	c.is_size = false;
+	ws_cell_share_str(&cells[1], "1 2 3");
+	cr_expect(ws_cell_is(ws_view_cell(&c, cells, &own, text), "1 2 3"));
+}
+
 /* --- trees --------------------------------------------------------------------------------- */
 
 static const struct ws_table_column tree_columns[] = {
