@@ -133,6 +133,44 @@ const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE
 	return out;
 }
 
+/* The column of side B for one of side A, and the other way round; -1: it has none. */
+static int other_side(const struct ws_table_def *def, const char *id)
+{
+	char other[128];
+	size_t len = strlen(id);
+
+	if (len >= sizeof(other))
+		return -1;
+	memcpy(other, id, len + 1);
+	for (char *p = other; *p; p++) {
+		if (p[0] != '_' || (p[1] != 'a' && p[1] != 'b') || (p[2] && p[2] != '_'))
+			continue;
+		p[1] = p[1] == 'a' ? 'b' : 'a';
+		return ws_table_column_index(def, other);
+	}
+	return -1;
+}
+
+/* A mean, and what stands beside it of the same times. */
+static bool is_statistic(const char *id)
+{
+	static const char *const ids[] = {"mean_ns", "avg_ns", "med_ns", "min_ns", "max_ns"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		if (!strcmp(ids[i], id))
+			return true;
+	return false;
+}
+
+static size_t first_statistic(const struct ws_table_def *def)
+{
+	size_t i = 0;
+
+	while (!is_statistic(def->columns[i].id))
+		i++;
+	return i;
+}
+
 static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
                         struct ws_shown_column *out)
 {
@@ -156,7 +194,16 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
                           struct ws_shown_column *out)
 {
-	show_column(t, column, &ws_table_profile(t, rows)[column], out);
+	const struct ws_column_profile *all = ws_table_profile(t, rows);
+	const int other = other_side(t->def, t->def->columns[column].id);
+	struct ws_column_profile p = all[column];
+
+	/* what people compare has one unit */
+	if (other >= 0 && all[other].decade > p.decade)
+		p.decade = all[other].decade;
+	if (is_statistic(t->def->columns[column].id))
+		p.decade = all[first_statistic(t->def)].decade;
+	show_column(t, column, &p, out);
 }
 
 void ws_display_column(const struct ws_table *t, size_t column, struct ws_shown_column *out)

@@ -17,7 +17,7 @@ contains out2 'detect 2 %'
 contains out3 'matched work'
 contains out3 'overall'
 contains out3 'amp-bf16'
-contains out4 'GPU time by class'
+contains out4 'Where the step goes'
 [ -s verdict.xlsx ] || fail "no workbook"
 [ "$(wc -c <comment.md)" -lt 65536 ] || fail "the comment is too long for a pull request"
 contains gate.txt 'take the same time'

@@ -373,6 +373,14 @@ def check_truth(book):
         title = text_of(root.find("c:chart/c:title", NS))
         axes = [text_of(a.find("c:title", NS)) for a in (*root.findall(".//c:valAx", NS), *root.findall(".//c:catAx", NS))]
         sheet, rows, column = rows_of_chart(book, root)
+        units = set()
+        for f in root.findall(".//c:ser/c:val/c:numRef/c:f", NS):
+            where = range_of(f.text)
+            found = re.search(r"\([^()]+\)$", header_of(sheet, where[1], where[2]))
+            units.add(found.group(0) if found else "")
+        # boxes of an icicle are shares, in columns that the bar's cells stand above
+        if len(units) > 1 and not title.startswith("Parts of the model"):
+            complain(f"chart {title}: its numbers have several units: {sorted(units)}")
         unit = re.search(r"\([^()]+\)$", header_of(sheet, rows, column))
         if unit and not any(a.endswith(unit.group(0)) for a in axes):
             complain(f"chart {title}: no axis has the unit {unit.group(0)} of its column: {axes}")

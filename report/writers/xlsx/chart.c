@@ -25,6 +25,8 @@ static lxw_color_t colour_of(size_t nth)
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
+	bool is_converted; /* its columns have several units: copies in one stand beside the table */
+	struct ws_shown_column shown; /* that all its numbers are in */
 };
 
 /* Column of the table, -1 when it has none of this title. */
@@ -143,6 +145,40 @@ static bool shown_column(const struct chart_cells *cells, const char *title,
 	return column >= 0;
 }
 
+/* One unit for all that a chart compares: the largest of its columns'. */
+static void find_unit(struct chart_cells *cells, const char *const *values)
+{
+	for (size_t i = 0; values[i]; i++) {
+		struct ws_shown_column shown;
+
+		if (!shown_column(cells, values[i], &shown))
+			continue;
+		cells->is_converted |= i && shown.exponent != cells->shown.exponent;
+		if (!i || shown.exponent > cells->shown.exponent)
+			cells->shown = shown;
+	}
+}
+
+/* A copy of a column in that unit, beside the table; returns its column on the sheet. */
+static int convert(struct ws_xlsx *x, const struct chart_cells *cells, const char *title)
+{
+	struct ws_xlsx_sheet *s = &x->sheets[cells->sheet - x->sheets];
+	const int from = column_of(cells, title);
+	const lxw_col_t col = (lxw_col_t)(s->view.n + 2 + s->nconverted++);
+	const char *unit = cells->shown.unit;
+
+	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_HEADER, col,
+	              ws__xlsx_format(x, "Of a chart: %.*s (%s)", (int)strcspn(title, "("), title,
+	                              unit),
+	              x->styles[WS_XLSX_SOURCE]);
+	for (uint32_t row = cells->first; row <= cells->last; row++) {
+		struct ws_cell cell = ws_table_cells(s->table, row - WS_XLSX_ROW_DATA)[from];
+
+		ws__xlsx_cell(x, s->sheet, row, col, &cell, &cells->shown, WS_XLSX_CELL);
+	}
+	return col;
+}
+
 /* "Forward (ns)" is "Forward" in a legend. */
 static void series_name(lxw_chart_series *series, const struct chart_cells *cells,
                         const char *title)
@@ -186,7 +222,7 @@ static void colour_classes(lxw_chart_series *series, const struct chart_cells *c
 	chart_series_set_points(series, points);
 }
 
-static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
+static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx_chart *def,
                        const struct chart_cells *cells, lxw_col_t category, const char *title,
                        size_t nth)
 {
@@ -197,6 +233,8 @@ static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 	if (column < 0)
 		return false;
+	if (cells->is_converted)
+		column = convert(x, cells, title);
 	series = chart_add_series(chart, NULL, NULL);
 	if (!series)
 		ws_out_of_memory(sizeof(*series));
@@ -218,14 +256,11 @@ static bool add_series(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 /* The name of an axis, with the unit of the column whose numbers stand on it. */
 static void axis_name(lxw_chart_axis *axis, const char *name, const struct chart_cells *cells,
-                      const char *title)
+                      const struct ws_shown_column *shown)
 {
-	struct ws_shown_column shown;
-	const char *unit = NULL;
+	const char *unit = shown ? strrchr(shown->title, '(') : NULL;
 	char text[160];
 
-	if (shown_column(cells, title, &shown))
-		unit = strrchr(shown.title, '(');
 	snprintf(text, sizeof(text), "%s%s%s", name, unit ? " " : "", unit ? unit : "");
 	ws_display_sides(cells->sheet->table, text, sizeof(text));
 	chart_axis_set_name(axis, text);
@@ -258,6 +293,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
                   const struct chart_cells *cells, const char *const *series, int nseries)
 {
 	char title[256];
+	struct ws_shown_column of_names;
 	double most = 0;
 	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
@@ -271,13 +307,15 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	title_of(def, cells, title, sizeof(title));
 	chart_title_set_name(chart, title);
 	chart_title_set_name_font(chart, &title_font);
-	axis_name(values, def->values_axis, cells, series[0]);
+	axis_name(values, def->values_axis, cells, &cells->shown);
 	chart_axis_set_name_font(values, &axis_font);
 	if (def->names_axis || !def->category) {
+		const bool has_unit = def->category && shown_column(cells, def->category, &of_names);
+
 		axis_name(names,
 		          def->category ? def->names_axis
 		                        : cells->sheet->table->def->columns[0].title,
-		          cells, def->category ? def->category : "");
+		          cells, has_unit ? &of_names : NULL);
 		chart_axis_set_name_font(names, &axis_font);
 	}
 	chart_axis_set_num_font(values, &axis_font);
@@ -331,6 +369,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		return false;
 	category = def->category ? find_column(&cells, def->category) : 0;
 	list_values(def, cells.sheet->table->def, values);
+	find_unit(&cells, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
 	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
@@ -345,7 +384,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
 		    has_numbers(&cells, values[i]))
 			nseries +=
-			        add_series(chart, def, &cells, (lxw_col_t)category, values[i], i);
+			        add_series(x, chart, def, &cells, (lxw_col_t)category, values[i], i);
 	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */

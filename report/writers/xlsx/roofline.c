@@ -119,9 +119,13 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	if (nth >= LABELS)
 		return;
 	chart_series_set_labels(series);
-	chart_series_set_labels_options(series, LXW_TRUE, LXW_FALSE, LXW_FALSE);
-	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_RIGHT);
-	chart_series_set_labels_font(series, &font);
+	ws__xlsx_try(x, chart_series_set_labels_custom(
+	                        series, (lxw_chart_data_label *[]){
+	                                        &(lxw_chart_data_label){
+	                                                .value = (char *)(uintptr_t)ws__xlsx_clean(
+	                                                        x, label, strlen(label)),
+	                                                .font = &font},
+	                                        NULL}));
 }
 
 /* A line between two points, whose cells stand right of the table's. */

@@ -75,6 +75,7 @@ struct ws_xlsx_sheet {
 	struct ws_view view; /* its columns, from A on */
 	size_t rows;         /* rows written, from WS_XLSX_ROW_DATA */
 	uint32_t below;      /* first row below everything */
+	uint16_t nconverted; /* columns of charts that stand beside the table */
 	double widths[WS_XLSX_WIDTHS_MAX];
 };
 

@@ -186,6 +186,31 @@ Test(table, display_a_small_number_is_never_0_and_0_is_exact)
 	ws_table_free(t);
 }
 
+Test(table, display_what_is_compared_in_a_row_has_one_unit)
+{
+	static const struct ws_table_column compared[] = {
+	        {"avg_ns", "Avg (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_NAME},
+	        {"min_ns", "Min (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	        {"gpu_a_ns", "A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	        {"gpu_b_ns", "B (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	};
+	static const char *const titles[] = {"Avg (ms)", "Min (ms)", "A (s)", "B (s)"};
+	static const int64_t ns[] = {2000000, 500, 900000000, 2000000000};
+	const struct ws_table_def of = {"t", "T", "T", "A row.", compared, 4};
+	struct ws_table *t = ws_table_new(&of);
+	struct ws_cell *row = ws_table_row(t);
+
+	for (size_t i = 0; i < 4; i++)
+		ws_cell_set_int(&row[i], ns[i]);
+	for (size_t i = 0; i < 4; i++) {
+		struct ws_shown_column shown;
+
+		ws_display_column(t, i, &shown);
+		cr_expect_str_eq(shown.title, titles[i]);
+	}
+	ws_table_free(t);
+}
+
 Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
 {
 	struct ws_table *t = ws_table_new(&def);
