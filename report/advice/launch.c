@@ -45,7 +45,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 {
-	double launch = (double)idle->path_launch_ns[path],
+	double launch = (double)idle->path_gap_ns[WS_USE_LAUNCH][path],
 	       kernel = (double)idle->path_kernel_ns[path];
 
 	return launch > 0 && 100 * launch >= WS_A1_PATH_PERCENT * (launch + kernel);
@@ -67,7 +67,8 @@ static void add_paths(struct ws_advice *a)
 	size_t shown = 0;
 
 	for (uint32_t p = 0; p < a->m->ranges.npaths; p++) {
-		double ns = (double)a->idle->path_launch_ns[p] / (double)a->idle->nworked;
+		double ns =
+		        (double)a->idle->path_gap_ns[WS_USE_LAUNCH][p] / (double)a->idle->nworked;
 		char *path;
 		size_t len;
 

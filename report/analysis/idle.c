@@ -360,9 +360,12 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 	                             .next = next ? next->name : WS_NONE,
 	                             .call = next ? next->call : WS_NONE,
 	                     });
-	if (g.before == WS_USE_LAUNCH && next)
-		add_to_path(c->out->path_launch_ns, c->m, next->path,
+	if (next && min_ns(to_ns, g.split_ns) > at_ns)
+		add_to_path(c->out->path_gap_ns[g.before], c->m, next->path,
 		            min_ns(to_ns, g.split_ns) - at_ns);
+	if (next && to_ns > max_ns(at_ns, g.split_ns))
+		add_to_path(c->out->path_gap_ns[g.after], c->m, next->path,
+		            to_ns - max_ns(at_ns, g.split_ns));
 }
 
 /* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */
@@ -540,7 +543,8 @@ static enum ws_status find_into(struct finder *f, struct ws_arena *arena, struct
 
 	*idle = (struct ws_idle){.ndevices = m->ndevices};
 	WS_NEW(arena, idle->device, m->ndevices);
-	WS_NEW(arena, idle->path_launch_ns, m->ranges.npaths);
+	for (int use = 0; use < WS_USES; use++)
+		WS_NEW(arena, idle->path_gap_ns[use], m->ranges.npaths);
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
 	f->out = idle;
 	f->results = arena;

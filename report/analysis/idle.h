@@ -113,9 +113,9 @@ struct ws_idle {
 	struct ws_idle_verdict verdict;
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
 	size_t nlongest;
-	/* one entry a range path and those around it: time of gaps before launches made in it, and
-	 * time of the kernels launched in it */
-	int64_t *path_launch_ns, *path_kernel_ns;
+	/* one entry a range path and those around it: time of the gaps of a cause before work that
+	 * was launched in it, and time of the kernels launched in it */
+	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
 /* *out lives as long as sel. */

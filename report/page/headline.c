@@ -13,8 +13,18 @@
 #define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
 #define ALIKE_PERCENT  2
 #define SECOND_PERCENT 10
+#define WHERE_WORDS    3 /* of a range in such a sentence */
 #define MOST_WORDS     15
 #define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
+
+static size_t words_in(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c != ' ' && (c == text || c[-1] == ' ');
+	return n;
+}
 
 static struct ws_page_line *next_line(struct ws_page_making *p)
 {
@@ -62,20 +72,21 @@ static void say_how_long(struct ws_page_making *p)
 
 /* --- why it does not compute ---------------------------------------------------------------- */
 
-/* The innermost range with most of the gaps before launches, as " in NAME". */
-static const char *where_launches_wait(const struct ws_page_making *p)
+/* The innermost range with most of the gaps of a cause before its work, as ", most in NAME". */
+static const char *where_it_waits(const struct ws_page_making *p, enum ws_use use)
 {
 	const struct ws_ranges *r = &p->m->ranges;
-	const int64_t half = p->idle->all.ns[WS_USE_LAUNCH] / 2;
+	const int64_t half = p->idle->all.ns[use] / 2, *ns = p->idle->path_gap_ns[use];
 	uint32_t at = WS_NONE;
 
 	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
-		if (p->idle->path_launch_ns[i] > half &&
+		if (r->paths[i].depth && ns[i] > half &&
 		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
 			at = i;
-	return at == WS_NONE ? ""
-	                     : ws_arena_format(p->texts, ", most in %s",
-	                                       ws_page_text_of(p, r->paths[at].name));
+	return at == WS_NONE || words_in(ws_page_text_of(p, r->paths[at].name)) > WHERE_WORDS
+	               ? ""
+	               : ws_arena_format(p->texts, ", most in %s",
+	                                 ws_page_text_of(p, r->paths[at].name));
 }
 
 static void say_why_idle(struct ws_page_making *p)
@@ -87,10 +98,10 @@ static void say_why_idle(struct ws_page_making *p)
 	                               ": nothing computes meanwhile."},
 	        [WS_USE_COPY] = {"Copies alone take ", ": nothing computes meanwhile."},
 	        [WS_USE_LAUNCH] = {"The GPU waits for launches: ", NULL},
-	        [WS_USE_HOST] = {"The GPU waits for the host's other work: ", "."},
-	        [WS_USE_SYNC] = {"The GPU idles after host synchronisations: ", "."},
-	        [WS_USE_DATA] = {"The GPU waits for data: ", "."},
-	        [WS_USE_WAIT] = {"Launched work waits for a stream or event: ", "."},
+	        [WS_USE_HOST] = {"The GPU waits for the host: ", NULL},
+	        [WS_USE_SYNC] = {"The GPU idles after host synchronisations: ", NULL},
+	        [WS_USE_DATA] = {"The GPU waits for data: ", NULL},
+	        [WS_USE_WAIT] = {"Work waits for a stream or event: ", NULL},
 	        [WS_USE_DEVICE] = {"The GPU idles between queued kernels: ", "."},
 	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
 	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
@@ -107,7 +118,7 @@ static void say_why_idle(struct ws_page_making *p)
 	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].before)
 		return;
 	behind = words[most].behind ? words[most].behind
-	                            : ws_arena_format(p->texts, "%s.", where_launches_wait(p));
+	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_say_line(next_line(p), words[most].before,
 	            ws_say_part_of(p, use_ns(p, most), use_percent(p, most)), behind, NULL);
 }
@@ -136,15 +147,6 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 			owner = n;
 	}
 	return owner;
-}
-
-static size_t words_in(const char *text)
-{
-	size_t n = 0;
-
-	for (const char *c = text; *c; c++)
-		n += *c != ' ' && (c == text || c[-1] == ' ');
-	return n;
 }
 
 /* As a sentence begins. */
@@ -203,6 +205,7 @@ static void say_who(struct ws_page_making *p)
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
 	const double whole = (double)page->gpu_ns;
+	const char *work = page->on_cpu ? "kernel" : "GPU";
 	const int64_t *ns = class_times(p);
 	const uint32_t first = longest(p, ns, WS_NONE), second = longest(p, ns, first);
 	const char *name, *share, *other = "", *other_share = "";
@@ -216,7 +219,7 @@ static void say_who(struct ws_page_making *p)
 		other_share = ws_say_percent(p, 100 * (double)ns[second] / whole);
 	}
 	if (!owner || words_in(owner->label) + OWNER_WORDS > MOST_WORDS) {
-		ws_say_line(next_line(p), "Most GPU time goes to ",
+		ws_say_line(next_line(p), ws_arena_format(p->texts, "Most %s time goes to ", work),
 		            ws_arena_format(p->texts, "%s (%s)", name, share),
 		            *other ? " and " : "",
 		            *other ? ws_arena_format(p->texts, "%s (%s)", other, other_share) : "",
@@ -227,7 +230,7 @@ static void say_who(struct ws_page_making *p)
 		other = other_share = "";
 	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
 	            ws_say_percent(p, node_percent(page, owner)),
-	            ws_arena_format(p->texts, " of GPU time; %s takes ", name), share,
+	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
 }

@@ -368,7 +368,8 @@ static void name_tree(const struct tree *t)
 	for (size_t i = 0; i < m->ranges.npaths; i++)
 		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
 	page->tree_title = t->has_ranges ? "Where in the model" : "Where in the program";
-	page->tree_what = ws_arena_format(t->p->texts, "GPU time by %s%s; click to zoom",
+	page->tree_what = ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom",
+	                                  t->p->page->on_cpu ? "kernel" : "GPU",
 	                                  modules             ? "module"
 	                                  : t->has_ranges     ? "range"
 	                                  : m->cpu_ops.tree.n ? "operation"

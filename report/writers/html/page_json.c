@@ -180,6 +180,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		return;
 	}
 	ws_json_object_begin(j);
+	ws_json_str(key(j, "work"), page->on_cpu ? "kernel" : "GPU");
 	put_headline(j, page);
 	put_bar(j, page);
 	put_tree(j, page);

@@ -49,7 +49,7 @@ Test(advice, launch_bound_paths_tell_a_diff_where_dtypes_do_not_show)
 			continue;
 		bound++;
 		cr_expect(eq(i64, idle->path_kernel_ns[p], 20000));
-		cr_expect(eq(i64, idle->path_launch_ns[p], 72000));
+		cr_expect(eq(i64, idle->path_gap_ns[WS_USE_LAUNCH][p], 72000));
 	}
 	cr_expect(eq(sz, bound, 1));
 	ws_selection_release(&sel);

@@ -129,7 +129,7 @@ Test(page, headline_says_how_long_why_idle_and_who)
 	SAYS(line_text(&page->headline[0]),
 	     "A step takes *1 ms*; the GPU computes for *430 µs (43 %)* of it.");
 	SAYS(line_text(&page->headline[1]),
-	     "The GPU waits for the host's other work: *285 µs (28 %)*.");
+	     "The GPU waits for the host: *285 µs (28 %)*, most in layer 0.");
 	SAYS(line_text(&page->headline[2]),
 	     "Most GPU time goes to *gemm (67 %)* and *softmax (33 %)*.");
 	for (size_t i = 0; i < page->nheadline; i++)

@@ -82,23 +82,28 @@ function lines(rows, names, series, unit) { // a line a series over an ordered a
   return svg;
 }
 function ratios(rows, names, series) { // bars from 1, on a logarithmic axis: left of the line is less
-  const high = 22, left = 250, wide = 460, at = series[0].at, values = rows.map(r => r[at]), reach = Math.max(0.05, ...values.map(v => Math.abs(Math.log(v))));
+  const mains = series.filter(c => !/^(low|high)/.test(c.id)), ends = c => ["low", "high"].map(id => series.find(other => other.id === c.id.replace(/^[a-z]+/, id)));
+  const bars = rows.flatMap((r, i) => mains.map(c => ({ r, c, name: i, value: r[c.at], ends: ends(c).map(end => end && r[end.at]) }))).filter(b => b.value > 0);
+  const high = 22, left = 250, wide = 460, values = bars.flatMap(b => [b.value, ...b.ends.filter(v => v > 0)]), reach = Math.max(0.05, ...values.map(v => Math.abs(Math.log(v))));
   const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${rows.length * high + 8}`, role: "img" }), labels = clips(rows.map(r => String(r[names])), 32);
-  rows.forEach((r, i) => {
-    const x = px(r[at]), words = r[at] >= 1.1 || r[at] < 1 / 1.1 ? shown(r[at], 1, 2) + "×" : (r[at] < 1 ? "−" : "+") + shownPercent(Math.abs(100 * (r[at] - 1)));
-    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]),
-      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: r[at] < 1 ? "saves" : "costs" }, tip(`${r[names]}: ${words}`)),
-      draw("text", { x: r[at] < 1 ? x - 5 : x + 5, y: i * high + 16, "text-anchor": r[at] < 1 ? "end" : "start", class: "soft" }, words));
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(rows.map(r => String(r[names])), 32);
+  bars.forEach(({ r, c, name, value, ends: [low, high_] }, i) => {
+    const x = px(value), words = value >= 1.1 || value < 1 / 1.1 ? shown(value, 1, 2) + "×" : (value < 1 ? "−" : "+") + shownPercent(Math.abs(100 * (value - 1))), y = i * high + high / 2 + 1;
+    const far = value < 1 ? Math.min(x, low > 0 ? px(low) : x) - 5 : Math.max(x, high_ > 0 ? px(high_) : x) + 5;
+    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[name]),
+      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: (value < 1) === !c.id.startsWith("speedup") ? "saves" : "costs" }, tip(`${r[names]}${mains.length > 1 ? ", " + c.name : ""}: ${words}`)),
+      draw("text", { x: far, y: i * high + 16, "text-anchor": value < 1 ? "end" : "start", class: "soft" }, words));
+    if (low > 0 && high_ > 0)
+      svg.append(draw("path", { d: `M${px(low)} ${y - 4}V${y + 4}M${px(low)} ${y}H${px(high_)}M${px(high_)} ${y - 4}V${y + 4}`, class: "error" }, tip(`95 % CI ${shown(low, 1, 2)}× to ${shown(high_, 1, 2)}×`)));
   });
-  svg.append(draw("line", { x1: px(1), x2: px(1), y1: 0, y2: rows.length * high, class: "one" }));
+  svg.append(draw("line", { x1: px(1), x2: px(1), y1: 0, y2: bars.length * high, class: "one" }));
   return svg;
 }
 function legend(series) {
-  return make("div", { className: "legend soft" }, ...series.flatMap((c, k) => {
-    const box = make("span");
+  return make("div", { className: "legend" }, ...series.map((c, k) => {
+    const box = make("span", { className: "chip" });
     box.style.background = colour(k);
-    return [box, c.name];
+    return make("span", null, box, c.name);
   }));
 }
 function columnsChart(rows, names, series, unit, line, axis) { // stacked columns over an ordered axis
@@ -150,14 +155,14 @@ const CHARTS = [
   { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
   { table: "sweep-over-size", title: "Time of a step over the size, one line per configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
   { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
-  { table: "sweep-over-dtype", title: "Speed-up over the baseline; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: groups,
-    line: 1, first: true },
+  { table: "sweep-over-dtype", title: "Speed-up over the baseline; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: ratios,
+    first: true },
 ];
 function chart(spec) {
   const table = report.tables[spec.table];
   if (!table) return null;
   const ids = spec.values.filter ? spec.values : table.columns.map(c => c.id).filter(id => spec.values.test(id)); // a pattern: what there is of it
-  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
+  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ id, at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
   if (names < 0 || series.some(c => c.at < 0)) return null;
   const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => r[c.at] > 0)).slice(0, spec.most);
   if (!rows.length) return null;

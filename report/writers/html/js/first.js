@@ -35,7 +35,7 @@ function addBar(page, to) {
     const item = make("span", null, chip(s.colour), words);
     if (s.percent >= 0.5) list.append(item);
   }
-  to.append(card("where-time", title, "GPU time by class, then idle time by cause", bar, list));
+  to.append(card("where-time", title, `${page.work} time by class, then idle time by cause`, bar, list));
 }
 
 // The icicle: parents above their children, width is GPU time. Click or Enter zooms.
@@ -43,7 +43,7 @@ const SHADES = ["#233a5e", "#2d5480", "#3a6db5", "#5b8bd0", "#87aadf", "#b3cbec"
 function addTree(page, to) {
   const { title, what, total, nodes, per } = page.tree;
   if (!nodes.length) return;
-  const root = { parent: -1, label: "all GPU time", path: "all GPU time", folded: 1, inclusive: total, exclusive: 0, calls: 0, kernels: 0, flops: -1, depth: -1, children: [] };
+  const root = { parent: -1, label: "all", path: "all", folded: 1, inclusive: total, exclusive: 0, calls: 0, kernels: 0, flops: -1, depth: -1, children: [] };
   for (const n of nodes) {
     n.children = [];
     n.up = n.parent < 0 ? root : nodes[n.parent];
@@ -52,7 +52,7 @@ function addTree(page, to) {
   }
   const box = make("div", { className: "icicle", role: "tree", "aria-label": title }), where = make("p", { className: "crumbs" });
   let top = root;
-  const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of GPU time`,
+  const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${page.work} time`,
     n.children.length ? `itself: ${shownTime(n.exclusive / per)}` : "", n.folded > 1 ? `${n.folded} equal layers` : "",
     n.calls ? `${shownCount(n.calls)} calls, ${shownCount(n.kernels)} kernels in all` : `${shownCount(n.kernels)} kernels in all`,
     n.flops >= 0 ? `${shownSI(n.flops / per, "FLOP")}, ${shownSI(n.flops / n.inclusive * 1e9, "FLOP/s")}` : ""].filter(Boolean);
@@ -149,7 +149,7 @@ function addRoofline(page, to) {
     const circle = draw("circle", { cx: x, cy: y, r, class: "point", tabindex: 0, role: "img", "aria-label": p.name });
     circle.style.fill = fill(p.colour);
     tellsOver(circle, () => [p.name, `${shownSI(p.rate, "FLOP/s")} at ${threeDigits(p.intensity)} FLOP/byte`,
-      `${shownPercent(p.percent)} of GPU time${p.dtype ? ", " + p.dtype : ""}`, p.attained === null ? "" : `${shownPercent(p.attained)} of its roof`].filter(Boolean));
+      `${shownPercent(p.percent)} of ${page.work} time${p.dtype ? ", " + p.dtype : ""}`, p.attained === null ? "" : `${shownPercent(p.attained)} of its roof`].filter(Boolean));
     svg.append(circle);
     if (!p.labelled) continue;
     const words = p.name.length > 26 ? p.name.slice(0, 10) + "…" + p.name.slice(-14) : p.name, long = words.length * 6.3;
@@ -160,7 +160,7 @@ function addRoofline(page, to) {
     taken.push({ y: at, high: 12, x0: ends[0], x1: ends[1] });
     svg.append(draw("text", { x: x + side * (r + 4), y: at, "text-anchor": side < 0 ? "end" : "start", class: "halo" }, words));
   }
-  to.append(card("where-roof", "Roofline", "one circle an operation, area = GPU time" + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
+  to.append(card("where-roof", "Roofline", `one circle an operation, area = ${page.work} time` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
 }
 
 function addFindings(page, to) {
@@ -183,7 +183,7 @@ function addKernels(page, to) {
   const { list, more, each, samples } = page.kernels;
   if (!list.length) return;
   const rated = list.some(k => k.rate !== null), roofed = list.some(k => k.attained !== null);
-  const heads = [["Kernel"], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], ["Share of GPU time"], ["Mean", 1]];
+  const heads = [["Kernel"], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
   if (rated) heads.push(["TFLOP/s", 1]);
   if (roofed) heads.push(["% of roof", 1]);
   const most = Math.max(...list.map(k => k.percent)), body = make("tbody");
