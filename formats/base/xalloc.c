@@ -1,5 +1,6 @@
 #include "formats/base/xalloc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -45,6 +46,13 @@ void *ws_xopened(void *opened)
 	if (!opened && errno == ENOMEM)
 		ws_out_of_memory(0);
 	return opened;
+}
+
+/* errno is dlopen's own of a failed allocation, and stays what it was when a file is not there. */
+void *ws_xdlopen(const char *file, int flags)
+{
+	errno = 0;
+	return ws_xopened(dlopen(file, flags));
 }
 
 void *ws_xmalloc(size_t bytes)

@@ -29,6 +29,8 @@ void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((re
 /* What a function of libc that opens something returned: fopen, opendir. NULL, but not for lack of
  * memory. */
 void *ws_xopened(void *opened);
+/* As dlopen: NULL when the library is not here, or none that can be loaded. */
+void *ws_xdlopen(const char *file, int flags);
 
 /* End the program for lack of memory: any thread may call it. */
 _Noreturn void ws_out_of_memory(size_t bytes);

@@ -397,6 +397,10 @@ const char *ws_cuda_attention_problem(const struct ws_op *op)
 		       "fp16 operands, or --attention eager";
 	if (cudnnGetVersion() < WS_CUDA_ATTENTION_CUDNN)
 		return "fused attention needs cuDNN 9.10.2 or newer; use --attention eager";
+	if (op->kind == WS_OP_ATTENTION_GRAD && op->u.attention.head.time % 128 &&
+	    cudnnGetVersion() < WS_CUDA_ODD_ATTENTION_CUDNN)
+		return "fused attention of this context needs cuDNN 9.15.1 or newer; use a "
+		       "--context that is a multiple of 128, or --attention eager";
 	return NULL;
 }
 

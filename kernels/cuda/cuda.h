@@ -107,6 +107,8 @@ enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *ar
 
 /* The oldest cuDNN whose engines of attention are right and need no help. */
 #define WS_CUDA_ATTENTION_CUDNN 91002
+/* The same, backwards for a context that is no multiple of 128: before it wants a padding mask. */
+#define WS_CUDA_ODD_ATTENTION_CUDNN 91501
 
 bool ws_cuda_is_conv(const struct ws_op *op);
 bool ws_cuda_is_attention(const struct ws_op *op);

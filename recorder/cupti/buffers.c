@@ -216,6 +216,7 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
 		ws_slot_put_back(seg, slot);
 		return;
 	}
+	ws_cupti_tell_sizes();
 	prepare(buffer, valid_size);
 	ws_slot_finish(seg, slot, valid_size);
 }

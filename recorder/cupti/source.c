@@ -1,6 +1,7 @@
 /* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,14 +259,27 @@ static void define_cupti_version(uint32_t version)
 	ws_define_fact("cupti.version", text);
 }
 
-/* The launcher, which opens no library of the program's, steps from record to record by these. */
-static void tell_sizes(struct ws_seg_gpu *gpu)
+void ws_cupti_tell_sizes(void)
 {
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
 	struct ws_seg_sizes *sizes = &gpu->sizes[ws_collector.image % WS_SEG_IMAGES];
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static _Atomic bool are_told;
+	sigset_t before;
 
-	atomic_store(&sizes->image, 0);
-	ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
-	atomic_store_explicit(&sizes->image, ws_collector.image, memory_order_release);
+	if (WS_LIKELY(atomic_load_explicit(&are_told, memory_order_acquire)))
+		return;
+	ws_lock(&lock, &before);
+	if (!atomic_load(&are_told)) {
+		atomic_store(&sizes->image, 0);
+		ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
+		if (sizes->of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL]) {
+			atomic_store_explicit(&sizes->image, ws_collector.image,
+			                      memory_order_release);
+			atomic_store_explicit(&are_told, 1, memory_order_release);
+		}
+	}
+	ws_unlock(&lock, &before);
 }
 
 /* All there are, before the first of them: its program can die before its buffer is handed over. */
@@ -289,7 +303,7 @@ static int start(struct ws_seg_header *seg)
 	if (ws_cupti_load(&seg->gpu) || subscribe())
 		return -1;
 	REQUIRE(SetThreadIdType, WS_CUPTI_THREAD_ID_SYSTEM);
-	tell_sizes(&seg->gpu);
+	ws_cupti_tell_sizes();
 	define_calls(WS_CUPTI_DOMAIN_RUNTIME);
 	define_calls(WS_CUPTI_DOMAIN_DRIVER);
 	ws_cupti_look_at_clock();

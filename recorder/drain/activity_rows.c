@@ -494,6 +494,13 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		               kind == WS_CUPTI_KIND_DRIVER ? WS_CUPTI_DOMAIN_DRIVER
 		                                            : WS_CUPTI_DOMAIN_RUNTIME,
 		               &u.api);
+	case WS_CUPTI_KIND_CONTEXT:
+		if (size < WS_CUPTI_LEAST_context)
+			return WS_ACTIVITY_DAMAGED;
+		ws_cupti_read_context(&u.context, record, size);
+		if (size == WS_CUPTI_SIZE_context_12_4) /* has other bytes there */
+			u.context.sm_count = 0;
+		return ws_activity_add_context(d, slot, &u.context);
 #define ADD(KIND, name, add)                                 \
 	case WS_CUPTI_KIND_##KIND:                           \
 		if (size < WS_CUPTI_LEAST_##name)            \
@@ -505,7 +512,6 @@ enum ws_activity_fate ws_activity_record(struct ws_drain *d, const struct ws_act
 		ADD(MEMSET, memset, add_memset)
 		ADD(GRAPH_TRACE, graph, add_graph)
 		ADD(DEVICE, device, ws_activity_add_device)
-		ADD(CONTEXT, context, ws_activity_add_context)
 		ADD(GREEN_CONTEXT, green, ws_activity_add_green_context)
 		ADD(STREAM, stream, ws_activity_add_stream)
 		ADD(SYNCHRONIZATION, sync, add_sync)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
+
 #define CUDA_ERROR_NO_DEVICE 100
 
 /* The program can still write there: nothing is trusted to end. */
@@ -127,7 +129,7 @@ const char *ws_gpu_absence(char *out, size_t size)
 
 	/* ours is not the program to be recorded */
 	unsetenv("CUDA_INJECTION64_PATH");
-	driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	driver = ws_xdlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (driver)
 		*(void **)&init = dlsym(driver, "cuInit");
 	if (init)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/base/xalloc.h"
+
 #define NVML_CLOCK_SM     1
 #define NVML_CLOCK_MEMORY 2
 #define NVML_SENSOR_GPU   0
@@ -41,7 +43,7 @@ static struct {
 /* Functions that an older library lacks stay NULL: their values are not read. */
 static const char *load(void)
 {
-	void *lib = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *lib = ws_xdlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!lib)
 		return "none: NVML (libnvidia-ml.so.1) is not here";

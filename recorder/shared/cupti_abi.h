@@ -235,6 +235,9 @@ WS_CUPTI_LATER_RECORD_LIST(R)
 #undef R
 #undef F
 
+/* The one record of 12.0 to 13.5 whose fields are not those of a later one, only fewer. */
+#define WS_CUPTI_SIZE_context_12_4 24
+
 static inline uint32_t ws_cupti_kind(const uint8_t *record)
 {
 	uint32_t kind;

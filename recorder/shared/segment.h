@@ -20,7 +20,7 @@
 #include "recorder/shared/segment_capture.h"
 
 #define WS_SEG_MAGIC   UINT64_C(0x31474553534c5157) /* "WQLSSEG1" */
-#define WS_SEG_VERSION 12
+#define WS_SEG_VERSION 13
 /* The part of the header that is fixed when the segment is made. It has pages of its own, of any
  * size that there is, so that each side keeps a private copy of it in its place. */
 #define WS_SEG_FIXED_SIZE         65536

@@ -215,7 +215,8 @@ static void judge(const char *workload, const char *what, const struct apart *ap
 {
 	fprintf(stderr, "apart:%s:%s:%s:%.1e:%.1e:%.0e\n", workload, what, apart->where,
 	        apart->judged, apart->plain, bound);
-	cr_assert_leq(apart->judged, bound, "%s: %s differ by %g, %g is allowed", workload, what,
+	/* the others are looked at, too: a figure of a GPU is rare */
+	cr_expect_leq(apart->judged, bound, "%s: %s differ by %g, %g is allowed", workload, what,
 	              apart->judged, bound);
 }
 

@@ -5,8 +5,8 @@
  *
  *   gpu_bench [--autotune] ceilings
  *   gpu_bench [--autotune] kernels [DTYPE]
- *   gpu_bench [--autotune] [--fused-attention] steps MODEL DTYPE FUSION BATCH CONTEXT [ROUNDS
- * [STEPS]]
+ *   gpu_bench [--autotune] [--fused-attention] [--nhwc] steps MODEL DTYPE FUSION BATCH CONTEXT
+ *             [ROUNDS [STEPS]]
  *
  * Ceilings are measured by the same process before what is held against them. kernels: in the
  * graphs of bench_shapes.h, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times
@@ -45,6 +45,7 @@ static struct ws_pool *pool;
 static struct ws_backend *backend;
 static enum ws_attention_mode attention;
 static bool autotune;
+static enum ws_layout layout; /* of images */
 static double copy_bytes_s; /* measured: reading and writing both count */
 static double gemm_flop_s;  /* measured, of the precision that was asked for last */
 
@@ -419,16 +420,17 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 		status = run_round(step, steps, &number, &ms, err);
 		if (status != WS_OK)
 			break;
-		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s%s\","
+		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s%s%"
+		       "s\","
 		       "\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
 		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
 		       options->model->name, options->precision->name,
 		       ws_fusion_name((int)options->fusion),
 		       attention == WS_ATTENTION_MODE_FUSED ? ", fused attention" : "",
-		       autotune ? ", autotuned" : "", (long long)options->batch,
-		       (long long)options->context, (unsigned long long)flops,
-		       (unsigned long long)backend->peak_bytes, round, ms,
-		       (double)flops / (ms * 1e-3) / gemm_flop_s);
+		       layout == WS_LAYOUT_NHWC ? ", nhwc" : "", autotune ? ", autotuned" : "",
+		       (long long)options->batch, (long long)options->context,
+		       (unsigned long long)flops, (unsigned long long)backend->peak_bytes, round,
+		       ms, (double)flops / (ms * 1e-3) / gemm_flop_s);
 		fflush(stdout);
 	}
 	ws_step_close(step);
@@ -457,6 +459,7 @@ static struct ws_step_options session_of(const char *model, const char *dtype, i
 	        .phase = WS_STEP_FULL,
 	        .batch = batch,
 	        .context = context,
+	        .image.layout = layout,
 	        .optimizer = WS_ADAMW_DEFAULT,
 	};
 }
@@ -548,6 +551,8 @@ int main(int argc, char **argv)
 			options.autotune = autotune = true;
 		else if (!strcmp(argv[first], "--fused-attention"))
 			attention = WS_ATTENTION_MODE_FUSED;
+		else if (!strcmp(argv[first], "--nhwc"))
+			layout = WS_LAYOUT_NHWC;
 		else
 			return WS_USAGE;
 	}

@@ -1,12 +1,28 @@
 /*
- * A real GPU as the device under test: the programs of tests/cuda_host/ against it.
+ * A real GPU as the device under test: the programs of tests/cuda_host/ against it. WS_TEST_DEVICE
+ * says which of its ways, words in any order: "free" (any algorithm, also those that add in any
+ * order), "autotune", "graph" (what repeats is recorded and replayed). Without it: the same bits
+ * each run.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "tests/cuda_host/device.h"
+
+static bool has_word(const char *word)
+{
+	const char *words = getenv("WS_TEST_DEVICE");
+
+	return words && strstr(words, word);
+}
 
 enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **backend,
                                    struct ws_err *err)
 {
-	static const struct ws_backend_options options = {.device = "cuda", .deterministic = true};
+	const struct ws_backend_options options = {.device = "cuda",
+	                                           .deterministic = !has_word("free"),
+	                                           .autotune = has_word("autotune"),
+	                                           .records = has_word("graph")};
 	char why[256];
 
 	return ws_backend_open(&options, pool, backend, why, sizeof(why), err);
@@ -21,7 +37,7 @@ bool ws_test_device_runs(const struct ws_op *op)
 
 int ws_test_device_repeats(void)
 {
-	return 2;
+	return has_word("free") ? 1 : 2;
 }
 
 void ws_test_device_vary(int repeat)

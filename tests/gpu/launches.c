@@ -7,7 +7,9 @@
  *            runtime  cudaLaunchKernelExC
  *            graph    replays of a graph of 100 nodes; COUNT is kernels
  *     END    exit | _exit | kill (itself, with work in flight)
- *     TALLY  file for "launched NS_PER_LAUNCH GPU_BYTES_USED"
+ *     TALLY  file for "launched NS_PER_LAUNCH GPU_BYTES_USED NS_ON_THE_HOST": the third is the
+ *            wall's time with the waits, the last the launching calls' alone
+ *   COUNT with an s behind it is seconds: launches until then, a line for each 30 s.
  * Ends with 77 when there is no GPU.
  */
 #include <dlfcn.h>
@@ -20,6 +22,7 @@
 #include <unistd.h>
 
 #define GRAPH_NODES 100
+#define PROGRESS_NS INT64_C(30000000000)
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .entry ws_empty()\n{\n\tret;\n}\n";
@@ -159,6 +162,12 @@ static int launch_graph(void)
 	return cu.graph_launch(graph_exec, stream);
 }
 
+struct plan {
+	int (*one)(void);
+	long count, step, sync_every; /* launches, of one call, before a wait */
+	int64_t for_ns;               /* 0: count says how many */
+};
+
 static int64_t now_ns(void)
 {
 	struct timespec ts;
@@ -167,50 +176,89 @@ static int64_t now_ns(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-static void write_tally(const char *path, long launched, double ns)
+static void write_tally(const char *path, long launched, double ns, double host_ns)
 {
 	size_t free = 0, total = 0;
 	FILE *f = fopen(path, "we");
 
 	cu.mem_info(&free, &total);
-	if (!f || fprintf(f, "%ld %.1f %zu\n", launched, ns, total - free) < 0 || fclose(f)) {
+	if (!f || fprintf(f, "%ld %.1f %zu %.1f\n", launched, ns, total - free, host_ns) < 0 ||
+	    fclose(f)) {
 		fprintf(stderr, "launches: cannot write %s\n", path);
 		exit(1);
 	}
 }
 
+/* A soak says how it goes, so that one that is cut short has told something. */
+static void tell_progress(int64_t begin, int64_t now, long launched)
+{
+	static int64_t next = PROGRESS_NS;
+
+	if (now - begin < next)
+		return;
+	next += PROGRESS_NS;
+	printf("%lld s: %ld launched, %.1f ns each\n", (long long)((now - begin) / 1000000000),
+	       launched, (double)(now - begin) / (double)launched);
+	fflush(stdout);
+}
+
+/*
+ * The channel to the GPU holds about a thousand launches: before it is full the host waits for the
+ * GPU, so that a call's own time is the host's and not the slower one's of both.
+ */
+static long launch_all(const struct plan *plan, int64_t *wall_ns, int64_t *host_ns)
+{
+	const int64_t begin = now_ns();
+	long launched = 0;
+
+	for (int64_t now = begin;
+	     plan->for_ns ? now - begin < plan->for_ns : launched < plan->count;) {
+		const int64_t before = now_ns();
+
+		for (long i = 0; i < plan->sync_every && (plan->for_ns || launched < plan->count);
+		     i += plan->step, launched += plan->step)
+			check(plan->one(), "launch");
+		*host_ns += now_ns() - before;
+		cu.synchronize();
+		now = now_ns();
+		if (plan->for_ns)
+			tell_progress(begin, now, launched);
+	}
+	*wall_ns = now_ns() - begin;
+	return launched;
+}
+
 int main(int argc, char **argv)
 {
-	int (*one)(void) = launch_one;
-	long count, step = 1, sync_every;
-	int64_t start;
+	struct plan plan = {.one = launch_one, .step = 1, .sync_every = 500};
+	int64_t wall_ns = 0, host_ns = 0;
+	char *unit;
+	long launched;
 
 	if (argc < 5)
 		return 2;
-	count = strtol(argv[2], NULL, 10);
-	sync_every = argc > 5 ? strtol(argv[5], NULL, 10) : 10000;
+	plan.count = strtol(argv[2], &unit, 10);
+	plan.for_ns = *unit == 's' ? plan.count * 1000000000 : 0;
+	if (argc > 5)
+		plan.sync_every = strtol(argv[5], NULL, 10);
 	start_driver();
 	if (!strcmp(argv[1], "runtime")) {
 		start_runtime();
-		one = launch_one_by_runtime;
+		plan.one = launch_one_by_runtime;
 	} else if (!strcmp(argv[1], "graph")) {
 		make_graph();
-		one = launch_graph;
-		step = GRAPH_NODES;
+		plan.one = launch_graph;
+		plan.step = GRAPH_NODES;
 	}
 	for (int i = 0; i < 100; i++) /* the first launches load and compile */
-		check(one(), "launch");
+		check(plan.one(), "launch");
 	check(cu.synchronize(), "cuCtxSynchronize");
-
-	start = now_ns();
-	for (long i = 0; i < count; i += step) {
-		check(one(), "launch");
-		if (i % sync_every == sync_every - step)
-			cu.synchronize();
-	}
-	if (strcmp(argv[3], "kill") != 0)
-		check(cu.synchronize(), "cuCtxSynchronize");
-	write_tally(argv[4], count + 100 * step, (double)(now_ns() - start) / (double)count);
+	launched = launch_all(&plan, &wall_ns, &host_ns);
+	/* with work in flight, where it kills itself */
+	for (int i = 0; !strcmp(argv[3], "kill") && i < 100; i++)
+		check(plan.one(), "launch");
+	write_tally(argv[4], launched + (!strcmp(argv[3], "kill") ? 200 : 100) * plan.step,
+	            (double)wall_ns / (double)launched, (double)host_ns / (double)launched);
 	if (!strcmp(argv[3], "kill"))
 		kill(getpid(), SIGKILL);
 	if (!strcmp(argv[3], "_exit"))

@@ -8,15 +8,16 @@
 # network. Each step has a time limit of its own, and what is known is written at once: a step
 # that crashes or hangs costs itself. At the end: OUT/table.txt, a verdict a line, and
 # OUT/answers-PART.tar.gz, under 16 MB. To try the script itself: QUICK=1 for small numbers, and
-# STEP_LIMIT_S and PART_LIMIT_S in place of all steps' time limits and of the part's.
+# STEP_LIMIT_S and PART_LIMIT_S in place of all steps' time limits and of the part's. KEEP=FOLDER:
+# lines, table and archive are there after each step, whole, whatever becomes of the rest.
 # Ends with 0 when nothing failed, 1 when something did, 77 without a GPU.
 set -u
 
 part=${1-}
 case $part in
-1 | 2 | 3 | environment) ;; # environment: part 1 runs it, as a step is a program
+1 | 2 | 3 | environment | libraries) ;; # the last two: part 1 runs them, as a step is a program
 *)
-	sed -n '2,15s/^# \{0,1\}//p' "$0"
+	sed -n '2,14s/^# \{0,1\}//p' "$0"
 	exit 2
 	;;
 esac
@@ -61,8 +62,9 @@ for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 l
 	esac
 	case :$path: in *":$folder:"*) ;; *) path=$path${folder:+:$folder} ;; esac
 done
-LD_LIBRARY_PATH=${path}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
+# Of our programs alone: Python, gcc and nvidia-smi have their machine's libraries.
+export WS_LIBRARY_PATH="$path"
+ours() { LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
 
 # --- steps -----------------------------------------------------------------------------------
 
@@ -79,7 +81,10 @@ step() {
 		return 124
 	fi
 	began=$(date +%s)
-	timeout -k 5 "$limit" "$@" >"$out/$name.txt" 2>&1
+	case $1 in
+	"$root"/*/gpu_* | "$root"/bin/* | compute-sanitizer) ours timeout -k 5 "$limit" "$@" ;;
+	*) timeout -k 5 "$limit" "$@" ;;
+	esac >"$out/$name.txt" 2>&1
 	code=$?
 	took=$(($(date +%s) - began))
 	case $code in
@@ -88,7 +93,17 @@ step() {
 	124 | 137) verdict fail "$name" "$took" s "within $limit s" ;;
 	*) verdict fail "$name" "ended with $code" "" "0" ;;
 	esac
+	keep
 	return $code
+}
+
+# What is known so far, where it is fetched from whatever comes: written beside, then moved.
+keep() {
+	[ -n "${KEEP-}" ] || return 0
+	pack >/dev/null 2>&1
+	for file in lines.json table.txt "answers-$part.tar.gz"; do
+		[ ! -e "$out/$file" ] || { cp "$out/$file" "$KEEP/.$file" && mv "$KEEP/.$file" "$KEEP/$file"; }
+	done
 }
 
 # bench NAME SECONDS ARGUMENTS of gpu_bench...: the same, its lines among the others
@@ -107,7 +122,7 @@ capture() {
 	name=$1
 	limit=$2
 	shift 2
-	COST_LAUNCHES=$(number 200000 2000) SOAK_LAUNCHES=$(number 30000000 20000) \
+	COST_LAUNCHES=$(number 200000 2000) SOAK_S=$(number 120 1) \
 		step "capture-$name" "$limit" "$here/capture.sh" "$root" "$out" "$@"
 }
 
@@ -115,6 +130,14 @@ has_torch() {
 	python3 "$here/torch_step.py" --probe >/dev/null 2>&1
 }
 
+# What programs lack is looked at first: a cold import of PyTorch takes half a minute.
+libraries() {
+	for program in "$root"/bin/* "$root"/tests/gpu_*; do
+		echo "== $program"
+		ours ldd "$program"
+	done
+	echo "== all programs were looked at"
+}
 environment() {
 	nvidia-smi && nvidia-smi -q -d CLOCK,POWER
 	uname -a
@@ -124,85 +147,110 @@ environment() {
 	df /dev/shm /tmp
 	nvcc --version
 	python3 -c 'import sys, torch; print(sys.version, torch.__version__, torch.version.cuda, torch.backends.cudnn.version())'
-	for program in "$root"/bin/* "$root"/tests/gpu_*; do
-		echo "== $program"
-		ldd "$program"
-	done
 	return 0
 }
 
-part_1() {
-	step environment 20 sh "$here/sit.sh" environment "$out"
-	missing=$(grep -c '=> not found' "$out/environment.txt")
-	must "libraries that a program lacks" "$missing" "" -eq 0
-	verdict info "shared memory for the segment" "$(df -m /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')" MiB
-	capture first 60 buffers calls ends refused graphs
-	capture cost 90 cost busy
-	for suite in elementwise:gradients_of_activations fused:gradients_are_unscaled_and_what_is_not_finite_is_found \
-		image:dropout_draws_what_the_reference_draws attention:of_small_heads_is_the_cpu_s \
-		steps:of_vgg11_are_the_cpu_s; do
-		step "device-${suite%%:*}" 75 "$root/tests/gpu_device" -j1 \
-			--filter "device_${suite%%:*}/$(number '*' "${suite#*:}")"
-		must "device-${suite%%:*}: tests that ran" \
-			"$(sed -n 's/.*Tested: \([0-9]*\) .*/\1/p' "$out/device-${suite%%:*}.txt")" "" -gt 0
-	done
+# device SUITE SECONDS [WAY [QUICK]]: the programs of tests/cuda_host on the GPU; WAY: of device_cuda.c
+device() {
+	suite=$1 name=device-$1${3:+-$(echo "$3" | tr ' ' -)}
+	export WS_TEST_DEVICE="${3-}"
+	step "$name" "$2" "$root/tests/gpu_device" -j1 --filter "device_$suite/$(number '*' "$4")"
+	must "$name: tests that ran" "$(sed -n 's/.*Tested: \([0-9]*\) .*/\1/p' "$out/$name.txt")" "" -gt 0
+	unset WS_TEST_DEVICE
 	# what bounds can be set by: the errors, with nothing excused, that come near theirs
-	sed -n 's/^apart://p' "$out/device-steps.txt" | sort -u | while IFS=: read -r steps what where judged plain bound; do
+	sed -n 's/^apart://p' "$out/$name.txt" | sort -u | while IFS=: read -r steps what where judged plain bound; do
 		awk "BEGIN { exit !($plain > $bound / 2) }" &&
-			verdict info "$steps: $what apart from the CPU's, most of $where" "$plain, judged $judged" "" "at most $bound"
+			verdict info "$steps${3:+ ($3)}: $what apart from the CPU's, most of $where" "$plain, judged $judged" "" "at most $bound"
 	done
-	bench ceilings 30 ceilings
+}
+
+# What is worth most comes first: does recording work, is it whole, what does it cost, are the
+# kernels right.
+part_1() {
+	step libraries 15 sh "$here/sit.sh" libraries "$out"
+	must "libraries that a program lacks" "$(grep -c '=> not found' "$out/libraries.txt")" "" -eq 0
+	must "programs whose libraries were looked at" "$(grep -c 'all programs were looked at' "$out/libraries.txt")" "" -eq 1
+	verdict info "shared memory for the segment" "$(df -m /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')" MiB
+	capture first 40 buffers calls ends refused graphs versions
+	capture names 60 names
+	capture cost 60 cost
+	device elementwise 25 "" gradients_of_activations
+	device fused 25 "" gradients_are_unscaled_and_what_is_not_finite_is_found
+	device image 25 "" dropout_draws_what_the_reference_draws
+	device attention 25 "" of_small_heads_is_the_cpu_s
+	device steps 100 "" of_vgg11_are_the_cpu_s
+	device steps 45 "free autotune" of_vgg11_are_the_cpu_s
+	# the stub computes when it is asked, and has nothing to record
+	[ "${WITHOUT_GRAPHS-}" = 1 ] || device steps 45 graph of_vgg11_are_the_cpu_s
+	bench ceilings 20 ceilings
 	# shellcheck disable=SC2046 # one argument or none
-	bench kernels 120 kernels $(number "" fp32)
+	bench kernels 60 kernels $(number "" fp32)
+	step environment 30 sh "$here/sit.sh" environment "$out"
 }
 
-part_2() {
-	capture soak 280 soak
-	capture torch 200 torch
-}
-
-# beside_torch SESSIONS of torch_steps.py...
+# beside_torch SECONDS SESSIONS of torch_steps.py...
 beside_torch() {
+	limit_s=$1
+	shift
 	for session in "$@"; do
-		step "beside-torch-$(echo "$session" | tr : -)" 110 \
+		step "beside-torch-$(echo "$session" | tr : -)" "$limit_s" \
 			python3 "$here/torch_steps.py" "$root/tests/gpu_bench" "$session"
 		grep '^{"kind"' "$out/$name.txt" >>"$lines"
 	done
 }
 
-part_3() {
+# ours_alone SECONDS MODEL DTYPE BATCH CONTEXT [OPTIONS of gpu_bench]: where there is no PyTorch
+ours_alone() {
+	limit_s=$1 model=$2 dtype=$3 batch=$4 context=$5
+	shift 5
+	bench "steps-$model-$dtype$(echo "$*" | tr -d ' ')" "$limit_s" "$@" steps "$model" "$dtype" full \
+		"$(number "$batch" 1)" "$(number "$context" 64)" "$(number 3 1)" "$(number 20 2)"
+}
+
+# Whole steps, beside PyTorch's where it is: eager first, as it needs no compiler.
+part_2() {
 	if has_torch; then
-		beside_torch transformer-small:fp32:16:512 transformer-large:amp-bf16:4:512 transformer-large:fp32:4:512
+		export TORCHINDUCTOR_CACHE_DIR="$out/../inductor-cache"
+		beside_torch 45 transformer-small:amp-bf16:16:512 transformer-large:amp-bf16:4:512 \
+			transformer-large:amp-bf16:4:512:fused
+		beside_torch 60 resnet50:amp-bf16:128:0
+		beside_torch 75 transformer-large:amp-bf16:4:512:fused:compiled transformer-small:fp32:16:512:compiled
 	else
 		verdict skip "the same steps in PyTorch" "not here"
-		bench steps-small 60 steps transformer-small fp32 full "$(number 16 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
-		bench steps-large 90 steps transformer-large amp-bf16 full "$(number 4 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
+		ours_alone 45 transformer-small amp-bf16 16 512
+		ours_alone 45 transformer-large amp-bf16 4 512
+		ours_alone 45 transformer-large amp-bf16 4 512 --fused-attention
+		bench steps-resnet50 60 --nhwc steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	fi
-	bench steps-resnet50 60 steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
-	bench steps-resnet50-autotune 60 --autotune steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
+	capture steps 60 steps aa
+	bench steps-resnet50-nchw 30 steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	for trace in small:transformer-small resnet:resnet50; do
 		step "trace-${trace%%:*}" 45 "$root/bin/warpsheet-record" -o "$out/gpu-${trace%%:*}.wtrace" -- \
 			"$root/bin/warpsheet-step" --model "${trace#*:}" --device cuda --dtype amp-bf16 \
 			--fusion full --steps 3 --batch "$(number 4 1)"
-		"$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" --table kernel-summary \
+		ours "$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" --table kernel-summary \
 			--format csv >"$out/kernels-${trace%%:*}.csv"
 	done
+}
+
+part_3() {
+	capture torch 120 torch
+	capture soak 180 soak
+	capture costs 90 costs busy
 	if command -v compute-sanitizer >/dev/null 2>&1; then
 		for tool in memcheck racecheck; do
-			step "sanitizer-$tool" 60 compute-sanitizer --tool $tool --target-processes all \
-				--error-exitcode 1 "$root/tests/gpu_device" -j1 \
-				--filter '*/causal_softmax_of*'
+			for suite in fused elementwise; do
+				step "sanitizer-$tool-$suite" 60 compute-sanitizer --tool $tool --target-processes all \
+					--error-exitcode 1 "$root/tests/gpu_device" -j1 --filter "device_$suite/*"
+			done
 		done
 	else
 		verdict skip "compute-sanitizer" "not here"
 	fi
-	# what people would train, last: its compilation may take the time that is left
-	if has_torch; then
-		beside_torch transformer-large:amp-bf16:4:512:fused
-	else
-		bench steps-fused-attention 90 --fused-attention steps transformer-large amp-bf16 full \
-			"$(number 4 1)" "$(number 512 64)" "$(number 3 1)" "$(number 20 2)"
-	fi
+	# of segments that do not lie in /dev/shm
+	step segment-dir 30 "$root/bin/warpsheet-record" -o "$out/segment-dir.wtrace" --segment-dir "$out" -- \
+		"$root/tests/gpu_launches" runtime 1000 exit "$out/tally"
+	rm -f "$out/segment-dir.wtrace"
 }
 
 # --- the end ---------------------------------------------------------------------------------
@@ -223,13 +271,15 @@ pack() {
 	done
 }
 
-[ "$part" != environment ] || {
-	environment
+case $part in
+environment | libraries)
+	"$part"
 	exit 0
-}
+	;;
+esac
 : >"$lines"
 code=0
-timeout -k 5 60 sh "$here/with_gpu.sh" "$root/bin/warpsheet-step" >"$out/probe.txt" 2>&1 || code=$?
+ours timeout -k 5 60 sh "$here/with_gpu.sh" "$root/bin/warpsheet-step" >"$out/probe.txt" 2>&1 || code=$?
 [ $code -ne 77 ] || {
 	cat "$out/probe.txt"
 	exit 77
@@ -242,7 +292,14 @@ timeout -k 5 60 sh "$here/with_gpu.sh" "$root/bin/warpsheet-step" >"$out/probe.t
 		verdict fail "library $library" "not found" "" "somewhere"
 	done
 	"part_$part"
-} | tee "$out/shown.txt"
+} | tee "$out/shown.txt" &
+telling=$!
+# whoever ends this before its time gets what is known
+trap 'pack; keep; exit 143' TERM INT
+wait $telling
+trap - TERM INT
 pack
-cat "$out/table.txt" >"$out/shown.txt"
+keep
+# what is shown is cut: kernels are in the table, which comes back
+grep -v '^[a-z]* *kernel: ' "$out/table.txt" >"$out/shown.txt"
 ! grep -q '^fail' "$out/table.txt"

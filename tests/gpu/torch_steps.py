@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The transformer steps of gpu_bench in PyTorch, eager and compiled, in turn with it: JSON lines.
+"""The steps of gpu_bench in PyTorch, eager or compiled, in turn with it: JSON lines.
 
 The model is that of kernels/models/transformer.c, written as its graph is: pre-norm blocks of
 causal attention with rotary embedding and SwiGLU, an untied head, no biases; AdamW on all.
 """
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -82,25 +83,64 @@ class Transformer(nn.Module):
         return self.head(self.norm(x))
 
 
-def session(name, context, dtype, compiled, batch, fused):
-    """A function that runs one step; compiled: as one program for this very shape."""
-    torch.manual_seed(0)
+class Bottleneck(nn.Module):
+    def __init__(self, width, channels, stride):
+        super().__init__()
+        out = 4 * channels
+        self.layers = nn.Sequential(
+            nn.Conv2d(width, channels, 1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(inplace=True),
+            nn.Conv2d(channels, channels, 3, stride, 1, bias=False), nn.BatchNorm2d(channels), nn.ReLU(inplace=True),
+            nn.Conv2d(channels, out, 1, bias=False), nn.BatchNorm2d(out))
+        self.beside = nn.Identity() if width == out and stride == 1 else nn.Sequential(
+            nn.Conv2d(width, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        return torch.relu(self.layers(x) + self.beside(x))
+
+
+def resnet50():
+    """As kernels/models/cnn.c has it, for 224 x 224 and 1,000 classes."""
+    layers, width = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
+                     nn.MaxPool2d(3, 2, 1)], 64
+    for stage, blocks in enumerate((3, 4, 6, 3)):
+        for block in range(blocks):
+            channels = 64 << stage
+            layers.append(Bottleneck(width, channels, 2 if stage and not block else 1))
+            width = 4 * channels
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, 1000))
+
+
+def compile_blocks(model):
+    """Block by block: 36 equal layers are one program, which takes seconds and not minutes."""
     # else what was compiled for the session before counts against this one's limit
     torch._dynamo.reset()
-    torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
-    vocab = SIZES[name][-1]
-    model = Transformer(*SIZES[name], context, fused).cuda()
+    for block in model.blocks:
+        block.compile(dynamic=False)
+    return model
+
+
+def session(name, context, dtype, compiled, batch, fused):
+    """A function that runs one step; compiled: each block as a program for this very shape."""
+    torch.manual_seed(0)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = dtype == "tf32"
+    if name == "resnet50":  # as people train it: the layout that the tensor cores like
+        model = resnet50().cuda().to(memory_format=torch.channels_last)
+        inputs = torch.randn(batch, 3, 224, 224, device="cuda").to(memory_format=torch.channels_last)
+        targets = torch.randint(1000, (batch,), device="cuda")
+    else:
+        model = Transformer(*SIZES[name], context, fused).cuda()
+        tokens = torch.randint(SIZES[name][-1], (batch, context + 1), device="cuda")
+        inputs, targets = tokens[:, :-1], tokens[:, 1:].flatten()
     optimizer = torch.optim.AdamW(model.parameters(), fused=compiled)
-    forward = torch.compile(model, dynamic=False) if compiled else model
-    tokens = torch.randint(vocab, (batch, context + 1), device="cuda")
+    forward = compile_blocks(model) if compiled else model
     low = {"amp-bf16": torch.bfloat16, "amp-fp16": torch.float16}.get(dtype)
     scaler = torch.amp.GradScaler("cuda", enabled=dtype == "amp-fp16")
 
     def step():
         optimizer.zero_grad(set_to_none=True)
         with torch.autocast("cuda", low) if low else contextlib.nullcontext():
-            logits = forward(tokens[:, :-1])
-            loss = F.cross_entropy(logits.flatten(0, 1).float(), tokens[:, 1:].flatten())
+            logits = forward(inputs)
+            loss = F.cross_entropy(logits.flatten(0, -2).float(), targets)
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
@@ -124,9 +164,11 @@ def run_round(step):
 
 def rival(command, name, context, dtype, batch, fused):
     """gpu_bench with the same session, which runs a round for each line that it is sent."""
-    options = ["--fused-attention"] if fused else []
+    options = (["--fused-attention"] if fused else []) + (["--nhwc"] if name == "resnet50" else [])
+    folders = os.environ.get("WS_LIBRARY_PATH", "")
+    environment = dict(os.environ, LD_LIBRARY_PATH=folders + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
     return subprocess.Popen([command, *options, "steps", name, dtype, "full", str(batch), str(context), "0",
-                             str(STEPS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                             str(STEPS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
 def rival_round(process):
@@ -138,48 +180,44 @@ def rival_round(process):
     raise RuntimeError("the rival ended")
 
 
-def compare(command, name, context, dtype, batch, fused):
-    """Eager, compiled and ours take turns, so that a clock that falls falls for all. Fused
-    attention is compared with it compiled alone: as people train."""
-    how_fused = ", fused attention" if fused else ""
-    ways = {} if fused else {"torch eager": session(name, context, dtype, False, batch, fused)}
-    try:
-        ways["torch compile" + how_fused] = session(name, context, dtype, True, batch, fused)
-    except Exception as error:  # no compiler on this machine: whatever torch says then
-        print("%s %s compiled: %s" % (name, dtype, error), file=sys.stderr)
+def compare(command, name, context, dtype, batch, fused, compiled):
+    """The two take turns, so that a clock that falls falls for both. Each round is printed at once: who
+    is ended by a limit of time has told what was known."""
+    theirs = "torch " + ("compile" if compiled else "eager") + (", fused attention" if fused else "")
+    ours = "ours" + (", fused attention" if fused else "")
+    layout = ", nhwc" if name == "resnet50" else ""
     process = rival(command, name, context, dtype, batch, fused) if command else None
+    step = session(name, context, dtype, compiled, batch, fused)
     times = {}
     for turn in range(ROUNDS):
-        rows = [(how, {"ms": run_round(step)}) for how, step in ways.items()]
+        rows = [(theirs, {"ms": run_round(step)})]
         if process:
-            rows.append(("ours" + how_fused, rival_round(process)))
+            rows.append((ours, rival_round(process)))
         for how, row in rows:
             times.setdefault(how, []).append(row["ms"])
-            print(json.dumps({"kind": "step", "name": name, "dtype": dtype, "fusion": how,
+            print(json.dumps({"kind": "step", "name": name, "dtype": dtype, "fusion": how + layout,
                               "batch": batch, "context": context, "round": turn,
                               "ms": round(row["ms"], 3), "mfu": row.get("mfu")}), flush=True)
     if process:
         process.stdin.close()
         process.wait()
-    if process:
-        for how in ways:
-            share = min(times["ours" + how_fused]) / min(times[how])
-            print(json.dumps({"kind": "verdict", "name": "%s %s batch %d context %d: ours beside %s"
-                              % (name, dtype, batch, context, how), "figure": round(share, 3),
-                              "unit": "of its time", "goal": "at most 1.1",
-                              "verdict": "pass" if share <= 1.1 else "slow"}), flush=True)
+        share = min(times[ours]) / min(times[theirs])
+        print(json.dumps({"kind": "verdict", "name": "%s %s batch %d context %d: ours beside %s%s"
+                          % (name, dtype, batch, context, theirs, layout), "figure": round(share, 3),
+                          "unit": "of its time", "goal": "at most 1.1",
+                          "verdict": "pass" if share <= 1.1 else "slow"}), flush=True)
 
 
 def main():
-    """torch_steps.py [GPU_BENCH] MODEL:DTYPE:BATCH:CONTEXT[:fused]...: a round in turn for each."""
+    """torch_steps.py [GPU_BENCH] MODEL:DTYPE:BATCH:CONTEXT[:fused][:compiled]...: rounds in turn for each."""
     arguments = sys.argv[1:]
     command = arguments.pop(0) if arguments and ":" not in arguments[0] else None
     failed = 0
     for wanted in arguments:
-        name, dtype, batch, context, *fused = wanted.split(":")
+        name, dtype, batch, context, *how = wanted.split(":")
         try:
-            compare(command, name, int(context), dtype, int(batch), bool(fused))
-        except RuntimeError as error:  # out of memory, a rival that ended
+            compare(command, name, int(context), dtype, int(batch), "fused" in how, "compiled" in how)
+        except Exception as error:  # out of memory, no compiler on this machine, a rival that ended
             print("%s: %s" % (wanted, error), file=sys.stderr)
             failed += 1
         torch.cuda.empty_cache()

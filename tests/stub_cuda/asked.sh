@@ -96,6 +96,16 @@ head -c 20000 /dev/zero >"$work/tokens"
 step 0 --model transformer-tiny --steps 3 --fusion full --context 16 --data "$work/tokens"
 beside "copy 1 of 64\$" 2
 
+# cuDNN 9.10.2 to 9.15.0: attention backwards wants a padding mask where the context is no multiple of 128
+for version in 91002 91500; do
+	WS_STUB_CUDNN=$version step 0 --model transformer-tiny --dtype amp-bf16 --attention fused --context 128
+	WS_STUB_CUDNN=$version step 2 --model transformer-tiny --dtype amp-bf16 --attention fused --context 96
+	said "9.15.1"
+done
+WS_STUB_CUDNN=91501 step 0 --model transformer-tiny --dtype amp-bf16 --attention fused --context 96
+WS_STUB_CUDNN=91001 step 2 --model transformer-tiny --dtype amp-bf16 --attention fused --context 128
+said "9.10.2"
+
 # what cannot be
 step 5 --model transformer-small --memory-limit 64
 said "bytes"

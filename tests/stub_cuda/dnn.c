@@ -21,7 +21,7 @@ static cudaDataType data_type(cudnnDataType_t type)
 
 size_t cudnnGetVersion(void)
 {
-	return 91900;
+	return getenv("WS_STUB_CUDNN") ? (size_t)stub_setting("WS_STUB_CUDNN") : 91900;
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t *handle)

@@ -2,6 +2,7 @@
 #include <cuda.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/recorder/cuda/fake_tool.h"
 #include "tests/stub_cuda/stub.h"
@@ -53,6 +54,19 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal)
 	return ordinal < count ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
 }
 
+CUresult cuDeviceGetName(char *name, int size, CUdevice device)
+{
+	snprintf(name, (size_t)size, "Stub GPU %d", device);
+	return CUDA_SUCCESS;
+}
+
+/* cuda.h calls it cuDeviceGetUuid_v2 */
+CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
+{
+	memset(uuid, 0x55 + device, sizeof(*uuid));
+	return CUDA_SUCCESS;
+}
+
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
 	(void)device;
@@ -76,6 +90,8 @@ CUresult cuCtxSetCurrent(CUcontext context)
 
 CUresult cuCtxSynchronize(void)
 {
+	if (fake_tool()->synchronized)
+		fake_tool()->synchronized();
 	return CUDA_SUCCESS;
 }
 

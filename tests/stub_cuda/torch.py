@@ -1,6 +1,6 @@
 """PyTorch as the scripts of ../gpu see it, for PYTHONPATH: what would run on a GPU is a launch of
 the driver of this folder, and tensors are anything. It refuses what the real one is bad at: a
-second program compiled without _dynamo.reset(), or for any shape."""
+whole model compiled as one program, which takes minutes, or one for any shape."""
 import contextlib
 import ctypes
 import os
@@ -10,11 +10,12 @@ from unittest.mock import MagicMock
 
 _driver = ctypes.CDLL("libcuda.so.1")
 _driver.cuInit(0)
-_compiled = []
+_launched = []
 
 
 def _launch(*_args, **_options):
     _driver.stub_driver_launch(b"torch_kernel", 1)
+    _launched.append("torch_kernel")
     return MagicMock()
 
 
@@ -32,6 +33,10 @@ class Module:
     def parameters(self):
         return []
 
+    def compile(self, dynamic=None):
+        if hasattr(self, "blocks") or dynamic is not False:
+            raise RuntimeError("compiled as a whole, or for any shape")
+
 
 class CUDAGraph:
     def __init__(self):
@@ -48,29 +53,25 @@ def _captured(graph):
     _driver.cuStreamEndCapture(None, ctypes.byref(graph.graph))
 
 
-def compile(model, dynamic=None):  # pylint: disable=redefined-builtin
-    if _compiled or dynamic is not False:
-        raise RuntimeError("compiled for any shape, or without a reset: past its limit it runs eager")
-    _compiled.append(model)
-    return model
-
-
 @contextlib.contextmanager
 def _profile(activities):
     """As Kineto: subscribes to nothing, takes the buffers of whoever had them, disables at the end."""
     del activities
     cupti = ctypes.CDLL(os.environ["WARPSHEET_CUPTI_PATH"])
     cupti.cuptiActivityRegisterCallbacks(_driver.stub_profiler_request, _driver.stub_profiler_complete)
-    yield
+    before = len(_launched)
+    yield types.SimpleNamespace(events=lambda: [
+        types.SimpleNamespace(name=name, device_type=types.SimpleNamespace(name="CUDA"))
+        for name in _launched[before:]])
     for kind in range(1, 60):
         cupti.cuptiActivityDisable(kind)
 
 
-_dynamo = types.SimpleNamespace(reset=_compiled.clear)
+_dynamo = MagicMock()
 __version__, version, backends, amp = "0 (stub)", MagicMock(), MagicMock(), MagicMock()
 optim = types.SimpleNamespace(AdamW=lambda *_args, **_options: MagicMock(step=_launch))
 profiler = types.SimpleNamespace(profile=_profile, ProfilerActivity=MagicMock())
-nn = MagicMock(Module=Module, TransformerEncoder=Module)
+nn = MagicMock(Module=Module, TransformerEncoder=Module, ModuleList=list)
 cuda = MagicMock(CUDAGraph=CUDAGraph, graph=_captured)
 bfloat16, float16 = "bfloat16", "float16"
 arange = autocast = manual_seed = ones = randint = randn = MagicMock()

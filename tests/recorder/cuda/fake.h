@@ -14,10 +14,12 @@
  *   FAKE_CUPTI_ALL_SYNC     1: such records cannot be switched off
  *   FAKE_CUPTI_BUSY         1: a flush that is not forced gives back no buffer with kernels
  *   FAKE_CUPTI_FLUSH_MS     how long a flush takes
- *   FAKE_CUPTI_REQUEST_US   how long before it asks for a buffer it read the time of the first
- * record FAKE_CUPTI_RAW_PPM      its clock is CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so
- * much from there FAKE_CUPTI_NO_DEVICE    1: it tells of no device FAKE_CUPTI_REFUSE_CALL  number
- * of a call of the runtime whose records are refused FAKE_CUPTI_REFUSE_ATTR  number of an attribute
+ *   FAKE_CUPTI_REQUEST_US   how long before it asks for a buffer it read its first time
+ *   FAKE_CUPTI_RAW_PPM      its clock is CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so much
+ *   FAKE_CUPTI_LATE_SIZES   1: before there is a context it steps to no record, as from 13.2 on
+ *   FAKE_CUPTI_NO_DEVICE    1: it tells of no device
+ *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused
+ *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute
  * that is refused FAKE_CUPTI_FATAL_AT     after this many kernels: a fatal error, then nothing may
  * be called FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
  *   FAKE_CUPTI_SCOPES       0: no activities for each subscriber, though the version has them
@@ -41,6 +43,7 @@ typedef int (*fake_capture)(void); /* cuStreamBeginCapture, cuStreamEndCapture *
 /* CUPTI: what the driver tells it, found with dlsym too. */
 void fake_cupti_capture(int begins);
 void fake_cupti_asked_version(void);
+void fake_cupti_synchronized(void); /* cuCtxSynchronize */
 void fake_cupti_context(void);
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid);
 /* A graph of n nodes: one call, and a kernel each, or one record of the whole where that is asked

@@ -255,6 +255,8 @@ int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid_size, uint8_t **rec
 	size_t at = 0;
 	uint32_t kind;
 
+	if (!atomic_load(&fake_has_context) && fake_setting("FAKE_CUPTI_LATE_SIZES", 0))
+		return 999;
 	if (*record) {
 		kind = ws_cupti_kind(*record);
 		at = (size_t)(*record - buffer) +

@@ -160,6 +160,35 @@ void fake_cupti_asked_version(void)
 	}
 }
 
+/* A wait for all of the context. */
+void fake_cupti_synchronized(void)
+{
+	const uint32_t correlation = atomic_fetch_add(&next_correlation, 1) + 1;
+	const uint64_t now = fake_now_ns();
+
+	EACH_SCOPE(s)
+	{
+		struct buffer *b = atomic_load(&fake_is_final) ? NULL : fake_lock_buffer(s);
+		uint8_t *r = b && s->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION]
+		                     ? fake_place(b, WS_CUPTI_SIZE_sync)
+		                     : NULL;
+
+		if (!b)
+			return;
+		if (r) {
+			PUT(r, sync, type, 4);
+			PUT(r, sync, start, now);
+			PUT(r, sync, end, now + 100);
+			PUT(r, sync, correlation, correlation);
+			PUT(r, sync, context, 1);
+			PUT(r, sync, stream, WS_CUPTI_NONE);
+			PUT(r, sync, event, WS_CUPTI_NONE);
+			put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
+		}
+		pthread_mutex_unlock(&b->lock);
+	}
+}
+
 static void put_launch(struct buffer *b, const char *name, uint64_t node, unsigned grid,
                        uint64_t now, uint32_t correlation)
 {

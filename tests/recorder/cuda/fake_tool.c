@@ -30,6 +30,7 @@ static void load(void)
 	*(void **)&tool.profiler = dlsym(cupti, "fake_cupti_profiler");
 	*(void **)&tool.capture = dlsym(cupti, "fake_cupti_capture");
 	*(void **)&tool.asked_version = dlsym(cupti, "fake_cupti_asked_version");
+	*(void **)&tool.synchronized = dlsym(cupti, "fake_cupti_synchronized");
 	*(void **)&context_created = dlsym(cupti, "fake_cupti_context");
 	if (getenv("FAKE_CUDA_INIT_MS"))
 		usleep((useconds_t)strtol(getenv("FAKE_CUDA_INIT_MS"), NULL, 10) * 1000);

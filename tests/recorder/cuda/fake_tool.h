@@ -14,6 +14,7 @@ struct fake_tool {
 	__typeof__(&fake_cupti_profiler) profiler;
 	__typeof__(&fake_cupti_capture) capture;
 	__typeof__(&fake_cupti_asked_version) asked_version;
+	__typeof__(&fake_cupti_synchronized) synchronized;
 };
 
 /* The first call loads the tool; the context of the program is created then, too. */

@@ -175,6 +175,14 @@ Test(cuda_problems, a_cupti_of_another_user_and_of_any_version_gives_all_rows)
 	}
 }
 
+Test(cuda_problems, how_long_records_are_may_be_known_late)
+{
+	setenv("FAKE_CUPTI_LATE_SIZES", "1", 1);
+	record("4", NULL, NULL);
+	cuda_check_launches(&p, 4000);
+	probe_expect_no_loss(&p);
+}
+
 /* --- nothing of CUDA is recorded, and why --- */
 
 static void expect_refusal(const char *words)

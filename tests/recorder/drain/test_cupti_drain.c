@@ -174,6 +174,20 @@ Test(cupti_drain, a_copy_keeps_every_field)
 	probe_close(&p);
 }
 
+/* Of 12.4, whose record ends in them: they are set, and stand for nothing. */
+Test(cupti_drain, bytes_that_12_4_has_elsewhere_are_no_number_of_processors)
+{
+	struct probe p;
+
+	seg->gpu.sizes[1].of_kind[WS_CUPTI_KIND_CONTEXT] = WS_CUPTI_SIZE_context_12_4;
+	PUT_ALL(CONTEXT, context, {"api", 1}, {"is_green", 1});
+	p = finish();
+	cr_assert_eq(ROWS(&p, context), 1);
+	cr_expect_eq(CELL(&p, context, sm_count, 0), 0);
+	cr_expect_eq(CELL(&p, context, parent, 0), put("parent"));
+	probe_close(&p);
+}
+
 /* Between devices that do not reach each other: CUPTI tells two copies of device memory. */
 Test(cupti_drain, of_a_copy_by_way_of_the_host_bytes_count_once_and_not_as_the_hosts)
 {

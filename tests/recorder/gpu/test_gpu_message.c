@@ -1,9 +1,16 @@
 /* What people read when no GPU was recorded. */
 #include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "formats/base/xalloc.h"
 #include "recorder/gpu/message.h"
+#include "tests/support/paths.h"
 
 Test(gpu_message, there_is_no_problem_when_it_was_recorded_or_cuda_was_not_used)
 {
@@ -82,6 +89,36 @@ Test(gpu_message, a_state_that_is_none_is_no_problem_and_no_crash)
 	char line[1600] = "before";
 
 	cr_expect_null(ws_gpu_problem(&report, line, sizeof(line)));
+}
+
+/* Exit status of a process without memory, or with it, that opens this library; 3: it is not here.
+ */
+static int open_library(const char *file, bool has_memory)
+{
+	static const struct rlimit nothing = {1, 1};
+	int status = 0;
+	pid_t child = fork();
+
+	if (!child) {
+		if (!has_memory && setrlimit(RLIMIT_AS, &nothing))
+			_exit(99);
+		/* what the process has already; compilers leave out what nobody keeps */
+		for (void *volatile kept = &status; !has_memory && kept; kept = malloc(16))
+			;
+		_exit(ws_xdlopen(file, RTLD_NOW | RTLD_LOCAL) ? 0 : 3);
+	}
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* Else a lack of memory would read as "no driver here". */
+Test(gpu_message, a_library_for_which_there_is_no_memory_is_none_that_is_not_here)
+{
+	cr_expect_eq(open_library("libnothere.so.1", true), 3);
+	cr_expect_eq(open_library(WS_TEST_FAKES "/libcupti-mark.so", true), 0);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* which need much */
+	cr_expect_eq(open_library(WS_TEST_FAKES "/libcupti-mark.so", false), 5);
+#endif
 }
 
 Test(gpu_message, the_absence_of_a_gpu_has_a_reason)

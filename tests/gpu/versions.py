@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""Our declarations against every CUPTI that NVIDIA has published for Python, and what each library says.
+
+versions.py [--table FILE] FOLDER [VERSION...]
+FOLDER keeps what is fetched. VERSION: of the packages nvidia-cuda-cupti-cu12 and nvidia-cuda-cupti, all
+without one. Needs the toolkit's headers (cuda.h), a C compiler and the registry of Python packages.
+
+Each field of recorder/shared/cupti_records.def is compiled against the newest record of its kind in the
+package's header: it must lie where we read it, with its size, or the record must end before it. Each
+library is asked, without a driver, for its version and for the size of each record; where it answers,
+the size must be that of its header. Ends with 1 when anything differs, with 77 when no registry is reached.
+"""
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+PACKAGES = {"nvidia-cuda-cupti-cu12": "12.0", "nvidia-cuda-cupti": "13.0"}
+# What the drain leaves out of a record of 12.4: activity_rows.c
+LEFT_OUT = {"CUpti_ActivityContext2": {"numMultiprocessors"}}
+CUDA = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")
+PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+
+
+def run(command, **options):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False, **options)
+
+
+def by_number(version):
+    return [int(part) for part in version.split(".")]
+
+
+def published():
+    """(package, version) of all that there are, oldest first; empty when nobody answers."""
+    found = []
+    for package, first in PACKAGES.items():
+        said = run(PIP + ["index", "versions", package]).stdout
+        listed = re.search(r"Available versions: (.*)", said)
+        for version in listed.group(1).split(", ") if listed else []:
+            if by_number(version) >= by_number(first):
+                found.append((package, version))
+    return sorted(found, key=lambda one: by_number(one[1]))
+
+
+def fetch(folder, package, version):
+    """The folder of the unpacked package; None when it cannot be had."""
+    where = os.path.join(folder, version)
+    if not os.path.isdir(where):
+        wheels = os.path.join(folder, "wheels")
+        run(PIP + ["download", "-q", "--no-deps", "-d", wheels, "%s==%s" % (package, version)], timeout=300)
+        for name in os.listdir(wheels) if os.path.isdir(wheels) else []:
+            if name.startswith(package.replace("-", "_") + "-" + version + "-"):
+                with zipfile.ZipFile(os.path.join(wheels, name)) as wheel:
+                    wheel.extractall(where + ".part")
+                os.rename(where + ".part", where)
+                os.remove(os.path.join(wheels, name))
+    return where if os.path.isdir(where) else None
+
+
+def find(folder, name):
+    for path, _, names in os.walk(folder):
+        for one in names:
+            if one == name or one.startswith(name + ".so."):
+                return os.path.join(path, one)
+    return None
+
+
+def our_records():
+    """{name: (struct without its number, [(type, offset, member)], kinds)} of cupti_records.def."""
+    with open(os.path.join(SOURCE, "recorder/shared/cupti_records.def")) as lines:
+        text = lines.read().replace("\\\n", " ")
+    records = {}
+    for upper, name, struct in re.findall(r"R\(([A-Z]+), (\w+), (\w+?)\d*, \d+, \d+\)", text):
+        fields = re.findall(r"F\(%s, \w+, (\w+), (\d+), ([\w.]+)\)" % name, text)
+        kinds = re.findall(r"K\((\w+), (\d+), %s\)" % name, text)
+        records[name] = (struct, fields, kinds)
+        assert fields and kinds, (upper, name)
+    return records
+
+
+def compile_and_run(work, include, body):
+    """What a program that includes the package's headers prints, and what the compiler says."""
+    program = os.path.join(work, "layout")
+    with open(program + ".c", "w") as out:
+        out.write("#include <stdint.h>\n#include <stdio.h>\n#include <stddef.h>\n#include <cupti_activity.h>\n"
+                  "#include <cupti_version.h>\nint main(void)\n{\n%s\treturn 0;\n}\n" % body)
+    said = run(["cc", "-w", "-I", include, "-I", CUDA, "-o", program, program + ".c"])
+    return (run([program]).stdout if said.returncode == 0 else ""), said.stderr
+
+
+def newest(header, struct):
+    """Of CUpti_ActivityKernel, …9, …10 the one with the highest number; None when there is none."""
+    numbers = [int(n or 1) for n in re.findall(r"\} %s(\d*);" % struct, header)]
+    return None if not numbers else struct + (str(max(numbers)) if max(numbers) > 1 else "")
+
+
+def layout(work, include, records):
+    """{name: size}, differences and fields that are not there yet, by the package's headers."""
+    with open(os.path.join(include, "cupti_activity.h")) as text:
+        header = text.read()
+    sizes, differ, absent = {}, [], []
+    for name, (struct, fields, kinds) in records.items():
+        theirs = newest(header, struct)
+        kinds = [(kind, number) for kind, number in kinds
+                 if re.search(r"CUPTI_ACTIVITY_KIND_%s\b" % kind, header)]
+        if not theirs or not kinds:
+            absent.append(name)
+            continue
+        lines = ["\tprintf(\"size %%zu\\n\", sizeof(%s));\n" % theirs]
+        lines += ["\tprintf(\"%s %%d\\n\", CUPTI_ACTIVITY_KIND_%s);\n" % (number, kind) for kind, number in kinds]
+        wanted = list(fields)
+        while True:
+            body = lines + ["\tprintf(\"%s %%zu %%zu\\n\", offsetof(%s, %s), sizeof(((%s *)0)->%s));\n"
+                            % (member, theirs, member, theirs, member) for _, _, member in wanted]
+            said, errors = compile_and_run(work, include, "".join(body))
+            missing = set(re.findall(r"has no member named ‘(\w+)’", errors)) | \
+                set(re.findall(r"has no member named '(\w+)'", errors))
+            left = [field for field in wanted if not missing & set(field[2].split("."))]
+            if said or len(left) == len(wanted):
+                break
+            wanted = left
+        if not said:
+            differ.append("%s does not compile: %s" % (theirs, errors.strip().split("\n")[0]))
+            continue
+        told = [line.split() for line in said.splitlines()]
+        sizes[name] = int(told[0][1])
+        for number, theirs_number in told[1:1 + len(kinds)]:
+            if number != theirs_number:
+                differ.append("kind %s is %s" % (number, theirs_number))
+        for (ctype, offset, member), (_, at, size) in zip(wanted, told[1 + len(kinds):]):
+            if offset != at or str({"uint8_t": 1, "uint16_t": 2, "uint32_t": 4, "uint64_t": 8}[ctype]) != size:
+                differ.append("%s.%s at %s of %s" % (name, member, at, size))
+        for _, offset, member in set(fields) - set(wanted):
+            absent.append("%s.%s" % (name, member))
+            if int(offset) < sizes[name] and member not in LEFT_OUT.get(theirs, ()):
+                differ.append("%s.%s is not there, and %s has other bytes at %s" % (name, member, theirs, offset))
+    return sizes, differ, sorted(absent)
+
+
+def ask(work, library):
+    """The version and {kind: size} as the library says without a driver; empty where it does not."""
+    program = os.path.join(work, "asked")
+    if not os.path.exists(program):
+        subprocess.run(["cc", "-D_GNU_SOURCE", "-I", SOURCE, "-o", program, os.path.join(HERE, "cupti_sizes.c"),
+                        os.path.join(SOURCE, "recorder/cupti/sizes.c"), "-ldl"], check=True)
+    version = run([program, library, "version"])
+    told = run([program, library, "sizes"])
+    sizes = dict(pair.split(":") for pair in told.stdout.split()) if told.returncode == 0 else {}
+    return (version.stdout.strip() if version.returncode == 0 else "",
+            {int(kind): int(size) for kind, size in sizes.items()})
+
+
+def look_at(work, package, version, records):
+    """A row of the table, and whether all is as it must be."""
+    folder = fetch(work, package, version)
+    header = folder and find(folder, "cupti_activity.h")
+    library = folder and find(folder, "libcupti")
+    if not header or not library:
+        return None
+    sizes, differ, absent = layout(work, os.path.dirname(header), records)
+    with open(os.path.join(os.path.dirname(header), "cupti_version.h")) as text:
+        api = re.search(r"#define CUPTI_API_VERSION\s+(\d+)", text.read()).group(1)
+    said, told = ask(work, library)
+    if said and said != api:
+        differ.append("the library says API %s" % said)
+    for name, size in sizes.items() if told else []:
+        for kind, number in records[name][2]:
+            if int(number) in told and told[int(number)] != size:
+                differ.append("%s: the iterator steps %d, the header has %d" % (kind, told[int(number)], size))
+            elif int(number) not in told:
+                differ.append("%s: the iterator does not know it" % kind)
+    return [version, api, "all" if told else "nothing", " ".join(str(sizes.get(name, "–")) for name in
+                                                              ("kernel", "memcpy", "api", "device", "sync")),
+            ", ".join(absent) or "none", "; ".join(differ) or "none"], not differ
+
+
+def main():
+    arguments = sys.argv[1:]
+    table = None
+    if arguments[:1] == ["--table"]:
+        table = open(arguments[1], "w")
+        arguments = arguments[2:]
+    if not arguments:
+        print(__doc__, file=sys.stderr)
+        return 2
+    work = os.path.abspath(arguments[0])
+    os.makedirs(work, exist_ok=True)
+    if not os.path.exists(os.path.join(CUDA, "cuda.h")):
+        print("versions.py: left out, the toolkit's headers are not here")
+        return 77
+    versions = [one for one in published() if not arguments[1:] or one[1] in arguments[1:]]
+    if not versions:
+        print("versions.py: left out, no registry of Python packages is reached")
+        return 77
+    out = table or sys.stdout
+    print("| CUPTI | API | without a driver it tells | bytes of kernel, memcpy, api, device, sync "
+          "| not there yet | differs |\n|---|---|---|---|---|---|", file=out)
+    failed = seen = 0
+    for package, version in versions:
+        answer = look_at(work, package, version, our_records())
+        if answer is None:
+            print("versions.py: %s %s cannot be had" % (package, version), file=sys.stderr)
+            continue
+        seen += 1
+        failed += not answer[1]
+        print("| %s |" % " | ".join(answer[0]), file=out, flush=True)
+    print("%d versions of CUPTI, %d with differences" % (seen, failed))
+    return 77 if not seen else failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
