@@ -1,7 +1,9 @@
 #include "recorder/cupti/scope.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 
+#include "recorder/cupti/sizes.h"
 #include "recorder/cupti/source.h"
 
 static void *subscriber;
@@ -108,4 +110,29 @@ int ws_cupti_time(uint64_t *now)
 	if (is_scoped)
 		return ws_cupti.GetTimestamp_v2(subscriber, now);
 	return ws_cupti.GetTimestamp ? ws_cupti.GetTimestamp(now) : WS_CUPTI_NO_FUNCTION;
+}
+
+/* --- sizes of records --- */
+
+void ws_cupti_tell_sizes(void)
+{
+	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
+	struct ws_seg_sizes *sizes = &gpu->sizes[ws_collector.image % WS_SEG_IMAGES];
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static _Atomic bool are_told;
+	sigset_t before;
+
+	if (WS_LIKELY(atomic_load_explicit(&are_told, memory_order_acquire)))
+		return;
+	ws_lock(&lock, &before);
+	if (!atomic_load(&are_told)) {
+		atomic_store(&sizes->image, 0);
+		ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
+		if (sizes->of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL]) {
+			atomic_store_explicit(&sizes->image, ws_collector.image,
+			                      memory_order_release);
+			atomic_store_explicit(&are_told, 1, memory_order_release);
+		}
+	}
+	ws_unlock(&lock, &before);
 }

@@ -33,5 +33,11 @@ int ws_cupti_enable_call(uint32_t domain, uint32_t cbid);
 int ws_cupti_enable_callback(uint32_t domain, uint32_t cbid);
 int ws_cupti_next(uint8_t *buffer, size_t valid_size, uint8_t **record);
 int ws_cupti_time(uint64_t *now);
+/*
+ * Tell the launcher, which opens no library of the program's, how long records are: by these it
+ * steps from one to the next. CUPTI of 13.2 and later knows that only with a driver, maybe not
+ * while that initializes: so before each buffer is handed over, until it was told.
+ */
+void ws_cupti_tell_sizes(void);
 
 #define WS_CUPTI_NO_FUNCTION (-1)

@@ -1,7 +1,6 @@
 /* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include "recorder/collect/capture_range.h"
 #include "recorder/cupti/calls.h"
 #include "recorder/cupti/scope.h"
-#include "recorder/cupti/sizes.h"
 
 /* --- problems --- */
 
@@ -257,29 +255,6 @@ static void define_cupti_version(uint32_t version)
 	else
 		snprintf(text, sizeof(text), "API %u", version);
 	ws_define_fact("cupti.version", text);
-}
-
-void ws_cupti_tell_sizes(void)
-{
-	struct ws_seg_gpu *gpu = &ws_collector.seg->gpu;
-	struct ws_seg_sizes *sizes = &gpu->sizes[ws_collector.image % WS_SEG_IMAGES];
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static _Atomic bool are_told;
-	sigset_t before;
-
-	if (WS_LIKELY(atomic_load_explicit(&are_told, memory_order_acquire)))
-		return;
-	ws_lock(&lock, &before);
-	if (!atomic_load(&are_told)) {
-		atomic_store(&sizes->image, 0);
-		ws_cupti_find_sizes(ws_cupti_next, sizes->of_kind);
-		if (sizes->of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL]) {
-			atomic_store_explicit(&sizes->image, ws_collector.image,
-			                      memory_order_release);
-			atomic_store_explicit(&are_told, 1, memory_order_release);
-		}
-	}
-	ws_unlock(&lock, &before);
 }
 
 /* All there are, before the first of them: its program can die before its buffer is handed over. */

@@ -31,13 +31,6 @@ void ws_cupti_keep_error(const char *what, const char *words, int result);
  */
 void ws_cupti_start(void);
 
-/*
- * Tell the launcher, which opens no library of the program's, how long records are: by these it
- * steps from one to the next. CUPTI of 13.2 and later knows that only with a driver, maybe not
- * while that initializes: so before each buffer is handed over, until it was told.
- */
-void ws_cupti_tell_sizes(void);
-
 /* --- launches.c --- */
 
 /* Which calls launch; before the next two. */
