@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/nvtx/abi.h"
-#include "recorder/collect/collector.h"
+#include "recorder/collect/event.h"
 #include "recorder/cupti/source.h"
 #include "recorder/inject/attach.h"
 #include "recorder/inject/nvtx_source.h"
@@ -18,6 +18,10 @@ WS_EXPORT int InitializeInjectionNvtxExtension(struct wsn_ext_module *module);
 
 /* Called once by the CUDA driver while it initializes; no CUDA function may be called here. */
 WS_EXPORT int InitializeInjection(void);
+
+/* Called by our Python module: a range of the default domain. */
+WS_EXPORT void warpsheet_push(const char *name);
+WS_EXPORT void warpsheet_pop(void);
 
 /* In a program that took our LD_PRELOAD away: it is loaded by now, as it is that asks for CUDA. */
 static void find_pytorch(void)
@@ -52,4 +56,27 @@ int InitializeInjectionNvtx2(wsn_get_export_table get)
 int InitializeInjectionNvtxExtension(struct wsn_ext_module *module)
 {
 	return ws_attach_once() && ws_nvtx_hook_extension(module);
+}
+
+void warpsheet_push(const char *name)
+{
+	struct ws_event ev;
+
+	if (!ws_attach_once())
+		return;
+	/* it counts as what calls the collector, or nothing would seem to be recorded */
+	(void)!atomic_fetch_or(&ws_collector.seg->modules, 1);
+	ws_pytorch_saw_range(name);
+	ws_event_init(&ev, 0, name, WS_TEXT_BYTES);
+	ws_event_push(&ev);
+}
+
+void warpsheet_pop(void)
+{
+	struct ws_event ev;
+
+	if (!ws_attach_once())
+		return;
+	ws_event_init(&ev, 0, NULL, WS_TEXT_BYTES);
+	ws_event_pop(&ev);
 }

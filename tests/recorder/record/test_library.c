@@ -83,8 +83,9 @@ Test(library, it_exports_its_entry_points_and_nothing_else)
 	const Elf64_Sym *sym = (const void *)(image + symbols->sh_offset);
 	static const char *const entries[] = {WSN_INIT_SYMBOL, WSN_EXT_INIT_SYMBOL,
 	                                      "InitializeInjection", "dlopen",
-	                                      "warpsheet_module_begin", "warpsheet_module_end"};
-	int found[6] = {0};
+	                                      "warpsheet_module_begin", "warpsheet_module_end",
+	                                      "warpsheet_push", "warpsheet_pop"};
+	int found[8] = {0};
 
 	for (size_t i = 0; i < symbols->sh_size / sizeof(*sym); i++) {
 		const char *name = strings + sym[i].st_name;
@@ -93,13 +94,13 @@ Test(library, it_exports_its_entry_points_and_nothing_else)
 			continue;
 		int known = 0;
 
-		for (size_t k = 0; k < 6; k++) {
+		for (size_t k = 0; k < 8; k++) {
 			found[k] += !strcmp(name, entries[k]);
 			known |= !strcmp(name, entries[k]);
 		}
 		cr_expect(known, "%s is exported", name);
 	}
-	for (size_t k = 0; k < 6; k++)
+	for (size_t k = 0; k < 8; k++)
 		cr_expect_eq(found[k], 1, "%s", entries[k]);
 }
 
