@@ -3,6 +3,7 @@
  * between them, each followed by one that goes on with the trace's file from the last commit. The
  * first begins where every recording does, with an empty trace that was committed: made once.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 #include "formats/trace/check.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/segment.h"
-#include "tests/support/trace_sample.h"
+#include "formats/trace/writer.h"
 
 /* A launcher that begins costs more than all that it then reads. */
 #define MAX_DEATHS 1          /* the first one goes on with what another left, too */
@@ -35,8 +36,8 @@ static int begin(struct launcher *l)
 
 	l->writer = NULL;
 	l->drain = NULL;
-	if ((size ? trace_file_resume(&l->writer, l->path, size, &opts, &err)
-	          : trace_file_create(&l->writer, l->path, &opts, &err)) != WS_OK)
+	if ((size ? ws_trace_writer_resume(&l->writer, l->fd, l->path, size, &opts, &err)
+	          : ws_trace_writer_create(&l->writer, l->fd, l->path, &opts, &err)) != WS_OK)
 		return 0;
 	l->drain = ws_drain_new(l->seg, l->writer);
 	return 1;
@@ -86,7 +87,8 @@ static void start(struct launcher *l, size_t *seg_size)
 		fd = memfd_create("fuzz_salvage", MFD_CLOEXEC);
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		seg = malloc(*seg_size);
-		if (!seg || !begin(l))
+		l->fd = fd;
+		if (!seg || fcntl(fd, F_SETFL, O_APPEND) || !begin(l)) /* as traces are opened */
 			abort();
 		ws_drain_commit(l->drain);
 		end(l);
@@ -95,7 +97,7 @@ static void start(struct launcher *l, size_t *seg_size)
 	}
 	memcpy(l->seg, seg, *seg_size);
 	l->fd = fd;
-	if (ftruncate(fd, file_size) || pwrite(fd, file, (size_t)file_size, 0) != file_size)
+	if (ftruncate(fd, 0) || pwrite(fd, file, (size_t)file_size, 0) != file_size)
 		abort();
 }
 
@@ -108,6 +110,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	start(&l, &seg_size);
 	is_sound = begin(&l);
+	if (!is_sound) /* nothing would be tried any more, and nobody see it */
+		abort();
 	while (is_sound && in.at < in.end) {
 		enum fuzz_step step = fuzz_segment_step(l.seg, &in, deaths < MAX_DEATHS);
 

@@ -179,9 +179,9 @@ part_1() {
 	device image 25 "" dropout_draws_what_the_reference_draws
 	device attention 25 "" of_small_heads_is_the_cpu_s
 	device steps 100 "" of_vgg11_are_the_cpu_s
-	device steps 45 "free autotune" of_vgg11_are_the_cpu_s
+	device steps 45 "free autotune" of_mlp_are_the_cpu_s
 	# the stub computes when it is asked, and has nothing to record
-	[ "${WITHOUT_GRAPHS-}" = 1 ] || device steps 45 graph of_vgg11_are_the_cpu_s
+	[ "${WITHOUT_GRAPHS-}" = 1 ] || device steps 45 graph of_mlp_are_the_cpu_s
 	bench ceilings 20 ceilings
 	# shellcheck disable=SC2046 # one argument or none
 	bench kernels 60 kernels $(number "" fp32)

@@ -18,6 +18,8 @@ import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
+# Newer ones are told of, and fail nothing: that NVIDIA publishes one is no fault of a change here.
+LAST_TRIED = "13.5.25"
 PACKAGES = {"nvidia-cuda-cupti-cu12": "12.0", "nvidia-cuda-cupti": "13.0"}
 # What the drain leaves out of a record of 12.4: activity_rows.c
 LEFT_OUT = {"CUpti_ActivityContext2": {"numMultiprocessors"}}
@@ -50,7 +52,10 @@ def fetch(folder, package, version):
     where = os.path.join(folder, version)
     if not os.path.isdir(where):
         wheels = os.path.join(folder, "wheels")
-        run(PIP + ["download", "-q", "--no-deps", "-d", wheels, "%s==%s" % (package, version)], timeout=300)
+        try:
+            run(PIP + ["download", "-q", "--no-deps", "-d", wheels, "%s==%s" % (package, version)], timeout=300)
+        except subprocess.TimeoutExpired:
+            return None
         for name in os.listdir(wheels) if os.path.isdir(wheels) else []:
             if name.startswith(package.replace("-", "_") + "-" + version + "-"):
                 with zipfile.ZipFile(os.path.join(wheels, name)) as wheel:
@@ -205,7 +210,7 @@ def main():
             print("versions.py: %s %s cannot be had" % (package, version), file=sys.stderr)
             continue
         seen += 1
-        failed += not answer[1]
+        failed += not answer[1] and by_number(version) <= by_number(LAST_TRIED)
         print("| %s |" % " | ".join(answer[0]), file=out, flush=True)
     print("%d versions of CUPTI, %d with differences" % (seen, failed))
     return 77 if not seen else failed > 0
