@@ -112,8 +112,7 @@ static void put_numbers(struct ws_buf *b, struct reader *r, uint32_t n)
 	put_comma(b);
 	put(b, "[");
 	for (uint32_t i = 0; i < n && !r->is_short; i++) {
-		snprintf(number, sizeof(number), "%s%" PRId64, i ? "," : "",
-		         (int64_t)take_word(r));
+		snprintf(number, sizeof(number), "%s%" PRId64, i ? "," : "", (int64_t)take_word(r));
 		put(b, number);
 	}
 	put(b, "]");

@@ -10,7 +10,8 @@ static bool has_shim(void)
 	const struct ws_torch *t = &ws_torch;
 
 	return t->num_inputs && t->remove_callback && t->key_name && t->is_tensor_list &&
-	       t->shim.empty_strided && t->shim.copy && t->shim.sizes && t->shim.strides && t->shim.delete;
+	       t->shim.empty_strided && t->shim.copy && t->shim.sizes && t->shim.strides &&
+	       t->shim.delete;
 }
 
 void ws_pytorch_attach(void *handle)

@@ -127,8 +127,7 @@ static uint32_t config_of(const void *fn, struct thread *t)
 		whole = 0;
 		id = config_of_body(t->body, ws_torch_name(name, t->body));
 	}
-	if (id != WS_DEF_NONE && !whole &&
-	    ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
+	if (id != WS_DEF_NONE && !whole && ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
 		ws_lost(WS_DROPPED_pytorch_without_shapes, 1);
 	return id;
 }

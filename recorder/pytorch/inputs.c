@@ -106,7 +106,7 @@ static enum tensor_class class_of(const void *impl)
 			continue;
 		const uint32_t class = atomic_load_explicit(&known[i].class, memory_order_relaxed);
 
-		return class ? (enum tensor_class)class : find_class((const void *)vtable);
+		return class ? (enum tensor_class) class : find_class((const void *)vtable);
 	}
 	return find_class((const void *)vtable);
 }
@@ -194,8 +194,7 @@ static void put_list(struct body *b, const uint8_t *value)
 	if (is_tensors) {
 		put_input(b, WS_INPUT_TENSOR_LIST, n);
 		for (uint32_t i = 0; i < n && !b->is_full; i++)
-			put_tensor(b, (const void *)(uintptr_t)word_at(
-			                      items, i * WS_TORCH_IVALUE));
+			put_tensor(b, (const void *)(uintptr_t)word_at(items, i * WS_TORCH_IVALUE));
 		return;
 	}
 	kind = n ? scalar_kind(tag_of(items)) : WS_INPUT_INT;
@@ -203,9 +202,10 @@ static void put_list(struct body *b, const uint8_t *value)
 		put_input(b, WS_INPUT_OTHER, 0);
 		return;
 	}
-	put_input(b, kind == WS_INPUT_INT    ? WS_INPUT_INT_LIST
-	             : kind == WS_INPUT_BOOL ? WS_INPUT_BOOL_LIST
-	                                     : WS_INPUT_DOUBLE_LIST,
+	put_input(b,
+	          kind == WS_INPUT_INT    ? WS_INPUT_INT_LIST
+	          : kind == WS_INPUT_BOOL ? WS_INPUT_BOOL_LIST
+	                                  : WS_INPUT_DOUBLE_LIST,
 	          n);
 	for (uint32_t i = 0; i < n; i++)
 		put_word(b, scalar_of(items + i * WS_TORCH_IVALUE, kind));
@@ -249,8 +249,7 @@ uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_B
 	*whole = ws_torch.has_inputs;
 	memcpy(&op, body, sizeof(op));
 	if (ws_torch.has_inputs) {
-		const uint8_t *values =
-		        (const uint8_t *)(uintptr_t)word_at(fn, ws_torch.inputs);
+		const uint8_t *values = (const uint8_t *)(uintptr_t)word_at(fn, ws_torch.inputs);
 		const uint64_t n = word_at(fn, ws_torch.inputs + 8);
 
 		for (uint64_t i = 0; i < n && n <= MAX_INPUTS && !b.is_full; i++)

@@ -17,11 +17,11 @@ static const struct tensor {
 	int64_t ndim, sizes[6], strides[6], numel;
 	int32_t type; /* c10::ScalarType */
 } tensors[] = {
-        {4, {23, 5, 29, 7}, {1015, 203, 7, 1}, 23345, 6}, /* float */
-        {2, {37, 31}, {1, 37}, 1147, 4},                  /* long */
+        {4, {23, 5, 29, 7}, {1015, 203, 7, 1}, 23345, 6},             /* float */
+        {2, {37, 31}, {1, 37}, 1147, 4},                              /* long */
         {6, {3, 1, 11, 2, 13, 1}, {286, 286, 26, 13, 1, 1}, 858, 15}, /* bfloat16 */
-        {1, {41}, {1}, 41, 11},                           /* bool */
-        {3, {17, 3, 19}, {57, 19, 1}, 969, 7},            /* double */
+        {1, {41}, {1}, 41, 11},                                       /* bool */
+        {3, {17, 3, 19}, {57, 19, 1}, 969, 7},                        /* double */
 };
 #define NTENSORS (sizeof(tensors) / sizeof(*tensors))
 
@@ -175,8 +175,8 @@ static uint32_t place_of(const uint8_t objects[NTENSORS][OBJECT_BYTES], uint32_t
 			uint64_t value = 0;
 
 			memcpy(&value, objects[i] + at, size);
-			holds &= value == (is_type ? (uint64_t)tensors[i].type
-			                           : (uint64_t)tensors[i].numel);
+			holds &= value ==
+			         (is_type ? (uint64_t)tensors[i].type : (uint64_t)tensors[i].numel);
 		}
 		if (holds && found != NOT_FOUND)
 			return NOT_FOUND; /* two such places */
@@ -204,8 +204,7 @@ static bool has_dims(const uint8_t *object, const void *impl, const struct tenso
 		return 0;
 	return agrees(&at->sizes, (uint32_t)((const uint8_t *)sizes - (const uint8_t *)impl)) &&
 	       agrees(&at->strides, (uint32_t)((const uint8_t *)strides - (const uint8_t *)impl)) &&
-	       agrees(&at->ndim, at->sizes - 8) &&
-	       word_at(object, at->ndim) == (uint64_t)t->ndim;
+	       agrees(&at->ndim, at->sizes - 8) && word_at(object, at->ndim) == (uint64_t)t->ndim;
 }
 
 #define MAX_KEYS 128
@@ -309,8 +308,8 @@ static bool describe_all(void)
 
 		call.made = t;
 		call.holds = 0;
-		if (ws_torch.shim.empty_strided(t->ndim, t->sizes, t->strides, t->type,
-		                                META_DEVICE, 0, &handle))
+		if (ws_torch.shim.empty_strided(t->ndim, t->sizes, t->strides, t->type, META_DEVICE,
+		                                0, &handle))
 			return 0;
 		(void)ws_torch.shim.delete(handle);
 		if (!call.holds)
@@ -359,8 +358,8 @@ void ws_torch_prove(void)
 	struct ws_torch_tags *tags = &ws_torch.tags;
 	const uint64_t callback = add_callback();
 
-	ws_torch.has_inputs = make_all(handles) && prove_tensors(handles) && describe_all() &&
-	                      copy_all(handles);
+	ws_torch.has_inputs =
+	        make_all(handles) && prove_tensors(handles) && describe_all() && copy_all(handles);
 	/* None, Tensor, Storage, Double, ComplexDouble, Int: so in each PyTorch there was */
 	ws_torch.has_inputs &= tags->tensor == 1 && tags->integer == 5;
 	tags->real = 3;

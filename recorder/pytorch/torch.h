@@ -111,21 +111,21 @@ bool ws_torch_register(bool with_inputs);
  * says: the first argument on x86-64, register x8 on AArch64. Ours is always empty.
  */
 #if defined(__x86_64__)
-#define WS_TORCH_START(name, what)                                \
+#define WS_TORCH_START(name, what)                        \
 	static void **name(void **result, const void *fn) \
-	{                                                \
-		*result = NULL;                          \
-		what;                                    \
-		return result;                           \
+	{                                                 \
+		*result = NULL;                           \
+		what;                                     \
+		return result;                            \
 	}
 #elif defined(__aarch64__)
-#define WS_TORCH_START(name, what)                                                             \
+#define WS_TORCH_START(name, what)                                                                \
 	__attribute__((used)) static void name##_called(const void *fn) __asm__(#name "_called"); \
-	static void name##_called(const void *fn)                                     \
-	{                                                                             \
-		what;                                                                 \
-	}                                                                             \
-	void name(void);                                                              \
+	static void name##_called(const void *fn)                                                 \
+	{                                                                                         \
+		what;                                                                             \
+	}                                                                                         \
+	void name(void);                                                                          \
 	__asm__(".text\n.hidden " #name "\n.global " #name "\n.type " #name ", %function\n" #name \
 	        ":\n\tstr xzr, [x8]\n\tb " #name "_called\n");
 #else

@@ -44,8 +44,10 @@ static void input(enum ws_input_kind kind, uint32_t n)
 /* A contiguous matrix; strided 0: its strides are not told. */
 static void matrix(uint16_t type, uint64_t rows, uint64_t columns, uint8_t strided)
 {
-	const struct ws_def_input in = {
-	        .kind = WS_INPUT_TENSOR, .type = type, .n = 2, .has_strides = strided};
+	const struct ws_def_input in = {.kind = WS_INPUT_TENSOR,
+	                                .type = type,
+	                                .n = 2,
+	                                .has_strides = strided};
 	uint64_t word;
 
 	memcpy(&word, &in, sizeof(word));
@@ -151,9 +153,10 @@ Test(drain_ops, each_kind_of_input_is_written_as_pytorch_writes_it)
 	cr_assert_eq(ROWS(&p, op_config), 1);
 	cr_expect_str_eq(TEXT(&p, op_config, dims, 0), "[[],[[1,2],[3,4]],[],[],[],[],[],[1,1]]");
 	cr_expect_str_eq(TEXT(&p, op_config, strides, 0), "[[],[[2,1],[]],[],[],[],[],[],[]]");
-	cr_expect_str_eq(TEXT(&p, op_config, types, 0),
-	                 "[\"\",\"TensorList\",\"ScalarList\",\"ScalarList\",\"ScalarList\",\"Scalar\","
-	                 "\"Scalar\",\"\"]");
+	cr_expect_str_eq(
+	        TEXT(&p, op_config, types, 0),
+	        "[\"\",\"TensorList\",\"ScalarList\",\"ScalarList\",\"ScalarList\",\"Scalar\","
+	        "\"Scalar\",\"\"]");
 	cr_expect_str_eq(TEXT(&p, op_config, inputs, 0),
 	                 "[\"\",\"\",\"[3, -1]\",\"[]\",\"[False, True]\",\"2.\",\"\",\"\"]");
 	probe_close(&p);
