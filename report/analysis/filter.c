@@ -222,13 +222,14 @@ static char *scope_words(const struct ws_model *m, enum ws_scope asked, struct w
 
 	switch (s->scope) {
 	case WS_SCOPE_STEPS:
-		return m->nmeasured == 1
-		               ? ws_arena_format(arena, "the only measured step")
-		               : ws_arena_format(
-		                         arena,
-		                         "the %zu measured steps, without warm-up, set-up and what "
-		                         "ran outside steps",
-		                         m->nmeasured);
+		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
+		                         : ws_arena_format(arena,
+		                                           "the %zu measured steps%s%s%s, without "
+		                                           "warm-up, set-up and "
+		                                           "what ran outside steps",
+		                                           m->nmeasured, m->step_found ? " '" : "",
+		                                           m->step_found ? m->step_found : "",
+		                                           m->step_found ? "' (--step auto)" : "");
 	case WS_SCOPE_WARM_UP:
 		return ws_arena_format(arena, "the warm-up");
 	case WS_SCOPE_SETUP:

@@ -129,6 +129,9 @@ static void say_why_no_peak(struct state *s)
 
 	if (ws_model_on_cpu(s->m) == 1)
 		WHY(s->out, "times of the CPU reference are not those of a GPU");
+	else if (s->m->devices[s->unknown.device].name == WS_TEXT_EMPTY)
+		WHY(s->out, "the file does not name device %llu; `--device-name NAME` does",
+		    (unsigned long long)s->m->devices[s->unknown.device].id);
 	else if (!s->unknown.dtype)
 		WHY(s->out, "the dtype of a matrix product is not known");
 	else

@@ -15,6 +15,7 @@
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
+#include "report/joined/step_candidates.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/ranks/ranks.h"
 #include "report/commands/trace_open.h"
@@ -34,7 +35,7 @@ struct report_opts {
 	int64_t rows;
 	int scope; /* enum ws_scope */
 	int by;    /* position in BY_CHOICES */
-	const char *time, *rules_path, *peaks_path, *step, *timeline;
+	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline;
 	double softmax_flops;
 };
 #define BY_CHOICES    "launch|gpu-time"
@@ -62,14 +63,16 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 
 /* What the user gives to a model; the texts are freed by the caller. */
 struct user_files {
-	char *rules, *peaks;
+	char *rules, *peaks, *step;
 	struct ws_model_opts opts;
 };
 
 static enum ws_status read_user_files(const struct report_opts *o, struct user_files *u,
                                       struct ws_err *err)
 {
-	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops, .step = o->step}};
+	*u = (struct user_files){.opts = {.softmax_flops = o->softmax_flops,
+	                                  .step = o->step,
+	                                  .device_name = o->device_name}};
 	WS_FORWARD(
 	        read_text(o->rules_path, WS_RULES_MAX_BYTES, &u->rules, &u->opts.rules_len, err));
 	u->opts.rules = u->rules;
@@ -77,6 +80,40 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 	        read_text(o->peaks_path, WS_PEAKS_MAX_BYTES, &u->peaks, &u->opts.peaks_len, err));
 	u->opts.peaks = u->peaks;
 	return WS_OK;
+}
+
+/* --step auto: the best candidate, where no range is called step. */
+static enum ws_status find_steps(const struct ws_trace_reader *r, const char *name,
+                                 struct user_files *u, struct ws_err *err)
+{
+	struct ws_joined_rows rows = {0};
+	struct ws_step_candidates found;
+	struct ws_arena arena = {0};
+	struct ws_model *m = NULL;
+	enum ws_status status;
+
+	if (!u->opts.step || strcmp(u->opts.step, "auto") != 0)
+		return WS_OK;
+	u->opts.step = NULL;
+	status = ws_joined_rows_read(&rows, r, name, &u->opts, &m, err);
+	if (status == WS_OK && !m->nmeasured) {
+		ws_step_candidates_find(m, &rows, &arena, &found);
+		if (found.n) {
+			u->step = ws_xstrdup(found.best[0].pattern);
+			u->opts.step = u->step;
+			u->opts.step_is_auto = true;
+		} else {
+			status = WS_FAIL(
+			        err, USAGE,
+			        "--step auto: no range of '%s' repeats; --table ranges lists "
+			        "all",
+			        name);
+		}
+	}
+	ws_arena_free(&arena);
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	return status;
 }
 
 static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o,
@@ -88,10 +125,12 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_reader(f, &r, err));
+	WS_THEN(status, find_steps(r, f->name, &u, err));
 	WS_THEN(status, ws_report_stream(r, f->name, &u.opts, &o->filter, defs, ndefs,
 	                                 o->choice.wanted, out, err));
 	free(u.rules);
 	free(u.peaks);
+	free(u.step);
 	return status;
 }
 
@@ -334,6 +373,9 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	        WS_OPT("peaks", 0, TEXT, "FILE", &o->peaks_path,
 	               "extra peak rates of devices, before the built-in ones"),
 	        WS_OPT_STEP(&o->step),
+	        WS_OPT("device-name", 0, TEXT, "NAME", &o->device_name,
+	               "what a device is called whose name the file lacks, e.g.\n"
+	               "'AMD Instinct MI300X': its peak rates follow"),
 	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
 	               "HTML: draw this measured step, by its number in `steps`,\n"
 	               "instead of the median one; none = leave it out"),

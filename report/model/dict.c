@@ -68,8 +68,8 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 
 /* A launch configuration adds at most: demangled name, class, direction, dtype. */
 #define TEXTS_OF_CONFIG 4
-/* Names of kinds, directions and dtypes of framework operations. */
-#define TEXTS_OF_OPS 64
+/* Names of kinds, directions and dtypes of framework operations; one of devices. */
+#define TEXTS_OF_OPS 65
 
 /* texts[] has room for every text there can be. */
 void ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out)
@@ -221,6 +221,11 @@ static enum ws_status on_device_attr(void *loader, const void *row, struct ws_er
 	return WS_OK;
 }
 
+static void intern_static(struct ws_model *m, const char *text, uint32_t *out)
+{
+	ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out);
+}
+
 /* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
 static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 {
@@ -229,7 +234,11 @@ static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
 	for (size_t i = 0; i < m->ndevices; i++) {
 		struct ws_device *d = &m->devices[i];
-		struct ws_bytes name = m->texts[d->name];
+		struct ws_bytes name;
+
+		if (d->name == WS_TEXT_EMPTY && l->opts->device_name)
+			intern_static(m, l->opts->device_name, &d->name);
+		name = m->texts[d->name];
 
 		d->is_amd = ws_device_name_is_amd(name.ptr, name.len);
 		/* how NVIDIA's multiprocessors share out registers and memory */
@@ -249,11 +258,6 @@ static enum ws_status on_thread(void *loader, const void *row, struct ws_err *er
 	ws_thread_number(l, r->id, r->pid, &at);
 	l->m->threads[at].tid = r->tid;
 	return WS_OK;
-}
-
-static void intern_static(struct ws_model *m, const char *text, uint32_t *out)
-{
-	ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out);
 }
 
 static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c)

@@ -40,6 +40,8 @@ void ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r, cons
 	m->name = ws_arena_copy(&m->arena, name, strlen(name));
 	m->file = *ws_trace_reader_summary(r);
 	m->softmax_flops = opts->softmax_flops > 0 ? opts->softmax_flops : WS_SOFTMAX_FLOPS;
+	if (opts->step_is_auto)
+		m->step_found = ws_arena_copy(&m->arena, opts->step, strlen(opts->step));
 	m->begin_ns = INT64_MAX;
 	m->end_ns = INT64_MIN;
 	*out = m;

@@ -252,6 +252,7 @@ struct ws_model {
 	size_t nmemory;
 	uint64_t overheads; /* rows of the kind overhead, and their time */
 	int64_t overhead_ns;
+	char *step_found;         /* the pattern of --step auto; NULL: it was not asked for */
 	struct ws_peaks *peaks;   /* owns what the devices' peaks point to */
 	double softmax_flops;     /* as asked for */
 	int64_t begin_ns, end_ns; /* first and last moment of any record */

@@ -115,7 +115,9 @@ static void add_notes(struct roofline *s)
 			              ws_peaks_source_len(&m->devices[i].peaks),
 			              m->devices[i].peaks.source);
 	if (s->no_peaks)
-		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device.");
+		ws_table_note(s->t, "Some peaks are not known: `--peaks FILE` adds a device, "
+		                    "`--device-name NAME` "
+		                    "names one that the file does not.");
 }
 
 static void note_steps(struct ws_table *t, const struct ws_utilization *use)

@@ -1,5 +1,6 @@
 /* How long a step takes, how steady it is, and how much of the devices' arithmetic it uses. */
 #include "report/analysis/steps.h"
+#include "report/joined/step_candidates.h"
 #include "report/model/steps.h"
 #include "report/tables/summary/rows.h"
 
@@ -61,6 +62,40 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 	}
 }
 
+/* What may be the steps, and what to type. */
+static void add_candidates(const struct ws_summary_page *p)
+{
+	struct ws_step_candidates found;
+	struct ws_arena *temp = p->tab->temp;
+
+	ws_step_candidates_find(p->tab->m, p->tab->sel->rows, temp, &found);
+	if (found.n)
+		ws_page_words(p, "measured steps",
+		              ws_arena_format(
+		                      temp, "none is called step. Try --step '%s', or --step auto",
+		                      found.best[0].pattern));
+	else if (found.period)
+		ws_page_words(
+		        p, "measured steps",
+		        ws_arena_format(
+		                temp,
+		                "no range repeats, but the kernels do: every %llu, %llu times",
+		                (unsigned long long)found.period, (unsigned long long)found.times));
+	else
+		ws_page_words(p, "measured steps",
+		              "none found: no range is called step; --step PATTERN names them");
+	for (size_t i = 0; i < found.n; i++) {
+		const struct ws_step_candidate *c = &found.best[i];
+		struct ws_cell *row = ws_page_row(p, ws_bytes_of("candidate for steps"));
+
+		ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)c->count);
+		ws_cell_set_real(&row[WS_TC_summary_time_ns], c->mean_ns);
+		ws_cell_set_str(p->t, &row[WS_TC_summary_text],
+		                ws_arena_format(temp, "--step '%s': mean time; %.3g %% of GPU time",
+		                                c->pattern, c->percent));
+	}
+}
+
 static void add_step_times(const struct ws_summary_page *p, const struct ws_step_times *times)
 {
 	const struct ws_model *m = p->tab->m;
@@ -69,8 +104,7 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 	struct ws_stat total, host;
 
 	if (!times->nmeasured) {
-		ws_page_words(p, "measured steps",
-		              "none found: no range is called step; --step PATTERN names them");
+		add_candidates(p);
 		return;
 	}
 	flops = step_flops(p->tab);

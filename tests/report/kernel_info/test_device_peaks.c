@@ -50,6 +50,15 @@ Test(device_peaks, devices_are_found_by_the_drivers_name)
 	        {"NVIDIA L40S", 91.6, 362, 864},
 	        {"NVIDIA L40", 90.5, 181, 864},
 	        {"NVIDIA B200", 80, 2250, 8000},
+	        {"NVIDIA GH200 480GB", 66.9, 989.4, 4000},
+	        {"NVIDIA B300 SXM6 AC", 75, 2250, 8000},
+	        {"NVIDIA GeForce RTX 2080 Ti", 13.4, 0, 616},
+	        {"NVIDIA GeForce RTX 3070 Ti", 21.7, 43.5, 608},
+	        {"NVIDIA GeForce RTX 4090 Laptop GPU", 39.7, 79.4, 576},
+	        {"NVIDIA GeForce RTX 5090", 104.8, 209.5, 1792},
+	        {"AMD Instinct MI210", 22.6, 181, 1638},
+	        {"AMD Instinct MI300X", 163.4, 1307.4, 5300},
+	        {"AMD Instinct MI355X", 157.3, 2516.6, 8000},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -70,8 +79,9 @@ Test(device_peaks, a_device_that_is_not_listed_has_no_peaks)
 	        "",
 	        "CPU reference",
 	        "NVIDIA A100-SXM4-40GB MIG 1g.5gb",
-	        "NVIDIA GeForce RTX 3080 Ti",
-	        "NVIDIA GeForce RTX 3080 Laptop GPU",
+	        "NVIDIA GeForce RTX 3080 Ti Laptop GPU",
+	        "NVIDIA GeForce RTX 5090 D",
+	        "AMD Instinct MI308X",
 	        "NVIDIA H200 NVL",
 	        "NVIDIA T400",
 	        "NVIDIA L400",

@@ -1,0 +1,235 @@
+#include "report/joined/step_candidates.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/strtab.h"
+
+/* Steps lie this deep at most: main / epoch / iteration. */
+#define DEPTH_MAX 3
+/* A step holds most of what runs. */
+#define LEAST_PERCENT 20
+/* Of the kernels, that repeat what was a period earlier. */
+#define REPEAT_PERCENT 90
+/* Kernels looked at for a period, of the device with most. */
+#define KERNELS_MAX 200000
+
+struct group {
+	uint64_t count;
+	double sum_ns;
+	int64_t gpu_ns;
+	uint32_t depth;
+	struct ws_bytes pattern;
+};
+
+struct finder {
+	const struct ws_model *m;
+	struct ws_joined_rows *rows;
+	struct ws_arena *arena;
+	struct ws_strtab patterns; /* pattern and depth -> group + 1 */
+	struct group *group;
+	size_t ngroups;
+	uint32_t *of_path; /* path -> group, WS_NONE */
+	int64_t *path_ns;  /* GPU time of kernels launched in a path, and nothing deeper */
+	int64_t gpu_ns;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* "Iteration *" of "Iteration 17": numbers change from step to step. */
+static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
+{
+	char *out = ws_arena_array(arena, name.len + 1, 1);
+	const char *p = name.ptr;
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len; i++) {
+		if (!is_digit(p[i]))
+			out[n++] = p[i];
+		else if (!n || out[n - 1] != '*')
+			out[n++] = '*';
+	}
+	out[n] = '\0';
+	return (struct ws_bytes){out, n};
+}
+
+/* Names that are steps even where only one was recorded. */
+static bool is_known(struct ws_bytes name)
+{
+	static const char *const words[] = {"execute_context", "step[",           "train_step", "training_step",
+	                                    "iteration",       "Iteration",  "train_batch",
+	                                    "inference_step"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (ws_bytes_begin(name, words[i]))
+			return true;
+	return false;
+}
+
+/* A phase of a step, an operation or a library's call is none. */
+static bool may_be_step(const struct ws_model *m, const struct ws_path *path)
+{
+	const struct ws_bytes name = m->texts[path->name];
+
+	return path->depth < DEPTH_MAX && name.len && name.len < 128 &&
+	       !memmem(name.ptr, name.len, "::", 2) && !ws_bytes_begin(name, "nccl") &&
+	       !ws_bytes_begin(name, "cublas") && !ws_bytes_begin(name, "cudnn") &&
+	       path->name != WS_TEXT_FORWARD && path->name != WS_TEXT_BACKWARD &&
+	       path->name != WS_TEXT_LOSS && path->name != WS_TEXT_OPTIMIZER &&
+	       path->name != WS_TEXT_SETUP && path->name != WS_TEXT_WARM_UP;
+}
+
+static void group_paths(struct finder *f)
+{
+	const struct ws_ranges *r = &f->m->ranges;
+
+	WS_NEW(f->arena, f->of_path, r->npaths);
+	WS_NEW(f->arena, f->path_ns, r->npaths);
+	WS_NEW(f->arena, f->group, r->npaths);
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		struct ws_bytes pattern;
+		uint64_t id;
+
+		f->of_path[i] = WS_NONE;
+		if (!may_be_step(f->m, &r->paths[i]))
+			continue;
+		pattern = pattern_of(f->arena, f->m->texts[r->paths[i].name]);
+		id = ws_strtab_add(&f->patterns, pattern.ptr, pattern.len);
+		if (id > f->ngroups)
+			f->group[f->ngroups++] = (struct group){.pattern = pattern,
+			                                        .depth = r->paths[i].depth};
+		f->of_path[i] = (uint32_t)id - 1;
+	}
+}
+
+static void sum_up(struct finder *f)
+{
+	const struct ws_ranges *r = &f->m->ranges;
+
+	for (uint32_t i = 0; i < f->rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
+		const uint32_t group = f->of_path[range->path];
+
+		if (group == WS_NONE)
+			continue;
+		f->group[group].count++;
+		f->group[group].sum_ns += (double)(range->end_ns - range->start_ns);
+	}
+	for (size_t i = 0; i < f->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
+
+		if (!k->timed)
+			continue;
+		f->gpu_ns += k->dur_ns;
+		if (k->path < r->npaths)
+			f->path_ns[k->path] += k->dur_ns;
+	}
+	for (uint32_t i = 0; i < r->npaths; i++) {
+		uint32_t last = WS_NONE; /* a group in itself counts once */
+
+		for (uint32_t at = i; at != WS_NONE && f->path_ns[i]; at = r->paths[at].parent) {
+			if (f->of_path[at] != WS_NONE && f->of_path[at] != last)
+				f->group[f->of_path[at]].gpu_ns += f->path_ns[i];
+			last = f->of_path[at] != WS_NONE ? f->of_path[at] : last;
+		}
+	}
+}
+
+/* What holds more of the GPU time, then what lies further out. */
+static bool is_better(const struct group *a, const struct group *b)
+{
+	if (a->gpu_ns != b->gpu_ns)
+		return a->gpu_ns > b->gpu_ns;
+	return a->depth != b->depth ? a->depth < b->depth : a->count > b->count;
+}
+
+static void choose(struct finder *f, struct ws_step_candidates *out)
+{
+	for (size_t n = 0; n < WS_STEP_CANDIDATES; n++) {
+		struct group *best = NULL;
+
+		for (size_t i = 0; i < f->ngroups; i++) {
+			struct group *g = &f->group[i];
+
+			if ((g->count > 1 || (g->count && is_known(g->pattern))) &&
+			    100 * (double)g->gpu_ns >= LEAST_PERCENT * (double)f->gpu_ns &&
+			    g->gpu_ns && (!best || is_better(g, best)))
+				best = g;
+		}
+		if (!best)
+			return;
+		out->best[out->n++] = (struct ws_step_candidate){
+		        .pattern = ws_arena_copy(f->arena, best->pattern.ptr, best->pattern.len),
+		        .count = best->count,
+		        .mean_ns = best->sum_ns / (double)best->count,
+		        .gpu_ns = best->gpu_ns,
+		        .percent = 100 * (double)best->gpu_ns / (double)f->gpu_ns,
+		};
+		best->count = 0;
+	}
+}
+
+/* --- kernels that repeat ---------------------------------------------------------------------- */
+
+static double repeated_percent(const uint32_t *name, size_t n, size_t period)
+{
+	size_t same = 0;
+
+	for (size_t i = period; i < n; i++)
+		same += name[i] == name[i - period];
+	return n > period ? 100 * (double)same / (double)(n - period) : 0;
+}
+
+/* The rarest name that comes thrice or more marks the period: that of its second and third place. */
+static void find_period(struct finder *f, struct ws_step_candidates *out)
+{
+	size_t n = f->rows->nkernels < KERNELS_MAX ? f->rows->nkernels : KERNELS_MAX, rarest = 0;
+	uint32_t *name, *count, device;
+	size_t period = 0, at[3] = {0}, seen = 0;
+
+	if (!n)
+		return;
+	WS_NEW(f->arena, name, n);
+	WS_NEW(f->arena, count, f->m->ntexts);
+	device = f->m->configs[ws_joined_rows_kernel(f->rows, 0)->config].device;
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_config *c =
+		        &f->m->configs[ws_joined_rows_kernel(f->rows, i)->config];
+
+		if (c->device != device) {
+			n = i;
+			break;
+		}
+		name[i] = c->name;
+		count[c->name]++;
+	}
+	for (uint32_t t = 0; t < f->m->ntexts; t++)
+		if (count[t] > 2 && (!rarest || count[t] < count[rarest]))
+			rarest = t;
+	for (size_t i = 0; i < n && rarest && seen < 3; i++)
+		if (name[i] == rarest)
+			at[seen++] = i;
+	period = seen == 3 ? at[2] - at[1] : 0;
+	/* one kernel over and over has no steps */
+	if (period < 2 || n / period < 3 || repeated_percent(name, n, period) < REPEAT_PERCENT)
+		return;
+	out->period = period;
+	out->times = n / period;
+}
+
+void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                             struct ws_arena *arena, struct ws_step_candidates *out)
+{
+	struct finder f = {.m = m, .rows = rows, .arena = arena};
+
+	*out = (struct ws_step_candidates){0};
+	group_paths(&f);
+	sum_up(&f);
+	choose(&f, out);
+	if (!out->n)
+		find_period(&f, out);
+	ws_strtab_free(&f.patterns);
+}

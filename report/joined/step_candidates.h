@@ -1,0 +1,27 @@
+/*
+ * Ranges that may be steps, of a trace in which none is called so; and how often its kernels repeat.
+ * docs/reference/tables.md, Steps.
+ */
+#pragma once
+
+#include "report/joined/rows.h"
+
+#define WS_STEP_CANDIDATES 3
+struct ws_step_candidate {
+	char *pattern; /* for --step: the name with * for its numbers */
+	uint64_t count;
+	double mean_ns; /* of the ranges on their threads */
+	int64_t gpu_ns; /* of kernels launched in them */
+	double percent; /* of the GPU time of all kernels */
+};
+
+struct ws_step_candidates {
+	struct ws_step_candidate best[WS_STEP_CANDIDATES]; /* the first is what `auto` takes */
+	size_t n;
+	/* without candidates: at least 90 % of the kernels are those of `period` kernels earlier */
+	uint64_t period, times; /* 0: they do not repeat so */
+};
+
+/* Patterns are texts of the arena. */
+void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                             struct ws_arena *arena, struct ws_step_candidates *out);
