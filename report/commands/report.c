@@ -95,7 +95,7 @@ static enum ws_status find_steps(const struct ws_trace_reader *r, const char *na
 	if (!u->opts.step || strcmp(u->opts.step, "auto") != 0)
 		return WS_OK;
 	u->opts.step = NULL;
-	status = ws_joined_rows_read(&rows, r, name, &u->opts, &m, err);
+	status = ws_joined_rows_read(&rows, r, name, &u->opts, true, &m, err);
 	if (status == WS_OK && !m->nmeasured) {
 		ws_step_candidates_find(m, &rows, &arena, &found);
 		if (found.n) {

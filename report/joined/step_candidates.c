@@ -111,7 +111,7 @@ static void sum_up(struct finder *f)
 
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(f->rows, i);
-		const uint32_t group = f->of_path[range->path];
+		const uint32_t group = f->of_path[range->context->path];
 
 		if (group == WS_NONE)
 			continue;
@@ -121,11 +121,11 @@ static void sum_up(struct finder *f)
 	for (size_t i = 0; i < f->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(f->rows, i);
 
-		if (!k->timed)
+		if (!k->kind->timed)
 			continue;
 		f->gpu_ns += k->dur_ns;
-		if (k->path < r->npaths)
-			f->path_ns[k->path] += k->dur_ns;
+		if (k->kind->path < r->npaths)
+			f->path_ns[k->kind->path] += k->dur_ns;
 	}
 	for (uint32_t i = 0; i < r->npaths; i++) {
 		uint32_t last = WS_NONE; /* a group in itself counts once */
@@ -194,10 +194,10 @@ static void find_period(struct finder *f, struct ws_step_candidates *out)
 		return;
 	WS_NEW(f->arena, name, n);
 	WS_NEW(f->arena, count, f->m->ntexts);
-	device = f->m->configs[ws_joined_rows_kernel(f->rows, 0)->config].device;
+	device = f->m->configs[ws_joined_rows_kernel(f->rows, 0)->kind->config].device;
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_config *c =
-		        &f->m->configs[ws_joined_rows_kernel(f->rows, i)->config];
+		        &f->m->configs[ws_joined_rows_kernel(f->rows, i)->kind->config];
 
 		if (c->device != device) {
 			n = i;
