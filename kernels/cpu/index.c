@@ -114,3 +114,44 @@ enum ws_status WS_CPU_FN(gather_grad)(struct ws_cpu *cpu, const struct ws_op *op
 {
 	return pick(cpu, op, op->out[0], err);
 }
+
+/* The mean of -y[target] over rows. */
+static void nll_loss_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	const int32_t *target = op->in[1]->data;
+	int64_t cols = ws_tensor_cols(op->in[0]), rows = op->in[1]->count;
+	double sum = 0;
+
+	(void)item;
+	for (int64_t row = 0; row < rows; row++)
+		sum -= (double)ws_real_get(op->in[0], row * cols + target[row]);
+	ws_real_put(op->out[0], 0, (ws_real)(sum / (double)rows));
+}
+
+enum ws_status WS_CPU_FN(nll_loss)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+{
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->in[0]), err));
+	ws_cpu_launch(cpu, op, 1, nll_loss_item, &op);
+	return WS_OK;
+}
+
+/* item: a row */
+static void nll_loss_grad_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	const struct ws_tensor *dx = op->out[0];
+	int64_t cols = ws_tensor_cols(dx), target = ((const int32_t *)op->in[1]->data)[item];
+	ws_real dy = ws_real_get(op->in[0], 0) / (ws_real)op->in[1]->count;
+
+	for (int64_t col = 0; col < cols; col++)
+		ws_real_put(dx, item * cols + col, col == target ? -dy : 0);
+}
+
+enum ws_status WS_CPU_FN(nll_loss_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                        struct ws_err *err)
+{
+	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->out[0]), err));
+	ws_cpu_launch(cpu, op, op->in[1]->count, nll_loss_grad_item, &op);
+	return WS_OK;
+}

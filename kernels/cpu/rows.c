@@ -104,6 +104,45 @@ static void softmax_grad_row(const struct ws_op *op, int64_t row)
 	}
 }
 
+/* y = x - log(sum(exp(x))) */
+static void log_softmax_row(const struct ws_op *op, int64_t row)
+{
+	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
+	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max;
+	const ws_real log_sum = (ws_real)log(row_sums(op->in[0], 1, offset, cols, &max));
+
+	WS_EACH_TILE(col, n, 0, cols) {
+		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
+		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
+
+		WS_EACH(x[i] - max - log_sum);
+		ws_real_store(op->out[0], offset + col, n, y);
+	}
+}
+
+/* dx = dy - exp(y) sum(dy) */
+static void log_softmax_grad_row(const struct ws_op *op, int64_t row)
+{
+	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
+	ws_real a_buf[WS_TILE], b_buf[WS_TILE], y_buf[WS_TILE];
+	double sum = 0;
+
+	WS_EACH_TILE(col, n, 0, cols) {
+		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, a_buf);
+
+		for (int64_t i = 0; i < n; i++)
+			sum += (double)dy[i];
+	}
+	WS_EACH_TILE(col, n, 0, cols) {
+		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, a_buf);
+		const ws_real *log_p = ws_real_load(op->in[1], offset + col, n, b_buf);
+		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
+
+		WS_EACH(dy[i] - WS_REAL_EXP(log_p[i]) * (ws_real)sum);
+		ws_real_store(op->out[0], offset + col, n, y);
+	}
+}
+
 /* --- RMS norm ------------------------------------------------------------------------- */
 
 static void rms_norm_row(const struct ws_op *op, int64_t row)
@@ -304,6 +343,8 @@ static void reduce_run(struct ws_cpu *cpu, const struct ws_op *op)
 WS_CPU_KERNEL(reduce, reduce_run(cpu, op))
 WS_CPU_KERNEL(softmax, rows_run(cpu, op, op->out[0], softmax_row))
 WS_CPU_KERNEL(softmax_grad, rows_run(cpu, op, op->out[0], softmax_grad_row))
+WS_CPU_KERNEL(log_softmax, rows_run(cpu, op, op->out[0], log_softmax_row))
+WS_CPU_KERNEL(log_softmax_grad, rows_run(cpu, op, op->out[0], log_softmax_grad_row))
 WS_CPU_KERNEL(rms_norm, rows_run(cpu, op, op->out[0], rms_norm_row))
 
 enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op,

@@ -227,6 +227,17 @@ static void cost_rope_qkv(struct ws_op *op)
 	cost_bytes(op);
 }
 
+/* One element of each row is read. */
+static void cost_nll_loss(struct ws_op *op)
+{
+	const struct ws_tensor *y = op->in[0];
+
+	cost_rows(op, y);
+	op->payload.flops = ws_sub_info(op->sub)->flops * op->payload.m;
+	op->payload.bytes_read = op->payload.m * ws_dtype_size(y->dtype) + op->in[1]->size_bytes;
+	op->payload.bytes_written = op->out[0]->size_bytes;
+}
+
 /* One FLOP more a row. */
 static void cost_cross_entropy(struct ws_op *op)
 {

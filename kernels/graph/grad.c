@@ -304,6 +304,9 @@ static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_te
 	contribute(tape, op->in[0], BINARY(MUL, dy, op->out[1]));
 }
 
+ONE_OP(log_softmax, LOG_SOFTMAX_GRAD, {DY, OUT}, {"log_softmax grad"})
+ONE_OP(nll_loss, NLL_LOSS_GRAD, {DY, IN + 1}, {"nll_loss grad"})
+
 /* --- fused ops -------------------------------------------------------------------- */
 
 ONE_OP(softmax, CAUSAL_SOFTMAX_GRAD, {DY, OUT}, {"softmax grad"})

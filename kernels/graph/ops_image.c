@@ -180,3 +180,23 @@ struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
 	WS_OP_FAIL_IF(graph, op, ws_tensor_broadcast(dy, y) == WS_BROADCAST_NONE);
 	return ws_op_append(graph, &op, y->dtype, y->shape);
 }
+
+/* --- loss ----------------------------------------------------------------------------- */
+
+struct ws_tensor *ws_op_log_softmax(struct ws_graph *graph, struct ws_tensor *x)
+{
+	struct ws_op op = {.sub = WS_SUB_LOG_SOFTMAX, .in_count = 1};
+
+	op.in[0] = ws_autocast(graph, op.sub, x);
+	return ws_op_append(graph, &op, op.in[0]->dtype, x->shape);
+}
+
+struct ws_tensor *ws_op_nll_loss(struct ws_graph *graph, struct ws_tensor *y,
+                                 struct ws_tensor *target)
+{
+	struct ws_op op = {.sub = WS_SUB_NLL_LOSS, .in_count = 2, .in = {y, target}};
+
+	WS_OP_FAIL_IF(graph, op,
+	              target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(y));
+	return ws_op_append(graph, &op, y->dtype, WS_SHAPE(1));
+}

@@ -4,6 +4,7 @@
 
 #include "kernels/graph/ops.h"
 #include "kernels/graph/ops_fused.h"
+#include "kernels/graph/ops_image.h"
 
 #define RMSNORM_EPS 1e-5
 
@@ -187,13 +188,15 @@ struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, st
 }
 
 static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_tensor *logits,
-                                             struct ws_tensor *target, bool in_fp32)
+                                             struct ws_tensor *target, bool of_torch)
 {
 	struct ws_tensor *z, *log_sum, *loss;
 
 	/* outputs of a 16-bit model are cast back, as apex does */
-	if (in_fp32 || !graph->autocast)
+	if (of_torch || !graph->autocast)
 		logits = ws_op_cast(graph, logits, ws_dtype_exact(logits->dtype));
+	if (of_torch)
+		return ws_op_nll_loss(graph, ws_op_log_softmax(graph, logits), target);
 	z = BINARY(SUB, logits, REDUCE(MAX, logits));
 	log_sum = UNARY(LOG, REDUCE(SUM, UNARY(EXP, z, 0)), 0);
 	loss = UNARY(NEG, BINARY(SUB, z, log_sum), 0);
@@ -201,14 +204,14 @@ static struct ws_tensor *cross_entropy_eager(struct ws_graph *graph, struct ws_t
 }
 
 struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
-                                      struct ws_tensor *target, bool in_fp32)
+                                      struct ws_tensor *target, bool of_torch)
 {
 	struct ws_tensor *loss;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "cross-entropy");
 	loss = graph->fusion == WS_FUSION_FULL
 	               ? ws_op_cross_entropy(graph, logits, target)
-	               : cross_entropy_eager(graph, logits, target, in_fp32);
+	               : cross_entropy_eager(graph, logits, target, of_torch);
 	ws_graph_scope_pop(graph);
 	return loss;
 }

@@ -53,9 +53,9 @@ struct ws_tensor *ws_nn_swiglu(struct ws_graph *graph, struct ws_tensor *x,
 struct ws_tensor *ws_nn_residual(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b);
 
 /*
- * mean over rows of -log_softmax(logits)[target]: [1]. in_fp32: all of it, as
- * torch.nn.functional.cross_entropy under autocast; else, as in the course's
- * own function, max and subtract are in the logits' dtype.
+ * mean over rows of -log_softmax(logits)[target]: [1]. of_torch: as
+ * torch.nn.functional.cross_entropy, in fp32 under autocast; else the course's own
+ * function in primitives, whose max and subtract are in the logits' dtype.
  */
 struct ws_tensor *ws_nn_cross_entropy(struct ws_graph *graph, struct ws_tensor *logits,
-                                      struct ws_tensor *target, bool in_fp32);
+                                      struct ws_tensor *target, bool of_torch);

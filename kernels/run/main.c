@@ -66,6 +66,9 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 		c->run.report = dump_loss;
 		printf("Step,Warm-up,Loss\n");
 	}
+	if (c->scale_ignored)
+		fprintf(stderr, PROGRAM ": --dtype %s has no loss scale: --loss-scale is ignored\n",
+		        c->run.step.precision->name);
 	status = ws_pool_create((int)c->threads, &pool, err);
 	WS_THEN(status, ws_backend_open(&c->backend, pool, &backend, why, sizeof(why), err));
 	if (status == WS_OK) {

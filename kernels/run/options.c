@@ -127,7 +127,7 @@ static enum ws_status check_output(const struct ws_step_command *c, struct ws_er
 
 /* "none", "dynamic" or "static:N" */
 static enum ws_status resolve_loss_scale(struct ws_step_options *step, const char *text,
-                                         struct ws_err *err)
+                                         bool *ignored, struct ws_err *err)
 {
 	static const char fixed[] = "static:";
 	struct ws_loss_scale *scale = &step->loss_scale;
@@ -150,10 +150,11 @@ static enum ws_status resolve_loss_scale(struct ws_step_options *step, const cha
 		           "not '%s'",
 		           text);
 	}
-	WS_FAIL_IF(scale->kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0, err, USAGE,
-	           "--loss-scale does not apply to --dtype %s; it does to amp-fp16 and "
-	           "fp16-master",
-	           step->precision->name);
+	/* so that one grid can hold fp32 beside fp16: seed 004 */
+	if (scale->kind != WS_LOSS_SCALE_NONE && step->precision->scale_max == 0) {
+		*ignored = true;
+		scale->kind = WS_LOSS_SCALE_NONE;
+	}
 	return WS_OK;
 }
 
@@ -195,7 +196,7 @@ static enum ws_status resolve(struct ws_step_command *c, const struct ws_opt *ta
 		if (c->given[i])
 			WS_FORWARD(check_fit(c, &table[i], err));
 	resolve_optimizer(c);
-	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, err));
+	WS_FORWARD(resolve_loss_scale(step, c->loss_scale, &c->scale_ignored, err));
 	return check_output(c, err);
 }
 

@@ -23,6 +23,7 @@ struct ws_step_command {
 	int64_t seed, gpu, limit_mib;
 	const char *loss_scale;
 	double clip_norm, lr, weight_decay, momentum, epsilon;
+	bool scale_ignored; /* the dtype has no loss scale */
 	bool given[WS_STEP_OPTIONS];
 };
 

@@ -281,6 +281,47 @@ static void softmax_grad(const struct ws_operands *o, double *bounds)
 	}
 }
 
+/* x - max - log(sum): the logarithm of the sum absolutely, and two subtractions. */
+static void log_softmax(const struct ws_operands *o, double *bounds)
+{
+	int64_t cols = ws_tensor_cols(o->op->out[0]);
+
+	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
+		const double *x = in(o, 0) + i / cols * cols;
+		double most = 0;
+
+		for (int64_t j = 0; j < cols; j++)
+			most = fmax(most, fabs(x[j]));
+		bounds[i] = sum_error((double)cols) + ULP * (8 + 6 * most + 2 * log((double)cols));
+	}
+}
+
+/* dy - exp(y) sum(dy) */
+static void log_softmax_grad(const struct ws_operands *o, double *bounds)
+{
+	const double *dy = in(o, 0), *y = in(o, 1);
+	int64_t cols = ws_tensor_cols(o->op->out[0]);
+
+	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
+		double sum = 0;
+
+		for (int64_t j = i / cols * cols; j < i / cols * cols + cols; j++)
+			sum += fabs(dy[j]);
+		bounds[i] = 2 * ULP * fabs(dy[i]) +
+		            exp(y[i]) * sum * (sum_error((double)cols) + ULP * (6 + fabs(y[i])));
+	}
+}
+
+static void nll_loss(const struct ws_operands *o, double *bounds)
+{
+	int64_t cols = ws_tensor_cols(o->op->in[0]), rows = o->op->in[1]->count;
+	double total = 0;
+
+	for (int64_t r = 0; r < rows; r++)
+		total += fabs(in(o, 0)[r * cols + (int64_t)in(o, 1)[r]]);
+	bounds[0] = (sum_error((double)rows) + 2 * ULP) * total / (double)rows;
+}
+
 /* Of the loss, or of the gradient (softmax - onehot) / rows. */
 static void cross_entropy(const struct ws_operands *o, bool of_loss, double *bounds)
 {
@@ -559,6 +600,19 @@ static enum ws_status arithmetic(const struct ws_operands *o, const struct ws_op
 		break;
 	case WS_OP_SOFTMAX_GRAD:
 		softmax_grad(o, bounds);
+		break;
+	case WS_OP_LOG_SOFTMAX:
+		log_softmax(o, bounds);
+		break;
+	case WS_OP_LOG_SOFTMAX_GRAD:
+		log_softmax_grad(o, bounds);
+		break;
+	case WS_OP_NLL_LOSS:
+		nll_loss(o, bounds);
+		break;
+	case WS_OP_NLL_LOSS_GRAD:
+		for (int64_t i = 0; i < written->t->count; i++)
+			bounds[i] = 2 * ULP * fabs(written->after[i]);
 		break;
 	case WS_OP_CROSS_ENTROPY:
 		cross_entropy(o, written->t == op->out[0], bounds);

@@ -4,6 +4,7 @@
 #include "tests/cuda_host/checked.h"
 
 #include "kernels/graph/ops_fused.h"
+#include "kernels/nn/layers.h"
 #include "kernels/nn/optim.h"
 #include "kernels/nn/scaler.h"
 #include "tests/support/precision_named.h"
@@ -86,13 +87,21 @@ static struct ws_tensor *cross_entropy(struct ws_graph *graph, int64_t rows, int
 	                           checked_index(graph, "target", WS_SHAPE(rows), cols));
 }
 
+static struct ws_tensor *of_torch(struct ws_graph *graph, int64_t rows, int64_t cols)
+{
+	ws_graph_phase(graph, WSNVTX_PHASE_loss);
+	return ws_nn_cross_entropy(graph, param(graph, "logits", rows, cols),
+	                           checked_index(graph, "target", WS_SHAPE(rows), cols), true);
+}
+
 Test(device_fused, cross_entropy_and_its_gradient)
 {
-	static const struct checked_case cases[] = {{"cross-entropy", cross_entropy, true}};
+	static const struct checked_case cases[] = {{"cross-entropy", cross_entropy, true},
+	                                            {"log_softmax, nll_loss", of_torch, true}};
 	static const int64_t sizes[][2] = {{1, 1},   {3, 7},    {33, 10},   {2, 1000},
 	                                   {7, 257}, {600, 10}, {3, 20011}, {1, 50257}};
 
-	checked_run_all("cross-entropy", cases, 1, sizes, CHECKED_COUNT(sizes));
+	checked_run_all("cross-entropy", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
 }
 
 /* --- optimizer

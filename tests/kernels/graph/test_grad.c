@@ -228,7 +228,16 @@ CASE(swiglu)
 CASE(cross_entropy)
 {
 	return ws_nn_cross_entropy(g, x45(g, "x"), input(g, "index", WS_DTYPE_I32, WS_SHAPE(4)),
+	                           false);
+}
+CASE(log_softmax_nll_loss)
+{
+	return ws_nn_cross_entropy(g, x45(g, "x"), input(g, "index", WS_DTYPE_I32, WS_SHAPE(4)),
 	                           true);
+}
+CASE(log_softmax)
+{
+	return ws_op_log_softmax(g, x45(g, "x"));
 }
 
 /* Parts that have a fused form, in that form, and fused ops by themselves. */
@@ -321,7 +330,8 @@ CASE(fused_bias_tanh)
 	X(col_mul) X(div_col) X(div_row) X(col_div) X(sum) X(mean) \
 	X(sum_then_used_twice) X(broadcast_gradient_reaches_a_gemm) X(permute) X(rope) \
 	X(embedding) X(gather) X(softmax) X(rmsnorm) X(attention) X(swiglu) \
-	X(cross_entropy) X(cross_entropy_of_one_row) IMAGE_CASES(X) FUSED_CASES(X)
+	X(cross_entropy) X(log_softmax_nll_loss) X(log_softmax) \
+	X(cross_entropy_of_one_row) IMAGE_CASES(X) FUSED_CASES(X)
 /* clang-format on */
 
 typedef struct ws_tensor *(*case_fn)(struct ws_graph *g);
@@ -377,6 +387,7 @@ Test(grad, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 	CASES(X)
 #undef X
 	/* these only arise in backward passes, under autocast and in optimizers */
+	seen[WS_SUB_LOG_SOFTMAX_GRAD] = seen[WS_SUB_NLL_LOSS_GRAD] = true;
 	seen[WS_SUB_UNSCALE] = seen[WS_SUB_SCALE_UPDATE] = true;
 	seen[WS_SUB_SIGMOID_GRAD] = seen[WS_SUB_COLSUM] = seen[WS_SUB_EXPAND] = true;
 	seen[WS_SUB_FILL] = seen[WS_SUB_ROTATE_BACK] = seen[WS_SUB_CAST] = true;

@@ -114,10 +114,6 @@ Test(step_cli, wrong_command_lines_exit_2_and_say_what_is_wrong)
 	expect_error(TINY "--dtype amp-fp16 --loss-scale static:0", 2, "N above 0");
 	expect_error(TINY "--dtype amp-fp16 --loss-scale static:1e39", 2, "not 'static:1e39'");
 	expect_error(TINY "--dtype amp-fp16 --phase forward --loss-scale none", 2, "no loss");
-	expect_error(TINY "--dtype amp-bf16 --loss-scale dynamic", 2,
-	             "--loss-scale does not apply to --dtype amp-bf16");
-	expect_error(TINY "--dtype fp16 --loss-scale static:8", 2,
-	             "it does to amp-fp16 and fp16-master");
 	expect_error(TINY "--describe --print-dtypes", 2, "one at a time");
 	expect_error(TINY "--batch 2000000000 --context 2000000000", 2, "too large");
 }
@@ -167,12 +163,30 @@ Test(step_cli, dtypes_are_printed)
 	        "activation  bf16       bf16       -          -          fc1/linear\n",
 	        "activation  fp32       fp32       -          -          ln/add\n",
 	        "logits      bf16       bf16       -          -          fc2/linear\n",
-	        "loss        fp32       fp32       -          -          cross-entropy/mean\n",
+	        "loss        fp32       fp32       -          -          cross-entropy/nll_loss\n",
 	};
 
 	cr_assert_eq(text.code, 0);
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
 		cr_assert_not_null(strstr(text.text, lines[i]), "%s in %s", lines[i], text.text);
+}
+
+/* One grid can hold fp32 beside fp16. */
+Test(step_cli, a_loss_scale_is_ignored_with_a_word_where_the_dtype_has_none)
+{
+	static const char *const dtypes[] = {"fp32", "amp-bf16", "fp16"};
+
+	for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++) {
+		char arguments[256], words[128];
+		struct outcome o;
+
+		snprintf(arguments, sizeof(arguments),
+		         TINY "--dtype %s --loss-scale static:256 2>&1 >/dev/null", dtypes[i]);
+		snprintf(words, sizeof(words), "--dtype %s has no loss scale", dtypes[i]);
+		o = run(arguments);
+		cr_assert_eq(o.code, 0, "%s", o.text);
+		cr_assert_not_null(strstr(o.text, words), "%s", o.text);
+	}
 }
 
 Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
