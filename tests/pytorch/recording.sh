@@ -68,14 +68,18 @@ for want in sys.argv[2:]:
         sys.exit(f"no {want} in {names}")
 PY
 python3 look.py all.wtrace.ranges.csv "0 (Linear)" "1 (Sequential)" "Optimizer.step#SGD.step" pytorch.module pytorch.step
-"$ws" report all.wtrace >page.out 2>/dev/null
-grep -Eq 'measured steps +3' page.out || { cat page.out; fail "an optimizer's step ends one: 3 of 4 iterations"; }
-grep -Eq 'pytorch.operations +shapes' page.out || fail "the provenance says what was recorded"
+# measured steps, and no other: a line each behind the head of the table
+finished() {
+	table "$1" steps
+	grep -c '^[0-9]*,no,' "$1.steps.csv"
+}
+equal "steps, which optimizers end" "$(finished all.wtrace)" 3
+"$ws" info all.wtrace >info.out
+grep -Eq 'pytorch.operations +shapes' info.out || fail "the provenance says what was recorded"
 
 # steps of the program's own
 "$ws" record --pytorch -o own.wtrace -- "$python" train.py own >own.log 2>&1 || { cat own.log; fail "own steps"; }
-"$ws" report own.wtrace >own.out 2>/dev/null
-grep -Eq 'measured steps +4' own.out || { cat own.out; fail "the program's own steps count"; }
+equal "steps of the program's own" "$(finished own.wtrace)" 4
 
 # names alone
 "$ws" record --pytorch=names -o names.wtrace -- "$python" train.py >names.log 2>&1 || { cat names.log; fail "names"; }
