@@ -122,7 +122,8 @@ capture() {
 	name=$1
 	limit=$2
 	shift 2
-	COST_LAUNCHES=$(number 200000 2000) SOAK_S=$(number 120 1) \
+	COST_LAUNCHES=$(number 200000 2000) SOAK=$(number 120s 20000) SOAK_BEFORE=$(number 10s 2000) \
+		STEP_MODELS=$(number "transformer-small resnet50" mlp) \
 		step "capture-$name" "$limit" "$here/capture.sh" "$root" "$out" "$@"
 }
 
