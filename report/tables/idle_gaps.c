@@ -43,17 +43,22 @@ static void find_ranges(const struct ws_table_context *tab, const struct ws_idle
                         uint32_t names[WS_IDLE_LONGEST])
 {
 	struct ws_joined_rows *rows = tab->sel->rows;
-	uint32_t depth[WS_IDLE_LONGEST] = {0};
+	uint32_t depth[WS_IDLE_LONGEST] = {0}, thread[WS_IDLE_LONGEST];
 
+	/* asked once: calls lie in a file, far from each other */
+	for (size_t g = 0; g < idle->nlongest; g++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, idle->longest[g].call);
+
+		thread[g] = call ? call->thread : WS_NONE;
+	}
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		for (size_t g = 0; g < idle->nlongest; g++) {
 			const struct ws_idle_gap *gap = &idle->longest[g];
-			const struct ws_joined_call *call = ws_joined_rows_call(rows, gap->call);
 			const int64_t middle_ns = gap->start_ns + (gap->end_ns - gap->start_ns) / 2;
 
-			if (!call || call->thread != r->context->thread ||
+			if (thread[g] == WS_NONE || thread[g] != r->context->thread ||
 			    r->start_ns > middle_ns || r->end_ns < middle_ns ||
 			    r->context->depth + 1 <= depth[g])
 				continue;
