@@ -337,6 +337,13 @@ double ws_grade_detectable(const struct ws_comparison *c)
 	return expm1(reach(c->error, c->df));
 }
 
+double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts)
+{
+	const double effect = expm1(fabs(log(c->ratio)));
+
+	return effect < opts->min_effect ? opts->same_within : effect;
+}
+
 unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect)
 {
 	if (isnan(c->error) || !(effect > 0))

@@ -104,6 +104,9 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 
 /* The smallest relative slow-down that would be found with probability 0.8; NaN: unknown. */
 double ws_grade_detectable(const struct ws_comparison *c);
+/* The relative effect that more recordings are to show: that of the ratio, which is over 0, or, where
+ * it is too small to count, what is the same. */
+double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts);
 /*
  * Recordings a side that would find a relative slow-down of effect with
  * probability 0.8, when recordings scatter by c->spread; 0: over 1000, or unknown.

@@ -51,20 +51,13 @@ static void begin(struct reading *r, const char *path, const struct ws_model_opt
 	WS_THEN(r->status, ws_trace_file_reader(&r->file, &reader, &r->err));
 }
 
-struct of_sides {
-	struct ws_sides *sides;
-	size_t left[2]; /* traces that are not added */
+/* Where what is read for sides goes, in order. */
+struct side_traces {
+	struct ws_side_trace **out;
+	size_t n;
 };
 
-static void add_to_side(struct of_sides *to, struct ws_side_trace *t)
-{
-	const int side = !to->left[0];
-
-	to->left[side]--;
-	ws_sides_add(to->sides, side, t);
-}
-
-/* ctx: of fn; of a trace for a side struct of_sides. */
+/* ctx: of fn; of a trace for a side struct side_traces. */
 static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *ctx,
                           struct ws_err *err)
 {
@@ -72,9 +65,12 @@ static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *
 	if (r->status != WS_OK && err)
 		*err = r->err;
 	if (wanted && r->status == WS_OK) {
-		if (r->for_side)
-			add_to_side(ctx, r->of_side);
-		else
+		if (r->for_side) {
+			struct side_traces *to = ctx;
+
+			to->out[to->n++] = r->of_side;
+			r->of_side = NULL;
+		} else
 			r->status = fn(ctx, r->m, &r->rows, err);
 	}
 	ws_side_trace_free(r->of_side);
@@ -131,19 +127,35 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 	return read_two_at_once(list, opts, false, fn, ctx, err);
 }
 
+enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
+                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
+                                   struct ws_err *err)
+{
+	struct side_traces to = {out, 0};
+
+	memset(out, 0, list->n * sizeof(*out));
+	return read_two_at_once(list, opts, true, NULL, &to, err);
+}
+
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
                              const struct ws_trace_list *b, const struct ws_model_opts *opts,
                              struct ws_err *err)
 {
-	struct of_sides to = {sides, {a->n, b ? b->n : 0}};
-	struct ws_trace_list both = {.n = to.left[0] + to.left[1]};
+	struct ws_trace_list both = {.n = a->n + (b ? b->n : 0)};
+	struct ws_side_trace **read = ws_xarray(both.n + 1, sizeof(*read));
 	enum ws_status status;
 
 	both.path = ws_xarray(both.n + 1, sizeof(*both.path));
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = read_two_at_once(&both, opts, true, NULL, &to, err);
+	status = ws_side_traces_read(&both, opts, read, err);
+	for (size_t i = 0; i < both.n; i++) {
+		if (status == WS_OK)
+			ws_sides_add(sides, i >= a->n, read[i]);
+		ws_side_trace_free(read[i]);
+	}
 	free(both.path);
+	free(read);
 	return status;
 }

@@ -16,6 +16,11 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts, ws_trace_fn fn,
                              void *ctx, struct ws_err *err);
 
+/* What a comparison needs of each, in order: list->n of them, each to be freed; those behind a
+ * failure are NULL. */
+enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
+                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
+                                   struct ws_err *err);
 /* Add a's to side 0 and b's, which may be NULL, to side 1. */
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
                              const struct ws_trace_list *b, const struct ws_model_opts *opts,

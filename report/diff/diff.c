@@ -56,6 +56,11 @@ void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)
 	t->recording = (struct ws_recording){0};
 }
 
+struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key)
+{
+	return ws_texts_get(&t->names.texts, ws_recording_fact(&t->recording, &t->names, key));
+}
+
 void ws_side_trace_free(struct ws_side_trace *t)
 {
 	if (!t)
@@ -145,6 +150,9 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 		ws_side_merge(&d->side[s], &d->names);
 	resolve_grade(d);
 	ws_sides_name(d->side, &d->names);
+	for (int s = 0; s < 2; s++)
+		if (d->opts.name[s])
+			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
 	d->by_steps =
 	        d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
 	WS_FORWARD(match(d, err));

@@ -16,6 +16,7 @@ struct ws_diff_opts {
 	double min_effect_percent, same_within_percent;
 	double run_noise_percent; /* NaN: the default of the backend */
 	bool force;               /* a ratio even of what is not the same work */
+	const char *name[2];      /* what sentences call the sides; NULL: by how they differ */
 };
 #define WS_DIFF_OPTS_DEFAULT                                                                \
 	{                                                                                   \
@@ -32,6 +33,7 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 struct ws_diff_result {
 	bool finding;                 /* over the threshold */
 	char verdict[512];            /* the answer in sentences */
+	char reasons[512];            /* why it is not the same work, joined; "" = it is */
 	struct ws_comparison overall; /* of steps or elapsed time; its basis NONE: there is none */
 	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */
 };
@@ -45,6 +47,8 @@ struct ws_side_trace;
 enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
                                   struct ws_joined_rows *rows, struct ws_err *err);
 void ws_side_trace_free(struct ws_side_trace *t);
+/* The value of a fact ("workload.dtype", "device"); len 0 = not recorded. */
+struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key);
 /* Side 0 is A, 1 is B. t is to be freed still. */
 void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t);
 void ws_sides_free(struct ws_sides *s);

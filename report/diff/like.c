@@ -153,7 +153,7 @@ struct counted {
 /* A number of calls, which of several samples may be none. */
 static const char *print_calls(double calls, char out[32])
 {
-	snprintf(out, 32, calls == floor(calls) ? "%.0f" : "%.1f", calls);
+	snprintf(out, 32, fabs(calls - round(calls)) < 0.05 ? "%.0f" : "%.1f", calls);
 	return out;
 }
 

@@ -52,6 +52,13 @@ static void add_warnings(const struct verdict *v)
 		}
 	}
 	for (size_t i = 0; i < v->d->nreasons; i++) {
+		char *reasons = v->d->result->reasons;
+		const size_t n = strlen(reasons);
+
+		snprintf(reasons + n, sizeof(v->d->result->reasons) - n, "%s%s", n ? ", " : "",
+		         v->d->reasons[i]);
+	}
+	for (size_t i = 0; i < v->d->nreasons; i++) {
 		struct ws_cell *row = ws_verdict_row(v->t, "not the same work", v->d->reasons[i]);
 
 		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],

@@ -84,11 +84,9 @@ static void print_ratio(double ratio, char *out, size_t size)
 static void print_runs_needed(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                               size_t size)
 {
-	double effect = times_of(c->ratio) - 1;
+	const double effect = ws_grade_effect(c, &d->grade);
 	unsigned n;
 
-	if (effect < d->grade.min_effect)
-		effect = d->grade.same_within;
 	n = ws_grade_recordings_for(c, effect);
 	*out = '\0';
 	if (n && (n > c->recordings[0] || n > c->recordings[1]))

@@ -1,0 +1,554 @@
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
+#include "report/commands/command.h"
+#include "report/commands/destination.h"
+#include "report/commands/sides_read.h"
+#include "report/diff/gate.h"
+#include "report/tables/tables.h"
+
+struct gate_opts {
+	struct ws_destination to;
+	struct ws_diff_opts diff;
+	struct ws_model_opts model;
+	const char *baseline, *accept, *workload, *today;
+	bool update, github;
+};
+
+/* Runs of one workload on one device. */
+struct gate_case {
+	struct ws_gate_key key;
+	struct ws_side_trace **runs; /* taken by their comparison */
+	char **path;                 /* of each, borrowed */
+	size_t nruns;
+	struct ws_trace_list baseline;
+	struct ws_report *report; /* NULL: there is no baseline */
+	struct ws_diff_result result;
+	struct ws_gate_judgement judgement;
+};
+
+struct gate {
+	struct gate_opts o;
+	struct gate_case *cases;
+	size_t ncases, capacity;
+	struct ws_gate_accepted *accepted;
+	size_t naccepted, accepted_capacity;
+};
+
+static void gate_release(struct gate *g)
+{
+	for (size_t i = 0; i < g->ncases; i++) {
+		struct gate_case *c = &g->cases[i];
+
+		for (size_t k = 0; k < c->nruns; k++)
+			ws_side_trace_free(c->runs[k]);
+		free(c->runs);
+		free(c->path);
+		ws_trace_list_release(&c->baseline);
+		ws_report_free(c->report);
+	}
+	free(g->cases);
+	free(g->accepted);
+}
+
+/* --- what is given ------------------------------------------------------------------------ */
+
+/* "mlp" of "runs/mlp-r3.wtrace". */
+static char *stem_of(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char *stem = ws_xstrdup(name), *dot = strchr(stem, '.'), *end;
+
+	if (dot)
+		*dot = '\0';
+	end = strrchr(stem, '-');
+	if (end && end[1] == 'r' && end[2] && strspn(end + 2, "0123456789") == strlen(end + 2))
+		*end = '\0';
+	return stem;
+}
+
+static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
+{
+	for (size_t i = 0; i < g->ncases; i++)
+		if (!strcmp(g->cases[i].key.workload, key->workload) &&
+		    !strcmp(g->cases[i].key.device, key->device))
+			return &g->cases[i];
+	WS_GROW(g->cases, g->ncases + 1, g->capacity);
+	g->cases[g->ncases] = (struct gate_case){.key = *key};
+	return &g->cases[g->ncases++];
+}
+
+static void add_run(struct gate *g, char *path, struct ws_side_trace *t, size_t most)
+{
+	char *stem = g->o.workload ? ws_xstrdup(g->o.workload) : stem_of(path);
+	struct ws_gate_key key;
+	struct gate_case *c;
+
+	ws_gate_key_of(t, stem, g->o.workload != NULL, &key);
+	free(stem);
+	c = case_of(g, &key);
+	if (!c->runs) {
+		c->runs = ws_xarray(most, sizeof(struct ws_side_trace *));
+		c->path = ws_xarray(most, sizeof(*c->path));
+	}
+	c->path[c->nruns] = path;
+	c->runs[c->nruns++] = t;
+}
+
+static enum ws_status read_runs(struct gate *g, const struct ws_trace_list *list,
+                                struct ws_err *err)
+{
+	struct ws_side_trace **runs = ws_xarray(list->n + 1, sizeof(struct ws_side_trace *));
+	enum ws_status status = ws_side_traces_read(list, &g->o.model, runs, err);
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (status == WS_OK)
+			add_run(g, list->path[i], runs[i], list->n);
+		else
+			ws_side_trace_free(runs[i]);
+	}
+	free(runs);
+	return status;
+}
+
+static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
+{
+	FILE *f = g->o.accept ? fopen(g->o.accept, "re") : NULL;
+	enum ws_status status = WS_OK;
+	struct ws_err cause;
+	char line[1024];
+
+	WS_FAIL_IF(g->o.accept && !f, err, IO_READ, "cannot read '%s': %s", g->o.accept,
+	           strerror(errno));
+	for (size_t n = 1; f && status == WS_OK && fgets(line, sizeof(line), f); n++) {
+		line[strcspn(line, "\r\n")] = '\0';
+		if (!line[strspn(line, " \t")] || line[strspn(line, " \t")] == '#')
+			continue;
+		WS_GROW(g->accepted, g->naccepted + 1, g->accepted_capacity);
+		status = ws_gate_accepted_read(line, &g->accepted[g->naccepted++], &cause);
+		if (status != WS_OK)
+			WS_FAIL(err, USAGE, "'%s', line %zu: %s", g->o.accept, n, cause.text);
+	}
+	if (f)
+		fclose(f);
+	return status;
+}
+
+/* --- the baseline -------------------------------------------------------------------------- */
+
+static char *folder_of(const struct gate *g, const struct gate_case *c)
+{
+	return ws_xformat("%s/%s/%s", g->o.baseline, c->key.workload, c->key.device);
+}
+
+/* Names of the folders in one, joined by ", "; of arena the caller frees. */
+static char *list_folders(const char *path)
+{
+	char *list = ws_xstrdup("");
+	struct dirent **entries;
+	int n = scandir(path, &entries, NULL, alphasort);
+
+	for (int i = 0; i < n; i++) {
+		if (entries[i]->d_name[0] != '.') {
+			char *more = ws_xformat("%s%s%s", list, *list ? ", " : "",
+			                        entries[i]->d_name);
+
+			free(list);
+			list = more;
+		}
+		free(entries[i]);
+	}
+	if (n >= 0)
+		free(entries);
+	return list;
+}
+
+/* There is no baseline: is it of another device? */
+static void say_no_baseline(const struct gate *g, struct gate_case *c)
+{
+	char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
+	char *devices = list_folders(workload);
+
+	c->judgement.outcome = WS_GATE_UNDECIDED;
+	if (*devices)
+		snprintf(c->judgement.words, sizeof(c->judgement.words),
+		         "The baseline is of another device: %.300s.", devices);
+	else
+		snprintf(c->judgement.words, sizeof(c->judgement.words),
+		         "There is no baseline. Make these runs the baseline with --update.");
+	ws_defuse(c->judgement.words);
+	free(workload);
+	free(devices);
+}
+
+static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
+{
+	char *folder = folder_of(g, c);
+	struct stat st;
+	struct ws_sides *sides;
+	enum ws_status status = WS_OK;
+	const bool there = stat(folder, &st) == 0;
+
+	if (there)
+		status = ws_trace_list_add(&c->baseline, 1, &folder, err);
+	free(folder);
+	if (!there)
+		say_no_baseline(g, c);
+	if (status != WS_OK || !there)
+		return status;
+	sides = ws_sides_new();
+	WS_THEN(status, ws_sides_read(sides, &c->baseline, NULL, &g->o.model, err));
+	for (size_t i = 0; i < c->nruns && status == WS_OK; i++)
+		ws_sides_add(sides, 1, c->runs[i]);
+	WS_THEN(status, ws_diff_make(sides, &g->o.diff, &c->report, &c->result, err));
+	if (status == WS_OK)
+		ws_gate_judge(&c->result, &g->o.diff, &c->key, g->accepted, g->naccepted,
+		              g->o.today, &c->judgement);
+	ws_sides_free(sides);
+	return status;
+}
+
+/* --- --update ------------------------------------------------------------------------------ */
+
+static enum ws_status make_folders(const char *path, struct ws_err *err)
+{
+	char *part = ws_xstrdup(path);
+	enum ws_status status = WS_OK;
+
+	for (char *p = part + 1; status == WS_OK; p++) {
+		const char kept = *p;
+
+		if (kept && kept != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(part, 0777) != 0 && errno != EEXIST)
+			status = WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", part,
+			                 strerror(errno));
+		*p = kept;
+		if (!kept)
+			break;
+	}
+	free(part);
+	return status;
+}
+
+static enum ws_status copy_file(const char *from, const char *to, struct ws_err *err)
+{
+	FILE *f = fopen(from, "rbe");
+	struct ws_outfile out = {0};
+	char buffer[1 << 16];
+	enum ws_status status;
+	size_t n;
+
+	WS_FAIL_IF(!f, err, IO_READ, "cannot read '%s': %s", from, strerror(errno));
+	status = ws_outfile_open(&out, to, err);
+	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0)
+		if (fwrite(buffer, 1, n, out.f) != n)
+			break; /* the commit says so */
+	if (status == WS_OK && ferror(f)) {
+		ws_outfile_abandon(&out);
+		status = WS_FAIL(err, IO_READ, "cannot read '%s'", from);
+	}
+	WS_THEN(status, ws_outfile_commit(&out, err));
+	fclose(f);
+	return status;
+}
+
+/* Runs of the baseline so far that the new ones did not replace. */
+static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_err *err)
+{
+	struct ws_trace_list list = {0};
+	enum ws_status status = ws_trace_list_add(&list, 1, &(char *){(char *)folder}, err);
+
+	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
+		const char *name = strrchr(list.path[i], '/') + 1;
+		unsigned long number = 0;
+
+		if (!strncmp(name, "run-", 4))
+			number = strtoul(name + 4, NULL, 10);
+		if ((!number || number > nruns) && unlink(list.path[i]) != 0)
+			status = WS_FAIL(err, IO_WRITE, "cannot remove '%s': %s", list.path[i],
+			                 strerror(errno));
+	}
+	ws_trace_list_release(&list);
+	return status;
+}
+
+static enum ws_status update_case(const struct gate *g, const struct gate_case *c,
+                                  struct ws_err *err)
+{
+	char *folder = folder_of(g, c);
+	enum ws_status status = make_folders(folder, err);
+
+	for (size_t i = 0; i < c->nruns && status == WS_OK; i++) {
+		char *to = ws_xformat("%s/run-%zu.wtrace", folder, i + 1);
+
+		status = copy_file(c->path[i], to, err);
+		free(to);
+	}
+	WS_THEN(status, remove_others(folder, c->nruns, err));
+	if (status == WS_OK)
+		ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
+		            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
+	free(folder);
+	return status;
+}
+
+/* A baseline is read again and again: not by way of an import. A run of it cannot replace it. */
+static enum ws_status check_update(const struct gate *g, const struct ws_trace_list *list,
+                                   struct ws_err *err)
+{
+	const size_t n = strlen(g->o.baseline);
+
+	for (size_t i = 0; i < list->n; i++) {
+		const char *path = list->path[i];
+		const size_t len = strlen(path);
+
+		WS_FAIL_IF(len < 7 || strcmp(path + len - 7, ".wtrace") != 0, err, USAGE,
+		           "--update takes traces (.wtrace). Run 'warpsheet import %s' first", path);
+		WS_FAIL_IF(!strncmp(path, g->o.baseline, n) && path[n] == '/', err, USAGE,
+		           "'%s' is in the baseline already", path);
+	}
+	return WS_OK;
+}
+
+/* --- what is shown ------------------------------------------------------------------------- */
+
+static void add_case(struct ws_table *t, const struct gate_case *c)
+{
+	const struct ws_comparison *r = &c->result.overall;
+	struct ws_cell *row = ws_table_row(t);
+
+	ws_cell_set_str(t, &row[WS_TC_gate_workload], c->key.workload);
+	ws_cell_set_str(t, &row[WS_TC_gate_device], c->key.device);
+	ws_cell_set_str(t, &row[WS_TC_gate_outcome], ws_gate_name(c->judgement.outcome));
+	if (c->report && r->basis != WS_BASIS_NONE) {
+		ws_cell_set_str(t, &row[WS_TC_gate_grade], ws_grade_name(r->grade));
+		if (r->grade != WS_GRADE_UNLIKE) {
+			ws_cell_set_real(&row[WS_TC_gate_ratio], r->ratio);
+			ws_cell_set_real(&row[WS_TC_gate_low], r->low);
+			ws_cell_set_real(&row[WS_TC_gate_high], r->high);
+		}
+	}
+	ws_cell_set_int(&row[WS_TC_gate_runs_a], (int64_t)c->baseline.n);
+	ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
+	if (c->judgement.runs_needed)
+		ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
+	ws_cell_set_str(t, &row[WS_TC_gate_verdict], c->judgement.words);
+	ws_table_answer(t, "%s on %s: %s. %s", c->key.workload, c->key.device,
+	                ws_gate_name(c->judgement.outcome), c->judgement.words);
+}
+
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
+{
+	const struct gate *g = ctx;
+
+	(void)which;
+	(void)err;
+	for (size_t i = 0; i < g->ncases; i++)
+		add_case(*t, &g->cases[i]);
+	return WS_OK;
+}
+
+/* GitHub takes 65,536 characters a comment. */
+#define MOST_COMMENT 60000
+
+/* What a comment shows of a comparison that did not pass. */
+static const char *const comment_tables[] = {"diff-verdict", "diff-waterfall", "diff-ops", NULL};
+#define NCOMMENT (sizeof(comment_tables) / sizeof(*comment_tables))
+
+static void print_details(FILE *f, const struct gate_case *c, size_t rows)
+{
+	struct ws_report view;
+	struct ws_table *slots[NCOMMENT], cut[NCOMMENT];
+
+	ws_report_shorten(c->report, comment_tables, &view, slots);
+	for (size_t i = 0; i < view.ntables; i++) {
+		cut[i] = *slots[i];
+		cut[i].nrows = cut[i].nrows > rows ? rows : cut[i].nrows;
+		cut[i].nnotes = cut[i].nheadline_notes = 0;
+		slots[i] = &cut[i];
+	}
+	fprintf(f, "\n<details><summary>%s on %s</summary>\n\n", c->key.workload, c->key.device);
+	ws_out_markdown(f, &view);
+	fputs("\n</details>\n", f);
+}
+
+static void print_comment(FILE *f, const struct gate *g, const struct ws_report *report,
+                          size_t cases, size_t rows)
+{
+	struct ws_table table = *report->tables[0], *slot = &table;
+	struct ws_report view = *report;
+
+	view.tables = &slot;
+	view.ntables = 1;
+	table.nrows = table.nrows > cases ? cases : table.nrows;
+	table.nnotes = table.nheadline_notes = 0; /* the rows say it */
+	ws_out_markdown(f, &view);
+	if (table.nrows < g->ncases)
+		fprintf(f, "\n%zu more are left out.\n", g->ncases - table.nrows);
+	for (size_t i = 0; i < g->ncases && rows; i++)
+		if (g->cases[i].report && g->cases[i].judgement.outcome != WS_GATE_PASSED)
+			print_details(f, &g->cases[i], rows);
+}
+
+/* As many rows of details, and then as many workloads, as a comment holds. */
+static void write_comment(const struct gate *g, const struct ws_report *report)
+{
+	size_t cases = g->ncases, rows = 32, size;
+
+	for (;;) {
+		char *text = NULL;
+		FILE *f = ws_xmemstream(&text, &size);
+
+		print_comment(f, g, report, cases, rows);
+		ws_xfclose(f);
+		if (size < MOST_COMMENT || cases <= 1)
+			fwrite(text, 1, size, stdout);
+		free(text);
+		if (size < MOST_COMMENT || cases <= 1)
+			return;
+		if (rows)
+			rows /= 2;
+		else
+			cases /= 2;
+	}
+}
+
+static enum ws_status write_gate(struct gate *g, struct ws_err *err)
+{
+	struct ws_report_plan plan = {.title = "Warpsheet gate", .fill = fill, .ctx = g};
+	struct ws_report *report = NULL, view;
+	enum ws_status status;
+
+	plan.trace = g->o.baseline;
+	plan.defs = ws_gate_defs(&plan.ndefs);
+	status = ws_report_of_plan(&plan, &report, err);
+	if (status == WS_OK) {
+		view = *report;
+		/* people and CSV get the table; JSON its definitions, too */
+		if (g->o.to.format == WS_FORMAT_TEXT || g->o.to.format == WS_FORMAT_CSV)
+			view.ntables = 1;
+		if (g->o.github)
+			write_comment(g, report);
+		else
+			status = ws_destination_write(&g->o.to, &view, err);
+	}
+	ws_report_free(report);
+	return status;
+}
+
+/* Slower is worse than not to know, which is worse than all else. */
+static enum ws_status status_of(const struct gate *g)
+{
+	enum ws_gate_outcome worst = WS_GATE_PASSED;
+
+	for (size_t i = 0; i < g->ncases; i++)
+		if (g->cases[i].judgement.outcome > worst)
+			worst = g->cases[i].judgement.outcome;
+	return worst == WS_GATE_SLOWER      ? WS_FINDING
+	       : worst == WS_GATE_UNDECIDED ? WS_UNDECIDED
+	                                    : WS_OK;
+}
+
+static enum ws_status run(struct gate *g, const struct ws_trace_list *list, struct ws_err *err)
+{
+	enum ws_status status = read_accepted(g, err);
+
+	if (g->o.update)
+		WS_THEN(status, check_update(g, list, err));
+	WS_THEN(status, read_runs(g, list, err));
+	for (size_t i = 0; i < g->ncases && status == WS_OK; i++)
+		status = g->o.update ? update_case(g, &g->cases[i], err)
+		                     : judge_case(g, &g->cases[i], err);
+	if (status != WS_OK || g->o.update)
+		return status;
+	WS_FORWARD(write_gate(g, err));
+	return status_of(g);
+}
+
+static enum ws_status check_opts(struct gate_opts *o, const char *format, char today[11],
+                                 struct ws_err *err)
+{
+	static const char *const formats[] = {"text", "csv", "json", "md", "html"};
+	const time_t now = time(NULL);
+	struct tm day;
+
+	WS_FAIL_IF(!o->baseline, err, USAGE, "gate needs --baseline DIR, see 'warpsheet help gate'");
+	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
+	           "a percentage is 0 or more");
+	o->github = format && !strcmp(format, "github");
+	for (int i = 0; format && i < (int)(sizeof(formats) / sizeof(*formats)); i++)
+		if (!strcmp(format, formats[i]))
+			o->to.format = i;
+	WS_FAIL_IF(format && !o->github && o->to.format < 0, err, USAGE,
+	           "--format %s: choose text, csv, json, md, html or github", format);
+	WS_FAIL_IF(o->github && o->to.path, err, USAGE, "--format github writes to stdout");
+	if (!o->today) {
+		gmtime_r(&now, &day);
+		strftime(today, 11, "%Y-%m-%d", &day);
+		o->today = today;
+	}
+	WS_FAIL_IF(strlen(o->today) != 10, err, USAGE, "--today needs YYYY-MM-DD");
+	/* the only table, so CSV needs no choice */
+	return ws_destination_resolve(&o->to, "gate", err);
+}
+
+enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
+{
+	struct gate g = {.o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT}};
+	struct gate_opts *o = &g.o;
+	const char *format = NULL;
+	struct ws_trace_list list = {0};
+	char today[11];
+	int n;
+	const struct ws_opt opts[] = {
+	        WS_OPT("baseline", 0, TEXT, "DIR", &o->baseline,
+	               "where the baseline's runs lie: DIR/WORKLOAD/DEVICE/"),
+	        WS_OPT("accept", 0, TEXT, "FILE", &o->accept,
+	               "slowdowns that pass, a line each:\n"
+	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
+	        WS_OPT("update", 0, FLAG, NULL, &o->update,
+	               "make these runs the baseline"),
+	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
+	               "what the runs are of; default: as the traces say"),
+	        WS_OPT("threshold", 0, REAL, "PCT", &o->diff.threshold_percent,
+	               "pass up to PCT percent slower; default 0"),
+	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
+	               "run-to-run noise of sides with fewer than three runs;\n"
+	               "without it they cannot tell"),
+	        WS_OPT("today", 0, TEXT, "DATE", &o->today,
+	               "the day that UNTIL is held against: YYYY-MM-DD"),
+	        WS_OPT_OUTPUT(&o->to.path),
+	        WS_OPT("format", 0, TEXT, "FORMAT", &format,
+	               "text, csv, json, md, html, or github: one comment\n"
+	               "under 60 kB for a pull request"),
+	        WS_OPT_STEP(&o->model.step),
+	        WS_OPTS_SHOWN(&o->to),
+	};
+	const struct ws_arguments a = WS_ARGUMENTS("gate", opts, 1, INT_MAX, ws_gate_defs);
+	enum ws_status status;
+
+	o->diff.threshold_percent = 0;
+	o->diff.name[0] = "baseline";
+	o->diff.name[1] = "candidate";
+	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	WS_FORWARD(check_opts(o, format, today, err));
+	for (int i = 0; i < n; i++)
+		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
+	status = ws_trace_list_add(&list, n, argv, err);
+	WS_THEN(status, run(&g, &list, err));
+	gate_release(&g);
+	ws_trace_list_release(&list);
+	return status;
+}

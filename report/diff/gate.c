@@ -1,0 +1,221 @@
+#include "report/diff/gate.h"
+
+#include <ctype.h>
+#include <fnmatch.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff/private.h"
+
+const char *ws_gate_name(enum ws_gate_outcome outcome)
+{
+	static const char *const names[] = {
+#define X(NAME, name) name,
+	        WS_GATE_LIST(X)
+#undef X
+	};
+
+	return names[outcome];
+}
+
+/* --- what runs are of --------------------------------------------------------------------- */
+
+/* Lower case letters and digits, all else a '-', none at the ends or beside another. */
+static void add_slug(char *out, size_t size, const char *prefix, struct ws_bytes text)
+{
+	const unsigned char *p = text.ptr;
+	size_t n = strlen(out);
+
+	if (n && n + 1 < size)
+		out[n++] = '-';
+	for (; *prefix && n + 1 < size; prefix++)
+		out[n++] = *prefix;
+	for (size_t i = 0; i < text.len && n + 1 < size; i++) {
+		if (isalnum(p[i]))
+			out[n++] = (char)tolower(p[i]);
+		else if (n && out[n - 1] != '-')
+			out[n++] = '-';
+	}
+	while (n && out[n - 1] == '-')
+		n--;
+	out[n] = '\0';
+}
+
+void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always,
+                    struct ws_gate_key *out)
+{
+	static const struct {
+		const char *key, *prefix;
+	} facts[] = {
+	        {"workload.model", ""},         {"workload.phase", ""},
+	        {"workload.dtype", ""},         {"workload.batch", "b"},
+	        {"workload.context", "c"},      {"workload.layers", "l"},
+	        {"workload.kernel_width", "w"}, {"workload.depth_multiplier", "d"},
+	        {"workload.fusion", "fusion-"}, {"workload.optimizer", ""},
+	};
+	struct ws_bytes device = ws_side_trace_fact(t, "device");
+
+	*out = (struct ws_gate_key){{0}, {0}};
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !always; i++) {
+		const struct ws_bytes value = ws_side_trace_fact(t, facts[i].key);
+
+		if (value.len)
+			add_slug(out->workload, sizeof(out->workload), facts[i].prefix, value);
+	}
+	if (!*out->workload)
+		add_slug(out->workload, sizeof(out->workload), "",
+		         (struct ws_bytes){name, strlen(name)});
+	add_slug(out->device, sizeof(out->device), "", device);
+	if (!*out->workload)
+		snprintf(out->workload, sizeof(out->workload), "workload");
+	if (!*out->device)
+		snprintf(out->device, sizeof(out->device), "unknown-device");
+}
+
+/* --- accepted slowdowns ------------------------------------------------------------------- */
+
+static bool is_date(const char *text)
+{
+	static const char form[] = "dddd-dd-dd";
+
+	for (size_t i = 0; i < sizeof(form); i++)
+		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+			return false;
+	return true;
+}
+
+enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *out,
+                                     struct ws_err *err)
+{
+	char percent[16], *end;
+	int reason = 0;
+
+	*out = (struct ws_gate_accepted){.percent = NAN};
+	if (sscanf(line, "%10s %127s %63s %15s %n", out->until, out->workload, out->device, percent,
+	           &reason) < 4)
+		return WS_FAIL(err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
+	WS_FAIL_IF(!is_date(out->until), err, USAGE, "'%s' is no date YYYY-MM-DD", out->until);
+	out->percent = strtod(percent, &end);
+	WS_FAIL_IF((*end && strcmp(end, "%") != 0) || !(out->percent >= 0), err, USAGE,
+	           "'%s' is no percentage", percent);
+	WS_FAIL_IF(!reason || !line[reason], err, USAGE, "the reason is missing");
+	snprintf(out->reason, sizeof(out->reason), "%s", line + reason);
+	ws_defuse(out->reason);
+	return WS_OK;
+}
+
+static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepted *accepted,
+                                                    size_t n, const struct ws_gate_key *key,
+                                                    double ratio)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!fnmatch(accepted[i].workload, key->workload, 0) &&
+		    !fnmatch(accepted[i].device, key->device, 0) &&
+		    ratio <= 1 + accepted[i].percent / 100)
+			return &accepted[i];
+	return NULL;
+}
+
+/* --- the judgement ------------------------------------------------------------------------ */
+
+static void say(struct ws_gate_judgement *j, const char *fmt, ...)
+        __attribute__((format(printf, 2, 3)));
+static void say(struct ws_gate_judgement *j, const char *fmt, ...)
+{
+	size_t n = strlen(j->words);
+	va_list args;
+
+	if (n && n + 1 < sizeof(j->words))
+		j->words[n++] = ' ';
+	va_start(args, fmt);
+	vsnprintf(j->words + n, sizeof(j->words) - n, fmt, args);
+	va_end(args);
+}
+
+static bool clocks_differ(const struct ws_diff_result *r)
+{
+	return r->clock_mhz[0] > 0 && r->clock_mhz[1] > 0 &&
+	       fabs(log(r->clock_mhz[1] / r->clock_mhz[0])) > log1p(WS_GATE_CLOCKS_APART);
+}
+
+/* Does a grade of so few runs count? */
+static bool is_known(const struct ws_comparison *c, const struct ws_diff_opts *opts)
+{
+	return c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent);
+}
+
+static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
+                                         const struct ws_diff_opts *opts,
+                                         struct ws_gate_judgement *j)
+{
+	const double most = 1 + fmax(0, opts->threshold_percent) / 100;
+
+	if (c->high <= most)
+		return WS_GATE_PASSED;
+	if (c->low <= most) {
+		say(j, "Whether it is over the threshold is not certain.");
+		return WS_GATE_UNDECIDED;
+	}
+	if (c->p > WS_GATE_CHANCE) {
+		say(j, "The gate asks for a 99 %% CI.");
+		return WS_GATE_UNDECIDED;
+	}
+	return WS_GATE_SLOWER;
+}
+
+static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct ws_diff_opts *opts,
+                                  struct ws_gate_judgement *j)
+{
+	const struct ws_comparison *c = &r->overall;
+
+	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
+		return WS_GATE_UNDECIDED;
+	if (clocks_differ(r)) {
+		say(j, "The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
+		    r->clock_mhz[0], r->clock_mhz[1]);
+		return WS_GATE_UNDECIDED;
+	}
+	if (!is_known(c, opts)) {
+		say(j, "Record three runs or more per side, or pass --run-noise.");
+		return WS_GATE_UNDECIDED;
+	}
+	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
+		return WS_GATE_PASSED;
+	return ws_grade_is_slower(c->grade) ? judge_slower(c, opts, j) : WS_GATE_UNDECIDED;
+}
+
+void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
+                   const struct ws_gate_key *key, const struct ws_gate_accepted *accepted,
+                   size_t naccepted, const char *today, struct ws_gate_judgement *out)
+{
+	const struct ws_comparison *c = &result->overall;
+
+	*out = (struct ws_gate_judgement){0};
+	if (c->grade == WS_GRADE_UNLIKE)
+		say(out, "Different work: %s.", result->reasons);
+	else
+		say(out, "%s", result->verdict);
+	out->outcome = judge(result, opts, out);
+	if (out->outcome == WS_GATE_UNDECIDED && c->basis != WS_BASIS_NONE &&
+	    c->grade != WS_GRADE_UNLIKE) {
+		const struct ws_grade_opts grade = ws_grade_opts_of(opts, true);
+
+		out->runs_needed = ws_grade_recordings_for(c, ws_grade_effect(c, &grade));
+		if (!out->runs_needed && c->basis == WS_BASIS_STEPS)
+			out->runs_needed = WS_GRADE_RECORDINGS;
+	}
+	if (out->outcome == WS_GATE_SLOWER) {
+		const struct ws_gate_accepted *a =
+		        find_accepted(accepted, naccepted, key, c->ratio);
+
+		if (a && strcmp(today, a->until) <= 0) {
+			out->outcome = WS_GATE_ACCEPTED;
+			say(out, "Accepted until %s: %s.", a->until, a->reason);
+		} else if (a) {
+			say(out, "It was accepted until %s: %s.", a->until, a->reason);
+		}
+	}
+}

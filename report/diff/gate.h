@@ -1,0 +1,55 @@
+/*
+ * A gate for a merge: candidate runs against the baseline of the same workload and device.
+ * Rules in words: docs/gate.md.
+ */
+#pragma once
+
+#include "report/diff/diff.h"
+
+/* X(NAME, as a person reads it) */
+#define WS_GATE_LIST(X)              \
+	X(PASSED, "passed")          \
+	X(ACCEPTED, "accepted")      \
+	X(UNDECIDED, "cannot tell")  \
+	X(SLOWER, "slower")
+enum ws_gate_outcome {
+#define X(NAME, name) WS_GATE_##NAME,
+	WS_GATE_LIST(X)
+#undef X
+};
+const char *ws_gate_name(enum ws_gate_outcome outcome);
+
+/* Of the pairs of equal programs under one in a hundred may be called slower, so a difference must
+ * be this improbable. */
+#define WS_GATE_CHANCE 0.01
+/* Clocks further apart say nothing about a program. */
+#define WS_GATE_CLOCKS_APART 0.02
+
+/* What the runs of a gate are of: names for folders, of letters, digits and '-'. */
+struct ws_gate_key {
+	char workload[128], device[64];
+};
+/* name: of a trace that tells no workload, or always. */
+void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always,
+                    struct ws_gate_key *out);
+
+/* A line of the file of accepted slowdowns. */
+struct ws_gate_accepted {
+	char until[11];                /* YYYY-MM-DD, the last day */
+	char workload[128], device[64]; /* patterns with * and ? */
+	double percent;
+	char reason[200];
+};
+/* USAGE: the line is none; it has no end. */
+enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *out,
+                                     struct ws_err *err);
+
+struct ws_gate_judgement {
+	enum ws_gate_outcome outcome;
+	unsigned runs_needed; /* per side to settle it; 0 = not known */
+	char words[768];      /* why, in sentences */
+};
+/* opts: as the comparison was made; accepted may be NULL; today: YYYY-MM-DD. */
+void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
+                   const struct ws_gate_key *key, const struct ws_gate_accepted *accepted,
+                   size_t naccepted, const char *today, struct ws_gate_judgement *out);

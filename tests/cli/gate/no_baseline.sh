@@ -1,0 +1,1 @@
+warpsheet gate --baseline base --format csv fixtures/traces/step-fp32.wtrace

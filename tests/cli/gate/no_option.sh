@@ -1,0 +1,1 @@
+warpsheet gate fixtures/traces/step-fp32.wtrace

@@ -1,0 +1,1 @@
+warpsheet gate --baseline base --update fixtures/imports/bert-small-h100.json.gz

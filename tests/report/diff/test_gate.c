@@ -1,0 +1,173 @@
+/* A gate for a merge: held to its promise by experiment, then each of its answers. */
+#include "report/diff/gate.h"
+#include "tests/report/diff/training.h"
+
+static const struct ws_gate_key key = {"example", "nvidia-h100"};
+
+static struct ws_gate_judgement judge(const struct training *a, const struct training *b, size_t n,
+                                      const struct ws_diff_opts *opts)
+{
+	struct ws_gate_judgement j;
+	struct ws_diff_result result;
+
+	ws_report_free(training_compare(a, b, n, opts, &result));
+	ws_gate_judge(&result, opts, &key, NULL, 0, "2026-11-25", &j);
+	return j;
+}
+
+static struct ws_diff_opts gate_opts(void)
+{
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
+
+	opts.threshold_percent = 0;
+	opts.name[0] = "baseline";
+	opts.name[1] = "candidate";
+	return opts;
+}
+
+/* Steps of 0.48 ms whose level varies by half a per cent from run to run. */
+static struct training usual(void)
+{
+	struct training t = plain_training;
+
+	t.steps = 5;
+	t.layers = 4;
+	t.between = 0.005;
+	return t;
+}
+
+Test(gate, of_three_hundred_pairs_of_the_same_at_most_one_in_a_hundred_is_slower)
+{
+	const struct ws_diff_opts opts = gate_opts();
+	unsigned slower = 0, pairs = 300, passed = 0;
+
+	training_state = 51;
+	for (unsigned i = 0; i < pairs; i++) {
+		struct training t = usual();
+		struct ws_gate_judgement j;
+
+		t.between = i % 3 == 0 ? 0.002 : i % 3 == 1 ? 0.005 : 0.02;
+		j = judge(&t, &t, i % 2 ? 5 : 3, &opts);
+		slower += j.outcome == WS_GATE_SLOWER;
+		passed += j.outcome == WS_GATE_PASSED;
+	}
+	cr_expect_leq(slower, pairs / 100, "%u of %u", slower, pairs);
+	cr_expect_geq(passed, pairs / 3, "%u of %u", passed, pairs);
+}
+
+Test(gate, two_percent_with_five_runs_is_found)
+{
+	const struct ws_diff_opts opts = gate_opts();
+	unsigned found = 0, pairs = 100;
+
+	training_state = 52;
+	for (unsigned i = 0; i < pairs; i++) {
+		struct training a = usual(), b = a;
+
+		/* 2 % of a layer's 120 us */
+		b.gemm_ns += 2400;
+		found += judge(&a, &b, 5, &opts).outcome == WS_GATE_SLOWER;
+	}
+	cr_expect_geq(found, pairs * 95 / 100, "%u of %u", found, pairs);
+}
+
+static void expect(struct ws_gate_judgement j, enum ws_gate_outcome outcome, const char *words)
+{
+	cr_expect_str_eq(ws_gate_name(j.outcome), ws_gate_name(outcome), "%s", j.words);
+	cr_expect(strstr(j.words, words) != NULL, "%s", j.words);
+}
+
+Test(gate, one_run_counts_only_where_its_noise_is_known)
+{
+	struct ws_diff_opts opts = gate_opts();
+	struct training a = usual(), b = a;
+	struct ws_gate_judgement j;
+
+	b.gemm_ns *= 2;
+	training_state = 53;
+	j = judge(&a, &b, 1, &opts);
+	expect(j, WS_GATE_UNDECIDED, "Record three runs or more per side, or pass --run-noise.");
+	cr_expect_eq(j.runs_needed, 3);
+	expect(judge(&b, &a, 1, &opts), WS_GATE_UNDECIDED, "faster");
+	opts.run_noise_percent = 1;
+	expect(judge(&a, &b, 1, &opts), WS_GATE_SLOWER, "slower");
+	expect(judge(&b, &a, 1, &opts), WS_GATE_PASSED, "faster");
+}
+
+Test(gate, what_it_cannot_tell)
+{
+	const struct ws_diff_opts opts = gate_opts();
+	struct training a = usual(), b = a;
+	struct ws_gate_judgement j;
+
+	training_state = 54;
+	b.layers = 3;
+	expect(judge(&a, &b, 3, &opts), WS_GATE_UNDECIDED, "Different work: 4 and 3 matmul calls");
+	b = a;
+	a.clock_mhz = 1980;
+	b.clock_mhz = 1755;
+	expect(judge(&a, &b, 3, &opts), WS_GATE_UNDECIDED, "1980 and 1755 MHz");
+	b.clock_mhz = 1979;
+	expect(judge(&a, &b, 3, &opts), WS_GATE_PASSED, "the same time");
+	a = b = usual();
+	a.between = b.between = 0.05;
+	j = judge(&a, &b, 3, &opts);
+	expect(j, WS_GATE_UNDECIDED, "Record about ");
+	cr_expect_gt(j.runs_needed, 3);
+	b.steps = 0;
+	expect(judge(&a, &b, 1, &opts), WS_GATE_UNDECIDED, "Nothing to compare");
+}
+
+Test(gate, a_slowdown_within_the_threshold_passes)
+{
+	struct ws_diff_opts opts = gate_opts();
+	struct training a = usual(), b = a;
+
+	training_state = 55;
+	a.between = b.between = 0.001;
+	b.gemm_ns += 6000; /* 5 % */
+	expect(judge(&a, &b, 5, &opts), WS_GATE_SLOWER, "slower than baseline");
+	opts.threshold_percent = 10;
+	expect(judge(&a, &b, 5, &opts), WS_GATE_PASSED, "slower");
+	opts.threshold_percent = 5;
+	expect(judge(&a, &b, 5, &opts), WS_GATE_UNDECIDED, "over the threshold is not certain");
+	opts.threshold_percent = 3;
+	expect(judge(&a, &b, 5, &opts), WS_GATE_SLOWER, "slower");
+}
+
+Test(gate, accepted_slowdowns_have_a_size_a_reason_and_an_end)
+{
+	static const struct {
+		const char *line, *today;
+		enum ws_gate_outcome outcome;
+	} lines[] = {
+	        {"2026-12-31 example nvidia-h100 10 the driver", "2026-12-31", WS_GATE_ACCEPTED},
+	        {"2026-12-31 ex* * 10% the driver", "2026-01-01", WS_GATE_ACCEPTED},
+	        {"2026-12-31 example * 10 the driver", "2027-01-01", WS_GATE_SLOWER},
+	        {"2026-12-31 example * 4 the driver", "2026-12-01", WS_GATE_SLOWER},
+	        {"2026-12-31 other * 10 the driver", "2026-12-01", WS_GATE_SLOWER},
+	        {"2026-12-31 example nvidia-a100 10 it", "2026-12-01", WS_GATE_SLOWER},
+	};
+	static const char *const bad[] = {"2026-12-31 example * 10", "31.12.2026 example * 10 x",
+	                                  "2026-12-31 example * ten x", "2026-12-31 example *",
+	                                  "2026-12-31 example * -1 x"};
+	const struct ws_diff_opts opts = gate_opts();
+	struct training a = usual(), b = a;
+	struct ws_gate_judgement j;
+	struct ws_gate_accepted accepted;
+	struct ws_diff_result result;
+
+	training_state = 56;
+	a.between = b.between = 0.001;
+	b.gemm_ns += 6000; /* 5 % */
+	ws_report_free(training_compare(&a, &b, 3, &opts, &result));
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		cr_assert_eq(ws_gate_accepted_read(lines[i].line, &accepted, NULL), WS_OK);
+		ws_gate_judge(&result, &opts, &key, &accepted, 1, lines[i].today, &j);
+		expect(j, lines[i].outcome, "");
+		cr_expect_eq(strstr(j.words, "ccepted until 2026-12-31: the driver.") != NULL,
+		             i < 3, "%s", j.words);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		cr_expect_eq(ws_gate_accepted_read(bad[i], &accepted, NULL), WS_USAGE, "%s", bad[i]);
+}
