@@ -26,6 +26,8 @@ struct ws_diff_opts {
 /* What recordings of one thing vary by on a GPU, in percent. On the CPU reference it is unknown:
  * from hour to hour it is anything. Measured: docs/dev/statistics.md. */
 #define WS_RUN_NOISE_GPU_PERCENT 1.0
+/* The same of whole steps, which wait for the host, data or copies: at least. */
+#define WS_RUN_NOISE_STEP_PERCENT 5.0
 
 /* As it is graded: on_cpu chooses the default of the noise between runs. */
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu);

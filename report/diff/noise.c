@@ -9,9 +9,8 @@
 
 /* Under this share of a step in waiting it varies as its GPU time does. */
 #define LITTLE_WAITING 0.05
-/* What a step varies by that waits for the host, data or copies, and … */
-#define STEP_NOISE 0.05
-/* … how long a cause of waiting lasts: measured on two cycles of one training, 47.5 and 27.5 ms a
+#define STEP_NOISE     (WS_RUN_NOISE_STEP_PERCENT / 100)
+/* What a cause of waiting varies by: measured on two cycles of one training, 47.5 and 27.5 ms a
  * step for data; docs/dev/statistics.md. */
 #define WAITING_NOISE 0.3
 

@@ -246,30 +246,6 @@ static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
 	return WS_OK;
 }
 
-/* First and last moment of the devices' work; false: there was none. */
-static bool find_device_work(struct ws_reader *c, int64_t *first_ns, int64_t *last_ns)
-{
-	*first_ns = INT64_MAX;
-	*last_ns = INT64_MIN;
-	for (size_t i = 0; i < c->rows->nkernels; i++) {
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
-
-		if (!ws_kernel_ran(&c->sel, k, i))
-			continue;
-		*first_ns = k->start_ns < *first_ns ? k->start_ns : *first_ns;
-		*last_ns = k->start_ns + k->dur_ns > *last_ns ? k->start_ns + k->dur_ns : *last_ns;
-	}
-	for (size_t i = 0; i < c->m->nwork; i++) {
-		const struct ws_work *w = &c->m->work[i];
-
-		if (!ws_work_ran(&c->sel, c->m, i))
-			continue;
-		*first_ns = w->start_ns < *first_ns ? w->start_ns : *first_ns;
-		*last_ns = w->start_ns + w->dur_ns > *last_ns ? w->start_ns + w->dur_ns : *last_ns;
-	}
-	return *first_ns < *last_ns;
-}
-
 /* Of a trace without steps what lies before the first device work, and behind the last, is no part
  * of the time that is compared. */
 static void clip_to_device_work(struct ws_reader *c)
@@ -278,12 +254,11 @@ static void clip_to_device_work(struct ws_reader *c)
 	struct ws_sample *s = c->r->samples;
 	int64_t first, last, all = 0;
 
-	if (!find_device_work(c, &first, &last)) {
-		memset(s->use_ns, 0, sizeof(s->use_ns));
-		c->r->ndevice_times = 0;
+	if (!c->r->ndevice_times) { /* nothing worked */
 		s->step_ns = s->host_ns = 0;
 		return;
 	}
+	ws_device_work_span(c->m, &c->sel, &first, &last);
 	for (int i = 0; i < WS_USES; i++)
 		all += s->use_ns[i];
 	s->use_ns[WS_USE_START] -= all / s->step_ns * (first - w->start_ns);

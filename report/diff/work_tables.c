@@ -171,6 +171,10 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 		set_matched_by(row, t, &cells[WS_TC_diff_ops_matched_by]);
 		set_time_per_call(row, &cells[WS_TC_diff_ops_call_a_ns]);
 		ws_diff_set_text(d, t, &cells[WS_TC_diff_ops_shape_b], row->field[SHAPE_B]);
+		if (cells[WS_TC_diff_ops_ratio].type != WS_CELL_EMPTY) {
+			ws_cell_set_real(&cells[WS_TC_diff_ops_low], row->c.low);
+			ws_cell_set_real(&cells[WS_TC_diff_ops_high], row->c.high);
+		}
 	}
 	if (!rows.n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);

@@ -18,6 +18,7 @@ struct pivot {
 	size_t nshown;
 	bool hides_baseline; /* whose speed-up over itself says nothing */
 	bool group_only;     /* the title of a column is its group's */
+	const char *nameless; /* what a row is called that nothing tells apart */
 };
 
 /* What --value says, else the usual. */
@@ -111,6 +112,9 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 			const char *unit = value.len ? strchr(of->title, '(') : NULL;
 
 			columns[at] = *of;
+			/* the ends of an interval are no ratios to draw */
+			if (p->shown[k] == WS_TC_sweep_low || p->shown[k] == WS_TC_sweep_high)
+				columns[at].display = WS_DISPLAY_REAL;
 			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
 			columns[at++].title =
 			        ws_arena_format(arena, "%s%.*s%s%s", p->column_prefix,
@@ -206,6 +210,8 @@ static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_t
 			first[r] = i;
 			cells = ws_table_row(t);
 			set_text(p, t, &cells[0], p->row[i]);
+			if (cells[0].type == WS_CELL_EMPTY)
+				ws_cell_set_str(t, &cells[0], p->nameless);
 			if (p->label)
 				set_text(p, t, &cells[1], p->label[i]);
 		}
@@ -235,7 +241,7 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws
 	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
 	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
 	                                      WS_TC_sweep_backward_ratio};
-	struct pivot p = {.s = s};
+	struct pivot p = {.s = s, .nameless = "not known"};
 	const char *rows = s->opts->rows, *columns;
 
 	if (!rows && ws_sweep_has_key(s, "model"))
@@ -254,7 +260,8 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
 {
 	static const int total[] = {WS_TC_sweep_total_ns};
-	struct pivot p = {.s = s, .column_prefix = "", .group_only = true};
+	struct pivot p = {
+	        .s = s, .column_prefix = "", .group_only = true, .nameless = "not known"};
 
 	for (size_t k = 0; ws_sweep_sizes[k] && !p.row_title; k++)
 		if (differ(s, ws_sweep_sizes[k]))
@@ -275,6 +282,7 @@ enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, stru
 	struct pivot p = {.s = s,
 	                  .column_prefix = "",
 	                  .hides_baseline = true,
+	                  .nameless = "all",
 	                  .column = facts_of(s, "dtype")};
 	static const int usual[] = {WS_TC_sweep_total_ns, WS_TC_sweep_speedup, WS_TC_sweep_low,
 	                            WS_TC_sweep_high};

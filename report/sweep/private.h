@@ -30,7 +30,11 @@ struct ws_sweep_run {
 	uint32_t failed; /* text: why; 0 = it did not fail */
 	int64_t base_ns;
 	bool on_cpu;
+	bool has_steps; /* else its only time is the elapsed one, as in diff */
 };
+
+/* How the status begins of a row whose runs did not all fail. */
+#define WS_SWEEP_OK "ok"
 
 /* Runs of one configuration. */
 struct ws_sweep_row {

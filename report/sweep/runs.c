@@ -146,7 +146,7 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
 	uint8_t present = 0;
 
-	for (size_t i = 0; i < run->nsteps; i++)
+	for (size_t i = 0; i < run->nsteps && run->has_steps; i++)
 		present |= m->steps[windows[i].step].phases;
 	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
 		if (t != WS_SWEEP_TOTAL && !(present >> phases[t] & 1))
@@ -216,8 +216,12 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 
 	if (status == WS_OK)
 		ws_windows(m, &sel, &w);
-	if (status == WS_OK && w->n && w->window[0].step != WS_NONE)
-		run->nsteps = w->n;
+	if (status == WS_OK && w->n) {
+		run->has_steps = w->window[0].step != WS_NONE;
+		/* of a trace without steps, and with device work, the whole is compared */
+		if (run->has_steps || rows->nkernels || m->nwork)
+			run->nsteps = w->n;
+	}
 	if (status == WS_OK)
 		keep_times(s, run, m, w->window);
 	WS_THEN(status, keep_flops(run, m, &sel, err));
@@ -259,7 +263,7 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 	if (peak >= 0)
 		run->peak_bytes = (double)peak;
 	if (!run->nsteps && !run->failed) {
-		run->failed = ws_texts_add_str(&s->texts, "no measured steps");
+		run->failed = ws_texts_add_str(&s->texts, "no steps and no device work");
 		return WS_OK;
 	}
 	return WS_OK;

@@ -89,9 +89,8 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	            "known.");
 	if (!isnan(s->grade.run_noise))
 		ws_table_note(*t,
-		              "Intervals of speed-ups with fewer than three recordings per side "
-		              "assume that "
-		              "recordings of one thing vary by %.3g %% (--run-noise).",
+		              "Intervals of speed-ups with fewer than three runs per side assume "
+		              "%.3g %% noise between runs (--run-noise).",
 		              s->grade.run_noise * 100);
 	return WS_OK;
 }
@@ -109,6 +108,9 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	for (size_t i = 0; i < s->nruns; i++)
 		on_cpu |= s->runs[i].on_cpu;
 	s->grade = ws_grade_opts_of(&opts->grade, on_cpu);
+	/* speed-ups are of whole steps */
+	if (isnan(opts->grade.run_noise_percent) && !on_cpu)
+		s->grade.run_noise = WS_RUN_NOISE_STEP_PERCENT / 100;
 	plan.created_ns = s->nruns ? s->runs[0].base_ns : 0;
 	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
 	plan.trace = trace;

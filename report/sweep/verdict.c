@@ -33,16 +33,15 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 
 	for (size_t i = 0; i < s->nruns; i++)
 		failed += s->runs[i].failed != 0;
-	ws_table_add(t, "configurations", "%zu configuration%s in %zu recording%s; %zu failed",
-	             s->nrows, s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s",
-	             failed);
+	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
+	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", failed);
 	for (size_t i = 0; i < s->nrows; i++) {
 		struct ws_bytes why = ws_texts_get(&s->texts, s->rows[i].status);
 		char name[640];
 
 		name_row(s, &s->rows[i], name, sizeof(name));
-		if (!ws_name_is(why, "ok"))
-			ws_table_add(t, "failed", "%s: %.*s", name,
+		if (!ws_bytes_begin(why, WS_SWEEP_OK))
+			ws_table_add(t, "failed", "%s: %.*s.", name,
 			             why.len < 200 ? (int)why.len : 200, (const char *)why.ptr);
 		if (ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)))
 			ws_table_add(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
@@ -50,10 +49,33 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 	}
 }
 
+/* ". Significantly faster in 3, slower in 0." */
+static void print_significance(unsigned n, unsigned faster, unsigned slower, unsigned unknown,
+                               char *out, size_t size)
+{
+	size_t used = 0;
+
+	*out = '\0';
+	if (n > unknown && !faster && !slower)
+		used = (size_t)snprintf(out, size, " %s not significant.",
+		                        n == 1 ? "The difference is" : "The differences are");
+	else if (n > unknown && n == 1)
+		used = (size_t)snprintf(out, size, " The difference is significant.");
+	else if (n > unknown)
+		used = (size_t)snprintf(out, size,
+		                        " It is significantly faster in %u and slower in %u.",
+		                        faster, slower);
+	if (unknown)
+		snprintf(out + used, size - used,
+		         " CPU runs need at least three per side for an interval.");
+}
+
 /* All configurations in which the baseline's fact has this value. */
 static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t value)
 {
-	struct ws_bytes name = ws_texts_get(&s->texts, value);
+	struct ws_bytes name = ws_texts_get(&s->texts, value),
+	                base = ws_texts_get(&s->texts, s->baseline_value);
+	char significance[160], range[64] = "";
 	double sum = 0, least = INFINITY, most = 0, low = NAN, high = NAN;
 	unsigned n = 0, faster = 0, slower = 0, unknown = 0;
 	struct ws_cell *row;
@@ -75,15 +97,15 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t v
 	}
 	if (!n)
 		return;
-	row = ws_table_add(
-	        t, "speed-up",
-	        "%.*s over %s: %.3g× as fast, the geometric mean of %u configuration%s (%.3g× to "
-	        "%.3g×); the 95 %% interval lies above 1 in %u and below 1 in %u%s",
-	        name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, s->baseline,
-	        exp(sum / n), n, n == 1 ? "" : "s", least, most, faster, slower,
-	        unknown ? "; there is none where a side has under three recordings of the CPU "
-	                  "reference"
-	                : "");
+	print_significance(n, faster, slower, unknown, significance, sizeof(significance));
+	if (n > 1)
+		snprintf(range, sizeof(range), ", %.3g× to %.3g×", least, most);
+	row = ws_table_add(t, "speed-up",
+	                   "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
+	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, exp(sum / n),
+	                   base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
+	                   n > 1 ? "geometric mean of " : "", n, n == 1 ? "" : "s", range,
+	                   significance);
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], exp(sum / n));
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], low);
 	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], high);
@@ -102,8 +124,8 @@ static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 	}
 	if (s->nrows && !s->baseline_key)
 		ws_table_add(t, "speed-up",
-		             "cannot tell: no trace is a baseline (%s; --baseline KEY=VALUE "
-		             "names another)",
+		             "No trace is a baseline (%s). Name another with --baseline "
+		             "KEY=VALUE.",
 		             s->baseline);
 }
 
@@ -127,7 +149,7 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	if (!best)
 		return;
 	name_row(s, best, name, sizeof(name));
-	ws_cell_set_real(&ws_table_add(t, subject, "%s has the most",
+	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput: %s.",
 	                               name)[WS_TC_sweep_verdict_value],
 	                 most);
 }
@@ -140,7 +162,7 @@ void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
 	add_best(s, t, "images/s", false);
 	for (size_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].on_cpu) {
-			ws_table_note(t, "Recorded on the CPU reference: real CPU timings; not GPU "
+			ws_table_note(t, "Recorded on the CPU reference. These are CPU times, not GPU "
 			                 "performance.");
 			break;
 		}

@@ -135,7 +135,6 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          .alt_text = "Line chart of the sizes: time of a step of each configuration",
          SHOWS_ALL(NULL, "time of a step", TIME_NS),
          FORM(LINE, 2, 60, 20),
-         .logarithmic = 1,
          .places = WS_XLSX_ON_FIRST | WS_XLSX_ON_OWN},
         {.table = "sweep-over-dtype",
          .title = "Time of a step by dtype",

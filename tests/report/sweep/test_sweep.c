@@ -107,15 +107,53 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup"), 1.9, 1e-9));
 	/* one recording a side: what they vary by is assumed, and said to be */
 	cr_expect(lt(dbl, tb_real(t, 0, "low"), 1.9));
-	cr_expect(tb_notes_say(t, "assume that recordings of one thing vary by 1 %"));
+	cr_expect(tb_notes_say(t, "assume 5 % noise between runs"));
 	t = table(report, "sweep-verdict");
 	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "speed-up"), "verdict"),
-	                 "bf16 over dtype=fp32: 1.9× as fast") != NULL);
+	                 "bf16 runs at 1.9× the speed of fp32 (1 configuration). The difference is "
+	                 "significant.") != NULL);
+	cr_expect_str_eq(tb_str(t, 0, "verdict"), "2 configurations, 2 runs, 0 failed.");
 	t = table(report, "sweep-over-dtype");
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup_0"), 1.9, 1e-9));
 	cr_expect(tb_is_empty(t, 0, "speedup_1")); /* of the baseline over itself */
+	cr_expect_str_eq(tb_str(t, 0, "configuration"), "all"); /* nothing else differs */
 	t = table(report, "sweep-over-size");
 	cr_expect(t->not_recorded != NULL);
+	end(report, s);
+}
+
+/* From the first device work to the last, as diff compares it. */
+Test(sweep, without_steps_the_elapsed_time_counts)
+{
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s = ws_sweep_new();
+	struct ws_report *report;
+	const struct ws_table *t;
+	struct ws_err err;
+
+	for (int i = 0; i < 3; i++) {
+		struct tb *b = tb_new();
+		struct joined *j;
+
+		tb_device(b, 0, WS_DEVICE_CUDA, H100);
+		tb_mark(b, 0, i ? "workload.dtype=bf16" : "workload.dtype=fp32");
+		if (i == 2)
+			tb_mark(b, 0, "workload.model=nothing");
+		for (int k = 0; k < 2 && i < 2; k++)
+			tb_launch(b, 5000 + 10 * k, "gemm", 6000 + 1000 * k, i ? 500 : 1400);
+		j = tb_joined(b);
+		cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, NULL, &err), WS_OK));
+		joined_free(j);
+		tb_free(b);
+	}
+	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
+	t = table(report, "sweep");
+	cr_assert(eq(sz, t->nrows, 3));
+	cr_expect(ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "fp32"), "total_ns"), 2400, 4));
+	cr_expect(ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "total_ns"), 1500, 4));
+	cr_expect(epsilon_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "speedup"), 1.6, 1e-9));
+	cr_expect(eq(sz, tb_count(t, "status", "ok, no steps: elapsed time"), 2));
+	cr_expect(eq(sz, tb_count(t, "status", "no steps and no device work"), 1));
 	end(report, s);
 }
 
