@@ -233,6 +233,9 @@ def check_diff():
         truth("ratios stand left or right of 1", b.run("""[...document.querySelectorAll("#changes .ratio")].every(s => {
             const x = +s.querySelector("circle").getAttribute("cx"), one = +s.querySelector("line").getAttribute("x1"), less = s.getAttribute("aria-label").startsWith("−");
             return less ? x < one : x >= one; }) && document.querySelectorAll("#changes .ratio").length > 0"""))
+        equal("the answer's grade", b.run("document.querySelector('#overview .grade').textContent"), "LIKELY FASTER")
+        truth("the answer's cause", "gemm kernels" in b.run("document.querySelector('#overview').textContent"))
+        truth("intervals of the ratios", b.run("document.querySelectorAll('#changes .ratio rect').length") == b.run("document.querySelectorAll('#changes .ratio').length"))
         truth("grades", b.run("document.querySelectorAll('td.FASTER').length") > 0)
         heads = b.run("[...document.querySelectorAll('th, h2, h3')].map(e => e.textContent)")
         truth("the sides are named", any("fp32" in h for h in heads) and any("bf16" in h for h in heads))
@@ -240,6 +243,21 @@ def check_diff():
         equal("sides called by their letter", letters, [])
         truth("the verdict stands before its charts", b.run("""(() => { const s = document.querySelector("#diff-verdict"), t = s.querySelector("table"), c = s.querySelector("svg");
             return t && c && (t.compareDocumentPosition(c) & 4) > 0; })()"""))
+    grid = os.path.join(ROOT, "fixtures", "recorded", "grid")
+    unlike = [os.path.join(grid, f"transformer-small-context{n}-fp32-r1.wtrace") for n in (8, 16)]
+    subprocess.run([PROGRAM, "diff", *unlike, "-o", os.path.join(FOLDER, "unlike.html")], check=True, capture_output=True)
+    subprocess.run([PROGRAM, "sweep", grid, "--run-noise", "5", "-o", os.path.join(FOLDER, "sweep.html")], check=True, capture_output=True)
+    with Browser(FOLDER) as b:
+        b.open("unlike.html")
+        quiet(b, "unlike.html")
+        words = b.run("document.querySelector('#overview').textContent")
+        truth("other work is told, and no ratio", "Different work: context 8 and 16" in words and "UNLIKE" in words and "×" not in words, words)
+        equal("ratios of other work", b.run("document.querySelectorAll('#changes .ratio').length"), 0)
+    with Browser(FOLDER) as b:
+        b.open("sweep.html")
+        quiet(b, "sweep.html")
+        texts = b.run("[...document.querySelectorAll('svg text')].map(t => t.textContent)")
+        equal("labels without a name", [t for t in texts if t in ("null", "undefined", "NaN", "")], [])
     with Browser(FOLDER) as b:
         b.open("ranks.html")
         quiet(b, "ranks.html")

@@ -64,14 +64,18 @@ function groups(rows, names, series, unit, line) { // a bar a series beside each
   if (line) svg.append(draw("line", { x1: left + line / most * wide, x2: left + line / most * wide, y1: 0, y2: rows.length * step, stroke: "var(--ink)", "stroke-dasharray": "4 3" }));
   return svg;
 }
-function lines(rows, names, series, unit) { // a line a series over an ordered axis; the values' axis is logarithmic
+function ticksOf(greatest) { // round steps of a linear axis from 0: their size and number
+  const power = 10 ** Math.floor(Math.log10(greatest / 4)), tick = power * [1, 2, 2.5, 5, 10].find(k => 4 * k * power >= greatest * 0.999);
+  return [tick, Math.ceil(greatest / tick - 1e-3)];
+}
+function lines(rows, names, series, unit) { // a line a series over an ordered axis; the values' axis is linear and begins at 0
   const wide = 700, high = 260, left = 80, values = rows.flatMap(r => series.map(c => r[c.at])).filter(v => v > 0);
-  const lo = Math.floor(Math.log10(Math.min(...values))), hi = Math.ceil(Math.log10(Math.max(...values))), [by, label] = scaleOf(unit, values);
-  const px = i => left + (i + 0.5) / rows.length * wide, py = v => high - (Math.log10(v) - lo) / Math.max(hi - lo, 1) * (high - 12);
+  const [by, label] = scaleOf(unit, values), [tick, n] = ticksOf(Math.max(...values) / by);
+  const px = i => left + (i + 0.5) / rows.length * wide, py = v => high - v / by / (tick * n) * (high - 12);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 26}`, role: "img" });
-  for (let e = lo; e <= hi; e++)
-    svg.append(draw("line", { x1: left, x2: left + wide, y1: py(10 ** e), y2: py(10 ** e), class: "axis" }),
-      draw("text", { x: left - 6, y: py(10 ** e) + 4, "text-anchor": "end", class: "soft" }, `${shown(10 ** e, by)} ${label}`));
+  for (let i = 0; i <= n; i++)
+    svg.append(draw("line", { x1: left, x2: left + wide, y1: py(i * tick * by), y2: py(i * tick * by), class: "axis" }),
+      draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick * by, by)} ${label}`));
   rows.forEach((r, i) => svg.append(draw("text", { x: px(i), y: high + 18, "text-anchor": "middle", class: "soft" }, String(r[names]))));
   series.forEach((c, k) => {
     const known = rows.map((r, i) => [r, i]).filter(([r]) => r[c.at] > 0);
@@ -109,8 +113,7 @@ function legend(series) {
 function columnsChart(rows, names, series, unit, line, axis) { // stacked columns over an ordered axis
   const wide = 760, high = 230, left = 70, gap = Math.min(wide / rows.length, 190);
   const sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
-  const [by, label] = scaleOf(unit, sums), greatest = Math.max(...sums, 1e-300) / by, power = 10 ** Math.floor(Math.log10(greatest / 4));
-  const tick = power * [1, 2, 2.5, 5, 10].find(k => 4 * k * power >= greatest * 0.999), ticks = Math.ceil(greatest / tick - 1e-3), most = ticks * tick * by;
+  const [by, label] = scaleOf(unit, sums), [tick, ticks] = ticksOf(Math.max(...sums, 1e-300) / by), most = ticks * tick * by;
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 40}`, role: "img" });
   for (let i = 0; i <= ticks; i++) {
     const y = high - i / ticks * (high - 12);

@@ -52,29 +52,41 @@ function addWaterfall(table, to) {
 }
 
 // A ratio on a logarithmic axis with 1 in the middle: left of the line is faster.
-function ratioMark(ratio, grade, reach) {
+function ratioMark(ratio, grade, reach, low, high) {
   const svg = draw("svg", { viewBox: "0 0 260 18", class: "ratio", role: "img", "aria-label": change(ratio) });
-  const x = 130 + Math.max(-1, Math.min(1, Math.log(ratio) / reach)) * 70;
-  svg.append(draw("line", { x1: 130, x2: 130, y1: 1, y2: 17, class: "one" }), draw("circle", { cx: x, cy: 9, r: 5, class: /FASTER/.test(grade) ? "saves" : /SLOWER/.test(grade) ? "costs" : "unsure" }),
-    draw("text", { x: x < 130 ? x - 9 : x + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)));
+  const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 70, x = px(ratio), kind = /FASTER/.test(grade) ? "saves" : /SLOWER/.test(grade) ? "costs" : "unsure";
+  const ends = low > 0 && high > 0 ? [px(low), px(high)] : [x, x];
+  svg.append(draw("line", { x1: 130, x2: 130, y1: 1, y2: 17, class: "one" }), draw("rect", { x: ends[0], y: 8, width: ends[1] - ends[0], height: 2, class: kind }), draw("circle", { cx: x, cy: 9, r: 5, class: kind }),
+    draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)));
   return svg;
 }
 function addChanges(table, to) {
   if (!table || !table.rows.length) return;
   const get = (r, name) => r[at(table, name)], rows = [...table.rows].filter(r => get(r, "ratio") > 0).sort((a, b) => Math.abs(get(b, "diff_ns")) - Math.abs(get(a, "diff_ns"))).slice(0, 10);
   if (!rows.length) return;
-  const reach = Math.max(0.1, ...rows.map(r => Math.abs(Math.log(get(r, "ratio")))));
+  const reach = Math.max(0.1, ...rows.flatMap(r => ["ratio", "low", "high"].map(c => Math.abs(Math.log(get(r, c) || 1)))));
   const body = make("tbody", null, ...rows.map(r => {
     const name = make("td", { className: "kernel", title: get(r, "op") }, get(r, "op") + " ", make("span", { className: "soft", textContent: get(r, "shape") || "" })), klass = get(r, "class") || "", mark = make("td");
-    mark.append(ratioMark(get(r, "ratio"), get(r, "grade") || "", reach));
+    mark.append(ratioMark(get(r, "ratio"), get(r, "grade") || "", reach, get(r, "low"), get(r, "high")));
     const one = value => make("td", { className: "n", textContent: value === null ? "" : shownTime(value) });
     return make("tr", null, name, make("td", { className: "class" }, klass ? chip(classColours[klass] === undefined ? 5 : classColours[klass]) : "", klass), make("td", { className: "n", textContent: get(r, "instances_a") === get(r, "instances_b") ? shownCount(get(r, "instances_a")) : `${get(r, "instances_a")} → ${get(r, "instances_b")}` }),
-      one(get(r, "gpu_a_ns")), one(get(r, "gpu_b_ns")), make("td", { className: "n " + (get(r, "diff_ns") < 0 ? "FASTER" : "SLOWER"), textContent: signed(get(r, "diff_ns")) }), mark);
+      one(get(r, "gpu_a_ns")), one(get(r, "gpu_b_ns")), make("td", { className: "n " + (get(r, "grade") || ""), textContent: signed(get(r, "diff_ns")) }), mark);
   }));
   const heads = [["Operation"], ["Class"], ["Calls", 1], [sideName(0), 1], [sideName(1), 1], ["Change", 1], ["Ratio, log scale"]];
-  to.append(card("changes", "Operations that changed most", "the same work on both sides; left of the line is faster",
+  to.append(card("changes", "Operations that changed most", "the same work on both sides, for as many calls; ratio with its 95 % interval; left of the line is faster",
     make("div", { className: "box scroll plain", tabIndex: 0, role: "region", "aria-label": "Operations that changed most" },
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
+}
+
+// Work without a counterpart, largest first.
+function addOnly(table, to) {
+  if (!table || !table.rows.length) return;
+  const get = (r, name) => r[at(table, name)], list = side => {
+    const rows = table.rows.filter(r => get(r, "side") === side);
+    return make("div", { className: "box" }, make("h3", { textContent: "Only in " + (sides["AB".indexOf(side)] || ["the baseline", "the candidate"]["AB".indexOf(side)]) }), make("ul", null, ...rows.slice(0, 6).map(r =>
+      make("li", { textContent: `${get(r, "class")} in ${get(r, "path")}: ${shown(get(r, "kernels"), 1)} kernel${get(r, "kernels") === 1 ? "" : "s"}, ${shownTime(get(r, "gpu_ns"))}` }))));
+  };
+  to.append(card("only-one", "What only one side did", "in no ratio", make("div", { className: "pair" }, ...["A", "B"].filter(s => table.rows.some(r => get(r, "side") === s)).map(list))));
 }
 
 function addDiffScreen(to) {
@@ -82,20 +94,18 @@ function addDiffScreen(to) {
   if (!verdict || !waterfall) return;
   const row = subject => verdict.rows.find(r => r[0] === subject), get = (r, name) => r[at(verdict, name)];
   const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" });
-  const NS = { s: 1e9, ms: 1e6, "µs": 1e3, us: 1e3, ns: 1 };
-  for (const [subject, words] of [["overall", "The step: "], ["GPU time of a step", "Its kernels: "]]) {
-    const r = row(subject), by = r && NS[get(r, "unit")];
-    if (!r || !by || get(r, "a") === null || get(r, "b") === null) continue;
-    box.append(make("p", { className: "say" }, words, make("b", { textContent: `${shownTime(get(r, "a") * by)} → ${shownTime(get(r, "b") * by)} (${change(get(r, "b") / get(r, "a"))})` }), " ", gradeChip(get(r, "grade"))));
+  const reasons = verdict.rows.filter(r => r[0] === "not the same work").map(r => r[1]);
+  if (reasons.length) box.append(make("p", { className: "say" }, make("b", { textContent: "Different work: " }), reasons.join(", ") + "."));
+  for (const subject of ["damaged", "overall", "GPU time of a step", "GPU time of kernels"]) {
+    const r = row(subject), words = r && (subject === "overall" ? r[1] : `${subject}: ${r[1]}`);
+    if (r && !(subject !== "overall" && get(r, "grade") === "UNLIKE")) box.append(make("p", { className: "say" }, words, " ", gradeChip(get(r, "grade"))));
   }
-  const found = partsOf(waterfall), largest = found && [...found.parts].sort((a, b) => Math.abs(b.ns) - Math.abs(a.ns))[0];
-  if (largest) box.append(make("p", { className: "say" }, "The largest change: ", make("b", { textContent: `${largest.name}, ${signed(largest.ns)}` }), "."));
-  if (!box.children.length) { const r = row("overall"); if (r) box.append(make("p", { className: "say", textContent: r[1] })); }
   const matched = row("matched work");
   if (matched) box.append(make("p", { className: "soft", textContent: matched[1] }));
   $("h1").textContent = sideTitles(verdict).join(" → ");
   to.append(box);
   addWaterfall(waterfall, to);
   addChanges(report.tables["diff-ops"], to);
+  addOnly(report.tables["diff-only"], to);
   to.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
 }
