@@ -319,7 +319,7 @@ void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet
 
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b)
 {
-	const size_t most = 16; /* letters that a column's head bears */
+	const size_t most = 12; /* letters that leave room for the answers on 80 columns */
 
 	if (strlen(a) > most || strlen(b) > most)
 		return;
