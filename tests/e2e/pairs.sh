@@ -81,9 +81,7 @@ graded overall UNLIKE 'different work'
 
 for pair in 'nsys/openmp_t4_step4.sqlite nsys/openmp_t4_step5.sqlite' 'kineto/switch_a.json.gz kineto/switch_c.json.gz' \
 	'kineto/timesformer_h100.json.gz kineto/timesformer_mi300.json.gz' 'kineto/vit_sampled0.json.gz kineto/vit_sampled1.json.gz' \
-	'kineto/ddp_resnet_rank0_v100.json.gz kineto/resnet50_w0_v100.pt.trace.json.gz' \
-	'kineto/hta_negqueue_a100.json.gz kineto/hta_simple_add_critpath_a100.json.gz' \
-	'nsys/h100_2gpu_1s_emit_nvtx.sqlite nsys/h100_2gpu_1s_emit_nvtx.sqlite' 'kineto/zoology.json.gz kineto/timesformer_h100.json.gz'; do
+	'kineto/zoology.json.gz kineto/timesformer_h100.json.gz'; do
 	# shellcheck disable=SC2086 # two words
 	set -- $pair
 	adds_up "$data/$1" "$data/$2"

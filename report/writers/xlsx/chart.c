@@ -228,7 +228,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 {
 	int column = find_column(cells, title);
 	lxw_chart_fill fill = {.color = colour_of(nth)};
-	lxw_chart_line line = {.color = colour_of(nth), .width = 2, .none = def->bridge};
+	lxw_chart_line line = {.color = colour_of(nth), .width = 2};
 	lxw_chart_series *series;
 
 	if (column < 0)
@@ -289,15 +289,6 @@ static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *
 	ws_display_sides(t, out, size);
 }
 
-/* Bars between the two lines, which are not drawn: what takes more is red, what takes less green. */
-static void draw_bridges(lxw_chart *chart)
-{
-	lxw_chart_fill more = {.color = 0xC8503E}, less = {.color = 0x2B8A57};
-	lxw_chart_line edge = {.none = LXW_TRUE};
-
-	chart_set_up_down_bars_format(chart, &edge, &more, &edge, &less);
-}
-
 static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
                   const struct chart_cells *cells, const char *const *series, int nseries)
 {
@@ -330,9 +321,10 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, def->number_format ? def->number_format : "#,##0.###");
-	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
-	if (def->bridge)
-		draw_bridges(chart);
+	if (def->changes)
+		chart_axis_set_label_position(names, LXW_CHART_AXIS_LABEL_POSITION_LOW);
+	else
+		chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
 	if (def->base != 0) {
 		chart_axis_set_crossing(values, def->base);
 		/* the line is seen */
@@ -358,8 +350,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 		chart_axis_set_crossing_max(names);
 	}
 	chart_legend_set_position(chart,
-	                          nseries > 1 && !def->bridge ? LXW_CHART_LEGEND_BOTTOM
-	                                                      : LXW_CHART_LEGEND_NONE);
+	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 }
 
 /* 1 when the chart could be made. */
@@ -383,7 +374,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		some |= has_numbers(&cells, values[i]);
 	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
 	                              ? some
-	                              : values[0] && has_numbers(&cells, values[0])))
+	                              : values[0] && (def->changes || has_numbers(&cells, values[0]))))
 		return false;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart)

@@ -28,7 +28,7 @@ struct ws_xlsx_chart {
 	uint8_t places;      /* WS_XLSX_ON_…; 0 = on the first sheet */
 	uint8_t labels;      /* the numbers above the columns */
 	uint8_t all;         /* instead of `values`: 1 + enum ws_display, every column of it */
-	uint8_t bridge;      /* from the first of two values to the second: a waterfall */
+	uint8_t changes;     /* the values are changes, which may be below 0 */
 	double base;         /* value that the columns stand on: a line across the chart */
 };
 
