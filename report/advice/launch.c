@@ -102,8 +102,8 @@ void ws_rule_launch_bound(struct ws_advice *a)
 	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >
 	    a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE])
 		a->found->not_judged[WS_RULE_launch_bound] =
-		        "most device work has no record of its launch, so what the device waited "
-		        "for cannot be told";
+		        "most device work has no record of its launch, so the cause of its "
+		        "waiting is unknown";
 }
 
 #define RULE_OF_USE(function, USE)                                               \

@@ -584,9 +584,9 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	                                                           : WS_SEVERITY_WEAK,
 	        saved_ns, ws_advice_text(a, "matrix products"),
 	        ws_advice_text(a,
-	                       "MFU %.1f %%: at the peak, matrix products, convolutions and fused "
-	                       "attention need %.3f ms of a step of %.3f ms; their kernels took "
-	                       "%.3f ms, and for %.3f ms the device computed nothing",
+	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %.3f ms "
+	                       "of a step of %.3f ms. Their kernels took %.3f ms. The GPU "
+	                       "computed nothing for %.3f ms",
 	                       mfu, u->ran_sum_ns / a->samples / 1e6, wall_ns / a->samples / 1e6,
 	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
 	                       idle_ns / a->samples / 1e6),

@@ -170,9 +170,8 @@ enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("same-within", 0, REAL, "PCT", &o.diff.same_within_percent,
 	               "SAME means certainly within PCT percent; default 3"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o.diff.run_noise_percent,
-	               "run-to-run noise of sides with fewer than three runs;\n"
-	               "default on a GPU: 1 for GPU time, 5 or more for steps\n"
-	               "that wait; none on the CPU reference"),
+	               "assumed noise of a side with fewer than three runs;\n"
+	               "default on a GPU: 1, or 5 or more for steps that wait"),
 	        WS_OPT("force", 0, FLAG, NULL, &o.diff.force,
 	               "grades and ratios even when A and B did not do the\n"
 	               "same work"),

@@ -69,9 +69,9 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	if (silent == r->n && !told_world_size(r))
 		snprintf(
 		        r->alarm, sizeof(r->alarm),
-		        "no trace says its world size, and none ran a communication kernel: if the "
-		        "%zu are ranks of one run, their communication was not recorded; if not, "
-		        "`warpsheet diff` and `warpsheet sweep` compare runs",
+		        "no trace has a world size or a communication kernel. If these %zu are "
+		        "ranks of one run, communication was not recorded. Else compare them "
+		        "with `warpsheet diff` or `warpsheet sweep`",
 		        r->n);
 	else if (silent == r->n)
 		snprintf(r->alarm, sizeof(r->alarm),
@@ -92,14 +92,14 @@ static void add_ranks(const struct ws_ranks *r, struct ws_table *t)
 
 	if (world > (int64_t)r->n)
 		ws_table_add(t, "ranks",
-		             "%zu of %" PRId64
-		             " ranks are here: who is late may be one of the others",
+		             "%zu of %" PRId64 " ranks are here; a missing rank may be the late "
+		             "one",
 		             r->n, world);
 	else if (told_world_size(r))
-		ws_table_add(t, "ranks", "%zu ranks, all of the run as far as the traces say",
+		ws_table_add(t, "ranks", "%zu ranks (complete)",
 		             r->n);
 	else
-		ws_table_add(t, "ranks", "%zu ranks; no trace says of how many", r->n);
+		ws_table_add(t, "ranks", "%zu ranks of an unknown number", r->n);
 }
 
 /* How far arrival times can be believed; NaN: nothing was aligned. */
@@ -120,9 +120,8 @@ static double add_clocks(const struct ws_ranks *r, struct ws_table *t)
 		}
 	if (!calls) {
 		ws_table_add(t, "clocks",
-		             "cannot be aligned: no all-reduce, all-gather, reduce-scatter or "
-		             "all-to-all is "
-		             "matched on two ranks, so it cannot be told who arrives late");
+		             "Clocks cannot be aligned (no common collective), so there is no "
+		             "straggler analysis");
 		return NAN;
 	}
 	row = ws_table_add(t, "clocks",
@@ -150,10 +149,9 @@ static void add_not_judged(const struct ws_calls_judged *of, struct ws_table *t)
 	if (!not_judged)
 		return;
 	row = ws_table_add(t, "not judged",
-	                   "%" PRIu64 " of %" PRIu64
-	                   " calls, %.3g %% of communication time (%s), do not tell who is late: "
-	                   "%" PRIu64 " are sends, broadcasts or of unknown kind, %" PRIu64
-	                   " have no match on another rank",
+	                   "%" PRIu64 " of %" PRIu64 " calls, %.3g %% of communication time "
+	                   "(%s), cannot show who is late. %" PRIu64 " are sends, broadcasts "
+	                   "or of unknown kind, %" PRIu64 " have no match on another rank",
 	                   not_judged, of->calls, ws_stat_percent(of->ns - of->judged_ns, of->ns),
 	                   time_text(of->ns - of->judged_ns, time), of->asymmetric,
 	                   not_judged - of->asymmetric);

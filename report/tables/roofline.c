@@ -103,9 +103,8 @@ static void add_notes(struct roofline *s)
 	                    "that must move.");
 	if (s->over_peak)
 		ws_table_note(s->t,
-		              "%zu rows are over 100 %% of a peak, which is impossible: "
-		              "their cost is too high, the peak too low, or "
-		              "data came from a cache. Column Check marks them.",
+		              "%zu rows are over 100 %% of a peak: their cost is too high, the "
+		              "peak too low, or data came from a cache. Column Check marks them.",
 		              s->over_peak);
 	for (size_t i = 0; i < m->ndevices; i++)
 		if (m->devices[i].kernels && m->devices[i].has_peaks)

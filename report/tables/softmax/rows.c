@@ -264,12 +264,11 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 		              "The trace has no finished range `step`, so the numbers are of all "
 		              "kernels in the report.");
 	if (!s->nscopes)
-		ws_table_note(t, "No range `scaled dot product attention`, `computing attention "
-		                 "scores`, `computing softmax` or `final matmul` was recorded, so "
-		                 "there are no rows for attention, and a softmax made of "
-		                 "elementwise kernels is among all other kernels. PyTorch's "
-		                 "profiler tells its matrix products from each other with "
-		                 "record_shapes=True.");
+		ws_table_note(t, "No attention range was recorded, so attention has no rows. Its names: "
+		        "`scaled dot product attention`, `computing attention scores`, "
+		        "`computing softmax`, `final matmul`. A softmax made of elementwise "
+		        "kernels is among all other kernels. PyTorch's profiler tells its "
+		        "matrix products from each other with record_shapes=True.");
 	for (int d = 0; d < WS_DIRECTIONS; d++) {
 		const struct ws_softmax_bucket *parts = s->all.parts[d];
 
@@ -287,9 +286,8 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 	ws_table_note(
 	        t,
 	        "FLOPs as recorded; a multiply-add is 2, softmax %g per element, attention the "
-	        "full T x T unless the kernel skips half of it. With softmax counted as 1, 3, "
-	        "5 or 40 per element the FLOP ratio would be %g, %g, %g or %g times what is "
-	        "shown (`--softmax-flops N` counts so).",
+	        "full T x T unless the kernel skips half of it. With softmax as 1, 3, 5 or 40 "
+	        "the FLOP ratio is %g, %g, %g or %g times as large (`--softmax-flops N`).",
 	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
 	        m->softmax_flops / 40);
 	for (size_t i = 0; i < m->ndevices; i++)

@@ -68,16 +68,17 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 	if (l.n)
 		return ws_arena_format(
 		        arena,
-		        "%" PRIu64 " kernel launches were recorded (%s), but no kernel: the profiler "
-		        "saw no work of the GPU. Usual reasons: it may not read GPU activity (a "
-		        "container, a permission), another profiler has the GPU, the driver is older "
-		        "than the profiler's CUDA, or the recording ended before the kernels ran.",
+		        "%" PRIu64 " kernel launches were recorded (%s), but no kernel: the "
+		        "profiler saw no work of the GPU. Usual reasons: no permission to read "
+		        "GPU activity (container, administrator). Another profiler holds the "
+		        "GPU. The driver is older than the profiler's CUDA. The recording ended "
+		        "before the kernels ran.",
 		        l.n, names_of(m, &l, arena));
 	if (sel->rows->ncalls || m->cpu_ops.tree.n)
 		return ws_arena_format(
 		        arena,
 		        "The host was recorded (%" PRIu64 " API calls, %" PRIu64
-		        " operations), but no kernel and no launch: the program ran on the CPU, or GPU "
+		        " operations), but no kernel and no launch. The program ran on the CPU, or GPU "
 		        "activity was not asked for.",
 		        (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
 	return "No kernel, no launch and no operation was recorded: the program launched none, or the "
