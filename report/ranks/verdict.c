@@ -67,12 +67,11 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	if (!silent || world_size(r) < 2)
 		return;
 	if (silent == r->n && !told_world_size(r))
-		snprintf(
-		        r->alarm, sizeof(r->alarm),
-		        "no trace has a world size or a communication kernel. If these %zu are "
-		        "ranks of one run, communication was not recorded. Else compare them "
-		        "with `warpsheet diff` or `warpsheet sweep`",
-		        r->n);
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "no trace has a world size or a communication kernel. If these %zu are "
+		         "ranks of one run, communication was not recorded. Else compare them "
+		         "with `warpsheet diff` or `warpsheet sweep`",
+		         r->n);
 	else if (silent == r->n)
 		snprintf(r->alarm, sizeof(r->alarm),
 		         "no rank ran a communication kernel, at a world size of %" PRId64
@@ -96,8 +95,7 @@ static void add_ranks(const struct ws_ranks *r, struct ws_table *t)
 		             "one",
 		             r->n, world);
 	else if (told_world_size(r))
-		ws_table_add(t, "ranks", "%zu ranks (complete)",
-		             r->n);
+		ws_table_add(t, "ranks", "%zu ranks (complete)", r->n);
 	else
 		ws_table_add(t, "ranks", "%zu ranks of an unknown number", r->n);
 }

@@ -81,11 +81,10 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	s->table = *t;
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, *t, &s->rows[i]);
-	ws_table_note(
-	        *t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
-	                "time and the dense peak of their dtype. With a backward, three times "
-	                "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
-	                "operation computes. Empty where the device's peak is not known.");
+	ws_table_note(*t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
+	                  "time and the dense peak of their dtype. With a backward, three times "
+	                  "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "
+	                  "operation computes. Empty where the device's peak is not known.");
 	if (!isnan(s->grade.run_noise))
 		ws_table_note(*t,
 		              "Intervals of speed-ups with fewer than three runs per side assume "

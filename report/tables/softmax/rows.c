@@ -264,11 +264,12 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 		              "The trace has no finished range `step`, so the numbers are of all "
 		              "kernels in the report.");
 	if (!s->nscopes)
-		ws_table_note(t, "No attention range was recorded, so attention has no rows. Its names: "
-		        "`scaled dot product attention`, `computing attention scores`, "
-		        "`computing softmax`, `final matmul`. A softmax made of elementwise "
-		        "kernels is among all other kernels. PyTorch's profiler tells its "
-		        "matrix products from each other with record_shapes=True.");
+		ws_table_note(
+		        t, "No attention range was recorded, so attention has no rows. Its names: "
+		           "`scaled dot product attention`, `computing attention scores`, "
+		           "`computing softmax`, `final matmul`. A softmax made of elementwise "
+		           "kernels is among all other kernels. PyTorch's profiler tells its "
+		           "matrix products from each other with record_shapes=True.");
 	for (int d = 0; d < WS_DIRECTIONS; d++) {
 		const struct ws_softmax_bucket *parts = s->all.parts[d];
 

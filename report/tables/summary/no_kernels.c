@@ -75,12 +75,12 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 		        "before the kernels ran.",
 		        l.n, names_of(m, &l, arena));
 	if (sel->rows->ncalls || m->cpu_ops.tree.n)
-		return ws_arena_format(
-		        arena,
-		        "The host was recorded (%" PRIu64 " API calls, %" PRIu64
-		        " operations), but no kernel and no launch. The program ran on the CPU, or GPU "
-		        "activity was not asked for.",
-		        (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
+		return ws_arena_format(arena,
+		                       "The host was recorded (%" PRIu64 " API calls, %" PRIu64
+		                       " operations), but no kernel and no launch. The program ran "
+		                       "on the CPU, or GPU "
+		                       "activity was not asked for.",
+		                       (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
 	return "No kernel, no launch and no operation was recorded: the program launched none, or the "
 	       "recording did not reach it.";
 }
