@@ -1,7 +1,7 @@
 /*
  * Two sides compared: A is the baseline, B the candidate, each one or more
  * recordings. What is compared with what, and when it is called different:
- * docs/compare.md.
+ * docs/reference/compare.md.
  */
 #pragma once
 

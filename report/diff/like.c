@@ -1,5 +1,5 @@
 /*
- * Like with like: did both sides do the same work? docs/compare.md.
+ * Like with like: did both sides do the same work? docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * Which work of one sample is the same as which work of another. Neither kernel
- * names nor dtypes are keys. In this order (docs/compare.md):
+ * names nor dtypes are keys. In this order (docs/reference/compare.md):
  * 1. the same instance of the same range place; inside it the same kind and order
  * 2. kind and shape of the operation in launch order within the phase, then kind alone
  * 3. class in launch order within the phase, where a side has no operation

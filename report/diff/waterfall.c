@@ -1,6 +1,6 @@
 /*
  * Why the time changed: diff-idle, what the devices did with a step, and diff-waterfall, the parts
- * from A's step to B's. Both add up exactly: docs/compare.md.
+ * from A's step to B's. Both add up exactly: docs/reference/compare.md.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-# Real traces of others matched as docs/compare.md demands, where ../shared/data has them.
+# Real traces of others matched as docs/reference/compare.md demands, where ../shared/data has them.
 set -eu
 . "$(dirname "$0")/common.sh"
 data=$(cd "$(dirname "$0")/../.." && pwd)/../shared/data

@@ -1,5 +1,5 @@
 /*
- * The comparer as a whole, held to docs/compare.md by experiment: recordings
+ * The comparer as a whole, held to docs/reference/compare.md by experiment: recordings
  * with noise as GPUs have it, made as traces.
  */
 #include <criterion/criterion.h>
