@@ -24,6 +24,8 @@ contains record.txt "killed"
 
 "$ws" check k.wtrace >check.txt || fail "check: $(cat check.txt)"
 "$ws" report k.wtrace >report.txt
-contains report.txt "killed by signal 9"
+contains report.txt "the program was killed"
+"$ws" report k.wtrace --table summary >summary.txt
+contains summary.txt "killed by signal 9"
 "$ws" report k.wtrace --table steps --format csv >steps.csv
 [ "$(wc -l <steps.csv)" -gt 3 ] || fail "too few finished steps: $(cat steps.csv)"

@@ -168,7 +168,7 @@ Test(steps, softmax_that_names_do_not_tell_is_said_to_be_elsewhere)
 	j = tb_joined(b);
 	t = tb_table(j, "softmax-matmul", NULL);
 	cr_expect(tb_notes_say(t, "softmax takes 0.0045 times the GPU time of all matrix"));
-	cr_expect(tb_notes_say(t, "a softmax made of elementwise kernels is among all other"));
+	cr_expect(tb_notes_say(t, "A softmax made of elementwise kernels is among all other"));
 	ws_table_free(t);
 	joined_free(j);
 	tb_free(b);
