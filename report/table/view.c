@@ -45,10 +45,13 @@ static void add_same(struct ws_arena *arena, struct ws_view *v, size_t column)
 	const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
 	const char *title = v->t->def->columns[column].title;
 	const char *gap = v->same ? "; " : "";
+	size_t len = cell->type == WS_CELL_TEXT ? cell->text.len : 0;
 
+	if (len && cell->text.ptr[len - 1] == '.') /* those who show it end the sentence */
+		len--;
 	if (cell->type == WS_CELL_TEXT)
 		v->same = ws_arena_format(arena, "%s%s%s %.*s", v->same ? v->same : "", gap, title,
-		                          (int)cell->text.len, cell->text.ptr);
+		                          (int)len, cell->text.ptr);
 	else
 		v->same = ws_arena_format(arena, "%s%s%s %lld", v->same ? v->same : "", gap, title,
 		                          (long long)cell->i);
