@@ -446,7 +446,10 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts)
 		const char *line = opt->help;
 		int n = opt->letter ? fprintf(f, "  -%c, ", opt->letter) : fprintf(f, "      ");
 
-		n += fprintf(f, "--%s%s%s%s", opt->name, opt->bare ? "[=" : opt->arg ? " " : "",
+		n += fprintf(f, "--%s%s%s%s", opt->name,
+		             opt->bare  ? "[="
+		             : opt->arg ? " "
+		                        : "",
 		             opt->arg ? opt->arg : "", opt->bare ? "]" : "");
 		if (n + 2 > HELP_COLUMN) {
 			fputc('\n', f);

@@ -43,7 +43,8 @@ enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_byte
 /* Elements that one work item of the pool covers, about. */
 #define WS_GRAIN 32768
 
-/* Items that a row of an UPDATE or a CLIP is divided into, and all rows: each has a sum of a CLIP. */
+/* Items that a row of an UPDATE or a CLIP is divided into, and all rows: each has a sum of a CLIP.
+ */
 static inline int64_t ws_cpu_row_items(const struct ws_update_row *row)
 {
 	return (row->t[0]->count + WS_GRAIN - 1) / WS_GRAIN;

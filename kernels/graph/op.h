@@ -217,7 +217,7 @@ struct ws_op {
 		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
 		struct ws_norm norm;     /* BATCH_NORM and its gradient */
 		struct ws_dropout dropout;
-		struct ws_bias bias; /* BIAS_ACT */
+		struct ws_bias bias;     /* BIAS_ACT */
 		struct ws_update update; /* UPDATE, CLIP */
 		struct ws_unscale_all unscale;
 		struct ws_scaler_rule scaler; /* SCALE_UPDATE */

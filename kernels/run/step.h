@@ -25,7 +25,7 @@ struct ws_step_options {
 	enum ws_fusion fusion;
 	enum ws_attention_mode attention; /* transformers */
 	int64_t batch, context;
-	int64_t layers; /* 0: the model's own */
+	int64_t layers;  /* 0: the model's own */
 	int64_t batches; /* so many are drawn, and then repeated; 0: each step has a new one */
 	uint64_t seed;
 	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */

@@ -227,8 +227,7 @@ static void request_scoped_buffer(uint8_t **buffer, size_t *size, size_t *max_re
 	request_buffer(buffer, size, max_records);
 }
 
-static void complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size,
-                                   void *info)
+static void complete_scoped_buffer(uint8_t *buffer, size_t size, size_t valid_size, void *info)
 {
 	(void)info;
 	complete_buffer(NULL, 0, buffer, size, valid_size);

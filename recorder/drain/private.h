@@ -57,7 +57,8 @@ struct ws_drain {
 	uint64_t defs_in_file;
 	struct ws_drain_domain domains[WS_SEG_MAX_DOMAINS];
 	uint64_t *strings; /* by position / 8: 0 none, 1 not in the trace yet, else its id + 1 */
-	/* of operations, by position / 8: id of the row, or WS_DRAIN_MODULE and the name's; 0 none */
+	/* of operations, by position / 8: id of the row, or WS_DRAIN_MODULE and the name's; 0 none
+	 */
 	uint64_t *ops;
 	uint64_t nops;
 	struct ws_drain_thread *threads; /* in the order in which they were defined */

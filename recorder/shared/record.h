@@ -206,7 +206,7 @@ enum ws_input_kind {
 	WS_INPUT_INT,         /* a number of 64 bits each */
 	WS_INPUT_DOUBLE,
 	WS_INPUT_BOOL,
-	WS_INPUT_COMPLEX, /* no value */
+	WS_INPUT_COMPLEX,  /* no value */
 	WS_INPUT_INT_LIST, /* n of them */
 	WS_INPUT_DOUBLE_LIST,
 	WS_INPUT_BOOL_LIST,

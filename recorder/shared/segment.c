@@ -182,7 +182,8 @@ bool ws_seg_commit_read(const struct ws_seg_header *seg, struct ws_seg_commit *o
 
 	/* a copy first: the program can write there at any time */
 	for (uint32_t i = 0; i < 3; i++) {
-		memcpy(out, ws_seg_commit_slot(seg, i < 2 ? i : newest % 2), ws_seg_commit_size(seg));
+		memcpy(out, ws_seg_commit_slot(seg, i < 2 ? i : newest % 2),
+		       ws_seg_commit_size(seg));
 		if (out->check == commit_check(seg, out) && out->number > newest)
 			newest = out->number;
 		if (i == 1 && !newest)

@@ -1,7 +1,8 @@
 /*
  * What is odd about a run, and what could be done: rules over the joined trace. Only measured
  * steps count; where a trace has none, everything in the report does. Rules and thresholds in
- * words: advice.def, docs/reference/advice.md. A rule that cannot be judged says why instead of nothing.
+ * words: advice.def, docs/reference/advice.md. A rule that cannot be judged says why instead of
+ * nothing.
  */
 #pragma once
 
@@ -93,11 +94,11 @@ struct ws_advice {
 		uint64_t kernels;
 		int64_t gpu_ns;
 	} casts, optimizer;
-	uint32_t optimizer_device; /* of its last kernel */
-	bool trains;               /* a kernel is of backward or the optimizer */
+	uint32_t optimizer_device;         /* of its last kernel */
+	bool trains;                       /* a kernel is of backward or the optimizer */
 	struct ws_attention_op *attention; /* of operations of a framework */
 	int64_t attention_ns;              /* kernels inside attention that is not fused */
-	struct ws_tried *tried;    /* by text of a kernel's name */
+	struct ws_tried *tried;            /* by text of a kernel's name */
 
 	struct ws_findings *found;
 	size_t capacity;

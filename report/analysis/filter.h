@@ -22,8 +22,8 @@ struct ws_selection {
 	bool to_device_work; /* ALL for that reason: what is before and behind device work is none
 	                        of it */
 	size_t kernels;
-	int64_t gpu_ns;  /* time of the kernels in the report: the usual denominator */
-	size_t measured; /* measured steps in the report */
+	int64_t gpu_ns;    /* time of the kernels in the report: the usual denominator */
+	size_t measured;   /* measured steps in the report */
 	bool has_timeline; /* as in the filter */
 	int64_t timeline;
 	int64_t step_first, step_last;      /* their numbers; all of them without a filter */

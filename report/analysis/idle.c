@@ -39,11 +39,11 @@ struct finder {
 	const struct ws_windows *w;
 	struct ws_idle *out;
 	struct ws_arena *results; /* of out */
-	struct ws_spans data; /* when the host loaded data */
-	struct ws_spans sync; /* host synchronisations, by begin, not merged */
-	int64_t *sync_end_ns; /* the latest end of those up to each */
-	struct place *place;  /* of each device */
-	uint32_t device;      /* the one that is swept */
+	struct ws_spans data;     /* when the host loaded data */
+	struct ws_spans sync;     /* host synchronisations, by begin, not merged */
+	int64_t *sync_end_ns;     /* the latest end of those up to each */
+	struct place *place;      /* of each device */
+	uint32_t device;          /* the one that is swept */
 	void (*tell)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
 	void *ctx;
 	struct ws_arena arena;

@@ -14,14 +14,14 @@
 #include "formats/base/status.h"
 
 /* X(NAME, of times, of bytes and counts) */
-#define WS_GRADE_LIST(X)                       \
-	X(SAME, "SAME", "SAME")                \
-	X(FASTER, "FASTER", "LESS")            \
-	X(SLOWER, "SLOWER", "MORE")            \
+#define WS_GRADE_LIST(X)                          \
+	X(SAME, "SAME", "SAME")                   \
+	X(FASTER, "FASTER", "LESS")               \
+	X(SLOWER, "SLOWER", "MORE")               \
 	X(LIKELY_FASTER, "LIKELY FASTER", "LESS") \
 	X(LIKELY_SLOWER, "LIKELY SLOWER", "MORE") \
-	X(AMBIGUOUS, "AMBIGUOUS", "AMBIGUOUS") \
-	X(UNLIKE, "UNLIKE", "UNLIKE")          \
+	X(AMBIGUOUS, "AMBIGUOUS", "AMBIGUOUS")    \
+	X(UNLIKE, "UNLIKE", "UNLIKE")             \
 	X(NONE, "", "") /* not graded */
 enum ws_grade {
 #define X(NAME, time, count) WS_GRADE_##NAME,
@@ -104,8 +104,8 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 
 /* The smallest relative slow-down that would be found with probability 0.8; NaN: unknown. */
 double ws_grade_detectable(const struct ws_comparison *c);
-/* The relative effect that more recordings are to show: that of the ratio, which is over 0, or, where
- * it is too small to count, what is the same. */
+/* The relative effect that more recordings are to show: that of the ratio, which is over 0, or,
+ * where it is too small to count, what is the same. */
 double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts);
 /*
  * Recordings a side that would find a relative slow-down of effect with

@@ -48,8 +48,9 @@ struct place {
 
 static struct place at_begin(struct ws_bytes name)
 {
-	return (struct place){
-	        .begin = name.ptr, .p = name.ptr, .end = (const char *)name.ptr + name.len};
+	return (struct place){.begin = name.ptr,
+	                      .p = name.ptr,
+	                      .end = (const char *)name.ptr + name.len};
 }
 
 /* Inside template arguments a '>' in round brackets of its own compares: <((8)>(0)), void>. */
@@ -176,8 +177,7 @@ enum ws_name_frame ws_name_frame(struct ws_bytes function)
 	if (is_one_of(last, wrappers, sizeof(wrappers) / sizeof(*wrappers)))
 		return WS_NAME_WRAPPER;
 	if (is_one_of(last, frames, sizeof(frames) / sizeof(*frames)) ||
-	    (last.len >= n &&
-	     !memcmp((const char *)last.ptr + last.len - n, elementwise, n)))
+	    (last.len >= n && !memcmp((const char *)last.ptr + last.len - n, elementwise, n)))
 		return WS_NAME_FRAME;
 	return WS_NAME_NO_FRAME;
 }

@@ -20,7 +20,7 @@ struct ws_destination {
 	int format;       /* enum ws_format, -1 = by the extension of path, else text */
 	int colour;       /* enum ws_ui_when */
 	bool no_pager;
-	int64_t rows; /* of each table as text, 0 = all */
+	int64_t rows;       /* of each table as text, 0 = all */
 	bool takes_columns; /* the command has --columns */
 	bool has_front;     /* text begins with the first screen */
 };

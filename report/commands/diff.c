@@ -17,8 +17,8 @@ struct diff_opts {
 };
 
 /* What the diff without --table and -o shows. */
-static const char *const short_tables[] = {
-        "diff-verdict", "diff-waterfall", "diff-phases", "diff-ops", "diff-config", NULL};
+static const char *const short_tables[] = {"diff-verdict", "diff-waterfall", "diff-phases",
+                                           "diff-ops",     "diff-config",    NULL};
 
 /* Markdown is for a comment on a pull request, which has a limit; kernels' names are too long for
  * it. */

@@ -160,8 +160,8 @@ static char *list_folders(const char *path)
 
 	for (int i = 0; i < n; i++) {
 		if (entries[i]->d_name[0] != '.') {
-			char *more = ws_xformat("%s%s%s", list, *list ? ", " : "",
-			                        entries[i]->d_name);
+			char *more =
+			        ws_xformat("%s%s%s", list, *list ? ", " : "", entries[i]->d_name);
 
 			free(list);
 			list = more;
@@ -315,7 +315,8 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 		const size_t len = strlen(path);
 
 		WS_FAIL_IF(len < 7 || strcmp(path + len - 7, ".wtrace") != 0, err, USAGE,
-		           "--update takes traces (.wtrace). Run 'warpsheet import %s' first", path);
+		           "--update takes traces (.wtrace). Run 'warpsheet import %s' first",
+		           path);
 		WS_FAIL_IF(!strncmp(path, g->o.baseline, n) && path[n] == '/', err, USAGE,
 		           "'%s' is in the baseline already", path);
 	}
@@ -484,7 +485,8 @@ static enum ws_status check_opts(struct gate_opts *o, const char *format, char t
 	const time_t now = time(NULL);
 	struct tm day;
 
-	WS_FAIL_IF(!o->baseline, err, USAGE, "gate needs --baseline DIR, see 'warpsheet help gate'");
+	WS_FAIL_IF(!o->baseline, err, USAGE,
+	           "gate needs --baseline DIR, see 'warpsheet help gate'");
 	WS_FAIL_IF(o->diff.run_noise_percent < 0 || o->diff.threshold_percent < 0, err, USAGE,
 	           "a percentage is 0 or more");
 	o->github = format && !strcmp(format, "github");
@@ -518,8 +520,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	        WS_OPT("accept", 0, TEXT, "FILE", &o->accept,
 	               "slowdowns that pass, a line each:\n"
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
-	        WS_OPT("update", 0, FLAG, NULL, &o->update,
-	               "make these runs the baseline"),
+	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
 	               "what the runs are of; default: as the traces say"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &o->diff.threshold_percent,

@@ -65,7 +65,8 @@ int main(int argc, char **argv)
 	if (status == WS_NO_MEMORY && is_limited)
 		ws_ui_print(WS_SMALL_INPUT_MEMORY);
 	/* output that nobody got matters more than a finding in it */
-	if (written != WS_OK && (status == WS_OK || status == WS_FINDING || status == WS_UNDECIDED)) {
+	if (written != WS_OK &&
+	    (status == WS_OK || status == WS_FINDING || status == WS_UNDECIDED)) {
 		ws_ui_print("%s", late.text);
 		status = written;
 	}

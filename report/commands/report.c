@@ -321,9 +321,9 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	struct ws_trace_list list = {0};
 	enum ws_status status;
 
-	WS_FAIL_IF(
-	        !ws_filter_is_all(&o->filter) || o->columns || o->sort, err, USAGE,
-	        "filters, --columns and --sort need a single trace; this is a run of several ranks");
+	WS_FAIL_IF(!ws_filter_is_all(&o->filter) || o->columns || o->sort, err, USAGE,
+	           "filters, --columns and --sort need a single trace; this is a run of several "
+	           "ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
 	status = ws_trace_list_add(&list, n, names, err);
@@ -436,8 +436,7 @@ static enum ws_status resolve_columns(struct report_opts *o, struct ws_err *err)
 	const struct ws_table_def *def = o->table ? ws_table_def_by_name(o->table) : NULL;
 
 	WS_FAIL_IF((o->columns || o->sort) && !o->table, err, USAGE,
-	           "--%s needs one table: choose it with --table",
-	           o->columns ? "columns" : "sort");
+	           "--%s needs one table: choose it with --table", o->columns ? "columns" : "sort");
 	if (def)
 		o->table = def->name;
 	o->to.takes_columns = true;

@@ -94,8 +94,8 @@ static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[
 	}
 	ws_grade_rows(rows, n, &aa->d->grade);
 	for (int q = 0; q < QUANTITIES; q++)
-		called[q] += aa->present[q] && (ws_grade_is_faster(c[q].grade) ||
-		                                ws_grade_is_slower(c[q].grade));
+		called[q] += aa->present[q] &&
+		             (ws_grade_is_faster(c[q].grade) || ws_grade_is_slower(c[q].grade));
 }
 
 static void try_pairs(struct aa_context *aa, uint8_t *in)
@@ -247,10 +247,11 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 		return;
 	}
 	need = ws_grade_recordings_for(&c, 0.02);
-	snprintf(verdict, 512,
-	         "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
-	         "would be called different. ",
-	         n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
+	snprintf(
+	        verdict, 512,
+	        "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
+	        "would be called different. ",
+	        n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
 	if (need)
 		snprintf(verdict + strlen(verdict), 512 - strlen(verdict),
 		         "Record %u runs per side to detect 2 %%.", need);

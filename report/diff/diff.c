@@ -153,8 +153,7 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 	for (int s = 0; s < 2; s++)
 		if (d->opts.name[s])
 			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
-	d->by_steps =
-	        d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
+	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
 	WS_FORWARD(match(d, err));
 	ws_diff_find_reasons(d);
 	find_typical(d);

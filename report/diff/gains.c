@@ -135,14 +135,15 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 	}
 	for (size_t i = 0; i < classes->n && named < MOST_NAMED; i++) {
 		double change = change_of(&classes->row[i]);
-		struct ws_bytes name = ws_diff_class_name(
-		        ws_texts_get(&d->names.texts, classes->row[i].field[0]));
+		struct ws_bytes name =
+		        ws_diff_class_name(ws_texts_get(&d->names.texts, classes->row[i].field[0]));
 		char time[WS_DIFF_TIME];
 
 		if (change < fmax(gained / 100, SMALL_LOSS * whole))
 			continue;
-		ws_sentence_add(text, "%s %.*s %s more", named++ ? "," : " Slower classes:",
-		                (int)name.len, (const char *)name.ptr, ws_diff_time(change, time));
+		ws_sentence_add(text, "%s %.*s %s more",
+		                named++ ? "," : " Slower classes:", (int)name.len,
+		                (const char *)name.ptr, ws_diff_time(change, time));
 		/* more than was gained cannot be taken back of it */
 		if (lost <= gained)
 			ws_sentence_add(text, " (%.0f %% of the gain)", 100 * change / gained);

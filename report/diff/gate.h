@@ -7,10 +7,10 @@
 #include "report/diff/diff.h"
 
 /* X(NAME, as a person reads it) */
-#define WS_GATE_LIST(X)              \
-	X(PASSED, "passed")          \
-	X(ACCEPTED, "accepted")      \
-	X(UNDECIDED, "cannot tell")  \
+#define WS_GATE_LIST(X)             \
+	X(PASSED, "passed")         \
+	X(ACCEPTED, "accepted")     \
+	X(UNDECIDED, "cannot tell") \
 	X(SLOWER, "slower")
 enum ws_gate_outcome {
 #define X(NAME, name) WS_GATE_##NAME,
@@ -35,7 +35,7 @@ void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always
 
 /* A line of the file of accepted slowdowns. */
 struct ws_gate_accepted {
-	char until[11];                /* YYYY-MM-DD, the last day */
+	char until[11];                 /* YYYY-MM-DD, the last day */
 	char workload[128], device[64]; /* patterns with * and ? */
 	double percent;
 	char reason[200];

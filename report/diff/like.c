@@ -166,8 +166,7 @@ static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
 			const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
 			const uint32_t class = ws_names_item(&d->names, kind->item[s])->class;
 			const struct ws_bytes name = ws_texts_get(&d->names.texts, class);
-			const double calls =
-			        (double)sum->instances / (double)d->side[s].nsamples;
+			const double calls = (double)sum->instances / (double)d->side[s].nsamples;
 			size_t c = 0;
 
 			while (c < NCOUNTED && !ws_name_is(name, counted_classes[c]))
@@ -202,14 +201,13 @@ static void compare_calls(struct ws_diff *d)
 			continue;
 		if (fabs(of[c].calls[0] - of[c].calls[1]) < 0.05)
 			add_reason(d, "%s of %s %s calls%s of %s have no counterpart",
-			                   print_calls(of[c].unmatched[s], number[0]),
-			                   print_calls(of[c].calls[s], number[1]),
-			                   counted_names[c], per, d->side[s].name);
+			           print_calls(of[c].unmatched[s], number[0]),
+			           print_calls(of[c].calls[s], number[1]), counted_names[c], per,
+			           d->side[s].name);
 		else
 			add_reason(d, "%s and %s %s calls%s",
-			                   print_calls(of[c].calls[0], number[0]),
-			                   print_calls(of[c].calls[1], number[1]),
-			                   counted_names[c], per);
+			           print_calls(of[c].calls[0], number[0]),
+			           print_calls(of[c].calls[1], number[1]), counted_names[c], per);
 	}
 }
 
@@ -233,12 +231,12 @@ static void compare_unmatched(struct ws_diff *d)
 			continue;
 		if (matched < (1 - MOST_UNMATCHED) * all)
 			add_reason(d, "only %.3g %% of the GPU time of %s has a counterpart",
-			                   100 * matched / all, side->name);
+			           100 * matched / all, side->name);
 		else if (!ws_work_apart(d->flops[0], d->flops[1]))
 			add_reason(d,
-			                   "%.3g %% of the GPU time of %s has a counterpart of "
-			                   "another size",
-			                   100 * (matched - like) / all, side->name);
+			           "%.3g %% of the GPU time of %s has a counterpart of "
+			           "another size",
+			           100 * (matched - like) / all, side->name);
 	}
 }
 

@@ -29,8 +29,8 @@ struct matcher {
 	struct ws_work_list side[2];
 	uint32_t *scratch[2]; /* what ws_align compares */
 	struct ws_match *out;
-	bool swapped;         /* side 0 is the caller's b */
-	uint32_t sized[4];    /* classes of which other sizes are other work; 0 = not there */
+	bool swapped;      /* side 0 is the caller's b */
+	uint32_t sized[4]; /* classes of which other sizes are other work; 0 = not there */
 	struct ws_arena temp;
 };
 

@@ -1,5 +1,6 @@
 /*
- * What recordings of one thing may vary by, where too few were made to show it: docs/dev/statistics.md.
+ * What recordings of one thing may vary by, where too few were made to show it:
+ * docs/dev/statistics.md.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -77,14 +77,14 @@ struct ws_diff_row {
 	int64_t *ns[2];                 /* a sample of the side */
 	int64_t *compared[2];           /* what of it is compared; NULL: all */
 	enum ws_diff_noise noise;
-	struct ws_like_work {           /* of rows of work: matched work of one size */
+	struct ws_like_work { /* of rows of work: matched work of one size */
 		int64_t ns;
 		double groups; /* calls, of which several count as one where they face one */
-	} * like[2];                    /* a sample of the side */
+	} * like[2];           /* a sample of the side */
 	uint64_t instances[2], kernels[2];
 	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
-	int64_t like_ns[2], call_ns[2]; /* of those of one size; of all */
-	double more_ns[2]; /* as that of struct ws_diff */
+	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */
+	double more_ns[2];                      /* as that of struct ws_diff */
 	/* of classes, over all samples: on Tensor Cores, and where that is not known */
 	int64_t tensor_ns[2], unknown_ns[2];
 	double mean[2]; /* ns a sample; NaN: the side has no such work */
@@ -166,7 +166,8 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2]);
 
-/* --- verdict_text.c ------------------------------------------------------------------------------ */
+/* --- verdict_text.c ------------------------------------------------------------------------------
+ */
 
 /* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
 void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
@@ -194,7 +195,7 @@ struct ws_diff_parts {
 		enum ws_diff_part_kind kind;
 		struct ws_bytes name;
 		double ns[2]; /* a step */
-	} * part;             /* by kind, then largest change first; of each side they add up to … */
+	} * part; /* by kind, then largest change first; of each side they add up to … */
 	size_t n;
 	double typical_ns[2]; /* … the typical step */
 	double mean_ns[2];

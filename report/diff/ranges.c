@@ -55,8 +55,8 @@ static bool has_phase(const struct ws_side *s, int phase)
 	return false;
 }
 
-/* GPU time is compared of matched work; other times have all of it, so what one side did alone is told
- * beside it. */
+/* GPU time is compared of matched work; other times have all of it, so what one side did alone is
+ * told beside it. */
 static void set_compared(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase,
                          enum ws_diff_measure measure)
 {

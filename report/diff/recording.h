@@ -32,8 +32,8 @@ struct ws_work_item {
 	uint16_t phase;   /* enum ws_phase */
 	uint16_t tensor;  /* enum ws_tensor, of its longest kernel */
 	uint32_t nkernels;
-	float flops;  /* as recorded; 0 = not known */
-	float volume; /* product of the recorded sizes; 0 = not known */
+	float flops;                  /* as recorded; 0 = not known */
+	float volume;                 /* product of the recorded sizes; 0 = not known */
 	uint32_t like[WS_LIKENESSES]; /* the same number: they are alike */
 };
 
@@ -88,8 +88,8 @@ struct ws_sample {
 	                  * last, 0 without any */
 	int64_t use_ns[WS_USES]; /* summed over its devices: of each they add up to step_ns */
 	int64_t graph_ns;        /* of CUDA graphs traced as a whole */
-	int64_t host_ns; /* the range on its thread */
-	int64_t gpu_ns;  /* of all kernels */
+	int64_t host_ns;         /* the range on its thread */
+	int64_t gpu_ns;          /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
 	uint8_t phases; /* bit p: it has a range of phase p */
 	uint32_t kernels;

@@ -44,9 +44,9 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 }
 
 /* Values > 0 of the samples of each side; steps: how many of each recording. */
-static void compare_values(const struct ws_diff *d, double *const values[2],
-                           size_t *const steps[2], const size_t recordings[2],
-                           enum ws_diff_noise noise, struct ws_comparison *out)
+static void compare_values(const struct ws_diff *d, double *const values[2], size_t *const steps[2],
+                           const size_t recordings[2], enum ws_diff_noise noise,
+                           struct ws_comparison *out)
 {
 	struct ws_grade_opts opts = d->grade;
 	struct ws_samples samples[2];
@@ -138,8 +138,8 @@ static void compare_like(const struct ws_diff *d, const struct ws_diff_rows *r,
 				const struct ws_like_work *like = &row->like[s][sample];
 
 				if (like->groups > 0)
-					values[s][n++] = fmax((double)like->ns, 0.5) /
-					                 like->groups * calls;
+					values[s][n++] =
+					        fmax((double)like->ns, 0.5) / like->groups * calls;
 			}
 			if (n > before)
 				steps[s][recordings[s]++] = n - before;
@@ -183,8 +183,7 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 		/* of work that one side has alone the typical time is wanted, no grade */
 		const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
 
-		ws_diff_compare(d, row->compared[0] ? row->compared : row->ns, row->noise,
-		                &row->c);
+		ws_diff_compare(d, row->compared[0] ? row->compared : row->ns, row->noise, &row->c);
 		set_work(&row->c, whole, row->more_ns);
 		if (r->of_work && both)
 			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;

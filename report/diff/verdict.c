@@ -123,19 +123,21 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 
 	if (is_different(c) && clocks_explain(d, c)) {
 		*text->text = '\0';
-		ws_sentence_add(text,
-		                "No significant difference in cycles: the clocks differed (%.0f and "
-		                "%.0f MHz).",
-		                d->result->clock_mhz[0], d->result->clock_mhz[1]);
+		ws_sentence_add(
+		        text,
+		        "No significant difference in cycles: the clocks differed (%.0f and "
+		        "%.0f MHz).",
+		        d->result->clock_mhz[0], d->result->clock_mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
 	if (c->grade == WS_GRADE_UNLIKE || c->identical || !a->launch_bound || !b->launch_bound)
 		return c->grade == WS_GRADE_AMBIGUOUS;
 	*text->text = '\0';
-	ws_sentence_add(text,
-	                "Both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
-	                "of a step). The step says nothing about the GPU work.",
-	                a->percent, b->percent);
+	ws_sentence_add(
+	        text,
+	        "Both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
+	        "of a step). The step says nothing about the GPU work.",
+	        a->percent, b->percent);
 	c->grade = WS_GRADE_AMBIGUOUS;
 	return true;
 }
@@ -146,8 +148,7 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	struct ws_sentence text = {""};
 
 	ws_sentence_add(&text, "%s: ", d->by_steps ? "Step" : "Elapsed time");
-	ws_diff_print(d, c, text.text + strlen(text.text),
-	              sizeof(text.text) - strlen(text.text));
+	ws_diff_print(d, c, text.text + strlen(text.text), sizeof(text.text) - strlen(text.text));
 	if (!add_excuse(d, c, &text) && is_different(c)) {
 		struct ws_diff_parts parts;
 		char cause[256];
@@ -167,9 +168,8 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 	add_time(v, "overall", text.text, c);
 	d->result->overall = *c;
 	d->result->finding = d->opts.threshold_percent >= 0 &&
-	                     (c->grade == WS_GRADE_SLOWER ||
-	                      (c->grade == WS_GRADE_LIKELY_SLOWER &&
-	                       !isnan(d->opts.run_noise_percent))) &&
+	                     (c->grade == WS_GRADE_SLOWER || (c->grade == WS_GRADE_LIKELY_SLOWER &&
+	                                                      !isnan(d->opts.run_noise_percent))) &&
 	                     c->low > 1 + d->opts.threshold_percent / 100;
 }
 
@@ -337,8 +337,9 @@ static void add_utilization(const struct verdict *v, bool hardware)
 		if (isnan(percent[s]))
 			ws_sentence_add(&text, "; unknown for %s", d->side[s].name);
 		else
-			ws_sentence_add(&text, "; %s %.1f %% of %s%s%s", d->side[s].name, percent[s],
-			      d->side[s].recordings[0].peak, check ? ", " : "", check ? check : "");
+			ws_sentence_add(&text, "; %s %.1f %% of %s%s%s", d->side[s].name,
+			                percent[s], d->side[s].recordings[0].peak,
+			                check ? ", " : "", check ? check : "");
 	}
 	if (isnan(percent[0]) && isnan(percent[1]))
 		return;

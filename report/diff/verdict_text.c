@@ -120,8 +120,8 @@ static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison 
 	else
 		snprintf(change, sizeof(change), " by %s× (95 %% CI %s× to %s×", DIGITS(c->ratio),
 		         DIGITS(c->low), DIGITS(c->high));
-	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name, change,
-	         print_assumed(c, assumed), settles);
+	snprintf(out, size, "No significant difference: %s differs%s%s).%s", d->side[1].name,
+	         change, print_assumed(c, assumed), settles);
 }
 
 /* It differs, but one side did more. */

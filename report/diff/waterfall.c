@@ -197,9 +197,12 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 /* --- diff-waterfall ----------------------------------------------------------------------- */
 
 static const char *const groups[] = {
-        [WS_PART_CLASS] = "kernels",  [WS_PART_GRAPHS] = "kernels",
-        [WS_PART_OVERLAP] = "kernels", [WS_PART_COPIES] = "copies",
-        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "idle",
+        [WS_PART_CLASS] = "kernels",
+        [WS_PART_GRAPHS] = "kernels",
+        [WS_PART_OVERLAP] = "kernels",
+        [WS_PART_COPIES] = "copies",
+        [WS_PART_COMMUNICATION] = "communication",
+        [WS_PART_IDLE] = "idle",
         [WS_PART_LATE] = "steps",
 };
 
@@ -230,8 +233,9 @@ static void note_parts(const struct ws_diff *d, struct ws_table *t)
 	                        "typical step, the median."
 	                      : "The parts add up to the elapsed time, from the first device work "
 	                        "to the last.");
-	ws_table_note(t, "Kernels that ran at the same time count once: their overlap is taken off. "
-	                 "With several devices all times are means of a device.");
+	ws_table_note(t,
+	              "Kernels that ran at the same time count once: their overlap is taken off. "
+	              "With several devices all times are means of a device.");
 	ws_diff_note_samples(d, t);
 }
 

@@ -128,8 +128,7 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
 	for (int s = 0; s < 2; s++) {
 		d->unlike_phase_ns[s] = ws_xarray(d->side[s].nsamples * WS_PHASES + 1,
 		                                  sizeof(**d->unlike_phase_ns));
-		d->more_place_ns[s] =
-		        ws_xarray(d->names.nplaces + 1, sizeof(**d->more_place_ns));
+		d->more_place_ns[s] = ws_xarray(d->names.nplaces + 1, sizeof(**d->more_place_ns));
 	}
 	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);

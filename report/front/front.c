@@ -6,8 +6,10 @@
 
 #include "formats/base/xalloc.h"
 
-#define COLUMN(id, title, unit, type, display, rank) \
-	{id, title, unit, WS_CELL_##type, WS_DISPLAY_##display, "", WS_RANK_##rank}
+#define COLUMN(id, title, unit, type, display, rank)                                      \
+	{                                                                                 \
+		id, title, unit, WS_CELL_##type, WS_DISPLAY_##display, "", WS_RANK_##rank \
+	}
 
 static const struct ws_table_column tree_columns[] = {
         COLUMN("part", "Part", "", TEXT, PLAIN, NAME),
@@ -36,8 +38,16 @@ static const struct ws_table_column kernel_columns[] = {
         COLUMN("tflops", "TFLOP/s", "TFLOP/s", REAL, REAL, ANSWER),
         COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
 };
-enum { KERNEL, KERNEL_CLASS, KERNEL_CALLS, KERNEL_TIME, KERNEL_SHARE, KERNEL_MEAN, KERNEL_TFLOPS,
-       KERNEL_ATTAINED };
+enum {
+	KERNEL,
+	KERNEL_CLASS,
+	KERNEL_CALLS,
+	KERNEL_TIME,
+	KERNEL_SHARE,
+	KERNEL_MEAN,
+	KERNEL_TFLOPS,
+	KERNEL_ATTAINED
+};
 
 static const struct ws_table_column bar_columns[] = {
         COLUMN("use", "Use", "", TEXT, PLAIN, NAME),
@@ -45,8 +55,10 @@ static const struct ws_table_column bar_columns[] = {
         COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
 };
 
-#define DEF(name, title, columns) \
-	{name, title, title, "", columns, sizeof(columns) / sizeof(*(columns))}
+#define DEF(name, title, columns)                                                     \
+	{                                                                             \
+		name, title, title, "", columns, sizeof(columns) / sizeof(*(columns)) \
+	}
 static const struct ws_table_def tree_def = DEF("front-tree", "Where in the model", tree_columns);
 static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
 static const struct ws_table_def kernel_def =
@@ -55,9 +67,9 @@ static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
-#define NONE SIZE_MAX
-#define LEAST_SHARE  0.005 /* of the GPU time: less is no part to look at */
-#define WHOLE_SHARE  0.97  /* of its parent: the parent says nothing of its own */
+#define NONE        SIZE_MAX
+#define LEAST_SHARE 0.005 /* of the GPU time: less is no part to look at */
+#define WHOLE_SHARE 0.97  /* of its parent: the parent says nothing of its own */
 
 struct tree {
 	const struct ws_page *page;
@@ -112,8 +124,7 @@ static size_t longest(const struct tree *t)
 		if (!t->is_shown[i] && !t->passed[i] &&
 		    (most == NONE || all[i].inclusive_ns > all[most].inclusive_ns))
 			most = i;
-	if (most == NONE ||
-	    (double)all[most].inclusive_ns < LEAST_SHARE * (double)t->page->gpu_ns)
+	if (most == NONE || (double)all[most].inclusive_ns < LEAST_SHARE * (double)t->page->gpu_ns)
 		return NONE;
 	return most;
 }
@@ -206,7 +217,8 @@ struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows)
 	return t;
 }
 
-/* The function of a kernel's name without what it lies in: "(anonymous namespace)::f<T>" is "f<T>". */
+/* The function of a kernel's name without what it lies in: "(anonymous namespace)::f<T>" is "f<T>".
+ */
 static const char *function_of(const char *name)
 {
 	const char *end = name + strcspn(name, "<"), *begin = name;

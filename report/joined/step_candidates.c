@@ -59,9 +59,9 @@ static struct ws_bytes pattern_of(struct ws_arena *arena, struct ws_bytes name)
 /* Names that are steps even where only one was recorded. */
 static bool is_known(struct ws_bytes name)
 {
-	static const char *const words[] = {"execute_context", "step[",           "train_step", "training_step",
-	                                    "iteration",       "Iteration",  "train_batch",
-	                                    "inference_step"};
+	static const char *const words[] = {"execute_context", "step[",         "train_step",
+	                                    "training_step",   "iteration",     "Iteration",
+	                                    "train_batch",     "inference_step"};
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
 		if (ws_bytes_begin(name, words[i]))
@@ -99,8 +99,8 @@ static void group_paths(struct finder *f)
 		pattern = pattern_of(f->arena, f->m->texts[r->paths[i].name]);
 		id = ws_strtab_add(&f->patterns, pattern.ptr, pattern.len);
 		if (id > f->ngroups)
-			f->group[f->ngroups++] = (struct group){.pattern = pattern,
-			                                        .depth = r->paths[i].depth};
+			f->group[f->ngroups++] =
+			        (struct group){.pattern = pattern, .depth = r->paths[i].depth};
 		f->of_path[i] = (uint32_t)id - 1;
 	}
 }
@@ -183,7 +183,8 @@ static double repeated_percent(const uint32_t *name, size_t n, size_t period)
 	return n > period ? 100 * (double)same / (double)(n - period) : 0;
 }
 
-/* The rarest name that comes thrice or more marks the period: that of its second and third place. */
+/* The rarest name that comes thrice or more marks the period: that of its second and third place.
+ */
 static void find_period(struct finder *f, struct ws_step_candidates *out)
 {
 	size_t n = f->rows->nkernels < KERNELS_MAX ? f->rows->nkernels : KERNELS_MAX, rarest = 0;

@@ -1,6 +1,6 @@
 /*
- * Ranges that may be steps, of a trace in which none is called so; and how often its kernels repeat.
- * docs/reference/tables.md, Steps.
+ * Ranges that may be steps, of a trace in which none is called so; and how often its kernels
+ * repeat. docs/reference/tables.md, Steps.
  */
 #pragma once
 

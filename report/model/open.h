@@ -21,7 +21,7 @@ struct ws_model_opts {
 	const char *step;
 	bool step_is_auto;       /* `step` was chosen by the program, which says so */
 	const char *device_name; /* of devices whose name the trace lacks; NULL: none */
-	double softmax_flops; /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
+	double softmax_flops;    /* of an element, in softmax-matmul; 0 = WS_SOFTMAX_FLOPS */
 };
 /* How Warpsheet counts a softmax: max, subtract, exp, sum, divide. */
 #define WS_SOFTMAX_FLOPS 5.0

@@ -95,7 +95,7 @@ struct ws_page_node {
 	int64_t flops;              /* -1 = not known */
 	enum ws_page_colour colour; /* of the class with most time in it */
 	bool is_step;
-	bool is_range;              /* else an operation, class or kernel */
+	bool is_range; /* else an operation, class or kernel */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */

@@ -35,15 +35,15 @@ struct ws_open_range {
 	int64_t start_ns, end_ns; /* end_ns of a closed one */
 	uint64_t number;          /* of its begin: the later, the greater */
 	struct ws_range_context *context;
-	uint32_t parent;          /* WS_NONE for an outermost one; lives as long as this */
-	uint32_t above, below;    /* those of its thread that began next, if any, and before, of
-	                             those that are open or ended at this moment; below: WS_NONE */
-	uint32_t ended;           /* of a closed one: which closed before, see ws_live_thread */
-	uint32_t refs;            /* what still needs it: itself while it is open, children */
-	uint32_t op;              /* the innermost operation around it, or itself; WS_NONE */
-	uint32_t step;            /* number of the step around it, WS_NONE */
-	uint32_t recorded;        /* text: its name as recorded */
-	uint8_t counted;          /* an operation without one inside */
+	uint32_t parent;       /* WS_NONE for an outermost one; lives as long as this */
+	uint32_t above, below; /* those of its thread that began next, if any, and before, of
+	                          those that are open or ended at this moment; below: WS_NONE */
+	uint32_t ended;        /* of a closed one: which closed before, see ws_live_thread */
+	uint32_t refs;         /* what still needs it: itself while it is open, children */
+	uint32_t op;           /* the innermost operation around it, or itself; WS_NONE */
+	uint32_t step;         /* number of the step around it, WS_NONE */
+	uint32_t recorded;     /* text: its name as recorded */
+	uint8_t counted;       /* an operation without one inside */
 };
 
 /* What happens to a range; the functions may change the fields from op on, which are those of the

@@ -6,8 +6,8 @@
 
 struct ws_resources {
 	struct ws_records rows; /* of everything that has a name */
-	struct ws_strtab keys; /* type, process and number -> place in names, from 1 */
-	uint64_t *names;       /* ids of string rows; of several names the last */
+	struct ws_strtab keys;  /* type, process and number -> place in names, from 1 */
+	uint64_t *names;        /* ids of string rows; of several names the last */
 	size_t n, capacity;
 };
 /* Free with ws_resources_free, also after a failure. */

@@ -16,8 +16,8 @@ struct pivot {
 	size_t ngroups;
 	int shown[MOST_SHOWN]; /* columns of the table sweep that each group shows */
 	size_t nshown;
-	bool hides_baseline; /* whose speed-up over itself says nothing */
-	bool group_only;     /* the title of a column is its group's */
+	bool hides_baseline;  /* whose speed-up over itself says nothing */
+	bool group_only;      /* the title of a column is its group's */
 	const char *nameless; /* what a row is called that nothing tells apart */
 };
 
@@ -260,8 +260,7 @@ enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
 {
 	static const int total[] = {WS_TC_sweep_total_ns};
-	struct pivot p = {
-	        .s = s, .column_prefix = "", .group_only = true, .nameless = "not known"};
+	struct pivot p = {.s = s, .column_prefix = "", .group_only = true, .nameless = "not known"};
 
 	for (size_t k = 0; ws_sweep_sizes[k] && !p.row_title; k++)
 		if (differ(s, ws_sweep_sizes[k]))

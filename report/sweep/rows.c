@@ -100,9 +100,9 @@ static void find_rest(struct ws_sweep *s, struct ws_sweep_row *row)
 			row->status = run->failed;
 	}
 	if (!failed) {
-		row->status = ws_texts_add_str(
-		        &s->texts, row->run->has_steps ? WS_SWEEP_OK
-		                                       : WS_SWEEP_OK ", no steps: elapsed time");
+		row->status = ws_texts_add_str(&s->texts, row->run->has_steps ? WS_SWEEP_OK
+		                                                              : WS_SWEEP_OK
+		                                                  ", no steps: elapsed time");
 		return;
 	}
 	if (failed == row->n)

@@ -162,8 +162,9 @@ void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
 	add_best(s, t, "images/s", false);
 	for (size_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].on_cpu) {
-			ws_table_note(t, "Recorded on the CPU reference. These are CPU times, not GPU "
-			                 "performance.");
+			ws_table_note(t,
+			              "Recorded on the CPU reference. These are CPU times, not GPU "
+			              "performance.");
 			break;
 		}
 }

@@ -273,8 +273,7 @@ int ws_display_decimals(const struct ws_shown_column *shown, const struct ws_cel
 
 	if (!shown->is_mixed)
 		return shown->decimals;
-	return magnitude == rint(magnitude) ? 0
-	                                    : three_digits((int)floor(log10(magnitude)), 0, 9);
+	return magnitude == rint(magnitude) ? 0 : three_digits((int)floor(log10(magnitude)), 0, 9);
 }
 
 static size_t print_real(const struct ws_shown_column *shown, double value, char *out)
@@ -350,8 +349,8 @@ void ws_display_section_column(const struct ws_table *t, size_t column, size_t b
 	show_column(t, column, &p, out);
 }
 
-size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown, size_t row,
-                           size_t column, char out[WS_DISPLAY_NUMBER_MAX])
+size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown,
+                           size_t row, size_t column, char out[WS_DISPLAY_NUMBER_MAX])
 {
 	size_t len = ws_display_number(shown, &ws_table_cells(t, row)[column], out);
 

@@ -57,12 +57,13 @@ bool ws_display_page(const struct ws_table_def *def, struct ws_page_columns *out
 /* The row behind the last line of the section that begins at row `begin`. */
 size_t ws_display_section_end(const struct ws_table *t, const struct ws_page_columns *columns,
                               size_t begin);
-/* How the numbers of a column are shown in rows [begin, end): a section of a page, or part of it. */
+/* How the numbers of a column are shown in rows [begin, end): a section of a page, or part of it.
+ */
 void ws_display_section_column(const struct ws_table *t, size_t column, size_t begin, size_t end,
                                struct ws_shown_column *out);
 /* A number with its unit: "18.2 ms", "17.3 %", "412". "" for EMPTY and TEXT. */
-size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown, size_t row,
-                           size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
+size_t ws_display_quantity(const struct ws_table *t, const struct ws_shown_column *shown,
+                           size_t row, size_t column, char out[WS_DISPLAY_NUMBER_MAX]);
 
 /* One character as shown. */
 struct ws_glyph {

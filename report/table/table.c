@@ -13,7 +13,7 @@
 struct ws_table_arena {
 	struct ws_arena memory; /* texts */
 	size_t cells_capacity, notes_capacity;
-	struct ws_cell *made; /* the row that was made last */
+	struct ws_cell *made;              /* the row that was made last */
 	struct ws_column_profile *profile; /* of the first rows */
 	size_t profile_rows;
 	bool profile_is_sorted;
@@ -100,10 +100,11 @@ struct tally {
 
 static int decade_of(double magnitude)
 {
-	static const double power[DECADES + 1] = {
-	        1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1,
-	        1e0,   1e1,   1e2,   1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-	        1e12,  1e13,  1e14,  1e15, 1e16, 1e17, 1e18, 1e19, 1e20, INFINITY};
+	static const double power[DECADES + 1] = {1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7,    1e-6,
+	                                          1e-5,  1e-4,  1e-3,  1e-2, 1e-1, 1e0,     1e1,
+	                                          1e2,   1e3,   1e4,   1e5,  1e6,  1e7,     1e8,
+	                                          1e9,   1e10,  1e11,  1e12, 1e13, 1e14,    1e15,
+	                                          1e16,  1e17,  1e18,  1e19, 1e20, INFINITY};
 	/* of the binary exponent, which is one too few at most */
 	int at = (int)floor(ilogb(magnitude) * 0.30102999566) - LEAST_DECADE;
 

@@ -59,8 +59,8 @@ struct ws_table_column {
 	const char *unit;       /* "ns", "%", "bytes", "" : JSON "unit" */
 	enum ws_cell_type type; /* TEXT, INT or REAL */
 	enum ws_display display;
-	const char *definition; /* one or two sentences, in words */
-	enum ws_column_rank rank;      /* of a column that says nothing else: an answer */
+	const char *definition;   /* one or two sentences, in words */
+	enum ws_column_rank rank; /* of a column that says nothing else: an answer */
 };
 
 /* A kind of table: one line of tables.def. Static data. */
@@ -117,8 +117,8 @@ double ws_cell_magnitude(const struct ws_cell *cell);
 /* What the cells of a column have in common. */
 struct ws_column_profile {
 	size_t nempty;
-	int decade;       /* the median of its numbers but 0 is 10^decade or more, and under ten times
-	                     that; INT_MIN: it has none */
+	int decade; /* the median of its numbers but 0 is 10^decade or more, and under ten times
+	               that; INT_MIN: it has none */
 	bool has_fraction, has_negative;
 	bool is_constant; /* all cells are the same */
 	uint64_t sum;     /* of columns that are the same in all rows it is the same */
@@ -176,7 +176,7 @@ struct ws_report {
 	struct ws_table **tables;
 	size_t ntables;
 	struct ws_page *page; /* its first screen (report/page/page.h); NULL: it has none */
-	void *kept; /* what rows with a source are made of; freed behind the tables */
+	void *kept;           /* what rows with a source are made of; freed behind the tables */
 	void (*free_kept)(void *kept);
 };
 
@@ -187,9 +187,9 @@ struct ws_report {
 #include <stdio.h>
 
 struct ws_text_opts {
-	int width;       /* columns of the terminal, 0 = unlimited */
-	int colour;      /* use SGR escapes */
-	size_t max_rows; /* rows of each table, the rest counted in words; 0 = all */
+	int width;          /* columns of the terminal, 0 = unlimited */
+	int colour;         /* use SGR escapes */
+	size_t max_rows;    /* rows of each table, the rest counted in words; 0 = all */
 	bool takes_columns; /* the user may choose columns: --columns */
 	bool has_front;     /* the first screen in place of the first table, the others bare */
 };

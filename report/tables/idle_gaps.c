@@ -47,7 +47,8 @@ static void find_ranges(const struct ws_table_context *tab, const struct ws_idle
 
 	/* asked once: calls lie in a file, far from each other */
 	for (size_t g = 0; g < idle->nlongest; g++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, idle->longest[g].call);
+		const struct ws_joined_call *call =
+		        ws_joined_rows_call(rows, idle->longest[g].call);
 
 		thread[g] = call ? call->thread : WS_NONE;
 	}

@@ -19,7 +19,8 @@ enum ws_status ws_tab_resources(const struct ws_table_context *tab, struct ws_ta
 	(void)err;
 	for (size_t i = 0; i < m->resources.rows.n; i++) {
 		const struct ws_row_resource *r = ws_records_row(&m->resources.rows, i);
-		struct ws_bytes type = ws_enum_name(def->columns[WS_COL_resource_type].unit, r->type);
+		struct ws_bytes type =
+		        ws_enum_name(def->columns[WS_COL_resource_type].unit, r->type);
 		struct ws_cell *row = ws_table_row(t);
 		char handle[32];
 
@@ -28,9 +29,8 @@ enum ws_status ws_tab_resources(const struct ws_table_context *tab, struct ws_ta
 		snprintf(handle, sizeof(handle), "0x%" PRIx64, r->handle);
 		ws_cell_set_text(t, &row[WS_TC_resources_type], type.ptr, type.len);
 		ws_cell_set_model_text(t, &row[WS_TC_resources_name], m, ws_model_text(m, r->name));
-		set_number(&row[WS_TC_resources_number], r->type == WS_RESOURCE_CUDA_DEVICE
-		                                                 ? (int64_t)r->device
-		                                                 : r->number);
+		set_number(&row[WS_TC_resources_number],
+		           r->type == WS_RESOURCE_CUDA_DEVICE ? (int64_t)r->device : r->number);
 		ws_cell_set_str(t, &row[WS_TC_resources_handle], handle);
 		if (r->domain)
 			ws_cell_set_model_text(t, &row[WS_TC_resources_domain], m,

@@ -1,4 +1,5 @@
-/* The first screen of a report in a terminal: what matters most, the step as a bar, where and what. */
+/* The first screen of a report in a terminal: what matters most, the step as a bar, where and what.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,8 @@
 #define TREE_ROWS    8
 #define KERNEL_ROWS  6
 #define FINDING_ROWS 5
-#define BAR_WIDTH    100  /* where lines have no limit */
-#define LEGEND_SHARE 1.0  /* percent: less has no name below the bar */
+#define BAR_WIDTH    100 /* where lines have no limit */
+#define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
 
 static void put_text(FILE *f, const char *text)
 {

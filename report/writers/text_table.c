@@ -121,8 +121,8 @@ static void add_columns(struct text_table *x)
 {
 	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
 	                                    "meaning", "definition", "check",    NULL};
-	static const char *const names[] = {"short_name", "name",   "kernel_a",
-	                                    "kernel_b",   "kernel", "part",     NULL};
+	static const char *const names[] = {"short_name", "name", "kernel_a", "kernel_b",
+	                                    "kernel",     "part", NULL};
 
 	WS_NEW(&x->arena, x->columns, x->view.n + 1);
 	for (size_t i = 0; i < x->view.n; i++) {
@@ -379,14 +379,14 @@ static void put_left_out(struct text_table *x)
 		fprintf(x->f, "… %zu more %s (--rows 0)\n", x->t->nrows - x->rows,
 		        x->t->nrows - x->rows == 1 ? "row" : "rows");
 	if (x->view.same)
-		ws__text_paragraph(
-		        x->f, x->opts, WS_TEXT_DIM, 0,
-		        ws_arena_format(&x->arena, "Same in all rows: %s.",
-		                        x->view.same));
+		ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0,
+		                   ws_arena_format(&x->arena, "Same in all rows: %s.",
+		                                   x->view.same));
 	if (!hidden)
 		return;
-	snprintf(text, sizeof(text), "%zu %s hidden (narrow terminal). Show %s with %sa wider window.",
-	         hidden, hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
+	snprintf(text, sizeof(text),
+	         "%zu %s hidden (narrow terminal). Show %s with %sa wider window.", hidden,
+	         hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
 	         x->opts->takes_columns ? "--columns or " : "");
 	ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
 }

@@ -46,8 +46,8 @@ static struct ws_backend *backend;
 static enum ws_attention_mode attention;
 static bool autotune;
 static enum ws_layout layout; /* of images */
-static double copy_bytes_s; /* measured: reading and writing both count */
-static double gemm_flop_s;  /* measured, of the precision that was asked for last */
+static double copy_bytes_s;   /* measured: reading and writing both count */
+static double gemm_flop_s;    /* measured, of the precision that was asked for last */
 
 static double now_s(void)
 {

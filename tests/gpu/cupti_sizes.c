@@ -1,7 +1,8 @@
 /*
  * What a CUPTI says without a driver, for versions.py:
  *   cupti_sizes LIBRARY version|sizes
- * Its version, or KIND:BYTES of each kind of record by its own iterator. Ends with 1 when it says nothing.
+ * Its version, or KIND:BYTES of each kind of record by its own iterator. Ends with 1 when it says
+ * nothing.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -16,7 +16,8 @@ static const struct ws_table_column columns[] = {
         {"time_ns", "Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "A time.", WS_RANK_ANSWER},
         {"real", "Real", "", WS_CELL_REAL, WS_DISPLAY_REAL, "A real.", WS_RANK_ANSWER},
         {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "A share.", WS_RANK_ANSWER},
-        {"bytes", "Bytes (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "A size.", WS_RANK_ANSWER},
+        {"bytes", "Bytes (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "A size.",
+         WS_RANK_ANSWER},
         {"id", "Id", "", WS_CELL_INT, WS_DISPLAY_PLAIN, "An id.", WS_RANK_ANSWER},
 };
 #define DEF(name, title, sheet)                                              \

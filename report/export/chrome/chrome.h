@@ -2,7 +2,8 @@
  * A trace as a timeline: as JSON that ui.perfetto.dev and
  * chrome://tracing open, the "Trace Event Format" in the dialect of PyTorch's
  * profiler where that has words for the same things; or as the protobuf of
- * Perfetto, which is smaller and opens faster. docs/reference/export.md says what becomes of every record.
+ * Perfetto, which is smaller and opens faster. docs/reference/export.md says what becomes of every
+ * record.
  *
  * Here and not in formats/, for it shows what only analysis knows: readable
  * names, estimated occupancy, the operations of annotated ranges.

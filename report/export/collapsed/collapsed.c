@@ -15,7 +15,8 @@
 
 /* What kernels have in common that stand in one line. */
 struct stack {
-	uint32_t path, operation, kernel; /* path: WS_NONE = in no range; operation: text, 0 = none */
+	uint32_t path, operation,
+	        kernel; /* path: WS_NONE = in no range; operation: text, 0 = none */
 };
 
 struct folding {

@@ -9,7 +9,8 @@
 /* A function that launches a kernel, or a graph of them, of CUDA or HIP. */
 static bool name_launches(struct ws_bytes name)
 {
-	static const char *const parts[] = {"LaunchKernel", "GraphLaunch", "LaunchCooperativeKernel"};
+	static const char *const parts[] = {"LaunchKernel", "GraphLaunch",
+	                                    "LaunchCooperativeKernel"};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
 		if (memmem(name.ptr, name.len, parts[i], strlen(parts[i])))
@@ -81,6 +82,7 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 		                       "on the CPU, or GPU "
 		                       "activity was not asked for.",
 		                       (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
-	return "No kernel, no launch and no operation was recorded: the program launched none, or the "
+	return "No kernel, no launch and no operation was recorded: the program launched none, or "
+	       "the "
 	       "recording did not reach it.";
 }

@@ -67,7 +67,9 @@ static const struct style {
         [WS_XLSX_HEADLINE] = {.size = 13},
         [WS_XLSX_HEADLINE_BOLD] = {.size = 13, .bold = true},
         [WS_XLSX_FIRST] = {PARAGRAPH, .size = 13, .bold = true, .colour = COLOUR_FIRST},
-        [WS_XLSX_FIGURE] = {.size = 16, .bold = true, .colour = COLOUR_TITLE,
+        [WS_XLSX_FIGURE] = {.size = 16,
+                            .bold = true,
+                            .colour = COLOUR_TITLE,
                             .across = LXW_ALIGN_LEFT},
         [WS_XLSX_ADVICE] = {PARAGRAPH, .bold = true},
         [WS_XLSX_EVIDENCE] = {PARAGRAPH, .colour = COLOUR_QUIET, .indent = 2},
@@ -138,12 +140,11 @@ static void set_number_format(lxw_format *f, const struct ws_shown_column *shown
 		format_set_num_format(f, "#,##0");
 	else {
 		if (shown->has_negative || shown->is_mixed)
-			snprintf(format, sizeof(format), "#,##0.%.*s;-#,##0.%.*s;0", decimals, zeros,
-			         decimals, zeros);
+			snprintf(format, sizeof(format), "#,##0.%.*s;-#,##0.%.*s;0", decimals,
+			         zeros, decimals, zeros);
 		else
-			snprintf(format, sizeof(format),
-			         "[=0]0;[<0.%.*s5]\"<0.%.*s1\";#,##0.%.*s", decimals, zeros,
-			         decimals - 1, zeros, decimals, zeros);
+			snprintf(format, sizeof(format), "[=0]0;[<0.%.*s5]\"<0.%.*s1\";#,##0.%.*s",
+			         decimals, zeros, decimals - 1, zeros, decimals, zeros);
 		format_set_num_format(f, format);
 	}
 }
@@ -421,8 +422,8 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 
 	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
 	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width,
-	                   s->table->def->what, x->styles[WS_XLSX_WHAT]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
+	                   x->styles[WS_XLSX_WHAT]);
 	if (s != x->sheets)
 		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets,
 		              "← back to the first sheet", WS_XLSX_LINK);

@@ -14,8 +14,8 @@
 static lxw_color_t colour_of(size_t nth)
 {
 	static const enum ws_page_colour order[WS_XLSX_SERIES_MAX] = {
-	        WS_PAGE_BLUE,   WS_PAGE_OCHRE, WS_PAGE_TEAL, WS_PAGE_PURPLE,
-	        WS_PAGE_GREY,   WS_PAGE_CYAN,  WS_PAGE_RED,  WS_PAGE_BROWN,
+	        WS_PAGE_BLUE, WS_PAGE_OCHRE, WS_PAGE_TEAL, WS_PAGE_PURPLE,
+	        WS_PAGE_GREY, WS_PAGE_CYAN,  WS_PAGE_RED,  WS_PAGE_BROWN,
 	};
 
 	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
@@ -25,7 +25,8 @@ static lxw_color_t colour_of(size_t nth)
 struct chart_cells {
 	const struct ws_xlsx_sheet *sheet;
 	uint32_t first, last;
-	bool is_converted; /* its columns have several units: copies in one stand beside the table */
+	bool is_converted; /* its columns have several units: copies in one stand beside the table
+	                    */
 	struct ws_shown_column shown; /* that all its numbers are in */
 };
 
@@ -206,14 +207,15 @@ static void colour_classes(lxw_chart_series *series, const struct chart_cells *c
 
 	n = n < CLASSES_MAX ? n : CLASSES_MAX;
 	for (size_t i = 0; i < n && column >= 0; i++) {
-		const struct ws_cell *name = &ws_table_cells(
-		        cells->sheet->table, cells->first - WS_XLSX_ROW_DATA + i)[column];
+		const struct ws_cell *name =
+		        &ws_table_cells(cells->sheet->table,
+		                        cells->first - WS_XLSX_ROW_DATA + i)[column];
 		const bool is_text = name->type == WS_CELL_TEXT;
 
 		fill[i] = (lxw_chart_fill){
-		        .color = ws_page_colour_def(ws_page_class_colour(
-		                                            is_text ? name->text.ptr : "",
-		                                            is_text ? name->text.len : 0))
+		        .color = ws_page_colour_def(
+		                         ws_page_class_colour(is_text ? name->text.ptr : "",
+		                                              is_text ? name->text.len : 0))
 		                         .light};
 		point[i].fill = &fill[i];
 		points[i] = &point[i];
@@ -276,8 +278,7 @@ static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *
 	const struct ws_table *t = cells->sheet->table;
 	int column = def->same_column ? column_of(cells, def->same_column) : -1;
 	const struct ws_cell *same =
-	        column < 0 ? NULL
-	                   : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
+	        column < 0 ? NULL : &ws_table_cells(t, cells->first - WS_XLSX_ROW_DATA)[column];
 
 	if (same && same->type == WS_CELL_TEXT)
 		snprintf(out, size, "%s, %.*s", def->title, (int)same->text.len, same->text.ptr);
@@ -310,7 +311,8 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	axis_name(values, def->values_axis, cells, &cells->shown);
 	chart_axis_set_name_font(values, &axis_font);
 	if (def->names_axis || !def->category) {
-		const bool has_unit = def->category && shown_column(cells, def->category, &of_names);
+		const bool has_unit =
+		        def->category && shown_column(cells, def->category, &of_names);
 
 		axis_name(names,
 		          def->category ? def->names_axis
@@ -372,9 +374,10 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	find_unit(&cells, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
-	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
-	                              ? some
-	                              : values[0] && (def->changes || has_numbers(&cells, values[0]))))
+	if (category < 0 ||
+	    !(def->all || def->type == LXW_CHART_COLUMN_STACKED
+	              ? some
+	              : values[0] && (def->changes || has_numbers(&cells, values[0]))))
 		return false;
 	chart = workbook_add_chart(x->book, def->type);
 	if (!chart)
@@ -383,8 +386,8 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 		/* a part that there is none of needs no name below the chart */
 		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
 		    has_numbers(&cells, values[i]))
-			nseries +=
-			        add_series(x, chart, def, &cells, (lxw_col_t)category, values[i], i);
+			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
+			                      i);
 	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
@@ -393,7 +396,8 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	return true;
 }
 
-/* The charts of a place, of one table or of all, `each` beside each other. Pixels that they take. */
+/* The charts of a place, of one table or of all, `each` beside each other. Pixels that they take.
+ */
 static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, unsigned place,
                       const char *table, bool pairs)
 {
@@ -426,8 +430,7 @@ double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 {
 	const uint32_t first = *row + 1;
 	uint32_t at = first;
-	double pixels =
-	        add_all(x, s->sheet, &at, WS_XLSX_ON_OWN, s->table->def->name, false);
+	double pixels = add_all(x, s->sheet, &at, WS_XLSX_ON_OWN, s->table->def->name, false);
 
 	if (!strcmp(s->table->def->name, "roofline"))
 		pixels = fmax(pixels, ws__xlsx_add_roofline(x, s, &at));

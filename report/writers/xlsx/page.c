@@ -6,17 +6,17 @@
 
 #include "report/front/front.h"
 
-#define WIDTH_NAME    46.0
-#define WIDTH_OTHERS  12.5
-#define COLUMNS       7   /* A to G: a page of paper */
-#define LAST          (COLUMNS - 1)
-#define DATA_COLUMN   (COLUMNS + 2) /* cells of the pictures, beside the page */
-#define GAP_POINTS    6.0 /* between two sections */
-#define PAIRS         4   /* of figures, and of links: A, B and C, D and E, F and G */
-#define TREE_ROWS     12
-#define FINDING_ROWS  4
-#define KERNEL_ROWS   8
-#define LINES_MAX     8
+#define WIDTH_NAME   46.0
+#define WIDTH_OTHERS 12.5
+#define COLUMNS      7 /* A to G: a page of paper */
+#define LAST         (COLUMNS - 1)
+#define DATA_COLUMN  (COLUMNS + 2) /* cells of the pictures, beside the page */
+#define GAP_POINTS   6.0           /* between two sections */
+#define PAIRS        4             /* of figures, and of links: A, B and C, D and E, F and G */
+#define TREE_ROWS    12
+#define FINDING_ROWS 4
+#define KERNEL_ROWS  8
+#define LINES_MAX    8
 
 struct front {
 	struct ws_xlsx *x;
@@ -70,8 +70,9 @@ static void add_sentence(struct front *f, const struct ws_page_line *line, bool 
 	size_t n = 0;
 
 	for (size_t i = 0; i < line->nparts; i++) {
-		const char *text = ws__xlsx_format(
-		        f->x, "%s", ws__xlsx_clean(f->x, line->part[i].text, strlen(line->part[i].text)));
+		const char *text = ws__xlsx_format(f->x, "%s",
+		                                   ws__xlsx_clean(f->x, line->part[i].text,
+		                                                  strlen(line->part[i].text)));
 
 		if (!*text)
 			continue;
@@ -91,8 +92,7 @@ static void add_sentence(struct front *f, const struct ws_page_line *line, bool 
 	if (n == 1)
 		ws__xlsx_text(f->x, f->sheet, f->row, 0, part[0].string, part[0].format);
 	else
-		ws__xlsx_try(f->x,
-		             worksheet_write_rich_string(f->sheet, f->row, 0, parts, plain));
+		ws__xlsx_try(f->x, worksheet_write_rich_string(f->sheet, f->row, 0, parts, plain));
 	f->row++;
 }
 
@@ -168,9 +168,9 @@ static void add_links(struct front *f)
 			continue;
 		}
 		if (last > first)
-			ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row,
-			                                         last, "",
-			                                         x->styles[WS_XLSX_LINK]));
+			ws__xlsx_try(f->x,
+			             worksheet_merge_range(f->sheet, f->row, first, f->row, last,
+			                                   "", x->styles[WS_XLSX_LINK]));
 		ws__xlsx_link(f->x, f->sheet, f->row, first, s, s->name, WS_XLSX_LINK);
 		f->row += n++ % PAIRS == PAIRS - 1;
 	}
@@ -376,7 +376,8 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	worksheet_set_portrait(s->sheet); /* many short lines */
 }
 
-/* --- the sheets of a report whose first sheet is a table ---------------------------------------- */
+/* --- the sheets of a report whose first sheet is a table ----------------------------------------
+ */
 
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
 {

@@ -11,7 +11,7 @@
 #define ROW_PIXELS    20
 #define PAGE_PIXELS   870 /* columns A to G */
 #define BAR_ROWS      9
-#define NAMED_LEAST   1.0   /* percent: less is one of the others */
+#define NAMED_LEAST   1.0 /* percent: less is one of the others */
 #define ICICLE_LEVELS 8
 #define SLOTS_MAX     48    /* boxes and gaps of a level */
 #define BOX_LEAST     0.006 /* of the GPU time: less is no box */
@@ -91,8 +91,8 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 	ws_cell_set_real(&cell, ns);
 	ws__xlsx_text(b->x, b->s->sheet, b->row, b->col, name, b->x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_cell(b->x, b->s->sheet, b->row, col, &cell, &b->shown, WS_XLSX_CELL);
-	chart_series_set_name(series, ws__xlsx_format(b->x, "%s %.*f %%", name, percent < 10,
-	                                              percent));
+	chart_series_set_name(series,
+	                      ws__xlsx_format(b->x, "%s %.*f %%", name, percent < 10, percent));
 	chart_series_set_values(series, b->s->name, b->row, col, b->row, col);
 	chart_series_set_fill(series, &fill);
 	chart_series_set_line(series, &line);
@@ -142,11 +142,17 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 	chart_legend_set_font(chart, &font);
 }
 
-uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row, uint16_t col)
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                          uint16_t col)
 {
-	char alt_text[] = "Stacked bar: the step, split into GPU time by class and idle time by cause";
+	char alt_text[] =
+	        "Stacked bar: the step, split into GPU time by class and idle time by cause";
 	const struct ws_page *page = x->report->page;
-	struct bar b = {.x = x, .s = s, .chart = new_chart(x, "Time by class of work, then idle time by cause"), .row = row + 1, .col = col};
+	struct bar b = {.x = x,
+	                .s = s,
+	                .chart = new_chart(x, "Time by class of work, then idle time by cause"),
+	                .row = row + 1,
+	                .col = col};
 
 	ws_front_bar_times(page, &b.shown);
 	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
@@ -222,8 +228,7 @@ static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 	lxw_chart_series *series = new_series(chart);
 
 	for (size_t level = 0; level < icicle->levels; level++) {
-		const struct slot *slot =
-		        nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
+		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
 		const struct ws_page_node *node = slot ? slot->node : NULL;
 		const struct ws_page_colour_def colour =
 		        ws_page_colour_def(node ? node->colour : WS_PAGE_IDLE);
@@ -259,7 +264,8 @@ static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                              uint16_t col)
 {
-	char alt_text[] = "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
+	char alt_text[] =
+	        "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
 	const struct ws_page *page = x->report->page;
 	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};

@@ -13,9 +13,9 @@
 #define ROW_PIXELS   20
 #define CHART_PIXELS 760
 #define POINTS_MAX   24
-#define LABELS       6     /* the largest have their names beside them */
-#define LEAST_SHARE  0.5   /* percent of the GPU time: less is no circle */
-#define MARKER_MAX   30.0  /* points across, of all GPU time */
+#define LABELS       6    /* the largest have their names beside them */
+#define LEAST_SHARE  0.5  /* percent of the GPU time: less is no circle */
+#define MARKER_MAX   30.0 /* points across, of all GPU time */
 #define MARKER_MIN   5.0
 
 struct points {
@@ -100,10 +100,11 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 
 	if (class->type != WS_CELL_TEXT)
 		class = name;
-	fill.color = ws_page_colour_def(ws_page_class_colour(
-	                                        class->type == WS_CELL_TEXT ? class->text.ptr : "",
-	                                        class->type == WS_CELL_TEXT ? class->text.len : 0))
-	                     .light;
+	fill.color =
+	        ws_page_colour_def(
+	                ws_page_class_colour(class->type == WS_CELL_TEXT ? class->text.ptr : "",
+	                                     class->type == WS_CELL_TEXT ? class->text.len : 0))
+	                .light;
 	snprintf(label, sizeof(label), "%.*s %.*s",
 	         name->type == WS_CELL_TEXT ? (int)name->text.len : 0,
 	         name->type == WS_CELL_TEXT ? name->text.ptr : "",
@@ -139,10 +140,10 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 	for (uint32_t i = 0; i < 2; i++) {
 		ws__xlsx_text(x, p->s->sheet, row + i, col, name, x->styles[WS_XLSX_SOURCE]);
 		for (uint16_t k = 0; k < 2; k++)
-			ws__xlsx_try(x, worksheet_write_number(p->s->sheet, row + i,
-			                                       (lxw_col_t)(col + 1 + k),
-			                                       at[2 * i + k],
-			                                       x->styles[WS_XLSX_SOURCE]));
+			ws__xlsx_try(x,
+			             worksheet_write_number(p->s->sheet, row + i,
+			                                    (lxw_col_t)(col + 1 + k), at[2 * i + k],
+			                                    x->styles[WS_XLSX_SOURCE]));
 	}
 	chart_series_set_name(series, ws__xlsx_clean(x, name, strlen(name)));
 	chart_series_set_categories(series, p->s->name, row, (lxw_col_t)(col + 1), row + 1,
@@ -153,8 +154,8 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 	chart_series_set_marker_type(series, LXW_CHART_MARKER_NONE);
 }
 
-/* Each peak as a level from where the memory is fast enough on, and the slope of the memory before it.
- * Returns how many lines. */
+/* Each peak as a level from where the memory is fast enough on, and the slope of the memory before
+ * it. Returns how many lines. */
 static size_t add_roofs(struct ws_xlsx *x, const struct points *p, lxw_chart *chart)
 {
 	const struct ws_page *page = x->report->page;
@@ -212,8 +213,9 @@ static void style_axis(lxw_chart_axis *axis, const char *name)
 
 double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row)
 {
-	char alt_text[] = "Scatter chart: TFLOP/s over FLOP/byte of each operation, and the roofs of "
-	                  "the device as lines";
+	char alt_text[] =
+	        "Scatter chart: TFLOP/s over FLOP/byte of each operation, and the roofs of "
+	        "the device as lines";
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_options options = {
 	        .description = alt_text,

@@ -19,10 +19,10 @@
 struct layout {
 	const struct ws_view *view;
 	double *widths;
-	double *natural;      /* what the widest text of the column takes in one line */
-	unsigned char *wraps; /* by column: texts wider than TEXT_WIDTH_MAX */
-	uint16_t n;           /* columns */
-	uint16_t seen;        /* without details */
+	double *natural;             /* what the widest text of the column takes in one line */
+	unsigned char *wraps;        /* by column: texts wider than TEXT_WIDTH_MAX */
+	uint16_t n;                  /* columns */
+	uint16_t seen;               /* without details */
 	uint16_t last_paragraph_col; /* words above and below the table reach to here */
 	double paragraph_width;
 };
@@ -89,8 +89,8 @@ static bool is_wrapped(const struct layout *l, uint16_t c)
 	const char *id = def_of(l, c)->id;
 
 	return def_of(l, c)->type == WS_CELL_TEXT && !column->is_tree &&
-	       column->rank <= WS_RANK_ANSWER && strcmp(id, "path") != 0 &&
-	       !strstr(id, "name") && strncmp(id, "kernel", 6) != 0;
+	       column->rank <= WS_RANK_ANSWER && strcmp(id, "path") != 0 && !strstr(id, "name") &&
+	       strncmp(id, "kernel", 6) != 0;
 }
 
 /* Long texts share what the page has left. */
@@ -198,7 +198,8 @@ static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 			              ws__xlsx_cell_format(x, &(struct ws_shown_column){0},
 			                                   WS_CELL_TEXT, WS_XLSX_CELL_TOTAL));
 		else
-			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown, WS_XLSX_CELL_TOTAL);
+			ws__xlsx_cell(x, s->sheet, row, c, cell, &column->shown,
+			              WS_XLSX_CELL_TOTAL);
 	}
 }
 
@@ -267,8 +268,7 @@ static void write_row(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 			continue;
 		}
 		ws__xlsx_cell(x, s->sheet, row, c, ws_view_cell(column, cells, &own, label),
-		              &column->shown,
-		              l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
+		              &column->shown, l->wraps[c] ? WS_XLSX_CELL_WRAPPED : WS_XLSX_CELL);
 	}
 }
 

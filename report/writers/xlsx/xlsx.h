@@ -22,7 +22,7 @@
 /* Columns of a sheet whose widths are chosen; tables have some 30. */
 #define WS_XLSX_WIDTHS_MAX 128
 
-#define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
+#define WS_XLSX_ROW_POINTS 15.0 /* height of a row that nobody set */
 
 /* Where things are on a sheet of a table. */
 enum {
@@ -50,9 +50,9 @@ enum ws_xlsx_style {
 	WS_XLSX_NOTE,
 	WS_XLSX_NOTE_HEAD,
 	WS_XLSX_ANSWER,
-	WS_XLSX_MISSING, /* "Not recorded: …" */
-	WS_XLSX_SECTION, /* summary: heading of a block */
-	WS_XLSX_LABEL,   /* summary: name of a line */
+	WS_XLSX_MISSING,  /* "Not recorded: …" */
+	WS_XLSX_SECTION,  /* summary: heading of a block */
+	WS_XLSX_LABEL,    /* summary: name of a line */
 	WS_XLSX_HEADLINE, /* of the first screen */
 	WS_XLSX_HEADLINE_BOLD,
 	WS_XLSX_FIRST,
@@ -92,7 +92,7 @@ struct ws_xlsx {
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
 	                 [WS_XLSX_NLOOKS][2];
 	lxw_format *indented[WS_XLSX_INDENTS]; /* names in a tree */
-	char *clean; /* the last cleaned text */
+	char *clean;                           /* the last cleaned text */
 	size_t clean_capacity;
 	lxw_error failed;      /* the first failure of the library */
 	struct ws_arena arena; /* texts; it knows that memory is out */
@@ -168,9 +168,10 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
 /* The first sheet of a report that has a first screen; below it the lines of its table. */
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
-/* The step's time as a stacked bar, and the model as an icicle, at a row; their cells stand in columns
- * from `col` on. Return the row below. */
-uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row, uint16_t col);
+/* The step's time as a stacked bar, and the model as an icicle, at a row; their cells stand in
+ * columns from `col` on. Return the row below. */
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                          uint16_t col);
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                              uint16_t col);
 
@@ -180,10 +181,11 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
  * are written.
  */
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row);
-/* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns the
- * pixels that they take from the left. */
+/* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns
+ * the pixels that they take from the left. */
 double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
-/* The same of what the largest operations attain, over FLOP/byte, under both roofs of the device. */
+/* The same of what the largest operations attain, over FLOP/byte, under both roofs of the device.
+ */
 double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
 /* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
 void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);

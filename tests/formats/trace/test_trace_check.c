@@ -134,10 +134,9 @@ Test(trace_check, zero_is_no_reference_where_the_format_says_so_and_one_where_no
 	add(w, WS_KIND_COUNTER, &counter);
 	add(w, WS_KIND_MEMSET, &fill);
 	s = check_writer(w);
-	assert_only(
-	        "DAMAGE %zu: memset block at offset %zu, column device: rows name a device "
-	        "that no earlier row defines: 1. The first is row 0 with id 0\n",
-	        ws_sample_block(&s, WS_KIND_MEMSET, 0));
+	assert_only("DAMAGE %zu: memset block at offset %zu, column device: rows name a device "
+	            "that no earlier row defines: 1. The first is row 0 with id 0\n",
+	            ws_sample_block(&s, WS_KIND_MEMSET, 0));
 	ws_sample_free(&s);
 }
 

@@ -90,9 +90,9 @@ static int train(const struct ws_step_command *c, struct ws_backend *backend, st
 
 static int train_in(const char *dtype, int argc, char **argv)
 {
-	const char *arguments[ARGUMENTS] = {"default_steps", "--device", "cpu", "--dtype", dtype,
-	                              "--batches", "1", "--warmup", "0", "--steps", argv[1],
-	                              "--model"};
+	const char *arguments[ARGUMENTS] = {
+	        "default_steps", "--device", "cpu",     "--dtype", dtype,    "--batches", "1",
+	        "--warmup",      "0",        "--steps", argv[1],   "--model"};
 	int n = 12, result;
 	struct ws_step_command c;
 	struct ws_pool *pool = NULL;

@@ -13,8 +13,9 @@
 #include "formats/base/xalloc.h"
 #include "kernels/run/options.h"
 
-static const struct ws_precision fp64 = {
-        .name = "fp64", .storage = WS_DTYPE_F64, .low = WS_DTYPE_F64};
+static const struct ws_precision fp64 = {.name = "fp64",
+                                         .storage = WS_DTYPE_F64,
+                                         .low = WS_DTYPE_F64};
 
 static void dump(FILE *out, struct ws_step *step, const char *kind, int number,
                  const struct ws_tensor *t, const char *name)
@@ -47,8 +48,8 @@ static void dump_params(FILE *out, struct ws_step *step, const char *kind, int n
 	}
 }
 
-static enum ws_status run(const struct ws_step_command *c, FILE *out,
-                          struct ws_backend *backend, struct ws_pool *pool, struct ws_err *err)
+static enum ws_status run(const struct ws_step_command *c, FILE *out, struct ws_backend *backend,
+                          struct ws_pool *pool, struct ws_err *err)
 {
 	struct ws_step *step;
 	const struct ws_model_io *io;

@@ -75,15 +75,24 @@ Test(collector_not_kept, names_of_resources_of_every_class_are_kept)
 		uint32_t nvtx, type;
 		const char *name;
 	} cases[] = {
-	        {0x10001, 1, "pointer"},        {0x10002, 2, "handle"},
-	        {0x10004, 3, "thread"},         {0x20001, 41, "linux_mutex"},
-	        {0x20007, 47, "linux_rcu"},     {0x30001, 31, "pthread_mutex"},
-	        {0x30006, 36, "pthread_once"},  {0x40001, 11, "cuda_device"},
-	        {0x40004, 14, "cuda_event"},    {0x50000, 11, "cuda_device"},
-	        {0x50001, 13, "cuda_stream"},   {0x50002, 14, "cuda_event"},
-	        {0x60001, 21, "opencl_device"}, {0x60007, 27, "opencl_event"},
-	        {0, 0, "other"},                {0x20008, 0, "other"},
-	        {0x70001, 0, "other"},          {0xFFFFFFFF, 0, "other"},
+	        {0x10001, 1, "pointer"},
+	        {0x10002, 2, "handle"},
+	        {0x10004, 3, "thread"},
+	        {0x20001, 41, "linux_mutex"},
+	        {0x20007, 47, "linux_rcu"},
+	        {0x30001, 31, "pthread_mutex"},
+	        {0x30006, 36, "pthread_once"},
+	        {0x40001, 11, "cuda_device"},
+	        {0x40004, 14, "cuda_event"},
+	        {0x50000, 11, "cuda_device"},
+	        {0x50001, 13, "cuda_stream"},
+	        {0x50002, 14, "cuda_event"},
+	        {0x60001, 21, "opencl_device"},
+	        {0x60007, 27, "opencl_event"},
+	        {0, 0, "other"},
+	        {0x20008, 0, "other"},
+	        {0x70001, 0, "other"},
+	        {0xFFFFFFFF, 0, "other"},
 	};
 	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_RESOURCE);
 	const size_t n = sizeof(cases) / sizeof(*cases);

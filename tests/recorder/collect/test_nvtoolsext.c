@@ -21,7 +21,8 @@ Test(nvtoolsext, events_and_names_of_the_library_arrive)
 
 	library = dlopen("libnvToolsExt.so.1", RTLD_NOW);
 	if (!library) {
-		cr_log_warn("[SKIP] no libnvToolsExt.so.1 is installed"); /* CTest knows it by this */
+		cr_log_warn(
+		        "[SKIP] no libnvToolsExt.so.1 is installed"); /* CTest knows it by this */
 		return;
 	}
 	collect_start(4, 1 << 20, 1 << 20);

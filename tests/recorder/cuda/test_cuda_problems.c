@@ -98,7 +98,8 @@ Test(cuda_problems, times_by_a_clock_that_drifts_lie_where_they_belong)
 		inside += CELL(&p, kernel, start_ns, i) + 2000000 > push &&
 		          CELL(&p, kernel, start_ns, i) < pop + 2000000;
 	cr_expect_eq(inside, 1000, "%lu", (unsigned long)inside);
-	/* so large a drift leaves some open that lie between the first readings, which is counted */
+	/* so large a drift leaves some open that lie between the first readings, which is counted
+	 */
 	cr_expect_eq(probe_losses(&p), probe_loss(&p, "time_uncertain"));
 	cr_expect_null(strstr(run.text, "profiler"), "%s", run.text);
 }

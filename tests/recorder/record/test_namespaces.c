@@ -137,7 +137,8 @@ Test(namespaces, one_that_cannot_be_seen_is_recorded_while_the_program_runs_and_
 	         "$WARPSHEET_SEGMENT >s && mv s segment; until test -e done; do sleep 0.01; done' "
 	         "2>said & until test -e segment; do sleep 0.01; done; "
 	         "WARPSHEET_SEGMENT=$(cat segment) NVTX_INJECTION64_PATH='%s' '%s' until-counted "
-	         "100000 '%s' && touch done && wait && grep -q 'is in another PID namespace' said; }",
+	         "100000 '%s' && touch done && wait && grep -q 'is in another PID namespace' said; "
+	         "}",
 	         r.dir, unshare, WS_TEST_RECORD, r.trace, r.segments, WS_TEST_COLLECTOR,
 	         WS_TEST_VICTIM, r.tally);
 	cr_assert_eq(system(command), 0, "%s", command);

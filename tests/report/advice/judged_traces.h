@@ -1,7 +1,7 @@
 /*
  * What the rules of the advice say of traces that programs recorded: those that fire, and those
- * that looked and found nothing; the others have not what they need. docs/reference/advice.md has a table
- * made of it; published_tables holds every line, test_advice.c that no rule is missing.
+ * that looked and found nothing; the others have not what they need. docs/reference/advice.md has a
+ * table made of it; published_tables holds every line, test_advice.c that no rule is missing.
  */
 #pragma once
 

@@ -211,8 +211,8 @@ Test(diff_verdict, what_was_lost_is_no_share_of_a_smaller_gain)
 	p = compare_with(&fp32, &slightly, &opts);
 	t = table(&p, "diff-verdict");
 	row = tb_find(t, 0, "subject", "where the gain went");
-	cr_expect(strstr(tb_str(t, row, "verdict"), "unclassified 40 ns more (13 % of the gain).") !=
-	                  NULL,
+	cr_expect(strstr(tb_str(t, row, "verdict"),
+	                 "unclassified 40 ns more (13 % of the gain).") != NULL,
 	          "%s", tb_str(t, row, "verdict"));
 	release(&p);
 }

@@ -169,5 +169,6 @@ Test(gate, accepted_slowdowns_have_a_size_a_reason_and_an_end)
 		             i < 3, "%s", j.words);
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		cr_expect_eq(ws_gate_accepted_read(bad[i], &accepted, NULL), WS_USAGE, "%s", bad[i]);
+		cr_expect_eq(ws_gate_accepted_read(bad[i], &accepted, NULL), WS_USAGE, "%s",
+		             bad[i]);
 }

@@ -184,8 +184,8 @@ Test(grade, mirrors)
 		cr_assert_float_eq(ab.low * ba.high, 1, 1e-12);
 		cr_assert_float_eq(ab.p, ba.p, 1e-12);
 		cr_assert_eq(ws_grade_is_slower(ab.grade), ws_grade_is_faster(ba.grade));
-		cr_assert(not(ab.grade == WS_GRADE_SLOWER &&
-		              (recordings < 3 || 7 - recordings < 3)));
+		cr_assert(
+		        not(ab.grade == WS_GRADE_SLOWER && (recordings < 3 || 7 - recordings < 3)));
 		cr_assert_eq(ab.grade == WS_GRADE_SAME, ba.grade == WS_GRADE_SAME);
 	}
 }

@@ -20,8 +20,8 @@ static unsigned count_faster(const struct ws_report *report, char *where, size_t
 	for (size_t i = 0; i < report->ntables; i++) {
 		const struct ws_table *t = report->tables[i];
 
-		for (size_t row = 0;
-		     row < t->nrows && ws_table_column_index(t->def, "grade") >= 0; row++) {
+		for (size_t row = 0; row < t->nrows && ws_table_column_index(t->def, "grade") >= 0;
+		     row++) {
 			if (tb_is_empty(t, row, "grade") ||
 			    !strstr(tb_str(t, row, "grade"), "FASTER"))
 				continue;
@@ -170,8 +170,7 @@ static struct joined *one_product(struct tb **b, const uint64_t size[4], uint64_
 
 Test(like, both_shapes_are_shown_where_they_differ)
 {
-	static const uint64_t sizes[3][4] = {
-	        {1, 64, 64, 64}, {1, 32, 64, 64}, {1, 64, 128, 32}};
+	static const uint64_t sizes[3][4] = {{1, 64, 64, 64}, {1, 32, 64, 64}, {1, 64, 128, 32}};
 
 	for (int i = 0; i < 3; i++) {
 		struct ws_sides *sides = ws_sides_new();

@@ -16,12 +16,12 @@ struct training {
 	int steps; /* iterations, in ranges `step` or in none */
 	bool in_no_steps;
 	int layers;
-	double size;          /* of each product: its FLOPs and its time, times this */
-	int64_t gemm_ns;      /* of a product of size 1 */
-	int dropped;          /* additions of each iteration that are not made */
-	double between;       /* noise between recordings, relative */
-	double wait_share;    /* of an iteration in which the host loads data */
-	double wait_varies;   /* by which that varies between recordings, relative */
+	double size;        /* of each product: its FLOPs and its time, times this */
+	int64_t gemm_ns;    /* of a product of size 1 */
+	int dropped;        /* additions of each iteration that are not made */
+	double between;     /* noise between recordings, relative */
+	double wait_share;  /* of an iteration in which the host loads data */
+	double wait_varies; /* by which that varies between recordings, relative */
 	const char *model;
 	const char *device;
 	double clock_mhz; /* 0 = not recorded */
@@ -117,9 +117,8 @@ static inline void training_add(struct ws_sides *sides, int side, const struct t
 }
 
 /* n recordings a side. */
-static inline struct ws_report *training_compare(const struct training *a,
-                                                 const struct training *b, size_t n,
-                                                 const struct ws_diff_opts *opts,
+static inline struct ws_report *training_compare(const struct training *a, const struct training *b,
+                                                 size_t n, const struct ws_diff_opts *opts,
                                                  struct ws_diff_result *result)
 {
 	struct ws_sides *sides = ws_sides_new();

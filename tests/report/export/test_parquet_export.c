@@ -357,8 +357,8 @@ static void compare_section(const char *page, const struct pq_file *f, const cha
 		         : c->physical == 5 ? "real"
 		                            : "integer",
 		         c->optional ? ", null" : "", unit);
-		cr_assert(section_has(page, table, line), "docs/reference/parquet.md, %s, lacks:%s", table,
-		          line);
+		cr_assert(section_has(page, table, line), "docs/reference/parquet.md, %s, lacks:%s",
+		          table, line);
 	}
 }
 
@@ -396,13 +396,14 @@ Test(parquet_export, the_page_lists_every_column)
 	}
 	for (const char *at = page; (at = strstr(at, "\n| `")); at++)
 		rows++;
-	cr_assert(eq(sz, rows, columns), "docs/reference/parquet.md lists columns that are not there");
+	cr_assert(eq(sz, rows, columns),
+	          "docs/reference/parquet.md lists columns that are not there");
 	for (size_t i = 0; i < TABLES; i++) {
 		char quoted[64];
 
 		snprintf(quoted, sizeof(quoted), "`%s", tables[i]);
-		cr_assert(strstr(page, quoted) != NULL, "docs/reference/parquet.md does not name %s",
-		          tables[i]);
+		cr_assert(strstr(page, quoted) != NULL,
+		          "docs/reference/parquet.md does not name %s", tables[i]);
 	}
 	remove_all(p.root);
 }

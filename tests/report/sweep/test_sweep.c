@@ -115,7 +115,7 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	cr_expect_str_eq(tb_str(t, 0, "verdict"), "2 configurations, 2 runs, 0 failed.");
 	t = table(report, "sweep-over-dtype");
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup_0"), 1.9, 1e-9));
-	cr_expect(tb_is_empty(t, 0, "speedup_1")); /* of the baseline over itself */
+	cr_expect(tb_is_empty(t, 0, "speedup_1"));              /* of the baseline over itself */
 	cr_expect_str_eq(tb_str(t, 0, "configuration"), "all"); /* nothing else differs */
 	t = table(report, "sweep-over-size");
 	cr_expect(t->not_recorded != NULL);
@@ -149,9 +149,12 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
 	t = table(report, "sweep");
 	cr_assert(eq(sz, t->nrows, 3));
-	cr_expect(ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "fp32"), "total_ns"), 2400, 4));
-	cr_expect(ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "total_ns"), 1500, 4));
-	cr_expect(epsilon_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "speedup"), 1.6, 1e-9));
+	cr_expect(
+	        ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "fp32"), "total_ns"), 2400, 4));
+	cr_expect(
+	        ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "total_ns"), 1500, 4));
+	cr_expect(
+	        epsilon_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "speedup"), 1.6, 1e-9));
 	cr_expect(eq(sz, tb_count(t, "status", "ok, no steps: elapsed time"), 2));
 	cr_expect(eq(sz, tb_count(t, "status", "no steps and no device work"), 1));
 	end(report, s);

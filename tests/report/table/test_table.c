@@ -8,7 +8,8 @@
 
 static const struct ws_table_column columns[] = {
         {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "a name", WS_RANK_NAME},
-        {"time_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "a time", WS_RANK_ANSWER},
+        {"time_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "a time",
+         WS_RANK_ANSWER},
         {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "a share", WS_RANK_ANSWER},
         {"flops", "FLOPs", "", WS_CELL_INT, WS_DISPLAY_FLOPS, "operations", WS_RANK_ANSWER},
         {"bytes", "Size (bytes)", "bytes", WS_CELL_INT, WS_DISPLAY_BYTES, "a size", WS_RANK_ANSWER},
@@ -150,7 +151,9 @@ Test(table, display_a_time_column_has_one_unit_of_which_its_median_has_1_to_999)
 	        {{1, 1234, 999999}, "Total Time (µs)", {"<0.01", "1.23", "1,000.00"}},
 	        {{0, 31500, 123456}, "Total Time (µs)", {"0", "31.5", "123.5"}},
 	        {{4999, 12345678, 8000000000}, "Total Time (ms)", {"<0.1", "12.3", "8,000.0"}},
-	        {{1000000000000, 1000000000000, 1}, "Total Time (s)", {"1,000.0", "1,000.0", "<0.1"}},
+	        {{1000000000000, 1000000000000, 1},
+	         "Total Time (s)",
+	         {"1,000.0", "1,000.0", "<0.1"}},
 	        {{-4000, 0, 31500}, "Total Time (µs)", {"-4.00", "0", "31.50"}},
 	};
 

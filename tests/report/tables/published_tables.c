@@ -38,7 +38,7 @@ static const struct expectation {
         {BERT, "softmax-matmul", "scope", "layer 0", "flops", "40716288"},
         {BERT, "classes", "class", "attention", "gpu_ns", "37408"},
         {BERT, "memory-time", "operation", "[CUDA memcpy Device-to-Host]", "total_ns", "2240"},
-/* baseTimeNanoseconds is an epoch of the profiler's, 17 days before the first event */
+        /* baseTimeNanoseconds is an epoch of the profiler's, 17 days before the first event */
         {BERT, "summary", "item", "trace.recorded", "text", "2025-07-18T09:14:43Z"},
         {"imports/alexnet-a100.json.gz", "summary", "item", "trace.recorded", "text",
          "2023-09-06T22:39:28Z"},

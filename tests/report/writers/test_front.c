@@ -1,4 +1,5 @@
-/* The first screen in a terminal and as tables: which parts of the model, in which order, and the bar. */
+/* The first screen in a terminal and as tables: which parts of the model, in which order, and the
+ * bar. */
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
@@ -8,28 +9,30 @@
 
 #include "report/front/front.h"
 
-#define NODE(up, name, inclusive, exclusive) \
-	{.parent = (up), .label = (name), .inclusive_ns = (inclusive), .exclusive_ns = (exclusive), \
-	 .kernels = 2, .calls = 2, .flops = -1, .is_range = true}
+#define NODE(up, name, inclusive, exclusive)                                        \
+	{                                                                           \
+		.parent = (up), .label = (name), .inclusive_ns = (inclusive),       \
+		.exclusive_ns = (exclusive), .kernels = 2, .calls = 2, .flops = -1, \
+		.is_range = true                                                    \
+	}
 
 /* step > model > (embed, encoder > layer > (attention, mlp)); backward > layer */
 static struct ws_page_node nodes[] = {
-        NODE(WS_PAGE_ROOT, "step", 2000, 0),
-        NODE(0, "Model", 1300, 0),
-        NODE(1, "Encoder", 1200, 0),
-        NODE(2, "Layer ×12", 1200, 100),
-        NODE(3, "Attention ×12", 900, 900),
-        NODE(3, "Mlp ×12", 200, 200),
-        NODE(1, "Embed", 100, 100),
-        NODE(0, "backward", 700, 0),
-        NODE(7, "Layer ×12", 690, 690),
-        NODE(0, "tiny", 2, 2),
+        NODE(WS_PAGE_ROOT, "step", 2000, 0), NODE(0, "Model", 1300, 0),
+        NODE(1, "Encoder", 1200, 0),         NODE(2, "Layer ×12", 1200, 100),
+        NODE(3, "Attention ×12", 900, 900),  NODE(3, "Mlp ×12", 200, 200),
+        NODE(1, "Embed", 100, 100),          NODE(0, "backward", 700, 0),
+        NODE(7, "Layer ×12", 690, 690),      NODE(0, "tiny", 2, 2),
 };
 static struct ws_page_segment segments[] = {
         {.name = "gemm", .ns = 1500, .percent = 50, .is_idle = false, .colour = WS_PAGE_BLUE},
         {.name = "softmax", .ns = 480, .percent = 16, .is_idle = false, .colour = WS_PAGE_RED},
         {.name = "norm", .ns = 20, .percent = 0.5, .is_idle = false, .colour = WS_PAGE_GREEN},
-        {.name = "waiting for data", .ns = 1000, .percent = 33.5, .is_idle = true, .colour = WS_PAGE_IDLE},
+        {.name = "waiting for data",
+         .ns = 1000,
+         .percent = 33.5,
+         .is_idle = true,
+         .colour = WS_PAGE_IDLE},
 };
 
 static struct ws_page page(void)
@@ -68,13 +71,8 @@ static void assert_tree(size_t rows, const char *const *names, size_t n)
 Test(front, parts_stand_below_what_they_are_in_and_one_that_is_all_of_another_stands_for_it)
 {
 	static const char *const all[] = {
-	        "step",
-	        "  Model",
-	        "    Encoder › Layer ×12",
-	        "      Attention ×12",
-	        "      Mlp ×12",
-	        "    Embed",
-	        "  backward › Layer ×12",
+	        "step",          "  Model",   "    Encoder › Layer ×12", "      Attention ×12",
+	        "      Mlp ×12", "    Embed", "  backward › Layer ×12",
 	};
 
 	assert_tree(20, all, 7);
@@ -131,8 +129,7 @@ Test(front, what_is_not_known_is_empty_and_names_of_kernels_begin_with_the_funct
 static void show(const struct ws_page *p, int width, char *out, size_t size)
 {
 	struct ws_page first = *p;
-	const struct ws_report report = {
-	        .title = "T", .trace = "t", .filter = "", .page = &first};
+	const struct ws_report report = {.title = "T", .trace = "t", .filter = "", .page = &first};
 	const struct ws_text_opts opts = {.width = width, .has_front = true};
 	FILE *f = fmemopen(out, size, "w");
 

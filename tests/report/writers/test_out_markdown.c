@@ -25,13 +25,12 @@ Test(out_markdown, pipes_and_tags_of_a_name_do_no_harm)
 	struct ws_table *t = kernel_table();
 	char *md = make(t, "");
 
-	cr_assert_str_eq(
-	        md, "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
-	            "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
-	            "| Name | Time (%) | Total Time (ms) | Instances | Avg (µs) |\n"
-	            "|---|---:|---:|---:|---:|\n"
-	            "| gemm | 75.0 | 3.00 | 1,200 | 2.50 |\n"
-	            "| =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
+	cr_assert_str_eq(md, "# Warpsheet report\n\nTrace: a_b.wtrace\n\n## Kernels\n\n"
+	                     "One row per kernel; Time (%) is of the GPU time of all kernels.\n\n"
+	                     "| Name | Time (%) | Total Time (ms) | Instances | Avg (µs) |\n"
+	                     "|---|---:|---:|---:|---:|\n"
+	                     "| gemm | 75.0 | 3.00 | 1,200 | 2.50 |\n"
+	                     "| =1+1,\"q\"\\\\r\\\\n\\\\x1b\\[31m\xef\xbf\xbd\\|"
 	                     "\\<b\\>\\*\\\\x00\\_x0041\\_ | 25.0 | 1.00 | 1 |  |\n"
 	                     "| **Total** | **100.0** | **4.00** | **1,201** |  |\n"
 	                     "\n- 2 kernels lost\n");

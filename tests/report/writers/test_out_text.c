@@ -40,21 +40,22 @@ Test(out_text, numbers_are_aligned_scaled_and_named_by_their_unit)
 	char *text = make(t, (struct ws_text_opts){0});
 
 	cr_assert_str_eq(
-	        text, "Warpsheet report: a\\x1b[2J.wtrace\n"
-	              "\n"
-	              "Kernels\n"
-	              "One row per kernel; Time (%) is of the GPU time of all kernels.\n"
-	              "\n"
-	              "                                              Total\n"
-	              "                                        Time   Time               Avg\n"
-	              "Name                                     (%)   (ms)  Instances   (µs)\n"
-	              "-------------------------------------  -----  -----  ---------  -----\n"
-	              "gemm                                    75.0   3.00      1,200   2.50\n"
-	              "=1+1,\"q\"\\r\\n\\x1b[31m\xef\xbf\xbd|<b>*\\x00_x0041_   25.0   1.00          1\n"
-	              "-------------------------------------  -----  -----  ---------  -----\n"
-	              "Total                                  100.0   4.00      1,201\n"
-	              "\n"
-	              "2 kernels lost\n");
+	        text,
+	        "Warpsheet report: a\\x1b[2J.wtrace\n"
+	        "\n"
+	        "Kernels\n"
+	        "One row per kernel; Time (%) is of the GPU time of all kernels.\n"
+	        "\n"
+	        "                                              Total\n"
+	        "                                        Time   Time               Avg\n"
+	        "Name                                     (%)   (ms)  Instances   (µs)\n"
+	        "-------------------------------------  -----  -----  ---------  -----\n"
+	        "gemm                                    75.0   3.00      1,200   2.50\n"
+	        "=1+1,\"q\"\\r\\n\\x1b[31m\xef\xbf\xbd|<b>*\\x00_x0041_   25.0   1.00          1\n"
+	        "-------------------------------------  -----  -----  ---------  -----\n"
+	        "Total                                  100.0   4.00      1,201\n"
+	        "\n"
+	        "2 kernels lost\n");
 	free(text);
 	ws_table_free(t);
 }
@@ -180,14 +181,15 @@ Test(out_text, a_page_is_lines_under_section_headings)
 	struct ws_table *t = page_table();
 	char *text = make(t, (struct ws_text_opts){.width = 80});
 
-	cr_assert_str_eq(strstr(text, "Headline"),
-	                 "Headline\n"
-	                 "  GPU time                                   18.2 ms  100.0 %  mean of 5 steps\n"
-	                 "  kernels                             1,234\n"
-	                 "\n"
-	                 "Provenance\n"
-	                 "  program                             /bin/step\n"
-	                 "  nothing known\n");
+	cr_assert_str_eq(
+	        strstr(text, "Headline"),
+	        "Headline\n"
+	        "  GPU time                                   18.2 ms  100.0 %  mean of 5 steps\n"
+	        "  kernels                             1,234\n"
+	        "\n"
+	        "Provenance\n"
+	        "  program                             /bin/step\n"
+	        "  nothing known\n");
 	free(text);
 	ws_table_free(t);
 }
@@ -251,7 +253,8 @@ Test(out_text, a_narrow_terminal_gets_texts_below_their_line_and_names_that_are_
 Test(out_text, a_kernel_keeps_a_telling_name_however_narrow_the_line)
 {
 	static const struct ws_table_column columns[] = {
-	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "",
+	         WS_RANK_ANSWER},
 	        {"first", "First Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	        {"second", "Second Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	        {"third", "Third Number", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
@@ -286,7 +289,8 @@ Test(out_text, names_that_are_cut_stay_different)
 {
 	static const struct ws_table_column columns[] = {
 	        {"short_name", "Short Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_NAME},
-	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
+	        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_COUNT, "",
+	         WS_RANK_ANSWER},
 	        {"path", "Range Path", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "", WS_RANK_ANSWER},
 	        {"a", "A", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},
 	        {"b", "B", "", WS_CELL_INT, WS_DISPLAY_COUNT, "", WS_RANK_ANSWER},

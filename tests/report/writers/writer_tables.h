@@ -6,7 +6,8 @@
 static const struct ws_table_column kernel_columns[] = {
         {"time_percent", "Time (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT,
          "Share of the GPU time.", WS_RANK_ANSWER},
-        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "Sum of times.", WS_RANK_ANSWER},
+        {"total_ns", "Total Time (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "Sum of times.",
+         WS_RANK_ANSWER},
         {"instances", "Instances", "", WS_CELL_INT, WS_DISPLAY_COUNT, "Launches.", WS_RANK_ANSWER},
         {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "Kernel name.", WS_RANK_NAME},
         {"avg_ns", "Avg (ns)", "ns", WS_CELL_REAL, WS_DISPLAY_TIME_NS, "Mean.", WS_RANK_ANSWER},
