@@ -6,12 +6,6 @@
 
 #include "report/base/values.h"
 
-const struct ws_use_def ws_use_defs[WS_USES] = {
-#define X(NAME, name, what, cure) {name, what, cure},
-        WS_USE_LIST(X)
-#undef X
-};
-
 /* --- what happened ------------------------------------------------------------------------ */
 
 /* One piece of device work. */
@@ -512,28 +506,6 @@ static void release(struct finder *c)
 	ws_arena_free(&c->arena);
 }
 
-/* One device's verdict. */
-static struct ws_idle_verdict judge(const struct ws_model *m, const struct ws_device_use *use)
-{
-	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
-
-	if (ws_model_on_cpu(m))
-		v.why_not = "the CPU reference is not a device that waits";
-	else if (!use->window_ns || !use->kernels)
-		v.why_not = "no kernel with a time";
-	if (v.why_not)
-		return v;
-	for (int cause = WS_USE_COLLECTIVE; cause < WS_USES; cause++)
-		if (use->ns[cause] > use->ns[v.cause])
-			v.cause = (enum ws_use)cause;
-	v.busy_percent = ws_stat_percent((double)use->ns[WS_USE_COMPUTE], (double)use->window_ns);
-	v.percent = ws_stat_percent((double)use->ns[v.cause], (double)use->window_ns);
-	v.busy = v.busy_percent > WS_IDLE_BUSY_PERCENT;
-	v.known = true;
-	v.launch_bound = !v.busy && v.cause == WS_USE_LAUNCH && v.percent >= WS_IDLE_LAUNCH_PERCENT;
-	return v;
-}
-
 /* Fills an empty result from the arena, and frees what the finder has. */
 static enum ws_status find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle,
                                 struct ws_err *err)
@@ -569,7 +541,7 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
 	status = find_into(&f, &sel->kept->arena, idle, err);
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
-	idle->verdict = judge(m, &idle->all);
+	idle->verdict = ws_idle_judge(m, &idle->all);
 	*out = idle;
 	if (status == WS_OK)
 		ws_keep_result(sel, &key, idle, NULL);
@@ -599,6 +571,6 @@ enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selecti
 
 	if (!ws_model_on_cpu(m))
 		WS_FORWARD(ws_idle_find(m, sel, &idle, err));
-	*out = idle ? idle->verdict : judge(m, &(struct ws_device_use){0});
+	*out = idle ? idle->verdict : ws_idle_judge(m, &(struct ws_device_use){0});
 	return WS_OK;
 }
