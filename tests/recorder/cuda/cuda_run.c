@@ -80,7 +80,7 @@ void cuda_check_launches(const struct probe *p, uint64_t n)
 		if (!CELL(p, kernel, flags, i)) {
 			cr_assert_eq(CELL(p, kernel, dur_ns, i), 1000);
 			cr_assert_eq(CELL(p, kernel, start_ns, i),
-			             CELL(p, api, start_ns, row) + 1940);
+			             CELL(p, api, start_ns, row) + CUDA_CALL_TO_KERNEL_NS);
 		}
 	}
 	cr_expect_eq(ROWS(p, kernel), n, "%lu of %lu launches are there",

@@ -4,6 +4,9 @@
 #include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
 
+/* From the start of a launch's call to that of its kernel, as the fake makes them. */
+#define CUDA_CALL_TO_KERNEL_NS 1940
+
 /* Make the environment in which the fakes are found. Each returns what run_end() undoes. */
 void cuda_begin(struct run *r);
 

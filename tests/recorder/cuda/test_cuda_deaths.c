@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recorder/drain/drain.h"
+#include "recorder/shared/clock.h"
 #include "tests/recorder/cuda/cuda_run.h"
 #include "tests/support/paths.h"
 
@@ -146,9 +147,12 @@ Test(cuda_deaths, threads_calls_and_ranges_are_of_the_same_threads)
 	probe_close(&p);
 }
 
+/* The second half of the launches lies in the range and the first half before it, as exactly as
+ * CUPTI's clock is known. */
 static void check_one_thread(const char *mode)
 {
-	uint64_t push_ns = 0, pop_ns = 0, thread = 0, inside = 0;
+	const int64_t slack_ns = WS_CLOCK_STEP_NS / 2;
+	int64_t push_ns, pop_ns;
 	struct probe p;
 
 	cr_assert_eq(RECORD_CUDA(&run, mode, "500", "1", "0", "--flush-interval", "20"), 0);
@@ -156,14 +160,24 @@ static void check_one_thread(const char *mode)
 	cuda_check_launches(&p, 1000);
 	cr_expect_eq(ROWS(&p, thread), 1, "the same thread for NVTX and for CUPTI");
 	cr_assert_eq(ROWS(&p, nvtx), 2);
-	push_ns = CELL(&p, nvtx, time_ns, 0);
-	pop_ns = CELL(&p, nvtx, time_ns, 1);
-	thread = CELL(&p, nvtx, thread, 0);
+	push_ns = (int64_t)CELL(&p, nvtx, time_ns, 0);
+	pop_ns = (int64_t)CELL(&p, nvtx, time_ns, 1);
 	for (uint64_t i = 0; i < ROWS(&p, api); i++)
-		inside += CELL(&p, api, thread, i) == thread &&
-		          CELL(&p, api, start_ns, i) > push_ns &&
-		          CELL(&p, api, start_ns, i) < pop_ns;
-	cr_expect_eq(inside, 500, "the launches of the second half lie in its range");
+		cr_expect_eq(CELL(&p, api, thread, i), CELL(&p, nvtx, thread, 0));
+	for (uint64_t i = 0; i < ROWS(&p, kernel); i++) {
+		int64_t call_ns = (int64_t)CELL(&p, kernel, start_ns, i) - CUDA_CALL_TO_KERNEL_NS;
+		long launch = (long)CELL(&p, kernel, graph_node, i);
+
+		if (CELL(&p, kernel, flags, i))
+			continue; /* it had no times yet */
+		if (launch <= 500)
+			cr_expect(call_ns < push_ns + slack_ns, "launch %ld: %ld ns behind push",
+			          launch, (long)(call_ns - push_ns));
+		else
+			cr_expect(call_ns > push_ns - slack_ns && call_ns < pop_ns + slack_ns,
+			          "launch %ld: %ld ns behind push, %ld ns behind pop", launch,
+			          (long)(call_ns - push_ns), (long)(call_ns - pop_ns));
+	}
 	probe_expect_no_loss(&p);
 	probe_close(&p);
 }
