@@ -273,7 +273,7 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	struct stat st;
 
 	WS_FAIL_IF(folder < 0 && !lstat(path, &st) && S_ISLNK(st.st_mode), err, IO_WRITE,
-	           "cannot write files into '%s': it is a symbolic link, which may lead anywhere; "
+	           "cannot write files into '%s': it is a symbolic link; "
 	           "name the folder itself",
 	           path);
 	WS_FAIL_IF(folder < 0 && why == ENOTDIR, err, IO_WRITE,

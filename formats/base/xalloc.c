@@ -29,7 +29,7 @@ void ws_out_of_memory_first(void (*clean_up)(void))
 _Noreturn void ws_out_of_memory(size_t bytes)
 {
 	char line[PATH_MAX + 256];
-	int n = snprintf(line, sizeof(line), "%s: out of memory: %zu bytes cannot be had%s%s\n",
+	int n = snprintf(line, sizeof(line), "%s: out of memory for %zu bytes%s%s\n",
 	                 program_invocation_short_name, bytes, hint ? "; " : "", hint ? hint : "");
 	void (*clean_up)(void) = first;
 

@@ -148,7 +148,7 @@ static enum ws_status complete(struct ws_residual *r, const uint8_t *symbols,
 		WS_FORWARD(ws_cursor_varint(c, value, err));
 		*value = ws_unzigzag(*value);
 	}
-	WS_FAIL_IF(c->pos != c->end, err, CORRUPT, "%zu bytes are left behind the last row",
+	WS_FAIL_IF(c->pos != c->end, err, CORRUPT, "%zu bytes are left after the last row",
 	           ws_cursor_left(c));
 	return WS_OK;
 }

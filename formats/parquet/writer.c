@@ -94,7 +94,7 @@ static struct ws_parquet_values *next_column(struct ws_parquet_writer *w, enum w
 		return c;
 	if (w->status == WS_OK)
 		w->status = WS_FAIL(&w->err, BUG, "a value of type %d does not fit column %zu, %s",
-		                    (int)type, w->at, c ? c->name : "which there is not");
+		                    (int)type, w->at, c ? c->name : "which does not exist");
 	return NULL;
 }
 
@@ -141,7 +141,7 @@ void ws_parquet_null(struct ws_parquet_writer *w)
 		c->present[c->rows++] = 0;
 	else if (w->status == WS_OK)
 		w->status = WS_FAIL(&w->err, BUG, "column %zu, %s, must not be null", w->at,
-		                    c ? c->name : "which there is not");
+		                    c ? c->name : "which does not exist");
 }
 
 static bool is_ascii(const uint8_t *p, size_t len)

@@ -37,7 +37,7 @@ static void compare_row(struct verify *v, const struct ws_row_index *row)
 
 	ws_block_label(label, (unsigned)row->kind, row->offset);
 	if (row->offset <= v->last_offset) {
-		WRONG(v, row->offset, "the index lists offset %" PRIu64 " behind %" PRIu64,
+		WRONG(v, row->offset, "the index lists offset %" PRIu64 " after %" PRIu64,
 		      row->offset, v->last_offset);
 		return;
 	}

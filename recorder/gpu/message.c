@@ -111,7 +111,7 @@ const char *ws_gpu_warning(enum ws_gpu_stop stop, const struct ws_gpu_report *r,
 		break;
 	case WS_GPU_STOP_FLAWED:
 		snprintf(out, size,
-		         "this CUPTI is that of CUDA 13.0. It can crash a program, and tells no "
+		         "this CUPTI is that of CUDA 13.0. It can crash a program, and reports no "
 		         "waits of cudaDeviceSynchronize. Install that of 13.0 Update 1 or later, "
 		         "or name its folder in WARPSHEET_CUPTI_PATH");
 		break;

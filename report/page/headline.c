@@ -105,7 +105,7 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_DEVICE] = {"The GPU idles between queued kernels: ", "."},
 	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
 	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
-	        [WS_USE_UNKNOWN] = {"The GPU idles, nobody can tell why: ", "; record API calls."},
+	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ", "; record API calls."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *behind;

@@ -80,7 +80,7 @@ static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 	else
 		snprintf(r->alarm, sizeof(r->alarm),
 		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
-		         "), the others did: their recording is not whole",
+		         "), the others did: their recordings are incomplete",
 		         silent, r->n, first->number);
 	ws_table_add(t, "ALARM", "%s", r->alarm);
 }
@@ -179,7 +179,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 
 	if (!most) {
 		ws_table_add(t, "straggler",
-		             "cannot tell: all ranks arrive within what the clocks show");
+		             "cannot tell: all ranks arrive within the error of the clocks");
 		return;
 	}
 	if (of.judged_ns < of.ns / 2) {
