@@ -59,6 +59,12 @@ cat >>"$out/bash/warpsheet" <<'EOF'
 _warpsheet() {
 	local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command values
 	COMPREPLY=()
+	# readline takes --option=value for three words
+	if [ "$word" = = ]; then
+		word=
+	elif [ "$before" = = ] && [ "$COMP_CWORD" -gt 2 ]; then
+		before=${COMP_WORDS[COMP_CWORD - 2]}
+	fi
 	case ${1##*/} in
 	warpsheet-record) command=recorder ;;
 	warpsheet-step) command=step ;;
@@ -92,7 +98,11 @@ EOF
 	sed '/^_warpsheet() {/,$d' "$out/bash/warpsheet"
 	cat <<'EOF'
 _warpsheet() {
-	local command values
+	local command values before=${words[CURRENT - 1]}
+	if [[ ${words[CURRENT]} = --*=* ]]; then
+		before=${words[CURRENT]%%=*}
+		compset -P '*='
+	fi
 	case ${service:t} in
 	warpsheet-record) command=recorder ;;
 	warpsheet-step) command=step ;;
@@ -104,7 +114,7 @@ _warpsheet() {
 		fi
 		;;
 	esac
-	values=$(_warpsheet_values "$command" "${words[CURRENT - 1]}")
+	values=$(_warpsheet_values "$command" "$before")
 	case $values in
 	@files) _files ;;
 	@none) ;;
@@ -125,11 +135,15 @@ EOF
 # fish has the help beside each word
 awk -F'\t' '
 	function quoted(text) { gsub(/\\/, "\\\\", text); gsub(/\x27/, "\\\x27", text); return "\x27" text "\x27" }
-	$3 == "@command" { printf "complete -c warpsheet -n __fish_use_subcommand -f -a %s -d %s\n", $4, quoted($5); next }
+	$3 == "@command" {
+		printf "complete -c warpsheet -n __fish_use_subcommand -f -a %s -d %s\n", $4, quoted($5)
+		printf "complete -c warpsheet -n \x27__fish_seen_subcommand_from help\x27 -f -a %s -d %s\n", $4, quoted($5)
+		next
+	}
 	$3 == "@table" { tables[$1] = tables[$1] " " $4; next }
 	{
 		gsub(/\|/, " ", $4)
-		sub(/;.*|,? e\.g\..*|\. .*/, "", $5) # beside a word there is room for few
+		sub(/,? e\.g\..*|\. .*/, "", $5) # beside a word there is room for few
 		program = $1 == "recorder" ? "warpsheet-record" : $1 == "step" ? "warpsheet-step" : "warpsheet"
 		line = "complete -c " program
 		if (program == "warpsheet") line = line " -n \x27__fish_seen_subcommand_from " $1 "\x27"

@@ -46,6 +46,10 @@ page warpsheet-step step "$bin/warpsheet-step" --help
 if [ -n "$check" ] && command -v mandoc >/dev/null; then
 	for name in "$man"/*.1; do
 		mandoc -T lint -W warning "$name" || bad=1
+		mandoc -T ascii -O width=78 "$name" | sed 's/.\x08//g' | grep -E '.{80}' && {
+			echo "$name: over 79 columns" >&2
+			bad=1
+		}
 	done
 elif [ -n "$check" ]; then
 	echo "note: no mandoc; the pages were not checked for mistakes"

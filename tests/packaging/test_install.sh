@@ -94,6 +94,9 @@ expect "bash: commands" report "$(in_bash warpsheet re)"
 expect "bash: options" --table "$(in_bash warpsheet report --t)"
 expect "bash: values" json "$(in_bash warpsheet report --format '')"
 expect "bash: tables" kernel-summary "$(in_bash warpsheet report --table kernel-s)"
+expect "bash: --table=" kernel-summary "$(in_bash warpsheet report --table = kernel-s)"
+expect "bash: --table=, no letter yet" kernel-summary "$(in_bash warpsheet report --table =)"
+expect "bash: help" export "$(in_bash warpsheet help ex)"
 expect "bash: record has the recorder's options and the model's" "--salvage" "$(in_bash warpsheet record --sa)"
 expect "bash: record has the recorder's options and the model's" "--batch" "$(in_bash warpsheet record --ba)"
 expect "bash: warpsheet-step" "--batch" "$(in_bash warpsheet-step --ba)"
@@ -108,17 +111,24 @@ for command in $("$root/bin/warpsheet" help | sed -nE 's/^  ([a-z][a-z-]*) +.*/\
 done
 if command -v zsh >/dev/null; then
 	zsh -n "$root/share/zsh/vendor-completions/_warpsheet" || problem "zsh does not read its completions"
-	offered=$(zsh -fc 'compadd() { [[ $1 = -- ]] && shift; print -- "$@" }; _files() { print files }
-		words=(warpsheet report --format ""); CURRENT=4; service=warpsheet
-		. "$0"' "$root/share/zsh/vendor-completions/_warpsheet")
-	expect "zsh: values" markdown "$(echo "$offered" | sed 's/\bmd\b/markdown/')"
+	in_zsh() { # in_zsh WORD...: what zsh offers for the last word, before it compares letters
+		zsh -fc 'compadd() { [[ $1 = -- ]] && shift; print -- "$@" }; _files() { print files }; compset() { : }
+			words=("$@"); CURRENT=$#; service=$1
+			. "$0"' "$root/share/zsh/vendor-completions/_warpsheet" "$@"
+	}
+	expect "zsh: values" json "$(in_zsh warpsheet report --format '')"
+	expect "zsh: --table=" kernel-summary "$(in_zsh warpsheet report --table=ker)"
+	expect "zsh: help" export "$(in_zsh warpsheet help ex)"
 else
 	echo "SKIP: no zsh: its completions were not tried"
 fi
 if command -v fish >/dev/null; then
 	offered=$(HOME=$work fish -c "source $root/share/fish/vendor_completions.d/warpsheet.fish
-		complete -C 'warpsheet report --format '; complete -C 'warpsheet im'" | cut -f1 | tr '\n' ' ')
+		complete -C 'warpsheet report --format '; complete -C 'warpsheet im'
+		complete -C 'warpsheet report --table=ker'; complete -C 'warpsheet help ex'" | cut -f1 | tr '\n' ' ')
 	expect "fish: values" csv "$offered"
+	expect "fish: --table=" --table=kernel-summary "$offered"
+	expect "fish: help" export "$offered"
 	expect "fish: commands" import "$offered"
 else
 	echo "SKIP: no fish: its completions were not tried"

@@ -81,6 +81,12 @@ cpack --config "$build/CPackConfig.cmake" -B "$work/packages" >"$work/log" 2>&1 
 	cat "$work/log"
 	exit 1
 }
+# what Debian asks of a package, its remarks on style apart
+if command -v lintian >/dev/null; then
+	lintian --allow-root --fail-on error,warning "$work"/packages/*.deb || problem "lintian has errors or warnings"
+else
+	echo "SKIP: no lintian: the packages were not held to Debian's rules"
+fi
 libraries() { # libraries ROOT PACKAGE: what a package depends on, and that alone, with glibc
 	dpkg-deb -f "$2" Depends | tr ',' '\n' | sed 's/ *(.*//; s/|.*//' | while read -r package; do
 		apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
@@ -109,8 +115,7 @@ for package in warpsheet warpsheet-recorder; do
 	[ -e "$root/lib64/ld-linux-x86-64.so.2" ] || cp -L /lib64/ld-linux-x86-64.so.2 "$root/usr/lib64/" 2>/dev/null || true
 	if [ $package = warpsheet ]; then
 		first_report "$root" /usr/bin/warpsheet
-		[ -f "$root/usr/share/man/man1/warpsheet-report.1" ] ||
-			[ -f "$root/usr/share/man/man1/warpsheet-report.1.gz" ] || problem "no man page"
+		[ -f "$root/usr/share/man/man1/warpsheet-report.1.gz" ] || problem "no man page"
 	else
 		for program in warpsheet-record warpsheet-step; do
 			nvidia=$(needed "$root/usr/bin/$program" | grep -E '^lib(cudart|cublas|cublasLt|cudnn)\.so' || true)
