@@ -225,38 +225,78 @@ void ws_cost_rule_conv_wgrad(struct ws_op_inputs *op, const struct ws_cost_call 
 
 /* --- attention --- */
 
-/* How many (query, key) pairs are computed: a causal kernel skips those above the diagonal. */
-static uint64_t attention_pairs(struct ws_op_inputs *op, uint64_t queries, uint64_t keys,
-                                int causal)
+/* A square of queries by keys, of which a causal kernel skips what is above the diagonal. */
+static uint64_t causal_pairs(struct ws_op_inputs *op, uint64_t queries)
 {
-	uint64_t pairs = MUL(queries, keys);
-
-	return causal == 1 && queries == keys ? ADD(pairs, queries) / 2 : pairs;
+	return ADD(MUL(queries, queries), queries) / 2;
 }
 
-/* a: the input that says causal; b: layout batch, time, head instead of batch, head, time. */
-void ws_cost_rule_attention(struct ws_op_inputs *op, const struct ws_cost_call *c)
+/* What the operation says of the pairs that it needs; *flag: as ws_op_flag() of causal. */
+static enum ws_op_mask mask_of(const struct ws_op_inputs *op, const struct ws_cost_call *c,
+                               bool is_square, int *flag)
 {
-	int backward = c->cost->direction == WS_OP_BACKWARD;
+	*flag = ws_op_flag(op, c->a);
+	if (c->b != NO_INPUT && ws_op_tensor(op, c->b)->is_tensor)
+		return WS_MASK_NOT_KNOWN;
+	if (*flag == 1)
+		return is_square ? WS_MASK_CAUSAL : WS_MASK_NOT_KNOWN;
+	return *flag == 0 ? WS_MASK_NONE : WS_MASK_NOT_KNOWN;
+}
+
+/* head, time: which dimension each is; skips: what is above the diagonal is not computed. */
+static void cost_attention(struct ws_op_inputs *op, const struct ws_cost_call *c, int head,
+                           int time, bool skips)
+{
+	int backward = c->cost->direction == WS_OP_BACKWARD, flag;
 	const struct ws_op_input *q = ws_op_tensor(op, backward),
 	                         *k = ws_op_tensor(op, backward + 1);
 	const struct ws_op_input *v = ws_op_tensor(op, backward + 2);
-	int head = c->b ? 2 : 1, time = c->b ? 1 : 2;
-	uint64_t rows, flops, out, inputs;
+	uint64_t heads, pairs, needed, each, out, inputs;
 
 	/* three dimensions: sequences of several lengths packed together */
 	if (!q->is_tensor || q->ndim != 4 || k->ndim != 4 || v->ndim != 4 ||
 	    q->dim[3] != k->dim[3] || k->dim[time] != v->dim[time] || q->dim[0] != k->dim[0])
 		return;
-	rows = MUL(MUL(q->dim[0], q->dim[head]),
-	           attention_pairs(op, q->dim[time], k->dim[time], ws_op_flag(op, c->a)));
+	heads = MUL(q->dim[0], q->dim[head]);
+	pairs = needed = MUL(q->dim[time], k->dim[time]);
+	c->cost->mask = mask_of(op, c, q->dim[time] == k->dim[time], &flag);
+	if (flag == 1 && q->dim[time] == k->dim[time])
+		needed = causal_pairs(op, q->dim[time]);
+	if (skips)
+		pairs = needed;
 	/* forward: scores, and their product with v. Backward: the scores again, and four more */
-	flops = backward ? MUL(MUL(2, rows), ADD(MUL(3, q->dim[3]), MUL(2, v->dim[3])))
-	                 : MUL(MUL(2, rows), ADD(q->dim[3], v->dim[3]));
+	each = backward ? MUL(2, ADD(MUL(3, q->dim[3]), MUL(2, v->dim[3])))
+	                : MUL(2, ADD(q->dim[3], v->dim[3]));
+	c->cost->flops_needed = MUL(MUL(heads, needed), each);
 	out = MUL(MUL(MUL(q->dim[0], q->dim[head]), q->dim[time]), MUL(v->dim[3], q->bytes));
 	inputs = ADD(ADD(BYTES(q), BYTES(k)), BYTES(v));
 	if (backward)
-		ws_cost_flops_and_bytes(c->cost, flops, ADD(inputs, MUL(2, out)), inputs);
+		ws_cost_flops_and_bytes(c->cost, MUL(MUL(heads, pairs), each),
+		                        ADD(inputs, MUL(2, out)), inputs);
 	else
-		ws_cost_flops_and_bytes(c->cost, flops, inputs, out);
+		ws_cost_flops_and_bytes(c->cost, MUL(MUL(heads, pairs), each), inputs, out);
+}
+
+void ws_cost_rule_attention(struct ws_op_inputs *op, const struct ws_cost_call *c)
+{
+	cost_attention(op, c, 1, 2, true);
+}
+
+void ws_cost_rule_attention_unfused(struct ws_op_inputs *op, const struct ws_cost_call *c)
+{
+	cost_attention(op, c, 1, 2, false);
+}
+
+void ws_cost_rule_attention_by_time(struct ws_op_inputs *op, const struct ws_cost_call *c)
+{
+	cost_attention(op, c, 2, 1, true);
+}
+
+/* Within a window fewer pairs are needed, however many. */
+void ws_cost_rule_attention_windowed(struct ws_op_inputs *op, const struct ws_cost_call *c)
+{
+	cost_attention(op, c, 2, 1, true);
+	for (int i = c->a + 1; i <= c->a + 2; i++)
+		if (!ws_op_value_is(op, i, "-1"))
+			c->cost->mask = WS_MASK_NOT_KNOWN;
 }

@@ -50,6 +50,13 @@ enum ws_op_dtype {
 	WS_DTYPE_BOOL8 = 10,
 };
 
+/* Which pairs of query and key attention needs. */
+enum ws_op_mask {
+	WS_MASK_NOT_KNOWN, /* not recorded, or a tensor says */
+	WS_MASK_NONE,      /* all */
+	WS_MASK_CAUSAL,    /* of as many queries as keys: a query needs the keys up to its own */
+};
+
 /* An operation as recorded. The last four are JSON arrays of one element an input, or empty. */
 struct ws_op_desc {
 	struct ws_bytes name;
@@ -67,6 +74,8 @@ struct ws_op_cost {
 	uint64_t batch, m, n, k; /* of a GEMM, else 0 */
 	uint64_t flops;
 	uint64_t bytes_read, bytes_written;
+	enum ws_op_mask mask;  /* of fused attention */
+	uint64_t flops_needed; /* where the mask is known: those of the pairs that it keeps */
 };
 
 /* Always fills out; what is unknown is 0. */

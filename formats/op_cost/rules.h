@@ -17,6 +17,8 @@ typedef void (*ws_cost_rule_fn)(struct ws_op_inputs *op, const struct ws_cost_ca
 
 /* inputs of an operation without out= */
 enum { NO_OUT = WS_OP_MAX_INPUTS };
+/* no such input */
+enum { NO_INPUT = -1 };
 
 /* b of elementwise operations */
 enum { BOOL_RESULT = 1, FLOAT_RESULT = 2 };

@@ -278,6 +278,17 @@ static void cost_attention(struct ws_op *op)
 	cost_bytes(op);
 }
 
+/* Products of causal attention compute T^2 pairs, where the result needs T (T + 1) / 2 of them; a
+ * fused one computes what it needs. */
+static uint64_t flops_needed(const struct ws_op *op)
+{
+	const uint64_t flops = op->payload.flops, t = (uint64_t)op->scope->causal;
+
+	if (!t || op->payload.op == WSNVTX_OP_attention)
+		return flops;
+	return op->payload.op == WSNVTX_OP_gemm ? flops / t * (t + 1) / 2 : 0;
+}
+
 void ws_cost_op(struct ws_op *op)
 {
 	static void (*const rules[])(struct ws_op *) = {
@@ -289,6 +300,7 @@ void ws_cost_op(struct ws_op *op)
 	p->flops = p->bytes_read = p->bytes_written = 0;
 	p->batch = p->groups = 1;
 	rules[op->kind](op);
+	p->flops_needed = flops_needed(op);
 }
 
 struct ws_cost ws_cost_phase(const struct ws_graph *graph, enum wsnvtx_phase phase)

@@ -79,6 +79,7 @@ static struct ws_scope *scope_new(struct ws_graph *graph, struct ws_scope *paren
 	scope->parent = parent;
 	scope->depth = parent ? parent->depth + 1 : 0;
 	scope->phase = parent ? parent->phase : WSNVTX_PHASE_none;
+	scope->causal = parent ? parent->causal : 0;
 	scope->layer = graph->layer;
 	scope->outer_kind = graph->kind;
 	return scope;
@@ -139,6 +140,7 @@ static struct ws_scope *scope_mirror(struct ws_graph *graph, struct ws_scope *fo
 			return NULL;
 		forward->mirror = scope_new(graph, parent, forward->name);
 		forward->mirror->layer = forward->layer;
+		forward->mirror->causal = forward->causal;
 	}
 	return forward->mirror;
 }

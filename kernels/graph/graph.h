@@ -51,6 +51,7 @@ struct ws_scope {
 	struct ws_scope *mirror; /* its counterpart in the backward phase, once made */
 	int depth;               /* 0: a phase */
 	int layer;
+	int64_t causal; /* queries of the causal attention that it lies in; 0: in none */
 	enum wsnvtx_phase phase;
 	enum wsnvtx_op_kind outer_kind; /* to restore when it ends */
 };

@@ -131,6 +131,7 @@ struct ws_tensor *ws_nn_causal_attention(struct ws_graph *graph, struct ws_tenso
 	struct ws_tensor *s, *p, *y;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_other, "scaled dot product attention");
+	graph->scope->causal = q->shape.dim[2];
 	if (graph->attention == WS_ATTENTION_MODE_FUSED) {
 		y = ws_op_attention(graph, q, k, v, scale);
 		ws_graph_scope_pop(graph);

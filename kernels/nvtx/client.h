@@ -225,7 +225,8 @@ static void wsnvtx_do_register_schemas(void)
 	        WSNVTX_FIELD(wsnvtx_op, direction, WSNVTX_SCHEMA_ID(WSNVTX_ID_DIRECTION)),
 	        WSNVTX_FIELD(wsnvtx_op, phase, WSNVTX_SCHEMA_ID(WSNVTX_ID_PHASE)),
 	        WSNVTX_FIELD(wsnvtx_op, dtype, WSNVTX_SCHEMA_ID(WSNVTX_ID_DTYPE)),
-	        WSNVTX_FIELD(wsnvtx_op, layer, WSN_ENTRY_INT32)};
+	        WSNVTX_FIELD(wsnvtx_op, layer, WSN_ENTRY_INT32),
+	        WSNVTX_FIELD(wsnvtx_op, flops_needed, WSN_ENTRY_UINT64)};
 	static const struct wsn_schema_entry launch[] = {
 	        WSNVTX_FIELD(wsnvtx_launch, grid_x, WSN_ENTRY_UINT32),
 	        WSNVTX_FIELD(wsnvtx_launch, grid_y, WSN_ENTRY_UINT32),

@@ -110,6 +110,9 @@ struct wsnvtx_op {
 	uint8_t phase;     /* enum wsnvtx_phase */
 	uint8_t dtype;     /* enum wsnvtx_dtype: what the arithmetic reads */
 	int32_t layer;     /* -1 outside the layers */
+	/* of flops, those that the result needs; 0 = not told. Of causal attention's products they
+	 * are those of the pairs that the mask keeps: half of what eager attention computes */
+	uint64_t flops_needed;
 };
 
 /* How a CPU "kernel" was launched. Registered as schema "warpsheet.launch". */

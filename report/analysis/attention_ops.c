@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/op_cost/op_cost.h"
+
 /* How many operations may lie between a product and the softmax. */
 #define REACH 12
 
@@ -117,6 +119,47 @@ static void match_backward(struct finder *f, size_t i)
 	set(f, at[3], WS_ATTENTION_SCORES, i);
 	set_between(f, at[1], i, WS_ATTENTION_OTHER, i);
 	set_between(f, i, at[2], WS_ATTENTION_SCALE_MASK, i);
+}
+
+/* --- pairs ---------------------------------------------------------------------------------- */
+
+/* What fused attention around a product says, or around the forward one that it belongs to. */
+static enum ws_op_mask mask_around(const struct ws_model *m, uint32_t cpu_op)
+{
+	for (int forward = 0; forward < 2 && cpu_op != WS_NONE; forward++) {
+		for (uint32_t at = cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at]) {
+			const uint8_t mask = ws_cpu_op_config(m, at)->mask;
+
+			if (mask != WS_MASK_NOT_KNOWN)
+				return (enum ws_op_mask)mask;
+		}
+		cpu_op = m->cpu_ops.forward[cpu_op];
+	}
+	return WS_MASK_NOT_KNOWN;
+}
+
+/* How many queries a product of self-attention has: of its three sizes two are that; 0. */
+static uint64_t queries_of(const struct ws_cost_op *op)
+{
+	if (op->m == op->n || op->m == op->k)
+		return op->m;
+	return op->n == op->k ? op->n : 0;
+}
+
+int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
+                                  bool in_attention)
+{
+	const uint64_t n = queries_of(op), flops = (uint64_t)op->flops;
+	enum ws_op_mask mask;
+
+	if (op->flops_needed >= 0 || op->flops < 0 || op->class == WS_TEXT_FUSED_ATTENTION)
+		return op->flops_needed;
+	if (!in_attention)
+		return op->flops;
+	mask = mask_around(m, op->cpu_op);
+	if (mask == WS_MASK_CAUSAL && n && flops % n == 0)
+		return (int64_t)((flops + flops / n) / 2);
+	return mask == WS_MASK_NONE ? op->flops : -1;
 }
 
 /* --- links ----------------------------------------------------------------------------------- */

@@ -22,6 +22,14 @@ struct ws_attention_op {
 };
 
 /*
+ * The FLOPs of a product, convolution or fused attention by the pairs of query and key that the
+ * result needs: of causal self-attention n (n + 1) / 2 of n^2. -1: its mask is not known.
+ * in_attention: it is QK^T or PV of attention that is not fused.
+ */
+int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost_op *op,
+                                  bool in_attention);
+
+/*
  * One entry for each operation of a framework, in the arena: costs->nranges is the first of them.
  *
  * Forward: a softmax with the batched matrix product before it on its thread,

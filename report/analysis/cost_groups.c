@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
+#include "report/analysis/attention_ops.h"
 #include "report/base/order.h"
 #include "report/base/stat.h"
 
@@ -27,10 +28,12 @@ static void merge(struct ws_cost_group *to, const struct ws_cost_group *from)
 	to->bytes += from->bytes;
 	to->flops_unknown |= from->flops_unknown;
 	to->bytes_unknown |= from->bytes_unknown;
+	to->needed += from->needed;
+	to->needed_unknown |= from->needed_unknown;
 }
 
 /* Adds an operation to those of its class, or of its name. */
-static void add_op(struct gathering *s, const struct ws_cost_op *op, bool by_name)
+static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t needed, bool by_name)
 {
 	struct ws_cost_groups *out = s->out;
 	const uint32_t key[] = {by_name, op->class, by_name ? op->name : WS_TEXT_EMPTY, op->dtype,
@@ -49,7 +52,8 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, bool by_nam
 	        .flops = op->flops > 0 ? op->flops : 0,
 	        .bytes = op->bytes > 0 ? op->bytes : 0,
 	        .flops_unknown = op->flops < 0,
-	        .bytes_unknown = op->bytes < 0,
+	        .bytes_unknown = op->bytes<0, .needed = needed> 0 ? needed : 0,
+	        .needed_unknown = needed < 0,
 	};
 	const uint64_t id = ws_strtab_add(&s->ids, key, sizeof(key));
 
@@ -58,6 +62,17 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, bool by_nam
 		out->group[out->n++] = group;
 	else
 		merge(&out->group[id - 1], &group);
+}
+
+/* attention: of an operation of a framework; a range's own product says itself what it needs. */
+static int64_t needed_of(const struct ws_model *m, const struct ws_cost_op *op,
+                         const struct ws_attention_op *attention)
+{
+	const bool may_be = attention ? attention->part == WS_ATTENTION_SCORES ||
+	                                        attention->part == WS_ATTENTION_FINAL
+	                              : op->class == WS_TEXT_GEMM;
+
+	return ws_class_is_product(op->class) ? ws_attention_flops_needed(m, op, may_be) : 0;
 }
 
 static void release(void *result)
@@ -70,6 +85,7 @@ enum ws_status ws_cost_groups_find(const struct ws_model *m, const struct ws_sel
 {
 	static const char key;
 	struct gathering s = {0};
+	struct ws_attention_op *attention;
 	struct ws_cost_ops *costs;
 
 	*out = ws_kept_result(sel, &key);
@@ -78,15 +94,19 @@ enum ws_status ws_cost_groups_find(const struct ws_model *m, const struct ws_sel
 	WS_FORWARD(ws_cost_ops_find(m, sel, &costs, err));
 	WS_NEW(&sel->kept->arena, s.out, 1);
 	s.out->nops = costs->n;
+	ws_attention_find(m, costs, &sel->kept->arena, &attention);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
+		int64_t needed;
 
 		if (!op.kernels)
 			continue; /* nothing to hold against its cost */
 		s.out->counted_ns += op.gpu_ns;
 		s.out->modelled_ns += op.flops >= 0 ? op.gpu_ns : 0;
-		add_op(&s, &op, false);
-		add_op(&s, &op, true);
+		needed = needed_of(m, &op,
+		                   i < costs->nranges ? NULL : &attention[i - costs->nranges]);
+		add_op(&s, &op, needed, false);
+		add_op(&s, &op, needed, true);
 	}
 	ws_strtab_free(&s.ids);
 	*out = s.out;

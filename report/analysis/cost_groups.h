@@ -13,6 +13,8 @@ struct ws_cost_group {
 	uint64_t calls, kernels;
 	int64_t gpu_ns, flops, bytes;
 	bool flops_unknown, bytes_unknown;
+	int64_t needed; /* FLOPs of products by the pairs that are needed; 0 of other classes */
+	bool needed_unknown;
 };
 
 struct ws_cost_groups {

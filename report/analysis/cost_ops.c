@@ -109,6 +109,7 @@ static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_o
 	op->dtype = facts->dtype;
 	op->direction = facts->direction;
 	op->flops = facts->flops;
+	op->flops_needed = facts->flops_needed;
 	op->bytes = facts->bytes;
 }
 
@@ -117,6 +118,7 @@ static void set_facts_of_framework(const struct ws_op_config *facts, struct ws_c
 	op->dtype = facts->dtype;
 	op->direction = facts->direction;
 	op->flops = facts->flops;
+	op->flops_needed = facts->flops_needed;
 	op->bytes = facts->bytes;
 	op->batch = facts->batch;
 	op->m = facts->m;
@@ -153,7 +155,7 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 	if (kept->kernels && kept->dtype)
 		op.dtype = kept->dtype;
 	if (kept->flops_too_big)
-		op.flops = -1;
+		op.flops = op.flops_needed = -1;
 	if (kept->bytes_too_big)
 		op.bytes = -1;
 	return op;

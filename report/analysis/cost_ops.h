@@ -15,6 +15,7 @@ struct ws_cost_op {
 	uint32_t dtype;          /* text, 0 = unknown; its longest kernel's where that tells */
 	uint32_t direction;      /* text, 0 = unknown */
 	int64_t flops, bytes;    /* -1 = not known */
+	int64_t flops_needed;    /* as it says itself; -1: see ws_attention_flops_needed() */
 	uint64_t batch, m, n, k; /* of a gemm; of fused attention heads, T, T, D; 0 = not known */
 	uint64_t kernels;
 	int64_t gpu_ns;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
+#include "formats/op_cost/op_cost.h"
 #include "report/model/columns.h"
 #include "report/model/load.h"
 
@@ -28,6 +29,25 @@ static int64_t cost_of(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ? -1 : (int64_t)sum;
 }
 
+/* What attention says of its mask, which the record has no column for. */
+static void set_mask(const struct ws_model *m, const struct ws_row_op_config *r,
+                     struct ws_op_config *c)
+{
+	const struct ws_op_desc desc = {.name = m->texts[ws_model_text(m, r->name)],
+	                                .dims = m->texts[ws_model_text(m, r->dims)],
+	                                .types = m->texts[ws_model_text(m, r->types)],
+	                                .strides = m->texts[ws_model_text(m, r->strides)],
+	                                .inputs = m->texts[ws_model_text(m, r->inputs)]};
+	struct ws_op_cost cost;
+
+	if (r->kind != WS_NVTX_OP_ATTENTION)
+		return;
+	ws_op_cost(&desc, &cost);
+	c->mask = (uint8_t)cost.mask;
+	if (cost.mask != WS_MASK_NOT_KNOWN && cost.known != WS_COST_NONE)
+		c->flops_needed = cost_of(cost.flops_needed, 0);
+}
+
 static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
 {
 	const struct ws_row_op_config *r = row;
@@ -44,12 +64,14 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	        .n = r->n,
 	        .k = r->k,
 	        .flops = -1,
+	        .flops_needed = -1,
 	        .bytes = -1,
 	};
 	if (r->cost == WS_COST_FLOPS || r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->flops = cost_of(r->flops, 0);
 	if (r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->bytes = cost_of(r->bytes_read, r->bytes_written);
+	set_mask(m, r, c);
 	enum_text(m, WS_COL_op_config_kind, r->kind, &c->kind);
 	ws_steady_text(m, ws_model_text(m, r->name), &c->name);
 	enum_text(m, WS_COL_op_config_direction, r->direction, &c->direction);

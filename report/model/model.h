@@ -124,6 +124,8 @@ struct ws_op_config {
 	bool has_dims;                   /* the inputs' dimensions were recorded */
 	uint64_t batch, m, n, k;
 	int64_t flops, bytes; /* of one call, -1 = not known */
+	int64_t flops_needed; /* of fused attention whose mask is known; -1 */
+	uint8_t mask;         /* enum ws_op_mask */
 };
 
 /* Calls of framework operations on a thread contain each other. Sorted by thread, then begin:

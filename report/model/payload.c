@@ -81,7 +81,8 @@ bool ws_payload_number(uint64_t type, const uint8_t *p, size_t len, int64_t *out
 	X(BATCH, "batch")                 \
 	X(M, "m")                         \
 	X(N, "n")                         \
-	X(K, "k")
+	X(K, "k")                         \
+	X(FLOPS_NEEDED, "flops_needed")
 #define X(NAME, name) FIELD_##NAME,
 enum field { FIELD_LIST(X) FIELDS };
 #undef X
@@ -200,6 +201,9 @@ static void decode_op(const struct decoder *d, const struct layout *l, struct ws
 	int64_t written = field_count(d, l->row[FIELD_BYTES_WRITTEN], payload);
 
 	op->flops = field_count(d, l->row[FIELD_FLOPS], payload);
+	op->flops_needed = field_count(d, l->row[FIELD_FLOPS_NEEDED], payload);
+	if (op->flops_needed > op->flops || (!op->flops_needed && op->flops))
+		op->flops_needed = -1;
 	op->bytes = field_count(d, l->row[FIELD_BYTES], payload);
 	if (read >= 0 && written >= 0 && __builtin_add_overflow(read, written, &op->bytes))
 		op->bytes = -1;

@@ -16,7 +16,7 @@ struct roofline {
 	const struct ws_cost_groups *groups;
 	size_t over_peak;
 	struct ws_row_key *order; /* of a level */
-	bool no_peaks;
+	bool no_peaks, mask_unknown;
 };
 
 /* Each rate that is known against its peak, also where the other one is not. */
@@ -39,6 +39,12 @@ static void set_attained(struct roofline *s, struct ws_cell *row, const struct w
 	ws_cell_set_real(&row[WS_TC_roofline_bytes], a.bytes);
 	ws_cell_set_real(&row[WS_TC_roofline_intensity], a.intensity);
 	ws_cell_set_real(&row[WS_TC_roofline_tflops], ws_stat_ratio(a.flops, a.seconds) / 1e12);
+	if (ws_class_is_product(g->class) && !g->needed_unknown) {
+		ws_cell_set_real(&row[WS_TC_roofline_flops_needed], (double)g->needed);
+		ws_cell_set_real(&row[WS_TC_roofline_tflops_needed],
+		                 ws_stat_ratio((double)g->needed, a.seconds) / 1e12);
+	}
+	s->mask_unknown |= g->needed_unknown && !g->flops_unknown;
 	ws_cell_set_real(&row[WS_TC_roofline_gbs], ws_stat_ratio(a.bytes, a.seconds) / 1e9);
 	if (a.roof.flops_per_s > 0)
 		ws_cell_set_real(&row[WS_TC_roofline_peak_tflops], a.roof.flops_per_s / 1e12);
@@ -101,6 +107,9 @@ static void add_notes(struct roofline *s)
 		                        (double)s->tab->sel->gpu_ns));
 	ws_table_note(s->t, "A multiply-add is 2 FLOPs, softmax 5 per element; bytes are the least "
 	                    "that must move.");
+	if (s->mask_unknown)
+		ws_table_note(s->t, "FLOPs Needed is empty where the mask of attention was not "
+		                    "recorded.");
 	if (s->over_peak)
 		ws_table_note(s->t,
 		              "%zu rows are over 100 %% of a peak: their cost is too high, the "

@@ -18,7 +18,7 @@ struct tb {
 struct payload {
 	uint8_t dtype, op, direction, unused;
 	int32_t layer;
-	uint64_t bytes_written, flops, bytes_read, batch, m, n, k;
+	uint64_t bytes_written, flops, bytes_read, batch, m, n, k, flops_needed;
 };
 
 enum { ENTRIES = 9 }; /* of an enumeration, at most */
@@ -94,6 +94,7 @@ static void add_schema(struct tb *b)
 	add_field(b, 8, "m", 18, offsetof(struct payload, m));
 	add_field(b, 9, "n", 18, offsetof(struct payload, n));
 	add_field(b, 10, "k", 18, offsetof(struct payload, k));
+	add_field(b, 11, "flops_needed", 18, offsetof(struct payload, flops_needed));
 }
 
 struct tb *tb_new(void)
@@ -197,11 +198,11 @@ static uint8_t entry(unsigned which, const char *name)
 
 void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op)
 {
-	tb_push_sized_op(b, time_ns, name, op, (const uint64_t[4]){0});
+	tb_push_sized_op(b, time_ns, name, op, (const uint64_t[5]){0});
 }
 
 void tb_push_sized_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op,
-                      const uint64_t size[4])
+                      const uint64_t size[5])
 {
 	struct payload p = {.dtype = entry(2, op->dtype),
 	                    .op = entry(0, op->op),
@@ -213,7 +214,8 @@ void tb_push_sized_op(struct tb *b, int64_t time_ns, const char *name, const str
 	                    .batch = size[0],
 	                    .m = size[1],
 	                    .n = size[2],
-	                    .k = size[3]};
+	                    .k = size[3],
+	                    .flops_needed = size[4]};
 	uint64_t id = 0;
 
 	MUST(ws_trace_writer_intern_payload(b->w, SCHEMA, &p, sizeof(p), &id, err));

@@ -44,9 +44,9 @@ struct tb_op {
 	int32_t layer;
 };
 void tb_push_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op);
-/* The same with its size: batch, m, n, k. */
+/* The same with its size: batch, m, n, k; and the FLOPs that are needed, 0 = not told. */
 void tb_push_sized_op(struct tb *b, int64_t time_ns, const char *name, const struct tb_op *op,
-                      const uint64_t size[4]);
+                      const uint64_t size[5]);
 
 /*
  * A kernel and the call that launched it on the thread set: the call lasts

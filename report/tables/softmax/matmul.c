@@ -227,11 +227,13 @@ static void scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scop
 	*out = &s->scopes[at];
 }
 
-static void count_kernel(struct ws_softmax_bucket *b, int64_t gpu_ns, const struct ws_cost_op *op)
+static void count_kernel(struct ws_softmax_bucket *b, int64_t gpu_ns, const struct ws_cost_op *op,
+                         bool is_product)
 {
 	b->kernels++;
 	b->gpu_ns += gpu_ns;
 	b->flops_unknown |= !op || op->flops < 0;
+	b->needed_unknown |= is_product && (!op || op->flops < 0);
 	b->bytes_unknown |= !op || op->bytes < 0;
 }
 
@@ -246,12 +248,25 @@ static int64_t flops_of(const struct ws_softmax *s, const struct ws_cost_op *op)
 	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
 }
 
+static void count_needed(const struct ws_softmax *s, struct ws_softmax_bucket *b,
+                         const struct ws_cost_op *op, bool in_attention)
+{
+	const int64_t needed = ws_attention_flops_needed(s->tab->m, op, in_attention);
+
+	if (!ws_class_is_product(op->class))
+		return;
+	b->products++;
+	b->needed += needed > 0 ? needed : 0; /* as sums of FLOPs: cost_ops.h */
+	b->needed_unknown |= needed < 0;
+}
+
 static void count_op(const struct ws_softmax *s, struct ws_softmax_bucket *b,
-                     const struct ws_cost_op *op)
+                     const struct ws_cost_op *op, bool in_attention)
 {
 	struct ws_roof roof;
 
 	b->ops++;
+	count_needed(s, b, op, in_attention);
 	ws_softmax_add_flops(b, flops_of(s, op));
 	b->bytes += op->bytes > 0 ? op->bytes : 0;
 	if (op->class == WS_TEXT_FUSED_ATTENTION)
@@ -332,12 +347,13 @@ static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k
 		at = ws_cost_ops_at(s->costs, op);
 	d = direction_of_kernel(s, k, cost, range);
 	class = cost && cost->class ? cost->class : k->kind->class;
-	count_kernel(&s->model[d][model_class_of(class)], k->dur_ns, cost);
+	count_kernel(&s->model[d][model_class_of(class)], k->dur_ns, cost,
+	             ws_class_is_product(class));
 	if (!place_of(s, range, op, class, &part, &layer))
 		return;
 	scope_of(s, layer, &scope);
-	count_kernel(&scope->parts[d][part], k->dur_ns, cost);
-	count_kernel(&s->all.parts[d][part], k->dur_ns, cost);
+	count_kernel(&scope->parts[d][part], k->dur_ns, cost, ws_class_is_product(class));
+	count_kernel(&s->all.parts[d][part], k->dur_ns, cost, ws_class_is_product(class));
 }
 
 static void gather_op(struct ws_softmax *s, uint32_t i)
@@ -347,18 +363,21 @@ static void gather_op(struct ws_softmax *s, uint32_t i)
 	struct ws_softmax_scope *scope;
 	enum ws_direction d;
 	enum ws_part part;
+	bool placed, in_attention;
 	int64_t layer;
 
 	if (!in_basis(s, op.step))
 		return;
 	d = range ? direction_of_range(s, range)
 	          : direction_of_framework(s, op.direction, op.cpu_op);
-	count_op(s, &s->model[d][model_class_of(op.class)], &op);
-	if (!place_of(s, range, i, op.class, &part, &layer))
+	placed = place_of(s, range, i, op.class, &part, &layer);
+	in_attention = placed && (part == WS_PART_SCORES || part == WS_PART_FINAL);
+	count_op(s, &s->model[d][model_class_of(op.class)], &op, in_attention);
+	if (!placed)
 		return;
 	scope_of(s, layer, &scope);
-	count_op(s, &scope->parts[d][part], &op);
-	count_op(s, &s->all.parts[d][part], &op);
+	count_op(s, &scope->parts[d][part], &op, in_attention);
+	count_op(s, &s->all.parts[d][part], &op, in_attention);
 }
 
 static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)

@@ -39,6 +39,9 @@ static void add_up(struct ws_softmax_bucket *to, const struct ws_softmax_bucket 
 	to->gpu_ns += from->gpu_ns;
 	ws_softmax_add_flops(to, from->flops);
 	to->bytes += from->bytes;
+	to->products += from->products;
+	to->needed += from->needed;
+	to->needed_unknown |= from->needed_unknown;
 	to->scores += from->scores;
 	to->flops_unknown |= from->flops_unknown;
 	to->bytes_unknown |= from->bytes_unknown;
@@ -81,6 +84,11 @@ static void add_row(const struct ws_softmax *s, struct ws_table *t, const char *
 		if (knows_flops(b) && !b->roof_unknown && b->compute_s + b->memory_s > 0)
 			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
 			                b->compute_s > b->memory_s ? "compute" : "memory");
+	}
+	if (b->products && !b->needed_unknown) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops_needed], b->needed, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops_needed],
+		                 ws_stat_ratio((double)b->needed, ns) / 1e3);
 	}
 	/* what is not known adds nothing: the rest may be too much all the same */
 	over = ws_over_peak(ws_stat_percent(1e9 * fmax(b->compute_s, b->memory_s), ns));
@@ -249,6 +257,31 @@ static void note_scores(const struct ws_softmax *s, struct ws_table *t, enum ws_
 		        (double)fused->bytes / (double)s->basis / 1e6);
 }
 
+/* Which pairs of attention count. */
+static void note_pairs(const struct ws_softmax *s, struct ws_table *t)
+{
+	bool unknown = false, fewer = false;
+
+	for (int d = 0; d < WS_DIRECTIONS; d++)
+		for (int p = 0; p < WS_PARTS; p++) {
+			const struct ws_softmax_bucket *b = &s->all.parts[d][p];
+
+			unknown |= b->products && b->needed_unknown && knows_flops(b);
+			fewer |= b->products && !b->needed_unknown && b->needed < b->flops &&
+			         (p == WS_PART_SCORES || p == WS_PART_FINAL);
+		}
+	if (unknown)
+		ws_table_note(
+		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
+		           "counts the pairs that kernels compute.");
+	if (fewer)
+		ws_table_note(
+		        t,
+		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
+		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
+		        "and fused attention.");
+}
+
 static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
@@ -278,6 +311,7 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 		        parts[WS_PART_SOFTMAX].kernels && !parts[WS_PART_SCALE_MASK].kernels;
 		note_scores(s, t, (enum ws_direction)d);
 	}
+	note_pairs(s, t);
 	if (fused_softmax)
 		ws_table_note(t, "No separate kernel scales or masks: its work and its FLOPs "
 		                 "are in the kernels of softmax, or left out.");

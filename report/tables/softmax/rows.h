@@ -41,6 +41,10 @@ struct ws_softmax_bucket {
 	int64_t gpu_ns, flops, bytes;
 	double scores;                    /* of fused attention: those that lie in no memory */
 	int flops_unknown, bytes_unknown; /* some kernel's operation does not say */
+	/* of products, convolutions and fused attention: FLOPs by the pairs that are needed */
+	uint64_t products;
+	int64_t needed;
+	bool needed_unknown;
 	/* least time that the device needs by its arithmetic and by its memory */
 	double compute_s, memory_s;
 	int roof_unknown;

@@ -212,6 +212,35 @@ Test(attention, costs_the_products_of_the_pairs_it_computes_and_no_scores)
 	kernels_close(&a.run);
 }
 
+/* Of both the FLOPs of the products by the pairs that the mask keeps, T (T + 1) / 2 of T^2. */
+Test(attention, eager_and_fused_need_the_same_pairs)
+{
+	struct attention eager = attention_open(&kernels_fp32, WS_ATTENTION_MODE_EAGER);
+	struct attention fused = attention_open(&kernels_fp32, WS_ATTENTION_MODE_FUSED);
+	const uint64_t all = BATCH * HEADS * TIME * TIME,
+	               pairs = BATCH * HEADS * (TIME * (TIME + 1) / 2);
+	uint64_t needed[3] = {0}, computed[3] = {0};
+
+	for (int i = 0; i < eager.run.graph->op_count; i++) {
+		const struct wsnvtx_op *p = &eager.run.graph->ops[i]->payload;
+
+		if (p->op == WSNVTX_OP_gemm) {
+			needed[p->direction] += p->flops_needed;
+			computed[p->direction] += p->flops;
+		} else if (p->op == WSNVTX_OP_softmax && p->flops) {
+			cr_expect_eq(p->flops_needed, 0, "only products tell");
+		}
+	}
+	cr_expect_eq(computed[WSNVTX_DIRECTION_forward], 2 * 2 * WIDTH * all);
+	cr_expect_eq(needed[WSNVTX_DIRECTION_forward], 2 * 2 * WIDTH * pairs);
+	cr_expect_eq(computed[WSNVTX_DIRECTION_backward], 4 * 2 * WIDTH * all);
+	cr_expect_eq(needed[WSNVTX_DIRECTION_backward], 4 * 2 * WIDTH * pairs);
+	cr_expect_eq(op_of(fused.run.graph, WS_SUB_CAUSAL_ATTENTION)->payload.flops_needed,
+	             2 * 2 * WIDTH * pairs);
+	kernels_close(&eager.run);
+	kernels_close(&fused.run);
+}
+
 Test(attention, of_heads_too_wide_is_refused_with_the_cure)
 {
 	struct kernels_run r = kernels_open(&kernels_fp32);

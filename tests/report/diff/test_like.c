@@ -155,7 +155,7 @@ Test(like, the_reasons_are_told_in_words)
 }
 
 /* A step of one product of these sizes. */
-static struct joined *one_product(struct tb **b, const uint64_t size[4], uint64_t flops)
+static struct joined *one_product(struct tb **b, const uint64_t size[5], uint64_t flops)
 {
 	const struct tb_op op = {flops, 100, 50, "gemm", "forward", "bf16", 0};
 
@@ -170,7 +170,7 @@ static struct joined *one_product(struct tb **b, const uint64_t size[4], uint64_
 
 Test(like, both_shapes_are_shown_where_they_differ)
 {
-	static const uint64_t sizes[3][4] = {{1, 64, 64, 64}, {1, 32, 64, 64}, {1, 64, 128, 32}};
+	static const uint64_t sizes[3][5] = {{1, 64, 64, 64}, {1, 32, 64, 64}, {1, 64, 128, 32}};
 
 	for (int i = 0; i < 3; i++) {
 		struct ws_sides *sides = ws_sides_new();

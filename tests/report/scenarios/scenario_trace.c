@@ -233,7 +233,8 @@ static void call(struct scenario *s, int64_t start_ns, int64_t dur_ns, uint64_t 
 /* push TIME NAME FIELD=VALUE…, with which it is an operation */
 static void push(struct scenario *s)
 {
-	static const char *const numbers[] = {"flops", "read", "written", "batch", "m", "n", "k"};
+	static const char *const numbers[] = {"flops", "read", "written", "batch",
+	                                      "m",     "n",    "k",       "needed"};
 	uint64_t value[sizeof(numbers) / sizeof(*numbers)] = {0};
 	struct tb_op op = {.layer = -1};
 

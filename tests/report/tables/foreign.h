@@ -21,6 +21,7 @@ struct op {
 	int64_t start_ns, dur_ns;
 	uint64_t external_id, flops, bytes, batch, m, n, k;
 	int no_cost;
+	const char *dims, *types, *inputs; /* JSON, as recorded; NULL */
 };
 
 static uint64_t ids = 1000; /* the writer counts its own from 1 */
@@ -32,7 +33,9 @@ static inline void add_op(struct tb *b, uint64_t thread, struct op op)
 	tb_add(b, WS_KIND_OP_CONFIG,
 	       &(struct ws_row_op_config){.id = id,
 	                                  .name = tb_text(b, op.name),
-	                                  .dims = tb_text(b, "[[1]]"),
+	                                  .dims = tb_text(b, op.dims ? op.dims : "[[1]]"),
+	                                  .types = op.types ? tb_text(b, op.types) : 0,
+	                                  .inputs = op.inputs ? tb_text(b, op.inputs) : 0,
 	                                  .kind = op.kind,
 	                                  .direction = op.backward ? 2 : 0,
 	                                  .dtype = 1,

@@ -286,6 +286,58 @@ Test(foreign_tables, attention_is_found_by_its_sizes)
 	free_all(t, j, b);
 }
 
+/* PyTorch's attention that stores its scores, around two products of 2 heads of 16 tokens, 4 wide,
+ * and a softmax; inputs: of the operation, which say whether it is causal. */
+static struct tb *attention_of_torch(const char *inputs)
+{
+	struct tb *b = tb_new();
+
+	add_op(b, 1,
+	       (struct op){.name = "aten::_scaled_dot_product_attention_math",
+	                   .kind = 3,
+	                   .start_ns = 0,
+	                   .dur_ns = 90,
+	                   .flops = 2 * 2 * 256 * 8,
+	                   .dims = "[[1,2,16,4],[1,2,16,4],[1,2,16,4],[],[],[]]",
+	                   .types = "[\"float\",\"float\",\"float\",\"\",\"\",\"\"]",
+	                   .inputs = inputs});
+	product(b, 1, 10, 16, 16, 4, 0);
+	softmax(b, 1, 30, 0);
+	product(b, 1, 50, 16, 4, 16, 0);
+	product(b, 1, 300, 16, 99, 4, 0); /* of no attention */
+	return b;
+}
+
+static void needs(const char *inputs, double scores, const char *note)
+{
+	struct tb *b = attention_of_torch(inputs);
+	struct joined *j = tb_joined(b);
+	struct ws_table *t = tb_table(j, "softmax-matmul", NULL);
+	const double all = 2 * 2 * 256 * 4, other = 2 * 2 * 16 * 99 * 4;
+
+	NEAR(tb_real(t, 0, "flops"), all);
+	if (scores > 0) {
+		size_t row = tb_find(t, 0, "part", "all matmul kernels");
+
+		NEAR(tb_real(t, 0, "flops_needed"), scores);
+		NEAR(tb_real(t, 0, "tflops_needed"), scores / tb_real(t, 0, "gpu_ns") / 1e3);
+		NEAR(tb_real(t, row, "flops_needed"), 2 * scores + other);
+	} else {
+		cr_expect(tb_is_empty(t, 0, "flops_needed"));
+		cr_expect(tb_is_empty(t, 0, "tflops_needed"));
+	}
+	cr_expect(tb_notes_say(t, note), "%s", note);
+	free_all(t, j, b);
+}
+
+Test(foreign_tables, attention_that_stores_its_scores_needs_what_the_operation_around_it_says)
+{
+	/* 16 x 17 / 2 of 256 pairs, 2 heads, 2 x 4 FLOPs */
+	needs("[\"\",\"\",\"\",\"\",\"0.\",\"True\"]", 2 * 136 * 8, "Attention is causal");
+	needs("[\"\",\"\",\"\",\"\",\"0.\",\"False\"]", 2 * 256 * 8, "FLOPs as recorded");
+	needs("[\"\",\"\",\"\",\"\",\"0.\",\"\"]", 0, "FLOPs Needed is empty");
+}
+
 /* --- memory ---------------------------------------------------------------------------------- */
 
 static void memory(struct tb *b, int64_t time_ns, int op, uint64_t address, uint64_t bytes)

@@ -214,7 +214,7 @@ static void add_fused(struct tb *b, int64_t from, const char *direction, uint64_
 		op.layer = (int32_t)i;
 		tb_push(b, from + 10 * i + 1, "scaled dot product attention");
 		tb_push_sized_op(b, from + 10 * i + 2, "fused attention", &op,
-		                 (const uint64_t[4]){4, 500, 500, 64});
+		                 (const uint64_t[5]){4, 500, 500, 64});
 		tb_launch(b, from + 10 * i + 3, "cudnn_generated_fort_native_sdpa_sm90", 100 * from,
 		          50);
 		tb_pop(b, from + 10 * i + 5);
