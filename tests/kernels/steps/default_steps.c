@@ -1,10 +1,12 @@
 /*
- * default_steps STEPS DTYPES MODEL [OPTION...]: does a model train as it runs by default?
+ * default_steps [--plant GAIN] STEPS DTYPES MODEL [OPTION...]: does a model train as it runs by default?
  *
  * STEPS on one batch, in each dtype of the list ("all"). Of every gradient of the first step that
  * updates something must not be 0, and nothing may be infinite or no number; the loss must fall,
  * where there are 20 steps; the scaler may skip FEW steps, and only the first ones. Options are
  * those of warpsheet-step. Prints a line a dtype; exit status 1 where one does not train.
+ * --plant: the weights of residual branches ("blocks.") begin GAIN times as large, which must be
+ * found: 32 is what conv1d-resnet was until its branches began small.
  */
 #include <math.h>
 #include <stdio.h>
@@ -51,8 +53,31 @@ static int bad_gradients(struct ws_step *step, struct ws_err *err)
 	return bad;
 }
 
+static enum ws_status plant_gain(struct ws_step *step, double gain, struct ws_err *err)
+{
+	const struct ws_graph *graph = ws_step_graph(step);
+
+	for (int i = 0; i < graph->tensor_count; i++) {
+		const struct ws_tensor *p = graph->tensors[i];
+		enum ws_status status;
+		double *values;
+
+		if (p->role != WS_ROLE_PARAM || strncmp(p->name, "blocks.", 7) != 0)
+			continue;
+		values = ws_xarray((size_t)p->count, sizeof(*values));
+		status = ws_step_read_tensor(step, p, values, err);
+		for (int64_t k = 0; k < p->count; k++)
+			values[k] *= gain;
+		WS_THEN(status, ws_step_write(step, p->name, values, p->count, err));
+		free(values);
+		WS_FORWARD(status);
+	}
+	return WS_OK;
+}
+
 /* 0: it trains */
-static int train(const struct ws_step_command *c, struct ws_backend *backend, struct ws_pool *pool)
+static int train(const struct ws_step_command *c, double gain, struct ws_backend *backend,
+                 struct ws_pool *pool)
 {
 	int64_t last_skip = 0, steps = c->run.steps, skipped = 0;
 	struct ws_err err = {0};
@@ -62,6 +87,8 @@ static int train(const struct ws_step_command *c, struct ws_backend *backend, st
 	enum ws_status status = ws_step_open(&c->run.step, backend, pool, &step, &err);
 	bool looked = false, wrong;
 
+	if (status == WS_OK && gain != 1)
+		status = plant_gain(step, gain, &err);
 	for (int64_t i = 1; i <= steps && status == WS_OK; i++) {
 		status = ws_step_run(step, "step", (uint64_t)i, &loss, &err);
 		first = i == 1 ? loss : first;
@@ -88,7 +115,7 @@ static int train(const struct ws_step_command *c, struct ws_backend *backend, st
 	return wrong;
 }
 
-static int train_in(const char *dtype, int argc, char **argv)
+static int train_in(const char *dtype, double gain, int argc, char **argv)
 {
 	const char *arguments[ARGUMENTS] = {
 	        "default_steps", "--device", "cpu",     "--dtype", dtype,    "--batches", "1",
@@ -112,7 +139,7 @@ static int train_in(const char *dtype, int argc, char **argv)
 		return 2;
 	}
 	backend = ws_backend_cpu_open(pool, 0);
-	result = train(&c, backend, pool);
+	result = train(&c, gain, backend, pool);
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
 	return result;
@@ -132,7 +159,13 @@ static bool listed(const char *list, const char *name)
 int main(int argc, char **argv)
 {
 	int worst = 0;
+	double gain = 1;
 
+	if (argc > 2 && !strcmp(argv[1], "--plant")) {
+		gain = strtod(argv[2], NULL);
+		argc -= 2;
+		argv += 2;
+	}
 	if (argc < 4)
 		return 2;
 	for (int i = 0; ws_precision_at(i); i++) {
@@ -141,7 +174,7 @@ int main(int argc, char **argv)
 
 		if (strcmp(argv[2], "all") != 0 && !listed(argv[2], name))
 			continue;
-		result = train_in(name, argc, argv);
+		result = train_in(name, gain, argc, argv);
 		worst = result > worst ? result : worst;
 	}
 	return worst;
