@@ -155,3 +155,35 @@ enum ws_status WS_CPU_FN(nll_loss_grad)(struct ws_cpu *cpu, const struct ws_op *
 	ws_cpu_launch(cpu, op, op->in[1]->count, nll_loss_grad_item, &op);
 	return WS_OK;
 }
+
+static void squared_error_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	ws_real d = ws_real_get(op->in[0], item) - ws_real_get(op->in[1], item);
+
+	ws_real_put(op->out[0], item, (ws_real)op->u.alpha * d * d);
+}
+
+enum ws_status WS_CPU_FN(squared_error)(struct ws_cpu *cpu, const struct ws_op *op,
+                                        struct ws_err *err)
+{
+	(void)err;
+	ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_item, &op);
+	return WS_OK;
+}
+
+static void squared_error_grad_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	ws_real d = ws_real_get(op->in[1], item) - ws_real_get(op->in[2], item);
+
+	ws_real_put(op->out[0], item, 2 * (ws_real)op->u.alpha * ws_real_get(op->in[0], 0) * d);
+}
+
+enum ws_status WS_CPU_FN(squared_error_grad)(struct ws_cpu *cpu, const struct ws_op *op,
+                                             struct ws_err *err)
+{
+	(void)err;
+	ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_grad_item, &op);
+	return WS_OK;
+}

@@ -307,6 +307,20 @@ static void grad_dropout(struct tape *tape, const struct ws_op *op, struct ws_te
 ONE_OP(log_softmax, LOG_SOFTMAX_GRAD, {DY, OUT}, {"log_softmax grad"})
 ONE_OP(nll_loss, NLL_LOSS_GRAD, {DY, IN + 1}, {"nll_loss grad"})
 
+/* dy is that of a sum: one number for all */
+static void grad_squared_error(struct tape *tape, const struct ws_op *op, struct ws_tensor *dy)
+{
+	struct ws_op grad = {.sub = WS_SUB_SQUARED_ERROR_GRAD,
+	                     .in_count = 3,
+	                     .in = {dy, op->in[0], op->in[1]},
+	                     .u = op->u};
+	const struct ws_tensor *y = op->in[0];
+
+	if (dy->count != 1)
+		ws_graph_fail(tape->graph, WS_BUG, "squared error has several gradients");
+	contribute(tape, y, ws_op_append(tape->graph, &grad, y->dtype, y->shape));
+}
+
 /* --- fused ops -------------------------------------------------------------------- */
 
 ONE_OP(softmax, CAUSAL_SOFTMAX_GRAD, {DY, OUT}, {"softmax grad"})

@@ -191,6 +191,18 @@ struct ws_tensor *ws_op_log_softmax(struct ws_graph *graph, struct ws_tensor *x)
 	return ws_op_append(graph, &op, op.in[0]->dtype, x->shape);
 }
 
+struct ws_tensor *ws_op_squared_error(struct ws_graph *graph, struct ws_tensor *y,
+                                      struct ws_tensor *target, double alpha)
+{
+	struct ws_op op = {.sub = WS_SUB_SQUARED_ERROR,
+	                   .in_count = 2,
+	                   .in = {y, target},
+	                   .u.alpha = alpha};
+
+	WS_OP_FAIL_IF(graph, op, y->count != target->count || y->dtype != target->dtype);
+	return ws_op_append(graph, &op, y->dtype, WS_SHAPE(y->count));
+}
+
 struct ws_tensor *ws_op_nll_loss(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *target)
 {

@@ -20,6 +20,9 @@ bool ws_window_outputs(struct ws_window *window);
 /* log(softmax(x)) over whole rows */
 struct ws_tensor *ws_op_log_softmax(struct ws_graph *graph, struct ws_tensor *x);
 /* mean over rows of -y[target]: [1] */
+/* alpha (y - target)^2 of each element, in one row; both of one dtype */
+struct ws_tensor *ws_op_squared_error(struct ws_graph *graph, struct ws_tensor *y,
+                                      struct ws_tensor *target, double alpha);
 struct ws_tensor *ws_op_nll_loss(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *target);
 struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *weight,

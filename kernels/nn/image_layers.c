@@ -345,18 +345,13 @@ struct ws_image ws_nn_layer_norm(struct ws_image_net *net, const char *name, str
 
 struct ws_tensor *ws_nn_mse(struct ws_graph *graph, struct ws_tensor *y, struct ws_tensor *target)
 {
-	struct ws_tensor *difference, *loss;
+	struct ws_tensor *loss;
 
 	ws_graph_scope_push(graph, WSNVTX_OP_loss, "mse");
-	if (graph->autocast) /* a loss is computed in fp32 */
-		y = ws_op_cast(graph, y, WS_DTYPE_F32);
-	/* one row of all differences, so that the mean of the row is that of all */
-	difference = ws_graph_tensor(graph, "difference", WS_ROLE_ACTIVATION, target->dtype,
-	                             WS_SHAPE(target->count));
-	difference->requires_grad = true;
-	difference = ws_op_binary_into(graph, WS_SUB_SUB, y, target, difference);
-	loss = ws_op_unary(graph, WS_SUB_SQUARE, difference, 0);
-	loss = ws_op_reduce(graph, WS_SUB_MEAN, loss);
+	/* a loss is computed in fp32 */
+	y = ws_op_cast(graph, y, target->dtype);
+	loss = ws_op_squared_error(graph, y, target, 1 / (double)target->count);
+	loss = ws_op_reduce(graph, WS_SUB_SUM, loss);
 	ws_graph_scope_pop(graph);
 	return loss;
 }

@@ -614,6 +614,11 @@ static enum ws_status arithmetic(const struct ws_operands *o, const struct ws_op
 		for (int64_t i = 0; i < written->t->count; i++)
 			bounds[i] = 2 * ULP * fabs(written->after[i]);
 		break;
+	case WS_OP_SQUARED_ERROR: /* alpha, a difference, two products */
+	case WS_OP_SQUARED_ERROR_GRAD:
+		for (int64_t i = 0; i < written->t->count; i++)
+			bounds[i] = 6 * ULP * fabs(written->after[i]);
+		break;
 	case WS_OP_CROSS_ENTROPY:
 		cross_entropy(o, written->t == op->out[0], bounds);
 		break;

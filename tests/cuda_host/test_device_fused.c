@@ -4,6 +4,7 @@
 #include "tests/cuda_host/checked.h"
 
 #include "kernels/graph/ops_fused.h"
+#include "kernels/nn/image_layers.h"
 #include "kernels/nn/layers.h"
 #include "kernels/nn/optim.h"
 #include "kernels/nn/scaler.h"
@@ -102,6 +103,24 @@ Test(device_fused, cross_entropy_and_its_gradient)
 	                                   {7, 257}, {600, 10}, {3, 20011}, {1, 50257}};
 
 	checked_run_all("cross-entropy", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
+}
+
+static struct ws_tensor *mse(struct ws_graph *graph, int64_t rows, int64_t cols)
+{
+	struct ws_tensor *target =
+	        ws_graph_tensor(graph, "target", WS_ROLE_INPUT, WS_DTYPE_F32, WS_SHAPE(rows, cols));
+
+	target->init = (struct ws_init){WS_INIT_NORMAL, 1};
+	ws_graph_phase(graph, WSNVTX_PHASE_loss);
+	return ws_nn_mse(graph, param(graph, "y", rows, cols), target);
+}
+
+Test(device_fused, squared_errors_and_their_gradient)
+{
+	static const struct checked_case cases[] = {{"mse", mse, true}};
+	static const int64_t sizes[][2] = {{1, 1}, {3, 7}, {33, 10}, {8092, 1}};
+
+	checked_run_all("mse", cases, CHECKED_COUNT(cases), sizes, CHECKED_COUNT(sizes));
 }
 
 /* --- optimizer

@@ -1,7 +1,7 @@
 /*
  * log_softmax, nll_loss and their gradients, in fp32; and cross-entropy: the mean loss over rows,
  * and the gradient of the logits in the same kernel. fp32 inside. The losses of rows go to scratch,
- * and one block adds them in their order.
+ * and one block adds them in their order. And the squared errors of which the mean is a loss.
  */
 #include "kernels/cuda/own/row.cuh"
 
@@ -257,4 +257,53 @@ WS_LAUNCHER(nll_loss_grad)
 	                 (const float *)op->in[0]->data, (const int32_t *)op->in[1]->data,
 	                 (float *)dx->data, dx->count, op->in[1]->count,
 	                 ws_divisor_of(ws_tensor_cols(dx)));
+}
+
+/* --- squared errors -------------------------------------------------------------------------- */
+
+static __global__ void __launch_bounds__(WS_THREADS)
+        ws_loss_squared_error_fwd_f32(const float *y, const float *target, float *out,
+                                      int64_t count, float alpha)
+{
+	WS_EACH_ITEM(i, count)
+	{
+		const float d = y[i] - target[i];
+
+		out[i] = alpha * d * d;
+	}
+}
+
+static __global__ void __launch_bounds__(WS_THREADS)
+        ws_loss_squared_error_grad_bwd_f32(const float *dy, const float *y, const float *target,
+                                           float *dx, int64_t count, float alpha)
+{
+	const float factor = 2 * alpha * *dy;
+
+	WS_EACH_ITEM(i, count)
+	dx[i] = factor * (y[i] - target[i]);
+}
+
+WS_LAUNCHER(squared_error)
+{
+	const struct ws_tensor *out = op->out[0];
+
+	if (out->dtype != WS_DTYPE_F32)
+		return ws_cuda_no_kernel(op, err);
+	return WS_LAUNCH(launch, err, ws_loss_squared_error_fwd_f32,
+	                 ws_item_grid(launch, out->count), WS_THREADS, 0,
+	                 (const float *)op->in[0]->data, (const float *)op->in[1]->data,
+	                 (float *)out->data, out->count, (float)op->u.alpha);
+}
+
+WS_LAUNCHER(squared_error_grad)
+{
+	const struct ws_tensor *dx = op->out[0];
+
+	if (dx->dtype != WS_DTYPE_F32)
+		return ws_cuda_no_kernel(op, err);
+	return WS_LAUNCH(launch, err, ws_loss_squared_error_grad_bwd_f32,
+	                 ws_item_grid(launch, dx->count), WS_THREADS, 0,
+	                 (const float *)op->in[0]->data, (const float *)op->in[1]->data,
+	                 (const float *)op->in[2]->data, (float *)dx->data, dx->count,
+	                 (float)op->u.alpha);
 }

@@ -37,7 +37,7 @@ TESTS = {
                        ("device_image", "*/bias*")],
     "index.cu": [("device_elementwise", "*/look_ups*")],
     "layout.cu": [("device_elementwise", "*/rotary*"), ("device_elementwise", "*/copies*")],
-    "loss.cu": [("device_fused", "*/cross_entropy*")],
+    "loss.cu": [("device_fused", "*/cross_entropy*"), ("device_fused", "*/squared_errors*")],
     "norm.cu": [("device_fused", "*/rms*")],
     "optimizer.cu": [("device_fused", "*/gradients_are*"), ("device_fused", "*/adamw*")],
     "pool.cu": [("device_image", "*/pooling*")],

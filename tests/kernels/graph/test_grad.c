@@ -388,6 +388,7 @@ Test(grad, cases_cover_every_op_and_sub_op_that_a_forward_pass_can_have)
 #undef X
 	/* these only arise in backward passes, under autocast and in optimizers */
 	seen[WS_SUB_LOG_SOFTMAX_GRAD] = seen[WS_SUB_NLL_LOSS_GRAD] = true;
+	seen[WS_SUB_SQUARED_ERROR_GRAD] = true;
 	seen[WS_SUB_UNSCALE] = seen[WS_SUB_SCALE_UPDATE] = true;
 	seen[WS_SUB_SIGMOID_GRAD] = seen[WS_SUB_COLSUM] = seen[WS_SUB_EXPAND] = true;
 	seen[WS_SUB_FILL] = seen[WS_SUB_ROTATE_BACK] = seen[WS_SUB_CAST] = true;

@@ -102,6 +102,7 @@ static const struct wsnvtx_op some_op = {
         .phase = WSNVTX_PHASE_optimizer,
         .dtype = WSNVTX_DTYPE_bf16,
         .layer = -1,
+        .flops_needed = 999,
 };
 
 static void call_everything(void)
@@ -133,14 +134,15 @@ Test(nvtx_client, ranges_marks_and_payloads_arrive_in_order)
 	        "attach",
 	        "domain warpsheet",
 	        "domain warpsheet.cpu",
-	        "schema warpsheet|warpsheet.op|size:80",
+	        "schema warpsheet|warpsheet.op|size:88",
 	        "schema warpsheet.cpu|warpsheet.launch|size:24",
 	        "mark warpsheet|workload.model=tiny",
 	        "push warpsheet|outer",
 	        "push warpsheet|step|u64:18446744073709551615",
 	        "push warpsheet|matmul|warpsheet.op:flops=1000000000007,bytes_read=11,"
 	        "bytes_written=12,batch=1,m=2,n=3,k=4,c=5,h=6,w=7,r=8,s=9,stride=10,pad=13,"
-	        "groups=14,op=gemm,direction=backward,phase=optimizer,dtype=bf16,layer=-1",
+	        "groups=14,op=gemm,direction=backward,phase=optimizer,dtype=bf16,layer=-1,"
+	        "flops_needed=999",
 	        ("push warpsheet.cpu|ws_gemm|warpsheet.launch:grid_x=1,grid_y=2,grid_z=3,"
 	         "block_x=4,block_y=5,block_z=6"),
 	        "pop warpsheet.cpu",
