@@ -2,7 +2,7 @@
 import array
 import collections
 
-Case = collections.namedtuple("Case", "name model optimizer clip steps options")
+Case = collections.namedtuple("Case", "name model optimizer clip steps classes options")
 
 
 def case(model, optimizer, *options, clip=0, name=None):
@@ -11,7 +11,8 @@ def case(model, optimizer, *options, clip=0, name=None):
         options += ["--weight-decay", "1e-3"]
     if clip:
         options += ["--clip-norm", str(clip)]
-    return Case(name or "%s %s" % (model, optimizer), model, optimizer, clip, 3, options)
+    classes = 1 if model == "conv1d-resnet" else 10
+    return Case(name or "%s %s" % (model, optimizer), model, optimizer, clip, 3, classes, options)
 
 
 SMALL = ("--image-size", "64", "--width-divisor", "16", "--classes", "10")
@@ -25,6 +26,9 @@ CASES = [
     case("lenet5", "adam", "--fusion", "full", name="lenet5 adam fused"),
     case("lenet-caffe", "sgd", "--width-divisor", "4"),
     case("toy-mixed", "adamw"),
+    case("alexnet", "sgd", "--image-size", "224", "--width-divisor", "16", "--classes", "10"),
+    case("vgg11", "adam", *SMALL),
+    case("vgg16", "sgd", *SMALL),
     case("resnet18", "sgd", *SMALL),
     case("resnet50", "adam", *SMALL),
     case("conv1d-resnet", "adam"),
