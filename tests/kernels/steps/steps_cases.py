@@ -37,6 +37,10 @@ CASES = [
     case("transformer-tiny", "adamw", "--context", "16", clip=1, name="transformer-tiny clipped"),
 ]
 
+# those whose kernels are counted, at their own size
+COUNTED = ["mlp", "mlp-256", "lenet5", "lenet-caffe", "toy-mixed", "alexnet", "vgg11", "vgg16",
+           "resnet18", "resnet50", "conv1d-resnet", "transformer-tiny", "transformer-small"]
+
 
 class Tensor:
     """Numbers of a dump without numpy."""

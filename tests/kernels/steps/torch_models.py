@@ -161,7 +161,9 @@ class Cs336(torch.optim.Optimizer):
         self.t += 1
         alpha = self.lr * math.sqrt(1 - 0.999 ** self.t) / (1 - 0.9 ** self.t)
         for p in self.param_groups[0]["params"]:
-            m, v = self.of.setdefault(p, (torch.zeros_like(p), torch.zeros_like(p)))
+            if p not in self.of:
+                self.of[p] = torch.zeros_like(p), torch.zeros_like(p)
+            m, v = self.of[p]
             m.mul_(0.9).add_(0.1 * p.grad)
             v.mul_(0.999).add_(0.001 * p.grad ** 2)
             p -= alpha * m / (v.sqrt() + self.eps)
@@ -169,7 +171,7 @@ class Cs336(torch.optim.Optimizer):
 
 
 OPTIMIZERS = {
-    "adam": lambda p: torch.optim.Adam(p, lr=1e-3),
+    "adam": lambda p: torch.optim.Adam(p, lr=1e-3, foreach=True),
     "adamw": lambda p: torch.optim.AdamW(p, lr=1e-3, weight_decay=0.01),
     "adamw-cs336": Cs336,
     "sgd": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-3),
