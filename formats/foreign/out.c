@@ -207,6 +207,17 @@ void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count)
 	s->skips[i].count += count;
 }
 
+uint64_t ws_import_left_out(const struct ws_import_stats *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < s->nskips; i++)
+		sum += s->skips[i].count;
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		sum += s->losses[i].is_summed ? s->losses[i].count : 0;
+	return sum;
+}
+
 void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
 {
 	struct ws_import_stats *s = o->stats;
@@ -259,6 +270,9 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 		struct ws_import_skip *skip = &s->losses[i];
 
 		snprintf(skip->reason, sizeof(skip->reason), "%s", losses[i].words);
+		skip->is_summed = i != WS_LOST_import_damaged_table && /* these are tables */
+		                  i != WS_LOST_import_unknown_kind &&  /* left out by name */
+		                  i != WS_LOST_import_merged_ranks;    /* kept, but for their process */
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;

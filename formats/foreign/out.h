@@ -48,9 +48,28 @@ void ws_import_out_init(struct ws_import_out *o, struct ws_trace_writer *w,
                         struct ws_import_stats *stats);
 void ws_import_out_free(struct ws_import_out *o); /* not the writer */
 
-/* Add a row and count it. */
+/* Add a row. */
 enum ws_status ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row,
                              struct ws_err *err);
+/* So many records of the input are in the trace. */
+static inline void ws_import_keep(struct ws_import_out *o, uint64_t records)
+{
+	o->stats->kept += records;
+}
+/* The row that a record of the input becomes. */
+static inline enum ws_status ws_import_record(struct ws_import_out *o, enum ws_kind kind,
+                                              const void *row, struct ws_err *err)
+{
+	ws_import_keep(o, 1);
+	return ws_import_row(o, kind, row, err);
+}
+/* Records whose text was found and lost: they were read, too. */
+static inline void ws_import_lose(struct ws_import_out *o, enum ws_import_loss loss,
+                                  uint64_t records)
+{
+	o->stats->events += records;
+	o->lost[loss] += records;
+}
 enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
                               struct ws_err *err);
 

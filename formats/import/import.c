@@ -78,6 +78,40 @@ static enum ws_status set_base(int fd, const char *path, int64_t base_ns, struct
 	return WS_OK;
 }
 
+/* Did anything happen in the trace? */
+static bool has_events(const struct ws_import_stats *s)
+{
+	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,  WS_KIND_API,          WS_KIND_NVTX,
+	                                     WS_KIND_MEMCPY,  WS_KIND_MEMSET,       WS_KIND_SYNC,
+	                                     WS_KIND_MEMORY,  WS_KIND_OVERHEAD,     WS_KIND_COUNTER,
+	                                     WS_KIND_CPU_OP,  WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
+	                                     WS_KIND_PYTHON_CALL};
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		n += s->rows[kinds[i]];
+	return n > 0;
+}
+
+/* Who reads an empty report learns less than who is told what the file is. */
+static enum ws_status refuse_empty(const struct ws_importer *importer,
+                                   const struct ws_import_stats *s, struct ws_err *err)
+{
+	uint64_t lost = 0;
+	char seems[256];
+
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		lost += s->losses[i].is_summed ? s->losses[i].count : 0;
+	if (lost)
+		snprintf(seems, sizeof(seems),
+		         "%llu of its %llu records cannot be read. It seems to be damaged: export "
+		         "or copy it again",
+		         (unsigned long long)lost, (unsigned long long)s->events);
+	else
+		importer->empty(s, seems, sizeof(seems));
+	return WS_FAIL(err, CORRUPT, "it has nothing to import: %s", seems);
+}
+
 static enum ws_status import_into(struct ws_trace_writer *w, const struct ws_importer *importer,
                                   const char *path, const struct ws_import_opts *opts,
                                   struct ws_import_stats *stats, struct ws_import_clock *clock,
@@ -91,6 +125,8 @@ static enum ws_status import_into(struct ws_trace_writer *w, const struct ws_imp
 	status = importer->run(&o, path, clock, err);
 	WS_THEN(status, ws_import_out_finish(&o, err));
 	WS_THEN(status, ws_trace_writer_close(w, err));
+	if (status == WS_OK && !has_events(stats))
+		status = refuse_empty(importer, stats, err);
 	ws_import_out_free(&o);
 	return status;
 }

@@ -19,7 +19,8 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
  * Read path, write the trace out_path, which appears whole or not at all. Damage of
  * the input costs the damaged records only and is told in stats and in the
  * trace's `loss` rows. IO_READ: path cannot be read, or is nothing that can be
- * imported. CORRUPT: nothing at all could be read of it. IO_WRITE: out_path.
+ * imported. CORRUPT: nothing at all could be read of it, or nothing
+ * of it is anything that a trace holds; the stats tell what was left out. IO_WRITE: out_path.
  * opts may be NULL.
  */
 enum ws_status ws_import_file(const char *path, const char *out_path,

@@ -33,9 +33,18 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 	return status;
 }
 
+static void empty(const struct ws_import_stats *s, char *text, size_t size)
+{
+	(void)s;
+	snprintf(text, size,
+	         "it seems to be a recording without CUDA and NVTX. Record again with 'nsys "
+	         "profile --trace=cuda,nvtx'");
+}
+
 const struct ws_importer ws_importer_nsys = {
         .name = "Nsight Systems SQLite export",
         .recognises = recognises,
         .run = run,
         .cure = cure,
+        .empty = empty,
 };

@@ -78,8 +78,10 @@ static void import_session(struct ws_nsys *n)
 	struct ws_nsys_rows rows;
 
 	ws_nsys_open_rows(n, WS_NSYS_SESSION, "LIMIT 1", &rows);
-	if (ws_nsys_next(&rows))
+	if (ws_nsys_next(&rows)) {
+		ws_import_keep(n->out, 1);
 		n->clock->base_ns = ws_nsys_i64(&rows, WS_NSYS_SESSION_utcEpochNs);
+	}
 	ws_nsys_close(&rows);
 }
 
@@ -99,8 +101,11 @@ static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
 		const uint64_t *known = ws_map_get(&gpu_of_cuda, cuda);
 
 		differ |= known && *known != gpu;
-		if (known)
+		if (known) {
+			ws_import_skip(n->out, "devices that were told before", 1);
 			continue;
+		}
+		ws_import_keep(n->out, 1);
 		ws_map_add(&gpu_of_cuda, cuda, gpu);
 		ws_map_add(cuda_of_gpu, gpu, cuda);
 	}
@@ -148,8 +153,11 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 		/* adapters of other makers are listed, too */
 		if (cuda_of_gpu.n ? !cuda
 		                  : !ws_nsys_is_null(&rows, WS_NSYS_GPU_computeMajor) &&
-		                            !ws_nsys_i64(&rows, WS_NSYS_GPU_computeMajor))
+		                            !ws_nsys_i64(&rows, WS_NSYS_GPU_computeMajor)) {
+			ws_import_skip(n->out, "adapters that are no CUDA devices", 1);
 			continue;
+		}
+		ws_import_keep(n->out, 1);
 		status = import_device(&rows, cuda ? *cuda : id, err);
 	}
 	ws_nsys_close(&rows);
@@ -170,6 +178,8 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 	return status;
 }
 
+#define WITHOUT_RECORDS "names of threads and processes without records"
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -180,10 +190,12 @@ static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err
 	};
 
 	row.id = ws_import_thread_known(r->n->out, row.pid, row.tid);
-	if (!row.id)
-		return WS_OK;
-	WS_FORWARD(ws_nsys_string(r, WS_NSYS_THREAD_nameId, &row.name, err));
-	return row.name ? ws_import_row(r->n->out, WS_KIND_THREAD, &row, err) : WS_OK;
+	if (row.id)
+		WS_FORWARD(ws_nsys_string(r, WS_NSYS_THREAD_nameId, &row.name, err));
+	if (row.name)
+		return ws_import_record(r->n->out, WS_KIND_THREAD, &row, err);
+	ws_import_skip(r->n->out, WITHOUT_RECORDS, 1);
+	return WS_OK;
 }
 
 static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -191,8 +203,11 @@ static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *er
 	uint64_t pid = ws_nsys_pid(r, WS_NSYS_PROCESS_globalPid);
 	struct ws_import_process *process;
 
-	if (!ws_import_process_known(r->n->out, pid))
+	if (!ws_import_process_known(r->n->out, pid)) {
+		ws_import_skip(r->n->out, WITHOUT_RECORDS, 1);
 		return WS_OK;
+	}
+	ws_import_keep(r->n->out, 1);
 	ws_import_process(r->n->out, pid, &process);
 	return ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name,
 	                      err);
@@ -213,7 +228,7 @@ static bool is_imported(const char *name)
 	return strncmp(name, WS_NSYS_OWN_PREFIX, strlen(WS_NSYS_OWN_PREFIX)) == 0;
 }
 
-static void count_table(struct ws_nsys *n, const char *table)
+void ws_nsys_leave_out(struct ws_nsys *n, const char *table)
 {
 	char reason[WS_IMPORT_TEXT_BYTES];
 	sqlite3_stmt *stmt = NULL;
@@ -225,6 +240,7 @@ static void count_table(struct ws_nsys *n, const char *table)
 		for (char *c = reason; *c; c++)
 			if (!isprint((unsigned char)*c))
 				*c = '?';
+		n->out->stats->events += (uint64_t)sqlite3_column_int64(stmt, 0);
 		ws_import_skip(n->out, reason, (uint64_t)sqlite3_column_int64(stmt, 0));
 	}
 	sqlite3_finalize(stmt);
@@ -247,7 +263,7 @@ static void count_the_rest(struct ws_nsys *n)
 		if (name && !is_imported(name) &&
 		    (ws_nsys_has_column(n, name, "start") ||
 		     ws_nsys_has_column(n, name, "timestamp")))
-			count_table(n, name);
+			ws_nsys_leave_out(n, name);
 	}
 	sqlite3_finalize(stmt);
 }

@@ -47,7 +47,7 @@ static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *er
 	if (!r->n->default_pid)
 		r->n->default_pid = ws_nsys_pid(r, WS_NSYS_RUNTIME_globalTid);
 	WS_FORWARD(ws_nsys_string(r, WS_NSYS_RUNTIME_nameId, &row.name, err));
-	return ws_import_row(r->n->out, WS_KIND_API, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_API, &row, err);
 }
 
 /* The export counts: undefined, unknown, driver compiler, …; the trace has one unknown. */
@@ -63,7 +63,7 @@ static enum ws_status put_overhead(const struct ws_nsys_rows *r, enum ws_nsys_co
 		return WS_OK;
 	WS_FORWARD(ws_nsys_thread(r, thread, &row.thread, err));
 	WS_FORWARD(ws_nsys_string(r, name, &row.name, err));
-	return ws_import_row(r->n->out, WS_KIND_OVERHEAD, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_OVERHEAD, &row, err);
 }
 #define OVERHEAD(ID)                                                                        \
 	put_overhead(r, WS_NSYS_##ID##_start, WS_NSYS_##ID##_end, WS_NSYS_##ID##_globalTid, \
@@ -109,7 +109,7 @@ static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err
 	WS_FORWARD(kernel_name(r, &c.name, err));
 	WS_FORWARD(ws_import_device_used(r->n->out, c.device, err));
 	WS_FORWARD(ws_trace_writer_intern_config(r->n->out->w, &c, &row.config, err));
-	return ws_import_row(r->n->out, WS_KIND_KERNEL, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_KERNEL, &row, err);
 }
 
 static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -131,7 +131,7 @@ static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err
 		WS_FORWARD(ws_import_device_used(r->n->out, row.dst_device, err));
 	}
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_row(r->n->out, WS_KIND_MEMCPY, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_MEMCPY, &row, err);
 }
 
 static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -145,7 +145,7 @@ static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err
 	if (!ws_nsys_span(r, WS_NSYS_MEMSET_start, WS_NSYS_MEMSET_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_row(r->n->out, WS_KIND_MEMSET, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_MEMSET, &row, err);
 }
 
 static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -164,7 +164,7 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 	if (!ws_nsys_span(r, WS_NSYS_SYNC_start, WS_NSYS_SYNC_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_row(r->n->out, WS_KIND_SYNC, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_SYNC, &row, err);
 }
 
 static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -177,7 +177,7 @@ static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
 	if (!ws_nsys_span(r, WS_NSYS_GRAPH_start, WS_NSYS_GRAPH_end, &row.start_ns, &row.dur_ns))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_row(r->n->out, WS_KIND_GRAPH_LAUNCH, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_GRAPH_LAUNCH, &row, err);
 }
 
 static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -196,7 +196,7 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 	if (!ws_import_time_ok(r->n->out, row.time_ns, 0))
 		return WS_OK;
 	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_row(r->n->out, WS_KIND_MEMORY, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_MEMORY, &row, err);
 }
 
 /* --- all of it --- */
@@ -219,10 +219,13 @@ static enum ws_status import_events(struct ws_nsys *n, struct ws_err *err)
 	        {WS_NSYS_MEMORY, on_memory},
 	};
 
-	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++)
+	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++) {
 		if (plan[i].table != WS_NSYS_MEMORY ||
 		    !ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "memory"))
 			WS_FORWARD(ws_nsys_each(n, plan[i].table, plan[i].fn, err));
+		else
+			ws_nsys_leave_out(n, "CUDA_GPU_MEMORY_USAGE_EVENTS");
+	}
 	WS_FORWARD(ws_nsys_import_own(n, err));
 	return ws_nsys_import_nvtx(n, err);
 }

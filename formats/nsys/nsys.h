@@ -144,6 +144,8 @@ enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err);
 enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err);
 /* What our own exports have in tables of their own. Before NVTX. */
 enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
+/* Count a table's rows as read and left out. */
+void ws_nsys_leave_out(struct ws_nsys *n, const char *table);
 /* Names of the threads and processes that some record named; what was left out. After the events.
  */
 enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);

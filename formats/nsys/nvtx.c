@@ -164,7 +164,7 @@ static enum ws_status on_mark(const struct ws_nsys_rows *r, struct ws_err *err)
 	row.category = mark.category;
 	row.color = mark.color;
 	row.payload = mark.payload;
-	return ws_import_row(r->n->out, WS_KIND_NVTX, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_NVTX, &row, err);
 }
 
 static enum ws_status on_category(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -173,7 +173,7 @@ static enum ws_status on_category(const struct ws_nsys_rows *r, struct ws_err *e
 
 	WS_FORWARD(domain_of(r, &row.domain, err));
 	WS_FORWARD(message(r, &row.name, err));
-	return ws_import_row(r->n->out, WS_KIND_CATEGORY, &row, err);
+	return ws_import_record(r->n->out, WS_KIND_CATEGORY, &row, err);
 }
 
 static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
@@ -185,6 +185,7 @@ static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err
 	WS_FORWARD(ws_nsys_thread(r, WS_NSYS_NVTX_globalTid, &thread, err));
 	row.id = thread;
 	WS_FORWARD(message(r, &row.name, err));
+	ws_import_keep(r->n->out, 1);
 	return row.name ? ws_import_row(r->n->out, WS_KIND_THREAD, &row, err) : WS_OK;
 }
 
@@ -205,6 +206,7 @@ static enum ws_status on_range(const struct ws_nsys_rows *r, struct ws_import_ne
 		return WS_OK;
 	}
 	WS_FORWARD(take_range(r, &range, err));
+	ws_import_keep(r->n->out, 1);
 	if (push_pop)
 		return ws_import_nest_add(nest, &range, err);
 	end_thread = range.thread;
@@ -229,8 +231,9 @@ static enum ws_status on_event(const struct ws_nsys_rows *r, struct ws_import_ne
 		return on_category(r, err);
 	case TYPE_THREAD:
 		return on_thread(r, err);
-	case TYPE_DOMAIN_CREATE:
+	case TYPE_DOMAIN_CREATE: /* ws_nsys_import_nvtx has their names */
 	case TYPE_DOMAIN_DESTROY:
+		ws_import_keep(r->n->out, 1);
 		return WS_OK;
 	default:
 		(*others)++;
@@ -243,6 +246,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 {
 	/* they are read, and counted, once more with all events */
 	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
+	const uint64_t events = n->out->stats->events;
 	struct ws_nsys_rows rows;
 	enum ws_status status;
 	char tail[60];
@@ -262,6 +266,7 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 	}
 	ws_nsys_close(&rows);
 	n->out->lost[WS_LOST_import_bad_value] = bad;
+	n->out->stats->events = events;
 	return status;
 }
 

@@ -133,9 +133,16 @@ static enum ws_status put_payload(struct own *own, const struct ws_row_payload *
 {
 	uint64_t id;
 
+	ws_import_keep(own->n->out, 1);
 	WS_FORWARD(ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr,
 	                                          row->bytes.len, &id, err));
 	ws_map_add(&own->n->payloads, row->id, id);
+	return WS_OK;
+}
+
+static enum ws_status twice(struct ws_import_out *out)
+{
+	ws_import_skip(out, "definitions that were told before", 1);
 	return WS_OK;
 }
 
@@ -153,26 +160,28 @@ static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
 	case WS_KIND_PAYLOAD_SCHEMA:
 		id = ((const struct ws_row_payload_schema *)row)->id;
 		if (ws_map_get(&own->schemas, id))
-			return WS_OK;
+			return twice(out);
 		ws_map_add(&own->schemas, id, id);
 		break;
 	case WS_KIND_OP_CONFIG:
 		if (ws_map_get(&own->ops, op->id))
-			return WS_OK;
+			return twice(out);
 		id = own->ops.n + 1;
 		ws_map_add(&own->ops, op->id, id);
 		op->id = id;
 		break;
 	case WS_KIND_META:
-		if (ws_bytes_begin(meta->key, "tool.") || ws_bytes_begin(meta->key, "import."))
+		if (ws_bytes_begin(meta->key, "tool.") || ws_bytes_begin(meta->key, "import.")) {
+			ws_import_skip(out, "facts about the tool that wrote the export", 1);
 			return WS_OK;
+		}
 		break;
 	case WS_KIND_DEVICE:
 		WS_FORWARD(
 		        ws_import_device_used(out, ((const struct ws_row_device *)row)->id, err));
 		break;
 	}
-	return ws_import_row(out, (enum ws_kind)own->def->id, row, err);
+	return ws_import_record(out, (enum ws_kind)own->def->id, row, err);
 }
 
 static enum ws_status import_kind(struct own *own, struct ws_err *err)
@@ -189,12 +198,14 @@ static enum ws_status import_kind(struct own *own, struct ws_err *err)
 	open_table(own->n, own->def, table, &rows);
 	status = WS_OK;
 	while (status == WS_OK && ws_nsys_next(&rows)) {
+		uint64_t *lost = own->n->out->lost, bad_times = lost[WS_LOST_import_bad_time];
+
 		memset(row, 0, own->def->row_size);
 		status = take_row(own, &rows, row, &ok, err);
 		if (status == WS_OK && ok)
 			status = put_row(own, row, err);
-		else if (status == WS_OK)
-			own->n->out->lost[WS_LOST_import_missing_field]++;
+		else if (lost[WS_LOST_import_bad_time] == bad_times)
+			lost[WS_LOST_import_missing_field]++;
 	}
 	ws_nsys_close(&rows);
 	return status;
@@ -217,6 +228,7 @@ static enum ws_status on_nvtx_payload(const struct ws_nsys_rows *r, struct ws_er
 
 	(void)err;
 	if (payload) {
+		ws_import_keep(r->n->out, 1);
 		add_event(r->n, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_eventId), *payload);
 		return WS_OK;
 	}

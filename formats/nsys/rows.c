@@ -166,7 +166,7 @@ bool ws_nsys_next(struct ws_nsys_rows *rows)
 	int code = next_row(rows);
 
 	while (code == SQLITE_ROW && !is_sound(rows)) {
-		rows->n->out->lost[WS_LOST_import_bad_value]++;
+		ws_import_lose(rows->n->out, WS_LOST_import_bad_value, 1);
 		code = next_row(rows);
 	}
 	if (code == SQLITE_ROW) {

@@ -20,7 +20,7 @@ static enum ws_status on_call(struct ws_pytorch *p, const struct ws_pytorch_even
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
-	return ws_import_row(p->out, WS_KIND_API, &row, err);
+	return ws_import_record(p->out, WS_KIND_API, &row, err);
 }
 
 static struct ws_bytes array_text(const struct ws_json_value *v)
@@ -49,7 +49,7 @@ static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_ev
 		ws_json_text(&e->name, &p->scratch, &op.name);
 	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
 	WS_FORWARD(ws_pytorch_collective(p, e, row.start_ns, 0, err));
-	return ws_import_row(p->out, WS_KIND_CPU_OP, &row, err);
+	return ws_import_record(p->out, WS_KIND_CPU_OP, &row, err);
 }
 
 static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -66,6 +66,7 @@ static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorc
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
 	WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
 	p->ranges[p->nranges++] = r;
+	ws_import_keep(p->out, 1);
 	return WS_OK;
 }
 
@@ -96,7 +97,7 @@ static enum ws_status on_python(struct ws_pytorch *p, const struct ws_pytorch_ev
 		return WS_OK;
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
-	return ws_import_row(p->out, WS_KIND_PYTHON_CALL, &row, err);
+	return ws_import_record(p->out, WS_KIND_PYTHON_CALL, &row, err);
 }
 
 static enum ws_status on_overhead(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -115,7 +116,7 @@ static enum ws_status on_overhead(struct ws_pytorch *p, const struct ws_pytorch_
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
 	if (e->name.len)
 		row.kind = ws_pytorch_word(kinds, e->name.text, e->name.len);
-	return ws_import_row(p->out, WS_KIND_OVERHEAD, &row, err);
+	return ws_import_record(p->out, WS_KIND_OVERHEAD, &row, err);
 }
 
 /* The span of the profiler itself: what utilization over the whole recording refers to. */
@@ -132,6 +133,7 @@ static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_even
 	if (!ws_pytorch_span(p, e, &start_ns, &dur_ns))
 		return WS_OK;
 	p->has_span = 1;
+	ws_import_keep(p->out, 1);
 	snprintf(text, sizeof(text), "%lld", (long long)start_ns);
 	WS_FORWARD(ws_trace_writer_meta(p->out->w, "pytorch.span_start_ns", text, err));
 	snprintf(text, sizeof(text), "%lld", (long long)dur_ns);
@@ -169,7 +171,7 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	else
 		WS_FORWARD(ws_import_device_used(p->out, row.device, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
-	return ws_import_row(p->out, WS_KIND_MEMORY, &row, err);
+	return ws_import_record(p->out, WS_KIND_MEMORY, &row, err);
 }
 
 static enum ws_status on_instant(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -211,6 +213,7 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	WS_FORWARD(ws_pytorch_thread(p, e, &here.thread, err));
 	flow_of(p, (uint64_t)id, &other);
 	if (!other->phase || other->phase == here.phase) {
+		p->dropped[WS_DROPPED_HALF_FLOW] += other->phase != 0;
 		*other = here;
 		return WS_OK;
 	}
@@ -219,15 +222,15 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	row.to_ns = here.phase == 's' ? other->time_ns : here.time_ns;
 	row.to_thread = here.phase == 's' ? other->thread : here.thread;
 	other->phase = 0;
+	ws_import_keep(p->out, 2);
 	return ws_import_row(p->out, WS_KIND_FLOW, &row, err);
 }
 
 static enum ws_status on_launch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                       struct ws_err *err)
 {
-	(void)e;
 	(void)err;
-	p->dropped[WS_DROPPED_ARROW]++;
+	ws_pytorch_arrow(p, e);
 	return WS_OK;
 }
 
@@ -266,13 +269,16 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 	struct ws_import_process *process;
 	uint64_t thread;
 
-	if (kept->of_process && ws_import_process_known(p->out, kept->pid)) {
+	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
+		ws_import_keep(p->out, 1);
 		ws_import_process(p->out, kept->pid, &process);
 		return ws_import_text(p->out, text, &process->name, err);
 	}
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
-	if (!kept->of_process && thread)
+	if (text.len && !kept->of_process && thread) {
+		ws_import_keep(p->out, 1);
 		return ws_import_thread_name(p->out, thread, kept->pid, kept->tid, text, err);
+	}
 	p->dropped[WS_DROPPED_NAME]++;
 	return WS_OK;
 }
@@ -334,13 +340,69 @@ static enum ws_status dispatch(struct ws_pytorch *p, const struct category *list
 	return unknown(p, what, &e->cat);
 }
 
+enum ws_status ws_pytorch_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                   struct ws_err *err)
+{
+	return dispatch(p, categories, e, "category", err);
+}
+
+/* Of calls and device work, for which correlation ids are. */
+static enum ws_pytorch_work work_of(const struct ws_pytorch_event *e, bool *is_call)
+{
+	static const struct {
+		const char *part;
+		enum ws_pytorch_work work;
+	} calls[] = {{"Launch", WS_PYTORCH_KERNEL},
+	             {"Memcpy", WS_PYTORCH_COPY},
+	             {"Memset", WS_PYTORCH_SET}};
+	const struct category *c = categories;
+
+	while (c->text && !ws_json_is(&e->cat, c->text, strlen(c->text)))
+		c++;
+	*is_call = c->fn == on_call;
+	for (size_t i = 0; *is_call && i < sizeof(calls) / sizeof(*calls); i++)
+		if (e->name.len &&
+		    memmem(e->name.text, e->name.len, calls[i].part, strlen(calls[i].part)))
+			return calls[i].work;
+	return c->fn == ws_pytorch_on_kernel ? WS_PYTORCH_KERNEL
+	       : c->fn == ws_pytorch_on_copy ? WS_PYTORCH_COPY
+	       : c->fn == ws_pytorch_on_set  ? WS_PYTORCH_SET
+	                                     : WS_PYTORCH_NO_WORK;
+}
+
+static enum ws_status on_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                  struct ws_err *err)
+{
+	bool is_call, has_id = ARG_U64(e, CORRELATION) != 0;
+	enum ws_pytorch_work work;
+
+	if (has_id && p->has_ids)
+		return ws_pytorch_complete(p, e, err);
+	work = work_of(e, &is_call);
+	if (work == WS_PYTORCH_NO_WORK)
+		return ws_pytorch_complete(p, e, err);
+	if (!has_id)
+		return ws_pytorch_defer(p, e, work, is_call, err);
+	if (!is_call)
+		ws_pytorch_forget_arrows(p);
+	return ws_pytorch_complete(p, e, err);
+}
+
 enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                 struct ws_err *err)
 {
+	enum ws_pytorch_work work;
+	bool is_call;
+
 	p->out->stats->events++;
 	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
 	case 'X':
-		return dispatch(p, categories, e, "category", err);
+		return on_complete(p, e, err);
+	case 'B':
+		work = work_of(e, &is_call);
+		return ws_pytorch_defer(p, e, work, is_call, err);
+	case 'E':
+		return ws_pytorch_defer(p, e, WS_PYTORCH_NO_WORK, false, err);
 	case 's':
 	case 'f':
 		return dispatch(p, flows, e, "flow category", err);
@@ -400,6 +462,7 @@ static void finish_counts(struct ws_pytorch *p)
 
 enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err)
 {
+	WS_FORWARD(ws_pytorch_put_deferred(p, err));
 	WS_FORWARD(ws_pytorch_put_waiting(p, err));
 	WS_FORWARD(finish_ranges(p, err));
 	WS_FORWARD(finish_names(p, err));

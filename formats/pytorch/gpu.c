@@ -55,6 +55,8 @@ enum ws_status ws_pytorch_put_waiting(struct ws_pytorch *p, struct ws_err *err)
 
 static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
 {
+	if (g->kind != WS_KIND_COLLECTIVE && g->kind != WS_KIND_EXTERNAL_LINK)
+		ws_import_keep(p->out, 1); /* these two are parts of a record */
 	if (p->has_host_pid || p->gave_up_waiting)
 		return put_gpu_row(p, g, err);
 	if (p->nwaiting == WS_PYTORCH_MAX_WAITING) {

@@ -45,9 +45,31 @@ static enum ws_status run(struct ws_import_out *o, const char *path, struct ws_i
 	return status;
 }
 
+/* Other programs write the same format, too: their categories are not PyTorch's. */
+static void empty(const struct ws_import_stats *s, char *text, size_t size)
+{
+	const struct ws_import_skip *most = NULL;
+
+	for (size_t i = 0; i < s->nskips; i++)
+		if (ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "category '") &&
+		    (!most || s->skips[i].count > most->count))
+			most = &s->skips[i];
+	if (most)
+		snprintf(text, size,
+		         "it seems to be another program's Chrome trace (%llu records of %s). "
+		         "Open it in ui.perfetto.dev; import what torch.profiler writes",
+		         (unsigned long long)most->count,
+		         strcmp(most->reason, "category ''") ? most->reason : "no category");
+	else
+		snprintf(text, size,
+		         "it seems to be a PyTorch profile without work. Run at least one step "
+		         "while torch.profiler is on");
+}
+
 const struct ws_importer ws_importer_pytorch = {
         .name = "PyTorch profiler JSON",
         .recognises = recognises,
         .reads_gzip = true,
         .run = run,
+        .empty = empty,
 };

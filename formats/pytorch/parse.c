@@ -45,6 +45,7 @@ void ws_pytorch_free(struct ws_pytorch *p)
 	free(p->waiting);
 	free(p->ranges);
 	free(p->flows);
+	ws_pytorch_free_deferred(p);
 	ws_strtab_free(&p->flow_ids);
 	ws_buf_free(&p->scratch);
 	ws_buf_free(&p->names);
@@ -108,6 +109,7 @@ enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_
 	r = ws_json_open(j, '{');
 	if (r != WS_JSON_OK)
 		return r;
+	e->text.ptr = j->pos - 1;
 	while ((r = ws_json_member(j, &key)) == WS_JSON_OK) {
 		while (j->pos < j->end && *j->pos == ' ')
 			j->pos++;
@@ -120,6 +122,7 @@ enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_
 		if (r != WS_JSON_OK)
 			return r;
 	}
+	e->text.len = (size_t)(j->pos - (const char *)e->text.ptr);
 	return r == WS_JSON_END ? WS_JSON_OK : r;
 }
 

@@ -9,7 +9,7 @@
 /* The text is cut off inside something. */
 static void cut_off(struct ws_pytorch *p, uint64_t records)
 {
-	p->out->lost[WS_LOST_import_cut_off] += records;
+	ws_import_lose(p->out, WS_LOST_import_cut_off, records);
 	ws_import_warn(p->out, "the file ends in the middle, after %llu bytes of text",
 	               (unsigned long long)ws_json_stream_offset(p->text, p->text->j.end));
 }
@@ -275,7 +275,7 @@ static enum ws_status resume(struct ws_pytorch *p, const char *from, int *ended,
 	}
 	j->pos = next ? next : j->end;
 	*ended = !next;
-	p->out->lost[WS_LOST_import_unreadable] += lost ? lost : 1;
+	ws_import_lose(p->out, WS_LOST_import_unreadable, lost ? lost : 1);
 	if (p->unreadable++ == 0)
 		ws_import_warn(p->out, "invalid JSON at byte %llu: continuing with the next event",
 		               (unsigned long long)place);
@@ -303,7 +303,7 @@ static enum ws_status count_rest(struct ws_pytorch *p, const char *what, struct 
 		        &full, err));
 	}
 	j->pos = j->end;
-	p->out->lost[WS_LOST_import_unreadable] += lost ? lost : 1;
+	ws_import_lose(p->out, WS_LOST_import_unreadable, lost ? lost : 1);
 	ws_import_warn(p->out, "%s at byte %llu, and what follows is not read", what,
 	               (unsigned long long)place);
 	return WS_OK;

@@ -24,6 +24,7 @@ enum ws_pytorch_dropped {
 
 /* One element of traceEvents; slices of the text. */
 struct ws_pytorch_event {
+	struct ws_bytes text; /* all of it */
 	struct ws_json_value ph, cat, name, pid, tid, ts, dur, id;
 	struct ws_json_value arg[WS_PYTORCH_ARGS];
 };
@@ -51,6 +52,35 @@ struct ws_flow_end {
 	char phase; /* 's', 'f', or 0: both were seen */
 };
 
+/* What a call launches, or device work is: what External ids tell apart. */
+enum ws_pytorch_work {
+	WS_PYTORCH_NO_WORK,
+	WS_PYTORCH_KERNEL,
+	WS_PYTORCH_COPY,
+	WS_PYTORCH_SET,
+};
+
+/* An event that is understood at the end of the file only; its text is kept. */
+struct ws_pytorch_deferred {
+	size_t text, len; /* in `deferred_text` */
+	size_t name, name_len;
+	uint64_t row; /* of pid and tid */
+	int64_t time_ns;
+	size_t end;           /* of a begin: 1 + the place of its end */
+	uint64_t external_id; /* of one without a correlation id, */
+	uint64_t correlation; /* and what it turns out to be */
+	uint8_t work;         /* enum ws_pytorch_work */
+	bool is_call, lacks_id;
+	char phase; /* 'B', 'E', or 'X' without a correlation id */
+};
+
+/* Where an arrow from a call to device work touches one of them. */
+struct ws_pytorch_arrow {
+	uint64_t id; /* 0: several arrows are here */
+	uint64_t events;
+	bool is_used;
+};
+
 #define WS_PYTORCH_DOMAIN          "pytorch" /* NVTX domain of annotations */
 #define WS_PYTORCH_ARG_SLOTS       256u      /* a hash table for about 40 keys */
 #define WS_PYTORCH_MAX_NAMES_BYTES (1u << 24)
@@ -75,6 +105,15 @@ struct ws_pytorch {
 	uint64_t domain; /* of annotations */
 	struct ws_import_range *ranges;
 	size_t nranges, ranges_capacity;
+	struct ws_strtab rows; /* key: pid and tid as written */
+	struct ws_pytorch_deferred *deferred;
+	size_t ndeferred, deferred_capacity;
+	struct ws_buf deferred_text;
+	struct ws_strtab arrow_ends; /* key: row and time; id - 1 is the index below */
+	struct ws_pytorch_arrow *arrows;
+	size_t narrows, arrows_capacity;
+	bool has_ids;            /* device work with a correlation id was seen, */
+	uint64_t without_id;     /* and some without */
 	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */
 	struct ws_flow_end *flows;
 	size_t nflows, flows_capacity;
@@ -96,6 +135,9 @@ enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
 /* Read the event object that comes next; the window must hold it whole. */
 enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_reader *j,
                                      struct ws_pytorch_event *e);
+/* What an event with a duration becomes. */
+enum ws_status ws_pytorch_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                   struct ws_err *err);
 /* Write what it becomes. */
 enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                 struct ws_err *err);
@@ -131,6 +173,22 @@ unsigned ws_pytorch_word(const char *words, const char *text, size_t len);
  */
 enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                      int64_t time_ns, uint64_t correlation, struct ws_err *err);
+
+/* --- events that wait for the end --- */
+
+/*
+ * Keep an event for the end of the file: a begin, an end, or, with what it is, a call or device
+ * work without a correlation id.
+ */
+enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                                enum ws_pytorch_work work, bool is_call, struct ws_err *err);
+/* One end of an arrow from a call to device work. */
+void ws_pytorch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+/* Device work has correlation ids: arrows say nothing new. */
+void ws_pytorch_forget_arrows(struct ws_pytorch *p);
+/* Pair begins and ends, find correlation ids, and write what the events become. */
+enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, struct ws_err *err);
+void ws_pytorch_free_deferred(struct ws_pytorch *p);
 
 /* --- device work --- */
 

@@ -21,16 +21,22 @@ static void print_stats(const char *path, const struct ws_import_stats *s)
 	ws_display_name(stdout, s->format);
 	putchar('\n');
 	print_count(s->events, "records read");
+	print_count(s->kept, "records kept");
+	print_count(ws_import_left_out(s), "records left out");
+	printf("rows of the trace:\n");
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		const struct ws_kind_def *def = ws_schema_kind(kind);
 
 		if (def && !def->is_dict && s->rows[kind])
 			print_count(s->rows[kind], def->name);
 	}
-	if (s->nskips)
+	if (ws_import_left_out(s))
 		printf("left out:\n");
 	for (size_t i = 0; i < s->nskips; i++)
 		print_count(s->skips[i].count, s->skips[i].reason);
+	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+		if (s->losses[i].is_summed && s->losses[i].count)
+			print_count(s->losses[i].count, s->losses[i].reason);
 }
 
 static enum ws_status import(const char *from, const char *to, struct ws_import_stats *stats,
