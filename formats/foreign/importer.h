@@ -24,7 +24,8 @@ struct ws_importer {
 	/* What makes a readable file of one of the same tool that is none, by its name; NULL:
 	   nothing does. */
 	const char *(*cure)(const char *path);
-	/* What a file of which nothing was kept seems to be, and what to do: "it seems to be ..." */
+	/* What a file of which nothing was kept seems to be, and what to do: "it seems to be ..."
+	 */
 	void (*empty)(const struct ws_import_stats *stats, char *text, size_t size);
 };
 

@@ -270,9 +270,10 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 		struct ws_import_skip *skip = &s->losses[i];
 
 		snprintf(skip->reason, sizeof(skip->reason), "%s", losses[i].words);
-		skip->is_summed = i != WS_LOST_import_damaged_table && /* these are tables */
-		                  i != WS_LOST_import_unknown_kind &&  /* left out by name */
-		                  i != WS_LOST_import_merged_ranks;    /* kept, but for their process */
+		skip->is_summed =
+		        i != WS_LOST_import_damaged_table && /* these are tables */
+		        i != WS_LOST_import_unknown_kind &&  /* left out by name */
+		        i != WS_LOST_import_merged_ranks;    /* kept, but for their process */
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;

@@ -48,18 +48,25 @@ enum ws_status ws_import_find(const char *path, const struct ws_importer **impor
 	return WS_OK;
 }
 
-static enum ws_status fail_unknown(const char *path, struct ws_err *err)
+const char *ws_import_cure(const char *path)
 {
 	const char *cure = NULL;
+
+	for (size_t i = 0; i < NIMPORTERS && !cure; i++)
+		if (importers[i]->cure)
+			cure = importers[i]->cure(path);
+	return cure;
+}
+
+static enum ws_status fail_unknown(const char *path, struct ws_err *err)
+{
+	const char *cure = ws_import_cure(path);
 	char names[300] = "";
 	size_t len = 0;
 
-	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++) {
+	for (size_t i = 0; i < NIMPORTERS && len < sizeof(names); i++)
 		len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", i ? " or " : "",
 		                        importers[i]->name);
-		if (!cure && importers[i]->cure)
-			cure = importers[i]->cure(path);
-	}
 	return WS_FAIL(err, IO_READ, "cannot import %s: it is not a %s%s%s", path, names,
 	               cure ? "; " : "", cure ? cure : "");
 }
@@ -81,10 +88,12 @@ static enum ws_status set_base(int fd, const char *path, int64_t base_ns, struct
 /* Did anything happen in the trace? */
 static bool has_events(const struct ws_import_stats *s)
 {
-	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,  WS_KIND_API,          WS_KIND_NVTX,
-	                                     WS_KIND_MEMCPY,  WS_KIND_MEMSET,       WS_KIND_SYNC,
-	                                     WS_KIND_MEMORY,  WS_KIND_OVERHEAD,     WS_KIND_COUNTER,
-	                                     WS_KIND_CPU_OP,  WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
+	static const enum ws_kind kinds[] = {WS_KIND_KERNEL,       WS_KIND_API,
+	                                     WS_KIND_NVTX,         WS_KIND_MEMCPY,
+	                                     WS_KIND_MEMSET,       WS_KIND_SYNC,
+	                                     WS_KIND_MEMORY,       WS_KIND_OVERHEAD,
+	                                     WS_KIND_COUNTER,      WS_KIND_CPU_OP,
+	                                     WS_KIND_GRAPH_LAUNCH, WS_KIND_GPU_RANGE,
 	                                     WS_KIND_PYTHON_CALL};
 	uint64_t n = 0;
 
@@ -102,7 +111,7 @@ static enum ws_status refuse_empty(const struct ws_importer *importer,
 
 	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
 		lost += s->losses[i].is_summed ? s->losses[i].count : 0;
-	if (lost)
+	if (lost > s->events / 2)
 		snprintf(seems, sizeof(seems),
 		         "%llu of its %llu records cannot be read. It seems to be damaged: export "
 		         "or copy it again",

@@ -15,6 +15,9 @@
 enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
                               struct ws_err *err);
 
+/* What makes a readable file of one that nobody can import, by its name; NULL: nothing does. */
+const char *ws_import_cure(const char *path);
+
 /*
  * Read path, write the trace out_path, which appears whole or not at all. Damage of
  * the input costs the damaged records only and is told in stats and in the

@@ -54,15 +54,6 @@ enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_ev
 	return WS_OK;
 }
 
-void ws_pytorch_free_deferred(struct ws_pytorch *p)
-{
-	free(p->deferred);
-	free(p->arrows);
-	ws_buf_free(&p->deferred_text);
-	ws_strtab_free(&p->rows);
-	ws_strtab_free(&p->arrow_ends);
-}
-
 /* --- arrows --- */
 
 void ws_pytorch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e)
@@ -193,7 +184,8 @@ static void find_ids(struct ws_pytorch *p)
 	link_by_external_id(p, &by_external_id);
 	ws_import_warn(p->out,
 	               "device work without a correlation id: %" PRIu64
-	               ". Its launch is found by an arrow: %" PRIu64 ", by an External id: %" PRIu64,
+	               ". Its launch is found by an arrow: %" PRIu64
+	               ", by an External id: %" PRIu64,
 	               p->without_id, by_arrow, by_external_id);
 }
 
@@ -299,7 +291,7 @@ static void take_end(struct ws_pytorch *p, const struct ws_pytorch_deferred *beg
 }
 
 static enum ws_status put(struct ws_pytorch *p, const struct ws_pytorch_deferred *d,
-                          struct ws_err *err)
+                          ws_pytorch_event_fn complete, struct ws_err *err)
 {
 	const uint64_t kept = p->out->stats->kept;
 	char dur[48], id[24];
@@ -318,7 +310,7 @@ static enum ws_status put(struct ws_pytorch *p, const struct ws_pytorch_deferred
 		snprintf(id, sizeof(id), "%" PRIu64, d->correlation);
 		e.arg[WS_ARG_CORRELATION] = number(id);
 	}
-	WS_FORWARD(ws_pytorch_complete(p, &e, err));
+	WS_FORWARD(complete(p, &e, err));
 	if (d->phase != 'B')
 		return WS_OK;
 	if (p->out->stats->kept > kept)
@@ -328,12 +320,13 @@ static enum ws_status put(struct ws_pytorch *p, const struct ws_pytorch_deferred
 	return WS_OK;
 }
 
-enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, struct ws_err *err)
+enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete,
+                                       struct ws_err *err)
 {
 	pair_events(p);
 	find_ids(p);
 	count_arrows(p);
 	for (size_t i = 0; i < p->ndeferred; i++)
-		WS_FORWARD(put(p, &p->deferred[i], err));
+		WS_FORWARD(put(p, &p->deferred[i], complete, err));
 	return WS_OK;
 }

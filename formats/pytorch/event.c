@@ -301,8 +301,7 @@ static enum ws_status finish_names(struct ws_pytorch *p, struct ws_err *err)
 
 struct category {
 	const char *text;
-	enum ws_status (*fn)(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-	                     struct ws_err *err);
+	ws_pytorch_event_fn fn;
 };
 
 static const struct category categories[] = {
@@ -340,8 +339,9 @@ static enum ws_status dispatch(struct ws_pytorch *p, const struct category *list
 	return unknown(p, what, &e->cat);
 }
 
-enum ws_status ws_pytorch_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                   struct ws_err *err)
+/* An event with a duration. */
+static enum ws_status complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                               struct ws_err *err)
 {
 	return dispatch(p, categories, e, "category", err);
 }
@@ -377,15 +377,15 @@ static enum ws_status on_complete(struct ws_pytorch *p, const struct ws_pytorch_
 	enum ws_pytorch_work work;
 
 	if (has_id && p->has_ids)
-		return ws_pytorch_complete(p, e, err);
+		return complete(p, e, err);
 	work = work_of(e, &is_call);
 	if (work == WS_PYTORCH_NO_WORK)
-		return ws_pytorch_complete(p, e, err);
+		return complete(p, e, err);
 	if (!has_id)
 		return ws_pytorch_defer(p, e, work, is_call, err);
 	if (!is_call)
 		ws_pytorch_forget_arrows(p);
-	return ws_pytorch_complete(p, e, err);
+	return complete(p, e, err);
 }
 
 enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -462,7 +462,7 @@ static void finish_counts(struct ws_pytorch *p)
 
 enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err)
 {
-	WS_FORWARD(ws_pytorch_put_deferred(p, err));
+	WS_FORWARD(ws_pytorch_put_deferred(p, complete, err));
 	WS_FORWARD(ws_pytorch_put_waiting(p, err));
 	WS_FORWARD(finish_ranges(p, err));
 	WS_FORWARD(finish_names(p, err));

@@ -45,7 +45,11 @@ void ws_pytorch_free(struct ws_pytorch *p)
 	free(p->waiting);
 	free(p->ranges);
 	free(p->flows);
-	ws_pytorch_free_deferred(p);
+	free(p->deferred);
+	ws_buf_free(&p->deferred_text);
+	ws_strtab_free(&p->rows);
+	free(p->arrows);
+	ws_strtab_free(&p->arrow_ends);
 	ws_strtab_free(&p->flow_ids);
 	ws_buf_free(&p->scratch);
 	ws_buf_free(&p->names);

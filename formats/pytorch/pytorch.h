@@ -112,8 +112,8 @@ struct ws_pytorch {
 	struct ws_strtab arrow_ends; /* key: row and time; id - 1 is the index below */
 	struct ws_pytorch_arrow *arrows;
 	size_t narrows, arrows_capacity;
-	bool has_ids;            /* device work with a correlation id was seen, */
-	uint64_t without_id;     /* and some without */
+	bool has_ids;              /* device work with a correlation id was seen, */
+	uint64_t without_id;       /* and some without */
 	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */
 	struct ws_flow_end *flows;
 	size_t nflows, flows_capacity;
@@ -135,9 +135,6 @@ enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
 /* Read the event object that comes next; the window must hold it whole. */
 enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_reader *j,
                                      struct ws_pytorch_event *e);
-/* What an event with a duration becomes. */
-enum ws_status ws_pytorch_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                   struct ws_err *err);
 /* Write what it becomes. */
 enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
                                 struct ws_err *err);
@@ -186,9 +183,11 @@ enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_ev
 void ws_pytorch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e);
 /* Device work has correlation ids: arrows say nothing new. */
 void ws_pytorch_forget_arrows(struct ws_pytorch *p);
-/* Pair begins and ends, find correlation ids, and write what the events become. */
-enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, struct ws_err *err);
-void ws_pytorch_free_deferred(struct ws_pytorch *p);
+/* Pair begins and ends, find correlation ids, and complete the events, each with a duration. */
+typedef enum ws_status (*ws_pytorch_event_fn)(struct ws_pytorch *p,
+                                              const struct ws_pytorch_event *e, struct ws_err *err);
+enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete,
+                                       struct ws_err *err);
 
 /* --- device work --- */
 

@@ -264,6 +264,13 @@ static enum ws_status copy_file(const char *from, const char *to, struct ws_err 
 	return status;
 }
 
+static bool is_trace_name(const char *path)
+{
+	const size_t len = strlen(path);
+
+	return len >= 7 && !strcmp(path + len - 7, ".wtrace");
+}
+
 /* Runs of the baseline so far that the new ones did not replace. */
 static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_err *err)
 {
@@ -273,6 +280,9 @@ static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_
 	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
 		const char *name = strrchr(list.path[i], '/') + 1;
 		unsigned long number = 0;
+
+		if (!is_trace_name(name))
+			continue; /* a profile of somebody, that stands for a run, too */
 
 		if (!strncmp(name, "run-", 4))
 			number = strtoul(name + 4, NULL, 10);
@@ -312,9 +322,8 @@ static enum ws_status check_update(const struct gate *g, const struct ws_trace_l
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *path = list->path[i];
-		const size_t len = strlen(path);
 
-		WS_FAIL_IF(len < 7 || strcmp(path + len - 7, ".wtrace") != 0, err, USAGE,
+		WS_FAIL_IF(!is_trace_name(path), err, USAGE,
 		           "--update takes traces (.wtrace). Run 'warpsheet import %s' first",
 		           path);
 		WS_FAIL_IF(!strncmp(path, g->o.baseline, n) && path[n] == '/', err, USAGE,

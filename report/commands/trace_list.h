@@ -12,7 +12,8 @@ struct ws_trace_list {
 	size_t n, capacity;
 };
 /*
- * Add these, in order; of a folder its files that end in .wtrace, by name.
+ * Add these, in order; of a folder, by name, its files that end in .wtrace, and those that an
+ * import recognises by their content, unless a .wtrace of the same name stands for them.
  * IO_READ when a folder cannot be read; USAGE when it holds no trace.
  */
 enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,

@@ -68,6 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (ws_import_out_finish(&out, &err) != WS_OK ||
 		    ws_trace_writer_close(w, &err) != WS_OK)
 			abort();
+		if (stats.events != stats.kept + ws_import_left_out(&stats))
+			abort();
 		check(w);
 
 	} else if (err.status == WS_BUG) {

@@ -217,6 +217,8 @@ static void import(sqlite3 *db, int is_checked)
 		if (ws_import_out_finish(&out, &err) != WS_OK ||
 		    ws_trace_writer_close(w, &err) != WS_OK)
 			abort();
+		if (stats.events != stats.kept + ws_import_left_out(&stats))
+			abort();
 		if (is_checked)
 			check(w);
 	} else if (err.status == WS_BUG) {

@@ -37,7 +37,7 @@ Test(damaged_nsys, strings_without_a_key_are_found_all_the_same)
 Test(damaged_nsys, devices_are_those_of_cuda_with_their_numbers)
 {
 	struct ws_imported *i = imported(
-	        STRINGS
+	        STRINGS RUNTIME
 	        "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT, smCount INT, computeMajor INT,"
 	        " clockRate INT);"
 	        "INSERT INTO TARGET_INFO_GPU VALUES (4, 'Intel', 0, 0, 0),(2, 'A', 108, 8, "
@@ -58,9 +58,10 @@ Test(damaged_nsys, devices_are_those_of_cuda_with_their_numbers)
 
 Test(damaged_nsys, without_that_table_gpus_of_other_makers_are_left_out)
 {
-	struct ws_imported *i = imported(
-	        STRINGS "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT, computeMajor INT);"
-	                "INSERT INTO TARGET_INFO_GPU VALUES (1, 'Intel', 0),(0, 'A', 8);");
+	struct ws_imported *i =
+	        imported(STRINGS RUNTIME
+	                 "CREATE TABLE TARGET_INFO_GPU (id INT, name TEXT, computeMajor INT);"
+	                 "INSERT INTO TARGET_INFO_GPU VALUES (1, 'Intel', 0),(0, 'A', 8);");
 
 	cr_assert(eq(u64, rows(i, WS_KIND_DEVICE), 1));
 	cr_assert(eq(str, (char *)WS_CELL_TEXT(i, DEVICE, device, name, 0), (char *)"A"));
@@ -117,7 +118,7 @@ Test(damaged_nsys, records_whose_times_cannot_be_are_counted)
 Test(damaged_nsys, tables_of_other_events_are_counted)
 {
 	struct ws_imported *i = imported(
-	        STRINGS
+	        STRINGS RUNTIME
 	        "CREATE TABLE OSRT_API (start INT, end INT);"
 	        "INSERT INTO OSRT_API VALUES (1, 2),(3, 4);"
 	        "CREATE TABLE ENUM_X (id INT, name TEXT); INSERT INTO ENUM_X VALUES (1, 'a');");
@@ -129,10 +130,11 @@ Test(damaged_nsys, tables_of_other_events_are_counted)
 
 Test(damaged_nsys, a_view_cannot_stand_in_for_a_table)
 {
-	struct ws_imported *i = imported(STRINGS "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH "
-	                                         "RECURSIVE n(start) AS (SELECT 1 UNION ALL "
-	                                         "SELECT start + 1 FROM n) SELECT start, start + 1 "
-	                                         "AS end, 2 AS demangledName FROM n;");
+	struct ws_imported *i =
+	        imported(STRINGS RUNTIME "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH "
+	                                 "RECURSIVE n(start) AS (SELECT 1 UNION ALL "
+	                                 "SELECT start + 1 FROM n) SELECT start, start + 1 "
+	                                 "AS end, 2 AS demangledName FROM n;");
 
 	cr_assert(eq(u64, rows(i, WS_KIND_KERNEL), 0));
 	ws_imported_free(i);
@@ -141,7 +143,7 @@ Test(damaged_nsys, a_view_cannot_stand_in_for_a_table)
 Test(damaged_nsys, names_that_are_sql_are_only_names)
 {
 	struct ws_imported *i = imported(
-	        STRINGS
+	        STRINGS RUNTIME
 	        "CREATE TABLE \"a\"\"; DROP TABLE StringIds; --\" (start INT, \"en\"\"d\" INT);"
 	        "INSERT INTO \"a\"\"; DROP TABLE StringIds; --\" VALUES (1, 2);");
 
@@ -184,6 +186,19 @@ Test(damaged_nsys, a_negative_device_is_no_device)
 	cr_assert(eq(i64, WS_CELL(i, KERNEL, kernel, start_ns, 0), 3));
 	cr_assert(eq(u64, rows(i, WS_KIND_MEMCPY), 0));
 	cr_assert(eq(u64, ws_imported_lost(i, "negative device"), 2));
+	ws_imported_free(i);
+}
+
+Test(damaged_nsys, a_recording_without_cuda_and_nvtx_is_refused_with_what_to_do)
+{
+	struct ws_imported *i = import(STRINGS "CREATE TABLE OSRT_API (start INT, end INT);"
+	                                       "INSERT INTO OSRT_API VALUES (1, 2),(3, 4);");
+
+	cr_assert(eq(int, i->status, WS_CORRUPT));
+	cr_assert(strstr(i->err.text, "it seems to be a recording without CUDA and NVTX. Record "
+	                              "again with 'nsys profile --trace=cuda,nvtx'") != NULL,
+	          "%s", i->err.text);
+	cr_assert(eq(u64, ws_imported_skipped(i, "table OSRT_API"), 2));
 	ws_imported_free(i);
 }
 
@@ -316,8 +331,10 @@ Test(damaged_nsys, changes_that_lie_beside_the_database_are_not_ignored)
 	cr_assert(asprintf(&beside, "%s-wal", path) > 0);
 	unlink(path);
 	cr_assert(eq(int, sqlite3_open(path, &db), SQLITE_OK));
-	cr_assert(eq(int, sqlite3_exec(db, "PRAGMA journal_mode = WAL;" STRINGS, NULL, NULL, NULL),
-	             SQLITE_OK));
+	cr_assert(
+	        eq(int,
+	           sqlite3_exec(db, "PRAGMA journal_mode = WAL;" STRINGS RUNTIME, NULL, NULL, NULL),
+	           SQLITE_OK));
 	cr_assert(eq(int, access(beside, R_OK), 0));
 	i = ws_imported_file(path);
 	cr_assert(eq(int, i->status, WS_CORRUPT));

@@ -538,6 +538,12 @@ Test(op_cost, a_fused_optimizer_goes_over_its_lists)
 	IS(cost("aten::_foreach_add_", "[[[100],[20]],[]]", "[[\"float\",\"float\"],\"Scalar\"]",
 	        ""),
 	   FLOPS_AND_BYTES, 120, 480, 480);
+	/* into halves: reads 4 bytes an element, writes 2; serving does it without an optimizer */
+	IS(cost("aten::_foreach_copy_", "[[[100],[20]],[[100],[20]],[]]",
+	        "[[\"c10::Half\",\"c10::Half\"],[\"float\",\"float\"],\"Scalar\"]", ""),
+	   FLOPS_AND_BYTES, 0, 720, 0);
+	cr_assert(eq(int, cost("aten::_foreach_copy_", "[]", "[]", "").kind, WS_NVTX_OP_COPY));
+	cr_assert(eq(int, cost("aten::_foreach_add_", "[]", "[]", "").kind, WS_NVTX_OP_OPTIMIZER));
 }
 
 Test(op_cost, other_operations_have_none)

@@ -134,15 +134,17 @@ Test(import_pytorch, unknown_categories_and_phases_are_counted_by_name)
 	struct ws_imported *i = imported(
 	        "{\"traceEvents\":[" EVENT("mtia_ccp\\u0007",
 	                                   "\"ts\":1,\"dur\":1") EVENT("xpu", "\"ts\":1,\"dur\":1")
-	                EVENT("xpu",
-	                      "\"ts\":1,\"dur\":1") "{\"ph\":\"B\",\"name\":\"x\"},{\"ph\":\"C\","
-	                                            "\"name\":\"c\"},{},[],{\"ph\":7}]}");
+	                EVENT("xpu", "\"ts\":1,\"dur\":1") "{\"ph\":\"b\",\"name\":\"x\"},{\"ph\":"
+	                                                   "\"C\",\"name\":\"c\"},{},[],"
+	                                                   "{\"ph\":7}," CALL("a", 1) "]}");
 
 	cr_assert(eq(u64, ws_imported_skipped(i, "category 'xpu'"), 2));
-	cr_assert(eq(u64, ws_imported_skipped(i, "phase 'B'"), 1));
+	cr_assert(eq(u64, ws_imported_skipped(i, "phase 'b'"), 1));
 	cr_assert(eq(u64, ws_imported_skipped(i, "counters"), 1));
 	cr_assert(eq(u64, ws_imported_skipped(i, "phase ''"), 2), "{} and []");
-	cr_assert(eq(u64, i->stats.events, 8));
+	cr_assert(eq(u64, i->stats.events, 9));
+	cr_assert(eq(u64, i->stats.kept, 1));
+	cr_assert(eq(u64, ws_import_left_out(&i->stats), 8));
 	cr_assert(eq(u64, ws_imported_lost(i, "cannot be read"), 0));
 	cr_assert(eq(u64, ws_imported_lost(i, "does not know"), 7), "so reports count them");
 	ws_imported_free(i);
@@ -237,7 +239,8 @@ Test(import_pytorch, events_whose_brackets_never_close_are_not_searched_to_the_e
 	for (size_t k = 0; k < n; k++, p += len)
 		memcpy(p, event, len);
 	i = ws_imported_bytes(json, (size_t)(p - json));
-	cr_assert(eq(int, i->status, WS_OK));
+	cr_assert(eq(int, i->status, WS_CORRUPT));
+	cr_assert(strstr(i->err.text, "cannot be read. It seems to be damaged") != NULL);
 	cr_assert(ge(u64, ws_imported_lost(i, "cannot be read"), n - 200));
 	ws_imported_free(i);
 	free(json);
