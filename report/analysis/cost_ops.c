@@ -372,12 +372,13 @@ void ws_roof_find(const struct ws_model *m, uint32_t device, uint32_t class, uin
 	struct ws_device_peaks peaks = {{0}, 0, NULL, NULL, 0};
 	int on_tensor_cores = ws_class_is_product(class) && tensor != WS_TENSOR_NO;
 
-	*out = (struct ws_roof){0, 0};
+	*out = (struct ws_roof){0, 0, false};
 	if (device == WS_NONE)
 		return;
 	if (m->devices[device].has_peaks)
 		peaks = m->devices[device].peaks;
 	apply_measured(m, &peaks);
+	out->unconfirmed = ws_peaks_unconfirmed(&peaks);
 	out->bytes_per_s = peaks.value[WS_PEAK_MEMORY];
 	/* outside of Tensor Cores 16-bit data is computed with in fp32 */
 	out->flops_per_s = peaks.value[WS_PEAK_FP32];

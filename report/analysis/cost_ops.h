@@ -64,6 +64,7 @@ bool ws_class_is_product(uint32_t class);
 /* What a device can do at most for such work; 0 = not known. */
 struct ws_roof {
 	double flops_per_s, bytes_per_s;
+	bool unconfirmed; /* nothing that was held against the table's row confirms it */
 };
 /*
  * class and dtype are texts. Tensor Core peaks count for matrix products, convolutions and fused

@@ -69,6 +69,13 @@ static inline int ws_peaks_source_len(const struct ws_device_peaks *peaks)
 	return check ? (int)(check - peaks->source) : (int)strlen(peaks->source);
 }
 
+/* Does the table say that nobody held the row against its source? Measured ones are known. */
+static inline bool ws_peaks_unconfirmed(const struct ws_device_peaks *peaks)
+{
+	return peaks->source && !peaks->from_user && !peaks->measured &&
+	       strstr(peaks->source, "not compared");
+}
+
 const char *ws_peak_name(enum ws_peak which); /* "tf32" */
 
 /* Does the product name say that AMD made the device? 0 for an empty name. */

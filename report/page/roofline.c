@@ -36,8 +36,9 @@ static void add_roofs(struct ws_page_making *p, const struct ws_cost_group *g,
 		/* of other work than products the memory is what bounds */
 		if (ws_class_is_product(g->class))
 			add_roof(p, roof->flops_per_s, 0,
-			         ws_arena_format(p->texts, "%s %s%s", flops, tensor ? "dense " : "",
-			                         dtype));
+			         ws_arena_format(p->texts, "%s %s%s%s", flops,
+			                         tensor ? "dense " : "", dtype,
+			                         roof->unconfirmed ? " (not confirmed)" : ""));
 		add_roof(p, 0, roof->bytes_per_s, ws_arena_format(p->texts, "%s memory", bytes));
 	}
 }

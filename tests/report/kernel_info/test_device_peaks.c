@@ -49,7 +49,7 @@ Test(device_peaks, devices_are_found_by_the_drivers_name)
 	        {"NVIDIA H200", 66.9, 989.4, 4800},
 	        {"NVIDIA L40S", 91.6, 362, 864},
 	        {"NVIDIA L40", 90.5, 181, 864},
-	        {"NVIDIA B200", 80, 2250, 8000},
+	        {"NVIDIA B200", 75, 2250, 8000},
 	        {"NVIDIA GH200 480GB", 66.9, 989.4, 4000},
 	        {"NVIDIA B300 SXM6 AC", 75, 2250, 8000},
 	        {"NVIDIA GeForce RTX 2080 Ti", 13.4, 0, 616},
@@ -213,6 +213,57 @@ Test(device_peaks, fp32_follows_from_sms_and_clock_where_the_source_gives_them)
 		checked++;
 	}
 	cr_expect(gt(uint, checked, 15));
+	ws_peaks_free(p);
+}
+
+/* A Tensor Core does a fixed number of operations a clock: twice those of the FMA units with sums in
+ * fp32 (RTX 20: four times), four times in fp8. */
+Test(device_peaks, tensor_cores_of_geforce_keep_their_ratio_to_the_fma_units)
+{
+	struct ws_peaks *p = table(NULL);
+	struct ws_device_peaks row;
+	unsigned checked = 0;
+
+	for (size_t i = 0; ws_peaks_row(p, i, &row); i++) {
+		const double *v = row.value, fp32 = v[WS_PEAK_FP32];
+		const bool turing = strstr(row.pattern, "RTX 20") != NULL;
+
+		if (!strstr(row.pattern, "GeForce"))
+			continue;
+		checked++;
+		/* each figure is rounded to a tenth of a TFLOP/s */
+		cr_expect(epsilon_eq(dbl, v[WS_PEAK_FP16], (turing ? 4 : 2) * fp32, 0.26e12), "%s",
+		          row.pattern);
+		if (turing) {
+			cr_expect(all(zero(dbl, v[WS_PEAK_TF32]), zero(dbl, v[WS_PEAK_BF16])));
+			continue;
+		}
+		cr_expect(epsilon_eq(dbl, v[WS_PEAK_TF32], fp32, 1), "%s", row.pattern);
+		cr_expect(epsilon_eq(dbl, v[WS_PEAK_BF16], v[WS_PEAK_FP16], 1), "%s", row.pattern);
+		if (v[WS_PEAK_FP8] > 0)
+			cr_expect(epsilon_eq(dbl, v[WS_PEAK_FP8], 4 * fp32, 0.3e12), "%s",
+			          row.pattern);
+	}
+	cr_expect(ge(uint, checked, 30));
+	ws_peaks_free(p);
+}
+
+/* A peak that nothing confirms says so wherever a page names its source. */
+Test(device_peaks, a_source_says_what_it_was_held_against)
+{
+	static const char *const held[] = {"datasheet", "whitepaper", "by two public tables",
+	                                   "not compared"};
+	struct ws_peaks *p = table(NULL);
+	struct ws_device_peaks row;
+
+	for (size_t i = 0; ws_peaks_row(p, i, &row); i++) {
+		const size_t len = (size_t)ws_peaks_source_len(&row);
+		bool says = false;
+
+		for (size_t k = 0; k < sizeof(held) / sizeof(*held); k++)
+			says |= memmem(row.source, len, held[k], strlen(held[k])) != NULL;
+		cr_expect(says, "%s: %s", row.pattern, row.source);
+	}
 	ws_peaks_free(p);
 }
 

@@ -200,6 +200,36 @@ Test(page, grey_line_and_figures_leave_out_what_is_unknown)
 	done();
 }
 
+/* The first roof of a matrix product on the device. */
+static const char *roof_of(const char *device, const char *mark)
+{
+	const struct tb_op op = {2000000, 100, 100, "gemm", "forward", "bf16", 0};
+	struct tb *b = tb_new();
+	const struct ws_page *page;
+
+	tb_device(b, 1, WS_DEVICE_CUDA, device);
+	if (mark)
+		tb_mark(b, 0, mark);
+	tb_push_op(b, 1 * US, "gemm", &op);
+	kernel(b, 2, "sm90_xmma_gemm_bf16bf16_bf16f32", 5, 10);
+	tb_pop(b, 20 * US);
+	page = page_of(b);
+	cr_assert(ge(sz, page->nroofs, 1));
+	return page->roof[0].name;
+}
+
+Test(page, peaks_that_nothing_confirms_say_so)
+{
+	SAYS(roof_of("NVIDIA GeForce RTX 5090 Laptop GPU", NULL),
+	     "90.7 TFLOP/s dense bf16 (not confirmed)");
+	done();
+	SAYS(roof_of("NVIDIA GeForce RTX 5090 Laptop GPU", "workload.peak.bf16=80"),
+	     "80 TFLOP/s dense bf16");
+	done();
+	SAYS(roof_of("NVIDIA H100 80GB HBM3", NULL), "989 TFLOP/s dense bf16");
+	done();
+}
+
 /* Text on every colour is read by everybody: contrast of 4.5 at least, on light and on dark. */
 static double luminance(uint32_t rgb)
 {
