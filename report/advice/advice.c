@@ -15,19 +15,26 @@ static uint32_t text_of(const struct ws_model *m, const char *name)
 	return id ? (uint32_t)id : WS_NONE;
 }
 
+static bool is_optimizer(const struct ws_joined_kernel *k)
+{
+	return k->kind->class == WS_TEXT_OPTIMIZER || k->kind->phase == WS_PHASE_OPTIMIZER;
+}
+
+static bool is_cast(const struct ws_advice *a, const struct ws_joined_kernel *k)
+{
+	return a->is_cast[k->kind->config] || k->kind->class == a->cast;
+}
+
 /* What no sum over classes or configurations tells. */
 static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k)
 {
-	const bool is_optimizer =
-	        k->kind->class == WS_TEXT_OPTIMIZER || k->kind->phase == WS_PHASE_OPTIMIZER;
-
 	/* multi-tensor kernels copy inputs of inference, too */
 	a->trains |= k->kind->phase == WS_PHASE_BACKWARD || k->kind->phase == WS_PHASE_OPTIMIZER;
-	if (a->is_cast[k->kind->config] || k->kind->class == a->cast) {
+	if (is_cast(a, k)) {
 		a->casts.kernels++;
 		a->casts.gpu_ns += k->dur_ns;
 	}
-	if (!is_optimizer)
+	if (!is_optimizer(k))
 		return;
 	a->optimizer.kernels++;
 	a->optimizer.gpu_ns += k->dur_ns;
@@ -117,8 +124,13 @@ static void find_group(struct ws_advice *a, struct ws_strtab *ids, const struct 
 
 	WS_GROW(a->work, a->nwork + 1, a->work_capacity);
 	id = ws_strtab_add(ids, key, sizeof(key));
-	if (id > a->nwork)
-		a->work[a->nwork++] = (struct ws_work_group){.op = *op, .longest_ns = -1};
+	if (id > a->nwork) {
+		a->work[a->nwork] = (struct ws_work_group){.op = *op,
+		                                           .longest_ns = -1,
+		                                           .id = (uint32_t)a->nwork,
+		                                           .new_kernels_ns = NAN};
+		a->nwork++;
+	}
 	*group = (uint32_t)id;
 }
 
@@ -154,7 +166,6 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, st
 	}
 	g = &a->work[group_of[op] - 1];
 	g->kernels++;
-	g->attention_ns += in_attention(a, k, op) ? k->dur_ns : 0;
 	g->gpu_ns += k->dur_ns;
 	if (k->dur_ns > g->longest_ns) {
 		g->longest_ns = k->dur_ns;
@@ -162,7 +173,30 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, st
 	}
 }
 
-static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
+/* What tells kernels apart; group: of its operation, plus 1, 0 = none. */
+static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t group,
+                        struct ws_strtab *ids)
+{
+	const struct ws_advice_cell cell = {
+	        .config = k->kind->config,
+	        .class = k->kind->class,
+	        .work = group ? group - 1 : WS_NONE,
+	        .attention = in_attention(a, k, ws_cost_ops_of_kernel(a->costs, k)),
+	        .cast = is_cast(a, k),
+	        .optimizer = is_optimizer(k)};
+	const uint32_t key[] = {cell.config, cell.class, cell.work,
+	                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
+	uint64_t id;
+
+	WS_GROW(a->cell, a->ncells + 1, a->cell_capacity);
+	id = ws_strtab_add(ids, key, sizeof(key));
+	if (id > a->ncells)
+		a->cell[a->ncells++] = cell;
+	a->cell[id - 1].ns += k->dur_ns;
+	a->attention_ns += cell.attention ? k->dur_ns : 0;
+}
+
+static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct ws_strtab *cells)
 {
 	struct ws_joined_rows *rows = a->tab->sel->rows;
 	uint32_t *group_of; /* operation -> its group plus 1 */
@@ -171,6 +205,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 		const uint32_t step = ws_joined_rows_step(rows, k->step);
+		uint32_t op;
 
 		if (step != WS_NONE)
 			look_at_step(a, k, i, step);
@@ -181,25 +216,27 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids)
 		a->gpu_ns += k->dur_ns;
 		a->config_ns[k->kind->config] += k->dur_ns;
 		a->class_ns[k->kind->class] += k->dur_ns;
-		if (in_attention(a, k, ws_cost_ops_of_kernel(a->costs, k)))
-			a->attention_ns += k->dur_ns;
 		if (a->costs->n)
 			look_at_op(a, k, ids, group_of);
+		op = ws_cost_ops_of_kernel(a->costs, k);
+		add_to_cell(a, k, op == WS_NONE ? 0 : group_of[op], cells);
 	}
 	if (a->nwork)
 		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
+	ws_advice_number_work(a);
 }
 
 static enum ws_status count_kernels(struct ws_advice *a, struct ws_err *err)
 {
-	struct ws_strtab ids = {0};
+	struct ws_strtab ids = {0}, cells = {0};
 
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
 	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
 	ws_attention_find(a->m, a->costs, &a->arena, &a->attention);
-	look_at_kernels(a, &ids);
+	look_at_kernels(a, &ids, &cells);
 	ws_strtab_free(&ids);
+	ws_strtab_free(&cells);
 	return WS_OK;
 }
 
@@ -293,6 +330,8 @@ enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct w
 		ws_keep_result(tab->sel, &key, a.found, NULL);
 	*out = a.found;
 	free(a.work);
+	free(a.cell);
+	free(a.claim);
 	ws_arena_free(&a.arena);
 	ws_step_times_release(&a.times);
 	return status;

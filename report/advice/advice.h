@@ -39,10 +39,11 @@ const char *ws_severity_name(enum ws_severity severity);
 struct ws_finding {
 	enum ws_rule rule;
 	enum ws_severity severity;
-	double gain_ns;                  /* at most, of a step; NaN = not known */
+	double gain_ns; /* at most, of a step; NaN = not known */
+	/* time of the kernels that it is about, of a step: no gain is more; NaN = it is about none
+	 */
+	double kernels_ns;
 	char *scope, *evidence, *advice; /* advice NULL: what the rule says */
-	/* the operations that it is about, of struct ws_advice; NULL: of no one group */
-	const struct ws_work_group *work;
 };
 
 struct ws_findings {
@@ -56,6 +57,8 @@ struct ws_findings {
 	const char *not_judged[WS_RULES]; /* why; NULL = it was */
 };
 
+struct ws_advice;
+
 /* Operations of one name, class, dtype, size and cost on one device, in what counts. */
 struct ws_work_group {
 	struct ws_cost_op op; /* the first of them: everything they have in common */
@@ -63,7 +66,28 @@ struct ws_work_group {
 	int64_t gpu_ns;
 	uint32_t config; /* of the longest kernel */
 	int64_t longest_ns;
-	int64_t attention_ns; /* of kernels inside attention that is not fused */
+	uint32_t id;           /* by which they were found, from 0 */
+	double new_kernels_ns; /* gain of rule A5; NaN = none, not known */
+};
+
+/*
+ * Kernels that no rule tells apart: GPU time of what counts. A finding is about some of them, and
+ * a nanosecond of them is in the gain of one finding.
+ */
+struct ws_advice_cell {
+	uint32_t config, class;
+	uint32_t work;                      /* index of the group of operations, WS_NONE */
+	uint8_t attention, cast, optimizer; /* inside attention that is not fused; as it says */
+	int64_t ns;
+};
+
+/* What a finding is about, and which part of a kernel's time is its gain. */
+struct ws_claim {
+	/* under 0: not about these; NaN: about them, but their gain is not known; else up to 1 */
+	double (*rate)(const struct ws_advice *a, const struct ws_advice_cell *cell,
+	               const struct ws_claim *claim);
+	const struct ws_work_group *work;
+	double value;
 };
 
 /* What the kernels of a name did in steps: those of convolutions in the first one. */
@@ -85,6 +109,10 @@ struct ws_advice {
 	const struct ws_utilization *use; /* by the rule about it */
 	struct ws_work_group *work;       /* by GPU time, longest first */
 	size_t nwork, work_capacity;
+	struct ws_advice_cell *cell;
+	size_t ncells, cell_capacity;
+	struct ws_claim *claim; /* of each finding; no rate: about no kernels */
+	size_t claim_capacity;
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
@@ -126,12 +154,17 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                    double gain_ns, char *scope, char *evidence, char *advice);
-/* What the last finding is about. */
-void ws_advice_about(struct ws_advice *a, const struct ws_work_group *g);
-/* Under a per cent of the step: no first page shows it. */
+/* The same about kernels: its gain is the sum of what the claim says of each. */
+void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                         struct ws_claim claim, char *scope, char *evidence, char *advice);
+/* About the kernels of one group; gain_ns of all of them, NaN = not known. */
+struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
+/* Its gain, or the time of its kernels, is under a per cent of the step: no first page shows it. */
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
-/* Findings on the same kernels become one, with alternatives. */
+/* Findings on the same kernels become one, with alternatives; no kernel is in two gains. */
 void ws_advice_merge(struct ws_advice *a);
+/* Every cell has its group of operations in the order that these have now. */
+void ws_advice_number_work(struct ws_advice *a);
 /* The least time that the calls of a group need on their device, ns; NaN = not known. */
 double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *g);
 /* The short name of a kernel, or another text of the model, for a sentence: the middle left out

@@ -40,32 +40,6 @@ char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 	return text;
 }
 
-void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, char *scope, char *evidence, char *advice)
-{
-	struct ws_findings *found = a->found;
-
-	WS_GROW(found->finding, found->n + 1, a->capacity);
-	/* under one per cent of the time nothing is worth acting on first */
-	if (severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	    100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns)
-		severity = WS_SEVERITY_WEAK;
-	found->finding[found->n++] =
-	        (struct ws_finding){rule,   severity, gain_ns / a->samples, scope, evidence,
-	                            advice, NULL};
-	a->found->fired[rule] = 1;
-}
-
-void ws_advice_about(struct ws_advice *a, const struct ws_work_group *g)
-{
-	a->found->finding[a->found->n - 1].work = g;
-}
-
-bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f)
-{
-	return !isnan(f->gain_ns) && 100 * f->gain_ns < WS_WAIT_PERCENT * all->step_ns;
-}
-
 double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *g)
 {
 	const struct ws_cost_op *op = &g->op;
@@ -79,89 +53,6 @@ double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *
 	if (op->bytes > 0 && roof.bytes_per_s > 0)
 		seconds = fmax(seconds, (double)op->bytes / roof.bytes_per_s);
 	return seconds * 1e9 * (double)g->calls;
-}
-
-/* --- findings on the same kernels ---------------------------------------------------------- */
-
-/* The first sentence of what a finding advises. */
-static char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
-{
-	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].says;
-	const char *end = strstr(text, ". ");
-	size_t len = end ? (size_t)(end - text) : strlen(text);
-
-	while (len && text[len - 1] == '.')
-		len--;
-	return ws_arena_copy(a->texts, text, len);
-}
-
-static double gain_or_less(const struct ws_finding *f)
-{
-	return isnan(f->gain_ns) ? -1 : f->gain_ns;
-}
-
-/* `to` stays, with what the other advises as an alternative. */
-static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_finding *from)
-{
-	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].says;
-	const size_t len = strlen(text);
-
-	to->advice =
-	        ws_advice_text(a, "%.*s. Else: %s (%s)", (int)(len - (len && text[len - 1] == '.')),
-	                       text, first_sentence(a, from), ws_rule_defs[from->rule].id);
-	if (from->severity < to->severity)
-		to->severity = from->severity;
-}
-
-static struct ws_finding *find_rule(struct ws_findings *all, enum ws_rule rule)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->finding[i].rule == rule)
-			return &all->finding[i];
-	return NULL;
-}
-
-/* The finding that another is an alternative of; NULL = none. A fused attention takes the products
- * of attention away, and all that could be done to them. */
-static struct ws_finding *host_of(struct ws_findings *all, const struct ws_finding *f)
-{
-	struct ws_finding *fused = find_rule(all, WS_RULE_eager_attention), *best = NULL;
-
-	if (!f->work)
-		return NULL;
-	if (fused && 2 * f->work->attention_ns > f->work->gpu_ns)
-		return fused;
-	for (size_t i = 0; i < all->n; i++) {
-		struct ws_finding *other = &all->finding[i];
-
-		if (other->work == f->work && (!best || gain_or_less(other) > gain_or_less(best)))
-			best = other;
-	}
-	return best == f ? NULL : best;
-}
-
-void ws_advice_merge(struct ws_advice *a)
-{
-	struct ws_findings *all = a->found;
-	struct ws_finding *host;
-	size_t n = 0;
-	uint8_t *goes, *has_guest;
-
-	WS_NEW(&a->arena, goes, all->n);
-	WS_NEW(&a->arena, has_guest, all->n);
-	for (size_t i = 0; i < all->n; i++) {
-		host = host_of(all, &all->finding[i]);
-		goes[i] = host != NULL;
-		/* one alternative is enough to say */
-		if (host && !has_guest[host - all->finding]++)
-			merge(a, host, &all->finding[i]);
-	}
-	for (size_t i = 0; i < all->n; i++)
-		if (goes[i])
-			all->merged[all->finding[i].rule]++;
-		else
-			all->finding[n++] = all->finding[i];
-	all->n = n;
 }
 
 const char *ws_advice_name(struct ws_advice *a, uint32_t text)

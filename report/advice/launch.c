@@ -1,6 +1,7 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -22,18 +23,18 @@ static char *time_text(struct ws_advice *a, double ns)
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, double percent)
 {
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
-	uint64_t gaps = a->idle->all.gaps[use];
-	double each = (double)gaps / a->samples;
-	char *of_gaps;
+	const uint64_t gaps = a->idle->all.gaps[use];
+	char *of_gaps = NULL;
 
 	if (!a->idle->wall_ns || share < percent)
 		return;
-	of_gaps =
-	        !gaps ? NULL
-	              : ws_advice_text(a, ", in %.*f gap%s of %s on average, the longest %s",
-	                               each < 10 && each != rint(each), each, each == 1 ? "" : "s",
-	                               time_text(a, (double)a->idle->all.ns[use] / (double)gaps),
-	                               time_text(a, (double)a->idle->all.longest_ns[use]));
+	if (gaps == 1)
+		of_gaps = ws_advice_text(a, ", in one gap");
+	else if (gaps)
+		of_gaps = ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
+		                         a->times.nmeasured > 1 ? " in all" : "",
+		                         time_text(a, (double)a->idle->all.ns[use] / (double)gaps),
+		                         time_text(a, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),
@@ -78,15 +79,14 @@ static void add_paths(struct ws_advice *a)
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
-		ws_advice_add(
-		        a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
-		        ws_arena_copy(a->texts, path, len),
-		        ws_advice_text(a,
-		                       "waiting %.3f ms%s for launches made in it, beside %.3f ms "
-		                       "of its kernels",
-		                       ns / a->samples / 1e6, ws_advice_each(a),
-		                       (double)a->idle->path_kernel_ns[p] / a->samples / 1e6),
-		        NULL);
+		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
+		              ws_arena_copy(a->texts, path, len),
+		              ws_advice_text(
+		                      a,
+		                      "waiting for its launches %.3f ms%s; its kernels run %.3f ms",
+		                      ns / a->samples / 1e6, ws_advice_each(a),
+		                      (double)a->idle->path_kernel_ns[p] / a->samples / 1e6),
+		              NULL);
 		free(path);
 	}
 }

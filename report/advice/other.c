@@ -59,11 +59,30 @@ static char *describe_classes(struct ws_advice *a)
 	return text;
 }
 
+static int64_t softmax_ns(const struct ws_advice *a)
+{
+	return a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
+	       a->class_ns[WS_TEXT_MASK];
+}
+
+static bool has_eager_attention(const struct ws_advice *a)
+{
+	return ws_advice_share(a, softmax_ns(a)) > WS_A21_PERCENT &&
+	       !a->class_ns[WS_TEXT_FUSED_ATTENTION];
+}
+
+static double rate_of_scale_and_mask(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                     const struct ws_claim *claim)
+{
+	(void)a, (void)claim;
+	return cell->class == WS_TEXT_SCALE || cell->class == WS_TEXT_MASK ? 1 : -1;
+}
+
 void ws_rule_other_work(struct ws_advice *a)
 {
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
-	char *classes;
+	char *classes, *evidence;
 	double share;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
@@ -84,17 +103,22 @@ void ws_rule_other_work(struct ws_advice *a)
 	if (share <= WS_A6_PERCENT)
 		return;
 	classes = describe_classes(a);
-	ws_advice_add(
-	        a, WS_RULE_other_work, WS_SEVERITY_WEAK, fused ? (double)fused : NAN,
-	        ws_advice_text(a, "whole run"),
-	        ws_advice_text(a,
-	                       "%.1f %% of the GPU time of all kernels: even with free matrix "
-	                       "products, at most %.2f times faster. Most of it: %s",
-	                       share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                       classes ? classes : ""),
-	        fused ? ws_advice_text(a, "Fuse scale, mask and softmax: the scores are then "
-	                                  "read and written once, not three times")
-	              : NULL);
+	evidence = ws_advice_text(a,
+	                          "%.1f %% of the GPU time. Free matrix products would make it at "
+	                          "most %.2f times faster. Most of it: %s",
+	                          share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
+	                          classes ? classes : "");
+	/* of attention that is not fused A21 tells the gain */
+	if (fused && !has_eager_attention(a))
+		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
+		                    (struct ws_claim){rate_of_scale_and_mask, NULL, 0},
+		                    ws_advice_text(a, "whole run"), evidence,
+		                    ws_advice_text(a,
+		                                   "Fuse scale, mask and softmax: the scores are "
+		                                   "then read and written once, not three times"));
+	else
+		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN,
+		              ws_advice_text(a, "whole run"), evidence, NULL);
 }
 
 /* --- A21 attention that is not fused --------------------------------------------------------- */
@@ -104,42 +128,52 @@ static bool is_softmax(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_SOFTMAX;
 }
 
-/* What the products inside attention need at least; a fused kernel computes them, too. */
-static double attention_floor_ns(const struct ws_advice *a)
+/* All of attention, less what its products need at least: a fused kernel computes them, too. */
+static double rate_of_attention(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                const struct ws_claim *claim)
 {
-	double ns = 0;
+	const struct ws_work_group *g = cell->work == WS_NONE ? NULL : &a->work[cell->work];
+	double roof_ns;
 
-	for (size_t i = 0; i < a->nwork; i++) {
-		const struct ws_work_group *g = &a->work[i];
-		const double roof_ns = ws_advice_roof_ns(a, g);
+	(void)claim;
+	if (!cell->attention)
+		return -1;
+	if (!g || g->op.class != WS_TEXT_GEMM)
+		return 1;
+	roof_ns = ws_advice_roof_ns(a, g);
+	return isnan(roof_ns) ? 1 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
+}
 
-		if (g->attention_ns && g->op.class == WS_TEXT_GEMM && !isnan(roof_ns))
-			ns += roof_ns * (double)g->attention_ns / (double)g->gpu_ns;
-	}
-	return ns;
+/* Where attention begins is not known: its softmax, at least. */
+static double rate_of_softmax(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                              const struct ws_claim *claim)
+{
+	(void)a, (void)claim;
+	return cell->class == WS_TEXT_SOFTMAX || cell->class == WS_TEXT_SCALE ||
+	                       cell->class == WS_TEXT_MASK
+	               ? NAN
+	               : -1;
 }
 
 void ws_rule_eager_attention(struct ws_advice *a)
 {
-	const int64_t ns = a->class_ns[WS_TEXT_SOFTMAX] + a->class_ns[WS_TEXT_SCALE] +
-	                   a->class_ns[WS_TEXT_MASK];
+	const int64_t ns = softmax_ns(a);
 	/* without ranges or operations that tell it, where attention begins is not known */
 	const bool located = a->attention_ns > 0;
 	char *top;
 
-	if (ws_advice_share(a, ns) <= WS_A21_PERCENT || a->class_ns[WS_TEXT_FUSED_ATTENTION])
+	if (!has_eager_attention(a))
 		return;
 	top = ws_advice_top_kernels(a, is_softmax);
-	ws_advice_add(
+	ws_advice_add_claim(
 	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
-	        located ? fmax(0, (double)a->attention_ns - attention_floor_ns(a)) : NAN,
+	        (struct ws_claim){located ? rate_of_attention : rate_of_softmax, NULL, 0},
 	        ws_advice_text(a, "attention"),
-	        ws_advice_text(a, "softmax, scale and mask: %.1f %% of the GPU time%s%s%s",
-	                       ws_advice_share(a, ns),
-	                       located ? ws_advice_text(a, ", attention with its products %.1f %%",
+	        ws_advice_text(a, "%ssoftmax, scale and mask: %.1f %% of the GPU time%s%s",
+	                       located ? ws_advice_text(a, "all of attention: %.1f %%; ",
 	                                                ws_advice_share(a, a->attention_ns))
 	                               : "",
-	                       top && *top ? "; " : "", top ? top : ""),
+	                       ws_advice_share(a, ns), top && *top ? "; " : "", top ? top : ""),
 	        NULL);
 }
 
@@ -150,6 +184,30 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_LAYOUT;
 }
 
+/* "38 kernels a step" */
+static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
+{
+	const double each = (double)kernels / a->samples;
+	const char *text =
+	        ws_advice_text(a, "%.0f kernel%s%s", each, each == 1 ? "" : "s", ws_advice_each(a));
+
+	return text ? text : "";
+}
+
+static double rate_of_layouts(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                              const struct ws_claim *claim)
+{
+	(void)claim;
+	return is_layout(a, cell->config) ? 1 : -1;
+}
+
+static double rate_of_casts(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                            const struct ws_claim *claim)
+{
+	(void)a, (void)claim;
+	return cell->cast ? 1 : -1;
+}
+
 void ws_rule_layout(struct ws_advice *a)
 {
 	int64_t ns = 0;
@@ -157,9 +215,10 @@ void ws_rule_layout(struct ws_advice *a)
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		ns += is_layout(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
-		ws_advice_add(a, WS_RULE_layout, WS_SEVERITY_STRONG, (double)ns,
-		              ws_advice_text(a, "class layout"),
-		              ws_advice_top_kernels(a, is_layout), NULL);
+		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
+		                    (struct ws_claim){rate_of_layouts, NULL, 0},
+		                    ws_advice_text(a, "class layout"),
+		                    ws_advice_top_kernels(a, is_layout), NULL);
 }
 
 void ws_rule_casts(struct ws_advice *a)
@@ -167,15 +226,14 @@ void ws_rule_casts(struct ws_advice *a)
 	const int64_t ns = a->casts.gpu_ns;
 
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
-		ws_advice_add(a, WS_RULE_casts, WS_SEVERITY_WEAK, (double)ns,
-		              ws_advice_text(a, "casts"),
-		              ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
-		                             ws_advice_share(a, ns),
-		                             (double)a->casts.kernels / a->samples,
-		                             ws_advice_each(a)),
-		              a->trains ? ws_advice_text(a, "Keep weights in 16 bits with fp32 "
-		                                            "masters; cast once a layer")
-		                        : NULL);
+		ws_advice_add_claim(
+		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
+		        (struct ws_claim){rate_of_casts, NULL, 0}, ws_advice_text(a, "casts"),
+		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
+		                       kernels_text(a, a->casts.kernels)),
+		        a->trains ? ws_advice_text(a, "Keep weights in 16 bits with fp32 masters; "
+		                                      "cast once a layer")
+		                  : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
@@ -201,17 +259,18 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 		return;
 	if (!ws_advice_has_room(a, WS_RULE_slow_memory, shown))
 		return;
-	ws_advice_add(a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
-	              (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9,
-	              ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
-	              ws_advice_text(a,
-	                             "%.0f GB/s of %.0f; %.1f us per kernel, %.1f %% of the GPU "
-	                             "time (%s)",
-	                             attained / 1e9, roof->bytes_per_s / 1e9,
-	                             (double)g->gpu_ns / (double)g->kernels / 1e3,
-	                             ws_advice_share(a, g->gpu_ns),
-	                             ws_advice_name(a, a->m->configs[g->config].name)),
-	              NULL);
+	ws_advice_add_claim(
+	        a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
+	        ws_claim_work(g, (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9),
+	        ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
+	        ws_advice_text(a,
+	                       "%.1f %% of the GPU time. It moves %.0f of %.0f GB/s; %.1f us per "
+	                       "kernel (%s)",
+	                       ws_advice_share(a, g->gpu_ns), attained / 1e9,
+	                       roof->bytes_per_s / 1e9,
+	                       (double)g->gpu_ns / (double)g->kernels / 1e3,
+	                       ws_advice_name(a, a->m->configs[g->config].name)),
+	        NULL);
 }
 
 void ws_rule_slow_memory(struct ws_advice *a)
@@ -261,11 +320,18 @@ static double optimizer_floor_ns(const struct ws_advice *a, uint32_t device, dou
 	return *weights * WS_A13_BYTES_A_WEIGHT / roof.bytes_per_s * 1e9 * a->samples;
 }
 
+static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                const struct ws_claim *claim)
+{
+	(void)a;
+	return cell->optimizer ? claim->value : -1;
+}
+
 void ws_rule_optimizer(struct ws_advice *a)
 {
 	const int64_t ns = a->optimizer.gpu_ns;
-	const double kernels = (double)a->optimizer.kernels / a->samples;
 	double floor_ns, weights;
+	char *needs = NULL;
 
 	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =
@@ -275,17 +341,16 @@ void ws_rule_optimizer(struct ws_advice *a)
 	if (ws_advice_share(a, ns) <= WS_A13_PERCENT)
 		return;
 	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
-	ws_advice_add(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
-	              floor_ns < (double)ns ? (double)ns - floor_ns : NAN,
-	              ws_advice_text(a, "optimizer"),
-	              isnan(floor_ns)
-	                      ? ws_advice_text(a, "%.1f %% of the GPU time in %.0f kernels%s",
-	                                       ws_advice_share(a, ns), kernels, ws_advice_each(a))
-	                      : ws_advice_text(a,
-	                                       "%.1f %% of the GPU time in %.0f kernels%s: %.3f "
-	                                       "ms, where %.0f weights need %.3f",
-	                                       ws_advice_share(a, ns), kernels, ws_advice_each(a),
-	                                       (double)ns / a->samples / 1e6, weights,
-	                                       floor_ns / a->samples / 1e6),
-	              NULL);
+	if (!isnan(floor_ns))
+		needs = ws_advice_text(a, ": %.3f ms. %.0f weights need %.3f ms",
+		                       (double)ns / a->samples / 1e6, weights,
+		                       floor_ns / a->samples / 1e6);
+	ws_advice_add_claim(
+	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	        (struct ws_claim){rate_of_optimizer, NULL,
+	                          floor_ns < (double)ns ? 1 - floor_ns / (double)ns : NAN},
+	        ws_advice_text(a, "optimizer"),
+	        ws_advice_text(a, "%.1f %% of the GPU time in %s%s", ws_advice_share(a, ns),
+	                       kernels_text(a, a->optimizer.kernels), needs ? needs : ""),
+	        NULL);
 }

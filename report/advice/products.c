@@ -1,4 +1,4 @@
-/* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15, A22. */
+/* Rules about matrix products and convolutions: A3, A4, A5, A7, A8, A15. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
@@ -157,20 +157,29 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	}
 	if (!ws_advice_has_room(a, WS_RULE_alignment, shown))
 		return;
-	ws_advice_add(a, WS_RULE_alignment,
-	              multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
-	              multiple == WS_A3_STRONG_BYTES ? gain_at_best_rate(a, g, is_aligned) : NAN,
-	              scope_of(a, op),
-	              ws_advice_text(a, "%s: no multiple of %u bytes; %.1f %% of the GPU time",
-	                             which, multiple, ws_advice_share(a, g->gpu_ns)),
-	              padding(a, op, item, multiple));
-	ws_advice_about(a, g);
+	ws_advice_add_claim(a, WS_RULE_alignment,
+	                    multiple == WS_A3_STRONG_BYTES ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK,
+	                    ws_claim_work(g, multiple == WS_A3_STRONG_BYTES
+	                                             ? gain_at_best_rate(a, g, is_aligned)
+	                                             : NAN),
+	                    scope_of(a, op),
+	                    ws_advice_text(a,
+	                                   "%.1f %% of the GPU time. %s: no multiple of %u bytes",
+	                                   ws_advice_share(a, g->gpu_ns), which, multiple),
+	                    padding(a, op, item, multiple));
 }
 
 static bool is_unaligned_name(const struct ws_advice *a, size_t config)
 {
 	return a->traits[config].tensor == WS_TENSOR_YES &&
 	       (a->traits[config].align == 1 || a->traits[config].align == 2);
+}
+
+static double rate_of_unaligned_names(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                      const struct ws_claim *claim)
+{
+	(void)claim;
+	return is_unaligned_name(a, cell->config) ? NAN : -1;
 }
 
 void ws_rule_alignment(struct ws_advice *a)
@@ -188,9 +197,10 @@ void ws_rule_alignment(struct ws_advice *a)
 			sized_ns += a->work[i].gpu_ns;
 	/* where operations tell the sizes, they are findings of their own */
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
-		ws_advice_add(a, WS_RULE_alignment, WS_SEVERITY_STRONG, NAN,
-		              ws_advice_text(a, "kernels by name"),
-		              ws_advice_top_kernels(a, is_unaligned_name), NULL);
+		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
+		                    (struct ws_claim){rate_of_unaligned_names, NULL, 0},
+		                    ws_advice_text(a, "kernels by name"),
+		                    ws_advice_top_kernels(a, is_unaligned_name), NULL);
 	for (size_t i = 0; i < a->nwork; i++)
 		align_group(a, &a->work[i], &shown);
 	if (!named && !has_shapes(a))
@@ -239,26 +249,22 @@ static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
 	return ws_advice_capability(a, device) >= 80 ? WS_PEAK_TF32 : WS_PEAK_FP16;
 }
 
-/* At most: fp32 work at the device's rate in TF32, in fp16 where it has none. NaN when none of it
- * can be told. */
-static double gain_of_tensor_cores(const struct ws_advice *a)
+/* At most: fp32 work at the device's rate in TF32, in fp16 where it has none. */
+static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                   const struct ws_claim *claim)
 {
-	double gain = NAN;
+	const struct ws_config *c = &a->m->configs[cell->config];
+	const struct ws_device_peaks *p = &a->m->devices[c->device].peaks;
+	const enum ws_peak kind = instead_of_fp32(a, c->device);
 
-	for (size_t i = 0; i < a->m->nconfigs; i++) {
-		const struct ws_config *c = &a->m->configs[i];
-		const struct ws_device_peaks *p = &a->m->devices[c->device].peaks;
-		const enum ws_peak kind = instead_of_fp32(a, c->device);
-
-		if (!a->config_ns[i] || !without_tensor_cores(a, i) ||
-		    !ws_name_is(a->m->texts[c->name_dtype], "fp32") ||
-		    !a->m->devices[c->device].has_peaks || p->value[WS_PEAK_FP32] <= 0 ||
-		    p->value[kind] <= p->value[WS_PEAK_FP32])
-			continue;
-		gain = (isnan(gain) ? 0 : gain) +
-		       (double)a->config_ns[i] * (1 - p->value[WS_PEAK_FP32] / p->value[kind]);
-	}
-	return gain;
+	(void)claim;
+	if (!without_tensor_cores(a, cell->config))
+		return -1;
+	if (!ws_name_is(a->m->texts[c->name_dtype], "fp32") ||
+	    !a->m->devices[c->device].has_peaks || p->value[WS_PEAK_FP32] <= 0 ||
+	    p->value[kind] <= p->value[WS_PEAK_FP32])
+		return NAN;
+	return 1 - p->value[WS_PEAK_FP32] / p->value[kind];
 }
 
 /* Is there a device without TF32 that ran them? */
@@ -282,13 +288,15 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
 	top = ws_advice_top_kernels(a, without_tensor_cores);
-	ws_advice_add(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG, gain_of_tensor_cores(a),
-	              ws_advice_text(a, "matrix products and convolutions"),
-	              ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
-	                             top ? top : ""),
-	              lacks_tf32(a) ? ws_advice_text(a, "Use mixed precision with fp16. This GPU "
-	                                                "has no TF32 and no bf16 on Tensor Cores")
-	                            : NULL);
+	ws_advice_add_claim(
+	        a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
+	        (struct ws_claim){rate_of_tensor_cores, NULL, 0},
+	        ws_advice_text(a, "matrix products and convolutions"),
+	        ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                       top ? top : ""),
+	        lacks_tf32(a) ? ws_advice_text(a, "Use mixed precision with fp16. This GPU has no "
+	                                          "TF32 and no bf16 on Tensor Cores")
+	                      : NULL);
 }
 
 static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
@@ -297,20 +305,16 @@ static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)
 	       !of_older_architecture(a, g->config);
 }
 
-/* Of the operations whose longest kernel is one; NaN when nothing tells a better rate. */
-static double gain_of_new_kernels(const struct ws_advice *a)
+/* Operations whose longest kernel is old, at a better rate; NaN where nothing tells one. */
+static double rate_of_new_kernels(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                  const struct ws_claim *claim)
 {
-	double sum = NAN;
+	const struct ws_work_group *g = cell->work == WS_NONE ? NULL : &a->work[cell->work];
 
-	for (size_t i = 0; i < a->nwork; i++) {
-		const double gain = of_older_architecture(a, a->work[i].config)
-		                            ? gain_at_best_rate(a, &a->work[i], is_native)
-		                            : NAN;
-
-		if (!isnan(gain))
-			sum = (isnan(sum) ? 0 : sum) + gain;
-	}
-	return sum;
+	(void)claim;
+	if (g && of_older_architecture(a, g->config))
+		return g->new_kernels_ns / (double)g->gpu_ns;
+	return of_older_architecture(a, cell->config) ? NAN : -1;
 }
 
 void ws_rule_old_kernels(struct ws_advice *a)
@@ -324,11 +328,15 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
 		return;
 	top = ws_advice_top_kernels(a, of_older_architecture);
-	ws_advice_add(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK, gain_of_new_kernels(a),
-	              ws_advice_text(a, "matrix products and convolutions"),
-	              ws_advice_text(a, "%.1f %% of their time: %s", 100 * (double)ns / (double)all,
-	                             top ? top : ""),
-	              NULL);
+	for (size_t i = 0; i < a->nwork; i++)
+		if (of_older_architecture(a, a->work[i].config))
+			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
+	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
+	                    (struct ws_claim){rate_of_new_kernels, NULL, 0},
+	                    ws_advice_text(a, "matrix products and convolutions"),
+	                    ws_advice_text(a, "%.1f %% of their time: %s",
+	                                   100 * (double)ns / (double)all, top ? top : ""),
+	                    NULL);
 }
 
 /* --- A7 low intensity ----------------------------------------------------------------------- */
@@ -387,14 +395,13 @@ void ws_rule_low_intensity(struct ws_advice *a)
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
-		ws_advice_add(
-		        a, WS_RULE_low_intensity, WS_SEVERITY_WEAK, NAN, scope_of(a, op),
-		        ws_advice_text(a,
-		                       "%.1f FLOP/byte, under the device's %.1f; %.1f %% of the "
-		                       "GPU time",
-		                       intensity, ridge, ws_advice_share(a, g->gpu_ns)),
-		        intensity_advice(a, op, ridge));
-		ws_advice_about(a, g);
+		ws_advice_add_claim(a, WS_RULE_low_intensity, WS_SEVERITY_WEAK,
+		                    ws_claim_work(g, NAN), scope_of(a, op),
+		                    ws_advice_text(a,
+		                                   "%.1f %% of the GPU time. %.1f FLOP/byte; "
+		                                   "compute-bound from %.1f on",
+		                                   ws_advice_share(a, g->gpu_ns), intensity, ridge),
+		                    intensity_advice(a, op, ridge));
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_low_intensity] =
@@ -435,6 +442,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
 	struct filled f, turned;
+	char *waves = NULL;
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a library that works column by column computes the transpose */
@@ -448,26 +456,20 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
 	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
 		return;
-	ws_advice_add(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
-	              (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave)),
-	              scope_of(a, op),
-	              isnan(f.wave)
-	                      ? ws_advice_text(a,
-	                                       "%" PRIu64 " tiles of %u x %u, %.0f %% filled; "
-	                                       "%.1f %% of the GPU time (%s)",
-	                                       f.tiles, traits->tile_m, traits->tile_n,
-	                                       100 * f.tile, ws_advice_share(a, g->gpu_ns),
-	                                       ws_advice_name(a, a->m->configs[g->config].name))
-	                      : ws_advice_text(a,
-	                                       "%" PRIu64 " tiles of %u x %u, %.0f %% filled, "
-	                                       "on %" PRId64 " SMs: %.2f waves, %.0f %% "
-	                                       "filled; %.1f %% of the GPU time (%s)",
-	                                       f.tiles, traits->tile_m, traits->tile_n,
-	                                       100 * f.tile, sms, f.waves, 100 * f.wave,
-	                                       ws_advice_share(a, g->gpu_ns),
-	                                       ws_advice_name(a, a->m->configs[g->config].name)),
-	              NULL);
-	ws_advice_about(a, g);
+	if (!isnan(f.wave))
+		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
+		                       f.waves, sms, 100 * f.wave);
+	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
+	                    ws_claim_work(g, (double)g->gpu_ns *
+	                                             (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
+	                    scope_of(a, op),
+	                    ws_advice_text(a,
+	                                   "%.1f %% of the GPU time. %" PRIu64
+	                                   " tiles of %u x %u, %.0f %% filled%s (%s)",
+	                                   ws_advice_share(a, g->gpu_ns), f.tiles, traits->tile_m,
+	                                   traits->tile_n, 100 * f.tile, waves ? waves : "",
+	                                   ws_advice_name(a, a->m->configs[g->config].name)),
+	                    NULL);
 }
 
 void ws_rule_quantization(struct ws_advice *a)
@@ -525,70 +527,16 @@ void ws_rule_separable(struct ws_advice *a)
 		if (!is_separable(a, g) || flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
-		ws_advice_add(a, WS_RULE_separable, WS_SEVERITY_HINT, NAN, scope_of(a, op),
-		              ws_advice_text(a,
-		                             "attains %.1f %% of the FLOP/s and %.1f %% of the "
-		                             "bandwidth; %.1f %% of the GPU time",
-		                             flops, bytes, ws_advice_share(a, g->gpu_ns)),
-		              NULL);
+		ws_advice_add_claim(a, WS_RULE_separable, WS_SEVERITY_HINT, ws_claim_work(g, NAN),
+		                    scope_of(a, op),
+		                    ws_advice_text(a,
+		                                   "%.1f %% of the GPU time. It attains %.1f %% of "
+		                                   "the FLOP/s and %.1f %% of the bandwidth",
+		                                   ws_advice_share(a, g->gpu_ns), flops, bytes),
+		                    NULL);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_separable] =
 		        "no convolution has known FLOPs and bytes on a "
 		        "device whose peaks are known";
-}
-
-/* --- A22 low MFU ---------------------------------------------------------------------------- */
-
-/* What the products of a device would save, each at WS_A22_ROOF_PERCENT of its roof. */
-static double saved_near_the_roof(const struct ws_advice *a)
-{
-	double saved_ns = 0;
-
-	for (size_t i = 0; i < a->nwork; i++) {
-		const struct ws_work_group *g = &a->work[i];
-		const struct ws_cost_op *op = &g->op;
-		double saved;
-
-		if (!ws_class_is_product(op->class))
-			continue;
-		saved = (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
-		saved_ns += saved > 0 ? saved : 0;
-	}
-	return saved_ns / (double)a->use->devices;
-}
-
-void ws_rule_low_mfu(struct ws_advice *a)
-{
-	const struct ws_utilization *u;
-	double wall_ns, mfu, saved_ns, idle_ns;
-
-	if (ws_utilization_find(a->m, a->tab->sel, &a->use, NULL) != WS_OK)
-		return;
-	u = a->use;
-	wall_ns = (double)u->step_sum_ns;
-	mfu = 100 * u->model_sum_ns / wall_ns;
-	if (u->why[0])
-		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->why);
-	/* where the host sets the pace, faster kernels do not show */
-	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
-		return;
-	saved_ns = saved_near_the_roof(a);
-	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
-		return;
-	idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /
-	          (double)a->idle->nworked;
-	ws_advice_add(
-	        a, WS_RULE_low_mfu,
-	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG
-	                                                           : WS_SEVERITY_WEAK,
-	        saved_ns, ws_advice_text(a, "matrix products"),
-	        ws_advice_text(a,
-	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %.3f ms "
-	                       "of a step of %.3f ms. Their kernels took %.3f ms. The GPU "
-	                       "computed nothing for %.3f ms",
-	                       mfu, u->ran_sum_ns / a->samples / 1e6, wall_ns / a->samples / 1e6,
-	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
-	                       idle_ns / a->samples / 1e6),
-	        NULL);
 }

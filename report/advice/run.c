@@ -52,7 +52,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	                       phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase)),
 	        ws_advice_text(a,
 	                       "mean %.3f ms, median %.3f, standard deviation %.3f over "
-	                       "%" PRIu64 " steps%s; standing out: step %s",
+	                       "%" PRIu64 " steps%s. Far from the others: step %s",
 	                       stat->mean / 1e6, stat->median / 1e6, stat->std / 1e6, stat->n,
 	                       has_warm_up(a->m) ? "" : ", none of warm-up", which ? which : ""),
 	        NULL);
@@ -206,10 +206,10 @@ void ws_rule_autotune(struct ws_advice *a)
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
 	              ws_advice_text(a, warm ? "first warm-up step" : "first step"),
 	              ws_advice_text(a,
-	                             "%" PRIu64 " kernels of convolutions, %.3f ms, ran in it "
-	                             "and in no later measured step: %s%s",
-	                             n, (double)ns / 1e6, ws_advice_name(a, example),
-	                             n > 1 ? " and others" : ""),
+	                             "%" PRIu64 " convolution kernel%s (%.3f ms) ran only in "
+	                             "it: %s%s",
+	                             n, n == 1 ? "" : "s", (double)ns / 1e6,
+	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
 	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
 	                                       "in warm-up and so in no statistic")
 	                   : NULL);

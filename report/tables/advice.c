@@ -47,7 +47,7 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 		        t, "The trace has no measured steps: the rules look at everything in the "
 		           "report, as if it were one step.");
 	ws_table_note(t, "A gain is an upper bound, for one step; "
-	                 "gains of several rows do not add up. Shares are of the GPU time of the "
+	                 "a kernel is in one gain. Shares are of the GPU time of the "
 	                 "measured steps. The "
 	                 "rules are in the table `method`.");
 }

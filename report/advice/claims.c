@@ -1,0 +1,262 @@
+/* Findings, the kernels that they are about, and their gains: no kernel is in two of them. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "report/advice/advice.h"
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+/* Under one per cent of the time nothing is worth acting on first. */
+static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity severity,
+                                    double gain_ns)
+{
+	return severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
+	                       100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns
+	               ? WS_SEVERITY_WEAK
+	               : severity;
+}
+
+static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim claim)
+{
+	struct ws_findings *found = a->found;
+
+	WS_GROW(found->finding, found->n + 1, a->capacity);
+	WS_GROW(a->claim, found->n + 1, a->claim_capacity);
+	a->claim[found->n] = claim;
+	found->fired[finding.rule] = 1;
+	found->finding[found->n++] = finding;
+}
+
+void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                   double gain_ns, char *scope, char *evidence, char *advice)
+{
+	add(a,
+	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns / a->samples, NAN,
+	                        scope, evidence, advice},
+	    (struct ws_claim){NULL, NULL, 0});
+}
+
+static double rate_of_work(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                           const struct ws_claim *claim)
+{
+	return cell->work != WS_NONE && &a->work[cell->work] == claim->work ? claim->value : -1;
+}
+
+struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
+{
+	return (struct ws_claim){rate_of_work, g, gain_ns / (double)g->gpu_ns};
+}
+
+/* --- sums over kernels ------------------------------------------------------------------------ */
+
+/* What a claim says of the kernels that no finding has yet. Devices work side by side: a step gains
+ * what the one that gains most does, and no more than it computed. */
+struct sum {
+	double gain_ns; /* NaN = of none of them known */
+	int64_t all_ns, taken_ns;
+};
+
+static double most_of_a_device(const struct ws_advice *a, const double *gain_ns)
+{
+	double most = NAN;
+
+	for (size_t d = 0; d < a->m->ndevices; d++) {
+		double gain = gain_ns[d];
+
+		if (isnan(gain))
+			continue;
+		if (d < a->idle->ndevices && a->idle->device[d].ns[WS_USE_COMPUTE] > 0)
+			gain = fmin(gain, (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
+		most = isnan(most) ? gain : fmax(most, gain);
+	}
+	return most;
+}
+
+/* owner: finding of each cell plus 1, NULL = no finding has one yet. */
+static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
+                            const uint32_t *owner)
+{
+	struct sum s = {NAN, 0, 0};
+	double *gain;
+
+	WS_NEW(&a->arena, gain, a->m->ndevices);
+	for (size_t d = 0; d < a->m->ndevices; d++)
+		gain[d] = NAN;
+	for (size_t i = 0; i < a->ncells; i++) {
+		const struct ws_advice_cell *cell = &a->cell[i];
+		const double rate = claim->rate(a, cell, claim);
+		double *of_device = &gain[a->m->configs[cell->config].device];
+
+		if (rate < 0)
+			continue;
+		s.all_ns += cell->ns;
+		if (owner && owner[i])
+			s.taken_ns += cell->ns;
+		else if (!isnan(rate))
+			*of_device = (isnan(*of_device) ? 0 : *of_device) +
+			             fmin(rate, 1) * (double)cell->ns;
+	}
+	s.gain_ns = most_of_a_device(a, gain);
+	return s;
+}
+
+void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                         struct ws_claim claim, char *scope, char *evidence, char *advice)
+{
+	const struct sum s = sum_claim(a, &claim, NULL);
+
+	add(a,
+	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns / a->samples,
+	                        (double)s.all_ns / a->samples, scope, evidence, advice},
+	    claim);
+}
+
+bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f)
+{
+	const double most_ns = isnan(f->gain_ns) ? f->kernels_ns : f->gain_ns;
+
+	return !isnan(most_ns) && 100 * most_ns < WS_WAIT_PERCENT * all->step_ns;
+}
+
+void ws_advice_number_work(struct ws_advice *a)
+{
+	uint32_t *index;
+
+	WS_NEW(&a->arena, index, a->nwork);
+	for (size_t i = 0; i < a->nwork; i++)
+		index[a->work[i].id] = (uint32_t)i;
+	for (size_t i = 0; i < a->ncells; i++)
+		if (a->cell[i].work != WS_NONE)
+			a->cell[i].work = index[a->cell[i].work];
+}
+
+/* --- findings on the same kernels ------------------------------------------------------------- */
+
+/* The first sentence of what a finding advises. */
+static char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
+{
+	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].says;
+	const char *end = strstr(text, ". ");
+	size_t len = end ? (size_t)(end - text) : strlen(text);
+
+	while (len && text[len - 1] == '.')
+		len--;
+	return ws_arena_copy(a->texts, text, len);
+}
+
+/* `to` stays, with what the other advises as an alternative. */
+static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_finding *from)
+{
+	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].says;
+	const size_t len = strlen(text);
+
+	to->advice =
+	        ws_advice_text(a, "%.*s. Else: %s (%s)", (int)(len - (len && text[len - 1] == '.')),
+	                       text, first_sentence(a, from), ws_rule_defs[from->rule].id);
+}
+
+struct merger {
+	struct ws_advice *a;
+	uint32_t *owner;     /* of each cell: the finding that has it, plus 1 */
+	uint32_t *order;     /* of findings about kernels: those whose gain is known first */
+	uint8_t *goes, *has_guest;
+};
+
+static double gain_or_less(const struct ws_finding *f)
+{
+	return isnan(f->gain_ns) ? -1 : f->gain_ns;
+}
+
+static int by_weight(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_finding *all = arg;
+	const struct ws_finding *a = &all[*(const uint32_t *)pa], *b = &all[*(const uint32_t *)pb];
+
+	WS_ORDER_BY(isnan(a->gain_ns) != 0, isnan(b->gain_ns) != 0);
+	WS_ORDER_BY(a->severity, b->severity);
+	WS_ORDER_BY(gain_or_less(b), gain_or_less(a));
+	WS_ORDER_BY(b->kernels_ns, a->kernels_ns);
+	WS_ORDER_BY(a->rule, b->rule);
+	return (*(const uint32_t *)pa > *(const uint32_t *)pb) -
+	       (*(const uint32_t *)pa < *(const uint32_t *)pb);
+}
+
+/* The finding that has most of what the claim is about. */
+static uint32_t host_of(struct merger *m, const struct ws_claim *claim)
+{
+	struct ws_advice *a = m->a;
+	int64_t *ns;
+	uint32_t host = WS_NONE;
+
+	WS_NEW(&a->arena, ns, a->found->n);
+	for (size_t i = 0; i < a->ncells; i++)
+		if (m->owner[i] && !(claim->rate(a, &a->cell[i], claim) < 0))
+			ns[m->owner[i] - 1] += a->cell[i].ns;
+	for (uint32_t f = 0; f < a->found->n; f++)
+		if (ns[f] && (host == WS_NONE || ns[f] > ns[host]))
+			host = f;
+	return host;
+}
+
+/*
+ * Does the finding stay? Then it has what no other has. Else it is an alternative: where over half
+ * of its kernels or of its gain is another's. A strong one whose gain is not known stays, too.
+ */
+static void settle(struct merger *m, uint32_t at)
+{
+	struct ws_advice *a = m->a;
+	struct ws_finding *f = &a->found->finding[at];
+	const struct ws_claim *claim = &a->claim[at];
+	const struct sum s = sum_claim(a, claim, m->owner);
+	const double left_ns = s.gain_ns / a->samples;
+	const bool is_known = !isnan(f->gain_ns);
+	uint32_t host;
+
+	if ((is_known || f->severity != WS_SEVERITY_STRONG) && s.taken_ns &&
+	    (2 * s.taken_ns > s.all_ns || (is_known && !(2 * left_ns >= f->gain_ns)))) {
+		host = host_of(m, claim);
+		m->goes[at] = 1;
+		/* one alternative is enough to say */
+		if (!m->has_guest[host]++)
+			merge(a, &a->found->finding[host], f);
+		return;
+	}
+	if (s.taken_ns && is_known) {
+		f->gain_ns = left_ns;
+		f->severity = severity_of(a, f->severity, s.gain_ns);
+		f->evidence = ws_advice_text(a, "%s. The gain leaves out kernels of other findings",
+		                             f->evidence ? f->evidence : "");
+	}
+	for (size_t i = 0; i < a->ncells; i++)
+		if (!m->owner[i] && !(claim->rate(a, &a->cell[i], claim) < 0))
+			m->owner[i] = at + 1;
+}
+
+void ws_advice_merge(struct ws_advice *a)
+{
+	struct ws_findings *all = a->found;
+	struct merger m = {.a = a};
+	size_t n = 0;
+
+	WS_NEW(&a->arena, m.owner, a->ncells);
+	WS_NEW(&a->arena, m.order, all->n);
+	WS_NEW(&a->arena, m.goes, all->n);
+	WS_NEW(&a->arena, m.has_guest, all->n);
+	for (uint32_t i = 0; i < all->n; i++)
+		if (a->claim[i].rate)
+			m.order[n++] = i;
+	if (n)
+		qsort_r(m.order, n, sizeof(*m.order), by_weight, all->finding);
+	for (size_t i = 0; i < n; i++)
+		settle(&m, m.order[i]);
+	n = 0;
+	for (size_t i = 0; i < all->n; i++)
+		if (m.goes[i])
+			all->merged[all->finding[i].rule]++;
+		else
+			all->finding[n++] = all->finding[i];
+	all->n = n;
+}

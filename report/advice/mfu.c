@@ -1,0 +1,72 @@
+/* A22: products far from what the device can do. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "report/advice/advice.h"
+
+/* What a product would save at WS_A22_ROOF_PERCENT of its roof; NaN = not known. */
+static double saved_near_the_roof(const struct ws_advice *a, const struct ws_work_group *g)
+{
+	return (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
+}
+
+static double rate_near_the_roof(const struct ws_advice *a, const struct ws_advice_cell *cell,
+                                 const struct ws_claim *claim)
+{
+	const struct ws_work_group *g = cell->work == WS_NONE ? NULL : &a->work[cell->work];
+	const double saved = g && ws_class_is_product(g->op.class) ? saved_near_the_roof(a, g) : 0;
+
+	(void)claim;
+	return saved > 0 ? saved / (double)g->gpu_ns : -1;
+}
+
+/* What the products of a device would save. */
+static double saved_ns_of_products(const struct ws_advice *a)
+{
+	double saved_ns = 0;
+
+	for (size_t i = 0; i < a->nwork; i++) {
+		const double saved = ws_class_is_product(a->work[i].op.class)
+		                             ? saved_near_the_roof(a, &a->work[i])
+		                             : 0;
+
+		saved_ns += saved > 0 ? saved : 0;
+	}
+	return saved_ns / (double)a->use->devices;
+}
+
+void ws_rule_low_mfu(struct ws_advice *a)
+{
+	const struct ws_utilization *u;
+	double wall_ns, mfu, saved_ns, idle_ns;
+
+	if (ws_utilization_find(a->m, a->tab->sel, &a->use, NULL) != WS_OK)
+		return;
+	u = a->use;
+	wall_ns = (double)u->step_sum_ns;
+	mfu = 100 * u->model_sum_ns / wall_ns;
+	if (u->why[0])
+		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->why);
+	/* where the host sets the pace, faster kernels do not show */
+	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
+		return;
+	saved_ns = saved_ns_of_products(a);
+	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)
+		return;
+	idle_ns = (double)(a->idle->all.window_ns - a->idle->all.ns[WS_USE_COMPUTE]) /
+	          (double)a->idle->nworked;
+	ws_advice_add_claim(
+	        a, WS_RULE_low_mfu,
+	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG
+	                                                           : WS_SEVERITY_WEAK,
+	        (struct ws_claim){rate_near_the_roof, NULL, 0},
+	        ws_advice_text(a, "matrix products"),
+	        ws_advice_text(a,
+	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %.3f ms "
+	                       "of a step of %.3f ms. Their kernels took %.3f ms. The GPU "
+	                       "computed nothing for %.3f ms",
+	                       mfu, u->ran_sum_ns / a->samples / 1e6, wall_ns / a->samples / 1e6,
+	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
+	                       idle_ns / a->samples / 1e6),
+	        NULL);
+}
