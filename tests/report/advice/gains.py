@@ -1,0 +1,407 @@
+"""Gains of the advice, worked out a second time: from our SQLite and CSV, not by our rules' code.
+
+    python3 gains.py WARPSHEET DEVICES.md FOLDER TRACE...
+
+The formulas are those of docs/reference/advice.md and docs/reference/idle.md. A kernel counts for the finding that is told
+first, and for no other: a gain that counted it twice differs. No gain is more than its kernels took. Prints a table in
+Markdown. Exit status 1: a gain differs, or none was compared; 77: there is no such folder.
+"""
+import bisect
+import collections
+import csv
+import fnmatch
+import math
+import os
+import re
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+
+WAITS = {'A1': 'launch', 'A16': 'data', 'A17': 'comm', 'A18': 'copy', 'A19': 'sync', 'A20': 'host', 'A23': 'wait', 'A24': 'queue',
+         'A25': 'start', 'A26': 'end'}
+COST = 'flops bytes_read bytes_written'.split()
+NONE = math.nan
+
+
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def table(warpsheet, trace, name, *options):
+    text = run(warpsheet, 'report', trace, '--table', name, '--format', 'csv', *options)
+    return list(csv.DictReader(line for line in text.splitlines() if not line.startswith('#')))
+
+
+class Trace:
+    def __init__(self, warpsheet, path, devices, folder):
+        database = os.path.join(folder, 'trace.sqlite')
+        if os.path.exists(database):
+            os.unlink(database)
+        if not path.endswith('.wtrace'):
+            run(warpsheet, 'import', path, '-o', database + '.wtrace')
+            path = database + '.wtrace'
+        run(warpsheet, 'export', path, '-o', database)
+        self.db = sqlite3.connect(database)
+        self.strings = dict(self.db.execute('select id, value from StringIds'))
+        self.advice = table(warpsheet, path, 'advice')
+        gpu = self.rows('select name, smCount, computeMajor from TARGET_INFO_GPU')
+        self.sms, self.capability = (gpu[0][1], gpu[0][2]) if gpu else (None, None)
+        self.peak = next((p for n, p in devices if gpu and fnmatch.fnmatchcase(gpu[0][0] or '', n)), None)
+        self.read_calls()
+        self.read_windows()
+        self.read_kernels(table(warpsheet, path, 'kernel-trace', '--scope', 'all'))
+        self.read_copies()
+        self.find_operations()
+        os.path.exists(database + '.wtrace') and os.unlink(database + '.wtrace')
+
+    def rows(self, query):
+        try:
+            return self.db.execute(query).fetchall()
+        except sqlite3.OperationalError:  # such records are not in the trace
+            return []
+
+    def read_calls(self):
+        self.calls, self.syncs = {}, []
+        for start, end, tid, correlation, name in self.rows(
+                'select start, end, globalTid, correlationId, nameId from CUPTI_ACTIVITY_KIND_RUNTIME'):
+            self.calls.setdefault((tid >> 24, correlation), (start, end, tid))
+            if re.search('Synchronize|^(cu|cuda|hip)Memcpy(?!.*Async)', self.strings[name]):
+                self.syncs.append((start, end))
+
+    def read_windows(self):
+        ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)) from NVTX_EVENTS "
+                           'where end is not null order by start')
+        self.loads = sorted(r[:2] for r in ranges if 'dataloader' in r[2].lower())
+        self.steps = [r[:2] for r in ranges if re.fullmatch(r'step|ProfilerStep#\d+', r[2])]
+        warm = [r[:2] for r in ranges if r[2] == 'warm-up']
+        self.measured = [s for s in self.steps if not any(w[0] <= s[0] < w[1] for w in warm)]
+
+    def read_kernels(self, told):
+        found = self.rows('select start, end, streamId, correlationId, globalPid, demangledName, deviceId from '
+                          'CUPTI_ACTIVITY_KIND_KERNEL order by start, streamId')
+        told.sort(key=lambda r: (int(r['Start (ns)']), int(r['Stream'])))
+        assert len(found) == len(told), 'kernel-trace and the database have other kernels'
+        self.kernels = []
+        for (start, end, _, correlation, pid, name, device), row in zip(found, told):
+            call = self.calls.get(((pid or 0) >> 24, correlation))
+            self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, name=self.strings[name], device=device,
+                                     kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
+                                     step=self.step_of(call[0] if call else start)))
+        if not self.steps:
+            self.count = self.kernels
+        else:
+            self.count = [k for k in self.kernels if k['step'] is not None]
+
+    def step_of(self, time):
+        return next((i for i, s in enumerate(self.measured) if s[0] <= time < s[1]), None)
+
+    def read_copies(self):
+        self.copies = []
+        for kind in ('MEMCPY', 'MEMSET'):
+            for start, end, correlation, pid, device in self.rows('select start, end, correlationId, globalPid, deviceId from '
+                                                                 f'CUPTI_ACTIVITY_KIND_{kind}'):
+                self.copies.append((start, end, self.calls.get(((pid or 0) >> 24, correlation)), device))
+        ends = collections.defaultdict(list)
+        for k in self.kernels:
+            ends[k['step']].append(k['end'])
+        for start, end, call, _ in self.copies:
+            ends[self.step_of(call[0] if call else start)].append(end)
+        for at, step in enumerate(self.measured):  # a step lasts to the end of its last device work
+            self.measured[at] = (step[0], max([step[1]] + ends[at]))
+
+    def find_operations(self):
+        """Each kernel's innermost operation whose cost is known: by the thread and the time of its launch."""
+        by_thread = collections.defaultdict(list)
+        for row in self.rows('select o.start_ns, o.start_ns + o.dur_ns, o.thread, c.name, c.dtype, c.batch, c.m, c.n, c.k, c.cost, '
+                             'c.flops, c.bytes_read + c.bytes_written, c.kind from WARPSHEET_cpu_op o join WARPSHEET_op_config c on '
+                             'o.config = c.id order by o.start_ns, o.dur_ns desc'):
+            by_thread[row[2]].append(row)
+        groups = collections.defaultdict(lambda: dict(ns=0, ops=set(), kernels=[]))
+        for thread, ops in by_thread.items():
+            mine = sorted((k for k in self.count if k['call'] and k['call'][2] == thread), key=lambda k: k['call'][0])
+            open_ops, at = [], 0
+            for k in mine:
+                while at < len(ops) and ops[at][0] <= k['call'][0]:
+                    open_ops.append((at, ops[at]))
+                    at += 1
+                open_ops = [o for o in open_ops if o[1][1] >= k['call'][0]]
+                costed = [o for o in open_ops if o[1][9]]
+                if costed:
+                    index, op = costed[-1]
+                    g = groups[op[3:9] + op[10:13] + (k['device'],)]
+                    g['key'], g['op'] = op[3:9] + op[10:12], op
+                    g['ns'] += k['ns']
+                    g['ops'].add((thread, index))
+                    g['kernels'].append(k)
+                    k['group'] = g
+        self.groups = list(groups.values())
+        for g in self.groups:
+            (_, _, _, _, _, g['batch'], g['m'], g['n'], g['k'], _, g['flops'], g['bytes'], g['kind']) = g['op']
+            g['name'], g['calls'] = self.strings[g['op'][3]], len(g['ops'])
+            longest = max(g['kernels'], key=lambda k: k['ns'])
+            g['longest'], g['dtype'], g['tensor'] = longest['name'], longest['dtype'], longest['tensor']
+            g['class'] = longest['kind']
+
+        self.find_attention()
+
+    def find_attention(self):
+        """From a batched product to the next, with a softmax between them: by order on the thread."""
+        by_thread = collections.defaultdict(list)
+        for k in self.count:
+            if k['call']:
+                by_thread[k['call'][2]].append(k)
+        for kernels in by_thread.values():
+            kernels.sort(key=lambda k: k['call'][0])
+            is_product = lambda k: k.get('group') and k['group']['class'] == 'gemm' and (k['group']['batch'] or 0) > 1
+            at = [i for i, k in enumerate(kernels) if is_product(k)]
+            for first, last in zip(at, at[1:]):
+                if any(k['kind'] == 'softmax' for k in kernels[first:last]):
+                    for k in kernels[first:last + 1]:
+                        k['attention'] = True
+
+    # --- what the device can do
+
+    def roof(self, g):
+        if not self.peak or not g['flops']:
+            return NONE
+        flops = self.peak.get(g['dtype'] if g['tensor'] != 'no' else 'fp32', 0) * 1e12
+        if not flops:
+            return NONE
+        return g['calls'] * max(g['flops'] / flops, g['bytes'] / (self.peak['memory'] * 1e9)) * 1e9
+
+    # --- uses of the device
+
+    def uses(self):
+        out = collections.Counter()
+        windows = self.measured if self.steps else None
+        devices = {k['device'] for k in self.kernels}
+        for device in devices:
+            work = [(k['start'], k['end'], k['call'], 'comm' if k['kind'] == 'comm' else 'kernel', k['path']) for k in self.kernels
+                    if k['device'] == device]
+            work += [c[:3] + ('copy', '') for c in self.copies if c[3] == device]
+            work.sort(key=lambda w: w[0])
+            spans = windows or [(min(w[0] for w in work), max(w[1] for w in work))]
+            before = -math.inf
+            for start, end in spans:
+                start = max(start, before)
+                self.one_window(work, start, end, out, before == -math.inf and bool(self.steps))
+                before = end
+        self.wall = sum(e - s for s, e in (windows or [(min(k['start'] for k in self.kernels), max(k['end'] for k in self.kernels))]))
+        return {use: ns / max(1, len(devices)) for use, ns in out.items()}
+
+    def one_window(self, work, start, end, out, is_first):
+        inside = [w for w in work if w[1] > start and w[0] < end]
+        points = sorted({start, end} | {min(max(t, start), end) for w in inside for t in w[:2]})
+        starts = [w[0] for w in inside]
+        for a, b in zip(points, points[1:]):
+            kinds = {w[3] for w in inside if w[0] <= a and w[1] >= b}
+            if kinds:
+                out['kernel' if 'kernel' in kinds else 'comm' if 'comm' in kinds else 'copy'] += b - a
+                continue
+            earlier = any(w[0] < a or w[1] <= a for w in work if w[0] < a)
+            following = inside[bisect.bisect_left(starts, b)] if bisect.bisect_left(starts, b) < len(inside) else None
+            if not earlier:
+                out['start'] += b - a
+            elif not following:
+                after = next((w for w in work if w[0] >= b), None)
+                if after:
+                    self.explain(a, b, after[0], after, out)
+                else:
+                    out['end'] += b - a
+            else:
+                self.explain(a, b, b, following, out)
+
+    def explain(self, a, b, begins, work, out):
+        call = work[2]
+        if not call:
+            out['unknown'] += b - a
+            return
+        idle_from = a
+        if call[1] <= idle_from:
+            out['queue' if begins - idle_from <= 30000 else 'wait'] += b - a
+            return
+        made = min(begins, call[1])
+        host = made - idle_from
+        if call[0] > idle_from:
+            loading = sum(max(0, min(e, made) - max(s, idle_from)) for s, e in self.loads)
+            if 2 * loading > host:
+                cause = 'data'
+            elif any(s < idle_from <= e <= call[0] for s, e in self.syncs):
+                cause = 'sync'
+            else:
+                cause = 'launch' if host <= 100000 else 'host'
+        else:
+            cause = 'launch' if call[1] - idle_from <= 100000 else 'host'
+        split = call[1] if begins - call[1] > 30000 else b
+        out[cause] += min(split, b) - a
+        out[cause, work[4]] += min(split, b) - a
+        out['wait'] += b - min(split, b)
+
+
+# --- formulas of docs/reference/advice.md: the rate of a kernel, under 0 = not about it
+
+
+def architecture(name):
+    found = re.search(r'(?:^|_)sm(\d\d)|cutlass_?(?:tensorop_)?(\d\d)_', name)
+    if found:
+        return int(found[1] or found[2])
+    return next((a for word, a in (('ampere', 80), ('turing', 75), ('volta', 70)) if name.startswith(word + '_')), 0)
+
+
+def better(trace, g, is_better):
+    rates = [o['flops'] * o['calls'] / o['ns'] for o in trace.groups
+             if o['flops'] and o['class'] == g['class'] and o['dtype'] == g['dtype'] and is_better(o)]
+    rate, best = g['flops'] * g['calls'] / g['ns'], max(rates, default=0)
+    if best > rate:
+        return 1 - rate / best
+    roof = trace.roof(g)
+    return 1 - roof / g['ns'] if g['ns'] > roof else NONE
+
+
+def of_groups(chosen, rate):
+    rates = {id(g): rate(g) for g in chosen}
+    return lambda k: rates.get(id(k.get('group')), -1)
+
+
+def size(g):
+    text = g['name'] + (f" {g['batch']} of" if g['batch'] and g['batch'] > 1 and g['m'] else '')
+    return text + (f" {g['m']} x {g['n']} x {g['k']}" if g['m'] else '') + ' ' + g['dtype']
+
+
+def a3(trace, scope):
+    aligned = lambda g: g['m'] and g['tensor'] != 'no' and not any(d > 1 and d * 2 % 16 for d in (g['n'], g['k']))
+    return of_groups([g for g in trace.groups if size(g) == scope], lambda g: better(trace, g, aligned))
+
+
+def a4(trace, scope):
+    other = 'tf32' if trace.capability >= 8 else 'fp16'
+    if not trace.peak:
+        return None
+    rate = 1 - trace.peak['fp32'] / trace.peak[other]
+    is_product = lambda k: k['kind'] in ('gemm', 'conv') or re.search('gemm|dgrad|wgrad|implicit_conv|scudnn', k['name'])
+    return lambda k: rate if k['tensor'] == 'no' and is_product(k) and re.search('sgemm|scudnn|<float|float,', k['name']) else -1
+
+
+def a5(trace, scope):
+    native = lambda o: o['tensor'] == 'yes' and architecture(o['longest']) >= 90
+    old = [g for g in trace.groups if g['tensor'] == 'yes' and 0 < architecture(g['longest']) < 90 and g['class'] in ('gemm', 'conv')]
+    return of_groups(old, lambda g: better(trace, g, native))
+
+
+def a8(trace, scope):
+    def rate(g):
+        shapes = re.findall(r'_(\d+)x(\d+)(?:x\d+)?_', g['longest']) or re.findall(r'size(\d+)x(\d+)', g['longest'])
+        tile = tuple(map(int, shapes[0]))
+        filled = []
+        for down, across in (tile, tile[::-1]):
+            tiles = math.ceil(g['m'] / down) * math.ceil(g['n'] / across) * (g['batch'] or 1)
+            waves = tiles / trace.sms
+            filled.append(g['m'] * g['n'] / (math.ceil(g['m'] / down) * down * math.ceil(g['n'] / across) * across) *
+                          (waves / math.ceil(waves) if 'plit' not in g['longest'] else 1))
+        return 1 - max(filled)
+    return of_groups([g for g in trace.groups if size(g) == scope], rate)
+
+
+def a10(trace, scope, evidence):
+    bandwidth = trace.peak['memory'] * 1e9
+    def attained(g):
+        passes = 5 / 3 if re.search('batch_norm.*backward', g['name']) else 1
+        return passes * g['bytes'] * g['calls'] / (g['ns'] / 1e9)
+    said = float(re.search(r'moves (\d+) of', evidence)[1])
+    each = float(re.search(r'([\d.]+) us per kernel', evidence)[1])
+    chosen = [g for g in trace.groups if g['name'] == scope and abs(attained(g) / 1e9 - said) <= 0.51 and
+              abs(g['ns'] / len(g['kernels']) / 1e3 - each) <= 0.051]
+    return of_groups(chosen, lambda g: 1 - attained(g) / bandwidth)
+
+
+def a21(trace, scope):
+    def rate(k):
+        g = k.get('group')
+        in_attention = re.search('attention', k['path'], re.I) if not trace.groups else k.get('attention')
+        if not in_attention:
+            return -1
+        if not g or g['class'] != 'gemm':
+            return 1
+        roof = trace.roof(g)
+        return 1 if math.isnan(roof) else max(0, 1 - roof / g['ns'])
+    return rate
+
+
+def a22(trace, scope):
+    products = [g for g in trace.groups if g['class'] in ('gemm', 'conv', 'attention')]
+    saved = {id(g): (g['ns'] - trace.roof(g) / 0.6) / g['ns'] for g in products}
+    return lambda k: saved.get(id(k.get('group')), -1) if saved.get(id(k.get('group')), -1) > 0 else -1
+
+
+def a12(trace, scope):
+    return lambda k: 1 if k['kind'] == 'cast' or 'float16_copy_kernel' in k['name'] else -1
+
+
+FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22}
+
+
+def by_hand(trace):
+    """(finding, gain) of those with a gain; kernels count for what is told first."""
+    steps = max(1, len(trace.measured))
+    uses, taken = trace.uses(), set()
+    order = sorted(trace.advice, key=lambda r: ('strong weak hint'.split().index(r['Severity']), -float(r['Est. Gain (ns)'] or -1)))
+    for row in order:
+        rule = row['Rule']
+        if not row['Est. Gain (ns)']:
+            continue
+        if rule in WAITS and row['Scope'] == 'whole run':
+            yield row, uses.get(WAITS[rule], 0) / steps
+        elif rule == 'A2' and row['Scope'] == 'step':  # down to the median
+            lasts = sorted(e - s for s, e in trace.measured)
+            yield row, statistics.mean(lasts) - statistics.median(lasts)
+        elif rule == 'A1':  # the waits before work that was launched in the range
+            inside = [ns for use, ns in uses.items() if use[0] == 'launch' and (use[1] + '/').startswith(row['Scope'] + '/')]
+            yield row, sum(inside) / steps
+        elif rule in FORMULAS:
+            rate = FORMULAS[rule](trace, row['Scope'], *([row['Evidence']] if rule == 'A10' else []))
+            gain = 0
+            for i, k in enumerate(trace.count):
+                r = rate(k)
+                if r < 0 or i in taken:
+                    continue
+                taken.add(i)
+                gain += 0 if math.isnan(r) else min(r, 1) * k['ns']
+            about = sum(k['ns'] for k in trace.count if not rate(k) < 0)
+            assert float(row['Est. Gain (ns)']) * steps <= about * (1 + 1e-9), f'{rule} gains more than its kernels took'
+            yield row, gain / steps
+        else:
+            yield row, None
+
+
+def read_devices(path):
+    names = 'fp32 tf32 fp16 bf16 fp8 memory'.split()
+    for line in open(path, encoding='utf-8'):
+        if line.startswith('| `'):
+            cells = [c.strip() for c in line.strip().strip('|').split('|')]
+            yield cells[0].strip('`'), {n: float(c) for n, c in zip(names, cells[1:]) if c}
+
+
+def main(warpsheet, devices, folder, traces):
+    if not os.path.isdir(folder):
+        print('SKIP: no folder', folder)
+        return 77
+    devices, wrong, compared = list(read_devices(devices)), 0, 0
+    print('| trace | rule | about | gain told (ms) | by hand (ms) |')
+    print('|---|---|---|---|---|')
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in traces:
+            trace = Trace(warpsheet, os.path.join(folder, name), devices, scratch)
+            for row, gain in by_hand(trace):
+                told = float(row['Est. Gain (ns)'])
+                ok = gain is not None and abs(told - gain) <= 1e-6 * max(told, 1)
+                compared += ok
+                wrong += gain is not None and not ok
+                print(f"| {os.path.basename(name).split('.')[0]} | {row['Rule']} | {row['Scope']} | {told / 1e6:.6f} | "
+                      f"{'not worked out' if gain is None else f'{gain / 1e6:.6f}'}{'' if ok or gain is None else ' WRONG'} |")
+    return 1 if wrong or not compared else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]))
