@@ -40,7 +40,11 @@ void ws_step_times_release(struct ws_step_times *t)
 
 const char *ws_measure_name(enum ws_measure measure)
 {
-	return measure == WS_MEASURE_GPU ? "GPU" : "wall";
+	static const char *const names[] = {[WS_MEASURE_WALL] = "host",
+	                                    [WS_MEASURE_GPU] = "GPU",
+	                                    [WS_MEASURE_STEP] = "wall"};
+
+	return names[measure];
 }
 
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,

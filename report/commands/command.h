@@ -85,4 +85,4 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 	WS_OPT("step", 0, TEXT, "PATTERN", (target),                      \
 	       "the range that marks a step: a name or path with * and\n" \
 	       "?, e.g. 'iter*'; default `step` and ProfilerStep#N;\n"    \
-	       "of report: auto, the best candidate of the summary")
+	       "auto takes the best candidate of the summary")

@@ -15,7 +15,6 @@
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
-#include "report/joined/step_candidates.h"
 #include "report/kernel_info/device_peaks.h"
 #include "report/ranks/ranks.h"
 #include "report/commands/trace_open.h"
@@ -63,7 +62,7 @@ static enum ws_status read_text(const char *path, size_t max_bytes, char **text,
 
 /* What the user gives to a model; the texts are freed by the caller. */
 struct user_files {
-	char *rules, *peaks, *step;
+	char *rules, *peaks;
 	struct ws_model_opts opts;
 };
 
@@ -82,40 +81,6 @@ static enum ws_status read_user_files(const struct report_opts *o, struct user_f
 	return WS_OK;
 }
 
-/* --step auto: the best candidate, where no range is called step. */
-static enum ws_status find_steps(const struct ws_trace_reader *r, const char *name,
-                                 struct user_files *u, struct ws_err *err)
-{
-	struct ws_joined_rows rows = {0};
-	struct ws_step_candidates found;
-	struct ws_arena arena = {0};
-	struct ws_model *m = NULL;
-	enum ws_status status;
-
-	if (!u->opts.step || strcmp(u->opts.step, "auto") != 0)
-		return WS_OK;
-	u->opts.step = NULL;
-	status = ws_joined_rows_read(&rows, r, name, &u->opts, true, &m, err);
-	if (status == WS_OK && !m->nmeasured) {
-		ws_step_candidates_find(m, &rows, &arena, &found);
-		if (found.n) {
-			u->step = ws_xstrdup(found.best[0].pattern);
-			u->opts.step = u->step;
-			u->opts.step_is_auto = true;
-		} else {
-			status = WS_FAIL(
-			        err, USAGE,
-			        "--step auto: no range of '%s' repeats; --table ranges lists "
-			        "all",
-			        name);
-		}
-	}
-	ws_arena_free(&arena);
-	ws_joined_rows_free(&rows);
-	ws_model_free(m);
-	return status;
-}
-
 static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
@@ -125,12 +90,11 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
 	enum ws_status status = read_user_files(o, &u, err);
 
 	WS_THEN(status, ws_trace_file_reader(f, &r, err));
-	WS_THEN(status, find_steps(r, f->name, &u, err));
+	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
 	WS_THEN(status, ws_report_stream(r, f->name, &u.opts, &o->filter, defs, ndefs,
 	                                 o->choice.wanted, out, err));
 	free(u.rules);
 	free(u.peaks);
-	free(u.step);
 	return status;
 }
 

@@ -64,6 +64,9 @@ static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *
 	ws_task_end(&r->task);
 	if (r->status != WS_OK && err)
 		*err = r->err;
+	else if (r->file.auto_step)
+		ws_ui_print("Steps of '%s': ranges '%s' (--step auto).\n", r->file.name,
+		            r->file.auto_step);
 	if (wanted && r->status == WS_OK) {
 		if (r->for_side) {
 			struct side_traces *to = ctx;

@@ -1,10 +1,13 @@
 #include "report/commands/trace_open.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
 #include "report/base/ui.h"
+#include "report/joined/step_candidates.h"
 
 static void tell(void *path, uint64_t done, uint64_t total)
 {
@@ -71,6 +74,7 @@ void ws_trace_file_close(struct ws_trace_file *f)
 	if (f->stats && f->fd >= 0)
 		close(f->fd);
 	free(f->path);
+	free(f->auto_step);
 	free(f->stats);
 	*f = (struct ws_trace_file){0};
 }
@@ -87,15 +91,53 @@ enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_tra
 	return WS_OK;
 }
 
+enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_model_opts *out, struct ws_err *err)
+{
+	const struct ws_trace_reader *r;
+	struct ws_joined_rows rows = {0};
+	struct ws_step_candidates found;
+	struct ws_arena arena = {0};
+	struct ws_model *m = NULL;
+	enum ws_status status;
+
+	*out = opts ? *opts : (struct ws_model_opts){0};
+	if (!out->step || strcmp(out->step, "auto") != 0)
+		return WS_OK;
+	out->step = NULL;
+	WS_FORWARD(ws_trace_file_reader(f, &r, err));
+	status = ws_joined_rows_read(&rows, r, f->name, out, true, &m, err);
+	if (status == WS_OK && !m->nmeasured) {
+		ws_step_candidates_find(m, &rows, &arena, &found);
+		if (found.n) {
+			free(f->auto_step);
+			f->auto_step = ws_xstrdup(found.best[0].pattern);
+			out->step = f->auto_step;
+			out->step_is_auto = true;
+		} else {
+			status = WS_FAIL(
+			        err, USAGE,
+			        "--step auto: no range of '%s' repeats; --table ranges lists all",
+			        f->name);
+		}
+	}
+	ws_arena_free(&arena);
+	ws_joined_rows_free(&rows);
+	ws_model_free(m);
+	return status;
+}
+
 enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,
                                   struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_err *err)
 {
 	const struct ws_trace_reader *r;
+	struct ws_model_opts of_file;
 
 	*m = NULL;
+	WS_FORWARD(ws_trace_file_opts(f, opts, &of_file, err));
 	WS_FORWARD(ws_trace_file_reader(f, &r, err));
-	return ws_joined_rows_read(rows, r, f->name, opts, true, m, err);
+	return ws_joined_rows_read(rows, r, f->name, &of_file, true, m, err);
 }
 
 void ws_trace_file_print_damage(struct ws_trace_file *f)

@@ -17,6 +17,7 @@ struct ws_trace_file {
 	struct ws_trace_map map;
 	int fd;
 	struct ws_trace_reader *reader; /* once it was asked for */
+	char *auto_step;                /* the range that --step auto took; NULL = none */
 };
 
 /*
@@ -30,6 +31,12 @@ void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 /* A reader of it, as long as the file is open. */
 enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
                                     struct ws_err *err);
+/*
+ * opts, which may be NULL, for this file: where a step is `auto` and no range is called step, the
+ * best candidate, with f->auto_step. USAGE where nothing repeats.
+ */
+enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model_opts *opts,
+                                  struct ws_model_opts *out, struct ws_err *err);
 /* Its joined rows, and what they name; both must be freed before the file is closed, also after a
  * failure. Reports call it by its name. opts may be NULL. */
 enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model **m,

@@ -95,8 +95,8 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
 	ws_table_note(t,
-	              "The phases are times from start to end of their ranges on the CPU, and "
-	              "add up to Host. Total has the device work that may go on after it. The GPU "
+	              "Forward to Remainder are times of ranges on the host, and add up to Host. "
+	              "Total is the step's window, its device work included. The GPU "
 	              "columns are the times of the kernels launched in them, whenever they ran.");
 	if (tab->sel->has_nvtx || tab->sel->has_launched)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; "

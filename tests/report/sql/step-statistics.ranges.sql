@@ -3,8 +3,8 @@ WITH measured AS (
 	SELECT s.id, s.end - s.start AS host_ns, w.end - w.start AS total_ns FROM step s LEFT JOIN window w ON w.step = s.id
 	WHERE NOT s.is_open AND NOT s.is_warm_up
 ), each AS (
-	SELECT 0 AS sort, p.place, p.phase, 'wall' AS measure, coalesce(p.host_ns, 0) AS ns FROM measured m JOIN phase_of_step p ON p.step = m.id
-	UNION ALL SELECT 0, 5, 'host', 'wall', host_ns FROM measured WHERE EXISTS (SELECT 1 FROM measured WHERE host_ns IS NOT total_ns)
+	SELECT 0 AS sort, p.place, p.phase, 'host' AS measure, coalesce(p.host_ns, 0) AS ns FROM measured m JOIN phase_of_step p ON p.step = m.id
+	UNION ALL SELECT 0, 5, 'host', 'host', host_ns FROM measured WHERE EXISTS (SELECT 1 FROM measured WHERE host_ns IS NOT total_ns)
 	UNION ALL SELECT 0, 6, 'total', 'wall', total_ns FROM measured WHERE total_ns NOTNULL
 	UNION ALL SELECT 1, p.place, p.phase, 'GPU', coalesce(p.gpu_ns, 0) FROM measured m JOIN phase_of_step p ON p.step = m.id
 	UNION ALL SELECT 1, 6, 'total', 'GPU', coalesce((SELECT sum(gpu_ns) FROM phase_of_step p WHERE p.step = m.id), 0) FROM measured m)
