@@ -32,7 +32,7 @@ static enum ws_status test_traces(const struct ws_trace_list *list, const struct
 	char verdict[512];
 	enum ws_status status = WS_OK;
 
-	WS_THEN(status, ws_sides_read(sides, list, NULL, &o->model, err));
+	WS_THEN(status, ws_sides_read(sides, list, NULL, &o->model, false, err));
 	WS_THEN(status, ws_aa_make(sides, &o->diff, &report, verdict, err));
 	WS_THEN(status, write_aa(report, o, err));
 	ws_report_free(report);

@@ -152,6 +152,7 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
 	*out = *report;
 	out->tables = slot;
 	out->ntables = 1;
+	out->answers = NULL; /* one table, bare */
 	for (size_t i = 0; i < report->ntables; i++) {
 		const char *own = report->tables[i]->def->name;
 

@@ -79,9 +79,11 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
+	const bool are_shown = !o->table && (o->to.format == WS_FORMAT_HTML ||
+	                                     o->to.format == WS_FORMAT_XLSX);
 	enum ws_status status = WS_OK;
 
-	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, err));
+	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, are_shown, err));
 	WS_THEN(status, ws_diff_make(sides, &o->diff, &report, &result, err));
 	WS_THEN(status, write_diff(report, o, err));
 	if (status == WS_OK && result.finding) {

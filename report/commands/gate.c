@@ -207,7 +207,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	if (status != WS_OK || !there)
 		return status;
 	sides = ws_sides_new();
-	WS_THEN(status, ws_sides_read(sides, &c->baseline, NULL, &g->o.model, err));
+	WS_THEN(status, ws_sides_read(sides, &c->baseline, NULL, &g->o.model, false, err));
 	for (size_t i = 0; i < c->nruns && status == WS_OK; i++)
 		ws_sides_add(sides, 1, c->runs[i]);
 	WS_THEN(status, ws_diff_make(sides, &g->o.diff, &c->report, &c->result, err));

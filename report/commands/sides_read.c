@@ -20,7 +20,7 @@ struct reading {
 	struct ws_joined_rows rows;
 	struct ws_model *m;
 	const struct ws_model_opts *opts;
-	bool for_side;
+	bool for_side, is_shown;
 	struct ws_side_trace *of_side; /* where it is for one, nothing else stays of it */
 	enum ws_status status;
 	struct ws_err err;
@@ -34,6 +34,9 @@ static void read_rows(void *ctx)
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
 	if (r->for_side) {
 		WS_THEN(r->status, ws_side_trace_read(&r->of_side, r->m, &r->rows, &r->err));
+		if (r->is_shown)
+			WS_THEN(r->status,
+			        ws_side_trace_show(r->of_side, r->m, &r->rows, &r->err));
 		ws_joined_rows_free(&r->rows);
 	}
 }
@@ -55,6 +58,7 @@ static void begin(struct reading *r, const char *path, const struct ws_model_opt
 struct side_traces {
 	struct ws_side_trace **out;
 	size_t n;
+	const size_t *shown; /* the two whose first screen is wanted; NULL: none */
 };
 
 /* ctx: of fn; of a trace for a side struct side_traces. */
@@ -111,6 +115,11 @@ static enum ws_status read_two_at_once(const struct ws_trace_list *list,
 			struct reading *r = &at_once[begun % 2];
 
 			begin(r, list->path[begun], opts, for_side);
+			if (for_side) {
+				const size_t *shown = ((struct side_traces *)ctx)->shown;
+
+				r->is_shown = shown && (begun == shown[0] || begun == shown[1]);
+			}
 			opened = r->status;
 			if (opened == WS_OK)
 				ws_task_begin(&r->task, read_rows, r);
@@ -130,20 +139,28 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 	return read_two_at_once(list, opts, false, fn, ctx, err);
 }
 
-enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
-                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
-                                   struct ws_err *err)
+static enum ws_status read_for_sides(const struct ws_trace_list *list,
+                                     const struct ws_model_opts *opts, const size_t *shown,
+                                     struct ws_side_trace **out, struct ws_err *err)
 {
-	struct side_traces to = {out, 0};
+	struct side_traces to = {out, 0, shown};
 
 	memset(out, 0, list->n * sizeof(*out));
 	return read_two_at_once(list, opts, true, NULL, &to, err);
 }
 
+enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
+                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
+                                   struct ws_err *err)
+{
+	return read_for_sides(list, opts, NULL, out, err);
+}
+
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
                              const struct ws_trace_list *b, const struct ws_model_opts *opts,
-                             struct ws_err *err)
+                             bool are_shown, struct ws_err *err)
 {
+	const size_t firsts[2] = {0, a->n};
 	struct ws_trace_list both = {.n = a->n + (b ? b->n : 0)};
 	struct ws_side_trace **read = ws_xarray(both.n + 1, sizeof(*read));
 	enum ws_status status;
@@ -152,7 +169,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = ws_side_traces_read(&both, opts, read, err);
+	status = read_for_sides(&both, opts, are_shown ? firsts : NULL, read, err);
 	for (size_t i = 0; i < both.n; i++) {
 		if (status == WS_OK)
 			ws_sides_add(sides, i >= a->n, read[i]);

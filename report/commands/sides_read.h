@@ -21,7 +21,8 @@ enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts,
 enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
                                    const struct ws_model_opts *opts, struct ws_side_trace **out,
                                    struct ws_err *err);
-/* Add a's to side 0 and b's, which may be NULL, to side 1. */
+/* Add a's to side 0 and b's, which may be NULL, to side 1. are_shown: the first of each with what
+ * its first screen shows. */
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
                              const struct ws_trace_list *b, const struct ws_model_opts *opts,
-                             struct ws_err *err);
+                             bool are_shown, struct ws_err *err);

@@ -6,6 +6,7 @@
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/diff/private.h"
+#include "report/page/make.h"
 
 struct ws_sides {
 	struct ws_diff d;
@@ -23,6 +24,7 @@ void ws_sides_free(struct ws_sides *s)
 		return;
 	ws_match_release(&s->d.match);
 	for (int side = 0; side < 2; side++) {
+		ws_page_free(s->d.page[side]);
 		free(s->d.unlike_phase_ns[side]);
 		free(s->d.more_place_ns[side]);
 	}
@@ -37,6 +39,7 @@ void ws_sides_free(struct ws_sides *s)
 struct ws_side_trace {
 	struct ws_recording recording;
 	struct ws_names names; /* its own, so that it needs nothing of the other side's */
+	struct ws_page *page;  /* NULL: nobody asked for it */
 };
 
 enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
@@ -44,6 +47,12 @@ enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_mo
 {
 	*out = ws_xarray(1, sizeof(**out));
 	return ws_recording_read(&(*out)->recording, &(*out)->names, m, rows, err);
+}
+
+enum ws_status ws_side_trace_show(struct ws_side_trace *t, const struct ws_model *m,
+                                  struct ws_joined_rows *rows, struct ws_err *err)
+{
+	return ws_page_make_side(m, rows, &t->page, err);
 }
 
 void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)
@@ -54,6 +63,10 @@ void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)
 	ws_names_take(&s->d.names, &t->names, &t->recording);
 	to->recordings[to->nrecordings++] = t->recording;
 	t->recording = (struct ws_recording){0};
+	if (!s->d.page[side]) {
+		s->d.page[side] = t->page;
+		t->page = NULL;
+	}
 }
 
 struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key)
@@ -67,6 +80,7 @@ void ws_side_trace_free(struct ws_side_trace *t)
 		return;
 	ws_recording_release(&t->recording);
 	ws_names_release(&t->names);
+	ws_page_free(t->page);
 	free(t);
 }
 
@@ -211,5 +225,7 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	plan.defs = ws_diff_defs(&plan.ndefs);
 	status = ws_report_of_plan(&plan, out, err);
 	free(trace);
+	if (status == WS_OK)
+		ws_diff_answer(d, *out);
 	return status;
 }

@@ -48,6 +48,9 @@ struct ws_sides *ws_sides_new(void);
 struct ws_side_trace;
 enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
                                   struct ws_joined_rows *rows, struct ws_err *err);
+/* And what its first screen shows of it; of the first recording of a side, behind the reading. */
+enum ws_status ws_side_trace_show(struct ws_side_trace *t, const struct ws_model *m,
+                                  struct ws_joined_rows *rows, struct ws_err *err);
 void ws_side_trace_free(struct ws_side_trace *t);
 /* The value of a fact ("workload.dtype", "device"); len 0 = not recorded. */
 struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key);

@@ -7,6 +7,7 @@
 
 #include "report/diff/diff.h"
 #include "report/diff/side.h"
+#include "report/page/page.h"
 #include "report/tables/tables.h"
 
 #define WS_DIFF_MAX_REASONS 12
@@ -57,6 +58,7 @@ struct ws_diff {
 	char reasons[WS_DIFF_MAX_REASONS][160];
 	size_t nreasons;
 	struct ws_diff_result *result;
+	struct ws_page *page[2]; /* what is shown of each side, until the report has it; NULL */
 };
 
 /* Are ratios of the sides' times withheld? */
@@ -203,9 +205,16 @@ struct ws_diff_parts {
 /* typical: NaN = the mean. Free with ws_diff_parts_release. */
 void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_diff_parts *out);
 void ws_diff_parts_release(struct ws_diff_parts *p);
+/* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
+void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size);
 /* "51 ms less a step: 47.5 ms less waiting for data." Empty where nothing changed. */
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
                          size_t size);
+
+/* --- answers.c ------------------------------------------------------------------------------ */
+
+/* The first screen of the report, which has all its tables. */
+void ws_diff_answer(struct ws_diff *d, struct ws_report *report);
 
 /* --- the tables --------------------------------------------------------------------------- */
 

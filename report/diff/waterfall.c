@@ -144,8 +144,7 @@ static double change_of(const struct ws_diff_part *p)
 	return p->ns[1] - p->ns[0];
 }
 
-/* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
-static void print_part(const struct ws_diff_part *p, char *out, size_t size)
+void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 {
 	const double change = p->kind == WS_PART_OVERLAP ? -change_of(p) : change_of(p);
 	const struct ws_bytes name = ws_diff_class_name(p->name);
@@ -184,9 +183,9 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 	}
 	if (!first)
 		return;
-	print_part(first, name[0], sizeof(name[0]));
+	ws_diff_print_part(first, name[0], sizeof(name[0]));
 	if (second && fabs(change_of(second)) >= NAMED_SHARE * fabs(whole))
-		print_part(second, name[1], sizeof(name[1]));
+		ws_diff_print_part(second, name[1], sizeof(name[1]));
 	else
 		second = NULL;
 	snprintf(out, size, "%s %s%s: %s%s%s.", ws_diff_time(fabs(whole), ns),

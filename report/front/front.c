@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/xalloc.h"
+#include "report/page/say.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \
@@ -55,6 +56,17 @@ static const struct ws_table_column bar_columns[] = {
         COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
 };
 
+static const struct ws_table_column change_columns[] = {
+        COLUMN("op", "Operation", "", TEXT, PLAIN, NAME),
+        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
+        COLUMN("a_ns", "A (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("b_ns", "B (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("diff_ns", "B - A (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("ratio", "B / A", "", REAL, RATIO, ANSWER),
+        COLUMN("grade", "Grade", "", TEXT, PLAIN, ANSWER),
+};
+enum { CHANGE, CHANGE_CLASS, CHANGE_A, CHANGE_B, CHANGE_DIFF, CHANGE_RATIO, CHANGE_GRADE };
+
 #define DEF(name, title, columns)                                                     \
 	{                                                                             \
 		name, title, title, "", columns, sizeof(columns) / sizeof(*(columns)) \
@@ -63,6 +75,8 @@ static const struct ws_table_def tree_def = DEF("front-tree", "Where in the mode
 static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
+static const struct ws_table_def change_def =
+        DEF("front-changes", "Operations that changed most", change_columns);
 static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes", bar_columns);
 
 /* --- the tree ---------------------------------------------------------------------------- */
@@ -267,13 +281,46 @@ struct ws_table *ws_front_bar(const struct ws_page *page)
 	return t;
 }
 
-void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out)
+struct ws_table *ws_front_changes(const struct ws_answers *answers)
+{
+	struct ws_table *t = ws_table_new(&change_def);
+
+	for (size_t i = 0; i < answers->nchanges; i++) {
+		const struct ws_change *c = &answers->change[i];
+		struct ws_arena arena = {0};
+		struct ws_cell *row = ws_table_row(t);
+
+		ws_cell_set_str(t, &row[CHANGE],
+		                ws_arena_format(&arena, "%s%s%s", c->name, *c->shape ? " " : "",
+		                                c->shape));
+		ws_cell_set_str(t, &row[CHANGE_CLASS], c->class);
+		ws_cell_set_real(&row[CHANGE_A], c->ns[0]);
+		ws_cell_set_real(&row[CHANGE_B], c->ns[1]);
+		ws_cell_set_real(&row[CHANGE_DIFF], c->ns[1] - c->ns[0]);
+		ws_cell_set_real(&row[CHANGE_RATIO], c->ratio);
+		ws_cell_set_str(t, &row[CHANGE_GRADE], c->grade);
+		ws_arena_free(&arena);
+	}
+	return t;
+}
+
+const char *ws_front_time(struct ws_arena *arena, double ns)
+{
+	return ws_say_time(arena, ns);
+}
+
+void ws_front_times(double longest_ns, struct ws_shown_column *out)
 {
 	struct ws_table *whole = ws_table_new(&bar_def);
 
-	ws_cell_set_real(&ws_table_row(whole)[1], (double)page->whole_ns / page->samples);
+	ws_cell_set_real(&ws_table_row(whole)[1], longest_ns);
 	ws_display_column(whole, 1, out);
 	ws_table_free(whole);
+}
+
+void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out)
+{
+	ws_front_times((double)page->whole_ns / page->samples, out);
 }
 
 size_t ws_front_source(const struct ws_page *page, char *out, size_t size)

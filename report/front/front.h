@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "report/page/page.h"
+#include "report/page/answers.h"
 #include "report/table/display.h"
 
 /*
@@ -24,3 +24,8 @@ struct ws_table *ws_front_bar(const struct ws_page *page);
 void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out);
 /* "H100 · PyTorch profiler · 3 steps · nothing lost"; into out. */
 size_t ws_front_source(const struct ws_page *page, char *out, size_t size);
+/* Operations that changed most. */
+struct ws_table *ws_front_changes(const struct ws_answers *answers);
+/* "383 ms", in the arena; a column of times of which this is the longest. */
+const char *ws_front_time(struct ws_arena *arena, double ns);
+void ws_front_times(double longest_ns, struct ws_shown_column *out);

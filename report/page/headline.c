@@ -50,7 +50,7 @@ static void say_how_long(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const char *what = page->has_steps ? "A step takes " : "The run spans ";
-	const char *time = ws_say_time(p, page->step_ns);
+	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	if (!p->sel->kernels)
@@ -63,10 +63,10 @@ static void say_how_long(struct ws_page_making *p)
 		ws_say_line(next_line(p), what, time,
 		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
 		                            p->idle->nworked),
-		            ws_say_percent(p, computing), " of it.", NULL);
+		            ws_say_percent(p->texts, computing), " of it.", NULL);
 	else
 		ws_say_line(next_line(p), what, time, "; the GPU computes for ",
-		            ws_say_part_of(p, use_ns(p, WS_USE_COMPUTE), computing), " of it.",
+		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing), " of it.",
 		            NULL);
 }
 
@@ -120,7 +120,7 @@ static void say_why_idle(struct ws_page_making *p)
 	behind = words[most].behind ? words[most].behind
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_say_line(next_line(p), words[most].before,
-	            ws_say_part_of(p, use_ns(p, most), use_percent(p, most)), behind, NULL);
+	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), behind, NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
@@ -195,7 +195,7 @@ static bool say_graphs(struct ws_page_making *p)
 			ns += p->m->work[i].dur_ns;
 	if (ns <= p->page->gpu_ns)
 		return false;
-	ws_say_line(next_line(p), "CUDA graphs take ", ws_say_time(p, (double)ns),
+	ws_say_line(next_line(p), "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
 	            "; their kernels are not recorded.", NULL);
 	return true;
 }
@@ -213,10 +213,10 @@ static void say_who(struct ws_page_making *p)
 	if (say_graphs(p) || first == WS_NONE || !(whole > 0))
 		return;
 	name = ws_page_class_of(p, first);
-	share = ws_say_percent(p, 100 * (double)ns[first] / whole);
+	share = ws_say_percent(p->texts, 100 * (double)ns[first] / whole);
 	if (second != WS_NONE && 100 * (double)ns[second] >= SECOND_PERCENT * whole) {
 		other = ws_page_class_of(p, second);
-		other_share = ws_say_percent(p, 100 * (double)ns[second] / whole);
+		other_share = ws_say_percent(p->texts, 100 * (double)ns[second] / whole);
 	}
 	if (!owner || words_in(owner->label) + OWNER_WORDS > MOST_WORDS) {
 		ws_say_line(next_line(p), ws_arena_format(p->texts, "Most %s time goes to ", work),
@@ -229,7 +229,7 @@ static void say_who(struct ws_page_making *p)
 	if (words_in(owner->label) + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
 	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
-	            ws_say_percent(p, node_percent(page, owner)),
+	            ws_say_percent(p->texts, node_percent(page, owner)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -263,7 +263,7 @@ static void say_first(struct ws_page_making *p)
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
 	if (f->gain_ns > 0)
 		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s. Saves up to ", advice),
-		            ws_say_part_of(p, f->gain_ns, f->gain_percent), ".", NULL);
+		            ws_say_part_of(p->texts, f->gain_ns, f->gain_percent), ".", NULL);
 	else
 		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s.", advice), NULL);
 }
@@ -282,12 +282,12 @@ static void add_utilization(struct ws_page_making *p, const struct ws_utilizatio
 	const char *peak = NULL;
 
 	if (use->flops > 0)
-		add_figure(p, ws_say_si(p, use->flops / p->page->samples, "FLOP"), "per step");
+		add_figure(p, ws_say_si(p->texts, use->flops / p->page->samples, "FLOP"), "per step");
 	for (size_t i = 0; i < p->page->nroofs && !peak; i++)
 		if (p->page->roof[i].flops_per_s > 0)
 			peak = p->page->roof[i].name;
 	if (!use->why[0] && mfu > 0 && !ws_over_peak(mfu))
-		add_figure(p, ws_say_percent(p, mfu),
+		add_figure(p, ws_say_percent(p->texts, mfu),
 		           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
 }
 
@@ -302,7 +302,7 @@ static void add_rates(struct ws_page_making *p)
 		const double n = (double)ws_fact_number(p->m, rates[i].fact);
 
 		if (n > 0 && p->page->step_ns > 0)
-			add_figure(p, ws_say_si(p, n * 1e9 / p->page->step_ns, ""), rates[i].what);
+			add_figure(p, ws_say_si(p->texts, n * 1e9 / p->page->step_ns, ""), rates[i].what);
 	}
 }
 
@@ -314,15 +314,15 @@ static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
 
 	WS_NEW(p->texts, p->page->figure, 8);
 	if (page->step_ns > 0)
-		add_figure(p, ws_say_time(p, page->step_ns), page->has_steps ? "step" : "run");
+		add_figure(p, ws_say_time(p->texts, page->step_ns), page->has_steps ? "step" : "run");
 	if (!isnan(computing) && !page->on_cpu)
-		add_figure(p, ws_say_percent(p, computing), "GPU computing");
+		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
 		WS_FORWARD(ws_utilization_find(p->m, p->sel, &use, err));
 		add_utilization(p, use);
 	}
 	if (p->sel->kernels)
-		add_figure(p, ws_say_number(p, (double)p->sel->kernels / page->samples),
+		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
 		           page->has_steps ? "kernels per step" : "kernels");
 	if (page->has_steps)
 		add_rates(p);

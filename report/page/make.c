@@ -131,13 +131,45 @@ static void add_grey_line(struct ws_page_making *p)
 	page->on_cpu = ws_model_on_cpu(p->m) == 1;
 }
 
+/* Both sides stand on one page. */
+#define SIDE_BOXES (WS_PAGE_BOXES / 2)
+
+static enum ws_status make_side(struct ws_page_making *p, struct ws_err *err)
+{
+	add_grey_line(p);
+	WS_FORWARD(ws_page_add_bar(p, err));
+	WS_FORWARD(ws_page_add_tree(p, err));
+	return p->windows && p->windows->n ? ws_page_add_timeline(p, -1, err) : WS_OK;
+}
+
+enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows,
+                                 struct ws_page **out, struct ws_err *err)
+{
+	struct ws_arena temp = {0};
+	struct ws_selection sel = {0};
+	const struct ws_table_context tab = {m, &sel, NULL, &temp};
+	struct ws_page *page = ws_xarray(1, sizeof(*page));
+	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
+	enum ws_status status = ws_select_rows(m, rows, NULL, &sel, err);
+
+	WS_THEN(status, make_side(&p, err));
+	ws_arena_free(&temp);
+	ws_selection_release(&sel);
+	*out = NULL;
+	if (status == WS_OK)
+		*out = page;
+	else
+		ws_page_free(page);
+	return status;
+}
+
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
 	struct ws_arena temp = {0};
 	struct ws_table_context with_temp = *tab;
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&with_temp, tab->m, tab->sel, page, &page->arena, NULL, NULL};
+	struct ws_page_making p = {&with_temp, tab->m, tab->sel, page, &page->arena, WS_PAGE_BOXES, NULL, NULL};
 	enum ws_status status = WS_OK;
 
 	with_temp.temp = &temp;

@@ -96,6 +96,8 @@ struct ws_page_node {
 	enum ws_page_colour colour; /* of the class with most time in it */
 	bool is_step;
 	bool is_range; /* else an operation, class or kernel */
+	bool is_rest;  /* "(3 more)" */
+	size_t other;  /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */

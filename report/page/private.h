@@ -3,6 +3,7 @@
 
 #include "report/analysis/idle.h"
 #include "report/page/make.h"
+#include "report/page/say.h"
 
 struct ws_page_making {
 	const struct ws_table_context *tab;
@@ -10,6 +11,7 @@ struct ws_page_making {
 	const struct ws_selection *sel;
 	struct ws_page *page;
 	struct ws_arena *texts; /* of the page */
+	size_t most_boxes;      /* of its timeline */
 	const struct ws_idle *idle;
 	const struct ws_windows *windows;
 };
@@ -23,18 +25,6 @@ const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text);
 /* Its class as text and colour; 0: not known. */
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class);
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class);
-
-/* words.c: three significant digits and a unit, "383 ms", "2.4 %", "8.9 TFLOP", "446". */
-const char *ws_say_time(const struct ws_page_making *p, double ns);
-const char *ws_say_percent(const struct ws_page_making *p, double percent);
-const char *ws_say_number(const struct ws_page_making *p, double value);
-/* With a prefix of SI: "8.9 TFLOP", "3.35 TB/s". */
-const char *ws_say_si(const struct ws_page_making *p, double value, const char *unit);
-/* "383 ms (40 %)" */
-const char *ws_say_part_of(const struct ws_page_making *p, double ns, double percent);
-/* Parts of a sentence, plain and bold by turns, beginning with a plain one; NULL ends them. "" is
- * left out. */
-void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
 
 enum ws_status ws_page_add_bar(struct ws_page_making *p, struct ws_err *err);
 enum ws_status ws_page_add_tree(struct ws_page_making *p, struct ws_err *err);

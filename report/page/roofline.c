@@ -30,8 +30,8 @@ static void add_roofs(struct ws_page_making *p, const struct ws_cost_group *g,
 	const bool tensor = ws_class_is_product(g->class) && g->tensor != WS_TENSOR_NO;
 
 	if (roof->flops_per_s > 0 && roof->bytes_per_s > 0) {
-		const char *flops = ws_say_si(p, roof->flops_per_s, "FLOP/s");
-		const char *bytes = ws_say_si(p, roof->bytes_per_s, "B/s");
+		const char *flops = ws_say_si(p->texts, roof->flops_per_s, "FLOP/s");
+		const char *bytes = ws_say_si(p->texts, roof->bytes_per_s, "B/s");
 
 		/* of other work than products the memory is what bounds */
 		if (ws_class_is_product(g->class))

@@ -11,9 +11,6 @@
 #include "report/page/boxes.h"
 #include "report/page/private.h"
 
-/* Boxes that a page has at most: over that, short ones stand together. */
-#define MOST_BOXES 150000
-
 struct filling {
 	struct ws_page_making *p;
 	const struct ws_model *m;
@@ -362,19 +359,20 @@ static void open_filling(struct filling *f)
 /* With ever longer boxes of many, until there are few enough. */
 static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
+	const size_t most = f->p->most_boxes;
 	int64_t least;
 	enum ws_status status = choose(f, step, err);
 
 	if (status != WS_OK)
 		return status;
 	open_filling(f);
-	least = (f->out->end_ns - f->out->start_ns) / MOST_BOXES + 1;
-	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges > 8 * (size_t)MOST_BOXES &&
+	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
+	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges > 8 * most &&
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;
 	for (;;) {
 		status = fill(f, err);
-		if (status != WS_OK || f->boxes.nboxes <= MOST_BOXES)
+		if (status != WS_OK || f->boxes.nboxes <= most)
 			break;
 		ws_boxes_clear(&f->boxes);
 		f->boxes.shortest_ns = f->boxes.shortest_ns ? f->boxes.shortest_ns * 2 : least;

@@ -313,7 +313,8 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .flops = b->flops,
 	        .colour = colour_of(b),
 	        .is_step = b->is_step,
-	        .is_range = b->path != WS_NONE};
+	        .is_range = b->path != WS_NONE,
+	        .other = WS_PAGE_ROOT};
 }
 
 /* What is too little for a box of its own, in one. */
@@ -326,6 +327,7 @@ static void add_rest(const struct tree *t, size_t parent, uint32_t of, const str
 	b.parent = of;
 	b.rolled = ws_arena_format(t->p->texts, "(%zu more)", n);
 	set_node(t, parent, &b);
+	t->p->page->node[t->p->page->nnodes - 1].is_rest = true;
 }
 
 /* The children of a box (WS_NONE: outermost ones). As deep as ranges nest at most: 512. */

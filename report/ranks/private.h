@@ -118,6 +118,15 @@ const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r);
  * NULL = none. */
 const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
 
+/* Mean over the ranks with steps; NaN: none has any. */
+double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step));
+/* What the clocks leave open, and of which rank; NaN: they are not aligned. rank may be NULL. */
+double ws_ranks_residual(const struct ws_ranks *r, int64_t *rank);
+/* Ranks that share collectives with this one, besides itself. */
+size_t ws_ranks_beside(const struct ws_ranks *r, const struct ws_rank *rank);
+/* The first screen of the report, which has all its tables. */
+void ws_ranks_answer(const struct ws_ranks *r, struct ws_report *report);
+
 /* tables.c and verdict.c */
 /* Also fills r->alarm. */
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t);

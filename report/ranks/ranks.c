@@ -62,6 +62,7 @@ enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const c
 	WS_FORWARD(ws_ranks_match(r, err));
 	ws_ranks_align(r);
 	WS_FORWARD(ws_report_of_plan(&plan, out, err));
+	ws_ranks_answer(r, *out);
 	*alarm = *r->alarm ? r->alarm : NULL;
 	return WS_OK;
 }

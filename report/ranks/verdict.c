@@ -7,10 +7,10 @@
 #include "report/base/stat.h"
 #include "report/ranks/private.h"
 
-/* "1.72 us", "172 ms" */
+/* "1.72 µs", "172 ms" */
 static const char *time_text(double ns, char out[32])
 {
-	static const char *const units[] = {"ns", "us", "ms", "s"};
+	static const char *const units[] = {"ns", "µs", "ms", "s"};
 	size_t unit = 0;
 
 	while (unit < 3 && fabs(ns) >= 999.5) {
@@ -21,8 +21,7 @@ static const char *time_text(double ns, char out[32])
 	return out;
 }
 
-static double mean_of_ranks(const struct ws_ranks *r,
-                            double (*value)(const struct ws_rank_step *step))
+double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step))
 {
 	double sum = 0;
 	size_t n = 0;
@@ -100,22 +99,33 @@ static void add_ranks(const struct ws_ranks *r, struct ws_table *t)
 		ws_table_add(t, "ranks", "%zu ranks of an unknown number", r->n);
 }
 
+double ws_ranks_residual(const struct ws_ranks *r, int64_t *rank)
+{
+	double worst = NAN;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].matched && !(r->ranks[i].residual_ns <= worst)) {
+			worst = r->ranks[i].residual_ns;
+			if (rank)
+				*rank = r->ranks[i].number;
+		}
+	for (size_t i = 0; i < r->nmeetings; i++)
+		if (r->meetings[i].n > 1)
+			return worst;
+	return NAN;
+}
+
 /* How far arrival times can be believed; NaN: nothing was aligned. */
 static double add_clocks(const struct ws_ranks *r, struct ws_table *t)
 {
-	uint64_t calls = 0;
-	double worst = NAN;
-	char time[32];
 	int64_t rank = 0;
+	const double worst = ws_ranks_residual(r, &rank);
+	uint64_t calls = 0;
+	char time[32];
 	struct ws_cell *row;
 
 	for (size_t i = 0; i < r->nmeetings; i++)
 		calls += r->meetings[i].n > 1;
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ranks[i].matched && !(r->ranks[i].residual_ns <= worst)) {
-			worst = r->ranks[i].residual_ns;
-			rank = r->ranks[i].number;
-		}
 	if (!calls) {
 		ws_table_add(t, "clocks",
 		             "Clocks cannot be aligned (no common collective), so there is no "
@@ -169,11 +179,20 @@ static void compute_text(const struct ws_ranks *r, const struct ws_rank *rank, c
 		         slower, slower < 1 ? ": look at its host, data and launches" : "");
 }
 
+size_t ws_ranks_beside(const struct ws_ranks *r, const struct ws_rank *rank)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		n += r->ranks[i].component == rank->component;
+	return n - 1;
+}
+
 static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double step_ns)
 {
 	const struct ws_calls_judged of = ws_ranks_judged(r);
 	const struct ws_rank *most = ws_ranks_last_rank(r);
-	double caused, others = -1;
+	double caused;
 	char compute[128], time[32];
 	struct ws_cell *row;
 
@@ -188,9 +207,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		             ws_stat_percent(of.ns - of.judged_ns, of.ns));
 		return;
 	}
-	for (size_t i = 0; i < r->n; i++)
-		others += r->ranks[i].component == most->component;
-	caused = ws_rank_mean(most, ws_step_caused) / others;
+	caused = ws_rank_mean(most, ws_step_caused) / (double)ws_ranks_beside(r, most);
 	if (most != ws_ranks_straggler(r)) {
 		row = ws_table_add(
 		        t, "straggler",
@@ -214,7 +231,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double step_ns,
                         double residual_ns)
 {
-	double ns = mean_of_ranks(r, ws_step_waiting);
+	double ns = ws_ranks_mean(r, ws_step_waiting);
 	char time[32];
 
 	if (ns < residual_ns && !ws_ranks_last_rank(r))
@@ -232,7 +249,7 @@ static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double ste
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_calls_judged of = ws_ranks_judged(r);
-	double step_ns = mean_of_ranks(r, ws_step_total), residual_ns, ns;
+	double step_ns = ws_ranks_mean(r, ws_step_total), residual_ns, ns;
 	char time[32];
 
 	sound_alarm(r, t);
@@ -248,7 +265,7 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		             "cannot tell: not every rank's communication was recorded");
 		return;
 	}
-	ns = mean_of_ranks(r, ws_step_exposed);
+	ns = ws_ranks_mean(r, ws_step_exposed);
 	set_share(ws_table_add(t, "exposed communication",
 	                       "%s per step and rank, %.1f %% of the step, in which only "
 	                       "communication ran",

@@ -296,6 +296,10 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 		ws__text_cut(f, report->filter, strlen(report->filter), SIZE_MAX);
 		fputc('\n', f);
 	}
+	if (report->answers) {
+		fputc('\n', f);
+		ws__text_answers(f, report->answers, opts);
+	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);
 		put_one(f, report->tables[i], opts);

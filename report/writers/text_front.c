@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "report/front/front.h"
-#include "report/page/page.h"
+#include "report/page/answers.h"
 #include "report/table/view.h"
 #include "report/writers/text.h"
 
@@ -163,6 +163,23 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	}
 	if (page->findings_note)
 		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+}
+
+void ws__text_answers(FILE *f, const struct ws_answers *answers, const struct ws_text_opts *opts)
+{
+	struct ws_arena arena = {0};
+
+	for (size_t i = 0; i < answers->n; i++) {
+		struct ws_page_line line = answers->answer[i].line;
+
+		if (*answers->answer[i].grade && line.nparts < WS_PAGE_PARTS)
+			line.part[line.nparts++] = (struct ws_page_part){
+			        ws_arena_format(&arena, " %s", answers->answer[i].grade), false};
+		put_sentence(f, opts, &line);
+	}
+	if (answers->note)
+		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, answers->note);
+	ws_arena_free(&arena);
 }
 
 void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)

@@ -6,7 +6,7 @@ static struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
 	return ws_json_key(j, name);
 }
 
-static void put_line(struct ws_json_writer *j, const struct ws_page_line *line)
+void ws_html_put_line(struct ws_json_writer *j, const struct ws_page_line *line)
 {
 	ws_json_array_begin(j);
 	for (size_t i = 0; i < line->nparts; i++) {
@@ -22,9 +22,9 @@ static void put_headline(struct ws_json_writer *j, const struct ws_page *page)
 {
 	ws_json_array_begin(key(j, "headline"));
 	for (size_t i = 0; i < page->nheadline; i++)
-		put_line(j, &page->headline[i]);
+		ws_html_put_line(j, &page->headline[i]);
 	ws_json_array_end(j);
-	put_line(key(j, "first"), &page->first);
+	ws_html_put_line(key(j, "first"), &page->first);
 	ws_json_array_begin(key(j, "figures"));
 	for (size_t i = 0; i < page->nfigures; i++) {
 		ws_json_array_begin(j);
@@ -71,10 +71,12 @@ static void put_node(struct ws_json_writer *j, const struct ws_page_node *n)
 	ws_json_i64(key(j, "flops"), n->flops);
 	ws_json_i64(key(j, "colour"), n->colour);
 	ws_json_bool(key(j, "range"), n->is_range);
+	if (n->other != WS_PAGE_ROOT)
+		ws_json_u64(key(j, "other"), n->other);
 	ws_json_object_end(j);
 }
 
-static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
+void ws_html_put_tree(struct ws_json_writer *j, const struct ws_page *page)
 {
 	ws_json_object_begin(key(j, "tree"));
 	ws_json_str(key(j, "title"), page->tree_title);
@@ -183,7 +185,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_str(key(j, "work"), page->on_cpu ? "kernel" : "GPU");
 	put_headline(j, page);
 	put_bar(j, page);
-	put_tree(j, page);
+	ws_html_put_tree(j, page);
 	put_roofline(j, page);
 	put_findings(j, page);
 	put_kernels(j, page);

@@ -32,7 +32,7 @@ static void put_number(struct ws_buf *bytes, uint64_t number)
 	bytes->len = (size_t)(ws_varint_put(bytes->data + bytes->len, number) - bytes->data);
 }
 
-void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline)
+void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *id)
 {
 	struct ws_buf bytes = {0};
 
@@ -50,7 +50,7 @@ void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline)
 	}
 	COLUMNS(X)
 #undef X
-	fputs("<script type=\"text/plain\" id=\"boxes\">", f);
+	fprintf(f, "<script type=\"text/plain\" id=\"%s\">", id);
 	ws_html_put_packed(f, bytes.data, bytes.len);
 	fputs("</script>\n", f);
 	ws_buf_free(&bytes);

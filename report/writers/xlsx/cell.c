@@ -424,8 +424,8 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
 	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
 	                   x->styles[WS_XLSX_WHAT]);
-	if (s != x->sheets)
-		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, x->sheets,
+	if (s != ws__xlsx_first(x))
+		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, ws__xlsx_first(x),
 		              "← back to the first sheet", WS_XLSX_LINK);
 	if (s->table->nheadline_notes) {
 		write_answers(x, s, last, width);

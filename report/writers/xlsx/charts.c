@@ -136,7 +136,7 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          SHOWS("Rank", "time of all others, per step", "Caused Waiting (ns)"),
          .names_axis = "rank",
          FORM(COLUMN, 2, 1024, 16),
-         .places = WS_XLSX_ON_OWN},
+         .places = WS_XLSX_ON_FIRST | WS_XLSX_ON_OWN},
         {.table = "sweep-over-size",
          .title = "Time of a step over the size, one line per configuration",
          .alt_text = "Line chart of the sizes: time of a step of each configuration",

@@ -5,12 +5,8 @@
 #include <stdbool.h>
 
 #include "report/front/front.h"
+#include "report/writers/xlsx/front.h"
 
-#define WIDTH_NAME   46.0
-#define WIDTH_OTHERS 12.5
-#define COLUMNS      7 /* A to G: a page of paper */
-#define LAST         (COLUMNS - 1)
-#define DATA_COLUMN  (COLUMNS + 2) /* cells of the pictures, beside the page */
 #define GAP_POINTS   6.0           /* between two sections */
 #define PAIRS        4             /* of figures, and of links: A, B and C, D and E, F and G */
 #define TREE_ROWS    12
@@ -18,28 +14,19 @@
 #define KERNEL_ROWS  8
 #define LINES_MAX    8
 
-struct front {
-	struct ws_xlsx *x;
-	lxw_worksheet *sheet;
-	const struct ws_table *t; /* the table `summary` */
-	uint32_t row;
-};
-
-static const double page_width = WIDTH_NAME + LAST * WIDTH_OTHERS;
-
-static void set_height(const struct front *f, uint32_t row, double points)
+static void set_height(const struct ws_xlsx_front *f, uint32_t row, double points)
 {
 	ws__xlsx_try(f->x, worksheet_set_row(f->sheet, row, points, NULL));
 }
 
-static void add_section(struct front *f, const char *title)
+void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title)
 {
 	lxw_format *style = f->x->styles[WS_XLSX_SECTION];
 
 	set_height(f, f->row++, GAP_POINTS);
 	set_height(f, f->row, 18);
 	ws__xlsx_text(f->x, f->sheet, f->row, 0, title, style);
-	for (uint16_t c = 1; c < COLUMNS; c++)
+	for (uint16_t c = 1; c < FRONT_COLUMNS; c++)
 		ws__xlsx_try(f->x, worksheet_write_blank(f->sheet, f->row, c, style));
 	f->row++;
 }
@@ -47,22 +34,22 @@ static void add_section(struct front *f, const char *title)
 /* --- headline, figures, links ---------------------------------------------------------------- */
 
 /* What to do first may take more than a line. */
-static void add_first(struct front *f, lxw_rich_string_tuple *const *parts, size_t n)
+static void add_first(struct ws_xlsx_front *f, lxw_rich_string_tuple *const *parts, size_t n)
 {
-	const double width = page_width / 1.25; /* the letters are larger */
+	const double width = FRONT_WIDTH / 1.25; /* the letters are larger */
 	const char *text = "";
 	size_t lines;
 
 	for (size_t i = 0; i < n; i++)
 		text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
 	lines = ws__xlsx_lines(text, strlen(text), width);
-	ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, LAST, width, text,
+	ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, FRONT_LAST, width, text,
 	                   f->x->styles[WS_XLSX_FIRST]);
 	set_height(f, f->row++, 19 * (double)lines);
 }
 
-/* A sentence with what counts in bold. */
-static void add_sentence(struct front *f, const struct ws_page_line *line, bool is_first_thing)
+void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line *line,
+                             bool is_first_thing)
 {
 	lxw_format *plain = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE];
 	lxw_format *bold = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE_BOLD];
@@ -96,24 +83,37 @@ static void add_sentence(struct front *f, const struct ws_page_line *line, bool 
 	f->row++;
 }
 
-static void add_head(struct front *f, const struct ws_page *page)
+void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
+{
+	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 0, 0, FRONT_NAME, NULL));
+	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 1, FRONT_LAST, FRONT_OTHERS, NULL));
+	set_height(f, f->row, 24);
+	ws__xlsx_text(f->x, f->sheet, f->row++, 0, title, f->x->styles[WS_XLSX_TITLE]);
+	if (source)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, source,
+		                   f->x->styles[WS_XLSX_NOTE]);
+}
+
+void ws__xlsx_front_end(struct ws_xlsx_front *f)
+{
+	worksheet_gridlines(f->sheet, LXW_HIDE_ALL_GRIDLINES);
+	worksheet_set_tab_color(f->sheet, 0x1F3864);
+	ws__xlsx_page_setup(f->x, f->sheet, f->row, FRONT_LAST);
+	worksheet_set_portrait(f->sheet); /* many short lines */
+}
+
+static void add_head(struct ws_xlsx_front *f, const struct ws_page *page)
 {
 	const struct ws_report *r = f->x->report;
-	char source[1024];
 
-	set_height(f, f->row, 24);
-	ws__xlsx_text(f->x, f->sheet, f->row++, 0, page->title, f->x->styles[WS_XLSX_TITLE]);
-	ws_front_source(page, source, sizeof(source));
-	ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width, source,
-	                   f->x->styles[WS_XLSX_NOTE]);
 	if (*r->filter)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
 		                   ws__xlsx_format(f->x, "Filter: %s", r->filter),
 		                   f->x->styles[WS_XLSX_NOTE]);
 	f->row++;
 	for (size_t i = 0; i < page->nheadline; i++)
-		add_sentence(f, &page->headline[i], false);
-	add_sentence(f, &page->first, true);
+		ws__xlsx_front_sentence(f, &page->headline[i], false);
+	ws__xlsx_front_sentence(f, &page->first, true);
 }
 
 /* The nth of PAIRS places of a line: its first column, and its last. */
@@ -125,7 +125,7 @@ static uint16_t place(size_t nth, uint16_t *last)
 	return first;
 }
 
-static void put_across(struct front *f, uint32_t row, size_t nth, const char *text,
+static void put_across(struct ws_xlsx_front *f, uint32_t row, size_t nth, const char *text,
                        lxw_format *format)
 {
 	uint16_t last, first = place(nth, &last);
@@ -136,7 +136,7 @@ static void put_across(struct front *f, uint32_t row, size_t nth, const char *te
 	ws__xlsx_text(f->x, f->sheet, row, first, text, format);
 }
 
-static void add_figures(struct front *f, const struct ws_page *page)
+static void add_figures(struct ws_xlsx_front *f, const struct ws_page *page)
 {
 	if (page->nfigures)
 		set_height(f, f->row++, GAP_POINTS);
@@ -150,14 +150,14 @@ static void add_figures(struct front *f, const struct ws_page *page)
 	}
 }
 
-static void add_links(struct front *f)
+void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 {
 	const struct ws_xlsx *x = f->x;
 	const char *without = "";
 	size_t n = 0;
 
 	set_height(f, f->row++, GAP_POINTS);
-	for (size_t i = 1; i < x->report->ntables; i++) {
+	for (size_t i = first_table; i < x->report->ntables; i++) {
 		const struct ws_xlsx_sheet *s = &x->sheets[i];
 		uint16_t last, first = place(n, &last);
 
@@ -176,7 +176,7 @@ static void add_links(struct front *f)
 	}
 	f->row += n % PAIRS != 0;
 	if (*without)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
 		                   ws__xlsx_format(f->x, "Without rows, so without a sheet: %s.",
 		                                   without),
 		                   x->styles[WS_XLSX_NOTE]);
@@ -184,15 +184,14 @@ static void add_links(struct front *f)
 
 /* --- short tables ---------------------------------------------------------------------------- */
 
-/* Cells of a table whose first column may be a tree; bars behind its shares. */
-static void add_table(struct front *f, struct ws_table *t, const char *title)
+void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t, const char *title)
 {
-	struct ws_shown_column shown[COLUMNS + 1];
-	const size_t n = t->def->ncolumns < COLUMNS ? t->def->ncolumns : COLUMNS;
+	struct ws_shown_column shown[FRONT_COLUMNS + 1];
+	const size_t n = t->def->ncolumns < FRONT_COLUMNS ? t->def->ncolumns : FRONT_COLUMNS;
 	const uint32_t first = f->row + 3;
 
 	if (t->nrows)
-		add_section(f, title);
+		ws__xlsx_front_section(f, title);
 	for (size_t c = 0; c < n && t->nrows; c++) {
 		ws_display_column(t, c, &shown[c]);
 		ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)c, shown[c].title,
@@ -220,9 +219,9 @@ static void add_table(struct front *f, struct ws_table *t, const char *title)
 }
 
 /* One line each: advice first, the gain at the right edge, the evidence below in grey. */
-static void add_findings(struct front *f, const struct ws_page *page)
+static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 {
-	const double width = page_width - WIDTH_OTHERS;
+	const double width = FRONT_WIDTH - FRONT_OTHERS;
 	struct ws_table *t = ws_front_findings(page, FINDING_ROWS);
 	struct ws_shown_column gain;
 
@@ -230,45 +229,50 @@ static void add_findings(struct front *f, const struct ws_page *page)
 		ws_table_free(t);
 		return;
 	}
-	add_section(f, "What to do");
+	ws__xlsx_front_section(f, "What to do");
 	ws_display_column(t, 1, &gain);
 	if (t->nrows)
-		ws__xlsx_text(f->x, f->sheet, f->row - 1, LAST, "Gain (%)",
+		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
 	for (size_t i = 0; i < t->nrows; i++) {
 		const struct ws_cell *cells = ws_table_cells(t, i);
 
-		ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, LAST - 1, width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, FRONT_LAST - 1, width,
 		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1, (int)cells[0].text.len,
 		                                   cells[0].text.ptr),
 		                   f->x->styles[WS_XLSX_ADVICE]);
-		ws__xlsx_cell(f->x, f->sheet, f->row++, LAST, &cells[1], &gain, WS_XLSX_CELL);
+		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &cells[1], &gain, WS_XLSX_CELL);
 		if (cells[2].type == WS_CELL_TEXT)
-			ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST - 1, width,
+			ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST - 1, width,
 			                   ws__xlsx_format(f->x, "%.*s", (int)cells[2].text.len,
 			                                   cells[2].text.ptr),
 			                   f->x->styles[WS_XLSX_EVIDENCE]);
 	}
 	if (page->findings_note)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
 		                   page->findings_note, f->x->styles[WS_XLSX_NOTE]);
 	ws_table_free(t);
 }
 
-static void add_screen(struct front *f, const struct ws_page *page, const struct ws_xlsx_sheet *s)
+static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
+                       const struct ws_xlsx_sheet *s)
 {
+	const struct ws_xlsx_icicle icicle = {
+	        page, NULL, false, 1,
+	        "Parts of the model, each below what it is in; width is GPU time"};
+
 	add_head(f, page);
 	add_figures(f, page);
-	add_links(f);
+	ws__xlsx_front_links(f, 1);
 	if (page->nsegments) {
-		add_section(f, page->bar_title ? page->bar_title : "Where the time goes");
-		f->row = ws__xlsx_add_bar(f->x, s, f->row, DATA_COLUMN);
+		ws__xlsx_front_section(f, page->bar_title ? page->bar_title : "Where the time goes");
+		f->row = ws__xlsx_add_bar(f->x, s, f->row, FRONT_DATA);
 	}
-	add_table(f, ws_front_tree(page, TREE_ROWS),
+	ws__xlsx_front_table(f, ws_front_tree(page, TREE_ROWS),
 	          page->tree_title ? page->tree_title : "Where in the model");
-	f->row = ws__xlsx_add_icicle(f->x, s, f->row, DATA_COLUMN);
+	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row, FRONT_DATA);
 	add_findings(f, page);
-	add_table(f, ws_front_kernels(page, KERNEL_ROWS), "Kernels that cost most");
+	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS), "Kernels that cost most");
 }
 
 /* --- the lines of the table ------------------------------------------------------------------ */
@@ -286,7 +290,7 @@ static bool is_shown_above(const struct ws_cell *section)
 }
 
 /* The first number of a line, in B with its unit in C; returns the column for a text. */
-static uint16_t add_number(struct front *f, const struct ws_cell *cells,
+static uint16_t add_number(struct ws_xlsx_front *f, const struct ws_cell *cells,
                            const struct ws_shown_column *shown)
 {
 	for (size_t c = 0; c < f->t->def->ncolumns; c++) {
@@ -300,23 +304,23 @@ static uint16_t add_number(struct front *f, const struct ws_cell *cells,
 	return 1;
 }
 
-static void add_line(struct front *f, const struct ws_page_columns *columns,
+static void add_line(struct ws_xlsx_front *f, const struct ws_page_columns *columns,
                      const struct ws_cell *cells, const struct ws_shown_column *shown)
 {
 	const struct ws_cell *text = &cells[columns->text], *item = &cells[columns->item];
 	const uint16_t first = add_number(f, cells, shown);
-	double width = WIDTH_OTHERS * (COLUMNS - first);
+	double width = FRONT_OTHERS * (FRONT_COLUMNS - first);
 	size_t lines = 1, n;
 
 	if (text->type == WS_CELL_TEXT && text->text.len) {
-		ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row, LAST, "",
+		ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row, FRONT_LAST, "",
 		                                         f->x->styles[WS_XLSX_LABEL]));
 		ws__xlsx_words(f->x, f->sheet, f->row, first, text, f->x->styles[WS_XLSX_LABEL]);
 		lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
 	}
 	if (item->type == WS_CELL_TEXT) {
 		ws__xlsx_words(f->x, f->sheet, f->row, 0, item, f->x->styles[WS_XLSX_LABEL]);
-		n = ws__xlsx_lines(item->text.ptr, item->text.len, WIDTH_NAME);
+		n = ws__xlsx_lines(item->text.ptr, item->text.len, FRONT_NAME);
 		lines = n > lines ? n : lines;
 	}
 	lines = lines < LINES_MAX ? lines : LINES_MAX;
@@ -325,7 +329,7 @@ static void add_line(struct front *f, const struct ws_page_columns *columns,
 	f->row++;
 }
 
-static void add_lines(struct front *f)
+static void add_lines(struct ws_xlsx_front *f)
 {
 	const struct ws_table *t = f->t;
 	struct ws_page_columns columns;
@@ -339,7 +343,7 @@ static void add_lines(struct front *f)
 		end = ws_display_section_end(t, &columns, begin);
 		if (f->x->report->page && is_shown_above(section))
 			continue;
-		add_section(f, section->type == WS_CELL_TEXT
+		ws__xlsx_front_section(f, section->type == WS_CELL_TEXT
 		                       ? ws__xlsx_format(f->x, "%.*s", (int)section->text.len,
 		                                         section->text.ptr)
 		                       : "");
@@ -349,31 +353,30 @@ static void add_lines(struct front *f)
 			add_line(f, &columns, ws_table_cells(t, r), shown);
 	}
 	if (t->not_recorded)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
 		                   ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
 		                   f->x->styles[WS_XLSX_MISSING]);
 	for (size_t i = 0; i < t->nnotes; i++)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, LAST, page_width, t->notes[i],
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, t->notes[i],
 		                   f->x->styles[WS_XLSX_NOTE]);
 }
 
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
-	struct front f = {.x = x, .sheet = s->sheet, .t = s->table};
+	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet, .t = s->table};
+
+	char source[1024];
 
 	s->rows = s->table->nrows;
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, 0, 0, WIDTH_NAME, NULL));
-	ws__xlsx_try(x, worksheet_set_column(s->sheet, 1, LAST, WIDTH_OTHERS, NULL));
+	if (x->report->page)
+		ws_front_source(x->report->page, source, sizeof(source));
+	ws__xlsx_front_begin(&f, x->report->page ? x->report->page->title : x->report->title,
+	                     x->report->page ? source : NULL);
 	if (x->report->page)
 		add_screen(&f, x->report->page, s);
-	else
-		ws__xlsx_text(x, s->sheet, f.row++, 0, x->report->title, x->styles[WS_XLSX_TITLE]);
 	add_lines(&f);
 	s->below = f.row;
-	worksheet_gridlines(s->sheet, LXW_HIDE_ALL_GRIDLINES);
-	worksheet_set_tab_color(s->sheet, 0x1F3864);
-	ws__xlsx_page_setup(x, s->sheet, f.row, LAST);
-	worksheet_set_portrait(s->sheet); /* many short lines */
+	ws__xlsx_front_end(&f);
 }
 
 /* --- the sheets of a report whose first sheet is a table ----------------------------------------

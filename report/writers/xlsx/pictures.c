@@ -7,6 +7,7 @@
 
 #include "formats/base/xalloc.h"
 #include "report/front/front.h"
+#include "report/writers/xlsx/front.h"
 
 #define ROW_PIXELS    20
 #define PAGE_PIXELS   870 /* columns A to G */
@@ -40,7 +41,7 @@ static lxw_chart_series *new_series(lxw_chart *chart)
 	return series;
 }
 
-static void insert(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, lxw_chart *chart, uint32_t row,
+static void insert(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *chart, uint32_t row,
                    unsigned rows, char *alt_text)
 {
 	lxw_chart_options options = {
@@ -50,7 +51,7 @@ static void insert(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, lxw_chart *
 	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
 	};
 
-	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, row, 0, chart, &options));
+	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
 }
 
 /* --- the step ------------------------------------------------------------------------------- */
@@ -160,7 +161,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	              x->styles[WS_XLSX_SOURCE]);
 	add_parts(&b, page);
 	style_bar(b.chart, page, &b);
-	insert(x, s, b.chart, row, BAR_ROWS, alt_text);
+	insert(x, s->sheet, b.chart, row, BAR_ROWS, alt_text);
 	return row + BAR_ROWS;
 }
 
@@ -180,7 +181,7 @@ struct icicle {
 };
 
 /* Boxes stand from left to right below their parents: where each begins. Parents come first. */
-static void lay_out(const struct ws_page *page, struct icicle *icicle)
+static void lay_out(const struct ws_page *page, double scale, struct icicle *icicle)
 {
 	struct ws_arena arena = {0};
 	const bool *passed = ws_front_passed(&arena, page);
@@ -191,7 +192,7 @@ static void lay_out(const struct ws_page *page, struct icicle *icicle)
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const struct ws_page_node *node = &page->node[i];
 		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
-		const double width = (double)node->inclusive_ns / (double)page->gpu_ns;
+		const double width = scale * (double)node->inclusive_ns / (double)page->gpu_ns;
 		const size_t level = depth[up];
 
 		depth[i] = level + !passed[i];
@@ -216,25 +217,53 @@ static void lay_out(const struct ws_page *page, struct icicle *icicle)
 	ws_arena_free(&arena);
 }
 
-/* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
-static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct icicle *icicle,
-                      lxw_chart *chart, size_t nth, uint32_t row, uint16_t col)
+struct painting {
+	struct ws_xlsx *x;
+	lxw_worksheet *sheet;
+	const char *sheet_name;
+	const struct ws_xlsx_icicle *of;
+	const struct icicle *icicle;
+	lxw_chart *chart;
+};
+
+/* Of a comparison by what changed, else by the class with most time. */
+static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
+                                          const struct ws_page_node *node)
 {
+	static const struct ws_page_colour_def changes[] = {
+	        [WS_CHANGE_NONE] = {0x8F969F, 0x8F969F, 0x10212B},
+	        [WS_CHANGE_SAVES] = {0x2B8A57, 0x2B8A57, 0xFFFFFF},
+	        [WS_CHANGE_COSTS] = {0xC8503E, 0xC8503E, 0xFFFFFF},
+	        [WS_CHANGE_ALONE] = {0xE8C37A, 0xE8C37A, 0x10212B},
+	};
+
+	if (!node)
+		return ws_page_colour_def(WS_PAGE_IDLE);
+	if (!of->other)
+		return ws_page_colour_def(node->colour);
+	return changes[ws_change_colour(ws_pages_ratio(
+	        of->page, of->other, (size_t)(node - of->page->node), of->is_b))];
+}
+
+/* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
+static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16_t col)
+{
+	struct ws_xlsx *x = p->x;
+	const struct icicle *icicle = p->icicle;
 	lxw_chart_fill fill[ICICLE_LEVELS];
 	lxw_chart_line none = {.none = LXW_TRUE}, edge = {.color = LXW_COLOR_WHITE, .width = 0.75};
 	lxw_chart_font font[ICICLE_LEVELS];
 	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
 	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
-	lxw_chart_series *series = new_series(chart);
+	lxw_chart_series *series = new_series(p->chart);
 
 	for (size_t level = 0; level < icicle->levels; level++) {
 		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
 		const struct ws_page_node *node = slot ? slot->node : NULL;
-		const struct ws_page_colour_def colour =
-		        ws_page_colour_def(node ? node->colour : WS_PAGE_IDLE);
+		const struct ws_page_colour_def colour = paint_of(p->of, node);
 
 		if (slot)
-			ws__xlsx_try(x, worksheet_write_number(s->sheet, row + (uint32_t)level,
+			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level,
 			                                       (lxw_col_t)(col + nth),
 			                                       100 * slot->width,
 			                                       x->styles[WS_XLSX_SOURCE]));
@@ -253,7 +282,7 @@ static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 	}
 	points[icicle->levels] = NULL;
 	labels[icicle->levels] = NULL;
-	chart_series_set_values(series, s->name, row, (lxw_col_t)(col + nth),
+	chart_series_set_values(series, p->sheet_name, row, (lxw_col_t)(col + nth),
 	                        row + (uint32_t)icicle->levels - 1, (lxw_col_t)(col + nth));
 	chart_series_set_points(series, points);
 	chart_series_set_labels(series);
@@ -261,42 +290,48 @@ static void add_slots(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const st
 	ws__xlsx_try(x, chart_series_set_labels_custom(series, labels));
 }
 
-uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                             uint16_t col)
+static void style_icicle(lxw_chart *chart)
 {
-	char alt_text[] =
-	        "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
-	const struct ws_page *page = x->report->page;
-	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
-	lxw_chart *chart;
-	size_t slots = 0;
-	unsigned rows;
 
-	lay_out(page, icicle);
-	for (size_t level = 0; level < icicle->levels; level++)
-		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
-	if (slots < 2) {
-		free(icicle);
-		return row;
-	}
-	chart = new_chart(x, "Parts of the model, each below what it is in; width is GPU time");
-	rows = 4 + 2 * (unsigned)icicle->levels;
-	ws__xlsx_text(x, s->sheet, row, col, "Cells of the icicle: % of GPU time, a row a level",
-	              x->styles[WS_XLSX_SOURCE]);
-	for (size_t nth = 0; nth < slots; nth++)
-		add_slots(x, s, icicle, chart, nth, row + 1, col);
 	chart_set_series_gap(chart, 0);
 	chart_axis_set_max(chart->x_axis, 100);
 	chart_axis_set_min(chart->x_axis, 0);
-	chart_axis_set_name(chart->x_axis, "% of GPU time");
 	chart_axis_set_name_font(chart->x_axis, &font);
 	chart_axis_set_num_font(chart->x_axis, &font);
 	chart_axis_set_reverse(chart->y_axis); /* the outermost on top, the numbers still below */
 	chart_axis_set_crossing_max(chart->y_axis);
 	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
-	insert(x, s, chart, row, rows, alt_text);
+}
+
+uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
+                             const struct ws_xlsx_icicle *of, uint32_t row, uint16_t col)
+{
+	char alt_text[] =
+	        "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
+	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
+	struct painting p = {x, sheet, sheet_name, of, icicle, NULL};
+	size_t slots = 0;
+	unsigned rows;
+
+	lay_out(of->page, of->scale, icicle);
+	for (size_t level = 0; level < icicle->levels; level++)
+		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
+	if (!slots || (slots < 2 && !of->other)) {
+		free(icicle);
+		return row;
+	}
+	p.chart = new_chart(x, of->title);
+	rows = 4 + 2 * (unsigned)icicle->levels;
+	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of GPU time, a row a level",
+	              x->styles[WS_XLSX_SOURCE]);
+	for (size_t nth = 0; nth < slots; nth++)
+		add_slots(&p, nth, row + 1, col);
+	chart_axis_set_name(p.chart->x_axis,
+	                    of->other ? "% of the GPU time of the longer side" : "% of GPU time");
+	style_icicle(p.chart);
+	insert(x, sheet, p.chart, row, rows, alt_text);
 	free(icicle);
 	return row + rows;
 }

@@ -19,7 +19,7 @@ static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
 	for (size_t i = 0; i < n; i++)
 		if (!strcasecmp(x->sheets[i].name, name))
 			return true;
-	return false;
+	return !strcasecmp(x->front.name, name);
 }
 
 /*
@@ -49,11 +49,16 @@ static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
 
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
+	if (x->report->answers) {
+		snprintf(x->front.name, sizeof(x->front.name), "Summary");
+		x->front.sheet = workbook_add_worksheet(x->book, x->front.name);
+		WS_FAIL_IF(!x->front.sheet, err, BUG, "cannot add the first sheet");
+	}
 	for (size_t i = 0; i < x->report->ntables; i++) {
 		struct ws_xlsx_sheet *s = &x->sheets[i];
 
 		s->table = x->report->tables[i];
-		if (i && !s->table->nrows)
+		if ((i || x->front.sheet) && !s->table->nrows)
 			continue; /* the first sheet names it */
 		guard_sheet_name(x, i, s->name);
 		s->sheet = workbook_add_worksheet(x->book, s->name);
@@ -123,11 +128,13 @@ static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
 	}
 	if (page)
 		ws__xlsx_write_front(x, &x->sheets[0]);
+	else if (x->front.sheet)
+		ws__xlsx_write_answers(x, &x->front);
 	else if (x->report->ntables > 1)
 		add_overview(x, &x->sheets[0]);
 	if (x->report->ntables) {
-		worksheet_activate(x->sheets[0].sheet);
-		worksheet_set_first_sheet(x->sheets[0].sheet);
+		worksheet_activate(ws__xlsx_first(x)->sheet);
+		worksheet_set_first_sheet(ws__xlsx_first(x)->sheet);
 	}
 	return check(x, err);
 }

@@ -87,6 +87,7 @@ struct ws_xlsx {
 	const char *path; /* of the finished workbook */
 	lxw_workbook *book;
 	struct ws_xlsx_sheet *sheets; /* report->ntables of them */
+	struct ws_xlsx_sheet front;   /* before them, of a report with answers; has no table */
 	lxw_format *styles[WS_XLSX_NSTYLES];
 	/* made on first use: [display][decimals, 0 = a whole number][cell type][look][negative] */
 	lxw_format *cells[WS_DISPLAY_FLOPS + 1][WS_XLSX_DECIMALS + 1][WS_CELL_REAL + 1]
@@ -99,6 +100,12 @@ struct ws_xlsx {
 	size_t big_integers;   /* written as text on the sheet at hand */
 	size_t cut_texts;      /* cut on the sheet at hand */
 };
+
+/* What opens first. */
+static inline const struct ws_xlsx_sheet *ws__xlsx_first(const struct ws_xlsx *x)
+{
+	return x->front.sheet ? &x->front : x->sheets;
+}
 
 /* Remember a failure of the library. */
 void ws__xlsx_try(struct ws_xlsx *x, lxw_error error);
@@ -168,12 +175,12 @@ enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, 
 uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
 /* The first sheet of a report that has a first screen; below it the lines of its table. */
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
-/* The step's time as a stacked bar, and the model as an icicle, at a row; their cells stand in
- * columns from `col` on. Return the row below. */
+/* The same of one that has answers, on a sheet of its own before all tables. */
+void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+/* The step's time as a stacked bar, at a row; its cells stand in columns from `col` on. Returns the
+ * row below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                           uint16_t col);
-uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                             uint16_t col);
 
 /*
  * Put the charts of this report on its first sheet from row on, two beside each other. Only of

@@ -6,38 +6,15 @@ const gradeChip = grade => grade ? make("span", { className: "grade " + grade, t
 
 // What people call the sides: short names stand everywhere, long ones in the title alone.
 const sideName = i => sides[i] || "AB"[i];
-function sideTitles(verdict) {
-  const named = verdict.notes.map(n => /^([AB]) is (.*?): /.exec(n)).filter(Boolean).map(m => m[2]);
-  return sides.length ? sides : named.length === 2 ? named.map((n, i) => `${n} (${"AB"[i]})`) : ["A", "B"];
-}
 
-// Largest changes first stand for themselves; what is under 1 % of the step is one part of its group.
-function partsOf(table) {
-  const id = name => at(table, name), total = table.rows.find(r => r[id("group")] === "total");
-  if (!total) return null;
-  const [a, b] = [total[id("a_ns")], total[id("b_ns")]], least = Math.max(a, b) / 100, parts = [];
-  for (const group of new Set(table.rows.map(r => r[id("group")]))) {
-    if (group === "total") continue;
-    let rest = 0, n = 0;
-    for (const r of table.rows.filter(r => r[id("group")] === group)) {
-      if (Math.abs(r[id("diff_ns")]) >= least) parts.push({ name: r[id("part")], ns: r[id("diff_ns")] });
-      else { rest += r[id("diff_ns")]; n++; }
-    }
-    if (n) parts.push({ name: group === "idle" ? "other waiting" : "other " + group, ns: rest });
-  }
-  return { a, b, parts };
-}
-function addWaterfall(table, to) {
-  const found = table && partsOf(table);
-  if (!found) return null;
-  const bars = [{ name: sideName(0), from: 0, to: found.a, total: true }];
-  let level = found.a;
-  for (const p of found.parts) bars.push({ name: p.name, from: level, to: level += p.ns, ns: p.ns });
-  bars.push({ name: sideName(1), from: 0, to: found.b, total: true });
+function addWaterfall(first, to) {
+  const bars = first.bars;
+  if (!bars.length) return;
+  bars.forEach((b, i) => { b.ns = b.to - b.from; if (b.total) b.name = sideName(i ? 1 : 0); });
   const wide = Math.max(1040, bars.length * 84), high = 270, bottom = 46, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
   const most = Math.max(...levels), low = Math.min(...levels), base = low > most / 2 ? Math.max(0, low - (most - low) * 0.6) : 0;
   const px = i => 8 + i * (wide - 16) / bars.length, py = v => high - bottom - (v - base) / (most - base || 1) * (high - bottom - top), thick = (wide - 16) / bars.length * 0.84;
-  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the step changed: " + found.parts.map(p => `${p.name} ${signed(p.ns)}`).join(", ") });
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the step changed: " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
   bars.forEach((b, i) => {
     const y0 = py(b.total ? base : Math.max(b.from, b.to)), y1 = py(b.total ? b.to : Math.min(b.from, b.to)), rect = draw("rect", { x: px(i), y: Math.min(y0, y1), width: thick, height: Math.max(1, Math.abs(y1 - y0)), rx: 2,
       class: b.total ? "whole" : b.ns < 0 ? "saves" : "costs" }, tip(`${b.name}: ${b.total ? shownTime(b.to) : signed(b.ns)}`));
@@ -48,7 +25,6 @@ function addWaterfall(table, to) {
   });
   to.append(card("why", "Why the step changed", `time per step; green saves, red costs; the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,
     make("div", { className: "box scroll", tabIndex: 0, role: "region", "aria-label": "Why the step changed" }, svg)));
-  return found;
 }
 
 // A ratio on a logarithmic axis with 1 in the middle: left of the line is faster.
@@ -60,17 +36,16 @@ function ratioMark(ratio, grade, reach, low, high) {
     draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)));
   return svg;
 }
-function addChanges(table, to) {
-  if (!table || !table.rows.length) return;
-  const get = (r, name) => r[at(table, name)], rows = [...table.rows].filter(r => get(r, "ratio") > 0).sort((a, b) => Math.abs(get(b, "diff_ns")) - Math.abs(get(a, "diff_ns"))).slice(0, 10);
-  if (!rows.length) return;
-  const reach = Math.max(0.1, ...rows.flatMap(r => ["ratio", "low", "high"].map(c => Math.abs(Math.log(get(r, c) || 1)))));
-  const body = make("tbody", null, ...rows.map(r => {
-    const name = make("td", { className: "kernel", title: get(r, "op") }, get(r, "op") + " ", make("span", { className: "soft", textContent: get(r, "shape") || "" })), klass = get(r, "class") || "", mark = make("td");
-    mark.append(ratioMark(get(r, "ratio"), get(r, "grade") || "", reach, get(r, "low"), get(r, "high")));
-    const one = value => make("td", { className: "n", textContent: value === null ? "" : shownTime(value) });
-    return make("tr", null, name, make("td", { className: "class" }, klass ? chip(classColours[klass] === undefined ? 5 : classColours[klass]) : "", klass), make("td", { className: "n", textContent: get(r, "instances_a") === get(r, "instances_b") ? shownCount(get(r, "instances_a")) : `${get(r, "instances_a")} → ${get(r, "instances_b")}` }),
-      one(get(r, "gpu_a_ns")), one(get(r, "gpu_b_ns")), make("td", { className: "n " + (get(r, "grade") || ""), textContent: signed(get(r, "diff_ns")) }), mark);
+function addChanges(changes, to) {
+  if (!changes.length) return;
+  const reach = Math.max(0.1, ...changes.flatMap(c => [c.ratio, c.low, c.high].map(v => Math.abs(Math.log(v || 1)))));
+  const one = value => make("td", { className: "n", textContent: value === null ? "" : shownTime(value) });
+  const body = make("tbody", null, ...changes.map(c => {
+    const name = make("td", { className: "kernel", title: c.name }, c.name + " ", make("span", { className: "soft", textContent: c.shape })), mark = make("td");
+    mark.append(ratioMark(c.ratio, c.grade, reach, c.low, c.high));
+    return make("tr", null, name, make("td", { className: "class" }, c.class ? chip(c.colour) : "", c.class),
+      make("td", { className: "n", textContent: c.calls[0] === c.calls[1] ? shownCount(c.calls[0]) : c.calls.map(shownCount).join(" → ") }),
+      one(c.ns[0]), one(c.ns[1]), make("td", { className: "n " + c.grade, textContent: signed(c.ns[1] - c.ns[0]) }), mark);
   }));
   const heads = [["Operation"], ["Class"], ["Calls", 1], [sideName(0), 1], [sideName(1), 1], ["Change", 1], ["Ratio, log scale"]];
   to.append(card("changes", "Operations that changed most", "the same work on both sides, for as many calls; ratio with its 95 % interval; left of the line is faster",
@@ -89,23 +64,51 @@ function addOnly(table, to) {
   to.append(card("only-one", "What only one side did", "in no ratio", make("div", { className: "pair" }, ...["A", "B"].filter(s => table.rows.some(r => get(r, "side") === s)).map(list))));
 }
 
-function addDiffScreen(to) {
-  const verdict = report.tables["diff-verdict"], waterfall = report.tables["diff-waterfall"];
-  if (!verdict || !waterfall) return;
-  const row = subject => verdict.rows.find(r => r[0] === subject), get = (r, name) => r[at(verdict, name)];
-  const box = make("section", { className: "box headline", id: "overview", "aria-label": "Overview" });
-  const reasons = verdict.rows.filter(r => r[0] === "not the same work").map(r => r[1]);
-  if (reasons.length) box.append(make("p", { className: "say" }, make("b", { textContent: "Different work: " }), reasons.join(", ") + "."));
-  for (const subject of ["damaged", "overall", "GPU time of a step", "GPU time of kernels"]) {
-    const r = row(subject), words = r && (subject === "overall" ? r[1] : `${subject}: ${r[1]}`);
-    if (r && !(subject !== "overall" && get(r, "grade") === "UNLIKE")) box.append(make("p", { className: "say" }, words, " ", gradeChip(get(r, "grade"))));
-  }
-  const matched = row("matched work");
-  if (matched) box.append(make("p", { className: "soft", textContent: matched[1] }));
-  $("h1").textContent = sideTitles(verdict).join(" → ");
-  to.append(box);
-  addWaterfall(waterfall, to);
-  addChanges(report.tables["diff-ops"], to);
-  addOnly(report.tables["diff-only"], to);
+// The model on both sides: the longer side is as wide as the page; colour says what changed.
+const CHANGES = [["under 3 %", "#8f969f", "#10212b"], ["faster", "#2b8a57", "#fff"], ["slower", "#c8503e", "#fff"], ["one side only", "#e8c37a", "#10212b"]];
+function changeOf(n, side, sides) {
+  if (n.other === undefined) return [3, "no counterpart"];
+  const other = sides[1 - side].tree.nodes[n.other], own = n.inclusive / sides[side].tree.per, theirs = other.inclusive / sides[1 - side].tree.per;
+  const ratio = side ? own / theirs : theirs / own;
+  return [ratio > 1.03 ? 2 : ratio < 1 / 1.03 ? 1 : 0, `${sideName(0)} ${shownTime(side ? theirs : own)}, ${sideName(1)} ${shownTime(side ? own : theirs)}: ${ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)}`];
+}
+function addIcicles(first, to) {
+  const sides = first.sides, times = sides.map(s => s.tree.total / s.tree.per), most = Math.max(...times);
+  if (!sides.length || !sides.every(s => s.tree.nodes.length)) return;
+  const legend = make("div", { className: "legend" }, ...CHANGES.map(([words, paint]) => {
+    const c = make("span", { className: "chip" });
+    c.style.background = paint;
+    return make("span", null, c, words);
+  }));
+  const places = sides.map((s, side) => {
+    const place = make("div", { className: "side" }, make("h3", { textContent: `${sideName(side)}: ${shownTime(times[side])}` }), ...icicleOf(s.tree, s.work, n => {
+      const [kind, words] = changeOf(n, side, sides);
+      return { paint: CHANGES[kind][1], ink: CHANGES[kind][2], words };
+    }));
+    place.style.width = Math.max(8, 100 * times[side] / most) + "%";
+    return place;
+  });
+  to.append(card("where-model", "Where in the model", `${sides[0].work} time a step on one scale, ${sideName(0)} above ${sideName(1)}; colour is the change; click to zoom`, legend, ...places));
+}
+async function addTimelines(first, to) {
+  const sides = first.sides;
+  if (!sides.length || !sides.every(s => s.timeline)) return;
+  const whole = Math.max(...sides.map(s => s.timeline.length)), group = [], boxes = [];
+  for (const [side, s] of sides.entries()) boxes.push(make("div", { className: "box time" }, make("h3", { textContent: `${sideName(side)}: ${s.timeline.what}` }), ...await openTimeline(s.timeline, side ? "boxes-b" : "boxes-a", whole, group)));
+  to.append(card("timeline", "Timelines", `both from their beginning, on one scale; ${TIMELINE_HELP}`, ...boxes));
+}
+
+function addAnswers(first, to) {
+  to.append(make("section", { className: "box headline", id: "overview", "aria-label": "Overview" },
+    ...first.answers.map(a => make("p", { className: "say" }, ...sentence(a.line), " ", gradeChip(a.grade))),
+    first.note ? make("p", { className: "soft", textContent: first.note }) : ""));
+}
+async function addDiffScreen(first, to) {
+  addAnswers(first, to);
+  addWaterfall(first, to);
+  addChanges(first.changes, to);
+  addIcicles(first, to);
+  await addTimelines(first, to);
+  if (report.tables["diff-only"]) addOnly(report.tables["diff-only"], to);
   to.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
 }

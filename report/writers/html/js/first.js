@@ -40,9 +40,8 @@ function addBar(page, to) {
 
 // The icicle: parents above their children, width is GPU time. Click or Enter zooms.
 const SHADES = ["#233a5e", "#2d5480", "#3a6db5", "#5b8bd0", "#87aadf", "#b3cbec", "#d8e4f5"];
-function addTree(page, to) {
-  const { title, what, total, nodes, per } = page.tree;
-  if (!nodes.length) return;
+// paintOf: how a comparison paints a box, and what it tells of it.
+function icicleOf({ title, total, nodes, per }, work, paintOf) {
   const root = { parent: -1, label: "all", path: "all", folded: 1, inclusive: total, exclusive: 0, calls: 0, kernels: 0, flops: -1, depth: -1, children: [] };
   for (const n of nodes) {
     n.children = [];
@@ -52,7 +51,7 @@ function addTree(page, to) {
   }
   const box = make("div", { className: "icicle", role: "tree", "aria-label": title }), where = make("p", { className: "crumbs" });
   let top = root;
-  const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${page.work} time`,
+  const lines = n => [n.path, `${shownTime(n.inclusive / per)}, ${shownPercent(100 * n.inclusive / total)} of ${work} time`, paintOf && n !== root ? paintOf(n).words : "",
     n.children.length ? `itself: ${shownTime(n.exclusive / per)}` : "", n.folded > 1 ? `${n.folded} equal layers` : "",
     n.calls ? `${shownCount(n.calls)} calls, ${shownCount(n.kernels)} kernels in all` : `${shownCount(n.kernels)} kernels in all`,
     n.flops >= 0 ? `${shownSI(n.flops / per, "FLOP")}, ${shownSI(n.flops / n.inclusive * 1e9, "FLOP/s")}` : ""].filter(Boolean);
@@ -64,8 +63,9 @@ function addTree(page, to) {
     e.style.left = left + "%";
     e.style.width = `calc(${width}% - 1px)`;
     e.style.top = row * 25 + "px";
-    e.style.background = n.range || n === root ? SHADES[shade] : fill(n.colour);
-    e.style.color = n.range || n === root ? shade < 3 ? "#fff" : "#10212b" : ink(n.colour);
+    const paint = paintOf && paintOf(n);
+    e.style.background = paint ? paint.paint : n.range ? SHADES[shade] : fill(n.colour);
+    e.style.color = paint ? paint.ink : n.range ? shade < 3 ? "#fff" : "#10212b" : ink(n.colour);
     e.dataset.path = n.path;
     tellsOver(e, () => lines(n));
     e.addEventListener("click", () => show(n === top ? n.up || root : n));
@@ -104,7 +104,10 @@ function addTree(page, to) {
   }
   show(root);
   box.addEventListener("keydown", key => { if (key.key === "Escape") show(top.up && top !== root ? top.up : root); });
-  to.append(card("where-model", title, what, where, box));
+  return [where, box];
+}
+function addTree(page, to) {
+  if (page.tree.nodes.length) to.append(card("where-model", page.tree.title, page.tree.what, ...icicleOf(page.tree, page.work)));
 }
 
 // Roofline: FLOP/s over FLOP/byte, both logarithmic; the roofs are lines with their names.

@@ -45,8 +45,7 @@ function inOrder(tables, page) {
   const place = t => ORDER.includes(t.table) ? ORDER.indexOf(t.table) : LAST.includes(t.table) ? 1000 + LAST.indexOf(t.table) : 100;
   return page ? tables.map((t, i) => [t, i]).sort(([a, i], [b, k]) => place(a) - place(b) || i - k).map(([t]) => t) : tables;
 }
-const NAV = [["where-time", "Overview"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"],
-  ["why", "Why"], ["changes", "What changed"]];
+const NAV = [["where-time", "Overview"], ["why", "Why"], ["changes", "What changed"], ["where-model", "Model"], ["timeline", "Timeline"], ["where-roof", "Roofline"], ["what-to-do", "What to do"], ["top-kernels", "Kernels"]];
 function addNav(tables) {
   const nav = $("nav"), link = (id, text) => make("a", { href: "#" + id, textContent: text });
   const first = NAV.filter(([id]) => document.getElementById(id)).map(([id, text]) => link(id, text)), rest = tables.filter(t => t.rows.length).map(t => link(t.table, sided(t.title)));
@@ -63,10 +62,11 @@ async function open() {
   document.body.append(told);
   if (page) {
     const place = addFirstScreen(page, main);
-    if (page.timeline) place.replaceWith(await openTimeline(page));
+    if (page.timeline) place.replaceWith(await timelineCard(page.timeline));
     main.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
   }
-  addDiffScreen(main);
+  if (data.first && data.first.bars.length) await addDiffScreen(data.first, main);
+  else if (data.first) addAnswers(data.first, main);
   for (const table of tables) addSection(main, table, page && table.table === "summary");
   addNav(tables);
   document.body.dataset.ready = String(tables.length);

@@ -11,6 +11,7 @@ function shownCell(c, value) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
   if (c.plain) return String(value);
+  if (value === 0) return "0";
   const v = value / c.by, size = Math.abs(v), decimals = !c.mixed ? c.decimals : Number.isInteger(v) ? 0 : Math.max(0, Math.min(9, 2 - Math.floor(Math.log10(size))));
   if (size && size < 0.5 * 10 ** -decimals) return (v < 0 ? "−<" : "<") + (10 ** -decimals).toFixed(decimals);
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).replace(/^-/, "−");

@@ -29,8 +29,10 @@ function readBoxes(bytes, lanes) {
 }
 
 const ROW = 18, LEFT = 112, AXIS = 24, GAP = 7;
-async function openTimeline(page) {
-  const t = page.timeline, boxes = readBoxes(await unpack("boxes"), t.lanes), text = t.text;
+const TIMELINE_HELP = "scroll to zoom, drag to move, click a box; or keys w a s d, arrows, escape";
+// The elements of a timeline. whole: ns that fit it at most; those of a group show the same part of it.
+async function openTimeline(t, id, whole, group) {
+  const boxes = readBoxes(await unpack(id), t.lanes), text = t.text;
   const canvas = make("canvas", { tabIndex: 0, role: "application" }), detail = make("div", { className: "detail", "aria-live": "polite" });
   canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, arrows go from box to box, Enter tells, Escape shows all.`);
   // rows of a lane: its depths; deep threads show so many that the page stays readable
@@ -42,8 +44,9 @@ async function openTimeline(page) {
     lane.longest = 0;
     for (let i = lane.first; i < lane.first + lane.n; i++) lane.longest = Math.max(lane.longest, boxes.dur[i]);
   }
-  const state = { from: 0, to: t.length, chosen: -1, hovered: -1, wide: 900 };
-  const whole = t.length || 1, least = Math.min(whole, 200); // ns: nothing is shorter than what a screen of these shows
+  whole = whole || 1;
+  const state = { from: 0, to: whole, chosen: -1, hovered: -1, wide: 900 };
+  const least = Math.min(whole, 200); // ns: nothing is shorter than what a screen of these shows
   const px = ns => LEFT + (ns - state.from) / (state.to - state.from) * (state.wide - LEFT);
   const ns = x => state.from + (x - LEFT) / (state.wide - LEFT) * (state.to - state.from);
 
@@ -168,8 +171,9 @@ async function openTimeline(page) {
     const span = Math.min(Math.max(to - from, least), whole);
     state.from = Math.max(0, Math.min(from + (to - from - span) / 2, whole - span));
     state.to = state.from + span;
-    repaint();
+    for (const other of group) other(state.from, state.to);
   }
+  group.push((from, to) => { state.from = from; state.to = to; repaint(); });
   const zoom = (by, about) => view(about - (about - state.from) * by, about + (state.to - about) * by);
   const move = part => { const by = part * (state.to - state.from); view(state.from + by, state.to + by); };
 
@@ -276,10 +280,11 @@ async function openTimeline(page) {
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
     make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges.${left}` }));
-  const place = card("timeline", "Timeline", `${t.what}; scroll to zoom, drag to move, click a box; or keys w a s d, arrows, escape`,
-    make("div", { className: "box time" }, canvas, buttons, detail));
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf };
-  return place;
+  return [canvas, buttons, detail];
+}
+async function timelineCard(t) {
+  return card("timeline", "Timeline", `${t.what}; ${TIMELINE_HELP}`, make("div", { className: "box time" }, ...await openTimeline(t, "boxes", t.length, [])));
 }
 let timelineOf = null; // for tests

@@ -1,0 +1,337 @@
+/* What the first screen of a comparison says: from its tables, so nothing is counted twice. */
+#include "report/page/answers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+#include "report/base/stat.h"
+#include "report/diff/private.h"
+#include "report/page/say.h"
+#include "report/tables/report.h"
+
+struct answering {
+	const struct ws_diff *d;
+	const struct ws_report *report;
+	struct ws_answers *out;
+	struct ws_arena *texts;
+};
+
+static const struct ws_table *table_of(const struct answering *a, const struct ws_table_def *def)
+{
+	for (size_t i = 0; i < a->report->ntables; i++)
+		if (a->report->tables[i]->def == def)
+			return a->report->tables[i];
+	return NULL;
+}
+
+static const char *copy(const struct answering *a, const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_TEXT
+	               ? ws_arena_copy(a->texts, cell->text.ptr, cell->text.len)
+	               : "";
+}
+
+static double number(const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_REAL  ? cell->r
+	       : cell->type == WS_CELL_INT ? (double)cell->i
+	                                   : NAN;
+}
+
+/* --- the headline ------------------------------------------------------------------------- */
+
+static const struct ws_cell *verdict_of(const struct answering *a, const char *subject)
+{
+	const struct ws_table *t = table_of(a, &ws_def_diff_verdict);
+
+	for (size_t i = 0; i < t->nrows; i++)
+		if (ws_cell_is(&ws_table_cells(t, i)[WS_TC_diff_verdict_subject], subject))
+			return ws_table_cells(t, i);
+	return NULL;
+}
+
+/* "+2.1 %", under 1.10×; else "1.3×" */
+static const char *change_of(struct ws_arena *texts, double ratio)
+{
+	const double times = ratio < 1 ? 1 / ratio : ratio;
+
+	if (times >= 1.1)
+		return ws_arena_format(texts, "%s×", ws_say_number(texts, times));
+	return ws_arena_format(texts, "%s%s", ratio < 1 ? "−" : "+",
+	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
+}
+
+/* "383 → 391 ms", in one unit where it is the same */
+static const char *both_times(struct ws_arena *texts, double a_ns, double b_ns)
+{
+	const char *a = ws_say_time(texts, a_ns), *b = ws_say_time(texts, b_ns);
+	const char *unit_a = strrchr(a, ' '), *unit_b = strrchr(b, ' ');
+
+	if (unit_a && unit_b && !strcmp(unit_a, unit_b))
+		a = ws_arena_copy(texts, a, (size_t)(unit_a - a));
+	return ws_arena_format(texts, "%s → %s", a, b);
+}
+
+/* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
+static void say_time(const struct answering *a, const struct ws_cell *row, const char *what,
+                     const char *are, const char *take)
+{
+	struct ws_arena *t = a->texts;
+	const double ns[2] = {1e6 * number(&row[WS_TC_diff_verdict_a]),
+	                      1e6 * number(&row[WS_TC_diff_verdict_b])};
+	const double ratio = number(&row[WS_TC_diff_verdict_ratio]);
+	const char *times = both_times(t, ns[0], ns[1]);
+	struct ws_answer *answer = ws_answers_next(a->out);
+	const char *grade = answer->grade = copy(a, &row[WS_TC_diff_verdict_grade]);
+	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
+
+	if (isnan(ratio)) {
+		ws_say_line(&answer->line,
+		            ws_arena_format(t, "%s %s not compared: ", what, are), times, ".",
+		            NULL);
+		return;
+	}
+	if (differs && (ratio < 1 / 1.1 || ratio >= 1.1))
+		ws_say_line(&answer->line, ws_arena_format(t, "%s %s ", what, are),
+		            ws_arena_format(t, "%s %s: %s", change_of(t, ratio),
+		                            ratio < 1 ? "faster" : "slower", times),
+		            ".", NULL);
+	else
+		ws_say_line(&answer->line, ws_arena_format(t, "%s %s ", what, take),
+		            ws_arena_format(t, "%s (%s)", times, change_of(t, ratio)),
+		            differs                  ? "."
+		            : !strcmp(grade, "SAME") ? ": the same."
+		                                     : ", no significant change.",
+		            NULL);
+}
+
+static void say_reasons(const struct answering *a)
+{
+	const size_t more = a->d->nreasons - 1;
+	struct ws_answer *answer;
+
+	if (!a->d->nreasons)
+		return;
+	answer = ws_answers_next(a->out);
+	answer->grade = ws_grade_name(WS_GRADE_UNLIKE);
+	ws_say_line(&answer->line, "Different work: ",
+	            ws_arena_format(a->texts, "%s", a->d->reasons[0]),
+	            more == 1 ? ", and 1 more reason."
+	            : more    ? ws_arena_format(a->texts, ", and %zu more reasons.", more)
+	                      : ".",
+	            NULL);
+}
+
+/* "26.9 ms less softmax" */
+static const char *part_words(const struct answering *a, const struct ws_diff_part *p)
+{
+	char words[192];
+
+	ws_diff_print_part(p, words, sizeof(words));
+	return ws_arena_format(a->texts, "%s", words);
+}
+
+/* The grade of a class of kernels; idle time and copies have none: causes are not graded. */
+static const char *grade_of_part(const struct answering *a, const struct ws_diff_part *p)
+{
+	const struct ws_table *t = table_of(a, &ws_def_diff_classes);
+
+	for (size_t i = 0; p->kind == WS_PART_CLASS && i < t->nrows; i++) {
+		const struct ws_cell *row = ws_table_cells(t, i);
+		const struct ws_cell *class = &row[WS_TC_diff_classes_class];
+
+		if (class->type == WS_CELL_TEXT && class->text.len == p->name.len &&
+		    !memcmp(class->text.ptr, p->name.ptr, p->name.len))
+			return copy(a, &row[WS_TC_diff_classes_grade]);
+	}
+	return "";
+}
+
+/* A change that is under this share of the step is no reason. */
+#define REASON_PERCENT 0.1
+
+/* The largest change, and the largest against it. */
+static void say_why(const struct answering *a, const struct ws_diff_parts *parts)
+{
+	const struct ws_diff_part *most = NULL, *against = NULL;
+	const double whole = fmax(parts->typical_ns[0], parts->typical_ns[1]);
+	struct ws_answer *answer;
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < parts->n; i++) {
+			const struct ws_diff_part *p = &parts->part[i];
+			const struct ws_diff_part **to = pass ? &against : &most;
+			const double change = p->ns[1] - p->ns[0];
+
+			if (pass && (!most || change * (most->ns[1] - most->ns[0]) >= 0))
+				continue;
+			if (!*to || fabs(change) > fabs((*to)->ns[1] - (*to)->ns[0]))
+				*to = p;
+		}
+	if (!most || fabs(most->ns[1] - most->ns[0]) < whole * REASON_PERCENT / 100)
+		return;
+	if (against && fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
+		against = NULL;
+	answer = ws_answers_next(a->out);
+	answer->grade = grade_of_part(a, most);
+	ws_say_line(&answer->line, "Why: ", part_words(a, most), against ? "; against it " : ".",
+	            against ? part_words(a, against) : "", against ? "." : "", NULL);
+}
+
+static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
+{
+	const bool by_steps = a->d->by_steps;
+	const struct ws_cell *row;
+
+	say_reasons(a);
+	row = verdict_of(a, "overall");
+	if (row && row[WS_TC_diff_verdict_a].type == WS_CELL_EMPTY) {
+		ws_say_line(&ws_answers_next(a->out)->line, WS_DIFF_NOTHING, NULL);
+		return;
+	}
+	if (row)
+		say_time(a, row, by_steps ? "The step" : "The run", "is", "takes");
+	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
+	if (row)
+		say_time(a, row, "The kernels", "are", "take");
+	say_why(a, parts);
+}
+
+/* --- from A to B ---------------------------------------------------------------------------- */
+
+/* Of the step: what is less has no bar of its own. */
+#define BAR_LEAST 0.01
+
+static const char *group_name(enum ws_diff_part_kind kind)
+{
+	static const char *const names[] = {
+	        [WS_PART_CLASS] = "other kernels",        [WS_PART_GRAPHS] = "other kernels",
+	        [WS_PART_OVERLAP] = "other kernels",      [WS_PART_COPIES] = "other copies",
+	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
+	        [WS_PART_LATE] = "other steps",
+	};
+
+	return names[kind];
+}
+
+static void add_bar(struct ws_answers *out, const char *name, double change_ns)
+{
+	const double from = out->bar[out->nbars - 1].to_ns;
+
+	out->bar[out->nbars++] = (struct ws_change_bar){name, from, from + change_ns, false};
+}
+
+/* What changed by 1 % of the step or more, largest first in its group; then the group's rest. */
+static void add_bars(const struct answering *a, const struct ws_diff_parts *parts)
+{
+	struct ws_answers *out = a->out;
+	const double *typical = parts->typical_ns;
+	const double least = BAR_LEAST * fmax(typical[0], typical[1]);
+
+	if (!(parts->mean_ns[0] > 0) || !(parts->mean_ns[1] > 0))
+		return;
+	WS_NEW(a->texts, out->bar, 2 * parts->n + 2);
+	out->bar[out->nbars++] =
+	        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
+	for (size_t i = 0; i < parts->n;) {
+		const char *group = group_name(parts->part[i].kind);
+		double rest = 0;
+
+		for (; i < parts->n && !strcmp(group_name(parts->part[i].kind), group); i++) {
+			const struct ws_diff_part *p = &parts->part[i];
+			const double change = p->ns[1] - p->ns[0];
+
+			if (fabs(change) >= least)
+				add_bar(out, ws_arena_copy(a->texts, p->name.ptr, p->name.len),
+				        change);
+			else
+				rest += change;
+		}
+		if (rest != 0)
+			add_bar(out, group, rest);
+	}
+	out->bar[out->nbars++] =
+	        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
+}
+
+/* --- operations ------------------------------------------------------------------------------ */
+
+static double change_size(const struct ws_cell *row)
+{
+	return fabs(number(&row[WS_TC_diff_ops_diff_ns]));
+}
+
+/* The rows that changed most, of those that both sides have. */
+static void add_changes(const struct answering *a)
+{
+	const struct ws_table *t = table_of(a, &ws_def_diff_ops);
+	const struct ws_cell *best[WS_CHANGES];
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->nrows; i++) {
+		const struct ws_cell *row = ws_table_cells(t, i);
+		size_t at = n;
+
+		if (!(number(&row[WS_TC_diff_ops_ratio]) > 0))
+			continue;
+		while (at && change_size(row) > change_size(best[at - 1]))
+			at--;
+		if (at == WS_CHANGES)
+			continue;
+		n += n < WS_CHANGES;
+		memmove(&best[at + 1], &best[at], (n - 1 - at) * sizeof(*best));
+		best[at] = row;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_cell *row = best[i];
+		struct ws_change *c = &a->out->change[a->out->nchanges++];
+
+		c->name = copy(a, &row[WS_TC_diff_ops_op]);
+		c->shape = copy(a, &row[WS_TC_diff_ops_shape]);
+		c->class = copy(a, &row[WS_TC_diff_ops_class]);
+		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
+		c->colour = ws_page_class_colour(c->class, strlen(c->class));
+		c->calls[0] = number(&row[WS_TC_diff_ops_instances_a]);
+		c->calls[1] = number(&row[WS_TC_diff_ops_instances_b]);
+		c->ns[0] = number(&row[WS_TC_diff_ops_gpu_a_ns]);
+		c->ns[1] = number(&row[WS_TC_diff_ops_gpu_b_ns]);
+		c->ratio = number(&row[WS_TC_diff_ops_ratio]);
+		c->low = number(&row[WS_TC_diff_ops_low]);
+		c->high = number(&row[WS_TC_diff_ops_high]);
+	}
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void take_pages(struct ws_diff *d, struct ws_answers *out)
+{
+	for (int s = 0; s < 2; s++) {
+		out->side[s] = d->page[s];
+		d->page[s] = NULL;
+	}
+	if (out->side[0] && out->side[1])
+		ws_pages_match(out->side[0], out->side[1]);
+}
+
+void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
+{
+	struct ws_answers *out = report->answers = ws_answers_new();
+	const struct answering a = {d, report, out, &out->arena};
+	struct ws_diff_parts parts;
+	const struct ws_cell *matched;
+
+	ws_diff_find_parts(d, d->typical_ns, &parts);
+	for (int s = 0; s < 2; s++)
+		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
+	out->title = ws_arena_format(a.texts, "%s (A) → %s (B)", out->side_name[0],
+	                             out->side_name[1]);
+	out->source = ws_arena_format(a.texts, "%s", report->trace);
+	matched = verdict_of(&a, "matched work");
+	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
+	say_headline(&a, &parts);
+	add_bars(&a, &parts);
+	add_changes(&a);
+	take_pages(d, out);
+	ws_diff_parts_release(&parts);
+}

@@ -1,0 +1,101 @@
+#include "report/page/say.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Decimals that make three digits of it. */
+static int decimals_of(double value)
+{
+	return value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+}
+
+/* 155, 2.4, 3.35; a zero behind the point says nothing. */
+static const char *three_digits(struct ws_arena *texts, double value, const char *unit)
+{
+	char *text = ws_arena_format(texts, "%.*f", decimals_of(fabs(value)), value);
+
+	if (strchr(text, '.')) {
+		char *end = text + strlen(text);
+
+		while (end[-1] == '0')
+			*--end = '\0';
+		if (end[-1] == '.')
+			end[-1] = '\0';
+	}
+	return *unit ? ws_arena_format(texts, "%s %s", text, unit) : text;
+}
+
+struct scale {
+	double by;
+	const char *prefix;
+};
+
+/* The first of the scales, which ascend, in which it stays under 1,000 as shown. */
+static const struct scale *scale_of(const struct scale *scales, size_t n, double value)
+{
+	size_t i = 0;
+
+	while (i + 1 < n && fabs(value) / scales[i].by >= 999.5)
+		i++;
+	return &scales[i];
+}
+
+const char *ws_say_time(struct ws_arena *texts, double ns)
+{
+	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
+	const struct scale *s = scale_of(units, 4, ns);
+
+	return three_digits(texts, ns / s->by, s->prefix);
+}
+
+const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)
+{
+	static const struct scale units[] = {{1, ""},     {1e3, "k"},  {1e6, "M"}, {1e9, "G"},
+	                                     {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
+	const struct scale *s = scale_of(units, 7, value);
+
+	return three_digits(texts, value / s->by, ws_arena_format(texts, "%s%s", s->prefix, unit));
+}
+
+const char *ws_say_percent(struct ws_arena *texts, double percent)
+{
+	return ws_arena_format(texts, "%.*f %%", percent < 9.95 && percent >= 0.05, percent);
+}
+
+const char *ws_say_number(struct ws_arena *texts, double value)
+{
+	char digits[32], *out;
+	size_t len, at = 0;
+
+	if (value < 999.5)
+		return three_digits(texts, value, "");
+	len = (size_t)snprintf(digits, sizeof(digits), "%.0f", value);
+	out = ws_arena_alloc(texts, len + len / 3 + 1);
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	return out;
+}
+
+const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
+{
+	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns), ws_say_percent(texts, percent));
+}
+
+void ws_say_line(struct ws_page_line *line, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, line);
+	for (bool bold = false; (text = va_arg(ap, const char *)) && line->nparts < WS_PAGE_PARTS;
+	     bold = !bold)
+		if (*text)
+			line->part[line->nparts++] = (struct ws_page_part){text, bold};
+	va_end(ap);
+}

@@ -1,0 +1,16 @@
+/* Numbers in sentences: three significant digits and a unit, "383 ms", "2.4 %", "8.9 TFLOP", "446";
+ * never an exponent. Texts are in the arena. */
+#pragma once
+
+#include "report/page/page.h"
+
+const char *ws_say_time(struct ws_arena *texts, double ns);
+const char *ws_say_percent(struct ws_arena *texts, double percent);
+const char *ws_say_number(struct ws_arena *texts, double value);
+/* With a prefix of SI: "8.9 TFLOP", "3.35 TB/s". */
+const char *ws_say_si(struct ws_arena *texts, double value, const char *unit);
+/* "383 ms (40 %)" */
+const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent);
+/* Parts of a sentence, plain and bold by turns, beginning with a plain one; NULL ends them. "" is
+ * left out. */
+void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));

@@ -1,0 +1,237 @@
+/* The first sheet of a comparison, or of ranks: the answers, why, and what changed. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/xalloc.h"
+#include "report/front/front.h"
+#include "report/writers/xlsx/front.h"
+
+#define ROW_PIXELS     20
+#define PAGE_PIXELS    870 /* columns A to G */
+#define WATERFALL_ROWS 15
+#define GRADE_WIDTH    16.0 /* "LIKELY FASTER" */
+
+/* --- the way from A to B ----------------------------------------------------------------------- */
+
+/* Series of the chart, a column of cells each: what a bar stands on, the bars, and what holds the
+ * number on top. */
+enum { BELOW, WHOLE, SAVES, COSTS, ON_TOP, SERIES };
+
+struct waterfall {
+	struct ws_xlsx *x;
+	const struct ws_xlsx_sheet *s;
+	const struct ws_answers *answers;
+	struct ws_shown_column shown;
+	double least_ns, most_ns;
+	uint32_t row; /* of the heads of its cells */
+	uint16_t col;
+};
+
+/* Of the times of the whole: the axis begins at 0 unless the bars would be too small. */
+static void find_axis(struct waterfall *w)
+{
+	double low = INFINITY;
+
+	for (size_t i = 0; i < w->answers->nbars; i++) {
+		const struct ws_change_bar *bar = &w->answers->bar[i];
+
+		w->most_ns = fmax(w->most_ns, fmax(bar->from_ns, bar->to_ns));
+		low = fmin(low, bar->is_whole ? bar->to_ns : fmin(bar->from_ns, bar->to_ns));
+	}
+	w->least_ns = low > w->most_ns / 2 ? fmax(0, low - 0.6 * (w->most_ns - low)) : 0;
+}
+
+static void put_time(const struct waterfall *w, uint32_t row, int series, double ns)
+{
+	struct ws_cell cell;
+
+	ws_cell_set_real(&cell, ns);
+	ws__xlsx_cell(w->x, w->s->sheet, row, (uint16_t)(w->col + 1 + series), &cell, &w->shown,
+	              WS_XLSX_CELL);
+}
+
+static void put_bar(const struct waterfall *w, size_t i)
+{
+	const struct ws_change_bar *bar = &w->answers->bar[i];
+	const double change = bar->to_ns - bar->from_ns;
+	const uint32_t row = w->row + 1 + (uint32_t)i;
+
+	ws__xlsx_text(w->x, w->s->sheet, row, w->col, bar->name, w->x->styles[WS_XLSX_SOURCE]);
+	put_time(w, row, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
+	if (bar->is_whole)
+		put_time(w, row, WHOLE, bar->to_ns);
+	else
+		put_time(w, row, change < 0 ? SAVES : COSTS, fabs(change));
+	put_time(w, row, ON_TOP, 0.1 * (w->most_ns - w->least_ns));
+}
+
+/* "383 ms", "−26.9 ms" above each bar. */
+static void label_bars(const struct waterfall *w, lxw_chart_series *series)
+{
+	const size_t n = w->answers->nbars;
+	lxw_chart_data_label *label, **labels;
+	struct ws_arena *arena = &w->x->arena;
+
+	WS_NEW(arena, label, n);
+	WS_NEW(arena, labels, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_change_bar *bar = &w->answers->bar[i];
+		const double ns = bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
+
+		label[i].value = (char *)(uintptr_t)ws__xlsx_format(
+		        w->x, "%s%s", bar->is_whole ? "" : ns < 0 ? "−" : "+",
+		        ws_front_time(arena, fabs(ns)));
+		labels[i] = &label[i];
+	}
+	chart_series_set_labels(series);
+	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_INSIDE_BASE);
+	ws__xlsx_try(w->x, chart_series_set_labels_custom(series, labels));
+}
+
+static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
+{
+	static const lxw_color_t colours[SERIES] = {
+	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
+	const uint32_t last = w->row + (uint32_t)w->answers->nbars;
+	const lxw_col_t col = (lxw_col_t)(w->col + 1 + which);
+	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
+	lxw_chart_line none = {.none = LXW_TRUE};
+
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
+	chart_series_set_categories(series, w->s->name, w->row + 1, w->col, last, w->col);
+	chart_series_set_values(series, w->s->name, w->row + 1, col, last, col);
+	chart_series_set_fill(series, &fill);
+	chart_series_set_line(series, &none);
+	if (which == ON_TOP)
+		label_bars(w, series);
+}
+
+static void style(const struct waterfall *w, lxw_chart *chart)
+{
+	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_font title = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
+	const double unit = pow(10, w->shown.exponent);
+	const double span = w->most_ns - w->least_ns;
+
+	chart_title_set_name(chart, ws__xlsx_format(w->x,
+	                                            "Time per step (%s): green saves, red "
+	                                            "costs; the bars add up%s",
+	                                            w->shown.unit,
+	                                            w->least_ns > 0 ? "; the axis does not "
+	                                                              "begin at 0"
+	                                                            : ""));
+	chart_title_set_name_font(chart, &title);
+	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
+	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
+	chart_axis_set_max(chart->y_axis, (w->most_ns + 0.12 * span) / unit);
+	chart_axis_off(chart->y_axis);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_set_series_gap(chart, 25);
+	chart_set_series_overlap(chart, 100);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+}
+
+uint32_t ws__xlsx_add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+                                uint16_t col)
+{
+	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
+	char alt_text[] = "Waterfall: from the step of A to that of B, a bar for each part";
+	struct waterfall w = {
+	        .x = x, .s = s, .answers = x->report->answers, .row = row, .col = col};
+	lxw_chart *chart = workbook_add_chart(x->book, LXW_CHART_COLUMN_STACKED);
+	lxw_chart_options options = {.description = alt_text,
+	                             .x_scale = PAGE_PIXELS / 480.0,
+	                             .y_scale = WATERFALL_ROWS * ROW_PIXELS / 288.0,
+	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
+
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
+	find_axis(&w);
+	ws_front_times(w.most_ns, &w.shown);
+	ws__xlsx_text(x, s->sheet, row, col, ws__xlsx_format(x, "Cells of the bars (%s)", w.shown.unit),
+	              x->styles[WS_XLSX_SOURCE]);
+	for (int i = 0; i < SERIES; i++)
+		ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1 + i), heads[i],
+		              x->styles[WS_XLSX_SOURCE]);
+	for (size_t i = 0; i < w.answers->nbars; i++)
+		put_bar(&w, i);
+	for (int i = 0; i < SERIES; i++)
+		add_series(&w, chart, i);
+	style(&w, chart);
+	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, row, 0, chart, &options));
+	return row + (WATERFALL_ROWS > w.answers->nbars ? WATERFALL_ROWS
+	                                                : (uint32_t)w.answers->nbars + 1);
+}
+
+/* --- the sheet --------------------------------------------------------------------------------- */
+
+/* The model of both sides, on one scale. */
+static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answers,
+                        const char *sheet_name)
+{
+	double ns[2], most;
+
+	if (!answers->side[0] || !answers->side[1])
+		return;
+	for (int s = 0; s < 2; s++)
+		ns[s] = (double)answers->side[s]->gpu_ns / answers->side[s]->samples;
+	most = fmax(ns[0], ns[1]);
+	if (!(ns[0] > 0) || !(ns[1] > 0))
+		return;
+	ws__xlsx_front_section(f, "Where in the model");
+	for (int s = 0; s < 2; s++) {
+		const struct ws_xlsx_icicle icicle = {
+		        .page = answers->side[s],
+		        .other = answers->side[1 - s],
+		        .is_b = s == 1,
+		        .scale = ns[s] / most,
+		        .title = ws__xlsx_format(
+		                f->x, "%s (%s): %s; green is faster, red slower, ochre on one "
+		                      "side only",
+		                answers->side_name[s], s ? "B" : "A",
+		                ws_front_time(&f->x->arena, ns[s]))};
+
+		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row,
+		                             FRONT_DATA);
+	}
+}
+
+static void add_answers(struct ws_xlsx_front *f, const struct ws_answers *answers)
+{
+	for (size_t i = 0; i < answers->n; i++) {
+		struct ws_page_line line = answers->answer[i].line;
+
+		if (*answers->answer[i].grade && line.nparts < WS_PAGE_PARTS)
+			line.part[line.nparts++] = (struct ws_page_part){
+			        ws__xlsx_format(f->x, "  %s", answers->answer[i].grade), true};
+		ws__xlsx_front_sentence(f, &line, false);
+	}
+	if (answers->note)
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
+		                   answers->note, f->x->styles[WS_XLSX_NOTE]);
+	ws__xlsx_front_links(f, 0);
+}
+
+void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
+{
+	const struct ws_answers *answers = x->report->answers;
+	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet};
+
+	ws__xlsx_front_begin(&f, answers->title,
+	                     strcmp(answers->title, answers->source) ? answers->source : NULL);
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, FRONT_LAST, FRONT_LAST, GRADE_WIDTH, NULL));
+	add_answers(&f, answers);
+	if (answers->nbars) {
+		ws__xlsx_front_section(&f, "Why the step changed");
+		f.row = ws__xlsx_add_waterfall(x, s, f.row, FRONT_DATA);
+		ws__xlsx_front_table(&f, ws_front_changes(answers), "Operations that changed most");
+		add_icicles(&f, answers, s->name);
+	} else {
+		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
+	}
+	ws__xlsx_front_end(&f);
+}
