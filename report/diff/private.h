@@ -122,7 +122,7 @@ typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_ite
                                const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
 void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out);
 
-/* --- noise.c: of what is graded, by what it is -------------------------------------------- */
+/* --- rows.c, too: noise of what is graded, by what it is -------------------------------------------- */
 
 void ws_diff_assume_noise(struct ws_diff *d);
 

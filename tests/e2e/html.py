@@ -3,6 +3,7 @@ keyboard, hostile names stay text, and nothing is requested from anywhere.
 
 html.py WARPSHEET FOLDER ROOT; the folder has ranks.html and long.wtrace. 77 without Chromium.
 """
+import json
 import os
 import subprocess
 import sys
@@ -221,15 +222,46 @@ def check_hostile():
         equal("a script that is not the page's", b.run("typeof window.injected"), "undefined")
 
 
+def check_sides(b, data):
+    """Both models, as wide as their times, in the colour of what changed; both timelines, which move together."""
+    sides = data["first"]["sides"]
+    wide = b.run("""[...document.querySelectorAll(".side .icicle")].map(e => e.getBoundingClientRect().width)""")
+    times = [s["tree"]["total"] / s["tree"]["per"] for s in sides]
+    truth("the models are on one scale", abs(wide[1] / wide[0] - times[1] / times[0]) < 0.01, (wide, times))
+    for side, (s, other) in enumerate(zip(sides, sides[::-1])):
+        for n in s["tree"]["nodes"]:
+            if "other" in n:
+                equal("a part and its counterpart", other["tree"]["nodes"][n["other"]]["path"], n["path"])
+        paths = {n["path"] for n in other["tree"]["nodes"] if "(" not in n["path"]}
+        equal("parts without a counterpart", [n["path"] for n in s["tree"]["nodes"] if n["path"] in paths and "other" not in n], [])
+        _, lanes = page_data.read_page(os.path.join(FOLDER, "diff.html"), side)
+        rows = page_data.rows(PROGRAM, trace(("step-fp32", "step-bf16")[side]), "kernel-trace", "--scope", "all")
+        page_data.check_kernels(s["timeline"], lanes, rows)
+    nodes = b.run("""[...document.querySelectorAll(".side")].map(s => [...s.querySelectorAll(".node")].map(e => getComputedStyle(e).backgroundColor))""")
+    truth("what got faster is green on both sides", all("rgb(34, 116, 74)" in side for side in nodes), nodes)
+    truth("both timelines are drawn", b.run("""[...document.querySelectorAll(".time canvas")].map(c => c.getContext("2d").getImageData(0, 0, c.width, c.height).data.some(v => v))""") == [True, True])
+    b.run("document.querySelectorAll('.time canvas')[1].focus()")
+    b.key("w")
+    frame(b)
+    views = b.run("[...document.querySelectorAll('.time canvas')].map(c => c.dataset.view)")
+    truth("one moves with the other", views[0] == views[1] and views[0].split()[0] != "0", views)
+
+
 def check_diff():
     subprocess.run([PROGRAM, "diff", trace("step-fp32"), trace("step-bf16"), "-o", os.path.join(FOLDER, "diff.html")], check=True, capture_output=True)
     with Browser(FOLDER) as b:
         b.open("diff.html")
+        data, _ = page_data.read_page(os.path.join(FOLDER, "diff.html"))
         quiet(b, "diff.html")
         check_contrast(b, "diff.html")
-        sides, parts = b.run("""(p => [[p.a, p.b], p.parts.map(x => x.ns)])(partsOf(report.tables["diff-waterfall"]))""")
-        equal("the waterfall adds up", sides[0] + sum(parts), sides[1])
-        equal("bars of the waterfall", b.run("document.querySelectorAll('#why rect').length"), len(parts) + 2)
+        rows = json.loads(subprocess.run([PROGRAM, "diff", trace("step-fp32"), trace("step-bf16"), "--table", "diff-waterfall", "--format", "json"],
+                                         check=True, capture_output=True).stdout)
+        total = dict(zip([c["id"] for c in rows["columns"]], rows["rows"][-1]))
+        bars = data["first"]["bars"]
+        equal("the waterfall adds up", bars[0]["to"] + sum(x["to"] - x["from"] for x in bars[1:-1]), bars[-1]["to"])
+        equal("from step to step", [bars[0]["to"], bars[-1]["to"]], [total["a_ns"], total["b_ns"]])
+        equal("bars of the waterfall", b.run("document.querySelectorAll('#why rect').length"), len(bars))
+        check_sides(b, data)
         truth("ratios stand left or right of 1", b.run("""[...document.querySelectorAll("#changes .ratio")].every(s => {
             const x = +s.querySelector("circle").getAttribute("cx"), one = +s.querySelector("line").getAttribute("x1"), less = s.getAttribute("aria-label").startsWith("−");
             return less ? x < one : x >= one; }) && document.querySelectorAll("#changes .ratio").length > 0"""))
@@ -261,6 +293,8 @@ def check_diff():
     with Browser(FOLDER) as b:
         b.open("ranks.html")
         quiet(b, "ranks.html")
+        words = b.run("document.querySelector('#overview').textContent")
+        truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "a step each" in words, words)
         truth("the ranks have a chart", b.run("document.querySelectorAll('svg').length") > 0)
 
 

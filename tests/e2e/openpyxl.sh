@@ -13,6 +13,9 @@ cd "$work"
 for name in report diff; do
 	python3 "$here/../workbooks/check_xlsx.py" $name.xlsx $name.json
 done
+# the distribution's Python has its package, whatever Python comes first here
+python=python3
+python3 -c 'import openpyxl' 2>/dev/null || python=/usr/bin/python3
 for name in report diff; do
-	python3 "$here/../workbooks/check_openpyxl.py" $name.xlsx $name.json
+	$python "$here/../workbooks/check_openpyxl.py" $name.xlsx $name.json
 done

@@ -35,19 +35,20 @@ def unzigzag(value):
     return value >> 1 ^ -(value & 1)
 
 
-def read_page(path):
-    """The page's JSON, and a list of the boxes of each lane."""
+def read_page(path, side=None):
+    """The page's JSON, and a list of the boxes of each lane; side: of a comparison."""
     with open(path, encoding="utf-8") as f:
         page = f.read()
     data = json.loads(element(page, "data"))
-    boxes = element(page, "boxes")
+    boxes = element(page, "boxes" if side is None else ("boxes-a", "boxes-b")[side])
     if boxes is None:
         return data, []
-    lanes, stream = data["page"]["timeline"]["lanes"], numbers(boxes)
+    timeline = data["page"]["timeline"] if side is None else data["first"]["sides"][side]["timeline"]
+    lanes, stream = timeline["lanes"], numbers(boxes)
     n = sum(lane["n"] for lane in lanes)
     columns = {name: [next(stream) for _ in range(n)] for name in COLUMNS}
     assert next(stream, None) is None, "bytes behind the boxes"
-    out, at, text, begin = [], 0, data["page"]["timeline"]["text"], data["page"]["timeline"]["begin"]
+    out, at, text, begin = [], 0, timeline["text"], timeline["begin"]
     for lane in lanes:
         list_, before = [], begin
         for i in range(at, at + lane["n"]):

@@ -12,6 +12,7 @@ import warnings
 
 try:
     from openpyxl import load_workbook
+    from openpyxl.utils import range_boundaries
 except ImportError:
     print("SKIP: no openpyxl to read the workbook with")
     sys.exit(77)
@@ -71,6 +72,46 @@ def check_first_sheet(sheet):
     return bad
 
 
+def check_form(sheet, table):
+    """What people of workbooks expect: frozen heads and names, a filter, widths, paper, folded details."""
+    bad = []
+    columns = 0
+    while isinstance(sheet.cell(row=HEADER_ROW, column=columns + 1).value, str):
+        columns += 1
+    if not sheet.freeze_panes or sheet[sheet.freeze_panes].row != HEADER_ROW + 1 or sheet[sheet.freeze_panes].column < 2:
+        bad.append(f"frozen at {sheet.freeze_panes}")
+    area = sheet.auto_filter.ref
+    if not area or range_boundaries(area)[:3] != (1, HEADER_ROW, columns):
+        bad.append(f"the filter is {area}, of {columns} columns")
+    wide = [c for c, d in sheet.column_dimensions.items() if d.width and not 4 <= d.width <= 110]
+    if wide:
+        bad.append(f"widths of {wide}")
+    if not sheet.print_area or sheet.print_title_rows != f"${HEADER_ROW}:${HEADER_ROW}":
+        bad.append(f"printed: {sheet.print_area}, heads {sheet.print_title_rows}")
+    if not sheet.sheet_properties.pageSetUpPr.fitToPage or sheet.page_setup.fitToWidth not in (None, 1) or int(sheet.page_setup.fitToHeight) != 0:
+        bad.append("not one page wide")
+    hidden = {k for c, d in sheet.column_dimensions.items() if d.hidden for k in range(d.min, d.max + 1)}
+    folded = {k for c, d in sheet.column_dimensions.items() if d.outlineLevel for k in range(d.min, d.max + 1)}
+    if hidden - folded:
+        bad.append(f"columns {sorted(hidden - folded)} are hidden and in no group")
+    for text in bad:
+        print(f"{sheet.title}: {text}")
+    return len(bad)
+
+
+ORDER = ("Summary", "Advice", "Idle Time", "Modules", "Ranges", "Kernels", "Classes", "Operations", "Softmax vs Matmul", "Roofline", "Steps", "Memory", "API")
+
+
+def check_order(book):
+    """The most used first; what defines them last."""
+    names = [s.title for s in book.worksheets]
+    first = [n for n in names if n in ORDER]
+    if "Advice" in names and (first != sorted(first, key=ORDER.index) or names[-1] != "Definitions"):
+        print(f"sheets in the order {names}")
+        return 1
+    return 0
+
+
 def main():
     # it says that it would not write data bars back
     warnings.simplefilter("ignore")
@@ -78,13 +119,14 @@ def main():
     with open(sys.argv[2], encoding="utf-8") as f:
         report = json.load(f)
     n = bad = 0
+    bad += check_first_sheet(book.worksheets[0]) + check_order(book)
     for table in report["tables"].values():
         if table["table"] == "summary":
-            bad += check_first_sheet(book.worksheets[0])
             continue
         if not table["rows"]:
             continue
         sheet = next(s for s in book.worksheets if s["A1"].value == title_of(table))
+        bad += check_form(sheet, table)
         more, wrong = compare_table(sheet, table)
         n, bad = n + more, bad + wrong
     if bad or not n:

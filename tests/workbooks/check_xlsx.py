@@ -256,6 +256,32 @@ def compare_front(sheet, table, left_out):
         complain(f"{left_out} tables are left out, and the first sheet says {said}")
 
 
+def compare_answers(book, report, left_out):
+    """The first sheet of a comparison or of ranks: links to all others, and bars that add up from A to B."""
+    sheet = book.sheets[0]
+    said = [v for v in sheet.cells.values() if str(v).startswith("Without rows, so without a sheet: ")]
+    if len(said) != (left_out > 0) or (said and said[0].count(",") != left_out):
+        complain(f"{left_out} tables are left out, and the first sheet says {said}")
+    table = report["tables"].get("diff-waterfall")
+    if not table or not table["rows"]:
+        return
+    columns = [c["id"] for c in table["columns"]]
+    total = next(r for r in table["rows"] if r[columns.index("group")] == "total")
+    (row, col), = (at for at, v in sheet.cells.items() if v == "Cells of the bars")
+    unit = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[re.search(r"\((.*)\)$", sheet.cells[row, col + 2]).group(1)]
+    bars = []
+    while isinstance(sheet.cells.get((row + 1 + len(bars), col)), str):
+        bars.append([sheet.cells.get((row + 1 + len(bars), col + 1 + k)) or 0.0 for k in range(4)])
+    level = bars[0][1]
+    for below, whole, less, more in bars[1:-1]:
+        if whole or not math.isclose(below, level - less, rel_tol=1e-6, abs_tol=1e-6):
+            complain(f"a bar of the waterfall stands on {below}, not on {level - less}")
+        level += more - less
+    for got, want in ((bars[0][1], "a_ns"), (level, "b_ns"), (bars[-1][1], "b_ns")):
+        if not math.isclose(got * unit, total[columns.index(want)], rel_tol=1e-6):
+            complain(f"the waterfall has {got} {want}, the table {total[columns.index(want)]}")
+
+
 PAPER = {"landscape": 11.69 - 0.8, "portrait": 8.27 - 0.8}  # inches between the margins
 
 
@@ -419,21 +445,24 @@ def main():
     book = Workbook(path)
     left_out = 0
     front = None
+    has_answers = "summary" not in report["tables"] and book.sheets[0].name == "Summary"
     for i, table in enumerate(report["tables"].values()):
-        if i and not table["rows"]:
+        if (i or has_answers) and not table["rows"]:
             left_out += 1
             continue
-        sheet = book.sheets[0] if not i else next(
+        sheet = book.sheets[0] if not i and not has_answers else next(
             (s for s in book.sheets[1:] if title_of(table) in s.titles()), None)
         if sheet is None:
             complain(f"no sheet has the table {title_of(table)!r}")
         elif table["table"] == "summary":
             front = sheet, table
         else:
-            compare_sheet(sheet, table, i == 0)
+            compare_sheet(sheet, table, i == 0 and not has_answers)
     said = sum(1 for v in book.sheets[0].cells.values() if str(v).startswith("no sheet: "))
     if front:
         compare_front(*front, left_out)
+    elif has_answers:
+        compare_answers(book, report, left_out)
     elif len(report["tables"]) > 1 and said != left_out:
         complain(f"{left_out} tables are left out, and the first sheet names {said}")
     for sheet in book.sheets:

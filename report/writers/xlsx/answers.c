@@ -60,10 +60,9 @@ static void put_bar(const struct waterfall *w, size_t i)
 
 	ws__xlsx_text(w->x, w->s->sheet, row, w->col, bar->name, w->x->styles[WS_XLSX_SOURCE]);
 	put_time(w, row, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
-	if (bar->is_whole)
-		put_time(w, row, WHOLE, bar->to_ns);
-	else
-		put_time(w, row, change < 0 ? SAVES : COSTS, fabs(change));
+	put_time(w, row, WHOLE, bar->is_whole ? bar->to_ns : 0);
+	put_time(w, row, SAVES, bar->is_whole ? 0 : fmax(0, -change));
+	put_time(w, row, COSTS, bar->is_whole ? 0 : fmax(0, change));
 	put_time(w, row, ON_TOP, 0.1 * (w->most_ns - w->least_ns));
 }
 
@@ -118,9 +117,8 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	const double span = w->most_ns - w->least_ns;
 
 	chart_title_set_name(chart, ws__xlsx_format(w->x,
-	                                            "Time per step (%s): green saves, red "
-	                                            "costs; the bars add up%s",
-	                                            w->shown.unit,
+	                                            "Time per step: green saves, red costs; "
+	                                            "the bars add up%s",
 	                                            w->least_ns > 0 ? "; the axis does not "
 	                                                              "begin at 0"
 	                                                            : ""));
@@ -128,14 +126,16 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
 	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
 	chart_axis_set_max(chart->y_axis, (w->most_ns + 0.12 * span) / unit);
-	chart_axis_off(chart->y_axis);
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_axis_set_name(chart->y_axis, ws__xlsx_format(w->x, "time (%s)", w->shown.unit));
+	chart_axis_set_name_font(chart->y_axis, &font);
 	chart_axis_set_num_font(chart->x_axis, &font);
 	chart_set_series_gap(chart, 25);
 	chart_set_series_overlap(chart, 100);
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
 }
 
-uint32_t ws__xlsx_add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
+static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                                 uint16_t col)
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
@@ -152,10 +152,10 @@ uint32_t ws__xlsx_add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s
 		ws_out_of_memory(sizeof(*chart));
 	find_axis(&w);
 	ws_front_times(w.most_ns, &w.shown);
-	ws__xlsx_text(x, s->sheet, row, col, ws__xlsx_format(x, "Cells of the bars (%s)", w.shown.unit),
-	              x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bars", x->styles[WS_XLSX_SOURCE]);
 	for (int i = 0; i < SERIES; i++)
-		ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1 + i), heads[i],
+		ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1 + i),
+		              ws__xlsx_format(x, "%s (%s)", heads[i], w.shown.unit),
 		              x->styles[WS_XLSX_SOURCE]);
 	for (size_t i = 0; i < w.answers->nbars; i++)
 		put_bar(&w, i);
@@ -190,8 +190,9 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answer
 		        .is_b = s == 1,
 		        .scale = ns[s] / most,
 		        .title = ws__xlsx_format(
-		                f->x, "%s (%s): %s; green is faster, red slower, ochre on one "
-		                      "side only",
+		                f->x,
+		                "Parts of the model, %s (%s), %s: green is faster, red slower, "
+		                "ochre on one side only",
 		                answers->side_name[s], s ? "B" : "A",
 		                ws_front_time(&f->x->arena, ns[s]))};
 
@@ -227,7 +228,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	add_answers(&f, answers);
 	if (answers->nbars) {
 		ws__xlsx_front_section(&f, "Why the step changed");
-		f.row = ws__xlsx_add_waterfall(x, s, f.row, FRONT_DATA);
+		f.row = add_waterfall(x, s, f.row, FRONT_DATA);
 		ws__xlsx_front_table(&f, ws_front_changes(answers), "Operations that changed most");
 		add_icicles(&f, answers, s->name);
 	} else {

@@ -30,16 +30,13 @@ void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line 
 void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table);
 /* Cells of a table whose first column may be a tree; bars behind its shares. Frees it. */
 void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t, const char *title);
-/* An icicle, at the row. How is a box painted, of which share of the width: NULL, 1: by its class,
- * all. Returns the row below. */
+/* An icicle: of one side of a comparison, painted by what changed, or of a page, by class. */
 struct ws_xlsx_icicle {
-	const struct ws_page *page, *other; /* other: of a comparison */
+	const struct ws_page *page, *other; /* other: NULL, it is no comparison */
 	bool is_b;
-	double scale;
+	double scale; /* its part of the width */
 	const char *title;
 };
+/* At the row; returns the row below. */
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *icicle, uint32_t row, uint16_t col);
-/* From A's step to B's as bars. Returns the row below. */
-uint32_t ws__xlsx_add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                                uint16_t col);

@@ -232,8 +232,8 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 {
 	static const struct ws_page_colour_def changes[] = {
 	        [WS_CHANGE_NONE] = {0x8F969F, 0x8F969F, 0x10212B},
-	        [WS_CHANGE_SAVES] = {0x2B8A57, 0x2B8A57, 0xFFFFFF},
-	        [WS_CHANGE_COSTS] = {0xC8503E, 0xC8503E, 0xFFFFFF},
+	        [WS_CHANGE_SAVES] = {0x22744A, 0x22744A, 0xFFFFFF},
+	        [WS_CHANGE_COSTS] = {0xB13F2D, 0xB13F2D, 0xFFFFFF},
 	        [WS_CHANGE_ALONE] = {0xE8C37A, 0xE8C37A, 0x10212B},
 	};
 

@@ -65,7 +65,7 @@ function addOnly(table, to) {
 }
 
 // The model on both sides: the longer side is as wide as the page; colour says what changed.
-const CHANGES = [["under 3 %", "#8f969f", "#10212b"], ["faster", "#2b8a57", "#fff"], ["slower", "#c8503e", "#fff"], ["one side only", "#e8c37a", "#10212b"]];
+const CHANGES = [["under 3 %", "#8f969f", "#10212b"], ["faster", "#22744a", "#fff"], ["slower", "#b13f2d", "#fff"], ["one side only", "#e8c37a", "#10212b"]];
 function changeOf(n, side, sides) {
   if (n.other === undefined) return [3, "no counterpart"];
   const other = sides[1 - side].tree.nodes[n.other], own = n.inclusive / sides[side].tree.per, theirs = other.inclusive / sides[1 - side].tree.per;
