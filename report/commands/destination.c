@@ -146,8 +146,7 @@ static const char *table_name(const void *ctx, size_t i)
 enum ws_status ws_report_select(const struct ws_report *report, const char *name,
                                 struct ws_report *out, struct ws_table **slot, struct ws_err *err)
 {
-	char names[400] = "there are ";
-	size_t len = strlen(names), nbegin = 0, begins = 0;
+	size_t nbegin = 0, begins = 0;
 
 	*out = *report;
 	out->tables = slot;
@@ -163,12 +162,10 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
 			nbegin++;
 			begins = i;
 		}
-		if (len < sizeof(names))
-			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s",
-			                        i ? ", " : "", own);
 	}
 	*slot = report->tables[begins];
 	if (nbegin == 1)
 		return WS_OK;
-	return ws_opt_unknown_name("table", name, table_name, report, names, err);
+	return ws_opt_unknown_name("table", name, table_name, report,
+	                           "'warpsheet tables' lists all", err);
 }

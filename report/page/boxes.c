@@ -32,10 +32,14 @@ size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is
 		WS_GROW(b->lane, id, b->lanes_capacity);
 		out->lane[out->nlanes] =
 		        (struct ws_timeline_lane){.kind = (enum ws_timeline_kind)key->kind};
-		/* threads first, then device by device its streams, copies and idle time */
-		b->lane[out->nlanes] = (struct ws_boxes_lane){
-		        .order = {key->kind == WS_TIMELINE_THREAD ? -1 : (int64_t)key->device,
-		                  key->kind, (int64_t)(key->number >> 1)}};
+		/* threads first, each with its operations; then device by device its streams,
+		 * copies and idle time */
+		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
+			b->lane[out->nlanes] = (struct ws_boxes_lane){
+			        .order = {-1, (int64_t)(key->number >> 1), key->kind}};
+		else
+			b->lane[out->nlanes] = (struct ws_boxes_lane){
+			        .order = {key->device, key->kind, (int64_t)(key->number >> 1)}};
 		out->nlanes++;
 	}
 	return (size_t)id - 1;

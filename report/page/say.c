@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Decimals that make three digits of it. */
+/* Decimals that make three digits of it; of 0 none. */
 static int decimals_of(double value)
 {
-	return value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	if (value >= 0.9995 || value == 0)
+		return value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2;
+	return value < 1e-9 ? 12 : 2 - (int)floor(log10(value));
 }
 
 /* 155, 2.4, 3.35; a zero behind the point says nothing. */
@@ -62,7 +64,9 @@ const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)
 
 const char *ws_say_percent(struct ws_arena *texts, double percent)
 {
-	return ws_arena_format(texts, "%.*f %%", percent < 9.95 && percent >= 0.05, percent);
+	if (percent > 0 && percent < 0.05)
+		return "<0.1 %";
+	return ws_arena_format(texts, "%.*f %%", percent < 9.95 && percent > 0, percent);
 }
 
 const char *ws_say_number(struct ws_arena *texts, double value)

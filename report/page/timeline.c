@@ -134,16 +134,18 @@ static size_t device_lane(struct filling *f, enum ws_timeline_kind kind, uint32_
 	return lane;
 }
 
-static size_t thread_lane(struct filling *f, uint32_t thread)
+static size_t thread_lane(struct filling *f, enum ws_timeline_kind kind, uint32_t thread)
 {
 	const struct ws_thread *t = &f->m->threads[thread];
-	const struct ws_lane_key key = {WS_TIMELINE_THREAD, 0, t->process, 0, thread};
+	const struct ws_lane_key key = {kind, 0, t->process, 0, 2 * (uint64_t)thread};
 	bool is_new;
 	const size_t lane = ws_boxes_lane(&f->boxes, &key, &is_new);
 
 	if (is_new)
 		f->out->lane[lane].name =
-		        ws_arena_format(&f->out->arena, "thread %" PRIu64, t->tid);
+		        kind == WS_TIMELINE_OPS
+		                ? "operations"
+		                : ws_arena_format(&f->out->arena, "thread %" PRIu64, t->tid);
 	return lane;
 }
 
@@ -258,7 +260,25 @@ static void add_ranges(struct filling *f)
 		box.path = path_text(f, r.context->path);
 		box.depth = (uint16_t)r.context->depth;
 		f->out->ranges++;
-		ws_boxes_add(&f->boxes, thread_lane(f, r.context->thread), &box);
+		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread), &box);
+	}
+}
+
+/* A framework's operations, each below the one that called it. */
+static void add_ops(struct filling *f)
+{
+	const struct ws_op_tree *tree = &f->m->cpu_ops.tree;
+	struct ws_timeline_box box;
+
+	for (uint32_t i = 0; i < tree->n; i++) {
+		if (!box_of(f, tree->start_ns[i], tree->end_ns[i] - tree->start_ns[i], &box))
+			continue;
+		box.name = model_text(f, tree->name[i]);
+		box.shapes = shapes_text(f, i);
+		for (uint32_t up = tree->parent[i]; up != WS_NONE; up = tree->parent[up])
+			box.depth++;
+		f->out->ops++;
+		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_OPS, tree->thread[i]), &box);
 	}
 }
 
@@ -277,8 +297,9 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 
 static enum ws_status fill(struct filling *f, struct ws_err *err)
 {
-	f->out->kernels = f->out->copies = f->out->ranges = 0;
+	f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
 	add_ranges(f);
+	add_ops(f);
 	add_kernels(f);
 	add_copies(f);
 	return ws_model_on_cpu(f->m) == 1
@@ -367,7 +388,9 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		return status;
 	open_filling(f);
 	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
-	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges > 8 * most &&
+	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges +
+	                    f->m->cpu_ops.tree.n >
+	            8 * most &&
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;
 	for (;;) {

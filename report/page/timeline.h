@@ -12,7 +12,9 @@
 
 /* X(NAME, "name") */
 #define WS_TIMELINE_LANES(X) \
-	X(THREAD, "thread") X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle")
+	X(THREAD, "thread")          \
+	X(OPS, "ops")                \
+	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle")
 enum ws_timeline_kind {
 #define X(NAME, name) WS_TIMELINE_##NAME,
 	WS_TIMELINE_LANES(X)
@@ -27,7 +29,7 @@ struct ws_timeline_box {
 	uint32_t name, class, path, operation, shapes, launch, call;
 	int64_t call_ns,
 	        call_dur_ns; /* start and time of the call that launched it; -1 = not known */
-	uint16_t depth;      /* of a range: 0 = outermost */
+	uint16_t depth;      /* of a range or operation: 0 = outermost */
 	uint8_t colour;      /* enum ws_page_colour */
 };
 
@@ -48,7 +50,7 @@ struct ws_timeline {
 	size_t nlanes, lanes_capacity;
 	const char **text; /* [0]: "" */
 	size_t ntexts;
-	uint64_t kernels, ranges, copies; /* in all boxes */
+	uint64_t kernels, ranges, copies, ops; /* in all boxes; ops: of a framework */
 	struct ws_arena arena;
 };
 

@@ -66,6 +66,12 @@ static int three_digits(int decade, int least, int most)
 	return decimals < least ? least : decimals > most ? most : decimals;
 }
 
+/* Two decimals, or what gives a median that is too small for them two digits. */
+static int two_digits(int decade)
+{
+	return decade >= -1 ? 2 : three_digits(decade + 1, 2, 9);
+}
+
 /*
  * The scale and the decimals, by the decade of the median: it has 1 to 999 of its unit. Returns the
  * unit where the display has units, else NULL.
@@ -92,13 +98,13 @@ static const struct unit *choose_scale(struct ws_shown_column *out,
 	}
 	switch (out->display) {
 	case WS_DISPLAY_PERCENT:
-		out->decimals = decade >= 0 ? 1 : 2;
+		out->decimals = decade >= 0 ? 1 : two_digits(decade);
 		break;
 	case WS_DISPLAY_RATIO:
-		out->decimals = 2;
+		out->decimals = two_digits(decade);
 		break;
 	case WS_DISPLAY_REAL:
-		out->decimals = p->has_fraction ? three_digits(decade, 0, 4) : 0;
+		out->decimals = p->has_fraction ? three_digits(decade, 0, 9) : 0;
 		break;
 	default:
 		out->decimals = p->has_fraction;
@@ -262,7 +268,7 @@ static size_t print_int(const struct ws_shown_column *shown, int64_t value, char
 	/* half away from zero, without overflow in magnitude + divisor / 2 */
 	if (divisor > 1 && magnitude % divisor >= divisor / 2)
 		digits++;
-	if (!digits && shown->decimals)
+	if (!digits)
 		return print_small(out, (double)value, shown->decimals);
 	return print_digits(out, value < 0, digits, drop < 0 ? 0 : shown->decimals);
 }
@@ -287,7 +293,7 @@ static size_t print_real(const struct ws_shown_column *shown, double value, char
 	/* beyond 2^53 the digits after the point mean nothing any more */
 	if (digits >= 9007199254740992.0)
 		return (size_t)snprintf(out, WS_DISPLAY_NUMBER_MAX, "%.6e", value);
-	if (digits == 0 && shown->decimals)
+	if (digits == 0)
 		return print_small(out, value, shown->decimals);
 	return print_digits(out, value < 0, (uint64_t)digits, shown->decimals);
 }

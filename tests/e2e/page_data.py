@@ -113,6 +113,29 @@ def check_lanes(timeline, lanes):
                 assert a["start"] + a["dur"] <= b["start"], (lane, a, b)
 
 
+def check_operations(timeline, lanes):
+    """An operation of a framework lies in the one above it, and around the calls of its kernels."""
+    ops = [(lane, boxes) for lane, boxes in lanes if lane["kind"] == "ops"]
+    assert sum(b["count"] for _, boxes in ops for b in boxes) == timeline["ops"], "operations are missing"
+    if timeline["shortest"]:
+        return
+    around = collections.defaultdict(list)
+    for lane, boxes in ops:
+        above = {}
+        for b in sorted(boxes, key=lambda b: (b["start"], b["depth"])):
+            around[b["name"]].append((b["start"], b["start"] + b["dur"]))
+            above[b["depth"]] = b
+            if b["depth"] and above.get(b["depth"] - 1):  # else it began before the window
+                up = above[b["depth"] - 1]
+                assert up["start"] <= b["start"] and b["start"] + b["dur"] <= up["start"] + up["dur"], (up, b)
+    begin = timeline["begin"]
+    for lane, boxes in lanes:
+        for b in boxes if lane["kind"] == "stream" and ops else []:
+            at = b["call_start"]
+            if b["operation"] in around and at is not None and at >= begin:
+                assert any(s <= at <= e for s, e in around[b["operation"]]), b
+
+
 def check_idle(page, lanes, samples):
     """Of the only step, the idle time of the timeline is that of the bar, cause by cause."""
     if samples != 1 or not any(lane["kind"] == "idle" for lane, _ in lanes):
@@ -176,6 +199,7 @@ def check(program, folder, trace):
         return "nothing ran"
     check_first_screen(page, rows(program, trace, "kernel-summary"))
     check_kernels(page["timeline"], lanes, trace_rows)
+    check_operations(page["timeline"], lanes)
     check_lanes(page["timeline"], lanes)
     check_idle(page, lanes, page["tree"]["per"])
     size = os.path.getsize(out)

@@ -60,7 +60,7 @@ equal "a clock that nothing joins" "$(csv_cell apart/ranks.csv 'Clock Offset (ns
 # ranks that arrive together, as far as the clocks show
 python3 "$ranks" make even 4 5 even
 tables even
-contains even/ranks-verdict.csv 'cannot tell: all ranks arrive within what the clocks show'
+contains even/ranks-verdict.csv 'cannot tell: all ranks arrive within the error of the clocks'
 [ -z "$(csv_cell even/ranks.csv Straggler Rank=0)" ] || fail "a straggler among ranks that are even"
 
 # no communication at a world size over 1 is an alarm: exit status 1, tables all the same

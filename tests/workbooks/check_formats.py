@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""All tables of a trace in all formats for people: names first, no key or answer hidden, no time that
-is not 0 shown as 0.00.
+"""All tables of a trace in all formats for people: names first, no key or answer hidden, no number that
+is not 0 shown as 0.00, the median of a column with two digits at least, no two rows of a tree alike.
 
-    check_formats.py WARPSHEET TRACE|A+B...
+    check_formats.py WARPSHEET TRACE|A+B|FOLDER...
 
-A+B is the comparison of both.
+A+B is the comparison of both. Exit status 77: none of them is here.
 """
 import json
 import os
@@ -13,7 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import check_xlsx
+import page_data
 from layout import HEADER_ROW, may_be_left_out, place, title_of
 
 WIDTH = 160
@@ -56,7 +58,7 @@ def check_markdown(table, text):
         shown = cells_of(lines[at + 1 + r])
         for i, column in pairs:
             value = row[i]
-            if table["columns"][i]["unit"] not in ("ns", "us") or value is None:
+            if not isinstance(value, (int, float)):
                 continue
             if re.fullmatch(r"-?0\.0+|-0", shown[column]) or (value and shown[column] == "0"):
                 complain(f"{table['table']}, row {r}, {table['columns'][i]['title']}: {value} is shown as {shown[column]}")
@@ -72,29 +74,90 @@ def check_text(table, text, answers, columns):
     wide = [line for line in text.split("\n") if len(line) > WIDTH]
     if wide:
         complain(f"{table['table']}: a line is wider than the terminal: {wide[0]}")
+    zeros = [line for line in text.split("\n") if re.search(r"(?<![\d.,])-?0\.0+(?![\d.])(?=  |$)", line)]
+    if zeros:
+        complain(f"{table['table']}: 0.00 in text: {zeros[0]}")
+
+
+def magnitudes(table, k):
+    return sorted(abs(row[k]) for row in table["rows"] if isinstance(row[k], (int, float)) and row[k])
+
+
+def check_page(table, view):
+    """What HTML shows, from the data of the page: the same columns, in units of which the median has digits."""
+    # the whole path of a tree comes again behind the details
+    hows = [c for n, c in enumerate(view["columns"]) if n == 0 or c["index"] != view["columns"][0]["index"]]
+    columns = [table["columns"][c["index"]] for c in hows]
+    ranks = [c["rank"] for c in columns]
+    if ranks[0] != "name" or any(r in ("detail", "full") for r in ranks[: view["answers"]]) or \
+            any(r not in ("detail", "full") for r in ranks[view["answers"]:]):
+        complain(f"{table['table']} in HTML: ranks {ranks}, {view['answers']} are shown at first")
+    shown = {c["index"] for c in view["columns"]}
+    for i, column in enumerate(table["columns"]):
+        if column["rank"] in ("name", "key", "answer") and i not in shown and not may_be_left_out(table, i, ["Same in all rows: " + (view["same"] or "")]) \
+                and not (column["title"].startswith(("Grid", "Block")) or column["title"] in ("X", "Y", "Z")):
+            complain(f"{table['table']} in HTML: no column {column['title']}")
+    for how, column in zip(hows, columns):
+        sizes = magnitudes(table, how["index"])
+        if how["plain"] or how["mixed"] or not sizes:
+            continue
+        median, least = sizes[len(sizes) // 2] / 10 ** how["exponent"], 10 ** -how["decimals"]
+        if median < least / 2:
+            complain(f"{table['table']}: the median of {how['title']} is {median:g}, with {how['decimals']} decimals")
+
+
+def check_tree(table, view):
+    """Rows that are seen under the same parent differ in what is seen of them."""
+    tree = next((c["index"] for c in view["columns"] if c["tree"]), None)
+    if tree is None:
+        return
+    above, seen = [], {}
+    seen_columns = [c["index"] for c in view["columns"][: view["answers"]] if c["index"] != tree]
+    for (label, depth), row in zip(view["labels"], table["rows"]):
+        del above[depth:]
+        above.append(label)
+        key = tuple(above), tuple(row[k] for k in seen_columns)
+        if key in seen:
+            complain(f"{table['table']}: two rows read {' / '.join(above)}: {seen[key]} and {row[tree]}")
+        seen[key] = row[tree]
+
+
+def report_of(program, trace, folder):
+    """The JSON, the views of the page and the workbook."""
+    run(program, trace, "-o", f"{folder}/r.xlsx")
+    run(program, trace, "-o", f"{folder}/r.html")
+    page = page_data.read_page(f"{folder}/r.html")[0]
+    return json.loads(run(program, trace, "--format", "json")), page["views"], check_xlsx.Workbook(f"{folder}/r.xlsx")
 
 
 def main():
-    program, traces = sys.argv[1], sys.argv[2:]
+    program, traces = sys.argv[1], [t for t in sys.argv[2:] if all(os.path.exists(p) for p in t.split("+"))]
     checked = 0
+    if not traces:
+        print("SKIP: none of these traces is here")
+        sys.exit(77)
     for trace in traces:
-        report = json.loads(run(program, trace, "--format", "json"))
         with tempfile.TemporaryDirectory() as folder:
-            run(program, trace, "-o", f"{folder}/r.xlsx")
-            book = check_xlsx.Workbook(f"{folder}/r.xlsx")
-        for name, table in report["tables"].items():
-            if name == "summary" or not table["rows"]:
-                continue
-            answers = check_markdown(table, run(program, trace, "--table", name, "--format", "md"))
-            sheet = next(s for s in book.sheets if s.cells.get((1, 0)) == title_of(table))
-            columns = 0
-            while isinstance(sheet.cells.get((HEADER_ROW, columns)), str):
-                columns += 1
-            check_text(table, run(program, trace, "--table", name), answers, columns)
-            checked += 1
+            if "+" not in trace and not os.path.isdir(trace) and not trace.endswith(".wtrace"):
+                subprocess.run([program, "import", trace, "-o", f"{folder}/t.wtrace"], check=True, capture_output=True)
+                trace = f"{folder}/t.wtrace"
+            report, views, book = report_of(program, trace, folder)
+            for name, table in report["tables"].items():
+                if name == "summary" or not table["rows"]:
+                    continue
+                answers = check_markdown(table, run(program, trace, "--table", name, "--format", "md"))
+                sheet = next(s for s in book.sheets if s.cells.get((1, 0)) == title_of(table))
+                columns = 0
+                while isinstance(sheet.cells.get((HEADER_ROW, columns)), str):
+                    columns += 1
+                check_text(table, run(program, trace, "--table", name), answers, columns)
+                if len(table["rows"]) <= 1000:  # what a page has
+                    check_page(table, views[name])
+                    check_tree(table, views[name])
+                checked += 1
     if bad or not checked:
         sys.exit(f"{bad} faults in {checked} tables")
-    print(f"{checked} tables of {len(traces)} traces begin with names, and show keys and answers, in text, Markdown and workbook")
+    print(f"{checked} tables of {len(traces)} traces begin with names, and show keys and answers, in text, Markdown, HTML and workbook")
 
 
 if __name__ == "__main__":

@@ -81,6 +81,7 @@ void ws_html_put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 	ws_json_u64(ws_json_key(j, "kernels"), t->kernels);
 	ws_json_u64(ws_json_key(j, "ranges"), t->ranges);
 	ws_json_u64(ws_json_key(j, "copies"), t->copies);
+	ws_json_u64(ws_json_key(j, "ops"), t->ops);
 	ws_json_array_begin(ws_json_key(j, "lanes"));
 	for (size_t i = 0; i < t->nlanes; i++) {
 		ws_json_object_begin(j);

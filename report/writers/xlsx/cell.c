@@ -137,7 +137,9 @@ static void set_number_format(lxw_format *f, const struct ws_shown_column *shown
 	if (shown->display == WS_DISPLAY_PLAIN)
 		format_set_num_format(f, type == WS_CELL_REAL ? "General" : "0");
 	else if (!decimals)
-		format_set_num_format(f, "#,##0");
+		format_set_num_format(f, type == WS_CELL_INT || shown->has_negative
+		                                 ? "#,##0"
+		                                 : "[=0]0;[<0.5]\"<1\";#,##0");
 	else {
 		if (shown->has_negative || shown->is_mixed)
 			snprintf(format, sizeof(format), "#,##0.%.*s;-#,##0.%.*s;0", decimals,

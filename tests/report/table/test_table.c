@@ -189,6 +189,41 @@ Test(table, display_a_small_number_is_never_0_and_0_is_exact)
 	ws_table_free(t);
 }
 
+/* Rates of small work, shares of a long run, ratios of nothing: the median has digits. */
+Test(table, display_a_column_of_small_numbers_has_digits)
+{
+	static const struct ws_table_column small[] = {
+	        {"tflops", "TFLOP/s", "TFLOP/s", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_NAME},
+	        {"share", "Share (%)", "%", WS_CELL_REAL, WS_DISPLAY_PERCENT, "d", WS_RANK_ANSWER},
+	        {"ratio", "B / A", "", WS_CELL_REAL, WS_DISPLAY_RATIO, "d", WS_RANK_ANSWER},
+	        {"large", "GB/s", "GB/s", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_ANSWER},
+	};
+	static const double values[][4] = {
+	        {0.0000123, 0.0021, 0.0042, 0.12}, {0.0000456, 0.0056, 0.0012, 456.7}, {0, 0, 0, 345.6}};
+	static const char *const shown[][4] = {{"0.0000123", "0.0021", "0.0042", "<1"},
+	                                       {"0.0000456", "0.0056", "0.0012", "457"},
+	                                       {"0", "0", "0", "346"}};
+	const struct ws_table_def of = {"t", "T", "T", "A row.", small, 4};
+	struct ws_table *t = ws_table_new(&of);
+
+	for (size_t row = 0; row < 3; row++) {
+		struct ws_cell *cells = ws_table_row(t);
+
+		for (size_t i = 0; i < 4; i++)
+			ws_cell_set_real(&cells[i], values[row][i]);
+	}
+	for (size_t row = 0; row < 3; row++)
+		for (size_t i = 0; i < 4; i++) {
+			struct ws_shown_column how;
+			char out[WS_DISPLAY_NUMBER_MAX];
+
+			ws_display_column(t, i, &how);
+			ws_display_number(&how, &ws_table_cells(t, row)[i], out);
+			cr_expect_str_eq(out, shown[row][i]);
+		}
+	ws_table_free(t);
+}
+
 Test(table, display_what_is_compared_in_a_row_has_one_unit)
 {
 	static const struct ws_table_column compared[] = {

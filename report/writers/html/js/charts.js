@@ -13,7 +13,7 @@ function shown(value, by, decimals) {
   if (value === null || value === undefined) return "";
   if (typeof value !== "number") return value;
   const v = value / by;
-  const d = decimals !== undefined ? decimals : Number.isInteger(v) ? 0 : Math.abs(v) >= 100 ? 1 : Math.abs(v) >= 1 ? 2 : 4;
+  const d = decimals !== undefined ? decimals : Number.isInteger(v) ? 0 : Math.abs(v) >= 100 ? 1 : Math.abs(v) >= 1 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(Math.abs(v))));
   return v.toLocaleString("en-US", { minimumFractionDigits: decimals === undefined ? 0 : d, maximumFractionDigits: d });
 }
 const SERIES = [0, 7, 8, 6, 3, 1, 9, 10], colour = i => `var(--c${SERIES[i % SERIES.length]})`; // BLUE, OCHRE, TEAL, …

@@ -29,7 +29,7 @@ const tip = text => draw("title", {}, text);
 // --- numbers in sentences: three digits and a unit ---------------------------------------------
 function threeDigits(value, unit) {
   const size = Math.abs(value);
-  let text = value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2);
+  let text = value.toFixed(size >= 99.95 || !size ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(size))));
   if (text.includes(".")) text = text.replace(/\.?0+$/, "");
   return unit ? text + " " + unit : text;
 }
@@ -39,7 +39,7 @@ function scaled(value, scales) {
 }
 const shownTime = ns => scaled(ns, [[1, "ns"], [1e3, "µs"], [1e6, "ms"], [1e9, "s"]]);
 const shownSI = (value, unit) => scaled(value, [[1, unit], [1e3, "k" + unit], [1e6, "M" + unit], [1e9, "G" + unit], [1e12, "T" + unit], [1e15, "P" + unit], [1e18, "E" + unit]]);
-const shownPercent = p => p.toFixed(p < 9.95 && p >= 0.05 ? 1 : 0) + " %";
+const shownPercent = p => p > 0 && p < 0.05 ? "<0.1 %" : p.toFixed(p < 9.95 && p > 0 ? 1 : 0) + " %";
 const shownCount = n => n.toLocaleString("en-US");
 
 // --- colours: those of the page's data, on light and on dark ---------------------------------------

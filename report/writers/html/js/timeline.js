@@ -28,33 +28,41 @@ function readBoxes(bytes, lanes) {
   return boxes;
 }
 
-const ROW = 18, LEFT = 112, AXIS = 24, GAP = 7;
+const ROW = 18, LEFT = 112, AXIS = 24, GAP = 7, MOST_ROWS = 14;
 const TIMELINE_HELP = "scroll to zoom, drag to move, click a box; or keys w a s d, arrows, escape";
 // The elements of a timeline. whole: ns that fit it at most; those of a group show the same part of it.
 async function openTimeline(t, id, whole, group) {
   const boxes = readBoxes(await unpack(id), t.lanes), text = t.text;
   const canvas = make("canvas", { tabIndex: 0, role: "application" }), detail = make("div", { className: "detail", "aria-live": "polite" });
-  canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, arrows go from box to box, Enter tells, Escape shows all.`);
-  // rows of a lane: its depths; deep threads show so many that the page stays readable
+  canvas.setAttribute("aria-label", `Timeline of ${t.what}: ${t.lanes.map(l => l.name).join(", ")}. Keys: w and s zoom, a and d move, e unfolds deep lanes, arrows go from box to box, Enter tells, Escape shows all.`);
+  // rows of a lane: its depths; of a deep one the first, until it is unfolded
   let high = AXIS;
   for (const lane of t.lanes) {
-    lane.y = high;
-    lane.rows = Math.max(1, Math.min(lane.depths, 14));
-    high += lane.rows * ROW + GAP;
     lane.longest = 0;
     for (let i = lane.first; i < lane.first + lane.n; i++) lane.longest = Math.max(lane.longest, boxes.dur[i]);
   }
+  function layOut() {
+    high = AXIS;
+    for (const lane of t.lanes) {
+      lane.y = high;
+      lane.rows = Math.max(1, lane.open ? lane.depths : Math.min(lane.depths, MOST_ROWS));
+      high += lane.rows * ROW + GAP;
+    }
+  }
+  layOut();
   whole = whole || 1;
   const state = { from: 0, to: whole, chosen: -1, hovered: -1, wide: 900 };
   const least = Math.min(whole, 200); // ns: nothing is shorter than what a screen of these shows
   const px = ns => LEFT + (ns - state.from) / (state.to - state.from) * (state.wide - LEFT);
   const ns = x => state.from + (x - LEFT) / (state.wide - LEFT) * (state.to - state.from);
 
+  const isNested = lane => lane.kind === "thread" || lane.kind === "ops";
+  const isSeen = (lane, i) => boxes.depth[i] < lane.rows;
   const hex = n => "#" + n.toString(16).padStart(6, "0");
   const shade = depth => SHADES[Math.min(1 + depth, SHADES.length - 1)];
   const look = i => lookOf(laneOf(i), i);
   function lookOf(lane, i) {
-    if (lane.kind === "thread") return [shade(boxes.depth[i]), boxes.depth[i] < 2 ? "#ffffff" : "#10212b"];
+    if (isNested(lane)) return [shade(boxes.depth[i]), boxes.depth[i] < 2 ? "#ffffff" : "#10212b"];
     const c = colours[boxes.colour[i]];
     return [hex(dark.matches ? c[1] : c[0]), hex(c[2])];
   }
@@ -99,7 +107,7 @@ async function openTimeline(t, id, whole, group) {
     };
     for (let i = firstIn(lane, state.from); i < lane.first + lane.n && boxes.start[i] < state.to; i++) {
       const end = boxes.start[i] + boxes.dur[i];
-      if (end < state.from) continue;
+      if (end < state.from || !isSeen(lane, i)) continue;
       const row = rowOf(lane, i), x0 = Math.max(LEFT, px(boxes.start[i])), x1 = Math.min(state.wide, px(end)), wide = x1 - x0;
       if (wide < 1) {
         const pixel = Math.floor(x0);
@@ -119,7 +127,7 @@ async function openTimeline(t, id, whole, group) {
       pen.fillRect(x0, y, wide > 3 ? wide - 0.6 : wide, ROW - 2);
       pen.globalAlpha = 1;
       if (wide > 34) {
-        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "idle" ? "gaps" : "kernels"}` : text[boxes.name[i]];
+        const say = boxes.count[i] > 1 ? `${shownCount(boxes.count[i])} ${lane.kind === "thread" ? "ranges" : lane.kind === "ops" ? "operations" : lane.kind === "idle" ? "gaps" : "kernels"}` : text[boxes.name[i]];
         pen.fillStyle = words;
         pen.save();
         pen.beginPath();
@@ -135,6 +143,7 @@ async function openTimeline(t, id, whole, group) {
     pen.fillStyle = ink;
     pen.textAlign = "left";
     pen.fillText(lane.name.length > 17 ? lane.name.slice(0, 16) + "…" : lane.name, 0, lane.y + 12);
+    if (lane.depths > MOST_ROWS) pen.fillText(lane.open ? "▴ fold" : `▾ ${lane.depths - MOST_ROWS} deeper`, 0, lane.y + 12 + ROW);
   }
   function outline(pen, i, paint) {
     const lane = laneOf(i);
@@ -184,14 +193,14 @@ async function openTimeline(t, id, whole, group) {
     const row = Math.floor((y - lane.y) / ROW);
     let best = -1, distance = near;
     for (let i = firstIn(lane, at - near); i < lane.first + lane.n && boxes.start[i] < at + near; i++) {
-      if (rowOf(lane, i) !== row) continue;
+      if (rowOf(lane, i) !== row || !isSeen(lane, i)) continue;
       const end = boxes.start[i] + boxes.dur[i], away = at < boxes.start[i] ? boxes.start[i] - at : at > end ? at - end : 0;
       if (away < distance || (away === 0 && best < 0)) { best = i; distance = away; }
       if (away === 0) distance = 0;
     }
     return best;
   }
-  const KINDS = { thread: "range", stream: "kernel", copies: "copy", idle: "idle" };
+  const KINDS = { thread: "range", ops: "operation", stream: "kernel", copies: "copy", idle: "idle" };
   function facts(i) {
     const lane = laneOf(i), many = boxes.count[i] > 1, list = [];
     const add = (what, value) => { if (value) list.push([what, value]); };
@@ -202,8 +211,8 @@ async function openTimeline(t, id, whole, group) {
       add(KINDS[lane.kind], text[boxes.name[i]]);
       add("time", `${shownTime(boxes.dur[i])}, from ${shownTime(boxes.start[i])} on`);
       add("class", text[boxes.class[i]]);
-      if (lane.kind !== "thread" || text[boxes.path[i]] !== text[boxes.name[i]]) add(lane.kind === "thread" ? "path" : "module", text[boxes.path[i]]);
-      add("operation", [text[boxes.operation[i]], text[boxes.shapes[i]]].filter(Boolean).join(": "));
+      if (!isNested(lane) || text[boxes.path[i]] !== text[boxes.name[i]]) add(isNested(lane) ? "path" : "module", text[boxes.path[i]]);
+      add(lane.kind === "ops" ? "sizes" : "operation", [text[boxes.operation[i]], text[boxes.shapes[i]]].filter(Boolean).join(": "));
       add("launch", text[boxes.launch[i]]);
       if (boxes.callDur[i] >= 0) {
         add("call", `${text[boxes.call[i]]}, ${shownTime(boxes.callDur[i])}`);
@@ -240,6 +249,14 @@ async function openTimeline(t, id, whole, group) {
     }
   }
 
+  // A click on the name of a deep lane, or the key e, shows all its levels.
+  function unfold(x, y) {
+    const lanes = t.lanes.filter(l => l.depths > MOST_ROWS && (x === undefined || (x < LEFT && y >= l.y && y < l.y + l.rows * ROW)));
+    for (const lane of lanes) lane.open = !lane.open;
+    if (lanes.length) { layOut(); repaint(); }
+    return lanes.length > 0;
+  }
+
   let drag = null;
   canvas.addEventListener("wheel", e => {
     if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) move((e.deltaX || e.deltaY) / 600); else zoom(Math.exp(Math.max(-60, Math.min(60, e.deltaY)) / 150), ns(Math.max(LEFT, e.offsetX)));
@@ -258,14 +275,14 @@ async function openTimeline(t, id, whole, group) {
     if (i < 0) untell(); else tell(facts(i).slice(0, 4).map(([, value]) => value), e.clientX, e.clientY);
   });
   canvas.addEventListener("pointerup", e => {
-    if (drag && !drag.moved) choose(boxAt(e.offsetX, e.offsetY));
+    if (drag && !drag.moved && !unfold(e.offsetX, e.offsetY)) choose(boxAt(e.offsetX, e.offsetY));
     drag = null;
   });
   canvas.addEventListener("pointerleave", () => { untell(); state.hovered = -1; repaint(); });
   canvas.addEventListener("dblclick", e => zoom(0.4, ns(e.offsetX)));
   canvas.addEventListener("keydown", e => {
     const about = state.chosen >= 0 ? Math.min(Math.max(boxes.start[state.chosen] + boxes.dur[state.chosen] / 2, state.from), state.to) : (state.from + state.to) / 2;
-    const does = { w: () => zoom(0.6, about), s: () => zoom(1 / 0.6, about), a: () => move(-0.25), d: () => move(0.25), Enter: () => choose(state.chosen),
+    const does = { w: () => zoom(0.6, about), s: () => zoom(1 / 0.6, about), a: () => move(-0.25), d: () => move(0.25), e: () => unfold(), Enter: () => choose(state.chosen),
       Escape: () => { if (state.chosen >= 0) choose(-1); else view(0, whole); } }[e.key] || (e.key.startsWith("Arrow") ? () => step(e.key) : null);
     if (!does || e.ctrlKey || e.metaKey || e.altKey) return;
     does();
@@ -279,7 +296,7 @@ async function openTimeline(t, id, whole, group) {
   const buttons = make("div", { className: "tools" }, ...[["−", "zoom out", () => zoom(1 / 0.6, (state.from + state.to) / 2)], ["+", "zoom in", () => zoom(0.6, (state.from + state.to) / 2)],
     ["◂", "move left", () => move(-0.25)], ["▸", "move right", () => move(0.25)], ["all", "show all", () => view(0, whole)]]
     .map(([words, label, onclick]) => make("button", { textContent: words, "aria-label": label, onclick })),
-    make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges.${left}` }));
+    make("span", { className: "soft", textContent: `${shownCount(t.kernels)} kernels, ${shownCount(t.copies)} copies, ${shownCount(t.ranges)} ranges${t.ops ? `, ${shownCount(t.ops)} operations` : ""}.${left}` }));
   new ResizeObserver(repaint).observe(canvas);
   timelineOf = { state, boxes, t, view, px, laneOf, rowOf };
   return [canvas, buttons, detail];
