@@ -23,9 +23,16 @@ void ws_timeline_free(struct ws_timeline *timeline)
 
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
 {
-	const uint64_t id = ws_strtab_add(&b->keys, key, sizeof(*key));
+	struct ws_known_lane *known =
+	        &b->known[(key->kind + 5 * key->device + 3 * (key->number >> 1)) % 16];
 	struct ws_timeline *out = b->out;
+	uint64_t id;
 
+	*is_new = false;
+	if (known->lane && !memcmp(&known->key, key, sizeof(*key)))
+		return known->lane - 1;
+	id = ws_strtab_add(&b->keys, key, sizeof(*key));
+	*known = (struct ws_known_lane){*key, id};
 	*is_new = id > out->nlanes;
 	if (*is_new) {
 		WS_GROW(out->lane, id, out->lanes_capacity);
@@ -183,6 +190,7 @@ void ws_boxes_clear(struct ws_boxes *b)
 		free(b->lane[i].open);
 	}
 	ws_strtab_free(&b->keys);
+	memset(b->known, 0, sizeof(b->known));
 	b->out->nlanes = 0;
 	b->nboxes = 0;
 }

@@ -13,6 +13,13 @@ struct ws_open_box {
 	int64_t colour_ns[16];
 };
 
+/* What a lane is: of threads the thread, else a device and a stream. */
+struct ws_lane_key {
+	uint32_t kind, device, process;
+	uint32_t unused;
+	uint64_t number; /* of the stream or thread */
+};
+
 /* Of one timeline. Starts as zeros but for `out` and `shortest_ns`. */
 struct ws_boxes {
 	struct ws_timeline *out;
@@ -24,14 +31,13 @@ struct ws_boxes {
 		int64_t order[3]; /* where it stands among the lanes */
 	} * lane;
 	size_t lanes_capacity, nboxes;
+	/* lanes that were asked for last: most boxes are on one of few */
+	struct ws_known_lane {
+		struct ws_lane_key key;
+		size_t lane; /* from 1; 0: none */
+	} known[16];
 };
 
-/* What a lane is: of threads the thread, else a device and a stream. */
-struct ws_lane_key {
-	uint32_t kind, device, process;
-	uint32_t unused;
-	uint64_t number; /* of the stream or thread */
-};
 /* The number of a lane; *is_new: it has no name yet. */
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);
 static inline bool ws_boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
