@@ -48,7 +48,7 @@ function put_commands(    i, c) {
 	for (i = 1; i <= ncommands; i++) {
 		c = a_command[i]
 		print ".It Cm " c "\n" sentence(does[c])
-		if (c != "help" && c != "version")
+		if (c != "help" && c != "version" && c != "tables")
 			print "See\n.Xr warpsheet-" c " 1 ."
 	}
 	print ".El"

@@ -37,7 +37,7 @@ page warpsheet - "$bin/warpsheet" help
 commands=$(cut -f1 "$work/commands")
 for command in $commands; do
 	case $command in
-	record | help | version) ;; # the first below; the others in warpsheet(1)
+	record | help | version | tables) ;; # the first below; the others in warpsheet(1)
 	*) page "warpsheet-$command" "$command" "$bin/warpsheet" "$command" --help ;;
 	esac
 done

@@ -1,0 +1,1 @@
+warpsheet tables | head -5
