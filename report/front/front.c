@@ -39,6 +39,17 @@ static const struct ws_table_column kernel_columns[] = {
         COLUMN("tflops", "TFLOP/s", "TFLOP/s", REAL, REAL, ANSWER),
         COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
 };
+/* The same of work so small that its rates are no TFLOP/s: GFLOP/s. */
+static const struct ws_table_column small_kernel_columns[] = {
+        COLUMN("kernel", "Kernel", "", TEXT, PLAIN, NAME),
+        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
+        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
+        COLUMN("time_ns", "GPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("gflops", "GFLOP/s", "GFLOP/s", REAL, REAL, ANSWER),
+        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
+};
 enum {
 	KERNEL,
 	KERNEL_CLASS,
@@ -75,6 +86,8 @@ static const struct ws_table_def tree_def = DEF("front-tree", "Where in the mode
 static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
+static const struct ws_table_def small_kernel_def =
+        DEF("front-kernels", "Kernels that cost most", small_kernel_columns);
 static const struct ws_table_def change_def =
         DEF("front-changes", "Operations that changed most", change_columns);
 static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes", bar_columns);
@@ -243,9 +256,19 @@ static const char *function_of(const char *name)
 	return begin;
 }
 
+/* No rate is a hundredth of a TFLOP/s. */
+static bool is_small(const struct ws_page *page)
+{
+	for (size_t i = 0; i < page->nkernels; i++)
+		if (page->kernel[i].flops_per_s >= 1e10)
+			return false;
+	return true;
+}
+
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 {
-	struct ws_table *t = ws_table_new(&kernel_def);
+	const bool small = is_small(page);
+	struct ws_table *t = ws_table_new(small ? &small_kernel_def : &kernel_def);
 
 	for (size_t i = 0; i < page->nkernels && i < rows; i++) {
 		const struct ws_page_kernel *k = &page->kernel[i];
@@ -258,7 +281,7 @@ struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 		ws_cell_set_real(&row[KERNEL_TIME], (double)k->ns / page->samples);
 		ws_cell_set_real(&row[KERNEL_SHARE], k->percent);
 		ws_cell_set_real(&row[KERNEL_MEAN], k->mean_ns);
-		ws_cell_set_real(&row[KERNEL_TFLOPS], k->flops_per_s / 1e12);
+		ws_cell_set_real(&row[KERNEL_TFLOPS], k->flops_per_s / (small ? 1e9 : 1e12));
 		ws_cell_set_real(&row[KERNEL_ATTAINED], k->attained);
 	}
 	return t;

@@ -185,9 +185,9 @@ function addFindings(page, to) {
 function addKernels(page, to) {
   const { list, more, each, samples } = page.kernels;
   if (!list.length) return;
-  const rated = list.some(k => k.rate !== null), roofed = list.some(k => k.attained !== null);
+  const rated = list.some(k => k.rate !== null), rates = list.some(k => k.rate >= 1e10) ? [1e12, "TFLOP/s"] : [1e9, "GFLOP/s"], roofed = list.some(k => k.attained !== null);
   const heads = [["Kernel"], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
-  if (rated) heads.push(["TFLOP/s", 1]);
+  if (rated) heads.push([rates[1], 1]);
   if (roofed) heads.push(["% of roof", 1]);
   const most = Math.max(...list.map(k => k.percent)), body = make("tbody");
   for (const k of list) {
@@ -197,7 +197,7 @@ function addKernels(page, to) {
     const row = make("tr", null, make("td", { className: "kernel", title: k.full, textContent: k.name }), make("td", { className: "class" }, chip(k.colour), k.class),
       make("td", { className: "n", textContent: k.calls / samples >= 1000 ? shownCount(Math.round(k.calls / samples)) : threeDigits(k.calls / samples) }), make("td", { className: "n", textContent: shownTime(k.ns / samples) }),
       make("td", { className: "bars" }, bar, shownPercent(k.percent)), make("td", { className: "n", textContent: k.mean === null ? "" : shownTime(k.mean) }));
-    if (rated) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / 1e12) : "" }));
+    if (rated) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / rates[0]) : "" }));
     if (roofed) row.append(make("td", { className: "n", textContent: k.attained === null ? "" : shownPercent(k.attained) }));
     body.append(row);
   }
