@@ -146,12 +146,15 @@ enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows
                                  struct ws_page **out, struct ws_err *err)
 {
 	struct ws_arena temp = {0};
+	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel = {0};
 	const struct ws_table_context tab = {m, &sel, NULL, &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
 	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
-	enum ws_status status = ws_select_rows(m, rows, NULL, &sel, err);
+	enum ws_status status;
 
+	filter.scope = WS_SCOPE_STEPS;
+	status = ws_select_rows(m, rows, &filter, &sel, err);
 	WS_THEN(status, make_side(&p, err));
 	ws_arena_free(&temp);
 	ws_selection_release(&sel);

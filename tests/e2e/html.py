@@ -227,6 +227,8 @@ def check_sides(b, data):
     sides = data["first"]["sides"]
     wide = b.run("""[...document.querySelectorAll(".side .icicle")].map(e => e.getBoundingClientRect().width)""")
     times = [s["tree"]["total"] / s["tree"]["per"] for s in sides]
+    rows = [r for r in data["report"]["tables"]["diff-verdict"]["rows"] if r[0] == "GPU time of a step"]
+    truth("the models are of the measured steps", all(abs(t / 1e6 / v - 1) < 0.02 for t, v in zip(times, rows[0][2:4])), (times, rows))
     truth("the models are on one scale", abs(wide[1] / wide[0] - times[1] / times[0]) < 0.01, (wide, times))
     for side, (s, other) in enumerate(zip(sides, sides[::-1])):
         for n in s["tree"]["nodes"]:
