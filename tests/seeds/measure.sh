@@ -22,22 +22,22 @@ for row in csv.DictReader(open(sys.argv[1], newline="")):
 PY
 }
 
-echo "| seed | row | \`warpsheet record\` options | run here with | forward ms | backward ms | optimizer ms | step ms |"
-echo "|---|---|---|---|---|---|---|---|"
-grep -v '^#' "$here/rows.txt" | while IFS='|' read -r seed row options small; do
+echo "| seed | row | \`warpsheet record\` options | the seed's own | run here with | forward ms | backward ms | optimizer ms | step ms |"
+echo "|---|---|---|---|---|---|---|---|---|"
+grep -v '^#' "$here/rows.txt" | while IFS='|' read -r seed row options small own; do
 	# shellcheck disable=SC2086,SC2116 # takes the blanks off
-	seed=$(echo $seed) row=$(echo $row) options=$(echo $options) small=$(echo $small)
+	seed=$(echo $seed) row=$(echo $row) options=$(echo $options) small=$(echo $small) own=$(echo $own)
 	extra=$small
 	case $small in
 	-) extra= ;;
-	no) [ -n "$full" ] || { echo "| $seed | $row | \`$options\` | not run on a CPU | | | | |"; continue; } ;;
+	no) [ -n "$full" ] || { echo "| $seed | $row | \`$options\` | $own | not run on a CPU | | | | |"; continue; } ;;
 	esac
 	[ -z "$full" ] || extra=
 	# shellcheck disable=SC2086 # lists of words
 	if "$ws" record $options $extra -o "$work/t.wtrace" 2>"$work/words" </dev/null; then
 		"$ws" report "$work/t.wtrace" --table step-statistics --format csv >"$work/s.csv"
-		echo "| $seed | $row | \`$options\` | ${extra:+\`$extra\`} | $(stat_of forward) | $(stat_of backward) | $(stat_of optimizer) | $(stat_of total) |"
+		echo "| $seed | $row | \`$options\` | $own | ${extra:+\`$extra\`} | $(stat_of forward) | $(stat_of backward) | $(stat_of optimizer) | $(stat_of total) |"
 	else
-		echo "| $seed | $row | \`$options\` | ${extra:+\`$extra\`} | failed: $(tail -n 1 "$work/words") | | | |"
+		echo "| $seed | $row | \`$options\` | $own | ${extra:+\`$extra\`} | failed: $(tail -n 1 "$work/words") | | | |"
 	fi
 done
