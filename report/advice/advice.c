@@ -22,7 +22,7 @@ static bool is_optimizer(const struct ws_joined_kernel *k)
 
 static bool is_cast(const struct ws_advice *a, const struct ws_joined_kernel *k)
 {
-	return a->is_cast[k->kind->config] || k->kind->class == a->cast;
+	return a->is_cast[k->kind->config] & WS_CAST || k->kind->class == a->cast;
 }
 
 /* What no sum over classes or configurations tells. */
@@ -33,6 +33,8 @@ static void look_at_kernel(struct ws_advice *a, const struct ws_joined_kernel *k
 	if (is_cast(a, k)) {
 		a->casts.kernels++;
 		a->casts.gpu_ns += k->dur_ns;
+		if (a->is_cast[k->kind->config] & WS_CAST_NARROW)
+			a->casts.narrow_ns += k->dur_ns;
 	}
 	if (!is_optimizer(k))
 		return;
@@ -70,10 +72,17 @@ static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, 
 /* PyTorch's copies to a 16-bit type; in its own operations' class they are copies. */
 static void find_casts(struct ws_advice *a)
 {
+	static const char *const narrow[] = {"*fp8*", "*FP8*", "*loat8*", "*hfp8*", "*int8*"};
 	const struct ws_bytes pattern = {"*float16_copy_kernel*", 21};
 
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		a->is_cast[i] = ws_name_matches(pattern, a->m->texts[a->m->configs[i].name]);
+	for (size_t i = 0; i < a->m->nconfigs; i++) {
+		const struct ws_bytes name = a->m->texts[a->m->configs[i].name];
+
+		a->is_cast[i] = ws_name_matches(pattern, name) ? WS_CAST : 0;
+		for (size_t k = 0; k < sizeof(narrow) / sizeof(*narrow); k++)
+			if (ws_name_matches((struct ws_bytes){narrow[k], strlen(narrow[k])}, name))
+				a->is_cast[i] |= WS_CAST_NARROW;
+	}
 }
 
 /* The built-in rules: tile, alignment and architecture are no matter of taste. */

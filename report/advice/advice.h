@@ -90,6 +90,9 @@ struct ws_claim {
 	double value;
 };
 
+#define WS_CAST        1 /* between 16 and 32 bits */
+#define WS_CAST_NARROW 2 /* of 8 bits, if it is one at all */
+
 /* What the kernels of a name did in steps: those of convolutions in the first one. */
 struct ws_tried {
 	int64_t gpu_ns;
@@ -116,11 +119,11 @@ struct ws_advice {
 	struct ws_kernel_traits *traits; /* of each launch configuration, by its name */
 	int64_t *config_ns;              /* GPU time of each, of kernels that count */
 	int64_t *class_ns;               /* GPU time of each text that is a class */
-	uint8_t *is_cast;                /* each launch configuration, by its name */
+	uint8_t *is_cast;                /* each launch configuration, by its name: WS_CAST… */
 	uint32_t cast, conv_aux;         /* texts of classes, WS_NONE */
 	struct {
 		uint64_t kernels;
-		int64_t gpu_ns;
+		int64_t gpu_ns, narrow_ns; /* of casts to and from 8 bits */
 	} casts, optimizer;
 	uint32_t optimizer_device;         /* of its last kernel */
 	bool trains;                       /* a kernel is of backward or the optimizer */

@@ -160,8 +160,8 @@ static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_fi
 
 struct merger {
 	struct ws_advice *a;
-	uint32_t *owner;     /* of each cell: the finding that has it, plus 1 */
-	uint32_t *order;     /* of findings about kernels: those whose gain is known first */
+	uint32_t *owner; /* of each cell: the finding that has it, plus 1 */
+	uint32_t *order; /* of findings about kernels: those whose gain is known first */
 	uint8_t *goes, *has_guest;
 };
 

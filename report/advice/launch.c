@@ -41,7 +41,11 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	              ws_advice_text(a, "%s: %.1f %% of the time, %.3f ms%s%s",
 	                             ws_use_defs[use].name, share, ns / a->samples / 1e6,
 	                             ws_advice_each(a), of_gaps ? of_gaps : ""),
-	              ws_advice_text(a, "%s", ws_use_defs[use].cure));
+	              /* what PyTorch calls it helps where operations say that it is PyTorch */
+	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
+	                      ? ws_advice_text(a, "Synchronise less: let the host run ahead, and "
+	                                          "read results one step later")
+	                      : ws_advice_text(a, "%s", ws_use_defs[use].cure));
 }
 
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)

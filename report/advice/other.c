@@ -231,9 +231,13 @@ void ws_rule_casts(struct ws_advice *a)
 		        (struct ws_claim){rate_of_casts, NULL, 0}, ws_advice_text(a, "casts"),
 		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
 		                       kernels_text(a, a->casts.kernels)),
-		        a->trains ? ws_advice_text(a, "Keep weights in 16 bits with fp32 masters; "
-		                                      "cast once a layer")
-		                  : NULL);
+		        2 * a->casts.narrow_ns > ns
+		                ? ws_advice_text(a, "Cast to 8 bits in the kernel before, or in "
+		                                    "the product's own epilogue")
+		        : a->trains
+		                ? ws_advice_text(a, "Keep weights in 16 bits with fp32 masters; "
+		                                    "cast once a layer")
+		                : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */

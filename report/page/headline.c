@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/analysis/no_kernels.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
 #include "report/base/stat.h"
@@ -54,7 +55,11 @@ static void say_how_long(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	if (!p->sel->kernels)
-		ws_say_line(next_line(p), "No kernel was recorded.", NULL);
+		ws_say_line(next_line(p),
+		            ws_model_has_kernels(p->m)
+		                    ? "No kernel is in this part of the trace."
+		                    : ws_no_kernels_words(p->m, p->sel, p->texts),
+		            NULL);
 	else if (page->on_cpu)
 		ws_say_line(next_line(p), what, time, " on the CPU reference; no GPU ran.", NULL);
 	else if (isnan(computing))
@@ -105,7 +110,8 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_DEVICE] = {"The GPU idles between queued kernels: ", "."},
 	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
 	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
-	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ", "; record API calls."},
+	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
+	                            "; record API calls."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *behind;
@@ -323,7 +329,9 @@ static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
 	}
 	if (p->sel->kernels)
 		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
-		           page->has_steps ? "kernels per step" : "kernels");
+		           page->has_steps        ? "kernels per step"
+		           : p->sel->kernels == 1 ? "kernel"
+		                                  : "kernels");
 	if (page->has_steps)
 		add_rates(p);
 	return WS_OK;

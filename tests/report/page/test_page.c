@@ -330,12 +330,30 @@ Test(page, colour_blind_readers_tell_the_colours_apart)
 				}
 }
 
+Test(page, launches_without_kernels_say_why_that_may_be)
+{
+	struct tb *b = tb_new();
+	const struct ws_page *page;
+
+	tb_call(b, 5 * US, 1, ++ids);
+	page = page_of(b);
+	cr_assert(eq(sz, page->nheadline, 1));
+	cr_expect(strstr(line_text(&page->headline[0]),
+	                 "1 kernel launch was recorded (cudaLaunchKernel 1), but no kernel") !=
+	                  NULL,
+	          "%s", line_text(&page->headline[0]));
+	cr_expect(strstr(line_text(&page->headline[0]), "Usual reasons: ") != NULL);
+	done();
+}
+
 Test(page, nothing_recorded_says_so)
 {
 	const struct ws_page *page = page_of(tb_new());
 
 	cr_assert(eq(sz, page->nheadline, 1));
-	SAYS(line_text(&page->headline[0]), "No kernel was recorded.");
+	SAYS(line_text(&page->headline[0]), "No kernel, no launch and no operation was recorded: "
+	                                    "the program launched none, or the "
+	                                    "recording did not reach it.");
 	cr_expect(eq(sz, page->nsegments, 0));
 	cr_expect(eq(sz, page->nnodes, 0));
 	cr_expect(eq(sz, page->nfindings, 0));

@@ -1,4 +1,4 @@
-#include "report/tables/summary/no_kernels.h"
+#include "report/analysis/no_kernels.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -69,12 +69,12 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 	if (l.n)
 		return ws_arena_format(
 		        arena,
-		        "%" PRIu64 " kernel launches were recorded (%s), but no kernel: the "
+		        "%" PRIu64 " kernel %s recorded (%s), but no kernel: the "
 		        "profiler saw no work of the GPU. Usual reasons: no permission to read "
 		        "GPU activity (container, administrator). Another profiler holds the "
 		        "GPU. The driver is older than the profiler's CUDA. The recording ended "
 		        "before the kernels ran.",
-		        l.n, names_of(m, &l, arena));
+		        l.n, l.n == 1 ? "launch was" : "launches were", names_of(m, &l, arena));
 	if (sel->rows->ncalls || m->cpu_ops.tree.n)
 		return ws_arena_format(arena,
 		                       "The host was recorded (%" PRIu64 " API calls, %" PRIu64
