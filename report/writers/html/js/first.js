@@ -175,7 +175,7 @@ function addFindings(page, to) {
     return li;
   });
   const box = make("div", { className: "box todo" });
-  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: "Nothing stands out." }));
+  box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: note ? "Nothing stands out." : "Without kernels no rule can be judged." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
   if (note) box.append(make("p", { className: "soft", textContent: note + (items.length ? `. Gains are of ${each}, at most.` : ".") }));
