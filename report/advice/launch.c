@@ -87,7 +87,8 @@ static void add_paths(struct ws_advice *a)
 		              ws_arena_copy(a->texts, path, len),
 		              ws_advice_text(
 		                      a,
-		                      "waiting for its launches %.3f ms%s; its kernels run %.3f ms",
+		                      "%s waits for launches %.3f ms%s; its kernels run %.3f ms",
+		                      ws_advice_name(a, a->m->ranges.paths[p].name),
 		                      ns / a->samples / 1e6, ws_advice_each(a),
 		                      (double)a->idle->path_kernel_ns[p] / a->samples / 1e6),
 		              NULL);

@@ -243,10 +243,21 @@ static bool knows_capability(const struct ws_advice *a)
 	return false;
 }
 
+/* GeForce cards do TF32 at the rate of fp32. */
+static bool tf32_is_no_faster(const struct ws_advice *a, uint32_t device)
+{
+	const struct ws_device_peaks *p = &a->m->devices[device].peaks;
+
+	return a->m->devices[device].has_peaks && p->value[WS_PEAK_TF32] > 0 &&
+	       p->value[WS_PEAK_TF32] <= p->value[WS_PEAK_FP32];
+}
+
 /* What Tensor Cores of the device read fp32 data as, or in its place. */
 static enum ws_peak instead_of_fp32(const struct ws_advice *a, uint32_t device)
 {
-	return ws_advice_capability(a, device) >= 80 ? WS_PEAK_TF32 : WS_PEAK_FP16;
+	return ws_advice_capability(a, device) >= 80 && !tf32_is_no_faster(a, device)
+	               ? WS_PEAK_TF32
+	               : WS_PEAK_FP16;
 }
 
 /* At most: fp32 work at the device's rate in TF32, in fp16 where it has none. */
@@ -267,14 +278,22 @@ static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_ad
 	return 1 - p->value[WS_PEAK_FP32] / p->value[kind];
 }
 
-/* Is there a device without TF32 that ran them? */
-static bool lacks_tf32(const struct ws_advice *a)
+/* What a device that ran them cannot do; NULL = the rule's own advice. */
+static char *advice_without_tf32(struct ws_advice *a)
 {
-	for (size_t i = 0; i < a->m->nconfigs; i++)
-		if (a->config_ns[i] && without_tensor_cores(a, i) &&
-		    ws_advice_capability(a, a->m->configs[i].device) < 80)
-			return true;
-	return false;
+	for (size_t i = 0; i < a->m->nconfigs; i++) {
+		const uint32_t device = a->m->configs[i].device;
+
+		if (!a->config_ns[i] || !without_tensor_cores(a, i))
+			continue;
+		if (ws_advice_capability(a, device) < 80)
+			return ws_advice_text(a, "Use mixed precision with fp16. This GPU has no "
+			                         "TF32 and no bf16 on Tensor Cores");
+		if (tf32_is_no_faster(a, device))
+			return ws_advice_text(a, "Compute in 16 bits. On this GPU TF32 is no "
+			                         "faster than fp32");
+	}
+	return NULL;
 }
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)
@@ -288,15 +307,12 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
 	top = ws_advice_top_kernels(a, without_tensor_cores);
-	ws_advice_add_claim(
-	        a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
-	        (struct ws_claim){rate_of_tensor_cores, NULL, 0},
-	        ws_advice_text(a, "matrix products and convolutions"),
-	        ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
-	                       top ? top : ""),
-	        lacks_tf32(a) ? ws_advice_text(a, "Use mixed precision with fp16. This GPU has no "
-	                                          "TF32 and no bf16 on Tensor Cores")
-	                      : NULL);
+	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
+	                    (struct ws_claim){rate_of_tensor_cores, NULL, 0},
+	                    ws_advice_text(a, "matrix products and convolutions"),
+	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
+	                                   top ? top : ""),
+	                    advice_without_tf32(a));
 }
 
 static bool is_native(const struct ws_advice *a, const struct ws_work_group *g)

@@ -276,9 +276,9 @@ def a3(trace, scope):
 
 
 def a4(trace, scope):
-    other = 'tf32' if trace.capability >= 8 else 'fp16'
     if not trace.peak:
         return None
+    other = 'tf32' if trace.capability >= 8 and trace.peak['tf32'] > trace.peak['fp32'] else 'fp16'
     rate = 1 - trace.peak['fp32'] / trace.peak[other]
     is_product = lambda k: k['kind'] in ('gemm', 'conv') or re.search('gemm|dgrad|wgrad|implicit_conv|scudnn', k['name'])
     return lambda k: rate if k['tensor'] == 'no' and is_product(k) and re.search('sgemm|scudnn|<float|float,', k['name']) else -1

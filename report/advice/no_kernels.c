@@ -1,4 +1,4 @@
-#include "report/analysis/no_kernels.h"
+#include "report/advice/no_kernels.h"
 
 #include <inttypes.h>
 #include <string.h>
