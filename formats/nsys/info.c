@@ -165,6 +165,51 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 	return status;
 }
 
+/* --- contexts and streams --- */
+
+static enum ws_status on_context(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	const struct ws_row_context row = {
+	        .pid = ws_nsys_u64(r, WS_NSYS_CONTEXT_processId),
+	        .id = ws_nsys_u64(r, WS_NSYS_CONTEXT_contextId),
+	        .device = ws_nsys_u64(r, WS_NSYS_CONTEXT_deviceId),
+	        .null_stream = ws_nsys_u64(r, WS_NSYS_CONTEXT_nullStreamId),
+	        .parent = ws_nsys_u64(r, WS_NSYS_CONTEXT_parentContextId),
+	};
+
+	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
+	return ws_import_record(r->n->out, WS_KIND_CONTEXT, &row, err);
+}
+
+static enum ws_status on_stream(const struct ws_nsys_rows *r, struct ws_err *err)
+{
+	const int64_t flag = ws_nsys_i64(r, WS_NSYS_STREAM_flag), last_flag = 3;
+	const struct ws_row_stream row = {
+	        .pid = ws_nsys_u64(r, WS_NSYS_STREAM_processId),
+	        .context = ws_nsys_u64(r, WS_NSYS_STREAM_contextId),
+	        .id = ws_nsys_u64(r, WS_NSYS_STREAM_streamId),
+	        /* urgent ones are negative, and stand there as unsigned numbers of 32 bits */
+	        .priority = (int32_t)(uint32_t)ws_nsys_i64(r, WS_NSYS_STREAM_priority),
+	        .flag = flag >= 0 && flag <= last_flag ? (uint64_t)flag : 0,
+	};
+
+	return ws_import_record(r->n->out, WS_KIND_STREAM, &row, err);
+}
+
+/* Our own exports have tables of them that say more. */
+static enum ws_status import_contexts(struct ws_nsys *n, struct ws_err *err)
+{
+	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "context"))
+		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_CONTEXT_INFO");
+	else
+		WS_FORWARD(ws_nsys_each(n, WS_NSYS_CONTEXT, on_context, err));
+	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "stream"))
+		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_STREAM");
+	else
+		WS_FORWARD(ws_nsys_each(n, WS_NSYS_STREAM, on_stream, err));
+	return WS_OK;
+}
+
 enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 {
 	struct ws_buf value = {0};
@@ -175,6 +220,7 @@ enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 	if (status == WS_OK)
 		import_session(n);
 	WS_THEN(status, import_devices(n, err));
+	WS_THEN(status, import_contexts(n, err));
 	return status;
 }
 
@@ -247,6 +293,20 @@ void ws_nsys_leave_out(struct ws_nsys *n, const char *table)
 	sqlite3_free(sql);
 }
 
+/* What the program printed, and how its payloads are to be read: the trace has no place for them.
+ */
+static bool is_left_out(const char *name)
+{
+	static const char *const names[] = {"ProcessStreams", "NVTX_PAYLOAD_SCHEMAS",
+	                                    "NVTX_PAYLOAD_SCHEMA_ENTRIES", "NVTX_PAYLOAD_ENUMS",
+	                                    "NVTX_PAYLOAD_ENUM_ENTRIES"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 /* Tables of events that the trace has no place for. */
 static void count_the_rest(struct ws_nsys *n)
 {
@@ -261,7 +321,7 @@ static void count_the_rest(struct ws_nsys *n)
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
 		if (name && !is_imported(name) &&
-		    (ws_nsys_has_column(n, name, "start") ||
+		    (is_left_out(name) || ws_nsys_has_column(n, name, "start") ||
 		     ws_nsys_has_column(n, name, "timestamp")))
 			ws_nsys_leave_out(n, name);
 	}

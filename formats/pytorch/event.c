@@ -159,10 +159,10 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	}
 	if (!ws_import_time_ok(p->out, row.time_ns, 0))
 		return WS_OK;
-	/* PyTorch's device types: 0 the host, 1 CUDA */
-	row.memory_kind = type == 0   ? WS_MEMORY_PAGEABLE
-	                  : type == 1 ? WS_MEMORY_DEVICE
-	                              : WS_MEMORY_UNKNOWN;
+	/* PyTorch's device types: 0 the host, 1 CUDA, 6 HIP */
+	row.memory_kind = type == 0                ? WS_MEMORY_PAGEABLE
+	                  : type == 1 || type == 6 ? WS_MEMORY_DEVICE
+	                                           : WS_MEMORY_UNKNOWN;
 	if (bytes < 0 && op == WS_MEMORY_OP_ALLOC)
 		row.op = WS_MEMORY_OP_FREE;
 	row.bytes = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
@@ -268,7 +268,12 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 {
 	struct ws_import_process *process;
 	uint64_t thread;
+	char number[40]; /* what exports of ours call one without a name */
 
+	snprintf(number, sizeof(number), kept->of_process ? "process %llu" : "thread %llu",
+	         (unsigned long long)(kept->of_process ? kept->pid : kept->tid));
+	if (text.len == strlen(number) && !memcmp(text.ptr, number, text.len))
+		text.len = 0;
 	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
 		ws_import_keep(p->out, 1);
 		ws_import_process(p->out, kept->pid, &process);

@@ -161,7 +161,9 @@ static uint64_t device_of(const struct ws_pytorch_event *e)
 static int64_t stream_of(const struct ws_pytorch_event *e)
 {
 	static const char prefix[] = "stream ";
-	const struct ws_json_value *v = &e->arg[WS_ARG_STREAM];
+	const struct ws_json_value *v =
+	        &e->arg[e->arg[WS_ARG_STREAM].type == WS_JSON_ABSENT ? WS_ARG_ON_STREAM
+	                                                             : WS_ARG_STREAM];
 	struct ws_json_value tid = e->tid;
 	int64_t stream;
 

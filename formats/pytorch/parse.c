@@ -197,6 +197,9 @@ enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_e
 	struct ws_bytes label = {NULL, 0};
 	int64_t tid = 0;
 
+	if (ws_json_i64(&e->arg[WS_ARG_ON_THREAD], &tid))
+		return ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label,
+		                        thread, err);
 	if (!ws_json_i64(&e->tid, &tid) && e->tid.type == WS_JSON_STRING)
 		ws_json_text(&e->tid, &p->scratch, &label);
 	/* a 32-bit number that was taken for a signed one */

@@ -200,9 +200,43 @@ static const struct name wanted[] = {{"traceEvents", "traceEvents"},
                                      {"deviceProperties", "deviceProperties"},
                                      {"distributedInfo", "distributedInfo"},
                                      {"baseTimeNanoseconds", "baseTimeNanoseconds"},
+                                     {"otherData", "otherData"},
 #define META(text, key) {text, key},
 #include "formats/pytorch/pytorch.def"
                                      {NULL, NULL}};
+
+/* What a trace of ours said of itself when it was exported; the rest stands where PyTorch has it.
+ */
+static enum ws_status own_meta(struct ws_pytorch *p, const struct ws_json_value *object,
+                               struct ws_err *err)
+{
+	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
+	struct ws_json_faults faults = {0};
+	struct ws_json_reader j = ws_json_inside(object, &faults);
+	struct ws_json_value key, v;
+	struct ws_bytes text;
+	char name[200];
+
+	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
+		return WS_OK;
+	while (next_pair(&j, &key, &v)) {
+		bool is_wanted = key.len && key.len < sizeof(name) && !key.escaped &&
+		                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
+
+		for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere) && is_wanted; i++)
+			is_wanted =
+			        !ws_bytes_begin((struct ws_bytes){key.text, key.len}, elsewhere[i]);
+		for (size_t i = 0; wanted[i].text && is_wanted; i++)
+			is_wanted = !ws_json_is(&key, wanted[i].becomes, strlen(wanted[i].becomes));
+		if (!is_wanted)
+			continue;
+		memcpy(name, key.text, key.len);
+		name[key.len] = '\0';
+		ws_json_text(&v, &p->scratch, &text);
+		WS_FORWARD(ws_import_meta(p->out, name, text, err));
+	}
+	return WS_OK;
+}
 
 static enum ws_status metadata(struct ws_pytorch *p, const char *name,
                                const struct ws_json_value *v, struct ws_err *err)
@@ -211,6 +245,8 @@ static enum ws_status metadata(struct ws_pytorch *p, const char *name,
 		return devices(p, v, err);
 	if (strcmp(name, "distributedInfo") == 0)
 		return distributed(p, v, err);
+	if (strcmp(name, "otherData") == 0)
+		return own_meta(p, v, err);
 	if (strcmp(name, "baseTimeNanoseconds") != 0)
 		return meta_scalar(p, name, v, err);
 	if (!ws_json_i64(v, &p->base_ns))

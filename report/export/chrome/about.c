@@ -110,3 +110,71 @@ void ws_chrome_each_meta(struct ws_chrome *ch,
 	}
 	last_rows_free(&last);
 }
+
+/* --- what PyTorch's tools look for ---------------------------------------------------------- */
+
+/* A number as one, if it is short enough to be one for sure. */
+static void put_scalar(struct ws_json_writer *j, const char *key, struct ws_bytes value)
+{
+	const char *text = value.ptr;
+	bool is_number = value.len > 0 && value.len < 16;
+	int64_t number = 0;
+
+	for (size_t i = 0; i < value.len && is_number; i++) {
+		is_number = text[i] >= '0' && text[i] <= '9';
+		number = number * 10 + (text[i] - '0');
+	}
+	ws_json_key(j, key);
+	if (is_number)
+		ws_json_i64(j, number);
+	else
+		ws_json_string(j, text, value.len);
+}
+
+static void put_top(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const struct {
+		const char *text, *key;
+	} names[] = {
+#define META(text, key) {text, key},
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i].key, key) != 0)
+			continue;
+		ws_json_break(&ch->j);
+		put_scalar(&ch->j, names[i].text, value);
+	}
+}
+
+/* Of PyTorch's names and of the recorder's: both mean the same. */
+static void put_distributed(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const char *const begins[] = {"distributed.", "process."};
+	static const char *const ends[] = {"rank", "world_size", "backend", "nccl_version"};
+
+	for (size_t b = 0; b < sizeof(begins) / sizeof(*begins); b++)
+		for (size_t e = 0; e < sizeof(ends) / sizeof(*ends); e++)
+			if (ws_bytes_begin(ws_bytes_of(key), begins[b]) &&
+			    !strcmp(key + strlen(begins[b]), ends[e]))
+				put_scalar(&ch->j, ends[e], value);
+}
+
+static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	(void)value;
+	ch->has_rank |= !strcmp(key, "distributed.rank") || !strcmp(key, "process.rank");
+}
+
+void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
+{
+	ws_chrome_each_meta(ch, put_top);
+	ws_chrome_each_meta(ch, look_for_rank);
+	if (!ch->has_rank)
+		return;
+	ws_json_break(&ch->j);
+	ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));
+	ws_chrome_each_meta(ch, put_distributed);
+	ws_json_object_end(&ch->j);
+}

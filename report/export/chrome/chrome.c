@@ -21,6 +21,7 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 	        WS_KIND_GRAPH_LAUNCH, WS_KIND_SYNC,     WS_KIND_GPU_RANGE,     WS_KIND_API,
 	        WS_KIND_CPU_OP,       WS_KIND_OVERHEAD, WS_KIND_PYTHON_CALL,   WS_KIND_FLOW,
 	        WS_KIND_MEMORY,       WS_KIND_COUNTER,  WS_KIND_EXTERNAL_LINK, WS_KIND_META,
+	        WS_KIND_COLLECTIVE,
 	};
 
 	for (size_t i = 0; i < sizeof(found_by_id) / sizeof(*found_by_id); i++)
@@ -31,22 +32,24 @@ static enum ws_status load_kinds(struct ws_chrome *ch, struct ws_err *err)
 	return ws_recorded_ranges_read(&ch->ranges, ch->r, &ch->m, err);
 }
 
-static enum ws_status load_links(struct ws_chrome *ch, struct ws_err *err)
+/* The first moment drawn, on a whole microsecond: readers round baseTimeNanoseconds to that. */
+static void set_begin(struct ws_chrome *ch)
 {
-	size_t n = ch->kind[WS_KIND_EXTERNAL_LINK].n;
-	uint64_t id;
+	const int64_t base_ns = ws_trace_reader_summary(ch->r)->base_ns;
+	int64_t first_ns, begin_ns;
 
-	(void)err;
-	WS_NEW(&ch->arena, ch->external_ids, n);
-	WS_CHROME_EACH(ch, EXTERNAL_LINK, external_link, r) {
-		const uint64_t key[2] = {r->pid, r->correlation};
+	if (ch->begin_ns > ch->end_ns)
+		ch->begin_ns = ch->end_ns = 0;
+	if (!__builtin_add_overflow(base_ns, ch->begin_ns, &first_ns) &&
+	    !__builtin_sub_overflow(ch->begin_ns, (first_ns % 1000 + 1000) % 1000, &begin_ns))
+		ch->begin_ns = begin_ns;
+}
 
-		if (ws_strtab_find(&ch->links, key, sizeof(key)))
-			continue;
-		id = ws_strtab_add(&ch->links, key, sizeof(key));
-		ch->external_ids[id - 1] = r->external_id;
-	}
-	return WS_OK;
+static void note_source(struct ws_chrome *ch)
+{
+	WS_CHROME_EACH(ch, META, meta, r)
+		ch->names_as_recorded |= ws_bytes_begin(r->key, "import.source") &&
+		                         ws_bytes_begin(r->value, "PyTorch");
 }
 
 static void release(struct ws_chrome *ch)
@@ -56,6 +59,9 @@ static void release(struct ws_chrome *ch)
 	ws_recorded_ranges_free(&ch->ranges);
 	ws_model_free(ch->m);
 	ws_strtab_free(&ch->links);
+	ws_strtab_free(&ch->collectives);
+	free(ch->external_ids);
+	free(ch->open_ops);
 	ws_strtab_free(&ch->track_keys);
 	ws_map_free(&ch->json_pids);
 	free(ch->track);
@@ -79,12 +85,13 @@ static void put_processes(struct ws_chrome *ch)
 	for (size_t i = 0; i < processes->n; i++) {
 		const struct ws_row_process *p = WS_CHROME_ROW(ch, PROCESS, process, i);
 		struct ws_bytes name = ws_chrome_text(ch, p->program);
-		static const struct ws_bytes unnamed = {"process", 7};
+		char unnamed[40];
 
 		if (ws_records_find(processes, p->pid) != p)
 			continue; /* the last image's program */
 		ws_chrome_process(ch, p->pid, &pid);
-		ch->form->process(ch, pid, name.len ? name : unnamed, i);
+		snprintf(unnamed, sizeof(unnamed), "process %llu", (unsigned long long)p->pid);
+		ch->form->process(ch, pid, name.len ? name : ws_bytes_of(unnamed), i);
 	}
 	for (size_t i = 0; i < devices->n; i++) {
 		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
@@ -92,9 +99,10 @@ static void put_processes(struct ws_chrome *ch)
 		char text[300];
 		struct ws_bytes own =
 		        ws_chrome_text(ch, ws_resources_device(&ch->m->resources, d->id));
-		int len = snprintf(text, sizeof(text), "device %llu: %.*s%s%.*s%s",
-		                   (unsigned long long)d->id, SHOWN(name, 200), own.len ? " (" : "",
-		                   SHOWN(own, 80), own.len ? ")" : "");
+		int len =
+		        snprintf(text, sizeof(text), "device %llu%s%.*s%s%.*s%s",
+		                 (unsigned long long)d->id, name.len ? ": " : "", SHOWN(name, 200),
+		                 own.len ? " (" : "", SHOWN(own, 80), own.len ? ")" : "");
 
 		if (ws_records_find(devices, d->id) != d)
 			continue;
@@ -118,6 +126,8 @@ static int track_name(const struct ws_chrome *ch, const struct ws_chrome_track *
 	if (t->type == WS_CHROME_THREAD) {
 		row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
 		name = ws_chrome_text(ch, row ? row->name : 0);
+		if (ws_bytes_begin(name, "thread ")) /* as PyTorch names them, with the number */
+			return snprintf(text, size, "%.*s", SHOWN(name, 200));
 		return snprintf(text, size, "thread %llu%s%.*s",
 		                (unsigned long long)(row ? row->tid : 0), name.len ? ": " : "",
 		                SHOWN(name, 200));
@@ -161,6 +171,8 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 	if (status == WS_OK) {
 		put_tracks(ch);
 		ws_chrome_put_slices(ch);
+		ch->stats->left_out[WS_KIND_COLLECTIVE] =
+		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told;
 		ws_chrome_put_marks(ch);
 		ws_chrome_put_forward_backward(ch);
 		status = ws_chrome_put_counters(ch, err);
@@ -182,10 +194,12 @@ enum ws_status ws_export_timeline(const struct ws_chrome_form *form,
 	                       .end_ns = INT64_MIN};
 	enum ws_status status = load_kinds(&ch, err);
 
-	WS_THEN(status, load_links(&ch, err));
+	if (status == WS_OK) {
+		ws_chrome_load_links(&ch);
+		note_source(&ch);
+	}
 	WS_THEN(status, ws_chrome_collect(&ch, err));
-	if (ch.begin_ns > ch.end_ns)
-		ch.begin_ns = ch.end_ns = 0;
+	set_begin(&ch);
 	stats->dangling = ch.ranges.dangling;
 	WS_THEN(status, put_file(&ch, f, err));
 	release(&ch);

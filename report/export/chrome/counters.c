@@ -78,6 +78,11 @@ static void put_memories(struct ws_chrome *ch)
 		const uint64_t *before;
 		uint64_t pid, sum;
 
+		/* of a thread: what a framework says of its allocator, as it says it */
+		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY)
+			ws_chrome_put_memory_mark(ch, r);
+		if (r->thread && r->op == WS_MEMORY_OP_OUT_OF_MEMORY)
+			continue;
 		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {
 			ch->stats->left_out[WS_KIND_MEMORY]++;
 			continue;

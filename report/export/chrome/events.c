@@ -82,15 +82,33 @@ static void put_name(struct ws_chrome *ch, struct ws_bytes name, const char *cat
 static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t correlation)
 {
 	const struct ws_chrome_track *t = &ch->track[s->track];
-	const uint64_t key[2] = {t->b, correlation};
-	uint64_t link = correlation ? ws_strtab_find(&ch->links, key, sizeof(key)) : 0;
 
-	if (link)
-		put_u64(ch, "External id", ch->external_ids[link - 1]);
+	put_known(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
 	put_u64(ch, "device", t->a);
 	put_u64(ch, "context", t->c);
-	put_i64(ch, "stream", (int64_t)t->d);
+	/* without one as CUPTI has it: who reads -1 takes it for work of the host */
+	put_i64(ch, "stream", (int64_t)t->d < 0 ? (int64_t)UINT32_MAX : (int64_t)t->d);
 	put_known(ch, "correlation", correlation);
+}
+
+/* As PyTorch's profiler tells it of a kernel, and of the operation that asks for one. */
+static void put_collective(struct ws_chrome *ch, uint64_t correlation, uint64_t external_id,
+                           int64_t time_ns)
+{
+	const struct ws_row_collective *c =
+	        ws_chrome_collective(ch, correlation, external_id, time_ns);
+
+	if (!c)
+		return;
+	put_text(ch, "Collective name", ws_chrome_text(ch, c->name));
+	put_u64(ch, "In msg nelems", c->in_elements);
+	put_u64(ch, "Out msg nelems", c->out_elements);
+	put_known(ch, "Group size", c->group_size);
+	put_known_text(ch, "dtype", ws_chrome_text(ch, c->dtype));
+	put_known_text(ch, "Process Group Name", ws_chrome_text(ch, c->group));
+	put_known_text(ch, "Process Group Ranks", ws_chrome_text(ch, c->ranks));
+	if (c->sequence >= 0)
+		put_u64(ch, "Seq", (uint64_t)c->sequence);
 }
 
 /* --- slices of each kind --- */
@@ -103,8 +121,13 @@ static void put_kernel(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	const struct ws_occupancy *o = &known->occupancy;
 	const bool has_name = known->name != WS_TEXT_UNKNOWN_KERNEL;
 
-	put_name(ch, has_name ? ch->m->texts[known->name] : (struct ws_bytes){"", 0}, "kernel");
+	put_name(ch,
+	         ch->names_as_recorded ? ws_chrome_text(ch, c->name)
+	         : has_name            ? ch->m->texts[known->name]
+	                               : (struct ws_bytes){"", 0},
+	         "kernel");
 	put_place(ch, s, r->correlation);
+	put_collective(ch, r->correlation, 0, r->start_ns);
 	put_known(ch, "registers per thread", c->registers);
 	put_u64(ch, "shared memory", c->shared_static_bytes + c->shared_dynamic_bytes);
 	put_u64(ch, "static shared memory (bytes)", c->shared_static_bytes);
@@ -212,7 +235,8 @@ static void put_gpu_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 	put_name(ch, ws_chrome_text(ch, r->name), "gpu_user_annotation");
 	put_u64(ch, "device", r->device);
-	put_u64(ch, "stream", r->stream);
+	/* not "stream": HTA takes what has one for work of the device */
+	put_u64(ch, "on stream", r->stream);
 }
 
 static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
@@ -223,10 +247,35 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	bool is_driver = name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
 
 	put_name(ch, name, is_driver ? "cuda_driver" : "cuda_runtime");
+	put_known(ch, "External id", ws_chrome_external_id_of_call(ch, s));
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {
 		put_i64(ch, "return value", r->result);
 	}
+}
+
+/* The payload's row, and whether it is an operation's. */
+static bool is_op(const struct ws_chrome *ch, uint64_t payload)
+{
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+
+	return payload && place && ch->m->ops.is_op[*place];
+}
+
+/* A step as PyTorch's tools know it: by the number that it carries, else one after the other. */
+static struct ws_bytes step_name(struct ws_chrome *ch, uint64_t payload, char *text, size_t size)
+{
+	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
+	int64_t number = (int64_t)ch->next_step;
+
+	if (payload && place) {
+		const struct ws_row_payload *row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+
+		ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number);
+	}
+	ch->next_step++;
+	return (struct ws_bytes){text, (size_t)snprintf(text, size, "ProfilerStep#%lld",
+	                                                (long long)number)};
 }
 
 /* What an annotated operation says of itself. */
@@ -261,8 +310,17 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_recorded_range *r = ws_recorded_range(&ch->ranges.ranges, s->row);
 	const struct ws_recorded_event *begin = &ch->ranges.events[r->begin];
+	struct ws_bytes name = ws_chrome_text(ch, begin->name);
+	char step[40];
 
-	put_name(ch, ws_chrome_text(ch, begin->name), "user_annotation");
+	if (name.len == 4 && !memcmp(name.ptr, "step", 4))
+		name = step_name(ch, begin->payload, step, sizeof(step));
+	if (is_op(ch, begin->payload)) {
+		put_name(ch, name, "cpu_op");
+		put_known(ch, "External id", ws_chrome_begin_op(ch, s));
+	} else {
+		put_name(ch, name, "user_annotation");
+	}
 	put_known_text(ch, "domain", ws_chrome_text(ch, begin->domain));
 	put_known(ch, "category", begin->category);
 	put_op(ch, begin->payload);
@@ -283,6 +341,7 @@ static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	if (r->sequence >= 0)
 		put_u64(ch, "Sequence number", (uint64_t)r->sequence);
 	put_known(ch, "Fwd thread id", r->forward_thread);
+	put_collective(ch, 0, r->external_id, r->start_ns);
 	if (!c)
 		return;
 	put_known_array(ch, "Input Dims", ws_chrome_text(ch, c->dims));
@@ -335,7 +394,7 @@ static bool is_before(void *ctx, size_t i)
 /* The first arrow not before this one. Slices ask in the order of their launches, mostly. */
 static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlation, size_t work)
 {
-	struct search search = {ch, {pid, correlation, (uint32_t)work, WS_NONE}};
+	struct search search = {ch, {pid, correlation, 0, (uint32_t)work, WS_NONE}};
 
 	ch->next_launch = ws_count_before(ch->nlaunches, ch->next_launch, is_before, &search);
 	return ch->next_launch;
@@ -352,7 +411,7 @@ static void begin_arrows(struct ws_chrome *ch, const struct ws_chrome_slice *s, 
 		if (l->pid != pid || l->correlation != correlation)
 			return;
 		if (l->call == slice)
-			ch->form->arrow(ch, s, i + 1, 1);
+			ch->form->arrow(ch, s, l->arrow, 1);
 	}
 }
 
@@ -360,12 +419,26 @@ static void end_arrow(struct ws_chrome *ch, const struct ws_chrome_slice *s, siz
 {
 	const uint64_t correlation = ws_chrome_correlation(ch, s);
 	const size_t i = find_launch(ch, ch->track[s->track].b, correlation, slice);
+	const struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
 
-	if (ws_chrome_launch(ch, i)->call != WS_NONE)
-		ch->form->arrow(ch, s, i + 1, 0);
+	if (l->call != WS_NONE)
+		ch->form->arrow(ch, s, l->arrow, 0);
 }
 
 /* --- all of them --- */
+
+/* Where a row of a thread has a number of its own, the thread's is told. */
+static void put_thread(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+{
+	const struct ws_chrome_track *t = &ch->track[s->track];
+	const struct ws_row_thread *row;
+
+	if (t->type != WS_CHROME_THREAD)
+		return;
+	row = ws_records_find(&ch->kind[WS_KIND_THREAD], t->b);
+	if (row && row->tid != t->tid[s->subtrack])
+		put_u64(ch, "on thread", row->tid);
+}
 
 static void put_slice(struct ws_chrome *ch, size_t slice)
 {
@@ -382,6 +455,7 @@ static void put_slice(struct ws_chrome *ch, size_t slice)
 
 	ch->form->begin_slice(ch, s);
 	put[s->kind](ch, s);
+	put_thread(ch, s);
 	if (ch->form->end_args)
 		ch->form->end_args(ch);
 	/* right behind the slice that it binds to, as both are at one moment */
@@ -429,10 +503,31 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 	}
 }
 
+void ws_chrome_put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r)
+{
+	const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
+	const bool is_free = r->op == WS_MEMORY_OP_FREE;
+	const char *name = r->op == WS_MEMORY_OP_OUT_OF_MEMORY ? "[OutOfMemory]" : "[memory]";
+
+	ch->form->begin_mark(ch, r->time_ns, r->thread, thread_track(ch, r->thread));
+	put_name(ch, ws_bytes_of(name), "cpu_instant_event");
+	if (r->memory_kind != WS_MEMORY_UNKNOWN)
+		put_i64(ch, "Device Type", !is_host);
+	put_i64(ch, "Device Id", is_host ? -1 : (int64_t)r->device);
+	put_known(ch, "Addr", r->address);
+	put_i64(ch, "Bytes", is_free ? -(int64_t)r->bytes : (int64_t)r->bytes);
+	put_known(ch, "Total Allocated", r->total_allocated_bytes);
+	put_known(ch, "Total Reserved", r->total_reserved_bytes);
+	if (ch->form->end_args)
+		ch->form->end_args(ch);
+	if (ch->form->end_mark)
+		ch->form->end_mark(ch);
+}
+
 /* From an operation to its backward pass; both ends are at the start of a slice. */
 void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 {
-	uint64_t id = ch->nlaunches;
+	uint64_t id = WS_CHROME_FIRST_MADE_ID + ch->nlaunches;
 
 	WS_CHROME_EACH(ch, FLOW, flow, r) {
 		const struct ws_chrome_track *from = thread_track(ch, r->from_thread);

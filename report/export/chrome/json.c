@@ -201,6 +201,7 @@ static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
 	ws_json_break(j);
 	ws_json_i64(ws_json_key(j, "baseTimeNanoseconds"), base_ns);
 	ws_chrome_put_devices(ch);
+	ws_chrome_put_pytorch_meta(ch);
 	ws_json_break(j);
 	ws_json_object_begin(ws_json_key(j, "otherData"));
 	ws_chrome_each_meta(ch, put_meta);

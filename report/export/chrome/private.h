@@ -35,7 +35,17 @@ struct ws_chrome_slice {
 /* Device work that names an API call: an arrow from that, if it is there. */
 struct ws_chrome_launch {
 	uint64_t pid, correlation;
+	uint64_t arrow;      /* its id: the correlation id, where no other arrow has it */
 	uint32_t work, call; /* slices; WS_NONE */
+};
+
+/* Ids that no recording has, exact in a double as all numbers of JSON should be. */
+#define WS_CHROME_FIRST_MADE_ID (UINT64_C(1) << 52)
+
+/* An annotated operation of a thread that is still under way. */
+struct ws_chrome_open_op {
+	int64_t end_ns;
+	uint64_t external_id;
 };
 
 /* What an argument of an event is. */
@@ -104,6 +114,16 @@ struct ws_chrome {
 	struct ws_model *m;
 	struct ws_strtab links; /* process and correlation -> place + 1 in external_ids */
 	uint64_t *external_ids;
+	size_t nexternal_ids, external_ids_capacity;
+	struct ws_strtab collectives; /* what each is about -> place + 1 in collective_rows */
+	size_t *collective_rows;
+	size_t collectives_told;
+	struct ws_chrome_open_op *open_ops; /* of op_track */
+	size_t nopen_ops, open_ops_capacity;
+	uint32_t op_track;
+	uint64_t next_step; /* number of a step that has none */
+	bool has_rank;
+	bool names_as_recorded; /* of kernels: PyTorch wrote them, and its tools know them so */
 
 	struct ws_strtab track_keys;
 	struct ws_chrome_track *track;
@@ -148,6 +168,21 @@ uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread);
 void ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out);
 uint64_t ws_chrome_device(uint64_t device);
 
+/* --- links.c: which operation asked for what --- */
+
+void ws_chrome_load_links(struct ws_chrome *ch);
+/* The operation that launched what has this id; 0 = not known. */
+uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation);
+/* An annotated operation is an operation like a framework's; its External id, 0 where the trace has
+ * a framework's. */
+uint64_t ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+/* A call: the operation that it is for, also of what it launched. */
+uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+/* What a framework says of the collective that this kernel (correlation) or operation (external_id)
+ * is; NULL: nothing. */
+const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch, uint64_t correlation,
+                                                     uint64_t external_id, int64_t time_ns);
+
 /* --- tracks.c --- */
 
 /* Slices of all records on their tracks, sorted; subtracks; arrows. */
@@ -161,11 +196,15 @@ uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrom
 
 void ws_chrome_put_slices(struct ws_chrome *ch);
 void ws_chrome_put_marks(struct ws_chrome *ch);
+/* An instant of PyTorch's profiler: memory that a thread took or gave back. */
+void ws_chrome_put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r);
 void ws_chrome_put_forward_backward(struct ws_chrome *ch);
 
 /* --- about.c: what the file says of the trace itself --- */
 
 void ws_chrome_put_devices(struct ws_chrome *ch);
+/* What PyTorch's tools look for at the top. */
+void ws_chrome_put_pytorch_meta(struct ws_chrome *ch);
 /* Each of the meta rows that count. */
 void ws_chrome_each_meta(struct ws_chrome *ch,
                          void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value));

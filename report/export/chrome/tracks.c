@@ -363,7 +363,7 @@ static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *cal
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		struct ws_chrome_launch launch = {ch->track[s->track].b,
-		                                  ws_chrome_correlation(ch, s), (uint32_t)i,
+		                                  ws_chrome_correlation(ch, s), 0, (uint32_t)i,
 		                                  WS_NONE};
 		const uint64_t *process = ws_map_get(&ch->json_pids, launch.pid);
 
@@ -381,6 +381,31 @@ static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *cal
 	                     ws_chrome_compare_launches, NULL, err);
 }
 
+/* The first arrow of a correlation id has that id, where no other process has it; others get one.
+ */
+static void number_arrows(struct ws_chrome *ch)
+{
+	struct ws_map pids = {0}, taken = {0};
+	uint64_t before = 0; /* launches of one process come in the order of their ids */
+
+	for (size_t i = 0; i < ch->nlaunches; i++)
+		ws_map_add(&pids, ws_chrome_launch(ch, i)->pid, 1);
+	for (size_t i = 0; i < ch->nlaunches; i++) {
+		struct ws_chrome_launch *l = ws_chrome_launch(ch, i);
+		bool is_taken = l->correlation == before || ws_map_get(&taken, l->correlation) ||
+		                l->correlation >= WS_CHROME_FIRST_MADE_ID;
+
+		if (l->call == WS_NONE)
+			continue;
+		if (pids.n > 1)
+			ws_map_add(&taken, l->correlation, 1);
+		before = l->correlation;
+		l->arrow = is_taken ? WS_CHROME_FIRST_MADE_ID + i : l->correlation;
+	}
+	ws_map_free(&pids);
+	ws_map_free(&taken);
+}
+
 static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct ws_launches calls = {0};
@@ -390,6 +415,8 @@ static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 	           "the trace has more records than a timeline handles");
 	status = collect_calls(ch, &calls, err);
 	WS_THEN(status, collect_work(ch, &calls, err));
+	if (status == WS_OK)
+		number_arrows(ch);
 	ws_launches_free(&calls);
 	return status;
 }

@@ -65,19 +65,18 @@ static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
 static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *err)
 {
 	const struct ws_row_overhead *row = data;
-	const int64_t overhead_class = 3;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_OVERHEAD, row, err));
+	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_PROFILER_OVERHEAD, row, err));
 	if (row->thread)
-		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_OVERHEAD_globalTid, WS_NSYS_OWN_THREAD,
-		                             row->thread, err));
-	SET(OVERHEAD_eventClass, overhead_class);
+		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_PROFILER_OVERHEAD_globalTid,
+		                             WS_NSYS_OWN_THREAD, row->thread, err));
+	SET(PROFILER_OVERHEAD_returnValue, 0); /* not recorded; the schema wants a number */
 	/* the export tells undefined and unknown apart, and not the parts of compiling */
-	SET(OVERHEAD_overheadType,
+	SET(PROFILER_OVERHEAD_overheadType,
 	    1 + (row->kind > WS_OVERHEAD_UVM_INIT ? (uint64_t)WS_OVERHEAD_DRIVER_COMPILER
 	                                          : row->kind));
-	return PUT(OVERHEAD, row);
+	return PUT(PROFILER_OVERHEAD, row);
 }
 
 /* --- the device --- */

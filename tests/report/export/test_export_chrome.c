@@ -1,64 +1,6 @@
 /* Timelines of traces made by hand, line by line; tests/checks/timeline.py has the readers' rules.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-
-#include "report/kernel_info/demangle.h"
-#include "report/export/chrome/chrome.h"
-#include "report/base/names.h"
-#include "tests/support/trace_builder.h"
-
-struct timeline {
-	struct ws_export_stats stats;
-	char *text;
-	size_t size;
-	enum ws_status status;
-};
-
-static struct timeline draw(struct tb *b)
-{
-	static const struct ws_export_opts opts;
-	struct ws_trace_reader *r;
-	struct timeline t = {0};
-	struct ws_bytes mem;
-	struct ws_err err;
-	FILE *f = open_memstream(&t.text, &t.size);
-
-	cr_assert(eq(int, ws_trace_writer_close(tb_writer(b), NULL), WS_OK));
-	mem = ws_trace_writer_mem(tb_writer(b));
-	cr_assert(eq(int, ws_trace_reader_open_mem(&r, mem.ptr, mem.len, NULL), WS_OK));
-	t.status = ws_export_timeline(&ws_chrome_json, r, f, &opts, &t.stats, &err);
-	cr_assert(eq(int, t.status, WS_OK), "%s", err.text);
-	fclose(f);
-	ws_trace_reader_free(r);
-	tb_free(b);
-	return t;
-}
-
-/* The line that has this text in it, without its comma; fails unless there is one such line. */
-static const char *line_with(const struct timeline *t, const char *part)
-{
-	static char line[2000];
-	const char *at = strstr(t->text, part), *begin = at, *end;
-
-	cr_assert(at != NULL, "no line with %s in\n%s", part, t->text);
-	while (begin > t->text && begin[-1] != '\n')
-		begin--;
-	end = strchr(at, '\n');
-	cr_assert(strstr(end, part) == NULL, "two lines with %s", part);
-	snprintf(line, sizeof(line), "%.*s", (int)(end - begin - (end[-1] == ',')), begin);
-	return line;
-}
-#define LINE(t, part, want) cr_assert(eq(str, (char *)line_with((t), (part)), (char *)(want)))
-
-static size_t count(const struct timeline *t, const char *part)
-{
-	size_t n = 0;
-
-	for (const char *p = t->text; (p = strstr(p, part)); p++)
-		n++;
-	return n;
-}
+#include "tests/report/export/drawn.h"
 
 Test(export_chrome, a_launch_and_its_kernel_are_slices_with_an_arrow_between)
 {
@@ -88,7 +30,7 @@ Test(export_chrome, a_launch_and_its_kernel_are_slices_with_an_arrow_between)
 	     "\"ac2g\",\"id\": 1,\"bp\": \"e\"}");
 	LINE(&t, "\"user_annotation\"",
 	     "{\"ph\": \"X\",\"pid\": 100,\"tid\": 1001,\"ts\": 0.000,\"dur\": 6.000,\"name\": "
-	     "\"step\",\"cat\": \"user_annotation\",\"args\": {}}");
+	     "\"ProfilerStep#0\",\"cat\": \"user_annotation\",\"args\": {}}");
 	LINE(&t, "device 0",
 	     "{\"ph\": \"M\",\"pid\": 16777216,\"tid\": 0,\"ts\": 0.000,\"name\": "
 	     "\"process_name\",\"args\": {\"name\": \"device 0: Test GPU\"}}");
@@ -106,10 +48,10 @@ Test(export_chrome, an_id_used_twice_leads_to_the_call_that_began_last_before_th
 	tb_kernel(b, &(struct tb_kernel){"second", 1200, 10, 7, 0, 100, 0});
 	tb_kernel(b, &(struct tb_kernel){"of no call", 1300, 10, 8, 0, 100, 0});
 	t = draw(b);
-	cr_assert(strstr(line_with(&t, "\"id\": 1}"), "\"ts\": 0.000,") != NULL);
-	cr_assert(strstr(line_with(&t, "\"id\": 1,\"bp\""), "\"ts\": 0.100,") != NULL);
-	cr_assert(strstr(line_with(&t, "\"id\": 2}"), "\"ts\": 0.900,") != NULL);
-	cr_assert(strstr(line_with(&t, "\"id\": 2,\"bp\""), "\"ts\": 1.100,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 7}"), "\"ts\": 0.100,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 7,\"bp\""), "\"ts\": 0.200,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 4503599627370497}"), "\"ts\": 1.000,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 4503599627370497,\"bp\""), "\"ts\": 1.200,") != NULL);
 	cr_assert(eq(sz, count(&t, "ac2g\",\"id\""), 4));
 	free(t.text);
 }
@@ -210,10 +152,10 @@ Test(export_chrome, memory_is_counted_from_allocations_in_the_order_of_time)
 	tb_add(b, WS_KIND_MEMORY, &m);
 	t = draw(b);
 	LINE(&t, "\"bytes\": 300",
-	     "{\"ph\": \"C\",\"pid\": 16777216,\"tid\": 0,\"ts\": 0.000,\"name\": \"device memory "
+	     "{\"ph\": \"C\",\"pid\": 16777216,\"tid\": 0,\"ts\": 0.010,\"name\": \"device memory "
 	     "allocated since the begin\",\"args\": {\"bytes\": 300}}");
 	LINE(&t, "\"bytes\": 200",
-	     "{\"ph\": \"C\",\"pid\": 16777216,\"tid\": 0,\"ts\": 0.010,\"name\": \"device memory "
+	     "{\"ph\": \"C\",\"pid\": 16777216,\"tid\": 0,\"ts\": 0.020,\"name\": \"device memory "
 	     "allocated since the begin\",\"args\": {\"bytes\": 200}}");
 	free(t.text);
 }
