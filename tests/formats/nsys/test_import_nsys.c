@@ -373,3 +373,32 @@ Test(import_nsys, ranges_are_the_same_in_whatever_order_they_stand)
 	}
 	ws_imported_free(ordered);
 }
+
+Test(import_nsys, contexts_and_streams_are_read_and_what_has_no_place_is_counted)
+{
+	struct ws_imported *i = imported(
+	        STRINGS RUNTIME
+	        "CREATE TABLE TARGET_INFO_CUDA_CONTEXT_INFO (nullStreamId INT, hwId INT, vmId INT,"
+	        " processId INT, deviceId INT, contextId INT, parentContextId INT,"
+	        " isGreenContext INT);"
+	        "INSERT INTO TARGET_INFO_CUDA_CONTEXT_INFO VALUES (7, 0, 1, 100, 2, 1, NULL, 0);"
+	        "CREATE TABLE TARGET_INFO_CUDA_STREAM (streamId INT, hwId INT, vmId INT,"
+	        " processId INT, contextId INT, priority INT, flag INT);"
+	        "INSERT INTO TARGET_INFO_CUDA_STREAM VALUES (12, 0, 1, 100, 1, 4294967291, 2),"
+	        "(13, 0, 1, 100, 1, 0, 9);"
+	        "CREATE TABLE ProcessStreams (globalPid INT, filenameId INT, contentId INT);"
+	        "INSERT INTO ProcessStreams VALUES (1, 2, 99);"
+	        "CREATE TABLE NVTX_PAYLOAD_SCHEMAS (domainId INT, schemaId INT);"
+	        "INSERT INTO NVTX_PAYLOAD_SCHEMAS VALUES (1, 2), (1, 3);");
+
+	cr_assert(eq(u64, rows(i, WS_KIND_CONTEXT), 1));
+	cr_assert(eq(i64, WS_CELL(i, CONTEXT, context, null_stream, 0), 7));
+	cr_assert(eq(i64, WS_CELL(i, CONTEXT, context, device, 0), 2));
+	cr_assert(eq(u64, rows(i, WS_KIND_STREAM), 2));
+	cr_assert(eq(i64, WS_CELL(i, STREAM, stream, priority, 0), -5), "an urgent one");
+	cr_assert(eq(i64, WS_CELL(i, STREAM, stream, flag, 0), 2));
+	cr_assert(eq(i64, WS_CELL(i, STREAM, stream, flag, 1), 0), "a flag nobody knows");
+	cr_assert(eq(u64, ws_imported_skipped(i, "table ProcessStreams"), 1));
+	cr_assert(eq(u64, ws_imported_skipped(i, "table NVTX_PAYLOAD_SCHEMAS"), 2));
+	ws_imported_free(i);
+}

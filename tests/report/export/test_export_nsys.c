@@ -137,6 +137,27 @@ Test(export_nsys, copies_fills_waits_and_graphs_have_the_numbers_of_the_enums)
 	teardown(&e);
 }
 
+Test(export_nsys, overhead_is_where_the_schema_has_it)
+{
+	struct exported e;
+	struct ws_row_overhead row = {.start_ns = 5, .dur_ns = 3, .kind = 2}; /* buffer flush */
+
+	setup(&e);
+	fill(&e);
+	row.name = TEXT(&e, "Flush");
+	row.thread = 1;
+	add(&e, WS_KIND_OVERHEAD, &row);
+	export(&e);
+	ASK(&e,
+	    "SELECT start, end, value, returnValue, overheadType FROM PROFILER_OVERHEAD JOIN "
+	    "StringIds "
+	    "s ON s.id = nameId",
+	    "5|8|Flush|0|3");
+	ASK(&e, "SELECT count(*) FROM sqlite_master WHERE name = 'CUPTI_ACTIVITY_KIND_OVERHEAD'",
+	    "0");
+	teardown(&e);
+}
+
 Test(export_nsys, events_become_ranges_the_outer_one_first)
 {
 	struct exported e;

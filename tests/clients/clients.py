@@ -1,0 +1,255 @@
+"""Other people's programs, given a profile and our export of it: what each computes must be the same.
+
+clients.py WARPSHEET SOURCES [--update]
+
+Run by `run/check clients`, in an environment that has the clients. FIGURES (figures.json) are what they computed from
+the originals; without a client its figures there are held against our own tables (clients.py --figures). A client that
+is not installed is left out, and told. A difference is a failure, unless DIFFERS names it with its reason.
+"""
+import contextlib
+import csv
+import importlib.util
+import io
+import json
+import logging
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+
+# ten profiles of five GPUs, those of other projects in ../shared/data
+TRACES = ("fixtures/imports/bert-small-h100", "fixtures/imports/alexnet-a100", "fixtures/imports/event-sync-a100",
+          "../shared/data/kineto/resnet50_w0_v100.pt.trace", "../shared/data/kineto/ddp_resnet_rank0_v100",
+          "../shared/data/kineto/hta_negqueue_a100", "../shared/data/kineto/deepseek_v3_train_h800",
+          "../shared/data/kineto/timesformer_h100", "../shared/data/kineto/ddp_resnet18_mi300",
+          "../shared/data/kineto/vllm_gptoss_decode_mi300")
+# client and the begin of a figure's name -> why it differs
+DIFFERS = {
+}
+
+warpsheet, sources = sys.argv[1:3]
+folder = tempfile.mkdtemp()
+figures_path = os.path.join(sources, "tests/clients/figures.json")
+
+
+def run(*arguments):
+    done = subprocess.run((warpsheet,) + arguments, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 1):
+        sys.exit(f"warpsheet {' '.join(arguments)}: exit {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def table(path, name, *options):
+    return list(csv.DictReader(io.StringIO(run("report", path, "--table", name, "--format", "csv", *options))))
+
+
+# --- the clients: each a dictionary of figures of a file ---
+
+def hta(path):
+    """HolisticTraceAnalysis: idle time, breakdown by kind of work, time by kernel, overlap, launches."""
+    from hta.trace_analysis import TraceAnalysis
+    t = TraceAnalysis(trace_files={0: path}, trace_dir="")
+    found = {}
+    row = t.get_temporal_breakdown(visualize=False).iloc[0]
+    for column in row.index:
+        if column != "rank":
+            found[f"temporal {column}"] = float(row[column])
+    kinds, kernels = t.get_gpu_kernel_breakdown(visualize=False, num_kernels=10)
+    for _, row in kinds.iterrows():
+        found[f"kind {row['kernel_type']}"] = float(row["sum"])
+    for _, row in kernels.iterrows():
+        found[f"kernel {row['name']} sum"] = float(row["sum (us)"])
+    found["overlap"] = float(t.get_comm_comp_overlap(visualize=False).iloc[0]["comp_comm_overlap_pctg"])
+    return found
+
+
+def tensorboard(path):
+    """PyTorch's plugin for TensorBoard: cost of steps, device time per operation, kernels, memory."""
+    from torch_tb_profiler.io import Cache
+    from torch_tb_profiler.profiler.data import RunProfileData
+    from torch_tb_profiler.run import RunProfile  # noqa: F401 (what the plugin shows)
+    folder_of_run = os.path.join(folder, "tensorboard")
+    shutil.rmtree(folder_of_run, ignore_errors=True)
+    os.mkdir(folder_of_run)
+    copy = os.path.join(folder_of_run, "worker.pt.trace.json" + (".gz" if path.endswith(".gz") else ""))
+    shutil.copy(path, copy)
+    data = RunProfileData.parse("worker", "span", copy, Cache(folder_of_run))
+    found = {"steps": len(data.steps_costs)}
+    for name, cost in zip(("Total", "Kernel", "Memcpy", "Memset", "Communication", "Runtime", "DataLoader", "CPU Exec", "Other"),
+                          [data.avg_costs.costs[i] for i in (8, 0, 1, 2, 3, 4, 5, 6, 7)]):
+        found[f"step {name}"] = float(cost)
+    for op in data.op_list_groupby_name:
+        found[f"operation {op.name} calls"] = op.calls
+        found[f"operation {op.name} device"] = float(op.device_duration)
+        found[f"operation {op.name} self device"] = float(op.self_device_duration)
+    if data.kernel_stat is not None:
+        for name, row in data.kernel_stat.iterrows():
+            found[f"kernel {name} count"] = int(row["count"])
+            found[f"kernel {name} sum"] = float(row["sum"])
+    return found
+
+
+def trace_processor(path):
+    """Perfetto's query engine: slices by category, and its own count of errors in the file."""
+    from perfetto.trace_processor import TraceProcessor
+    found = {}
+    with TraceProcessor(trace=path) as tp:
+        for row in tp.query("select category, count(*) as n, sum(dur) as dur from slice where category in ('kernel', "
+                            "'cpu_op', 'cuda_runtime', 'gpu_memcpy', 'gpu_memset') group by category"):
+            found[f"{row.category} count"] = row.n
+            found[f"{row.category} dur"] = row.dur
+    return found
+
+
+CLIENTS = {"hta": (hta, "hta"), "tensorboard": (tensorboard, "torch_tb_profiler"),
+           "trace_processor": (trace_processor, "perfetto")}
+
+
+def tables_agree(path, problems):
+    """Readers of Parquet and workbooks add up what our report says: pandas, polars, pyarrow, openpyxl."""
+    wanted = sum(int(row["Total Time (ns)"]) for row in table(path, "kernel-summary", "--scope", "all"))
+    out = os.path.join(folder, "p.parquet")
+    run("export", path, "-o", out, "--format", "parquet")
+    parquet = next(os.path.join(top, "kernels.parquet") for top, _, names in os.walk(out) if "kernels.parquet" in names)
+    sums = {}
+    if has("pandas") and has("pyarrow"):
+        import pandas
+        sums["pandas"] = int(pandas.read_parquet(parquet)["dur_ns"].sum())
+    if has("pyarrow"):
+        import pyarrow.compute
+        import pyarrow.parquet
+        sums["pyarrow"] = pyarrow.compute.sum(pyarrow.parquet.ParquetFile(parquet).read()["dur_ns"]).as_py()
+    if has("polars"):
+        import polars
+        sums["polars"] = int(polars.read_parquet(parquet)["dur_ns"].sum())
+    if has("openpyxl"):
+        import openpyxl
+        book = os.path.join(folder, "b.xlsx")
+        run("report", path, "-o", book, "--scope", "all")
+        names = openpyxl.load_workbook(book).sheetnames
+        if "Summary" not in names or "Advice" not in names:
+            problems.append(f"openpyxl: sheets {names}")
+    for name, value in sums.items():
+        if value != wanted:
+            problems.append(f"{name}: {path}: kernels of {value} ns, the report says {wanted}")
+    shutil.rmtree(out)
+    return sums
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def has_shell():
+    from perfetto.trace_processor import TraceProcessor
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            TraceProcessor(trace=os.path.join(sources, TRACES[2] + ".json.gz")).close()
+    except Exception:  # of the network, of curl, of the machine
+        return False
+    return True
+
+
+# --- comparing ---
+
+def same(a, b):
+    """Equal to what a file in whole microseconds, and a client that rounds, can tell."""
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a) and math.isnan(b):
+        return True
+    return abs(a - b) <= max(0.02, 1e-4 * max(abs(a), abs(b)))
+
+
+def compare(client, trace, original, ours):
+    for name in sorted(set(original) | set(ours)):
+        a, b = original.get(name, 0), ours.get(name, 0)
+        if not same(a, b):
+            why = next((why for (who, begin), why in DIFFERS.items() if who == client and name.startswith(begin)), None)
+            yield why, f"{client}: {trace}: {name[:100]}: {a} of the original, {b} of the export"
+
+
+def figures_of(function, path):
+    quiet = io.StringIO()
+    with contextlib.redirect_stdout(quiet), contextlib.redirect_stderr(quiet), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(path)
+
+
+def compare_with_tables(known, traces):
+    """Figures of the clients, noted once, against our own tables of the same file. No client is needed."""
+    problems, held = [], 0
+    for trace, clients in known.items():
+        path = os.path.join(sources, trace + ".json.gz")
+        if path not in traces:
+            continue
+        kernels = sum(int(row["Total Time (ns)"]) for row in table(path, "kernel-summary", "--scope", "all")) / 1000
+        theirs = sum(value for name, value in clients.get("tensorboard", {}).items()
+                     if name.startswith("kernel ") and name.endswith(" sum"))
+        if theirs:
+            held += 1
+            if not same(theirs, kernels):
+                problems.append(f"{trace}: kernels of {theirs} us in TensorBoard's plugin, {kernels} here")
+    return problems, held
+
+
+def main():
+    logging.disable(logging.CRITICAL)
+    update = "--update" in sys.argv
+    traces = [os.path.join(sources, name + ".json.gz") for name in TRACES]
+    traces = [path for path in traces if os.path.exists(path)]
+    with open(figures_path, encoding="utf-8") as f:
+        known = json.load(f)
+    if "--figures" in sys.argv:
+        problems, held = compare_with_tables(known, traces)
+        print("\n".join(problems) or f"{held} profiles: our tables have what the clients found")
+        sys.exit(1 if problems or not held else 0)
+    rows, problems, new = [], [], {}
+    for client, (function, module) in CLIENTS.items():
+        if not has(module):
+            print(f"[SKIP] {client}: {module} is not installed")
+            continue
+        if client == "trace_processor" and not has_shell():
+            print(f"[SKIP] {client}: its program, which the package loads when it is used, cannot be had here")
+            continue
+        equal = named = 0
+        refused = []
+        for path in traces:
+            exported = os.path.join(folder, "ours.json")
+            run("export", path, "-o", exported)
+            trace = os.path.relpath(path, sources)[:-len(".json.gz")]
+            try:
+                original = figures_of(function, path)
+            except Exception as e:  # the original is not ours to mend
+                refused.append(f"{os.path.basename(trace)} ({type(e).__name__})")
+                continue
+            new.setdefault(trace, {})[client] = original
+            try:
+                ours = figures_of(function, exported)
+            except Exception as e:
+                problems.append(f"{client}: {trace}: refuses the export: {type(e).__name__}: {str(e)[:200]}")
+                continue
+            differences = list(compare(client, trace, original, ours))
+            named += sum(why is not None for why, _ in differences)
+            problems += [text for why, text in differences if why is None]
+            equal += len(original) - len(differences)
+        rows.append(f"| {client} | {len(traces) - len(refused)} | {equal} | {named} | {'; '.join(refused)} |")
+    readers = sorted({name for path in traces for name in tables_agree(path, problems)})
+    rows.append(f"| {', '.join(readers)} | {len(traces)} | kernel time | 0 | |")
+    print("| client | profiles | figures equal | named differences | originals that it refuses |\n|---|---|---|---|---|")
+    print("\n".join(rows))
+    if update:
+        kept = {trace: {client: {name: value for name, value in figures.items() if not name.startswith("operation ")}
+                        for client, figures in clients.items()} for trace, clients in new.items()}
+        with open(figures_path, "w", encoding="utf-8") as f:
+            json.dump(kept, f, indent=1, sort_keys=True)
+            f.write("\n")
+    print("\n".join(problems[:60]))
+    if len(problems) > 60:
+        print(f"and {len(problems) - 60} more")
+    shutil.rmtree(folder)
+    sys.exit(1 if problems else 0)
+
+
+main()
