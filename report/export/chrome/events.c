@@ -86,8 +86,7 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 	put_known(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
 	put_u64(ch, "device", t->a);
 	put_u64(ch, "context", t->c);
-	/* without one as CUPTI has it: who reads -1 takes it for work of the host */
-	put_i64(ch, "stream", (int64_t)t->d < 0 ? (int64_t)UINT32_MAX : (int64_t)t->d);
+	put_i64(ch, "stream", (int64_t)t->d); /* -1: of none, as PyTorch has it today */
 	put_known(ch, "correlation", correlation);
 }
 
