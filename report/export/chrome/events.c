@@ -83,7 +83,8 @@ static void put_place(struct ws_chrome *ch, const struct ws_chrome_slice *s, uin
 {
 	const struct ws_chrome_track *t = &ch->track[s->track];
 
-	put_known(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
+	/* 0: of no operation. Without one TensorBoard's plugin takes it for any collective's. */
+	put_u64(ch, "External id", ws_chrome_external_id(ch, t->b, correlation));
 	put_u64(ch, "device", t->a);
 	put_u64(ch, "context", t->c);
 	put_i64(ch, "stream", (int64_t)t->d); /* -1: of none, as PyTorch has it today */
@@ -246,7 +247,7 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	bool is_driver = name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
 
 	put_name(ch, name, is_driver ? "cuda_driver" : "cuda_runtime");
-	put_known(ch, "External id", ws_chrome_external_id_of_call(ch, s));
+	put_u64(ch, "External id", ws_chrome_external_id_of_call(ch, s));
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {
 		put_i64(ch, "return value", r->result);
@@ -316,7 +317,11 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 		name = step_name(ch, begin->payload, step, sizeof(step));
 	if (is_op(ch, begin->payload)) {
 		put_name(ch, name, "cpu_op");
-		put_known(ch, "External id", ws_chrome_begin_op(ch, s));
+		/* like a framework's, where the trace has none of those */
+		if (!ch->kind[WS_KIND_CPU_OP].n) {
+			put_u64(ch, "External id", s->row + 1);
+			ws_chrome_begin_op(ch, s, s->row + 1);
+		}
 	} else {
 		put_name(ch, name, "user_annotation");
 	}
@@ -336,6 +341,7 @@ static void put_cpu_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 	put_name(ch, c ? ws_chrome_text(ch, c->name) : (struct ws_bytes){"", 0}, "cpu_op");
 	put_known(ch, "External id", r->external_id);
+	ws_chrome_begin_op(ch, s, r->external_id);
 	put_known(ch, "Record function id", r->record_function);
 	if (r->sequence >= 0)
 		put_u64(ch, "Sequence number", (uint64_t)r->sequence);

@@ -71,14 +71,13 @@ static void close_ops(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 		ch->nopen_ops--;
 }
 
-uint64_t ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s)
+void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s, uint64_t external_id)
 {
-	if (ch->kind[WS_KIND_CPU_OP].n)
-		return 0;
+	if (!external_id)
+		return;
 	close_ops(ch, s);
 	WS_GROW(ch->open_ops, ch->nopen_ops + 1, ch->open_ops_capacity);
-	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, s->row + 1};
-	return s->row + 1;
+	ch->open_ops[ch->nopen_ops++] = (struct ws_chrome_open_op){s->end_ns, external_id};
 }
 
 uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s)
@@ -91,6 +90,8 @@ uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chr
 	close_ops(ch, s);
 	if (!ch->nopen_ops)
 		return 0;
-	add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
+	/* of a framework's operations the work has what was recorded of it, and nothing else */
+	if (!ch->kind[WS_KIND_CPU_OP].n)
+		add_link(ch, pid, correlation, ch->open_ops[ch->nopen_ops - 1].external_id);
 	return ch->open_ops[ch->nopen_ops - 1].external_id;
 }

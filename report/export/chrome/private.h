@@ -173,10 +173,10 @@ uint64_t ws_chrome_device(uint64_t device);
 void ws_chrome_load_links(struct ws_chrome *ch);
 /* The operation that launched what has this id; 0 = not known. */
 uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation);
-/* An annotated operation is an operation like a framework's; its External id, 0 where the trace has
- * a framework's. */
-uint64_t ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s);
-/* A call: the operation that it is for, also of what it launched. */
+/* An operation begins: calls inside it are for it, unless they were linked to another. */
+void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s,
+                        uint64_t external_id);
+/* The operation that a call is for; of annotated operations also that of what it launched. */
 uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s);
 /* What a framework says of the collective that this kernel (correlation) or operation (external_id)
  * is; NULL: nothing. */

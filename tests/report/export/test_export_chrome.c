@@ -15,12 +15,14 @@ Test(export_chrome, a_launch_and_its_kernel_are_slices_with_an_arrow_between)
 	LINE(&t, "\"cat\": \"kernel\"",
 	     "{\"ph\": \"X\",\"pid\": 16777216,\"tid\": 0,\"ts\": 3.000,\"dur\": "
 	     "1234.567,\"name\": "
-	     "\"k\",\"cat\": \"kernel\",\"args\": {\"device\": 0,\"context\": 0,\"stream\": "
+	     "\"k\",\"cat\": \"kernel\",\"args\": {\"External id\": 0,\"device\": 0,\"context\": "
+	     "0,\"stream\": "
 	     "0,\"correlation\": 1,\"shared memory\": 0,\"static shared memory (bytes)\": "
 	     "0,\"dynamic shared memory (bytes)\": 0,\"grid\": [1,0,0],\"block\": [32,0,0]}}");
 	LINE(&t, "\"cat\": \"cuda_runtime\"",
 	     "{\"ph\": \"X\",\"pid\": 100,\"tid\": 1001,\"ts\": 2.500,\"dur\": 0.001,\"name\": "
-	     "\"cudaLaunchKernel\",\"cat\": \"cuda_runtime\",\"args\": {\"correlation\": 1}}");
+	     "\"cudaLaunchKernel\",\"cat\": \"cuda_runtime\",\"args\": {\"External id\": "
+	     "0,\"correlation\": 1}}");
 	LINE(&t, "{\"ph\": \"s\"",
 	     "{\"ph\": \"s\",\"pid\": 100,\"tid\": 1001,\"ts\": 2.500,\"name\": \"ac2g\",\"cat\": "
 	     "\"ac2g\",\"id\": 1}");
