@@ -5,10 +5,10 @@
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 
-/* Ops of a phase from one read by the host to the next, as the backend recorded them. */
+/* Ops of a phase from one read by the host to the next, which ran once. */
 struct segment {
 	int first;            /* index of its first op */
-	void *recording;      /* the backend's */
+	void *recording;      /* the backend's; NULL: not recorded yet */
 	uint64_t fingerprint; /* of the addresses that it works on */
 };
 
@@ -22,7 +22,6 @@ struct ws_exec {
 	int scope_depth;
 	size_t scope_capacity;
 	int64_t skipped; /* ops of the last phase that were not run */
-	int64_t begun;   /* steps */
 	struct segment *segments;
 	int segment_count;
 	size_t segment_capacity;
@@ -95,7 +94,8 @@ void ws_exec_destroy(struct ws_exec *exec)
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		tensor_release(exec, exec->graph->tensors[i]);
 	for (int i = 0; i < exec->segment_count; i++)
-		exec->backend->ops->forget(exec->backend, exec->segments[i].recording);
+		if (exec->segments[i].recording)
+			exec->backend->ops->forget(exec->backend, exec->segments[i].recording);
 	free(exec->segments);
 	free(exec->last_use);
 	free(exec->scopes);
@@ -171,7 +171,6 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 
 void ws_exec_step_begin(struct ws_exec *exec)
 {
-	exec->begun++;
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		if (ws_memory_is_transient(exec->graph->tensors[i]))
 			tensor_release(exec, exec->graph->tensors[i]);
@@ -286,25 +285,26 @@ static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exe
 	return WS_OK;
 }
 
-static enum ws_status record(struct ws_exec *exec, int first, int end, struct ws_err *err)
+static enum ws_status record(struct ws_exec *exec, struct segment *segment, int end,
+                             struct ws_err *err)
 {
 	const struct ws_backend_ops *ops = exec->backend->ops;
-	struct segment segment = {.first = first};
 	enum ws_status status, ended;
+	void *recording = NULL;
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
-	status = run_ops(exec, first, end, MODE_RECORD, &segment.fingerprint, err);
+	segment->fingerprint = 0;
+	status = run_ops(exec, segment->first, end, MODE_RECORD, &segment->fingerprint, err);
 	/* recording ends in any case; the first failure is the one to tell */
-	ended = ops->record_end(exec->backend, &segment.recording, status == WS_OK ? err : NULL);
+	ended = ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
 	if (status != WS_OK) {
 		if (ended == WS_OK)
-			ops->forget(exec->backend, segment.recording);
+			ops->forget(exec->backend, recording);
 		return status;
 	}
-	WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity);
-	exec->segments[exec->segment_count++] = segment;
-	return ops->replay(exec->backend, segment.recording, err);
+	segment->recording = recording;
+	return ops->replay(exec->backend, recording, err);
 }
 
 static enum ws_status replay(struct ws_exec *exec, const struct segment *segment, int end,
@@ -318,19 +318,35 @@ static enum ws_status replay(struct ws_exec *exec, const struct segment *segment
 	return exec->backend->ops->replay(exec->backend, segment->recording, err);
 }
 
-/* The first step runs as it is, so that all is loaded; the second is recorded, then replayed. */
+static struct segment *find_segment(const struct ws_exec *exec, int first)
+{
+	for (int i = 0; i < exec->segment_count; i++)
+		if (exec->segments[i].first == first)
+			return &exec->segments[i];
+	return NULL;
+}
+
+/*
+ * The first time a segment runs as it is, so that its kernels are loaded: none can be while they
+ * are recorded. The second time it is recorded, then replayed. That is a later step for the update,
+ * where the first steps overflowed.
+ */
 static enum ws_status run_segment(struct ws_exec *exec, int first, int end, struct ws_err *err)
 {
+	struct segment *segment = find_segment(exec, first);
 	enum ws_status status;
 	uint64_t hash = 0;
 
-	if (!exec->backend->records || exec->begun < 2)
+	if (segment && segment->recording)
+		return replay(exec, segment, end, err);
+	if (!segment && exec->backend->records) {
+		WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity);
+		exec->segments[exec->segment_count++] = (struct segment){.first = first};
+	}
+	if (!segment)
 		return run_ops(exec, first, end, MODE_RUN, &hash, err);
-	for (int i = 0; i < exec->segment_count; i++)
-		if (exec->segments[i].first == first)
-			return replay(exec, &exec->segments[i], end, err);
 	wsnvtx_push("record for replay");
-	status = record(exec, first, end, err);
+	status = record(exec, segment, end, err);
 	wsnvtx_pop();
 	return status;
 }

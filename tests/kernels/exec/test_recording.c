@@ -14,6 +14,8 @@
 struct recorded {
 	struct ws_op op;
 	struct ws_tensor tensors[WS_OP_INPUTS_MAX + WS_OP_OUTPUTS_MAX];
+	struct ws_tensor *all; /* of an op on many tensors */
+	void *list;            /* its list of them */
 };
 
 struct recording {
@@ -28,7 +30,19 @@ struct strict {
 	char *memory;
 	struct recording *open;      /* being recorded */
 	int ran, recorded, replayed; /* ops */
+	const struct ws_op *loaded[RECORDED_MAX]; /* that ran, each once */
+	int nloaded;
+	int overflows; /* so many flags are set before they are read */
 };
+
+/* A kernel that never ran cannot be loaded while it is recorded. */
+static bool is_loaded(const struct strict *s, const struct ws_op *op)
+{
+	for (int i = 0; i < s->nloaded; i++)
+		if (s->loaded[i] == op)
+			return true;
+	return false;
+}
 
 static enum ws_status strict_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
                                      struct ws_err *err)
@@ -77,8 +91,44 @@ static enum ws_status strict_download(struct ws_backend *backend, const void *da
 
 	(void)err;
 	cr_assert_null(s->open, "the host reads while a step is recorded");
+	if (size_bytes == sizeof(float) && s->overflows > 0 && *(const float *)data == 0) {
+		*(float *)(s->memory + ((const char *)data - s->memory)) = 1;
+		s->overflows--;
+	}
 	memcpy(host, (const char *)data + offset_bytes, size_bytes);
 	return WS_OK;
+}
+
+/* The tensors of one op on many, of which in and out have the first alone. */
+static void keep_all(struct recorded *r, const struct ws_op *op)
+{
+	struct ws_update *u = &r->op.u.update;
+	struct ws_update_row *rows;
+	struct ws_tensor **list;
+
+	if (op->kind == WS_OP_UNSCALE) {
+		r->all = calloc((size_t)op->u.unscale.count + 1, sizeof(*r->all));
+		r->list = list =
+		        calloc((size_t)op->u.unscale.count + 1, sizeof(struct ws_tensor *));
+		for (int i = 0; i < op->u.unscale.count; i++) {
+			r->all[i] = *op->u.unscale.list[i];
+			list[i] = &r->all[i];
+		}
+		r->op.u.unscale.list = list;
+	} else if (op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP) {
+		r->all = calloc((size_t)u->count, WS_UPDATE_TENSORS * sizeof(*r->all));
+		r->list = rows = calloc((size_t)u->count, sizeof(*rows));
+		for (int i = 0; i < u->count * WS_UPDATE_TENSORS; i++) {
+			const struct ws_tensor *t =
+			        u->list[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS];
+
+			if (!t)
+				continue;
+			r->all[i] = *t;
+			rows[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS] = &r->all[i];
+		}
+		u->list = rows;
+	}
 }
 
 static void keep(struct recorded *r, const struct ws_op *op)
@@ -92,6 +142,7 @@ static void keep(struct recorded *r, const struct ws_op *op)
 		r->tensors[WS_OP_INPUTS_MAX + i] = *op->out[i];
 		r->op.out[i] = &r->tensors[WS_OP_INPUTS_MAX + i];
 	}
+	keep_all(r, op);
 }
 
 static enum ws_status strict_run(struct ws_backend *backend, const struct ws_op *op,
@@ -101,9 +152,14 @@ static enum ws_status strict_run(struct ws_backend *backend, const struct ws_op 
 
 	if (s->open) {
 		cr_assert_lt(s->open->count, RECORDED_MAX);
+		cr_assert(is_loaded(s, op), "%s is loaded while it is recorded", op->message);
 		keep(&s->open->ops[s->open->count++], op);
 		s->recorded++;
 		return WS_OK;
+	}
+	if (s->base.records && !is_loaded(s, op)) {
+		cr_assert_lt(s->nloaded, RECORDED_MAX);
+		s->loaded[s->nloaded++] = op;
 	}
 	s->ran++;
 	return s->cpu->ops->run(s->cpu, op, err);
@@ -150,8 +206,14 @@ static enum ws_status strict_replay(struct ws_backend *backend, void *recording,
 
 static void strict_forget(struct ws_backend *backend, void *recording)
 {
+	struct recording *r = recording;
+
 	(void)backend;
-	free(recording);
+	for (int i = 0; i < r->count; i++) {
+		free(r->ops[i].all);
+		free(r->ops[i].list);
+	}
+	free(r);
 }
 
 static void strict_close(struct ws_backend *backend)
@@ -270,6 +332,49 @@ Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replay
 	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0, true);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
+}
+
+/* With a dynamic scale the first steps mostly overflow: their updates are left out. */
+static struct strict *overflow_first(const struct ws_step_options *options, struct ws_pool *pool,
+                                     bool records, double losses[STEPS])
+{
+	struct strict *s = strict_open(ws_backend_cpu_open(pool, 0), records);
+	int64_t skipped;
+
+	s->overflows = 2;
+	run_steps(options, &s->base, pool, losses, &skipped);
+	cr_expect_eq(skipped, 2);
+	ws_backend_close(s->cpu);
+	return s;
+}
+
+Test(recording, what_the_first_steps_left_out_runs_before_it_is_recorded)
+{
+	const struct ws_step_options options = {
+	        .model = ws_network_find("transformer-tiny"),
+	        .precision = precision_named("amp-fp16"),
+	        .phase = WS_STEP_FULL,
+	        .batch = 2,
+	        .context = 12,
+	        .seed = 3,
+	        .optimizer = ws_optimizer_defaults(WS_OPTIMIZER_ADAMW),
+	        .loss_scale = {.kind = WS_LOSS_SCALE_DYNAMIC},
+	};
+	double losses[STEPS], expected[STEPS];
+	struct ws_pool *pool = NULL;
+	struct strict *plain, *s;
+
+	KERNELS_OK(ws_pool_create(1, &pool, err));
+	plain = overflow_first(&options, pool, false, expected);
+	s = overflow_first(&options, pool, true, losses);
+	for (int i = 0; i < STEPS; i++)
+		cr_expect(losses[i] == expected[i], "step %d has loss %.17g, not %.17g", i,
+		          losses[i], expected[i]);
+	cr_expect_eq(s->recorded, s->ran, "%d recorded, %d ran", s->recorded, s->ran);
+	cr_expect_gt(s->replayed, 0);
+	close_strict(plain);
+	close_strict(s);
+	ws_pool_destroy(pool);
 }
 
 /* A scale that doubles each step soon overflows fp16. */
