@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,23 @@ static inline float ws_f32_to_tf32(float value)
 	memcpy(&word, &value, sizeof(word));
 	rounded = (word + 0xfff + ((word >> 13) & 1)) & ~(uint32_t)0x1fff;
 	word = (word & 0x7fffffff) > 0x7f800000 ? word : rounded; /* a NaN stays one */
+	memcpy(&value, &word, sizeof(value));
+	return value;
+}
+
+/* What is done to an operand of a product that is read as TF32. Hardware does each of them. */
+enum ws_tf32 { WS_TF32_EXACT, WS_TF32_ROUNDED, WS_TF32_CUT };
+
+static inline float ws_f32_read(float value, enum ws_tf32 how)
+{
+	uint32_t word;
+
+	if (how == WS_TF32_EXACT || isnan(value))
+		return value;
+	if (how == WS_TF32_ROUNDED)
+		return ws_f32_to_tf32(value);
+	memcpy(&word, &value, sizeof(word));
+	word &= ~(uint32_t)0x1fff;
 	memcpy(&value, &word, sizeof(value));
 	return value;
 }

@@ -204,8 +204,8 @@ static enum ws_status open_operands(struct ws_cpu *cpu, const struct ws_op *op, 
 		struct ws_whole whole = {.t = op->in[i], .data = op->in[i]->data};
 
 		/* the result of the forward pass is not an operand of a product: its dtype stays */
-		whole.tf32 = op->tf32 && i < 4;
-		whole.converted = whole.tf32 || op->in[i]->dtype != WS_REAL_DTYPE;
+		whole.tf32 = op->tf32 && i < 4 ? WS_TF32_ROUNDED : WS_TF32_EXACT;
+		whole.converted = whole.tf32 != WS_TF32_EXACT || op->in[i]->dtype != WS_REAL_DTYPE;
 		if (whole.converted) {
 			whole.data = *rest;
 			*rest += size;

@@ -351,11 +351,11 @@ static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **res
 			/* the operands of all three ops are so, but for dy before weight */
 			int which = op->kind == WS_OP_CONV_DGRAD ? 1 - operand : operand;
 
-			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[which], operand, op->tf32,
-			                                 &in[operand], err));
+			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[which], operand,
+			                                 ws_cpu_tf32(cpu, op), &in[operand], err));
 			*places[i] = in[operand++].data;
 		}
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, false, &out, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, WS_TF32_EXACT, &out, err));
 	*result = out.data;
 
 	ws_cpu_kernel_begin(cpu, op, items);

@@ -2,13 +2,13 @@
 #include "kernels/cpu/real.h"
 
 enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     bool tf32, struct ws_whole *whole, struct ws_err *err)
+                                     enum ws_tf32 tf32, struct ws_whole *whole, struct ws_err *err)
 {
 	void *data = t->data;
 
 	whole->t = t;
 	whole->tf32 = tf32;
-	whole->converted = tf32 || t->dtype != WS_REAL_DTYPE;
+	whole->converted = tf32 != WS_TF32_EXACT || t->dtype != WS_REAL_DTYPE;
 	if (whole->converted)
 		WS_FORWARD(ws_cpu_workspace(cpu, slot, (uint64_t)t->count * sizeof(ws_real), &data,
 		                            err));
@@ -22,9 +22,9 @@ static void load_item(void *arg, int64_t item)
 	int64_t first = item * WS_GRAIN, count = ws_min64(WS_GRAIN, w->t->count - first);
 	const ws_real *from = ws_real_load(w->t, first, count, w->data + first);
 
-	if (w->tf32)
+	if (w->tf32 != WS_TF32_EXACT)
 		for (int64_t i = 0; i < count; i++)
-			w->data[first + i] = (ws_real)ws_f32_to_tf32((float)from[i]);
+			w->data[first + i] = (ws_real)ws_f32_read((float)from[i], w->tf32);
 }
 
 static void store_item(void *arg, int64_t item)

@@ -120,6 +120,7 @@ struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_byte
 	cpu->base.ops = &cpu_ops;
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
+	cpu->base.tf32 = WS_TF32_ROUNDED;
 	cpu->base.limit_bytes = limit_bytes ? limit_bytes : ws_cpu_memory_available();
 	return &cpu->base;
 }

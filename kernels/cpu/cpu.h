@@ -40,6 +40,12 @@ uint64_t ws_cpu_memory_available(void);
 enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
                                 struct ws_err *err);
 
+/* How the operands of an op are read. */
+static inline enum ws_tf32 ws_cpu_tf32(const struct ws_cpu *cpu, const struct ws_op *op)
+{
+	return op->tf32 ? cpu->base.tf32 : WS_TF32_EXACT;
+}
+
 /* Elements that one work item of the pool covers, about. */
 #define WS_GRAIN 32768
 

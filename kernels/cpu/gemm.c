@@ -131,9 +131,9 @@ enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	           err, ENVIRONMENT, "gemm %s: a dimension exceeds what the BLAS can take",
 	           op->message);
 #endif
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, op->tf32, &p.a, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, op->tf32, &p.b, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, false, &p.c, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, ws_cpu_tf32(cpu, op), &p.a, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, ws_cpu_tf32(cpu, op), &p.b, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, WS_TF32_EXACT, &p.c, err));
 
 	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);
 	WS_CPU_FN(whole_load)(cpu, &p.a);

@@ -68,7 +68,7 @@ enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op 
 	struct scatter scatter = {.op = op};
 
 	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->out[0]->shape.dim[0], err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, false, &scatter.table, err));
+	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, WS_TF32_EXACT, &scatter.table, err));
 	ws_cpu_kernel_begin(cpu, op, items);
 	WS_CPU_FN(whole_load)(cpu, &scatter.table);
 	ws_pool_run(cpu->pool, items, scatter_add_item, &scatter);

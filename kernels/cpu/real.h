@@ -126,12 +126,12 @@ struct ws_whole {
 	const struct ws_tensor *t;
 	ws_real *data;  /* its own memory, or the workspace slot */
 	bool converted; /* the latter */
-	bool tf32;      /* rounded to TF32 on the way */
+	enum ws_tf32 tf32; /* what is done to its elements on the way */
 };
 
-/* tf32: rounded on the way, as an operand of a product whose op wants that. */
+/* tf32: as an operand of a product is read whose op wants that; EXACT for all others. */
 enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     bool tf32, struct ws_whole *whole, struct ws_err *err);
+                                     enum ws_tf32 tf32, struct ws_whole *whole, struct ws_err *err);
 /* Fill data from the tensor, and the tensor from data, where data is not its own. */
 void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
 void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);

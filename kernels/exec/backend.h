@@ -85,6 +85,7 @@ struct ws_backend {
 	uint64_t allocated_bytes; /* now */
 	uint64_t peak_bytes;      /* the most since it was opened */
 	bool records;             /* steps are to be recorded once and replayed */
+	enum ws_tf32 tf32;        /* how the CPU reference reads operands of TF32 */
 };
 
 struct ws_backend_options {

@@ -209,9 +209,9 @@ static enum ws_status linear(const struct ws_operands *o, const struct ws_operan
 {
 	double share = sum_error(terms(o->op));
 
-	/* hardware may cut an operand to TF32 where the reference rounds it */
+	/* the reference reads operands as the device does; a Tensor Core cuts the ends of sums */
 	if (o->op->tf32)
-		share += 0x1p-9;
+		share += 0x1p-13;
 	WS_FORWARD(magnitudes(o, bounds, err));
 	for (int64_t i = 0; i < written->t->count; i++)
 		bounds[i] *= share;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
 #include "kernels/exec/device_arena.h"
 #include "tests/cuda_host/bounds.h"
 #include "tests/cuda_host/device.h"
@@ -335,22 +336,75 @@ static enum ws_status compare(struct run *run, int at, struct ws_err *err)
 	return status;
 }
 
+/* The reference's results as numbers. */
+static void note_results(struct run *run)
+{
+	for (int i = 0; i < run->operands.count; i++) {
+		struct ws_operand *operand = &run->operands.list[i];
+
+		if (!run->written[i])
+			continue;
+		free(operand->after);
+		operand->after = malloc((size_t)operand->t->count * sizeof(double));
+		ws_dtype_decode(operand->t->dtype, operand->t->data, operand->after,
+		                operand->t->count);
+	}
+}
+
+/* The sum of the squares of what the device's results differ by. */
+static double difference(const struct run *run)
+{
+	double sum = 0;
+
+	for (int i = 0; i < run->operands.count; i++) {
+		const struct ws_operand *operand = &run->operands.list[i];
+		double *got;
+
+		if (!run->written[i])
+			continue;
+		got = malloc((size_t)operand->t->count * sizeof(*got));
+		ws_dtype_decode(operand->t->dtype, run->result[i], got, operand->t->count);
+		for (int64_t j = 0; j < operand->t->count; j++)
+			sum += (got[j] - operand->after[j]) * (got[j] - operand->after[j]);
+		free(got);
+	}
+	return sum;
+}
+
+/* The reference reads operands as the device did: of the ways that there are, the nearest. */
+static enum ws_status run_nearest(struct run *run, const struct ws_op *op, struct ws_err *err)
+{
+	static const enum ws_tf32 ways[] = {WS_TF32_ROUNDED, WS_TF32_CUT, WS_TF32_EXACT};
+	struct ws_shadow *shadow = run->shadow;
+	enum ws_tf32 nearest = ways[0];
+	double least = INFINITY;
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		double sum;
+
+		shadow->reference->tf32 = ways[i];
+		WS_FORWARD(shadow->reference->ops->run(shadow->reference, op, err));
+		note_results(run);
+		sum = difference(run);
+		if (sum < least) {
+			least = sum;
+			nearest = ways[i];
+		}
+	}
+	shadow->reference->tf32 = nearest;
+	WS_GROW(shadow->tf32, shadow->tf32_count + 1, shadow->tf32_capacity);
+	shadow->tf32[shadow->tf32_count++] = (uint8_t)nearest;
+	return shadow->reference->ops->run(shadow->reference, op, err);
+}
+
 static enum ws_status run_both(struct run *run, const struct ws_op *op, struct ws_err *err)
 {
 	struct ws_backend *reference = run->shadow->reference;
 
 	WS_FORWARD(device_alloc(run, err));
 	WS_FORWARD(device_run(run, err));
-	WS_FORWARD(reference->ops->run(reference, op, err));
-	for (int i = 0; i < run->operands.count; i++) {
-		struct ws_operand *operand = &run->operands.list[i];
-
-		if (!run->written[i])
-			continue;
-		operand->after = malloc((size_t)operand->t->count * sizeof(double));
-		ws_dtype_decode(operand->t->dtype, operand->t->data, operand->after,
-		                operand->t->count);
-	}
+	WS_FORWARD(op->tf32 ? run_nearest(run, op, err) : reference->ops->run(reference, op, err));
+	note_results(run);
 	for (int i = 0; i < run->operands.count; i++)
 		if (run->written[i])
 			WS_FORWARD(compare(run, i, err));
@@ -447,6 +501,7 @@ static void shadow_close(struct ws_backend *backend)
 
 	ws_backend_close(shadow->reference);
 	ws_backend_close(shadow->device);
+	free(shadow->tf32);
 	free(shadow);
 }
 

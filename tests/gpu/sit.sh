@@ -158,6 +158,10 @@ device() {
 	step "$name" "$2" "$root/tests/gpu_device" -j1 --filter "device_$suite/$(number '*' "$4")"
 	must "$name: tests that ran" "$(sed -n 's/.*Tested: \([0-9]*\) .*/\1/p' "$out/$name.txt")" "" -gt 0
 	unset WS_TEST_DEVICE
+	# each way is right: what this machine does
+	sed -n 's/^tf32:\(.*\):/\1:/p' "$out/$name.txt" | sort -u | while IFS=: read -r steps ways; do
+		verdict info "$steps${3:+ ($3)}: products whose operands of TF32 are" "$ways"
+	done
 	# what bounds can be set by: the errors, with nothing excused, that come near theirs
 	sed -n 's/^apart://p' "$out/$name.txt" | sort -u | while IFS=: read -r steps what where judged plain bound; do
 		awk "BEGIN { exit !($plain > $bound / 2) }" &&
@@ -180,7 +184,7 @@ part_1() {
 	device image 25 "" dropout_draws_what_the_reference_draws
 	device attention 25 "" of_small_heads_is_the_cpu_s
 	device steps 100 "" of_vgg11_are_the_cpu_s
-	device steps 45 "free autotune" of_mlp_are_the_cpu_s
+	device steps 45 "free autotune" of_lenet5_are_the_cpu_s
 	# the stub computes when it is asked, and has nothing to record
 	[ "${WITHOUT_GRAPHS-}" = 1 ] || device steps 45 graph of_mlp_are_the_cpu_s
 	bench ceilings 20 ceilings

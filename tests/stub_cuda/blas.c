@@ -88,7 +88,7 @@ static void vectors(const struct matrix *m, int64_t batch, bool rows, int64_t co
 			int64_t at = along ? i * m->ld + j : j * m->ld + i;
 			float value = stub_load(m->data, batch * m->stride + at, m->type);
 
-			values[i * k + j] = m->tf32 ? ws_f32_to_tf32(value) : value;
+			values[i * k + j] = m->tf32 ? stub_tf32(value, 0) : value;
 		}
 }
 

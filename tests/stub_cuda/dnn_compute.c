@@ -43,7 +43,7 @@ static float *load(const struct dnn_tensor *t, bool tf32)
 		place_of(t, i, at);
 		values[i] = stub_load(t->data, offset_of(t, at), t->type);
 		if (tf32)
-			values[i] = ws_f32_to_tf32(values[i]);
+			values[i] = stub_tf32(values[i], 1);
 	}
 	return values;
 }

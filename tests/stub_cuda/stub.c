@@ -54,6 +54,17 @@ float stub_load(const void *data, int64_t index, int type)
 	}
 }
 
+float stub_tf32(float value, int convolution)
+{
+	const char *how = getenv("WS_STUB_TF32");
+
+	if (how && !strcmp(how, "bf16"))
+		return ws_bf16_to_f32(ws_f32_to_bf16(value));
+	if (how && (!strcmp(how, "cut") || (!strcmp(how, "mixed") && !convolution)))
+		return ws_f32_read(value, WS_TF32_CUT);
+	return ws_f32_read(value, WS_TF32_ROUNDED);
+}
+
 void stub_store(void *data, int64_t index, int type, float value)
 {
 	uint16_t bits;

@@ -7,6 +7,8 @@
  *   WS_STUB_LOG      file to which a line is added for each thing that cuBLAS and cuDNN are asked
  *   WS_STUB_COMPUTE  1: products and convolutions are computed (in fp32, operands rounded as
  *                    TF32 has them where that is asked for); else they do nothing
+ *   WS_STUB_TF32     what becomes of operands of TF32: rounded; "cut"; "mixed": products cut,
+ *                    convolutions rounded; "bf16": what no hardware does
  *   WS_STUB_GPUS     GPUs that there are: 1
  *
  * The driver loads the recorder's collector and tells the CUPTI of tests/recorder/cuda what
@@ -26,4 +28,6 @@ void stub_asked(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Elements of device memory as numbers and back. type: cudaDataType of 32 or 16 bits. */
 float stub_load(const void *data, int64_t index, int type);
+/* An operand as it is read as TF32. convolution: of one, else of a product. */
+float stub_tf32(float value, int convolution);
 void stub_store(void *data, int64_t index, int type, float value);

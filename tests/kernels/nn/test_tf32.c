@@ -27,6 +27,15 @@ Test(tf32, rounds_to_nearest_even_at_ten_bits)
 	cr_assert(signbit(ws_f32_to_tf32(-0.0f)));
 }
 
+Test(tf32, hardware_that_cuts_reads_another_number)
+{
+	cr_assert_eq(ws_f32_read(0x1.006p0f, WS_TF32_CUT), 0x1.004p0f);
+	cr_assert_eq(ws_f32_read(-0x1.fffffep127f, WS_TF32_CUT), -0x1.ffcp127f);
+	cr_assert_eq(ws_f32_read(0x1.006p0f, WS_TF32_ROUNDED), 0x1.008p0f);
+	cr_assert_eq(ws_f32_read(0x1.006p0f, WS_TF32_EXACT), 0x1.006p0f);
+	cr_assert(isnan(ws_f32_read(NAN, WS_TF32_CUT)));
+}
+
 /* [1, 2] · [2, 1] of numbers that TF32 cannot hold: what is multiplied are the rounded ones. */
 Test(tf32, products_read_rounded_operands_and_other_ops_do_not)
 {
