@@ -2,20 +2,11 @@
  * Notation: u = 2^-24, S = the magnitudes that an element is made of. Each rule fills in the
  * error of the fp32 arithmetic; the rounding to the result's own type is added for all alike.
  */
-#include "tests/cuda_host/bounds.h"
+#include "tests/cuda_host/bounds_rules.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#define U    0x1p-24
 #define TINY 0x1p-147 /* 4 ulp of a subnormal */
-#define ULP  (2 * U)  /* of a number, at most */
-
-/* 4 sqrt(n) u: of a sum of n, as a share of the sum of magnitudes */
-static double sum_error(double n)
-{
-	return 4 * sqrt(n) * U;
-}
 
 const struct ws_operand *ws_operand_of(const struct ws_operands *operands,
                                        const struct ws_tensor *t)
@@ -24,16 +15,6 @@ const struct ws_operand *ws_operand_of(const struct ws_operands *operands,
 		if (operands->list[i].t == t)
 			return &operands->list[i];
 	return NULL;
-}
-
-static const double *in(const struct ws_operands *operands, int i)
-{
-	return ws_operand_of(operands, operands->op->in[i])->before;
-}
-
-static const double *out(const struct ws_operands *operands, int i)
-{
-	return ws_operand_of(operands, operands->op->out[i])->after;
 }
 
 static double smallest_normal(enum ws_dtype dtype)
@@ -352,209 +333,6 @@ static void cross_entropy(const struct ws_operands *o, bool of_loss, double *bou
 		            sum_error((double)rows) * fabs(out(o, 0)[0]);
 }
 
-/* --- norms
- * ----------------------------------------------------------------------------------------- */
-
-static void rms_norm(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
-{
-	double share = sum_error((double)ws_tensor_cols(o->op->in[0])) + 4 * ULP;
-
-	for (int64_t i = 0; i < written->t->count; i++)
-		bounds[i] = fabs(written->after[i]) * share;
-}
-
-/* dy, x, w, r = 1 / rms -> dx = r w dy - x r^3 mean(w dy x), dw = sum over rows of dy x r */
-static void rms_norm_grad(const struct ws_operands *o, bool of_weight, double *bounds)
-{
-	const double *dy = in(o, 0), *x = in(o, 1), *w = in(o, 2), *r = in(o, 3);
-	int64_t cols = ws_tensor_cols(o->op->out[0]), rows = ws_tensor_rows(o->op->out[0]);
-
-	for (int64_t c = 0; c < cols && of_weight; c++) {
-		bounds[c] = 0;
-		for (int64_t row = 0; row < rows; row++)
-			bounds[c] += fabs(dy[row * cols + c] * x[row * cols + c] * r[row]);
-		bounds[c] *= sum_error((double)rows) + 2 * ULP;
-	}
-	for (int64_t row = 0; row < rows && !of_weight; row++) {
-		double sum = 0;
-
-		for (int64_t c = 0; c < cols; c++)
-			sum += fabs(w[c] * dy[row * cols + c] * x[row * cols + c]);
-		sum *= pow(r[row], 3) / (double)cols;
-		for (int64_t c = 0; c < cols; c++)
-			bounds[row * cols + c] =
-			        2 * ULP * fabs(r[row] * w[c] * dy[row * cols + c]) +
-			        fabs(x[row * cols + c]) * sum * (sum_error((double)cols) + 4 * ULP);
-	}
-}
-
-/* The statistics of one channel, as the batch has them, and how exactly fp32 gets them. */
-struct channel {
-	double n, mean, var, inverse;
-	double mean_error, inverse_error; /* absolute; relative */
-};
-
-static int64_t channel_at(const struct ws_channels *ch, int64_t channel, int64_t i)
-{
-	return (i / ch->inner * ch->channels + channel) * ch->inner + i % ch->inner;
-}
-
-static struct channel channel_of(const struct ws_norm *norm, const double *x, int64_t channel)
-{
-	struct channel c = {.n = (double)(norm->ch.outer * norm->ch.inner)};
-	double size = 0;
-
-	for (int64_t i = 0; i < (int64_t)c.n; i++) {
-		c.mean += x[channel_at(&norm->ch, channel, i)];
-		size += fabs(x[channel_at(&norm->ch, channel, i)]);
-	}
-	c.mean /= c.n;
-	for (int64_t i = 0; i < (int64_t)c.n; i++)
-		c.var += pow(x[channel_at(&norm->ch, channel, i)] - c.mean, 2) / c.n;
-	c.inverse = 1 / sqrt(c.var + norm->eps);
-	c.mean_error = sum_error(c.n) * size / c.n;
-	/* a mean that is off adds its square to the variance, of deviations that are rounded */
-	c.inverse_error = sum_error(c.n) + 2 * ULP + pow(c.mean_error * c.inverse, 2) +
-	                  2 * ULP * size / c.n * c.inverse;
-	return c;
-}
-
-static void batch_norm(const struct ws_operands *o, const struct ws_operand *written,
-                       double *bounds)
-{
-	const struct ws_op *op = o->op;
-	const struct ws_norm *norm = &op->u.norm;
-	const double *x = in(o, 0), *gamma = in(o, 1), *beta = in(o, 2);
-	int which = 0;
-
-	while (op->out[which] != written->t)
-		which++;
-	for (int64_t k = 0; k < norm->ch.channels; k++) {
-		struct channel c = channel_of(norm, x, k);
-		double old = ULP * fabs(written->before ? written->before[k] : 0);
-
-		if (which == 1)
-			bounds[k] = c.mean_error + ULP * fabs(c.mean);
-		else if (which == 2)
-			bounds[k] = c.inverse * c.inverse_error;
-		else if (which == 3)
-			bounds[k] =
-			        2 * old + norm->momentum * (c.mean_error + 2 * ULP * fabs(c.mean));
-		else if (which == 4)
-			bounds[k] = 2 * old + norm->momentum * c.var * c.n / (c.n - 1) *
-			                              (2 * c.inverse_error + 4 * ULP);
-		for (int64_t i = 0; i < (int64_t)c.n && which == 0; i++) {
-			int64_t at = channel_at(&norm->ch, k, i);
-			double z = (x[at] - c.mean) * c.inverse;
-
-			bounds[at] =
-			        fabs(gamma[k]) * c.inverse *
-			                (c.mean_error + ULP * (fabs(x[at]) + fabs(c.mean))) +
-			        fabs(gamma[k] * z) * (c.inverse_error + 4 * ULP) +
-			        2 * ULP * (fabs(beta[k]) + fabs(gamma[k] * c.mean) * c.inverse);
-		}
-	}
-}
-
-/* dx = gamma / deviation (dy - dbeta / n - z dgamma / n) */
-static void batch_norm_grad(const struct ws_operands *o, const struct ws_operand *written,
-                            double *bounds)
-{
-	const struct ws_op *op = o->op;
-	const struct ws_channels *ch = &op->u.norm.ch;
-	const double *dy = in(o, 0), *x = in(o, 1), *gamma = in(o, 2), *mean = in(o, 3);
-	const double *inverse = in(o, 4);
-	double n = (double)(ch->outer * ch->inner), share = sum_error(n) + 4 * ULP;
-
-	for (int64_t k = 0; k < ch->channels; k++) {
-		double dgamma = 0, dbeta = 0; /* sums of magnitudes */
-
-		for (int64_t i = 0; i < (int64_t)n; i++) {
-			int64_t at = channel_at(ch, k, i);
-
-			dgamma += fabs(dy[at]) * (fabs(x[at]) + fabs(mean[k])) * inverse[k];
-			dbeta += fabs(dy[at]);
-		}
-		if (written->t == op->out[1])
-			bounds[k] = share * dgamma;
-		else if (written->t == op->out[2])
-			bounds[k] = share * dbeta;
-		for (int64_t i = 0; i < (int64_t)n && written->t == op->out[0]; i++) {
-			int64_t at = channel_at(ch, k, i);
-			double z = (fabs(x[at]) + fabs(mean[k])) * inverse[k];
-
-			bounds[at] = fabs(gamma[k] * inverse[k]) *
-			             (4 * ULP * fabs(dy[at]) + share * (dbeta + z * dgamma) / n);
-		}
-	}
-}
-
-/* --- optimizer
- * --------------------------------------------------------------------------------------- */
-
-static double at(const struct ws_operands *o, const struct ws_tensor *t, int64_t i)
-{
-	return t ? ws_operand_of(o, t)->before[i] : 0;
-}
-
-/* Of a fused optimizer: the sizes of what each result is a sum of. */
-static double bound_all(const struct ws_op *op, const struct ws_operands *o,
-                        const struct ws_update_row *row, const struct ws_tensor *t, int64_t i)
-{
-	const struct ws_update_factors *f = &op->u.update.factors;
-	double p = fabs(at(o, row->t[WS_UPDATE_P], i)), v = at(o, row->t[WS_UPDATE_V], i);
-	double g = fabs(at(o, row->t[WS_UPDATE_G], i)) + f->decay * p, correction, v_new;
-	double m = f->beta1 * fabs(at(o, row->t[WS_UPDATE_M], i));
-
-	if (op->sub == WS_SUB_SGD_ALL)
-		return 8 * ULP * (t == row->t[WS_UPDATE_P] ? p + f->alpha * (m + g) : m + g);
-	m += (1 - f->beta1) * g;
-	v_new = f->beta2 * v + (1 - f->beta2) * g * g;
-	if (t != row->t[WS_UPDATE_P])
-		return 8 * ULP * (t == row->t[WS_UPDATE_M] ? m : v_new);
-	correction = ws_update_numbers(op) > 1 ? in(o, 1)[0] : 1;
-	v_new = f->beta2 * v + (1 - f->beta2) * pow(at(o, row->t[WS_UPDATE_G], i), 2);
-	return 8 * ULP * p + 32 * ULP * fabs(in(o, 0)[0]) * m / (sqrt(v_new) * correction + f->eps);
-}
-
-/* Of a step: those of the terms, each operation one rounding. */
-static double bound_each(const struct ws_op *op, const struct ws_operands *o,
-                         const struct ws_update_row *row, int64_t i)
-{
-	double alpha = fabs(op->u.update.factors.alpha), a = fabs(at(o, row->t[WS_UPDATE_A], i));
-	double b = fabs(at(o, row->t[WS_UPDATE_B], i)), c = fabs(at(o, row->t[WS_UPDATE_C], i));
-	double x = ws_update_numbers(op) ? fabs(in(o, 0)[0]) : 0;
-
-	switch (op->sub) {
-	case WS_SUB_EACH_LERP:
-		return 4 * ULP * (a + alpha * (a + b));
-	case WS_SUB_EACH_ADD:
-		return 4 * ULP * (a + alpha * b);
-	case WS_SUB_EACH_ADDCMUL:
-		return 4 * ULP * (a + alpha * b * c);
-	case WS_SUB_EACH_ADDCDIV:
-		return 4 * ULP * (a + x * b / c);
-	case WS_SUB_EACH_MUL:
-		return 2 * ULP * x * a;
-	default: /* EACH_SQRT is below its operand or 1 */
-		return 2 * ULP *
-		       (op->sub == WS_SUB_EACH_SQRT ? sqrt(a) : fmax(alpha, 1) * a + alpha);
-	}
-}
-
-static void update(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
-{
-	const struct ws_op *op = o->op;
-	const struct ws_update_row *row = op->u.update.list;
-	const struct ws_tensor *t = written->t;
-
-	while (row->t[0] != t && row->t[1] != t && row->t[2] != t)
-		row++;
-	for (int64_t i = 0; i < t->count; i++)
-		bounds[i] = ws_update_is_fused(op->sub) ? bound_all(op, o, row, t, i)
-		                                        : bound_each(op, o, row, i);
-}
-
 /* --- all
  * -----------------------------------------------------------------------------------------------
  */
@@ -623,19 +401,19 @@ static enum ws_status arithmetic(const struct ws_operands *o, const struct ws_op
 		cross_entropy(o, written->t == op->out[0], bounds);
 		break;
 	case WS_OP_RMS_NORM:
-		rms_norm(o, written, bounds);
+		ws_bounds_rms_norm(o, written, bounds);
 		break;
 	case WS_OP_RMS_NORM_GRAD:
-		rms_norm_grad(o, written->t == op->out[1], bounds);
+		ws_bounds_rms_norm_grad(o, written->t == op->out[1], bounds);
 		break;
 	case WS_OP_BATCH_NORM:
-		batch_norm(o, written, bounds);
+		ws_bounds_batch_norm(o, written, bounds);
 		break;
 	case WS_OP_BATCH_NORM_GRAD:
-		batch_norm_grad(o, written, bounds);
+		ws_bounds_batch_norm_grad(o, written, bounds);
 		break;
 	case WS_OP_UPDATE:
-		update(o, written, bounds);
+		ws_bounds_update(o, written, bounds);
 		break;
 	case WS_OP_CLIP: /* a sum of squares, its root and a quotient: half of its error */
 		bounds[0] = 1024 * ULP;

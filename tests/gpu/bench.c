@@ -3,15 +3,17 @@
  * ceilings (device-to-device copies, matrix products), each own kernel's bytes a second at sizes
  * that no cache holds, and whole steps.
  *
- *   gpu_bench [--autotune] ceilings
+ *   gpu_bench [--autotune] [--quick] ceilings
  *   gpu_bench [--autotune] kernels [DTYPE]
- *   gpu_bench [--autotune] [--fused-attention] [--nhwc] steps MODEL DTYPE FUSION BATCH CONTEXT
- *             [ROUNDS [STEPS]]
+ *   gpu_bench [--autotune] [--quick] [--fused-attention] [--nhwc] steps MODEL DTYPE FUSION BATCH
+ * CONTEXT [ROUNDS [STEPS]]
  *
  * Ceilings are measured by the same process before what is held against them. kernels: in the
  * graphs of bench_shapes.h, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times
  * the milliseconds of STEPS (20) steps, a line for each; with ROUNDS 0 a round for each line on
  * stdin, so that somebody else can run between them.
+ *
+ * --quick tries the program itself: its ceilings of products are of small ones.
  *
  * Times are of the host's clock over many launches and one wait, the median of several.
  */
@@ -31,7 +33,7 @@
 
 #define ROUNDS          7
 #define COPY_BYTES      ((size_t)1 << 30)
-#define GEMM_SIZE       8192
+#define GEMM_SIZE       (quick ? 256 : 8192)
 #define STEP_WARMUP     5
 #define STEPS           20
 #define STEPS_MOST      1000
@@ -44,7 +46,7 @@
 static struct ws_pool *pool;
 static struct ws_backend *backend;
 static enum ws_attention_mode attention;
-static bool autotune;
+static bool autotune, quick;
 static enum ws_layout layout; /* of images */
 static double copy_bytes_s;   /* measured: reading and writing both count */
 static double gemm_flop_s;    /* measured, of the precision that was asked for last */
@@ -551,12 +553,15 @@ int main(int argc, char **argv)
 			options.autotune = autotune = true;
 		else if (!strcmp(argv[first], "--fused-attention"))
 			attention = WS_ATTENTION_MODE_FUSED;
+		else if (!strcmp(argv[first], "--quick"))
+			quick = true;
 		else if (!strcmp(argv[first], "--nhwc"))
 			layout = WS_LAYOUT_NHWC;
 		else
 			return WS_USAGE;
 	}
-	if (ws_pool_create(1, &pool, &err) != WS_OK ||
+	/* first values of 26 GB are drawn: by one thread they take minutes */
+	if (ws_pool_create(0, &pool, &err) != WS_OK ||
 	    ws_backend_open(&options, pool, &backend, why, sizeof(why), &err) != WS_OK ||
 	    measure_copy(&err) != WS_OK) {
 		printf("skipped: %s\n", err.text);

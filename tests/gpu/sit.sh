@@ -111,7 +111,8 @@ bench() {
 	name=$1
 	limit=$2
 	shift 2
-	step "$name" "$limit" "$root/tests/gpu_bench" "$@"
+	# shellcheck disable=SC2046 # one argument or none
+	step "$name" "$limit" "$root/tests/gpu_bench" $(number "" --quick) "$@"
 	code=$?
 	grep '^{"kind"' "$out/$name.txt" >>"$lines"
 	return $code
@@ -214,17 +215,18 @@ ours_alone() {
 
 # Whole steps, beside PyTorch's where it is: eager first, as it needs no compiler.
 part_2() {
+	large=transformer-$(number large small)
 	if has_torch; then
 		export TORCHINDUCTOR_CACHE_DIR="$out/../inductor-cache"
-		beside_torch 45 transformer-small:amp-bf16:16:512 transformer-large:amp-bf16:4:512 \
-			transformer-large:amp-bf16:4:512:fused
+		beside_torch 45 transformer-small:amp-bf16:16:512 "$large:amp-bf16:4:512" \
+			"$large:amp-bf16:4:512:fused"
 		beside_torch 60 resnet50:amp-bf16:128:0
-		beside_torch 75 transformer-large:amp-bf16:4:512:fused:compiled transformer-small:fp32:16:512:compiled
+		beside_torch 75 "$large:amp-bf16:4:512:fused:compiled" transformer-small:fp32:16:512:compiled
 	else
 		verdict skip "the same steps in PyTorch" "not here"
 		ours_alone 45 transformer-small amp-bf16 16 512
-		ours_alone 45 transformer-large amp-bf16 4 512
-		ours_alone 45 transformer-large amp-bf16 4 512 --fused-attention
+		ours_alone 45 "$large" amp-bf16 4 512
+		ours_alone 45 "$large" amp-bf16 4 512 --fused-attention
 		bench steps-resnet50 60 --nhwc steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	fi
 	capture steps 60 steps aa

@@ -164,7 +164,8 @@ def run_round(step):
 
 def rival(command, name, context, dtype, batch, fused):
     """gpu_bench with the same session, which runs a round for each line that it is sent."""
-    options = (["--fused-attention"] if fused else []) + (["--nhwc"] if name == "resnet50" else [])
+    options = ["--quick"] if os.environ.get("QUICK") == "1" else []
+    options += (["--fused-attention"] if fused else []) + (["--nhwc"] if name == "resnet50" else [])
     folders = os.environ.get("WS_LIBRARY_PATH", "")
     environment = dict(os.environ, LD_LIBRARY_PATH=folders + ":" + os.environ.get("LD_LIBRARY_PATH", ""))
     return subprocess.Popen([command, *options, "steps", name, dtype, "full", str(batch), str(context), "0",

@@ -53,7 +53,7 @@ def fetch(folder, package, version):
     if not os.path.isdir(where):
         wheels = os.path.join(folder, "wheels")
         try:
-            run(PIP + ["download", "-q", "--no-deps", "-d", wheels, "%s==%s" % (package, version)], timeout=300)
+            run(PIP + ["download", "-q", "--no-deps", "-d", wheels, "%s==%s" % (package, version)], timeout=900)
         except subprocess.TimeoutExpired:
             return None
         for name in os.listdir(wheels) if os.path.isdir(wheels) else []:

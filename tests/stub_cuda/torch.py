@@ -73,6 +73,6 @@ optim = types.SimpleNamespace(AdamW=lambda *_args, **_options: MagicMock(step=_l
 profiler = types.SimpleNamespace(profile=_profile, ProfilerActivity=MagicMock())
 nn = MagicMock(Module=Module, TransformerEncoder=Module, ModuleList=list)
 cuda = MagicMock(CUDAGraph=CUDAGraph, graph=_captured)
-bfloat16, float16 = "bfloat16", "float16"
+bfloat16, float16, channels_last = "bfloat16", "float16", "channels_last"
 arange = autocast = manual_seed = ones = randint = randn = MagicMock()
 sys.modules.update({"torch.nn": nn, "torch.profiler": profiler})
