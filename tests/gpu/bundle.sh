@@ -15,6 +15,10 @@ PATH=$PATH:/usr/sbin:/sbin
 	sed -n '2,11s/^# \{0,1\}//p' "$0"
 	exit 2
 }
+command -v patchelf >/dev/null || {
+	echo "bundle.sh: no patchelf; run/setup test installs it" >&2
+	exit 5
+}
 source=$(cd "$(dirname "$0")/../.." && pwd)
 out=$1
 build=${2-}
@@ -46,6 +50,11 @@ ldd "$out"/bin/* "$out"/tests/* | sed -n 's/^.* => \(\/[^ ]*\) (.*/\1/p' | sort 
 		cp -L "$library" "$out/lib/$(basename "$library")"
 	done
 strip --strip-unneeded "$out"/bin/* "$out"/tests/* "$out"/lib/*
+# They find lib/ by themselves: in LD_LIBRARY_PATH it would give others our libraries, too.
+# shellcheck disable=SC2016 # the loader's variable
+patchelf --set-rpath '$ORIGIN/../lib' "$out"/bin/* "$out"/tests/*
+# shellcheck disable=SC2016
+patchelf --set-rpath '$ORIGIN' "$out"/lib/*
 tar -C "$out" -czf "$out.tar.gz" .
 
 # --- checks -----------------------------------------------------------------------------------
@@ -77,7 +86,7 @@ cp -r "$out" "$root/bundle"
 inside() {
 	set -- chroot "$root" "$@"
 	[ "$(id -u)" = 0 ] || set -- unshare -r "$@"
-	env -i LD_LIBRARY_PATH=/bundle/lib:/cuda:/glibc HOME=/ PATH="$PATH" "$@"
+	env -i LD_LIBRARY_PATH=/cuda:/glibc HOME=/ PATH="$PATH" "$@"
 }
 for program in warpsheet warpsheet-record warpsheet-step; do
 	inside "/bundle/bin/$program" --version >/dev/null || problem "$program does not start in an empty root"

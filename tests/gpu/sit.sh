@@ -51,7 +51,7 @@ folder_of() {
 	[ -z "$found" ] || dirname "$found"
 }
 
-path=$root/lib
+path=
 lacking=
 for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 libcupti.so.13 libnvrtc.so.13; do
 	folder=$(folder_of $library)
@@ -60,9 +60,10 @@ for library in libcudart.so.13 libcublas.so.13 libcublasLt.so.13 libcudnn.so.9 l
 	*:) lacking="$lacking $library" ;;
 	libcupti*) export WARPSHEET_CUPTI_PATH="${WARPSHEET_CUPTI_PATH:-$folder}" ;;
 	esac
-	case :$path: in *":$folder:"*) ;; *) path=$path${folder:+:$folder} ;; esac
+	case :$path: in *":$folder:"*) ;; *) path=$path${path:+${folder:+:}}$folder ;; esac
 done
-# Of our programs alone: Python, gcc and nvidia-smi have their machine's libraries.
+# NVIDIA's, of our programs alone: Python, gcc and nvidia-smi have their machine's libraries. What
+# else our programs link lies beside them, and is found by their own RUNPATH.
 export WS_LIBRARY_PATH="$path"
 ours() { LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
 
@@ -254,10 +255,11 @@ part_3() {
 	else
 		verdict skip "compute-sanitizer" "not here"
 	fi
-	# of segments that do not lie in /dev/shm
-	step segment-dir 30 "$root/bin/warpsheet-record" -o "$out/segment-dir.wtrace" --segment-dir "$out" -- \
+	# of segments that do not lie in /dev/shm: in a folder of nobody else's
+	(umask 077 && mkdir -p "$out/segments")
+	step segment-dir 30 "$root/bin/warpsheet-record" -o "$out/segment-dir.wtrace" --segment-dir "$out/segments" -- \
 		"$root/tests/gpu_launches" runtime 1000 exit "$out/tally"
-	rm -f "$out/segment-dir.wtrace"
+	rm -rf "$out/segment-dir.wtrace" "$out/segments"
 }
 
 # --- the end ---------------------------------------------------------------------------------
