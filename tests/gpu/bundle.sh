@@ -86,7 +86,8 @@ cp -r "$out" "$root/bundle"
 inside() {
 	set -- chroot "$root" "$@"
 	[ "$(id -u)" = 0 ] || set -- unshare -r "$@"
-	env -i LD_LIBRARY_PATH=/cuda:/glibc HOME=/ PATH="$PATH" "$@"
+	# without /proc the loader does not know where a program lies
+	env -i LD_ORIGIN_PATH=/bundle/bin LD_LIBRARY_PATH=/cuda:/glibc HOME=/ PATH="$PATH" "$@"
 }
 for program in warpsheet warpsheet-record warpsheet-step; do
 	inside "/bundle/bin/$program" --version >/dev/null || problem "$program does not start in an empty root"
