@@ -266,16 +266,23 @@ static void look_for_second(void)
 		atomic_fetch_or(&gpu->stopped, WS_GPU_STOP_SECOND);
 }
 
+/* Once there is a context. True the first time. */
+static bool define_facts(bool *known)
+{
+	if (*known || !atomic_load(&ws_cupti_may_flush))
+		return false;
+	*known = true;
+	ws_cupti_define_facts();
+	return true;
+}
+
 /* Before there is a context CUPTI has nothing, and cuInit may still be at work. */
-static void flush_once(int *facts_known)
+static void flush_once(bool *facts_known)
 {
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;
-	if (!*facts_known) {
-		*facts_known = 1;
-		ws_cupti_define_facts();
+	if (define_facts(facts_known))
 		probe_start();
-	}
 	if (ws_libraries_define())
 		look_for_second();
 	probe_begin();
@@ -294,7 +301,7 @@ static void *flush_from_time_to_time(void *arg)
 	const uint32_t wanted_ms = seg->capture.flush_interval_ms;
 	const uint32_t longest_ms = wanted_ms ? wanted_ms : WS_CAPTURE_FLUSH_MS;
 	uint32_t interval_ms = FIRST_FLUSH_MS;
-	int facts_known = 0;
+	bool facts_known = false;
 
 	prctl(PR_SET_NAME, "warpsheet");
 	atomic_store(&seg->gpu.flush_thread, (uint32_t)gettid());
@@ -305,7 +312,8 @@ static void *flush_from_time_to_time(void *arg)
 			break;
 		flush_once(&facts_known);
 	}
-	probe_begin(); /* what the last flush must bring */
+	define_facts(&facts_known); /* of a program that ends before the first flush */
+	probe_begin();              /* what the last flush must bring */
 	sem_post(&ended);
 	return arg;
 }
