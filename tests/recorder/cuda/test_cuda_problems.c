@@ -218,6 +218,44 @@ Test(cuda_problems, a_missing_function_is_named)
 	expect_refusal("cuptiSetThreadIdType");
 }
 
+/*
+ * A toolkit with two: that of the runtime's folder, and one that says at once that it lacks
+ * something. flawed: the first is of CUDA 13.0, which its file's name tells.
+ */
+static void make_toolkit(bool flawed)
+{
+	static const char *const made[][2] = {
+	        {WS_TEST_FAKES "/libcupti-mark.so", "lib/libcudart.so.13"},
+	        {WS_TEST_FAKES "/libcupti-fake.so", NULL},
+	        {WS_TEST_FAKES "/libcupti-lacks.so", "extras/CUPTI/lib64/libcupti.so.13"},
+	};
+	const char *first = flawed ? "lib/libcupti.so.2025.3.0" : "lib/libcupti.so.13";
+	char command[8 * RUN_PATH];
+
+	snprintf(command, sizeof(command),
+	         "cd '%s' && rm -rf lib extras && mkdir -p lib extras/CUPTI/lib64 && cp '%s' %s && "
+	         "cp '%s' %s && cp '%s' %s && { [ -e lib/libcupti.so.13 ] || "
+	         "ln -s libcupti.so.2025.3.0 lib/libcupti.so.13; }",
+	         run.dir, made[0][0], made[0][1], made[1][0], first, made[2][0], made[2][1]);
+	cr_assert_eq(system(command), 0, "%s", command);
+	snprintf(command, sizeof(command), "%s/lib/libcudart.so.13", run.dir);
+	setenv("LD_PRELOAD", command, 1);
+	unsetenv("WARPSHEET_CUPTI_PATH");
+}
+
+Test(cuda_problems, of_two_libraries_one_with_known_faults_is_passed_over)
+{
+	/* no library of the machine's */
+	setenv("FAKE_CUPTI_VERSION", "139900", 1);
+	make_toolkit(false);
+	record("1", NULL, NULL);
+	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "13.99.0");
+	probe_close(&p);
+	make_toolkit(true);
+	expect_refusal("extras/CUPTI/lib64/libcupti.so.13 lacks cuptiSetThreadIdType");
+	unsetenv("LD_PRELOAD");
+}
+
 Test(cuda_problems, a_missing_library_is_told)
 {
 	setenv("WARPSHEET_CUPTI_PATH", "/nowhere", 1);
