@@ -18,6 +18,8 @@
  *   FAKE_CUPTI_RAW_PPM      its clock is CLOCK_MONOTONIC_RAW, as under WSL2, and drifts so much
  *   FAKE_CUPTI_LATE_SIZES   1: before there is a context it steps to no record, as from 13.2 on
  *   FAKE_CUPTI_NO_DEVICE    1: it tells of no device
+ *   FAKE_CUPTI_OVERHEAD     1: each flush brings a full command buffer, whose description is to be
+ *                           freed, else it counts as a record that was dropped; 2: with none
  *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused
  *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute
  * that is refused FAKE_CUPTI_FATAL_AT     after this many kernels: a fatal error, then nothing may

@@ -221,6 +221,8 @@ int cuptiActivityFlushAll(uint32_t flag)
 
 		complete(&fake_scopes[0], bytes, sizeof(bytes), 40);
 	}
+	if (fake_setting_of(SETTING_OVERHEAD))
+		fake_put_overhead();
 	pthread_mutex_lock(&lock);
 	b = buffers;
 	pthread_mutex_unlock(&lock);

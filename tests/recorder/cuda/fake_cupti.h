@@ -61,7 +61,8 @@ extern uint64_t (*fake_timestamp)(void);
 
 long fake_setting(const char *name, long otherwise);
 /* X(NAME): settings that are looked up once, as launches ask for them */
-#define SETTINGS(X) X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM)
+#define SETTINGS(X) \
+	X(QUERIES) X(FATAL_AT) X(FLUSH_MS) X(BUSY) X(FOREIGN) X(REQUEST_US) X(RAW_PPM) X(OVERHEAD)
 enum setting {
 #define X(name) SETTING_##name,
 	SETTINGS(X)
@@ -84,6 +85,10 @@ struct buffer *fake_lock_buffer(struct scope *s);
 /* Place for a record in the caller's buffer, which is locked; NULL: dropped. */
 uint8_t *fake_place(struct buffer *b, size_t size);
 size_t fake_take_dropped(void);
+
+/* An overhead whose description is the tool's to free; was the last one freed? */
+void fake_put_overhead(void);
+int fake_overhead_is_freed(void);
 
 /* Tell everybody who wants to know. */
 void fake_call_back(uint32_t domain, uint32_t cbid, const void *data);

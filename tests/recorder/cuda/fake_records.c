@@ -111,6 +111,44 @@ static void put_query(struct buffer *b, uint64_t now, uint32_t correlation)
 	put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
 }
 
+/* An allocation is given again to the next of its size as soon as its thread has freed it. */
+#define DESCRIPTION_BYTES 1000
+static __thread void *description;
+
+void fake_put_overhead(void)
+{
+	struct buffer *b = fake_lock_buffer(&fake_scopes[0]);
+	uint8_t *r = b && b->scope->kind_on[WS_CUPTI_KIND_OVERHEAD]
+	                     ? fake_place(b, WS_CUPTI_SIZE_overhead)
+	                     : NULL;
+
+	if (r) {
+		uint64_t data = 0xEEEEEEEE; /* whoever frees that dies */
+
+		if (fake_setting_of(SETTING_OVERHEAD) == 1) {
+			description = malloc(DESCRIPTION_BYTES);
+			data = (uint64_t)(uintptr_t)description;
+		}
+		PUT(r, overhead, kind, WS_CUPTI_OVERHEAD_COMMAND_BUFFER_FULL);
+		PUT(r, overhead, start, fake_now_ns());
+		PUT(r, overhead, end, fake_now_ns());
+		PUT(r, overhead, data, data);
+		put_kind(r, WS_CUPTI_KIND_OVERHEAD);
+	}
+	if (b)
+		pthread_mutex_unlock(&b->lock);
+}
+
+int fake_overhead_is_freed(void)
+{
+	void *next = description ? malloc(DESCRIPTION_BYTES) : NULL;
+	int is_freed = next == description;
+
+	free(next);
+	description = NULL;
+	return is_freed;
+}
+
 /* CUPTI tells of it, if it still can, and is gone. */
 static void fail_for_good(void)
 {

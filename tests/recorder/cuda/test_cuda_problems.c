@@ -134,6 +134,26 @@ Test(cuda_problems, smaller_records_of_an_older_version_too)
 	cr_expect_str_eq(probe_meta(&p, "cupti.version"), "API 26");
 }
 
+/* What describes a full command buffer is ours to free from 12.4 on; before there is none. */
+Test(cuda_problems, what_cupti_allocates_for_us_is_freed_and_nothing_else)
+{
+	static const char *const versions[] = {"22", "130001"};
+
+	for (int i = 0; i < 2; i++) {
+		setenv("FAKE_CUPTI_VERSION", versions[i], 1);
+		setenv("FAKE_CUPTI_OVERHEAD", "1", 1);
+		record("1", NULL, NULL);
+		cr_expect_gt(ROWS(&p, overhead), 0);
+		cr_expect_eq(probe_loss(&p, "activity_dropped"), 0, "it leaks with %s",
+		             versions[i]);
+		probe_close(&p);
+	}
+	setenv("FAKE_CUPTI_VERSION", "21", 1);
+	setenv("FAKE_CUPTI_OVERHEAD", "2", 1);
+	record("1", NULL, NULL);
+	cr_expect_gt(ROWS(&p, overhead), 0);
+}
+
 /* --- whose library --- */
 
 /* It may have dropped the rights of the one who records. */
