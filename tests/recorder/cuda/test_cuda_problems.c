@@ -244,19 +244,16 @@ Test(cuda_problems, a_missing_function_is_named)
  */
 static void make_toolkit(bool flawed)
 {
-	static const char *const made[][2] = {
-	        {WS_TEST_FAKES "/libcupti-mark.so", "lib/libcudart.so.13"},
-	        {WS_TEST_FAKES "/libcupti-fake.so", NULL},
-	        {WS_TEST_FAKES "/libcupti-lacks.so", "extras/CUPTI/lib64/libcupti.so.13"},
-	};
 	const char *first = flawed ? "lib/libcupti.so.2025.3.0" : "lib/libcupti.so.13";
 	char command[8 * RUN_PATH];
 
 	snprintf(command, sizeof(command),
-	         "cd '%s' && rm -rf lib extras && mkdir -p lib extras/CUPTI/lib64 && cp '%s' %s && "
-	         "cp '%s' %s && cp '%s' %s && { [ -e lib/libcupti.so.13 ] || "
-	         "ln -s libcupti.so.2025.3.0 lib/libcupti.so.13; }",
-	         run.dir, made[0][0], made[0][1], made[1][0], first, made[2][0], made[2][1]);
+	         "cd '%s' && rm -rf lib extras && mkdir -p lib extras/CUPTI/lib64 && "
+	         "cp '" WS_TEST_FAKES "/libcupti-mark.so' lib/libcudart.so.13 && "
+	         "cp '" WS_TEST_FAKES "/libcupti-fake.so' %s && "
+	         "cp '" WS_TEST_FAKES "/libcupti-lacks.so' extras/CUPTI/lib64/libcupti.so.13 && "
+	         "{ [ -e lib/libcupti.so.13 ] || ln -s libcupti.so.2025.3.0 lib/libcupti.so.13; }",
+	         run.dir, first);
 	cr_assert_eq(system(command), 0, "%s", command);
 	snprintf(command, sizeof(command), "%s/lib/libcudart.so.13", run.dir);
 	setenv("LD_PRELOAD", command, 1);
