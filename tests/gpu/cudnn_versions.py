@@ -5,6 +5,9 @@ cudnn_versions.py [--table FILE] [--some] FOLDER PROGRAM [VERSION...]
 FOLDER: what is fetched lies there until it was asked. PROGRAM: test_kernels_cuda of a build. --some: the first, the
 last and one between; else all, some 25 GB one after the other. Packages of CUDA 13, and of CUDA 12 before there were any.
 
+What cuDNN loads besides must be found: cuBLAS and NVRTC of its CUDA, by LD_LIBRARY_PATH (packages nvidia-cublas-cu12,
+nvidia-cuda-nvrtc-cu12; nvidia-cublas, nvidia-cuda-nvrtc), else it takes no description.
+
 Our sources are compiled against each one's headers; its library is asked for a plan of each convolution of each image
 model and of fused attention. Ends with 1 when one that takes a description (9.8 and newer) lacks a plan of a
 convolution, or one of 9.10.2 and newer a plan of attention; with 77 when no registry is reached.

@@ -1,7 +1,7 @@
 /*
  * The real cuDNN has a plan for each convolution of each image model, at its full size, for a GPU
- * that is described to it; and which version that is. tests/gpu/versions.py runs this, too, with
- * each version that NVIDIA has published.
+ * that is described to it; and which version that is. tests/gpu/cudnn_versions.py runs this with
+ * other versions that NVIDIA has published.
  */
 #include <stdio.h>
 
