@@ -222,6 +222,7 @@ part_2() {
 		beside_torch 45 transformer-small:amp-bf16:16:512 "$large:amp-bf16:4:512" \
 			"$large:amp-bf16:4:512:fused"
 		beside_torch 60 resnet50:amp-bf16:128:0
+		beside_torch 45 transformer-small:tf32:16:512 transformer-small:amp-fp16:16:512
 		beside_torch 75 "$large:amp-bf16:4:512:fused:compiled" transformer-small:fp32:16:512:compiled
 	else
 		verdict skip "the same steps in PyTorch" "not here"
@@ -245,9 +246,14 @@ part_3() {
 	capture torch 120 torch
 	capture soak 180 soak
 	capture costs 90 costs busy
+	# of segments that do not lie in /dev/shm: in a folder of nobody else's
+	(umask 077 && mkdir -p "$out/segments")
+	step segment-dir 30 "$root/bin/warpsheet-record" -o "$out/segment-dir.wtrace" --segment-dir "$out/segments" -- \
+		"$root/tests/gpu_launches" runtime 1000 exit "$out/tally"
+	rm -rf "$out/segment-dir.wtrace" "$out/segments"
 	if command -v compute-sanitizer >/dev/null 2>&1; then
-		for tool in memcheck racecheck; do
-			for suite in fused elementwise; do
+		for suite in fused image elementwise; do
+			for tool in racecheck memcheck; do
 				step "sanitizer-$tool-$suite" 60 compute-sanitizer --tool $tool --target-processes all \
 					--error-exitcode 1 "$root/tests/gpu_device" -j1 --filter "device_$suite/*"
 			done
@@ -255,11 +261,6 @@ part_3() {
 	else
 		verdict skip "compute-sanitizer" "not here"
 	fi
-	# of segments that do not lie in /dev/shm: in a folder of nobody else's
-	(umask 077 && mkdir -p "$out/segments")
-	step segment-dir 30 "$root/bin/warpsheet-record" -o "$out/segment-dir.wtrace" --segment-dir "$out/segments" -- \
-		"$root/tests/gpu_launches" runtime 1000 exit "$out/tally"
-	rm -rf "$out/segment-dir.wtrace" "$out/segments"
 }
 
 # --- the end ---------------------------------------------------------------------------------
