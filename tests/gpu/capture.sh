@@ -3,7 +3,7 @@
 #   capture.sh ROOT OUT [QUESTION...]
 # ROOT: a build folder or a bundle (bin/, tests/). OUT: folder for the answers; lines.json there
 # gets a line for each, what was said and the small traces lie beside. QUESTION: buffers calls
-# ends refused graphs versions cost costs busy soak names steps aa torch; all without one.
+# ends refused graphs versions cost costs busy soak names compiled steps aa torch; all without one.
 # COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes) and STEP_MODELS say how many,
 # how long and of what. Ends with 0 when all that
 # must hold holds, 1 when something does not, 77 when there is no GPU.
@@ -281,6 +281,15 @@ q_names() {
 	fi
 }
 
+# Names for class_rules.txt: what torch.compile makes has names that no library has.
+q_compiled() {
+	has_torch "kernels of a compiled step, by name" || return 0
+	record_torch torch-compiled --compiled --names - >/dev/null
+	ours "$warpsheet" report "$out/torch-compiled.wtrace" --table kernel-summary --format csv \
+		>"$out/kernels-torch-compiled.csv" 2>"$out/compiled.txt"
+	must "kernels of a compiled step, by name" "$(tail -n +2 "$out/kernels-torch-compiled.csv" | wc -l)" names -ge 1
+}
+
 # What recording adds to a step of ours, in turn, best of three.
 q_steps() {
 	for model in $step_models; do
@@ -355,7 +364,7 @@ code=$?
 	exit 77
 }
 must "the program alone ends with" $code "" -eq 0
-[ $# -gt 0 ] || set -- buffers calls ends refused graphs versions cost costs busy names steps aa soak torch
+[ $# -gt 0 ] || set -- buffers calls ends refused graphs versions cost costs busy names compiled steps aa soak torch
 for question in "$@"; do
 	"q_$question" || verdict fail "$question" "did not run"
 done

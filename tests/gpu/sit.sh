@@ -240,6 +240,7 @@ part_2() {
 		ours "$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" --table kernel-summary \
 			--format csv >"$out/kernels-${trace%%:*}.csv"
 	done
+	capture compiled 90 compiled
 }
 
 part_3() {

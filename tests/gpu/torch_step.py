@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Training steps of a small transformer in PyTorch: prints milliseconds a step.
 
-torch_step.py [--profile | --graph | --names FILE | --probe]
+torch_step.py [--profile | --graph | [--compiled] --names FILE | --probe]
 --profile: under PyTorch's own profiler; --graph: one captured step, replayed;
 --names: the kernels of five steps by that profiler into FILE, a line "COUNT NAME" each; with - the
-same steps without it;
+same steps without it; --compiled: each layer by torch.compile;
 --probe: say only whether it could run. Ends with 77 without PyTorch or without a GPU.
 """
 import sys
@@ -24,6 +24,9 @@ WARMUP, STEPS = 20, 20 if "--profile" in sys.argv else 5 if "--names" in sys.arg
 torch.manual_seed(0)
 layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0.0, batch_first=True)
 model = torch.nn.TransformerEncoder(layer, 12).cuda()
+if "--compiled" in sys.argv:
+    for one in model.layers:
+        one.compile(dynamic=False)
 optimizer = torch.optim.AdamW(model.parameters(), fused=False, capturable="--graph" in sys.argv)
 data = torch.randn(4, 512, 768, device="cuda")
 
