@@ -8,7 +8,7 @@
 
 #include "formats/base/grow.h"
 #include "kernels/exec/device_arena.h"
-#include "tests/cuda_host/bounds.h"
+#include "tests/cuda_host/bounds/bounds.h"
 #include "tests/cuda_host/device.h"
 
 /* The tensors of one op on the device, in the order of operands. */

@@ -25,7 +25,7 @@ enum { SUCCESS = 0, NO_DEVICE = 100 };
 	X(cuModuleGetGlobal_v2) X(cuModuleLoadData) X(cuModuleLoadDataEx) \
 	X(cuModuleLoadFatBinary) X(cuModuleUnload) \
 	X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuStreamGetCtx) \
-	X(cuStreamSynchronize) X(cuTensorMapEncodeTiled)
+	X(cuStreamSynchronize) X(cuTensorMapEncodeIm2col) X(cuTensorMapEncodeTiled)
 /* clang-format on */
 
 #define LOADS_X(name)             \

@@ -1,5 +1,5 @@
 /* Bounds of what an optimizer updates. Notation: bounds.c. */
-#include "tests/cuda_host/bounds_rules.h"
+#include "tests/cuda_host/bounds/rules.h"
 
 static double at(const struct ws_operands *o, const struct ws_tensor *t, int64_t i)
 {

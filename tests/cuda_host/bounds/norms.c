@@ -1,7 +1,8 @@
 /* Bounds of norms and their gradients. Notation: bounds.c. */
-#include "tests/cuda_host/bounds_rules.h"
+#include "tests/cuda_host/bounds/rules.h"
 
-void ws_bounds_rms_norm(const struct ws_operands *o, const struct ws_operand *written, double *bounds)
+void ws_bounds_rms_norm(const struct ws_operands *o, const struct ws_operand *written,
+                        double *bounds)
 {
 	double share = sum_error((double)ws_tensor_cols(o->op->in[0])) + 4 * ULP;
 
@@ -66,7 +67,7 @@ static struct channel channel_of(const struct ws_norm *norm, const double *x, in
 }
 
 void ws_bounds_batch_norm(const struct ws_operands *o, const struct ws_operand *written,
-                       double *bounds)
+                          double *bounds)
 {
 	const struct ws_op *op = o->op;
 	const struct ws_norm *norm = &op->u.norm;
@@ -104,7 +105,7 @@ void ws_bounds_batch_norm(const struct ws_operands *o, const struct ws_operand *
 
 /* dx = gamma / deviation (dy - dbeta / n - z dgamma / n) */
 void ws_bounds_batch_norm_grad(const struct ws_operands *o, const struct ws_operand *written,
-                            double *bounds)
+                               double *bounds)
 {
 	const struct ws_op *op = o->op;
 	const struct ws_channels *ch = &op->u.norm.ch;

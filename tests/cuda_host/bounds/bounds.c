@@ -2,7 +2,7 @@
  * Notation: u = 2^-24, S = the magnitudes that an element is made of. Each rule fills in the
  * error of the fp32 arithmetic; the rounding to the result's own type is added for all alike.
  */
-#include "tests/cuda_host/bounds_rules.h"
+#include "tests/cuda_host/bounds/rules.h"
 
 #include <stdlib.h>
 

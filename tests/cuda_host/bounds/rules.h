@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "tests/cuda_host/bounds.h"
+#include "tests/cuda_host/bounds/bounds.h"
 
 #define U   0x1p-24
 #define ULP (2 * U) /* of a number, at most */
