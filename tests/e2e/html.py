@@ -151,6 +151,18 @@ def check_timeline(b, lanes):
     equal("Escape shows all", view(b), whole)
 
 
+def check_deep_lanes(b):
+    """A lane of many levels says how many are deeper; the key e shows them, and folds them again."""
+    high = lambda: b.run("parseFloat(document.querySelector('.time canvas').style.height)")
+    b.run("(() => { timelineOf.t.lanes[0].depths = 40; document.querySelector('.time canvas').focus(); })()")
+    b.key("e")
+    frame(b)
+    tall = high()
+    b.key("e")
+    frame(b)
+    equal("levels that e unfolds", tall - high(), (40 - 14) * 18)
+
+
 def check_access(b):
     """Scroll boxes and pictures are reached by keyboard and have names; heads sort by keyboard."""
     equal("boxes without a name or not reached", b.run("""[...document.querySelectorAll(".scroll, canvas")]
@@ -191,6 +203,7 @@ def check_step():
             check_timeline(b, lanes)
             check_tables(b)
             check_access(b)
+            check_deep_lanes(b)
             # labels of a chart that would look alike show where their names differ
             alike = [f"sm80_xmma_gemm_tilesize{tile}x8_stage3_warpsize1x2x1_ffma_aligna4_alignc4" for tile in ("64x256", "128x128", "64x256")]
             equal("labels", [s[:20] for s in b.run(f"clips({alike}, 32)")], ["sm80_xmm…size64x256x", "sm80_xmm…size128x128", "sm80_xmm…size64x256x"])

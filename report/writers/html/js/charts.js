@@ -1,7 +1,8 @@
 
 // --- charts of tables: SVG with the number in a title on each mark ------------------------------
 
-const UNITS = { ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+const UNITS = { us: [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
+  ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
   bytes: [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "bytes"]],
   FLOP: [[1e15, "PFLOP"], [1e12, "TFLOP"], [1e9, "GFLOP"], [1e6, "MFLOP"], [1, "FLOP"]] };
 function scaleOf(unit, values) {
@@ -138,6 +139,8 @@ function columnsChart(rows, names, series, unit, line, axis) { // stacked column
 const CHARTS = [
   { table: "steps", title: "Time of each measured step by phase", names: "step", values: ["forward_ns", "loss_ns", "backward_ns", "optimizer_ns", "remainder_ns"],
     most: 200, kind: columnsChart, first: true, where: (t, r) => r[at(t, "warm_up")] !== "yes" },
+  { table: "execution", title: "Where each step went, idle causes included", names: "step", values: ["computing_us", "collective_us", "copy_us", "launch_us", "host_us", "sync_us", "data_us", "wait_us",
+    "device_us", "start_us", "end_us", "unknown_us"], most: 200, kind: columnsChart, where: (t, r) => /^\d+$/.test(r[at(t, "step")]) },
   { table: "softmax-matmul", title: "Attention, all layers, forward: GPU time", names: "part", values: ["gpu_ns"], most: 6,
     where: (t, r) => r[at(t, "scope")] === "all layers" && r[at(t, "phase")] === "forward" },
   { table: "softmax-matmul", title: "Attention, all layers, forward: FLOPs", names: "part", values: ["flops"], most: 6,
