@@ -178,6 +178,7 @@ function chart(spec) {
   const card = make("div", { className: "card chart" }, make("h3", { textContent: sided(spec.title) }), (spec.kind || bars)(rows, names, used, unit, spec.line,
     sided(table.columns[names].title).toLowerCase()));
   if (used.length > 1 || spec.kind === columnsChart) card.append(legend(used));
+  card.querySelector("svg").setAttribute("aria-label", `${sided(spec.title)}. The numbers are in the table ${sided(table.title)}.`);
   return card;
 }
 
