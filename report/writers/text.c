@@ -270,6 +270,17 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	}
 }
 
+/* NAME: TEXT, whose further lines stand below its first. */
+static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *name,
+                     const char *text)
+{
+	ws__text_style(f, opts, sgr);
+	fputs(name, f);
+	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	fputs(": ", f);
+	ws__text_wrap(f, opts, NULL, text, strlen(text), strlen(name) + 2);
+}
+
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts)
 {
 	if (opts->has_front && report->page) {
@@ -283,19 +294,11 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 		}
 		return;
 	}
-	ws__text_style(f, opts, WS_TEXT_BOLD);
-	fputs(report->title, f);
-	ws__text_style(f, opts, WS_TEXT_PLAIN);
-	fputs(": ", f);
-	ws__text_cut(f, report->trace, strlen(report->trace), SIZE_MAX);
-	fputc('\n', f);
+	put_fact(f, opts, WS_TEXT_BOLD, report->title, report->trace);
 	if (report->scope)
-		fprintf(f, "Scope: %s\n", report->scope);
-	if (*report->filter) {
-		fputs("Filter: ", f);
-		ws__text_cut(f, report->filter, strlen(report->filter), SIZE_MAX);
-		fputc('\n', f);
-	}
+		put_fact(f, opts, WS_TEXT_PLAIN, "Scope", report->scope);
+	if (*report->filter)
+		put_fact(f, opts, WS_TEXT_PLAIN, "Filter", report->filter);
 	if (report->answers) {
 		fputc('\n', f);
 		ws__text_answers(f, report->answers, opts);

@@ -155,21 +155,30 @@ static enum ws_direction direction_of_range(const struct ws_softmax *s,
 }
 
 /*
- * A framework's operation that does not say is forward, unless it is on a
- * thread that runs backward, where most do not say.
+ * A framework's operation is what it says, else what its phase tells, by links from backward to
+ * forward. Without links it is forward, unless it is on a thread that runs backward, where most do
+ * not say.
  */
-static enum ws_direction forward_unless_told(const struct ws_softmax *s, uint32_t direction,
-                                             uint32_t thread)
-{
-	enum ws_direction d = direction_of_text(direction);
-
-	return d == WS_DIRECTION_UNKNOWN && !s->runs_backward[thread] ? WS_DIRECTION_FORWARD : d;
-}
-
 static enum ws_direction direction_of_framework(const struct ws_softmax *s, uint32_t direction,
                                                 uint32_t cpu_op)
 {
-	return forward_unless_told(s, direction, s->tab->m->cpu_ops.tree.thread[cpu_op]);
+	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
+	enum ws_direction d = direction_of_text(direction);
+
+	if (d != WS_DIRECTION_UNKNOWN)
+		return d;
+	switch (ops->phase[cpu_op]) {
+	case WS_PHASE_FORWARD:
+	case WS_PHASE_LOSS:
+		return WS_DIRECTION_FORWARD;
+	case WS_PHASE_BACKWARD:
+		return WS_DIRECTION_BACKWARD;
+	case WS_PHASE_OPTIMIZER:
+		return WS_DIRECTION_UNKNOWN;
+	default:
+		return s->runs_backward[ops->tree.thread[cpu_op]] ? WS_DIRECTION_UNKNOWN
+		                                                   : WS_DIRECTION_FORWARD;
+	}
 }
 
 /* cost: its operation, NULL; range: that of its launch, NULL. */
