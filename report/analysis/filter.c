@@ -452,6 +452,12 @@ static bool any_call(const struct selector *c)
 	return false;
 }
 
+/* Steps of a program that used no device are in the report all the same. */
+static bool used_device(const struct selector *c)
+{
+	return c->m->nwork || c->rows->nkernels;
+}
+
 static void select_all(struct selector *c)
 {
 	const struct ws_model *m = c->m;
@@ -467,7 +473,8 @@ static void select_all(struct selector *c)
 		any |= s->memory[i] && of_any;
 	for (size_t i = 0; i < m->nwork; i++)
 		any |= s->work[i];
-	s->nothing = (*s->words || s->scope != WS_SCOPE_ALL) && !s->kernels && !any && !any_call(c);
+	s->nothing = (*s->words || (s->scope != WS_SCOPE_ALL && used_device(c))) && !s->kernels &&
+	             !any && !any_call(c);
 }
 
 /* Arrays by row only where a row does not tell it by itself. */
@@ -523,7 +530,7 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
 	find_words(c->s, f);
-	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c), c->s);
+	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
 	select_all(c);
 	return WS_OK;
 }

@@ -81,6 +81,8 @@ static void find_obstacle(struct state *s)
 		WHY(u, "a filter leaves out kernels of the steps");
 	else if (!u->step_sum_ns)
 		WHY(u, "there is no measured step");
+	else if (!ws_model_has_kernels(s->m))
+		WHY(u, "no kernel was recorded");
 	else if (!s->told)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");

@@ -61,6 +61,17 @@ enum {
 	KERNEL_ATTAINED
 };
 
+static const struct ws_table_column operation_columns[] = {
+        COLUMN("operation", "Operation", "", TEXT, PLAIN, NAME),
+        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
+        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
+        COLUMN("time_ns", "CPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
+        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
+        COLUMN("gflops", "GFLOP/s", "GFLOP/s", REAL, REAL, ANSWER),
+        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
+};
+
 static const struct ws_table_column bar_columns[] = {
         COLUMN("use", "Use", "", TEXT, PLAIN, NAME),
         COLUMN("time_ns", "Time (ns)", "ns", REAL, TIME_NS, ANSWER),
@@ -90,6 +101,8 @@ static const struct ws_table_def small_kernel_def =
         DEF("front-kernels", "Kernels that cost most", small_kernel_columns);
 static const struct ws_table_def change_def =
         DEF("front-changes", "Operations that changed most", change_columns);
+static const struct ws_table_def operation_def =
+        DEF("front-operations", "Operations that cost most", operation_columns);
 static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes", bar_columns);
 
 /* --- the tree ---------------------------------------------------------------------------- */
@@ -267,14 +280,17 @@ static bool is_small(const struct ws_page *page)
 
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 {
-	const bool small = is_small(page);
-	struct ws_table *t = ws_table_new(small ? &small_kernel_def : &kernel_def);
+	const bool small = page->has_operations || is_small(page);
+	struct ws_table *t = ws_table_new(page->has_operations ? &operation_def
+	                                  : small              ? &small_kernel_def
+	                                                       : &kernel_def);
 
 	for (size_t i = 0; i < page->nkernels && i < rows; i++) {
 		const struct ws_page_kernel *k = &page->kernel[i];
 		struct ws_cell *row = ws_table_row(t);
 
-		ws_cell_set_str(t, &row[KERNEL], function_of(k->name));
+		ws_cell_set_str(t, &row[KERNEL],
+		                page->has_operations ? k->name : function_of(k->name));
 		if (k->class)
 			ws_cell_set_str(t, &row[KERNEL_CLASS], k->class);
 		ws_cell_set_real(&row[KERNEL_CALLS], (double)k->calls / page->samples);

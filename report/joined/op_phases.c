@@ -127,16 +127,16 @@ static void label_ops(struct runs *f)
 	ws_sort(f->backward, f->nbackward, sizeof(*f->backward), by_time);
 }
 
-/* The step of what happened in a range, NULL = in none, in this time; the rule is that of
- * docs/dev/statistics.md for calls. */
-static uint32_t step_at(const struct runs *f, const struct ws_joined_range *range, uint32_t thread,
-                        int64_t start_ns, int64_t end_ns)
+uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
 {
-	uint32_t step = range ? ws_joined_rows_step(f->rows, range->step) : WS_NONE;
+	const struct ws_op_tree *tree = &m->cpu_ops.tree;
+	const struct ws_joined_range *range = ws_joined_rows_range(rows, m->cpu_ops.range[op]);
+	uint32_t step = range ? ws_joined_rows_step(rows, range->step) : WS_NONE;
 
 	if (step != WS_NONE || (range && range->context->marks & WS_IN_WARM_UP))
 		return step;
-	return ws_step_holding(f->m, f->m->threads[thread].process, start_ns, end_ns, WS_NONE);
+	return ws_step_holding(m, m->threads[tree->thread[op]].process, tree->start_ns[op],
+	                       tree->end_ns[op], WS_NONE);
 }
 
 /*
@@ -160,7 +160,7 @@ static void find_runs(struct runs *f)
 		    (parent != WS_NONE && ops->phase[parent] != WS_PHASE_OTHER))
 			continue;
 		range = ws_joined_rows_range(f->rows, ops->range[i]);
-		step = step_at(f, range, r->thread[i], r->start_ns[i], r->end_ns[i]);
+		step = ws_step_of_op(m, f->rows, i);
 		if (step == WS_NONE || (range && range->context->phase != WS_PHASE_OTHER)) {
 			run = NULL; /* of no step, or the range's time counts */
 			continue;

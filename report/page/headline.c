@@ -54,7 +54,10 @@ static void say_how_long(struct ws_page_making *p)
 	const char *time = ws_say_time(p->texts, page->step_ns);
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
-	if (!p->sel->kernels)
+	if (page->has_operations)
+		ws_say_line(next_line(p), what, time, " on the CPU; no GPU kernel was recorded.",
+		            NULL);
+	else if (!p->sel->kernels)
 		ws_say_line(next_line(p),
 		            ws_model_has_kernels(p->m)
 		                    ? "No kernel is in this part of the trace."
@@ -241,6 +244,20 @@ static void say_who(struct ws_page_making *p)
 	            NULL);
 }
 
+/* Where no kernel is, the operations that took the CPU's time. */
+static void say_operations(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const struct ws_page_kernel *first = page->kernel, *second = first + 1;
+
+	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s takes ", first->name),
+	            ws_say_percent(p, first->percent),
+	            page->nkernels > 1
+	                    ? ws_arena_format(p->texts, " of operations' time, %s ", second->name)
+	                    : " of operations' time",
+	            page->nkernels > 1 ? ws_say_percent(p, second->percent) : "", ".", NULL);
+}
+
 /* --- what to do first ------------------------------------------------------------------------ */
 
 /* The first sentence of an advice, with a small letter, without its full stop. */
@@ -344,6 +361,8 @@ enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err
 		say_why_idle(p);
 		say_who(p);
 		say_first(p);
+	} else if (p->page->has_operations) {
+		say_operations(p);
 	}
 	return add_figures(p, err);
 }

@@ -180,7 +180,10 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	WS_THEN(status, ws_page_add_bar(&p, err));
 	WS_THEN(status, ws_page_add_tree(&p, err));
 	WS_THEN(status, ws_page_add_roofline(&p, err));
-	ws_page_add_kernels(&p);
+	if (ws_model_has_kernels(p.m) || !p.m->cpu_ops.tree.n)
+		ws_page_add_kernels(&p);
+	else
+		ws_page_add_operations(&p);
 	WS_THEN(status, ws_page_add_findings(&p, err));
 	WS_THEN(status, ws_page_add_headline(&p, err));
 	if (tab->sel->has_timeline && p.windows && p.windows->n)

@@ -142,6 +142,7 @@ struct ws_page {
 	const char *device, *source, *scope, *losses;
 	bool has_steps;
 	bool on_cpu;    /* times of the CPU reference, no GPU's */
+	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
 	double samples; /* measured steps, else 1 */
 	double step_ns; /* mean of the measured steps, else of the window */
 	struct ws_page_line headline[3];

@@ -179,7 +179,8 @@ static void add_statistics(const struct ws_model *m, struct ws_table *t,
 	struct ws_cell *row;
 	struct ws_stat stat;
 
-	if (!ws_step_phase_present(times, phase))
+	if (!ws_step_phase_present(times, phase) ||
+	    (measure == WS_MEASURE_GPU && !ws_model_has_kernels(m)))
 		return;
 	ws_step_stat(m, times, phase, measure, &stat);
 	if (!stat.n)

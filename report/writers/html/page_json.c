@@ -165,6 +165,7 @@ static void put_kernel(struct ws_json_writer *j, const struct ws_page_kernel *k)
 static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 {
 	ws_json_object_begin(key(j, "kernels"));
+	ws_json_str(key(j, "noun"), page->has_operations ? "Operation" : "Kernel");
 	ws_json_u64(key(j, "more"), page->more_kernels);
 	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
 	ws_json_f64(key(j, "samples"), page->samples);
@@ -182,7 +183,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		return;
 	}
 	ws_json_object_begin(j);
-	ws_json_str(key(j, "work"), page->on_cpu ? "kernel" : "GPU");
+	ws_json_str(key(j, "work"), page->has_operations ? "CPU" : page->on_cpu ? "kernel" : "GPU");
 	put_headline(j, page);
 	put_bar(j, page);
 	ws_html_put_tree(j, page);

@@ -272,7 +272,9 @@ static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
 	          page->tree_title ? page->tree_title : "Where in the model");
 	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row, FRONT_DATA);
 	add_findings(f, page);
-	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS), "Kernels that cost most");
+	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS),
+	                     page->has_operations ? "Operations that cost most"
+	                                          : "Kernels that cost most");
 }
 
 /* --- the lines of the table ------------------------------------------------------------------ */

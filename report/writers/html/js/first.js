@@ -183,10 +183,10 @@ function addFindings(page, to) {
 }
 
 function addKernels(page, to) {
-  const { list, more, each, samples } = page.kernels;
+  const { list, more, each, samples, noun } = page.kernels, title = noun + "s that cost most";
   if (!list.length) return;
   const rated = list.some(k => k.rate !== null), rates = list.some(k => k.rate >= 1e10) ? [1e12, "TFLOP/s"] : [1e9, "GFLOP/s"], roofed = list.some(k => k.attained !== null);
-  const heads = [["Kernel"], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
+  const heads = [[noun], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
   if (rated) heads.push([rates[1], 1]);
   if (roofed) heads.push(["% of roof", 1]);
   const most = Math.max(...list.map(k => k.percent)), body = make("tbody");
@@ -201,8 +201,8 @@ function addKernels(page, to) {
     if (roofed) row.append(make("td", { className: "n", textContent: k.attained === null ? "" : shownPercent(k.attained) }));
     body.append(row);
   }
-  to.append(card("top-kernels", "Kernels that cost most", more ? `${list.length} of ${list.length + more} names` : "",
-    make("div", { className: "box scroll plain", tabIndex: 0, role: "region", "aria-label": "Kernels that cost most" },
+  to.append(card("top-kernels", title, more ? `${list.length} of ${list.length + more} names` : "",
+    make("div", { className: "box scroll plain", tabIndex: 0, role: "region", "aria-label": title },
       make("table", null, make("thead", null, make("tr", null, ...heads.map(([name, number]) => make("th", { scope: "col", className: number ? "n" : "", textContent: name })))), body))));
 }
 
