@@ -251,11 +251,11 @@ static void say_operations(struct ws_page_making *p)
 	const struct ws_page_kernel *first = page->kernel, *second = first + 1;
 
 	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s takes ", first->name),
-	            ws_say_percent(p, first->percent),
+	            ws_say_percent(p->texts, first->percent),
 	            page->nkernels > 1
 	                    ? ws_arena_format(p->texts, " of operations' time, %s ", second->name)
 	                    : " of operations' time",
-	            page->nkernels > 1 ? ws_say_percent(p, second->percent) : "", ".", NULL);
+	            page->nkernels > 1 ? ws_say_percent(p->texts, second->percent) : "", ".", NULL);
 }
 
 /* --- what to do first ------------------------------------------------------------------------ */

@@ -274,9 +274,11 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *name,
                      const char *text)
 {
-	ws__text_style(f, opts, sgr);
+	if (sgr)
+		ws__text_style(f, opts, sgr);
 	fputs(name, f);
-	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	if (sgr)
+		ws__text_style(f, opts, WS_TEXT_PLAIN);
 	fputs(": ", f);
 	ws__text_wrap(f, opts, NULL, text, strlen(text), strlen(name) + 2);
 }
@@ -296,9 +298,9 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 	}
 	put_fact(f, opts, WS_TEXT_BOLD, report->title, report->trace);
 	if (report->scope)
-		put_fact(f, opts, WS_TEXT_PLAIN, "Scope", report->scope);
+		put_fact(f, opts, NULL, "Scope", report->scope);
 	if (*report->filter)
-		put_fact(f, opts, WS_TEXT_PLAIN, "Filter", report->filter);
+		put_fact(f, opts, NULL, "Filter", report->filter);
 	if (report->answers) {
 		fputc('\n', f);
 		ws__text_answers(f, report->answers, opts);

@@ -9,7 +9,8 @@ import subprocess
 import sys
 import tempfile
 
-from browser import Browser, find
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
+from browser import Browser, find  # noqa: E402
 
 BIN, ROOT = sys.argv[1:3]
 AXE = os.environ.get("WARPSHEET_AXE")
