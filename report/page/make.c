@@ -166,6 +166,13 @@ enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows
 	return status;
 }
 
+/* Operations, and no call of a GPU's API: with one, kernels may be missing. */
+static bool ran_on_the_cpu(const struct ws_page_making *p)
+{
+	return !ws_model_has_kernels(p->m) && !p->m->nwork && !p->sel->rows->ncalls &&
+	       p->m->cpu_ops.tree.n;
+}
+
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err)
 {
@@ -180,10 +187,10 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	WS_THEN(status, ws_page_add_bar(&p, err));
 	WS_THEN(status, ws_page_add_tree(&p, err));
 	WS_THEN(status, ws_page_add_roofline(&p, err));
-	if (ws_model_has_kernels(p.m) || !p.m->cpu_ops.tree.n)
-		ws_page_add_kernels(&p);
-	else
+	if (ran_on_the_cpu(&p))
 		ws_page_add_operations(&p);
+	else
+		ws_page_add_kernels(&p);
 	WS_THEN(status, ws_page_add_findings(&p, err));
 	WS_THEN(status, ws_page_add_headline(&p, err));
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
