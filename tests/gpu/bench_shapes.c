@@ -1,6 +1,8 @@
 #include "tests/gpu/bench_shapes.h"
 
+#include "kernels/graph/grad.h"
 #include "kernels/graph/ops.h"
+#include "kernels/graph/ops_image.h"
 #include "tests/support/precision_named.h"
 
 /*
@@ -90,17 +92,23 @@ enum ws_status ws_bench_rows(struct ws_graph **graph, struct ws_err *err)
 {
 	const struct ws_shape rows = WS_SHAPE((int64_t)(WS_BENCH_BYTES / sizeof(float)));
 	const struct ws_init one = {WS_INIT_FILL, 1};
-	struct ws_tensor *x, *loss;
+	const int64_t side = 8192; /* of as many numbers, a row for each example */
+	struct ws_tensor *x, *loss, *logits, *classes, *nll;
 	struct ws_graph *g;
 
 	*graph = ws_graph_create(precision_named("fp32"));
 	g = *graph;
 	x = ws_graph_param(g, "a number a row", rows, one);
 	loss = ws_graph_param(g, "a number", WS_SHAPE(1), one);
+	logits = ws_graph_param(g, "logits", WS_SHAPE(side, side), one);
+	classes = ws_graph_tensor(g, "classes", WS_ROLE_CONST, WS_DTYPE_I32, WS_SHAPE(side));
+	classes->init = (struct ws_init){WS_INIT_FILL, 0};
 	ws_graph_phase(g, WSNVTX_PHASE_forward);
 	kept(ws_op_unary(g, WS_SUB_ADD_CONST, x, 1));
 	kept(ws_op_unary(g, WS_SUB_RSQRT, x, 0));
 	kept(ws_op_unary(g, WS_SUB_LOG, x, 0));
+	nll = kept(ws_op_nll_loss(g, kept(ws_op_log_softmax(g, logits)), classes));
+	WS_FORWARD(ws_graph_backward(g, nll, NULL, err));
 	ws_graph_phase(g, WSNVTX_PHASE_backward);
 	kept(ws_op_unary(g, WS_SUB_SQUARE, x, 0));
 	kept(ws_op_expand(g, loss, x));
@@ -114,6 +122,7 @@ const char *ws_bench_bounded(const struct ws_op *op)
 	switch (op->kind) {
 	case WS_OP_GATHER:
 	case WS_OP_GATHER_GRAD:
+	case WS_OP_NLL_LOSS:
 		return "one number of each row: a sector for 4 bytes";
 	case WS_OP_SCALE_UPDATE:
 		return "three numbers";

@@ -68,7 +68,7 @@ for line in open(sys.argv[1]):
 judged = [r for r in most.values() if r["bytes"] >= 256 << 20 and r["verdict"] in ("pass", "slow") and not r["why"]]
 told = [r for r in most.values() if r["verdict"] == "info" and r["why"]]
 print(len(judged), "kernels judged,", len(told), "that cannot be")
-sys.exit(len(judged) < 60 or len(judged) + len(told) != len(most) or len(told) > 3)
+sys.exit(len(judged) < 60 or len(judged) + len(told) != len(most) or len(told) > 4)
 PYTHON
 
 # A step that dies or hangs costs itself alone, and without time left none is begun.
