@@ -10,15 +10,15 @@ import re
 import subprocess
 import sys
 
-from steps_cases import COUNTED
+from steps_cases import COUNTED, OPTIMIZER_FORMS
 
 BEGIN, END = "<!-- begin: kernels_table.py -->\n", "<!-- end: kernels_table.py -->\n"
 PHASES = ("forward", "loss", "backward", "optimizer")
 
 
-def of_graph(step, model):
-    told = subprocess.run([step, "--model", model, "--describe"], check=True, capture_output=True,
-                          text=True).stdout
+def of_graph(step, model, *options):
+    told = subprocess.run([step, "--model", model, "--describe"] + list(options), check=True,
+                          capture_output=True, text=True).stdout
     return {phase: int(re.search(r"^%s +(\d+) " % phase, told, re.M).group(1)) for phase in PHASES}
 
 
@@ -31,6 +31,15 @@ def table(step, counts):
             more = " (%d)" % operations if operations != kernels else ""
             cells.append("%d, %d%s" % (ours[phase], kernels, more))
         lines.append("| %s | %s |\n" % (model, " | ".join(cells)))
+    lines += ["\n", "| optimizer of mlp's 6 tensors | loop: ours, PyTorch | foreach | fused |\n", "|---|---|---|---|\n"]
+    row = []
+    for name, form in OPTIMIZER_FORMS:
+        decay = ["--weight-decay", "1e-3"] if name == "sgd" else []
+        ours = of_graph(step, "mlp", "--optimizer", name, "--optimizer-impl", form, *decay)
+        row.append("%d, %d" % (ours["optimizer"], counts["%s %s" % (name, form), "optimizer"][1]))
+        if form == "fused":
+            lines.append("| %s | %s |\n" % (name, " | ".join(row)))
+            row = []
     return "".join(lines)
 
 

@@ -40,6 +40,9 @@ CASES = [
 # those whose kernels are counted, at their own size
 COUNTED = ["mlp", "mlp-256", "lenet5", "lenet-caffe", "toy-mixed", "alexnet", "vgg11", "vgg16",
            "resnet18", "resnet50", "conv1d-resnet", "transformer-tiny", "transformer-small"]
+# optimizers whose kernels are counted, on mlp's six tensors; sgd has momentum and a decay
+OPTIMIZER_FORMS = [(name, form) for name in ("sgd", "adam", "adamw")
+                   for form in ("loop", "foreach", "fused")]
 
 
 class Tensor:

@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from steps_cases import COUNTED
+from steps_cases import COUNTED, OPTIMIZER_FORMS
 from torch_models import OPTIMIZERS, forward, loss_of
 
 torch.set_num_threads(1)
@@ -51,8 +51,12 @@ class Count(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         result = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
-        numbers = name.startswith("_foreach") and args[0] and not args[0][0].ndim
-        if name not in NO_WORK and not numbers:  # the steps that foreach counts lie on the host
+        # the steps that an optimizer counts lie on the host
+        if name.startswith("_foreach"):
+            of_host = not args[0][0].ndim
+        else:
+            of_host = name == "add_" and not args[0].ndim
+        if name not in NO_WORK and not of_host:
             self.operations += 1
             self.kernels += kernels_of(name, args, result)
             self.names[name] = self.names.get(name, 0) + 1
@@ -158,6 +162,24 @@ def counts_of(step, model):
     return phases
 
 
+def optimizer_of(p, name, form):
+    how = {"foreach": form == "foreach", "fused": form == "fused" or None}
+    if name == "sgd":
+        return torch.optim.SGD(p, lr=0.01, momentum=0.9, weight_decay=1e-3, **how)
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[name](p, **how)
+
+
+def count_of_form(step, name, form):
+    p = list(parameters(step, "mlp").values())
+    for t in p:
+        t.grad = torch.ones_like(t)
+    optimizer = optimizer_of(p, name, form)
+    optimizer.step()  # makes its state
+    with Count() as count:
+        optimizer.step()
+    return count
+
+
 def main():
     step, path = sys.argv[1:3]
     lines = []
@@ -166,6 +188,9 @@ def main():
             lines.append("%s\t%s\t%d\t%d\n" % (model, name, count.operations, count.kernels))
             if "--names" in sys.argv:
                 print(model, name, count.names)
+    for name, form in OPTIMIZER_FORMS:
+        count = count_of_form(step, name, form)
+        lines.append("%s %s\toptimizer\t%d\t%d\n" % (name, form, count.operations, count.kernels))
     with open(path) as known:
         said = [line for line in known if not line.startswith("#")]
     apart = set(said).symmetric_difference(lines)
