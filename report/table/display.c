@@ -177,6 +177,18 @@ static size_t first_statistic(const struct ws_table_def *def)
 	return i;
 }
 
+/* "Kernel (us)" of the data is "Kernel (µs)" to people. */
+static void print_title(const struct ws_table_column *def, char *out, size_t size)
+{
+	static const char ascii[] = "(us)";
+	const size_t len = strlen(def->title), n = sizeof(ascii) - 1;
+
+	if (len > n && !strcmp(def->title + len - n, ascii))
+		snprintf(out, size, "%.*s(µs)", (int)(len - n), def->title);
+	else
+		snprintf(out, size, "%s", def->title);
+}
+
 static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
                         struct ws_shown_column *out)
 {
@@ -193,7 +205,7 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	if (unit)
 		title_with_unit(def, unit->name, out->title, sizeof(out->title));
 	else
-		snprintf(out->title, sizeof(out->title), "%s", def->title);
+		print_title(def, out->title, sizeof(out->title));
 	ws_display_sides(t, out->title, sizeof(out->title));
 }
 

@@ -189,6 +189,25 @@ Test(table, display_a_small_number_is_never_0_and_0_is_exact)
 	ws_table_free(t);
 }
 
+/* The data say us; people read µs. */
+Test(table, display_a_title_has_the_sign_of_its_unit)
+{
+	static const struct ws_table_column us[] = {
+	        {"kernel_us", "Kernel (us)", "us", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_NAME},
+	        {"status", "Status", "", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_ANSWER},
+	};
+	const struct ws_table_def of = {"t", "T", "T", "A row.", us, 2};
+	struct ws_table *t = ws_table_new(&of);
+	struct ws_shown_column shown;
+
+	ws_cell_set_real(&ws_table_row(t)[0], 12.5);
+	ws_display_column(t, 0, &shown);
+	cr_expect_str_eq(shown.title, "Kernel (µs)");
+	ws_display_column(t, 1, &shown);
+	cr_expect_str_eq(shown.title, "Status");
+	ws_table_free(t);
+}
+
 /* Rates of small work, shares of a long run, ratios of nothing: the median has digits. */
 Test(table, display_a_column_of_small_numbers_has_digits)
 {
