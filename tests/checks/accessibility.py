@@ -12,7 +12,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 from browser import Browser, find  # noqa: E402
 
-BIN, ROOT = sys.argv[1:3]
+BIN, ROOT = map(os.path.abspath, sys.argv[1:3])
 AXE = os.environ.get("WARPSHEET_AXE")
 TRACES = os.path.join(ROOT, "fixtures", "traces", "")
 IMPORTS = os.path.join(ROOT, "fixtures", "imports", "")
