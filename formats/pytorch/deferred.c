@@ -189,6 +189,47 @@ static void find_ids(struct ws_pytorch *p)
 	               p->without_id, by_arrow, by_external_id);
 }
 
+/* --- correlation ids that no call has --- */
+
+static bool has_call(const struct ws_pytorch *p, uint64_t correlation)
+{
+	/* key 0 of a map is slower */
+	const uint64_t *ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
+
+	return ids && *ids >> correlation % 64 & 1;
+}
+
+void ws_pytorch_call_id(struct ws_pytorch *p, uint64_t correlation)
+{
+	const uint64_t *ids = ws_map_get(&p->call_ids, correlation / 64 + 1);
+
+	ws_map_put(&p->call_ids, correlation / 64 + 1,
+	           (ids ? *ids : 0) | (uint64_t)1 << correlation % 64);
+}
+
+void ws_pytorch_work_id(struct ws_pytorch *p, uint64_t correlation, bool has_operation)
+{
+	/* those found here are counted by how they were found */
+	if (!correlation || correlation >= FIRST_MADE_ID || has_call(p, correlation))
+		return;
+	WS_GROW(p->work_ids, p->nwork_ids + 1, p->work_ids_capacity);
+	p->work_ids[p->nwork_ids++] = (struct ws_pytorch_id){correlation, has_operation};
+}
+
+void ws_pytorch_count_work_without_call(struct ws_pytorch *p)
+{
+	uint64_t n[2] = {0, 0};
+
+	for (size_t i = 0; i < p->nwork_ids; i++)
+		if (!has_call(p, p->work_ids[i].correlation))
+			n[p->work_ids[i].has_operation]++;
+	if (n[0] + n[1])
+		ws_import_warn(p->out,
+		               "device work with a correlation id that no call has: %" PRIu64
+		               ". Its operation is known by an External id: %" PRIu64,
+		               n[0] + n[1], n[1]);
+}
+
 /* --- begins and ends --- */
 
 static int compare_rows(const void *a, const void *b)

@@ -17,6 +17,7 @@ static enum ws_status on_call(struct ws_pytorch *p, const struct ws_pytorch_even
 
 	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
 		return WS_OK;
+	ws_pytorch_call_id(p, row.correlation);
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
@@ -468,6 +469,7 @@ static void finish_counts(struct ws_pytorch *p)
 enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err)
 {
 	WS_FORWARD(ws_pytorch_put_deferred(p, complete, err));
+	ws_pytorch_count_work_without_call(p);
 	WS_FORWARD(ws_pytorch_put_waiting(p, err));
 	WS_FORWARD(finish_ranges(p, err));
 	WS_FORWARD(finish_names(p, err));

@@ -95,6 +95,7 @@ static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_eve
 
 	if (!id)
 		id = ARG_U64(e, EXTERNAL_ID_2021);
+	ws_pytorch_work_id(p, correlation, id && id != correlation);
 	/* the kernels of one graph launch have one correlation id */
 	if (!id || id == correlation || !correlation || correlation == p->last_link)
 		return WS_OK;

@@ -46,6 +46,8 @@ void ws_pytorch_free(struct ws_pytorch *p)
 	free(p->ranges);
 	free(p->flows);
 	free(p->deferred);
+	ws_map_free(&p->call_ids);
+	free(p->work_ids);
 	ws_buf_free(&p->deferred_text);
 	ws_strtab_free(&p->rows);
 	free(p->arrows);

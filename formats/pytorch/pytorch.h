@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "formats/base/map.h"
 #include "formats/foreign/importer.h"
 #include "formats/text/json_reader.h"
 
@@ -81,6 +82,12 @@ struct ws_pytorch_arrow {
 	bool is_used;
 };
 
+/* A correlation id of device work, and whether an External id names its operation. */
+struct ws_pytorch_id {
+	uint64_t correlation;
+	bool has_operation;
+};
+
 #define WS_PYTORCH_DOMAIN          "pytorch" /* NVTX domain of annotations */
 #define WS_PYTORCH_ARG_SLOTS       256u      /* a hash table for about 40 keys */
 #define WS_PYTORCH_MAX_NAMES_BYTES (1u << 24)
@@ -114,6 +121,9 @@ struct ws_pytorch {
 	size_t narrows, arrows_capacity;
 	bool has_ids;              /* device work with a correlation id was seen, */
 	uint64_t without_id;       /* and some without */
+	struct ws_map call_ids;    /* 64 correlation ids of calls to an entry, a bit each */
+	struct ws_pytorch_id *work_ids; /* of device work that came before its call */
+	size_t nwork_ids, work_ids_capacity;
 	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */
 	struct ws_flow_end *flows;
 	size_t nflows, flows_capacity;
@@ -181,6 +191,10 @@ enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_ev
                                 enum ws_pytorch_work work, bool is_call, struct ws_err *err);
 /* One end of an arrow from a call to device work. */
 void ws_pytorch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+/* Correlation ids of calls and of device work; work whose id no call has is counted. */
+void ws_pytorch_call_id(struct ws_pytorch *p, uint64_t correlation);
+void ws_pytorch_work_id(struct ws_pytorch *p, uint64_t correlation, bool has_operation);
+void ws_pytorch_count_work_without_call(struct ws_pytorch *p);
 /* Device work has correlation ids: arrows say nothing new. */
 void ws_pytorch_forget_arrows(struct ws_pytorch *p);
 /* Pair begins and ends, find correlation ids, and complete the events, each with a duration. */

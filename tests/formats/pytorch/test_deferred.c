@@ -189,6 +189,36 @@ Test(deferred, where_correlation_ids_are_arrows_and_external_ids_change_nothing)
 	ws_imported_free(i);
 }
 
+Test(deferred, work_with_an_id_that_no_call_has_is_counted_and_keeps_its_operation)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" OP(5, 0) ","
+	        ON_STREAM(7, 20, "\"correlation\":70,\"External id\":5") ","
+	        ON_STREAM(7, 22, "\"correlation\":71,\"External id\":71") ","
+	        ON_STREAM(7, 24, "\"correlation\":72") ","
+	        ON_STREAM(7, 26, "\"correlation\":9") ","
+	        LAUNCH(1, "\"correlation\":9,\"External id\":5") "]}");
+
+	cr_assert(ws_imported_warned(i, "a correlation id that no call has: 3. Its operation is "
+	                                "known by an External id: 1"));
+	cr_assert(eq(i64, kernel_id(i, 0), 70), "as the file has it");
+	cr_assert(eq(u64, rows(i, WS_KIND_EXTERNAL_LINK), 1));
+	cr_assert(eq(i64, WS_CELL(i, EXTERNAL_LINK, external_link, correlation, 0), 70));
+	cr_assert(eq(i64, WS_CELL(i, EXTERNAL_LINK, external_link, external_id, 0), 5));
+	cr_assert(eq(i64, call_id(i, 0), 9));
+	assert_sum(i);
+	ws_imported_free(i);
+}
+
+Test(deferred, work_before_its_call_has_one)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":["
+	        ON_STREAM(7, 20, "\"correlation\":64") "," LAUNCH(1, "\"correlation\":64") ","
+	        LAUNCH(3, "\"correlation\":65") "," ON_STREAM(7, 22, "\"correlation\":65") "]}");
+
+	cr_assert(not(ws_imported_warned(i, "that no call has")));
+	ws_imported_free(i);
+}
+
 /* --- files with nothing for a trace --- */
 
 Test(deferred, another_programs_chrome_trace_is_refused_by_what_it_is)
