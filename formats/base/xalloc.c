@@ -76,7 +76,7 @@ char *ws_xstrndup(const char *text, size_t most)
 
 char *ws_xstrdup(const char *text)
 {
-	return ws_xstrndup(text, SIZE_MAX);
+	return ws_xstrndup(text, strlen(text));
 }
 
 char *ws_xvformat(const char *fmt, va_list ap)
