@@ -19,6 +19,7 @@ import logging
 import math
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,9 @@ TRACES = ("fixtures/imports/bert-small-h100", "fixtures/imports/alexnet-a100", "
           "../shared/data/kineto/hta_negqueue_a100", "../shared/data/kineto/deepseek_v3_train_h800",
           "../shared/data/kineto/timesformer_h100", "../shared/data/kineto/ddp_resnet18_mi300",
           "../shared/data/kineto/vllm_gptoss_decode_mi300")
+# and of a client of Nsight's schema
+DATABASES = ("../shared/data/nsys/h100_2gpu_1s_emit_nvtx", "../shared/data/nsys/openmp_t4_step4")
+
 warpsheet, sources = sys.argv[1:3]
 folder = tempfile.mkdtemp()
 page = os.path.join(sources, "docs/reference/export.md")
@@ -110,8 +114,38 @@ def trace_processor(path):
     return found
 
 
+def numbers_in(value, name, found):
+    """Every number of nested rows, by its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            numbers_in(inner, f"{name} {key}", found)
+    elif isinstance(value, (list, tuple)):
+        for i, inner in enumerate(value):
+            numbers_in(inner, f"{name} {i}", found)
+    elif isinstance(value, (int, float)):
+        found[name] = float(value)
+
+
+def nsys_ai(path):
+    """nsys-ai: every number of all its analyses of a database. The list of tables is no figure: ours has more."""
+    from nsys_ai.skills.registry import list_skills, run_skill
+    found = {}
+    # as each analysis may write into it
+    copy = os.path.join(folder, "nsys-ai.sqlite")
+    shutil.copyfile(path, copy)
+    with contextlib.closing(sqlite3.connect(copy)) as db:
+        for skill in list_skills():
+            if skill == "schema_inspect":
+                continue
+            try:
+                numbers_in(run_skill(skill, db, raw=True), skill, found)
+            except Exception as e:  # an analysis that wants an argument, or another program
+                found[f"{skill} {type(e).__name__}"] = 1.0
+    return found
+
+
 CLIENTS = {"hta": (hta, "hta"), "tensorboard": (tensorboard, "torch_tb_profiler"),
-           "trace_processor": (trace_processor, "perfetto")}
+           "trace_processor": (trace_processor, "perfetto"), "nsys-ai": (nsys_ai, "nsys_ai")}
 
 
 def tables_agree(path, readers, problems):
@@ -132,14 +166,13 @@ def tables_agree(path, readers, problems):
         import polars
         sums["polars"] = int(polars.read_parquet(parquet)["dur_ns"].sum())
     if has("openpyxl"):
-        import openpyxl
-        warnings.simplefilter("ignore")
-        book = os.path.join(folder, "b.xlsx")
-        run("report", path, "-o", book, "--scope", "all")
-        names = openpyxl.load_workbook(book).sheetnames
-        if "Summary" not in names or "Advice" not in names:
-            problems.append(f"openpyxl: sheets {names}")
-        readers.add("openpyxl (sheets)")
+        for form in ("xlsx", "json"):
+            run("report", path, "-o", os.path.join(folder, "b." + form), "--scope", "all")
+        done = subprocess.run((sys.executable, os.path.join(sources, "tests/workbooks/check_openpyxl.py"), os.path.join(folder, "b.xlsx"),
+                               os.path.join(folder, "b.json")), capture_output=True, text=True, check=False)
+        readers.add("openpyxl (every number, its format, frozen heads)")
+        if done.returncode:
+            problems.append(f"openpyxl: {path}: {done.stdout[-500:]}{done.stderr[-500:]}")
     for name, value in sums.items():
         readers.add(f"{name} (kernel time)")
         if value != wanted:
@@ -243,12 +276,27 @@ MENDS = ((mend_times, "times since 1970 with fractions, which a double rounds to
          (mend_external_ids, "External ids that repeat correlation ids, which the plugin takes for operations of that number"))
 
 
+def explain_database(path, left, ours):
+    """Of a database the export leaves out the schemas of NVTX's payloads (docs/reference/export.md, 4)."""
+    reason = "tables of payload schemas, which an import leaves out"
+    mended = os.path.join(folder, "mended.sqlite")
+    shutil.copyfile(path, mended)
+    with contextlib.closing(sqlite3.connect(mended)) as db:
+        for name in ("NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+            db.execute(f"drop table if exists {name}")
+        db.commit()
+    theirs = figures_of(nsys_ai, mended)
+    return {name: reason for name in left if same(theirs.get(name, 0), ours.get(name, 0))}
+
+
 def explain(function, path, original, ours):
     """Of figures that differ, the reason: the mend of the original after which the client computes ours, too."""
     left = {name for name in set(original) | set(ours) if not same(original.get(name, 0), ours.get(name, 0))}
     why = {}
     if not left:
         return why
+    if path.endswith(".sqlite"):
+        return explain_database(path, left, ours)
     with gzip.open(path) as f:
         content = json.loads(f.read(), parse_float=decimal.Decimal)
     mended = os.path.join(folder, "mended.json")
@@ -312,6 +360,8 @@ def main():
     update = "--update" in sys.argv
     traces = [os.path.join(sources, name + ".json.gz") for name in TRACES]
     traces = [path for path in traces if os.path.exists(path)]
+    databases = [os.path.join(sources, name + ".sqlite") for name in DATABASES]
+    databases = [path for path in databases if os.path.exists(path)]
     with open(figures_path, encoding="utf-8") as f:
         known = json.load(f)
     if "--figures" in sys.argv:
@@ -328,16 +378,18 @@ def main():
             continue
         equal = named = 0
         refused = []
-        for path in traces:
-            exported = os.path.join(folder, "ours.json")
+        files = databases if client == "nsys-ai" else traces
+        for path in files:
+            exported = os.path.join(folder, "ours" + (".sqlite" if client == "nsys-ai" else ".json"))
             run("export", path, "-o", exported)
-            trace = os.path.relpath(path, sources)[:-len(".json.gz")]
+            trace = os.path.relpath(path, sources).removesuffix(".json.gz")
             try:
                 original = figures_of(function, path)
             except Exception as e:  # the original is not ours to mend
                 refused.append(f"{os.path.basename(trace)} ({type(e).__name__})")
                 continue
-            new.setdefault(trace, {})[client] = original
+            if client != "nsys-ai":
+                new.setdefault(trace, {})[client] = original
             try:
                 ours = figures_of(function, exported)
             except Exception as e:
@@ -350,7 +402,7 @@ def main():
                     reasons[why, os.path.basename(trace), client] += 1
             problems += [text for why, text in differences if why is None]
             equal += len(original) - len(differences)
-        rows.append(f"| {client} | {len(traces) - len(refused)} | {equal} | {named} | {'; '.join(refused)} |")
+        rows.append(f"| {client} | {len(files) - len(refused)} | {equal} | {named} | {'; '.join(refused)} |")
     if has("torch_tb_profiler"):
         rows.append(f"| tensorboard, of a native recording beside our tables | 1 | {native_agrees(problems)} | 0 | |")
     readers = set()

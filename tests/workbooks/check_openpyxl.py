@@ -46,14 +46,22 @@ def compare_table(sheet, table):
     while isinstance(sheet.cell(row=HEADER_ROW, column=len(heads) + 1).value, str):
         heads.append(sheet.cell(row=HEADER_ROW, column=len(heads) + 1).value)
     where = dict(place(table, heads)[0])
+    formats = {}
     for r, c, value in numbers(table):
         if c not in where:
             continue
-        cell = sheet.cell(row=HEADER_ROW + 1 + r, column=where[c] + 1).value
+        at = sheet.cell(row=HEADER_ROW + 1 + r, column=where[c] + 1)
+        cell = at.value
         n += 1
+        if isinstance(cell, (int, float)):
+            formats.setdefault(c, set()).add(at.number_format)
         if not same(value, cell, scale_of(heads[where[c]], table["columns"][c])):
             bad += 1
             print(f"{sheet.title}, row {r}, {table['columns'][c]['title']}: {cell!r} is not {value!r}")
+    for c, found in formats.items():
+        if len(found) > 1 or "General" in found:
+            bad += 1
+            print(f"{sheet.title}, {table['columns'][c]['title']}: number formats {sorted(found)}")
     return n, bad
 
 
