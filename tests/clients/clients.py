@@ -276,17 +276,41 @@ MENDS = ((mend_times, "times since 1970 with fractions, which a double rounds to
          (mend_external_ids, "External ids that repeat correlation ids, which the plugin takes for operations of that number"))
 
 
+def mend_payload_schemas(db):
+    """An import leaves them out (docs/reference/export.md, 4)."""
+    for name in ("NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
+        db.execute(f"drop table if exists {name}")
+
+
+def mend_overhead(db):
+    """Later schemas have a table of CUPTI's for it."""
+    columns = {name: [row[1] for row in db.execute(f"pragma table_info({name})")]
+               for name in ("PROFILER_OVERHEAD", "CUPTI_ACTIVITY_KIND_OVERHEAD")}
+    into, source = columns["PROFILER_OVERHEAD"], columns["CUPTI_ACTIVITY_KIND_OVERHEAD"]
+    if into and source:
+        values = ", ".join(name if name in source else "0" for name in into)
+        db.execute(f"insert into PROFILER_OVERHEAD select {values} from CUPTI_ACTIVITY_KIND_OVERHEAD")
+
+
+DATABASE_MENDS = ((mend_payload_schemas, "tables of payload schemas, which an import leaves out"),
+                  (mend_overhead, "overhead in a table of later schemas, which nsys-ai does not read; ours is where it does"))
+
+
 def explain_database(path, left, ours):
-    """Of a database the export leaves out the schemas of NVTX's payloads (docs/reference/export.md, 4)."""
-    reason = "tables of payload schemas, which an import leaves out"
+    why = {}
     mended = os.path.join(folder, "mended.sqlite")
     shutil.copyfile(path, mended)
-    with contextlib.closing(sqlite3.connect(mended)) as db:
-        for name in ("NVTX_PAYLOAD_SCHEMAS", "NVTX_PAYLOAD_SCHEMA_ENTRIES"):
-            db.execute(f"drop table if exists {name}")
-        db.commit()
-    theirs = figures_of(nsys_ai, mended)
-    return {name: reason for name in left if same(theirs.get(name, 0), ours.get(name, 0))}
+    for mend, reason in DATABASE_MENDS:
+        if not left:
+            break
+        with contextlib.closing(sqlite3.connect(mended)) as db:
+            mend(db)
+            db.commit()
+        theirs = figures_of(nsys_ai, mended)
+        now = {name for name in left if same(theirs.get(name, 0), ours.get(name, 0))}
+        why.update(dict.fromkeys(now, reason))
+        left = left - now
+    return why
 
 
 def explain(function, path, original, ours):
