@@ -16,7 +16,7 @@ static double mean_ns(const struct ws_advice *a, enum ws_use use)
 
 static char *time_text(struct ws_advice *a, double ns)
 {
-	return ns < 1e6 ? ws_advice_text(a, "%.1f us", ns / 1e3)
+	return ns < 1e6 ? ws_advice_text(a, "%.1f µs", ns / 1e3)
 	                : ws_advice_text(a, "%.1f ms", ns / 1e6);
 }
 
@@ -38,8 +38,8 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),
-	              ws_advice_text(a, "%s: %.1f %% of the time, %.3f ms%s%s",
-	                             ws_use_defs[use].name, share, ns / a->samples / 1e6,
+	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s",
+	                             ws_use_defs[use].name, share, time_text(a, ns / a->samples),
 	                             ws_advice_each(a), of_gaps ? of_gaps : ""),
 	              /* what PyTorch calls it helps where operations say that it is PyTorch */
 	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
@@ -87,10 +87,10 @@ static void add_paths(struct ws_advice *a)
 		              ws_arena_copy(a->texts, path, len),
 		              ws_advice_text(
 		                      a,
-		                      "%s waits for launches %.3f ms%s; its kernels run %.3f ms",
+		                      "%s waits for launches %s%s; its kernels run %s",
 		                      ws_advice_name(a, a->m->ranges.paths[p].name),
-		                      ns / a->samples / 1e6, ws_advice_each(a),
-		                      (double)a->idle->path_kernel_ns[p] / a->samples / 1e6),
+		                      time_text(a, ns / a->samples), ws_advice_each(a),
+		                      time_text(a, (double)a->idle->path_kernel_ns[p] / a->samples)),
 		              NULL);
 		free(path);
 	}

@@ -51,6 +51,8 @@ static const struct ws_cell *verdict_of(const struct answering *a, const char *s
 	return NULL;
 }
 
+#define UNSEEN 0.0005 /* a change that no percent of one decimal shows */
+
 /* "+2.1 %", under 1.10×; else "1.3×" */
 static const char *change_of(struct ws_arena *texts, double ratio)
 {
@@ -90,6 +92,11 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		ws_say_line(&answer->line,
 		            ws_arena_format(t, "%s %s not compared: ", what, are), times, ".",
 		            NULL);
+		return;
+	}
+	if (!strcmp(grade, "SAME") && fabs(ratio - 1) < UNSEEN) {
+		ws_say_line(&answer->line, ws_arena_format(t, "%s %s the same time: ", what, take),
+		            ws_say_time(t, ns[0]), ".", NULL);
 		return;
 	}
 	if (differs && (ratio < 1 / 1.1 || ratio >= 1.1))
@@ -273,7 +280,7 @@ static void add_changes(const struct answering *a)
 		const struct ws_cell *row = ws_table_cells(t, i);
 		size_t at = n;
 
-		if (!(number(&row[WS_TC_diff_ops_ratio]) > 0))
+		if (!(number(&row[WS_TC_diff_ops_ratio]) > 0) || !change_size(row))
 			continue;
 		while (at && change_size(row) > change_size(best[at - 1]))
 			at--;

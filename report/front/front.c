@@ -314,7 +314,7 @@ struct ws_table *ws_front_bar(const struct ws_page *page)
 		struct ws_cell *row = ws_table_row(t);
 
 		ws_cell_set_str(t, &row[0], s->name);
-		ws_cell_set_real(&row[1], (double)s->ns / page->samples);
+		ws_cell_set_real(&row[1], (double)s->ns * page->step_ns / (double)page->whole_ns); /* of a device */
 		ws_cell_set_real(&row[2], s->percent);
 	}
 	return t;

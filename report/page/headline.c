@@ -16,6 +16,8 @@
 #define SECOND_PERCENT 10
 #define WHERE_WORDS    3 /* of a range in such a sentence */
 #define MOST_WORDS     15
+#define BACKWARD_WORDS 3  /* "and its backward" */
+#define BOTH_PERCENT   5  /* of a part's time; less of it is not named */
 #define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
 
 static size_t words_in(const char *text)
@@ -158,6 +160,15 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 	return owner;
 }
 
+/* Of a range that ran forward: its backward work counts there as well. */
+static bool has_both_ways(const struct ws_page_node *n)
+{
+	const double percent =
+	        ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
+
+	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
+}
+
 /* As a sentence begins. */
 static const char *capital(const struct ws_page_making *p, const char *text)
 {
@@ -217,7 +228,7 @@ static void say_who(struct ws_page_making *p)
 	const char *work = page->on_cpu ? "kernel" : "GPU";
 	const int64_t *ns = class_times(p);
 	const uint32_t first = longest(p, ns, WS_NONE), second = longest(p, ns, first);
-	const char *name, *share, *other = "", *other_share = "";
+	const char *name, *share, *whose, *other = "", *other_share = "";
 
 	if (say_graphs(p) || first == WS_NONE || !(whole > 0))
 		return;
@@ -227,7 +238,8 @@ static void say_who(struct ws_page_making *p)
 		other = ws_page_class_of(p, second);
 		other_share = ws_say_percent(p->texts, 100 * (double)ns[second] / whole);
 	}
-	if (!owner || words_in(owner->label) + OWNER_WORDS > MOST_WORDS) {
+	if (!owner || words_in(owner->label) + OWNER_WORDS +
+	                      (has_both_ways(owner) ? BACKWARD_WORDS : 0) > MOST_WORDS) {
 		ws_say_line(next_line(p), ws_arena_format(p->texts, "Most %s time goes to ", work),
 		            ws_arena_format(p->texts, "%s (%s)", name, share),
 		            *other ? " and " : "",
@@ -235,9 +247,14 @@ static void say_who(struct ws_page_making *p)
 		            ".", NULL);
 		return;
 	}
-	if (words_in(owner->label) + OWNER_WORDS + 3 > MOST_WORDS)
+	whose = capital(p, owner->label);
+	if (has_both_ways(owner))
+		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
+	else
+		whose = ws_arena_format(p->texts, "%s holds ", whose);
+	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s holds ", capital(p, owner->label)),
+	ws_say_line(next_line(p), whose,
 	            ws_say_percent(p->texts, node_percent(page, owner)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",

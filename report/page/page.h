@@ -90,6 +90,7 @@ struct ws_page_node {
 	size_t depth;      /* 0: outermost */
 	uint64_t folded;   /* equal layers in it, at least 1 */
 	int64_t inclusive_ns, exclusive_ns;
+	int64_t backward_ns; /* of inclusive_ns: backward work of what ran in it */
 	uint64_t calls; /* of the range or operation; 0 = not known */
 	uint64_t kernels;
 	int64_t flops;              /* -1 = not known */

@@ -27,6 +27,7 @@ struct box {
 	const char *rolled;
 	uint64_t folded, calls, kernels;
 	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 = none tells */
+	int64_t backward_ns; /* of inclusive_ns: backward work that counts where its forward ran */
 	int64_t colour_ns[WS_PAGE_NCOLOURS];
 };
 
@@ -154,6 +155,13 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
 }
 
+/* An operation that is the backward of another is in the ranges of that one. */
+static bool is_backward(const struct ws_model *m, const struct ws_joined_kernel *k)
+{
+	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n &&
+	       m->cpu_ops.phase && m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD;
+}
+
 static void add_kernels(const struct placing *g)
 {
 	struct tree *t = g->t;
@@ -167,6 +175,8 @@ static void add_kernels(const struct placing *g)
 			continue;
 		at = box_of_kernel(g, k);
 		t->box[at].exclusive_ns += k->dur_ns;
+		if (is_backward(t->p->m, k))
+			t->box[at].backward_ns += k->dur_ns;
 		t->box[at].kernels++;
 		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
 	}
@@ -211,6 +221,7 @@ static void add_up(struct tree *t)
 		if (!up)
 			continue;
 		up->inclusive_ns += b->inclusive_ns;
+		up->backward_ns += b->backward_ns;
 		up->kernels += b->kernels;
 		if (b->flops >= 0)
 			up->flops = b->flops + (up->flops < 0 ? 0 : up->flops);
@@ -307,6 +318,7 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .depth = up ? up->depth + 1 : 0,
 	        .folded = b->folded ? b->folded : 1,
 	        .inclusive_ns = b->inclusive_ns,
+	        .backward_ns = b->backward_ns,
 	        .exclusive_ns = b->exclusive_ns,
 	        .calls = b->calls,
 	        .kernels = b->kernels,

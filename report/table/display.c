@@ -157,6 +157,17 @@ static int other_side(const struct ws_table_def *def, const char *id)
 	return -1;
 }
 
+/* The column of side A in whose unit a difference or a level of both sides is. */
+static int side_of_difference(const struct ws_table_def *def, const char *id)
+{
+	static const char *const ids[] = {"diff_ns", "from_ns", "to_ns"};
+
+	for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++)
+		if (!strcmp(ids[i], id))
+			return ws_table_column_index(def, "a_ns");
+	return -1;
+}
+
 /* A mean, and what stands beside it of the same times. */
 static bool is_statistic(const char *id)
 {
@@ -214,11 +225,15 @@ void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
 {
 	const struct ws_column_profile *all = ws_table_profile(t, rows);
 	const int other = other_side(t->def, t->def->columns[column].id);
+	const int side = side_of_difference(t->def, t->def->columns[column].id);
 	struct ws_column_profile p = all[column];
 
 	/* what people compare has one unit */
 	if (other >= 0 && all[other].decade > p.decade)
 		p.decade = all[other].decade;
+	/* its median keeps two digits */
+	if (side >= 0 && all[side].decade == p.decade + 1)
+		p.decade = all[side].decade;
 	if (is_statistic(t->def->columns[column].id))
 		p.decade = all[first_statistic(t->def)].decade;
 	show_column(t, column, &p, out);

@@ -103,6 +103,7 @@ static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws
 	size_t used = 0;
 
 	ws_display_column(bar, 2, &share);
+	share.decimals = 1; /* what has under 1 % is not in the legend */
 	for (size_t i = 0; i < page->nsegments; i++) {
 		char a[WS_DISPLAY_NUMBER_MAX], b[WS_DISPLAY_NUMBER_MAX], text[512];
 		size_t width;

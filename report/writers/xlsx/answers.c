@@ -11,7 +11,7 @@
 #define ROW_PIXELS     20
 #define PAGE_PIXELS    870 /* columns A to G */
 #define WATERFALL_ROWS 15
-#define GRADE_WIDTH    16.0 /* "LIKELY FASTER" */
+#define GRADE_WIDTH    19.0 /* "LIKELY FASTER" */
 
 /* --- the way from A to B ----------------------------------------------------------------------- */
 
@@ -227,12 +227,16 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, FRONT_LAST, FRONT_LAST, GRADE_WIDTH, NULL));
 	add_answers(&f, answers);
 	if (answers->nbars) {
-		ws__xlsx_front_section(&f, "Why the step changed");
-		f.row = add_waterfall(x, s, f.row, FRONT_DATA);
-		ws__xlsx_front_table(&f, ws_front_changes(answers), "Operations that changed most");
+		if (answers->nbars > 2) { /* else nothing changed */
+			ws__xlsx_front_section(&f, "Why the step changed");
+			f.row = add_waterfall(x, s, f.row, FRONT_DATA);
+		}
+		if (answers->nchanges)
+			ws__xlsx_front_table(&f, ws_front_changes(answers),
+			                     "Operations that changed most");
 		add_icicles(&f, answers, s->name);
 	} else {
-		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
+		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1, false);
 	}
 	ws__xlsx_front_end(&f);
 }

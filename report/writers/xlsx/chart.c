@@ -420,9 +420,9 @@ static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, un
 	return some ? CHART_PIXELS_WIDE + 10 : 0;
 }
 
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row)
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, bool pairs)
 {
-	add_all(x, sheet, &row, WS_XLSX_ON_FIRST, NULL, true);
+	add_all(x, sheet, &row, WS_XLSX_ON_FIRST, NULL, pairs);
 	return row;
 }
 

@@ -102,7 +102,7 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 	uint16_t cols = 0;
 	double width = 0;
 
-	row = ws__xlsx_add_charts(x, s->sheet, row + 1);
+	row = ws__xlsx_add_charts(x, s->sheet, row + 1, true);
 	/* the page shows two charts beside each other, though the table may be narrower */
 	for (; (width < TWO_CHARTS || cols < s->view.nanswers) && cols < WS_XLSX_WIDTHS_MAX; cols++)
 		width += cols >= s->view.n         ? COLUMN_WIDTH

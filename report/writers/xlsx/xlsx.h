@@ -187,7 +187,8 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
  * tables that are there and have rows. Returns the row below the last one. Call it when all cells
  * are written.
  */
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row);
+/* pairs: two beside each other */
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, bool pairs);
 /* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns
  * the pixels that they take from the left. */
 double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);

@@ -138,6 +138,32 @@ Test(page, headline_says_how_long_why_idle_and_who)
 	done();
 }
 
+/* Backward work counts in the range of its forward; the sentence says so. */
+Test(page, headline_names_the_backward_that_a_part_holds)
+{
+	const struct ws_page *page;
+	struct tb *b = tb_new();
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	tb_thread(b, 2, 100);
+	tb_push(b, 0, "encoder");
+	add_op(b, 1, (struct op){.name = "aten::mm", .kind = GEMM, .start_ns = 10, .dur_ns = 20});
+	launch(b, 15, "k", 20, 5, 1);
+	tb_pop(b, 50);
+	add_op(b, 2,
+	       (struct op){.name = "MmBackward0", .start_ns = 100, .dur_ns = 50, .no_cost = 1});
+	add_op(b, 2, (struct op){.name = "aten::mm", .kind = GEMM, .start_ns = 110, .dur_ns = 20});
+	tb_on_thread(b, 2);
+	launch(b, 115, "k", 120, 7, 1);
+	launch(b, 190, "stray", 200, 3, 1);
+	link_flow(b, 10, 1, 100, 2);
+	page = page_of(b);
+	cr_expect(strstr(line_text(&page->headline[page->nheadline - 1]),
+	                 "Encoder and its backward hold *80 %* of GPU time") != NULL,
+	          "%s", line_text(&page->headline[page->nheadline - 1]));
+	done();
+}
+
 Test(page, tree_folds_equal_layers)
 {
 	const struct ws_page *page = page_of(two_steps());

@@ -268,6 +268,33 @@ Test(table, display_what_is_compared_in_a_row_has_one_unit)
 	ws_table_free(t);
 }
 
+/* A difference is in the unit of its sides, unless too little of it would be seen. */
+Test(table, display_differences_have_the_unit_of_their_sides)
+{
+	static const struct ws_table_column compared[] = {
+	        {"a_ns", "A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_NAME},
+	        {"b_ns", "B (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	        {"diff_ns", "B - A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	};
+	static const struct {
+		int64_t ns[3];
+		const char *title;
+	} rows[] = {{{2000000, 2800000, 800000}, "B - A (ms)"}, {{2000000, 2000900, 900}, "B - A (ns)"}};
+	const struct ws_table_def of = {"t", "T", "T", "A row.", compared, 3};
+
+	for (size_t r = 0; r < 2; r++) {
+		struct ws_table *t = ws_table_new(&of);
+		struct ws_cell *row = ws_table_row(t);
+		struct ws_shown_column shown;
+
+		for (size_t i = 0; i < 3; i++)
+			ws_cell_set_int(&row[i], rows[r].ns[i]);
+		ws_display_column(t, 2, &shown);
+		cr_expect_str_eq(shown.title, rows[r].title);
+		ws_table_free(t);
+	}
+}
+
 Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
 {
 	struct ws_table *t = ws_table_new(&def);

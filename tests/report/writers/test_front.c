@@ -42,6 +42,7 @@ static struct ws_page page(void)
 	        .device = "H100",
 	        .scope = "2 measured steps",
 	        .samples = 2,
+	        .step_ns = 1500,
 	        .gpu_ns = 2000,
 	        .whole_ns = 3000,
 	        .node = nodes,
@@ -163,4 +164,16 @@ Test(front, the_bar_is_as_wide_as_the_terminal_and_its_parts_have_their_share)
 		          "%s", text);
 		cr_expect_null(strstr(text, "norm"));
 	}
+}
+
+/* Two devices beside each other: a run of 1,500 ns, of which each waits 500. */
+Test(front, times_of_the_bar_are_those_of_one_device)
+{
+	struct ws_page p = page();
+	struct ws_table *t;
+
+	p.samples = 1;
+	t = ws_front_bar(&p);
+	cr_expect(eq(dbl, ws_table_cells(t, 3)[1].r, 500));
+	ws_table_free(t);
 }

@@ -9,7 +9,7 @@ const sideName = i => sides[i] || "AB"[i];
 
 function addWaterfall(first, to) {
   const bars = first.bars;
-  if (!bars.length) return;
+  if (bars.every(b => b.total || !(b.to - b.from))) return; // nothing changed: no picture of it
   bars.forEach((b, i) => { b.ns = b.to - b.from; if (b.total) b.name = sideName(i ? 1 : 0); });
   const wide = Math.max(1040, bars.length * 84), high = 270, bottom = 46, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
   const most = Math.max(...levels), low = Math.min(...levels), base = low > most / 2 ? Math.max(0, low - (most - low) * 0.6) : 0;

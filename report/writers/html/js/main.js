@@ -21,10 +21,11 @@ function addSummary(table) {
   return cards;
 }
 const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
+const drawn = new Set(); // each chart once: where it is first
 const isVerdict = table => /-verdict$/.test(table.table);
 function addSection(main, table, summary) {
   const section = make("section", { id: table.table, "aria-label": sided(table.title) }), verdict = isVerdict(table);
-  const charts = CHARTS.filter(c => verdict ? c.first : c.table === table.table).map(chart).filter(Boolean);
+  const charts = CHARTS.filter(c => (verdict ? c.first : c.table === table.table) && !drawn.has(c)).map(c => { const card = chart(c); if (card) drawn.add(c); return card; }).filter(Boolean);
   section.append(make("h2", { textContent: sided(table.title) + " " }, summary ? "" : make("span", { className: "what", textContent: sided(table.what) + "." })));
   if (table.not_recorded) section.append(make("p", { textContent: "Not recorded. " + table.not_recorded }));
   const cards = charts.length ? make("div", { className: "cards" }, ...charts) : "";
