@@ -452,10 +452,10 @@ static bool any_call(const struct selector *c)
 	return false;
 }
 
-/* Steps of a program that used no device are in the report all the same. */
+/* A framework's operations on the CPU alone: its steps are in the report all the same. */
 static bool used_device(const struct selector *c)
 {
-	return c->m->nwork || c->rows->nkernels;
+	return c->m->nwork || c->rows->nkernels || !c->m->cpu_ops.tree.n;
 }
 
 static void select_all(struct selector *c)
