@@ -131,7 +131,7 @@ static double *read(struct session *s, const struct ws_tensor *t)
 /* The largest distance of any tensor: as it is judged, and with nothing excused. */
 struct apart {
 	double judged, plain;
-	const char *where;
+	char where[128]; /* a copy: the graph ends before it is printed */
 };
 
 /*
@@ -156,7 +156,7 @@ static struct apart largest_distance(struct session *device, struct session *cpu
 		d = distance(a, b, t[0]->count, least) / (t[0]->count < FEW ? 2 : 1);
 		if (!(d <= largest.judged)) {
 			largest.judged = d;
-			largest.where = t[0]->name;
+			snprintf(largest.where, sizeof(largest.where), "%s", t[0]->name);
 		}
 		largest.plain = fmax(largest.plain, distance(a, b, t[0]->count, 0));
 		free(a);
