@@ -20,11 +20,13 @@ static struct ws_event_text wide_text(const wchar_t *text)
 	return (struct ws_event_text){text, WS_TEXT_UTF32, 0};
 }
 
-static int push(struct ws_event *ev)
+/* It may be a step of the program's own. */
+static void see_range(const struct ws_event *ev)
 {
-	if (ev->text.kind == WS_TEXT_BYTES)
-		ws_pytorch_saw_range(ev->text.ptr);
-	return ws_event_push(ev);
+	uint32_t size;
+
+	if (ev->string || ev->text.kind == WS_TEXT_BYTES)
+		ws_pytorch_saw_range(ev->string ? ws_string_text(ev->string, &size) : ev->text.ptr);
 }
 
 /*
@@ -43,10 +45,11 @@ static int push(struct ws_event *ev)
 	}
 #define MARK(name, params, fill) EVENT(void, name, params, , fill, ws_event_mark(&ev))
 #define START(name, params, fill) \
-	EVENT(wsn_range_id, name, params, 0, fill, return ws_event_start(&ev))
+	EVENT(wsn_range_id, name, params, 0, fill, see_range(&ev); return ws_event_start(&ev))
 #define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
 #define PUSH(name, params, fill) \
-	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return push(&ev))
+	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, see_range(&ev); \
+	      return ws_event_push(&ev))
 #define POP(name, params, fill) \
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, return ws_event_pop(&ev))
 

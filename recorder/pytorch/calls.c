@@ -323,7 +323,7 @@ static void end(const void *fn)
 	ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
 	ws_event_pop(&ev);
 	if (call.is_optimizer)
-		ws_torch_optimizer_ended();
+		ws_torch_optimizer_ended(ws_torch.name(fn));
 }
 
 /* --- modules --- */

@@ -1,8 +1,10 @@
 /*
  * Steps of a program that says none: an optimizer's step ends one, and the next begins. The first
- * iteration, which pays for what is set up, so is none.
+ * iteration, which pays for what is set up, so is none. Where an iteration has several optimizers,
+ * or one within another, the first that ended goes by its name: others of another class end none.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "recorder/collect/event.h"
@@ -14,6 +16,7 @@
 static _Atomic bool has_own; /* the program says its steps itself */
 static uint32_t domain = WS_DEF_NONE;
 static _Atomic uint32_t thread; /* whose optimizer ends steps: trace id; 0: none so far */
+static char optimizer[128];     /* its name; of that thread alone */
 static __thread bool is_open;
 
 static void push_or_pop(bool push)
@@ -33,20 +36,21 @@ void ws_torch_steps_begin(void)
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 }
 
-void ws_torch_optimizer_ended(void)
+void ws_torch_optimizer_ended(const char *name)
 {
 	const struct ws_thread_buffer *buffer = ws_thread_buffer_self();
 	uint32_t first = 0;
 
 	if (!buffer || domain == WS_DEF_NONE)
 		return;
+	if (atomic_compare_exchange_strong(&thread, &first, buffer->thread))
+		snprintf(optimizer, sizeof(optimizer), "%s", name);
+	else if (first != buffer->thread || strncmp(optimizer, name, sizeof(optimizer) - 1) != 0)
+		return;
 	if (is_open)
 		push_or_pop(0);
-	if (atomic_load(&has_own) ||
-	    (!atomic_compare_exchange_strong(&thread, &first, buffer->thread) &&
-	     first != buffer->thread))
-		return;
-	push_or_pop(1);
+	if (!atomic_load(&has_own))
+		push_or_pop(1);
 }
 
 /* Ours ends before the program's first begins, or it would lie in it. */

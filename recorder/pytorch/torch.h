@@ -96,8 +96,8 @@ uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_B
 
 /* Before the first call. */
 void ws_torch_steps_begin(void);
-/* The outermost step of an optimizer on this thread. */
-void ws_torch_optimizer_ended(void);
+/* A step of an optimizer on this thread: "Optimizer.step#SGD.step". */
+void ws_torch_optimizer_ended(const char *name);
 
 /* --- calls.c --- */
 

@@ -19,18 +19,23 @@ import torch
 from torch import nn
 
 model = nn.Sequential(nn.Linear(8, 16), nn.Sequential(nn.ReLU(), nn.Linear(16, 2)))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+optimizers = [torch.optim.SGD(model[0].parameters(), lr=0.1), torch.optim.Adam(model[1].parameters())]
 
 
 def step():
-    optimizer.zero_grad()
+    model.zero_grad()
     model(torch.ones(4, 8)).sum().backward()
-    optimizer.step()
+    for optimizer in optimizers:
+        optimizer.step()
 
 
 for i in range(4):
     if "own" in sys.argv:
         with torch.autograd.profiler.record_function(f"ProfilerStep#{i}"):
+            step()
+    elif "nvtx" in sys.argv:  # which registers the name
+        import nvtx
+        with nvtx.annotate("step"):
             step()
     else:
         step()
@@ -80,6 +85,12 @@ grep -Eq 'pytorch.operations +shapes' info.out || fail "the provenance says what
 # steps of the program's own
 "$ws" record --pytorch -o own.wtrace -- "$python" train.py own >own.log 2>&1 || { cat own.log; fail "own steps"; }
 equal "steps of the program's own" "$(finished own.wtrace)" 4
+if "$python" -c 'import nvtx' 2>/dev/null; then
+	"$ws" record --pytorch -o nvtx.wtrace -- "$python" train.py nvtx >nvtx.log 2>&1 || { cat nvtx.log; fail "steps by nvtx"; }
+	equal "steps of the program's own, by the package nvtx" "$(finished nvtx.wtrace)" 4
+else
+	echo "SKIP: no package nvtx: its names of steps were not tried"
+fi
 
 # names alone
 "$ws" record --pytorch=names -o names.wtrace -- "$python" train.py >names.log 2>&1 || { cat names.log; fail "names"; }
