@@ -48,7 +48,7 @@ for i in range(3):
             pass
 
 
-@warpsheet.annotate("decorated")
+@warpsheet.annotate("nan")  # a text, whatever it reads as
 def decorated():
     return 7
 
@@ -62,7 +62,7 @@ import warpsheet
 
 ranges = warpsheet.report(sys.argv[1], "ranges")
 rows = dict(zip(ranges["Path"], ranges["Instances"]))
-assert rows["step"] == 3 and rows["step/work"] == 3 and rows["decorated"] == 1, rows
+assert rows["step"] == 3 and rows["step/work"] == 3 and rows["nan"] == 1, rows
 assert None in ranges["Domain"], "the default domain has no name: an empty cell is None"
 assert isinstance(ranges["Instances"][0], int)
 try:

@@ -10,9 +10,8 @@
 Standard library alone: the numbers come from the program `warpsheet`, beside this Python or in PATH.
 """
 import contextlib
-import csv
 import ctypes
-import io
+import json
 import os
 import shutil
 import subprocess
@@ -33,28 +32,14 @@ def _program():
     return found
 
 
-def _value(text):
-    """A number where the cell is one; None where it is empty, as unknown is never 0."""
-    if not text:
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
-
-
 def report(path, table, *options):
-    """A table of a trace as a dict of columns, in the order of the table. options: of `warpsheet report`."""
-    done = subprocess.run([_program(), "report", os.fspath(path), "--table", table, "--format", "csv", *options],
+    """A table of a trace as a dict of columns, in its order; unknown is None. options: of `warpsheet report`."""
+    done = subprocess.run([_program(), "report", os.fspath(path), "--table", table, "--format", "json", *options],
                           capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
         raise Error(done.stderr.strip())
-    rows = csv.reader(io.StringIO(done.stdout))
-    names = next(rows, [])
-    cells = [[_value(cell) for cell in row] for row in rows if row]
-    return {name: [row[i] for row in cells] for i, name in enumerate(names)}
+    made = json.loads(done.stdout)
+    return {column["title"]: [row[i] for row in made["rows"]] for i, column in enumerate(made["columns"])}
 
 
 def _collector():
