@@ -16,19 +16,10 @@
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
 #include "tests/recorder/cuda/fake.h"
+#include "tests/support/check.h"
 #include "tests/support/paths.h"
 
 #define THREADS 64
-
-static int failures;
-
-#define CHECK(cond)                                                                          \
-	do {                                                                                 \
-		if (!(cond)) {                                                               \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
-			failures++;                                                          \
-		}                                                                            \
-	} while (0)
 
 static struct ws_segment_file file;
 static struct ws_trace_writer *writer;

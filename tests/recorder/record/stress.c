@@ -13,18 +13,9 @@
 #include "formats/trace/reader.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
+#include "tests/support/check.h"
 #include "tests/support/paths.h"
 #include "tests/support/recorder/nvtx_module.h"
-
-static int failures;
-
-#define CHECK(cond)                                                                          \
-	do {                                                                                 \
-		if (!(cond)) {                                                               \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
-			failures++;                                                          \
-		}                                                                            \
-	} while (0)
 
 /* --- the ring --- */
 

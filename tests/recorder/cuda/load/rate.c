@@ -17,21 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/support/check.h"
 #include "tests/support/paths.h"
 #include "tests/environment/scratch.h"
 
 #define ANON_LIMIT_KB   (96L << 10) /* of the launcher: columns, dictionaries */
 #define VICTIM_LIMIT_KB (16L << 10)
-
-static int failures;
-
-#define CHECK(cond)                                                                          \
-	do {                                                                                 \
-		if (!(cond)) {                                                               \
-			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #cond); \
-			failures++;                                                          \
-		}                                                                            \
-	} while (0)
 
 static char dir[] = "/tmp/ws_rate.XXXXXX";
 static char segments[256]; /* in memory: what is measured */
