@@ -16,15 +16,15 @@ struct ws_shape ws_image_shape(enum ws_layout layout, int64_t n, int64_t c, int6
 bool ws_conv_outputs(struct ws_conv *conv);
 bool ws_window_outputs(struct ws_window *window);
 
-/* x and weight as conv says; the result is [n, k, p, q] in its layout. */
 /* log(softmax(x)) over whole rows */
 struct ws_tensor *ws_op_log_softmax(struct ws_graph *graph, struct ws_tensor *x);
-/* mean over rows of -y[target]: [1] */
 /* alpha (y - target)^2 of each element, in one row; both of one dtype */
 struct ws_tensor *ws_op_squared_error(struct ws_graph *graph, struct ws_tensor *y,
                                       struct ws_tensor *target, double alpha);
+/* mean over rows of -y[target]: [1] */
 struct ws_tensor *ws_op_nll_loss(struct ws_graph *graph, struct ws_tensor *y,
                                  struct ws_tensor *target);
+/* x and weight as conv says; the result is [n, k, p, q] in its layout. */
 struct ws_tensor *ws_op_conv(struct ws_graph *graph, struct ws_tensor *x, struct ws_tensor *weight,
                              struct ws_conv conv);
 

@@ -5,8 +5,8 @@
  *
  *   gpu_bench [--autotune] [--quick] ceilings
  *   gpu_bench [--autotune] [--quick] kernels [DTYPE]
- *   gpu_bench [--autotune] [--quick] [--fused-attention] [--nhwc] steps MODEL DTYPE FUSION BATCH
- * CONTEXT [ROUNDS [STEPS]]
+ *   gpu_bench [--autotune] [--quick] [--fused-attention] [--nhwc] steps MODEL DTYPE FUSION \
+ *             BATCH CONTEXT [ROUNDS [STEPS]]
  *
  * Ceilings are measured by the same process before what is held against them. kernels: in the
  * graphs of bench_shapes.h, in fp32, amp-bf16 and amp-fp16, or DTYPE alone. steps: ROUNDS (3) times
@@ -427,9 +427,8 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 		status = run_round(step, steps, &number, &ms, err);
 		if (status != WS_OK)
 			break;
-		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s%s%s%"
-		       "s\","
-		       "\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
+		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\","
+		       "\"fusion\":\"%s%s%s%s\",\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
 		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
 		       options->model->name, options->precision->name,
 		       ws_fusion_name((int)options->fusion),

@@ -4,14 +4,13 @@
 # ROOT: a build folder or a bundle (bin/, tests/). OUT: folder for the answers; lines.json there
 # gets a line for each, what was said and the small traces lie beside. QUESTION: buffers calls
 # ends refused graphs versions cost costs busy soak names compiled steps aa torch; all without one.
-# COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes) and STEP_MODELS say how many,
-# how long and of what. Ends with 0 when all that
-# must hold holds, 1 when something does not, 77 when there is no GPU.
+# COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes) and STEP_MODELS say how many, how
+# long, of what. Ends with 0 when all that must hold holds, 1 when not, 77 when there is no GPU.
 # WS_LIBRARY_PATH: folders of libraries for our programs; nobody else is given them.
 set -u
 
 [ $# -ge 2 ] || {
-	sed -n '2,11s/^# \{0,1\}//p' "$0"
+	sed -n '2,9s/^# \{0,1\}//p' "$0"
 	exit 2
 }
 here=$(cd "$(dirname "$0")" && pwd)

@@ -21,9 +21,9 @@
  *   FAKE_CUPTI_OVERHEAD     1: each flush brings a full command buffer, whose description is to be
  *                           freed, else it counts as a record that was dropped; 2: with none
  *   FAKE_CUPTI_REFUSE_CALL  number of a call of the runtime whose records are refused
- *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute
- * that is refused FAKE_CUPTI_FATAL_AT     after this many kernels: a fatal error, then nothing may
- * be called FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
+ *   FAKE_CUPTI_REFUSE_ATTR  number of an attribute that is refused
+ *   FAKE_CUPTI_FATAL_AT     after so many kernels: a fatal error, then nothing may be called
+ *   FAKE_CUPTI_FOREIGN      1: each flush also gives back a buffer that is not the tool's
  *   FAKE_CUPTI_SCOPES       0: no activities for each subscriber, though the version has them
  *   FAKE_CUDA_INIT_MS       how long cuInit goes on after the tool was loaded
  *
