@@ -19,22 +19,10 @@ import sys
 
 import versions
 
-PACKAGES = ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
+PACKAGES = {"nvidia-cudnn-cu12": "9", "nvidia-cudnn-cu13": "9"}  # of two with a version the last
 SOURCES = ("attention.c", "conv.c", "dnn_graph.c")
 DESCRIBES, ATTENTION = [9, 8], [9, 10, 2]  # kernels/cuda/cuda.h: WS_CUDA_ATTENTION_CUDNN
 LAST_TRIED = [9, 28, 1]
-
-
-def published():
-    """(package, version), oldest first, each version once."""
-    found = {}
-    for package in PACKAGES:
-        said = versions.run(versions.PIP + ["index", "versions", package]).stdout
-        listed = re.search(r"Available versions: (.*)", said)
-        for version in listed.group(1).split(", ") if listed else []:
-            if versions.by_number(version)[0] == 9:
-                found[version] = package
-    return sorted(((p, v) for v, p in found.items()), key=lambda one: versions.by_number(one[1]))
 
 
 def does_not_compile(include):
@@ -75,11 +63,7 @@ def look_at(work, program, package, version):
 
 
 def main():
-    arguments = sys.argv[1:]
-    out = sys.stdout
-    if arguments[:1] == ["--table"]:
-        out = open(arguments[1], "w")
-        arguments = arguments[2:]
+    out, arguments = versions.table_of(sys.argv[1:])
     some = arguments[:1] == ["--some"]
     arguments = arguments[some:]
     if len(arguments) < 2:
@@ -90,25 +74,12 @@ def main():
     if not os.path.exists(program):
         print("cudnn_versions.py: left out, %s is not built: no CUDA toolkit" % program)
         return 77
-    listed = [one for one in published() if not arguments[2:] or one[1] in arguments[2:]]
+    listed = [one for one in versions.published(PACKAGES) if not arguments[2:] or one[1] in arguments[2:]]
     if some:
         able = [one for one in listed if versions.by_number(one[1]) >= ATTENTION]
         listed = able and [able[0], able[len(able) // 2], able[-1]]
-    if not listed:
-        print("cudnn_versions.py: left out, no registry of Python packages is reached")
-        return 77
-    print("| cuDNN | for | our sources compile | plans of convolutions | tests of attention |\n|---|---|---|---|---|", file=out)
-    seen = failed = 0
-    for package, version in listed:
-        answer = look_at(work, program, package, version)
-        if answer is None:
-            print("cudnn_versions.py: %s %s cannot be had" % (package, version), file=sys.stderr)
-            continue
-        seen += 1
-        failed += not answer[1] and versions.by_number(version)[:3] <= LAST_TRIED
-        print("| %s |" % " | ".join(answer[0]), file=out, flush=True)
-    print("%d versions of cuDNN, %d with differences" % (seen, failed))
-    return 77 if not seen else failed > 0
+    return versions.tell("cuDNN", ("cuDNN", "for", "our sources compile", "plans of convolutions", "tests of attention"), listed,
+                         lambda package, version: look_at(work, program, package, version), LAST_TRIED, out)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ import zipfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 # Newer ones are told of, and fail nothing: that NVIDIA publishes one is no fault of a change here.
-LAST_TRIED = "13.5.25"
+LAST_TRIED = [13, 5, 25]
 PACKAGES = {"nvidia-cuda-cupti-cu12": "12.0", "nvidia-cuda-cupti": "13.0"}
 # What the drain leaves out of a record of 12.4: activity_rows.c
 LEFT_OUT = {"CUpti_ActivityContext2": {"numMultiprocessors"}}
@@ -35,16 +35,16 @@ def by_number(version):
     return [int(part) for part in version.split(".")]
 
 
-def published():
-    """(package, version) of all that there are, oldest first; empty when nobody answers."""
-    found = []
-    for package, first in PACKAGES.items():
+def published(packages):
+    """(package, version) of all that there are, oldest first, each version once; empty when nobody answers."""
+    found = {}
+    for package, first in packages.items():
         said = run(PIP + ["index", "versions", package]).stdout
         listed = re.search(r"Available versions: (.*)", said)
         for version in listed.group(1).split(", ") if listed else []:
             if by_number(version) >= by_number(first):
-                found.append((package, version))
-    return sorted(found, key=lambda one: by_number(one[1]))
+                found[version] = package
+    return sorted(((p, v) for v, p in found.items()), key=lambda one: by_number(one[1]))
 
 
 def fetch(folder, package, version):
@@ -158,6 +158,32 @@ def ask(work, library):
             {int(kind): int(size) for kind, size in sizes.items()})
 
 
+def table_of(arguments):
+    """Where the table is written, and the other arguments."""
+    if arguments[:1] == ["--table"]:
+        return open(arguments[1], "w"), arguments[2:]
+    return sys.stdout, arguments
+
+
+def tell(library, columns, listed, look, last_tried, out):
+    """A row of the table for each version that is listed; the exit status."""
+    if not listed:
+        print("%s: left out, no registry of Python packages is reached" % library)
+        return 77
+    print("| %s |\n%s|" % (" | ".join(columns), "|---" * len(columns)), file=out)
+    failed = seen = 0
+    for package, version in listed:
+        answer = look(package, version)
+        if answer is None:
+            print("%s %s cannot be had" % (package, version), file=sys.stderr)
+            continue
+        seen += 1
+        failed += not answer[1] and by_number(version)[:3] <= last_tried
+        print("| %s |" % " | ".join(answer[0]), file=out, flush=True)
+    print("%d versions of %s, %d with differences" % (seen, library, failed))
+    return 77 if not seen else failed > 0
+
+
 def look_at(work, package, version, records):
     """A row of the table, and whether all is as it must be."""
     folder = fetch(work, package, version)
@@ -183,11 +209,7 @@ def look_at(work, package, version, records):
 
 
 def main():
-    arguments = sys.argv[1:]
-    table = None
-    if arguments[:1] == ["--table"]:
-        table = open(arguments[1], "w")
-        arguments = arguments[2:]
+    out, arguments = table_of(sys.argv[1:])
     if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
@@ -196,24 +218,11 @@ def main():
     if not os.path.exists(os.path.join(CUDA, "cuda.h")):
         print("versions.py: left out, the toolkit's headers are not here")
         return 77
-    versions = [one for one in published() if not arguments[1:] or one[1] in arguments[1:]]
-    if not versions:
-        print("versions.py: left out, no registry of Python packages is reached")
-        return 77
-    out = table or sys.stdout
-    print("| CUPTI | API | without a driver it tells | bytes of kernel, memcpy, api, device, sync "
-          "| not there yet | differs |\n|---|---|---|---|---|---|", file=out)
-    failed = seen = 0
-    for package, version in versions:
-        answer = look_at(work, package, version, our_records())
-        if answer is None:
-            print("versions.py: %s %s cannot be had" % (package, version), file=sys.stderr)
-            continue
-        seen += 1
-        failed += not answer[1] and by_number(version) <= by_number(LAST_TRIED)
-        print("| %s |" % " | ".join(answer[0]), file=out, flush=True)
-    print("%d versions of CUPTI, %d with differences" % (seen, failed))
-    return 77 if not seen else failed > 0
+    records = our_records()
+    return tell("CUPTI", ("CUPTI", "API", "without a driver it tells", "bytes of kernel, memcpy, api, device, sync",
+                          "not there yet", "differs"),
+                [one for one in published(PACKAGES) if not arguments[1:] or one[1] in arguments[1:]],
+                lambda package, version: look_at(work, package, version, records), LAST_TRIED, out)
 
 
 if __name__ == "__main__":
