@@ -18,12 +18,6 @@ def _chain():
         spec.loader.exec_module(module)
 
 
-def _names(root, names):
-    """Of each module below a root the name that its parent has for it, with its class."""
-    for name, module in root.named_modules():
-        names[module] = name
-
-
 def _hook(torch):
     from ctypes import PyDLL, c_char_p
     from threading import local
@@ -39,8 +33,8 @@ def _hook(torch):
         if is_compiling():
             return
         calls = of_thread.__dict__.setdefault("calls", [])
-        if module not in names or not calls:
-            _names(module, names)
+        if module not in names or not calls:  # a root: each below it goes by the name that its parent has for it
+            names.update((below, name) for name, below in module.named_modules())
         name, outer = names.get(module, ""), names.get(calls[-1], "") if calls else ""
         key = (type(module), name, outer)
         text = texts.get(key)

@@ -276,21 +276,11 @@ static enum ws_status longer_path(const char *name, const char *entry, bool is_f
 
 	if (!before || !*before)
 		n = snprintf(out, 2 * PATH_MAX, "%s", entry);
-	else if (is_first)
-		n = snprintf(out, 2 * PATH_MAX, "%s:%s", entry, before);
 	else
-		n = snprintf(out, 2 * PATH_MAX, "%s:%s", before, entry);
+		n = snprintf(out, 2 * PATH_MAX, "%s:%s", is_first ? entry : before,
+		             is_first ? before : entry);
 	WS_FAIL_IF(n < 0 || n >= 2 * PATH_MAX, err, ENVIRONMENT, "%s is too long", name);
 	return WS_OK;
-}
-
-/* Where our sitecustomize.py is: in a folder beside the collector. */
-static void find_python(const char *collector, char out[PATH_MAX + 32])
-{
-	char folder[PATH_MAX];
-
-	snprintf(folder, sizeof(folder), "%s", collector);
-	snprintf(out, PATH_MAX + 32, "%s/python", dirname(folder));
 }
 
 /* What --pytorch needs in the program's environment. Of preloaded libraries an allocator of the
@@ -304,7 +294,9 @@ static enum ws_status add_pytorch(const char *collector, struct pytorch_env *env
 	           "--pytorch: the path %s has a blank or a colon, so the system cannot load it "
 	           "into a program (LD_PRELOAD)",
 	           collector);
-	find_python(collector, python);
+	/* our sitecustomize.py lies in a folder beside the collector */
+	snprintf(python, sizeof(python), "%.*s/python", (int)(strrchr(collector, '/') - collector),
+	         collector);
 	WS_FORWARD(longer_path(ENV_PRELOAD, collector, 0, env->preload, err));
 	return longer_path(ENV_PYTHON, python, 1, env->python, err);
 }

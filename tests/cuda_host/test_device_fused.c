@@ -164,15 +164,15 @@ Test(device_fused, optimizers_of_parameters_of_all_sizes)
 
 	for (int kind = 0; ws_optimizer_name(kind); kind++)
 		for (size_t p = 0; p < CHECKED_COUNT(dtypes); p++)
-			for (int impl = WS_OPTIMIZER_IMPL_FOREACH; impl <= WS_OPTIMIZER_IMPL_FUSED;
-			     impl++) {
+			/* of the first kind there is no foreach */
+			for (int impl = kind ? WS_OPTIMIZER_IMPL_FOREACH : WS_OPTIMIZER_IMPL_FUSED;
+			     impl <= WS_OPTIMIZER_IMPL_FUSED; impl++) {
 				struct ws_optimizer o =
 				        ws_optimizer_defaults((enum ws_optimizer_kind)kind);
 				struct ws_optim optim;
 				struct checked c;
 
-				o.impl = kind ? (enum ws_optimizer_impl)impl
-				              : WS_OPTIMIZER_IMPL_FUSED; /* there is no other */
+				o.impl = (enum ws_optimizer_impl)impl;
 				o.clip_norm = 10;
 				o.weight_decay = 0.01;
 				o.eps = 1e-4; /* which fp16 can hold */

@@ -29,7 +29,7 @@ SHAPES = {"mlp": (1, 28, 28), "mlp-256": (1, 28, 28), "lenet5": (1, 28, 28),
           "lenet-caffe": (1, 28, 28), "toy-mixed": (1, 28, 28), "conv1d-resnet": (3, 1, 256)}
 
 
-def kernels_of(name, args, result):
+def kernels_of(name, args):
     """Of an operation on a GPU. A convolution adds its bias in a kernel of its own; its gradient
     is one for each of input, weight and bias; the mean squared error writes all errors and then
     adds them. Dropout is one operation there, and three here, of which the product counts."""
@@ -58,7 +58,7 @@ class Count(TorchDispatchMode):
             of_host = name == "add_" and not args[0].ndim
         if name not in NO_WORK and not of_host:
             self.operations += 1
-            self.kernels += kernels_of(name, args, result)
+            self.kernels += kernels_of(name, args)
             self.names[name] = self.names.get(name, 0) + 1
         return result
 
