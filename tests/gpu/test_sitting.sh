@@ -84,6 +84,9 @@ STEP_LIMIT_S=1 "$work/bundle/gpu/sit.sh" 2 "$work/out-hang" >"$work/hang.txt" 2>
 [ "$(grep -c '^fail .*within 1 s' "$work/out-hang/table.txt")" -ge 4 ] ||
 	fail "steps that hang are not ended one by one: $(cat "$work/hang.txt")"
 grep -q '^fail .*a step on the GPU .*139' "$work/out-hang/table.txt" || fail "a first step that crashes is not told"
+mkdir "$work/out-dead"
+QUICK=1 STEP_MODELS=mlp sh "$work/bundle/gpu/capture.sh" "$work/bundle" "$work/out-dead" steps >"$work/dead.txt" 2>&1 || :
+grep -q '^slow .*step of mlp: added by recording .*nothing' "$work/dead.txt" || fail "a step that crashes has a time: $(cat "$work/dead.txt")"
 PART_LIMIT_S=0 "$work/bundle/gpu/sit.sh" 2 "$work/out-late" >"$work/late.txt" 2>&1 || :
 [ "$(grep -c '^fail .*no time left' "$work/out-late/table.txt")" -ge 6 ] ||
 	fail "steps are begun without time: $(cat "$work/late.txt")"
