@@ -90,24 +90,23 @@ static void put_kernel(struct buffer *b, const char *name, uint64_t node, unsign
 	put_kind(r, WS_CUPTI_KIND_CONCURRENT_KERNEL);
 }
 
-/* A poll, as of PyTorch's allocator: no wait, but in the form of one. */
-static void put_query(struct buffer *b, uint64_t now, uint32_t correlation)
+static void put_sync(struct buffer *b, uint32_t type, uint32_t stream, uint32_t result,
+                     uint64_t start, uint32_t correlation)
 {
-	uint8_t *r =
-	        b->scope->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION] && atomic_load(&fake_has_all_sync)
-	                ? fake_place(b, WS_CUPTI_SIZE_sync)
-	                : NULL;
+	uint8_t *r = b->scope->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION]
+	                     ? fake_place(b, WS_CUPTI_SIZE_sync)
+	                     : NULL;
 
 	if (!r)
 		return;
-	PUT(r, sync, type, 3);
-	PUT(r, sync, start, now + 1100);
-	PUT(r, sync, end, now + 1200);
+	PUT(r, sync, type, type);
+	PUT(r, sync, start, start);
+	PUT(r, sync, end, start + 100);
 	PUT(r, sync, correlation, correlation);
 	PUT(r, sync, context, 1);
-	PUT(r, sync, stream, 7);
+	PUT(r, sync, stream, stream);
 	PUT(r, sync, event, WS_CUPTI_NONE);
-	PUT(r, sync, result, WS_CUPTI_CUDA_NOT_READY);
+	PUT(r, sync, result, result);
 	put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
 }
 
@@ -207,22 +206,10 @@ void fake_cupti_synchronized(void)
 	EACH_SCOPE(s)
 	{
 		struct buffer *b = atomic_load(&fake_is_final) ? NULL : fake_lock_buffer(s);
-		uint8_t *r = b && s->kind_on[WS_CUPTI_KIND_SYNCHRONIZATION]
-		                     ? fake_place(b, WS_CUPTI_SIZE_sync)
-		                     : NULL;
 
 		if (!b)
 			return;
-		if (r) {
-			PUT(r, sync, type, 4);
-			PUT(r, sync, start, now);
-			PUT(r, sync, end, now + 100);
-			PUT(r, sync, correlation, correlation);
-			PUT(r, sync, context, 1);
-			PUT(r, sync, stream, WS_CUPTI_NONE);
-			PUT(r, sync, event, WS_CUPTI_NONE);
-			put_kind(r, WS_CUPTI_KIND_SYNCHRONIZATION);
-		}
+		put_sync(b, 4, WS_CUPTI_NONE, 0, now, correlation);
 		pthread_mutex_unlock(&b->lock);
 	}
 }
@@ -237,8 +224,9 @@ static void put_launch(struct buffer *b, const char *name, uint64_t node, unsign
 	/* what is captured becomes a node, and is not done */
 	if (!captures)
 		put_kernel(b, name, node, grid, now, correlation + 1);
-	if (fake_setting_of(SETTING_QUERIES))
-		put_query(b, now, correlation);
+	/* a poll, as of PyTorch's allocator: no wait, but in the form of one */
+	if (fake_setting_of(SETTING_QUERIES) && atomic_load(&fake_has_all_sync))
+		put_sync(b, 3, 7, WS_CUPTI_CUDA_NOT_READY, now + 1100, correlation);
 }
 
 void fake_cupti_launched(const char *name, uint64_t node, unsigned grid)
