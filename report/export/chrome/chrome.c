@@ -60,6 +60,7 @@ static void release(struct ws_chrome *ch)
 	ws_model_free(ch->m);
 	ws_strtab_free(&ch->links);
 	ws_strtab_free(&ch->collectives);
+	ws_map_free(&ch->collectives_told);
 	free(ch->external_ids);
 	free(ch->open_ops);
 	ws_strtab_free(&ch->track_keys);
@@ -172,7 +173,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		put_tracks(ch);
 		ws_chrome_put_slices(ch);
 		ch->stats->left_out[WS_KIND_COLLECTIVE] =
-		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told;
+		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
 		ws_chrome_put_marks(ch);
 		ws_chrome_put_forward_backward(ch);
 		status = ws_chrome_put_counters(ch, err);

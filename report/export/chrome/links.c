@@ -49,7 +49,7 @@ const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch, uint6
 	at = ws_strtab_find(&ch->collectives, key, sizeof(key));
 	if (!at)
 		return NULL;
-	ch->collectives_told++;
+	ws_map_add(&ch->collectives_told, at, 1);
 	return WS_CHROME_ROW(ch, COLLECTIVE, collective, ch->collective_rows[at - 1]);
 }
 

@@ -117,7 +117,7 @@ struct ws_chrome {
 	size_t nexternal_ids, external_ids_capacity;
 	struct ws_strtab collectives; /* what each is about -> place + 1 in collective_rows */
 	size_t *collective_rows;
-	size_t collectives_told;
+	struct ws_map collectives_told; /* by place + 1 */
 	struct ws_chrome_open_op *open_ops; /* of op_track */
 	size_t nopen_ops, open_ops_capacity;
 	uint32_t op_track;
