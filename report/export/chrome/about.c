@@ -148,30 +148,31 @@ static void put_top(struct ws_chrome *ch, const char *key, struct ws_bytes value
 	}
 }
 
-/* Of PyTorch's names and of the recorder's: both mean the same. */
 static void put_distributed(struct ws_chrome *ch, const char *key, struct ws_bytes value)
 {
-	static const char *const begins[] = {"distributed.", "process."};
 	static const char *const ends[] = {"rank", "world_size", "backend", "nccl_version"};
 
-	for (size_t b = 0; b < sizeof(begins) / sizeof(*begins); b++)
-		for (size_t e = 0; e < sizeof(ends) / sizeof(*ends); e++)
-			if (ws_bytes_begin(ws_bytes_of(key), begins[b]) &&
-			    !strcmp(key + strlen(begins[b]), ends[e]))
-				put_scalar(&ch->j, ends[e], value);
+	for (size_t e = 0; e < sizeof(ends) / sizeof(*ends); e++)
+		if (ws_bytes_begin(ws_bytes_of(key), ch->rank_keys) &&
+		    !strcmp(key + strlen(ch->rank_keys), ends[e]))
+			put_scalar(&ch->j, ends[e], value);
 }
 
+/* Of PyTorch's names and of the recorder's: both mean the same, and a trace may have both. */
 static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes value)
 {
 	(void)value;
-	ch->has_rank |= !strcmp(key, "distributed.rank") || !strcmp(key, "process.rank");
+	if (!strcmp(key, "distributed.rank"))
+		ch->rank_keys = "distributed.";
+	else if (!strcmp(key, "process.rank") && !ch->rank_keys)
+		ch->rank_keys = "process.";
 }
 
 void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
 {
 	ws_chrome_each_meta(ch, put_top);
 	ws_chrome_each_meta(ch, look_for_rank);
-	if (!ch->has_rank)
+	if (!ch->rank_keys)
 		return;
 	ws_json_break(&ch->j);
 	ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));

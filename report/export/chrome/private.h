@@ -122,7 +122,7 @@ struct ws_chrome {
 	size_t nopen_ops, open_ops_capacity;
 	uint32_t op_track;
 	uint64_t next_step; /* number of a step that has none */
-	bool has_rank;
+	const char *rank_keys; /* what the keys of the rank begin with; NULL: no rank is known */
 	bool names_as_recorded; /* of kernels: PyTorch wrote them, and its tools know them so */
 
 	struct ws_strtab track_keys;

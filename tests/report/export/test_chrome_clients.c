@@ -226,6 +226,7 @@ Test(chrome_clients, what_pytorch_has_at_the_top_is_at_the_top)
 	struct tb *b = tb_new();
 	struct timeline t;
 
+	ws_trace_writer_meta(tb_writer(b), "process.rank", "3", NULL);
 	ws_trace_writer_meta(tb_writer(b), "distributed.rank", "3", NULL);
 	ws_trace_writer_meta(tb_writer(b), "distributed.backend", "nccl", NULL);
 	ws_trace_writer_meta(tb_writer(b), "pytorch.record_shapes", "1", NULL);
