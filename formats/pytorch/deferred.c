@@ -176,6 +176,11 @@ static void find_ids(struct ws_pytorch *p)
 {
 	uint64_t by_arrow = 0, by_external_id = 0;
 
+	p->without_id = 0; /* once more, without begins that have no end or whose end has an id */
+	for (size_t i = 0; i < p->ndeferred; i++) {
+		p->deferred[i].lacks_id &= p->deferred[i].phase == 'X' || p->deferred[i].end;
+		p->without_id += p->deferred[i].lacks_id && !p->deferred[i].is_call;
+	}
 	if (!p->without_id)
 		return;
 	for (size_t i = 0; i < p->ndeferred; i++)
@@ -271,8 +276,11 @@ static void pair_row(struct ws_pytorch *p, struct ws_pytorch_deferred *const *ev
 			p->dropped[WS_DROPPED_END]++;
 			continue;
 		}
-		open[at - 1]->end = (size_t)(event[i] - p->deferred) + 1;
 		depth = at - 1; /* begins inside it have lost their ends */
+		open[depth]->end = (size_t)(event[i] - p->deferred) + 1;
+		open[depth]->lacks_id &= !event[i]->correlation;
+		if (!open[depth]->external_id)
+			open[depth]->external_id = event[i]->external_id;
 	}
 }
 

@@ -219,6 +219,19 @@ Test(deferred, work_before_its_call_has_one)
 	ws_imported_free(i);
 }
 
+Test(deferred, the_ids_of_an_end_are_those_of_its_begin)
+{
+	struct ws_imported *i = imported("{\"traceEvents\":[" LAUNCH(1, "\"correlation\":7") ","
+	        HALF("B", "kernel", "k", 7, 20, "") ","
+	        HALF("E", "kernel", "k", 7, 21, ",\"args\":{\"correlation\":7,\"External id\":5}") ","
+	        HALF("B", "kernel", "without an end", 7, 30, "") "]}");
+
+	cr_assert(eq(i64, kernel_id(i, 0), 7));
+	cr_assert(not(ws_imported_warned(i, "without a correlation id")));
+	assert_sum(i);
+	ws_imported_free(i);
+}
+
 /* --- files with nothing for a trace --- */
 
 Test(deferred, another_programs_chrome_trace_is_refused_by_what_it_is)
