@@ -292,9 +292,16 @@ void ws_cost_rule_attention_by_time(struct ws_op_inputs *op, const struct ws_cos
 	cost_attention(op, c, 2, 1, true);
 }
 
-/* Within a window fewer pairs are needed, however many. */
+/* Within a window fewer pairs are computed, however many. A causal one has no right half. */
 void ws_cost_rule_attention_windowed(struct ws_op_inputs *op, const struct ws_cost_call *c)
 {
+	const int last = c->a + (ws_op_flag(op, c->a) == 1 ? 1 : 2);
+	int64_t reach[WS_OP_MAX_DIMS];
+
+	for (int i = c->a + 1; i <= last; i++)
+		if (ws_op_ints(op, i, reach) == 1 && reach[0] >= 0 &&
+		    (uint64_t)reach[0] + 1 < ws_op_tensor(op, 1)->dim[1])
+			return;
 	cost_attention(op, c, 2, 1, true);
 	for (int i = c->a + 1; i <= c->a + 2; i++)
 		if (!ws_op_value_is(op, i, "-1"))

@@ -37,6 +37,8 @@ static const struct {
         {"flash_attn::_flash_attn_forward", BY_TIME, "['','','','0.','','True','-1','-1']",
          WS_MASK_CAUSAL, PAIRS(136), PAIRS(136)},
         {"flash_attn::_flash_attn_forward", BY_TIME, "['','','','0.','','True','4','-1']",
+         WS_MASK_NOT_KNOWN, 0, 0},
+        {"flash_attn::_flash_attn_forward", BY_TIME, "['','','','0.','','True','15','0']",
          WS_MASK_NOT_KNOWN, PAIRS(136), 0},
         {"flash_attn::_flash_attn_forward", BY_TIME, "['','','','0.','','True']", WS_MASK_NOT_KNOWN,
          PAIRS(136), 0},
