@@ -51,7 +51,8 @@ static void empty(const struct ws_import_stats *s, char *text, size_t size)
 	const struct ws_import_skip *most = NULL;
 
 	for (size_t i = 0; i < s->nskips; i++)
-		if (ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "category '") &&
+		if ((ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "category '") ||
+		     ws_bytes_begin(ws_bytes_of(s->skips[i].reason), "phase '")) &&
 		    (!most || s->skips[i].count > most->count))
 			most = &s->skips[i];
 	if (most)

@@ -245,6 +245,10 @@ Test(deferred, another_programs_chrome_trace_is_refused_by_what_it_is)
 	assert_sum(i);
 	ws_imported_free(i);
 
+	i = import("{\"traceEvents\":[{\"ph\":\"b\",\"cat\":\"net\",\"id\":1,\"name\":\"a\"}]}");
+	cr_assert(strstr(i->err.text, "another program's Chrome trace (1 records of phase 'b')") != NULL);
+	ws_imported_free(i);
+
 	i = import("{\"traceEvents\":[{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":"
 	           "{\"name\":\"python\"}}]}");
 	cr_assert(eq(int, i->status, WS_CORRUPT));
