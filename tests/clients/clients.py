@@ -2,10 +2,10 @@
 
 clients.py WARPSHEET SOURCES [--update]
 
-Run by `run/check clients`, in an environment that has the clients. FIGURES (figures.json) are what they computed from
-the originals; without a client its figures there are held against our own tables (clients.py --figures). A client that
-is not installed is left out, and told. A difference is a failure, unless a mend of the original makes it vanish: MENDS
-are what the files of some generations have otherwise than today's PyTorch and our exports, each with its reason.
+Run by `run/check clients`, in an environment that has the clients. FIGURES (figures.json) are what TensorBoard's
+plugin computed from the originals; without it they are held against our own tables (clients.py --figures). A client
+that is not installed is left out, and told. A difference is a failure, unless a mend of the original makes it vanish:
+MENDS are what the files of some generations have otherwise than today's PyTorch and our exports, each with its reason.
 """
 import collections
 import contextlib
@@ -35,7 +35,8 @@ TRACES = ("fixtures/imports/bert-small-h100", "fixtures/imports/alexnet-a100", "
 DATABASES = ("../shared/data/nsys/h100_2gpu_1s_emit_nvtx", "../shared/data/nsys/openmp_t4_step4")
 
 warpsheet, sources = sys.argv[1:3]
-folder = tempfile.mkdtemp()
+scratch = tempfile.TemporaryDirectory()
+folder = scratch.name
 page = os.path.join(sources, "docs/reference/export.md")
 BEGIN, END = "<!-- begin clients -->\n", "<!-- end clients -->\n"
 figures_path = os.path.join(sources, "tests/clients/figures.json")
@@ -360,22 +361,20 @@ def figures_of(function, path):
 
 
 def compare_with_tables(known, traces):
-    """Figures of the clients, noted once, against our own tables of the same file. No client is needed."""
+    """Figures of TensorBoard's plugin, noted once, against our own tables of the same file. No client is needed."""
     problems, held = [], 0
-    for trace, clients in known.items():
+    for trace, figures in known.items():
         path = os.path.join(sources, trace + ".json.gz")
         if path not in traces:
+            print(f"[SKIP] {trace} is not here")
             continue
         rows = table(path, "kernel-summary", "--scope", "all")
         ours = {"all kernels sum": sum(int(row["Total Time (ns)"]) for row in rows) / 1000,
                 "all kernels count": sum(int(row["Instances"]) for row in rows)}
         for name, value in ours.items():
-            theirs = clients.get("tensorboard", {}).get(name)
-            if theirs is None:
-                continue
             held += 1
-            if not same(theirs, value):
-                problems.append(f"{trace}: {name}: {theirs} in TensorBoard's plugin, {value} here")
+            if not same(figures[name], value):
+                problems.append(f"{trace}: {name}: {figures[name]} in TensorBoard's plugin, {value} here")
     return problems, held
 
 
@@ -412,8 +411,8 @@ def main():
             except Exception as e:  # the original is not ours to mend
                 refused.append(f"{os.path.basename(trace)} ({type(e).__name__})")
                 continue
-            if client != "nsys-ai":
-                new.setdefault(trace, {})[client] = original
+            if client == "tensorboard":
+                new[trace] = {name: value for name, value in original.items() if name.startswith("all kernels ")}
             try:
                 ours = figures_of(function, exported)
             except Exception as e:
@@ -430,6 +429,9 @@ def main():
     if has("torch_tb_profiler"):
         rows.append(f"| tensorboard, of a native recording beside our tables | 1 | {native_agrees(problems)} | 0 | |")
     readers = set()
+    for module in ("pandas", "pyarrow", "polars", "openpyxl"):
+        if not has(module):
+            print(f"[SKIP] {module} is not installed")
     for path in traces:
         tables_agree(path, readers, problems)
     rows.append(f"| {', '.join(sorted(readers))} | {len(traces)} | all | 0 | |")
@@ -442,11 +444,8 @@ def main():
             before, rest = f.read().split(BEGIN)
         with open(page, "w", encoding="utf-8") as f:
             f.write(before + BEGIN + shown + END + rest.split(END)[1])
-        kept = {trace: {client: {name: value for name, value in figures.items()
-                                 if not name.startswith(("operation ", "kernel "))}
-                        for client, figures in clients.items()} for trace, clients in new.items()}
         with open(figures_path, "w", encoding="utf-8") as f:
-            json.dump(kept, f, indent=1, sort_keys=True)
+            json.dump(new, f, indent=1, sort_keys=True)
             f.write("\n")
     told = collections.Counter()
     for text in problems:
@@ -457,7 +456,6 @@ def main():
     for group, count in told.items():
         if count > 3:
             print(f"{group}: {count - 3} more")
-    shutil.rmtree(folder)
     sys.exit(1 if problems else 0)
 
 
