@@ -4,9 +4,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/kernel_info/demangle.h"
 #include "report/export/chrome/chrome.h"
-#include "report/base/names.h"
 #include "tests/support/trace_builder.h"
 
 struct timeline {
