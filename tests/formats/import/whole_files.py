@@ -30,7 +30,8 @@ warpsheet, sources = sys.argv[1:]
 data = os.path.join(sources, "../shared/data")
 files = sorted(glob.glob(f"{sources}/fixtures/imports/*.json.gz")) + [f"{sources}/fixtures/traces/step-fp32.wtrace"]
 files += sorted(glob.glob(f"{data}/kineto/*.json.gz") + glob.glob(f"{data}/nsys/*.sqlite"))
-folder = tempfile.mkdtemp()
+scratch = tempfile.TemporaryDirectory()
+folder = scratch.name
 
 
 def run(*arguments, status=0):
@@ -64,13 +65,6 @@ def read_json(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as f:
         whole = json.load(f)
     return whole if isinstance(whole, dict) else {"traceEvents": whole}
-
-
-def write_json(name, whole):
-    path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(whole, f)
-    return path
 
 
 def check_json(path):
@@ -117,8 +111,15 @@ def check_sqlite(path):
         equal(f"{path}: rows of {kind}", rows.get(kind, 0), kinds[kind])
 
 
-def tables_of(path, *names):
-    return [run("report", path, "--table", name, "--format", "csv").stdout for name in names]
+def same_tables(path, name, whole, *tables):
+    """The same events, said in another way, make the same tables."""
+    made = os.path.join(folder, name + ".json")
+    with open(made, "w", encoding="utf-8") as f:
+        json.dump(whole, f)
+    for table in tables:
+        got, want = (run("report", file, "--table", table, "--format", "csv").stdout for file in (made, path))
+        equal(f"{path}: {table} by {name}", got, want)
+    return made
 
 
 def check_halves(path):
@@ -143,14 +144,11 @@ def check_halves(path):
             still_open.append((start + round(e["dur"] * 1000), e))
         close(float("inf"))
     whole["traceEvents"] = others + halves
-    made = write_json("halves.json", whole)
+    made = same_tables(path, "begins and ends", whole, "kernel-summary", "ops", "api-summary", "classes")
     _, _, left = imported(made, os.path.join(folder, "t.wtrace"))
     unpaired = sum(n for why, n in left.items() if why.startswith(("begins", "ends")))
     if not halves or unpaired:
         sys.exit(f"{path}: of {len(halves)} halves {unpaired} have no other")
-    names = ("kernel-summary", "ops", "api-summary", "classes")
-    for name, got, want in zip(names, tables_of(made, *names), tables_of(path, *names)):
-        equal(f"{path}: {name} of begins and ends", got, want)
 
 
 def check_links(path):
@@ -159,14 +157,9 @@ def check_links(path):
     for e in whole["traceEvents"]:
         if e["ph"] == "X" and e.get("cat") in ("cuda_runtime", "cuda_driver", "kernel", "gpu_memcpy", "gpu_memset"):
             e["args"].pop("correlation")
-    made = write_json("arrows.json", whole)
-    names = ("kernel-summary", "ops", "launch-latency", "classes")
-    for name, got, want in zip(names, tables_of(made, *names), tables_of(path, *names)):
-        equal(f"{path}: {name} by arrows", got, want)
+    same_tables(path, "arrows", whole, "kernel-summary", "ops", "launch-latency", "classes")
     whole["traceEvents"] = [e for e in whole["traceEvents"] if e.get("cat") not in ARROWS]
-    made = write_json("external.json", whole)
-    for name, got, want in zip(("ops",), tables_of(made, "ops"), tables_of(path, "ops")):
-        equal(f"{path}: {name} by External ids", got, want)
+    same_tables(path, "External ids", whole, "ops")
 
 
 def check_ranks():
@@ -191,22 +184,18 @@ def check_ranks():
     equal("ranks of a folder", found, {"0": "c.json", "1": "a.json.gz", "2": "b.wtrace"})
 
 
+exported = os.path.join(folder, "exported.sqlite")
 for file in files:
-    if file.endswith((".sqlite", ".wtrace")):
-        continue
-    check_json(file)
-for file in files:
-    exported = os.path.join(folder, "exported.sqlite")
+    if not file.endswith((".sqlite", ".wtrace")):
+        check_json(file)
     if file.endswith(".sqlite"):
         check_sqlite(file)
     elif os.path.getsize(file) < 200000:
         run("export", file, "-o", exported)
         check_sqlite(exported)
         os.unlink(exported)
-for file in files:
-    if os.path.basename(file) == "bert-small-h100.json.gz":
-        check_halves(file)
-        check_links(file)
+check_halves(f"{sources}/fixtures/imports/bert-small-h100.json.gz")
+check_links(f"{sources}/fixtures/imports/bert-small-h100.json.gz")
 check_ranks()
 print(f"{len(files)} files")
 if not os.path.isdir(data):
