@@ -1,5 +1,6 @@
 /* Events that are understood at the end of the file only. */
 #include "tests/formats/pytorch/import.h"
+#include "tests/support/peak_memory.h"
 
 static void assert_sum(const struct ws_imported *i)
 {
@@ -85,6 +86,27 @@ Test(deferred, halves_without_the_other_are_counted_by_reason)
 	cr_assert(eq(u64, i->stats.kept, 2));
 	assert_sum(i);
 	ws_imported_free(i);
+}
+
+Test(deferred, what_waits_for_the_end_costs_its_text_and_100_bytes)
+{
+	static const char half[] = HALF("B", "x", "a", 1, 1, "") ",";
+	const size_t copies = 200000, size = copies * (sizeof(half) - 1) + 100;
+	char *text = malloc(size), *at = stpcpy(text, "{\"traceEvents\":[");
+	struct ws_imported *i;
+	long before;
+
+	for (size_t k = 0; k < copies; k++)
+		at = stpcpy(at, half);
+	at = stpcpy(at, END(1, 2) "]}");
+	begin_peak_memory();
+	before = peak_memory_kib();
+	i = import(text);
+	cr_assert(le(i64, peak_memory_kib() - before, (int64_t)(size + 100 * copies) / 1024 + 4096));
+	cr_assert(eq(u64, ws_imported_skipped(i, "begins of events without an end"), copies - 1));
+	assert_sum(i);
+	ws_imported_free(i);
+	free(text);
 }
 
 /* --- work without correlation ids, as ROCm's profiles have it --- */
