@@ -16,12 +16,13 @@ csv.field_size_limit(1 << 27)
 BEGIN, END = "<!-- begin round trips -->\n", "<!-- end round trips -->\n"
 FORMS = {"json": "PyTorch JSON → trace → JSON → trace", "sqlite": "Nsight SQLite → trace → SQLite → trace"}
 # of all fields that differ, why; another one is a fault
-REASONS = {("meta", "value"): "`import.format`: it says what the last file was"}
+REASONS = {("meta", "import.format"): "`import.format`: it says what the last file was"}
 # columns that say the same once more, or are numbers of the trace's own
 DERIVED = ("id", "config name", "thread name", "device name")
 
 warpsheet, sources = sys.argv[1:]
-folder = tempfile.mkdtemp()
+scratch = tempfile.TemporaryDirectory()
+folder = scratch.name
 
 
 def run(*arguments):
@@ -69,7 +70,8 @@ class Trace:
         found = collections.defaultdict(collections.Counter)
         for row in self.rows.get(kind, ()):
             for column, value in row.items():
-                found[column][value] += 1
+                # facts are compared one by one: of each its value
+                found[row["key"] if (kind, column) == ("meta", "value") else column][value] += 1
         return found
 
 
