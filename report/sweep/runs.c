@@ -221,6 +221,11 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 		/* of a trace without steps, and with device work, the whole is compared */
 		if (run->has_steps || rows->nkernels || m->nwork)
 			run->nsteps = w->n;
+		/* a step is not compared with a whole run */
+		if (run->nsteps && !run->failed)
+			add_fact(s, run, (struct ws_bytes){"total", 5},
+			         run->has_steps ? (struct ws_bytes){"of a step", 9}
+			                        : (struct ws_bytes){"elapsed", 7});
 	}
 	if (status == WS_OK)
 		keep_times(s, run, m, w->window);
@@ -256,16 +261,14 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 	add_device(s, run, m);
 	keep_failure(s, run, reason);
 	WS_FORWARD(keep_steps(s, run, m, rows, err));
-	run->tokens = (double)ws_fact_number(m, "tokens_per_step");
-	run->images = (double)ws_fact_number(m, "images_per_step");
+	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;
+	run->images = run->has_steps ? (double)ws_fact_number(m, "images_per_step") : 0;
 	run->base_ns = m->file.base_ns;
 	run->on_cpu = ws_model_on_cpu(m) != 0;
 	if (peak >= 0)
 		run->peak_bytes = (double)peak;
-	if (!run->nsteps && !run->failed) {
+	if (!run->nsteps && !run->failed)
 		run->failed = ws_texts_add_str(&s->texts, "no steps and no device work");
-		return WS_OK;
-	}
 	return WS_OK;
 }
 

@@ -30,7 +30,8 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 	for (int i = 0; i < 5; i++)
 		set_fact(t, cells, WS_TC_sweep_model + i, ws_sweep_text(s, run, facts[i]));
 	ws_cell_set_int(&cells[WS_TC_sweep_recordings], (int64_t)row->n);
-	ws_cell_set_int(&cells[WS_TC_sweep_steps], (int64_t)row->steps);
+	if (run->has_steps || !row->steps)
+		ws_cell_set_int(&cells[WS_TC_sweep_steps], (int64_t)row->steps);
 	for (int k = 0; k < WS_SWEEP_TIMES; k++) {
 		ws_cell_set_real(&cells[means[k]], row->mean[k]);
 		ws_cell_set_real(&cells[means[k] + 1], row->std[k]);

@@ -49,7 +49,7 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 	}
 }
 
-/* ". Significantly faster in 3, slower in 0." */
+/* " It is significantly faster in 3 and slower in 0." */
 static void print_significance(unsigned n, unsigned faster, unsigned slower, unsigned unknown,
                                char *out, size_t size)
 {

@@ -130,17 +130,23 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 	struct ws_report *report;
 	const struct ws_table *t;
 	struct ws_err err;
+	size_t row;
 
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 4; i++) {
 		struct tb *b = tb_new();
 		struct joined *j;
 
 		tb_device(b, 0, WS_DEVICE_CUDA, H100);
 		tb_mark(b, 0, i ? "workload.dtype=bf16" : "workload.dtype=fp32");
+		tb_mark(b, 0, "workload.tokens_per_step=100");
 		if (i == 2)
 			tb_mark(b, 0, "workload.model=nothing");
-		for (int k = 0; k < 2 && i < 2; k++)
+		if (i == 3)
+			tb_push(b, 4000, "step");
+		for (int k = 0; k < 2 && i != 2; k++)
 			tb_launch(b, 5000 + 10 * k, "gemm", 6000 + 1000 * k, i ? 500 : 1400);
+		if (i == 3)
+			tb_pop(b, 6000);
 		j = tb_joined(b);
 		cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, NULL, &err), WS_OK));
 		joined_free(j);
@@ -148,9 +154,14 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 	}
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
 	t = table(report, "sweep");
-	cr_assert(eq(sz, t->nrows, 3));
-	cr_expect(
-	        ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "fp32"), "total_ns"), 2400, 4));
+	cr_assert(eq(sz, t->nrows, 4));
+	/* a step is not of the same configuration, and nobody knows how many the others had */
+	cr_expect(eq(sz, tb_count(t, "others", "total elapsed"), 2));
+	row = tb_find(t, 0, "others", "total of a step");
+	cr_expect(tb_is_empty(t, row, "speedup") && tb_real(t, row, "tokens") > 0);
+	row = tb_find(t, 0, "dtype", "fp32");
+	cr_expect(tb_is_empty(t, row, "steps") && tb_is_empty(t, row, "tokens"));
+	cr_expect(ieee_ulp_eq(dbl, tb_real(t, row, "total_ns"), 2400, 4));
 	cr_expect(
 	        ieee_ulp_eq(dbl, tb_real(t, tb_find(t, 0, "dtype", "bf16"), "total_ns"), 1500, 4));
 	cr_expect(
