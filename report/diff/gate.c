@@ -107,16 +107,20 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	return WS_OK;
 }
 
+/* The one that lasts longest. */
 static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepted *accepted,
                                                     size_t n, const struct ws_gate_key *key,
                                                     double ratio)
 {
+	const struct ws_gate_accepted *last = NULL;
+
 	for (size_t i = 0; i < n; i++)
 		if (!fnmatch(accepted[i].workload, key->workload, 0) &&
 		    !fnmatch(accepted[i].device, key->device, 0) &&
-		    ratio <= 1 + accepted[i].percent / 100)
-			return &accepted[i];
-	return NULL;
+		    ratio <= 1 + accepted[i].percent / 100 &&
+		    (!last || strcmp(accepted[i].until, last->until) > 0))
+			last = &accepted[i];
+	return last;
 }
 
 /* --- the judgement ------------------------------------------------------------------------ */
