@@ -417,21 +417,17 @@ static void write_comment(const struct gate *g, const struct ws_report *report)
 {
 	size_t cases = g->ncases, rows = 32, size;
 
-	for (;;) {
+	for (bool fits = false; !fits; rows /= 2) {
 		char *text = NULL;
 		FILE *f = ws_xmemstream(&text, &size);
 
 		print_comment(f, g, report, cases, rows);
 		ws_xfclose(f);
-		if (size < MOST_COMMENT || cases <= 1)
+		fits = size < MOST_COMMENT || (!rows && cases <= 1);
+		if (fits)
 			fwrite(text, 1, size, stdout);
 		free(text);
-		if (size < MOST_COMMENT || cases <= 1)
-			return;
-		if (rows)
-			rows /= 2;
-		else
-			cases /= 2;
+		cases = rows ? cases : cases / 2;
 	}
 }
 
