@@ -506,7 +506,7 @@ static enum ws_status check_opts(struct gate_opts *o, const char *format, char t
 		strftime(today, 11, "%Y-%m-%d", &day);
 		o->today = today;
 	}
-	WS_FAIL_IF(strlen(o->today) != 10, err, USAGE, "--today needs YYYY-MM-DD");
+	WS_FAIL_IF(!ws_gate_is_date(o->today), err, USAGE, "--today needs YYYY-MM-DD");
 	/* the only table, so CSV needs no choice */
 	return ws_destination_resolve(&o->to, "gate", err);
 }

@@ -33,6 +33,8 @@ struct ws_gate_key {
 void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always,
                     struct ws_gate_key *out);
 
+bool ws_gate_is_date(const char *text); /* YYYY-MM-DD */
+
 /* A line of the file of accepted slowdowns. */
 struct ws_gate_accepted {
 	char until[11];                 /* YYYY-MM-DD, the last day */
