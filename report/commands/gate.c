@@ -63,20 +63,6 @@ static void gate_release(struct gate *g)
 
 /* --- what is given ------------------------------------------------------------------------ */
 
-/* "mlp" of "runs/mlp-r3.wtrace". */
-static char *stem_of(const char *path)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	char *stem = ws_xstrdup(name), *dot = strchr(stem, '.'), *end;
-
-	if (dot)
-		*dot = '\0';
-	end = strrchr(stem, '-');
-	if (end && end[1] == 'r' && end[2] && strspn(end + 2, "0123456789") == strlen(end + 2))
-		*end = '\0';
-	return stem;
-}
-
 static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
 {
 	for (size_t i = 0; i < g->ncases; i++)
@@ -90,12 +76,10 @@ static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
 
 static void add_run(struct gate *g, char *path, struct ws_side_trace *t, size_t most)
 {
-	char *stem = g->o.workload ? ws_xstrdup(g->o.workload) : stem_of(path);
 	struct ws_gate_key key;
 	struct gate_case *c;
 
-	ws_gate_key_of(t, stem, g->o.workload != NULL, &key);
-	free(stem);
+	ws_gate_key_of(t, path, g->o.workload, &key);
 	c = case_of(g, &key);
 	if (!c->runs) {
 		c->runs = ws_xarray(most, sizeof(struct ws_side_trace *));

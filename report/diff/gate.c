@@ -44,7 +44,19 @@ static void add_slug(char *out, size_t size, const char *prefix, struct ws_bytes
 	out[n] = '\0';
 }
 
-void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always,
+/* "mlp" of "runs/mlp-r3.wtrace" */
+static struct ws_bytes file_stem(const char *path)
+{
+	struct ws_bytes name = ws_side_file_name(ws_bytes_of(path));
+	const char *dash = memrchr(name.ptr, '-', name.len);
+
+	if (dash && dash[1] == 'r' && isdigit((unsigned char)dash[2]) &&
+	    dash + 2 + strspn(dash + 2, "0123456789") == (const char *)name.ptr + name.len)
+		name.len = (size_t)(dash - (const char *)name.ptr);
+	return name;
+}
+
+void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char *workload,
                     struct ws_gate_key *out)
 {
 	static const struct {
@@ -56,10 +68,9 @@ void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always
 	        {"workload.kernel_width", "w"}, {"workload.depth_multiplier", "d"},
 	        {"workload.fusion", "fusion-"}, {"workload.optimizer", ""},
 	};
-	struct ws_bytes device = ws_side_trace_fact(t, "device");
 
 	*out = (struct ws_gate_key){{0}, {0}};
-	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !always; i++) {
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !workload; i++) {
 		const struct ws_bytes value = ws_side_trace_fact(t, facts[i].key);
 
 		if (value.len)
@@ -67,8 +78,8 @@ void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always
 	}
 	if (!*out->workload)
 		add_slug(out->workload, sizeof(out->workload), "",
-		         (struct ws_bytes){name, strlen(name)});
-	add_slug(out->device, sizeof(out->device), "", device);
+		         workload ? ws_bytes_of(workload) : file_stem(path));
+	add_slug(out->device, sizeof(out->device), "", ws_side_trace_fact(t, "device"));
 	if (!*out->workload)
 		snprintf(out->workload, sizeof(out->workload), "workload");
 	if (!*out->device)

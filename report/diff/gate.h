@@ -29,8 +29,8 @@ const char *ws_gate_name(enum ws_gate_outcome outcome);
 struct ws_gate_key {
 	char workload[128], device[64];
 };
-/* name: of a trace that tells no workload, or always. */
-void ws_gate_key_of(const struct ws_side_trace *t, const char *name, bool always,
+/* workload: its name; NULL: as the trace says, else by its file's name. */
+void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char *workload,
                     struct ws_gate_key *out);
 
 bool ws_gate_is_date(const char *text); /* YYYY-MM-DD */

@@ -229,7 +229,7 @@ static void append_str(char name[96], const char *text)
 	append(name, (struct ws_bytes){text, strlen(text)});
 }
 
-static struct ws_bytes file_name(struct ws_bytes path)
+struct ws_bytes ws_side_file_name(struct ws_bytes path)
 {
 	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
 	static const char *const endings[] = {".gz", ".json", ".pt.trace", ".sqlite", ".wtrace"};
@@ -269,7 +269,7 @@ void ws_sides_name(struct ws_side side[2], const struct ws_names *names)
 	for (int s = 0; s < 2; s++) {
 		*side[s].name = '\0';
 		append(side[s].name,
-		       file_name(ws_texts_get(&names->texts, side[s].recordings[0].name)));
+		       ws_side_file_name(ws_texts_get(&names->texts, side[s].recordings[0].name)));
 		if (side[s].nrecordings > 1)
 			append_str(side[s].name, " and others");
 	}
