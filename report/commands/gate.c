@@ -135,25 +135,24 @@ static char *folder_of(const struct gate *g, const struct gate_case *c)
 	return ws_xformat("%s/%s/%s", g->o.baseline, c->key.workload, c->key.device);
 }
 
-/* Names of the folders in one, joined by ", "; of arena the caller frees. */
-static char *list_folders(const char *path)
+/* Names of what is in a folder, joined by ", "; for free(). */
+static char *list_folder(const char *path)
 {
-	char *list = ws_xstrdup("");
+	char *list = NULL;
+	size_t len;
+	FILE *f = ws_xmemstream(&list, &len);
 	struct dirent **entries;
 	int n = scandir(path, &entries, NULL, alphasort);
+	const char *between = "";
 
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < n; free(entries[i++]))
 		if (entries[i]->d_name[0] != '.') {
-			char *more =
-			        ws_xformat("%s%s%s", list, *list ? ", " : "", entries[i]->d_name);
-
-			free(list);
-			list = more;
+			fprintf(f, "%s%s", between, entries[i]->d_name);
+			between = ", ";
 		}
-		free(entries[i]);
-	}
 	if (n >= 0)
 		free(entries);
+	ws_xfclose(f);
 	return list;
 }
 
@@ -161,7 +160,7 @@ static char *list_folders(const char *path)
 static void say_no_baseline(const struct gate *g, struct gate_case *c)
 {
 	char *workload = ws_xformat("%s/%s", g->o.baseline, c->key.workload);
-	char *devices = list_folders(workload);
+	char *devices = list_folder(workload);
 
 	c->judgement.outcome = WS_GATE_UNDECIDED;
 	if (*devices)
@@ -209,18 +208,15 @@ static enum ws_status make_folders(const char *path, struct ws_err *err)
 	char *part = ws_xstrdup(path);
 	enum ws_status status = WS_OK;
 
-	for (char *p = part + 1; status == WS_OK; p++) {
-		const char kept = *p;
-
-		if (kept && kept != '/')
-			continue;
-		*p = '\0';
+	for (char *end = part; end && status == WS_OK;) {
+		end = strchr(end + 1, '/');
+		if (end)
+			*end = '\0';
 		if (mkdir(part, 0777) != 0 && errno != EEXIST)
 			status = WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", part,
 			                 strerror(errno));
-		*p = kept;
-		if (!kept)
-			break;
+		if (end)
+			*end = '/';
 	}
 	free(part);
 	return status;
@@ -236,14 +232,13 @@ static enum ws_status copy_file(const char *from, const char *to, struct ws_err 
 
 	WS_FAIL_IF(!f, err, IO_READ, "cannot read '%s': %s", from, strerror(errno));
 	status = ws_outfile_open(&out, to, err);
-	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0)
-		if (fwrite(buffer, 1, n, out.f) != n)
-			break; /* the commit says so */
-	if (status == WS_OK && ferror(f)) {
-		ws_outfile_abandon(&out);
+	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0 &&
+	       fwrite(buffer, 1, n, out.f) == n)
+		; /* what is not written the commit says */
+	if (status == WS_OK && ferror(f))
 		status = WS_FAIL(err, IO_READ, "cannot read '%s'", from);
-	}
 	WS_THEN(status, ws_outfile_commit(&out, err));
+	ws_outfile_abandon(&out);
 	fclose(f);
 	return status;
 }
@@ -263,14 +258,14 @@ static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_
 
 	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
 		const char *name = strrchr(list.path[i], '/') + 1;
-		unsigned long number = 0;
+		const unsigned long number =
+		        strncmp(name, "run-", 4) ? 0 : strtoul(name + 4, NULL, 10);
+		char own[40];
 
-		if (!is_trace_name(name))
-			continue; /* a profile of somebody, that stands for a run, too */
-
-		if (!strncmp(name, "run-", 4))
-			number = strtoul(name + 4, NULL, 10);
-		if ((!number || number > nruns) && unlink(list.path[i]) != 0)
+		snprintf(own, sizeof(own), "run-%lu.wtrace", number);
+		if (!is_trace_name(name)) /* a profile of somebody, that stands for a run, too */
+			ws_ui_print("warning: '%s' stays in the baseline", list.path[i]);
+		else if ((strcmp(name, own) || number - 1 >= nruns) && unlink(list.path[i]))
 			status = WS_FAIL(err, IO_WRITE, "cannot remove '%s': %s", list.path[i],
 			                 strerror(errno));
 	}
@@ -302,18 +297,25 @@ static enum ws_status update_case(const struct gate *g, const struct gate_case *
 static enum ws_status check_update(const struct gate *g, const struct ws_trace_list *list,
                                    struct ws_err *err)
 {
-	const size_t n = strlen(g->o.baseline);
+	char *baseline = realpath(g->o.baseline, NULL);
+	enum ws_status status = WS_OK;
 
-	for (size_t i = 0; i < list->n; i++) {
-		const char *path = list->path[i];
+	for (size_t i = 0; i < list->n && status == WS_OK; i++) {
+		char *path = realpath(list->path[i], NULL); /* NULL: reading it will fail */
 
-		WS_FAIL_IF(!is_trace_name(path), err, USAGE,
-		           "--update takes traces (.wtrace). Run 'warpsheet import %s' first",
-		           path);
-		WS_FAIL_IF(!strncmp(path, g->o.baseline, n) && path[n] == '/', err, USAGE,
-		           "'%s' is in the baseline already", path);
+		if (!is_trace_name(list->path[i]))
+			status = WS_FAIL(err, USAGE,
+			                 "--update takes traces (.wtrace). Run 'warpsheet import "
+			                 "%s' first",
+			                 list->path[i]);
+		else if (baseline && path && !strncmp(path, baseline, strlen(baseline)) &&
+		         path[strlen(baseline)] == '/')
+			status = WS_FAIL(err, USAGE, "'%s' is in the baseline already",
+			                 list->path[i]);
+		free(path);
 	}
-	return WS_OK;
+	free(baseline);
+	return status;
 }
 
 /* --- what is shown ------------------------------------------------------------------------- */
