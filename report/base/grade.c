@@ -48,20 +48,6 @@ static struct moments moments_of(const double *v, size_t n)
 	return m;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts v. */
-static double median_of(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 /*
  * How many independent values n values are worth, from their correlation with
  * their predecessor: n (1 - r) / (1 + r), as for an autoregressive series of
@@ -103,7 +89,7 @@ static double recording_medians(const struct ws_samples *s, double *scratch, dou
 
 	for (size_t r = 0; r < s->recordings; r++) {
 		memcpy(scratch, v, s->steps[r] * sizeof(*scratch));
-		median = median_of(scratch, s->steps[r]);
+		median = ws_stat_median(scratch, s->steps[r]);
 		out[r] = log(median);
 		v += s->steps[r];
 	}
@@ -117,13 +103,13 @@ static double recording_medians(const struct ws_samples *s, double *scratch, dou
  */
 static double scatter(const struct moments *m, double *scratch)
 {
-	double middle = median_of(scratch, m->n), deviation;
+	double middle = ws_stat_median(scratch, m->n), deviation;
 
 	if (m->n < 5)
 		return m->variance;
 	for (size_t i = 0; i < m->n; i++)
 		scratch[i] = fabs(scratch[i] - middle);
-	deviation = 1.4826 * median_of(scratch, m->n);
+	deviation = 1.4826 * ws_stat_median(scratch, m->n);
 	return deviation > 0 ? fmin(deviation * deviation, m->variance) : m->variance;
 }
 

@@ -25,6 +25,9 @@ void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
  */
 int64_t ws_stat_select(int64_t *values, size_t n, size_t k);
 
+/* The middle one, or the mean of the middle two; NaN of none. Sorts them. */
+double ws_stat_median(double *values, size_t n);
+
 /* P(T <= t) of Student's t with df > 0 degrees of freedom (need not be whole). */
 double ws_stat_t_cdf(double t, double df);
 /* The t with P(T <= t) = p, 0 < p < 1. */

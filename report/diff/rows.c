@@ -4,6 +4,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "report/base/stat.h"
 #include "report/diff/private.h"
 
 void ws_diff_rows_release(struct ws_diff_rows *r)
@@ -241,8 +242,7 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 	free(both);
 }
 
-/* --- what recordings of one thing may vary by, where too few show it: docs/dev/statistics.md --------
- */
+/* --- what recordings of one thing may vary by, where too few show it: docs/dev/statistics.md */
 
 /* Under this share of a step in waiting it varies as its GPU time does. */
 #define LITTLE_WAITING 0.05
@@ -278,13 +278,6 @@ static double noise_of_waiting(const struct ws_recording *r)
 	return waiting > LITTLE_WAITING ? fmax(STEP_NOISE, sqrt(squares)) : 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Robust standard deviation of the logarithms of the steps' times. */
 static double scatter_of_steps(const struct ws_recording *r)
 {
@@ -293,14 +286,10 @@ static double scatter_of_steps(const struct ws_recording *r)
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = log(fmax(1, (double)r->samples[i].step_ns));
-	if (n)
-		qsort(v, n, sizeof(*v), by_value);
-	median = n ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
+	median = ws_stat_median(v, n);
 	for (size_t i = 0; i < n; i++)
 		v[i] = fabs(v[i] - median);
-	if (n)
-		qsort(v, n, sizeof(*v), by_value);
-	scatter = n > 2 ? 1.4826 * (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
+	scatter = n > 2 ? 1.4826 * ws_stat_median(v, n) : 0;
 	free(v);
 	return scatter;
 }

@@ -57,22 +57,6 @@ double ws_step_caused(const struct ws_rank_step *step)
 	return step->caused_ns;
 }
 
-static int by_value(const void *pa, const void *pb)
-{
-	const double *a = pa, *b = pb;
-
-	return (*a > *b) - (*a < *b);
-}
-
-/* Of the middle one or two; NaN of none. Sorts them. */
-static double median(double *values, size_t n)
-{
-	if (!n)
-		return NAN;
-	qsort(values, n, sizeof(*values), by_value);
-	return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
-
 double ws_rank_slower(const struct ws_ranks *r, size_t rank)
 {
 	double *values = ws_xarray(r->n + 1, sizeof(*values)), middle;
@@ -81,7 +65,7 @@ double ws_rank_slower(const struct ws_ranks *r, size_t rank)
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].dtype == r->ranks[rank].dtype && r->ranks[i].nsteps)
 			values[n++] = ws_rank_mean(&r->ranks[i], ws_step_compute);
-	middle = n > 1 ? median(values, n) : NAN;
+	middle = n > 1 ? ws_stat_median(values, n) : NAN;
 	free(values);
 	return ws_stat_ratio(ws_rank_mean(&r->ranks[rank], ws_step_compute), middle) - 1;
 }
