@@ -93,7 +93,7 @@ static enum ws_status read_runs(struct gate *g, const struct ws_trace_list *list
                                 struct ws_err *err)
 {
 	struct ws_side_trace **runs = ws_xarray(list->n + 1, sizeof(struct ws_side_trace *));
-	enum ws_status status = ws_side_traces_read(list, &g->o.model, runs, err);
+	enum ws_status status = ws_side_traces_read(list, &g->o.model, NULL, runs, err);
 
 	for (size_t i = 0; i < list->n; i++) {
 		if (status == WS_OK)

@@ -69,7 +69,7 @@ static enum ws_status end(struct reading *r, bool wanted, ws_trace_fn fn, void *
 	if (r->status != WS_OK && err)
 		*err = r->err;
 	else if (r->file.auto_step)
-		ws_ui_print("Steps of '%s': ranges '%s' (--step auto).\n", r->file.name,
+		ws_ui_print("Steps of '%s': ranges '%s' (--step auto).", r->file.name,
 		            r->file.auto_step);
 	if (wanted && r->status == WS_OK) {
 		if (r->for_side) {
@@ -139,21 +139,14 @@ enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_
 	return read_two_at_once(list, opts, false, fn, ctx, err);
 }
 
-static enum ws_status read_for_sides(const struct ws_trace_list *list,
-                                     const struct ws_model_opts *opts, const size_t *shown,
-                                     struct ws_side_trace **out, struct ws_err *err)
+enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
+                                   const struct ws_model_opts *opts, const size_t shown[2],
+                                   struct ws_side_trace **out, struct ws_err *err)
 {
 	struct side_traces to = {out, 0, shown};
 
 	memset(out, 0, list->n * sizeof(*out));
 	return read_two_at_once(list, opts, true, NULL, &to, err);
-}
-
-enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
-                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
-                                   struct ws_err *err)
-{
-	return read_for_sides(list, opts, NULL, out, err);
 }
 
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
@@ -169,7 +162,7 @@ enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list 
 	memcpy(both.path, a->path, a->n * sizeof(*a->path));
 	if (b)
 		memcpy(both.path + a->n, b->path, b->n * sizeof(*b->path));
-	status = read_for_sides(&both, opts, are_shown ? firsts : NULL, read, err);
+	status = ws_side_traces_read(&both, opts, are_shown ? firsts : NULL, read, err);
 	for (size_t i = 0; i < both.n; i++) {
 		if (status == WS_OK)
 			ws_sides_add(sides, i >= a->n, read[i]);

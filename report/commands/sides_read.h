@@ -17,10 +17,10 @@ enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts,
                              void *ctx, struct ws_err *err);
 
 /* What a comparison needs of each, in order: list->n of them, each to be freed; those behind a
- * failure are NULL. */
+ * failure are NULL. shown: the two with what their first screen shows; NULL: none. */
 enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
-                                   const struct ws_model_opts *opts, struct ws_side_trace **out,
-                                   struct ws_err *err);
+                                   const struct ws_model_opts *opts, const size_t shown[2],
+                                   struct ws_side_trace **out, struct ws_err *err);
 /* Add a's to side 0 and b's, which may be NULL, to side 1. are_shown: the first of each with what
  * its first screen shows. */
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,
