@@ -60,7 +60,8 @@ static const char *change_of(struct ws_arena *texts, double ratio)
 
 	if (times >= 1.1)
 		return ws_arena_format(texts, "%s×", ws_say_number(texts, times));
-	return ws_arena_format(texts, "%s%s", ratio < 1 ? "−" : "+",
+	return ws_arena_format(texts, "%s%s",
+	                       fabs(ratio - 1) < UNSEEN ? "" : ratio < 1 ? "−" : "+",
 	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
 }
 
@@ -327,12 +328,16 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	const struct answering a = {d, report, out, &out->arena};
 	struct ws_diff_parts parts;
 	const struct ws_cell *matched;
+	bool by_letter;
 
 	ws_diff_find_parts(d, d->typical_ns, &parts);
 	for (int s = 0; s < 2; s++)
 		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
-	out->title = ws_arena_format(a.texts, "%s (A) → %s (B)", out->side_name[0],
-	                             out->side_name[1]);
+	/* sides of one name have the letter in it */
+	by_letter = strstr(out->side_name[0], " (A)") && strstr(out->side_name[1], " (B)");
+	out->title = ws_arena_format(a.texts, "%s%s → %s%s", out->side_name[0],
+	                             by_letter ? "" : " (A)", out->side_name[1],
+	                             by_letter ? "" : " (B)");
 	out->source = ws_arena_format(a.texts, "%s", report->trace);
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;

@@ -89,5 +89,6 @@ Test(answers, the_same_has_no_reason)
 	report = training_compare(&a, &a, 1, NULL, &result);
 	cr_expect(report->answers->n >= 2);
 	expect_begins(report->answers, 0, "The step takes ", "");
+	cr_expect_str_eq(report->answers->title, "test (A) → test (B)");
 	ws_report_free(report);
 }
