@@ -213,11 +213,15 @@ static void compare_calls(struct ws_diff *d)
 
 static void compare_flops(struct ws_diff *d)
 {
-	const double by = fmax(d->flops[0], d->flops[1]) < 1e9 ? 1e6 : 1e9;
+	static const char prefix[] = "MGTPE";
+	double by = 1e6;
+	size_t p = 0;
 
+	while (prefix[p + 1] && fmax(d->flops[0], d->flops[1]) / by >= 999.5)
+		by *= 1000, p++;
 	if (ws_work_apart(d->flops[0], d->flops[1]))
-		add_reason(d, "%.3g and %.3g %sFLOP%s in the matched operations", d->flops[0] / by,
-		           d->flops[1] / by, by > 1e6 ? "G" : "M", d->by_steps ? " a step" : "");
+		add_reason(d, "%.3g and %.3g %cFLOP%s in the matched operations", d->flops[0] / by,
+		           d->flops[1] / by, prefix[p], d->by_steps ? " a step" : "");
 }
 
 static void compare_unmatched(struct ws_diff *d)
