@@ -7,7 +7,6 @@
 #include "formats/base/xalloc.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
-#include "report/page/say.h"
 #include "report/tables/report.h"
 
 struct answering {

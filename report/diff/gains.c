@@ -68,12 +68,12 @@ static bool is_change(const struct ws_diff_row *row, bool gained)
 /* "47.5 ms less" */
 static void add_change(struct ws_sentence *text, double ns)
 {
-	char time[WS_DIFF_TIME];
+	char time[WS_SAY_TIME];
 
 	if (fabs(ns) < 0.5)
 		ws_sentence_add(text, "unchanged");
 	else
-		ws_sentence_add(text, "%s %s", ws_diff_time(fabs(ns), time),
+		ws_sentence_add(text, "%s %s", ws_say_time_in(fabs(ns), time),
 		                ns < 0 ? "less" : "more");
 }
 
@@ -137,13 +137,13 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 		double change = change_of(&classes->row[i]);
 		struct ws_bytes name =
 		        ws_diff_class_name(ws_texts_get(&d->names.texts, classes->row[i].field[0]));
-		char time[WS_DIFF_TIME];
+		char time[WS_SAY_TIME];
 
 		if (change < fmax(gained / 100, SMALL_LOSS * whole))
 			continue;
 		ws_sentence_add(text, "%s %.*s %s more",
 		                named++ ? "," : " Slower classes:", (int)name.len,
-		                (const char *)name.ptr, ws_diff_time(change, time));
+		                (const char *)name.ptr, ws_say_time_in(change, time));
 		/* more than was gained cannot be taken back of it */
 		if (lost <= gained)
 			ws_sentence_add(text, " (%.0f %% of the gain)", 100 * change / gained);
@@ -158,7 +158,7 @@ static void add_gain_breakdown(const struct ws_diff *d, struct ws_table *t,
 {
 	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
 	struct ws_sentence text = {"Kernels: "};
-	char time[WS_DIFF_TIME];
+	char time[WS_SAY_TIME];
 
 	if (isnan(gpu) || isnan(step))
 		return;
@@ -168,7 +168,7 @@ static void add_gain_breakdown(const struct ws_diff *d, struct ws_table *t,
 	ws_sentence_add(&text, ".");
 	if (gpu < 0 && step - gpu > 0.1 * -gpu)
 		ws_sentence_add(&text, " The other %s became idle time or copies.",
-		                ws_diff_time(step - gpu, time));
+		                ws_say_time_in(step - gpu, time));
 	add_losses(d, classes, &text);
 	ws_verdict_row(t, "where the gain went", text.text);
 }

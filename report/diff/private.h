@@ -7,7 +7,7 @@
 
 #include "report/diff/diff.h"
 #include "report/diff/side.h"
-#include "report/page/page.h"
+#include "report/page/say.h"
 #include "report/tables/tables.h"
 
 #define WS_DIFF_MAX_REASONS 12
@@ -122,7 +122,7 @@ typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_ite
                                const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);
 void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out);
 
-/* --- rows.c, too: noise of what is graded, by what it is -------------------------------------------- */
+/* --- rows.c, too: noise of what is graded, by what it is ------------------------------------ */
 
 void ws_diff_assume_noise(struct ws_diff *d);
 
@@ -168,15 +168,11 @@ void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, doubl
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],
                       const double gpu_ns[2]);
 
-/* --- verdict_text.c ------------------------------------------------------------------------------
- */
+/* --- verdict_text.c ----------------------------------------------------------------------- */
 
 /* "amp-bf16 is 1.6× faster than fp32 (1.5× to 1.7×)" */
 void ws_diff_print(const struct ws_diff *d, const struct ws_comparison *c, char *out, size_t size);
 
-/* "47.5 ms": three digits, its unit; returns out. */
-#define WS_DIFF_TIME 32
-const char *ws_diff_time(double ns, char out[WS_DIFF_TIME]);
 /* A class without its brackets. */
 struct ws_bytes ws_diff_class_name(struct ws_bytes name);
 #define WS_DIFF_NOTHING "Nothing to compare: a side has no device work."

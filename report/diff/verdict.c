@@ -237,11 +237,11 @@ static void add_beside(const struct verdict *v)
 	for (size_t i = 0; i < 2; i++) {
 		const double change = ns[i][1] - ns[i][0];
 		struct ws_sentence text = {""};
-		char time[WS_DIFF_TIME];
+		char time[WS_SAY_TIME];
 
 		if (!ns[i][0] && !ns[i][1])
 			continue;
-		ws_sentence_add(&text, "%s %s.", ws_diff_time(fabs(change), time),
+		ws_sentence_add(&text, "%s %s.", ws_say_time_in(fabs(change), time),
 		                change < 0 ? "less" : "more");
 		ws_verdict_numbers(v->t, ws_verdict_row(v->t, subjects[i], text.text),
 		                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
@@ -356,21 +356,21 @@ static void add_unmatched(const struct verdict *v)
 
 		const double n = (double)side->nsamples;
 		const char *per = v->d->by_steps ? " a step" : "";
-		char time[WS_DIFF_TIME];
+		char time[WS_SAY_TIME];
 
 		if (!rest->kernels)
 			ws_sentence_add(&text, "All GPU work of %s has a counterpart.", side->name);
 		else
 			ws_sentence_add(&text, "%s runs %.4g kernels%s without a counterpart (%s).",
 			                side->name, (double)rest->kernels / n, per,
-			                ws_diff_time(((double)side->gpu_ns -
+			                ws_say_time_in(((double)side->gpu_ns -
 			                              (double)v->d->matched_ns[s]) /
 			                                     n,
 			                             time));
 		if (rest->casts)
 			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 			                (double)rest->casts / n, per,
-			                ws_diff_time((double)rest->cast_ns / n, time));
+			                ws_say_time_in((double)rest->cast_ns / n, time));
 		ws_verdict_row(v->t, s ? "only in B" : "only in A", text.text);
 	}
 }

@@ -29,21 +29,6 @@ static struct number number(double value, bool sign)
 #define DIGITS(value) (number(value, false).text)
 #define SIGNED(value) (number(value, true).text)
 
-const char *ws_diff_time(double ns, char out[WS_DIFF_TIME])
-{
-	static const struct {
-		double ns;
-		const char *unit;
-	} units[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "µs"}, {1, "ns"}};
-	size_t i = 0;
-
-	/* 999.6 µs is 1 ms in three digits */
-	while (i < 3 && fabs(ns) < 0.9995 * units[i].ns)
-		i++;
-	snprintf(out, WS_DIFF_TIME, "%s %s", DIGITS(ns ? ns / units[i].ns : 0.0), units[i].unit);
-	return out;
-}
-
 struct ws_bytes ws_diff_class_name(struct ws_bytes name)
 {
 	const char *p = name.ptr;

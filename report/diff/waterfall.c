@@ -149,9 +149,9 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size)
 	const double change = p->kind == WS_PART_OVERLAP ? -change_of(p) : change_of(p);
 	const struct ws_bytes name = ws_diff_class_name(p->name);
 	const bool is_time = p->kind == WS_PART_IDLE && !ws_bytes_begin(p->name, "waiting ");
-	char ns[WS_DIFF_TIME];
+	char ns[WS_SAY_TIME];
 
-	snprintf(out, size, "%s %s %s%.*s%s", ws_diff_time(fabs(change), ns),
+	snprintf(out, size, "%s %s %s%.*s%s", ws_say_time_in(fabs(change), ns),
 	         change < 0 ? "less" : "more", is_time ? "time " : "",
 	         name.len < 60 ? (int)name.len : 60, (const char *)name.ptr,
 	         p->kind == WS_PART_CLASS ? " kernels" : "");
@@ -165,7 +165,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 {
 	const double whole = p->typical_ns[1] - p->typical_ns[0];
 	const struct ws_diff_part *first = NULL, *second = NULL;
-	char ns[WS_DIFF_TIME], name[2][128];
+	char ns[WS_SAY_TIME], name[2][128];
 
 	*out = '\0';
 	for (size_t i = 0; i < p->n; i++) {
@@ -188,7 +188,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 		ws_diff_print_part(second, name[1], sizeof(name[1]));
 	else
 		second = NULL;
-	snprintf(out, size, "%s %s%s: %s%s%s.", ws_diff_time(fabs(whole), ns),
+	snprintf(out, size, "%s %s%s: %s%s%s.", ws_say_time_in(fabs(whole), ns),
 	         whole < 0 ? "less" : "more", d->by_steps ? " a step" : "", name[0],
 	         second ? ", " : "", second ? name[1] : "");
 }

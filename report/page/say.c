@@ -9,25 +9,31 @@
 /* Decimals that make three digits of it; of 0 none. */
 static int decimals_of(double value)
 {
-	if (value >= 0.9995 || value == 0)
+	if (!(value < 0.9995) || value == 0)
 		return value >= 99.95 || value == 0 ? 0 : value >= 9.995 ? 1 : 2;
 	return value < 1e-9 ? 12 : 2 - (int)floor(log10(value));
 }
 
 /* 155, 2.4, 3.35; a zero behind the point says nothing. */
-static const char *three_digits(struct ws_arena *texts, double value, const char *unit)
+static const char *digits_of(double value, char out[WS_SAY_TIME])
 {
-	char *text = ws_arena_format(texts, "%.*f", decimals_of(fabs(value)), value);
-
-	if (strchr(text, '.')) {
-		char *end = text + strlen(text);
+	snprintf(out, WS_SAY_TIME, "%.*f", decimals_of(fabs(value)), value);
+	if (strchr(out, '.')) {
+		char *end = out + strlen(out);
 
 		while (end[-1] == '0')
 			*--end = '\0';
 		if (end[-1] == '.')
 			end[-1] = '\0';
 	}
-	return *unit ? ws_arena_format(texts, "%s %s", text, unit) : text;
+	return out;
+}
+
+static const char *three_digits(struct ws_arena *texts, double value, const char *unit)
+{
+	char digits[WS_SAY_TIME];
+
+	return ws_arena_format(texts, "%s%s%s", digits_of(value, digits), *unit ? " " : "", unit);
 }
 
 struct scale {
@@ -45,12 +51,21 @@ static const struct scale *scale_of(const struct scale *scales, size_t n, double
 	return &scales[i];
 }
 
-const char *ws_say_time(struct ws_arena *texts, double ns)
+const char *ws_say_time_in(double ns, char out[WS_SAY_TIME])
 {
 	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
 	const struct scale *s = scale_of(units, 4, ns);
 
-	return three_digits(texts, ns / s->by, s->prefix);
+	digits_of(ns / s->by, out);
+	snprintf(out + strlen(out), WS_SAY_TIME - strlen(out), " %s", s->prefix);
+	return out;
+}
+
+const char *ws_say_time(struct ws_arena *texts, double ns)
+{
+	char out[WS_SAY_TIME];
+
+	return ws_arena_format(texts, "%s", ws_say_time_in(ns, out));
 }
 
 const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)

@@ -4,6 +4,8 @@
 
 #include "report/page/page.h"
 
+#define WS_SAY_TIME 32
+const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
 const char *ws_say_time(struct ws_arena *texts, double ns);
 const char *ws_say_percent(struct ws_arena *texts, double percent);
 const char *ws_say_number(struct ws_arena *texts, double value);

@@ -5,21 +5,8 @@
 
 #include "report/analysis/rank.h"
 #include "report/base/stat.h"
+#include "report/page/say.h"
 #include "report/ranks/private.h"
-
-/* "1.72 µs", "172 ms" */
-static const char *time_text(double ns, char out[32])
-{
-	static const char *const units[] = {"ns", "µs", "ms", "s"};
-	size_t unit = 0;
-
-	while (unit < 3 && fabs(ns) >= 999.5) {
-		ns /= 1000;
-		unit++;
-	}
-	snprintf(out, 32, "%.3g %s", ns, units[unit]);
-	return out;
-}
 
 double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step))
 {
@@ -121,7 +108,7 @@ static double add_clocks(const struct ws_ranks *r, struct ws_table *t)
 	int64_t rank = 0;
 	const double worst = ws_ranks_residual(r, &rank);
 	uint64_t calls = 0;
-	char time[32];
+	char time[WS_SAY_TIME];
 	struct ws_cell *row;
 
 	for (size_t i = 0; i < r->nmeetings; i++)
@@ -135,7 +122,7 @@ static double add_clocks(const struct ws_ranks *r, struct ws_table *t)
 	row = ws_table_add(t, "clocks",
 	                   "aligned on the ends of %" PRIu64
 	                   " collectives; 95 %% of them end together within %s on every rank",
-	                   calls, time_text(worst, time));
+	                   calls, ws_say_time_in(worst, time));
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], rank);
 	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], worst);
 	return worst;
@@ -151,7 +138,7 @@ static void set_share(struct ws_cell *row, double ns, double of_ns)
 static void add_not_judged(const struct ws_calls_judged *of, struct ws_table *t)
 {
 	const uint64_t not_judged = of->calls - of->judged;
-	char time[32];
+	char time[WS_SAY_TIME];
 	struct ws_cell *row;
 
 	if (!not_judged)
@@ -161,7 +148,7 @@ static void add_not_judged(const struct ws_calls_judged *of, struct ws_table *t)
 	                   "(%s), cannot show who is late. %" PRIu64 " are sends, broadcasts "
 	                   "or of unknown kind, %" PRIu64 " have no match on another rank",
 	                   not_judged, of->calls, ws_stat_percent(of->ns - of->judged_ns, of->ns),
-	                   time_text(of->ns - of->judged_ns, time), of->asymmetric,
+	                   ws_say_time_in(of->ns - of->judged_ns, time), of->asymmetric,
 	                   not_judged - of->asymmetric);
 	set_share(row, of->ns - of->judged_ns, of->ns);
 }
@@ -193,7 +180,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 	const struct ws_calls_judged of = ws_ranks_judged(r);
 	const struct ws_rank *most = ws_ranks_last_rank(r);
 	double caused;
-	char compute[128], time[32];
+	char compute[128], time[WS_SAY_TIME];
 	struct ws_cell *row;
 
 	if (!most) {
@@ -213,14 +200,14 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		        t, "straggler",
 		        "none: no single rank causes more than half of the waiting. Rank "
 		        "%" PRId64 " causes most: %.3g %%, %s per step",
-		        most->number, ws_rank_caused_share(r, most), time_text(caused, time));
+		        most->number, ws_rank_caused_share(r, most), ws_say_time_in(caused, time));
 	} else {
 		compute_text(r, most, compute, sizeof(compute));
 		row = ws_table_add(
 		        t, "straggler",
 		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
 		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
-		        most->number, ws_rank_caused_share(r, most), time_text(caused, time),
+		        most->number, ws_rank_caused_share(r, most), ws_say_time_in(caused, time),
 		        ws_stat_percent((double)most->last, (double)most->matched), compute);
 	}
 	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], most->number);
@@ -232,17 +219,17 @@ static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double ste
                         double residual_ns)
 {
 	double ns = ws_ranks_mean(r, ws_step_waiting);
-	char time[32];
+	char time[WS_SAY_TIME];
 
 	if (ns < residual_ns && !ws_ranks_last_rank(r))
 		ws_table_add(t, "waiting", "cannot tell: the clocks agree only within %s",
-		             time_text(residual_ns, time));
+		             ws_say_time_in(residual_ns, time));
 	else
 		set_share(ws_table_add(
 		                  t, "waiting",
 		                  "a rank waits %s per step in collectives for the last to arrive, "
 		                  "%.1f %% of the step",
-		                  time_text(ns, time), ws_stat_percent(ns, step_ns)),
+		                  ws_say_time_in(ns, time), ws_stat_percent(ns, step_ns)),
 		          ns, step_ns);
 }
 
@@ -250,7 +237,7 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_calls_judged of = ws_ranks_judged(r);
 	double step_ns = ws_ranks_mean(r, ws_step_total), residual_ns, ns;
-	char time[32];
+	char time[WS_SAY_TIME];
 
 	sound_alarm(r, t);
 	add_ranks(r, t);
@@ -269,6 +256,6 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 	set_share(ws_table_add(t, "exposed communication",
 	                       "%s per step and rank, %.1f %% of the step, in which only "
 	                       "communication ran",
-	                       time_text(ns, time), ws_stat_percent(ns, step_ns)),
+	                       ws_say_time_in(ns, time), ws_stat_percent(ns, step_ns)),
 	          ns, step_ns);
 }
