@@ -1,6 +1,7 @@
 /* What the first screen of many ranks says: who waits for whom, why, and what communication costs. */
 #include "report/page/answers.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -82,8 +83,8 @@ void ws_ranks_answer(const struct ws_ranks *r, struct ws_report *report)
 		struct ws_answer *answer = ws_answers_next(out);
 
 		answer->grade = "ALARM";
-		ws_say_line(&answer->line, "",
-		            "The communication of these ranks was not recorded whole.", NULL);
+		ws_say_line(&answer->line,
+		            ws_arena_format(t, "%c%s.", toupper(*r->alarm), r->alarm + 1), NULL);
 	}
 	say_waiting(r, ws_ranks_residual(r, NULL), out);
 	if (!isnan(step_ns) && *r->alarm)
