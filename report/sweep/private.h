@@ -81,6 +81,9 @@ static inline struct ws_bytes ws_sweep_text(const struct ws_sweep *s,
 bool ws_sweep_has_key(const struct ws_sweep *s, const char *key);
 /* Two runs of one configuration may differ in the fact of this number. */
 bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key);
+/* Are they the same but for a fact, and for one that follows from it? */
+bool ws_sweep_differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
+                             const struct ws_sweep_run *b, const char *key, const char *follows);
 /* The text as a number; false when it is none. */
 bool ws_sweep_number(struct ws_bytes text, double *out);
 /* < 0 as numbers where both are, else as text; unknown first. */

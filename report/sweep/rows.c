@@ -115,18 +115,16 @@ static void find_rest(struct ws_sweep *s, struct ws_sweep_row *row)
 
 /* --- speed-ups --------------------------------------------------------------------------- */
 
-/* Are they the same configuration but for one fact, which b has with this value? */
-static bool is_baseline(const struct ws_sweep *s, const struct ws_sweep_run *a,
-                        const struct ws_sweep_run *b, size_t key, uint64_t value)
+bool ws_sweep_differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
+                             const struct ws_sweep_run *b, const char *key, const char *follows)
 {
-	if (ws_sweep_value(b, key) != value)
-		return false;
-	for (size_t k = 1; k <= s->keys.n; k++)
-		/* a dtype brings a loss scale of its own */
-		if (k != key && ws_sweep_value(a, k) != ws_sweep_value(b, k) &&
-		    !ws_sweep_is_no_work(s, k) &&
-		    !ws_name_is(ws_texts_get(&s->keys, (uint32_t)k), "loss_scale"))
+	for (size_t k = 1; k <= s->keys.n; k++) {
+		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)k);
+
+		if (ws_sweep_value(a, k) != ws_sweep_value(b, k) && !ws_sweep_is_no_work(s, k) &&
+		    !ws_name_is(name, key) && !ws_name_is(name, follows))
 			return false;
+	}
 	return true;
 }
 
@@ -149,7 +147,7 @@ static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
 
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 {
-	const char *given = s->opts->baseline;
+	const char *given = s->opts->baseline, *name;
 	size_t len;
 	uint64_t key, value;
 
@@ -167,11 +165,15 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		return WS_OK;
 	s->baseline_key = (uint32_t)key;
 	s->baseline_value = (uint32_t)value;
+	name = ws_arena_copy(&s->arena, s->baseline, len);
 	for (size_t i = 0; i < s->nrows; i++) {
 		size_t base = 0;
 
+		/* a dtype brings a loss scale of its own */
 		while (base < s->nrows &&
-		       !is_baseline(s, s->rows[i].run, s->rows[base].run, key, value))
+		       (ws_sweep_value(s->rows[base].run, key) != value ||
+		        !ws_sweep_differ_only_in(s, s->rows[i].run, s->rows[base].run, name,
+		                                 "loss_scale")))
 			base++;
 		if (base < s->nrows)
 			compare_rows(s, &s->rows[i], &s->rows[base]);

@@ -58,21 +58,6 @@ static double size_of(const struct ws_sweep *s, const struct ws_sweep_row *row, 
 	return ws_sweep_number(ws_sweep_text(s, row->run, key), &value) && value > 0 ? value : NAN;
 }
 
-/* Are two rows the same but for this fact, and what follows from it? */
-static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_row *a,
-                           const struct ws_sweep_row *b, const char *key)
-{
-	for (size_t k = 1; k <= s->keys.n; k++) {
-		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)k);
-
-		if (ws_sweep_value(a->run, k) != ws_sweep_value(b->run, k) &&
-		    !ws_sweep_is_no_work(s, k) && !ws_name_is(name, key) &&
-		    !ws_name_is(name, "warmup"))
-			return false;
-	}
-	return true;
-}
-
 /* A line through a time of the group, or through its FLOPs: time WS_SWEEP_TIMES. */
 static struct line fit_group(const struct group *g, int time, size_t *points)
 {
@@ -134,7 +119,8 @@ void ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t)
 				continue;
 			g.n = 0;
 			for (size_t j = i; j < s->nrows; j++)
-				if (differ_only_in(s, &s->rows[i], &s->rows[j], g.key) &&
+				if (ws_sweep_differ_only_in(s, s->rows[i].run, s->rows[j].run,
+				                            g.key, "warmup") &&
 				    !isnan(size_of(s, &s->rows[j], g.key))) {
 					done[j] = 1;
 					g.row[g.n++] = &s->rows[j];
