@@ -8,15 +8,6 @@
 #include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
-static struct ws_table *table_of(const struct ws_report *report, const char *name)
-{
-	for (size_t i = 0; i < report->ntables; i++)
-		if (!strcmp(report->tables[i]->def->name, name))
-			return report->tables[i];
-	cr_fatal("no table %s", name);
-	return NULL;
-}
-
 static int64_t sum(const struct ws_table *t, const char *column)
 {
 	int64_t total = 0;
@@ -181,31 +172,31 @@ static void check_shares(const struct ws_table *t)
 
 void totals_check(const struct ws_report *report)
 {
-	const struct ws_table *kernels = table_of(report, "kernel-summary");
+	const struct ws_table *kernels = tb_table_of(report, "kernel-summary");
 	int64_t gpu_ns = kernels->totals[WS_TC_kernel_summary_total_ns].i;
 
 	for (size_t i = 0; i < report->ntables; i++) {
 		check_totals(report->tables[i]);
 		check_shares(report->tables[i]);
 	}
-	cr_assert(eq(i64, table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
-	cr_assert(eq(i64, table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
+	cr_assert(eq(i64, tb_table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
+	cr_assert(eq(i64, tb_table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
 	             gpu_ns));
-	if (table_of(report, "classes")->totals) {
-		const struct ws_cell *classes = table_of(report, "classes")->totals;
+	if (tb_table_of(report, "classes")->totals) {
+		const struct ws_cell *classes = tb_table_of(report, "classes")->totals;
 
 		cr_assert(eq(i64, classes[WS_TC_classes_gpu_ns].i, gpu_ns));
 		cr_assert(eq(i64, classes[WS_TC_classes_by_name_ns].i, gpu_ns));
 		cr_assert(eq(i64,
-		             table_of(report, "kernel-launches")
+		             tb_table_of(report, "kernel-launches")
 		                     ->totals[WS_TC_kernel_launches_total_ns]
 		                     .i,
 		             gpu_ns));
 	}
-	check_summary_sections(table_of(report, "summary"), (double)gpu_ns);
-	check_classes(table_of(report, "classes"), table_of(report, "summary"));
-	check_attention(table_of(report, "softmax-matmul"));
-	check_steps(table_of(report, "steps"));
-	check_execution(table_of(report, "execution"));
-	check_gpu(table_of(report, "gpu"));
+	check_summary_sections(tb_table_of(report, "summary"), (double)gpu_ns);
+	check_classes(tb_table_of(report, "classes"), tb_table_of(report, "summary"));
+	check_attention(tb_table_of(report, "softmax-matmul"));
+	check_steps(tb_table_of(report, "steps"));
+	check_execution(tb_table_of(report, "execution"));
+	check_gpu(tb_table_of(report, "gpu"));
 }

@@ -315,6 +315,15 @@ struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_fi
 	return t;
 }
 
+struct ws_table *tb_table_of(const struct ws_report *report, const char *name)
+{
+	for (size_t i = 0; i < report->ntables; i++)
+		if (!strcmp(report->tables[i]->def->name, name))
+			return report->tables[i];
+	cr_fatal("no table %s", name);
+	return NULL;
+}
+
 const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column)
 {
 	int c = ws_table_column_index(t->def, column);

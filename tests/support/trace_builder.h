@@ -78,6 +78,8 @@ struct joined *tb_joined_unclosed(struct tb *b);
 /* --- reading tables --- */
 
 /* The table; the caller frees it. filter may be NULL. */
+/* Of a report; stops the test where it has none of this name. */
+struct ws_table *tb_table_of(const struct ws_report *report, const char *name);
 struct ws_table *tb_table(struct joined *j, const char *name, const struct ws_filter *filter);
 /* A cell by column id. */
 const struct ws_cell *tb_cell(const struct ws_table *t, size_t row, const char *column);

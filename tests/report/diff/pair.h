@@ -120,10 +120,7 @@ static inline void release(struct pair *p)
 
 static inline const struct ws_table *table(const struct pair *p, const char *name)
 {
-	for (size_t i = 0; i < p->report->ntables; i++)
-		if (!strcmp(p->report->tables[i]->def->name, name))
-			return p->report->tables[i];
-	cr_fatal("no table %s", name);
+	return tb_table_of(p->report, name);
 }
 
 static inline size_t find_path(const struct ws_table *t, const char *path, const char *match)

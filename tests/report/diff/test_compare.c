@@ -124,17 +124,9 @@ static struct ws_report *compare(const struct program *a, const struct program *
 	return report;
 }
 
-static const struct ws_table *table(const struct ws_report *report, const char *name)
-{
-	for (size_t i = 0; i < report->ntables; i++)
-		if (!strcmp(report->tables[i]->def->name, name))
-			return report->tables[i];
-	cr_fatal("no table %s", name);
-}
-
 static const char *overall(const struct ws_report *report)
 {
-	const struct ws_table *t = table(report, "diff-verdict");
+	const struct ws_table *t = tb_table_of(report, "diff-verdict");
 
 	return tb_str(t, tb_find(t, 0, "subject", "overall"), "grade");
 }
@@ -160,7 +152,7 @@ Test(compare, the_same_program_is_seldom_called_different)
 
 		p.between = pairs % 2 ? 0.01 : 0.02;
 		report = compare(&p, &p, pairs % 2 ? 1 : 3, &opts, &result);
-		t = table(report, "diff-verdict");
+		t = tb_table_of(report, "diff-verdict");
 		for (size_t row = 0; row < t->nrows; row++) {
 			if (tb_is_empty(t, row, "grade"))
 				continue;
@@ -190,10 +182,10 @@ Test(compare, two_percent_with_five_recordings_is_found_and_where_it_is)
 		slow.slow_ns = 32800;
 		report = compare(&usual, &slow, 5, NULL, &result);
 		found += !strcmp(overall(report), "SLOWER");
-		t = table(report, "diff-ops");
+		t = tb_table_of(report, "diff-ops");
 		placed += !strcmp(tb_str(t, 0, "op"), "softmax") &&
 		          !strcmp(tb_str(t, 0, "grade"), "SLOWER");
-		t = table(report, "diff-verdict");
+		t = tb_table_of(report, "diff-verdict");
 		cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "what lost"), "verdict"),
 		                 "softmax (forward): ") ||
 		                  strcmp(overall(report), "SLOWER") != 0,
@@ -291,8 +283,8 @@ Test(compare, b_against_a_mirrors_a_against_b)
 		ws_sides_free(sides[i]);
 	}
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
-		const struct ws_table *t = table(report[0], tables[i].name),
-		                      *back = table(report[1], tables[i].name);
+		const struct ws_table *t = tb_table_of(report[0], tables[i].name),
+		                      *back = tb_table_of(report[1], tables[i].name);
 
 		cr_assert_eq(t->nrows, back->nrows);
 		for (size_t row = 0; row < t->nrows; row++) {
@@ -324,7 +316,7 @@ Test(compare, what_is_not_the_same_work_gets_no_ratio)
 	other.slow_ns = 1000000;
 	opts.threshold_percent = 5;
 	report = compare(&usual, &other, 1, &opts, &result);
-	t = table(report, "diff-verdict");
+	t = tb_table_of(report, "diff-verdict");
 	cr_expect_str_eq(tb_str(t, 0, "subject"), "not the same work", "reasons come first");
 	cr_expect_str_eq(tb_str(t, 0, "verdict"), "model example and another");
 	row = tb_find(t, 0, "subject", "overall");
@@ -335,7 +327,7 @@ Test(compare, what_is_not_the_same_work_gets_no_ratio)
 
 	opts.force = true;
 	report = compare(&usual, &other, 1, &opts, &result);
-	t = table(report, "diff-verdict");
+	t = tb_table_of(report, "diff-verdict");
 	cr_expect_str_eq(tb_str(t, 0, "subject"), "not the same work");
 	row = tb_find(t, 0, "subject", "overall");
 	cr_expect_str_eq(tb_str(t, row, "grade"), "LIKELY SLOWER");
@@ -367,7 +359,7 @@ Test(compare, other_phases_are_other_work)
 	cr_assert_eq(sides_add(sides, 1, j->m, &j->rows, NULL), WS_OK);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
 	cr_expect_str_eq(overall(report), "UNLIKE");
-	cr_expect_str_eq(tb_str(table(report, "diff-verdict"), 0, "verdict"),
+	cr_expect_str_eq(tb_str(tb_table_of(report, "diff-verdict"), 0, "verdict"),
 	                 "phases forward and backward");
 	ws_report_free(report);
 	ws_sides_free(sides);
@@ -551,7 +543,7 @@ Test(compare, bytes_that_a_side_does_not_tell_are_empty)
 	add_copies(sides, 0, 4096, 512);
 	add_copies(sides, 1, 8192, 0);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
-	t = table(report, "diff-memory");
+	t = tb_table_of(report, "diff-memory");
 	row = memory_row(t, "bytes moved", "[CUDA memcpy Host-to-Device]");
 	cr_expect(eq(dbl, tb_real(t, row, "a"), 4096));
 	cr_expect(eq(dbl, tb_real(t, row, "b"), 8192));

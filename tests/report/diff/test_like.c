@@ -3,7 +3,7 @@
 
 static bool says(const struct ws_report *report, const char *reason)
 {
-	const struct ws_table *t = training_table(report, "diff-verdict");
+	const struct ws_table *t = tb_table_of(report, "diff-verdict");
 
 	for (size_t row = 0; row < t->nrows; row++)
 		if (!strcmp(tb_str(t, row, "subject"), "not the same work") &&
@@ -130,14 +130,14 @@ Test(like, the_reasons_are_told_in_words)
 		report = training_compare(&a, &b, 1, &opts, &result);
 		cr_expect_str_eq(training_overall(report), "UNLIKE");
 		cr_expect(says(report, ways[i].reason), "way %d: %s", ways[i].way,
-		          tb_str(training_table(report, "diff-verdict"), 0, "verdict"));
+		          tb_str(tb_table_of(report, "diff-verdict"), 0, "verdict"));
 		cr_expect(strstr(result.verdict, "--force") != NULL, "%s", result.verdict);
 		ws_report_free(report);
 
 		/* what faces each other is compared a call all the same */
 		opts.force = true;
 		report = training_compare(&a, &b, 1, &opts, &result);
-		t = training_table(report, "diff-ops");
+		t = tb_table_of(report, "diff-ops");
 		row = tb_find(t, 0, "op", "ffn");
 		if (ways[i].way == SMALLER_PRODUCTS) {
 			cr_expect_str_eq(tb_str(t, row, "grade"), "UNLIKE");
@@ -184,7 +184,7 @@ Test(like, both_shapes_are_shown_where_they_differ)
 		for (int s = 0; s < 2; s++)
 			cr_assert_eq(sides_add(sides, s, j[s]->m, &j[s]->rows, NULL), WS_OK);
 		cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
-		t = training_table(report, "diff-ops");
+		t = tb_table_of(report, "diff-ops");
 		cr_assert_eq(t->nrows, 1);
 		cr_expect_str_eq(tb_str(t, 0, "shape"), "1x64x64x64");
 		if (i)
@@ -219,10 +219,10 @@ Test(like, nothing_to_compare_is_said)
 	report = training_compare(&idle, &idle, 1, &opts, &result);
 	cr_expect_str_eq(result.verdict, "Nothing to compare: a side has no device work.");
 	cr_expect(not(result.finding));
-	t = training_table(report, "diff-verdict");
+	t = tb_table_of(report, "diff-verdict");
 	row = tb_find(t, 0, "subject", "overall");
 	cr_expect(tb_is_empty(t, row, "ratio") && tb_is_empty(t, row, "grade") &&
 	          tb_is_empty(t, row, "a"));
-	cr_expect(training_table(report, "diff-waterfall")->not_recorded != NULL);
+	cr_expect(tb_table_of(report, "diff-waterfall")->not_recorded != NULL);
 	ws_report_free(report);
 }

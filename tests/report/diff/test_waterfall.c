@@ -15,8 +15,8 @@ static double sum_of(const struct ws_table *t, const char *column, const char *b
 static void expect_adds_up(const struct ws_report *report)
 {
 	static const char *const columns[] = {"a_ns", "b_ns", "diff_ns"};
-	const struct ws_table *t = training_table(report, "diff-waterfall"),
-	                      *verdict = training_table(report, "diff-verdict");
+	const struct ws_table *t = tb_table_of(report, "diff-waterfall"),
+	                      *verdict = tb_table_of(report, "diff-verdict");
 	const size_t total = tb_find(t, 0, "group", "total"),
 	             overall = tb_find(verdict, 0, "subject", "overall");
 
@@ -28,7 +28,7 @@ static void expect_adds_up(const struct ws_report *report)
 	cr_expect(fabs(tb_real(t, total, "b_ns") - 1e6 * tb_real(verdict, overall, "b")) < 1);
 	cr_expect(fabs(tb_real(t, 0, "from_ns") - tb_real(t, total, "a_ns")) < 1);
 	cr_expect(fabs(tb_real(t, total - 1, "to_ns") - tb_real(t, total, "b_ns")) < 1);
-	t = training_table(report, "diff-idle");
+	t = tb_table_of(report, "diff-idle");
 	cr_expect(fabs(sum_of(t, "share_a", NULL) - 100) < 1e-6);
 	cr_expect(fabs(sum_of(t, "share_b", NULL) - 100) < 1e-6);
 }
@@ -74,7 +74,7 @@ Test(waterfall, the_largest_part_is_the_second_sentence)
 	cr_expect(strstr(result.verdict, "4.8 ms less a step: ") &&
 	                  strstr(result.verdict, " less waiting for data."),
 	          "%s", result.verdict);
-	t = training_table(report, "diff-idle");
+	t = tb_table_of(report, "diff-idle");
 	row = tb_find(t, 0, "use", "waiting for data");
 	/* 0.8 of 50 times 120 us; that of the first step is before the first work */
 	cr_expect(fabs(tb_real(t, row, "a_ns") - 5.0 / 6 * 4.8e6) < 2e4, "%f",
@@ -161,7 +161,7 @@ Test(waterfall, without_steps_the_elapsed_time_is_compared_and_what_it_is_made_o
 	}
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
 	expect_adds_up(report);
-	t = training_table(report, "diff-verdict");
+	t = tb_table_of(report, "diff-verdict");
 	row = tb_find(t, 0, "subject", "overall");
 	cr_expect(strstr(tb_str(t, row, "verdict"), "Elapsed time: ") == tb_str(t, row, "verdict"));
 	cr_expect(epsilon_eq(dbl, tb_real(t, row, "a"), 14.0, 1e-9));

@@ -134,18 +134,9 @@ static inline struct ws_report *training_compare(const struct training *a, const
 	return report;
 }
 
-static inline const struct ws_table *training_table(const struct ws_report *report,
-                                                    const char *name)
-{
-	for (size_t i = 0; i < report->ntables; i++)
-		if (!strcmp(report->tables[i]->def->name, name))
-			return report->tables[i];
-	cr_fatal("no table %s", name);
-}
-
 static inline const char *training_overall(const struct ws_report *report)
 {
-	const struct ws_table *t = training_table(report, "diff-verdict");
+	const struct ws_table *t = tb_table_of(report, "diff-verdict");
 
 	return tb_str(t, tb_find(t, 0, "subject", "overall"), "grade");
 }

@@ -74,14 +74,6 @@ static struct ws_report *sweep_of(const struct point *points, size_t n, struct w
 	return report;
 }
 
-static const struct ws_table *table(const struct ws_report *report, const char *name)
-{
-	for (size_t i = 0; i < report->ntables; i++)
-		if (!strcmp(report->tables[i]->def->name, name))
-			return report->tables[i];
-	cr_fatal("no table %s", name);
-}
-
 static void end(struct ws_report *report, struct ws_sweep *s)
 {
 	ws_report_free(report);
@@ -94,7 +86,7 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 2, &s, &opts);
-	const struct ws_table *t = table(report, "sweep");
+	const struct ws_table *t = tb_table_of(report, "sweep");
 
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect_str_eq(tb_str(t, 0, "dtype"), "bf16");
@@ -108,16 +100,16 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	/* one recording a side: what they vary by is assumed, and said to be */
 	cr_expect(lt(dbl, tb_real(t, 0, "low"), 1.9));
 	cr_expect(tb_notes_say(t, "assume 5 % noise between runs"));
-	t = table(report, "sweep-verdict");
+	t = tb_table_of(report, "sweep-verdict");
 	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "speed-up"), "verdict"),
 	                 "bf16 runs at 1.9× the speed of fp32 (1 configuration). The difference is "
 	                 "significant.") != NULL);
 	cr_expect_str_eq(tb_str(t, 0, "verdict"), "2 configurations, 2 runs, 0 failed.");
-	t = table(report, "sweep-over-dtype");
+	t = tb_table_of(report, "sweep-over-dtype");
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup_0"), 1.9, 1e-9));
 	cr_expect(tb_is_empty(t, 0, "speedup_1"));              /* of the baseline over itself */
 	cr_expect_str_eq(tb_str(t, 0, "configuration"), "all"); /* nothing else differs */
-	t = table(report, "sweep-over-size");
+	t = tb_table_of(report, "sweep-over-size");
 	cr_expect(t->not_recorded != NULL);
 	end(report, s);
 }
@@ -153,7 +145,7 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 		tb_free(b);
 	}
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
-	t = table(report, "sweep");
+	t = tb_table_of(report, "sweep");
 	cr_assert(eq(sz, t->nrows, 4));
 	/* a step is not of the same configuration, and nobody knows how many the others had */
 	cr_expect(eq(sz, tb_count(t, "others", "total elapsed"), 2));
@@ -177,11 +169,11 @@ Test(sweep, a_share_over_100_percent_is_called_an_error)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 1, &s, &opts);
-	const struct ws_table *t = table(report, "sweep");
+	const struct ws_table *t = tb_table_of(report, "sweep");
 
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "mfu"), 120.0, 1e-9));
 	cr_expect_str_eq(tb_str(t, 0, "check"), WS_OVER_PEAK);
-	t = table(report, "sweep-verdict");
+	t = tb_table_of(report, "sweep-verdict");
 	cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "ALARM"), "verdict"), "120.0 %") !=
 	          NULL);
 	end(report, s);
@@ -195,7 +187,7 @@ Test(sweep, another_gpu_is_another_configuration_and_may_be_the_baseline)
 	                                          .grade = WS_DIFF_OPTS_DEFAULT};
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 2, &s, &opts);
-	const struct ws_table *t = table(report, "sweep");
+	const struct ws_table *t = tb_table_of(report, "sweep");
 	size_t row = tb_find(t, 0, "others", "device " H100);
 
 	cr_assert(eq(sz, t->nrows, 2));
@@ -211,14 +203,14 @@ Test(sweep, a_line_through_three_sizes_has_an_interval)
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 3, &s, &opts);
-	const struct ws_table *t = table(report, "sweep-scaling");
+	const struct ws_table *t = tb_table_of(report, "sweep-scaling");
 	size_t forward = tb_find(t, 0, "time", "forward"), total = tb_find(t, 0, "time", "total");
 
 	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "exponent"), 1.0, 1e-9));
 	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "low"), 1.0, 1e-9));
 	cr_expect(epsilon_eq(dbl, tb_real(t, total, "flops"), 1.0, 1e-9));
 	cr_expect(gt(dbl, tb_real(t, total, "high"), tb_real(t, total, "exponent")));
-	t = table(report, "sweep-over-size");
+	t = tb_table_of(report, "sweep-over-size");
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_expect_str_eq(tb_str(t, 2, "size"), "32");
 	cr_expect(epsilon_eq(dbl, tb_real(t, 2, "total_ns_0"), 4100, 1e-9));

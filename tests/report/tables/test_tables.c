@@ -110,15 +110,6 @@ Test(tables, ids_titles_and_sheets_are_unique_and_fit)
 	cr_expect(ws_table_def_by_name("method") == defs[0][n[0] - 1], "method is the last sheet");
 }
 
-static struct ws_table *table_of(const struct ws_report *report, const char *name)
-{
-	for (size_t i = 0; i < report->ntables; i++)
-		if (!strcmp(report->tables[i]->def->name, name))
-			return report->tables[i];
-	cr_fatal("no table %s", name);
-	return NULL;
-}
-
 Test(tables, the_trace_of_all_kernels_is_made_only_on_request)
 {
 	struct tb *b = tb_new();
@@ -286,7 +277,7 @@ Test(tables, an_empty_trace_makes_every_table)
 	cr_expect_str_eq(report->trace, "test.wtrace");
 	cr_expect_str_eq(report->filter, "");
 	cr_expect(eq(i64, report->created_ns, 1700000000000000000));
-	cr_expect(table_of(report, "summary")->not_recorded != NULL,
+	cr_expect(tb_table_of(report, "summary")->not_recorded != NULL,
 	          "the summary says that there is no kernel");
 	ws_report_free(report);
 	joined_free(j);
