@@ -42,3 +42,21 @@ bool ws_name_is(struct ws_bytes name, const char *text)
 {
 	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);
 }
+
+struct ws_bytes ws_name_of_file(struct ws_bytes path)
+{
+	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
+	                                      ".wtrace", ".nsys-rep", ".sqlite"};
+	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
+	struct ws_bytes name = path;
+
+	if (slash && slash + 1 < p + path.len)
+		name = (struct ws_bytes){slash + 1, path.len - (size_t)(slash + 1 - p)};
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		const size_t n = strlen(endings[i]);
+
+		if (name.len > n && !memcmp((const char *)name.ptr + name.len - n, endings[i], n))
+			name.len -= n;
+	}
+	return name;
+}

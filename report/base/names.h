@@ -22,5 +22,8 @@ static inline bool ws_name_is_word(char c)
 	       (c >= 'A' && c <= 'Z');
 }
 
+/* "fp32-r1" of "runs/fp32-r1.wtrace": without folders and the endings of traces. */
+struct ws_bytes ws_name_of_file(struct ws_bytes path);
+
 /* Equality with a C string. */
 bool ws_name_is(struct ws_bytes name, const char *text);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/base/names.h"
 #include "report/diff/private.h"
 
 const char *ws_gate_name(enum ws_gate_outcome outcome)
@@ -47,7 +48,7 @@ static void add_slug(char *out, size_t size, const char *prefix, struct ws_bytes
 /* "mlp" of "runs/mlp-r3.wtrace" */
 static struct ws_bytes file_stem(const char *path)
 {
-	struct ws_bytes name = ws_side_file_name(ws_bytes_of(path));
+	struct ws_bytes name = ws_name_of_file(ws_bytes_of(path));
 	const char *dash = memrchr(name.ptr, '-', name.len);
 
 	if (dash && dash[1] == 'r' && isdigit((unsigned char)dash[2]) &&

@@ -229,23 +229,6 @@ static void append_str(char name[96], const char *text)
 	append(name, (struct ws_bytes){text, strlen(text)});
 }
 
-struct ws_bytes ws_side_file_name(struct ws_bytes path)
-{
-	const char *p = path.ptr, *slash = memrchr(p, '/', path.len);
-	static const char *const endings[] = {".gz", ".json", ".pt.trace", ".sqlite", ".wtrace"};
-	size_t len;
-
-	p = slash ? slash + 1 : p;
-	len = path.len - (size_t)(p - (const char *)path.ptr);
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		size_t n = strlen(endings[i]);
-
-		if (len > n && !memcmp(p + len - n, endings[i], n))
-			len -= n;
-	}
-	return (struct ws_bytes){p, len};
-}
-
 void ws_sides_name(struct ws_side side[2], const struct ws_names *names)
 {
 	size_t differ = 0;
@@ -269,7 +252,7 @@ void ws_sides_name(struct ws_side side[2], const struct ws_names *names)
 	for (int s = 0; s < 2; s++) {
 		*side[s].name = '\0';
 		append(side[s].name,
-		       ws_side_file_name(ws_texts_get(&names->texts, side[s].recordings[0].name)));
+		       ws_name_of_file(ws_texts_get(&names->texts, side[s].recordings[0].name)));
 		if (side[s].nrecordings > 1)
 			append_str(side[s].name, " and others");
 	}

@@ -36,9 +36,6 @@ struct ws_recording *ws_side_recording(const struct ws_side *s, size_t sample);
 /* The fact in all recordings; 0 when one lacks it or has another. */
 uint32_t ws_side_fact(const struct ws_side *s, const struct ws_names *names, const char *key);
 
-/* "fp32-r1" of "runs/fp32-r1.wtrace": without folder and endings of traces. */
-struct ws_bytes ws_side_file_name(struct ws_bytes path);
-
 /*
  * Names of two sides: the values of the few facts in which they differ, else
  * the names of their files. Never the same, nothing in them that would harm a terminal.

@@ -6,27 +6,11 @@
 
 #include "formats/base/xalloc.h"
 #include "report/analysis/missing.h"
+#include "report/base/names.h"
 #include "report/model/columns.h"
 #include "report/page/private.h"
 
 /* --- the grey line --------------------------------------------------------------------------- */
-
-/* Without folders and the endings of traces. */
-static const char *title_of(const struct ws_page_making *p, const char *path)
-{
-	static const char *const endings[] = {".gz",     ".json",     ".trace", ".pt",
-	                                      ".wtrace", ".nsys-rep", ".sqlite"};
-	const char *slash = strrchr(path, '/'), *name = slash && slash[1] ? slash + 1 : path;
-	size_t len = strlen(name);
-
-	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
-		const size_t n = strlen(endings[i]);
-
-		if (len > n && !memcmp(name + len - n, endings[i], n))
-			len -= n;
-	}
-	return ws_arena_copy(p->texts, name, len);
-}
 
 /* "2 × NVIDIA H100": those that ran kernels, equal ones together. NULL: nobody says. */
 static const char *devices_of(const struct ws_page_making *p)
@@ -120,8 +104,9 @@ static void add_grey_line(struct ws_page_making *p)
 {
 	const struct ws_selection *sel = p->sel;
 	struct ws_page *page = p->page;
+	const struct ws_bytes name = ws_name_of_file(ws_bytes_of(p->m->name ? p->m->name : ""));
 
-	page->title = title_of(p, p->m->name ? p->m->name : "");
+	page->title = ws_arena_copy(p->texts, name.ptr, name.len);
 	page->device = devices_of(p);
 	page->source = source_of(p);
 	page->scope = scope_of(p);
