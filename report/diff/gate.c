@@ -68,6 +68,7 @@ void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char 
 	        {"workload.context", "c"},      {"workload.layers", "l"},
 	        {"workload.kernel_width", "w"}, {"workload.depth_multiplier", "d"},
 	        {"workload.fusion", "fusion-"}, {"workload.optimizer", ""},
+	        {"workload.layout", ""},        {"workload.activation", ""},
 	};
 
 	*out = (struct ws_gate_key){{0}, {0}};
@@ -175,7 +176,7 @@ static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
 		say(j, "Whether it is over the threshold is not certain.");
 		return WS_GATE_UNDECIDED;
 	}
-	if (c->p > WS_GATE_CHANCE) {
+	if (!(c->p <= WS_GATE_CHANCE)) {
 		say(j, "The gate asks for a 99 %% CI.");
 		return WS_GATE_UNDECIDED;
 	}
