@@ -60,7 +60,9 @@ static const char *change_of(struct ws_arena *texts, double ratio)
 	if (times >= 1.1)
 		return ws_arena_format(texts, "%s×", ws_say_number(texts, times));
 	return ws_arena_format(texts, "%s%s",
-	                       fabs(ratio - 1) < UNSEEN ? "" : ratio < 1 ? "−" : "+",
+	                       fabs(ratio - 1) < UNSEEN ? ""
+	                       : ratio < 1              ? "−"
+	                                                : "+",
 	                       ws_say_percent(texts, fabs(100 * (ratio - 1))));
 }
 
@@ -334,9 +336,9 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
 	/* sides of one name have the letter in it */
 	by_letter = strstr(out->side_name[0], " (A)") && strstr(out->side_name[1], " (B)");
-	out->title = ws_arena_format(a.texts, "%s%s → %s%s", out->side_name[0],
-	                             by_letter ? "" : " (A)", out->side_name[1],
-	                             by_letter ? "" : " (B)");
+	out->title =
+	        ws_arena_format(a.texts, "%s%s → %s%s", out->side_name[0], by_letter ? "" : " (A)",
+	                        out->side_name[1], by_letter ? "" : " (B)");
 	out->source = ws_arena_format(a.texts, "%s", report->trace);
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;

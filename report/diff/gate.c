@@ -110,7 +110,8 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	if (sscanf(line, "%10s %127s %63s %15s %n", out->until, out->workload, out->device, percent,
 	           &reason) < 4)
 		return WS_FAIL(err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
-	WS_FAIL_IF(!ws_gate_is_date(out->until), err, USAGE, "'%s' is no date YYYY-MM-DD", out->until);
+	WS_FAIL_IF(!ws_gate_is_date(out->until), err, USAGE, "'%s' is no date YYYY-MM-DD",
+	           out->until);
 	out->percent = strtod(percent, &end);
 	WS_FAIL_IF((*end && strcmp(end, "%") != 0) || !(out->percent >= 0), err, USAGE,
 	           "'%s' is no percentage", percent);

@@ -364,9 +364,9 @@ static void add_unmatched(const struct verdict *v)
 			ws_sentence_add(&text, "%s runs %.4g kernels%s without a counterpart (%s).",
 			                side->name, (double)rest->kernels / n, per,
 			                ws_say_time_in(((double)side->gpu_ns -
-			                              (double)v->d->matched_ns[s]) /
-			                                     n,
-			                             time));
+			                                (double)v->d->matched_ns[s]) /
+			                                       n,
+			                               time));
 		if (rest->casts)
 			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 			                (double)rest->casts / n, per,

@@ -179,8 +179,10 @@ void totals_check(const struct ws_report *report)
 		check_totals(report->tables[i]);
 		check_shares(report->tables[i]);
 	}
-	cr_assert(eq(i64, tb_table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i, gpu_ns));
-	cr_assert(eq(i64, tb_table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
+	cr_assert(eq(i64, tb_table_of(report, "ranges")->totals[WS_TC_ranges_exclusive_ns].i,
+	             gpu_ns));
+	cr_assert(eq(i64,
+	             tb_table_of(report, "range-kernels")->totals[WS_TC_range_kernels_total_ns].i,
 	             gpu_ns));
 	if (tb_table_of(report, "classes")->totals) {
 		const struct ws_cell *classes = tb_table_of(report, "classes")->totals;
