@@ -14,6 +14,7 @@
 #include "report/analysis/idle.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
+#include "report/base/say.h"
 
 enum ws_rule {
 #define R(function, id, gpu, title, condition, says) WS_RULE_##function,
@@ -180,6 +181,8 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate);
 /* Is there room for one more finding of the rule? Counts those that are left out. */
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown);
+/* Of a step: "1.72 µs", "172 ms". */
+const char *ws_advice_time(const struct ws_advice *a, double all_ns);
 /* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */

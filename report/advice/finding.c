@@ -58,11 +58,9 @@ double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *
 const char *ws_advice_name(struct ws_advice *a, uint32_t text)
 {
 	struct ws_bytes name = ws_model_short_name(a->m, text);
-	const char *copy;
 
 	ws_names_elide(a->texts, &name, 1, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
-	copy = ws_arena_copy(a->texts, name.ptr, name.len);
-	return copy ? copy : "";
+	return ws_arena_copy(a->texts, name.ptr, name.len);
 }
 
 double ws_advice_share(const struct ws_advice *a, int64_t ns)
@@ -125,7 +123,7 @@ char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_a
 	for (uint32_t t = 0; t < a->m->ntexts; t++)
 		if (name_ns[t])
 			n = ws_advice_rank(top, n, name_ns, t);
-	for (size_t i = 0; i < n && text; i++)
+	for (size_t i = 0; i < n; i++)
 		text = ws_advice_text(a, "%s%s%s (%.1f %%)", text, i ? ", " : "",
 		                      ws_advice_name(a, top[i]),
 		                      ws_advice_share(a, name_ns[top[i]]));
@@ -138,6 +136,11 @@ bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 		return true;
 	a->found->left_out[rule]++;
 	return false;
+}
+
+const char *ws_advice_time(const struct ws_advice *a, double all_ns)
+{
+	return ws_say_time(a->texts, all_ns / a->samples);
 }
 
 const char *ws_advice_each(const struct ws_advice *a)

@@ -14,17 +14,11 @@ static double mean_ns(const struct ws_advice *a, enum ws_use use)
 	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
-static char *time_text(struct ws_advice *a, double ns)
-{
-	return ns < 1e6 ? ws_advice_text(a, "%.1f µs", ns / 1e3)
-	                : ws_advice_text(a, "%.1f ms", ns / 1e6);
-}
-
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, double percent)
 {
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
-	char *of_gaps = NULL;
+	char *of_gaps = "";
 
 	if (!a->idle->wall_ns || share < percent)
 		return;
@@ -33,14 +27,14 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	else if (gaps)
 		of_gaps = ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
 		                         a->times.nmeasured > 1 ? " in all" : "",
-		                         time_text(a, (double)a->idle->all.ns[use] / (double)gaps),
-		                         time_text(a, (double)a->idle->all.longest_ns[use]));
+		                         ws_say_time(a->texts, (double)a->idle->all.ns[use] / (double)gaps),
+		                         ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s",
-	                             ws_use_defs[use].name, share, time_text(a, ns / a->samples),
-	                             ws_advice_each(a), of_gaps ? of_gaps : ""),
+	                             ws_use_defs[use].name, share, ws_advice_time(a, ns),
+	                             ws_advice_each(a), of_gaps),
 	              /* what PyTorch calls it helps where operations say that it is PyTorch */
 	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
 	                      ? ws_advice_text(a, "Synchronise less: let the host run ahead, and "
@@ -89,8 +83,8 @@ static void add_paths(struct ws_advice *a)
 		                      a,
 		                      "%s waits for launches %s%s; its kernels run %s",
 		                      ws_advice_name(a, a->m->ranges.paths[p].name),
-		                      time_text(a, ns / a->samples), ws_advice_each(a),
-		                      time_text(a, (double)a->idle->path_kernel_ns[p] / a->samples)),
+		                      ws_advice_time(a, ns), ws_advice_each(a),
+		                      ws_advice_time(a, (double)a->idle->path_kernel_ns[p])),
 		              NULL);
 		free(path);
 	}

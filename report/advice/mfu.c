@@ -62,11 +62,11 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	        (struct ws_claim){rate_near_the_roof, NULL, 0},
 	        ws_advice_text(a, "matrix products"),
 	        ws_advice_text(a,
-	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %.3f ms "
-	                       "of a step of %.3f ms. Their kernels took %.3f ms. The GPU "
-	                       "computed nothing for %.3f ms",
-	                       mfu, u->ran_sum_ns / a->samples / 1e6, wall_ns / a->samples / 1e6,
-	                       (double)u->product_ns / (double)u->devices / a->samples / 1e6,
-	                       idle_ns / a->samples / 1e6),
+	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %s "
+	                       "of a step of %s. Their kernels took %s. The GPU computed "
+	                       "nothing for %s",
+	                       mfu, ws_advice_time(a, u->ran_sum_ns), ws_advice_time(a, wall_ns),
+	                       ws_advice_time(a, (double)u->product_ns / (double)u->devices),
+	                       ws_advice_time(a, idle_ns)),
 	        NULL);
 }

@@ -45,13 +45,13 @@ static char *describe_classes(struct ws_advice *a)
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
 		if (a->class_ns[c] && c != WS_TEXT_COMM && !is_product_class(a->m->texts[c]))
 			n = ws_advice_rank(top, n, a->class_ns, c);
-	for (size_t i = 0; i < n && text; i++) {
+	for (size_t i = 0; i < n; i++) {
 		double bytes = class_bytes(a, top[i]) / a->samples;
 
 		text = ws_advice_text(a, "%s%s%s %.1f %%", text, i ? ", " : "",
 		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
 		                      ws_advice_share(a, a->class_ns[top[i]]));
-		if (bytes > 0 && text)
+		if (bytes > 0)
 			text = ws_advice_text(a, "%s (at least %.1f %s%s)", text,
 			                      bytes / (bytes < 1e9 ? 1e6 : 1e9),
 			                      bytes < 1e9 ? "MB" : "GB", ws_advice_each(a));
@@ -82,7 +82,7 @@ void ws_rule_other_work(struct ws_advice *a)
 {
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
-	char *classes, *evidence;
+	char *evidence;
 	double share;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
@@ -102,12 +102,11 @@ void ws_rule_other_work(struct ws_advice *a)
 	share = ws_advice_share(a, other);
 	if (share <= WS_A6_PERCENT)
 		return;
-	classes = describe_classes(a);
 	evidence = ws_advice_text(a,
 	                          "%.1f %% of the GPU time. Free matrix products would make it at "
 	                          "most %.2f times faster. Most of it: %s",
 	                          share, (double)a->gpu_ns / (double)(a->gpu_ns - products),
-	                          classes ? classes : "");
+	                          describe_classes(a));
 	/* of attention that is not fused A21 tells the gain */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
@@ -160,7 +159,7 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	const int64_t ns = softmax_ns(a);
 	/* without ranges or operations that tell it, where attention begins is not known */
 	const bool located = a->attention_ns > 0;
-	char *top;
+	const char *top;
 
 	if (!has_eager_attention(a))
 		return;
@@ -173,7 +172,7 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	                       located ? ws_advice_text(a, "all of attention: %.1f %%; ",
 	                                                ws_advice_share(a, a->attention_ns))
 	                               : "",
-	                       ws_advice_share(a, ns), top && *top ? "; " : "", top ? top : ""),
+	                       ws_advice_share(a, ns), *top ? "; " : "", top),
 	        NULL);
 }
 
@@ -188,10 +187,9 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 {
 	const double each = (double)kernels / a->samples;
-	const char *text =
-	        ws_advice_text(a, "%.0f kernel%s%s", each, each == 1 ? "" : "s", ws_advice_each(a));
 
-	return text ? text : "";
+	return ws_advice_text(a, "%s kernel%s%s", ws_say_number(a->texts, each),
+	                      each == 1 ? "" : "s", ws_advice_each(a));
 }
 
 static double rate_of_layouts(const struct ws_advice *a, const struct ws_advice_cell *cell,
@@ -268,11 +266,11 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	        ws_claim_work(g, (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9),
 	        ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
 	        ws_advice_text(a,
-	                       "%.1f %% of the GPU time. It moves %.0f of %.0f GB/s; %.1f us per "
+	                       "%.1f %% of the GPU time. It moves %.0f of %.0f GB/s; %s per "
 	                       "kernel (%s)",
 	                       ws_advice_share(a, g->gpu_ns), attained / 1e9,
 	                       roof->bytes_per_s / 1e9,
-	                       (double)g->gpu_ns / (double)g->kernels / 1e3,
+	                       ws_say_time(a->texts, (double)g->gpu_ns / (double)g->kernels),
 	                       ws_advice_name(a, a->m->configs[g->config].name)),
 	        NULL);
 }
@@ -335,7 +333,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 {
 	const int64_t ns = a->optimizer.gpu_ns;
 	double floor_ns, weights;
-	char *needs = NULL;
+	char *needs = "";
 
 	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =
@@ -346,15 +344,15 @@ void ws_rule_optimizer(struct ws_advice *a)
 		return;
 	floor_ns = optimizer_floor_ns(a, a->optimizer_device, &weights);
 	if (!isnan(floor_ns))
-		needs = ws_advice_text(a, ": %.3f ms. %.0f weights need %.3f ms",
-		                       (double)ns / a->samples / 1e6, weights,
-		                       floor_ns / a->samples / 1e6);
+		needs = ws_advice_text(a, ": %s. %.0f weights need %s",
+		                       ws_advice_time(a, (double)ns), weights,
+		                       ws_advice_time(a, floor_ns));
 	ws_advice_add_claim(
 	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
 	        (struct ws_claim){rate_of_optimizer, NULL,
 	                          floor_ns < (double)ns ? 1 - floor_ns / (double)ns : NAN},
 	        ws_advice_text(a, "optimizer"),
 	        ws_advice_text(a, "%.1f %% of the GPU time in %s%s", ws_advice_share(a, ns),
-	                       kernels_text(a, a->optimizer.kernels), needs ? needs : ""),
+	                       kernels_text(a, a->optimizer.kernels), needs),
 	        NULL);
 }

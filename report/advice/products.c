@@ -299,19 +299,17 @@ static char *advice_without_tf32(struct ws_advice *a)
 void ws_rule_no_tensor_cores(struct ws_advice *a)
 {
 	int64_t ns = time_of(a, without_tensor_cores);
-	char *top;
 
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_no_tensor_cores] =
 		        "the compute capability of the device is not recorded";
 	if (ws_advice_share(a, ns) <= WS_A4_PERCENT)
 		return;
-	top = ws_advice_top_kernels(a, without_tensor_cores);
 	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
 	                    (struct ws_claim){rate_of_tensor_cores, NULL, 0},
 	                    ws_advice_text(a, "matrix products and convolutions"),
 	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
-	                                   top ? top : ""),
+	                                   ws_advice_top_kernels(a, without_tensor_cores)),
 	                    advice_without_tf32(a));
 }
 
@@ -336,14 +334,12 @@ static double rate_of_new_kernels(const struct ws_advice *a, const struct ws_adv
 void ws_rule_old_kernels(struct ws_advice *a)
 {
 	int64_t ns = time_of(a, of_older_architecture), all = time_of(a, ws_advice_is_product);
-	char *top;
 
 	if (!knows_capability(a))
 		a->found->not_judged[WS_RULE_old_kernels] =
 		        "the compute capability of the device is not recorded";
 	if (!all || 100 * (double)ns <= WS_A5_PERCENT * (double)all)
 		return;
-	top = ws_advice_top_kernels(a, of_older_architecture);
 	for (size_t i = 0; i < a->nwork; i++)
 		if (of_older_architecture(a, a->work[i].config))
 			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
@@ -351,7 +347,8 @@ void ws_rule_old_kernels(struct ws_advice *a)
 	                    (struct ws_claim){rate_of_new_kernels, NULL, 0},
 	                    ws_advice_text(a, "matrix products and convolutions"),
 	                    ws_advice_text(a, "%.1f %% of their time: %s",
-	                                   100 * (double)ns / (double)all, top ? top : ""),
+	                                   100 * (double)ns / (double)all,
+	                                   ws_advice_top_kernels(a, of_older_architecture)),
 	                    NULL);
 }
 
@@ -458,7 +455,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
 	struct filled f, turned;
-	char *waves = NULL;
+	char *waves = "";
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a library that works column by column computes the transpose */
@@ -483,7 +480,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	                                   "%.1f %% of the GPU time. %" PRIu64
 	                                   " tiles of %u x %u, %.0f %% filled%s (%s)",
 	                                   ws_advice_share(a, g->gpu_ns), f.tiles, traits->tile_m,
-	                                   traits->tile_n, 100 * f.tile, waves ? waves : "",
+	                                   traits->tile_n, 100 * f.tile, waves,
 	                                   ws_advice_name(a, a->m->configs[g->config].name)),
 	                    NULL);
 }

@@ -206,9 +206,9 @@ void ws_rule_autotune(struct ws_advice *a)
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
 	              ws_advice_text(a, warm ? "first warm-up step" : "first step"),
 	              ws_advice_text(a,
-	                             "%" PRIu64 " convolution kernel%s (%.3f ms) ran only in "
+	                             "%" PRIu64 " convolution kernel%s (%s) ran only in "
 	                             "it: %s%s",
-	                             n, n == 1 ? "" : "s", (double)ns / 1e6,
+	                             n, n == 1 ? "" : "s", ws_say_time(a->texts, (double)ns),
 	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
 	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
 	                                       "in warm-up and so in no statistic")

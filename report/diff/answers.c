@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "formats/base/xalloc.h"
+#include "report/base/say.h"
 #include "report/base/stat.h"
 #include "report/diff/private.h"
 #include "report/tables/report.h"

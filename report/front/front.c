@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "formats/base/xalloc.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \

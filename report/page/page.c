@@ -2,6 +2,7 @@
 
 #include "report/page/timeline.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,19 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 		if (strlen(of[i].class) == len && !memcmp(of[i].class, name, len))
 			return of[i].colour;
 	return WS_PAGE_GREY;
+}
+
+void ws_say_line(struct ws_page_line *line, ...)
+{
+	const char *text;
+	va_list ap;
+
+	va_start(ap, line);
+	for (bool bold = false; (text = va_arg(ap, const char *)) && line->nparts < WS_PAGE_PARTS;
+	     bold = !bold)
+		if (*text)
+			line->part[line->nparts++] = (struct ws_page_part){text, bold};
+	va_end(ap);
 }
 
 void ws_page_free(struct ws_page *page)

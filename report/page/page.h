@@ -23,6 +23,9 @@ struct ws_page_line {
 	} part[WS_PAGE_PARTS];
 	size_t nparts; /* 0: there is no such sentence */
 };
+/* Parts of a sentence, plain and bold by turns, beginning with a plain one; NULL ends them. "" is
+ * left out. */
+void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {

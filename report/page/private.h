@@ -3,7 +3,7 @@
 
 #include "report/analysis/idle.h"
 #include "report/page/make.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 
 struct ws_page_making {
 	const struct ws_table_context *tab;

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "report/base/say.h"
 #include "report/base/stat.h"
-#include "report/page/say.h"
 #include "report/ranks/private.h"
 
 /* From here on a rank's computation explains that it is late. */

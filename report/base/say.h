@@ -2,7 +2,7 @@
  * never an exponent. Texts are in the arena. */
 #pragma once
 
-#include "report/page/page.h"
+#include "formats/base/arena.h"
 
 #define WS_SAY_TIME 32
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
@@ -13,6 +13,3 @@ const char *ws_say_number(struct ws_arena *texts, double value);
 const char *ws_say_si(struct ws_arena *texts, double value, const char *unit);
 /* "383 ms (40 %)" */
 const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent);
-/* Parts of a sentence, plain and bold by turns, beginning with a plain one; NULL ends them. "" is
- * left out. */
-void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));

@@ -1,7 +1,6 @@
-#include "report/page/say.h"
+#include "report/base/say.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -104,17 +103,4 @@ const char *ws_say_number(struct ws_arena *texts, double value)
 const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 {
 	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns), ws_say_percent(texts, percent));
-}
-
-void ws_say_line(struct ws_page_line *line, ...)
-{
-	const char *text;
-	va_list ap;
-
-	va_start(ap, line);
-	for (bool bold = false; (text = va_arg(ap, const char *)) && line->nparts < WS_PAGE_PARTS;
-	     bold = !bold)
-		if (*text)
-			line->part[line->nparts++] = (struct ws_page_part){text, bold};
-	va_end(ap);
 }
