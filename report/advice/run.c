@@ -10,27 +10,30 @@
 
 /* --- A2 unsteady steps ---------------------------------------------------------------------- */
 
-/* "3 (41.2 ms), 7 (…)": the steps that stand out. */
-static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat)
+/* "3 (41.2 ms), 7 (…)": the steps that stand out. are_first: they are the first ones alone. */
+static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat, bool *are_first)
 {
 	enum { MOST = 5 };
-	char text[512] = "";
-	size_t len = 0, n = 0;
+	char *text = ws_advice_text(a, "%s", "");
+	size_t n = 0, seen = 0;
 
+	*are_first = true;
 	for (size_t i = 0; i < a->times.nmeasured; i++) {
 		uint32_t s = a->times.measured[i];
 		int64_t ns = ws_step_time(a->m, &a->times, s, phase,
 		                          phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL);
 
-		if (ns < 0 || !ws_stat_is_outlier(stat, ns) || n++ >= MOST)
+		seen += ns >= 0;
+		if (ns < 0 || !ws_stat_is_outlier(stat, ns))
 			continue;
-		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%u (%.3f ms)",
-		                        len ? ", " : "", (unsigned)a->m->steps[s].number,
-		                        (double)ns / 1e6);
+		*are_first &= ++n == seen;
+		if (n <= MOST)
+			text = ws_advice_text(a, "%s%s%u (%s)", text, n > 1 ? ", " : "",
+			                      (unsigned)a->m->steps[s].number,
+			                      ws_say_time(a->texts, (double)ns));
 	}
-	if (n > MOST)
-		snprintf(text + len, sizeof(text) - len, " and %zu more", n - MOST);
-	return ws_advice_text(a, "%s", text);
+	*are_first &= 2 * n < seen;
+	return n > MOST ? ws_advice_text(a, "%s and %zu more", text, n - MOST) : text;
 }
 
 static bool has_warm_up(const struct ws_model *m)
@@ -43,19 +46,24 @@ static bool has_warm_up(const struct ws_model *m)
 
 static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 {
-	char *which = outliers(a, phase, stat);
+	bool are_first;
+	const char *which = outliers(a, phase, stat, &are_first);
 
 	ws_advice_add(
-	        a, WS_RULE_cold, WS_SEVERITY_STRONG,
-	        (stat->mean - stat->median) > 0 ? (stat->mean - stat->median) * a->samples : NAN,
+	        a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN,
 	        ws_advice_text(a, "%s",
 	                       phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase)),
 	        ws_advice_text(a,
-	                       "mean %.3f ms, median %.3f, standard deviation %.3f over "
+	                       "mean %s, median %s, standard deviation %s over "
 	                       "%" PRIu64 " steps%s. Far from the others: step %s",
-	                       stat->mean / 1e6, stat->median / 1e6, stat->std / 1e6, stat->n,
-	                       has_warm_up(a->m) ? "" : ", none of warm-up", which ? which : ""),
-	        NULL);
+	                       ws_say_time(a->texts, stat->mean),
+	                       ws_say_time(a->texts, stat->median),
+	                       ws_say_time(a->texts, stat->std), stat->n,
+	                       has_warm_up(a->m) ? "" : ", none of warm-up", which),
+	        ws_advice_text(a, are_first ? "Run more full warm-up steps (forward and "
+	                                      "backward), and report the median"
+	                                    : "Report the median. Steps after the first ones "
+	                                      "stand out, so more warm-up is no cure"));
 }
 
 void ws_rule_cold(struct ws_advice *a)
@@ -72,7 +80,7 @@ void ws_rule_cold(struct ws_advice *a)
 			continue;
 		ws_step_stat(a->m, &a->times, phase,
 		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
-		/* a phase that was shorter once has nothing to gain */
+		/* a phase that was shorter once slowed no step */
 		if (phase != WS_PHASES && stat.mean <= stat.median)
 			continue;
 		if (stat.std > WS_STAT_CV_LIMIT * stat.mean ||

@@ -14,7 +14,6 @@ import math
 import os
 import re
 import sqlite3
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -354,9 +353,6 @@ def by_hand(trace):
             continue
         if rule in WAITS and row['Scope'] == 'whole run':
             yield row, uses.get(WAITS[rule], 0) / steps
-        elif rule == 'A2' and row['Scope'] == 'step':  # down to the median
-            lasts = sorted(e - s for s, e in trace.measured)
-            yield row, statistics.mean(lasts) - statistics.median(lasts)
         elif rule == 'A1':  # the waits before work that was launched in the range
             inside = [ns for use, ns in uses.items() if use[0] == 'launch' and (use[1] + '/').startswith(row['Scope'] + '/')]
             yield row, sum(inside) / steps
