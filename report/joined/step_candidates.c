@@ -11,8 +11,6 @@
 #define LEAST_PERCENT 20
 /* Of the kernels, that repeat what was a period earlier. */
 #define REPEAT_PERCENT 90
-/* Kernels looked at for a period, of the device with most. */
-#define KERNELS_MAX 200000
 
 struct group {
 	uint64_t count;
@@ -174,48 +172,39 @@ static void choose(struct finder *f, struct ws_step_candidates *out)
 
 /* --- kernels that repeat ---------------------------------------------------------------------- */
 
-static double repeated_percent(const uint32_t *name, size_t n, size_t period)
+static const struct ws_config *config_of(const struct finder *f, size_t i)
+{
+	return &f->m->configs[ws_joined_rows_kernel(f->rows, i)->kind->config];
+}
+
+static double repeated_percent(const struct finder *f, size_t n, size_t period)
 {
 	size_t same = 0;
 
 	for (size_t i = period; i < n; i++)
-		same += name[i] == name[i - period];
+		same += config_of(f, i)->name == config_of(f, i - period)->name;
 	return n > period ? 100 * (double)same / (double)(n - period) : 0;
 }
 
-/* The rarest name that comes thrice or more marks the period: that of its second and third place.
- */
+/* Of the first device: the rarest name that comes thrice or more marks the period, that of its
+ * second and third place. */
 static void find_period(struct finder *f, struct ws_step_candidates *out)
 {
-	size_t n = f->rows->nkernels < KERNELS_MAX ? f->rows->nkernels : KERNELS_MAX, rarest = 0;
-	uint32_t *name, *count, device;
-	size_t period = 0, at[3] = {0}, seen = 0;
+	size_t n = 0, period, at[3] = {0}, seen = 0;
+	uint32_t *count, rarest = 0;
 
-	if (!n)
-		return;
-	WS_NEW(f->arena, name, n);
 	WS_NEW(f->arena, count, f->m->ntexts);
-	device = f->m->configs[ws_joined_rows_kernel(f->rows, 0)->kind->config].device;
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_config *c =
-		        &f->m->configs[ws_joined_rows_kernel(f->rows, i)->kind->config];
-
-		if (c->device != device) {
-			n = i;
-			break;
-		}
-		name[i] = c->name;
-		count[c->name]++;
-	}
+	for (; n < f->rows->nkernels && config_of(f, n)->device == config_of(f, 0)->device; n++)
+		count[config_of(f, n)->name]++;
 	for (uint32_t t = 0; t < f->m->ntexts; t++)
 		if (count[t] > 2 && (!rarest || count[t] < count[rarest]))
 			rarest = t;
 	for (size_t i = 0; i < n && rarest && seen < 3; i++)
-		if (name[i] == rarest)
+		if (config_of(f, i)->name == rarest)
 			at[seen++] = i;
-	period = seen == 3 ? at[2] - at[1] : 0;
+	period = at[2] - at[1];
 	/* one kernel over and over has no steps */
-	if (period < 2 || n / period < 3 || repeated_percent(name, n, period) < REPEAT_PERCENT)
+	if (period < 2 || n / period < 3 || repeated_percent(f, n, period) < REPEAT_PERCENT)
 		return;
 	out->period = period;
 	out->times = n / period;
