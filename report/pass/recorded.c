@@ -107,7 +107,8 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
 	enum ws_status status;
 
 	WS_FAIL_IF(events >= WS_NONE, err, NO_MEMORY,
-	           "the trace has %llu NVTX events, more than an export handles", (unsigned long long)events);
+	           "the trace has %llu NVTX events, more than an export handles",
+	           (unsigned long long)events);
 	WS_FORWARD(ws_spill_open(&to->ranges, events * ROW_BYTES, err));
 	WS_FORWARD(ws_spill_open(&to->marks, events * ROW_BYTES, err));
 	status = ws_pass_each_event(p, pair, &pairing, err);

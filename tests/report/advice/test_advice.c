@@ -57,9 +57,7 @@ Test(advice, launch_bound_paths_tell_a_diff_where_dtypes_do_not_show)
 	tb_free(b);
 }
 
-/* --- docs/reference/advice.md
- * ------------------------------------------------------------------------------
- */
+/* --- docs/reference/advice.md --------------------------------------------------------------- */
 
 static void print_rules(FILE *f)
 {
