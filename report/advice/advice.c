@@ -94,9 +94,8 @@ static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
 	for (size_t i = 0; i < a->m->nconfigs && status == WS_OK; i++) {
 		struct ws_bytes name = a->m->texts[a->m->configs[i].name];
 
-		if (a->config_ns[i]) {
+		if (a->config_ns[i])
 			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
-		}
 	}
 	ws_classifier_free(classifier);
 	return status;
@@ -159,14 +158,11 @@ static bool in_attention(const struct ws_advice *a, const struct ws_joined_kerne
 }
 
 /* The operation whose cost is known, of a kernel that counts. */
-static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, struct ws_strtab *ids,
-                       uint32_t *group_of)
+static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
+                       struct ws_strtab *ids, uint32_t *group_of)
 {
-	const uint32_t op = ws_cost_ops_of_kernel(a->costs, k);
 	struct ws_work_group *g;
 
-	if (op == WS_NONE)
-		return;
 	if (!group_of[op]) {
 		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
 
@@ -182,15 +178,15 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, st
 	}
 }
 
-/* What tells kernels apart; group: of its operation, plus 1, 0 = none. */
-static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t group,
-                        struct ws_strtab *ids)
+/* What tells kernels apart; op: its operation, group: that one's; WS_NONE. */
+static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
+                        uint32_t group, struct ws_strtab *ids)
 {
 	const struct ws_advice_cell cell = {
 	        .config = k->kind->config,
 	        .class = k->kind->class,
-	        .work = group ? group - 1 : WS_NONE,
-	        .attention = in_attention(a, k, ws_cost_ops_of_kernel(a->costs, k)),
+	        .work = group,
+	        .attention = in_attention(a, k, op),
 	        .cast = is_cast(a, k),
 	        .optimizer = is_optimizer(k)};
 	const uint32_t key[] = {cell.config, cell.class, cell.work,
@@ -225,10 +221,10 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		a->gpu_ns += k->dur_ns;
 		a->config_ns[k->kind->config] += k->dur_ns;
 		a->class_ns[k->kind->class] += k->dur_ns;
-		if (a->costs->n)
-			look_at_op(a, k, ids, group_of);
 		op = ws_cost_ops_of_kernel(a->costs, k);
-		add_to_cell(a, k, op == WS_NONE ? 0 : group_of[op], cells);
+		if (op != WS_NONE)
+			look_at_op(a, k, op, ids, group_of);
+		add_to_cell(a, k, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
 	}
 	if (a->nwork)
 		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
