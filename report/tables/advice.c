@@ -46,10 +46,9 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 		ws_table_note(
 		        t, "The trace has no measured steps: the rules look at everything in the "
 		           "report, as if it were one step.");
-	ws_table_note(t, "A gain is an upper bound, for one step; "
-	                 "a kernel is in one gain. Shares are of the GPU time of the "
-	                 "measured steps. The "
-	                 "definitions have the rules.");
+	ws_table_note(t, "A gain is an upper bound, for one step; a kernel is in one gain. Shares "
+	                 "are of the GPU time of the kernels that count. The definitions have the "
+	                 "rules.");
 }
 
 enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t,

@@ -67,23 +67,22 @@ static void add_candidates(const struct ws_summary_page *p)
 {
 	struct ws_step_candidates found;
 	struct ws_arena *temp = p->tab->temp;
+	const char *words = "none found: no range is called step; --step PATTERN names them";
 
+	if (p->tab->m->nmeasured) {
+		ws_page_words(p, "measured steps", "none in this report: a filter leaves them out");
+		return;
+	}
 	ws_step_candidates_find(p->tab->m, p->tab->sel->rows, temp, &found);
 	if (found.n)
-		ws_page_words(p, "measured steps",
-		              ws_arena_format(
-		                      temp, "none is called step. Try --step '%s', or --step auto",
-		                      found.best[0].pattern));
+		words = ws_arena_format(temp,
+		                        "none is called step. Try --step '%s', or --step auto",
+		                        found.best[0].pattern);
 	else if (found.period)
-		ws_page_words(
-		        p, "measured steps",
-		        ws_arena_format(
-		                temp,
-		                "no range repeats, but the kernels do: every %llu, %llu times",
-		                (unsigned long long)found.period, (unsigned long long)found.times));
-	else
-		ws_page_words(p, "measured steps",
-		              "none found: no range is called step; --step PATTERN names them");
+		words = ws_arena_format(
+		        temp, "no range repeats, but the kernels do: every %llu, %llu times",
+		        (unsigned long long)found.period, (unsigned long long)found.times);
+	ws_page_words(p, "measured steps", words);
 	for (size_t i = 0; i < found.n; i++) {
 		const struct ws_step_candidate *c = &found.best[i];
 		struct ws_cell *row = ws_page_row(p, ws_bytes_of("candidate for steps"));
