@@ -73,15 +73,13 @@ static bool counts(const struct ws_advice *a, const struct ws_joined_kernel *k, 
 static void find_casts(struct ws_advice *a)
 {
 	static const char *const narrow[] = {"*fp8*", "*FP8*", "*loat8*", "*hfp8*", "*int8*"};
-	const struct ws_bytes pattern = {"*float16_copy_kernel*", 21};
 
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		const struct ws_bytes name = a->m->texts[a->m->configs[i].name];
 
-		a->is_cast[i] = ws_name_matches(pattern, name) ? WS_CAST : 0;
-		for (size_t k = 0; k < sizeof(narrow) / sizeof(*narrow); k++)
-			if (ws_name_matches((struct ws_bytes){narrow[k], strlen(narrow[k])}, name))
-				a->is_cast[i] |= WS_CAST_NARROW;
+		a->is_cast[i] = ws_name_matches(ws_bytes_of("*float16_copy_kernel*"), name) ? WS_CAST : 0;
+		if (WS_NAME_IS_ONE_OF(name, narrow))
+			a->is_cast[i] |= WS_CAST_NARROW;
 	}
 }
 

@@ -14,10 +14,7 @@ static bool is_product_class(struct ws_bytes class)
 {
 	static const char *const classes[] = {"gemm", "gemm_aux", "conv", "conv_aux", "attention"};
 
-	for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++)
-		if (ws_name_is(class, classes[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(class, classes);
 }
 
 /* What a class must move at least in what counts; 0 when one of its operations does not say. */

@@ -464,7 +464,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	    f.tile * (isnan(f.wave) ? 1 : f.wave))
 		f = turned;
 	/* split sums have more tiles than the name tells */
-	if (ws_name_matches((struct ws_bytes){"*plit?*", 7}, name))
+	if (ws_name_matches(ws_bytes_of("*plit?*"), name))
 		f.waves = f.wave = NAN;
 	if (!is_unfilled(&f) || ws_advice_share(a, g->gpu_ns) <= WS_A8_SHARE_PERCENT ||
 	    !ws_advice_has_room(a, WS_RULE_quantization, shown))
@@ -508,15 +508,9 @@ void ws_rule_quantization(struct ws_advice *a)
 static bool is_separable(const struct ws_advice *a, const struct ws_work_group *g)
 {
 	static const char *const patterns[] = {"*depthwise*", "*Depthwise*", "*grouped*"};
-	const struct ws_bytes names[] = {a->m->texts[g->op.name],
-	                                 a->m->texts[a->m->configs[g->config].name]};
 
-	for (size_t n = 0; n < 2; n++)
-		for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
-			if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])},
-			                    names[n]))
-				return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(a->m->texts[g->op.name], patterns) ||
+	       WS_NAME_IS_ONE_OF(a->m->texts[a->m->configs[g->config].name], patterns);
 }
 
 void ws_rule_separable(struct ws_advice *a)

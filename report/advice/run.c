@@ -112,8 +112,8 @@ static void judge_loss_scale(struct ws_advice *a)
 		return;
 	memcpy(text, scale.ptr, scale.len);
 	text[scale.len] = '\0';
-	if (!strcmp(text, "none") && ws_name_matches((struct ws_bytes){"*fp16*", 6}, dtype) &&
-	    !ws_name_matches((struct ws_bytes){"*bf16*", 6}, dtype))
+	if (!strcmp(text, "none") && ws_name_matches(ws_bytes_of("*fp16*"), dtype) &&
+	    !ws_name_matches(ws_bytes_of("*bf16*"), dtype))
 		add_fact(a, "loss scale",
 		         ws_advice_text(a,
 		                        "dtype %.*s with loss scale none: gradients under 6e-8 are "
@@ -132,12 +132,8 @@ static bool sums_in_fp16(const struct ws_advice *a, size_t config)
 	/* h884gemm, h1688gemm and hgemm accumulate in half; so does a type list that is all f16 */
 	static const char *const patterns[] = {"*_h884*gemm*", "*_h1688*gemm*", "*_h16816*gemm*",
 	                                       "*_hgemm_*", "*gemm_f16f16_f16f16_f16_*"};
-	struct ws_bytes name = a->m->texts[a->m->configs[config].name];
 
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++)
-		if (ws_name_matches((struct ws_bytes){patterns[i], strlen(patterns[i])}, name))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(a->m->texts[a->m->configs[config].name], patterns);
 }
 
 void ws_rule_precision(struct ws_advice *a)

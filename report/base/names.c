@@ -38,6 +38,13 @@ int ws_name_compare(struct ws_bytes a, struct ws_bytes b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
+bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t n)
+{
+	while (n && !ws_name_matches(ws_bytes_of(patterns[n - 1]), text))
+		n--;
+	return n > 0;
+}
+
 bool ws_name_is(struct ws_bytes name, const char *text)
 {
 	return name.len == strlen(text) && !memcmp(name.ptr, text, name.len);

@@ -11,6 +11,9 @@
  * '?' for one byte; everything else for itself.
  */
 bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text);
+/* … one of the patterns, or names? list: an array of texts. */
+#define WS_NAME_IS_ONE_OF(text, list) ws_name_is_one_of(text, list, sizeof(list) / sizeof(*(list)))
+bool ws_name_is_one_of(struct ws_bytes text, const char *const *patterns, size_t n);
 
 /* < 0, 0 or > 0 by bytes, as memcmp; a shorter text comes before its continuations. */
 int ws_name_compare(struct ws_bytes a, struct ws_bytes b);

@@ -151,14 +151,6 @@ struct ws_bytes ws_name_last_part(struct ws_bytes name)
 	return (struct ws_bytes){at, (size_t)(end - at)};
 }
 
-static bool is_one_of(struct ws_bytes word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (ws_name_is(word, list[i]))
-			return true;
-	return false;
-}
-
 enum ws_name_frame ws_name_frame(struct ws_bytes function)
 {
 	/* of PyTorch, Apex, cub and rocPRIM */
@@ -174,9 +166,9 @@ enum ws_name_frame ws_name_frame(struct ws_bytes function)
 	struct ws_bytes last = ws_name_last_part(function);
 	size_t n = sizeof(elementwise) - 1;
 
-	if (is_one_of(last, wrappers, sizeof(wrappers) / sizeof(*wrappers)))
+	if (WS_NAME_IS_ONE_OF(last, wrappers))
 		return WS_NAME_WRAPPER;
-	if (is_one_of(last, frames, sizeof(frames) / sizeof(*frames)) ||
+	if (WS_NAME_IS_ONE_OF(last, frames) ||
 	    (last.len >= n && !memcmp((const char *)last.ptr + last.len - n, elementwise, n)))
 		return WS_NAME_FRAME;
 	return WS_NAME_NO_FRAME;

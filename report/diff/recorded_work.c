@@ -112,10 +112,7 @@ static bool class_tells_kind(struct ws_bytes class)
 	static const char *const telling[] = {"gemm", "conv", "attention", "softmax",  "norm",
 	                                      "pool", "loss", "comm",      "embedding"};
 
-	for (size_t i = 0; i < sizeof(telling) / sizeof(*telling); i++)
-		if (ws_name_is(class, telling[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(class, telling);
 }
 
 /* aten::add_ is add */

@@ -13,14 +13,6 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-static bool is_one_of(struct ws_bytes word, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (ws_name_is(word, list[i]))
-			return true;
-	return false;
-}
-
 /* --- words of a name ----------------------------------------------------------- */
 
 /* The next word at or behind *at, '::' between identifiers included; len 0 at the end. */
@@ -179,7 +171,7 @@ static struct ws_bytes element_of(struct ws_bytes arguments)
 	for (;;) {
 		struct ws_bytes word = ws_name_last_part(next_word(&at, end));
 
-		if (!word.len || is_one_of(word, types, sizeof(types) / sizeof(*types)))
+		if (!word.len || WS_NAME_IS_ONE_OF(word, types))
 			return word;
 	}
 }

@@ -38,10 +38,7 @@ bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key)
 	                                  "steps",          "tokens_per_step",
 	                                  "images_per_step"};
 
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (ws_name_is(ws_texts_get(&s->keys, (uint32_t)key), own[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(ws_texts_get(&s->keys, (uint32_t)key), own);
 }
 
 static void add_fact(struct ws_sweep *s, struct ws_sweep_run *run, struct ws_bytes key,
@@ -96,10 +93,7 @@ static bool has_column(struct ws_bytes key)
 	static const char *const shown[] = {"model", "context", "batch",
 	                                    "dtype", "phase",   "loss_scale"};
 
-	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
-		if (ws_name_is(key, shown[i]))
-			return true;
-	return false;
+	return WS_NAME_IS_ONE_OF(key, shown);
 }
 
 void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
