@@ -49,9 +49,8 @@ static char *describe_classes(struct ws_advice *a)
 		                      top[i] ? ws_advice_name(a, top[i]) : "unclassified",
 		                      ws_advice_share(a, a->class_ns[top[i]]));
 		if (bytes > 0)
-			text = ws_advice_text(a, "%s (at least %.1f %s%s)", text,
-			                      bytes / (bytes < 1e9 ? 1e6 : 1e9),
-			                      bytes < 1e9 ? "MB" : "GB", ws_advice_each(a));
+			text = ws_advice_text(a, "%s (at least %s%s)", text,
+			                      ws_say_si(a->texts, bytes, "B"), ws_advice_each(a));
 	}
 	return text;
 }
@@ -263,10 +262,11 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	        ws_claim_work(g, (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9),
 	        ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
 	        ws_advice_text(a,
-	                       "%.1f %% of the GPU time. It moves %.0f of %.0f GB/s; %s per "
+	                       "%.1f %% of the GPU time. It moves %s of %s GB/s; %s per "
 	                       "kernel (%s)",
-	                       ws_advice_share(a, g->gpu_ns), attained / 1e9,
-	                       roof->bytes_per_s / 1e9,
+	                       ws_advice_share(a, g->gpu_ns),
+	                       ws_say_number(a->texts, attained / 1e9),
+	                       ws_say_number(a->texts, roof->bytes_per_s / 1e9),
 	                       ws_say_time(a->texts, (double)g->gpu_ns / (double)g->kernels),
 	                       ws_advice_name(a, a->m->configs[g->config].name)),
 	        NULL);

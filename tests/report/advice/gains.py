@@ -308,7 +308,7 @@ def a10(trace, scope, evidence):
     def attained(g):
         passes = 5 / 3 if re.search('batch_norm.*backward', g['name']) else 1
         return passes * g['bytes'] * g['calls'] / (g['ns'] / 1e9)
-    said = float(re.search(r'moves (\d+) of', evidence)[1])
+    said = float(re.search(r'moves ([\d.,]+) of', evidence)[1].replace(',', ''))
     each, unit = re.search(r'([\d.]+) (µs|ms|s) per kernel', evidence).groups()
     scale = {'µs': 1e3, 'ms': 1e6, 's': 1e9}[unit]
     chosen = [g for g in trace.groups if g['name'] == scope and abs(attained(g) / 1e9 - said) <= 0.51 and
