@@ -95,6 +95,8 @@ static void group_paths(struct finder *f)
 		if (!may_be_step(f->m, &r->paths[i]))
 			continue;
 		pattern = pattern_of(f->arena, f->m->texts[r->paths[i].name]);
+		if (!strcmp(pattern.ptr, "*"))
+			continue; /* it would match every range */
 		id = ws_strtab_add(&f->patterns, pattern.ptr, pattern.len);
 		if (id > f->ngroups)
 			f->group[f->ngroups++] =
