@@ -18,7 +18,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 {
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
-	char *of_gaps = "";
+	const char *of_gaps = "";
 
 	if (!a->idle->wall_ns || share < percent)
 		return;

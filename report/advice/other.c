@@ -330,7 +330,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 {
 	const int64_t ns = a->optimizer.gpu_ns;
 	double floor_ns, weights;
-	char *needs = "";
+	const char *needs = "";
 
 	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =

@@ -455,7 +455,7 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	struct ws_bytes name = a->m->texts[a->m->configs[g->config].name];
 	int64_t sms = a->m->devices[op->device].facts.sm_count;
 	struct filled f, turned;
-	char *waves = "";
+	const char *waves = "";
 
 	f = fill(op, traits->tile_m, traits->tile_n, sms > 0 ? (uint64_t)sms : 0);
 	/* a library that works column by column computes the transpose */
