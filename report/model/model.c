@@ -107,7 +107,7 @@ bool ws_model_has_kernels(const struct ws_model *m)
 	return false;
 }
 
-bool ws_model_on_cpu(const struct ws_model *m)
+int ws_model_on_cpu(const struct ws_model *m)
 {
 	uint64_t on_cpu = 0, elsewhere = 0;
 

@@ -311,7 +311,7 @@ const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t o
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
-bool ws_model_on_cpu(const struct ws_model *m);
+int ws_model_on_cpu(const struct ws_model *m);
 /* When the first record was made, ns since 1970; -1 = not known: the clock of the trace is none of
  * the calendar. */
 int64_t ws_model_recorded_ns(const struct ws_model *m);

@@ -373,8 +373,24 @@ Test(page, launches_without_kernels_say_why_that_may_be)
 	done();
 }
 
-Test(page, nothing_recorded_says_so)
+/* Kernels of a GPU and of the CPU reference in one trace. */
+Test(page, a_gpu_beside_the_cpu_reference_is_told)
 {
+	struct tb *b = two_steps();
+	const struct ws_page *page;
+	const struct tb_kernel k = {"ws_gemm_nt_fwd_f32", 40 * US, 5 * US, ++ids, 2, 100, 0};
+
+	tb_device(b, 2, WS_DEVICE_CPU_REFERENCE, "CPU reference");
+	tb_call(b, 30 * US, 1, k.correlation);
+	tb_kernel(b, &k);
+	page = page_of(b);
+	cr_expect(!page->on_cpu);
+	cr_expect(!strstr(line_text(&page->headline[0]), "no GPU ran"));
+	done();
+}
+
+{
+Test(page, nothing_recorded_says_so)
 	const struct ws_page *page = page_of(tb_new());
 
 	cr_assert(eq(sz, page->nheadline, 1));
