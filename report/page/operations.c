@@ -114,7 +114,7 @@ void ws_page_add_operations(struct ws_page_making *p)
 	find_self_times(&s);
 	gather(&s);
 	for (uint32_t i = 0; i < m->ntexts; i++)
-		if (s.by_name[i].calls)
+		if (s.all_ns > 0 && s.by_name[i].calls)
 			order[n++] = (struct ws_row_key){
 			        .number = {WS_DESCENDING(s.by_name[i].self_ns)},
 			        .text = {m->texts[i]},

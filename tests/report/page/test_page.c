@@ -434,3 +434,12 @@ Test(page, a_program_without_kernels_has_its_operations)
 	SAYS(line_text(&page->headline[1]), "aten::mm takes *86 %* of operations' time, aten::relu *14 %*.");
 	done();
 }
+
+Test(page, operations_without_time_have_no_shares)
+{
+	struct tb *b = tb_new();
+
+	add_op(b, 1, (struct op){.name = "aten::mm", .start_ns = 10, .dur_ns = 0, .no_cost = 1});
+	cr_expect(!page_of(b)->has_operations);
+	done();
+}
