@@ -29,6 +29,11 @@ function clips(texts, n) { // of those that would look alike, from where they di
     return alike.length ? t.slice(0, 8) + "…" + (rest.length > n - 9 ? rest.slice(0, n - 10) + "…" : rest) : short[i];
   });
 }
+const CELL = 46; // letters that a cell has room for, as page.css says
+function unlike(texts) { // what does not fit ends in …; of those that would then look alike, from where they differ
+  const short = clips(texts, CELL), begin = texts.map(t => t.slice(0, CELL - 2));
+  return texts.map((t, i) => texts.some((other, k) => other !== t && begin[k] === begin[i]) ? short[i] : t);
+}
 
 function bars(rows, names, series, unit, line) { // rows of horizontal bars, stacked where there are several series
   const high = 22, left = 250, wide = 420, sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));

@@ -40,8 +40,8 @@ function addChanges(changes, to) {
   if (!changes.length) return;
   const reach = Math.max(0.1, ...changes.flatMap(c => [c.ratio, c.low, c.high].map(v => Math.abs(Math.log(v || 1)))));
   const one = value => make("td", { className: "n", textContent: value === null ? "" : shownTime(value) });
-  const body = make("tbody", null, ...changes.map(c => {
-    const name = make("td", { className: "kernel", title: c.name }, c.name + " ", make("span", { className: "soft", textContent: c.shape })), mark = make("td");
+  const names = unlike(changes.map(c => c.name)), body = make("tbody", null, ...changes.map((c, i) => {
+    const name = make("td", { className: "kernel", title: c.name }, names[i] + " ", make("span", { className: "soft", textContent: c.shape })), mark = make("td");
     mark.append(ratioMark(c.ratio, c.grade, reach, c.low, c.high));
     return make("tr", null, name, make("td", { className: "class" }, c.class ? chip(c.colour) : "", c.class),
       make("td", { className: "n", textContent: c.calls[0] === c.calls[1] ? shownCount(c.calls[0]) : c.calls.map(shownCount).join(" → ") }),

@@ -189,12 +189,12 @@ function addKernels(page, to) {
   const heads = [[noun], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
   if (rated) heads.push([rates[1], 1]);
   if (roofed) heads.push(["% of roof", 1]);
-  const most = Math.max(...list.map(k => k.percent)), body = make("tbody");
-  for (const k of list) {
+  const most = Math.max(...list.map(k => k.percent)), body = make("tbody"), names = unlike(list.map(k => k.name));
+  for (const [i, k] of list.entries()) {
     const bar = make("span", { className: "share" });
     bar.style.width = 9 * k.percent / most + "em";
     bar.style.background = fill(k.colour);
-    const row = make("tr", null, make("td", { className: "kernel", title: k.full, textContent: k.name }), make("td", { className: "class" }, chip(k.colour), k.class),
+    const row = make("tr", null, make("td", { className: "kernel", title: k.full, textContent: names[i] }), make("td", { className: "class" }, chip(k.colour), k.class),
       make("td", { className: "n", textContent: k.calls / samples >= 1000 ? shownCount(Math.round(k.calls / samples)) : threeDigits(k.calls / samples) }), make("td", { className: "n", textContent: shownTime(k.ns / samples) }),
       make("td", { className: "bars" }, bar, shownPercent(k.percent)), make("td", { className: "n", textContent: k.mean === null ? "" : shownTime(k.mean) }));
     if (rated) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / rates[0]) : "" }));

@@ -39,12 +39,13 @@ function addTable(section, table) {
   const search = make("input", { type: "search", placeholder: "filter rows", "aria-label": `filter ${table.title}` });
   const count = make("span", { className: "soft" }), more = make("button", { textContent: "show all rows" }), details = make("button", { textContent: "more columns" });
   let order = table.rows.map((_, i) => i), limit = SOME, sorted = -1, down = true, all = !columns.some(c => c.isDetail);
+  const prose = ["advice", "idle", "idle-gaps", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
   const seen = () => columns.filter(c => all || !c.isDetail);
   const classes = columns.find(c => /^(op_)?class$/.test(c.id));
 
-  function cell(c, i, first) {
+  function cell(c, i, first, text) {
     const value = i < 0 ? table.totals[c.k] : table.rows[i][c.k];
-    const td = make("td", { className: (typeof value === "number" ? "n" : "t") + (first ? " key" : ""), textContent: shownCell(c, value) });
+    const td = make("td", { className: (typeof value === "number" ? "n" : "t") + (first ? " key" : ""), textContent: text });
     if (typeof value === "string") td.title = value;
     if (c.id === "grade" && value) td.classList.add(...value.split(" "));
     if (c === classes && typeof value === "string" && value in classColours) td.prepend(chip(classColours[value]));
@@ -64,9 +65,10 @@ function addTable(section, table) {
   function fill() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean), visible = seen();
     const rows = order.filter(i => words.every(w => table.rows[i].some(v => String(v).toLowerCase().includes(w))) && (!tree || sorted >= 0 || words.length || !isFolded(i)));
-    body.replaceChildren(...rows.slice(0, limit).map(i => make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0)))));
+    const some = rows.slice(0, limit), texts = visible.map(c => some.map(i => shownCell(c, table.rows[i][c.k]))).map((t, n) => visible[n].type === "text" && !prose ? unlike(t) : t);
+    body.replaceChildren(...some.map((i, r) => make("tr", null, ...visible.map((c, n) => cell(c, i, n === 0, texts[n][r])))));
     if (table.totals && !words.length)
-      body.append(make("tr", { className: "total" }, ...visible.map((c, n) => cell(c, -1, n === 0))));
+      body.append(make("tr", { className: "total" }, ...visible.map((c, n) => cell(c, -1, n === 0, shownCell(c, table.totals[c.k])))));
     count.textContent = `${Math.min(limit, rows.length)} of ${table.rows.length} rows`;
     more.hidden = rows.length <= limit;
   }
@@ -110,7 +112,6 @@ function addTable(section, table) {
   if (!all) tools.append(details);
   if (views[table.table].same) tools.append(make("span", { className: "soft", textContent: "all rows: " + views[table.table].same }));
   if (tools.children.length) section.append(tools);
-  const prose = ["advice", "idle", "idle-gaps", "diff-verdict", "sweep-verdict", "ranks-verdict", "losses", "method"].includes(table.table);
   section.append(make("div", { className: prose ? "scroll rows prose" : "scroll rows", tabIndex: 0, role: "region", "aria-label": table.title },
     make("table", null, make("thead", null, head), body)));
 }
