@@ -26,11 +26,10 @@ function draw(tag, attributes, ...children) {
 const $ = selector => document.querySelector(selector);
 const tip = text => draw("title", {}, text);
 
-// --- numbers in sentences: three digits and a unit ---------------------------------------------
+// --- numbers beside each other: three digits, and none of a whole number, and a unit ---------------------------------------------
 function threeDigits(value, unit) {
   const size = Math.abs(value);
-  let text = value.toFixed(size >= 99.95 || !size ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(size))));
-  if (text.includes(".")) text = text.replace(/\.?0+$/, "");
+  const text = value.toFixed(size >= 99.95 || Number.isInteger(value) ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : Math.min(12, 2 - Math.floor(Math.log10(size))));
   return unit ? text + " " + unit : text;
 }
 function scaled(value, scales) {
