@@ -116,12 +116,9 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	const double unit = pow(10, w->shown.exponent);
 	const double span = w->most_ns - w->least_ns;
 
-	chart_title_set_name(chart, ws__xlsx_format(w->x,
-	                                            "Time per step: green saves, red costs; "
-	                                            "the bars add up%s",
-	                                            w->least_ns > 0 ? "; the axis does not "
-	                                                              "begin at 0"
-	                                                            : ""));
+	chart_title_set_name(chart, w->least_ns > 0 ? "Green saves, red costs; the bars add up; the "
+	                                              "axis does not begin at 0"
+	                                            : "Green saves, red costs; the bars add up");
 	chart_title_set_name_font(chart, &title);
 	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
 	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
@@ -139,7 +136,7 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
                                 uint16_t col)
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
-	char alt_text[] = "Waterfall: from the step of A to that of B, a bar for each part";
+	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
 	struct waterfall w = {
 	        .x = x, .s = s, .answers = x->report->answers, .row = row, .col = col};
 	lxw_chart *chart = workbook_add_chart(x->book, LXW_CHART_COLUMN_STACKED);
@@ -228,7 +225,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	add_answers(&f, answers);
 	if (answers->nbars) {
 		if (answers->nbars > 2) { /* else nothing changed */
-			ws__xlsx_front_section(&f, "Why the step changed");
+			ws__xlsx_front_section(&f, "Why the time changed");
 			f.row = add_waterfall(x, s, f.row, FRONT_DATA);
 		}
 		if (answers->nchanges)

@@ -14,7 +14,7 @@ function addWaterfall(first, to) {
   const wide = Math.max(1040, bars.length * 84), high = 270, bottom = 46, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
   const most = Math.max(...levels), low = Math.min(...levels), base = low > most / 2 ? Math.max(0, low - (most - low) * 0.6) : 0;
   const px = i => 8 + i * (wide - 16) / bars.length, py = v => high - bottom - (v - base) / (most - base || 1) * (high - bottom - top), thick = (wide - 16) / bars.length * 0.84;
-  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the step changed: " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
+  const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the time changed: " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
   bars.forEach((b, i) => {
     const y0 = py(b.total ? base : Math.max(b.from, b.to)), y1 = py(b.total ? b.to : Math.min(b.from, b.to)), rect = draw("rect", { x: px(i), y: Math.min(y0, y1), width: thick, height: Math.max(1, Math.abs(y1 - y0)), rx: 2,
       class: b.total ? "whole" : b.ns < 0 ? "saves" : "costs" }, tip(`${b.name}: ${b.total ? shownTime(b.to) : signed(b.ns)}`));
@@ -23,8 +23,8 @@ function addWaterfall(first, to) {
     const words = b.name.split(" "), half = Math.ceil(words.length / 2), lines = b.name.length > 13 && words.length > 1 ? [words.slice(0, half).join(" "), words.slice(half).join(" ")] : [b.name];
     lines.forEach((line, n) => svg.append(draw("text", { x: px(i) + thick / 2, y: high - bottom + 16 + n * 14, "text-anchor": "middle", class: "soft" }, line.length > 15 ? line.slice(0, 14) + "…" : line)));
   });
-  to.append(card("why", "Why the step changed", `time per step; green saves, red costs; the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,
-    make("div", { className: "box scroll", tabIndex: 0, role: "region", "aria-label": "Why the step changed" }, svg)));
+  to.append(card("why", "Why the time changed", `green saves, red costs; the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,
+    make("div", { className: "box scroll", tabIndex: 0, role: "region", "aria-label": "Why the time changed" }, svg)));
 }
 
 // A ratio on a logarithmic axis with 1 in the middle: left of the line is faster.
@@ -88,7 +88,7 @@ function addIcicles(first, to) {
     place.style.width = Math.max(8, 100 * times[side] / most) + "%";
     return place;
   });
-  to.append(card("where-model", "Where in the model", `${sides[0].work} time a step on one scale, ${sideName(0)} above ${sideName(1)}; colour is the change; click to zoom`, legend, ...places));
+  to.append(card("where-model", "Where in the model", `${sides[0].work} time on one scale, ${sideName(0)} above ${sideName(1)}; colour is the change; click to zoom`, legend, ...places));
 }
 async function addTimelines(first, to) {
   const sides = first.sides;
