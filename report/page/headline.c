@@ -225,7 +225,7 @@ static void say_who(struct ws_page_making *p)
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
 	const double whole = (double)page->gpu_ns;
-	const char *work = page->on_cpu ? "kernel" : "GPU";
+	const char *work = ws_page_work(page);
 	const int64_t *ns = class_times(p);
 	const uint32_t first = longest(p, ns, WS_NONE), second = longest(p, ns, first);
 	const char *name, *share, *whose, *other = "", *other_share = "";

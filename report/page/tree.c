@@ -383,7 +383,7 @@ static void name_tree(const struct tree *t)
 		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
 	page->tree_title = t->has_ranges ? "Where in the model" : "Where in the program";
 	page->tree_what = ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom",
-	                                  t->p->page->on_cpu ? "kernel" : "GPU",
+	                                  ws_page_work(page),
 	                                  modules             ? "module"
 	                                  : t->has_ranges     ? "range"
 	                                  : m->cpu_ops.tree.n ? "operation"

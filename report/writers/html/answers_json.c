@@ -64,7 +64,7 @@ static void put_side(struct ws_json_writer *j, const struct ws_page *page, const
 {
 	ws_json_object_begin(j);
 	ws_json_str(key(j, "name"), name);
-	ws_json_str(key(j, "work"), page->on_cpu ? "kernel" : "GPU");
+	ws_json_str(key(j, "work"), ws_page_work(page));
 	ws_html_put_tree(j, page);
 	ws_html_put_timeline(key(j, "timeline"), page->timeline);
 	ws_json_object_end(j);

@@ -183,7 +183,7 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 		return;
 	}
 	ws_json_object_begin(j);
-	ws_json_str(key(j, "work"), page->has_operations ? "CPU" : page->on_cpu ? "kernel" : "GPU");
+	ws_json_str(key(j, "work"), ws_page_work(page));
 	put_headline(j, page);
 	put_bar(j, page);
 	ws_html_put_tree(j, page);

@@ -146,8 +146,7 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                           uint16_t col)
 {
-	char alt_text[] =
-	        "Stacked bar: the step, split into GPU time by class and idle time by cause";
+	char alt_text[] = "Stacked bar: time of work by class, then idle time by cause";
 	const struct ws_page *page = x->report->page;
 	struct bar b = {.x = x,
 	                .s = s,
@@ -308,8 +307,7 @@ static void style_icicle(lxw_chart *chart)
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row, uint16_t col)
 {
-	char alt_text[] =
-	        "Icicle: parts of the model, each below what it is in, as wide as its GPU time";
+	char alt_text[] = "Icicle: parts of the model, each below what it is in, as wide as its time";
 	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
 	struct painting p = {x, sheet, sheet_name, of, icicle, NULL};
 	size_t slots = 0;
@@ -324,12 +322,13 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	}
 	p.chart = new_chart(x, of->title);
 	rows = 4 + 2 * (unsigned)icicle->levels;
-	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of GPU time, a row a level",
+	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of time, a row a level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)
 		add_slots(&p, nth, row + 1, col);
 	chart_axis_set_name(p.chart->x_axis,
-	                    of->other ? "% of the GPU time of the longer side" : "% of GPU time");
+	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
+	                                    of->other ? " of the longer side" : ""));
 	style_icicle(p.chart);
 	insert(x, sheet, p.chart, row, rows, alt_text);
 	free(icicle);

@@ -98,7 +98,7 @@ function ratios(rows, names, series) { // bars from 1, on a logarithmic axis: le
   const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(rows.map(r => String(r[names])), 32);
   bars.forEach(({ r, c, name, value, ends: [low, high_] }, i) => {
-    const x = px(value), words = value >= 1.1 || value < 1 / 1.1 ? shown(value, 1, 2) + "×" : (value < 1 ? "−" : "+") + shownPercent(Math.abs(100 * (value - 1))), y = i * high + high / 2 + 1;
+    const x = px(value), words = ratioWords(value), y = i * high + high / 2 + 1;
     const far = value < 1 ? Math.min(x, low > 0 ? px(low) : x) - 5 : Math.max(x, high_ > 0 ? px(high_) : x) + 5;
     svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[name]),
       draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: (value < 1) === !c.id.startsWith("speedup") ? "saves" : "costs" }, tip(`${r[names]}${mains.length > 1 ? ", " + c.name : ""}: ${words}`)),

@@ -2,6 +2,7 @@
 // --- the first screen of a comparison: what happened, why, and where ---------------------------
 const signed = (ns, shown = shownTime) => (ns < 0 ? "−" : "+") + shown(Math.abs(ns));
 const change = ratio => { const p = 100 * (ratio - 1); return (p < 0 ? "−" : "+") + shownPercent(Math.abs(p)); };
+const ratioWords = ratio => ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio);
 const gradeChip = grade => grade ? make("span", { className: "grade " + grade, textContent: grade }) : "";
 
 // What people call the sides: short names stand everywhere, long ones in the title alone.
@@ -33,7 +34,7 @@ function ratioMark(ratio, grade, reach, low, high) {
   const px = v => 130 + Math.max(-1, Math.min(1, Math.log(v) / reach)) * 70, x = px(ratio), kind = /FASTER/.test(grade) ? "saves" : /SLOWER/.test(grade) ? "costs" : "unsure";
   const ends = low > 0 && high > 0 ? [px(low), px(high)] : [x, x];
   svg.append(draw("line", { x1: 130, x2: 130, y1: 1, y2: 17, class: "one" }), draw("rect", { x: ends[0], y: 8, width: ends[1] - ends[0], height: 2, class: kind }), draw("circle", { cx: x, cy: 9, r: 5, class: kind }),
-    draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)));
+    draw("text", { x: x < 130 ? Math.min(x, ends[0]) - 9 : Math.max(x, ends[1]) + 9, y: 13, "text-anchor": x < 130 ? "end" : "start", class: "soft" }, ratioWords(ratio)));
   return svg;
 }
 function addChanges(changes, to) {
@@ -70,7 +71,7 @@ function changeOf(n, side, sides) {
   if (n.other === undefined) return [3, "no counterpart"];
   const other = sides[1 - side].tree.nodes[n.other], own = n.inclusive / sides[side].tree.per, theirs = other.inclusive / sides[1 - side].tree.per;
   const ratio = side ? own / theirs : theirs / own;
-  return [ratio > 1.03 ? 2 : ratio < 1 / 1.03 ? 1 : 0, `${sideName(0)} ${shownTime(side ? theirs : own)}, ${sideName(1)} ${shownTime(side ? own : theirs)}: ${ratio >= 1.1 || ratio < 1 / 1.1 ? threeDigits(ratio) + "×" : change(ratio)}`];
+  return [ratio > 1.03 ? 2 : ratio < 1 / 1.03 ? 1 : 0, `${sideName(0)} ${shownTime(side ? theirs : own)}, ${sideName(1)} ${shownTime(side ? own : theirs)}: ${ratioWords(ratio)}`];
 }
 function addIcicles(first, to) {
   const sides = first.sides, times = sides.map(s => s.tree.total / s.tree.per), most = Math.max(...times);
@@ -109,6 +110,6 @@ async function addDiffScreen(first, to) {
   addChanges(first.changes, to);
   addIcicles(first, to);
   await addTimelines(first, to);
-  if (report.tables["diff-only"]) addOnly(report.tables["diff-only"], to);
+  addOnly(report.tables["diff-only"], to);
   to.append(make("h2", { className: "tables", id: "tables", textContent: "All tables" }));
 }

@@ -30,7 +30,7 @@ function addBar(page, to) {
     if (s.idle) part.style.opacity = [1, 0.72, 0.5, 0.36][Math.min(idle++, 3)];
     if (s.percent * 11.8 > words.length * 7.4 + 14) part.textContent = words;
     tellsOver(part, () => [s.name, `${shownTime(s.ns / whole * step)} of ${shownTime(step)}, ${shownPercent(s.percent)}`,
-      s.idle ? "the GPU does nothing" : "the GPU works"]);
+      s.idle ? "the device does nothing" : "the device works"]);
     bar.append(part);
     const item = make("span", null, chip(s.colour), words);
     if (s.percent >= 0.5) list.append(item);
@@ -170,7 +170,7 @@ function addFindings(page, to) {
   const { list, note, each } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
-    if (f.gain > 0) li.append(make("b", { className: "gain", textContent: `up to −${f.percent >= 9.95 ? f.percent.toFixed(0) : f.percent.toFixed(1)} %` }));
+    if (f.gain > 0) li.append(make("b", { className: "gain", textContent: `up to −${shownPercent(f.percent)}` }));
     li.append(make("div", { className: "soft", textContent: `${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, ".") }));
     return li;
   });
