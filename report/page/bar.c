@@ -76,9 +76,8 @@ static void walk_device(struct walk *w, uint32_t device)
 
 /* --- segments ------------------------------------------------------------------------------- */
 
-enum kind { KERNELS, TRANSFER, IDLE };
-
-static void add_segment(struct ws_page_making *p, const char *name, int64_t ns, enum kind kind,
+/* In the colour of idle time it is idle. */
+static void add_segment(struct ws_page_making *p, const char *name, int64_t ns,
                         enum ws_page_colour colour)
 {
 	if (ns)
@@ -86,8 +85,7 @@ static void add_segment(struct ws_page_making *p, const char *name, int64_t ns, 
 		        .name = name,
 		        .ns = ns,
 		        .percent = ws_stat_percent((double)ns, (double)p->page->whole_ns),
-		        .is_kernels = kind == KERNELS,
-		        .is_idle = kind == IDLE,
+		        .is_idle = colour == WS_PAGE_IDLE,
 		        .colour = colour};
 }
 
@@ -105,9 +103,9 @@ static void add_classes(struct ws_page_making *p, const struct walk *w)
 	ws_row_keys_sort(order, n);
 	for (size_t i = 0; i < n; i++)
 		add_segment(p, ws_page_class_of(p, (uint32_t)order[i].row),
-		            w->class_ns[order[i].row], KERNELS,
+		            w->class_ns[order[i].row],
 		            ws_page_colour_of_class(p, (uint32_t)order[i].row));
-	add_segment(p, "CUDA graphs", w->graph_ns, KERNELS, WS_PAGE_GREY);
+	add_segment(p, "CUDA graphs", w->graph_ns, WS_PAGE_GREY);
 }
 
 static void add_waits(struct ws_page_making *p)
@@ -115,8 +113,8 @@ static void add_waits(struct ws_page_making *p)
 	const int64_t *ns = p->idle->all.ns;
 	bool shown[WS_USES] = {0};
 
-	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], TRANSFER, WS_PAGE_PINK);
-	add_segment(p, "copies", ns[WS_USE_COPY], TRANSFER, WS_PAGE_OCHRE);
+	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], WS_PAGE_PINK);
+	add_segment(p, "copies", ns[WS_USE_COPY], WS_PAGE_OCHRE);
 	for (;;) {
 		int most = -1;
 
@@ -126,7 +124,7 @@ static void add_waits(struct ws_page_making *p)
 		if (most < 0)
 			return;
 		shown[most] = true;
-		add_segment(p, ws_use_defs[most].name, ns[most], IDLE, WS_PAGE_IDLE);
+		add_segment(p, ws_use_defs[most].name, ns[most], WS_PAGE_IDLE);
 	}
 }
 

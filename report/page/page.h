@@ -79,7 +79,6 @@ struct ws_page_segment {
 	const char *name;
 	int64_t ns; /* of `whole_ns`, to which all segments add up */
 	double percent;
-	bool is_kernels; /* a class; else copies, communication or idle time */
 	bool is_idle;
 	enum ws_page_colour colour;
 };
@@ -176,11 +175,11 @@ struct ws_page {
 	struct ws_timeline *timeline; /* NULL: none was asked for */
 	struct ws_arena arena;        /* has all of these */
 };
+
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)
 {
 	return page->has_operations ? "CPU" : page->on_cpu ? "kernel" : "GPU";
 }
-
 
 void ws_page_free(struct ws_page *page); /* NULL is legal */

@@ -62,7 +62,6 @@ static const struct style {
                              .colour = COLOUR_TITLE,
                              .band = COLOUR_BAND,
                              .has_line_below = true},
-        [WS_XLSX_LINK_SECTION] = {LINK, .band = COLOUR_BAND, .has_line_below = true},
         [WS_XLSX_WARNING] = {.bold = true, .colour = COLOUR_WARNING, .band = COLOUR_WARN_BAND},
         [WS_XLSX_HEADLINE] = {.size = 13},
         [WS_XLSX_HEADLINE_BOLD] = {.size = 13, .bold = true},

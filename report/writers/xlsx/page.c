@@ -1,7 +1,6 @@
 /* The first sheet: what matters most, with links to the sheets, pictures and short tables. */
 #include "report/writers/xlsx/xlsx.h"
 
-#include <math.h>
 #include <stdbool.h>
 
 #include "report/front/front.h"

@@ -1,6 +1,6 @@
 /*
- * Inside of the workbook writer: shared by report/out_xlsx*.c, which alone
- * know libxlsxwriter. Everybody else calls ws_out_xlsx() (report/table/table.h).
+ * Inside of the workbook writer: shared by this folder, which alone
+ * knows libxlsxwriter. Everybody else calls ws_out_xlsx() (report/table/table.h).
  *
  * libxlsxwriter 1.1.4 takes what it is given: NaN, broken UTF-8 and over-long
  * texts make a file that Excel calls damaged, and some calls fail silently.
@@ -35,8 +35,7 @@ enum {
 };
 
 /* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
-#define WS_XLSX_LANDSCAPE 210.0
-#define WS_XLSX_PORTRAIT  145.0
+#define WS_XLSX_PORTRAIT 145.0
 
 enum ws_xlsx_style {
 	WS_XLSX_TITLE,
@@ -44,7 +43,6 @@ enum ws_xlsx_style {
 	WS_XLSX_SOURCE,
 	WS_XLSX_LINK,
 	WS_XLSX_LINK_CELL,    /* in line with the texts of cells */
-	WS_XLSX_LINK_SECTION, /* in the heading of a block */
 	WS_XLSX_HEADER,
 	WS_XLSX_HEADER_NUMBER,
 	WS_XLSX_NOTE,
