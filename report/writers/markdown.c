@@ -41,11 +41,7 @@ struct pipes {
 	const struct ws_table *t;
 	const struct ws_page_columns *page; /* NULL: no page */
 	size_t begin, end;                  /* rows */
-	struct pipe {
-		size_t column;
-		struct ws_shown_column shown;
-		bool is_tree, is_size;
-	} * pipe;
+	struct ws_view_column *pipe;
 	size_t n;
 	struct ws_view view; /* of a table */
 	struct ws_arena arena;
@@ -58,7 +54,7 @@ static void put_header(FILE *f, const struct pipes *s)
 	fputc('|', f);
 	for (size_t i = 0; i < s->n; i++) {
 		const char *title =
-		        s->page ? columns[s->pipe[i].column].title : s->pipe[i].shown.title;
+		        s->page ? columns[s->pipe[i].index].title : s->pipe[i].shown.title;
 		/* "Time" of "Time (ns)": the numbers of a page have their units with them */
 		const char *unit = s->page ? strstr(title, " (") : NULL;
 
@@ -68,7 +64,7 @@ static void put_header(FILE *f, const struct pipes *s)
 	}
 	fputs("\n|", f);
 	for (size_t i = 0; i < s->n; i++)
-		fputs(columns[s->pipe[i].column].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+		fputs(columns[s->pipe[i].index].type == WS_CELL_TEXT ? "---|" : "---:|", f);
 	fputc('\n', f);
 }
 
@@ -90,10 +86,9 @@ static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_
 
 	fputc('|', f);
 	for (size_t i = 0; i < s->n; i++) {
-		const struct pipe *p = &s->pipe[i];
-		const struct ws_view_column as = {.index = p->column, .is_size = p->is_size};
+		const struct ws_view_column *p = &s->pipe[i];
 		struct ws_cell own;
-		const struct ws_cell *cell = ws_view_cell(&as, cells, &own, size);
+		const struct ws_cell *cell = ws_view_cell(p, cells, &own, size);
 		const char *strong =
 		        cells == s->t->totals && cell->type != WS_CELL_EMPTY ? "**" : "";
 
@@ -106,7 +101,7 @@ static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_
 			put_text(f, cell->text.ptr, cell->text.len);
 		else if (s->page)
 			put_text(f, number,
-			         ws_display_quantity(s->t, &p->shown, row, p->column, number));
+			         ws_display_quantity(s->t, &p->shown, row, p->index, number));
 		else
 			put_text(f, number, ws_display_number(&p->shown, cell, number));
 		fprintf(f, "%s |", strong);
@@ -123,9 +118,9 @@ static void put_rows(FILE *f, const struct pipes *s)
 
 static void add(struct pipes *s, size_t column)
 {
-	struct pipe *p = &s->pipe[s->n++];
+	struct ws_view_column *p = &s->pipe[s->n++];
 
-	p->column = column;
+	p->index = column;
 	ws_display_section_column(s->t, column, s->begin, s->end, &p->shown);
 }
 
@@ -133,11 +128,8 @@ static void add(struct pipes *s, size_t column)
 static void add_table(struct pipes *s)
 {
 	ws_view_make(&s->arena, s->t, s->t->nrows, &s->view);
-	for (size_t i = 0; i < s->view.nanswers; i++) {
-		const struct ws_view_column *c = &s->view.column[i];
-
-		s->pipe[s->n++] = (struct pipe){c->index, c->shown, c->is_tree, c->is_size};
-	}
+	for (size_t i = 0; i < s->view.nanswers; i++)
+		s->pipe[s->n++] = s->view.column[i];
 }
 
 /* Has the section a text, or a number, in this column? */
