@@ -243,23 +243,17 @@ Test(table, display_a_column_of_small_numbers_has_digits)
 	ws_table_free(t);
 }
 
-Test(table, display_what_is_compared_in_a_row_has_one_unit)
+/* A row of these times; what the columns are called. */
+static void expect_titles(const struct ws_table_column *of, size_t n, const int64_t *ns,
+                          const char *const *titles)
 {
-	static const struct ws_table_column compared[] = {
-	        {"avg_ns", "Avg (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_NAME},
-	        {"min_ns", "Min (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
-	        {"gpu_a_ns", "A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
-	        {"gpu_b_ns", "B (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
-	};
-	static const char *const titles[] = {"Avg (ms)", "Min (ms)", "A (s)", "B (s)"};
-	static const int64_t ns[] = {2000000, 500, 900000000, 2000000000};
-	const struct ws_table_def of = {"t", "T", "T", "A row.", compared, 4};
-	struct ws_table *t = ws_table_new(&of);
+	const struct ws_table_def row_of = {"t", "T", "T", "A row.", of, n};
+	struct ws_table *t = ws_table_new(&row_of);
 	struct ws_cell *row = ws_table_row(t);
 
-	for (size_t i = 0; i < 4; i++)
+	for (size_t i = 0; i < n; i++)
 		ws_cell_set_int(&row[i], ns[i]);
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < n; i++) {
 		struct ws_shown_column shown;
 
 		ws_display_column(t, i, &shown);
@@ -268,31 +262,32 @@ Test(table, display_what_is_compared_in_a_row_has_one_unit)
 	ws_table_free(t);
 }
 
+#define TIME_OF(id, title)                                                               \
+	{                                                                                \
+		id, title, "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER \
+	}
+
+Test(table, display_what_is_compared_in_a_row_has_one_unit)
+{
+	static const struct ws_table_column compared[] = {
+	        TIME_OF("avg_ns", "Avg (ns)"), TIME_OF("min_ns", "Min (ns)"),
+	        TIME_OF("gpu_a_ns", "A (ns)"), TIME_OF("gpu_b_ns", "B (ns)")};
+
+	expect_titles(compared, 4, (const int64_t[]){2000000, 500, 900000000, 2000000000},
+	              (const char *const[]){"Avg (ms)", "Min (ms)", "A (s)", "B (s)"});
+}
+
 /* A difference is in the unit of its sides, unless too little of it would be seen. */
 Test(table, display_differences_have_the_unit_of_their_sides)
 {
-	static const struct ws_table_column compared[] = {
-	        {"a_ns", "A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_NAME},
-	        {"b_ns", "B (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
-	        {"diff_ns", "B - A (ns)", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
-	};
-	static const struct {
-		int64_t ns[3];
-		const char *title;
-	} rows[] = {{{2000000, 2800000, 800000}, "B - A (ms)"}, {{2000000, 2000900, 900}, "B - A (ns)"}};
-	const struct ws_table_def of = {"t", "T", "T", "A row.", compared, 3};
+	static const struct ws_table_column compared[] = {TIME_OF("a_ns", "A (ns)"),
+	                                                  TIME_OF("b_ns", "B (ns)"),
+	                                                  TIME_OF("diff_ns", "B - A (ns)")};
 
-	for (size_t r = 0; r < 2; r++) {
-		struct ws_table *t = ws_table_new(&of);
-		struct ws_cell *row = ws_table_row(t);
-		struct ws_shown_column shown;
-
-		for (size_t i = 0; i < 3; i++)
-			ws_cell_set_int(&row[i], rows[r].ns[i]);
-		ws_display_column(t, 2, &shown);
-		cr_expect_str_eq(shown.title, rows[r].title);
-		ws_table_free(t);
-	}
+	expect_titles(compared, 3, (const int64_t[]){2000000, 2800000, 800000},
+	              (const char *const[]){"A (ms)", "B (ms)", "B - A (ms)"});
+	expect_titles(compared, 3, (const int64_t[]){2000000, 2000900, 900},
+	              (const char *const[]){"A (ms)", "B (ms)", "B - A (ns)"});
 }
 
 Test(table, display_half_is_rounded_away_from_zero_on_both_sides)
