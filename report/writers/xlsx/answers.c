@@ -4,12 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
 
-#define ROW_PIXELS     20
-#define PAGE_PIXELS    870 /* columns A to G */
 #define WATERFALL_ROWS 15
 #define GRADE_WIDTH    19.0 /* "LIKELY FASTER" */
 
@@ -95,12 +92,10 @@ static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
 	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
 	const uint32_t last = w->row + (uint32_t)w->answers->nbars;
 	const lxw_col_t col = (lxw_col_t)(w->col + 1 + which);
-	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
 	lxw_chart_line none = {.none = LXW_TRUE};
 
-	if (!series)
-		ws_out_of_memory(sizeof(*series));
 	chart_series_set_categories(series, w->s->name, w->row + 1, w->col, last, w->col);
 	chart_series_set_values(series, w->s->name, w->row + 1, col, last, col);
 	chart_series_set_fill(series, &fill);
@@ -139,14 +134,8 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
 	struct waterfall w = {
 	        .x = x, .s = s, .answers = x->report->answers, .row = row, .col = col};
-	lxw_chart *chart = workbook_add_chart(x->book, LXW_CHART_COLUMN_STACKED);
-	lxw_chart_options options = {.description = alt_text,
-	                             .x_scale = PAGE_PIXELS / 480.0,
-	                             .y_scale = WATERFALL_ROWS * ROW_PIXELS / 288.0,
-	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
+	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
 
-	if (!chart)
-		ws_out_of_memory(sizeof(*chart));
 	find_axis(&w);
 	ws_front_times(w.most_ns, &w.shown);
 	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bars", x->styles[WS_XLSX_SOURCE]);
@@ -159,7 +148,7 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	for (int i = 0; i < SERIES; i++)
 		add_series(&w, chart, i);
 	style(&w, chart);
-	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, row, 0, chart, &options));
+	ws__xlsx_front_chart(x, s->sheet, chart, row, WATERFALL_ROWS, alt_text);
 	return row + (WATERFALL_ROWS > w.answers->nbars ? WATERFALL_ROWS
 	                                                : (uint32_t)w.answers->nbars + 1);
 }
@@ -229,8 +218,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 			f.row = add_waterfall(x, s, f.row, FRONT_DATA);
 		}
 		if (answers->nchanges)
-			ws__xlsx_front_table(&f, ws_front_changes(answers),
-			                     "Operations that changed most");
+			ws__xlsx_front_table(&f, ws_front_changes(answers));
 		add_icicles(&f, answers, s->name);
 	} else {
 		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1, false);

@@ -7,7 +7,6 @@
 
 #include "formats/base/xalloc.h"
 
-#define ROW_PIXELS        20 /* the default height of a row */
 #define CHART_PIXELS_WIDE 560
 
 /* Colours that the colour-blind tell apart, of the list that all pictures share. */
@@ -19,6 +18,24 @@ static lxw_color_t colour_of(size_t nth)
 	};
 
 	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
+}
+
+lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type)
+{
+	lxw_chart *chart = workbook_add_chart(x->book, type);
+
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
+	return chart;
+}
+
+lxw_chart_series *ws__xlsx_series(lxw_chart *chart)
+{
+	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
+	return series;
 }
 
 /* Where a chart's cells are. */
@@ -237,9 +254,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		return false;
 	if (cells->is_converted)
 		column = convert(x, cells, title);
-	series = chart_add_series(chart, NULL, NULL);
-	if (!series)
-		ws_out_of_memory(sizeof(*series));
+	series = ws__xlsx_series(chart);
 	chart_series_set_categories(series, cells->sheet->name, cells->first, category, cells->last,
 	                            category);
 	chart_series_set_values(series, cells->sheet->name, cells->first, (lxw_col_t)column,
@@ -379,9 +394,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	              ? some
 	              : values[0] && (def->changes || has_numbers(&cells, values[0]))))
 		return false;
-	chart = workbook_add_chart(x->book, def->type);
-	if (!chart)
-		ws_out_of_memory(sizeof(*chart));
+	chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)
 		/* a part that there is none of needs no name below the chart */
 		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
@@ -391,7 +404,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	style(chart, def, &cells, values, nseries);
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
-	options.y_scale = def->height * ROW_PIXELS / 288.0;
+	options.y_scale = def->height * WS_XLSX_ROW_PIXELS / 288.0;
 	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, col, chart, &options));
 	return true;
 }

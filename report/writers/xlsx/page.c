@@ -183,14 +183,14 @@ void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 
 /* --- short tables ---------------------------------------------------------------------------- */
 
-void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t, const char *title)
+void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t)
 {
 	struct ws_shown_column shown[FRONT_COLUMNS + 1];
 	const size_t n = t->def->ncolumns < FRONT_COLUMNS ? t->def->ncolumns : FRONT_COLUMNS;
 	const uint32_t first = f->row + 3;
 
 	if (t->nrows)
-		ws__xlsx_front_section(f, title);
+		ws__xlsx_front_section(f, t->def->title);
 	for (size_t c = 0; c < n && t->nrows; c++) {
 		ws_display_column(t, c, &shown[c]);
 		ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)c, shown[c].title,
@@ -201,12 +201,18 @@ void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t, const cha
 	for (size_t r = 0; r < t->nrows; r++, f->row++) {
 		const struct ws_cell *cells = ws_table_cells(t, r);
 		const unsigned depth = ws_front_depth(&cells[0]);
+		const size_t lines = ws__xlsx_lines(cells[0].text.ptr, cells[0].text.len, FRONT_NAME);
 
-		ws__xlsx_indented(f->x, f->sheet, f->row, 0,
-		                  ws__xlsx_format(f->x, "%.*s",
-		                                  (int)(cells[0].text.len - 2 * depth),
-		                                  cells[0].text.ptr + 2 * depth),
-		                  depth);
+		if (lines > 1 && !depth) { /* cut, two names may read alike */
+			set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
+			ws__xlsx_words(f->x, f->sheet, f->row, 0, &cells[0],
+			               f->x->styles[WS_XLSX_LABEL]);
+		} else
+			ws__xlsx_indented(f->x, f->sheet, f->row, 0,
+			                  ws__xlsx_format(f->x, "%.*s",
+			                                  (int)(cells[0].text.len - 2 * depth),
+			                                  cells[0].text.ptr + 2 * depth),
+			                  depth);
 		for (size_t c = 1; c < n; c++)
 			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[c], &shown[c],
 			              WS_XLSX_CELL);
@@ -263,16 +269,13 @@ static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
 	add_figures(f, page);
 	ws__xlsx_front_links(f, 1);
 	if (page->nsegments) {
-		ws__xlsx_front_section(f, page->bar_title ? page->bar_title : "Where the time goes");
+		ws__xlsx_front_section(f, page->bar_title);
 		f->row = ws__xlsx_add_bar(f->x, s, f->row, FRONT_DATA);
 	}
-	ws__xlsx_front_table(f, ws_front_tree(page, TREE_ROWS),
-	          page->tree_title ? page->tree_title : "Where in the model");
+	ws__xlsx_front_table(f, ws_front_tree(page, TREE_ROWS));
 	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row, FRONT_DATA);
 	add_findings(f, page);
-	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS),
-	                     page->has_operations ? "Operations that cost most"
-	                                          : "Kernels that cost most");
+	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS));
 }
 
 /* --- the lines of the table ------------------------------------------------------------------ */

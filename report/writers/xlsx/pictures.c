@@ -9,7 +9,6 @@
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
 
-#define ROW_PIXELS    20
 #define PAGE_PIXELS   870 /* columns A to G */
 #define BAR_ROWS      9
 #define NAMED_LEAST   1.0 /* percent: less is one of the others */
@@ -20,11 +19,9 @@
 
 static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
 {
-	lxw_chart *chart = workbook_add_chart(x->book, LXW_CHART_BAR_STACKED);
+	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_BAR_STACKED);
 	lxw_chart_font font = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
 
-	if (!chart)
-		ws_out_of_memory(sizeof(*chart));
 	chart_title_set_name(chart, title);
 	chart_title_set_name_font(chart, &font);
 	chart_axis_major_gridlines_set_visible(chart->x_axis, LXW_FALSE);
@@ -32,22 +29,13 @@ static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
 	return chart;
 }
 
-static lxw_chart_series *new_series(lxw_chart *chart)
-{
-	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
-
-	if (!series)
-		ws_out_of_memory(sizeof(*series));
-	return series;
-}
-
-static void insert(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *chart, uint32_t row,
-                   unsigned rows, char *alt_text)
+void ws__xlsx_front_chart(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *chart, uint32_t row,
+                          unsigned rows, char *alt_text)
 {
 	lxw_chart_options options = {
 	        .description = alt_text,
 	        .x_scale = PAGE_PIXELS / 480.0,
-	        .y_scale = rows * ROW_PIXELS / 288.0,
+	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
 	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
 	};
 
@@ -85,7 +73,7 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 {
 	lxw_chart_fill fill = {.color = colour};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
-	lxw_chart_series *series = new_series(b->chart);
+	lxw_chart_series *series = ws__xlsx_series(b->chart);
 	const lxw_col_t col = (lxw_col_t)(b->col + 1);
 	struct ws_cell cell;
 
@@ -160,7 +148,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	              x->styles[WS_XLSX_SOURCE]);
 	add_parts(&b, page);
 	style_bar(b.chart, page, &b);
-	insert(x, s->sheet, b.chart, row, BAR_ROWS, alt_text);
+	ws__xlsx_front_chart(x, s->sheet, b.chart, row, BAR_ROWS, alt_text);
 	return row + BAR_ROWS;
 }
 
@@ -254,7 +242,7 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 	lxw_chart_font font[ICICLE_LEVELS];
 	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
 	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
-	lxw_chart_series *series = new_series(p->chart);
+	lxw_chart_series *series = ws__xlsx_series(p->chart);
 
 	for (size_t level = 0; level < icicle->levels; level++) {
 		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
@@ -330,7 +318,7 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
 	                                    of->other ? " of the longer side" : ""));
 	style_icicle(p.chart);
-	insert(x, sheet, p.chart, row, rows, alt_text);
+	ws__xlsx_front_chart(x, sheet, p.chart, row, rows, alt_text);
 	free(icicle);
 	return row + rows;
 }

@@ -7,10 +7,8 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "formats/base/xalloc.h"
 
 #define CHART_ROWS   24
-#define ROW_PIXELS   20
 #define CHART_PIXELS 760
 #define POINTS_MAX   24
 #define LABELS       6    /* the largest have their names beside them */
@@ -74,15 +72,6 @@ static bool find_columns(struct points *p)
 	return ws__xlsx_column(p->s, p->intensity) >= 0 && ws__xlsx_column(p->s, p->tflops) >= 0;
 }
 
-static lxw_chart_series *new_series(lxw_chart *chart)
-{
-	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
-
-	if (!series)
-		ws_out_of_memory(sizeof(*series));
-	return series;
-}
-
 static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *chart, size_t nth)
 {
 	const size_t row = p->row[nth];
@@ -95,7 +84,7 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	lxw_chart_fill fill = {.transparency = 25};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
-	lxw_chart_series *series = new_series(chart);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 	char label[64];
 
 	if (class->type != WS_CELL_TEXT)
@@ -135,7 +124,7 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 {
 	const lxw_col_t col = (lxw_col_t)(p->s->view.n + 2);
 	lxw_chart_line line = {.color = 0x404040, .width = 1.5};
-	lxw_chart_series *series = new_series(chart);
+	lxw_chart_series *series = ws__xlsx_series(chart);
 
 	for (uint32_t i = 0; i < 2; i++) {
 		ws__xlsx_text(x, p->s->sheet, row + i, col, name, x->styles[WS_XLSX_SOURCE]);
@@ -220,7 +209,7 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	lxw_chart_options options = {
 	        .description = alt_text,
 	        .x_scale = CHART_PIXELS / 480.0,
-	        .y_scale = CHART_ROWS * ROW_PIXELS / 288.0,
+	        .y_scale = CHART_ROWS * WS_XLSX_ROW_PIXELS / 288.0,
 	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
 	};
 	struct points p = {.s = s};
@@ -232,9 +221,7 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	find_points(&p);
 	if (!p.n)
 		return 0;
-	chart = workbook_add_chart(x->book, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
-	if (!chart)
-		ws_out_of_memory(sizeof(*chart));
+	chart = ws__xlsx_chart(x, LXW_CHART_SCATTER_STRAIGHT_WITH_MARKERS);
 	roofs = add_roofs(x, &p, chart);
 	for (size_t i = 0; i < p.n; i++)
 		add_point(x, &p, chart, i);

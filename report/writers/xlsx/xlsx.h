@@ -23,6 +23,7 @@
 #define WS_XLSX_WIDTHS_MAX 128
 
 #define WS_XLSX_ROW_POINTS 15.0 /* height of a row that nobody set */
+#define WS_XLSX_ROW_PIXELS 20   /* the same */
 
 /* Where things are on a sheet of a table. */
 enum {
@@ -175,6 +176,9 @@ uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 /* The same of one that has answers, on a sheet of its own before all tables. */
 void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+/* A chart of a type of the library, on no sheet yet; a series of it, of no cells yet. */
+lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type);
+lxw_chart_series *ws__xlsx_series(lxw_chart *chart);
 /* The step's time as a stacked bar, at a row; its cells stand in columns from `col` on. Returns the
  * row below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
