@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/base/xalloc.h"
-#include "report/base/say.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \
@@ -29,27 +28,22 @@ static const struct ws_table_column finding_columns[] = {
 };
 enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
 
-static const struct ws_table_column kernel_columns[] = {
-        COLUMN("kernel", "Kernel", "", TEXT, PLAIN, NAME),
-        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
-        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
-        COLUMN("time_ns", "GPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
-        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("tflops", "TFLOP/s", "TFLOP/s", REAL, REAL, ANSWER),
-        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
-};
-/* The same of work so small that its rates are no TFLOP/s: GFLOP/s. */
-static const struct ws_table_column small_kernel_columns[] = {
-        COLUMN("kernel", "Kernel", "", TEXT, PLAIN, NAME),
-        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
-        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
-        COLUMN("time_ns", "GPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
-        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("gflops", "GFLOP/s", "GFLOP/s", REAL, REAL, ANSWER),
-        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
-};
+/* Of kernels, or where there are none of operations; of small work the rates are GFLOP/s. */
+#define COST_COLUMNS(what, device, rate)                                      \
+	{                                                                     \
+		COLUMN("kernel", what, "", TEXT, PLAIN, NAME),                \
+		COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),            \
+		COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),            \
+		COLUMN("time_ns", device " Time (ns)", "ns", REAL, TIME_NS, ANSWER),\
+		COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),     \
+		COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),  \
+		COLUMN("rate", rate, rate, REAL, REAL, ANSWER),               \
+		COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER)\
+	}
+static const struct ws_table_column
+        kernel_columns[] = COST_COLUMNS("Kernel", "GPU", "TFLOP/s"),
+        small_kernel_columns[] = COST_COLUMNS("Kernel", "GPU", "GFLOP/s"),
+        operation_columns[] = COST_COLUMNS("Operation", "CPU", "GFLOP/s");
 enum {
 	KERNEL,
 	KERNEL_CLASS,
@@ -57,19 +51,8 @@ enum {
 	KERNEL_TIME,
 	KERNEL_SHARE,
 	KERNEL_MEAN,
-	KERNEL_TFLOPS,
+	KERNEL_RATE,
 	KERNEL_ATTAINED
-};
-
-static const struct ws_table_column operation_columns[] = {
-        COLUMN("operation", "Operation", "", TEXT, PLAIN, NAME),
-        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),
-        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),
-        COLUMN("time_ns", "CPU Time (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
-        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("gflops", "GFLOP/s", "GFLOP/s", REAL, REAL, ANSWER),
-        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER),
 };
 
 static const struct ws_table_column bar_columns[] = {
@@ -257,18 +240,6 @@ struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows)
 	return t;
 }
 
-/* The function of a kernel's name without what it lies in: "(anonymous namespace)::f<T>" is "f<T>".
- */
-static const char *function_of(const char *name)
-{
-	const char *end = name + strcspn(name, "<"), *begin = name;
-
-	for (const char *p = name; p + 1 < end; p++)
-		if (p[0] == ':' && p[1] == ':')
-			begin = p + 2;
-	return begin;
-}
-
 /* No rate is a hundredth of a TFLOP/s. */
 static bool is_small(const struct ws_page *page)
 {
@@ -289,15 +260,14 @@ struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 		const struct ws_page_kernel *k = &page->kernel[i];
 		struct ws_cell *row = ws_table_row(t);
 
-		ws_cell_set_str(t, &row[KERNEL],
-		                page->has_operations ? k->name : function_of(k->name));
+		ws_cell_set_str(t, &row[KERNEL], k->name);
 		if (k->class)
 			ws_cell_set_str(t, &row[KERNEL_CLASS], k->class);
 		ws_cell_set_real(&row[KERNEL_CALLS], (double)k->calls / page->samples);
 		ws_cell_set_real(&row[KERNEL_TIME], (double)k->ns / page->samples);
 		ws_cell_set_real(&row[KERNEL_SHARE], k->percent);
 		ws_cell_set_real(&row[KERNEL_MEAN], k->mean_ns);
-		ws_cell_set_real(&row[KERNEL_TFLOPS], k->flops_per_s / (small ? 1e9 : 1e12));
+		ws_cell_set_real(&row[KERNEL_RATE], k->flops_per_s / (small ? 1e9 : 1e12));
 		ws_cell_set_real(&row[KERNEL_ATTAINED], k->attained);
 	}
 	return t;
@@ -343,11 +313,6 @@ struct ws_table *ws_front_changes(const struct ws_answers *answers)
 	return t;
 }
 
-const char *ws_front_time(struct ws_arena *arena, double ns)
-{
-	return ws_say_time(arena, ns);
-}
-
 void ws_front_times(double longest_ns, struct ws_shown_column *out)
 {
 	struct ws_table *whole = ws_table_new(&bar_def);
@@ -357,20 +322,13 @@ void ws_front_times(double longest_ns, struct ws_shown_column *out)
 	ws_table_free(whole);
 }
 
-void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out)
-{
-	ws_front_times((double)page->whole_ns / page->samples, out);
-}
-
-size_t ws_front_source(const struct ws_page *page, char *out, size_t size)
+const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page)
 {
 	const char *const parts[] = {page->device, page->source, page->scope, page->losses};
-	size_t len = 0;
+	const char *out = "";
 
-	out[0] = '\0';
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (parts[i] && len < size)
-			len += (size_t)snprintf(out + len, size - len, "%s%s", len ? " · " : "",
-			                        parts[i]);
-	return len < size ? len : size - 1;
+		if (parts[i])
+			out = ws_arena_format(arena, "%s%s%s", out, *out ? " · " : "", parts[i]);
+	return out;
 }

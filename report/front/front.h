@@ -20,12 +20,9 @@ struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows);
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
 /* What the step's time goes to. */
 struct ws_table *ws_front_bar(const struct ws_page *page);
-/* On an axis its times are in the unit of the whole. */
-void ws_front_bar_times(const struct ws_page *page, struct ws_shown_column *out);
-/* "H100 · PyTorch profiler · 3 steps · nothing lost"; into out. */
-size_t ws_front_source(const struct ws_page *page, char *out, size_t size);
+/* "H100 · PyTorch profiler · 3 steps · nothing lost", in the arena. */
+const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page);
 /* Operations that changed most. */
 struct ws_table *ws_front_changes(const struct ws_answers *answers);
-/* "383 ms", in the arena; a column of times of which this is the longest. */
-const char *ws_front_time(struct ws_arena *arena, double ns);
+/* A column of times of which this is the longest. */
 void ws_front_times(double longest_ns, struct ws_shown_column *out);

@@ -1,10 +1,10 @@
 /* The first screen of a report in a terminal: what matters most, the step as a bar, where and what.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/front/front.h"
 #include "report/page/answers.h"
+#include "report/page/say.h"
 #include "report/table/view.h"
 #include "report/writers/text.h"
 
@@ -143,6 +143,8 @@ static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *
 
 static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
+	struct ws_arena arena = {0};
+
 	if (!page->nfindings)
 		return;
 	fputc('\n', f);
@@ -150,20 +152,20 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	fputc('\n', f);
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
-		char text[1024], gain[64] = "";
+		const char *text = ws_arena_format(
+		        &arena, "%zu. %s%s", i + 1, finding->advice,
+		        strchr(".!?", finding->advice[strlen(finding->advice) - 1]) ? "" : ".");
 
-		if (finding->gain_percent >= 0.1)
-			snprintf(gain, sizeof(gain), " Gain: at most %.*f %%.",
-			         finding->gain_percent < 10, finding->gain_percent);
-		snprintf(text, sizeof(text), "%zu. %s%s%s", i + 1, finding->advice,
-		         strchr(".!?", finding->advice[strlen(finding->advice) - 1]) ? "" : ".",
-		         gain);
+		if (finding->gain_percent > 0)
+			text = ws_arena_format(&arena, "%s Gain: at most %s.", text,
+			                       ws_say_percent(&arena, finding->gain_percent));
 		ws__text_paragraph(f, opts, NULL, 0, text);
 		if (finding->evidence)
 			ws__text_paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
 	}
 	if (page->findings_note)
 		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+	ws_arena_free(&arena);
 }
 
 void ws__text_answers(FILE *f, const struct ws_answers *answers, const struct ws_text_opts *opts)
@@ -187,12 +189,12 @@ void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_op
 {
 	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
 	struct ws_table *bar = ws_front_bar(page);
-	char source[1024];
+	struct ws_arena arena = {0};
 
 	put_styled(f, opts, WS_TEXT_BOLD, page->title);
 	fputc('\n', f);
-	ws_front_source(page, source, sizeof(source));
-	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, source);
+	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, ws_front_source(&arena, page));
+	ws_arena_free(&arena);
 	fputc('\n', f);
 	for (size_t i = 0; i < page->nheadline; i++)
 		put_sentence(f, opts, &page->headline[i]);

@@ -226,7 +226,7 @@ def compare_sheet(sheet, table, first):
             complain(f"{sheet.name}: the filter does not reach to the last row")
 
 
-def compare_front(sheet, table, left_out):
+def compare_front(sheet, table):
     """Below the first screen: the sections that it does not have, each line with its number or text."""
     columns = [c["id"] for c in table["columns"]]
     section = row = None
@@ -251,17 +251,41 @@ def compare_front(sheet, table, left_out):
     for note in table["notes"]:
         if shown(note) not in sheet.cells.values():
             complain(f"{sheet.name}: the note is missing: {note}")
+    check_bar(sheet)
+    check_long_names(sheet)
+
+
+def check_left_out(sheet, left_out):
+    """The first sheet names the tables without a sheet."""
     said = [v for v in sheet.cells.values() if str(v).startswith("Without rows, so without a sheet: ")]
     if len(said) != (left_out > 0) or (said and said[0].count(",") != left_out):
         complain(f"{left_out} tables are left out, and the first sheet says {said}")
 
 
-def compare_answers(book, report, left_out):
+def check_bar(sheet):
+    """The parts of the bar add up to the step that the figures say."""
+    for row, col in [at for at, v in sheet.cells.items() if v == "Cells of the bar"]:
+        parts = []
+        while isinstance(sheet.cells.get((row + 1 + len(parts), col + 1)), float):
+            parts.append(sheet.cells[row + 1 + len(parts), col + 1])
+        unit = re.search(r"\((.*)\)$", sheet.cells[row, col + 1]).group(1)
+        step = next(v for (r, c), v in sheet.cells.items() if sheet.cells.get((r + 1, c)) in ("step", "run"))
+        value, name = step.split(" ")
+        if not math.isclose(sum(parts) * SCALES.get(unit, 1), float(value) * SCALES.get(name, 1), rel_tol=0.01):
+            complain(f"{sheet.name}: the bar has {sum(parts)} {unit}, the step {step}")
+
+
+def check_long_names(sheet):
+    """A name is whole, in as many lines as it takes: cut, two may read alike."""
+    high = {int(r.get("r")): float(r.get("ht", 15)) for r in sheet.root.iter("{%s}row" % NS["m"])}
+    for (row, col), v in sheet.cells.items():
+        if not col and len(str(v)) > 55 and isinstance(sheet.cells.get((row, 3)), float) and not isinstance(sheet.cells.get((row, 1)), float) and high[row] < 20:
+            complain(f"{sheet.name}: {v!r} is cut")
+
+
+def compare_answers(book, report):
     """The first sheet of a comparison or of ranks: links to all others, and bars that add up from A to B."""
     sheet = book.sheets[0]
-    said = [v for v in sheet.cells.values() if str(v).startswith("Without rows, so without a sheet: ")]
-    if len(said) != (left_out > 0) or (said and said[0].count(",") != left_out):
-        complain(f"{left_out} tables are left out, and the first sheet says {said}")
     table = report["tables"].get("diff-waterfall")
     if not table or not table["rows"]:
         return
@@ -459,10 +483,9 @@ def main():
         else:
             compare_sheet(sheet, table, i == 0 and not has_answers)
     said = sum(1 for v in book.sheets[0].cells.values() if str(v).startswith("no sheet: "))
-    if front:
-        compare_front(*front, left_out)
-    elif has_answers:
-        compare_answers(book, report, left_out)
+    if front or has_answers:
+        check_left_out(book.sheets[0], left_out)
+        compare_front(*front) if front else compare_answers(book, report)
     elif len(report["tables"]) > 1 and said != left_out:
         complain(f"{left_out} tables are left out, and the first sheet names {said}")
     for sheet in book.sheets:

@@ -1,10 +1,10 @@
 /* The first sheet of a comparison, or of ranks: the answers, why, and what changed. */
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/front/front.h"
+#include "report/page/say.h"
 #include "report/writers/xlsx/front.h"
 
 #define WATERFALL_ROWS 15
@@ -78,7 +78,7 @@ static void label_bars(const struct waterfall *w, lxw_chart_series *series)
 
 		label[i].value = (char *)(uintptr_t)ws__xlsx_format(
 		        w->x, "%s%s", bar->is_whole ? "" : ns < 0 ? "−" : "+",
-		        ws_front_time(arena, fabs(ns)));
+		        ws_say_time(arena, fabs(ns)));
 		labels[i] = &label[i];
 	}
 	chart_series_set_labels(series);
@@ -180,7 +180,7 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answer
 		                "Parts of the model, %s (%s), %s: green is faster, red slower, "
 		                "ochre on one side only",
 		                answers->side_name[s], s ? "B" : "A",
-		                ws_front_time(&f->x->arena, ns[s]))};
+		                ws_say_time(&f->x->arena, ns[s]))};
 
 		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row,
 		                             FRONT_DATA);

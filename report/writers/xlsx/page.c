@@ -367,16 +367,13 @@ static void add_lines(struct ws_xlsx_front *f)
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
 	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet, .t = s->table};
-
-	char source[1024];
+	const struct ws_page *page = x->report->page;
 
 	s->rows = s->table->nrows;
-	if (x->report->page)
-		ws_front_source(x->report->page, source, sizeof(source));
-	ws__xlsx_front_begin(&f, x->report->page ? x->report->page->title : x->report->title,
-	                     x->report->page ? source : NULL);
-	if (x->report->page)
-		add_screen(&f, x->report->page, s);
+	ws__xlsx_front_begin(&f, page ? page->title : x->report->title,
+	                     page ? ws_front_source(&x->arena, page) : NULL);
+	if (page)
+		add_screen(&f, page, s);
 	add_lines(&f);
 	s->below = f.row;
 	ws__xlsx_front_end(&f);

@@ -89,7 +89,7 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 }
 
 /* Work, then idle time; what is too small for a name is one part of each. */
-static void add_parts(struct bar *b, const struct ws_page *page)
+static void add_parts(struct bar *b, const struct ws_page *page, const struct ws_table *times)
 {
 	for (int idle = 0; idle < 2; idle++) {
 		double ns = 0, percent = 0;
@@ -97,15 +97,15 @@ static void add_parts(struct bar *b, const struct ws_page *page)
 
 		for (size_t i = 0; i < page->nsegments; i++) {
 			const struct ws_page_segment *part = &page->segment[i];
+			const double time = ws_table_cells(times, i)[1].r;
 
 			if (part->is_idle != idle)
 				continue;
 			if (part->percent >= NAMED_LEAST) {
-				add_part(b, part->name, (double)part->ns / page->samples,
-				         part->percent, colour_of(part, nth++));
+				add_part(b, part->name, time, part->percent, colour_of(part, nth++));
 				continue;
 			}
-			ns += (double)part->ns / page->samples;
+			ns += time;
 			percent += part->percent;
 		}
 		if (ns > 0)
@@ -119,8 +119,7 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 
 	chart_set_series_gap(chart, 15);
-	chart_axis_set_max(chart->x_axis,
-	                   (double)page->whole_ns / page->samples / pow(10, b->shown.exponent));
+	chart_axis_set_max(chart->x_axis, page->step_ns / pow(10, b->shown.exponent));
 	chart_axis_set_min(chart->x_axis, 0);
 	chart_axis_set_name(chart->x_axis, ws__xlsx_format(b->x, "time (%s)", b->shown.unit));
 	chart_axis_set_name_font(chart->x_axis, &font);
@@ -136,17 +135,19 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 {
 	char alt_text[] = "Stacked bar: time of work by class, then idle time by cause";
 	const struct ws_page *page = x->report->page;
+	struct ws_table *times = ws_front_bar(page);
 	struct bar b = {.x = x,
 	                .s = s,
 	                .chart = new_chart(x, "Time by class of work, then idle time by cause"),
 	                .row = row + 1,
 	                .col = col};
 
-	ws_front_bar_times(page, &b.shown);
+	ws_front_times(page->step_ns, &b.shown);
 	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1), b.shown.title,
 	              x->styles[WS_XLSX_SOURCE]);
-	add_parts(&b, page);
+	add_parts(&b, page, times);
+	ws_table_free(times);
 	style_bar(b.chart, page, &b);
 	ws__xlsx_front_chart(x, s->sheet, b.chart, row, BAR_ROWS, alt_text);
 	return row + BAR_ROWS;

@@ -195,7 +195,7 @@ Test(page, tree_without_ranges_is_by_class_and_kernel)
 
 	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
 	kernel(b, 0, "sm90_xmma_gemm_bf16bf16_bf16f32", 10, 300);
-	kernel(b, 20, "cunn_SoftMaxForward", 320, 100);
+	kernel(b, 20, "at::(anonymous namespace)::cunn_SoftMaxForward<at::Half>", 320, 100);
 	page = page_of(b);
 	cr_expect(page->has_steps == false);
 	cr_assert(eq(sz, page->nnodes, 4));
@@ -209,6 +209,7 @@ Test(page, tree_without_ranges_is_by_class_and_kernel)
 	cr_expect(eq(dbl, page->kernel[0].percent, 75));
 	cr_expect(eq(dbl, page->kernel[0].mean_ns, 300 * US));
 	cr_expect(isnan(page->kernel[0].flops_per_s));
+	cr_expect(!strncmp(page->kernel[1].name, "cunn_SoftMaxForward", 19), "%s", page->kernel[1].name);
 	done();
 }
 
@@ -389,8 +390,8 @@ Test(page, a_gpu_beside_the_cpu_reference_is_told)
 	done();
 }
 
-{
 Test(page, nothing_recorded_says_so)
+{
 	const struct ws_page *page = page_of(tb_new());
 
 	cr_assert(eq(sz, page->nheadline, 1));
