@@ -209,7 +209,8 @@ Test(page, tree_without_ranges_is_by_class_and_kernel)
 	cr_expect(eq(dbl, page->kernel[0].percent, 75));
 	cr_expect(eq(dbl, page->kernel[0].mean_ns, 300 * US));
 	cr_expect(isnan(page->kernel[0].flops_per_s));
-	cr_expect(!strncmp(page->kernel[1].name, "cunn_SoftMaxForward", 19), "%s", page->kernel[1].name);
+	cr_expect(strncmp(page->kernel[1].name, "cunn_SoftMaxForward", 19) == 0, "%s",
+	          page->kernel[1].name);
 	done();
 }
 
@@ -385,8 +386,8 @@ Test(page, a_gpu_beside_the_cpu_reference_is_told)
 	tb_call(b, 30 * US, 1, k.correlation);
 	tb_kernel(b, &k);
 	page = page_of(b);
-	cr_expect(!page->on_cpu);
-	cr_expect(!strstr(line_text(&page->headline[0]), "no GPU ran"));
+	cr_expect_not(page->on_cpu);
+	cr_expect_null(strstr(line_text(&page->headline[0]), "no GPU ran"));
 	done();
 }
 
@@ -441,6 +442,6 @@ Test(page, operations_without_time_have_no_shares)
 	struct tb *b = tb_new();
 
 	add_op(b, 1, (struct op){.name = "aten::mm", .start_ns = 10, .dur_ns = 0, .no_cost = 1});
-	cr_expect(!page_of(b)->has_operations);
+	cr_expect_not(page_of(b)->has_operations);
 	done();
 }
