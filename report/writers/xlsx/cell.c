@@ -460,6 +460,24 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 	ws__xlsx_try(x, worksheet_set_footer(sheet, "&L&F&C&A&Rpage &P of &N"));
 }
 
+lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type)
+{
+	lxw_chart *chart = workbook_add_chart(x->book, type);
+
+	if (!chart)
+		ws_out_of_memory(sizeof(*chart));
+	return chart;
+}
+
+lxw_chart_series *ws__xlsx_series(lxw_chart *chart)
+{
+	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
+
+	if (!series)
+		ws_out_of_memory(sizeof(*series));
+	return series;
+}
+
 int ws__xlsx_column(const struct ws_xlsx_sheet *s, int column)
 {
 	for (size_t i = 0; i < s->view.n && column >= 0; i++)

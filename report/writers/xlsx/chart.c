@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#include "formats/base/xalloc.h"
-
 #define CHART_PIXELS_WIDE 560
 
 /* Colours that the colour-blind tell apart, of the list that all pictures share. */
@@ -18,24 +16,6 @@ static lxw_color_t colour_of(size_t nth)
 	};
 
 	return ws_page_colour_def(order[nth % WS_XLSX_SERIES_MAX]).light;
-}
-
-lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type)
-{
-	lxw_chart *chart = workbook_add_chart(x->book, type);
-
-	if (!chart)
-		ws_out_of_memory(sizeof(*chart));
-	return chart;
-}
-
-lxw_chart_series *ws__xlsx_series(lxw_chart *chart)
-{
-	lxw_chart_series *series = chart_add_series(chart, NULL, NULL);
-
-	if (!series)
-		ws_out_of_memory(sizeof(*series));
-	return series;
 }
 
 /* Where a chart's cells are. */
