@@ -7,7 +7,7 @@
 
 #include "report/diff/diff.h"
 #include "report/diff/side.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 #include "report/tables/tables.h"
 
 #define WS_DIFF_MAX_REASONS 12

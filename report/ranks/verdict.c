@@ -5,7 +5,7 @@
 
 #include "report/analysis/rank.h"
 #include "report/base/stat.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 #include "report/ranks/private.h"
 
 double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step))

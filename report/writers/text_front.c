@@ -4,7 +4,7 @@
 
 #include "report/front/front.h"
 #include "report/page/answers.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 #include "report/table/view.h"
 #include "report/writers/text.h"
 
@@ -152,9 +152,11 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	fputc('\n', f);
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
 		const struct ws_page_finding *finding = &page->finding[i];
-		const char *text = ws_arena_format(
-		        &arena, "%zu. %s%s", i + 1, finding->advice,
-		        strchr(".!?", finding->advice[strlen(finding->advice) - 1]) ? "" : ".");
+		const char *text =
+		        ws_arena_format(&arena, "%zu. %s%s", i + 1, finding->advice,
+		                        strchr(".!?", finding->advice[strlen(finding->advice) - 1])
+		                                ? ""
+		                                : ".");
 
 		if (finding->gain_percent > 0)
 			text = ws_arena_format(&arena, "%s Gain: at most %s.", text,

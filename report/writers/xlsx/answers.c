@@ -4,13 +4,14 @@
 #include <string.h>
 
 #include "report/front/front.h"
-#include "report/page/say.h"
+#include "report/base/say.h"
 #include "report/writers/xlsx/front.h"
 
 #define WATERFALL_ROWS 15
 #define GRADE_WIDTH    19.0 /* "LIKELY FASTER" */
 
-/* --- the way from A to B ----------------------------------------------------------------------- */
+/* --- the way from A to B -----------------------------------------------------------------------
+ */
 
 /* Series of the chart, a column of cells each: what a bar stands on, the bars, and what holds the
  * number on top. */
@@ -76,9 +77,11 @@ static void label_bars(const struct waterfall *w, lxw_chart_series *series)
 		const struct ws_change_bar *bar = &w->answers->bar[i];
 		const double ns = bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
 
-		label[i].value = (char *)(uintptr_t)ws__xlsx_format(
-		        w->x, "%s%s", bar->is_whole ? "" : ns < 0 ? "−" : "+",
-		        ws_say_time(arena, fabs(ns)));
+		label[i].value = (char *)(uintptr_t)ws__xlsx_format(w->x, "%s%s",
+		                                                    bar->is_whole ? ""
+		                                                    : ns < 0      ? "−"
+		                                                                  : "+",
+		                                                    ws_say_time(arena, fabs(ns)));
 		labels[i] = &label[i];
 	}
 	chart_series_set_labels(series);
@@ -111,9 +114,10 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	const double unit = pow(10, w->shown.exponent);
 	const double span = w->most_ns - w->least_ns;
 
-	chart_title_set_name(chart, w->least_ns > 0 ? "Green saves, red costs; the bars add up; the "
-	                                              "axis does not begin at 0"
-	                                            : "Green saves, red costs; the bars add up");
+	chart_title_set_name(chart, w->least_ns > 0
+	                                    ? "Green saves, red costs; the bars add up; the "
+	                                      "axis does not begin at 0"
+	                                    : "Green saves, red costs; the bars add up");
 	chart_title_set_name_font(chart, &title);
 	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
 	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
@@ -128,7 +132,7 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 }
 
 static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                                uint16_t col)
+                              uint16_t col)
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
 	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
@@ -153,7 +157,8 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	                                                : (uint32_t)w.answers->nbars + 1);
 }
 
-/* --- the sheet --------------------------------------------------------------------------------- */
+/* --- the sheet ---------------------------------------------------------------------------------
+ */
 
 /* The model of both sides, on one scale. */
 static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answers,
