@@ -40,8 +40,9 @@ mkdir -p "$out/bin" "$out/tests" "$out/lib" "$out/gpu"
 for program in warpsheet warpsheet-xlsx.so warpsheet-record warpsheet-step libwarpsheet-collect.so; do
 	cp "$build/bin/$program" "$out/bin/"
 done
+cp -r "$build/bin/python" "$out/python"
 cp "$build"/tests/gpu_launches "$build"/tests/gpu_bench "$build"/tests/gpu_device "$out/tests/"
-cp "$source"/tests/gpu/*.sh "$source"/tests/gpu/*.py "$out/gpu/"
+cp "$source"/tests/gpu/*.sh "$source"/tests/gpu/*.py "$source"/tests/pytorch/*.py "$out/gpu/"
 
 # What is linked, but glibc's, the compiler's that every machine has, and NVIDIA's.
 ldd "$out"/bin/* "$out"/tests/* | sed -n 's/^.* => \(\/[^ ]*\) (.*/\1/p' | sort -u |
@@ -55,6 +56,7 @@ strip --strip-unneeded "$out"/bin/* "$out"/tests/* "$out"/lib/*
 patchelf --set-rpath '$ORIGIN/../lib' "$out"/bin/* "$out"/tests/*
 # shellcheck disable=SC2016
 patchelf --set-rpath '$ORIGIN' "$out"/lib/*
+mv "$out/python" "$out/bin/" # the collector looks for it beside itself
 tar -C "$out" -czf "$out.tar.gz" .
 
 # --- checks -----------------------------------------------------------------------------------

@@ -3,9 +3,9 @@
 #   capture.sh ROOT OUT [QUESTION...]
 # ROOT: a build folder or a bundle (bin/, tests/). OUT: folder for the answers; lines.json there
 # gets a line for each, what was said and the small traces lie beside. QUESTION: buffers calls
-# ends refused graphs versions cost costs busy soak names compiled steps aa torch; all without one.
-# COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes) and STEP_MODELS say how many, how
-# long, of what. Ends with 0 when all that must hold holds, 1 when not, 77 when there is no GPU.
+# ends refused graphs versions cost costs busy soak names compiled steps aa hook torch; all without one.
+# COST_LAUNCHES (200000), SOAK (120s; seconds, or a number of nodes), STEP_MODELS and AA_MODELS say how many,
+# how long, of what. Ends with 0 when all that must hold holds, 1 when not, 77 when there is no GPU.
 # WS_LIBRARY_PATH: folders of libraries for our programs; nobody else is given them.
 set -u
 
@@ -23,6 +23,7 @@ shift 2
 cost_launches=${COST_LAUNCHES:-200000}
 soak=${SOAK:-120s}
 step_models=${STEP_MODELS:-transformer-small resnet50}
+aa_models=${AA_MODELS:-$step_models}
 warpsheet=$root/bin/warpsheet
 # ours COMMAND...: one of our programs, with what it is linked to
 ours() { LD_LIBRARY_PATH=${WS_LIBRARY_PATH-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
@@ -314,15 +315,40 @@ step_ms() {
 	calc "($t_25 - $t_5) / 20 / 1e6"
 }
 
-# The same step six times: what differs between recordings of one program is noise.
+# The same step ten times: what differs between recordings of one program is noise. The recordings
+# are among the answers.
 q_aa() {
-	rm -rf "$out/aa"
-	record -o "$out/aa" --repeat 6 -- "$root/bin/warpsheet-step" --model "${step_models%% *}" \
-		--device cuda --dtype amp-bf16 --fusion full --steps 10 --batch 4 >"$out/aa.txt" 2>&1
-	# the table is among the answers
-	ours "$warpsheet" aa "$out"/aa/*.wtrace >"$out/aa-report.txt" 2>&1
-	must "the same step six times: ends with" $? "" -eq 0
-	rm -rf "$out/aa"
+	for model in $aa_models; do
+		rm -rf "$out/aa-$model"
+		record -o "$out/aa-$model" --repeat 10 -- "$root/bin/warpsheet-step" --model "$model" \
+			--device cuda --dtype amp-bf16 --fusion full --steps 10 --batch 4 >"$out/aa.txt" 2>&1
+		ours "$warpsheet" aa "$out/aa-$model"/*.wtrace >"$out/aa-$model.txt" 2>&1
+		must "the same step of $model ten times: ends with" $? "" -eq 0
+	done
+}
+
+# Operations of an unmodified program: those that PyTorch's own profiler has of the very same run.
+# shellcheck disable=SC2086 # words
+q_hook() {
+	has_torch "PyTorch's operations" || return 0
+	if ! $theirs python3 -c 'import torch._C' 2>/dev/null; then
+		verdict skip "PyTorch's operations" "this PyTorch has none"
+		return 0
+	fi
+	programs="cnn transformer eager_transformer lstm custom_function"
+	WS_TORCH_DEVICE=cuda record -o "$out/hook.wtrace" --pytorch -- \
+		$theirs python3 "$here/programs.py" "$out" $programs >"$out/hook.txt" 2>&1
+	ours "$warpsheet" export "$out/hook.wtrace" -o "$out/hook.json" >>"$out/hook.txt" 2>&1
+	for program in $programs; do
+		python3 "$here/compare.py" "$out/$program.json" "$out/hook.json" "$program" >>"$out/hook.txt" 2>&1
+		code=$?
+		must "PyTorch's operations as its profiler has them: $program" $code "" -eq 0
+		rm -f "$out/$program.json"
+	done
+	rm -f "$out/hook.json"
+	record -o "$out/gpu-torch.wtrace" --pytorch -- $theirs python3 "$here/torch_step.py" --names - >>"$out/hook.txt" 2>&1
+	ours "$warpsheet" report "$out/gpu-torch.wtrace" --table ops --format csv >"$out/ops-torch.csv" 2>>"$out/hook.txt"
+	must "PyTorch's operations: kinds of a transformer's step" "$(tail -n +2 "$out/ops-torch.csv" | wc -l)" kinds -ge 10
 }
 
 # PyTorch's step is timed by itself; recorded and not, in turn. What is captured first.
@@ -331,13 +357,18 @@ q_torch() {
 	record_torch torch-graph --graph >/dev/null
 	said=$(cat "$out/torch-graph.txt")
 	must "torch.cuda.graph: launches that seem to lack their work" "$(lost launch_without_work)" launches -eq 0
-	off='' on=''
+	off='' on='' hooked=''
 	for _ in 1 2; do
 		off=$(least "$(torch_step 2>/dev/null)" "$off")
-		on=$(least "$(record_torch gpu-torch)" "$on")
+		on=$(least "$(record_torch torch-step)" "$on")
+		# shellcheck disable=SC2086 # words
+		hooked=$(least "$(record -o "$out/torch-step.wtrace" --pytorch -- $theirs \
+			python3 "$here/torch_step.py" 2>"$out/torch-step.txt")" "$hooked")
 	done
+	rm -f "$out/torch-step.wtrace"
 	verdict info "PyTorch: a step not recorded" "$off" ms
 	under "PyTorch: added by recording" "$(calc "$on / $off * 100 - 100")" "%" 5
+	under "PyTorch: added by recording it with its operations" "$(calc "$hooked / $off * 100 - 100")" "%" 10
 	own=$(torch_step --profile 2>/dev/null)
 	verdict info "PyTorch: added by its own profiler" "$(calc "$own / $off * 100 - 100")" "%"
 	record_torch torch-profiler --profile >/dev/null
@@ -358,7 +389,7 @@ code=$?
 	exit 77
 }
 must "the program alone ends with" $code "" -eq 0
-[ $# -gt 0 ] || set -- buffers calls ends refused graphs versions cost costs busy names compiled steps aa soak torch
+[ $# -gt 0 ] || set -- buffers calls ends refused graphs versions cost costs busy names compiled steps aa hook soak torch
 for question in "$@"; do
 	"q_$question" || verdict fail "$question" "did not run"
 done

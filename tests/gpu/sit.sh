@@ -10,6 +10,7 @@
 # OUT/answers-PART.tar.gz, under 16 MB. To try the script itself: QUICK=1 for small numbers, and
 # STEP_LIMIT_S and PART_LIMIT_S in place of all steps' time limits and of the part's. KEEP=FOLDER:
 # lines, table and archive are there after each step, whole, whatever becomes of the rest.
+# STEPS=REGEX: only the steps of the part whose whole names match, for a lease shorter than three parts.
 # Ends with 0 when nothing failed, 1 when something did, 77 without a GPU.
 set -u
 
@@ -17,7 +18,7 @@ part=${1-}
 case $part in
 1 | 2 | 3 | environment | libraries) ;; # the last two: part 1 runs them, as a step is a program
 *)
-	sed -n '2,14s/^# \{0,1\}//p' "$0"
+	sed -n '2,15s/^# \{0,1\}//p' "$0"
 	exit 2
 	;;
 esac
@@ -69,10 +70,13 @@ ours() { LD_LIBRARY_PATH=$path${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"; }
 
 # --- steps -----------------------------------------------------------------------------------
 
+wanted() { [ -z "${STEPS-}" ] || echo "$1" | grep -qxE "$STEPS"; }
+
 # step NAME SECONDS COMMAND...: run it with that limit, or what is left; its output is kept.
 # A verdict is told for one that fails. Returns its status.
 step() {
 	name=$1
+	wanted "$name" || return 0
 	limit=${STEP_LIMIT_S:-$2}
 	shift 2
 	left=$((deadline - $(date +%s)))
@@ -115,7 +119,7 @@ bench() {
 	# shellcheck disable=SC2046 # one argument or none
 	step "$name" "$limit" "$root/tests/gpu_bench" $(number "" --quick) "$@"
 	code=$?
-	grep '^{"kind"' "$out/$name.txt" >>"$lines"
+	grep -s '^{"kind"' "$out/$name.txt" >>"$lines"
 	return $code
 }
 
@@ -124,8 +128,9 @@ capture() {
 	name=$1
 	limit=$2
 	shift 2
-	COST_LAUNCHES=$(number 200000 2000) SOAK=$(number 120s 20000) SOAK_BEFORE=$(number 10s 2000) \
+	COST_LAUNCHES=$(number 200000 2000) SOAK=${SOAK:-$(number 120s 20000)} SOAK_BEFORE=$(number 10s 2000) \
 		STEP_MODELS=$(number "transformer-small resnet50" mlp) \
+		AA_MODELS=$(number "transformer-small resnet50 mlp" mlp) \
 		step "capture-$name" "$limit" "$here/capture.sh" "$root" "$out" "$@"
 }
 
@@ -156,8 +161,10 @@ environment() {
 # device SUITE SECONDS [WAY [QUICK]]: the programs of tests/cuda_host on the GPU; WAY: of device_cuda.c
 device() {
 	suite=$1 name=device-$1${3:+-$(echo "$3" | tr ' ' -)}
+	wanted "$name" || return 0
 	export WS_TEST_DEVICE="${3-}"
-	step "$name" "$2" "$root/tests/gpu_device" -j1 --filter "device_$suite/$(number '*' "$4")"
+	# the CPU's reference takes the time, a processor a test
+	step "$name" "$2" "$root/tests/gpu_device" "-j$(number 4 1)" --filter "device_$suite/$(number '*' "$4")"
 	must "$name: tests that ran" "$(sed -n 's/.*Tested: \([0-9]*\) .*/\1/p' "$out/$name.txt")" "" -gt 0
 	unset WS_TEST_DEVICE
 	# each way is right: what this machine does
@@ -174,9 +181,11 @@ device() {
 # What is worth most comes first: does recording work, is it whole, what does it cost, are the
 # kernels right.
 part_1() {
-	step libraries 15 sh "$here/sit.sh" libraries "$out"
-	must "libraries that a program lacks" "$(grep -c '=> not found' "$out/libraries.txt")" "" -eq 0
-	must "programs whose libraries were looked at" "$(grep -c 'all programs were looked at' "$out/libraries.txt")" "" -eq 1
+	if wanted libraries; then
+		step libraries 15 sh "$here/sit.sh" libraries "$out"
+		must "libraries that a program lacks" "$(grep -c '=> not found' "$out/libraries.txt")" "" -eq 0
+		must "programs whose libraries were looked at" "$(grep -c 'all programs were looked at' "$out/libraries.txt")" "" -eq 1
+	fi
 	verdict info "shared memory for the segment" "$(df -m /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')" MiB
 	capture first 40 buffers calls ends refused graphs versions
 	capture names 60 names
@@ -202,7 +211,7 @@ beside_torch() {
 	for session in "$@"; do
 		step "beside-torch-$(echo "$session" | tr : -)" "$limit_s" \
 			python3 "$here/torch_steps.py" "$root/tests/gpu_bench" "$session"
-		grep '^{"kind"' "$out/$name.txt" >>"$lines"
+		grep -s '^{"kind"' "$out/$name.txt" >>"$lines"
 	done
 }
 
@@ -231,19 +240,21 @@ part_2() {
 		ours_alone 45 "$large" amp-bf16 4 512 --fused-attention
 		bench steps-resnet50 60 --nhwc steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	fi
-	capture steps 60 steps aa
+	capture steps 60 steps
+	capture aa 150 aa
 	bench steps-resnet50-nchw 30 steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	for trace in small:transformer-small resnet:resnet50; do
 		step "trace-${trace%%:*}" 45 "$root/bin/warpsheet-record" -o "$out/gpu-${trace%%:*}.wtrace" -- \
 			"$root/bin/warpsheet-step" --model "${trace#*:}" --device cuda --dtype amp-bf16 \
 			--fusion full --steps 3 --batch "$(number 4 1)"
-		ours "$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" --table kernel-summary \
-			--format csv >"$out/kernels-${trace%%:*}.csv"
+		! wanted "$name" || ours "$root/bin/warpsheet" report "$out/gpu-${trace%%:*}.wtrace" \
+			--table kernel-summary --format csv >"$out/kernels-${trace%%:*}.csv"
 	done
 	capture compiled 90 compiled
 }
 
 part_3() {
+	capture hook 90 hook
 	capture torch 120 torch
 	capture soak 180 soak
 	capture costs 90 costs busy

@@ -50,7 +50,7 @@ for line in "info .*gradients apart from the CPU's, most of .*, judged .*at most
 	"pass .*torch.cuda.graph: launches that seem" "pass .*ours beside torch eager " "pass .*ours beside torch compile " \
 	"pass .*ours beside torch compile, fused attention" "info .*, ours, fused attention: .* tokens/s" "info .*ceiling: " \
 	"info .*step: resnet50 .*, ours, nhwc: .* images/s" "pass .*kernels by name: as PyTorch's profiler counts them" \
-	"info .*step of mlp: not recorded" "pass .*the same step six times: ends with" \
+	"info .*step of mlp: not recorded" "pass .*the same step of mlp ten times: ends with" \
 	"pass .*devices with a UUID" "info .*soak: processors busy" "info .*runtime launches: added by the default to the host's" \
 	"pass .*kernels of a compiled step, by name" "pass .*device-steps-free-autotune" "pass .*segment-dir" "pass .*transformer-small tf32 .*ours beside torch eager" \
 	"info .*products whose operands of TF32 are .*all as if rounded" "pass .*programs whose libraries were looked at" \

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(0)
+torch.set_default_device(os.environ.get("WS_TORCH_DEVICE", "cpu"))
 
 
 def trained(model, batch, loss_of, optimizer=torch.optim.SGD, **arguments):
