@@ -16,7 +16,7 @@
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
 #include "tests/recorder/cuda/fake.h"
-#include "tests/support/check.h"
+#include "tests/support/recorder/check.h"
 #include "tests/support/paths.h"
 
 #define THREADS 64

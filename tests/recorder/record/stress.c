@@ -13,7 +13,7 @@
 #include "formats/trace/reader.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
-#include "tests/support/check.h"
+#include "tests/support/recorder/check.h"
 #include "tests/support/paths.h"
 #include "tests/support/recorder/nvtx_module.h"
 

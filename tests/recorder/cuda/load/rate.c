@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/support/check.h"
+#include "tests/support/recorder/check.h"
 #include "tests/support/paths.h"
 #include "tests/environment/scratch.h"
 
