@@ -80,7 +80,7 @@ static void add_candidates(const struct ws_summary_page *p)
 		                        found.best[0].pattern);
 	else if (found.period)
 		words = ws_arena_format(
-		        temp, "no range repeats, but the kernels do: every %llu, %llu times",
+		        temp, "no range repeats; a sequence of %llu kernels does, %llu times",
 		        (unsigned long long)found.period, (unsigned long long)found.times);
 	ws_page_words(p, "measured steps", words);
 	for (size_t i = 0; i < found.n; i++) {
