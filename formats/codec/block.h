@@ -69,7 +69,7 @@ static inline void ws_row_buf_put(struct ws_row_buf *b, const void *row)
 /* Copy a struct ws_row_<kind>. BUG when a BLOB is over WS_MAX_BLOB_BYTES or the buffer is full. */
 enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);
 /* Room for n rows, at most WS_MAX_BLOCK_ROWS, whose columns the caller fills. */
-enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err);
+void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n);
 bool ws_row_buf_is_full(const struct ws_row_buf *b);
 void ws_row_buf_clear(struct ws_row_buf *b); /* forgets the rows, keeps the memory */
 void ws_row_buf_free(struct ws_row_buf *b);

@@ -1,7 +1,6 @@
 #include "formats/codec/block.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

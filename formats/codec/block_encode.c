@@ -1,6 +1,5 @@
 #include "formats/codec/block.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/checksum.h"
@@ -14,13 +13,12 @@ static bool is_blob(const struct ws_kind_def *def, unsigned c)
 	return def->columns[c].type == WS_TYPE_BLOB;
 }
 
-enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_err *err)
+void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n)
 {
 	size_t capacity = b->capacity;
 
-	(void)err;
 	if (n <= b->capacity)
-		return WS_OK;
+		return;
 	if (!b->columns)
 		b->columns = ws_xarray(b->def->ncolumns, sizeof(*b->columns));
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
@@ -29,7 +27,6 @@ enum ws_status ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n, struct ws_er
 		WS_GROW(b->columns[c].v, n, capacity);
 	}
 	b->capacity = capacity; /* once every column has it */
-	return WS_OK;
 }
 
 static enum ws_status add_blob(struct ws_row_buf *b, unsigned c, const struct ws_bytes *blob,
@@ -80,7 +77,7 @@ enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_e
 {
 	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
 	           b->def->name);
-	WS_FORWARD(ws_row_buf_reserve(b, b->rows + 1, err));
+	ws_row_buf_reserve(b, b->rows + 1);
 	if (!b->has_blobs) {
 		ws_row_buf_put(b, row);
 		return WS_OK;

@@ -1,7 +1,5 @@
 #include "formats/codec/encodings.h"
 
-#include <stdbool.h>
-
 /* bits of enum ws_type */
 #define BLOBS    (1u << WS_TYPE_BLOB)
 #define FIXED    (~BLOBS)

@@ -1,6 +1,5 @@
 #include "formats/codec/tokens.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"

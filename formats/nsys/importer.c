@@ -1,7 +1,5 @@
-#include <sqlite3.h>
 #include <string.h>
 
-#include "formats/foreign/importer.h"
 #include "formats/nsys/nsys.h"
 
 static bool recognises(const char *first, size_t len)

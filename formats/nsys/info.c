@@ -12,17 +12,15 @@
 /* --- facts --- */
 
 /* The value of a row of a table of names and values; empty when there is none. Free with free. */
-static enum ws_status fact(struct ws_nsys *n, const char *table, const char *name,
-                           struct ws_buf *value, struct ws_err *err)
+static void fact(struct ws_nsys *n, const char *table, const char *name, struct ws_buf *value)
 {
 	sqlite3_stmt *stmt;
 	char *sql;
 
-	(void)err;
 	value->len = 0;
 	if (!ws_nsys_has_table(n, table) || !ws_nsys_has_column(n, table, "name") ||
 	    !ws_nsys_has_column(n, table, "value"))
-		return WS_OK;
+		return;
 	sql = sqlite3_mprintf("SELECT value FROM main.\"%w\" WHERE name = ?1 LIMIT 1", table);
 	if (sqlite3_prepare_v2(n->db, sql, -1, &stmt, NULL) == SQLITE_OK) {
 		sqlite3_bind_text(stmt, 1, name, -1, SQLITE_STATIC);
@@ -32,7 +30,6 @@ static enum ws_status fact(struct ws_nsys *n, const char *table, const char *nam
 	}
 	sqlite3_finalize(stmt);
 	sqlite3_free(sql);
-	return WS_OK;
 }
 
 static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
@@ -45,7 +42,7 @@ static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, stru
 	};
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-		WS_FORWARD(fact(n, facts[i].table, facts[i].name, value, err));
+		fact(n, facts[i].table, facts[i].name, value);
 		if (value->len)
 			WS_FORWARD(ws_import_meta(n->out, facts[i].key,
 			                          (struct ws_bytes){value->data, value->len}, err));
@@ -54,14 +51,14 @@ static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, stru
 }
 
 /* The version of the schema, from either name of its table. */
-static enum ws_status import_version(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
+static void import_version(struct ws_nsys *n, struct ws_buf *value)
 {
 	struct ws_import_stats *stats = n->out->stats;
 	int len;
 
-	WS_FORWARD(fact(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", value, err));
+	fact(n, "META_DATA_EXPORT", "EXPORT_SCHEMA_VERSION", value);
 	if (!value->len)
-		WS_FORWARD(fact(n, "EXPORT_META_DATA", "EXPORT_SCHEMA_VERSION", value, err));
+		fact(n, "EXPORT_META_DATA", "EXPORT_SCHEMA_VERSION", value);
 	len = value->len > 32 ? 32 : (int)value->len;
 	if (!len)
 		snprintf(stats->format, sizeof(stats->format), "schema of unknown version");
@@ -70,7 +67,6 @@ static enum ws_status import_version(struct ws_nsys *n, struct ws_buf *value, st
 	for (char *c = stats->format; *c; c++)
 		if (!isprint((unsigned char)*c))
 			*c = '?';
-	return WS_OK;
 }
 
 static void import_session(struct ws_nsys *n)
@@ -213,9 +209,10 @@ static enum ws_status import_contexts(struct ws_nsys *n, struct ws_err *err)
 enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
 {
 	struct ws_buf value = {0};
-	enum ws_status status = import_version(n, &value, err);
+	enum ws_status status;
 
-	WS_THEN(status, import_facts(n, &value, err));
+	import_version(n, &value);
+	status = import_facts(n, &value, err);
 	ws_buf_free(&value);
 	if (status == WS_OK)
 		import_session(n);

@@ -6,7 +6,6 @@
 #include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
-#include <stdbool.h>
 #include "formats/foreign/nsys_own.h"
 
 #define MAX_ROW_BYTES 1024

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "formats/foreign/importer.h"
 #include "formats/foreign/text_file.h"
 #include "formats/pytorch/pytorch.h"
 

@@ -2,7 +2,6 @@
  * An event of a PyTorch trace as it stands in the file: its fields, and what
  * all kinds of events have in common.
  */
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/pytorch/pytorch.h"

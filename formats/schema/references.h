@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "formats/schema/schema.h"
 
 /* A column that defines ids, each with its row. */

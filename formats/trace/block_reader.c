@@ -1,11 +1,9 @@
 #include "formats/trace/block_reader.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "formats/codec/block.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
 

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/codec/block.h"
-#include "formats/codec/encodings.h"
 #include "formats/base/map.h"
 #include "formats/base/xalloc.h"
 #include "formats/schema/references.h"

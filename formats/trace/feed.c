@@ -5,7 +5,6 @@
 #include "formats/trace/internal.h"
 #include "formats/trace/thread_events.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 struct wanted {

@@ -2,9 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "formats/codec/block.h"
 #include "formats/base/outfile.h"
-#include "formats/base/sink.h"
 #include "formats/trace/check.h"
 #include "formats/trace/internal.h"
 #include "formats/trace/map.h"

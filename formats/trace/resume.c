@@ -77,32 +77,24 @@ enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
 /* --- going on with a file --- */
 
 /* Put the bytes that row i of a dictionary was interned by into w->key. */
-typedef enum ws_status (*key_fn)(struct ws_trace_writer *w, const struct ws_column_data *t,
-                                 uint64_t i, struct ws_err *err);
+typedef void (*key_fn)(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i);
 
-static enum ws_status string_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
-                                     uint64_t i, struct ws_err *err)
+static void string_row_key(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i)
 {
 	const struct ws_bytes *text = &t->columns[WS_COL_string_text].b[i];
 
-	(void)err;
 	w->key.len = 0;
 	ws_buf_put(&w->key, text->ptr, text->len);
-	return WS_OK;
 }
 
-static enum ws_status payload_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
-                                      uint64_t i, struct ws_err *err)
+static void payload_row_key(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i)
 {
 	const struct ws_bytes *bytes = &t->columns[WS_COL_payload_bytes].b[i];
 
-	(void)err;
 	payload_key(w, t->columns[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len);
-	return WS_OK;
 }
 
-static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_column_data *t,
-                                     uint64_t i, struct ws_err *err)
+static void config_row_key(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i)
 {
 	const struct ws_column *column = t->columns;
 	const struct ws_row_launch_config config = {
@@ -113,12 +105,10 @@ static enum ws_status config_row_key(struct ws_trace_writer *w, const struct ws_
 	        .stream = column[WS_COL_launch_config_stream].v[i],
 	};
 
-	(void)err;
 	ws_trace_writer_note_config(w, &config);
 	w->key.len = 0;
 	for (unsigned c = 1; c < WS_NCOLS_launch_config; c++)
 		ws_buf_put(&w->key, &t->columns[c].v[i], sizeof(uint64_t));
-	return WS_OK;
 }
 
 /* Interned rows of the file, so that their ids go on. The id is their first column. */
@@ -136,9 +126,8 @@ static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace
 			status = WS_FAIL(err, CORRUPT, "%s rows lack the column %s", t.def->name,
 			                 t.def->columns[c].name);
 	for (uint64_t i = 0; status == WS_OK && i < t.rows; i++) {
-		status = key(w, &t, i, err);
-		WS_THEN(status,
-		        ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i], err));
+		key(w, &t, i);
+		status = ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i], err);
 	}
 	ws_column_data_release(&t);
 	return status;

@@ -128,9 +128,8 @@ static void clear_columns(struct ws_thread_places *p, uint32_t written, uint32_t
  */
 #define AT_ONCE 1024u
 
-enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
-                                      const struct ws_row_buf *nvtx, struct ws_row_buf *out,
-                                      struct ws_err *err)
+void ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
+                            const struct ws_row_buf *nvtx, struct ws_row_buf *out)
 {
 	const uint32_t n = api->rows + nvtx->rows, type = 1u << WS_COL_thread_event_type;
 	struct source calls = source_of(api, of_api, p->api);
@@ -141,7 +140,7 @@ enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct w
 		for (unsigned e = 0; e < WS_NCOLS_nvtx; e++)
 			if (of_api[a] == of_nvtx[e])
 				shared |= 1u << of_api[a];
-	WS_FORWARD(ws_row_buf_reserve(out, n, err));
+	ws_row_buf_reserve(out, n);
 	find_places(p, api, nvtx);
 	written = shared | placed_columns(&calls) | placed_columns(&events);
 	clear_columns(p, written, n, out);
@@ -158,7 +157,6 @@ enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct w
 			out->columns[WS_COL_thread_event_type].v[p->api[i]] = WS_THREAD_EVENT_API;
 	}
 	out->rows = n;
-	return WS_OK;
 }
 
 /* --- reading --- */

@@ -17,9 +17,8 @@ struct ws_thread_places {
  * Put the rows of api and nvtx, one at least and at most WS_MAX_BLOCK_ROWS, into the empty buffer
  * out, which is always the same of p. Both have had room for a row.
  */
-enum ws_status ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
-                                      const struct ws_row_buf *nvtx, struct ws_row_buf *out,
-                                      struct ws_err *err);
+void ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf *api,
+                            const struct ws_row_buf *nvtx, struct ws_row_buf *out);
 
 /* Position in thread_event of a column of api or nvtx, by its position there. */
 unsigned ws_thread_events_column(enum ws_kind kind, unsigned position);

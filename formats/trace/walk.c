@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 #include "formats/trace/map.h"

@@ -76,9 +76,9 @@ static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_e
 
 	if (!w->places)
 		w->places = ws_xarray(1, sizeof(*w->places));
-	WS_FORWARD(ws_row_buf_reserve(api, 1, err));
-	WS_FORWARD(ws_row_buf_reserve(nvtx, 1, err));
-	WS_FORWARD(ws_thread_events_merge(w->places, api, nvtx, both, err));
+	ws_row_buf_reserve(api, 1);
+	ws_row_buf_reserve(nvtx, 1);
+	ws_thread_events_merge(w->places, api, nvtx, both);
 	ws_row_buf_clear(api);
 	ws_row_buf_clear(nvtx);
 	return write_block(w, WS_KIND_THREAD_EVENT, err);

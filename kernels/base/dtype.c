@@ -1,7 +1,5 @@
 #include "kernels/base/dtype.h"
 
-#include <math.h>
-
 struct dtype_info {
 	size_t size;
 	const char *suffix;

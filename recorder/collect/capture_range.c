@@ -1,6 +1,5 @@
 #include "recorder/collect/capture_range.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST_NAME 256 /* of a range whose name is not UTF-8 already */

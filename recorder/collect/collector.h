@@ -8,8 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 #include "recorder/collect/text.h"
 #include "recorder/shared/clock.h"

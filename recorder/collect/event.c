@@ -2,7 +2,6 @@
 #include "recorder/collect/event.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,6 +1,5 @@
 #include "recorder/collect/text.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <wchar.h>
 

@@ -1,5 +1,4 @@
 /* One thread buffer for each thread: taken at its first event, given up when it ends. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>

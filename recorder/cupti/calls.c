@@ -1,6 +1,5 @@
 #include "recorder/cupti/calls.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "recorder/shared/cupti_abi.h"

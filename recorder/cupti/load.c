@@ -1,7 +1,6 @@
 /* Which copy of CUPTI, and what of it. */
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

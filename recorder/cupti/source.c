@@ -1,7 +1,6 @@
 /* What CUPTI is asked for, and what it calls back for. */
 #include "recorder/cupti/source.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 

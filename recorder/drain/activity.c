@@ -1,6 +1,5 @@
 #include "recorder/drain/activity.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
-#include "formats/base/map.h"
 #include "recorder/drain/cupti_steps.h"
 #include "recorder/drain/graph_captures.h"
 #include "recorder/drain/private.h"

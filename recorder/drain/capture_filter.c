@@ -1,6 +1,5 @@
 #include "recorder/drain/capture_filter.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

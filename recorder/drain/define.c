@@ -1,10 +1,7 @@
 /* The definition log becomes dictionary rows, and the maps that records need. */
-#include <stdbool.h>
 
-#include "kernels/nvtx/abi.h"
 #include "kernels/nvtx/warpsheet_nvtx.h"
 #include "recorder/drain/activity.h"
-#include "recorder/drain/private.h"
 #include "formats/base/grow.h"
 
 /* A definition whose body is known to lie inside the log. */

@@ -1,7 +1,6 @@
 /* Passes and commits: the part of the drain that must be exact. */
 #include "recorder/drain/drain.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"

@@ -1,6 +1,5 @@
 #include "recorder/drain/graph_captures.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

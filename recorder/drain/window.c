@@ -1,6 +1,5 @@
 #include "recorder/drain/window.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "formats/base/grow.h"

@@ -5,7 +5,6 @@
 #include "recorder/inject/attach.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

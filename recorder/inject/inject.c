@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/nvtx/abi.h"
 #include "recorder/collect/event.h"
 #include "recorder/cupti/source.h"
 #include "recorder/inject/attach.h"

@@ -2,7 +2,6 @@
 #include "recorder/inject/nvtx_source.h"
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 #include "formats/schema/schema.h"

@@ -4,7 +4,6 @@
  * the C library's with its caller's return address, as that decides where libraries are looked for.
  */
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

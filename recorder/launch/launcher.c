@@ -17,7 +17,6 @@
 #include "recorder/launch/missing_pages.h"
 #include "recorder/gpu/cuda_use.h"
 #include "recorder/shared/clock.h"
-#include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_folder.h"
 #include "recorder/launch/session.h"
 #include "recorder/launch/trace_path.h"

@@ -1,7 +1,6 @@
 #include "recorder/launch/output_name.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

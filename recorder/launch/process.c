@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,7 +15,6 @@
 #include "recorder/launch/missing_pages.h"
 #include "recorder/launch/trace_path.h"
 #include "recorder/shared/clock.h"
-#include "recorder/shared/procfs.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
 #define LAST_WORDS_BYTES 4096

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "recorder/launch/launcher.h"
 #include "recorder/launch/output_name.h"
 #include "recorder/launch/provenance.h"

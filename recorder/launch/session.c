@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
@@ -16,7 +15,6 @@
 #include "recorder/launch/segments.h"
 #include "recorder/launch/trace_path.h"
 #include "recorder/shared/clock.h"
-#include "recorder/shared/procfs.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */
 #define PAUSE_MIN_MS 1

@@ -1,7 +1,6 @@
 #include "recorder/shared/procfs.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

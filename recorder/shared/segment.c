@@ -1,6 +1,5 @@
 #include "recorder/shared/segment.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,6 @@
 #include "report/commands/command.h"
 #include "report/commands/destination.h"
 #include "report/commands/sides_read.h"
-#include "report/commands/trace_open.h"
 #include "report/sweep/sweep.h"
 #include "report/tables/report.h"
 

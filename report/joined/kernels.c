@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "report/joined/launches.h"
 #include "report/model/load.h"
 #include "report/model/steps.h"
 

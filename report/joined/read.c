@@ -7,7 +7,6 @@
 #include "formats/base/xalloc.h"
 #include "report/joined/kernels.h"
 #include "report/joined/op_phases.h"
-#include "report/model/steps.h"
 #include "report/pass/framework.h"
 #include "report/pass/pass.h"
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/arena.h"
 #include "formats/base/checksum.h"
 #include "report/base/names.h"
 #include "report/base/order.h"

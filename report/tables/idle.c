@@ -5,7 +5,6 @@
 #include <stdio.h>
 
 #include "report/analysis/idle.h"
-#include "report/base/stat.h"
 #include "report/tables/tables.h"
 
 /* The most time first; computing stays on top, as what the others are beside. */

@@ -36,12 +36,11 @@ static void allocate(struct summary *s)
 }
 
 /* by_name.order: the cells of each name by their first kernels. */
-static enum ws_status order_cells(struct summary *s, struct ws_err *err)
+static void order_cells(struct summary *s)
 {
 	const struct ws_digest *d = s->tab->digest;
 	struct ws_row_key *cells;
 
-	(void)err;
 	WS_NEW(s->tab->temp, cells, d->ncells);
 	for (uint32_t i = 0; i < d->ncells; i++)
 		cells[i] =
@@ -50,16 +49,15 @@ static enum ws_status order_cells(struct summary *s, struct ws_err *err)
 	ws_order_by_key(&s->by_name, s->tab->temp, s->group, d->ncells, s->names);
 	for (size_t i = 0; i < d->ncells; i++)
 		s->by_name.order[i] = cells[i].row;
-	return WS_OK;
 }
 
-static enum ws_status gather(struct summary *s, struct ws_err *err)
+static void gather(struct summary *s)
 {
 	const struct ws_digest *d = s->tab->digest;
 
 	for (size_t i = 0; i < d->ncells; i++)
 		s->group[i] = s->tab->m->configs[d->cells[i].config].name;
-	WS_FORWARD(order_cells(s, err));
+	order_cells(s);
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[s->by_name.order[i]];
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
@@ -69,7 +67,6 @@ static enum ws_status gather(struct summary *s, struct ws_err *err)
 		                   cell->total_ns);
 		s->tensor[config->name] = config->tensor;
 	}
-	return WS_OK;
 }
 
 static uint32_t text_of(const struct summary *s, const struct ws_digest_cell *cell,
@@ -184,10 +181,10 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		ws_table_note(t, "No kernel passes the filter.");
 }
 
-static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err *err)
+static void fill(struct summary *s, struct ws_table *t)
 {
 	allocate(s);
-	WS_FORWARD(gather(s, err));
+	gather(s);
 	ws_digest_group(s->tab->digest, s->group, s->names, s->groups);
 	for (uint32_t name = 0; name < s->names; name++)
 		if (s->groups[name].time.n || s->groups[name].without_time)
@@ -198,7 +195,6 @@ static enum ws_status fill(struct summary *s, struct ws_table *t, struct ws_err 
 		add_row(s, t, s->rows[i].row);
 	ws_totals_set_stat(t, s->tab->sel->gpu_ns, WS_TC_kernel_summary_without_time);
 	add_notes(s, t);
-	return WS_OK;
 }
 
 enum ws_status ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
@@ -206,5 +202,7 @@ enum ws_status ws_tab_kernel_summary(const struct ws_table_context *tab, struct 
 {
 	struct summary s = {.tab = tab};
 
-	return fill(&s, t, err);
+	(void)err;
+	fill(&s, t);
+	return WS_OK;
 }

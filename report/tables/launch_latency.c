@@ -34,12 +34,10 @@ struct latency {
 	uint64_t no_launch;
 };
 
-static enum ws_status row_of(struct latency *s, uint32_t config, const struct key *key,
-                             struct row **out, struct ws_err *err)
+static void row_of(struct latency *s, uint32_t config, const struct key *key, struct row **out)
 {
 	uint64_t id = s->row_of[config];
 
-	(void)err;
 	if (!id || memcmp(&s->rows[id - 1].key, key, sizeof(*key)) != 0)
 		id = ws_strtab_add(&s->keys, key, sizeof(*key));
 	WS_GROW(s->rows, id, s->capacity);
@@ -47,7 +45,6 @@ static enum ws_status row_of(struct latency *s, uint32_t config, const struct ke
 		s->rows[s->nrows++] = (struct row){.key = *key};
 	s->row_of[config] = (uint32_t)id;
 	*out = &s->rows[id - 1];
-	return WS_OK;
 }
 
 /* Queue: only where the kernel began when its call had returned. */
@@ -63,7 +60,7 @@ static void measure(struct row *row, const struct ws_joined_kernel *k,
 		ws_values_add(&row->ns[QUEUE], k->start_ns - call_end);
 }
 
-static enum ws_status gather(struct latency *s, struct ws_err *err)
+static void gather(struct latency *s)
 {
 	const struct ws_selection *sel = s->tab->sel;
 	const struct ws_model *m = s->tab->m;
@@ -81,13 +78,12 @@ static enum ws_status gather(struct latency *s, struct ws_err *err)
 			s->no_launch++;
 			continue;
 		}
-		WS_FORWARD(row_of(s, k->kind->config,
-		                  &(struct key){call->thread, m->configs[k->kind->config].device,
-		                                call->name, m->configs[k->kind->config].name},
-		                  &row, err));
+		row_of(s, k->kind->config,
+		       &(struct key){call->thread, m->configs[k->kind->config].device, call->name,
+		                     m->configs[k->kind->config].name},
+		       &row);
 		measure(row, k, call);
 	}
-	return WS_OK;
 }
 
 static void make_statistics(struct latency *s)
@@ -104,11 +100,10 @@ static void make_statistics(struct latency *s)
 }
 
 /* Longest mean first, as in nsys; then kernel, function, thread, device. */
-static enum ws_status order_rows(struct latency *s, struct ws_err *err)
+static void order_rows(struct latency *s)
 {
 	const struct ws_bytes *texts = s->tab->m->texts;
 
-	(void)err;
 	WS_NEW(s->tab->temp, s->order, s->nrows);
 	for (uint32_t i = 0; i < s->nrows; i++) {
 		const struct key *key = &s->rows[i].key;
@@ -120,7 +115,6 @@ static enum ws_status order_rows(struct latency *s, struct ws_err *err)
 		                            .row = i};
 	}
 	ws_row_keys_sort(s->order, s->nrows);
-	return WS_OK;
 }
 
 static void set_stat(struct ws_cell *cells, const struct ws_stat *stat)
@@ -180,9 +174,9 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 
 static enum ws_status fill(struct latency *s, struct ws_table *t, struct ws_err *err)
 {
-	WS_FORWARD(gather(s, err));
+	gather(s);
 	make_statistics(s);
-	WS_FORWARD(order_rows(s, err));
+	order_rows(s);
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, t, s->order[i].row);
 	ws_totals_add_up(t, WS_TC_launch_latency_count);

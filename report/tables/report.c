@@ -7,8 +7,6 @@
 
 #include "report/analysis/digest.h"
 #include "report/analysis/rank.h"
-#include "report/model/steps.h"
-#include "report/joined/rows.h"
 #include "report/page/answers.h"
 #include "report/page/make.h"
 #include "report/pass/pass.h"

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "report/analysis/cost_groups.h"
-#include "report/analysis/utilization.h"
 #include "report/base/order.h"
 #include "report/tables/tables.h"
 

@@ -7,7 +7,6 @@
 
 #include "formats/base/xalloc.h"
 #include "report/analysis/steps.h"
-#include "report/analysis/utilization.h"
 #include "report/tables/tables.h"
 
 #define NO_STEPS                                                                                  \

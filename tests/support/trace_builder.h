@@ -8,8 +8,6 @@
 #include <stdint.h>
 
 #include "formats/trace/writer.h"
-#include "report/diff/diff.h"
-#include "report/tables/report.h"
 #include "tests/support/joined.h"
 
 struct tb; /* a trace in the making */

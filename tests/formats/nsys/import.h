@@ -7,7 +7,6 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include "formats/base/bytes.h"
 #include "tests/support/imported.h"
 #include "tests/environment/scratch.h"
 

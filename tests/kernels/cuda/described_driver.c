@@ -2,7 +2,6 @@
  * libcuda.so.1 of a GPU that is only described (described_gpu.h): cuDNN compiles kernels for it and
  * finds that they load. There is no device, and nothing else works.
  */
-#include <stddef.h>
 
 enum { SUCCESS = 0, NO_DEVICE = 100 };
 

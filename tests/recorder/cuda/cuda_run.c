@@ -1,5 +1,4 @@
 #include "tests/recorder/cuda/cuda_run.h"
-#include "tests/support/paths.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

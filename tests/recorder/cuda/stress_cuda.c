@@ -15,7 +15,6 @@
 #include "formats/trace/reader.h"
 #include "recorder/drain/drain.h"
 #include "recorder/shared/segment_file.h"
-#include "tests/recorder/cuda/fake.h"
 #include "tests/support/recorder/check.h"
 #include "tests/support/paths.h"
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "tests/recorder/cuda/cuda_run.h"
-#include "tests/support/paths.h"
 
 #define LAUNCHES 400
 

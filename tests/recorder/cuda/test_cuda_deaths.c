@@ -5,10 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/drain/drain.h"
 #include "recorder/shared/clock.h"
 #include "tests/recorder/cuda/cuda_run.h"
-#include "tests/support/paths.h"
 
 static struct run run;
 

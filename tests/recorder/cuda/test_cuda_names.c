@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "tests/recorder/cuda/cuda_run.h"
-#include "tests/support/paths.h"
 
 static struct run run;
 static struct probe p;

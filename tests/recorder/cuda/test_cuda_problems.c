@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "tests/recorder/cuda/cuda_run.h"
-#include "tests/support/paths.h"
 
 #define OTHER_USER 65534
 

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "recorder/drain/drain.h"
 #include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
 

@@ -1,7 +1,6 @@
 /* Launcher and salvager are killed at each of their system calls: nothing that was counted is lost.
  */
 #include <criterion/criterion.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

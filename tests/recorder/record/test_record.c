@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "recorder/drain/drain.h"
 #include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
 

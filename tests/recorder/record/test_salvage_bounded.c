@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recorder/shared/procfs.h"

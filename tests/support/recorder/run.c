@@ -1,4 +1,3 @@
-#include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
 
 #include <criterion/criterion.h>
