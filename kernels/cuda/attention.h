@@ -1,6 +1,6 @@
 /*
  * Fused attention on the GPU, inside the CUDA backend: cuDNN's flash attention, described as the
- * graph of operations that its engines know (docs/dev/cuda-backend.md).
+ * graph of operations that its engines know (docs/dev/kernels.md).
  */
 #pragma once
 

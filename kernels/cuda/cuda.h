@@ -1,5 +1,5 @@
 /*
- * Inside the CUDA backend (docs/dev/cuda-backend.md): what its files share. C; needs the
+ * Inside the CUDA backend (docs/dev/kernels.md): what its files share. C; needs the
  * toolkit's headers. Every call of CUDA, cuBLAS and cuDNN goes through the checks below.
  */
 #pragma once

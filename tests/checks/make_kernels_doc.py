@@ -23,6 +23,7 @@ ARCHITECTURES = (75, 80, 86, 89, 90)
 BEGIN, END = "<!-- begin: make_kernels_doc.py -->\n", "<!-- end -->\n"
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
 SPILL = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\')|/\*.*?\*/|//[^\n]*', re.S)
 USED = re.compile(r"Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 
 
@@ -64,14 +65,19 @@ def resources(options, name):
     return rows
 
 
+def code(source):
+    """Without comments and layout, of which no register depends."""
+    return " ".join(COMMENT.sub(lambda m: m.group(1) or " ", source).split())
+
+
 def digest(options, name):
-    """Of a .cu file and of what all of them include."""
+    """Of the code of a .cu file and of what all of them include."""
     folder = os.path.join(options.source, FOLDER)
     parts = [name] + sorted(f for f in os.listdir(folder) if f.endswith((".cuh", ".h")))
     total = hashlib.sha256()
     for part in parts:
-        with open(os.path.join(folder, part), "rb") as source:
-            total.update(source.read())
+        with open(os.path.join(folder, part), encoding="utf-8") as source:
+            total.update(code(source.read()).encode())
     return total.hexdigest()[:16]
 
 
@@ -113,6 +119,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    assert code('a /* "b" */ = "c // d"; // e\n') == 'a = "c // d";' != code('a = "c";')
     path = os.path.join(options.source, "docs/dev/kernel-resources.md")
     with open(path) as document:
         text = document.read()

@@ -2,7 +2,7 @@
  * A GPU on the host, for tests: the .cu files of kernels/cuda/ compiled with
  * cuda_host.h run here block by block, each thread of a block as a fiber with a
  * stack of its own, so that barriers, shuffles and what lies between them behave
- * as on a device. docs/dev/cuda-backend.md says why, and what it cannot show.
+ * as on a device. docs/dev/kernels.md says why, and what it cannot show.
  *
  * What is an error: a barrier that not all threads of the block reach, a shuffle
  * or vote that misses a lane of its mask, a launch that CUDA would refuse. Shared

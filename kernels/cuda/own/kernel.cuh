@@ -5,7 +5,7 @@
  * builds it) and extern "C" launchers (launch.h).
  *
  * The same files are compiled for the host in tests: there WS_CUDA_HOST is defined and a
- * header given on the command line takes CUDA's place (docs/dev/cuda-backend.md). What that
+ * header given on the command line takes CUDA's place (docs/dev/kernels.md). What that
  * header offers is all that kernels may use of CUDA: __global__, __launch_bounds__, __device__,
  * __shared__, threadIdx/blockIdx/blockDim/gridDim, __syncthreads, __syncwarp, __shfl_sync,
  * __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync,

@@ -6,7 +6,7 @@
  * given stream and returns without waiting. It allocates nothing: what a kernel
  * needs beside its tensors lies in scratch. Plain C, so that the same launchers run
  * on the host in tests, where the .cu files are compiled with a header that emulates
- * a GPU (docs/dev/cuda-backend.md).
+ * a GPU (docs/dev/kernels.md).
  *
  * dtypes: fp32, bf16, fp16 and int32 indices; ws_cuda_op_problem() says what cannot run.
  */
