@@ -124,7 +124,9 @@ def split(arguments):
 # --- what it must say ----------------------------------------------------------------------------
 
 def is_same(expected, actual):
-    """`=…` is worked out; numbers with a fraction may differ in the tenth digit."""
+    """`=…` is worked out, `~…` is a part; numbers with a fraction may differ in the tenth digit."""
+    if expected.startswith("~"):
+        return expected[1:] in str(actual)
     if expected.startswith("="):
         expected = repr(value_of(expected[1:]))
     if actual is None or isinstance(actual, str):
@@ -153,7 +155,7 @@ def as_csv(rows):
 
 
 def check_rows(part, trace):
-    """`table`: all rows in their order; `rows`: these among others; `totals`: the last row."""
+    """`table`: all rows in their order; `rows`: these among others; `lacks`: none of these; `totals`: the last row."""
     columns, *expected = csv.reader(part.lines)
     rows, totals = cut(trace.table(part.rest), columns)
     if part.what == "totals":
@@ -162,8 +164,8 @@ def check_rows(part, trace):
     def matches(want, row):
         return len(want) == len(row) and all(map(is_same, want, row))
 
-    if part.what == "rows":
-        right = all(any(matches(want, row) for row in rows) for want in expected)
+    if part.what in ("rows", "lacks"):
+        right = all(any(matches(want, row) for row in rows) == (part.what == "rows") for want in expected)
     else:
         right = len(rows) == len(expected) and all(map(matches, expected, rows))
     if not right:
@@ -171,9 +173,9 @@ def check_rows(part, trace):
 
 
 def check_notes(part, trace):
-    """Each line is a part of a note, or with `!` in front of none."""
+    """Each line is a part of the title or a note, or with `!` in front of none."""
     table = trace.table(part.rest)
-    notes = table["notes"] + [table["not_recorded"] or ""]
+    notes = [table["title"], *table["notes"], table["not_recorded"] or ""]
     for line in part.lines:
         unwanted = line.startswith("! ")
         if any(line.removeprefix("! ") in note for note in notes) == unwanted:
@@ -230,7 +232,7 @@ def check_refusal(part, trace):
         raise Wrong(f"status {made.returncode}: {made.stderr.strip()}")
 
 
-CHECKS = {"table": check_rows, "rows": check_rows, "totals": check_rows, "notes": check_notes,
+CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
           "advice": check_advice, "refused": check_refusal}
 
 

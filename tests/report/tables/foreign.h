@@ -3,25 +3,16 @@
 
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
-#include <math.h>
 
 #include "report/model/model.h"
 #include "tests/support/trace_builder.h"
 
-#define NEAR(actual, expected)                                                    \
-	cr_expect(fabs((actual) - (expected)) <= 1e-9 * fabs((double)(expected)), \
-	          "%.17g is not %.17g", (actual), (double)(expected))
-
-/* --- what a trace is made of ---------------------------------------------------------------- */
-
 struct op {
 	const char *name;
-	enum { OTHER, GEMM, CONV, ATTENTION, SOFTMAX, SCALE } kind;
-	int backward;
+	enum { OTHER, GEMM } kind;
 	int64_t start_ns, dur_ns;
-	uint64_t external_id, flops, bytes, batch, m, n, k;
+	uint64_t flops, bytes;
 	int no_cost;
-	const char *dims, *types, *inputs; /* JSON, as recorded; NULL */
 };
 
 static uint64_t ids = 1000; /* the writer counts its own from 1 */
@@ -33,16 +24,9 @@ static inline void add_op(struct tb *b, uint64_t thread, struct op op)
 	tb_add(b, WS_KIND_OP_CONFIG,
 	       &(struct ws_row_op_config){.id = id,
 	                                  .name = tb_text(b, op.name),
-	                                  .dims = tb_text(b, op.dims ? op.dims : "[[1]]"),
-	                                  .types = op.types ? tb_text(b, op.types) : 0,
-	                                  .inputs = op.inputs ? tb_text(b, op.inputs) : 0,
+	                                  .dims = tb_text(b, "[[1]]"),
 	                                  .kind = op.kind,
-	                                  .direction = op.backward ? 2 : 0,
 	                                  .dtype = 1,
-	                                  .batch = op.batch,
-	                                  .m = op.m,
-	                                  .n = op.n,
-	                                  .k = op.k,
 	                                  .cost = op.no_cost ? 0 : 2,
 	                                  .flops = op.flops,
 	                                  .bytes_read = op.bytes});
@@ -51,7 +35,6 @@ static inline void add_op(struct tb *b, uint64_t thread, struct op op)
 	                               .dur_ns = op.dur_ns,
 	                               .thread = thread,
 	                               .config = id,
-	                               .external_id = op.external_id,
 	                               .sequence = -1});
 }
 
@@ -59,11 +42,6 @@ static inline void link_flow(struct tb *b, int64_t from_ns, uint64_t from, int64
                              uint64_t to)
 {
 	tb_add(b, WS_KIND_FLOW, &(struct ws_row_flow){from_ns, from, to_ns, to, 0});
-}
-
-static inline void attr(struct tb *b, const char *name, int64_t value)
-{
-	tb_add(b, WS_KIND_DEVICE_ATTR, &(struct ws_row_device_attr){0, tb_text(b, name), value});
 }
 
 /* A kernel of `blocks` blocks of 32 threads, its call 1 ns long on the thread set. */
@@ -91,11 +69,4 @@ static inline void launch(struct tb *b, int64_t call_ns, const char *name, int64
 	                               .dur_ns = dur_ns,
 	                               .correlation = correlation,
 	                               .config = config.id});
-}
-
-static inline void free_all(struct ws_table *t, struct joined *j, struct tb *b)
-{
-	ws_table_free(t);
-	joined_free(j);
-	tb_free(b);
 }

@@ -283,3 +283,51 @@ Test(tables, an_empty_trace_makes_every_table)
 	joined_free(j);
 	tb_free(b);
 }
+
+/* "speedup (trace2/trace1)" that means slower: every ratio of ours says what is over what. */
+Test(tables, ratios_say_their_direction_and_shares_what_they_are_of)
+{
+	size_t n;
+	const struct ws_table_def *const *diffs = ws_diff_defs(&n);
+
+	for (size_t d = 0; d < n; d++)
+		for (size_t c = 0; c < diffs[d]->ncolumns; c++)
+			if (diffs[d]->columns[c].display == WS_DISPLAY_RATIO)
+				/* itself, or the ends of its interval */
+				cr_expect(strcmp(diffs[d]->columns[c].title, "B / A") == 0 ||
+				                  strstr(diffs[d]->columns[c].definition, "B / A"),
+				          "%s: %s", diffs[d]->name, diffs[d]->columns[c].title);
+	diffs = ws_table_defs(&n);
+	for (size_t d = 0; d < n; d++)
+		for (size_t c = 0; c < diffs[d]->ncolumns; c++) {
+			const struct ws_table_column *column = &diffs[d]->columns[c];
+
+			/* an occupancy is no share of a sum */
+			if (column->display != WS_DISPLAY_PERCENT ||
+			    strstr(column->title, "Occupancy"))
+				continue;
+			cr_expect(strstr(column->definition, "over ") ||
+			                  strstr(column->definition, " of ") ||
+			                  strstr(column->definition, "As in") ||
+			                  strstr(column->definition, "The same"),
+			          "%s, %s: of what?", diffs[d]->name, column->title);
+		}
+}
+
+/* What a reader of one table looks for first. */
+Test(tables, the_parts_of_a_step_are_a_headline)
+{
+	struct tb *b = tb_new();
+	struct joined *j;
+	struct ws_table *t;
+
+	tb_push(b, 0, "step");
+	tb_launch(b, 1, "k", 10, 5);
+	tb_pop(b, 20);
+	j = tb_joined(b);
+	t = tb_table(j, "execution", NULL);
+	cr_expect(eq(sz, t->nheadline_notes, 1));
+	ws_table_free(t);
+	joined_free(j);
+	tb_free(b);
+}
