@@ -182,6 +182,16 @@ def check_notes(part, trace):
             raise Wrong(f"notes {part.rest} are" + "".join("\n  " + n for n in notes))
 
 
+def check_kept(part, trace):
+    """LETTERS OPTION…: how the kernels that the filter keeps begin, in the order of their start."""
+    for line in part.lines:
+        letters, _, options = line.partition(" ")
+        rows, _ = cut(trace.table("kernel-trace " + options), ["name"])
+        kept = "".join(name[0] for name, in rows)
+        if kept != letters:
+            raise Wrong(f"{options} keeps {kept}, not {letters}")
+
+
 def one_rule_each(lines):
     for line in lines:
         rules = re.match(r"(?:A\d+ )*", line)[0]
@@ -233,7 +243,7 @@ def check_refusal(part, trace):
 
 
 CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals": check_rows, "notes": check_notes,
-          "advice": check_advice, "refused": check_refusal}
+          "kept": check_kept, "advice": check_advice, "refused": check_refusal}
 
 
 def run_file(warpsheet, maker, path, more_checks):
