@@ -7,15 +7,15 @@
 #include "formats/base/xalloc.h"
 #include "recorder/shared/segment_folder.h"
 
-#define DEFAULT_BUFFER_SIZE (UINT32_C(1) << 20)
+/* A thread that launches makes 100 MB of events a second: this holds a tenth of one. */
+#define DEFAULT_BUFFER_SIZE (UINT32_C(8) << 20)
 #define DEFAULT_BUFFERS     1024
-#define RESERVED_BUFFERS    64 /* where a segment cannot grow */
-/* The native steps have few threads: the same memory in larger rings makes larger blocks. */
-#define MODEL_BUFFER_SIZE (UINT32_C(8) << 20)
-#define MODEL_BUFFERS     8
-#define DEFAULT_DEFS_SIZE (UINT64_C(8) << 20)
-#define MAX_FLUSH_MS      3600000
-#define PROFILER_RANGE    "cudaProfilerApi"
+/* where a segment cannot grow */
+#define RESERVED_BUFFER_SIZE (UINT32_C(1) << 20)
+#define RESERVED_BUFFERS     64
+#define DEFAULT_DEFS_SIZE    (UINT64_C(8) << 20)
+#define MAX_FLUSH_MS         3600000
+#define PROFILER_RANGE       "cudaProfilerApi"
 
 /* Values that the recording wants in another form. */
 struct given {
@@ -101,18 +101,14 @@ static enum ws_status resolve_rings(struct ws_record_command *cmd, const struct 
                                     struct ws_err *err)
 {
 	struct ws_seg_opts *segment = &cmd->record.segment;
-	bool is_model = cmd->model && !g->buffers && !g->buffer_size_bytes;
 
 	WS_FAIL_IF(g->buffer_size_bytes & (g->buffer_size_bytes - 1), err, USAGE,
 	           "--buffer-size needs a power of two, not %lld", (long long)g->buffer_size_bytes);
-	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers
-	                          : is_model ? MODEL_BUFFERS
-	                                     : DEFAULT_BUFFERS;
-	if (!g->buffers && !is_model)
-		segment->reserved_thread_buffers = RESERVED_BUFFERS;
-	segment->ring_size = g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes
-	                     : is_model           ? MODEL_BUFFER_SIZE
-	                                          : DEFAULT_BUFFER_SIZE;
+	segment->thread_buffers = g->buffers ? (uint32_t)g->buffers : DEFAULT_BUFFERS;
+	segment->reserved_thread_buffers = g->buffers ? 0 : RESERVED_BUFFERS;
+	segment->ring_size =
+	        g->buffer_size_bytes ? (uint32_t)g->buffer_size_bytes : DEFAULT_BUFFER_SIZE;
+	segment->reserved_ring_size = g->buffer_size_bytes ? 0 : RESERVED_BUFFER_SIZE;
 	segment->slots = (uint32_t)g->gpu_buffers;
 	return WS_OK;
 }

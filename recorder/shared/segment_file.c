@@ -137,6 +137,8 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 	opts->grows = keeps_room(fd) && !ws_seg_populate_pages(NULL, 0);
 	if (!opts->grows && opts->reserved_thread_buffers)
 		opts->thread_buffers = opts->reserved_thread_buffers;
+	if (!opts->grows && opts->reserved_ring_size)
+		opts->ring_size = opts->reserved_ring_size;
 	out->size = ws_seg_size(opts);
 	error = ftruncate(fd, (off_t)out->size) ? errno : 0;
 	if (!error)

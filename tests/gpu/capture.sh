@@ -284,35 +284,37 @@ q_names() {
 # Names for class_rules.txt: what torch.compile makes has names that no library has.
 q_compiled() {
 	has_torch "kernels of a compiled step, by name" || return 0
-	record_torch torch-compiled --compiled --names - >/dev/null
+	# shellcheck disable=SC2086 # words
+	record -o "$out/torch-compiled.wtrace" --pytorch -- $theirs python3 "$here/torch_step.py" --compiled --names - \
+		>"$out/compiled.txt" 2>&1
 	ours "$warpsheet" report "$out/torch-compiled.wtrace" --table kernel-summary --format csv \
-		>"$out/kernels-torch-compiled.csv" 2>"$out/compiled.txt"
+		>"$out/kernels-torch-compiled.csv" 2>>"$out/compiled.txt"
 	must "kernels of a compiled step, by name" "$(tail -n +2 "$out/kernels-torch-compiled.csv" | wc -l)" names -ge 1
 }
 
-# What recording adds to a step of ours, in turn, best of three.
+# What recording adds to a step of ours, in turn, best of two.
 q_steps() {
 	for model in $step_models; do
 		on='' off=''
-		for _ in 1 2 3; do
-			off=$(least "$(step_ms ours "$root/bin/warpsheet-step" --model "$model")" "$off")
-			on=$(least "$(step_ms record -o "$out/step.wtrace" -- "$root/bin/warpsheet-step" --model "$model")" "$on")
+		for _ in 1 2; do
+			off=$(least "$(step_ms "$model" ours)" "$off")
+			on=$(least "$(step_ms "$model" record -o "$out/step.wtrace" --)" "$on")
 		done
+		must "step of $model: records lost" "$(sed -n 's/.* lost: //p' "$out/step.txt" | wc -l)" "" -eq 0
+		rm -f "$out/step.wtrace"
 		verdict info "step of $model: not recorded" "$off" ms
 		under "step of $model: added by recording" "$(calc "$on / $off * 100 - 100")" "%" 5
 	done
 }
 
-# step_ms COMMAND...: milliseconds of a step of it, by the wall: of 25 less those of 5; nothing where it fails
+# step_ms MODEL HOW...: milliseconds of a step, by its own clock, the least of three rounds; nothing where it fails
 step_ms() {
-	for steps in 5 25; do
-		begin=$(date +%s%N)
-		"$@" --device cuda --dtype amp-bf16 --fusion full --batch 4 --steps $steps >"$out/step.txt" 2>&1 || return
-		eval "t_$steps=$(($(date +%s%N) - begin))"
-	done
-	rm -f "$out/step.wtrace"
-	# shellcheck disable=SC2154 # by eval
-	calc "($t_25 - $t_5) / 20 / 1e6"
+	model_=$1
+	shift
+	# shellcheck disable=SC2046 # one argument or none
+	"$@" "$root/tests/gpu_bench" $([ "${QUICK-}" != 1 ] || echo --quick) steps "$model_" amp-bf16 full 4 128 3 20 \
+		>"$out/step.txt" 2>&1 || return
+	sed -n 's/.*"kind":"step".*"ms":\([0-9.]*\).*/\1/p' "$out/step.txt" | sort -n | head -1
 }
 
 # The same step ten times: what differs between recordings of one program is noise. The recordings
@@ -324,6 +326,7 @@ q_aa() {
 			--device cuda --dtype amp-bf16 --fusion full --steps 10 --batch 4 >"$out/aa.txt" 2>&1
 		ours "$warpsheet" aa "$out/aa-$model"/*.wtrace >"$out/aa-$model.txt" 2>&1
 		must "the same step of $model ten times: ends with" $? "" -eq 0
+		must "the same step of $model ten times: recordings with losses" "$(grep -c ' lost: ' "$out/aa.txt")" "" -eq 0
 	done
 }
 

@@ -128,9 +128,9 @@ capture() {
 	name=$1
 	limit=$2
 	shift 2
-	COST_LAUNCHES=$(number 200000 2000) SOAK=${SOAK:-$(number 120s 20000)} SOAK_BEFORE=$(number 10s 2000) \
-		STEP_MODELS=$(number "transformer-small resnet50" mlp) \
-		AA_MODELS=$(number "transformer-small resnet50 mlp" mlp) \
+	COST_LAUNCHES=$(number 200000 2000) SOAK=${SOAK:-$(number 120s 20000)} SOAK_BEFORE=${SOAK_BEFORE:-$(number 10s 2000)} \
+		STEP_MODELS=${STEP_MODELS:-$(number "transformer-small resnet50" mlp)} \
+		AA_MODELS=${AA_MODELS:-$(number "transformer-small resnet50 mlp" mlp)} \
 		step "capture-$name" "$limit" "$here/capture.sh" "$root" "$out" "$@"
 }
 
@@ -191,7 +191,7 @@ part_1() {
 	capture names 60 names
 	capture cost 60 cost
 	device elementwise 25 "" gradients_of_activations
-	device fused 25 "" gradients_are_unscaled_and_what_is_not_finite_is_found
+	device fused 40 "" gradients_are_unscaled_and_what_is_not_finite_is_found
 	device image 25 "" dropout_draws_what_the_reference_draws
 	device attention 25 "" of_small_heads_is_the_cpu_s
 	device steps 100 "" of_vgg11_are_the_cpu_s
@@ -240,7 +240,7 @@ part_2() {
 		ours_alone 45 "$large" amp-bf16 4 512 --fused-attention
 		bench steps-resnet50 60 --nhwc steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	fi
-	capture steps 60 steps
+	capture steps 90 steps
 	capture aa 150 aa
 	bench steps-resnet50-nchw 30 steps resnet50 amp-bf16 full "$(number 128 2)" 0 "$(number 3 1)" "$(number 20 2)"
 	for trace in small:transformer-small resnet:resnet50; do

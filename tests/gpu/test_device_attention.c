@@ -8,13 +8,16 @@
 
 enum { Y, DQ, DK, DV, RESULTS };
 
-/* The results of one backend, from the same first values on all. */
-static void run_on(struct ws_backend *backend, struct ws_pool *pool,
+/* The results of one backend, from the same first values on all. false: an older cuDNN, which has
+ * nothing for a context that is no multiple of 128, refuses it. */
+static bool run_on(struct ws_backend *backend, struct ws_pool *pool,
                    const struct ws_precision *precision, struct ws_shape shape,
                    double *results[RESULTS])
 {
 	struct kernels_run r = {.pool = pool, .backend = backend};
 	struct ws_tensor *q, *k, *v, *y;
+	struct ws_err problem = {0};
+	bool runs;
 
 	r.graph = ws_graph_create(precision);
 	ws_graph_phase(r.graph, WSNVTX_PHASE_forward);
@@ -24,16 +27,22 @@ static void run_on(struct ws_backend *backend, struct ws_pool *pool,
 	y = ws_op_attention(r.graph, q, k, v, 1 / sqrt((double)shape.dim[3]));
 	kernels_backward(&r, y);
 	q->grad->keep = k->grad->keep = v->grad->keep = true;
-	kernels_start(&r);
-	kernels_forward(&r);
-	KERNELS_OK(ws_exec_phase(r.exec, WSNVTX_PHASE_backward, err));
-	results[Y] = kernels_read(&r, y);
-	results[DQ] = kernels_read(&r, q->grad);
-	results[DK] = kernels_read(&r, k->grad);
-	results[DV] = kernels_read(&r, v->grad);
-	ws_exec_destroy(r.exec);
+	runs = ws_exec_create(r.graph, r.backend, &r.exec, &problem) == WS_OK;
+	cr_assert(runs || (shape.dim[2] % 128 && strstr(problem.text, "needs cuDNN 9.15.1")), "%s",
+	          problem.text);
+	if (runs) {
+		KERNELS_OK(ws_exec_init(r.exec, r.pool, 7, err));
+		kernels_forward(&r);
+		KERNELS_OK(ws_exec_phase(r.exec, WSNVTX_PHASE_backward, err));
+		results[Y] = kernels_read(&r, y);
+		results[DQ] = kernels_read(&r, q->grad);
+		results[DK] = kernels_read(&r, k->grad);
+		results[DV] = kernels_read(&r, v->grad);
+		ws_exec_destroy(r.exec);
+	}
 	ws_graph_destroy(r.graph);
 	ws_backend_close(backend);
+	return runs;
 }
 
 /* Shares of attention and gradients of scores are rounded to the type before their products. */
@@ -47,8 +56,16 @@ static void compare(const struct ws_precision *precision, double bound, struct w
 
 	KERNELS_OK(ws_pool_create(2, &pool, err));
 	KERNELS_OK(ws_test_device_open(pool, &device, err));
+	if (!run_on(device, pool, precision, shape, got)) {
+		fprintf(stderr,
+		        "left out: a context of %lld, which this cuDNN has not; as 128s instead\n",
+		        (long long)shape.dim[2]);
+		ws_pool_destroy(pool);
+		shape.dim[2] = (shape.dim[2] + 127) / 128 * 128;
+		compare(precision, bound, shape);
+		return;
+	}
 	cpu = ws_backend_cpu_open(pool, 0);
-	run_on(device, pool, precision, shape, got);
 	run_on(cpu, pool, precision, shape, want);
 	for (int i = 0; i < RESULTS; i++) {
 		double difference = 0, size = 0;

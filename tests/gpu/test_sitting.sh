@@ -85,6 +85,7 @@ STEP_LIMIT_S=1 "$work/bundle/gpu/sit.sh" 2 "$work/out-hang" >"$work/hang.txt" 2>
 	fail "steps that hang are not ended one by one: $(cat "$work/hang.txt")"
 grep -q '^fail .*a step on the GPU .*139' "$work/out-hang/table.txt" || fail "a first step that crashes is not told"
 mkdir "$work/out-dead"
+printf '#!/bin/sh\nkill -SEGV $$\n' >"$work/bundle/tests/gpu_bench"
 QUICK=1 STEP_MODELS=mlp sh "$work/bundle/gpu/capture.sh" "$work/bundle" "$work/out-dead" steps >"$work/dead.txt" 2>&1 || :
 grep -q '^slow .*step of mlp: added by recording .*nothing' "$work/dead.txt" || fail "a step that crashes has a time: $(cat "$work/dead.txt")"
 PART_LIMIT_S=0 "$work/bundle/gpu/sit.sh" 2 "$work/out-late" >"$work/late.txt" 2>&1 || :
@@ -93,6 +94,7 @@ PART_LIMIT_S=0 "$work/bundle/gpu/sit.sh" 2 "$work/out-late" >"$work/late.txt" 2>
 
 # Who is ended in the middle of a step leaves what was known before it.
 mkdir "$work/kept"
+printf '#!/bin/sh\nexec sleep 3600\n' >"$work/bundle/tests/gpu_bench"
 STEP_LIMIT_S=3600 KEEP="$work/kept" timeout 20 "$work/bundle/gpu/sit.sh" 2 "$work/out-ended" >"$work/ended.txt" 2>&1 && fail "it hung"
 for file in table.txt lines.json answers-2.tar.gz; do
 	[ -s "$work/kept/$file" ] || fail "of a part that is ended $file is not kept: $(ls -la "$work/kept")"

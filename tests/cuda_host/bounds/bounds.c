@@ -230,14 +230,13 @@ static void embedding_grad(const struct ws_operands *o, double *bounds)
 static void softmax(const struct ws_operands *o, double *bounds)
 {
 	int64_t cols = ws_tensor_cols(o->op->out[0]);
-	double scale = o->op->u.alpha;
+	double scale = o->op->u.alpha, most = 0;
 
 	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
-		int64_t row = i / cols, visible = row % cols + 1;
-		double most = 0;
+		int64_t visible = i / cols % cols + 1;
 
-		for (int64_t j = 0; j < visible; j++)
-			most = fmax(most, fabs(scale * in(o, 0)[row * cols + j]));
+		for (int64_t j = i; i % cols == 0 && j < i + visible; j++)
+			most = fmax(j == i ? 0 : most, fabs(scale * in(o, 0)[j]));
 		bounds[i] =
 		        fabs(out(o, 0)[i]) * (sum_error((double)visible) + ULP * (6 + 2 * most));
 	}
@@ -248,13 +247,13 @@ static void softmax_grad(const struct ws_operands *o, double *bounds)
 {
 	const double *dy = in(o, 0), *y = in(o, 1);
 	int64_t cols = ws_tensor_cols(o->op->out[0]);
+	double sum = 0;
 
 	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
-		int64_t row = i / cols, visible = row % cols + 1;
-		double sum = 0;
+		int64_t visible = i / cols % cols + 1;
 
-		for (int64_t j = row * cols; j < row * cols + visible; j++)
-			sum += fabs(dy[j] * y[j]);
+		for (int64_t j = i; i % cols == 0 && j < i + visible; j++)
+			sum = (j == i ? 0 : sum) + fabs(dy[j] * y[j]);
 		bounds[i] = i % cols < visible ? fabs(o->op->u.alpha * y[i]) *
 		                                         (sum_error((double)visible) * sum +
 		                                          2 * ULP * (fabs(dy[i]) + sum))
@@ -266,13 +265,11 @@ static void softmax_grad(const struct ws_operands *o, double *bounds)
 static void log_softmax(const struct ws_operands *o, double *bounds)
 {
 	int64_t cols = ws_tensor_cols(o->op->out[0]);
+	double most = 0;
 
 	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
-		const double *x = in(o, 0) + i / cols * cols;
-		double most = 0;
-
-		for (int64_t j = 0; j < cols; j++)
-			most = fmax(most, fabs(x[j]));
+		for (int64_t j = i; i % cols == 0 && j < i + cols; j++)
+			most = fmax(j == i ? 0 : most, fabs(in(o, 0)[j]));
 		bounds[i] = sum_error((double)cols) + ULP * (8 + 6 * most + 2 * log((double)cols));
 	}
 }
@@ -282,12 +279,11 @@ static void log_softmax_grad(const struct ws_operands *o, double *bounds)
 {
 	const double *dy = in(o, 0), *y = in(o, 1);
 	int64_t cols = ws_tensor_cols(o->op->out[0]);
+	double sum = 0;
 
 	for (int64_t i = 0; i < o->op->out[0]->count; i++) {
-		double sum = 0;
-
-		for (int64_t j = i / cols * cols; j < i / cols * cols + cols; j++)
-			sum += fabs(dy[j]);
+		for (int64_t j = i; i % cols == 0 && j < i + cols; j++)
+			sum = (j == i ? 0 : sum) + fabs(dy[j]);
 		bounds[i] = 2 * ULP * fabs(dy[i]) +
 		            exp(y[i]) * sum * (sum_error((double)cols) + ULP * (6 + fabs(y[i])));
 	}

@@ -13,6 +13,10 @@ static double bound_all(const struct ws_op *op, const struct ws_operands *o,
 	const struct ws_update_factors *f = &op->u.update.factors;
 	double p = fabs(at(o, row->t[WS_UPDATE_P], i)), v = at(o, row->t[WS_UPDATE_V], i);
 	double g = fabs(at(o, row->t[WS_UPDATE_G], i)) + f->decay * p, correction, v_new;
+	/* what is squared: where decay and gradient cancel, the rest is small, and its error is not
+	 */
+	double rest = at(o, row->t[WS_UPDATE_G], i) +
+	              (op->sub == WS_SUB_ADAM_ALL ? f->decay * at(o, row->t[WS_UPDATE_P], i) : 0);
 	double m = f->beta1 * fabs(at(o, row->t[WS_UPDATE_M], i));
 
 	if (op->sub == WS_SUB_SGD_ALL)
@@ -22,7 +26,7 @@ static double bound_all(const struct ws_op *op, const struct ws_operands *o,
 	if (t != row->t[WS_UPDATE_P])
 		return 8 * ULP * (t == row->t[WS_UPDATE_M] ? m : v_new);
 	correction = ws_update_numbers(op) > 1 ? in(o, 1)[0] : 1;
-	v_new = f->beta2 * v + (1 - f->beta2) * pow(at(o, row->t[WS_UPDATE_G], i), 2);
+	v_new = f->beta2 * v + (1 - f->beta2) * rest * rest;
 	return 8 * ULP * p + 32 * ULP * fabs(in(o, 0)[0]) * m / (sqrt(v_new) * correction + f->eps);
 }
 

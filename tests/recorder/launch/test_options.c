@@ -35,22 +35,21 @@ Test(options, defaults_record_everything_with_room_for_many_threads)
 	cr_expect_str_eq(cmd.program[1], "-o", "what stands after -- is the program's");
 	cr_expect_eq(cmd.record.segment.thread_buffers, 1024);
 	cr_expect_eq(cmd.record.segment.reserved_thread_buffers, 64);
-	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
+	cr_expect_eq(cmd.record.segment.ring_size, 8 << 20);
+	cr_expect_eq(cmd.record.segment.reserved_ring_size, 1 << 20);
 	cr_expect_eq(cmd.record.segment.slots, 128);
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_LAUNCHES);
 	cr_expect_eq(cmd.record.window.ranges, WS_RANGES_NONE);
 	cr_expect_null(cmd.output);
 }
 
-Test(options, a_native_step_has_few_and_larger_rings_unless_told_otherwise)
+Test(options, of_buffers_what_is_asked_holds_where_a_segment_cannot_grow_too)
 {
-	cr_assert_eq(PARSE("--model", "m"), WS_OK);
-	cr_expect_eq(cmd.record.segment.thread_buffers, 8);
-	cr_expect_eq(cmd.record.segment.ring_size, 8 << 20);
-	release();
-	cr_assert_eq(PARSE("--model", "m", "--buffers", "100"), WS_OK);
+	cr_assert_eq(PARSE("--buffers", "100", "--buffer-size", "64K", "--", "prog"), WS_OK);
 	cr_expect_eq(cmd.record.segment.thread_buffers, 100);
-	cr_expect_eq(cmd.record.segment.ring_size, 1 << 20);
+	cr_expect_eq(cmd.record.segment.ring_size, 64 << 10);
+	cr_expect_eq(cmd.record.segment.reserved_thread_buffers, 0);
+	cr_expect_eq(cmd.record.segment.reserved_ring_size, 0);
 }
 
 Test(options, of_a_model_all_other_options_are_the_step_s_in_their_order)
