@@ -22,7 +22,15 @@ if "--probe" in sys.argv:
 PROFILED = "--profile" in sys.argv or "--names" in sys.argv
 WARMUP, STEPS = 5, 20 if "--profile" in sys.argv else 5 if "--names" in sys.argv else 30
 torch.manual_seed(0)
-layer = torch.nn.TransformerEncoderLayer(768, 12, 3072, dropout=0.0, batch_first=True)
+
+
+class Layer(torch.nn.TransformerEncoderLayer):
+    """As a program's own: a layer of PyTorch's the compiler leaves as it is."""
+    def forward(self, *args, **options):
+        return super().forward(*args, **options)
+
+
+layer = Layer(768, 12, 3072, dropout=0.0, batch_first=True)
 model = torch.nn.TransformerEncoder(layer, 12).cuda()
 if "--compiled" in sys.argv:
     for one in model.layers:

@@ -11,11 +11,12 @@ from unittest.mock import MagicMock
 _driver = ctypes.CDLL("libcuda.so.1")
 _driver.cuInit(0)
 _launched = []
+_kernel = "torch_kernel"
 
 
 def _launch(*_args, **_options):
-    _driver.stub_driver_launch(b"torch_kernel", 1)
-    _launched.append("torch_kernel")
+    _driver.stub_driver_launch(_kernel.encode(), 1)
+    _launched.append(_kernel)
     return MagicMock()
 
 
@@ -23,10 +24,9 @@ class Module:
     """Calling it is a launch; its own forward() is for real tensors."""
     __call__ = _launch
     register_buffer = MagicMock()
-    layers = ()
 
-    def __init__(self, *_args, **_options):
-        pass
+    def __init__(self, *layer, **_options):
+        self.layers = layer[:1]
 
     def cuda(self):
         return self
@@ -35,8 +35,10 @@ class Module:
         return []
 
     def compile(self, dynamic=None):
+        global _kernel
         if hasattr(self, "blocks") or dynamic is not False:
             raise RuntimeError("compiled as a whole, or for any shape")
+        _kernel = "triton_torch_kernel"
 
 
 class CUDAGraph:
@@ -72,7 +74,7 @@ _dynamo = MagicMock()
 __version__, version, backends, amp = "0 (stub)", MagicMock(), MagicMock(), MagicMock()
 optim = types.SimpleNamespace(AdamW=lambda *_args, **_options: MagicMock(step=_launch))
 profiler = types.SimpleNamespace(profile=_profile, ProfilerActivity=MagicMock())
-nn = MagicMock(Module=Module, TransformerEncoder=Module, ModuleList=list)
+nn = MagicMock(Module=Module, TransformerEncoder=Module, TransformerEncoderLayer=Module, ModuleList=list)
 cuda = MagicMock(CUDAGraph=CUDAGraph, graph=_captured)
 bfloat16, float16, channels_last = "bfloat16", "float16", "channels_last"
 arange = autocast = manual_seed = ones = randint = randn = MagicMock()
