@@ -11,12 +11,12 @@ from unittest.mock import MagicMock
 _driver = ctypes.CDLL("libcuda.so.1")
 _driver.cuInit(0)
 _launched = []
-_kernel = "torch_kernel"
+_kernel = b"torch_kernel"
 
 
 def _launch(*_args, **_options):
-    _driver.stub_driver_launch(_kernel.encode(), 1)
-    _launched.append(_kernel)
+    _driver.stub_driver_launch(_kernel, 1)  # which keeps where the name lies
+    _launched.append(_kernel.decode())
     return MagicMock()
 
 
@@ -38,7 +38,7 @@ class Module:
         global _kernel
         if hasattr(self, "blocks") or dynamic is not False:
             raise RuntimeError("compiled as a whole, or for any shape")
-        _kernel = "triton_torch_kernel"
+        _kernel = b"triton_torch_kernel"
 
 
 class CUDAGraph:
