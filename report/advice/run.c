@@ -49,21 +49,23 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	bool are_first;
 	const char *which = outliers(a, phase, stat, &are_first);
 
-	ws_advice_add(
-	        a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN,
-	        ws_advice_text(a, "%s",
-	                       phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase)),
-	        ws_advice_text(a,
-	                       "mean %s, median %s, standard deviation %s over "
-	                       "%" PRIu64 " steps%s. Far from the others: step %s",
-	                       ws_say_time(a->texts, stat->mean),
-	                       ws_say_time(a->texts, stat->median),
-	                       ws_say_time(a->texts, stat->std), stat->n,
-	                       has_warm_up(a->m) ? "" : ", none of warm-up", which),
-	        ws_advice_text(a, are_first ? "Run more full warm-up steps (forward and "
-	                                      "backward), and report the median"
-	                                    : "Report the median. Steps after the first ones "
-	                                      "stand out, so more warm-up is no cure"));
+	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN,
+	              ws_advice_text(a, "%s",
+	                             phase == WS_PHASES ? "step"
+	                                                : ws_phase_name((enum ws_phase)phase)),
+	              ws_advice_text(a,
+	                             "%s%smean %s, median %s, standard deviation %s over "
+	                             "%" PRIu64 " steps%s. Far from the others: step %s",
+	                             phase == WS_PHASES ? "" : ws_phase_name((enum ws_phase)phase),
+	                             phase == WS_PHASES ? "" : " on the host: ",
+	                             ws_say_time(a->texts, stat->mean),
+	                             ws_say_time(a->texts, stat->median),
+	                             ws_say_time(a->texts, stat->std), stat->n,
+	                             has_warm_up(a->m) ? "" : ", none of warm-up", which),
+	              ws_advice_text(a, are_first ? "Run more full warm-up steps (forward and "
+	                                            "backward), and report the median"
+	                                          : "Report the median. Steps after the first ones "
+	                                            "stand out, so more warm-up is no cure"));
 }
 
 void ws_rule_cold(struct ws_advice *a)

@@ -239,28 +239,30 @@ void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
 	find_windows(m, sel, 0, out);
 }
 
-static void set_times(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
-                      int64_t *step_ns)
+static void set_windows(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
+                        struct ws_span *windows)
 {
 	const struct ws_windows *w;
 
 	find_windows(m, sel, warm_up, &w);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->window[i].step != WS_NONE)
-			step_ns[w->window[i].step] = w->window[i].end_ns - w->window[i].start_ns;
+			windows[w->window[i].step] =
+			        (struct ws_span){w->window[i].start_ns, w->window[i].end_ns};
 }
 
-void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel, int64_t *step_ns)
+void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
+                     struct ws_span *windows)
 {
 	int warm_up = 0;
 
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		warm_up |= m->steps[s].warm_up;
-		step_ns[s] = -1;
+		windows[s] = (struct ws_span){0, -1};
 	}
 	if (!sel->rows)
 		return;
 	if (warm_up)
-		set_times(m, sel, 1, step_ns);
-	set_times(m, sel, 0, step_ns);
+		set_windows(m, sel, 1, windows);
+	set_windows(m, sel, 0, windows);
 }

@@ -37,9 +37,10 @@ void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
 void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,
                          int64_t *start_ns, int64_t *end_ns);
 
-/* The time of each step of the model by its window: of the selected ones, and of those of warm-up
- * beside each other; -1 = it has none. */
-void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel, int64_t *step_ns);
+/* The window of each step of the model: of the selected ones, and of those of warm-up beside each
+ * other; where it has none, its end lies before its start. */
+void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
+                     struct ws_span *windows);
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);

@@ -98,28 +98,21 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 	}
 }
 
-/* i: its row. */
-static void add_kernel(struct filling *f, const struct ws_joined_kernel *k, size_t i, uint32_t step)
+static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
+                       const struct ws_digest_kernel *kernel, uint32_t step)
 {
 	const struct ws_kernel_place place = place_of(k);
-	const struct ws_digest_kernel kernel = {
-	        .start_ns = k->kind->timed ? k->start_ns : 0,
-	        .dur_ns = k->dur_ns,
-	        .timed = k->kind->timed,
-	        .device = f->m->configs[k->kind->config].device,
-	        .order = i,
-	};
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
 		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
-	ws_digest_add_kernel(f->d, cell, &kernel);
+	ws_digest_add_kernel(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_PATHS)
-		add_to_paths(f, k, step, place.path, &kernel);
+		add_to_paths(f, k, step, place.path, kernel);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
-	ws_digest_add_marks(f->d, k->kind->marks, kernel.dur_ns);
+	ws_digest_add_marks(f->d, k->kind->marks, kernel->dur_ns);
 }
 
 static void add_kernels(struct filling *f)
@@ -131,12 +124,20 @@ static void add_kernels(struct filling *f)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const uint32_t step = ws_joined_rows_step(sel->rows, k->step);
 
+		const struct ws_digest_kernel kernel = {
+		        .start_ns = k->kind->timed ? k->start_ns : 0,
+		        .dur_ns = k->dur_ns,
+		        .timed = k->kind->timed,
+		        .device = f->m->configs[k->kind->config].device,
+		        .order = i,
+		};
+
 		/* of any scope: a report of measured steps tells the warm-up steps, too */
 		if (parts & WS_DIGEST_STEPS && step != WS_NONE &&
 		    (!sel->any_scope || sel->any_scope[i]))
-			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->kind->phase, k->dur_ns);
+			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->kind->phase, &kernel);
 		if (ws_kernel_selected(f->m, sel, k, i))
-			add_kernel(f, k, i, step);
+			add_kernel(f, k, &kernel, step);
 	}
 }
 

@@ -7,26 +7,67 @@
 
 #include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
+#include "report/base/interval.h"
+
+static int by_start(const void *pa, const void *pb)
+{
+	const struct ws_span *a = pa, *b = pb;
+
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+/* Phases on several streams overlap: each has all of its window, the remainder is what none has. */
+static void set_windows(const struct ws_span *step, const struct ws_step_gpu *gpu,
+                        int64_t out[WS_PHASES])
+{
+	struct ws_span known[WS_PHASE_OTHER];
+	struct ws_union covered = {0};
+	size_t n = 0;
+
+	for (int p = 0; p < WS_PHASE_OTHER; p++) {
+		struct ws_span span = gpu->phase[p];
+
+		if (span.start_ns < step->start_ns)
+			span.start_ns = step->start_ns;
+		if (span.end_ns > step->end_ns)
+			span.end_ns = step->end_ns;
+		out[p] = gpu->kernels && span.end_ns >= span.start_ns ? span.end_ns - span.start_ns
+		                                                      : -1;
+		if (out[p] >= 0)
+			known[n++] = span;
+	}
+	qsort(known, n, sizeof(*known), by_start);
+	for (size_t i = 0; i < n; i++)
+		ws_union_add(&covered, known[i].start_ns, known[i].end_ns);
+	out[WS_PHASE_OTHER] = n ? step->end_ns - step->start_ns - covered.busy_ns : -1;
+}
 
 void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
                    const struct ws_digest *digest, struct ws_step_times *out)
 {
 	size_t n = m->nsteps ? m->nsteps : 1;
+	struct ws_span *windows;
 
 	*out = (struct ws_step_times){0};
 	out->gpu = ws_xarray(n, sizeof(*out->gpu));
 	out->measured = ws_xarray(n, sizeof(*out->measured));
 	out->scratch = ws_xarray(n, sizeof(*out->scratch));
 	out->step_ns = ws_xarray(n, sizeof(*out->step_ns));
-	ws_step_windows(m, sel, out->step_ns);
+	out->window_ns = ws_xarray(n, sizeof(*out->window_ns));
+	windows = ws_xarray(n, sizeof(*windows));
+	ws_step_windows(m, sel, windows);
 	for (size_t s = 0; s < digest->nsteps; s++)
 		out->gpu[s] = digest->steps[s];
 	for (uint32_t s = 0; s < m->nsteps; s++) {
+		out->step_ns[s] = windows[s].end_ns - windows[s].start_ns;
+		set_windows(&windows[s], &out->gpu[s], out->window_ns[s]);
 		if (!ws_step_selected(m, sel, s))
 			continue;
 		out->measured[out->nmeasured++] = s;
+		out->has_windows |= out->window_ns[s][WS_PHASE_OTHER] >= 0;
 		out->phases |= m->steps[s].phases;
 	}
+	free(windows);
 }
 
 void ws_step_times_release(struct ws_step_times *t)
@@ -35,6 +76,7 @@ void ws_step_times_release(struct ws_step_times *t)
 	free(t->measured);
 	free(t->scratch);
 	free(t->step_ns);
+	free(t->window_ns);
 	*t = (struct ws_step_times){0};
 }
 
@@ -50,12 +92,18 @@ const char *ws_measure_name(enum ws_measure measure)
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
                      int phase, enum ws_measure measure)
 {
+	const bool is_whole = phase == WS_PHASES;
+	const bool has_range = phase >= WS_PHASE_OTHER || (m->steps[step].phases >> phase & 1);
+
 	if (measure == WS_MEASURE_STEP)
-		return t->step_ns[step];
+		return is_whole ? t->step_ns[step] : t->window_ns[step][phase];
 	if (measure == WS_MEASURE_WALL)
-		return phase == WS_PHASES ? m->steps[step].total_ns
-		                          : m->steps[step].phase_ns[phase];
-	return phase == WS_PHASES ? t->gpu[step].total_ns : t->gpu[step].phase_ns[phase];
+		return is_whole    ? m->steps[step].total_ns
+		       : has_range ? m->steps[step].phase_ns[phase]
+		                   : -1;
+	if (is_whole)
+		return t->gpu[step].total_ns;
+	return has_range || t->gpu[step].phase_ns[phase] ? t->gpu[step].phase_ns[phase] : -1;
 }
 
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,

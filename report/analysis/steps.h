@@ -13,6 +13,10 @@ struct ws_step_times {
 	uint32_t *measured;      /* steps that are samples, by begin */
 	size_t nmeasured;
 	int64_t *step_ns; /* of each step's window (device_time.h); -1: it has none */
+	/* of each step: from the first start to the last end of the kernels that a phase launched,
+	 * the part in the step's window; OTHER: what of that no phase covers; -1: not known */
+	int64_t (*window_ns)[WS_PHASES];
+	bool has_windows; /* of phases, in some measured step */
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
@@ -25,11 +29,11 @@ void ws_step_times_release(struct ws_step_times *t);
 enum ws_measure {
 	WS_MEASURE_WALL, /* time of the ranges on their thread */
 	WS_MEASURE_GPU,  /* time of the kernels launched in them */
-	WS_MEASURE_STEP, /* the step's window, its device work included: of a whole step alone */
+	WS_MEASURE_STEP, /* windows: of a step with its device work, of a phase's kernels */
 };
 const char *ws_measure_name(enum ws_measure measure);
 
-/* WS_PHASES as a phase means the whole step. */
+/* WS_PHASES as a phase means the whole step. -1: the step has no such phase. */
 int64_t ws_step_time(const struct ws_model *m, const struct ws_step_times *t, uint32_t step,
                      int phase, enum ws_measure measure);
 void ws_step_stat(const struct ws_model *m, const struct ws_step_times *t, int phase,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "formats/base/xalloc.h"
 #include "report/analysis/device_time.h"
 #include "report/base/names.h"
 
@@ -202,10 +203,15 @@ static void forget(struct ws_utilization *u, size_t nsteps)
 static void time_steps(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_utilization *out)
 {
-	ws_step_windows(m, sel, out->step_ns);
-	for (uint32_t i = 0; i < m->nsteps; i++)
+	struct ws_span *windows = ws_xarray(m->nsteps + 1, sizeof(*windows));
+
+	ws_step_windows(m, sel, windows);
+	for (uint32_t i = 0; i < m->nsteps; i++) {
+		out->step_ns[i] = windows[i].end_ns - windows[i].start_ns;
 		if (is_counted(m, sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
+	}
+	free(windows);
 }
 
 static void find(struct state *s)

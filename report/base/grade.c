@@ -207,7 +207,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
                 const struct ws_grade_opts *opts, struct ws_comparison *out)
 {
 	const struct ws_samples *side[2] = {a, b};
-	double *medians[2], *scratch, median;
+	double *medians[2], *scratch, median, noise;
 	struct centre centre[2];
 	bool by_recordings =
 	        a->recordings >= WS_GRADE_RECORDINGS && b->recordings >= WS_GRADE_RECORDINGS;
@@ -233,9 +233,10 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		median = recording_medians(side[i], scratch, medians[i]);
+		noise = hypot(opts->run_noise, opts->run_ns / median);
 		centre[i] = by_recordings ? centre_by_recordings(medians[i], side[i]->recordings)
-		                          : centre_by_steps(side[i], medians[i], scratch,
-		                                            opts->run_noise);
+		                          : centre_by_steps(side[i], medians[i], scratch, noise);
+		out->run_noise = fmax(out->run_noise, noise);
 		/* of one recording to the last digit, without a logarithm between */
 		centre[i].typical = side[i]->recordings == 1 ? median : exp(centre[i].value);
 	}

@@ -52,6 +52,7 @@ struct ws_grade_opts {
 	double run_noise;   /* standard deviation between recordings of one thing, relative; used
 	                     * where a side has too few recordings to show it; NaN = unknown: then
 	                     * nothing is claimed of so few */
+	double run_ns;      /* … and so many ns more, which short times vary by; by squares */
 };
 #define WS_GRADE_OPTS_DEFAULT                                              \
 	{                                                                  \

@@ -78,17 +78,18 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 static void try_split(struct aa_context *aa, const uint8_t *in, unsigned called[QUANTITIES])
 {
 	struct ws_comparison c[QUANTITIES], *rows[QUANTITIES];
-	struct ws_grade_opts opts = aa->d->grade;
 	size_t n = 0;
 
 	for (int q = 0; q < QUANTITIES; q++) {
+		const struct ws_grade_opts opts =
+		        ws_diff_grade_opts(aa->d,
+		                           q == STEP ? WS_DIFF_NOISE_STEP : WS_DIFF_NOISE_GPU);
 		struct ws_samples a, b;
 
 		if (!aa->present[q])
 			continue;
 		a = pick(aa, q, in, 0);
 		b = pick(aa, q, in, 1);
-		opts.run_noise = aa->d->noise[q == STEP ? WS_DIFF_NOISE_STEP : WS_DIFF_NOISE_GPU];
 		ws_compare(&a, &b, &opts, &c[q]);
 		rows[n++] = &c[q];
 	}
@@ -287,9 +288,10 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 	else
 		ws_table_note(t,
 		              "One against one assumes %.2g %% noise between runs for steps, %.2g "
-		              "%% for GPU time (--run-noise).",
+		              "%%%s for GPU time (--run-noise).",
 		              100 * aa->d->noise[WS_DIFF_NOISE_STEP],
-		              100 * aa->d->noise[WS_DIFF_NOISE_GPU]);
+		              100 * aa->d->noise[WS_DIFF_NOISE_GPU],
+		              isnan(aa->d->opts.run_noise_percent) ? " and 0.25 µs" : "");
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)

@@ -28,6 +28,8 @@ struct ws_diff_opts {
 #define WS_RUN_NOISE_GPU_PERCENT 1.0
 /* The same of whole steps, which wait for the host, data or copies: at least. */
 #define WS_RUN_NOISE_STEP_PERCENT 5.0
+/* … and a GPU time by so many ns more, which is all of a short kernel's noise: statistics.md. */
+#define WS_RUN_NOISE_GPU_NS 250
 
 /* As it is graded: on_cpu chooses the default of the noise between runs. */
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu);

@@ -93,6 +93,9 @@ struct ws_diff_row {
 	struct ws_comparison c;
 };
 /* Starts as all zeros but nsamples. */
+/* How times of this kind are compared. */
+struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise);
+
 struct ws_diff_rows {
 	size_t nsamples[2];
 	bool of_work;             /* rows have like[] */

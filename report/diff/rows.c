@@ -49,10 +49,9 @@ static void compare_values(const struct ws_diff *d, double *const values[2], siz
                            const size_t recordings[2], enum ws_diff_noise noise,
                            struct ws_comparison *out)
 {
-	struct ws_grade_opts opts = d->grade;
+	const struct ws_grade_opts opts = ws_diff_grade_opts(d, noise);
 	struct ws_samples samples[2];
 
-	opts.run_noise = d->noise[noise];
 	for (int s = 0; s < 2; s++)
 		samples[s] = (struct ws_samples){values[s], steps[s], recordings[s]};
 	ws_compare(&samples[0], &samples[1], &opts, out);

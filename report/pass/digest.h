@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "report/base/interval.h"
+#include "report/base/spans.h"
 #include "report/base/values.h"
 #include "report/model/model.h"
 
@@ -71,6 +72,7 @@ struct ws_step_gpu {
 	uint64_t kernels;
 	int64_t total_ns;
 	int64_t phase_ns[WS_PHASES];
+	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
 };
 
 /* The API calls of one name. */
@@ -142,7 +144,8 @@ void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uin
 void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
 /* … and as launched in the path itself. */
 void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
-void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase, int64_t dur_ns);
+void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
+                           const struct ws_digest_kernel *k);
 /* marks: WS_IN_… of the range that launched it. */
 void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns);
 

@@ -203,9 +203,12 @@ static void print_title(const struct ws_table_column *def, char *out, size_t siz
 static void show_column(const struct ws_table *t, size_t column, const struct ws_column_profile *p,
                         struct ws_shown_column *out)
 {
-	const struct ws_table_column *def = &t->def->columns[column];
+	struct ws_table_column shown = t->def->columns[column];
+	const struct ws_table_column *def = &shown;
 	const struct unit *unit;
 
+	if (t->shown_titles && t->shown_titles[column])
+		shown.title = t->shown_titles[column];
 	memset(out, 0, sizeof(*out));
 	out->display = def->display;
 	out->has_negative = p->has_negative;

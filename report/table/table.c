@@ -318,6 +318,13 @@ void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet
 	t->def = def;
 }
 
+void ws_table_show_as(struct ws_table *t, size_t column, const char *title)
+{
+	if (!t->shown_titles)
+		WS_NEW(&t->arena->memory, t->shown_titles, t->def->ncolumns);
+	t->shown_titles[column] = title;
+}
+
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b)
 {
 	const size_t most = 12; /* letters that leave room for the answers on 80 columns */

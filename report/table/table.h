@@ -89,6 +89,7 @@ struct ws_table {
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
 	size_t nheadline_notes; /* the first notes that answer what people open the table for */
+	const char **shown_titles; /* by column: what people see for the header; NULL = that */
 	const char *side[2];    /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;     /* why the table is empty and which option records it, or NULL */
 	bool is_chosen;         /* its columns are those that the user named, in this order */
@@ -154,6 +155,8 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* Another title, and name of the sheet (NULL: the same), than those of its kind. */
 void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet);
+/* Another header of a column for people, with its unit as in the header; programs read that. */
+void ws_table_show_as(struct ws_table *t, size_t column, const char *title);
 /* Short names of the sides A and B of a comparison; long ones change nothing. */
 void ws_table_set_sides(struct ws_table *t, const char *a, const char *b);
 void ws_table_set_not_recorded(struct ws_table *t, const char *fmt, ...)

@@ -23,6 +23,12 @@ static const int gpu_columns[WS_PHASES] = {
         WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
 };
 
+static const int window_columns[WS_PHASES] = {
+        WS_TC_steps_window_forward_ns,   WS_TC_steps_window_loss_ns,
+        WS_TC_steps_window_backward_ns,  WS_TC_steps_window_optimizer_ns,
+        WS_TC_steps_window_remainder_ns,
+};
+
 static void set_utilization(struct ws_table *t, struct ws_cell *row,
                             const struct ws_utilization *use, int64_t step_ns, uint32_t s)
 {
@@ -60,6 +66,8 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
 		if (present || (gpu->phase_ns[p] && told))
 			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
+		if (times->window_ns[s][p] >= 0)
+			ws_cell_set_int(&row[window_columns[p]], times->window_ns[s][p]);
 	}
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
@@ -80,7 +88,19 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 		                ws_stat_is_outlier(total, total_ns) ? "yes" : "no");
 }
 
-static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t, size_t shown)
+/* Beside the windows these are the host's, whatever programs have always read above them. */
+static void name_host_times(struct ws_table *t)
+{
+	static const char *const titles[WS_PHASES] = {"Host Forward (ns)", "Host Loss (ns)",
+	                                              "Host Backward (ns)", "Host Optimizer (ns)",
+	                                              "Host Remainder (ns)"};
+
+	for (int p = 0; p < WS_PHASES; p++)
+		ws_table_show_as(t, (size_t)wall_columns[p], titles[p]);
+}
+
+static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
+                           const struct ws_step_times *times, size_t shown)
 {
 	const struct ws_model *m = tab->m;
 
@@ -94,9 +114,13 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 			              m->steps[s].warm_up ? "Warm-up step" : "Step",
 			              m->steps[s].number);
 	ws_table_note(t,
-	              "Forward to Remainder are times of ranges on the host, and add up to Host. "
-	              "Total is the step's window, its device work included. The GPU "
-	              "columns are the times of the kernels launched in them, whenever they ran.");
+	              "Total is the step's window, its device work included. A phase's window "
+	              "lasts from the first start to the last end of its kernels. GPU columns are "
+	              "sums of kernel times.");
+	ws_table_note(t, "%sHost columns are times of ranges on their thread, and add up to Host.",
+	              times->has_windows || !times->phases
+	                      ? ""
+	                      : "No kernel of a phase is known, so phases have no window. ");
 	if (tab->sel->has_nvtx || tab->sel->has_launched)
 		ws_table_note(t, "The filter applies to the kernels and GPU columns; "
 		                 "the times of the ranges are unfiltered.");
@@ -128,6 +152,7 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 	size_t shown = 0;
 	enum ws_status status = WS_OK;
 
+	name_host_times(t);
 	ws_step_times(m, tab->sel, tab->digest, &times);
 	if (status == WS_OK && tab->digest->parts & WS_DIGEST_ROWS)
 		status = ws_utilization_find(m, tab->sel, &use, err);
@@ -145,7 +170,7 @@ enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table 
 			add_step(tab, t, &times, &total, use, s);
 			shown++;
 		}
-		add_step_notes(tab, t, shown);
+		add_step_notes(tab, t, &times, shown);
 		if (shown && use)
 			ws_note_utilization(t, use);
 	}
@@ -217,11 +242,12 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 {
 	int last = host_differs(m, times) ? WS_PHASES : WS_PHASES - 1;
 
-	for (int phase = 0; phase <= last; phase++)
-		add_statistics(m, t, times, phase, WS_MEASURE_WALL);
-	add_statistics(m, t, times, WS_PHASES, WS_MEASURE_STEP);
+	for (int phase = 0; phase <= WS_PHASES; phase++)
+		add_statistics(m, t, times, phase, WS_MEASURE_STEP);
 	for (int phase = 0; phase <= WS_PHASES; phase++)
 		add_statistics(m, t, times, phase, WS_MEASURE_GPU);
+	for (int phase = 0; phase <= last; phase++)
+		add_statistics(m, t, times, phase, WS_MEASURE_WALL);
 }
 
 enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t,

@@ -37,13 +37,23 @@ def scale_of(header, column):
     return SCALES.get(m.group(1), 1) / DATA_UNITS.get(column["unit"], 1)
 
 
+# Times of the host stand beside windows of the device; programs read the titles that they always had.
+OF_HOST = ("forward_ns", "loss_ns", "backward_ns", "optimizer_ns", "remainder_ns")
+
+
+def shown_title(table, i):
+    column = table["columns"][i]
+    beside_windows = any(c["id"] == "window_" + column["id"] for c in table["columns"])
+    return ("Host " if column["id"] in OF_HOST and beside_windows else "") + column["title"]
+
+
 def place(table, heads):
     """[(column of the JSON, column of the sheet)], the column of the sheet with whole paths or None, and
     those of the JSON that are left out. heads: headers of the sheet from its left on."""
     order = sorted(range(len(table["columns"])), key=lambda i: (RANKS.index(table["columns"][i]["rank"]), i))
     pairs, left_out, at, path = [], [], 0, None
     for i in order:
-        title = bare(sided(table, table["columns"][i]["title"]))
+        title = bare(sided(table, shown_title(table, i)))
         if at < len(heads) and (bare(heads[at]) == title or (at == 0 and heads[0] in TREES)):
             pairs.append((i, at))
             at += 1

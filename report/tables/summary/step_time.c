@@ -44,9 +44,9 @@ static void add_steadiness(const struct ws_summary_page *p, const struct ws_stat
 	ws_page_words(p, "how steady it is", text);
 }
 
-/* GPU time of the phases of a thousandth of the step and more: `steps` has all, and the host's. */
+/* Phases of a thousandth of the step and more: `steps` has all, and the host's. */
 static void add_phases(const struct ws_summary_page *p, const struct ws_step_times *times,
-                       double step_ns)
+                       double step_ns, enum ws_measure measure, const char *before)
 {
 	for (int phase = 0; phase < WS_PHASES; phase++) {
 		struct ws_stat stat;
@@ -54,10 +54,10 @@ static void add_phases(const struct ws_summary_page *p, const struct ws_step_tim
 
 		if (!ws_step_phase_present(times, phase))
 			continue;
-		ws_step_stat(p->tab->m, times, phase, WS_MEASURE_GPU, &stat);
-		snprintf(item, sizeof(item), "GPU time of %s, mean",
+		ws_step_stat(p->tab->m, times, phase, measure, &stat);
+		snprintf(item, sizeof(item), "%s%s, mean", before,
 		         ws_phase_name((enum ws_phase)phase));
-		if (stat.mean >= step_ns / 1000)
+		if (stat.n && stat.mean >= step_ns / 1000)
 			ws_page_time(p, item, stat.mean);
 	}
 }
@@ -118,7 +118,8 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		ws_page_time(p, "step, shortest", (double)total.min);
 		ws_page_time(p, "step, longest", (double)total.max);
 	}
-	add_phases(p, times, total.mean);
+	add_phases(p, times, total.mean, WS_MEASURE_STEP, "window of ");
+	add_phases(p, times, total.mean, WS_MEASURE_GPU, "GPU time of ");
 	if (host.sum != total.sum)
 		ws_page_time(p, "step on the host, mean", host.mean);
 	if (tokens)

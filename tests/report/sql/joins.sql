@@ -277,12 +277,23 @@ WITH phase (place, phase) AS (VALUES (0, 'forward'), (1, 'loss'), (2, 'backward'
 	LEFT JOIN label p ON p.range = r.parent
 	WHERE l.step AND l.phase IS NOT NULL AND (p.step IS NOT l.step OR p.phase IS NULL))
 SELECT s.id AS step, p.place, p.phase, (SELECT sum(ns) FROM begun b WHERE b.step = s.id AND b.phase = p.phase) AS host_ns,
-       (SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase) AS gpu_ns
-FROM step s JOIN phase p;
+       (SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase) AS gpu_ns,
+       max(w.start, (SELECT min(k.start) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase)) AS first_ns,
+       min(w.end, (SELECT max(k.end) FROM every_kernel k WHERE k.step = s.id AND k.phase = p.phase)) AS last_ns
+FROM step s JOIN phase p LEFT JOIN window w ON w.step = s.id;
 INSERT INTO phase_of_step
 SELECT id, 4, 'remainder', end - start - coalesce((SELECT sum(host_ns) FROM phase_of_step p WHERE p.step = s.id), 0),
-       coalesce((SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND phase IS NULL), 0)
+       coalesce((SELECT sum(dur) FROM every_kernel k WHERE k.step = s.id AND phase IS NULL), 0), NULL, NULL
 FROM step s;
+-- From a phase's first kernel to its last, in the step's window; the remainder is what none of them covers.
+CREATE TEMP TABLE phase_window AS
+SELECT step, place, phase, last_ns - first_ns AS ns FROM phase_of_step WHERE first_ns <= last_ns;
+INSERT INTO phase_window
+WITH one AS (SELECT step, first_ns, last_ns, max(last_ns) OVER (PARTITION BY step ORDER BY first_ns, last_ns, place
+                                                                ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+             FROM phase_of_step WHERE first_ns <= last_ns)
+SELECT step, 4, 'remainder', w.end - w.start - sum(max(0, last_ns - max(first_ns, coalesce(before, first_ns))))
+FROM one JOIN window w USING (step) GROUP BY step;
 
 -- A remainder is told beside phases only.
 CREATE TEMP TABLE has_phases AS
