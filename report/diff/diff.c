@@ -127,16 +127,6 @@ static void resolve_grade(struct ws_diff *d)
 		ws_diff_assume_noise(d);
 }
 
-struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)
-{
-	struct ws_grade_opts opts = d->grade;
-
-	opts.run_noise = d->noise[noise];
-	if (noise == WS_DIFF_NOISE_GPU && isnan(d->opts.run_noise_percent))
-		opts.run_ns = WS_RUN_NOISE_GPU_NS;
-	return opts;
-}
-
 struct ws_diff *ws_sides_diff(struct ws_sides *s)
 {
 	return &s->d;

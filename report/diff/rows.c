@@ -44,6 +44,16 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 		row->like[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->like[s]));
 }
 
+struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)
+{
+	struct ws_grade_opts opts = d->grade;
+
+	opts.run_noise = d->noise[noise];
+	if (noise == WS_DIFF_NOISE_GPU && isnan(d->opts.run_noise_percent))
+		opts.run_ns = WS_RUN_NOISE_GPU_NS;
+	return opts;
+}
+
 /* Values > 0 of the samples of each side; steps: how many of each recording. */
 static void compare_values(const struct ws_diff *d, double *const values[2], size_t *const steps[2],
                            const size_t recordings[2], enum ws_diff_noise noise,
