@@ -36,6 +36,20 @@ static const char *devices_of(const struct ws_page_making *p)
 	return all;
 }
 
+/* "train.py": the script that Python ran, the first argument that is one; else empty. */
+static struct ws_bytes script_of(struct ws_bytes arguments)
+{
+	const char *word = arguments.ptr, *end = word + arguments.len, *stop;
+
+	for (; word < end; word = stop + 1) {
+		stop = memchr(word, ' ', (size_t)(end - word));
+		stop = stop ? stop : end;
+		if (stop - word > 3 && !memcmp(stop - 3, ".py", 3))
+			return ws_name_of_file((struct ws_bytes){word, (size_t)(stop - word)});
+	}
+	return (struct ws_bytes){"", 0};
+}
+
 /* What ran, else who recorded it. */
 static const char *source_of(const struct ws_page_making *p)
 {
@@ -47,6 +61,8 @@ static const char *source_of(const struct ws_page_making *p)
 		return ws_arena_format(p->texts, "%.*s%s%.*s", (int)model.len,
 		                       (const char *)model.ptr, dtype.len ? " " : "",
 		                       (int)dtype.len, (const char *)dtype.ptr);
+	if (!source.len)
+		source = script_of(ws_meta_value(&p->m->meta, "program.arguments"));
 	if (!source.len)
 		source = ws_meta_value(&p->m->meta, "program.path");
 	return source.len ? ws_arena_copy(p->texts, source.ptr, source.len) : NULL;
