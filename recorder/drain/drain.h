@@ -86,6 +86,7 @@ void ws_drain_add_meta(struct ws_drain *d, const char *key, const char *fmt, ...
 struct ws_drain_counts {
 	uint64_t kernels, ranges, marks; /* since ws_drain_new */
 	uint64_t gpu_kernels;            /* of the kernels, those of GPUs */
+	uint64_t operations;             /* of PyTorch */
 };
 struct ws_drain_counts ws_drain_counts(const struct ws_drain *d);
 

@@ -203,10 +203,12 @@ static bool add_op(struct ws_drain *d, uint32_t thread, const uint8_t *bytes)
 	if (!row.config || !ws_drain_time(d, rec.head.time_ns, &row.start_ns) ||
 	    !ws_drain_time(d, rec.end_ns, &rec.end_ns))
 		return 0;
-	if (row.config & WS_DRAIN_MODULE)
+	if (row.config & WS_DRAIN_MODULE) {
 		add_module_call(d, &row);
-	else
-		ws_drain_add(d, WS_KIND_CPU_OP, &row);
+		return 1;
+	}
+	d->counts.operations++;
+	ws_drain_add(d, WS_KIND_CPU_OP, &row);
 	return 1;
 }
 

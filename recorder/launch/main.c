@@ -137,14 +137,17 @@ static void print_traces(const struct ws_record_result *r, const char *rescued)
 {
 	for (size_t i = 0; i < r->ntraces; i++) {
 		const struct ws_trace_result *t = &r->traces[i];
-		char process[32] = "";
+		char process[32] = "", operations[48] = "";
 
 		if (r->ntraces > 1)
 			snprintf(process, sizeof(process), " of process %u", (unsigned)t->pid);
+		if (t->counts.operations)
+			snprintf(operations, sizeof(operations), ", %" PRIu64 " operations",
+			         t->counts.operations);
 		complain("%s%s: %" PRIu64 " kernels, %" PRIu64 " ranges, %" PRIu64
-		         " marks%s, %" PRIu64 " bytes",
+		         " marks%s%s, %" PRIu64 " bytes",
 		         short_path(t->path), process, t->counts.kernels, t->counts.ranges,
-		         t->counts.marks, rescued, t->file_size);
+		         t->counts.marks, operations, rescued, t->file_size);
 	}
 	print_outside(r);
 	print_losses(r);
@@ -174,6 +177,16 @@ static void print_gpu_absence(const struct ws_record_result *r)
 		if (r->traces[i].gpu.state != WS_GPU_NONE)
 			return;
 	complain("no GPU was recorded: %s", ws_gpu_absence(line, sizeof(line)));
+}
+
+/* --pytorch was given, and no process ran a PyTorch whose functions are found. */
+static void print_pytorch_absence(const struct ws_record_result *r)
+{
+	for (size_t i = 0; i < r->ntraces; i++)
+		if (r->traces[i].counts.operations)
+			return;
+	complain("--pytorch recorded no operation: no recorded process ran PyTorch, or a PyTorch "
+	         "that hides its functions");
 }
 
 static void print_summary(const struct ws_record_result *r)
@@ -328,6 +341,8 @@ static int record(struct ws_record_command *cmd)
 		/* --require-gpu says it below, a step of ours has said it itself */
 		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.off)
 			print_gpu_absence(&result);
+		if (cmd->record.capture.pytorch)
+			print_pytorch_absence(&result);
 		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
 		if (cmd->merge && result.ntraces > 1) {
 			int failed = merge_recorded(cmd, &result);

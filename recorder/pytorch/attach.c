@@ -19,8 +19,12 @@ void ws_pytorch_attach(void *handle)
 	static atomic_int tried;
 	const uint32_t wanted = ws_collector.seg->capture.pytorch;
 
-	if (wanted == WS_PYTORCH_OFF || atomic_exchange(&tried, 1) || !ws_torch_find(handle))
+	if (wanted == WS_PYTORCH_OFF || atomic_exchange(&tried, 1))
 		return;
+	if (!ws_torch_find(handle)) {
+		ws_define_fact("pytorch.operations", "none; functions not found");
+		return;
+	}
 	if (wanted == WS_PYTORCH_SHAPES && has_shim())
 		ws_torch_prove();
 	if (ws_torch_register(ws_torch.has_inputs))

@@ -1,7 +1,10 @@
 """Operations of two files in PyTorch's JSON, the profiler's own and one of a recording: the same
-names in the same order on the same threads, with the same inputs and links. In the range `oracle NAME`."""
+names in the same order on the same threads, with the same inputs and links. In the range `oracle NAME`.
+And FLOPs of the recording against those that PyTorch's counter has for the same step, and against numbers by hand."""
 import json
+import os
 import sys
+from math import prod
 
 INPUTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 
@@ -35,6 +38,48 @@ def row(e):
     return (e["name"],) + inputs + (a.get("Sequence number", -1), a.get("Fwd thread id", 0))
 
 
+def multiplications(e):
+    """FLOPs of an operation without the additions of a bias, which PyTorch's counter leaves out."""
+    dims, concrete = e["args"]["Input Dims"], e["args"].get("Concrete Inputs", [])
+    flops, op = e["args"].get("FLOPs", 0), e["name"]
+    if op in ("aten::addmm", "aten::baddbmm"):
+        terms = dims[1][-1]  # a result is so many products, and one bias
+        return flops * 2 * terms // (2 * terms + 1)
+    if op == "aten::convolution" and dims[2]:
+        terms = prod(dims[1][1:])
+        return flops * 2 * terms // (2 * terms + 1)
+    if op == "aten::convolution_backward":
+        wanted = [word == "True" for word in concrete[10].strip("[]").split(", ")]
+        return flops - wanted[2] * prod(dims[0])
+    return flops
+
+
+# Rules of ours for which PyTorch has no counter: the two, in backward five, products of attention over
+# the pairs that a causal mask leaves: 12 tokens are 78 pairs, of batch 2, 4 heads, 8 numbers each; 2 layers
+BY_HAND = {
+    "transformer": {"aten::_scaled_dot_product_flash_attention_for_cpu": 2 * 2 * 2 * 4 * 78 * (8 + 8),
+                    "aten::_scaled_dot_product_flash_attention_for_cpu_backward": 2 * 2 * 2 * 4 * 78 * (5 * 8)},
+}
+
+
+def flops_of(events, op, one=multiplications):
+    return sum(one(e) for thread in events.values() for e in thread if e["name"] == op)
+
+
+def wrong_flops(path, events, name):
+    with open(path) as f:
+        counted = json.load(f)
+    wrong = [f"{op}: {flops_of(events, op)} FLOPs, and {n} by PyTorch's counter"
+             for op, n in counted.items() if flops_of(events, op) != n]
+    for op, n in BY_HAND.get(name, {}).items():
+        ours = flops_of(events, op, lambda e: e["args"].get("FLOPs", 0))
+        is_elsewhere = "cpu" in op and "WS_TORCH_DEVICE" in os.environ
+        if ours != n and not is_elsewhere:
+            wrong.append(f"{op}: {ours} FLOPs, and {n} by hand")
+    print(f"{name}: {sum(counted.values())} FLOPs in {len(counted)} operations by PyTorch's counter, {len(wrong)} differences")
+    return wrong
+
+
 def main(oracle, recording, name):
     want, got = operations(oracle, "oracle " + name), operations(recording, "oracle " + name)
     # the profiler follows the threads that its own started; the recording has the others, too
@@ -51,7 +96,11 @@ def main(oracle, recording, name):
     for d in differences[:3]:
         print(d)
     print(f"{name}: {len(differences)} differences of {n} operations, {linked} with a number; {more} on other threads")
-    return bool(differences) or not n
+    # the counter, too, is of its own threads
+    wrong = wrong_flops(oracle.removesuffix(".json") + ".flops", {t: got.get(t, []) for t in want}, name)
+    for w in wrong:
+        print(w)
+    return bool(differences or wrong) or not n
 
 
 sys.exit(main(*sys.argv[1:]))

@@ -1,16 +1,13 @@
 #!/bin/sh
 # Two processes of one model (gloo): each rank's operations as its own profile has them. ddp.sh BIN.
 set -eu
-# shellcheck source=tests/e2e/common.sh
-. "$(dirname "$0")/../e2e/common.sh"
+# shellcheck source=tests/pytorch/common.sh
+. "$(dirname "$0")/common.sh"
 
-here=$(cd "$(dirname "$0")" && pwd)
-python=${WARPSHEET_TEST_TORCH:-python3}
 if ! "$python" -c 'import torch.distributed as d; exit(not d.is_available())' 2>/dev/null; then
 	echo "SKIP: no PyTorch with torch.distributed in $python"
 	exit 77
 fi
-cd "$work"
 "$ws" record --pytorch -o 'rank%q{RANK}.wtrace' -- "$python" -m torch.distributed.run --standalone \
 	--nproc-per-node 2 "$here/programs.py" "$work" ddp >log 2>&1 || {
 	cat log

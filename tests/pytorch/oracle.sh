@@ -2,17 +2,11 @@
 # Operations of programs as PyTorch's own profiler has them and as the recorder has them, both of
 # one run: 0 differences. oracle.sh BIN PROGRAM… The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
 set -eu
-# shellcheck source=tests/e2e/common.sh
-. "$(dirname "$0")/../e2e/common.sh"
+# shellcheck source=tests/pytorch/common.sh
+. "$(dirname "$0")/common.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
-python=${WARPSHEET_TEST_TORCH:-python3}
 shift
-if ! "$python" -c 'import torch' 2>/dev/null; then
-	echo "SKIP: no PyTorch in $python"
-	exit 77
-fi
-cd "$work"
 "$ws" record --pytorch -o t.wtrace -- "$python" "$here/programs.py" "$work" "$@" >log 2>&1 || {
 	cat log
 	fail "recording $*"

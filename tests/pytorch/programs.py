@@ -1,5 +1,7 @@
 """Programs whose operations PyTorch's own profiler and the recorder both see: FOLDER for the profiles,
-and NAMES. Each runs three steps; the last of them lies in its profile and in a range `oracle NAME`."""
+and NAMES. Each runs three steps; the last of them lies in its profile and in a range `oracle NAME`. One more
+is counted by PyTorch's FLOP counter, into NAME.flops."""
+import json
 import os
 import sys
 import warnings
@@ -7,6 +9,7 @@ import warnings
 import torch
 from torch import nn
 import torch.nn.functional as F
+from torch.utils.flop_counter import FlopCounterMode
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(0)
@@ -171,14 +174,25 @@ def ddp():
     return trained(m, torch.randn(4, 8), lambda m, b: m(b).sum())
 
 
+def counted(step, path):
+    counter = FlopCounterMode(display=False)
+    with counter:
+        step()
+    with open(path, "w") as f:
+        json.dump({"aten::" + str(op).removeprefix("aten."): n
+                   for op, n in counter.get_flop_counts().get("Global", {}).items()}, f)
+
+
 def profiled(name, out):
     step = globals()[name]()
+    path = f"{out}/{name}{os.environ.get('RANK', '')}"
     step()
     step()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as p:
         with torch.autograd.profiler.record_function("oracle " + name):
             step()
-    p.export_chrome_trace(f"{out}/{name}{os.environ.get('RANK', '')}.json")
+    p.export_chrome_trace(path + ".json")
+    counted(step, path + ".flops")
 
 
 for program in sys.argv[2:]:

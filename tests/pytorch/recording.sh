@@ -2,15 +2,9 @@
 # What --pytorch adds to a recording, and that it is not there without: recording.sh BIN.
 # The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
 set -eu
-# shellcheck source=tests/e2e/common.sh
-. "$(dirname "$0")/../e2e/common.sh"
+# shellcheck source=tests/pytorch/common.sh
+. "$(dirname "$0")/common.sh"
 
-python=${WARPSHEET_TEST_TORCH:-python3}
-if ! "$python" -c 'import torch' 2>/dev/null; then
-	echo "SKIP: no PyTorch in $python"
-	exit 77
-fi
-cd "$work"
 cat >train.py <<'PY'
 import os
 import sys
@@ -47,10 +41,6 @@ os.wait()
 PY
 mkdir user
 echo 'print("the user'"'"'s sitecustomize")' >user/sitecustomize.py
-
-table() { # table TRACE NAME: as CSV
-	"$ws" report "$1" --table "$2" --format csv -o "$1.$2.csv" >/dev/null
-}
 
 # all of it, and the program's own start-up file runs as well
 PYTHONPATH=$work/user "$ws" record --pytorch -o all.wtrace -- "$python" train.py >all.out 2>all.log ||

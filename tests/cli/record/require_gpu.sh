@@ -1,1 +1,1 @@
-warpsheet record --require-gpu -o x.wtrace -- true
+warpsheet record --require-gpu --pytorch -o x.wtrace -- true

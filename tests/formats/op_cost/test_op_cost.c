@@ -309,6 +309,13 @@ Test(op_cost, attention_backward_is_five_products)
 	        "[[2,4,16,8],[2,4,16,8],[2,4,16,8],[2,4,16,8],[2,4,16,8]]",
 	        "[\"c10::BFloat16\"," QKV ",\"c10::BFloat16\"]", ""),
 	   FLOPS_AND_BYTES, 5ull * 2 * 2 * 4 * 256 * 8, 5 * 2048, 3 * 2048);
+	/* 16 tokens, causal: 136 pairs */
+	IS(cost("aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+	        "[[2,4,16,8],[2,4,16,8],[2,4,16,8],[2,4,16,8],[2,4,16,8],[2,4,16],[],[],[],[]]",
+	        "[\"c10::BFloat16\"," QKV ",\"c10::BFloat16\",\"float\",\"Scalar\",\"Scalar\",\"\","
+	        "\"\"]",
+	        "[\"\",\"\",\"\",\"\",\"\",\"\",\"0.\",\"True\",\"\",\"\"]"),
+	   FLOPS_AND_BYTES, 5ull * 2 * 2 * 4 * 136 * 8, 5 * 2048, 3 * 2048);
 }
 
 Test(op_cost, packed_sequences_have_no_cost)

@@ -1,0 +1,34 @@
+# shellcheck shell=sh disable=SC2034
+# Shared by these tests: $python is the one with PyTorch ($WARPSHEET_TEST_TORCH, python3); skips visibly without.
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/../e2e/common.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+python=${WARPSHEET_TEST_TORCH:-python3}
+if ! "$python" -c 'import torch' 2>/dev/null; then
+	echo "SKIP: no PyTorch in $python"
+	exit 77
+fi
+cd "$work"
+
+# three steps of a small model; prints what it is
+cat >small.py <<'PY'
+import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+print("PyTorch", torch.__version__)
+PY
+
+table() { # table TRACE NAME: as CSV
+	"$ws" report "$1" --table "$2" --format csv -o "$1.$2.csv" >/dev/null
+}
+
+is_small() { # is_small TRACE: it has the operations of small.py, with FLOPs: of both layers, in two measured steps
+	table "$1" ops
+	equal "FLOPs of addmm in $1" "$(csv_cell "$1.ops.csv" FLOPs Name=aten::addmm)" $((2 * (4 * 16 * (2 * 8 + 1) + 4 * 2 * (2 * 16 + 1))))
+}
