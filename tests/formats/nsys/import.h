@@ -11,7 +11,6 @@
 #include "tests/environment/scratch.h"
 
 #define TID(pid, tid) "(((1 << 48) | (" #pid " << 24)) | " #tid ")"
-#define PID(pid)      TID(pid, 0)
 
 /* A database made by these statements, imported. */
 static inline struct ws_imported *import(const char *sql)
@@ -57,9 +56,3 @@ static inline uint64_t rows(const struct ws_imported *i, enum ws_kind kind)
 	"INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (-20, -5, 0, " TID(                \
 	        100, 101) ", 7, 1, 0, "                                                    \
 	                  "NULL),(30, 40, 1, " TID(200, 201) ", 7, 1, 700, NULL);"
-
-#define KERNEL_COLUMNS                                                                          \
-	"start INT, end INT, deviceId INT, contextId INT, greenContextId INT, streamId INT, "   \
-	"correlationId INT, globalPid INT, demangledName INT, shortName INT, mangledName INT, " \
-	"registersPerThread INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, "     \
-	"blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT, localMemoryPerThread INT"

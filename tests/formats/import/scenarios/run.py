@@ -1,0 +1,114 @@
+"""Imports of small files: run.py WARPSHEET FILE.scenario. A paragraph `test NAME` holds a file of a profiler, those
+behind it what its import must make and say: README.md beside this."""
+import csv
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "..", "report", "scenarios"))
+import scenario  # pylint: disable=wrong-import-position
+from scenario import Wrong  # pylint: disable=wrong-import-position
+
+
+def expand(lines, defined):
+    """`NAME A|B` stands for the lines of the paragraph `define NAME A B`, with $A and $B in them; `file NAME` for those
+    of a file beside this."""
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        if name == "file":
+            with open(os.path.join(HERE, rest), encoding="utf-8") as f:
+                yield f.read()
+        elif name in defined:
+            parameters, body = defined[name]
+            given = rest.split("|") if rest else []
+            values = dict(zip(parameters, given))
+            if len(parameters) != len(given):
+                raise Wrong(f"{name} takes {' '.join(parameters)}")
+            for part in expand(body, defined):
+                yield re.sub(r"\$(\w+)", lambda m, v=values: v[m[1]], part)
+        else:
+            yield line
+
+
+def write(kind, lines, path):
+    """A timeline of PyTorch's: all of its text, or its events; or a database in the schema of Nsight Systems."""
+    if kind == "sql":
+        db = sqlite3.connect(path)
+        db.create_function("tid", 2, lambda pid, tid: 1 << 48 | pid << 24 | tid)
+        db.executescript("\n".join(lines))
+        db.close()
+        return
+    text = "\n".join(lines) if kind == "text" else '{"traceEvents":[' + ",\n".join(lines) + "]}"
+    with open(path, "wb") as f:
+        f.write(text.encode("utf-8", "surrogateescape"))
+
+
+class Import:
+    """A file, what its import said, and the rows that it made."""
+    def __init__(self, warpsheet, source, folder):
+        def run(*arguments):
+            return subprocess.run([warpsheet, *arguments], capture_output=True, encoding="utf-8", errors="surrogateescape",
+                                  check=False)
+
+        trace, self.rows = os.path.join(folder, "test.wtrace"), os.path.join(folder, "rows")
+        made = run("import", source, "-o", trace)
+        self.status, self.said = made.returncode, made.stdout + made.stderr
+        if not self.status:
+            if run("check", trace).returncode:
+                raise Wrong("the trace is damaged")
+            read, kept, left_out = (int(n) for n in re.findall(r"(\d+)  records (?:read|kept|left out)", made.stdout))
+            if read != kept + left_out:
+                raise Wrong(f"{read} read, {kept} kept, {left_out} left out")
+            self.said += run("info", trace).stdout + run("dump", trace, "--kind", "string").stdout
+            run("export", trace, "--format", "csv", "-o", self.rows)
+        self.said = re.sub(r"\s+", " ", self.said)
+
+    def check_rows(self, part):
+        """All rows of a kind, in their order."""
+        columns, *expected = csv.reader(part.lines)
+        path, rows = os.path.join(self.rows, part.rest + ".csv"), []
+        if os.path.exists(path):
+            with open(path, encoding="utf-8", errors="surrogateescape", newline="") as f:
+                header, *all_rows = csv.reader(f)
+            at = [[re.sub(r" \(.*", "", c) for c in header].index(c) for c in columns]
+            rows = [[row[i] for i in at] for row in all_rows]
+        if rows != expected:
+            raise Wrong(f"rows {part.rest} are{scenario.as_csv(rows)}")
+
+    def check_said(self, part):
+        for line in part.lines:
+            if (line.removeprefix("! ") in self.said) == line.startswith("! "):
+                raise Wrong(f"{line} is not so in: {self.said}")
+
+    def check_refused(self, part):
+        if self.status != int(part.rest):
+            raise Wrong(f"status {self.status}: {self.said}")
+        self.check_said(part)
+
+
+def main(warpsheet, path):
+    made, defined, tests, name = None, {}, 0, ""
+    with tempfile.TemporaryDirectory() as top:
+        for part in scenario.parts(path):
+            try:
+                if part.what == "define":
+                    word, *parameters = part.rest.split()
+                    defined[word] = parameters, part.lines
+                elif part.what == "test":
+                    name, tests = part.rest, tests + 1
+                    folder = tempfile.mkdtemp(dir=top)
+                    source = os.path.join(folder, "source")
+                    write(part.lines[0], expand(part.lines[1:], defined), source)
+                    made = Import(warpsheet, source, folder)
+                else:
+                    {"rows": made.check_rows, "said": made.check_said, "refused": made.check_refused}[part.what](part)
+            except (Wrong, KeyError, ValueError) as wrong:
+                raise SystemExit(f"{path}:{part.number}: {name}: {wrong!r}") from None
+    print(f"{path}: {tests} tests")
+
+
+main(*sys.argv[1:])
