@@ -130,8 +130,7 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 	return made;
 }
 
-/* Do the rows differ in this fact? What left no trace does not say all. */
-static bool differ(const struct ws_sweep *s, const char *key)
+bool ws_sweep_differ(const struct ws_sweep *s, const char *key)
 {
 	uint32_t first = 0;
 
@@ -154,7 +153,7 @@ static void find_labels(struct ws_sweep *s, const char *but, const char *and_but
 	bool told[5];
 
 	for (size_t k = 0; k < 5; k++)
-		told[k] = differ(s, also[k]) && strcmp(also[k], but) != 0 &&
+		told[k] = ws_sweep_differ(s, also[k]) && strcmp(also[k], but) != 0 &&
 		          strcmp(also[k], and_but) != 0;
 	for (size_t i = 0; i < s->nrows; i++) {
 		char others[512];
@@ -263,7 +262,7 @@ enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struc
 	struct pivot p = {.s = s, .column_prefix = "", .group_only = true, .nameless = "not known"};
 
 	for (size_t k = 0; ws_sweep_sizes[k] && !p.row_title; k++)
-		if (differ(s, ws_sweep_sizes[k]))
+		if (ws_sweep_differ(s, ws_sweep_sizes[k]))
 			p.row_title = ws_sweep_sizes[k];
 	if (!p.row_title) {
 		ws_table_set_not_recorded(*t, "All traces are of one size.");
@@ -286,7 +285,7 @@ enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, stru
 	static const int usual[] = {WS_TC_sweep_total_ns, WS_TC_sweep_speedup, WS_TC_sweep_low,
 	                            WS_TC_sweep_high};
 
-	if (!differ(s, "dtype")) {
+	if (!ws_sweep_differ(s, "dtype")) {
 		ws_table_set_not_recorded(*t, "All traces are of one dtype.");
 		return WS_OK;
 	}

@@ -44,6 +44,8 @@ struct ws_sweep_row {
 	double mean[WS_SWEEP_TIMES], std[WS_SWEEP_TIMES]; /* NaN = not known */
 	double mfu_percent, hfu_percent, peak_bytes;
 	double speedup, low, high;
+	double memory;   /* its peak over that of the baseline */
+	bool is_assumed; /* the interval rests on an assumed noise between runs */
 	uint32_t status;
 };
 
@@ -88,6 +90,8 @@ bool ws_sweep_differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run
 bool ws_sweep_number(struct ws_bytes text, double *out);
 /* < 0 as numbers where both are, else as text; unknown first. */
 int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b);
+/* Do the rows differ in this fact? What left no trace does not say all. */
+bool ws_sweep_differ(const struct ws_sweep *s, const char *key);
 /* Facts in which the rows differ and that have no column, but this: "kernel_width 5, layers 2". */
 void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,
                      char *text, size_t size);
@@ -101,6 +105,23 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 /* Facts that are sizes, NULL behind them. */
 extern const char *const ws_sweep_sizes[];
 void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t);
+void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
+                       size_t size);
+/* Rows with this value of the baseline's fact, against their baselines: geometric means. */
+struct ws_sweep_gain {
+	uint32_t value;
+	unsigned n, faster, slower, unknown; /* rows: all, significantly faster and slower */
+	double mean, least, most, low, high, memory; /* NaN = not known */
+	bool is_assumed;
+};
+void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_sweep_gain *g);
+bool ws_sweep_is_first(const struct ws_sweep *s, size_t row);
+/* The row with the highest rate, and that of the next one; NULL: none is known. */
+const struct ws_sweep_row *ws_sweep_best(const struct ws_sweep *s, bool tokens, double rate[2]);
+#define WS_SWEEP_ON_CPU \
+	"Recorded on the CPU reference. These are CPU times, not GPU performance."
+/* What the first screen says. */
+void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report);
 /* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
 enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);

@@ -90,7 +90,7 @@ static void find_rest(struct ws_sweep *s, struct ws_sweep_row *row)
 
 	row->mfu_percent = 100 * row->run->model_ns / row->mean[WS_SWEEP_TOTAL];
 	row->hfu_percent = 100 * row->run->ran_ns / row->mean[WS_SWEEP_TOTAL];
-	row->peak_bytes = row->speedup = row->low = row->high = NAN;
+	row->peak_bytes = row->speedup = row->low = row->high = row->memory = NAN;
 	for (size_t i = 0; i < row->n; i++) {
 		const struct ws_sweep_run *run = &row->run[i];
 
@@ -143,6 +143,8 @@ static void compare_rows(struct ws_sweep *s, struct ws_sweep_row *row,
 	row->speedup = 1 / c.ratio;
 	row->low = 1 / c.high;
 	row->high = 1 / c.low;
+	row->memory = row->peak_bytes / base->peak_bytes;
+	row->is_assumed = c.basis == WS_BASIS_STEPS;
 }
 
 static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)

@@ -114,5 +114,7 @@ enum ws_status ws_sweep_make(struct ws_sweep *s, const struct ws_sweep_opts *opt
 	snprintf(trace, sizeof(trace), "%zu traces", s->nruns);
 	plan.trace = trace;
 	WS_FORWARD(ws_sweep_find_rows(s, err));
-	return ws_report_of_plan(&plan, out, err);
+	WS_FORWARD(ws_report_of_plan(&plan, out, err));
+	ws_sweep_answer(s, *out);
+	return WS_OK;
 }

@@ -4,9 +4,9 @@
 
 #include "report/sweep/private.h"
 
-/* "transformer-small, context 128, fp32, kernel_width 5" */
-static void name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
-                     size_t size)
+/* "transformer-small, context 128, fp32, kernel_width 5": what tells the rows apart. */
+void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
+                       size_t size)
 {
 	static const char *const facts[] = {"model", "context", "batch", "dtype"};
 	static const char *const words[] = {"", "context ", "batch ", ""};
@@ -18,7 +18,7 @@ static void name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, c
 	for (size_t i = 0; i < 4; i++) {
 		struct ws_bytes value = ws_sweep_text(s, row->run, facts[i]);
 
-		if (value.len && n < size)
+		if (value.len && n < size && (s->nrows == 1 || ws_sweep_differ(s, facts[i])))
 			n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "",
 			                      words[i], value.len < 60 ? (int)value.len : 60,
 			                      (const char *)value.ptr);
@@ -39,7 +39,7 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 		struct ws_bytes why = ws_texts_get(&s->texts, s->rows[i].status);
 		char name[640];
 
-		name_row(s, &s->rows[i], name, sizeof(name));
+		ws_sweep_name_row(s, &s->rows[i], name, sizeof(name));
 		if (!ws_bytes_begin(why, WS_SWEEP_OK))
 			ws_table_add(t, "failed", "%s: %.*s.", name,
 			             why.len < 200 ? (int)why.len : 200, (const char *)why.ptr);
@@ -49,23 +49,49 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 	}
 }
 
+void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_sweep_gain *g)
+{
+	double log_speed = 0, log_memory = 0;
+
+	*g = (struct ws_sweep_gain){
+	        .value = value, .least = INFINITY, .low = NAN, .high = NAN, .memory = NAN};
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+
+		if (ws_sweep_value(r->run, s->baseline_key) != value || isnan(r->speedup))
+			continue;
+		g->n++;
+		log_speed += log(r->speedup);
+		log_memory += log(r->memory);
+		g->least = fmin(g->least, r->speedup);
+		g->most = fmax(g->most, r->speedup);
+		g->low = fmin(g->low, r->low);
+		g->high = fmax(g->high, r->high);
+		g->faster += r->low > 1;
+		g->slower += r->high < 1;
+		g->unknown += isnan(r->low);
+		g->is_assumed |= r->is_assumed;
+	}
+	g->mean = exp(log_speed / g->n);
+	g->memory = exp(log_memory / g->n);
+}
+
 /* " It is significantly faster in 3 and slower in 0." */
-static void print_significance(unsigned n, unsigned faster, unsigned slower, unsigned unknown,
-                               char *out, size_t size)
+static void print_significance(const struct ws_sweep_gain *g, char *out, size_t size)
 {
 	size_t used = 0;
 
 	*out = '\0';
-	if (n > unknown && !faster && !slower)
+	if (g->n > g->unknown && !g->faster && !g->slower)
 		used = (size_t)snprintf(out, size, " %s not significant.",
-		                        n == 1 ? "The difference is" : "The differences are");
-	else if (n > unknown && n == 1)
+		                        g->n == 1 ? "The difference is" : "The differences are");
+	else if (g->n > g->unknown && g->n == 1)
 		used = (size_t)snprintf(out, size, " The difference is significant.");
-	else if (n > unknown)
+	else if (g->n > g->unknown)
 		used = (size_t)snprintf(out, size,
 		                        " It is significantly faster in %u and slower in %u.",
-		                        faster, slower);
-	if (unknown)
+		                        g->faster, g->slower);
+	if (g->unknown)
 		snprintf(out + used, size - used,
 		         " CPU runs need at least three per side for an interval.");
 }
@@ -76,52 +102,42 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t v
 	struct ws_bytes name = ws_texts_get(&s->texts, value),
 	                base = ws_texts_get(&s->texts, s->baseline_value);
 	char significance[160], range[64] = "";
-	double sum = 0, least = INFINITY, most = 0, low = NAN, high = NAN;
-	unsigned n = 0, faster = 0, slower = 0, unknown = 0;
+	struct ws_sweep_gain g;
 	struct ws_cell *row;
 
-	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-
-		if (ws_sweep_value(r->run, s->baseline_key) != value || isnan(r->speedup))
-			continue;
-		n++;
-		sum += log(r->speedup);
-		least = fmin(least, r->speedup);
-		most = fmax(most, r->speedup);
-		low = fmin(low, r->low);
-		high = fmax(high, r->high);
-		faster += r->low > 1;
-		slower += r->high < 1;
-		unknown += isnan(r->low);
-	}
-	if (!n)
+	ws_sweep_find_gain(s, value, &g);
+	if (!g.n)
 		return;
-	print_significance(n, faster, slower, unknown, significance, sizeof(significance));
-	if (n > 1)
-		snprintf(range, sizeof(range), ", %.3g× to %.3g×", least, most);
+	print_significance(&g, significance, sizeof(significance));
+	if (g.n > 1)
+		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g.least, g.most);
 	row = ws_table_add(t, "speed-up",
 	                   "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
-	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, exp(sum / n),
+	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g.mean,
 	                   base.len < 80 ? (int)base.len : 80, (const char *)base.ptr,
-	                   n > 1 ? "geometric mean of " : "", n, n == 1 ? "" : "s", range,
+	                   g.n > 1 ? "geometric mean of " : "", g.n, g.n == 1 ? "" : "s", range,
 	                   significance);
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], exp(sum / n));
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], low);
-	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], high);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_value], g.mean);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_low], g.low);
+	ws_cell_set_real(&row[WS_TC_sweep_verdict_high], g.high);
+}
+
+/* Is this row the first with its value of the baseline's fact, and not of the baseline? */
+bool ws_sweep_is_first(const struct ws_sweep *s, size_t row)
+{
+	const uint32_t value = ws_sweep_value(s->rows[row].run, s->baseline_key);
+	size_t first = 0;
+
+	while (ws_sweep_value(s->rows[first].run, s->baseline_key) != value)
+		first++;
+	return s->baseline_key && first == row && value != s->baseline_value;
 }
 
 static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 {
-	for (size_t i = 0; i < s->nrows && s->baseline_key; i++) {
-		uint32_t value = ws_sweep_value(s->rows[i].run, s->baseline_key);
-		size_t first = 0;
-
-		while (ws_sweep_value(s->rows[first].run, s->baseline_key) != value)
-			first++;
-		if (first == i && value != s->baseline_value)
-			add_speedup(s, t, value);
-	}
+	for (size_t i = 0; i < s->nrows; i++)
+		if (ws_sweep_is_first(s, i))
+			add_speedup(s, t, ws_sweep_value(s->rows[i].run, s->baseline_key));
 	if (s->nrows && !s->baseline_key)
 		ws_table_add(t, "speed-up",
 		             "No trace is a baseline (%s). Name another with --baseline "
@@ -129,29 +145,39 @@ static void add_speedups(const struct ws_sweep *s, struct ws_table *t)
 		             s->baseline);
 }
 
-/* The row with the highest rate. */
-static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
+const struct ws_sweep_row *ws_sweep_best(const struct ws_sweep *s, bool tokens, double rate[2])
 {
 	const struct ws_sweep_row *best = NULL;
-	double most = 0;
-	char name[640];
 
+	rate[0] = rate[1] = 0;
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_row *r = &s->rows[i];
-		double rate =
+		const double own =
 		        (tokens ? r->run->tokens : r->run->images) / r->mean[WS_SWEEP_TOTAL] * 1e9;
 
-		if (rate > most) {
-			most = rate;
+		if (own > rate[0]) {
+			rate[1] = rate[0];
+			rate[0] = own;
 			best = r;
+		} else if (own > rate[1]) {
+			rate[1] = own;
 		}
 	}
+	return best;
+}
+
+static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *subject, bool tokens)
+{
+	double rate[2];
+	const struct ws_sweep_row *best = ws_sweep_best(s, tokens, rate);
+	char name[640];
+
 	if (!best)
 		return;
-	name_row(s, best, name, sizeof(name));
+	ws_sweep_name_row(s, best, name, sizeof(name));
 	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput: %s.",
 	                               name)[WS_TC_sweep_verdict_value],
-	                 most);
+	                 rate[0]);
 }
 
 void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
@@ -162,9 +188,7 @@ void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
 	add_best(s, t, "images/s", false);
 	for (size_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].on_cpu) {
-			ws_table_note(t,
-			              "Recorded on the CPU reference. These are CPU times, not GPU "
-			              "performance.");
+			ws_table_note(t, WS_SWEEP_ON_CPU);
 			break;
 		}
 }

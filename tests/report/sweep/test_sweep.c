@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "report/analysis/utilization.h"
+#include "report/page/answers.h"
 #include "report/sweep/sweep.h"
 #include "tests/support/trace_builder.h"
 
@@ -214,5 +215,79 @@ Test(sweep, a_line_through_three_sizes_has_an_interval)
 	cr_assert(eq(sz, t->nrows, 3));
 	cr_expect_str_eq(tb_str(t, 2, "size"), "32");
 	cr_expect(epsilon_eq(dbl, tb_real(t, 2, "total_ns_0"), 4100, 1e-9));
+	end(report, s);
+}
+
+/* The words of an answer. */
+static const char *says(const struct ws_report *report, size_t i)
+{
+	static char text[512];
+	const struct ws_page_line *line = &report->answers->answer[i].line;
+	size_t len = 0;
+
+	text[0] = '\0';
+	for (size_t k = 0; i < report->answers->n && k < line->nparts; k++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", line->part[k].text);
+	return text;
+}
+
+Test(sweep, the_first_screen_says_who_is_fastest_and_what_stands_against_it)
+{
+	static const struct point points[] = {{H100, "fp32", 8, 900, 1},   {H100, "bf16", 8, 450, 1},
+	                                      {H100, "fp32", 16, 2000, 1}, {H100, "bf16", 16, 950, 1},
+	                                      {H100, "fp32", 32, 400, 1},  {H100, "bf16", 32, 900, 1}};
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s;
+	struct ws_report *report = sweep_of(points, 4, &s, &opts);
+
+	/* 1900 / 1000 and 4100 / 2000 */
+	cr_expect_str_eq(report->answers->title, "4 configurations in 4 runs");
+	cr_assert(eq(sz, report->answers->n, 1)); /* nothing stands against it; no rates are known */
+	cr_expect_str_eq(says(report, 0), "bf16 is 1.97× faster than fp32 (mean of 2 configurations).");
+	cr_expect_str_eq(report->answers->answer[0].grade, "LIKELY FASTER");
+	end(report, s);
+	report = sweep_of(points, 6, &s, &opts); /* and 900 / 1900 */
+	cr_assert(eq(sz, report->answers->n, 2));
+	cr_expect_str_eq(says(report, 0), "bf16 is 1.23× faster than fp32 (mean of 3 configurations).");
+	cr_expect_str_eq(report->answers->answer[0].grade, "AMBIGUOUS");
+	cr_expect_str_eq(says(report, 1), "Against it: slower in 1 of 3, at most 2.11×.");
+	end(report, s);
+	report = sweep_of(&points[4], 2, &s, &opts); /* the baseline is fastest */
+	cr_expect_str_eq(says(report, 0), "bf16 is 2.11× slower than fp32.");
+	cr_expect_str_eq(report->answers->answer[0].grade, "LIKELY SLOWER");
+	end(report, s);
+	report = sweep_of(points, 1, &s, &opts);
+	cr_expect(eq(sz, report->answers->n, 0)); /* nothing to compare */
+	end(report, s);
+}
+
+Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
+{
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s = ws_sweep_new();
+	struct ws_report *report;
+	struct ws_err err;
+
+	for (int i = 0; i < 3; i++) {
+		struct tb *b = tb_new();
+		struct joined *j;
+
+		tb_device(b, 0, WS_DEVICE_CUDA, H100);
+		tb_mark(b, 0, i ? "workload.context=8" : "workload.context=16");
+		tb_mark(b, 0, "workload.tokens_per_step=100");
+		tb_push(b, 4000, "step");
+		tb_launch(b, 5000, "gemm", 5000, i ? 500 : 1500);
+		tb_pop(b, i ? 6000 : 8000);
+		j = tb_joined(b);
+		cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, i == 2 ? "out of memory" : NULL, &err),
+		             WS_OK));
+		joined_free(j);
+		tb_free(b);
+	}
+	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
+	cr_assert(eq(sz, report->answers->n, 2));
+	cr_expect_str_eq(says(report, 0), "1 of 3 runs failed: see Verdict.");
+	cr_expect_str_eq(says(report, 1),
+	                 "Highest throughput: context 8: 50 M tokens per second, 2× the next.");
 	end(report, s);
 }

@@ -1,0 +1,207 @@
+/* What the first screen of a sweep says: who is fastest, by how much, and what stands against it. */
+#include "report/page/answers.h"
+
+#include "report/base/say.h"
+#include "report/sweep/private.h"
+
+#define TIMES_FROM  1.1  /* a ratio under it is told in percent */
+#define UNSEEN      1.0005
+#define MEMORY_FROM 1.05 /* more memory than that stands against a speed-up */
+#define NAME_WORDS  6    /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
+
+struct answering {
+	const struct ws_sweep *s;
+	struct ws_answers *out;
+	struct ws_arena *texts;
+};
+
+static struct ws_page_line *next(const struct answering *a)
+{
+	return &ws_answers_next(a->out)->line;
+}
+
+static const char *text_of(const struct answering *a, uint32_t text)
+{
+	const struct ws_bytes value = ws_texts_get(&a->s->texts, text);
+
+	return ws_arena_copy(a->texts, value.ptr, value.len);
+}
+
+/* "1.6×", "2.3 %": always over 1. */
+static const char *amount(const struct answering *a, double ratio)
+{
+	const double times = ratio < 1 ? 1 / ratio : ratio;
+
+	return times >= TIMES_FROM
+	               ? ws_arena_format(a->texts, "%s×", ws_say_number(a->texts, times))
+	               : ws_say_percent(a->texts, 100 * (times - 1));
+}
+
+/* Of what is not the baseline, that with the highest mean; n 0: nothing is compared. */
+static struct ws_sweep_gain find_best(const struct ws_sweep *s)
+{
+	struct ws_sweep_gain best = {0}, g;
+
+	for (size_t i = 0; i < s->nrows; i++) {
+		if (!ws_sweep_is_first(s, i))
+			continue;
+		ws_sweep_find_gain(s, ws_sweep_value(s->rows[i].run, s->baseline_key), &g);
+		if (g.n && (!best.n || g.mean > best.mean))
+			best = g;
+	}
+	return best;
+}
+
+/* Of all rows together: nothing is claimed where one is not sure. */
+static enum ws_grade grade_of(const struct ws_sweep_gain *g)
+{
+	if (g->faster == g->n)
+		return g->is_assumed ? WS_GRADE_LIKELY_FASTER : WS_GRADE_FASTER;
+	if (g->slower == g->n)
+		return g->is_assumed ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_SLOWER;
+	return WS_GRADE_AMBIGUOUS;
+}
+
+/* "bf16 is 1.6× faster than fp32 (mean of 4 configurations, 1.5× to 1.8×)." */
+static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
+{
+	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
+	const bool faster = g->mean > 1;
+	struct ws_answer *answer = ws_answers_next(a->out);
+	const char *of = "";
+
+	if (g->n > 1)
+		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
+	answer->grade = ws_grade_name(grade_of(g));
+	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
+		ws_say_line(&answer->line, "", name, " is as fast as ", base, of, ".", NULL);
+	else
+		ws_say_line(&answer->line, "", name, " is ",
+		            ws_arena_format(a->texts, "%s %s", amount(a, g->mean),
+		                            faster ? "faster" : "slower"),
+		            ws_arena_format(a->texts, " than %s%s.", base, of), NULL);
+}
+
+/* "Highest throughput: transformer-tiny, context 16: 16.1 k tokens per second, 1.2× the next." */
+static bool say_throughput(const struct answering *a, bool tokens)
+{
+	double rate[2];
+	const struct ws_sweep_row *best = ws_sweep_best(a->s, tokens, rate);
+	const char *next_one = "";
+	size_t words = 1;
+	char name[640];
+
+	if (!best)
+		return false;
+	ws_sweep_name_row(a->s, best, name, sizeof(name));
+	for (const char *c = name; *c; c++)
+		words += *c == ' ';
+	if (rate[1] > 0 && rate[0] / rate[1] >= TIMES_FROM)
+		next_one = ws_arena_format(a->texts, ", %s the next", amount(a, rate[0] / rate[1]));
+	ws_say_line(next(a), "Highest throughput: ",
+	            words > NAME_WORDS || !*name ? "" : ws_arena_format(a->texts, "%s", name),
+	            words > NAME_WORDS || !*name ? "" : ": ",
+	            ws_arena_format(a->texts, "%s%s per second", ws_say_si(a->texts, rate[0], ""),
+	                            tokens ? " tokens" : " images"),
+	            next_one, "", ".", NULL);
+	return true;
+}
+
+/* --- what stands against it -------------------------------------------------------------------- */
+
+/* The rows that go the other way than the mean; *worst: the one that does most. */
+static unsigned count_against(const struct ws_sweep *s, const struct ws_sweep_gain *g,
+                              const struct ws_sweep_row **worst)
+{
+	unsigned n = 0;
+
+	*worst = NULL;
+	for (size_t i = 0; i < s->nrows; i++) {
+		const struct ws_sweep_row *r = &s->rows[i];
+		const double way = log(r->speedup) * (g->mean < 1 ? -1 : 1);
+
+		if (ws_sweep_value(r->run, s->baseline_key) != g->value || !(way < 0))
+			continue;
+		n++;
+		if (!*worst || way < log((*worst)->speedup) * (g->mean < 1 ? -1 : 1))
+			*worst = r;
+	}
+	return n;
+}
+
+static void say_against(const struct answering *a, const struct ws_sweep_gain *g)
+{
+	const struct ws_sweep_row *worst;
+	const unsigned against = count_against(a->s, g, &worst),
+	               unsure = g->n - g->unknown - g->faster - g->slower;
+	const char *base = text_of(a, a->s->baseline_value);
+
+	if (a->out->n == WS_ANSWERS)
+		return;
+	if (against)
+		ws_say_line(next(a), "Against it: ",
+		            ws_arena_format(a->texts, "%s in %u of %u",
+		                            g->mean < 1 ? "faster" : "slower", against, g->n),
+		            ", at most ", amount(a, worst->speedup), ".", NULL);
+	else if (g->unknown)
+		ws_say_line(next(a),
+		            "Against it: CPU runs need at least three per side for an interval.",
+		            NULL);
+	else if (unsure)
+		ws_say_line(next(a), "Against it: ",
+		            ws_arena_format(a->texts, "no significant change in %u of %u", unsure,
+		                            g->n),
+		            ".", NULL);
+	if (a->out->n < WS_ANSWERS && g->mean > 1 && g->memory >= MEMORY_FROM)
+		ws_say_line(next(a), "Against it: ",
+		            ws_arena_format(a->texts, "%s more memory", amount(a, g->memory)),
+		            ws_arena_format(a->texts, " than %s.", base), NULL);
+}
+
+/* --- all of it ---------------------------------------------------------------------------------- */
+
+static void say_failures(const struct answering *a)
+{
+	const struct ws_sweep *s = a->s;
+	size_t failed = 0, over = 0;
+
+	for (size_t i = 0; i < s->nruns; i++)
+		failed += s->runs[i].failed != 0;
+	for (size_t i = 0; i < s->nrows; i++)
+		over += ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)) != NULL;
+	if (over) {
+		struct ws_answer *answer = ws_answers_next(a->out);
+
+		answer->grade = "ALARM";
+		ws_say_line(&answer->line,
+		            ws_arena_format(a->texts, "%zu of %zu configurations exceed the peak: "
+		                                      "see Verdict.",
+		                            over, s->nrows),
+		            NULL);
+	}
+	if (failed)
+		ws_say_line(next(a), "",
+		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed, s->nruns),
+		            ": see Verdict.", NULL);
+}
+
+void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report)
+{
+	struct ws_answers *out = report->answers = ws_answers_new();
+	const struct answering a = {s, out, &out->arena};
+	const struct ws_sweep_gain best = find_best(s);
+
+	out->title = out->source =
+	        ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
+	                        s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
+	say_failures(&a);
+	if (best.n)
+		say_speed(&a, &best);
+	if (!say_throughput(&a, true))
+		say_throughput(&a, false);
+	if (best.n)
+		say_against(&a, &best);
+	for (size_t i = 0; i < s->nruns && !out->note; i++)
+		if (s->runs[i].on_cpu)
+			out->note = WS_SWEEP_ON_CPU;
+}
