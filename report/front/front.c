@@ -28,8 +28,8 @@ static const struct ws_table_column finding_columns[] = {
 };
 enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
 
-/* Of kernels, or where there are none of operations; of small work the rates are GFLOP/s. */
-#define COST_COLUMNS(what, device, rate)                                      \
+/* Of kernels, or where there are none of operations; the title of the rates has their unit. */
+#define COST_COLUMNS(what, device)                                            \
 	{                                                                     \
 		COLUMN("kernel", what, "", TEXT, PLAIN, NAME),                \
 		COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),            \
@@ -37,13 +37,11 @@ enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
 		COLUMN("time_ns", device " Time (ns)", "ns", REAL, TIME_NS, ANSWER),\
 		COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),     \
 		COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),  \
-		COLUMN("rate", rate, rate, REAL, REAL, ANSWER),               \
+		COLUMN("rate", "FLOP/s", "", REAL, REAL, ANSWER),             \
 		COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER)\
 	}
-static const struct ws_table_column
-        kernel_columns[] = COST_COLUMNS("Kernel", "GPU", "TFLOP/s"),
-        small_kernel_columns[] = COST_COLUMNS("Kernel", "GPU", "GFLOP/s"),
-        operation_columns[] = COST_COLUMNS("Operation", "CPU", "GFLOP/s");
+static const struct ws_table_column kernel_columns[] = COST_COLUMNS("Kernel", "GPU"),
+                                    operation_columns[] = COST_COLUMNS("Operation", "CPU");
 enum {
 	KERNEL,
 	KERNEL_CLASS,
@@ -80,8 +78,6 @@ static const struct ws_table_def tree_def = DEF("front-tree", "Where in the mode
 static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
-static const struct ws_table_def small_kernel_def =
-        DEF("front-kernels", "Kernels that cost most", small_kernel_columns);
 static const struct ws_table_def change_def =
         DEF("front-changes", "Operations that changed most", change_columns);
 static const struct ws_table_def operation_def =
@@ -201,6 +197,7 @@ struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 	size_t node;
 
 	ws_table_set_title(table, page->tree_title ? page->tree_title : tree_def.title, NULL);
+	table->without_gpu = page->on_cpu;
 	table->is_chosen = true; /* in this order, whatever they hold */
 	link_children(&t);
 	t.passed = ws_front_passed(&arena, page);
@@ -240,22 +237,13 @@ struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows)
 	return t;
 }
 
-/* No rate is a hundredth of a TFLOP/s. */
-static bool is_small(const struct ws_page *page)
-{
-	for (size_t i = 0; i < page->nkernels; i++)
-		if (page->kernel[i].flops_per_s >= 1e10)
-			return false;
-	return true;
-}
-
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 {
-	const bool small = page->has_operations || is_small(page);
-	struct ws_table *t = ws_table_new(page->has_operations ? &operation_def
-	                                  : small              ? &small_kernel_def
-	                                                       : &kernel_def);
+	struct ws_table *t = ws_table_new(page->has_operations ? &operation_def : &kernel_def);
 
+	t->without_gpu = page->on_cpu;
+	if (page->rate_unit > 0)
+		ws_table_show_as(t, KERNEL_RATE, page->rate_name);
 	for (size_t i = 0; i < page->nkernels && i < rows; i++) {
 		const struct ws_page_kernel *k = &page->kernel[i];
 		struct ws_cell *row = ws_table_row(t);
@@ -267,7 +255,8 @@ struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 		ws_cell_set_real(&row[KERNEL_TIME], (double)k->ns / page->samples);
 		ws_cell_set_real(&row[KERNEL_SHARE], k->percent);
 		ws_cell_set_real(&row[KERNEL_MEAN], k->mean_ns);
-		ws_cell_set_real(&row[KERNEL_RATE], k->flops_per_s / (small ? 1e9 : 1e12));
+		if (k->flops_per_s > 0 && page->rate_unit > 0)
+			ws_cell_set_real(&row[KERNEL_RATE], k->flops_per_s / page->rate_unit);
 		ws_cell_set_real(&row[KERNEL_ATTAINED], k->attained);
 	}
 	return t;

@@ -132,10 +132,23 @@ void ws_display_sides(const struct ws_table *t, char *title, size_t size)
 	title[n < size ? n : size - 1] = '\0';
 }
 
+/* "Kernel Time (ms)" for "GPU Time (ms)". */
+static void name_without_gpu(char *title, size_t size)
+{
+	const size_t longer = strlen("Kernel") - strlen("GPU"), len = strlen(title);
+
+	if (strncmp(title, "GPU ", 4) != 0 || len + longer >= size)
+		return;
+	memmove(title + longer, title, len + 1);
+	memcpy(title, "Kernel", strlen("Kernel"));
+}
+
 const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE])
 {
 	snprintf(out, WS_DISPLAY_TITLE, "%s", t->def->title);
 	ws_display_sides(t, out, WS_DISPLAY_TITLE);
+	if (t->without_gpu)
+		name_without_gpu(out, WS_DISPLAY_TITLE);
 	return out;
 }
 
@@ -177,6 +190,14 @@ static bool is_statistic(const char *id)
 		if (!strcmp(ids[i], id))
 			return true;
 	return false;
+}
+
+/* A column of a pivot, whose id ends in the number of its group. */
+static bool is_of_group(const struct ws_table_column *column)
+{
+	const char *end = strrchr(column->id, '_');
+
+	return end && end[1] >= '0' && end[1] <= '9';
 }
 
 static size_t first_statistic(const struct ws_table_def *def)
@@ -221,6 +242,8 @@ static void show_column(const struct ws_table *t, size_t column, const struct ws
 	else
 		print_title(def, out->title, sizeof(out->title));
 	ws_display_sides(t, out->title, sizeof(out->title));
+	if (t->without_gpu)
+		name_without_gpu(out->title, sizeof(out->title));
 }
 
 void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
@@ -237,6 +260,10 @@ void ws_display_column_of(const struct ws_table *t, size_t column, size_t rows,
 	/* its median keeps two digits */
 	if (side >= 0 && all[side].decade == p.decade + 1)
 		p.decade = all[side].decade;
+	for (size_t i = 0; is_of_group(&t->def->columns[column]) && i < t->def->ncolumns; i++)
+		if (is_of_group(&t->def->columns[i]) && all[i].decade > p.decade &&
+		    t->def->columns[i].display == t->def->columns[column].display)
+			p.decade = all[i].decade;
 	if (is_statistic(t->def->columns[column].id))
 		p.decade = all[first_statistic(t->def)].decade;
 	show_column(t, column, &p, out);

@@ -92,6 +92,7 @@ struct ws_table {
 	const char **shown_titles; /* by column: what people see for the header; NULL = that */
 	const char *side[2];    /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;     /* why the table is empty and which option records it, or NULL */
+	bool without_gpu;       /* people see "Kernel Time" for "GPU Time": no GPU ran */
 	bool is_chosen;         /* its columns are those that the user named, in this order */
 	bool is_sorted;         /* its rows are in an order that the user named */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */

@@ -29,17 +29,18 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 {
 	static const char cuda[] = "CUDA ";
 	char title[128];
-
 	bool has_amd = false;
 
+	t->without_gpu = ws_model_on_cpu(m) == 1;
 	for (size_t i = 0; i < m->ndevices; i++) {
 		if (m->devices[i].kernels && !m->devices[i].is_amd)
 			return;
 		has_amd |= m->devices[i].is_amd;
 	}
-	if (!has_amd || strncmp(t->def->title, cuda, sizeof(cuda) - 1) != 0)
+	if ((!has_amd && !t->without_gpu) || strncmp(t->def->title, cuda, sizeof(cuda) - 1) != 0)
 		return;
-	snprintf(title, sizeof(title), "HIP %s", t->def->title + sizeof(cuda) - 1);
+	snprintf(title, sizeof(title), "%s%s", has_amd ? "HIP " : "CPU ",
+	         t->def->title + sizeof(cuda) - 1 + (has_amd ? 0 : strlen("GPU ")));
 	ws_table_set_title(t, title, NULL);
 }
 

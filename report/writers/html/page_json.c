@@ -169,6 +169,8 @@ static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_u64(key(j, "more"), page->more_kernels);
 	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
 	ws_json_f64(key(j, "samples"), page->samples);
+	ws_json_f64(key(j, "unit"), page->rate_unit);
+	ws_json_str(key(j, "rates"), page->rate_name);
 	ws_json_array_begin(key(j, "list"));
 	for (size_t i = 0; i < page->nkernels; i++)
 		put_kernel(j, &page->kernel[i]);

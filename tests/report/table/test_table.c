@@ -277,6 +277,38 @@ Test(table, display_what_is_compared_in_a_row_has_one_unit)
 	              (const char *const[]){"Avg (ms)", "Min (ms)", "A (s)", "B (s)"});
 }
 
+/* Rows of a pivot compare across its groups of columns, whatever the size of each. */
+Test(table, display_groups_of_a_pivot_have_one_unit)
+{
+	static const struct ws_table_column compared[] = {
+	        TIME_OF("forward_ns_0", "8 Forward (ns)"), TIME_OF("backward_ns_0", "8 Backward (ns)"),
+	        TIME_OF("forward_ns_1", "16 Forward (ns)"), TIME_OF("total_ns", "Total (ns)")};
+
+	expect_titles(compared, 4, (const int64_t[]){90000, 1000, 2000000, 3000},
+	              (const char *const[]){"8 Forward (ms)", "8 Backward (ms)", "16 Forward (ms)",
+	                                    "Total (µs)"});
+}
+
+Test(table, display_times_without_a_gpu_are_those_of_kernels)
+{
+	static const struct ws_table_column column[] = {TIME_OF("gpu_ns", "GPU Time (ns)")};
+	static const struct ws_table_def def_of = {"t", "GPU Time by Class", "T", "A row.", column, 1};
+	struct ws_table *t = ws_table_new(&def_of);
+	struct ws_shown_column shown;
+	char title[WS_DISPLAY_TITLE];
+
+	ws_cell_set_int(&ws_table_row(t)[0], 2000000);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		t->without_gpu = cpu;
+		ws_display_column(t, 0, &shown);
+		cr_expect_str_eq(shown.title, cpu ? "Kernel Time (ms)" : "GPU Time (ms)");
+		cr_expect_str_eq(ws_display_title(t, title),
+		                 cpu ? "Kernel Time by Class" : "GPU Time by Class");
+	}
+	cr_expect_str_eq(t->def->columns[0].title, "GPU Time (ns)"); /* of CSV */
+	ws_table_free(t);
+}
+
 /* A difference is in the unit of its sides, unless too little of it would be seen. */
 Test(table, display_differences_have_the_unit_of_their_sides)
 {

@@ -127,6 +127,29 @@ Test(front, what_is_not_known_is_empty_and_names_of_kernels_are_those_of_the_pag
 	ws_table_free(t);
 }
 
+Test(front, rates_have_one_unit_and_times_of_the_cpu_are_no_gpu_s)
+{
+	struct ws_page p = page();
+	struct ws_page_kernel kernel[] = {{.name = "a", .calls = 1, .ns = 9, .flops_per_s = 2.5e9},
+	                                  {.name = "b", .calls = 1, .ns = 5, .flops_per_s = 0}};
+	struct ws_shown_column shown;
+	struct ws_table *t;
+
+	p.kernel = kernel;
+	p.nkernels = 2;
+	p.on_cpu = true;
+	p.rate_unit = 1e9;
+	p.rate_name = "GFLOP/s";
+	t = ws_front_kernels(&p, 5);
+	ws_display_column(t, 6, &shown);
+	cr_expect_str_eq(shown.title, "GFLOP/s");
+	cr_expect(eq(dbl, ws_table_cells(t, 0)[6].r, 2.5));
+	cr_expect(eq(int, ws_table_cells(t, 1)[6].type, WS_CELL_EMPTY)); /* a copy has no rate */
+	ws_display_column(t, 3, &shown);
+	cr_expect_str_eq(shown.title, "Kernel Time (ns)");
+	ws_table_free(t);
+}
+
 static void show(const struct ws_page *p, int width, char *out, size_t size)
 {
 	struct ws_page first = *p;
