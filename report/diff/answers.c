@@ -174,6 +174,8 @@ static void say_why(const struct answering *a, const struct ws_diff_parts *parts
 			const struct ws_diff_part **to = pass ? &against : &most;
 			const double change = p->ns[1] - p->ns[0];
 
+			if (p->kind == WS_PART_LATE) /* no cause: it is how steps scatter */
+				continue;
 			if (pass && (!most || change * (most->ns[1] - most->ns[0]) >= 0))
 				continue;
 			if (!*to || fabs(change) > fabs((*to)->ns[1] - (*to)->ns[0]))
@@ -225,6 +227,11 @@ static const char *group_name(enum ws_diff_part_kind kind)
 	return names[kind];
 }
 
+static const char *part_name(const struct answering *a, const struct ws_diff_part *p)
+{
+	return ws_arena_copy(a->texts, p->name.ptr, p->name.len);
+}
+
 static void add_bar(struct ws_answers *out, const char *name, double change_ns)
 {
 	const double from = out->bar[out->nbars - 1].to_ns;
@@ -246,20 +253,24 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 	        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
 	for (size_t i = 0; i < parts->n;) {
 		const char *group = group_name(parts->part[i].kind);
+		const struct ws_diff_part *little = NULL;
 		double rest = 0;
+		size_t n = 0;
 
 		for (; i < parts->n && !strcmp(group_name(parts->part[i].kind), group); i++) {
 			const struct ws_diff_part *p = &parts->part[i];
 			const double change = p->ns[1] - p->ns[0];
 
-			if (fabs(change) >= least)
-				add_bar(out, ws_arena_copy(a->texts, p->name.ptr, p->name.len),
-				        change);
-			else
+			if (fabs(change) >= least) {
+				add_bar(out, part_name(a, p), change);
+			} else if (change != 0) {
 				rest += change;
+				little = p;
+				n++;
+			}
 		}
 		if (rest != 0)
-			add_bar(out, group, rest);
+			add_bar(out, n == 1 ? part_name(a, little) : group, rest);
 	}
 	out->bar[out->nbars++] =
 	        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
@@ -270,6 +281,17 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 static double change_size(const struct ws_cell *row)
 {
 	return fabs(number(&row[WS_TC_diff_ops_diff_ns]));
+}
+
+/* "forward" where another row has the same name, and so would read alike. */
+static const char *phase_of(const struct answering *a, const struct ws_cell *const *rows, size_t n,
+                            size_t i)
+{
+	for (size_t k = 0; k < n; k++)
+		if (k != i && ws_cell_same(&rows[k][WS_TC_diff_ops_op], &rows[i][WS_TC_diff_ops_op]) &&
+		    !ws_cell_same(&rows[k][WS_TC_diff_ops_phase], &rows[i][WS_TC_diff_ops_phase]))
+			return copy(a, &rows[i][WS_TC_diff_ops_phase]);
+	return "";
 }
 
 /* The rows that changed most, of those that both sides have. */
@@ -296,9 +318,12 @@ static void add_changes(const struct answering *a)
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_cell *row = best[i];
 		struct ws_change *c = &a->out->change[a->out->nchanges++];
+		const char *phase;
 
 		c->name = copy(a, &row[WS_TC_diff_ops_op]);
+		phase = phase_of(a, best, n, i);
 		c->shape = copy(a, &row[WS_TC_diff_ops_shape]);
+		c->shape = ws_arena_format(a->texts, "%s%s%s", phase, *phase ? " " : "", c->shape);
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
 		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
 		c->colour = ws_page_class_colour(c->class, strlen(c->class));
@@ -333,13 +358,16 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	bool by_letter;
 
 	ws_diff_find_parts(d, d->typical_ns, &parts);
-	for (int s = 0; s < 2; s++)
-		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
 	/* sides of one name have the letter in it */
-	by_letter = strstr(out->side_name[0], " (A)") && strstr(out->side_name[1], " (B)");
-	out->title =
-	        ws_arena_format(a.texts, "%s%s → %s%s", out->side_name[0], by_letter ? "" : " (A)",
-	                        out->side_name[1], by_letter ? "" : " (B)");
+	by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
+	for (int s = 0; s < 2; s++) {
+		out->side_name[s] = ws_arena_format(a.texts, "%s", d->side[s].name);
+		out->side_title[s] = ws_arena_format(a.texts, "%s%s", d->side[s].name,
+		                                     by_letter ? ""
+		                                     : s       ? " (B)"
+		                                               : " (A)");
+	}
+	out->title = ws_arena_format(a.texts, "%s → %s", out->side_title[0], out->side_title[1]);
 	out->source = ws_arena_format(a.texts, "%s", report->trace);
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;

@@ -55,6 +55,15 @@ static bool has_phase(const struct ws_side *s, int phase)
 	return false;
 }
 
+/* Else the remainder is the total once more. */
+static bool has_phases(const struct ws_diff *d)
+{
+	for (int phase = 0; phase < WS_PHASE_OTHER; phase++)
+		if (has_phase(&d->side[0], phase) || has_phase(&d->side[1], phase))
+			return true;
+	return false;
+}
+
 /* GPU time is compared of matched work; other times have all of it, so what one side did alone is
  * told beside it. */
 static void set_compared(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase,
@@ -162,7 +171,7 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 		return WS_OK;
 	}
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
-	for (int phase = 0; phase <= WS_PHASES; phase++) {
+	for (int phase = has_phases(d) ? 0 : WS_PHASES; phase <= WS_PHASES; phase++) {
 		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_GPU);
 		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_WALL);
 	}
@@ -172,7 +181,8 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 	for (size_t i = 0; i < rows.n; i++)
 		add_phase(d, t, &rows.row[i]);
 	ws_diff_rows_release(&rows);
-	ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
+	if (has_phases(d))
+		ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
 	ws_diff_note_samples(d, t);
 	return WS_OK;
 }

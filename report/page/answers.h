@@ -20,7 +20,8 @@ struct ws_change_bar {
 
 /* An operation that both sides ran. */
 struct ws_change {
-	const char *name, *shape, *class, *grade; /* "" = none */
+	const char *name, *class, *grade; /* "" = none */
+	const char *shape;                /* behind the phase, where another row has the name */
 	enum ws_page_colour colour;
 	double calls[2], ns[2], ratio, low, high; /* NaN = not known */
 };
@@ -40,7 +41,7 @@ struct ws_answers {
 	size_t nchanges;
 	/* of a comparison what is shown of each side: its tree, and in HTML its timeline; NULL */
 	struct ws_page *side[2];
-	const char *side_name[2];
+	const char *side_name[2], *side_title[2]; /* "fp32", "fp32 (A)" */
 	struct ws_arena arena;
 };
 

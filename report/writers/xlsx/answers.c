@@ -182,10 +182,9 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answer
 		        .scale = ns[s] / most,
 		        .title = ws__xlsx_format(
 		                f->x,
-		                "Parts of the model, %s (%s), %s: green is faster, red slower, "
+		                "Parts of the model, %s, %s: green is faster, red slower, "
 		                "ochre on one side only",
-		                answers->side_name[s], s ? "B" : "A",
-		                ws_say_time(&f->x->arena, ns[s]))};
+		                answers->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
 
 		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row,
 		                             FRONT_DATA);

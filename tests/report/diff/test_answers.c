@@ -90,5 +90,27 @@ Test(answers, the_same_has_no_reason)
 	cr_expect(report->answers->n >= 2);
 	expect_begins(report->answers, 0, "The step takes ", "");
 	cr_expect_str_eq(report->answers->title, "test (A) → test (B)");
+	cr_expect_str_eq(report->answers->side_title[0], "test (A)");
+	ws_report_free(report);
+}
+
+/* Of the keys of a trace that differ, those that say something of the run. */
+Test(answers, the_configuration_has_no_times_of_recording)
+{
+	struct training a = plain_training, b = plain_training;
+	struct ws_diff_result result;
+	struct ws_report *report;
+	const struct ws_table *t;
+
+	a.clock_mhz = 1200;
+	b.clock_mhz = 1980;
+	report = training_compare(&a, &b, 1, NULL, &result);
+	t = tb_table_of(report, "diff-config");
+	cr_expect(eq(sz, tb_count(t, "key", "gpu.0.end.sm_clock_mhz"), 1));
+	cr_expect(eq(sz, tb_count(t, "key", "pytorch.span_start_ns"), 0));
+	/* no range is a phase: a remainder would be the total once more */
+	t = tb_table_of(report, "diff-phases");
+	cr_expect(eq(sz, tb_count(t, "phase", "remainder"), 0));
+	cr_expect(eq(sz, tb_count(t, "phase", "total"), 3));
 	ws_report_free(report);
 }

@@ -97,6 +97,7 @@ Test(diff, phases_by_hand)
 	memcpy(slow.step_ns, (int64_t[]){1100, 1110, 1090}, 3 * sizeof(int64_t));
 	p = compare_with(&fp32, &slow, &opts);
 	t = table(&p, "diff-phases");
+	cr_expect(eq(sz, tb_count(t, "phase", "remainder"), 2)); /* beside `forward` */
 	row = find_phase(t, "total", "wall");
 	cr_expect(eq(i64, tb_int(t, row, "steps_a"), 4));
 	cr_expect(eq(i64, tb_int(t, row, "steps_b"), 3));
