@@ -83,8 +83,11 @@ static const char *scope_of(const struct ws_page_making *p)
 }
 
 struct lost {
-	uint64_t causes;
-	bool is_killed, is_uncounted;
+	uint64_t causes, most;
+	struct ws_bytes cause; /* that of `most` */
+	uint64_t events;       /* of ranges and marks, for which there was no room */
+	bool is_killed;
+	const char *uncounted; /* who counts none; NULL */
 };
 
 static void count_lost(void *ctx, const struct ws_missing *missing)
@@ -96,24 +99,42 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	if (ws_bytes_begin(missing->cause, "processes killed"))
 		lost->is_killed = true;
 	else if (ws_bytes_begin(missing->cause, "profiles without a loss counter"))
-		lost->is_uncounted = true;
-	else if (strcmp(missing->source, "join") != 0) /* those are in the report, if in no range */
+		lost->uncounted = "the profiler counts no losses";
+	else if (ws_bytes_begin(missing->cause, "recordings without a loss counter"))
+		lost->uncounted = "losses are not counted";
+	else if (strcmp(missing->source, "join") != 0) { /* those are in the report, if in no range */
+		if (missing->count > lost->most) {
+			lost->most = missing->count;
+			lost->cause = missing->cause;
+		}
 		lost->causes++;
+	}
+	if (ws_name_is(missing->cause, "ring_overflow") ||
+	    ws_name_is(missing->cause, "thread_without_ring"))
+		lost->events += missing->count;
 }
 
+/* "lost: 2,657 (ring overflow) and 1 more kind, see Losses" */
 static const char *losses_of(const struct ws_page_making *p)
 {
 	struct lost lost = {0};
-	const char *killed;
+	const char *killed, *more = "";
+	char *cause;
 
 	ws_missing_each(p->m, count_lost, &lost);
+	p->page->lost_events = lost.events;
 	killed = lost.is_killed ? "the program was killed; " : "";
-	if (lost.causes)
-		return ws_arena_format(p->texts, "%s%" PRIu64 " %s of loss: see Losses", killed,
-		                       lost.causes, lost.causes == 1 ? "kind" : "kinds");
-	return ws_arena_format(p->texts, "%s%s", killed,
-	                       lost.is_uncounted ? "the profiler counts no losses"
-	                                         : "nothing lost");
+	if (!lost.causes)
+		return ws_arena_format(p->texts, "%s%s", killed,
+		                       lost.uncounted ? lost.uncounted : "nothing lost");
+	cause = ws_arena_copy(p->texts, lost.cause.ptr, lost.cause.len);
+	for (char *c = cause; *c; c++)
+		*c = *c == '_' ? ' ' : *c;
+	if (lost.causes > 1)
+		more = ws_arena_format(p->texts, " and %" PRIu64 " more %s", lost.causes - 1,
+		                       lost.causes == 2 ? "kind" : "kinds");
+	return ws_arena_format(p->texts, "%slost: %s (%s)%s, see Losses", killed, cause,
+	                       ws_say_number(p->texts, (double)lost.most), more);
 }
 
 static void add_grey_line(struct ws_page_making *p)
@@ -192,6 +213,7 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 		ws_page_add_operations(&p);
 	else
 		ws_page_add_kernels(&p);
+	ws_page_find_rate_unit(page);
 	WS_THEN(status, ws_page_add_findings(&p, err));
 	WS_THEN(status, ws_page_add_headline(&p, err));
 	if (tab->sel->has_timeline && p.windows && p.windows->n)

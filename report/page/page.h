@@ -143,6 +143,7 @@ struct ws_page {
 	const char *title; /* what the trace is called, without folders and endings */
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
+	uint64_t lost_events; /* of ranges: parts of the model may lack some */
 	bool has_steps;
 	bool on_cpu;    /* times of the CPU reference, no GPU's */
 	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
@@ -171,6 +172,8 @@ struct ws_page {
 	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
+	double rate_unit;      /* of what is shown of them, in FLOP/s; 0: none is known */
+	const char *rate_name; /* "TFLOP/s"; "" */
 	uint64_t more_kernels;        /* names that are not shown */
 	struct ws_timeline *timeline; /* NULL: none was asked for */
 	struct ws_arena arena;        /* has all of these */

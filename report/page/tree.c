@@ -37,6 +37,7 @@ struct tree {
 	size_t n, capacity;
 	struct ws_strtab known; /* parent, kind and name -> box, from 1 */
 	uint32_t *of_path;      /* path -> box */
+	uint8_t *is_beside;     /* path -> does it, or what it is in, stand elsewhere than it began? */
 	bool has_ranges;
 };
 
@@ -83,29 +84,50 @@ static size_t roll_up(const struct tree *t, uint32_t name, char **out)
 	return ws_name_roll_up((struct ws_bytes){slash, text.len + 1}, *out);
 }
 
-/* Parents stand before their children. */
-static void make_range_boxes(struct tree *t)
+static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
+{
+	const struct ws_path *path = &t->p->m->ranges.paths[i];
+	char *rolled;
+	size_t len = roll_up(t, path->name, &rolled);
+	char *key = ws_arena_alloc(t->p->tab->temp, 4 + len);
+	struct box *box;
+
+	memcpy(key, &parent, 4);
+	memcpy(key + 4, rolled, len);
+	box = box_of(t, key, 4 + len, &t->of_path[i]);
+	if (!box->folded) {
+		box->path = i;
+		box->name = path->name;
+		box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
+	}
+	t->is_beside[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
+	                  (path->parent != WS_NONE && t->is_beside[path->parent]);
+	box->folded += t->is_beside[i] == t->is_beside[box->path]; /* else it is no other layer */
+	return t->of_path[i];
+}
+
+/* Parents stand before their children. All work of a report of steps is in them: outermost ranges
+ * that cross a step's end, or are another thread's, stand below the steps, and so do steps that
+ * began in such a range. */
+static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 {
 	const struct ws_ranges *r = &t->p->m->ranges;
+	uint32_t root = WS_NONE;
+	bool some = false;
 
-	for (uint32_t i = 0; i < r->npaths; i++) {
-		const struct ws_path *path = &r->paths[i];
-		const uint32_t parent =
-		        path->parent == WS_NONE ? WS_NONE : t->of_path[path->parent];
-		char *rolled;
-		size_t len = roll_up(t, path->name, &rolled);
-		char *key = ws_arena_alloc(t->p->tab->temp, 4 + len);
-		struct box *box;
-
-		memcpy(key, &parent, 4);
-		memcpy(key + 4, rolled, len);
-		box = box_of(t, key, 4 + len, &t->of_path[i]);
-		if (!box->folded++) {
-			box->path = i;
-			box->name = path->name;
-			box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
-		}
-	}
+	for (uint32_t i = 0; i < r->npaths; i++)
+		some |= is_step[i] && r->paths[i].parent == WS_NONE;
+	some &= t->p->sel->scope == WS_SCOPE_STEPS;
+	for (uint32_t i = 0; i < r->npaths && some; i++)
+		if (is_step[i])
+			root = make_range_box(t, i, WS_NONE);
+	if (t->n > 1)
+		root = WS_NONE; /* steps of several names */
+	for (uint32_t i = 0; i < r->npaths; i++)
+		if (!some || !is_step[i])
+			make_range_box(t, i, r->paths[i].parent == WS_NONE
+			                             ? root
+			                             : t->of_path[r->paths[i].parent]);
 }
 
 /* --- kernels, calls and FLOPs --------------------------------------------------------------- */
@@ -121,16 +143,14 @@ static void find_step_paths(struct placing *g)
 	const struct ws_model *m = g->t->p->m;
 
 	WS_NEW(g->t->p->tab->temp, g->is_step, m->ranges.npaths);
-	WS_NEW(g->t->p->tab->temp, g->of_step, m->nsteps);
+	WS_NEW(g->t->p->tab->temp, g->of_step, m->nsteps + 1);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_joined_range *r =
 		        ws_joined_rows_range(g->t->p->sel->rows, m->steps[s].range);
 
 		g->of_step[s] = r ? r->context->path : WS_NONE;
-		if (!r)
-			continue;
-		g->is_step[r->context->path] = 1;
-		g->t->box[g->t->of_path[r->context->path]].is_step = true;
+		if (r)
+			g->is_step[r->context->path] = 1;
 	}
 }
 
@@ -382,6 +402,10 @@ static void name_tree(const struct tree *t)
 	for (size_t i = 0; i < m->ranges.npaths; i++)
 		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
 	page->tree_title = t->has_ranges ? "Where in the model" : "Where in the program";
+	if (t->has_ranges && page->lost_events)
+		page->tree_title = ws_arena_format(
+		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
+		        ws_say_number(t->p->texts, (double)page->lost_events));
 	page->tree_what = ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom",
 	                                  ws_page_work(page),
 	                                  modules             ? "module"
@@ -398,8 +422,11 @@ static enum ws_status make(struct tree *t, struct ws_err *err)
 	struct laying l = {.t = t};
 
 	WS_NEW(p->tab->temp, t->of_path, p->m->ranges.npaths);
-	make_range_boxes(t);
+	WS_NEW(p->tab->temp, t->is_beside, p->m->ranges.npaths);
 	find_step_paths(&g);
+	make_range_boxes(t, g.is_step);
+	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)
+		t->box[t->of_path[i]].is_step |= g.is_step[i];
 	t->has_ranges = t->n > 0;
 	add_kernels(&g);
 	count_calls(t);

@@ -75,6 +75,21 @@ def check_first_screen(b, page):
         truth("a segment is as wide as its share", abs(width / sum(shares) * 100 - s["percent"]) < 1, (s, width))
 
 
+def check_roofline():
+    """Names of a roofline stand on no other name and no roof's."""
+    for name in ("bert-small-h100", "alexnet-a100"):
+        report(os.path.join(ROOT, "fixtures", "imports", name + ".json.gz"), "roof.html")
+        with Browser(FOLDER) as b:
+            b.open("roof.html")
+            over = b.run("""(() => { const of = c => [...document.querySelectorAll("#where-roof svg text" + c)].map(e => ({ text: e.textContent, r: e.getBBox() }));
+                const names = of(".halo"), all = [...names, ...of(".soft").filter(t => /FLOP.s ./.test(t.text))];
+                return names.flatMap((a, i) => all.filter((c, k) => k > i && a.r.x < c.r.x + c.r.width && c.r.x < a.r.x + a.r.width && a.r.y + 3 < c.r.y + c.r.height - 3 && c.r.y + 3 < a.r.y + a.r.height - 3)
+                  .map(c => a.text + " on " + c.text)); })()""")
+            equal(f"{name}: names on each other", over, [])
+            names = b.run("document.querySelectorAll('#where-roof .halo').length")
+            truth(f"{name}: circles have names", names > 0 or not b.run("document.querySelectorAll('#where-roof .point').length"))
+
+
 def check_icicle(b, page):
     """Click and keyboard zoom, hover tells."""
     node = next(n for n in page["tree"]["nodes"] if n["parent"] >= 0 and n["inclusive"] < 0.9 * page["tree"]["total"]
@@ -284,6 +299,8 @@ def check_diff():
         truth("ratios stand left or right of 1", b.run("""[...document.querySelectorAll("#changes .ratio")].every(s => {
             const x = +s.querySelector("circle").getAttribute("cx"), one = +s.querySelector("line").getAttribute("x1"), less = s.getAttribute("aria-label").startsWith("−");
             return less ? x < one : x >= one; }) && document.querySelectorAll("#changes .ratio").length > 0"""))
+        changes = b.run("[...document.querySelectorAll('#changes tbody tr')].map(r => r.cells[0].textContent)")
+        truth("no two changes read alike", len(changes) == len(set(changes)) and any("backward" in c for c in changes), changes)
         equal("the answer's grade", b.run("document.querySelector('#overview .grade').textContent"), "LIKELY FASTER")
         truth("the answer's cause", "gemm kernels" in b.run("document.querySelector('#overview').textContent"))
         truth("intervals of the ratios", b.run("document.querySelectorAll('#changes .ratio rect').length") == b.run("document.querySelectorAll('#changes .ratio').length"))
@@ -308,13 +325,16 @@ def check_diff():
         b.open("sweep.html")
         quiet(b, "sweep.html")
         texts = b.run("[...document.querySelectorAll('svg text')].map(t => t.textContent)")
+        words = b.run("document.querySelector('#overview').textContent")
+        truth("who is fastest", "amp-bf16 is 1." in words and "slower than fp32 (mean of 4 configurations)" in words and "Highest throughput: " in words, words)
+        equal("units of the pivot", len(set(b.run("""[...document.querySelectorAll("#sweep-pivot th")].map(e => (e.textContent.match(/\\((ns|µs|ms|s)\\)/) || [])[1]).filter(Boolean)"""))), 1)
         equal("labels without a name", [t for t in texts if t in ("null", "undefined", "NaN", "")], [])
     with Browser(FOLDER) as b:
         b.open("ranks.html")
         quiet(b, "ranks.html")
         words = b.run("document.querySelector('#overview').textContent")
         truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "a step each" in words, words)
-        truth("the ranks have a chart", b.run("document.querySelectorAll('svg').length") > 0)
+        equal("ranks that the charts show", b.run("[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('rect').length)"), [16, 8])
 
 
 def check_long():
@@ -337,6 +357,7 @@ def main():
         print("SKIP: no Chromium here")
         sys.exit(77)
     check_step()
+    check_roofline()
     check_phone()
     check_hostile()
     check_diff()

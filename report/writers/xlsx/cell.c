@@ -332,6 +332,7 @@ void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, ui
 		format_set_align(*slot, LXW_ALIGN_VERTICAL_TOP);
 		format_set_align(*slot, LXW_ALIGN_LEFT);
 		format_set_indent(*slot, (uint8_t)(depth + 1));
+		format_set_text_wrap(*slot);
 	}
 	ws__xlsx_text(x, sheet, row, col, text, *slot);
 }

@@ -185,40 +185,39 @@ void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 
 void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t)
 {
-	struct ws_shown_column shown[FRONT_COLUMNS + 1];
-	const size_t n = t->def->ncolumns < FRONT_COLUMNS ? t->def->ncolumns : FRONT_COLUMNS;
+	struct ws_shown_column shown[FRONT_COLUMNS];
+	size_t at[FRONT_COLUMNS], n = 0; /* columns of the table that have anything */
 	const uint32_t first = f->row + 3;
 
 	if (t->nrows)
 		ws__xlsx_front_section(f, t->def->title);
-	for (size_t c = 0; c < n && t->nrows; c++) {
-		ws_display_column(t, c, &shown[c]);
+	for (size_t c = 0; c < t->def->ncolumns && n < FRONT_COLUMNS && t->nrows; c++)
+		if (!c || ws_table_profile(t, t->nrows)[c].nempty < t->nrows)
+			at[n++] = c;
+	for (size_t c = 0; c < n; c++) {
+		ws_display_column(t, at[c], &shown[c]);
 		ws__xlsx_header(f->x, f->sheet, f->row, (uint16_t)c, shown[c].title,
-		                t->def->columns[c].type);
+		                t->def->columns[at[c]].type);
 	}
 	if (t->nrows)
 		set_height(f, f->row++, 2 * WS_XLSX_ROW_POINTS + 2);
 	for (size_t r = 0; r < t->nrows; r++, f->row++) {
 		const struct ws_cell *cells = ws_table_cells(t, r);
 		const unsigned depth = ws_front_depth(&cells[0]);
-		const size_t lines = ws__xlsx_lines(cells[0].text.ptr, cells[0].text.len, FRONT_NAME);
+		const char *name = cells[0].text.ptr + 2 * depth;
+		const size_t len = cells[0].text.len - 2 * depth,
+		             lines = ws__xlsx_lines(name, len, FRONT_NAME - 2 * depth);
 
-		if (lines > 1 && !depth) { /* cut, two names may read alike */
+		if (lines > 1) /* cut, two names may read alike */
 			set_height(f, f->row, WS_XLSX_ROW_POINTS * (double)lines);
-			ws__xlsx_words(f->x, f->sheet, f->row, 0, &cells[0],
-			               f->x->styles[WS_XLSX_LABEL]);
-		} else
-			ws__xlsx_indented(f->x, f->sheet, f->row, 0,
-			                  ws__xlsx_format(f->x, "%.*s",
-			                                  (int)(cells[0].text.len - 2 * depth),
-			                                  cells[0].text.ptr + 2 * depth),
-			                  depth);
+		ws__xlsx_indented(f->x, f->sheet, f->row, 0,
+		                  ws__xlsx_format(f->x, "%.*s", (int)len, name), depth);
 		for (size_t c = 1; c < n; c++)
-			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[c], &shown[c],
-			              WS_XLSX_CELL);
+			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[at[c]],
+			              &shown[c], WS_XLSX_CELL);
 	}
-	for (size_t c = 1; c < n && t->nrows; c++)
-		if (t->def->columns[c].display == WS_DISPLAY_PERCENT)
+	for (size_t c = 1; c < n; c++)
+		if (t->def->columns[at[c]].display == WS_DISPLAY_PERCENT)
 			ws__xlsx_data_bars(f->x, f->sheet, first, f->row - 1, (uint16_t)c);
 	ws_table_free(t);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
+#include "report/base/say.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
 
@@ -13,8 +14,10 @@
 #define BAR_ROWS      9
 #define NAMED_LEAST   1.0 /* percent: less is one of the others */
 #define ICICLE_LEVELS 8
+#define LEVELS_LEAST  5 /* a chart of less is as high: LibreOffice breaks names by its height */
 #define SLOTS_MAX     48    /* boxes and gaps of a level */
 #define BOX_LEAST     0.006 /* of the GPU time: less is no box */
+#define LABEL_MOST    32    /* letters of a name */
 #define LABEL_LEAST   0.07  /* of the width: less has no room for a name */
 
 static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
@@ -81,7 +84,8 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 	ws__xlsx_text(b->x, b->s->sheet, b->row, b->col, name, b->x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_cell(b->x, b->s->sheet, b->row, col, &cell, &b->shown, WS_XLSX_CELL);
 	chart_series_set_name(series,
-	                      ws__xlsx_format(b->x, "%s %.*f %%", name, percent < 10, percent));
+	                      ws__xlsx_format(b->x, "%s %s", name,
+	                                      ws_say_percent(&b->x->arena, percent)));
 	chart_series_set_values(series, b->s->name, b->row, col, b->row, col);
 	chart_series_set_fill(series, &fill);
 	chart_series_set_line(series, &line);
@@ -233,6 +237,22 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	        of->page, of->other, (size_t)(node - of->page->node), of->is_b))];
 }
 
+/* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle. */
+static const char *short_label(struct ws_xlsx *x, const char *label)
+{
+	const char *clean = ws__xlsx_clean(x, label, strlen(label)), *end;
+	size_t begin = LABEL_MOST / 2 - 3;
+
+	if (ws_display_width(clean, strlen(clean)) <= LABEL_MOST)
+		return ws__xlsx_format(x, "%s", clean);
+	end = clean + strlen(clean) - LABEL_MOST / 2 - 2;
+	while ((clean[begin] & 0xc0) == 0x80) /* behind a whole character */
+		begin--;
+	while ((*end & 0xc0) == 0x80)
+		end++;
+	return ws__xlsx_format(x, "%.*s…%s", (int)begin, clean, end);
+}
+
 /* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
 static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16_t col)
 {
@@ -262,8 +282,7 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 		points[level] = &point[level];
 		label[level].hide = !node || slot->width < LABEL_LEAST;
 		if (!label[level].hide) {
-			label[level].value = (char *)(uintptr_t)ws__xlsx_format(
-			        x, "%s", ws__xlsx_clean(x, node->label, strlen(node->label)));
+			label[level].value = (char *)(uintptr_t)short_label(x, node->label);
 			label[level].font = &font[level];
 		}
 		labels[level] = &label[level];
@@ -310,7 +329,8 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 		return row;
 	}
 	p.chart = new_chart(x, of->title);
-	rows = 4 + 2 * (unsigned)icicle->levels;
+	rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
+	                                          : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of time, a row a level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)

@@ -16,13 +16,18 @@ static struct tb *builder;
 static struct joined *joined;
 static struct ws_report *report;
 
-static const struct ws_page *page_of(struct tb *b)
+static const struct ws_page *page_in(struct tb *b, const struct ws_filter *filter)
 {
 	builder = b;
 	joined = tb_joined(b);
-	cr_assert(eq(int, all_tables(joined->m, &joined->rows, NULL, &report, NULL), WS_OK));
+	cr_assert(eq(int, all_tables(joined->m, &joined->rows, filter, &report, NULL), WS_OK));
 	cr_assert_not_null(report->page);
 	return report->page;
+}
+
+static const struct ws_page *page_of(struct tb *b)
+{
+	return page_in(b, NULL);
 }
 
 static void done(void)
@@ -225,6 +230,49 @@ Test(page, grey_line_and_figures_leave_out_what_is_unknown)
 	SAYS(page->figure[2].value, "6");
 	SAYS(page->figure[2].what, "kernels per step");
 	cr_expect(eq(sz, page->npoints, 0));
+	done();
+}
+
+Test(page, losses_are_named_and_lost_ranges_stand_where_they_lack)
+{
+	struct tb *b = two_steps();
+	const struct ws_page *page;
+
+	tb_loss(b, "ring_overflow", 2657);
+	tb_loss(b, "text_truncated", 3);
+	page = page_of(b);
+	SAYS(page->losses, "lost: ring overflow (2,657) and 2 more kinds, see Losses");
+	SAYS(page->tree_title, "Where in the model (incomplete: 2,657 range events were lost)");
+	done();
+	b = two_steps();
+	tb_loss(b, "text_truncated", 3);
+	SAYS(page_of(b)->tree_title, "Where in the model"); /* names are short, none lacks */
+	done();
+}
+
+/* A range of the user's that begins in one step and ends in the next. */
+Test(page, what_crosses_a_step_stands_below_the_steps)
+{
+	struct ws_filter filter = WS_FILTER_ALL;
+	struct tb *b = tb_new();
+	const struct ws_page *page;
+
+	tb_device(b, 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+	for (int i = 0; i < 2; i++) {
+		tb_start(b, (1000 * i) * US, "step", (uint64_t)(2 * i + 1));
+		tb_push(b, (1000 * i + 100) * US, "model");
+		kernel(b, 1000 * i + 110, "sm90_xmma_gemm_bf16bf16_bf16f32", 1000 * i + 120, 100);
+		tb_pop(b, (1000 * i + 1100) * US);
+		tb_end(b, (1000 * i + 900) * US, (uint64_t)(2 * i + 1));
+	}
+	filter.scope = WS_SCOPE_STEPS;
+	page = page_in(b, &filter);
+	cr_assert(page->has_steps);
+	SAYS(page->node[0].label, "step");
+	SAYS(page->node[1].label, "model");
+	cr_expect(eq(sz, page->node[1].parent, 0));
+	cr_expect(eq(i64, page->node[0].inclusive_ns, page->gpu_ns));
+	cr_expect(eq(u64, page->node[1].folded, 1));
 	done();
 }
 

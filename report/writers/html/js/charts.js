@@ -175,7 +175,7 @@ function chart(spec) {
   const ids = spec.values.filter ? spec.values : table.columns.map(c => c.id).filter(id => spec.values.test(id)); // a pattern: what there is of it
   const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ id, at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
   if (names < 0 || series.some(c => c.at < 0)) return null;
-  const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => r[c.at] > 0)).slice(0, spec.most);
+  const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => spec.kind === columnsChart ? r[c.at] !== null : r[c.at] > 0)).slice(0, spec.most);
   if (!rows.length) return null;
   const used = series.filter(c => rows.some(r => r[c.at] > 0)).map(c => ({ ...c, name: c.name.replace(/ \(\w+\)$/, "") }));
   if (rows.length < (spec.kind ? 1 : 2) || !used.length) return null;

@@ -12,7 +12,7 @@ function addWaterfall(first, to) {
   const bars = first.bars;
   if (bars.every(b => b.total || !(b.to - b.from))) return; // nothing changed: no picture of it
   bars.forEach((b, i) => { b.ns = b.to - b.from; if (b.total) b.name = sideName(i ? 1 : 0); });
-  const wide = Math.max(1040, bars.length * 84), high = 270, bottom = 46, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
+  const wide = Math.max(1040, bars.length * 84), high = 284, bottom = 60, top = 26, levels = bars.flatMap(b => b.total ? [b.to] : [b.from, b.to]);
   const most = Math.max(...levels), low = Math.min(...levels), base = low > most / 2 ? Math.max(0, low - (most - low) * 0.6) : 0;
   const px = i => 8 + i * (wide - 16) / bars.length, py = v => high - bottom - (v - base) / (most - base || 1) * (high - bottom - top), thick = (wide - 16) / bars.length * 0.84;
   const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": "Why the time changed: " + bars.filter(b => !b.total).map(b => `${b.name} ${signed(b.ns)}`).join(", ") });
@@ -21,7 +21,10 @@ function addWaterfall(first, to) {
       class: b.total ? "whole" : b.ns < 0 ? "saves" : "costs" }, tip(`${b.name}: ${b.total ? shownTime(b.to) : signed(b.ns)}`));
     svg.append(rect, draw("text", { x: px(i) + thick / 2, y: Math.min(y0, y1) - 6, "text-anchor": "middle" }, b.total ? shownTime(b.to) : signed(b.ns)));
     if (i + 1 < bars.length) svg.append(draw("line", { x1: px(i) + thick, x2: px(i + 1), y1: py(b.to), y2: py(b.to), class: "link" }));
-    const words = b.name.split(" "), half = Math.ceil(words.length / 2), lines = b.name.length > 13 && words.length > 1 ? [words.slice(0, half).join(" "), words.slice(half).join(" ")] : [b.name];
+    const lines = b.name.split(" ").reduce((all, word) => { // lines of a bar's width
+      const last = all[all.length - 1];
+      return all.length && (last + " " + word).length <= 15 ? [...all.slice(0, -1), last + " " + word] : [...all, word];
+    }, []).slice(0, 3);
     lines.forEach((line, n) => svg.append(draw("text", { x: px(i) + thick / 2, y: high - bottom + 16 + n * 14, "text-anchor": "middle", class: "soft" }, line.length > 15 ? line.slice(0, 14) + "…" : line)));
   });
   to.append(card("why", "Why the time changed", `green saves, red costs; the parts add up${base ? "; the axis begins at " + shownTime(base) : ""}`,

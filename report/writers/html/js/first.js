@@ -132,21 +132,28 @@ function addRoofline(page, to) {
       draw("text", { x: left - 6, y: py(e) + 4, "text-anchor": "end", class: "soft" }, round(e)));
   svg.append(draw("text", { x: (left + wide) / 2, y: high - 8, "text-anchor": "middle", class: "soft" }, "FLOP per byte"),
     draw("text", { x: 4, y: 12, class: "soft" }, "FLOP/s"));
+  const taken = []; // boxes that a name must not cross
   for (const r of roofs) {
+    const long = r.name.length * 6.3;
     if (r.bytes) { // up to the highest peak
       const end = flops ? Math.min(x1, Math.log10(flops / r.bytes)) : x1, start = Math.max(x0, y0 - Math.log10(r.bytes));
       const a = [px(start), py(start + Math.log10(r.bytes))], b = [px(end), py(end + Math.log10(r.bytes))];
       const turn = Math.atan2(b[1] - a[1], b[0] - a[0]) * 180 / Math.PI, mid = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - 6];
+      for (let i = -3; i <= 3; i++) {
+        const x = mid[0] + i * long / 6 * Math.cos(turn * Math.PI / 180), y = mid[1] + i * long / 6 * Math.sin(turn * Math.PI / 180);
+        taken.push({ y, high: 14, x0: x - long / 10, x1: x + long / 10 });
+      }
       svg.append(draw("line", { x1: a[0], y1: a[1], x2: b[0], y2: b[1], class: "roof" }),
         draw("text", { x: mid[0], y: mid[1], class: "soft", "text-anchor": "middle", transform: `rotate(${turn} ${mid[0]} ${mid[1]})` }, r.name));
     } else {
       const from = bytes ? Math.max(x0, Math.log10(r.flops / bytes)) : x0, y = py(Math.log10(r.flops));
+      taken.push({ y: y - 5, high: 13, x0: px(x1) - long, x1: px(x1) });
       svg.append(draw("line", { x1: px(from), x2: px(x1), y1: y, y2: y, class: "roof" }),
         draw("text", { x: px(x1), y: y - 5, "text-anchor": "end", class: "soft" }, r.name));
     }
   }
   const largest = Math.max(...points.map(p => p.ns)), size = p => Math.max(3, 15 * Math.sqrt(p.ns / largest));
-  const taken = points.map(p => ({ y: py(Math.log10(p.rate)) + 4, high: 6 + size(p), x0: px(Math.log10(p.intensity)) - size(p), x1: px(Math.log10(p.intensity)) + size(p) }));
+  taken.push(...points.map(p => ({ y: py(Math.log10(p.rate)) + 4, high: 6 + size(p), x0: px(Math.log10(p.intensity)) - size(p), x1: px(Math.log10(p.intensity)) + size(p) })));
   for (const p of points) {
     const x = px(Math.log10(p.intensity)), y = py(Math.log10(p.rate)), r = size(p);
     const circle = draw("circle", { cx: x, cy: y, r, class: "point", tabindex: 0, role: "img", "aria-label": p.name });
@@ -156,11 +163,13 @@ function addRoofline(page, to) {
     svg.append(circle);
     if (!p.labelled) continue;
     const words = p.name.length > 26 ? p.name.slice(0, 10) + "…" + p.name.slice(-14) : p.name, long = words.length * 6.3;
-    const side = x + r + 4 + long > wide - 4 ? -1 : 1;
-    const ends = [x + side * (r + 4), x + side * (r + 4 + long)].sort((a, b) => a - b);
-    const free = y => !taken.some(t => Math.abs(t.y - y) < t.high && t.x0 < ends[1] && t.x1 > ends[0]);
-    const at = [0, 13, -13, 26, -26, 39, -39].map(d => y + 4 + d).find(free) || y + 4;
+    const free = ({ at, ends }) => at > top && at < high - bottom && ends[0] > left && ends[1] < wide - 4 && !taken.some(t => Math.abs(t.y - at) < t.high && t.x0 < ends[1] && t.x1 > ends[0]);
+    const place = [0, 13, -13, 26, -26, 39, -39, 52, -52, 65, -65].flatMap(d => [1, -1].map(side => ({ d, side, at: y + 4 + d,
+      ends: [x + side * (r + 4), x + side * (r + 4 + long)].sort((a, b) => a - b) }))).find(free);
+    if (!place) continue; // its circle tells
+    const { d, side, at, ends } = place;
     taken.push({ y: at, high: 12, x0: ends[0], x1: ends[1] });
+    if (Math.abs(d) > 13) svg.append(draw("line", { x1: x, y1: y, x2: x + side * (r + 3), y2: at - 4, class: "lead" }));
     svg.append(draw("text", { x: x + side * (r + 4), y: at, "text-anchor": side < 0 ? "end" : "start", class: "halo" }, words));
   }
   to.append(card("where-roof", "Roofline", `one circle an operation, area = ${page.work} time` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
@@ -183,11 +192,11 @@ function addFindings(page, to) {
 }
 
 function addKernels(page, to) {
-  const { list, more, each, samples, noun } = page.kernels, title = noun + "s that cost most";
+  const { list, more, each, samples, noun, unit, rates } = page.kernels, title = noun + "s that cost most";
   if (!list.length) return;
-  const rated = list.some(k => k.rate !== null), rates = list.some(k => k.rate >= 1e10) ? [1e12, "TFLOP/s"] : [1e9, "GFLOP/s"], roofed = list.some(k => k.attained !== null);
+  const roofed = list.some(k => k.attained !== null);
   const heads = [[noun], ["Class"], [`Calls${each}`, 1], [`Time${each}`, 1], [`Share of ${page.work} time`], ["Mean", 1]];
-  if (rated) heads.push([rates[1], 1]);
+  if (unit) heads.push([rates, 1]);
   if (roofed) heads.push(["% of roof", 1]);
   const most = Math.max(...list.map(k => k.percent)), body = make("tbody"), names = unlike(list.map(k => k.name));
   for (const [i, k] of list.entries()) {
@@ -197,7 +206,7 @@ function addKernels(page, to) {
     const row = make("tr", null, make("td", { className: "kernel", title: k.full, textContent: names[i] }), make("td", { className: "class" }, chip(k.colour), k.class),
       make("td", { className: "n", textContent: k.calls / samples >= 1000 ? shownCount(Math.round(k.calls / samples)) : threeDigits(k.calls / samples) }), make("td", { className: "n", textContent: shownTime(k.ns / samples) }),
       make("td", { className: "bars" }, bar, shownPercent(k.percent)), make("td", { className: "n", textContent: k.mean === null ? "" : shownTime(k.mean) }));
-    if (rated) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / rates[0]) : "" }));
+    if (unit) row.append(make("td", { className: "n", textContent: k.rate > 0 ? threeDigits(k.rate / unit) : "" }));
     if (roofed) row.append(make("td", { className: "n", textContent: k.attained === null ? "" : shownPercent(k.attained) }));
     body.append(row);
   }
