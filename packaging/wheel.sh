@@ -5,18 +5,15 @@ set -eu
 build=$1 source=$2 version=$3 program=$4 recorder=$5 out=$6
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-for component in warpsheet recorder; do
-	DESTDIR="" cmake --install "$build" --component $component --prefix "$work" >/dev/null
-done
+mkdir -p "$work/bin" "$work/lib/warpsheet"
 cp "$program" "$work/bin/warpsheet"
 cp "$recorder" "$work/bin/warpsheet-record"
-# it wants a BLAS, which no wheel may expect
-rm -f "$work/bin/warpsheet-step" "$work/lib/warpsheet/"*.a
+cp -r "$build"/bin/*.so "$build/bin/python" "$work/lib/warpsheet/"
 for module in "$work"/lib/warpsheet/warpsheet-*.so; do
 	ldd "$module" | sed -n 's/^.* => \(\/[^ ]*\) (.*/\1/p' | grep -v '/lib\(c\|m\|dl\|pthread\|rt\)\.so' |
 		while read -r library; do
 			cp -L "$library" "$work/lib/warpsheet/$(basename "$library")"
 		done
 done
-strip --strip-unneeded "$work"/bin/* "$work"/lib/warpsheet/*.so*
+"${STRIP:-strip}" --strip-unneeded "$work"/bin/* "$work"/lib/warpsheet/*.so*
 python3 "$source/packaging/wheel.py" "$version" "$source" "$work" "$out"
