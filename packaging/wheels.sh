@@ -55,6 +55,10 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libminizip-dev:$2" \
 			"libxxhash-dev:$2" "libxlsxwriter-dev:$2"
 		own_apt source --download-only libxlsxwriter
+		# to run what was made; never to link with
+		mkdir libc
+		(cd libc && own_apt download "libc6:$2")
+		dpkg-deb -x libc/*.deb "$folder/$1/libc"
 		for package in *.deb; do
 			dpkg-deb -x "$package" "$root"
 		done

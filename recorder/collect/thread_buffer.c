@@ -6,6 +6,7 @@
 
 #include "recorder/collect/capture_range.h"
 #include "recorder/collect/collector.h"
+#include "recorder/shared/procfs.h"
 
 /* Of a ring that grows, what a thread has from its first event on, and gets at a time later. */
 #define FIRST_BYTES (UINT32_C(64) << 10)
@@ -30,7 +31,7 @@ static void thread_ended(void *arg)
 
 	ws_self.thread_buffer = NULL;
 	ws_range_abandoned(thread_buffer);
-	ws_thread_ended((uint32_t)gettid());
+	ws_thread_ended(ws_thread_id());
 	atomic_store_explicit(state_of(thread_buffer), WS_THREAD_BUFFER_LEFT, memory_order_release);
 }
 
@@ -46,7 +47,7 @@ static struct ws_thread_buffer *begin(struct ws_thread_buffer *thread_buffer)
 	uint32_t thread;
 
 	prctl(PR_GET_NAME, name);
-	thread = ws_thread_with_buffer((uint32_t)gettid(), name);
+	thread = ws_thread_with_buffer(ws_thread_id(), name);
 	if (!thread || pthread_setspecific(thread_buffer_key, thread_buffer)) {
 		atomic_store(state_of(thread_buffer), WS_THREAD_BUFFER_FREE);
 		return NULL;

@@ -3,8 +3,9 @@
  * does: whether CUPTI still tells us anything, and whose clock it tells.
  */
 #include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include "recorder/collect/libraries.h"
 #include "recorder/cupti/scope.h"
 #include "recorder/cupti/source.h"
+#include "recorder/shared/procfs.h"
 #include "recorder/shared/segment_slots.h"
 
 /* Slots that are free while there is room, so that no launch has to wait for memory. */
@@ -29,12 +31,19 @@
 static _Atomic int exiting;
 static _Atomic int is_running;
 static _Atomic int flush_now;
-static sem_t wake, ended;
+static _Atomic uint32_t wake, ended; /* semaphores, whose waits no change of the date reaches */
 
-/* 0 when the semaphore was posted in time. */
-static int wait_ms(sem_t *sem, uint32_t ms)
+static void post(_Atomic uint32_t *semaphore)
+{
+	atomic_fetch_add(semaphore, 1);
+	(void)syscall(SYS_futex, semaphore, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* 0 when the semaphore was posted in time. (glibc has had sem_clockwait since 2.30 only.) */
+static int wait_ms(_Atomic uint32_t *semaphore, uint32_t ms)
 {
 	struct timespec until;
+	uint32_t n;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += ms / 1000;
@@ -43,7 +52,16 @@ static int wait_ms(sem_t *sem, uint32_t ms)
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
 	}
-	return sem_clockwait(sem, CLOCK_MONOTONIC, &until);
+	for (;;) {
+		n = atomic_load(semaphore);
+		while (n)
+			if (atomic_compare_exchange_weak(semaphore, &n, n - 1))
+				return 0;
+		if (syscall(SYS_futex, semaphore, FUTEX_WAIT_BITSET_PRIVATE, 0, &until, NULL,
+		            FUTEX_BITSET_MATCH_ANY) &&
+		    errno == ETIMEDOUT)
+			return -1;
+	}
 }
 
 /* --- handing over --- */
@@ -304,7 +322,7 @@ static void *flush_from_time_to_time(void *arg)
 	bool facts_known = false;
 
 	prctl(PR_SET_NAME, "warpsheet");
-	atomic_store(&seg->gpu.flush_thread, (uint32_t)gettid());
+	atomic_store(&seg->gpu.flush_thread, ws_thread_id());
 	while (!atomic_load(&exiting)) {
 		wait_and_stock_up(seg, interval_ms < longest_ms ? interval_ms : longest_ms);
 		interval_ms = interval_ms < longest_ms ? interval_ms * 2 : longest_ms;
@@ -314,7 +332,7 @@ static void *flush_from_time_to_time(void *arg)
 	}
 	define_facts(&facts_known); /* of a program that ends before the first flush */
 	probe_begin();              /* what the last flush must bring */
-	sem_post(&ended);
+	post(&ended);
 	return arg;
 }
 
@@ -326,7 +344,7 @@ int ws_cupti_start_thread(void)
 	int error;
 
 	sigfillset(&all);
-	if (sem_init(&wake, 0, 0) || sem_init(&ended, 0, 0) || pthread_attr_init(&attr))
+	if (pthread_attr_init(&attr))
 		return -1;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	/* the program's signals are for the program's threads */
@@ -341,7 +359,7 @@ int ws_cupti_start_thread(void)
 void ws_cupti_wake(void)
 {
 	atomic_store(&flush_now, 1);
-	sem_post(&wake);
+	post(&wake);
 }
 
 void ws_cupti_slot_taken(void)
@@ -350,7 +368,7 @@ void ws_cupti_slot_taken(void)
 
 	if (atomic_load(&is_running) && ws_slots_free(seg) < STOCK_SLOTS &&
 	    !atomic_load(&seg->slots_no_room))
-		sem_post(&wake);
+		post(&wake);
 }
 
 /*
@@ -364,7 +382,7 @@ void ws_cupti_at_exit(void)
 	if (!atomic_load(&ws_collector.on))
 		return;
 	atomic_store(&exiting, 1);
-	sem_post(&wake);
+	post(&wake);
 	has_ended = atomic_exchange(&is_running, 0) && !wait_ms(&ended, LEAVE_MS);
 	if (!atomic_load(&ws_cupti_may_flush))
 		return;

@@ -8,6 +8,7 @@
 #include "recorder/collect/event.h"
 #include "recorder/cupti/source.h"
 #include "recorder/pytorch/pytorch.h"
+#include "recorder/shared/procfs.h"
 
 static struct ws_event_text bytes_text(const char *text)
 {
@@ -167,7 +168,7 @@ static wsn_resource on_DomainResourceCreate(wsn_domain domain, struct wsn_resour
 		tid = (uint32_t)attr->identifier.ull;
 	else if (attr->identifier_type == WSN_RESOURCE_GENERIC_THREAD_POSIX &&
 	         pthread_equal((pthread_t)attr->identifier.ull, pthread_self()))
-		tid = (uint32_t)gettid();
+		tid = ws_thread_id();
 	if (name.ptr && tid)
 		ws_define_thread_name(tid, name);
 	else if (name.ptr)

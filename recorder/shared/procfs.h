@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* A process: pids are used again, start times are not, and each PID namespace has pids of its own.
  */
@@ -14,6 +16,12 @@ struct ws_proc {
 
 /* The caller's own. */
 struct ws_proc ws_proc_self(void);
+
+/* The calling thread, as the system knows it. (glibc has had gettid since 2.30 only.) */
+static inline uint32_t ws_thread_id(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
 
 /*
  * 1 while it runs; its pid is of our own namespace. A process whose main thread ended lives as long

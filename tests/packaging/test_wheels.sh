@@ -1,0 +1,117 @@
+#!/bin/sh
+# The wheels for any Linux with glibc 2.28, of both architectures (packaging/wheels.sh): tags, symbols, metadata; the
+# same bytes from another folder; x86-64 by pip, pipx and uv, each in an empty place, with pandas and polars; AArch64
+# under QEMU: reports of imported traces, workbook and all, are those of the build, byte for byte.
+#   test_wheels.sh BUILD SOURCE FOLDER
+# The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
+set -eu
+build=$1 source=$2 folder=$3
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+fail() {
+	echo "FAIL: $*" >&2
+	exit 1
+}
+sh "$source/packaging/wheels.sh" "$source" "$folder" >"$work/log" 2>&1 || {
+	status=$?
+	tail -n 20 "$work/log"
+	exit $status
+}
+tools=$folder/check/bin
+if [ ! -e "$folder/check/made" ]; then
+	rm -rf "$folder/check"
+	python3 -m venv "$folder/check"
+	"$tools/pip" install -q auditwheel twine pipx uv && touch "$folder/check/made" || {
+		echo "SKIP: pip has no auditwheel, twine, pipx and uv here"
+		exit 77
+	}
+fi
+"$tools/twine" check "$folder"/wheels/*.whl
+for machine in x86_64 aarch64; do
+	wheel=$(echo "$folder"/wheels/warpsheet-*-py3-none-manylinux_2_28_$machine.whl)
+	[ -f "$wheel" ] || fail "no wheel of $machine for glibc 2.28: $(ls "$folder/wheels")"
+	"$tools/auditwheel" show "$wheel" >"$work/audit" || fail "auditwheel: $(cat "$work/audit")"
+	tr '\n' ' ' <"$work/audit" | grep -q "following platform tag: \"manylinux_2_28_$machine\"" || fail "$(cat "$work/audit")"
+	mkdir "$work/$machine"
+	python3 -m zipfile -e "$wheel" "$work/$machine"
+	readelf -d "$work/$machine"/*.data/data/lib/warpsheet/libwarpsheet-collect.so | sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p' |
+		grep -Ev '^(libc\.so\.6|libpthread\.so\.0|libdl\.so\.2|ld-linux-aarch64\.so\.1)$' && fail "what is injected needs more than the C library"
+done
+
+# --- the same bytes from another folder ------------------------------------------------------------------------
+if [ "${WS_WHEELS_ONCE:-}" != 1 ]; then
+	mkdir "$work/again"
+	ln -s "$folder/tools" "$work/again/tools"
+	sh "$source/packaging/wheels.sh" "$source" "$work/again" x86_64 >"$work/log" 2>&1 || fail "again: $(tail -n 20 "$work/log")"
+	wheel=$(echo "$work"/again/wheels/*.whl)
+	cmp "$wheel" "$folder/wheels/$(basename "$wheel")" || fail "the second wheel has other bytes"
+fi
+
+# --- x86-64: installed three ways ----------------------------------------------------------------------------------
+wheel=$(echo "$folder"/wheels/*_x86_64.whl)
+trace=$source/fixtures/imports/alexnet-a100.json.gz
+export WARPSHEET_SEGMENT_DIR="$work/segments" HOME="$work/home"
+mkdir -m 700 "$work/segments" "$work/home"
+python3 -m venv "$work/pip"
+"$work/pip/bin/pip" install -q --no-index "$wheel"
+"$tools/uv" tool install -q --no-index --python "$(command -v python3)" "$wheel" >"$work/log" 2>&1 || fail "uv: $(cat "$work/log")"
+PIPX_HOME=$work/pipx PIPX_BIN_DIR=$work/pipx/bin "$tools/pipx" install -q --python "$(command -v python3)" "$wheel" >"$work/log" 2>&1 ||
+	fail "pipx: $(cat "$work/log")"
+for programs in "$work/pip/bin" "$work/home/.local/bin" "$work/pipx/bin"; do
+	rm -rf "$work/run"
+	mkdir "$work/run"
+	(
+		cd "$work/run"
+		PATH=$programs:/usr/bin:/bin
+		warpsheet import "$trace" -o t.wtrace >/dev/null
+		warpsheet report t.wtrace -o t.xlsx >/dev/null
+		[ -s t.xlsx ]
+		warpsheet record -o r.wtrace -- true 2>/dev/null
+		[ -s r.wtrace ]
+	) || fail "the programs in $programs"
+done
+torch=${WARPSHEET_TEST_TORCH:-python3}
+if "$torch" -c 'import torch' 2>/dev/null; then
+	(
+		cd "$work/run"
+		printf 'import torch\nm = torch.nn.Linear(3, 4)\nm(torch.ones(2, 3)).sum().backward()\n' >train.py
+		PATH=$work/pip/bin:/usr/bin:/bin warpsheet record --pytorch -o p.wtrace -- "$torch" train.py 2>log || exit 1
+		"$work/pip/bin/warpsheet" report p.wtrace -o p.xlsx >/dev/null
+		"$work/pip/bin/warpsheet" report p.wtrace --table ops --format csv | grep -q aten::addmm
+	) || fail "PyTorch by the wheel: $(cat "$work/run/log")"
+else
+	echo "SKIP: no PyTorch in $torch: no program of it was recorded by the wheel"
+fi
+
+# --- AArch64: under QEMU, with Debian's C library for it --------------------------------------------------------------
+if ! command -v qemu-aarch64 >/dev/null; then
+	echo "SKIP: no qemu-aarch64 (package qemu-user): the programs of AArch64 were not run"
+	exit 0
+fi
+arm=$work/aarch64
+mv "$arm"/*.data/scripts "$arm/bin"
+mv "$arm"/*.data/data/lib "$arm/lib"
+chmod 755 "$arm"/bin/*
+cd "$work/run"
+on_arm() { qemu-aarch64 -L "$folder/aarch64/libc" "$arm/bin/warpsheet" "$@"; }
+on_arm version | grep -q '^warpsheet' || fail "the program of AArch64 does not start"
+for trace in "$source"/fixtures/imports/*.json.gz; do
+	"$build/bin/warpsheet" import "$trace" -o ours.wtrace >/dev/null
+	on_arm import "$trace" -o arm.wtrace >/dev/null
+	cmp ours.wtrace arm.wtrace || fail "the trace of $(basename "$trace") has other bytes"
+	for options in "-f md" "-f json --table kernel-summary" "-f html" "--table ops --format csv" "--table softmax-matmul --format csv"; do
+		# shellcheck disable=SC2086 # options
+		{
+			"$build/bin/warpsheet" report ours.wtrace $options >ours.out 2>ours.err || :
+			mv ours.wtrace kept.wtrace
+			mv arm.wtrace ours.wtrace
+			on_arm report ours.wtrace $options >arm.out 2>arm.err || :
+			mv ours.wtrace arm.wtrace
+			mv kept.wtrace ours.wtrace
+		}
+		cmp ours.out arm.out || fail "$(basename "$trace"), $options: another report"
+	done
+	on_arm report arm.wtrace -o arm.xlsx >/dev/null
+	"$build/bin/warpsheet" report ours.wtrace -o ours.xlsx >/dev/null
+	[ -s arm.xlsx ] || fail "no workbook"
+done
