@@ -42,7 +42,7 @@ enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uin
 
 /* --- processes and threads --- */
 
-void ws_import_process(struct ws_import_out *o, uint64_t pid, struct ws_import_process **process)
+struct ws_import_process *ws_import_process(struct ws_import_out *o, uint64_t pid)
 {
 	uint64_t id = ws_strtab_find(&o->processes, &pid, sizeof(pid));
 
@@ -51,7 +51,7 @@ void ws_import_process(struct ws_import_out *o, uint64_t pid, struct ws_import_p
 		id = ws_strtab_add(&o->processes, &pid, sizeof(pid));
 		o->process[o->nprocesses++] = (struct ws_import_process){pid, 0};
 	}
-	*process = &o->process[id - 1];
+	return &o->process[id - 1];
 }
 
 bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid)
@@ -72,14 +72,13 @@ enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t 
                                 struct ws_bytes label, uint64_t *id, struct ws_err *err)
 {
 	struct ws_row_thread row = {.pid = pid, .tid = tid};
-	struct ws_import_process *process;
 
 	thread_key(o, pid, tid, label);
 	*id = ws_strtab_find(&o->threads, o->key.data, o->key.len);
 	if (*id)
 		return WS_OK;
 	*id = ws_strtab_add(&o->threads, o->key.data, o->key.len);
-	ws_import_process(o, pid, &process);
+	ws_import_process(o, pid);
 	row.id = *id;
 	WS_FORWARD(ws_import_text(o, label, &row.name, err));
 	return ws_import_row(o, WS_KIND_THREAD, &row, err);
@@ -145,13 +144,11 @@ static enum ws_status compact_text(struct ws_import_out *o, struct ws_bytes text
                                    struct ws_err *err)
 {
 	struct ws_json_value v = {.type = WS_JSON_ARRAY, .text = text.ptr, .len = text.len};
-	struct ws_bytes compact;
 
 	*id = 0;
 	if (!text.len)
 		return WS_OK;
-	ws_json_compact(&v, &o->compact, &compact);
-	return ws_import_text(o, compact, id, err);
+	return ws_import_text(o, ws_json_compact(&v, &o->compact), id, err);
 }
 
 static enum ws_status new_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t id,

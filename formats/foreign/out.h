@@ -81,7 +81,7 @@ uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uin
 enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid,
                                      uint64_t tid, struct ws_bytes name, struct ws_err *err);
 /* Note a process; its row is written by ws_import_out_finish, when its name is known. */
-void ws_import_process(struct ws_import_out *o, uint64_t pid, struct ws_import_process **process);
+struct ws_import_process *ws_import_process(struct ws_import_out *o, uint64_t pid);
 
 bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid);
 

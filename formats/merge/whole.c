@@ -79,13 +79,13 @@ static bool device_id_is_used(const struct ws_merge *m, uint64_t id)
 }
 
 /* A device of its own, under its own number when that is free. Takes facts. */
-static void new_device(struct ws_merge *m, uint64_t wish, char *facts, uint64_t *id)
+static uint64_t new_device(struct ws_merge *m, uint64_t wish, char *facts)
 {
 	WS_GROW(m->devices, m->ndevices + 1, m->devices_capacity);
 	while (device_id_is_used(m, wish))
 		wish++;
 	m->devices[m->ndevices++] = (struct ws_merge_device){wish, facts};
-	*id = wish;
+	return wish;
 }
 
 /* Rows of devices that are another trace's already are left out, and so are their attributes. */
@@ -112,7 +112,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 				id = same->id;
 
 			} else {
-				new_device(m, old_id, facts, &id);
+				id = new_device(m, old_id, facts);
 			}
 			ws_map_put(map, old_id + 1, id + 1);
 		}

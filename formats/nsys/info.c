@@ -251,7 +251,7 @@ static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *er
 		return WS_OK;
 	}
 	ws_import_keep(r->n->out, 1);
-	ws_import_process(r->n->out, pid, &process);
+	process = ws_import_process(r->n->out, pid);
 	return ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name,
 	                      err);
 }

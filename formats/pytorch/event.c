@@ -47,7 +47,7 @@ static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_ev
 	WS_FORWARD(ws_pytorch_host_event(p, e, err));
 	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
 	if (e->name.type == WS_JSON_STRING)
-		ws_json_text(&e->name, &p->scratch, &op.name);
+		op.name = ws_json_text(&e->name, &p->scratch);
 	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
 	WS_FORWARD(ws_pytorch_collective(p, e, row.start_ns, 0, err));
 	return ws_import_record(p->out, WS_KIND_CPU_OP, &row, err);
@@ -186,7 +186,7 @@ static enum ws_status on_instant(struct ws_pytorch *p, const struct ws_pytorch_e
 	return WS_OK;
 }
 
-static void flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_end **flow)
+static struct ws_flow_end *flow_of(struct ws_pytorch *p, uint64_t id)
 {
 	uint64_t at = ws_strtab_find(&p->flow_ids, &id, sizeof(id));
 
@@ -195,7 +195,7 @@ static void flow_of(struct ws_pytorch *p, uint64_t id, struct ws_flow_end **flow
 		at = ws_strtab_add(&p->flow_ids, &id, sizeof(id));
 		p->flows[p->nflows++] = (struct ws_flow_end){0};
 	}
-	*flow = &p->flows[at - 1];
+	return &p->flows[at - 1];
 }
 
 static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_pytorch_event *e,
@@ -212,7 +212,7 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	if (!ws_import_time_ok(p->out, here.time_ns, 0))
 		return WS_OK;
 	WS_FORWARD(ws_pytorch_thread(p, e, &here.thread, err));
-	flow_of(p, (uint64_t)id, &other);
+	other = flow_of(p, (uint64_t)id);
 	if (!other->phase || other->phase == here.phase) {
 		p->dropped[WS_DROPPED_HALF_FLOW] += other->phase != 0;
 		*other = here;
@@ -253,7 +253,7 @@ static void on_name(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 		p->dropped[WS_DROPPED_HINT]++;
 		return;
 	}
-	ws_json_text(name, &p->scratch, &text);
+	text = ws_json_text(name, &p->scratch);
 	kept.of_process = WS_JSON_IS(&e->name, "process_name");
 	kept.len = text.len;
 	if (p->names.len > WS_PYTORCH_MAX_NAMES_BYTES) {
@@ -277,7 +277,7 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 		text.len = 0;
 	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
 		ws_import_keep(p->out, 1);
-		ws_import_process(p->out, kept->pid, &process);
+		process = ws_import_process(p->out, kept->pid);
 		return ws_import_text(p->out, text, &process->name, err);
 	}
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);

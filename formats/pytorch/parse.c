@@ -153,7 +153,7 @@ enum ws_status ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value 
 	struct ws_bytes text = {NULL, 0};
 
 	if (v->type == WS_JSON_STRING)
-		ws_json_text(v, &p->scratch, &text);
+		text = ws_json_text(v, &p->scratch);
 	return ws_import_text(p->out, text, id, err);
 }
 
@@ -202,7 +202,7 @@ enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_e
 		return ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label,
 		                        thread, err);
 	if (!ws_json_i64(&e->tid, &tid) && e->tid.type == WS_JSON_STRING)
-		ws_json_text(&e->tid, &p->scratch, &label);
+		label = ws_json_text(&e->tid, &p->scratch);
 	/* a 32-bit number that was taken for a signed one */
 	tid = tid < 0 ? tid & 0xffffffff : tid;
 	return ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label, thread,

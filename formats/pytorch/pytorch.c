@@ -131,7 +131,7 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
 		if (WS_JSON_IS(&key, "id") && !ws_json_i64(&v, &id))
 			id = -1;
 		if (WS_JSON_IS(&key, "name"))
-			ws_json_text(&v, &p->scratch, &name);
+			name = ws_json_text(&v, &p->scratch);
 	}
 	if (id < 0)
 		return WS_OK;
@@ -168,7 +168,7 @@ static enum ws_status meta_scalar(struct ws_pytorch *p, const char *key,
 	if (v->type != WS_JSON_NUMBER && v->type != WS_JSON_STRING && v->type != WS_JSON_TRUE &&
 	    v->type != WS_JSON_FALSE)
 		return WS_OK;
-	ws_json_text(v, &p->scratch, &text);
+	text = ws_json_text(v, &p->scratch);
 	return ws_import_meta(p->out, key, text, err);
 }
 
@@ -232,7 +232,7 @@ static enum ws_status own_meta(struct ws_pytorch *p, const struct ws_json_value 
 			continue;
 		memcpy(name, key.text, key.len);
 		name[key.len] = '\0';
-		ws_json_text(&v, &p->scratch, &text);
+		text = ws_json_text(&v, &p->scratch);
 		WS_FORWARD(ws_import_meta(p->out, name, text, err));
 	}
 	return WS_OK;

@@ -416,13 +416,12 @@ static const char *unescape_one(const char *p, const char *end, char *to, size_t
 	return p + 1;
 }
 
-void ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out)
+struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch)
 {
 	const char *p = v->text, *end = p + v->len;
 
-	*out = (struct ws_bytes){v->text, v->len};
 	if (v->type != WS_JSON_STRING || !v->escaped)
-		return;
+		return (struct ws_bytes){v->text, v->len};
 	scratch->len = 0;
 	ws_buf_reserve(scratch, v->len);
 	while (p < end) {
@@ -437,10 +436,10 @@ void ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch, struct 
 		p = unescape_one(p, end, (char *)scratch->data + scratch->len, &put);
 		scratch->len += put;
 	}
-	*out = (struct ws_bytes){scratch->data, scratch->len};
+	return (struct ws_bytes){scratch->data, scratch->len};
 }
 
-void ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out)
+struct ws_bytes ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch)
 {
 	bool in_string = 0;
 
@@ -457,7 +456,7 @@ void ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch, stru
 		else if (c == '\\' && in_string && i + 1 < v->len)
 			scratch->data[scratch->len++] = (uint8_t)v->text[++i];
 	}
-	*out = (struct ws_bytes){scratch->data, scratch->len};
+	return (struct ws_bytes){scratch->data, scratch->len};
 }
 
 /* --- the window --- */

@@ -104,9 +104,9 @@ static inline bool ws_json_i64(const struct ws_json_value *v, int64_t *out)
  * Borrowed from the text or, where something had to be replaced, from scratch.
  * \u escapes become UTF-8, lone surrogates U+FFFD; a bad escape stays as it is.
  */
-void ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out);
+struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch);
 /* The text of a value without white space between tokens, in scratch. */
-void ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch, struct ws_bytes *out);
+struct ws_bytes ws_json_compact(const struct ws_json_value *v, struct ws_buf *scratch);
 
 /* --- the window --- */
 

@@ -18,15 +18,15 @@ struct repair {
 };
 
 /* Whole, and what its columns hold can be decoded by somebody. */
-static void is_sound(const struct repair *r, size_t i, int *sound)
+static bool is_sound(const struct repair *r, size_t i)
 {
 	struct ws_block block;
 	struct ws_err cause;
 	enum ws_status status = ws_trace_reader_decode_stored(r->reader, i, &block, &cause);
 
-	*sound = status == WS_OK || status == WS_TOO_NEW;
 	if (status == WS_OK)
 		ws_block_release(&block);
+	return status == WS_OK || status == WS_TOO_NEW;
 }
 
 static enum ws_status copy_header(struct repair *r, struct ws_err *err)
@@ -66,12 +66,8 @@ static enum ws_status copy_blocks(struct repair *r, struct ws_err *err)
 {
 	for (size_t i = 0; i < r->walk->nblocks; i++) {
 		const struct ws_block_info *b = &r->walk->blocks[i];
-		int sound = 0;
 
-		if (b->kind == WS_KIND_INDEX)
-			continue;
-		is_sound(r, i, &sound);
-		if (!sound)
+		if (b->kind == WS_KIND_INDEX || !is_sound(r, i))
 			continue;
 		if (!r->blocks) {
 			r->schema_is_whole = b->kind == WS_KIND_SCHEMA;

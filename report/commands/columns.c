@@ -83,8 +83,7 @@ static void take_cells(void *ctx, size_t row, struct ws_cell *cells)
 		cells[i] = all[c->which[i]];
 }
 
-void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
-                     struct ws_table **out)
+struct ws_table *ws_columns_take(struct ws_column_choice *c, const struct ws_table *table)
 {
 	const struct ws_table_source source = {.fill = take_cells, .ctx = c};
 
@@ -93,7 +92,7 @@ void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
 	ws_table_set_source(c->table, &source, table->nrows);
 	c->table->is_chosen = true;
 	c->table->is_sorted = table->is_sorted;
-	*out = c->table;
+	return c->table;
 }
 
 void ws_columns_release(struct ws_column_choice *c)

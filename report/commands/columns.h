@@ -23,6 +23,5 @@ enum ws_status ws_column_find(const char *name, size_t len, const struct ws_tabl
 enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def,
                                 struct ws_column_choice *out, struct ws_err *err);
 /* The table with these columns only, as long as both live. */
-void ws_columns_take(struct ws_column_choice *c, const struct ws_table *table,
-                     struct ws_table **out);
+struct ws_table *ws_columns_take(struct ws_column_choice *c, const struct ws_table *table);
 void ws_columns_release(struct ws_column_choice *c);

@@ -228,7 +228,7 @@ static enum ws_status report_trace(struct ws_trace_file *f, struct report_opts *
 	if (status == WS_OK && o->sort)
 		status = sort_table(view.tables[0], o->sort, err);
 	if (status == WS_OK && o->columns)
-		ws_columns_take(&o->choice, view.tables[0], &slots[0]);
+		slots[0] = ws_columns_take(&o->choice, view.tables[0]);
 	if (status != WS_OK)
 		goto out;
 	o->to.has_front = is_short;

@@ -21,8 +21,8 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
 }
 
-void ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
-                      uint64_t *made, uint64_t *out)
+uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
+                          uint64_t *made)
 {
 	uint64_t key[2] = {group, wanted};
 	bool is_free = wanted < from;
@@ -31,8 +31,8 @@ void ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, u
 		key[1] = (*made)++;
 		is_free = true;
 	}
-	*out = key[1];
 	ws_strtab_add(used, key, sizeof(key));
+	return key[1];
 }
 
 /* --- texts --- */
@@ -56,13 +56,12 @@ static bool is_readable(const char *p, size_t len)
 	return 1;
 }
 
-void ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out)
+struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_bytes text)
 {
 	const char *p = text.ptr;
 
-	*out = text;
 	if (!text.len || is_readable(p, text.len))
-		return;
+		return text;
 	room->len = 0;
 	for (size_t pos = 0; pos < text.len;) {
 		char utf8[WS_UTF8_MAX_BYTES];
@@ -71,5 +70,5 @@ void ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_byt
 		pos += ws_utf8_get(p + pos, text.len - pos, &code);
 		ws_buf_put(room, utf8, ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8));
 	}
-	*out = (struct ws_bytes){room->data, room->len};
+	return (struct ws_bytes){room->data, room->len};
 }

@@ -36,11 +36,11 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows);
 
 /* A number that nobody has in the group: `wanted`, or where that is `from` or more, or taken, the
  * next from *made on. used: key and number of all that were given. */
-void ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
-                      uint64_t *made, uint64_t *out);
+uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
+                          uint64_t *made);
 
 /* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or room. */
-void ws_export_readable(struct ws_buf *room, struct ws_bytes text, struct ws_bytes *out);
+struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_bytes text);
 
 /* An SQLite database in the schema of Nsight Systems' export; path is empty or new. IO_WRITE. */
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,

@@ -12,14 +12,12 @@
 #include "report/model/load.h"
 
 /* The name of a value of an ENUM column as a text; its entry 0 stands for "not known". */
-static void enum_text(struct ws_model *m, int column, uint64_t value, uint32_t *out)
+static uint32_t enum_text(struct ws_model *m, int column, uint64_t value)
 {
 	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_OP_CONFIG);
 
-	*out = WS_TEXT_EMPTY;
-	if (!value)
-		return;
-	ws_intern_text(m, ws_enum_name(def->columns[column].unit, value), out);
+	return value ? ws_intern_text(m, ws_enum_name(def->columns[column].unit, value))
+	             : WS_TEXT_EMPTY;
 }
 
 static int64_t cost_of(uint64_t a, uint64_t b)
@@ -72,10 +70,10 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	if (r->cost == WS_COST_FLOPS_AND_BYTES)
 		c->bytes = cost_of(r->bytes_read, r->bytes_written);
 	set_mask(m, r, c);
-	enum_text(m, WS_COL_op_config_kind, r->kind, &c->kind);
-	ws_steady_text(m, ws_model_text(m, r->name), &c->name);
-	enum_text(m, WS_COL_op_config_direction, r->direction, &c->direction);
-	enum_text(m, WS_COL_op_config_dtype, r->dtype, &c->dtype);
+	c->kind = enum_text(m, WS_COL_op_config_kind, r->kind);
+	c->name = ws_steady_text(m, ws_model_text(m, r->name));
+	c->direction = enum_text(m, WS_COL_op_config_direction, r->direction);
+	c->dtype = enum_text(m, WS_COL_op_config_dtype, r->dtype);
 	ws_idmap_put(&l->op_config_of, r->id, at);
 	return WS_OK;
 }
@@ -119,20 +117,18 @@ static void allocate(struct ws_model *m, size_t rows)
 }
 
 /* Rows by thread, then begin, the longer one first: parents before their children. */
-static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
-                                 const struct ws_column_data *t, uint32_t *order,
-                                 struct ws_err *err)
+static void order_rows(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
+                       uint32_t *order)
 {
 	uint32_t *thread;
 	int64_t *key;
 
-	(void)err;
 	WS_NEW(temp, key, t->rows);
 	WS_NEW(temp, thread, t->rows);
 	for (uint64_t i = 0; i < t->rows; i++) {
 		/* descending; a negation could overflow */
 		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
-		ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0, &thread[i]);
+		thread[i] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0);
 	}
 	ws_order_identity(order, t->rows);
 	ws_order_by(order, key, t->rows);
@@ -140,7 +136,6 @@ static enum ws_status order_rows(struct ws_arena *temp, struct ws_loader *l,
 		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
 	ws_order_by(order, key, t->rows);
 	ws_order_by_u32(order, thread, t->rows, t->rows);
-	return WS_OK;
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
@@ -165,7 +160,7 @@ static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *
 	        ws_value(t, WS_COL_cpu_op_forward_thread, row),
 	};
 	ops->with_shapes += ops->configs[ops->config[to]].has_dims;
-	ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0, &r->thread[to]);
+	r->thread[to] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, row), 0);
 	return WS_OK;
 }
 
@@ -261,15 +256,13 @@ static enum ws_status on_flow(void *loader, const void *row, struct ws_err *err)
 	const struct ws_row_flow *r = row;
 	struct ws_loader *l = loader;
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
-	uint32_t from_thread, to_thread, from, to;
+	uint32_t from, to;
 
 	(void)err;
 	if (r->kind != WS_FLOW_FORWARD_BACKWARD)
 		return WS_OK;
-	ws_thread_number(l, r->from_thread, 0, &from_thread);
-	ws_thread_number(l, r->to_thread, 0, &to_thread);
-	from = op_at(&ops->tree, from_thread, r->from_ns);
-	to = op_at(&ops->tree, to_thread, r->to_ns);
+	from = op_at(&ops->tree, ws_thread_number(l, r->from_thread, 0), r->from_ns);
+	to = op_at(&ops->tree, ws_thread_number(l, r->to_thread, 0), r->to_ns);
 	if (from != WS_NONE && to != WS_NONE)
 		ops->forward[to] = from;
 	return WS_OK;
@@ -302,7 +295,7 @@ static enum ws_status load_ops(struct ws_arena *temp, struct ws_loader *l,
 	allocate(l->m, t->rows);
 	WS_NEW(temp, order, t->rows);
 	WS_NEW(temp, sequence, t->rows);
-	WS_FORWARD(order_rows(temp, l, t, order, err));
+	order_rows(temp, l, t, order);
 	for (uint32_t i = 0; i < t->rows; i++) {
 		WS_FORWARD(take_op(l, t, order[i], i, &sequence[i], err));
 		WS_FAIL_IF(__builtin_add_overflow(total,

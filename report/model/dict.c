@@ -72,34 +72,32 @@ enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_
 #define TEXTS_OF_OPS 65
 
 /* texts[] has room for every text there can be. */
-void ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out)
+uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text)
 {
 	const struct ws_strtab_entry *known;
 
-	*out = WS_TEXT_EMPTY;
 	if (!text.len)
-		return;
+		return WS_TEXT_EMPTY;
 	known = ws_strtab_put(&m->interned, text.ptr, text.len);
-	*out = (uint32_t)known->id;
 	if (known->id >= m->ntexts)
 		m->texts[m->ntexts++] = (struct ws_bytes){known->bytes, known->len};
+	return (uint32_t)known->id;
 }
 
-void ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out)
+uint32_t ws_steady_text(struct ws_model *m, uint32_t name)
 {
 	struct ws_bytes text = m->texts[name];
 	char room[256], *steady;
 	size_t n;
 
-	*out = m->steady_of[name];
-	if (*out || name == WS_TEXT_EMPTY)
-		return;
+	if (m->steady_of[name] || name == WS_TEXT_EMPTY)
+		return m->steady_of[name];
 	steady = text.len <= sizeof(room) ? room : ws_xmalloc(text.len);
 	n = ws_name_steady(text, steady);
-	ws_intern_text(m, (struct ws_bytes){steady, n}, &m->steady_of[name]);
+	m->steady_of[name] = ws_intern_text(m, (struct ws_bytes){steady, n});
 	if (steady != room)
 		free(steady);
-	*out = m->steady_of[name];
+	return m->steady_of[name];
 }
 
 static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct ws_err *err)
@@ -110,7 +108,6 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 #undef X
 	};
 	struct ws_model *m = l->m;
-	uint32_t at;
 	size_t capacity;
 
 	WS_FORWARD(ws_load_kind(l, WS_KIND_STRING, &m->strings, err));
@@ -123,58 +120,58 @@ static enum ws_status load_texts(struct ws_loader *l, uint64_t nconfigs, struct 
 	m->texts[WS_TEXT_EMPTY] = (struct ws_bytes){"", 0};
 	m->ntexts = 1;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-		ws_intern_text(m, (struct ws_bytes){known[i], strlen(known[i])}, &at);
-	for (uint64_t i = 0; i < m->strings.rows; i++) {
-		ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i), &at);
-		ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i), at);
-	}
+		ws_intern_text(m, ws_bytes_of(known[i]));
+	for (uint64_t i = 0; i < m->strings.rows; i++)
+		ws_idmap_put(&m->text_of, ws_value(&m->strings, WS_COL_string_id, i),
+		             ws_intern_text(m, ws_blob(&m->strings, WS_COL_string_text, i)));
 	return WS_OK;
 }
 
 /* --- processes, threads, devices, launch configurations ------------------------------ */
 
-void ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out)
+uint32_t ws_process_number(struct ws_loader *l, uint64_t pid)
 {
 	struct ws_model *m = l->m;
+	uint32_t at = ws_idmap_get(&l->process_of, pid);
 
-	*out = ws_idmap_get(&l->process_of, pid);
-	if (*out != WS_NONE)
-		return;
+	if (at != WS_NONE)
+		return at;
 	WS_GROW(m->pids, (size_t)m->nprocesses + 1, l->processes_capacity);
-	*out = m->nprocesses++;
-	m->pids[*out] = pid;
-	ws_idmap_put(&l->process_of, pid, *out);
+	at = m->nprocesses++;
+	m->pids[at] = pid;
+	ws_idmap_put(&l->process_of, pid, at);
+	return at;
 }
 
-void ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out)
+uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid)
 {
 	struct ws_model *m = l->m;
-	uint32_t process;
+	uint32_t at = ws_idmap_get(&l->thread_of, id);
 
-	*out = ws_idmap_get(&l->thread_of, id);
-	if (*out != WS_NONE)
-		return;
+	if (at != WS_NONE)
+		return at;
 	WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads);
 	WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity);
-	ws_process_number(l, pid, &process);
-	*out = m->nthreads++;
-	l->thread_process[*out] = process;
-	m->threads[*out] = (struct ws_thread){pid, 0, process};
-	ws_idmap_put(&l->thread_of, id, *out);
+	at = m->nthreads++;
+	l->thread_process[at] = ws_process_number(l, pid);
+	m->threads[at] = (struct ws_thread){pid, 0, l->thread_process[at]};
+	ws_idmap_put(&l->thread_of, id, at);
+	return at;
 }
 
-void ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out)
+uint32_t ws_device_number(struct ws_loader *l, uint64_t id)
 {
 	struct ws_model *m = l->m;
+	uint32_t at = ws_idmap_get(&l->device_of, id);
 
-	*out = ws_idmap_get(&l->device_of, id);
-	if (*out != WS_NONE)
-		return;
+	if (at != WS_NONE)
+		return at;
 	WS_GROW(m->devices, m->ndevices + 1, l->devices_capacity);
-	*out = (uint32_t)m->ndevices++;
-	m->devices[*out] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
-	ws_device_facts_init(&m->devices[*out].facts);
-	ws_idmap_put(&l->device_of, id, *out);
+	at = (uint32_t)m->ndevices++;
+	m->devices[at] = (struct ws_device){.id = id, .kind = -1, .memory_bytes = -1};
+	ws_device_facts_init(&m->devices[at].facts);
+	ws_idmap_put(&l->device_of, id, at);
+	return at;
 }
 
 /* A device without a name is of the maker of the library whose functions the trace names. */
@@ -196,10 +193,9 @@ static enum ws_status on_device(void *loader, const void *row, struct ws_err *er
 {
 	const struct ws_row_device *r = row;
 	struct ws_loader *l = loader;
-	uint32_t at;
+	const uint32_t at = ws_device_number(l, r->id);
 
 	(void)err;
-	ws_device_number(l, r->id, &at);
 	l->m->devices[at].kind = r->kind <= WS_DEVICE_CUDA ? (int)r->kind : -1;
 	l->m->devices[at].name = ws_model_text(l->m, r->name);
 	return WS_OK;
@@ -221,11 +217,6 @@ static enum ws_status on_device_attr(void *loader, const void *row, struct ws_er
 	return WS_OK;
 }
 
-static void intern_static(struct ws_model *m, const char *text, uint32_t *out)
-{
-	ws_intern_text(m, (struct ws_bytes){text, strlen(text)}, out);
-}
-
 /* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
 static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 {
@@ -237,7 +228,7 @@ static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 		struct ws_bytes name;
 
 		if (d->name == WS_TEXT_EMPTY && l->opts->device_name)
-			intern_static(m, l->opts->device_name, &d->name);
+			d->name = ws_intern_text(m, ws_bytes_of(l->opts->device_name));
 		name = m->texts[d->name];
 
 		d->is_amd = ws_device_name_is_amd(name.ptr, name.len);
@@ -252,10 +243,9 @@ static enum ws_status on_thread(void *loader, const void *row, struct ws_err *er
 {
 	const struct ws_row_thread *r = row;
 	struct ws_loader *l = loader;
-	uint32_t at;
+	const uint32_t at = ws_thread_number(l, r->id, r->pid); /* the array may move */
 
 	(void)err;
-	ws_thread_number(l, r->id, r->pid, &at);
 	l->m->threads[at].tid = r->tid;
 	return WS_OK;
 }
@@ -273,7 +263,7 @@ static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c
 		return;
 	}
 	m->nmade++;
-	ws_intern_text(m, (struct ws_bytes){made->data, made->len}, &c->name);
+	c->name = ws_intern_text(m, (struct ws_bytes){made->data, made->len});
 }
 
 /* What a kernel name tells; `recorded` is its text in the trace. */
@@ -290,7 +280,7 @@ static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_co
 	ws_classify(l->classifier, name.ptr, name.len, &traits);
 	c->tensor = (uint8_t)traits.tensor;
 	if (traits.op_class != WS_CLASS_OTHER)
-		intern_static(m, ws_op_class_name(traits.op_class), &c->name_class);
+		c->name_class = ws_intern_text(m, ws_bytes_of(ws_op_class_name(traits.op_class)));
 	if (traits.direction == WS_NAME_DIRECTION_FWD ||
 	    traits.direction == WS_NAME_DIRECTION_FPROP)
 		c->name_direction = WS_TEXT_FORWARD;
@@ -301,7 +291,7 @@ static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_co
 	        traits.dtype != WS_NAME_DTYPE_FP64 && traits.dtype != WS_NAME_DTYPE_FP16 &&
 	        traits.dtype != WS_NAME_DTYPE_BF16;
 	if (traits.dtype != WS_NAME_DTYPE_NONE)
-		intern_static(m, ws_name_dtype_name(traits.dtype), &c->name_dtype);
+		c->name_dtype = ws_intern_text(m, ws_bytes_of(ws_name_dtype_name(traits.dtype)));
 
 	demangle(l, recorded, c);
 }
@@ -325,8 +315,8 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 		describe_kernel(l, name, c);
 		ws_idmap_put(&l->kernel_of, name, at);
 	}
-	ws_process_number(l, r->pid, &c->process);
-	ws_device_number(l, r->device, &c->device);
+	c->process = ws_process_number(l, r->pid);
+	c->device = ws_device_number(l, r->device);
 	c->stream = r->stream;
 	c->shape = (struct ws_launch_shape){r->grid_x,  r->grid_y,  r->grid_z,    r->block_x,
 	                                    r->block_y, r->block_z, r->registers, 0};
@@ -352,7 +342,7 @@ static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
 	m->configs[0].name = WS_TEXT_UNKNOWN_KERNEL;
 	m->configs[0].process = WS_NONE;
 	if (!m->ndevices) {
-		ws_device_number(l, 0, &m->configs[0].device);
+		m->configs[0].device = ws_device_number(l, 0);
 		return WS_OK;
 	}
 	return WS_OK;

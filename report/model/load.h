@@ -53,13 +53,13 @@ enum ws_status ws_load_kind(const struct ws_loader *l, enum ws_kind kind, struct
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err);
 
 /* The same for the ids of processes and devices; ones that no row defines get a number too. */
-void ws_process_number(struct ws_loader *l, uint64_t pid, uint32_t *out);
-void ws_device_number(struct ws_loader *l, uint64_t id, uint32_t *out);
+uint32_t ws_process_number(struct ws_loader *l, uint64_t pid);
+uint32_t ws_device_number(struct ws_loader *l, uint64_t id);
 /* The text, added when it is new; only for names of classes and the like. */
-void ws_intern_text(struct ws_model *m, struct ws_bytes text, uint32_t *out);
+uint32_t ws_intern_text(struct ws_model *m, struct ws_bytes text);
 
 /* What of a name stays from call to call, as a text. */
-void ws_steady_text(struct ws_model *m, uint32_t name, uint32_t *out);
+uint32_t ws_steady_text(struct ws_model *m, uint32_t name);
 
 /* Times must leave room to add and subtract: ±73 years around the trace's base. */
 #define WS_MAX_TIME_NS ((int64_t)1 << 61)
@@ -113,4 +113,4 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);
 /* The number of a thread; one whose row was lost is a thread of process `pid` all the same. */
-void ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid, uint32_t *out);
+uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid);

@@ -26,17 +26,16 @@ static int by_thread_and_begin(const void *pa, const void *pb)
 }
 
 /* "Linear_3" of "nn.Module: Linear_3": the domain says the rest. */
-static void module_name(struct ws_model *m, uint64_t string_id, uint32_t *out)
+static uint32_t module_name(struct ws_model *m, uint64_t string_id)
 {
 	static const char prefix[] = "nn.Module: ";
 	const size_t len = sizeof(prefix) - 1;
-	struct ws_bytes name;
+	const uint32_t text = ws_model_text(m, string_id);
+	const struct ws_bytes name = m->texts[text];
 
-	*out = ws_model_text(m, string_id);
-	name = m->texts[*out];
 	if (name.len <= len || memcmp(name.ptr, prefix, len) != 0)
-		return;
-	ws_intern_text(m, (struct ws_bytes){(const char *)name.ptr + len, name.len - len}, out);
+		return text;
+	return ws_intern_text(m, (struct ws_bytes){(const char *)name.ptr + len, name.len - len});
 }
 
 static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,
@@ -51,8 +50,8 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 	call->start_ns = start;
 	call->end_ns = start + dur;
 	call->row = row;
-	module_name(l->m, ws_value(t, WS_COL_python_call_name, row), &call->name);
-	ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0, &call->thread);
+	call->name = module_name(l->m, ws_value(t, WS_COL_python_call_name, row));
+	call->thread = ws_thread_number(l, ws_value(t, WS_COL_python_call_thread, row), 0);
 	return WS_OK;
 }
 

@@ -15,7 +15,7 @@ static void reserve(struct ws_path_table *t)
 	WS_GROW(t->paths, t->npaths + 1, t->capacity);
 }
 
-void ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out)
+uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path)
 {
 	/* WS_NONE + 1 wraps to 0: no parent */
 	uint64_t key = (uint64_t)(uint32_t)(path->parent + 1) << 32 | path->name;
@@ -33,7 +33,7 @@ void ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_
 	}
 	if (path->first_ns < t->paths[at].first_ns)
 		t->paths[at].first_ns = path->first_ns;
-	*out = at;
+	return at;
 }
 
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths)

@@ -34,7 +34,7 @@ struct ws_path_table {
 	struct ws_idmap first; /* parent and name -> first such path */
 };
 /* The number of the path; a new one is added, first_ns becomes the least one seen. */
-void ws_path_intern(struct ws_path_table *t, const struct ws_path *path, uint32_t *out);
+uint32_t ws_path_intern(struct ws_path_table *t, const struct ws_path *path);
 /* Hand the paths over, to be freed by free(); the table is empty then. */
 void ws_path_table_give(struct ws_path_table *t, struct ws_path **paths, size_t *npaths);
 void ws_path_table_free(struct ws_path_table *t);

@@ -51,8 +51,8 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	};
 	WS_FAIL_IF(w->bytes > INT64_MAX, err, CORRUPT, "%s %llu moves %llu bytes", c->what,
 	           (unsigned long long)row, (unsigned long long)w->bytes);
-	ws_process_number(l, ws_value(t, c->pid, row), &w->process);
-	ws_device_number(l, ws_value(t, c->device, row), &w->device);
+	w->process = ws_process_number(l, ws_value(t, c->pid, row));
+	w->device = ws_device_number(l, ws_value(t, c->device, row));
 	if (w->no_time)
 		return WS_OK;
 	w->start_ns = (int64_t)ws_value(t, c->start, row);
@@ -149,11 +149,11 @@ static enum ws_status take_memory(struct ws_loader *l, const struct ws_column_da
 	                   e->reserved_bytes > INT64_MAX,
 	           err, CORRUPT, "allocation %llu has over 2^63 bytes", (unsigned long long)row);
 	ws_extend_time(l->m, e->time_ns, e->time_ns);
-	ws_process_number(l, ws_value(t, WS_COL_memory_pid, row), &e->process);
+	e->process = ws_process_number(l, ws_value(t, WS_COL_memory_pid, row));
 	if (!host)
-		ws_device_number(l, ws_value(t, WS_COL_memory_device, row), &e->device);
+		e->device = ws_device_number(l, ws_value(t, WS_COL_memory_device, row));
 	if (ws_value(t, WS_COL_memory_thread, row))
-		ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0, &e->thread);
+		e->thread = ws_thread_number(l, ws_value(t, WS_COL_memory_thread, row), 0);
 	return WS_OK;
 }
 

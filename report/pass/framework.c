@@ -34,15 +34,12 @@ static enum ws_status load_modules(struct ws_framework *f, struct ws_loader *l, 
 	return WS_OK;
 }
 
-static enum ws_status order_ops(struct ws_framework *f, const struct ws_model *m,
-                                struct ws_err *err)
+static void order_ops(struct ws_framework *f, const struct ws_model *m)
 {
-	(void)err;
 	f->nops = m->cpu_ops.tree.n;
 	WS_NEW(&f->arena, f->op_order, f->nops);
 	ws_order_identity(f->op_order, f->nops);
 	ws_order_by(f->op_order, m->cpu_ops.tree.end_ns, f->nops);
-	return WS_OK;
 }
 
 enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
@@ -57,7 +54,8 @@ enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, st
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].correlation)
 			m->work[i].op = ws_idmap_get(&f->op_of, m->work[i].correlation);
-	return order_ops(f, m, err);
+	order_ops(f, m);
+	return WS_OK;
 }
 
 void ws_framework_free(struct ws_framework *f)
@@ -90,7 +88,7 @@ static void put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row
 	row->time_ns = e->time_ns[event];
 	row->at = AT_FRAMEWORK | event;
 	row->recorded = name;
-	ws_pass_number_shape(p, &shape, &row->shape);
+	row->shape = ws_pass_number_shape(p, &shape);
 }
 
 /* An operation is joined when it ends, like a call. */
@@ -106,7 +104,7 @@ static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 	row->start_ns = ops->start_ns[op];
 	row->at = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
 	row->id = op;
-	ws_pass_number_shape(p, &shape, &row->shape);
+	row->shape = ws_pass_number_shape(p, &shape);
 }
 
 void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_rows *to)

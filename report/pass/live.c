@@ -55,7 +55,7 @@ static struct ws_range_context *add_context(struct ws_live_ranges *l,
 	if (context->depth >= WS_RANGE_MAX_DEPTH)
 		context->path = parent->path;
 	else
-		ws_path_intern(&l->paths, &path, &context->path);
+		context->path = ws_path_intern(&l->paths, &path);
 	l->events->look(l->ctx, context);
 	return context;
 }

@@ -123,10 +123,10 @@ static enum ws_status emit_kernels(struct ws_pass *p, struct ws_err *err)
 /* Of all names at once: what is sized by the number of texts comes after it. */
 static void normalize_names(struct ws_model *m)
 {
-	uint32_t n = (uint32_t)m->ntexts, steady;
+	const uint32_t n = (uint32_t)m->ntexts;
 
 	for (uint32_t i = 0; i < n; i++)
-		ws_steady_text(m, i, &steady);
+		ws_steady_text(m, i);
 }
 
 static void make_all_numbers(struct ws_pass *p)

@@ -174,8 +174,7 @@ enum ws_status ws_pass_sum_kernels(struct ws_pass *p, const struct ws_block_rows
 enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *b, uint32_t block,
                                  struct ws_err *err);
 /* The number of what rows share. */
-void ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
-                          uint32_t *number);
+uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape);
 #define WS_PASS_EVENT_COLUMNS                                                         \
 	(WS_COLUMN(nvtx, time_ns) | WS_COLUMN(nvtx, thread) | WS_COLUMN(nvtx, type) | \
 	 WS_COLUMN(nvtx, domain) | WS_COLUMN(nvtx, name) | WS_COLUMN(nvtx, range) |   \

@@ -223,8 +223,7 @@ static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
 }
 
-void ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape,
-                          uint32_t *number)
+uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape)
 {
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
 
@@ -233,7 +232,7 @@ void ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *s
 		known = ws_strtab_add(&p->shape_of, shape, sizeof(*shape));
 		p->shapes.shape[p->shapes.n++] = *shape;
 	}
-	*number = (uint32_t)(known - 1);
+	return (uint32_t)(known - 1);
 }
 
 /* All that was recorded of an event but its time and range, by its number; for exports. */
@@ -268,7 +267,7 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 	struct ws_event_descriptor s = {.type = type_of(value_of(b, WS_COL_thread_event_type, i)),
 	                                .payload = WS_NONE};
 
-	ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0, &s.thread);
+	s.thread = ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0);
 	s.process = p->l.thread_process[s.thread];
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(b, WS_COL_thread_event_result, i) != 0;
@@ -284,7 +283,7 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 		s.name = p->m->steady_of[s.name];
 	if (p->recorded)
 		number_recorded(p, b, i, recorded);
-	ws_pass_number_shape(p, &s, shape);
+	*shape = ws_pass_number_shape(p, &s);
 }
 
 /* A token that no row has says nothing, so it is looked up with its first row. */
@@ -460,8 +459,8 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 		if (type != WS_NVTX_PUSH)
 			continue;
 		domain = text_of(p, value_of(&values, WS_COL_thread_event_domain, i));
-		ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i), 0,
-		                 &thread);
+		thread = ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i),
+		                          0);
 		known = ws_idmap_get(domain_of, thread);
 		*found = known != WS_NONE && known != domain;
 		if (known == WS_NONE)

@@ -26,8 +26,7 @@ struct kinds {
 	uint32_t *last;       /* by rank, of one kind */
 };
 
-static enum ws_status kind_of(struct kinds *k, const struct ws_rank_call *call, uint32_t *out,
-                              struct ws_err *err)
+static uint32_t kind_of(struct kinds *k, const struct ws_rank_call *call)
 {
 	struct {
 		uint32_t key, dtype;
@@ -35,31 +34,29 @@ static enum ws_status kind_of(struct kinds *k, const struct ws_rank_call *call, 
 	} id = {call->key, call->kind.dtype, call->kind.bytes};
 	uint64_t at;
 
-	(void)err;
 	id.bytes = isnan(id.bytes) ? -1 : id.bytes;
 	at = ws_strtab_add(&k->ids, &id, sizeof(id));
 	if (at > k->n)
 		k->kind[k->n++].first = call;
-	*out = (uint32_t)at - 1;
-	return WS_OK;
+	return (uint32_t)at - 1;
 }
 
-static enum ws_status gather(struct kinds *k, struct ws_err *err)
+static void gather(struct kinds *k)
 {
 	const struct ws_ranks *r = k->r;
-	uint32_t at;
 
 	for (size_t i = 0; i < r->ncalls; i++) {
-		WS_FORWARD(kind_of(k, &r->calls[i], &at, err));
-		k->kind[at].calls++;
-		k->kind[at].total_ns += r->calls[i].end_ns - r->calls[i].start_ns;
+		struct kind *kind = &k->kind[kind_of(k, &r->calls[i])];
+
+		kind->calls++;
+		kind->total_ns += r->calls[i].end_ns - r->calls[i].start_ns;
 	}
 	for (size_t i = 0; i < r->nmeetings; i++) {
 		const struct ws_meeting *meeting = &r->meetings[i];
 		const struct ws_rank_call *call = &r->calls[meeting->first];
 		struct kind *kind;
 
-		WS_FORWARD(kind_of(k, call, &k->of_meeting[i], err));
+		k->of_meeting[i] = kind_of(k, call);
 		kind = &k->kind[k->of_meeting[i]];
 		if (meeting->n > kind->most_ranks)
 			kind->most_ranks = meeting->n;
@@ -70,7 +67,6 @@ static enum ws_status gather(struct kinds *k, struct ws_err *err)
 		for (uint32_t c = 0; c < meeting->n; c++)
 			kind->waiting_ns += call[c].waiting_ns;
 	}
-	return WS_OK;
 }
 
 /* Median of what the matched calls of a kind have at `offset`; *most the greatest. */
@@ -153,32 +149,27 @@ static int by_waiting(const void *pa, const void *pb, void *arg)
 	return ia < ib ? -1 : 1;
 }
 
-enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t,
-                                         struct ws_err *err)
+void ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t)
 {
 	struct kinds k = {.r = r};
 	uint32_t *order = ws_xarray(r->ncalls + 1, sizeof(*order));
-	enum ws_status status = WS_OK;
 
 	k.kind = ws_xarray(r->ncalls + 1, sizeof(*k.kind));
 	k.of_meeting = ws_xarray(r->nmeetings + 1, sizeof(*k.of_meeting));
 	k.values = ws_xarray(r->nmeetings + 1, sizeof(*k.values));
 	k.last = ws_xarray(r->n + 1, sizeof(*k.last));
-	WS_THEN(status, gather(&k, err));
-	if (status == WS_OK) {
-		for (uint32_t i = 0; i < k.n; i++)
-			order[i] = i;
-		qsort_r(order, k.n, sizeof(*order), by_waiting, &k);
-		for (uint32_t i = 0; i < k.n; i++)
-			set_kind(&k, order[i], t);
-		if (!t->nrows)
-			ws_table_set_not_recorded(t, "no communication kernel was recorded");
-	}
+	gather(&k);
+	for (uint32_t i = 0; i < k.n; i++)
+		order[i] = i;
+	qsort_r(order, k.n, sizeof(*order), by_waiting, &k);
+	for (uint32_t i = 0; i < k.n; i++)
+		set_kind(&k, order[i], t);
+	if (!t->nrows)
+		ws_table_set_not_recorded(t, "no communication kernel was recorded");
 	ws_strtab_free(&k.ids);
 	free(order);
 	free(k.kind);
 	free(k.of_meeting);
 	free(k.values);
 	free(k.last);
-	return status;
 }

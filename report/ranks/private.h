@@ -132,8 +132,7 @@ void ws_ranks_answer(const struct ws_ranks *r, struct ws_report *report);
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t);
-enum ws_status ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t,
-                                         struct ws_err *err);
+void ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t);
 void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
                        uint32_t text);

@@ -137,11 +137,11 @@ static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
 }
 
 /* Calls of one key face each other; what one rank alone may have otherwise is not in it. */
-static void take_key(struct ws_ranks *r, const struct ws_call_kind *kind, uint32_t *key)
+static uint32_t take_key(struct ws_ranks *r, const struct ws_call_kind *kind)
 {
 	const uint32_t parts[] = {kind->name, kind->group, kind->ranks};
 
-	*key = ws_texts_add(&r->texts, (struct ws_bytes){parts, sizeof(parts)});
+	return ws_texts_add(&r->texts, (struct ws_bytes){parts, sizeof(parts)});
 }
 
 /* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
@@ -178,7 +178,7 @@ static void add_call(struct reader *c, const struct ws_joined_kernel *k,
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
 	take_kind(c, k, known, &call.kind);
-	take_key(r, &call.kind, &call.key);
+	call.key = take_key(r, &call.kind);
 	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
 	r->calls[r->ncalls++] = call;
 }

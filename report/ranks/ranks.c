@@ -32,19 +32,17 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, str
 	struct ws_table *t = *table;
 
 	(void)which;
+	(void)err;
 	if (t->def == &ws_def_ranks_verdict)
 		ws_ranks_fill_verdict(r, t);
 	else if (t->def == &ws_def_ranks)
 		ws_ranks_fill_ranks(r, t);
-	else if (t->def == &ws_def_rank_steps) {
+	else if (t->def == &ws_def_rank_steps)
 		ws_ranks_fill_steps(r, t);
-		return WS_OK;
-	} else if (t->def == &ws_def_collectives)
-		return ws_ranks_fill_collectives(r, t, err);
-	else {
+	else if (t->def == &ws_def_collectives)
+		ws_ranks_fill_collectives(r, t);
+	else
 		ws_ranks_fill_calls(r, t);
-		return WS_OK;
-	}
 	return WS_OK;
 }
 

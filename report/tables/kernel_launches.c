@@ -19,18 +19,17 @@ struct launches {
 	size_t nrows;
 };
 
-static void find_group(struct launches *s, uint32_t config, uint32_t *group)
+static uint32_t find_group(struct launches *s, uint32_t config)
 {
 	const struct ws_config *c = &s->tab->m->configs[config];
 	const uint64_t key[] = {c->name,         c->shape.grid_x,  c->shape.grid_y,
 	                        c->shape.grid_z, c->shape.block_x, c->shape.block_y,
 	                        c->shape.block_z};
-	uint64_t number;
+	const uint64_t number = ws_strtab_add(&s->shapes, key, sizeof(key));
 
-	number = ws_strtab_add(&s->shapes, key, sizeof(key));
 	if (number > s->ngroups)
 		s->first[s->ngroups++] = config;
-	*group = (uint32_t)number - 1;
+	return (uint32_t)number - 1;
 }
 
 static void find_groups(struct launches *s)
@@ -48,7 +47,7 @@ static void find_groups(struct launches *s)
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 
-		find_group(s, cell->config, &s->group[i]);
+		s->group[i] = find_group(s, cell->config);
 		ws_launch_stat_add(&s->stats[s->group[i]], &m->configs[cell->config],
 		                   ws_digest_cell_count(cell), cell->total_ns);
 	}

@@ -34,7 +34,7 @@ struct latency {
 	uint64_t no_launch;
 };
 
-static void row_of(struct latency *s, uint32_t config, const struct key *key, struct row **out)
+static struct row *row_of(struct latency *s, uint32_t config, const struct key *key)
 {
 	uint64_t id = s->row_of[config];
 
@@ -44,7 +44,7 @@ static void row_of(struct latency *s, uint32_t config, const struct key *key, st
 	if (id > s->nrows)
 		s->rows[s->nrows++] = (struct row){.key = *key};
 	s->row_of[config] = (uint32_t)id;
-	*out = &s->rows[id - 1];
+	return &s->rows[id - 1];
 }
 
 /* Queue: only where the kernel began when its call had returned. */
@@ -69,7 +69,6 @@ static void gather(struct latency *s)
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const struct ws_joined_call *call;
-		struct row *row;
 
 		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
 			continue;
@@ -78,11 +77,10 @@ static void gather(struct latency *s)
 			s->no_launch++;
 			continue;
 		}
-		row_of(s, k->kind->config,
-		       &(struct key){call->thread, m->configs[k->kind->config].device, call->name,
-		                     m->configs[k->kind->config].name},
-		       &row);
-		measure(row, k, call);
+		measure(row_of(s, k->kind->config,
+		               &(struct key){call->thread, m->configs[k->kind->config].device,
+		                             call->name, m->configs[k->kind->config].name}),
+		        k, call);
 	}
 }
 

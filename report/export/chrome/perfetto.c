@@ -100,10 +100,7 @@ static void real(struct ws_buf *b, unsigned field, double value)
 /* Strings of protobuf are UTF-8. Borrowed until the next call. */
 static struct ws_bytes readable(struct ws_chrome_packets *p, struct ws_bytes text)
 {
-	struct ws_bytes out = {"", 0};
-
-	ws_export_readable(&p->text, text, &out);
-	return out;
+	return ws_export_readable(&p->text, text);
 }
 
 /* Write a packet; what it says has been put into p->packet. */

@@ -302,8 +302,8 @@ static void number_tracks(struct ws_chrome *ch)
 		if (t->type == WS_CHROME_THREAD)
 			ws_chrome_process(ch, t->a, &t->pid);
 		for (uint32_t l = 0; l < t->subtracks; l++) {
-			ws_export_unique(&used, t->pid, wanted_tid(ch, t, l), FIRST_MADE_TID, &made,
-			                 &t->tid[l]);
+			t->tid[l] = ws_export_unique(&used, t->pid, wanted_tid(ch, t, l),
+			                             FIRST_MADE_TID, &made);
 		}
 	}
 	ws_strtab_free(&used);

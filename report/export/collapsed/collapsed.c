@@ -54,9 +54,8 @@ static void add_kernels(struct folding *f, struct ws_export_stats *stats)
 
 static void put_name(FILE *out, struct ws_buf *room, struct ws_bytes name)
 {
-	struct ws_bytes text;
+	const struct ws_bytes text = ws_export_readable(room, name);
 
-	ws_export_readable(room, name, &text);
 	for (size_t i = 0; i < text.len; i++) {
 		const char c = ((const char *)text.ptr)[i];
 

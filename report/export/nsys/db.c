@@ -219,7 +219,7 @@ void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct w
 	struct ws_bytes *value = &o->value[c].bytes;
 
 	o->value[c].type = SQLITE_TEXT;
-	ws_export_readable(&o->readable, text, value);
+	*value = ws_export_readable(&o->readable, text);
 	if (value->len && value->ptr == o->readable.data)
 		value->ptr = ws_arena_copy(&o->row_texts, value->ptr, value->len);
 }

@@ -20,11 +20,9 @@
 static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
                              struct ws_err *err)
 {
-	struct ws_bytes readable;
-	uint64_t known;
+	const struct ws_bytes readable = ws_export_readable(&o->readable, text);
+	uint64_t known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
 
-	ws_export_readable(&o->readable, text, &readable);
-	known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
 	if (!known) {
 		known = ws_strtab_add(&o->texts, readable.ptr, readable.len);
 		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
@@ -56,7 +54,7 @@ static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t nu
 {
 	uint64_t made = FIRST_MADE;
 
-	ws_export_unique(used, above, number, ID_MASK + 1, &made, out);
+	*out = ws_export_unique(used, above, number, ID_MASK + 1, &made);
 	WS_FAIL_IF(*out > ID_MASK, err, CORRUPT,
 	           "more processes or threads than an export can tell apart");
 	return WS_OK;

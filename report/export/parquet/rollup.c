@@ -96,7 +96,7 @@ static void number_launches(struct rollup *r)
 	}
 }
 
-static void find_group(struct rollup *r, const struct ws_joined_kernel *k, uint32_t *out)
+static uint32_t find_group(struct rollup *r, const struct ws_joined_kernel *k)
 {
 	const struct group_key key = {
 	        .step = ws_joined_rows_step(r->rows, k->step),
@@ -105,14 +105,13 @@ static void find_group(struct rollup *r, const struct ws_joined_kernel *k, uint3
 	        .op_class = k->kind->class,
 	        .dtype = k->kind->dtype,
 	};
-	uint64_t id;
+	const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
 
-	id = ws_strtab_add(&r->keys, &key, sizeof(key));
-	*out = (uint32_t)(id - 1);
-	if (id <= r->n)
-		return;
-	WS_GROW(r->groups, r->n + 1, r->capacity);
-	r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
+	if (id > r->n) {
+		WS_GROW(r->groups, r->n + 1, r->capacity);
+		r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
+	}
+	return (uint32_t)(id - 1);
 }
 
 static enum ws_status add_time(struct group *g, int64_t dur_ns, struct ws_err *err)
@@ -146,7 +145,7 @@ static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
 		struct group *g;
 
-		find_group(r, k, &r->group_of[i]);
+		r->group_of[i] = find_group(r, k);
 		g = &r->groups[r->group_of[i]];
 		if (!k->kind->timed) {
 			g->without_time++;

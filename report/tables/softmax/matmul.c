@@ -222,7 +222,7 @@ static enum ws_share model_class_of(uint32_t class)
 }
 
 /* The layer's scope, made when it is new. Valid until the next call. */
-static void scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scope **out)
+static struct ws_softmax_scope *scope_of(struct ws_softmax *s, int64_t layer)
 {
 	uint32_t at = ws_idmap_get(&s->scope_of, (uint64_t)layer);
 
@@ -233,7 +233,7 @@ static void scope_of(struct ws_softmax *s, int64_t layer, struct ws_softmax_scop
 		s->scopes[at].layer = layer;
 		ws_idmap_put(&s->scope_of, (uint64_t)layer, at);
 	}
-	*out = &s->scopes[at];
+	return &s->scopes[at];
 }
 
 static void count_kernel(struct ws_softmax_bucket *b, int64_t gpu_ns, const struct ws_cost_op *op,
@@ -346,7 +346,6 @@ static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k
 	const uint32_t op = ws_cost_ops_of_kernel(s->costs, k);
 	struct ws_cost_op at;
 	const struct ws_cost_op *cost = op == WS_NONE ? NULL : &at;
-	struct ws_softmax_scope *scope;
 	enum ws_direction d;
 	enum ws_part part;
 	uint32_t class;
@@ -360,8 +359,8 @@ static void gather_kernel(struct ws_softmax *s, const struct ws_joined_kernel *k
 	             ws_class_is_product(class));
 	if (!place_of(s, range, op, class, &part, &layer))
 		return;
-	scope_of(s, layer, &scope);
-	count_kernel(&scope->parts[d][part], k->dur_ns, cost, ws_class_is_product(class));
+	count_kernel(&scope_of(s, layer)->parts[d][part], k->dur_ns, cost,
+	             ws_class_is_product(class));
 	count_kernel(&s->all.parts[d][part], k->dur_ns, cost, ws_class_is_product(class));
 }
 
@@ -369,7 +368,6 @@ static void gather_op(struct ws_softmax *s, uint32_t i)
 {
 	const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
 	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op.range);
-	struct ws_softmax_scope *scope;
 	enum ws_direction d;
 	enum ws_part part;
 	bool placed, in_attention;
@@ -384,8 +382,7 @@ static void gather_op(struct ws_softmax *s, uint32_t i)
 	count_op(s, &s->model[d][model_class_of(op.class)], &op, in_attention);
 	if (!placed)
 		return;
-	scope_of(s, layer, &scope);
-	count_op(s, &scope->parts[d][part], &op, in_attention);
+	count_op(s, &scope_of(s, layer)->parts[d][part], &op, in_attention);
 	count_op(s, &s->all.parts[d][part], &op, in_attention);
 }
 

@@ -140,7 +140,7 @@ Test(json_stream, json_value_raw_control_characters_and_unknown_escapes_are_coun
 	cr_assert(eq(int, one_value(text, &v), WS_JSON_OK));
 	cr_assert(eq(u64, faults.control_chars, 1));
 	cr_assert(eq(u64, faults.bad_escapes, 1));
-	ws_json_text(&v, &scratch, &out);
+	out = ws_json_text(&v, &scratch);
 	cr_assert(eq(sz, out.len, 7));
 	cr_assert(eq(int,
 	             memcmp(out.ptr,
@@ -158,7 +158,7 @@ static void unescapes(const char *json, const char *want, size_t len)
 	struct ws_bytes out;
 
 	cr_assert(eq(int, one_value(json, &v), WS_JSON_OK), "%s", json);
-	ws_json_text(&v, &scratch, &out);
+	out = ws_json_text(&v, &scratch);
 	cr_assert(eq(sz, out.len, len), "%s", json);
 	cr_assert(eq(int, memcmp(out.ptr, want, len), 0), "%s", json);
 	ws_buf_free(&scratch);
@@ -183,7 +183,7 @@ Test(json_stream, json_compact_white_space_goes_but_not_inside_strings)
 	struct ws_bytes out;
 
 	one_value("[ [1, 2] ,\n\t\"a \\\" b\" ]", &v);
-	ws_json_compact(&v, &scratch, &out);
+	out = ws_json_compact(&v, &scratch);
 	cr_assert(eq(sz, out.len, strlen("[[1,2],\"a \\\" b\"]")));
 	cr_assert(eq(int, memcmp(out.ptr, "[[1,2],\"a \\\" b\"]", out.len), 0));
 	ws_buf_free(&scratch);
