@@ -109,32 +109,10 @@ static bool say_throughput(const struct answering *a, bool tokens)
 
 /* --- what stands against it -------------------------------------------------------------------- */
 
-/* The rows that go the other way than the mean; *worst: the one that does most. */
-static unsigned count_against(const struct ws_sweep *s, const struct ws_sweep_gain *g,
-                              const struct ws_sweep_row **worst)
-{
-	unsigned n = 0;
-
-	*worst = NULL;
-	for (size_t i = 0; i < s->nrows; i++) {
-		const struct ws_sweep_row *r = &s->rows[i];
-		const double way = log(r->speedup) * (g->mean < 1 ? -1 : 1);
-
-		if (ws_sweep_value(r->run, s->baseline_key) != g->value || !(way < 0))
-			continue;
-		n++;
-		if (!*worst || way < log((*worst)->speedup) * (g->mean < 1 ? -1 : 1))
-			*worst = r;
-	}
-	return n;
-}
-
 static void say_against(const struct answering *a, const struct ws_sweep_gain *g)
 {
-	const struct ws_sweep_row *worst;
-	const unsigned against = count_against(a->s, g, &worst),
+	const unsigned against = g->mean < 1 ? g->n - g->less : g->less,
 	               unsure = g->n - g->unknown - g->faster - g->slower;
-	const char *base = text_of(a, a->s->baseline_value);
 
 	if (a->out->n == WS_ANSWERS)
 		return;
@@ -142,7 +120,7 @@ static void say_against(const struct answering *a, const struct ws_sweep_gain *g
 		ws_say_line(next(a), "Against it: ",
 		            ws_arena_format(a->texts, "%s in %u of %u",
 		                            g->mean < 1 ? "faster" : "slower", against, g->n),
-		            ", at most ", amount(a, worst->speedup), ".", NULL);
+		            ", at most ", amount(a, g->mean < 1 ? g->most : g->least), ".", NULL);
 	else if (g->unknown)
 		ws_say_line(next(a),
 		            "Against it: CPU runs need at least three per side for an interval.",
@@ -155,33 +133,28 @@ static void say_against(const struct answering *a, const struct ws_sweep_gain *g
 	if (a->out->n < WS_ANSWERS && g->mean > 1 && g->memory >= MEMORY_FROM)
 		ws_say_line(next(a), "Against it: ",
 		            ws_arena_format(a->texts, "%s more memory", amount(a, g->memory)),
-		            ws_arena_format(a->texts, " than %s.", base), NULL);
+		            ws_arena_format(a->texts, " than %s.",
+		                            text_of(a, a->s->baseline_value)),
+		            NULL);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------- */
 
-static void say_failures(const struct answering *a)
+static void say_failures(const struct answering *a, const struct ws_table *verdict)
 {
-	const struct ws_sweep *s = a->s;
-	size_t failed = 0, over = 0;
+	size_t failed = 0;
 
-	for (size_t i = 0; i < s->nruns; i++)
-		failed += s->runs[i].failed != 0;
-	for (size_t i = 0; i < s->nrows; i++)
-		over += ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)) != NULL;
-	if (over) {
-		struct ws_answer *answer = ws_answers_next(a->out);
-
-		answer->grade = "ALARM";
-		ws_say_line(&answer->line,
-		            ws_arena_format(a->texts, "%zu of %zu configurations exceed the peak: "
-		                                      "see Verdict.",
-		                            over, s->nrows),
-		            NULL);
-	}
+	for (size_t i = 0; i < a->s->nruns; i++)
+		failed += a->s->runs[i].failed != 0;
+	for (size_t i = 0; i < verdict->nrows; i++)
+		if (ws_cell_is(&ws_table_cells(verdict, i)[WS_TC_sweep_verdict_subject], "ALARM")) {
+			ws_say_line(next(a), "A configuration exceeds the peak: see Verdict.", NULL);
+			a->out->answer[a->out->n - 1].grade = "ALARM";
+			break;
+		}
 	if (failed)
 		ws_say_line(next(a), "",
-		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed, s->nruns),
+		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed, a->s->nruns),
 		            ": see Verdict.", NULL);
 }
 
@@ -194,14 +167,13 @@ void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report)
 	out->title = out->source =
 	        ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
 	                        s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
-	say_failures(&a);
+	say_failures(&a, report->tables[0]);
 	if (best.n)
 		say_speed(&a, &best);
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 	if (best.n)
 		say_against(&a, &best);
-	for (size_t i = 0; i < s->nruns && !out->note; i++)
-		if (s->runs[i].on_cpu)
-			out->note = WS_SWEEP_ON_CPU;
+	if (report->tables[0]->nnotes)
+		out->note = report->tables[0]->notes[0];
 }

@@ -110,7 +110,7 @@ void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row,
 /* Rows with this value of the baseline's fact, against their baselines: geometric means. */
 struct ws_sweep_gain {
 	uint32_t value;
-	unsigned n, faster, slower, unknown; /* rows: all, significantly faster and slower */
+	unsigned n, less, faster, slower, unknown; /* rows: all, under 1, significantly so or over */
 	double mean, least, most, low, high, memory; /* NaN = not known */
 	bool is_assumed;
 };
@@ -118,9 +118,7 @@ void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_swee
 bool ws_sweep_is_first(const struct ws_sweep *s, size_t row);
 /* The row with the highest rate, and that of the next one; NULL: none is known. */
 const struct ws_sweep_row *ws_sweep_best(const struct ws_sweep *s, bool tokens, double rate[2]);
-#define WS_SWEEP_ON_CPU \
-	"Recorded on the CPU reference. These are CPU times, not GPU performance."
-/* What the first screen says. */
+/* What the first screen says; the verdict is the report's first table. */
 void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report);
 /* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);

@@ -67,6 +67,7 @@ void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_swee
 		g->most = fmax(g->most, r->speedup);
 		g->low = fmin(g->low, r->low);
 		g->high = fmax(g->high, r->high);
+		g->less += r->speedup < 1;
 		g->faster += r->low > 1;
 		g->slower += r->high < 1;
 		g->unknown += isnan(r->low);
@@ -188,7 +189,8 @@ void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t)
 	add_best(s, t, "images/s", false);
 	for (size_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].on_cpu) {
-			ws_table_note(t, WS_SWEEP_ON_CPU);
+			ws_table_note(t, "Recorded on the CPU reference. These are CPU times, not "
+			                 "GPU performance.");
 			break;
 		}
 }

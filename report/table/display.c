@@ -147,8 +147,6 @@ const char *ws_display_title(const struct ws_table *t, char out[WS_DISPLAY_TITLE
 {
 	snprintf(out, WS_DISPLAY_TITLE, "%s", t->def->title);
 	ws_display_sides(t, out, WS_DISPLAY_TITLE);
-	if (t->without_gpu)
-		name_without_gpu(out, WS_DISPLAY_TITLE);
 	return out;
 }
 

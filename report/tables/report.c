@@ -24,24 +24,31 @@ static const struct {
 };
 #define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
-/* Tables named after CUDA are HIP's where all that ran kernels is AMD's. */
+/* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one. */
 static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 {
-	static const char cuda[] = "CUDA ";
-	char title[128];
-	bool has_amd = false;
+	const char *title = t->def->title, *begin = "HIP ";
+	char own[128];
+	bool has_amd = false, has_other = false;
 
-	t->without_gpu = ws_model_on_cpu(m) == 1;
 	for (size_t i = 0; i < m->ndevices; i++) {
-		if (m->devices[i].kernels && !m->devices[i].is_amd)
-			return;
+		has_other |= m->devices[i].kernels && !m->devices[i].is_amd;
 		has_amd |= m->devices[i].is_amd;
 	}
-	if ((!has_amd && !t->without_gpu) || strncmp(t->def->title, cuda, sizeof(cuda) - 1) != 0)
+	t->without_gpu = ws_model_on_cpu(m) == 1;
+	if (t->without_gpu && !strncmp(title, "GPU Time", 8)) {
+		begin = "Kernel ";
+		title += strlen("GPU ");
+	} else if (t->without_gpu && !strncmp(title, "CUDA GPU ", 9)) {
+		begin = "CPU ";
+		title += strlen("CUDA GPU ");
+	} else if (has_amd && !has_other && !strncmp(title, "CUDA ", 5)) {
+		title += strlen("CUDA ");
+	} else {
 		return;
-	snprintf(title, sizeof(title), "%s%s", has_amd ? "HIP " : "CPU ",
-	         t->def->title + sizeof(cuda) - 1 + (has_amd ? 0 : strlen("GPU ")));
-	ws_table_set_title(t, title, NULL);
+	}
+	snprintf(own, sizeof(own), "%s%s", begin, title);
+	ws_table_set_title(t, own, NULL);
 }
 
 static enum ws_status make(const struct ws_table_context *all, const struct ws_table_def *def,

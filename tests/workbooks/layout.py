@@ -54,7 +54,7 @@ def place(table, heads):
     pairs, left_out, at, path = [], [], 0, None
     for i in order:
         title = bare(sided(table, shown_title(table, i)))
-        if at < len(heads) and (bare(heads[at]) == title or (at == 0 and heads[0] in TREES)):
+        if at < len(heads) and (bare(heads[at]) in (title, re.sub("^GPU ", "Kernel ", title)) or (at == 0 and heads[0] in TREES)):
             pairs.append((i, at))
             at += 1
         else:

@@ -225,7 +225,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 			ws__xlsx_front_table(&f, ws_front_changes(answers));
 		add_icicles(&f, answers, s->name);
 	} else {
-		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1, false);
+		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
 	}
 	ws__xlsx_front_end(&f);
 }

@@ -433,11 +433,11 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		write_answers(x, s, last, width);
 		return;
 	}
-	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_SOURCE, 0,
-	              ws__xlsx_format(x, "Trace: %s%s%s%s%s", r->trace,
-	                              r->scope ? " · Scope: " : "", r->scope ? r->scope : "",
-	                              *r->filter ? " · Filter: " : "", r->filter),
-	              x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, last, width,
+	                   ws__xlsx_format(x, "Trace: %s%s%s%s%s", r->trace,
+	                                   r->scope ? " · Scope: " : "", r->scope ? r->scope : "",
+	                                   *r->filter ? " · Filter: " : "", r->filter),
+	                   x->styles[WS_XLSX_NOTE]);
 }
 
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,

@@ -352,10 +352,9 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
-                      uint32_t row, uint16_t col, int32_t x_offset)
+                      uint32_t row, double pixels)
 {
-	lxw_chart_options options = {.x_scale = CHART_PIXELS_WIDE / 480.0,
-	                             .x_offset = x_offset,
+	lxw_chart_options options = {.x_scale = pixels / 480.0,
 	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
 	struct chart_cells cells;
 	const char *values[WS_XLSX_SERIES_MAX + 1];
@@ -385,37 +384,31 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	chart_show_hidden_data(chart);                          /* columns may be folded away */
 	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
 	options.y_scale = def->height * WS_XLSX_ROW_PIXELS / 288.0;
-	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, col, chart, &options));
+	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
 	return true;
 }
 
-/* The charts of a place, of one table or of all, `each` beside each other. Pixels that they take.
- */
-static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, unsigned place,
-                      const char *table, bool pairs)
+/* The charts of a table (NULL: of all), one below the other. Pixels that they take. */
+static double add_all(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t *row, const char *table,
+                      double pixels)
 {
-	uint32_t left = 0; /* height of the chart that stands alone in its line */
 	bool some = false;
 
 	for (size_t i = 0; i < ws__xlsx_ncharts; i++) {
 		const struct ws_xlsx_chart *def = &ws__xlsx_charts[i];
 
-		if (!((def->places ? def->places : WS_XLSX_ON_FIRST) & place) ||
-		    (table && strcmp(def->table, table) != 0) ||
-		    !add_chart(x, def, sheet, *row, 0, left ? CHART_PIXELS_WIDE + 20 : 0))
+		if ((table && strcmp(def->table, table) != 0) ||
+		    !add_chart(x, def, sheet, *row, pixels))
 			continue;
 		some = true;
-		if (left || !pairs)
-			*row += (left > def->height ? left : def->height) + 1;
-		left = left || !pairs ? 0 : def->height;
+		*row += def->height + 1;
 	}
-	*row += left ? left + 1 : 0;
-	return some ? CHART_PIXELS_WIDE + 10 : 0;
+	return some ? pixels + 10 : 0;
 }
 
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, bool pairs)
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row)
 {
-	add_all(x, sheet, &row, WS_XLSX_ON_FIRST, NULL, pairs);
+	add_all(x, sheet, &row, NULL, WS_XLSX_PAGE_PIXELS);
 	return row;
 }
 
@@ -423,7 +416,7 @@ double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s,
 {
 	const uint32_t first = *row + 1;
 	uint32_t at = first;
-	double pixels = add_all(x, s->sheet, &at, WS_XLSX_ON_OWN, s->table->def->name, false);
+	double pixels = add_all(x, s->sheet, &at, s->table->def->name, CHART_PIXELS_WIDE);
 
 	if (!strcmp(s->table->def->name, "roofline"))
 		pixels = fmax(pixels, ws__xlsx_add_roofline(x, s, &at));

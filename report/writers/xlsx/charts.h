@@ -5,9 +5,6 @@
 
 #define WS_XLSX_SERIES_MAX 8 /* colours that can be told apart */
 
-/* Where a chart stands: on the first sheet; below its table. */
-enum { WS_XLSX_ON_FIRST = 1u << 0, WS_XLSX_ON_OWN = 1u << 1 };
-
 /*
  * What a chart shows: the first rows of a table, of those whose cell in one column has a text.
  */
@@ -25,7 +22,6 @@ struct ws_xlsx_chart {
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t places;  /* WS_XLSX_ON_…; 0 = on the first sheet */
 	uint8_t labels;  /* the numbers above the columns */
 	uint8_t all;     /* instead of `values`: 1 + enum ws_display, every column of it */
 	uint8_t changes; /* the values are changes, which may be below 0 */

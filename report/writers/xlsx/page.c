@@ -377,33 +377,3 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	s->below = f.row;
 	ws__xlsx_front_end(&f);
 }
-
-/* --- the sheets of a report whose first sheet is a table ----------------------------------------
- */
-
-uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col)
-{
-	ws__xlsx_text(x, sheet, row, col, "Sheet", x->styles[WS_XLSX_HEADER]);
-	ws__xlsx_text(x, sheet, row++, col + 1, "Content", x->styles[WS_XLSX_HEADER]);
-	for (size_t i = 1; i < x->report->ntables; i++) {
-		const struct ws_xlsx_sheet *s = &x->sheets[i];
-		char title[WS_DISPLAY_TITLE];
-
-		if (!s->sheet) {
-			ws__xlsx_text(x, sheet, row, col, s->table->def->sheet,
-			              x->styles[WS_XLSX_LABEL]);
-			ws__xlsx_text(x, sheet, row++, col + 1,
-			              s->table->not_recorded ? "no sheet: not recorded"
-			                                     : "no sheet: no rows",
-			              x->styles[WS_XLSX_LABEL]);
-			continue;
-		}
-		ws__xlsx_link(x, sheet, row, col, s, s->name, WS_XLSX_LINK_CELL);
-		ws__xlsx_text(x, sheet, row++, col + 1,
-		              ws__xlsx_format(x, "%s: %zu %s", ws_display_title(s->table, title),
-		                              s->table->nrows,
-		                              s->table->nrows == 1 ? "row" : "rows"),
-		              x->styles[WS_XLSX_LABEL]);
-	}
-	return row;
-}

@@ -10,7 +10,6 @@
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
 
-#define PAGE_PIXELS   870 /* columns A to G */
 #define BAR_ROWS      9
 #define NAMED_LEAST   1.0 /* percent: less is one of the others */
 #define ICICLE_LEVELS 8
@@ -37,7 +36,7 @@ void ws__xlsx_front_chart(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *ch
 {
 	lxw_chart_options options = {
 	        .description = alt_text,
-	        .x_scale = PAGE_PIXELS / 480.0,
+	        .x_scale = WS_XLSX_PAGE_PIXELS / 480.0,
 	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
 	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
 	};

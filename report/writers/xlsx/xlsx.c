@@ -1,5 +1,5 @@
 /* The workbook: sheets in order, properties, the file. */
-#include "report/writers/xlsx/xlsx.h"
+#include "report/writers/xlsx/front.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -8,8 +8,6 @@
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
 
-#define TWO_CHARTS   168.0 /* wide, in characters */
-#define COLUMN_WIDTH 8.43  /* of a column that nobody set */
 
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
@@ -95,20 +93,14 @@ static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table 
 	return status;
 }
 
-/* A first sheet that is a table has links and charts below it. */
+/* A first sheet that is a table has links below it. */
 static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 {
-	uint32_t row = ws__xlsx_contents(x, s->sheet, s->below + 1, 0);
-	uint16_t cols = 0;
-	double width = 0;
+	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet, .row = s->below + 1};
+	const size_t seen = s->view.nanswers;
 
-	row = ws__xlsx_add_charts(x, s->sheet, row + 1, true);
-	/* the page shows two charts beside each other, though the table may be narrower */
-	for (; (width < TWO_CHARTS || cols < s->view.nanswers) && cols < WS_XLSX_WIDTHS_MAX; cols++)
-		width += cols >= s->view.n         ? COLUMN_WIDTH
-		         : cols < s->view.nanswers ? s->widths[cols]
-		                                   : 0;
-	ws__xlsx_page_setup(x, s->sheet, row, (uint16_t)(cols - 1));
+	ws__xlsx_front_links(&f, 1);
+	ws__xlsx_page_setup(x, s->sheet, f.row, seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)

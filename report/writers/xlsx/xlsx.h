@@ -23,6 +23,7 @@
 #define WS_XLSX_WIDTHS_MAX 128
 
 #define WS_XLSX_ROW_POINTS 15.0 /* height of a row that nobody set */
+#define WS_XLSX_PAGE_PIXELS 870 /* of the first sheet: columns A to G */
 #define WS_XLSX_ROW_PIXELS 20   /* the same */
 
 /* Where things are on a sheet of a table. */
@@ -170,8 +171,6 @@ void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_
 /* The table on its sheet. */
 enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
 
-/* Links to all other sheets; two columns from col on. Returns the row below the last. */
-uint32_t ws__xlsx_contents(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col);
 /* The first sheet of a report that has a first screen; below it the lines of its table. */
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 /* The same of one that has answers, on a sheet of its own before all tables. */
@@ -185,12 +184,10 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
                           uint16_t col);
 
 /*
- * Put the charts of this report on its first sheet from row on, two beside each other. Only of
- * tables that are there and have rows. Returns the row below the last one. Call it when all cells
- * are written.
+ * Put the charts of this report on its first sheet from row on. Only of tables that are there and
+ * have rows. Returns the row below the last one. Call it when all cells are written.
  */
-/* pairs: two beside each other */
-uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, bool pairs);
+uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row);
 /* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns
  * the pixels that they take from the left. */
 double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);

@@ -424,6 +424,24 @@ Test(page, launches_without_kernels_say_why_that_may_be)
 }
 
 /* Kernels of a GPU and of the CPU reference in one trace. */
+/* Titles of tables say whose times they have. */
+Test(page, without_a_gpu_no_table_is_one_of_gpu_time)
+{
+	static const char *const titles[][2] = {{"GPU Time by Class", "CUDA GPU Kernel Summary"},
+	                                        {"Kernel Time by Class", "CPU Kernel Summary"}};
+
+	for (int cpu = 0; cpu < 2; cpu++) {
+		struct tb *b = tb_new();
+
+		tb_device(b, 0, cpu ? WS_DEVICE_CPU_REFERENCE : WS_DEVICE_CUDA, "device");
+		tb_launch(b, 10, "gemm", 20, 100);
+		page_of(b);
+		SAYS(tb_table_of(report, "classes")->def->title, titles[cpu][0]);
+		SAYS(tb_table_of(report, "kernel-summary")->def->title, titles[cpu][1]);
+		done();
+	}
+}
+
 Test(page, a_gpu_beside_the_cpu_reference_is_told)
 {
 	struct tb *b = two_steps();
