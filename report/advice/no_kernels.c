@@ -60,12 +60,29 @@ static const char *names_of(const struct ws_model *m, struct launches *l, struct
 	return list;
 }
 
+/* Launches of graphs that the recorder took as one piece of work each. */
+static uint64_t count_whole_graphs(const struct ws_model *m)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < m->nwork; i++)
+		n += m->work[i].kind == WS_WORK_GRAPH;
+	return n;
+}
+
 const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_selection *sel,
                                 struct ws_arena *arena)
 {
+	const uint64_t graphs = count_whole_graphs(m);
 	struct launches l = {0};
 
 	count_launches(m, sel, arena, &l);
+	if (graphs)
+		return ws_arena_format(arena,
+		                       "%" PRIu64 " launches of CUDA graphs were recorded as "
+		                       "wholes, so their kernels are not known. Record with "
+		                       "`--graph-level node` to see them.",
+		                       graphs);
 	if (l.n)
 		return ws_arena_format(
 		        arena,

@@ -326,11 +326,16 @@ static double rate_of_optimizer(const struct ws_advice *a, const struct ws_advic
 	return cell->optimizer ? claim->value : -1;
 }
 
+/* An optimizer of so few kernels a step has nothing left to fuse. */
+#define FUSED_KERNELS 2
+
 void ws_rule_optimizer(struct ws_advice *a)
 {
 	const int64_t ns = a->optimizer.gpu_ns;
+	const bool is_fused = (double)a->optimizer.kernels <= FUSED_KERNELS * a->samples;
 	double floor_ns, weights;
 	const char *needs = "";
+	char *advice = NULL;
 
 	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =
@@ -344,12 +349,21 @@ void ws_rule_optimizer(struct ws_advice *a)
 		needs = ws_advice_text(a, ": %s. %.0f weights need %s",
 		                       ws_advice_time(a, (double)ns), weights,
 		                       ws_advice_time(a, floor_ns));
-	ws_advice_add_claim(
-	        a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
-	        (struct ws_claim){rate_of_optimizer, NULL,
-	                          floor_ns < (double)ns ? 1 - floor_ns / (double)ns : NAN},
-	        ws_advice_text(a, "optimizer"),
-	        ws_advice_text(a, "%.1f %% of the GPU time in %s%s", ws_advice_share(a, ns),
-	                       kernels_text(a, a->optimizer.kernels), needs),
-	        NULL);
+	if (is_fused)
+		advice =
+		        ws_advice_text(a, "%s",
+		                       floor_ns < (double)ns
+		                               ? "It is fused already. Bring it to the memory "
+		                                 "bandwidth"
+		                               : "It is fused already. Step less often (accumulate "
+		                                 "gradients), or keep its state in fewer bytes");
+	ws_advice_add_claim(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
+	                    (struct ws_claim){rate_of_optimizer, NULL,
+	                                      floor_ns < (double)ns ? 1 - floor_ns / (double)ns
+	                                                            : NAN},
+	                    ws_advice_text(a, "optimizer"),
+	                    ws_advice_text(a, "%.1f %% of the GPU time in %s%s",
+	                                   ws_advice_share(a, ns),
+	                                   kernels_text(a, a->optimizer.kernels), needs),
+	                    advice);
 }

@@ -217,10 +217,12 @@ static int64_t max_ns(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* Was the host waiting for the device when it became idle, and free again before the launch? */
-static bool host_was_waiting(const struct finder *c, int64_t from_ns, int64_t call_ns)
+/* For how long had the host waited for the device, when that had become idle, and was free again
+ * before the launch? Of several the longest wait; 0: it had not. */
+static int64_t host_waited(const struct finder *c, int64_t from_ns, int64_t call_ns)
 {
 	size_t lo = 0, hi = c->sync.n;
+	int64_t ns = 0;
 
 	while (lo < hi) { /* the first that begins at or after from */
 		size_t mid = lo + (hi - lo) / 2;
@@ -232,62 +234,82 @@ static bool host_was_waiting(const struct finder *c, int64_t from_ns, int64_t ca
 	}
 	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
 	for (size_t i = lo, looked = 0; i-- > 0 && c->sync_end_ns[i] >= from_ns && looked < 64;
-	     looked++)
-		if (c->sync.span[i].end_ns >= from_ns && c->sync.span[i].end_ns <= call_ns)
-			return true;
-	return false;
+	     looked++) {
+		const struct ws_span *span = &c->sync.span[i];
+
+		if (span->end_ns >= from_ns && span->end_ns <= call_ns)
+			ns = max_ns(ns, span->end_ns - span->start_ns);
+	}
+	return ns;
 }
 
-/* The host had not launched what comes next: what did it do from `from` to `to`? */
-static enum ws_use cause_on_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns)
-{
-	if (c->data.n && 2 * ws_spans_inside(&c->data, from_ns, to_ns) > to_ns - from_ns)
-		return WS_USE_DATA;
-	if (host_was_waiting(c, from_ns, call_ns))
-		return WS_USE_SYNC;
-	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
-}
-
-/* A gap of a device and how it is divided: before split_ns it is `before`, then `after`. */
+/* A gap of a device and how it is divided: parts one after the other, each until its end. */
 struct gap {
-	int64_t split_ns;
-	enum ws_use before, after;
+	size_t n;
+	struct part {
+		int64_t end_ns;
+		enum ws_use use;
+	} part[3];
 };
+
+static void add_part(struct gap *g, int64_t end_ns, enum ws_use use)
+{
+	g->part[g->n++] = (struct part){end_ns, use};
+}
+
+static enum ws_use launch_or_host(int64_t ns)
+{
+	return ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+}
+
+/* The host had not launched what comes next: what did it do from `from` to `to`? Had it not waited
+ * for the device, it had come by that much earlier, and no more. */
+static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64_t call_ns,
+                         struct gap *g)
+{
+	int64_t waited_ns;
+
+	if (c->data.n && 2 * ws_spans_inside(&c->data, from_ns, to_ns) > to_ns - from_ns) {
+		add_part(g, to_ns, WS_USE_DATA);
+		return;
+	}
+	waited_ns = min_ns(host_waited(c, from_ns, call_ns), to_ns - from_ns);
+	if (waited_ns)
+		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
+	if (from_ns + waited_ns < to_ns)
+		add_part(g, to_ns, launch_or_host(to_ns - from_ns - waited_ns));
+}
 
 static struct gap explain(struct finder *c, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
 	const struct ws_joined_call *call;
+	struct gap g = {0};
 	int64_t call_ns, made_ns;
-	struct gap g = {to_ns, WS_USE_UNKNOWN, WS_USE_UNKNOWN};
 
-	if (from_ns == INT64_MIN) {
-		g.before = WS_USE_START;
+	call = from_ns == INT64_MIN || !next ? NULL : ws_joined_rows_call(c->sel->rows, next->call);
+	if (!call) {
+		add_part(&g, to_ns,
+		         from_ns == INT64_MIN ? WS_USE_START
+		         : next               ? WS_USE_UNKNOWN
+		                              : WS_USE_END);
 		return g;
 	}
-	if (!next) {
-		g.before = WS_USE_END;
-		return g;
-	}
-	call = ws_joined_rows_call(c->sel->rows, next->call);
-	if (!call)
-		return g;
 	call_ns = call->start_ns;
 	made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it had been launched */
-		g.before = to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT;
+		add_part(&g, to_ns,
+		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT);
 		return g;
 	}
 	if (call_ns > from_ns)
-		g.before = cause_on_host(c, from_ns, min_ns(to_ns, made_ns), call_ns);
+		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
 	else /* the launch itself took long */
-		g.before =
-		        made_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(made_ns - from_ns));
 	/* launched by then, and yet it began late */
-	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000) {
-		g.split_ns = made_ns;
-		g.after = WS_USE_WAIT;
-	}
+	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
+		add_part(&g, to_ns, WS_USE_WAIT);
+	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }
 
@@ -338,28 +360,31 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 {
 	int64_t begin = from_ns == INT64_MIN ? at_ns : from_ns;
 	int64_t end = next ? next->start_ns : to_ns;
-	struct gap g = explain(c, from_ns, end, next);
+	const struct gap g = explain(c, from_ns, end, next);
+	int64_t most_ns = -1;
+	enum ws_use cause = WS_USE_UNKNOWN;
 
-	use_add(c, use, g.before, at_ns, min_ns(to_ns, g.split_ns),
-	        min_ns(end, g.split_ns) - begin);
-	use_add(c, use, g.after, max_ns(at_ns, g.split_ns), to_ns, end - g.split_ns);
+	for (size_t i = 0; i < g.n; i++) {
+		const enum ws_use what = g.part[i].use;
+		const int64_t first = max_ns(at_ns, begin), last = min_ns(to_ns, g.part[i].end_ns);
+
+		use_add(c, use, what, first, last, g.part[i].end_ns - begin);
+		if (next && last > first)
+			add_to_path(c->out->path_gap_ns[what], c->m, next->path, last - first);
+		if (last - first > most_ns) {
+			most_ns = last - first;
+			cause = what;
+		}
+		begin = g.part[i].end_ns;
+	}
 	keep_longest(c->out, &(struct ws_idle_gap){
 	                             .device = c->device,
 	                             .start_ns = at_ns,
 	                             .end_ns = to_ns,
-	                             .cause = to_ns - max_ns(at_ns, g.split_ns) >
-	                                                      min_ns(to_ns, g.split_ns) - at_ns
-	                                              ? g.after
-	                                              : g.before,
+	                             .cause = cause,
 	                             .next = next ? next->name : WS_NONE,
 	                             .call = next ? next->call : WS_NONE,
 	                     });
-	if (next && min_ns(to_ns, g.split_ns) > at_ns)
-		add_to_path(c->out->path_gap_ns[g.before], c->m, next->path,
-		            min_ns(to_ns, g.split_ns) - at_ns);
-	if (next && to_ns > max_ns(at_ns, g.split_ns))
-		add_to_path(c->out->path_gap_ns[g.after], c->m, next->path,
-		            to_ns - max_ns(at_ns, g.split_ns));
 }
 
 /* Give [at, to] of a device, in which no piece begins, to what ran, most important first. */

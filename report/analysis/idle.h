@@ -94,7 +94,7 @@ struct ws_idle_verdict {
 struct ws_idle_gap {
 	uint32_t device;
 	int64_t start_ns, end_ns;
-	enum ws_use cause; /* of the longer part, where it has two */
+	enum ws_use cause; /* of the longest part, where it has several */
 	uint32_t next;     /* text: the kernel that ends it; WS_NONE: a copy or fill, or nothing */
 	uint32_t call;     /* the launch of that, WS_NONE */
 };

@@ -90,8 +90,9 @@ static void find_obstacle(struct state *s)
 	else if (100 * (double)s->untold_ns > WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
 		WHY(u,
 		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
-		    "attention is without FLOPs (PyTorch's profiler: record_shapes=True)",
-		    100 * (double)s->untold_ns / (double)u->product_ns);
+		    "attention is without FLOPs%s",
+		    100 * (double)s->untold_ns / (double)u->product_ns,
+		    s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)" : "");
 	else
 		u->flops = 0;
 }

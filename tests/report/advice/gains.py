@@ -227,10 +227,12 @@ class Trace:
             loading = sum(max(0, min(e, made) - max(s, idle_from)) for s, e in self.loads)
             if 2 * loading > host:
                 cause = 'data'
-            elif any(s < idle_from <= e <= call[0] for s, e in self.syncs):
-                cause = 'sync'
             else:
-                cause = 'launch' if host <= 100000 else 'host'
+                waited = min(host, max((e - s for s, e in self.syncs if s < idle_from <= e <= call[0]), default=0))
+                out['sync'] += waited
+                out['sync', work[4]] += waited
+                a += waited
+                cause = 'launch' if host - waited <= 100000 else 'host'
         else:
             cause = 'launch' if call[1] - idle_from <= 100000 else 'host'
         split = call[1] if begins - call[1] > 30000 else b

@@ -11,8 +11,8 @@ struct judged_trace {
 
 /* below fixtures/ */
 static const struct judged_trace judged_fixtures[] = {
-        {"imports/bert-small-h100.json.gz", "A1 A3 A5 A7 A8 A19 A20 A25 A26",
-         "A4 A6 A9 A10 A12 A16 A17 A18 A21 A22 A23 A24"},
+        {"imports/bert-small-h100.json.gz", "A1 A3 A5 A7 A8 A20 A25 A26",
+         "A4 A6 A9 A10 A12 A16 A17 A18 A19 A21 A22 A23 A24"},
         {"imports/alexnet-a100.json.gz", "A4 A20",
          "A1 A3 A5 A6 A9 A12 A16 A17 A18 A19 A21 A23 A24 A25 A26"},
         {"imports/event-sync-a100.json.gz", "A4 A20",
@@ -45,8 +45,8 @@ static const struct judged_trace judged_local[] = {
          "A1 A3 A6 A8 A9 A12 A16 A17 A18 A19 A20 A21 A23 A24 A25 A26"},
         {"nsys/h100_2gpu_1s_emit_nvtx.sqlite", "A18",
          "A1 A3 A6 A9 A12 A16 A17 A19 A20 A21 A23 A24 A25 A26"},
-        {"nsys/rtx3070ti_small_fwdbwd_nvtx.sqlite", "A4 A6 A18 A19 A20 A23 A24",
-         "A1 A3 A5 A9 A12 A16 A17 A21 A25 A26"},
+        {"nsys/rtx3070ti_small_fwdbwd_nvtx.sqlite", "A4 A6 A18 A20 A23 A24",
+         "A1 A3 A5 A9 A12 A16 A17 A19 A21 A25 A26"},
         {"nsys/a100_2p7b_fp32_fwd_clean.sqlite", "A4",
          "A1 A5 A6 A9 A12 A16 A17 A18 A19 A20 A21 A23 A24 A25 A26"},
         {"nsys/a100_2p7b_compile_cudagraph.sqlite", "",
