@@ -51,12 +51,14 @@ static double attained(const struct kernels *s, uint32_t name, double flops_per_
 {
 	const struct ws_config *config = &s->p->m->configs[s->config[name]];
 	struct ws_roof roof;
+	double percent;
 
 	if (!ws_class_is_product(s->class[name]))
 		return NAN;
 	ws_roof_find(s->p->m, config->device, s->class[name], config -> name_dtype,
 	             config -> tensor, &roof);
-	return 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
+	percent = 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
+	return percent > 100 ? NAN : percent;
 }
 
 /* Without the namespaces before it: "at::native::(anonymous namespace)::f<…>" is "f<…>". */

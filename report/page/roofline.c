@@ -62,7 +62,8 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	                               .flops_per_s = a.flops / a.seconds,
 	                               .gpu_ns = g->gpu_ns,
 	                               .percent = percent,
-	                               .attained = a.percent,
+	                               /* over its roof: data from a cache, or an error */
+	                               .attained = a.percent > 100 ? NAN : a.percent,
 	                               .is_labelled = page->npoints < LABELS,
 	                               .colour = ws_page_colour_of_class(p, g->class)};
 	page->npoints++;

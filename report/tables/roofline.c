@@ -18,12 +18,20 @@ struct roofline {
 	bool no_peaks, mask_unknown;
 };
 
+/* What fits a cache needs not come from the memory: a small optimizer's weights, a small
+ * activation. */
+#define OVER_BANDWIDTH                                                                           \
+	"over 100 % of the memory's bandwidth: data from a cache, or the bytes or the peak are " \
+	"wrong"
+
 /* Each rate that is known against its peak, also where the other one is not. */
 static void check_peaks(struct roofline *s, struct ws_cell *row, double flops_percent,
                         double bytes_percent)
 {
-	const char *over = ws_over_peak(fmax(flops_percent, bytes_percent));
+	const char *over = ws_over_peak(flops_percent);
 
+	if (!over && bytes_percent > 100)
+		over = OVER_BANDWIDTH;
 	s->over_peak += over != NULL;
 	if (over)
 		ws_cell_set_str(s->t, &row[WS_TC_roofline_check], over);

@@ -24,10 +24,13 @@ def run(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def of_html(path):
+def page_of_html(path):
     text = open(path, encoding='utf-8').read()
-    data = json.loads(zlib.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', text)[1])))
-    return [f['percent'] for f in data['page']['findings']['list'] if f['percent'] is not None]
+    return json.loads(zlib.decompress(base64.b64decode(re.search(r'id="data">([^<]*)<', text)[1])))['page']
+
+
+def of_html(path):
+    return [f['percent'] for f in page_of_html(path)['findings']['list'] if f['percent'] is not None]
 
 
 def of_workbook(path):

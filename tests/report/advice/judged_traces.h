@@ -95,7 +95,7 @@ static const struct judged_by_hand judged_by_hand[] = {
          "scenario_advice/a_busy_device_waits_for_nothing"},
         {"A18", "scenario_advice/each_wait_has_its_rule",
          "scenario_advice/a_busy_device_waits_for_nothing"},
-        {"A19", "idle/a_host_that_waited_for_the_device",
+        {"A19", "scenario_idle/a_host_that_waited_for_the_device",
          "scenario_advice/a_busy_device_waits_for_nothing"},
         {"A20", "scenario_advice/each_wait_has_its_rule",
          "scenario_advice/a_busy_device_waits_for_nothing"},
