@@ -21,7 +21,7 @@
 	X(ATTENTION, attention, ATTENTION, "fused attention")                           \
 	X(SOFTMAX, softmax, SOFTMAX, "softmax and log-softmax")                         \
 	X(NORM, norm, NORM, "layer, RMS, batch and group normalisation")                \
-	X(RECURRENCE, recurrence, RECURRENCE, "state-space scans, linear recurrences")  \
+	X(RECURRENCE, recurrence, RECURRENCE, "state-space scans, recurrent networks")  \
 	X(ELEMENTWISE, elementwise, ELEMENTWISE, "one result an element")               \
 	X(ACTIVATION, activation, ELEMENTWISE, "activations, gated or not")             \
 	X(ROPE, rope, ELEMENTWISE, "rotary position embedding")                         \
