@@ -278,9 +278,12 @@ static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_ad
 	return 1 - p->value[WS_PEAK_FP32] / p->value[kind];
 }
 
-/* What a device that ran them cannot do; NULL = the rule's own advice. */
+/* What a device that ran them cannot do; NULL = the rule's own advice, for which some must be in 16
+ * bits. */
 static char *advice_without_tf32(struct ws_advice *a)
 {
+	bool all_fp32 = true;
+
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		const uint32_t device = a->m->configs[i].device;
 
@@ -292,8 +295,9 @@ static char *advice_without_tf32(struct ws_advice *a)
 		if (tf32_is_no_faster(a, device))
 			return ws_advice_text(a, "Compute in 16 bits. On this GPU TF32 is no "
 			                         "faster than fp32");
+		all_fp32 &= ws_name_is(a->m->texts[a->m->configs[i].name_dtype], "fp32");
 	}
-	return NULL;
+	return all_fp32 ? ws_advice_text(a, "Allow TF32, or compute in 16 bits") : NULL;
 }
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)

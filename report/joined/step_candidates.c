@@ -11,6 +11,8 @@
 #define LEAST_PERCENT 20
 /* Of the kernels, that repeat what was a period earlier. */
 #define REPEAT_PERCENT 90
+/* Rare kernels that may mark a period: each costs two looks at all kernels. */
+#define NAMES_TRIED 8
 
 struct group {
 	uint64_t count;
@@ -188,28 +190,56 @@ static double repeated_percent(const struct finder *f, size_t n, size_t period)
 	return n > period ? 100 * (double)same / (double)(n - period) : 0;
 }
 
-/* Of the first device: the rarest name that comes thrice or more marks the period, that of its
- * second and third place. */
+/* From the middle one of so many kernels of a name to the next; 0: there is none. */
+static size_t distance_in_the_middle(const struct finder *f, size_t n, uint32_t name,
+                                     uint32_t count)
+{
+	size_t before = 0, at = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (config_of(f, i)->name != name)
+			continue;
+		if (before == count / 2)
+			at = i;
+		else if (before > count / 2)
+			return i - at;
+		before++;
+	}
+	return 0;
+}
+
+/* The rarest name that comes thrice or more, and is not taken yet; 0: there is none. */
+static uint32_t rarest_name(const struct finder *f, const uint32_t *count)
+{
+	uint32_t rarest = 0;
+
+	for (uint32_t t = 0; t < f->m->ntexts; t++)
+		if (count[t] > 2 && (!rarest || count[t] < count[rarest]))
+			rarest = t;
+	return rarest;
+}
+
+/* Of the first device: a rare name marks the period, by its distance in the middle of the trace.
+ * The rarest may be of the start alone, so a few are tried. */
 static void find_period(struct finder *f, struct ws_step_candidates *out)
 {
-	size_t n = 0, period, at[3] = {0}, seen = 0;
-	uint32_t *count, rarest = 0;
+	uint32_t *count, name;
+	size_t n = 0;
 
 	WS_NEW(f->arena, count, f->m->ntexts);
 	for (; n < f->rows->nkernels && config_of(f, n)->device == config_of(f, 0)->device; n++)
 		count[config_of(f, n)->name]++;
-	for (uint32_t t = 0; t < f->m->ntexts; t++)
-		if (count[t] > 2 && (!rarest || count[t] < count[rarest]))
-			rarest = t;
-	for (size_t i = 0; i < n && rarest && seen < 3; i++)
-		if (config_of(f, i)->name == rarest)
-			at[seen++] = i;
-	period = at[2] - at[1];
-	/* one kernel over and over has no steps */
-	if (period < 2 || n / period < 3 || repeated_percent(f, n, period) < REPEAT_PERCENT)
+	for (int tried = 0; tried < NAMES_TRIED && (name = rarest_name(f, count)); tried++) {
+		const size_t period = distance_in_the_middle(f, n, name, count[name]);
+
+		count[name] = 0;
+		/* one kernel over and over has no steps */
+		if (period < 2 || n / period < 3 || repeated_percent(f, n, period) < REPEAT_PERCENT)
+			continue;
+		out->period = period;
+		out->times = n / period;
 		return;
-	out->period = period;
-	out->times = n / period;
+	}
 }
 
 void ws_step_candidates_find(const struct ws_model *m, struct ws_joined_rows *rows,
