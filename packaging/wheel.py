@@ -5,7 +5,6 @@ version of its symbols that anything in the wheel asks for. The same bytes each 
 import base64
 import hashlib
 import os
-import platform
 import re
 import subprocess
 import sys
@@ -47,6 +46,13 @@ def is_elf(path):
         return f.read(4) == b"\x7fELF"
 
 
+def machine_of(paths):
+    """The one machine that these files are for."""
+    machines = {open(path, "rb").read(20)[18:] for path in paths}
+    assert len(machines) == 1, "files of several machines"
+    return {b"\x3e\0": "x86_64", b"\xb7\0": "aarch64"}[machines.pop()]
+
+
 def contents(source, root, version):
     """Name in the wheel, path."""
     data = f"warpsheet-{version}.data"
@@ -61,8 +67,9 @@ def contents(source, root, version):
 
 def main(version, source, root, out):
     files = dict(contents(source, root, version))
-    major, minor = glibc_of([p for p in files.values() if is_elf(p)])
-    tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
+    programs = [p for p in files.values() if is_elf(p)]
+    major, minor = glibc_of(programs)
+    tag = f"py3-none-manylinux_{major}_{minor}_{machine_of(programs)}"
     info = f"warpsheet-{version}.dist-info"
     with open(os.path.join(source, "LICENSE"), encoding="utf-8") as f:
         licence = f.readline().strip()

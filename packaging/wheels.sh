@@ -21,8 +21,9 @@ missing() {
 # --- tools --------------------------------------------------------------------------------------
 if [ ! -e "$folder/tools/made" ]; then
 	rm -rf "$folder/tools"
-	python3 -m venv "$folder/tools" && "$folder/tools/bin/pip" install -q ziglang==0.17.1 && touch "$folder/tools/made" ||
-		missing "pip has no ziglang here"
+	python3 -m venv "$folder/tools"
+	"$folder/tools/bin/pip" install -q ziglang==0.17.1 || missing "pip has no ziglang here"
+	touch "$folder/tools/made"
 fi
 compiler() { # compiler MACHINE: programs as CMake wants them, in FOLDER/MACHINE/tools
 	mkdir -p "$folder/$1/tools"
@@ -71,6 +72,7 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 		done
 		"$folder/$1/tools/ar" rcsD "$root/usr/lib/$1-linux-gnu/libxlsxwriter.a" ./*.o
 	)
+	# shellcheck disable=SC2016 # of pkg-config
 	sed -i 's/^Libs:.*/Libs: -L${libdir} -lxlsxwriter -lminizip -lz/' "$root/usr/lib/$1-linux-gnu/pkgconfig/xlsxwriter.pc"
 	# archives alone are there to link with
 	find "$root" \( -name '*.so' -o -name '*.so.*' \) -exec rm -f {} +
@@ -96,6 +98,7 @@ for machine; do
 		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
 		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=." -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
 		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON
+	rm -f "$folder/$machine"/build/packages/*.whl
 	STRIP=true cmake --build "$folder/$machine/build" --target wheel
 	mkdir -p "$folder/wheels"
 	cp "$folder/$machine"/build/packages/*.whl "$folder/wheels/"

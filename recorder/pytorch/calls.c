@@ -64,15 +64,28 @@ static struct thread *new_thread(void)
 static _Atomic uint64_t table[TABLE_SIZE];
 static _Atomic uint32_t table_used;
 
+static inline uint64_t mixed(uint64_t hash, const uint8_t *from)
+{
+	uint64_t word;
+
+	memcpy(&word, from, sizeof(word));
+	hash = (hash ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+	return hash ^ hash >> 29;
+}
+
+/* Two sums side by side, as each step of one waits for that before it. */
 static uint32_t hash_of(const uint8_t *body, uint32_t size)
 {
-	uint64_t h = size, word;
+	uint64_t h = size, other = 1;
+	uint32_t at = 0;
 
-	for (uint32_t at = 0; at + 8 <= size; at += 8) {
-		memcpy(&word, body + at, 8);
-		h = (h ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-		h ^= h >> 29;
+	for (; at + 16 <= size; at += 16) {
+		h = mixed(h, body + at);
+		other = mixed(other, body + at + 8);
 	}
+	if (at < size)
+		h = mixed(h, body + at);
+	h = mixed(h, (const uint8_t *)&other);
 	return (uint32_t)(h >> 32) | 1;
 }
 

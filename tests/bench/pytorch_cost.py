@@ -1,5 +1,6 @@
 """What --pytorch costs an operation: run under `warpsheet record --pytorch`. PyTorch's callbacks are switched off
 and on in turn on this thread, so that both are measured in one run; off beside off is the A/A."""
+import sys
 import time
 
 import torch
@@ -17,7 +18,7 @@ def block(n=100):
 
 on, off, again = [], [], []
 with torch.no_grad():
-    for _ in range(4000):
+    for _ in range(int(sys.argv[1]) if len(sys.argv) > 1 else 4000):
         torch.autograd._enable_record_function(True)
         on.append(block())
         torch.autograd._enable_record_function(False)

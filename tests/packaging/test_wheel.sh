@@ -1,8 +1,10 @@
 #!/bin/sh
 # The wheel: the same bytes each time; in an empty venv its programs and its module work, without any
-# other package; what is injected links the C library alone. test_wheel.sh BUILD
+# other package, the examples of docs/pytorch.md among them; what is injected links the C library alone.
+#   test_wheel.sh BUILD
 set -eu
 build=$1
+here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 fail() {
@@ -72,14 +74,21 @@ except warpsheet.Error as error:
 else:
     raise AssertionError("an error is an exception")
 PY
+"$build/bin/warpsheet" import "$here/../../fixtures/imports/bert-small-h100.json.gz" -o "$work/run.wtrace" >/dev/null
 # with nothing of the machine's own in PATH but the system's
 cd "$work"
+# shellcheck disable=SC2016 # for that shell
 env -i PATH="$work/venv/bin:/usr/bin:/bin" HOME="$work" WARPSHEET_SEGMENT_DIR="$work/segments" sh -euc '
 	python program.py
 	warpsheet record -o t.wtrace -- python program.py
 	python look.py t.wtrace
 	warpsheet report t.wtrace -o t.xlsx
-' >"$work/log" 2>&1 || {
+	warpsheet record -o page.wtrace -- python "$0/page.py" "$0/../.." program
+	warpsheet report page.wtrace --table ranges --format csv >page.csv
+	grep -q evaluation page.csv
+	grep -q tokenize page.csv
+	python "$0/page.py" "$0/../.." report
+' "$here" >"$work/log" 2>&1 || {
 	cat "$work/log"
 	fail "the programs of the wheel"
 }

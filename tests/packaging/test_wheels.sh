@@ -21,10 +21,11 @@ tools=$folder/check/bin
 if [ ! -e "$folder/check/made" ]; then
 	rm -rf "$folder/check"
 	python3 -m venv "$folder/check"
-	"$tools/pip" install -q auditwheel twine pipx uv && touch "$folder/check/made" || {
-		echo "SKIP: pip has no auditwheel, twine, pipx and uv here"
+	"$tools/pip" install -q auditwheel twine pipx uv pandas polars || {
+		echo "SKIP: pip has no auditwheel, twine, pipx, uv, pandas and polars here"
 		exit 77
 	}
+	touch "$folder/check/made"
 fi
 "$tools/twine" check "$folder"/wheels/*.whl
 for machine in x86_64 aarch64; do
@@ -70,6 +71,30 @@ for programs in "$work/pip/bin" "$work/home/.local/bin" "$work/pipx/bin"; do
 		[ -s r.wtrace ]
 	) || fail "the programs in $programs"
 done
+# the page's examples, and every table, as pandas and polars take them
+"$tools/pip" install -q --no-index --force-reinstall "$wheel"
+"$build/bin/warpsheet" import "$source/fixtures/imports/bert-small-h100.json.gz" -o "$work/run/run.wtrace" >/dev/null
+cat >"$work/run/tables.py" <<'PY'
+import sys
+import pandas
+import polars
+import warpsheet
+
+for name in sys.argv[1:]:
+    try:
+        table = warpsheet.report("run.wtrace", name)
+    except warpsheet.Error as error:
+        print(name, error)
+        continue
+    assert list(pandas.DataFrame(table).columns) == polars.DataFrame(table).columns == list(table)
+PY
+(
+	cd "$work/run"
+	"$tools/python" "$source/tests/packaging/page.py" "$source" report
+	# shellcheck disable=SC2046 # one word each
+	"$tools/python" tables.py $("$build/bin/warpsheet" tables | sed -n 's/^  *\([a-z][a-z-]*\)  .*/\1/p')
+) >"$work/log" 2>&1 || fail "the page's examples with pandas and polars: $(cat "$work/log")"
+grep -q SKIP "$work/log" && fail "an example was not run: $(cat "$work/log")"
 torch=${WARPSHEET_TEST_TORCH:-python3}
 if "$torch" -c 'import torch' 2>/dev/null; then
 	(

@@ -32,14 +32,21 @@ def _program():
     return found
 
 
+def _column(cells):
+    """JSON's 25 among 25.1 is an int, which polars refuses."""
+    is_real = any(isinstance(cell, float) for cell in cells)
+    return [float(cell) if is_real and type(cell) is int else cell for cell in cells]
+
+
 def report(path, table, *options):
-    """A table of a trace as a dict of columns, in its order; unknown is None. options: of `warpsheet report`."""
+    """A table of a trace as a dict of columns, in its order; unknown is None, and a column has one type of number.
+    options: of `warpsheet report`."""
     done = subprocess.run([_program(), "report", os.fspath(path), "--table", table, "--format", "json", *options],
                           capture_output=True, text=True, encoding="utf-8", check=False)
     if done.returncode:
         raise Error(done.stderr.strip())
     made = json.loads(done.stdout)
-    return {column["title"]: [row[i] for row in made["rows"]] for i, column in enumerate(made["columns"])}
+    return {column["title"]: _column([row[i] for row in made["rows"]]) for i, column in enumerate(made["columns"])}
 
 
 def _collector():
