@@ -4,7 +4,6 @@
  * whole environments, too.
  */
 #include <ctype.h>
-#include <stdbool.h>
 
 #include "formats/nsys/nsys.h"
 #include "formats/foreign/nsys_own.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* Field n of the text after the program's name, which is field 2 and may hold anything. */
 static const char *field(const char *after_name, int n)

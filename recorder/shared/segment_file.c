@@ -9,7 +9,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "formats/base/own_file.h"
 #include "recorder/shared/procfs.h"

@@ -1,6 +1,5 @@
 /* Findings, the kernels that they are about, and their gains: no kernel is in two of them. */
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

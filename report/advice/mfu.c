@@ -1,6 +1,5 @@
 /* A22: products far from what the device can do. */
 #include <math.h>
-#include <stdbool.h>
 
 #include "report/advice/advice.h"
 

@@ -1,6 +1,5 @@
 #include "report/analysis/cost_ops.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

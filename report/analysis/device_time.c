@@ -1,6 +1,5 @@
 #include "report/analysis/device_time.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

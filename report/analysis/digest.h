@@ -5,7 +5,6 @@
 #pragma once
 
 #include "report/analysis/filter.h"
-#include "report/pass/digest.h"
 
 /* Of what the selection lets through, from its rows. Free with ws_digest_release, also after a
  * failure. IO_WRITE: no room for a temporary file. */

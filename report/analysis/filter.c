@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <regex.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

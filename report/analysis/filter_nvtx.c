@@ -1,7 +1,6 @@
 /*
  * Which ranges a --nvtx pattern names.
  */
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,5 @@
 #include "report/analysis/rank.h"
 
-#include <stdbool.h>
-
 #include "report/base/names.h"
 #include "report/model/columns.h"
 

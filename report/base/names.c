@@ -1,6 +1,5 @@
 #include "report/base/names.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 bool ws_name_matches(struct ws_bytes pattern, struct ws_bytes text)

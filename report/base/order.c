@@ -1,10 +1,5 @@
 #include "report/base/order.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "formats/base/grow.h"
 #include "report/base/names.h"
 
 struct item {

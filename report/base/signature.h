@@ -1,8 +1,6 @@
 /* Demangled names of C++ functions: return type, name, template arguments, parameters. */
 #pragma once
 
-#include <stdbool.h>
-
 #include "formats/schema/schema.h"
 
 /*

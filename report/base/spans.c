@@ -1,8 +1,5 @@
 #include "report/base/spans.h"
 
-#include <stdlib.h>
-
-#include "formats/base/grow.h"
 #include "report/base/order.h"
 
 enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err)

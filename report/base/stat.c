@@ -1,8 +1,6 @@
 #include "report/base/stat.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "report/base/order.h"
 

@@ -1,7 +1,5 @@
 #include "report/base/texts.h"
 
-#include <stdlib.h>
-
 #include "formats/base/grow.h"
 
 uint32_t ws_texts_add(struct ws_texts *t, struct ws_bytes text)

@@ -7,8 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/base/status.h"
-
 /*
  * partner[i] = the position in b of what faces a[i], WS_NONE = nothing; ascending.
  * Myers' greedy algorithm in linear space (Algorithmica 1 (1986) 251). Sequences

@@ -66,14 +66,13 @@ double ws_side_copies(const struct ws_side *s, uint32_t name, enum ws_copies wha
 	return sum / (double)s->nsamples;
 }
 
-enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t)
 {
 	static const struct {
 		const char *section, *unit;
 	} numbers[] = {{"copies and fills", ""}, {"bytes moved", "bytes"}, {"GPU time", "ns"}};
 	double value[2];
 
-	(void)err;
 	for (int s = 0; s < 2; s++) {
 		value[s] = ws_side_peak(&d->side[s]);
 		value[s] = value[s] < 0 ? NAN : value[s];
@@ -104,7 +103,6 @@ enum ws_status ws_diff_fill_memory(struct ws_diff *d, struct ws_table *t, struct
 	              "fills are averages over %s; kernels are not among them.",
 	              d->by_steps ? "a measured step" : "the whole trace");
 	ws_diff_note_samples(d, t);
-	return WS_OK;
 }
 
 /* --- diff-config ------------------------------------------------------------------------- */
@@ -180,14 +178,13 @@ static void values_of(struct ws_diff *d, int s, uint32_t key, uint32_t *out)
 		*out = ws_texts_add(&d->names.texts, (struct ws_bytes){text, n});
 }
 
-enum ws_status ws_diff_fill_config(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_config(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_arena temp = {0};
 	struct ws_row_key *keys;
 	uint32_t value[2] = {0, 0};
 	size_t n, same = 0;
 
-	(void)err;
 	list_keys(d, &temp, &keys, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct ws_cell *row;
@@ -208,5 +205,4 @@ enum ws_status ws_diff_fill_config(struct ws_diff *d, struct ws_table *t, struct
 	ws_arena_free(&temp);
 	ws_table_note(t, "%zu other facts are the same on both sides.", same);
 	ws_diff_note_samples(d, t);
-	return WS_OK;
 }

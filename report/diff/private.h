@@ -228,9 +228,7 @@ void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cel
 /* Says once a table what its times are of. */
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
 
-#define X(name)                                                                   \
-	enum ws_status ws_diff_fill_##name(struct ws_diff *d, struct ws_table *t, \
-	                                   struct ws_err *err);
+#define X(name) void ws_diff_fill_##name(struct ws_diff *d, struct ws_table *t);
 X(verdict)
 X(waterfall)
 X(idle)

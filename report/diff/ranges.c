@@ -159,16 +159,15 @@ static int by_measure(const void *pa, const void *pb)
 	return a->field[1] > b->field[1] ? -1 : 1;
 }
 
-enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
 
-	(void)err;
 	if (!d->by_steps) {
 		ws_table_set_not_recorded(
 		        t, "No steps found, so there are no phases to compare. Use --step PATTERN "
 		           "to name the step range.");
-		return WS_OK;
+		return;
 	}
 	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
 	for (int phase = has_phases(d) ? 0 : WS_PHASES; phase <= WS_PHASES; phase++) {
@@ -184,7 +183,6 @@ enum ws_status ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t, struct
 	if (has_phases(d))
 		ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
 	ws_diff_note_samples(d, t);
-	return WS_OK;
 }
 
 /* --- diff-ranges ------------------------------------------------------------------------- */
@@ -456,14 +454,13 @@ static void add_range_row(const struct ranges *r, struct ws_table *t, const stru
 	ws_diff_set_grade(row, t, &cells[WS_TC_diff_ranges_grade]);
 }
 
-enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 {
 	struct ranges r = {.d = d,
 	                   .rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples},
 	                            .of_calls = true,
 	                            .noise = WS_DIFF_NOISE_GPU}};
 
-	(void)err;
 	roll_places(&r);
 	keep_single_names(&r);
 	count_instances(&r);
@@ -488,5 +485,4 @@ enum ws_status ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t, struct
 	free(r.rolled);
 	free(r.variants);
 	ws_diff_rows_release(&r.rows);
-	return WS_OK;
 }

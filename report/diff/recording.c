@@ -101,13 +101,12 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 }
 
 /* Paths by thread, then begin of their first range; parents stand before their children. */
-static enum ws_status order_paths(struct ws_reader *c, struct ws_err *err)
+static void order_paths(struct ws_reader *c)
 {
 	const size_t npaths = c->m->ranges.npaths;
 	struct ws_arena temp = {0};
 	int64_t *first;
 
-	(void)err;
 	WS_NEW(&c->arena, c->path_order, npaths);
 	WS_NEW(&temp, first, npaths);
 	for (size_t p = 0; p < npaths; p++)
@@ -122,15 +121,14 @@ static enum ws_status order_paths(struct ws_reader *c, struct ws_err *err)
 	ws_order_identity(c->path_order, npaths);
 	ws_order_by(c->path_order, first, npaths);
 	ws_arena_free(&temp);
-	return WS_OK;
 }
 
 /* path of the model -> place */
-static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
+static void find_places(struct ws_reader *c)
 {
 	const struct ws_ranges *r = &c->m->ranges;
 
-	WS_FORWARD(order_paths(c, err));
+	order_paths(c);
 	WS_NEW(&c->arena, c->place_of_path, r->npaths);
 	for (uint32_t i = 0; i < r->npaths; i++) {
 		const uint32_t p = c->path_order[i];
@@ -145,7 +143,6 @@ static enum ws_status find_places(struct ws_reader *c, struct ws_err *err)
 		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
 		ws_names_add_place(c->names, &place, &c->place_of_path[p]);
 	}
-	return WS_OK;
 }
 
 /* --- facts ------------------------------------------------------------------------------- */
@@ -334,11 +331,11 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 	*out = (struct ws_recording){0};
 	status = ws_select_rows(m, rows, NULL, &c.sel, err);
 	c.rows = c.sel.rows;
-	if (status == WS_OK)
+	if (status == WS_OK) {
 		find_samples(&c);
-	WS_THEN(status, find_places(&c, err));
-	if (status == WS_OK)
+		find_places(&c);
 		read_facts(&c);
+	}
 	WS_THEN(status, read_state(&c, err));
 	WS_THEN(status, read_rows(&c, err));
 	ws_selection_release(&c.sel);

@@ -414,12 +414,11 @@ static void add_notes(const struct verdict *v)
 	}
 }
 
-enum ws_status ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t)
 {
 	const struct verdict v = {d, t};
 	double gpu_ns[2] = {NAN, NAN};
 
-	(void)err;
 	for (int s = 0; s < 2; s++)
 		d->result->clock_mhz[s] = clock_of(&d->side[s]);
 	add_warnings(&v);
@@ -432,5 +431,4 @@ enum ws_status ws_diff_fill_verdict(struct ws_diff *d, struct ws_table *t, struc
 		add_unmatched(&v);
 	}
 	add_notes(&v);
-	return WS_OK;
 }

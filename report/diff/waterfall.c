@@ -240,12 +240,11 @@ static void note_parts(const struct ws_diff *d, struct ws_table *t)
 	ws_diff_note_samples(d, t);
 }
 
-enum ws_status ws_diff_fill_waterfall(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_waterfall(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_parts parts;
 	double at;
 
-	(void)err;
 	ws_diff_find_parts(d, d->typical_ns, &parts);
 	if (has_time(&parts)) {
 		at = parts.typical_ns[0];
@@ -265,7 +264,6 @@ enum ws_status ws_diff_fill_waterfall(struct ws_diff *d, struct ws_table *t, str
 		ws_table_set_not_recorded(t, "%s", WS_DIFF_NOTHING);
 	}
 	ws_diff_parts_release(&parts);
-	return WS_OK;
 }
 
 /* --- diff-idle ---------------------------------------------------------------------------- */
@@ -323,15 +321,14 @@ static void add_device(const struct ws_diff *d, struct ws_table *t, const char *
 	}
 }
 
-enum ws_status ws_diff_fill_idle(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_idle(struct ws_diff *d, struct ws_table *t)
 {
 	const struct ws_recording *a = &d->side[0].recordings[0], *b = &d->side[1].recordings[0];
 	const size_t n = a->ndevice_times > b->ndevice_times ? a->ndevice_times : b->ndevice_times;
 
-	(void)err;
 	if (!n) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	for (size_t device = 0; device < n; device++) {
 		const struct ws_recording *of = device < a->ndevice_times ? a : b;
@@ -345,5 +342,4 @@ enum ws_status ws_diff_fill_idle(struct ws_diff *d, struct ws_table *t, struct w
 	ws_table_note(t, "The rows of a device add up to the mean %s.",
 	              d->by_steps ? "step" : "time from the first device work to the last");
 	ws_diff_note_samples(d, t);
-	return WS_OK;
 }

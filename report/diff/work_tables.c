@@ -145,11 +145,10 @@ static void set_matched_by(const struct ws_diff_row *row, struct ws_table *t, st
 	ws_cell_set_str(t, cell, text);
 }
 
-enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_rows rows;
 
-	(void)err;
 	ws_diff_rows_of_work(d, key_of_op, &rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
@@ -180,7 +179,6 @@ enum ws_status ws_diff_fill_ops(struct ws_diff *d, struct ws_table *t, struct ws
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return WS_OK;
 }
 
 /* --- diff-kernels ------------------------------------------------------------------------ */
@@ -216,11 +214,10 @@ static void set_tensor(struct ws_table *t, struct ws_cell *cell, uint32_t tensor
 		ws_cell_set_str(t, cell, shown);
 }
 
-enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_rows rows;
 
-	(void)err;
 	ws_diff_rows_of_work(d, key_of_kernels, &rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
@@ -241,7 +238,6 @@ enum ws_status ws_diff_fill_kernels(struct ws_diff *d, struct ws_table *t, struc
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return WS_OK;
 }
 
 /* --- diff-classes ------------------------------------------------------------------------ */
@@ -292,11 +288,10 @@ static void set_calls(const struct ws_diff *d, const struct ws_diff_row *row, st
 	set_time_per_call(row, &cells[WS_TC_diff_classes_call_a_ns]);
 }
 
-enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_rows rows, work;
 
-	(void)err;
 	ws_diff_gather_classes(d, &rows);
 	ws_diff_rows_of_work(d, key_of_class, &work);
 	for (size_t i = 0; i < rows.n; i++) {
@@ -316,7 +311,6 @@ enum ws_status ws_diff_fill_classes(struct ws_diff *d, struct ws_table *t, struc
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
 	ws_diff_rows_release(&work);
-	return WS_OK;
 }
 
 /* --- diff-only --------------------------------------------------------------------------- */
@@ -334,11 +328,10 @@ static void key_of_only(const struct ws_diff *d, const struct ws_work_item *cons
 	key[2] = name->class;
 }
 
-enum ws_status ws_diff_fill_only(struct ws_diff *d, struct ws_table *t, struct ws_err *err)
+void ws_diff_fill_only(struct ws_diff *d, struct ws_table *t)
 {
 	struct ws_diff_rows rows;
 
-	(void)err;
 	ws_diff_rows_of_work(d, key_of_only, &rows);
 	for (size_t i = 0; i < rows.n; i++) {
 		const struct ws_diff_row *row = &rows.row[i];
@@ -362,5 +355,4 @@ enum ws_status ws_diff_fill_only(struct ws_diff *d, struct ws_table *t, struct w
 		ws_table_note(t, "All GPU work of both sides is matched.");
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&rows);
-	return WS_OK;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"

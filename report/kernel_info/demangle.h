@@ -7,7 +7,6 @@
 #include <stddef.h>
 
 #include "formats/base/bytes.h"
-#include "formats/base/status.h"
 
 /*
  * Longer names stay as they are. The library recurses: the worst inputs found

@@ -4,7 +4,6 @@
  * operations to the forward ones that they belong to.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/grow.h"
 #include "formats/op_cost/op_cost.h"

@@ -8,7 +8,6 @@
 #include "report/model/load.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/base/names.h"
 #include "report/names/names.h"

@@ -3,7 +3,6 @@
  * so does what backward launched for it.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/model/columns.h"
 #include "formats/base/grow.h"

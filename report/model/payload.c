@@ -1,7 +1,6 @@
 #include "report/model/payload.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/xalloc.h"
 #include "report/model/columns.h"

@@ -3,7 +3,6 @@
  * allocations, and what recording itself cost.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/model/columns.h"
 #include "formats/base/grow.h"

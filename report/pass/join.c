@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/model/label.h"
-#include "report/model/steps.h"
 #include "report/pass/private.h"
 
 /* --- ranges ------------------------------------------------------------------------------ */

@@ -3,7 +3,6 @@
 
 #include <ctype.h>
 #include <inttypes.h>
-#include <math.h>
 
 #include "report/base/say.h"
 #include "report/base/stat.h"

@@ -5,7 +5,6 @@
 #include "report/front/front.h"
 #include "report/page/answers.h"
 #include "report/base/say.h"
-#include "report/table/view.h"
 #include "report/writers/text.h"
 
 #define TREE_ROWS    8

@@ -1,7 +1,6 @@
 /* replay_TARGET FOLDER...: give each file there to the fuzz target. Fails when there is none.
  */
 #include <dirent.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  */
 #include <stdlib.h>
 
-#include "formats/base/bytes.h"
 #include "formats/codec/block.h"
 #include "tests/fuzz/mutate.h"
 

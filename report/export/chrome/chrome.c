@@ -1,6 +1,5 @@
 #include "report/export/chrome/chrome.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "report/export/chrome/private.h"

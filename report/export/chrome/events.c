@@ -3,7 +3,6 @@
  * marks. Categories and the names of arguments are those of PyTorch's
  * profiler where it has them, so that its tools find them.
  */
-#include "formats/base/grow.h"
 #include "report/export/chrome/private.h"
 
 #include <stdbool.h>

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "report/names/names.h"
 #include "report/base/signature.h"
 #include "report/export/nsys/nsys.h"
 #include "report/kernel_info/demangle.h"

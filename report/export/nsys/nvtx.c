@@ -6,7 +6,6 @@
 #include "report/export/nsys/nsys.h"
 
 #include <stdbool.h>
-#include "formats/foreign/nsys_own.h"
 #include "report/pass/recorded.h"
 
 enum event_type {

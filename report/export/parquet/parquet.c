@@ -1,6 +1,5 @@
 #include "report/export/parquet/parquet.h"
 
-#include "report/export/exporter.h"
 #include "report/export/parquet/private.h"
 #include "report/export/parquet/rollup.h"
 

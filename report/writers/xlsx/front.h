@@ -1,7 +1,6 @@
 /* What first sheets are made of. */
 #pragma once
 
-#include "report/page/answers.h"
 #include "report/writers/xlsx/xlsx.h"
 
 #define FRONT_NAME    46.0 /* width of column A */

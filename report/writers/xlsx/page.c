@@ -1,5 +1,4 @@
 /* The first sheet: what matters most, with links to the sheets, pictures and short tables. */
-#include "report/writers/xlsx/xlsx.h"
 
 #include <stdbool.h>
 

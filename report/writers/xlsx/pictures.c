@@ -1,5 +1,4 @@
 /* The pictures of the first sheet, as native charts of cells beside the page. */
-#include "report/writers/xlsx/xlsx.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "report/diff/aa.h"
-#include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
 static uint64_t state;

@@ -9,7 +9,6 @@
 #include <math.h>
 
 #include "report/diff/diff.h"
-#include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
 struct training {

@@ -7,9 +7,7 @@
 
 #include "report/export/csv.h"
 #include "formats/trace/writer.h"
-#include "report/kernel_info/demangle.h"
 #include "report/export/chrome/chrome.h"
-#include "report/base/names.h"
 
 #define TRACES 150
 #define ROWS   6 /* of each kind */

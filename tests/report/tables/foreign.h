@@ -4,7 +4,6 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "report/model/model.h"
 #include "tests/support/trace_builder.h"
 
 struct op {

@@ -2,7 +2,6 @@
 #include <criterion/new/assert.h>
 #include <stdio.h>
 
-#include "report/tables/tables.h"
 #include "tests/support/trace_builder.h"
 
 static size_t find_item(const struct ws_table *t, const char *section, const char *item)
