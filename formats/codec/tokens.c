@@ -37,7 +37,8 @@ static inline uint32_t slot_of(const uint64_t *const *columns, unsigned ncolumns
 	return (uint32_t)(h >> 32) & (SLOTS - 1);
 }
 
-static inline bool same(const uint64_t *const *columns, unsigned ncolumns, uint32_t a, uint32_t b)
+static inline bool rows_are_equal(const uint64_t *const *columns, unsigned ncolumns, uint32_t a,
+                                  uint32_t b)
 {
 	for (unsigned c = 0; c < ncolumns; c++)
 		if (columns[c][a] != columns[c][b])
@@ -57,7 +58,7 @@ count_tokens(struct ws_tokens *t, const uint64_t *const *columns, unsigned ncolu
 		uint32_t token;
 
 		while (t->slots[slot] &&
-		       !same(columns, ncolumns, i, t->first_row[t->slots[slot] - 1]))
+		       !rows_are_equal(columns, ncolumns, i, t->first_row[t->slots[slot] - 1]))
 			slot = (slot + 1) & (SLOTS - 1);
 		token = t->slots[slot];
 		if (!token) {

@@ -291,7 +291,7 @@ void ws_nsys_leave_out(struct ws_nsys *n, const char *table)
 
 /* What the program printed, and how its payloads are to be read: the trace has no place for them.
  */
-static bool is_left_out(const char *name)
+static bool is_skipped_table(const char *name)
 {
 	static const char *const names[] = {"ProcessStreams", "NVTX_PAYLOAD_SCHEMAS",
 	                                    "NVTX_PAYLOAD_SCHEMA_ENTRIES", "NVTX_PAYLOAD_ENUMS",
@@ -317,7 +317,7 @@ static void count_the_rest(struct ws_nsys *n)
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
 
 		if (name && !is_imported(name) &&
-		    (is_left_out(name) || ws_nsys_has_column(n, name, "start") ||
+		    (is_skipped_table(name) || ws_nsys_has_column(n, name, "start") ||
 		     ws_nsys_has_column(n, name, "timestamp")))
 			ws_nsys_leave_out(n, name);
 	}

@@ -18,7 +18,7 @@ static uint64_t memory_kind(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 }
 
 /* 2^32 - 1 stands for none. */
-static int64_t or_none(int64_t id)
+static int64_t id_or_none(int64_t id)
 {
 	return id == UINT32_MAX ? -1 : id;
 }
@@ -153,10 +153,11 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 	uint64_t type = U64(r, SYNC_syncType);
 	struct ws_row_sync row = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_SYNC_globalPid),
-	        .stream = or_none(I64(r, SYNC_streamId)),
+	        .stream = id_or_none(I64(r, SYNC_streamId)),
 	        .type = type <= WS_SYNC_CONTEXT ? type : WS_SYNC_UNKNOWN,
-	        .event = ws_nsys_is_null(r, WS_NSYS_SYNC_eventId) ? -1
-	                                                          : or_none(I64(r, SYNC_eventId)),
+	        .event = ws_nsys_is_null(r, WS_NSYS_SYNC_eventId)
+	                         ? -1
+	                         : id_or_none(I64(r, SYNC_eventId)),
 	        .event_stream = -1,
 	};
 

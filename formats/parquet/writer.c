@@ -13,7 +13,7 @@ struct ws_parquet_writer {
 	struct ws_parquet_file file;
 	size_t ncolumns;
 	struct ws_parquet_values *values; /* of the row group in the making, one a column */
-	size_t at;                        /* column that the next value is for */
+	size_t column;                    /* column that the next value is for */
 	uint32_t rows, group_rows;
 	size_t text_bytes;
 	uint64_t all_rows;
@@ -87,14 +87,14 @@ void ws_parquet_meta(struct ws_parquet_writer *w, const char *key, const char *v
 /* The column that a value of this type may go into; NULL when it may not. */
 static struct ws_parquet_values *next_column(struct ws_parquet_writer *w, enum ws_parquet_type type)
 {
-	struct ws_parquet_values *c = w->at < w->ncolumns ? &w->values[w->at] : NULL;
+	struct ws_parquet_values *c = w->column < w->ncolumns ? &w->values[w->column] : NULL;
 
-	w->at++;
+	w->column++;
 	if (c && c->type == type)
 		return c;
 	if (w->status == WS_OK)
 		w->status = WS_FAIL(&w->err, BUG, "a value of type %d does not fit column %zu, %s",
-		                    (int)type, w->at, c ? c->name : "which does not exist");
+		                    (int)type, w->column, c ? c->name : "which does not exist");
 	return NULL;
 }
 
@@ -134,13 +134,13 @@ void ws_parquet_f64(struct ws_parquet_writer *w, double value)
 
 void ws_parquet_null(struct ws_parquet_writer *w)
 {
-	struct ws_parquet_values *c = w->at < w->ncolumns ? &w->values[w->at] : NULL;
+	struct ws_parquet_values *c = w->column < w->ncolumns ? &w->values[w->column] : NULL;
 
-	w->at++;
+	w->column++;
 	if (c && c->optional)
 		c->present[c->rows++] = 0;
 	else if (w->status == WS_OK)
-		w->status = WS_FAIL(&w->err, BUG, "column %zu, %s, must not be null", w->at,
+		w->status = WS_FAIL(&w->err, BUG, "column %zu, %s, must not be null", w->column,
 		                    c ? c->name : "which does not exist");
 }
 
@@ -245,9 +245,10 @@ static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
 
 enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err)
 {
-	if (w->status == WS_OK && w->at != w->ncolumns)
-		w->status = WS_FAIL(&w->err, BUG, "%zu values for %zu columns", w->at, w->ncolumns);
-	w->at = 0;
+	if (w->status == WS_OK && w->column != w->ncolumns)
+		w->status =
+		        WS_FAIL(&w->err, BUG, "%zu values for %zu columns", w->column, w->ncolumns);
+	w->column = 0;
 	w->rows++;
 	if (w->status == WS_OK &&
 	    (w->rows == w->group_rows || w->text_bytes >= WS_PARQUET_GROUP_TEXT_BYTES))
@@ -325,7 +326,7 @@ enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err
 
 	if (status != WS_OK && err)
 		*err = w->err;
-	if (status == WS_OK && w->at)
+	if (status == WS_OK && w->column)
 		status = WS_FAIL(err, BUG, "a row of a Parquet file has no end");
 	WS_THEN(status, put_group(w, err));
 	if (status == WS_OK) {

@@ -214,7 +214,8 @@ static const char copy_kinds[] = "Unknown\0HtoD\0DtoH\0HtoA\0AtoH\0AtoA\0AtoD\0D
                                  "PtoP\0";
 
 /* What stands between the two texts; length 0 when they are not there. */
-static struct ws_bytes between(const struct ws_json_value *v, const char *open, const char *close)
+static struct ws_bytes text_between(const struct ws_json_value *v, const char *open,
+                                    const char *close)
 {
 	const char *from = NULL, *to = NULL;
 
@@ -230,8 +231,9 @@ static struct ws_bytes between(const struct ws_json_value *v, const char *open, 
 /* "Memcpy HtoD (Pageable -> Device)" */
 static void take_copy_name(const struct ws_json_value *name, struct ws_row_memcpy *row)
 {
-	struct ws_bytes kind = between(name, "Memcpy ", " "), from = between(name, "(", " -> ");
-	struct ws_bytes to = between(name, "-> ", ")");
+	struct ws_bytes kind = text_between(name, "Memcpy ", " "),
+	                from = text_between(name, "(", " -> ");
+	struct ws_bytes to = text_between(name, "-> ", ")");
 
 	row->kind = ws_pytorch_word(copy_kinds, kind.ptr, kind.len);
 	row->src_kind = ws_pytorch_word(memory_kinds, from.ptr, from.len);
@@ -272,7 +274,7 @@ enum ws_status ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_e
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMSET};
 	struct ws_row_memset *row = &g.set;
 	int64_t stream = stream_of(e);
-	struct ws_bytes memory = between(&e->name, "(", ")");
+	struct ws_bytes memory = text_between(&e->name, "(", ")");
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
 		return WS_OK;

@@ -19,8 +19,8 @@ static void cut_off(struct ws_pytorch *p, uint64_t records)
  * of it. *again = 0: there is no more, or no room for it. faults: as they
  * were before the attempt.
  */
-static enum ws_status more(struct ws_pytorch *p, const char *from,
-                           const struct ws_json_faults *faults, int *again, struct ws_err *err)
+static enum ws_status read_more(struct ws_pytorch *p, const char *from,
+                                const struct ws_json_faults *faults, int *again, struct ws_err *err)
 {
 	int full, was_complete = p->text->j.complete;
 
@@ -85,7 +85,7 @@ static enum ws_status attempt(struct ws_pytorch *p,
 		*r = next(p, out);
 		if (*r != WS_JSON_MORE)
 			return WS_OK;
-		WS_FORWARD(more(p, *from, &faults, &again, err));
+		WS_FORWARD(read_more(p, *from, &faults, &again, err));
 		*from = p->text->j.pos;
 	} while (again);
 	return WS_OK;

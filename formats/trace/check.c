@@ -20,7 +20,7 @@ WS_KIND_LIST(K)
 struct id_set {
 	uint64_t dense; /* 1..dense are in the set */
 	uint64_t highest;
-	struct ws_map others;
+	struct ws_map sparse;
 };
 
 struct check {
@@ -64,7 +64,7 @@ static void count_finding(void *ctx, const struct ws_check_finding *finding)
 
 static bool has_id(const struct id_set *set, uint64_t id)
 {
-	return (id && id <= set->dense) || ws_map_get(&set->others, id);
+	return (id && id <= set->dense) || ws_map_get(&set->sparse, id);
 }
 
 static void add_id(struct id_set *set, uint64_t id)
@@ -72,7 +72,7 @@ static void add_id(struct id_set *set, uint64_t id)
 	if (id > set->highest)
 		set->highest = id;
 	if (!id || id > set->dense + 1) {
-		ws_map_put(&set->others, id, 1);
+		ws_map_put(&set->sparse, id, 1);
 		return;
 	}
 	if (id == set->dense + 1)
@@ -432,7 +432,7 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
 	check_all(&c);
 
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		ws_map_free(&c.defined[kind].others);
+		ws_map_free(&c.defined[kind].sparse);
 	ws_block_decoder_free(&c.decoder);
 	ws_buf_free(&c.blob_bytes);
 	free(c.v);

@@ -62,7 +62,7 @@ struct source {
 	const struct ws_row_buf *rows;
 	const uint8_t *column; /* of both, by column */
 	const uint32_t *place; /* among both, by row */
-	uint32_t at;           /* rows that have been placed */
+	uint32_t nplaced;      /* rows that have been placed */
 	uint32_t varied;       /* columns that are not zero from end to end */
 };
 
@@ -84,9 +84,9 @@ static struct source source_of(const struct ws_row_buf *rows, const uint8_t *col
  */
 static void place_rows(struct source *s, uint32_t shared, uint32_t end, struct ws_row_buf *out)
 {
-	const uint32_t from = s->at;
+	const uint32_t from = s->nplaced;
 
-	WS_COUNT_FIRST(s->at, s->rows->rows, s->place[s->at] < end);
+	WS_COUNT_FIRST(s->nplaced, s->rows->rows, s->place[s->nplaced] < end);
 	for (unsigned c = 0; c < s->rows->def->ncolumns; c++) {
 		const uint64_t *v = s->rows->columns[c].v;
 		uint64_t *to = out->columns[s->column[c]].v;
@@ -94,7 +94,7 @@ static void place_rows(struct source *s, uint32_t shared, uint32_t end, struct w
 		if (!(s->varied >> c & 1) && !(shared >> s->column[c] & 1))
 			continue;
 #pragma GCC unroll 8
-		for (uint32_t i = from; i < s->at; i++)
+		for (uint32_t i = from; i < s->nplaced; i++)
 			to[s->place[i]] = v[i];
 	}
 }
@@ -145,7 +145,8 @@ void ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf 
 	written = shared | placed_columns(&calls) | placed_columns(&events);
 	clear_columns(p, written, n, out);
 	for (uint32_t begin = 0; begin < n; begin += AT_ONCE) {
-		const uint32_t rows = n - begin < AT_ONCE ? n - begin : AT_ONCE, from = calls.at;
+		const uint32_t rows = n - begin < AT_ONCE ? n - begin : AT_ONCE,
+		               from = calls.nplaced;
 
 		for (unsigned c = 0; c < out->def->ncolumns; c++)
 			if ((written & ~shared) >> c & 1)
@@ -153,7 +154,7 @@ void ws_thread_events_merge(struct ws_thread_places *p, const struct ws_row_buf 
 				       rows * sizeof(*out->columns[c].v));
 		place_rows(&calls, shared, begin + rows, out);
 		place_rows(&events, shared, begin + rows, out);
-		for (uint32_t i = from; i < calls.at; i++)
+		for (uint32_t i = from; i < calls.nplaced; i++)
 			out->columns[WS_COL_thread_event_type].v[p->api[i]] = WS_THREAD_EVENT_API;
 	}
 	out->rows = n;

@@ -5,7 +5,7 @@
 
 #include "formats/base/xalloc.h"
 
-static void at_least(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
+static void raise_to(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
 {
 	if ((uint64_t)count * real_bytes > *slot_bytes)
 		*slot_bytes = (uint64_t)count * real_bytes;
@@ -21,13 +21,13 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 	            op->kind == WS_OP_CONV_WGRAD;
 
 	if (op->kind == WS_OP_CLIP)
-		at_least(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items(op), sizeof(double));
+		raise_to(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items(op), sizeof(double));
 	if (op->kind == WS_OP_CROSS_ENTROPY)
-		at_least(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
+		raise_to(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
 	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)
-		at_least(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
+		raise_to(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
 	if (conv)
-		at_least(&slots[WS_CPU_TILE_SLOT], WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool),
+		raise_to(&slots[WS_CPU_TILE_SLOT], WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool),
 		         real_bytes);
 	if (!conv && op->kind != WS_OP_GEMM)
 		return;
@@ -38,7 +38,7 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 
 		/* convolutions open their operands in another order */
 		for (int slot = conv ? WS_CPU_IN_SLOT : i; converted && slot <= i; slot++)
-			at_least(&slots[slot], t->count, real_bytes);
+			raise_to(&slots[slot], t->count, real_bytes);
 	}
 }
 

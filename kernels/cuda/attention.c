@@ -75,8 +75,8 @@ static cudnnBackendDescriptor_t number(struct flash *f, enum role role)
 	return f->number[role];
 }
 
-static cudnnBackendDescriptor_t between(struct flash *f, cudnnDataType_t type,
-                                        const int64_t sizes[4])
+static cudnnBackendDescriptor_t virtual_tensor(struct flash *f, cudnnDataType_t type,
+                                               const int64_t sizes[4])
 {
 	return tensor(f, ROLES + ++f->next_id, type, sizes, false);
 }
@@ -189,14 +189,14 @@ static cudnnBackendDescriptor_t compute(struct flash *f, cudnnPointwiseMode_t mo
                                         cudnnBackendDescriptor_t x, cudnnBackendDescriptor_t b,
                                         const int64_t sizes[4])
 {
-	return compute_into(f, mode, x, b, between(f, CUDNN_DATA_FLOAT, sizes));
+	return compute_into(f, mode, x, b, virtual_tensor(f, CUDNN_DATA_FLOAT, sizes));
 }
 
 /* The sum or maximum of each row. */
 static cudnnBackendDescriptor_t reduce(struct flash *f, cudnnReduceTensorOp_t mode,
                                        cudnnBackendDescriptor_t x)
 {
-	cudnnBackendDescriptor_t y = between(f, CUDNN_DATA_FLOAT, f->rows);
+	cudnnBackendDescriptor_t y = virtual_tensor(f, CUDNN_DATA_FLOAT, f->rows);
 	struct part parts[] = {
 	        {CUDNN_ATTR_OPERATION_REDUCTION_DESC,
 	         arithmetic(f, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, CUDNN_ATTR_REDUCTION_OPERATOR,
@@ -226,7 +226,7 @@ static cudnnBackendDescriptor_t transpose(struct flash *f, cudnnBackendDescripto
 static cudnnBackendDescriptor_t scaled_scores(struct flash *f, cudnnBackendDescriptor_t q,
                                               cudnnBackendDescriptor_t k_transposed)
 {
-	cudnnBackendDescriptor_t s = between(f, CUDNN_DATA_FLOAT, f->scores);
+	cudnnBackendDescriptor_t s = virtual_tensor(f, CUDNN_DATA_FLOAT, f->scores);
 
 	product(f, q, k_transposed, s);
 	return compute(f, CUDNN_POINTWISE_MUL, s, number(f, SCALE), f->scores);
@@ -240,7 +240,7 @@ static cudnnBackendDescriptor_t index_of(struct flash *f, cudnnBackendDescriptor
 	                                    .x = s,
 	                                    .in = CUDNN_DATA_FLOAT,
 	                                    .axis = &axis},
-	                 between(f, CUDNN_DATA_INT32, f->scores));
+	                 virtual_tensor(f, CUDNN_DATA_INT32, f->scores));
 }
 
 /* Where the key is beyond the query: minus infinity. */
@@ -253,14 +253,14 @@ static cudnnBackendDescriptor_t mask(struct flash *f, cudnnBackendDescriptor_t s
 	                                    .x = query,
 	                                    .b = key,
 	                                    .in = CUDNN_DATA_BOOLEAN},
-	                 between(f, CUDNN_DATA_BOOLEAN, f->scores));
+	                 virtual_tensor(f, CUDNN_DATA_BOOLEAN, f->scores));
 	return pointwise(f,
 	                 (struct pointwise){.mode = CUDNN_POINTWISE_BINARY_SELECT,
 	                                    .x = s,
 	                                    .b = number(f, MASKED),
 	                                    .choice = seen,
 	                                    .in = CUDNN_DATA_FLOAT},
-	                 between(f, CUDNN_DATA_FLOAT, f->scores));
+	                 virtual_tensor(f, CUDNN_DATA_FLOAT, f->scores));
 }
 
 static void describe_forward(struct flash *f)
@@ -274,7 +274,7 @@ static void describe_forward(struct flash *f)
 	sum = reduce(f, CUDNN_REDUCE_TENSOR_ADD, e);
 	log = compute(f, CUDNN_POINTWISE_LOG, sum, NULL, f->rows);
 	compute_into(f, CUDNN_POINTWISE_ADD, max, log, row_values(f, LOG_SUM));
-	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, between(f, f->low, f->scores));
+	p = compute_into(f, CUDNN_POINTWISE_DIV, e, sum, virtual_tensor(f, f->low, f->scores));
 	product(f, p, operand(f, V, false), operand(f, Y, false));
 }
 
@@ -303,7 +303,7 @@ static void describe_dq(struct flash *f, cudnnBackendDescriptor_t ds,
                         cudnnBackendDescriptor_t k_transposed)
 {
 	cudnnBackendDescriptor_t k =
-	        transpose(f, k_transposed, between(f, CUDNN_DATA_FLOAT, f->heads));
+	        transpose(f, k_transposed, virtual_tensor(f, CUDNN_DATA_FLOAT, f->heads));
 	cudnnBackendDescriptor_t dq = operand(f, DQ, false), sum;
 
 	if (f->deterministic) {
@@ -326,7 +326,7 @@ static void describe_backward(struct flash *f)
 	p = compute(f, CUDNN_POINTWISE_EXP, mask(f, s), NULL, f->scores);
 	product(f, as_transposed(f, p), dy, operand(f, DV, false));
 
-	dp = between(f, CUDNN_DATA_FLOAT, f->scores);
+	dp = virtual_tensor(f, CUDNN_DATA_FLOAT, f->scores);
 	product(f, dy, operand(f, V, true), dp);
 	ds = compute(f, CUDNN_POINTWISE_SUB, dp, delta, f->scores);
 	ds = compute(f, CUDNN_POINTWISE_MUL, ds, p, f->scores);

@@ -123,7 +123,7 @@ struct search {
 	const struct ws_dnn_rules *rules;
 	cudnnBackendDescriptor_t graph;
 	cudnnBackendDescriptor_t *plans;
-	int count, most;
+	int count, max_count;
 };
 
 /* A plan of a configuration; NULL, without an error, where it cannot be had. */
@@ -156,7 +156,7 @@ static cudnnBackendDescriptor_t make_plan(const struct search *search,
 
 static void add_plans(struct search *search, const cudnnBackendDescriptor_t *configs, int64_t count)
 {
-	for (int64_t i = 0; i < count && search->count < search->most; i++) {
+	for (int64_t i = 0; i < count && search->count < search->max_count; i++) {
 		if (!engine_fits(search->rules, configs[i]))
 			continue;
 		search->plans[search->count] = make_plan(search, configs[i]);
@@ -225,7 +225,10 @@ enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_
 {
 	static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B,
 	                                               CUDNN_HEUR_MODE_FALLBACK};
-	struct search search = {.target = target, .rules = rules, .plans = plans, .most = most};
+	struct search search = {.target = target,
+	                        .rules = rules,
+	                        .plans = plans,
+	                        .max_count = most};
 	enum ws_status status = open_graph(target, operations, operation_count, &search.graph, err);
 
 	for (size_t i = 0;

@@ -126,8 +126,8 @@ static struct ws_tensor *tensor_of(struct ws_graph *graph, struct update *u, enu
 }
 
 /* out = f(a, b, c) for all of a group in one op */
-static void each(const struct group *g, enum ws_sub sub, double alpha, enum slot out, enum slot a,
-                 enum slot b, enum slot c)
+static void append_update(const struct group *g, enum ws_sub sub, double alpha, enum slot out,
+                          enum slot a, enum slot b, enum slot c)
 {
 	struct ws_graph *graph = g->graph;
 	const enum slot slots[WS_UPDATE_TENSORS] = {out, a, b, c};
@@ -150,7 +150,7 @@ static enum slot decayed(const struct group *g)
 {
 	if (g->o->weight_decay == 0)
 		return GRAD;
-	each(g, WS_SUB_EACH_ADD, g->o->weight_decay, WORK, GRAD, PARAM, NONE);
+	append_update(g, WS_SUB_EACH_ADD, g->o->weight_decay, WORK, GRAD, PARAM, NONE);
 	return WORK;
 }
 
@@ -169,15 +169,16 @@ static void adam(const struct group *g)
 	if (o->kind == WS_OPTIMIZER_ADAM)
 		grad = decayed(g);
 	else
-		each(g, WS_SUB_EACH_SCALE, 1 - o->lr * o->weight_decay, PARAM, PARAM, NONE, NONE);
-	each(g, WS_SUB_EACH_LERP, 1 - o->beta1, M, M, grad, NONE);
-	each(g, WS_SUB_EACH_SCALE, o->beta2, V, V, NONE, NONE);
-	each(g, WS_SUB_EACH_ADDCMUL, 1 - o->beta2, V, V, grad, grad);
+		append_update(g, WS_SUB_EACH_SCALE, 1 - o->lr * o->weight_decay, PARAM, PARAM, NONE,
+		              NONE);
+	append_update(g, WS_SUB_EACH_LERP, 1 - o->beta1, M, M, grad, NONE);
+	append_update(g, WS_SUB_EACH_SCALE, o->beta2, V, V, NONE, NONE);
+	append_update(g, WS_SUB_EACH_ADDCMUL, 1 - o->beta2, V, V, grad, grad);
 	forget_work(g);
-	each(g, WS_SUB_EACH_SQRT, 0, WORK, V, NONE, NONE);
-	each(g, WS_SUB_EACH_MUL, 0, WORK, WORK, NONE, NONE);
-	each(g, WS_SUB_EACH_ADD_CONST, o->eps, WORK, WORK, NONE, NONE);
-	each(g, WS_SUB_EACH_ADDCDIV, 0, PARAM, PARAM, M, WORK);
+	append_update(g, WS_SUB_EACH_SQRT, 0, WORK, V, NONE, NONE);
+	append_update(g, WS_SUB_EACH_MUL, 0, WORK, WORK, NONE, NONE);
+	append_update(g, WS_SUB_EACH_ADD_CONST, o->eps, WORK, WORK, NONE, NONE);
+	append_update(g, WS_SUB_EACH_ADDCDIV, 0, PARAM, PARAM, M, WORK);
 }
 
 static void sgd(const struct group *g)
@@ -185,11 +186,11 @@ static void sgd(const struct group *g)
 	enum slot step = decayed(g);
 
 	if (g->o->momentum != 0) {
-		each(g, WS_SUB_EACH_SCALE, g->o->momentum, M, M, NONE, NONE);
-		each(g, WS_SUB_EACH_ADD, 1, M, M, step, NONE);
+		append_update(g, WS_SUB_EACH_SCALE, g->o->momentum, M, M, NONE, NONE);
+		append_update(g, WS_SUB_EACH_ADD, 1, M, M, step, NONE);
 		step = M;
 	}
-	each(g, WS_SUB_EACH_ADD, -g->o->lr, PARAM, PARAM, step, NONE);
+	append_update(g, WS_SUB_EACH_ADD, -g->o->lr, PARAM, PARAM, step, NONE);
 }
 
 static void fused(const struct group *g)

@@ -8,7 +8,7 @@ static const char *const read_names[] = {
 
 /* One row; a dtype is NULL where the row has none. */
 struct row {
-	const char *what;
+	const char *role;
 	const char *dtype, *reads, *gradient, *optimizer;
 	const struct ws_scope *scope; /* of an op */
 	const char *name;
@@ -18,7 +18,7 @@ static void print_row(FILE *out, const struct row *row)
 {
 	const char *const cells[] = {row->dtype, row->reads, row->gradient, row->optimizer};
 
-	fprintf(out, "%-10s", row->what);
+	fprintf(out, "%-10s", row->role);
 	for (size_t i = 0; i < sizeof(cells) / sizeof(*cells); i++)
 		fprintf(out, "  %-9s", cells[i] ? cells[i] : "-");
 	fputs("  ", out);
@@ -47,7 +47,7 @@ static void print_params(FILE *out, const struct ws_graph *graph)
 	for (int i = 0; i < graph->tensor_count; i++) {
 		const struct ws_tensor *t = graph->tensors[i];
 		const struct ws_tensor *target;
-		struct row row = {.what = "weight"};
+		struct row row = {.role = "weight"};
 
 		if (t->role != WS_ROLE_PARAM)
 			continue;
@@ -69,7 +69,7 @@ static void print_ops(FILE *out, const struct ws_graph *graph, enum wsnvtx_phase
 
 		if (op->payload.phase != phase)
 			continue;
-		row.what = op->out[0] == io->loss     ? "loss"
+		row.role = op->out[0] == io->loss     ? "loss"
 		           : op->out[0] == io->logits ? "logits"
 		                                      : "activation";
 		row.dtype = ws_dtype_name(op->out[0]->dtype);

@@ -14,7 +14,7 @@
 #define TABLE_SIZE (1u << 15)
 static struct {
 	uint32_t hash;
-	uint32_t at; /* position in the log / 8 + 1; 0 = unused */
+	uint32_t position; /* position in the log / 8 + 1; 0 = unused */
 } table[TABLE_SIZE];
 static uint32_t table_used;
 
@@ -44,8 +44,8 @@ static uint32_t hash_def(enum ws_def_type type, const uint8_t *body, uint32_t si
 static struct ws_def_head *find_equal(enum ws_def_type type, const uint8_t *body, uint32_t size,
                                       uint32_t hash)
 {
-	for (uint32_t i = hash % TABLE_SIZE; table[i].at; i = (i + 1) % TABLE_SIZE) {
-		struct ws_def_head *def = def_at((uint64_t)(table[i].at - 1) * 8);
+	for (uint32_t i = hash % TABLE_SIZE; table[i].position; i = (i + 1) % TABLE_SIZE) {
+		struct ws_def_head *def = def_at((uint64_t)(table[i].position - 1) * 8);
 
 		if (table[i].hash == hash && def->type == type && def->body_size == size &&
 		    !memcmp(def + 1, body, size))
@@ -60,10 +60,10 @@ static void remember(uint64_t pos, uint32_t hash)
 
 	if (table_used > TABLE_SIZE / 4 * 3)
 		return;
-	while (table[i].at)
+	while (table[i].position)
 		i = (i + 1) % TABLE_SIZE;
 	table[i].hash = hash;
-	table[i].at = (uint32_t)(pos / 8) + 1;
+	table[i].position = (uint32_t)(pos / 8) + 1;
 	table_used++;
 }
 

@@ -318,7 +318,7 @@ static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 }
 
 /* Everything that was asked for is recorded: new events are left out. */
-static int is_over(void)
+static int capture_is_over(void)
 {
 	return WS_UNLIKELY(
 	        atomic_load_explicit(&ws_collector.seg->control.is_over, memory_order_relaxed));
@@ -332,7 +332,7 @@ static void count_outside(void)
 /* An event that belongs to a push that was dropped. */
 static void count_dropped(void)
 {
-	if (is_over())
+	if (capture_is_over())
 		count_outside();
 	else
 		ws_lost(WS_DROPPED_ring_overflow, 1);
@@ -392,7 +392,7 @@ static int pop_kernel(struct ws_thread_buffer *thread_buffer, const struct ws_ev
 		ws_lost(WS_DROPPED_ring_overflow, 1);
 		return (int)thread_buffer->kernels;
 	}
-	if (is_over()) {
+	if (capture_is_over()) {
 		count_outside();
 		return (int)thread_buffer->kernels;
 	}
@@ -425,7 +425,7 @@ int ws_event_push(struct ws_event *ev)
 	level = (int)thread_buffer->domains[ev->domain].open++;
 	if (ws_range_wanted())
 		ws_range_pushed(thread_buffer, ev, (uint32_t)level);
-	if (thread_buffer->domains[ev->domain].dropped || is_over()) {
+	if (thread_buffer->domains[ev->domain].dropped || capture_is_over()) {
 		thread_buffer->domains[ev->domain].dropped++;
 		count_dropped();
 		return level;
@@ -503,7 +503,7 @@ void ws_event_op(struct ws_rec_op *rec)
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return;
 	}
-	if (is_over()) {
+	if (capture_is_over()) {
 		count_outside();
 		return;
 	}
@@ -525,7 +525,7 @@ void ws_event_mark(struct ws_event *ev)
 
 	if (WS_UNLIKELY(!thread_buffer))
 		return;
-	if (is_over()) {
+	if (capture_is_over()) {
 		count_outside();
 		return;
 	}
@@ -555,7 +555,7 @@ uint64_t ws_event_start(struct ws_event *ev)
 		return range |
 		       (ev->domain == WS_DEF_NONE ? RANGE_CAUSE(WS_DROPPED_definition_overflow)
 		                                  : RANGE_CAUSE(WS_DROPPED_thread_without_ring));
-	if (is_over()) {
+	if (capture_is_over()) {
 		count_outside();
 		return range | RANGE_CAUSE(CAUSE_OVER);
 	}

@@ -12,7 +12,7 @@
 
 struct search {
 	const char *file;
-	const void *except; /* an address in the library that does not count */
+	const void *excluded; /* an address in the library that does not count */
 	char *path;
 	size_t size;
 };
@@ -38,7 +38,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (!name || strncmp(name + 1, s->file, strlen(s->file)) != 0 ||
-	    strlen(info->dlpi_name) >= s->size || (s->except && has_address(info, s->except)))
+	    strlen(info->dlpi_name) >= s->size || (s->excluded && has_address(info, s->excluded)))
 		return 0;
 	memcpy(s->path, info->dlpi_name, strlen(info->dlpi_name) + 1);
 	return 1;

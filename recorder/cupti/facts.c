@@ -11,7 +11,7 @@
 static const struct {
 	int attribute;
 	const char *name;
-	int64_t unit, least;
+	int64_t unit, minimum;
 } attributes[] = {
 #define A(number, NAME, name, unit, least) {number, #name, unit, least},
         WS_CUDA_ATTRIBUTE_LIST(A)
@@ -69,7 +69,7 @@ static void define_device(const struct driver *driver, int device)
 		int value = -1;
 
 		if (!driver->get_attribute(&value, attributes[i].attribute, device) &&
-		    value >= attributes[i].least)
+		    value >= attributes[i].minimum)
 			ws_define_device_attr((uint32_t)device, attributes[i].name,
 			                      value * attributes[i].unit);
 	}

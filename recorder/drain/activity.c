@@ -46,7 +46,7 @@ void ws_activity_free(struct ws_activity *a)
 
 /* --- definitions --- */
 
-static bool has(struct ws_bytes name, const char *part)
+static bool contains(struct ws_bytes name, const char *part)
 {
 	return memmem(name.ptr, name.len, part, strlen(part)) != NULL;
 }
@@ -54,11 +54,11 @@ static bool has(struct ws_bytes name, const char *part)
 /* Of kernels and graphs; cudaLaunchHostFunc launches nothing on a device. */
 static enum ws_activity_effect effect_of(struct ws_bytes name)
 {
-	if (has(name, "Launch") && !has(name, "HostFunc"))
+	if (contains(name, "Launch") && !contains(name, "HostFunc"))
 		return WS_EFFECT_LAUNCH;
-	if (has(name, "StreamBeginCapture"))
+	if (contains(name, "StreamBeginCapture"))
 		return WS_EFFECT_CAPTURE_BEGINS;
-	return has(name, "StreamEndCapture") ? WS_EFFECT_CAPTURE_ENDS : WS_EFFECT_NONE;
+	return contains(name, "StreamEndCapture") ? WS_EFFECT_CAPTURE_ENDS : WS_EFFECT_NONE;
 }
 
 bool ws_activity_name_call(struct ws_activity *a, uint32_t domain, uint32_t cbid,

@@ -327,7 +327,7 @@ static uint32_t or_zero(uint32_t id)
 	return id == WS_CUPTI_NONE ? 0 : id;
 }
 
-static int64_t or_none(uint32_t id)
+static int64_t id_or_none(uint32_t id)
 {
 	return id == WS_CUPTI_NONE ? -1 : (int64_t)id;
 }
@@ -340,9 +340,9 @@ static enum ws_activity_fate add_sync(struct ws_drain *d, const struct ws_activi
 	        .pid = ws_activity_pid(d),
 	        .device = device_of(d->activity, slot, s->context),
 	        .context = or_zero(s->context),
-	        .stream = or_none(s->stream),
+	        .stream = id_or_none(s->stream),
 	        .type = s->type <= WS_SYNC_CONTEXT ? s->type : WS_SYNC_UNKNOWN,
-	        .event = or_none(s->event),
+	        .event = id_or_none(s->event),
 	        .event_stream = -1,
 	};
 

@@ -9,7 +9,7 @@ struct def {
 	uint64_t id;
 	uint64_t pos;           /* in the log */
 	struct ws_bytes body;   /* in the log: the program can still write there */
-	struct ws_bytes behind; /* of the body, what lies behind the fixed part */
+	struct ws_bytes tail;   /* of the body, what lies behind the fixed part */
 	bool in_file;           /* its rows were committed before: only the maps are filled */
 	/* a copy of the fixed part, by type */
 	union {
@@ -42,7 +42,7 @@ static bool define_process(struct ws_drain *d, const struct def *def)
 	struct ws_row_process row = {.pid = def->fixed.process.pid,
 	                             .image = def->fixed.process.image};
 
-	row.program = ws_drain_intern(d, def->behind);
+	row.program = ws_drain_intern(d, def->tail);
 	if (!ws_drain_time(d, def->fixed.process.start_ns, &row.start_ns))
 		return 0;
 	ws_drain_add(d, WS_KIND_PROCESS, &row);
@@ -64,7 +64,7 @@ static void add_thread_row(struct ws_drain *d, const struct def *def, uint64_t i
 static bool define_thread(struct ws_drain *d, const struct def *def)
 {
 	const struct ws_def_thread *who = &def->fixed.thread;
-	struct ws_bytes name = def->behind;
+	struct ws_bytes name = def->tail;
 
 	if (!ws_drain_set_thread(d, def->id, who->pid, who->tid))
 		return 0;
@@ -99,9 +99,9 @@ static bool define_thread_name(struct ws_drain *d, const struct def *def)
 	uint64_t id = ws_drain_find_thread(d, who->pid, who->tid);
 
 	if (id)
-		add_thread_row(d, def, id, def->behind);
+		add_thread_row(d, def, id, def->tail);
 	else
-		keep_name(d, who, def->behind);
+		keep_name(d, who, def->tail);
 	return 1;
 }
 
@@ -127,7 +127,7 @@ static bool define_category(struct ws_drain *d, const struct def *def)
 	int known;
 
 	row.domain = ws_drain_domain_id(d, def->fixed.category.domain, &known);
-	row.name = ws_drain_intern(d, def->behind);
+	row.name = ws_drain_intern(d, def->tail);
 	if (!known)
 		return 0;
 	ws_drain_add(d, WS_KIND_CATEGORY, &row);
@@ -143,7 +143,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 	                                    .size_bytes = schema->size_bytes};
 	int known;
 
-	if (schema->nfields > def->behind.len / sizeof(struct ws_def_field))
+	if (schema->nfields > def->tail.len / sizeof(struct ws_def_field))
 		return 0;
 	if (name.len == strlen("warpsheet.launch") &&
 	    !memcmp(name.ptr, "warpsheet.launch", name.len) &&
@@ -160,7 +160,7 @@ static bool define_schema(struct ws_drain *d, const struct def *def)
 		struct ws_def_field f;
 		struct ws_row_payload_field field;
 
-		memcpy(&f, (const uint8_t *)def->behind.ptr + i * sizeof(f), sizeof(f));
+		memcpy(&f, (const uint8_t *)def->tail.ptr + i * sizeof(f), sizeof(f));
 		field.schema = def->id;
 		field.index = i;
 		field.name = ws_drain_intern(d, name_of(def, f.name));
@@ -177,7 +177,7 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 {
 	const struct ws_def_enum *enumeration = &def->fixed.enumeration;
 
-	if (enumeration->nentries > def->behind.len / sizeof(struct ws_def_enum_entry))
+	if (enumeration->nentries > def->tail.len / sizeof(struct ws_def_enum_entry))
 		return 0;
 	for (uint32_t i = 0; i < enumeration->nentries; i++) {
 		struct ws_def_enum_entry e;
@@ -187,7 +187,7 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 		        .size_bytes = enumeration->size_bytes,
 		};
 
-		memcpy(&e, (const uint8_t *)def->behind.ptr + i * sizeof(e), sizeof(e));
+		memcpy(&e, (const uint8_t *)def->tail.ptr + i * sizeof(e), sizeof(e));
 		row.entry = ws_drain_intern(d, name_of(def, e.name));
 		row.value = e.value;
 		ws_drain_add(d, WS_KIND_PAYLOAD_ENUM, &row);
@@ -198,13 +198,13 @@ static bool define_enum(struct ws_drain *d, const struct def *def)
 static bool define_call(struct ws_drain *d, const struct def *def)
 {
 	return ws_activity_name_call(d->activity, def->fixed.call.domain, def->fixed.call.cbid,
-	                             def->behind);
+	                             def->tail);
 }
 
 static bool define_kernel(struct ws_drain *d, const struct def *def)
 {
-	return !def->behind.len && ws_activity_name_kernel(d->activity, def->fixed.kernel.address,
-	                                                   (uint32_t)def->fixed.kernel.string);
+	return !def->tail.len && ws_activity_name_kernel(d->activity, def->fixed.kernel.address,
+	                                                 (uint32_t)def->fixed.kernel.string);
 }
 
 static bool define_fact(struct ws_drain *d, const struct def *def)
@@ -226,7 +226,7 @@ static bool define_device(struct ws_drain *d, const struct def *def)
 
 	if (row.id >= WS_MAX_GPUS)
 		return 0;
-	row.name = ws_drain_intern(d, def->behind);
+	row.name = ws_drain_intern(d, def->tail);
 	ws_drain_add(d, WS_KIND_DEVICE, &row);
 	d->gpus |= UINT64_C(1) << row.id;
 	return 1;
@@ -239,7 +239,7 @@ static bool define_device_attr(struct ws_drain *d, const struct def *def)
 
 	if (row.device >= WS_MAX_GPUS || !ws_drain_device(d, (uint32_t)row.device))
 		return 0;
-	row.attr = ws_drain_intern(d, def->behind);
+	row.attr = ws_drain_intern(d, def->tail);
 	ws_drain_add(d, WS_KIND_DEVICE_ATTR, &row);
 	return 1;
 }
@@ -264,7 +264,7 @@ static bool define_resource(struct ws_drain *d, const struct def *def)
 			return 0;
 		row.device = row.handle;
 	}
-	row.name = ws_drain_intern(d, def->behind);
+	row.name = ws_drain_intern(d, def->tail);
 	ws_drain_add(d, WS_KIND_RESOURCE, &row);
 	return 1;
 }
@@ -279,16 +279,16 @@ static bool define_window(struct ws_drain *d, const struct def *def)
 static bool define_op(struct ws_drain *d, const struct def *def)
 {
 	static const char module[] = "nn.Module: ";
-	const struct ws_bytes name = {def->behind.ptr, def->fixed.op.name_size};
+	const struct ws_bytes name = {def->tail.ptr, def->fixed.op.name_size};
 
 	if (def->id != def->pos / 8 + 1)
 		return 0;
-	if (name.len <= def->behind.len && ws_bytes_begin(name, module)) {
+	if (name.len <= def->tail.len && ws_bytes_begin(name, module)) {
 		d->ops[def->pos / 8] = WS_DRAIN_MODULE | ws_drain_intern(d, name);
 		return 1;
 	}
 	d->ops[def->pos / 8] = ++d->nops;
-	return def->in_file || ws_drain_op_config(d, d->nops, &def->fixed.op, def->behind);
+	return def->in_file || ws_drain_op_config(d, d->nops, &def->fixed.op, def->tail);
 }
 
 /* By type. A body is at least its fixed part. */
@@ -324,8 +324,8 @@ static bool define(struct ws_drain *d, unsigned type, struct def *def)
 	if (def->in_file && t->only_rows)
 		return 1;
 	memcpy(&def->fixed, def->body.ptr, t->fixed);
-	def->behind = (struct ws_bytes){(const uint8_t *)def->body.ptr + t->fixed,
-	                                def->body.len - t->fixed};
+	def->tail = (struct ws_bytes){(const uint8_t *)def->body.ptr + t->fixed,
+	                              def->body.len - t->fixed};
 	return t->define(d, def);
 }
 

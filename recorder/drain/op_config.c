@@ -53,7 +53,7 @@ struct texts {
 
 /* What is left of a definition's body. */
 struct reader {
-	const uint8_t *at;
+	const uint8_t *pos;
 	size_t rest;
 	bool is_short; /* it ended too early */
 };
@@ -67,8 +67,8 @@ static uint64_t take_word(struct reader *r)
 		r->rest = 0;
 		return 0;
 	}
-	memcpy(&word, r->at, sizeof(word));
-	r->at += sizeof(word);
+	memcpy(&word, r->pos, sizeof(word));
+	r->pos += sizeof(word);
 	r->rest -= sizeof(word);
 	return word;
 }
@@ -234,7 +234,7 @@ bool ws_drain_op_config(struct ws_drain *d, uint64_t id, const struct ws_def_op 
 	struct texts t = {0};
 
 	if (!r.is_short) {
-		r.at = (const uint8_t *)behind.ptr + name_room;
+		r.pos = (const uint8_t *)behind.ptr + name_room;
 		r.rest = behind.len - name_room;
 	}
 	if (def->inputs) {

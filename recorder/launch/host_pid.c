@@ -31,7 +31,7 @@ static bool has_inner_pid(const char *process, uint32_t pid)
 }
 
 /* One whose namespace we may not ask for is told by its start time alone. */
-static bool is_in(const char *process, uint64_t namespace)
+static bool is_in_namespace(const char *process, uint64_t namespace)
 {
 	char path[64];
 	struct stat st;
@@ -49,7 +49,7 @@ uint32_t ws_host_pid_find(struct ws_proc process)
 		uint32_t candidate = (uint32_t)strtoul(e->d_name, NULL, 10);
 
 		if (candidate && has_inner_pid(e->d_name, process.pid) &&
-		    is_in(e->d_name, process.namespace) &&
+		    is_in_namespace(e->d_name, process.namespace) &&
 		    ws_proc_alive((struct ws_proc){candidate, process.start_ticks, 0}))
 			found = candidate;
 	}

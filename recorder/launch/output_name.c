@@ -11,13 +11,13 @@
 
 /* --- expansion --- */
 
-struct out {
+struct name_text {
 	char *text;
 	size_t size, len;
 	bool is_full;
 };
 
-static void put(struct out *o, char c)
+static void put(struct name_text *o, char c)
 {
 	if (o->len + 1 < o->size)
 		o->text[o->len++] = c;
@@ -26,13 +26,13 @@ static void put(struct out *o, char c)
 }
 
 /* A value becomes part of a name, never of a folder. */
-static void put_value(struct out *o, const char *value, size_t len)
+static void put_value(struct name_text *o, const char *value, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		put(o, value[i] == '/' ? '_' : value[i]);
 }
 
-static void put_host(struct out *o)
+static void put_host(struct name_text *o)
 {
 	char host[HOST_NAME_MAX + 1] = "";
 
@@ -43,7 +43,7 @@ static void put_host(struct out *o)
 }
 
 /* {NAME} at p. Returns what follows, NULL when it is no such thing. */
-static const char *put_variable(struct out *o, const char *p, const struct ws_strings *env)
+static const char *put_variable(struct name_text *o, const char *p, const struct ws_strings *env)
 {
 	const char *end = *p == '{' ? strchr(p, '}') : NULL;
 	char name[256];
@@ -62,7 +62,7 @@ static const char *put_variable(struct out *o, const char *p, const struct ws_st
 enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars *vars, char *out,
                                 size_t size, struct ws_err *err)
 {
-	struct out o = {out, size, 0, 0};
+	struct name_text o = {out, size, 0, 0};
 	const char *name = strrchr(pattern, '/');
 	const char *p = pattern;
 	char number[16];
@@ -104,7 +104,7 @@ enum ws_status ws_output_expand(const char *pattern, const struct ws_output_vars
 
 int ws_output_escape(const char *path, char *out, size_t size)
 {
-	struct out o = {out, size, 0, 0};
+	struct name_text o = {out, size, 0, 0};
 
 	for (; *path; path++) {
 		put(&o, *path);

@@ -252,7 +252,7 @@ static bool is_anothers(const struct ws_process_naming *naming, const char *path
 
 struct claims {
 	const struct ws_process_naming *naming;
-	const struct ws_process *own; /* whose present path is nobody else's */
+	const struct ws_process *process; /* whose present path is nobody else's */
 };
 
 static bool is_taken(void *ctx, const char *path)
@@ -261,8 +261,8 @@ static bool is_taken(void *ctx, const char *path)
 
 	if (is_anothers(claims->naming, path))
 		return 1;
-	return claims->naming->keep_existing && strcmp(path, claims->own->trace) != 0 &&
-	       ws_trace_path_exists(claims->own->folder, path);
+	return claims->naming->keep_existing && strcmp(path, claims->process->trace) != 0 &&
+	       ws_trace_path_exists(claims->process->folder, path);
 }
 
 static enum ws_status final_name(const struct ws_process *p, uint32_t pid,

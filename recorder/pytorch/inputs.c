@@ -11,16 +11,16 @@
 #define MAX_SCALARS 30 /* of a list; PyTorch's profiler leaves longer ones out, too */
 
 struct body {
-	uint64_t *at, *end;
+	uint64_t *pos, *end;
 	bool is_full;
 };
 
 static void put_word(struct body *b, uint64_t word)
 {
-	if (b->at == b->end)
+	if (b->pos == b->end)
 		b->is_full = 1;
 	else
-		*b->at++ = word;
+		*b->pos++ = word;
 }
 
 static void put_input(struct body *b, enum ws_input_kind kind, uint32_t n)
@@ -151,14 +151,14 @@ static void put_tensor(struct body *b, const void *impl)
 	input.n = (uint32_t)ndim;
 	memcpy(&word, &input, sizeof(word));
 	put_word(b, word);
-	if ((uint64_t)(b->end - b->at) < 2 * ndim) {
+	if ((uint64_t)(b->end - b->pos) < 2 * ndim) {
 		b->is_full = 1;
 		return;
 	}
 	for (uint64_t i = 0; i < ndim; i++)
-		*b->at++ = (uint64_t)sizes[i];
+		*b->pos++ = (uint64_t)sizes[i];
 	for (uint64_t i = 0; i < ndim && input.has_strides; i++)
-		*b->at++ = (uint64_t)strides[i];
+		*b->pos++ = (uint64_t)strides[i];
 }
 
 /* --- all inputs --- */
@@ -260,5 +260,5 @@ uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_B
 	if (!*whole)
 		return size;
 	memcpy(body, &op, sizeof(op));
-	return (uint32_t)((uint8_t *)b.at - body);
+	return (uint32_t)((uint8_t *)b.pos - body);
 }

@@ -51,7 +51,7 @@ bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)
 }
 
 /* Is a path around it launch-bound, too? */
-static bool is_inside(const struct ws_advice *a, uint32_t p)
+static bool has_launch_bound_parent(const struct ws_advice *a, uint32_t p)
 {
 	const struct ws_path *paths = a->m->ranges.paths;
 
@@ -72,7 +72,7 @@ static void add_paths(struct ws_advice *a)
 		size_t len;
 
 		if (100 * ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns ||
-		    !ws_path_is_launch_bound(a->idle, p) || is_inside(a, p))
+		    !ws_path_is_launch_bound(a->idle, p) || has_launch_bound_parent(a, p))
 			continue;
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;

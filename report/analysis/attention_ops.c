@@ -39,7 +39,7 @@ static bool is_product(const struct ws_cost_op *op)
 }
 
 /* May it stand between a product and the softmax? Anything but work of another layer. */
-static bool is_between(const struct ws_cost_op *op)
+static bool may_separate(const struct ws_cost_op *op)
 {
 	return !is_class(op, WS_TEXT_GEMM) && !is_class(op, WS_TEXT_SOFTMAX) &&
 	       !is_class(op, WS_TEXT_CONV) && !is_class(op, WS_TEXT_FUSED_ATTENTION);
@@ -63,7 +63,7 @@ static uint32_t product_near(const struct finder *f, size_t i, int by, int n)
 		if (is_product(&op)) {
 			if (--n == 0)
 				return (uint32_t)at;
-		} else if (!is_between(&op)) {
+		} else if (!may_separate(&op)) {
 			return WS_NONE;
 		}
 	}

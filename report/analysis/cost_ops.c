@@ -8,7 +8,7 @@
 /* What is kept of one; its cost and sizes are those of its payload or launch description. */
 struct kept {
 	int64_t gpu_ns, longest_ns;
-	uint32_t of;     /* its number as a range, or as an operation of a framework */
+	uint32_t source; /* its number as a range, or as an operation of a framework */
 	uint32_t facts;  /* row of its payload, or its description */
 	uint32_t name;   /* text */
 	uint32_t class;  /* text */
@@ -64,7 +64,7 @@ static struct kept from_range(const struct ws_joined_rows *rows,
                               const struct ws_joined_range *range, uint32_t number)
 {
 	return (struct kept){
-	        .of = number,
+	        .source = number,
 	        .facts = range->context->op,
 	        .name = range->context->name,
 	        .class = range->context->class,
@@ -84,7 +84,7 @@ static struct kept from_framework(const struct ws_model *m, struct ws_joined_row
 	                                           : m->cpu_ops.range[forward]);
 
 	return (struct kept){
-	        .of = i,
+	        .source = i,
 	        .facts = m->cpu_ops.config[i],
 	        .name = facts->name,
 	        .class = facts->kind,
@@ -136,8 +136,8 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 	        .kernels = kept->kernels,
 	        .gpu_ns = kept->gpu_ns,
 	        .longest_ns = kept->longest_ns,
-	        .range = i < c->nranges ? kept->of : WS_NONE,
-	        .cpu_op = i < c->nranges ? WS_NONE : kept->of,
+	        .range = i < c->nranges ? kept->source : WS_NONE,
+	        .cpu_op = i < c->nranges ? WS_NONE : kept->source,
 	        .path = kept->path,
 	        .step = kept->step,
 	        .device = kept->kernels ? config->device : WS_NONE,
@@ -148,7 +148,7 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 		set_facts_of_range(&m->ops.op[kept->facts], &op);
 	} else {
 		set_facts_of_framework(&m->cpu_ops.configs[kept->facts], &op);
-		if (m->cpu_ops.forward[kept->of] != WS_NONE)
+		if (m->cpu_ops.forward[kept->source] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
 	if (kept->kernels && kept->dtype)

@@ -120,8 +120,9 @@ static enum ws_status check_device(const struct ws_model *m, int64_t device, str
 	               len ? list : "none");
 }
 
-static enum ws_status tell(const struct ws_model *m, const struct ws_filter *f,
-                           const struct ws_selection *sel, struct names *names, struct ws_err *err)
+static enum ws_status explain_empty(const struct ws_model *m, const struct ws_filter *f,
+                                    const struct ws_selection *sel, struct names *names,
+                                    struct ws_err *err)
 {
 	if (f->nvtx)
 		WS_FORWARD(check_nvtx(m, sel->rows, f->nvtx, names, err));
@@ -156,7 +157,7 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 	if (status == WS_OK && step && !any_step(m))
 		status = unknown_range(m, step, &names, err);
 	if (status == WS_OK && sel->nothing)
-		status = tell(m, filter, sel, &names, err);
+		status = explain_empty(m, filter, sel, &names, err);
 	names_release(&names);
 	return status;
 }

@@ -46,7 +46,7 @@ struct matcher {
 	const struct ws_model *m;
 	struct ws_joined_rows *rows;
 	uint8_t *named; /* range -> the pattern names it */
-	bool any;       /* some are named */
+	bool has_names; /* some are named */
 	struct ws_arena temp;
 };
 
@@ -71,7 +71,7 @@ static void match_paths(struct matcher *c, struct ws_bytes pattern)
 	}
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		c->named[i] = path_named[ws_joined_rows_range(c->rows, i)->context->path];
-		c->any |= c->named[i];
+		c->has_names |= c->named[i];
 	}
 }
 
@@ -123,7 +123,7 @@ static void match_recorded_range(struct matcher *c, struct ws_bytes pattern, uin
 	put_recorded_path(c->m, names, kept, path);
 	c->named[i] = ws_filter_matches(pattern, (struct ws_bytes){path->data, path->len},
 	                                c->m->texts[c->m->ranges.paths[r->context->path].domain]);
-	c->any |= c->named[i];
+	c->has_names |= c->named[i];
 }
 
 /*
@@ -224,9 +224,9 @@ static void match(struct matcher *c, struct ws_bytes pattern, uint8_t *inside)
 
 	WS_NEW(&c->temp, c->named, c->rows->nranges);
 	match_paths(c, pattern);
-	if (!c->any)
+	if (!c->has_names)
 		match_recorded(c, pattern);
-	by_number = !c->any && take_instances(&pattern, &first, &last);
+	by_number = !c->has_names && take_instances(&pattern, &first, &last);
 	if (by_number)
 		match_paths(c, pattern);
 	keep_named(c, inside, &n);

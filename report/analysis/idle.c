@@ -38,7 +38,7 @@ struct finder {
 	int64_t *sync_end_ns;     /* the latest end of those up to each */
 	struct place *place;      /* of each device */
 	uint32_t device;          /* the one that is swept */
-	void (*tell)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
+	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
 	void *ctx;
 	struct ws_arena arena;
 };
@@ -321,8 +321,8 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 
 	if (ns <= 0)
 		return;
-	if (c->tell)
-		c->tell(c->ctx, &(struct ws_idle_span){c->device, what, start_ns, end_ns});
+	if (c->on_span)
+		c->on_span(c->ctx, &(struct ws_idle_span){c->device, what, start_ns, end_ns});
 	use->ns[what] += ns;
 	use->window_ns += ns;
 	if (what <= WS_USE_COPY)
@@ -580,7 +580,7 @@ enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection
 {
 	struct ws_time_window copy = *window;
 	const struct ws_windows one = {&copy, 1, 0};
-	struct finder f = {.m = m, .sel = sel, .w = &one, .tell = tell, .ctx = ctx};
+	struct finder f = {.m = m, .sel = sel, .w = &one, .on_span = tell, .ctx = ctx};
 	struct ws_arena results = {0};
 	struct ws_idle idle;
 	enum ws_status status = find_into(&f, &results, &idle, err);

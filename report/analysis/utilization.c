@@ -18,10 +18,10 @@ struct state {
 	const struct ws_selection *sel;
 	struct ws_cost_ops *costs;
 	struct ws_utilization *out;
-	uint8_t *again;   /* operation -> ran in backward or the optimizer */
+	uint8_t *is_training; /* operation -> ran in backward or the optimizer */
 	uint8_t *devices; /* ran products */
-	int64_t untold_ns;
-	int told, has_backward, has_optimizer;
+	int64_t unknown_ns;
+	int has_flops, has_backward, has_optimizer;
 	/* of those with a peak, and of those without; without kernels: there is none */
 	struct ws_cost_op longest, unknown;
 };
@@ -42,16 +42,16 @@ static int64_t look_at_kernel(struct state *s, const struct ws_joined_kernel *k)
 	s->has_backward |= is_backward;
 	s->has_optimizer |= is_optimizer;
 	if (op != WS_NONE) {
-		s->again[op] |= is_backward || is_optimizer;
+		s->is_training[op] |= is_backward || is_optimizer;
 		cost = ws_cost_ops_at(s->costs, op);
 	}
 	if (!ws_class_is_product(cost.class ? cost.class : k->kind->class))
 		return 0;
 	s->devices[s->m->configs[k->kind->config].device] = 1;
 	if (cost.flops < 0)
-		s->untold_ns += k->dur_ns;
+		s->unknown_ns += k->dur_ns;
 	else
-		s->told = 1;
+		s->has_flops = 1;
 	return k->dur_ns;
 }
 
@@ -84,14 +84,15 @@ static void find_obstacle(struct state *s)
 		WHY(u, "there is no measured step");
 	else if (!ws_model_has_kernels(s->m))
 		WHY(u, "no kernel was recorded");
-	else if (!s->told)
+	else if (!s->has_flops)
 		WHY(u, "no matrix product, convolution or fused attention of the steps tells its "
 		       "FLOPs");
-	else if (100 * (double)s->untold_ns > WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
+	else if (100 * (double)s->unknown_ns >
+	         WS_UTILIZATION_UNTOLD_PERCENT * (double)u->product_ns)
 		WHY(u,
 		    "%.1f %% of the GPU time of matrix products, convolutions and fused "
 		    "attention is without FLOPs%s",
-		    100 * (double)s->untold_ns / (double)u->product_ns,
+		    100 * (double)s->unknown_ns / (double)u->product_ns,
 		    s->m->cpu_ops.tree.n ? " (PyTorch's profiler: record_shapes=True)" : "");
 	else
 		u->flops = 0;
@@ -159,7 +160,7 @@ static void add_ops(struct state *s)
 		u->flops += (double)op.flops;
 		u->ran_ns[op.step] += ns;
 		u->ran_sum_ns += ns;
-		if (s->again[i])
+		if (s->is_training[i])
 			continue;
 		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
 		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
@@ -250,7 +251,7 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	WS_NEW(arena, s.out->model_ns, m->nsteps);
 	WS_NEW(arena, s.out->ran_ns, m->nsteps);
 	WS_NEW(arena, s.out->step_ns, m->nsteps);
-	WS_NEW(&temp, s.again, s.costs->n);
+	WS_NEW(&temp, s.is_training, s.costs->n);
 	WS_NEW(&temp, s.devices, m->ndevices);
 	find(&s);
 	ws_arena_free(&temp);

@@ -35,7 +35,7 @@ static const char *three_digits(struct ws_arena *texts, double value, const char
 }
 
 struct scale {
-	double by;
+	double unit;
 	const char *prefix;
 };
 
@@ -44,7 +44,7 @@ static const struct scale *scale_of(const struct scale *scales, size_t n, double
 {
 	size_t i = 0;
 
-	while (i + 1 < n && fabs(value) / scales[i].by >= 999.5)
+	while (i + 1 < n && fabs(value) / scales[i].unit >= 999.5)
 		i++;
 	return &scales[i];
 }
@@ -54,7 +54,7 @@ const char *ws_say_time_in(double ns, char out[WS_SAY_TIME])
 	static const struct scale units[] = {{1, "ns"}, {1e3, "µs"}, {1e6, "ms"}, {1e9, "s"}};
 	const struct scale *s = scale_of(units, 4, ns);
 
-	digits_of(ns / s->by, out);
+	digits_of(ns / s->unit, out);
 	snprintf(out + strlen(out), WS_SAY_TIME - strlen(out), " %s", s->prefix);
 	return out;
 }
@@ -72,7 +72,8 @@ const char *ws_say_si(struct ws_arena *texts, double value, const char *unit)
 	                                     {1e12, "T"}, {1e15, "P"}, {1e18, "E"}};
 	const struct scale *s = scale_of(units, 7, value);
 
-	return three_digits(texts, value / s->by, ws_arena_format(texts, "%s%s", s->prefix, unit));
+	return three_digits(texts, value / s->unit,
+	                    ws_arena_format(texts, "%s%s", s->prefix, unit));
 }
 
 const char *ws_say_percent(struct ws_arena *texts, double percent)

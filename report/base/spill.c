@@ -167,7 +167,7 @@ struct merge {
 	int (*compare)(const void *, const void *, void *);
 	void *ctx;
 	struct run {
-		size_t at, end;
+		size_t row, end;
 	} run[MOST_RUNS]; /* a heap: the run with the least row first */
 	size_t nruns;
 };
@@ -185,7 +185,7 @@ static void sift_down(struct merge *m, size_t i)
 		size_t least = i;
 
 		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < m->nruns; child++)
-			if (is_less(m, m->run[child].at, m->run[least].at))
+			if (is_less(m, m->run[child].row, m->run[least].row))
 				least = child;
 		if (least == i)
 			return;
@@ -207,8 +207,8 @@ static enum ws_status merge_runs(struct merge *m, struct ws_spill *to, struct ws
 		/* all runs' pages are at hand at once */
 		ws_spill_used(m->from, m->row_bytes);
 		WS_FORWARD(ws_spill_put(to, m->row_bytes, n,
-		                        (char *)m->from->data + least->at++ * m->row_bytes, err));
-		if (least->at == least->end)
+		                        (char *)m->from->data + least->row++ * m->row_bytes, err));
+		if (least->row == least->end)
 			*least = m->run[--m->nruns];
 		sift_down(m, 0);
 	}

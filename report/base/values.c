@@ -6,14 +6,14 @@
 #include "formats/base/xalloc.h"
 
 /* By half, not twice as much: what is empty at the end counts where there are many small groups. */
-static size_t more(size_t capacity)
+static size_t grown_capacity(size_t capacity)
 {
 	return capacity < 8 ? 8 : capacity + capacity / 2;
 }
 
 void ws_values_make_room(struct ws_values *v)
 {
-	const size_t want = more(v->capacity);
+	const size_t want = grown_capacity(v->capacity);
 
 	if (want > UINT32_MAX)
 		ws_out_of_memory(want * sizeof(*v->narrow));
@@ -26,7 +26,7 @@ void ws_values_add_wide(struct ws_values *v, int64_t value)
 	struct ws_wide_values *wide = v->wide;
 
 	if (!wide || wide->n == wide->capacity) {
-		const size_t n = wide ? wide->n : 0, want = more(n);
+		const size_t n = wide ? wide->n : 0, want = grown_capacity(n);
 
 		wide = ws_xreallocarray(wide, 1, sizeof(*wide) + want * sizeof(*wide->v));
 		wide->n = n;

@@ -51,7 +51,7 @@ static int format_of_path(const char *path)
 	return -1;
 }
 
-static void tell(void *path, uint64_t done, uint64_t total)
+static void show_progress(void *path, uint64_t done, uint64_t total)
 {
 	ws_ui_progress(path, done, total);
 }
@@ -81,7 +81,7 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
                                    const char *to, struct ws_parquet_fleet *fleet,
                                    struct ws_err *err)
 {
-	const struct ws_export_opts opts = {fleet ? NULL : tell, (void *)o->to};
+	const struct ws_export_opts opts = {fleet ? NULL : show_progress, (void *)o->to};
 	const struct ws_export_job job = {f->name, to, &opts, o->rank, o->rollup, fleet};
 	const struct ws_trace_reader *r;
 	struct ws_export_stats stats = {0};

@@ -11,7 +11,7 @@ static void list(const char *of, const struct ws_table_def *const *defs, size_t 
 enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 {
 	static const struct {
-		const char *of;
+		const char *command;
 		const struct ws_table_def *const *(*defs)(size_t *count);
 	} groups[] = {
 	        {"report TRACE", ws_table_defs},  {"report TRACE...: ranks", ws_ranks_defs},
@@ -28,7 +28,7 @@ enum ws_status ws_cmd_tables(int argc, char **argv, struct ws_err *err)
 		const struct ws_table_def *const *defs = groups[i].defs(&count);
 
 		fputs(i ? "\n" : "", stdout);
-		list(groups[i].of, defs, count);
+		list(groups[i].command, defs, count);
 	}
 	return WS_OK;
 }

@@ -9,14 +9,14 @@
 #include "report/base/ui.h"
 #include "report/joined/step_candidates.h"
 
-static void tell(void *path, uint64_t done, uint64_t total)
+static void show_progress(void *path, uint64_t done, uint64_t total)
 {
 	ws_ui_progress(path, done, total);
 }
 
 struct ws_import_opts ws_import_opts_watched(const char *path)
 {
-	return (struct ws_import_opts){.progress = tell, .progress_ctx = (void *)path};
+	return (struct ws_import_opts){.progress = show_progress, .progress_ctx = (void *)path};
 }
 
 void ws_import_print_damage(const struct ws_import_stats *s)

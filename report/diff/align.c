@@ -10,7 +10,7 @@ struct aligner {
 	const uint32_t *a, *b;
 	/* by diagonal x - y: how far a search of so many differences has come */
 	ptrdiff_t *forward, *backward;
-	ptrdiff_t most; /* differences after which a split is good enough */
+	ptrdiff_t max_differences; /* differences after which a split is good enough */
 	uint32_t *partner;
 };
 
@@ -94,7 +94,7 @@ static struct point middle(const struct aligner *g, const struct box *box)
 			if (!odd && f[0] <= d && d <= f[1] && x <= g->forward[d])
 				return (struct point){x, y};
 		}
-		if (differences >= g->most)
+		if (differences >= g->max_differences)
 			return farthest(g, box, f, r);
 	}
 }
@@ -131,7 +131,7 @@ void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32
 
 	g.forward = reach + nb + 1;
 	g.backward = g.forward + n;
-	g.most = (ptrdiff_t)fmax(256, sqrt((double)n));
+	g.max_differences = (ptrdiff_t)fmax(256, sqrt((double)n));
 	for (size_t i = 0; i < na; i++)
 		partner[i] = WS_NONE;
 	align(&g, (struct box){0, (ptrdiff_t)na, 0, (ptrdiff_t)nb});

@@ -162,7 +162,7 @@ static const char *grade_of_part(const struct answering *a, const struct ws_diff
 #define REASON_PERCENT 0.1
 
 /* The largest change, and the largest against it. */
-static void say_why(const struct answering *a, const struct ws_diff_parts *parts)
+static void say_main_change(const struct answering *a, const struct ws_diff_parts *parts)
 {
 	const struct ws_diff_part *most = NULL, *against = NULL;
 	const double whole = fmax(parts->typical_ns[0], parts->typical_ns[1]);
@@ -207,7 +207,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	row = verdict_of(a, by_steps ? "GPU time of a step" : "GPU time of kernels");
 	if (row)
 		say_time(a, row, "The kernels", "are", "take");
-	say_why(a, parts);
+	say_main_change(a, parts);
 }
 
 /* --- from A to B ---------------------------------------------------------------------------- */

@@ -139,9 +139,9 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 
 /* --- the judgement ------------------------------------------------------------------------ */
 
-static void say(struct ws_gate_judgement *j, const char *fmt, ...)
+static void add_words(struct ws_gate_judgement *j, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-static void say(struct ws_gate_judgement *j, const char *fmt, ...)
+static void add_words(struct ws_gate_judgement *j, const char *fmt, ...)
 {
 	size_t n = strlen(j->words);
 	va_list args;
@@ -174,11 +174,11 @@ static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
 	if (c->high <= most)
 		return WS_GATE_PASSED;
 	if (c->low <= most) {
-		say(j, "Whether it is over the threshold is not certain.");
+		add_words(j, "Whether it is over the threshold is not certain.");
 		return WS_GATE_UNDECIDED;
 	}
 	if (!(c->p <= WS_GATE_CHANCE)) {
-		say(j, "The gate asks for a 99 %% CI.");
+		add_words(j, "The gate asks for a 99 %% CI.");
 		return WS_GATE_UNDECIDED;
 	}
 	return WS_GATE_SLOWER;
@@ -192,12 +192,12 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
 	if (clocks_differ(r)) {
-		say(j, "The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
-		    r->clock_mhz[0], r->clock_mhz[1]);
+		add_words(j, "The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
+		          r->clock_mhz[0], r->clock_mhz[1]);
 		return WS_GATE_UNDECIDED;
 	}
 	if (!is_known(c, opts)) {
-		say(j, "Record three runs or more per side, or pass --run-noise.");
+		add_words(j, "Record three runs or more per side, or pass --run-noise.");
 		return WS_GATE_UNDECIDED;
 	}
 	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
@@ -213,9 +213,9 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 
 	*out = (struct ws_gate_judgement){0};
 	if (c->grade == WS_GRADE_UNLIKE)
-		say(out, "Different work: %s.", result->reasons);
+		add_words(out, "Different work: %s.", result->reasons);
 	else
-		say(out, "%s", result->verdict);
+		add_words(out, "%s", result->verdict);
 	out->outcome = judge(result, opts, out);
 	if (out->outcome == WS_GATE_UNDECIDED && c->basis != WS_BASIS_NONE &&
 	    c->grade != WS_GRADE_UNLIKE) {
@@ -231,9 +231,9 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 
 		if (a && strcmp(today, a->until) <= 0) {
 			out->outcome = WS_GATE_ACCEPTED;
-			say(out, "Accepted until %s: %s.", a->until, a->reason);
+			add_words(out, "Accepted until %s: %s.", a->until, a->reason);
 		} else if (a) {
-			say(out, "It was accepted until %s: %s.", a->until, a->reason);
+			add_words(out, "It was accepted until %s: %s.", a->until, a->reason);
 		}
 	}
 }

@@ -48,7 +48,7 @@ static uint32_t symbol_of(const struct matcher *m, int level, int side, size_t a
 
 /* Positions in the sequence of a side, ascending. */
 struct positions {
-	const uint32_t *at;
+	const uint32_t *index;
 	size_t n;
 };
 
@@ -69,10 +69,10 @@ static void join(struct matcher *m, const struct positions p[2], enum ws_matched
 		const int side = s ^ m->swapped;
 
 		kind.n[side] = (uint32_t)p[s].n;
-		kind.item[side] = p[s].n ? m->side[s].call[*p[s].at].item : 0;
+		kind.item[side] = p[s].n ? m->side[s].call[*p[s].index].item : 0;
 		for (size_t i = 0; i < p[s].n; i++) {
-			m->out->group[s][p[s].at[i]] = group;
-			kind.flops[side] += item_of(m, s, p[s].at[i])->flops;
+			m->out->group[s][p[s].index[i]] = group;
+			kind.flops[side] += item_of(m, s, p[s].index[i])->flops;
 		}
 	}
 	ws_match_add_kind(m->out, &kind, &m->out->kind[group]);
@@ -97,13 +97,13 @@ static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint
 /* Items of one class? And is that none of which sizes matter? */
 static bool is_one_class(const struct matcher *m, const struct positions p[2], bool *sized)
 {
-	const uint32_t class = item_of(m, 0, *p[0].at)->class;
+	const uint32_t class = item_of(m, 0, *p[0].index)->class;
 	bool one = true;
 
 	*sized = false;
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++) {
-			const uint32_t of = item_of(m, s, p[s].at[i])->class;
+			const uint32_t of = item_of(m, s, p[s].index[i])->class;
 
 			one &= of == class;
 			for (size_t k = 0; k < sizeof(m->sized) / sizeof(*m->sized); k++)
@@ -124,11 +124,11 @@ static bool may_be_same(const struct matcher *m, const struct positions p[2], bo
 
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
-			flops[s] += item_of(m, s, p[s].at[i])->flops;
+			flops[s] += item_of(m, s, p[s].index[i])->flops;
 	if (flops[0] > 0 && flops[1] > 0)
 		return !ws_work_apart(flops[0], flops[1]);
 	if (p[0].n == 1 && p[1].n == 1 &&
-	    ws_work_apart(item_of(m, 0, *p[0].at)->volume, item_of(m, 1, *p[1].at)->volume))
+	    ws_work_apart(item_of(m, 0, *p[0].index)->volume, item_of(m, 1, *p[1].index)->volume))
 		return false;
 	return one_class || (in_range && !sized);
 }
@@ -149,12 +149,12 @@ static void join_pair(struct matcher *m, const uint32_t *a, const uint32_t *b,
 }
 
 /* The same in the same order, as most work of most ranges is. */
-static bool is_same(const struct matcher *m, const struct positions p[2], int level)
+static bool have_same_symbols(const struct matcher *m, const struct positions p[2], int level)
 {
 	size_t i = 0;
 
 	while (i < p[0].n && i < p[1].n &&
-	       symbol_of(m, level, 0, p[0].at[i]) == symbol_of(m, level, 1, p[1].at[i]))
+	       symbol_of(m, level, 0, p[0].index[i]) == symbol_of(m, level, 1, p[1].index[i]))
 		i++;
 	return i == p[0].n && i == p[1].n;
 }
@@ -169,33 +169,33 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 		join_remainder(m, p, &rule);
 		return;
 	}
-	if (rule.level != WS_LIKE_CLASS && is_same(m, p, rule.level)) {
+	if (rule.level != WS_LIKE_CLASS && have_same_symbols(m, p, rule.level)) {
 		for (size_t i = 0; i < p[0].n; i++)
-			join_pair(m, &p[0].at[i], &p[1].at[i], &rule);
+			join_pair(m, &p[0].index[i], &p[1].index[i], &rule);
 		return;
 	}
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < p[s].n; i++)
-			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].at[i]);
+			m->scratch[s][i] = symbol_of(m, rule.level, s, p[s].index[i]);
 	partner = ws_xarray(p[0].n, sizeof(*partner));
 	ws_align(m->scratch[0], p[0].n, m->scratch[1], p[1].n, partner);
 	for (size_t i = 0; i <= p[0].n; i++) {
 		int at_end = i == p[0].n;
 		size_t j = at_end ? p[1].n : partner[i];
 
-		if (!at_end &&
-		    (partner[i] == WS_NONE || !may_match(m, p[0].at[i], p[1].at[j], rule.level)))
+		if (!at_end && (partner[i] == WS_NONE ||
+		                !may_match(m, p[0].index[i], p[1].index[j], rule.level)))
 			continue;
 		if (i > from[0] || j > from[1]) {
-			struct positions gap[2] = {{p[0].at + from[0], i - from[0]},
-			                           {p[1].at + from[1], j - from[1]}};
+			struct positions gap[2] = {{p[0].index + from[0], i - from[0]},
+			                           {p[1].index + from[1], j - from[1]}};
 			struct rule next = rule;
 
 			next.level++;
 			align_level(m, gap, next);
 		}
 		if (!at_end)
-			join_pair(m, &p[0].at[i], &p[1].at[j], &rule);
+			join_pair(m, &p[0].index[i], &p[1].index[j], &rule);
 		from[0] = i + 1;
 		from[1] = j + 1;
 	}
@@ -204,10 +204,10 @@ static void align_level(struct matcher *m, const struct positions p[2], struct r
 
 /* --- pass 1: ranges ---------------------------------------------------------------------- */
 
-static int64_t range_of(const struct matcher *m, int side, uint32_t at)
+static int64_t range_of(const struct matcher *m, int side, uint32_t call)
 {
-	return (int64_t)((uint64_t)item_of(m, side, at)->place << 31 |
-	                 m->side[side].call[at].instance);
+	return (int64_t)((uint64_t)item_of(m, side, call)->place << 31 |
+	                 m->side[side].call[call].instance);
 }
 
 static int by_instance(const void *pa, const void *pb, void *ctx)
@@ -247,7 +247,7 @@ static size_t end_of_range(const struct matcher *m, int side, const struct posit
 {
 	size_t i = from;
 
-	while (i < in->n && range_of(m, side, in->at[i]) == range_of(m, side, in->at[from]))
+	while (i < in->n && range_of(m, side, in->index[i]) == range_of(m, side, in->index[from]))
 		i++;
 	return i;
 }
@@ -257,8 +257,9 @@ static void match_range(struct matcher *m, const struct positions p[2])
 	int small = p[0].n <= SMALL_RANGE && p[1].n <= SMALL_RANGE;
 	/* the same kinds in the same order: then the range alone says what is what */
 	struct rule rule = {WS_LIKE_KIND_AND_SHAPE, WS_LIKE_KIND,
-	                    small || is_same(m, p, WS_LIKE_KIND) ? WS_MATCHED_BY_RANGE
-	                                                         : WS_MATCHED_BY_OPERATION,
+	                    small || have_same_symbols(m, p, WS_LIKE_KIND)
+	                            ? WS_MATCHED_BY_RANGE
+	                            : WS_MATCHED_BY_OPERATION,
 	                    small};
 
 	align_level(m, p, rule);
@@ -272,14 +273,15 @@ static void match_ranges(struct matcher *m)
 	for (int s = 0; s < 2; s++)
 		by_range(m, s, &in[s], m->scratch[s]);
 	while (at[0] < in[0].n && at[1] < in[1].n) {
-		int64_t key[2] = {range_of(m, 0, in[0].at[at[0]]), range_of(m, 1, in[1].at[at[1]])};
+		int64_t key[2] = {range_of(m, 0, in[0].index[at[0]]),
+		                  range_of(m, 1, in[1].index[at[1]])};
 		size_t end[2];
 
 		for (int s = 0; s < 2; s++)
 			end[s] = end_of_range(m, s, &in[s], at[s]);
 		if (key[0] == key[1]) {
-			struct positions p[2] = {{in[0].at + at[0], end[0] - at[0]},
-			                         {in[1].at + at[1], end[1] - at[1]}};
+			struct positions p[2] = {{in[0].index + at[0], end[0] - at[0]},
+			                         {in[1].index + at[1], end[1] - at[1]}};
 
 			match_range(m, p);
 		}

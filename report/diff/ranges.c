@@ -189,7 +189,7 @@ void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 
 struct ranges {
 	struct ws_diff *d;
-	uint32_t *most[2];   /* place -> most instances in one sample of the side */
+	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
 	uint32_t *rolled;    /* place -> text with * for the numbers of layers */
 	uint32_t *variants;  /* text -> places that are rolled into it */
 	uint64_t *dtypes[2]; /* text of a row -> bits of dtypes */
@@ -243,14 +243,16 @@ static void count_instances(struct ranges *r)
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
 
-		r->most[s] = ws_xarray(r->d->names.nplaces + 1, sizeof(*r->most[s]));
+		r->max_instances[s] =
+		        ws_xarray(r->d->names.nplaces + 1, sizeof(*r->max_instances[s]));
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nrange_sums; k++) {
 				const struct ws_range_sum *sum =
 				        ws_recording_range_sum(&side->recordings[i], k);
 
 				uint32_t *most =
-				        &r->most[s][side->recordings[i].place_of[sum->place]];
+				        &r->max_instances[s]
+				                         [side->recordings[i].place_of[sum->place]];
 
 				if (sum->instances > *most)
 					*most = sum->instances;
@@ -260,7 +262,8 @@ static void count_instances(struct ranges *r)
 
 static uint32_t common_instances(const struct ranges *r, uint32_t place)
 {
-	return r->most[0][place] < r->most[1][place] ? r->most[0][place] : r->most[1][place];
+	return r->max_instances[0][place] < r->max_instances[1][place] ? r->max_instances[0][place]
+	                                                               : r->max_instances[1][place];
 }
 
 /* Have some instances of the place a counterpart, and others none? */
@@ -268,7 +271,7 @@ static bool is_split(const struct ranges *r, int s, uint32_t place)
 {
 	const uint32_t common = common_instances(r, place);
 
-	return common && common < r->most[s][place];
+	return common && common < r->max_instances[s][place];
 }
 
 /* n of them, of which the instance is one. */
@@ -479,7 +482,7 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 	        d->by_steps ? "the measured steps" : "the traces");
 	ws_diff_note_samples(d, t);
 	for (int s = 0; s < 2; s++) {
-		free(r.most[s]);
+		free(r.max_instances[s]);
 		free(r.dtypes[s]);
 	}
 	free(r.rolled);

@@ -58,7 +58,7 @@ static void add_calls(struct adder *a, uint32_t sample)
 }
 
 /* What a side's time is longer than it would be for the work of the other. */
-static double more_than_other(int64_t ns, int s, double ratio)
+static double excess_ns(int64_t ns, int s, double ratio)
 {
 	const double of_other = s ? 1 / ratio : ratio;
 
@@ -84,7 +84,7 @@ static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 		d->flops[s] += (double)kind->flops[s] / kind->n[s] * (double)sum->instances /
 		               (double)d->side[s].nsamples;
 	if (ws_diff_is_like(d, kind, &ratio))
-		more = more_than_other(sum->gpu_ns, s, ratio);
+		more = excess_ns(sum->gpu_ns, s, ratio);
 	if (item->place != WS_NONE)
 		d->more_place_ns[s][item->place] += more;
 	if (more < (double)sum->gpu_ns) {
@@ -181,7 +181,7 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	row->like_ns[s] += sum->gpu_ns;
 	row->like[s][sum->sample].ns += sum->gpu_ns;
 	row->like[s][sum->sample].groups += (double)sum->instances / kind->n[s];
-	row->more_ns[s] += more_than_other(sum->gpu_ns, s, ratio);
+	row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
 }
 
 void ws_diff_rows_of_work(struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out)

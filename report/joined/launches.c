@@ -44,7 +44,7 @@ struct search {
 	struct ws_launch_key kernel;
 };
 
-static bool is_not_after(void *ctx, size_t at)
+static bool is_at_or_before_kernel(void *ctx, size_t at)
 {
 	const struct search *s = ctx;
 	const struct ws_launch_key call = key_at(s->l, at);
@@ -52,7 +52,7 @@ static bool is_not_after(void *ctx, size_t at)
 	return compare(&call, &s->kernel, NULL) <= 0;
 }
 
-static bool is_same(const struct ws_launch_key *a, const struct ws_launch_key *b)
+static bool is_same_call(const struct ws_launch_key *a, const struct ws_launch_key *b)
 {
 	return a->process == b->process && a->correlation == b->correlation;
 }
@@ -65,14 +65,14 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel)
 	search.kernel.call = WS_NONE; /* behind a call that began with it */
 	if (!kernel.correlation)
 		return WS_NONE;
-	l->at = ws_count_before(l->n, l->at, is_not_after, &search);
+	l->at = ws_count_before(l->n, l->at, is_at_or_before_kernel, &search);
 	if (l->at) {
 		call = key_at(l, l->at - 1);
-		if (is_same(&call, &kernel))
+		if (is_same_call(&call, &kernel))
 			return call.call;
 	}
 	if (l->at == l->n)
 		return WS_NONE;
 	call = key_at(l, l->at); /* clocks that disagree: it began after its kernel */
-	return is_same(&call, &kernel) ? call.call : WS_NONE;
+	return is_same_call(&call, &kernel) ? call.call : WS_NONE;
 }

@@ -12,7 +12,7 @@
 struct work_columns {
 	enum ws_kind kind;
 	enum ws_work_kind work;
-	const char *what;
+	const char *kind_name;
 	int start, dur, correlation, pid, device, stream, bytes, direction, flags;
 };
 static const struct work_columns work_columns_of[] = {
@@ -48,7 +48,7 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 	        .direction = direction < UINT8_MAX ? (uint8_t)direction : 0,
 	        .no_time = (flags & WS_COPY_NO_TIME) != 0 || dur < 0,
 	};
-	WS_FAIL_IF(w->bytes > INT64_MAX, err, CORRUPT, "%s %llu moves %llu bytes", c->what,
+	WS_FAIL_IF(w->bytes > INT64_MAX, err, CORRUPT, "%s %llu moves %llu bytes", c->kind_name,
 	           (unsigned long long)row, (unsigned long long)w->bytes);
 	w->process = ws_process_number(l, ws_value(t, c->pid, row));
 	w->device = ws_device_number(l, ws_value(t, c->device, row));
@@ -56,7 +56,7 @@ static enum ws_status take_work(struct ws_loader *l, const struct work_columns *
 		return WS_OK;
 	w->start_ns = (int64_t)ws_value(t, c->start, row);
 	w->dur_ns = dur;
-	WS_FORWARD(ws_check_time(w->start_ns, w->dur_ns, c->what, row, err));
+	WS_FORWARD(ws_check_time(w->start_ns, w->dur_ns, c->kind_name, row, err));
 	ws_extend_time(l->m, w->start_ns, w->start_ns + w->dur_ns);
 	return WS_OK;
 }

@@ -47,7 +47,7 @@ static const char empty_words[] =
         "operator instance std true false at native c10 cuda decltype nullptr internal "
         "detail default_config ReduceOpType ";
 
-static bool says_nothing(struct ws_bytes word)
+static bool is_filler(struct ws_bytes word)
 {
 	const char *p = empty_words + 1, *end = empty_words + sizeof(empty_words);
 
@@ -122,7 +122,7 @@ static struct ws_bytes telling_word(struct ws_bytes arguments, const char **behi
 		struct ws_bytes word = next_word(&at, end);
 
 		*behind = at;
-		if (!word.len || !says_nothing(ws_name_last_part(word)))
+		if (!word.len || !is_filler(ws_name_last_part(word)))
 			return word;
 	}
 }

@@ -19,14 +19,14 @@ struct namer {
 	size_t n;
 	struct ws_buf *text;
 	struct {
-		size_t at, len;
+		size_t offset, len;
 	} * label;
 	struct ws_row_key *order; /* of the names, equal labels beside each other */
 };
 
 static struct ws_bytes label_of(const struct namer *s, uint32_t i)
 {
-	return (struct ws_bytes){s->text->data + s->label[i].at, s->label[i].len};
+	return (struct ws_bytes){s->text->data + s->label[i].offset, s->label[i].len};
 }
 
 /* --- what differs ---------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static void relabel(struct namer *s, uint32_t i, const char *open, struct ws_byt
 	ws_buf_put(s->text, open, strlen(open));
 	ws_buf_put(s->text, part.ptr, part.len);
 	ws_buf_put(s->text, close, strlen(close));
-	s->label[i].at = at;
+	s->label[i].offset = at;
 	s->label[i].len = s->text->len - at;
 }
 
@@ -250,9 +250,9 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
 	WS_NEW(&temp, s.label, n);
 	WS_NEW(&temp, s.order, n);
 	for (size_t i = 0; i < n; i++) {
-		s.label[i].at = text->len;
+		s.label[i].offset = text->len;
 		ws_short_name(names[i], text);
-		s.label[i].len = text->len - s.label[i].at;
+		s.label[i].len = text->len - s.label[i].offset;
 	}
 	one_round(&s, false);
 	one_round(&s, true);

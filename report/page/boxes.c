@@ -141,7 +141,7 @@ static int by_start(const void *a, const void *b)
 struct placed {
 	struct ws_timeline_lane lane;
 	int64_t order[3];
-	size_t was;
+	size_t input;
 };
 
 static int by_order(const void *a, const void *b)
@@ -150,7 +150,7 @@ static int by_order(const void *a, const void *b)
 
 	for (int i = 0; i < 3; i++)
 		WS_ORDER_BY(x->order[i], y->order[i]);
-	WS_ORDER_BY(x->was, y->was);
+	WS_ORDER_BY(x->input, y->input);
 	return 0;
 }
 
@@ -160,7 +160,7 @@ static void order_lanes(struct ws_boxes *b)
 	struct placed *placed = ws_xarray(out->nlanes, sizeof(*placed));
 
 	for (size_t i = 0; i < out->nlanes; i++) {
-		placed[i] = (struct placed){.lane = out->lane[i], .was = i};
+		placed[i] = (struct placed){.lane = out->lane[i], .input = i};
 		memcpy(placed[i].order, b->lane[i].order, sizeof(placed[i].order));
 	}
 	qsort(placed, out->nlanes, sizeof(*placed), by_order);

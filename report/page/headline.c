@@ -102,7 +102,7 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 static void say_why_idle(struct ws_page_making *p)
 {
 	static const struct {
-		const char *before, *behind;
+		const char *prefix, *suffix;
 	} words[WS_USES] = {
 	        [WS_USE_COLLECTIVE] = {"Communication alone takes ",
 	                               ": nothing computes meanwhile."},
@@ -119,19 +119,19 @@ static void say_why_idle(struct ws_page_making *p)
 	                            "; record API calls."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
-	const char *behind;
+	const char *suffix;
 
 	if (!p->idle || p->page->on_cpu)
 		return;
 	for (int i = most; i < WS_USES; i++)
 		if (p->idle->all.ns[i] > p->idle->all.ns[most])
 			most = (enum ws_use)i;
-	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].before)
+	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].prefix)
 		return;
-	behind = words[most].behind ? words[most].behind
+	suffix = words[most].suffix ? words[most].suffix
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
-	ws_say_line(next_line(p), words[most].before,
-	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), behind, NULL);
+	ws_say_line(next_line(p), words[most].prefix,
+	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static bool say_graphs(struct ws_page_making *p)
 	return true;
 }
 
-static void say_who(struct ws_page_making *p)
+static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
@@ -376,7 +376,7 @@ enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err
 	say_how_long(p);
 	if (p->sel->kernels) {
 		say_why_idle(p);
-		say_who(p);
+		say_largest_part(p);
 		say_first(p);
 	} else if (p->page->has_operations) {
 		say_operations(p);

@@ -41,7 +41,7 @@ void *ws_pass_rows_begin(struct ws_pass_rows *r, size_t row_size, size_t n)
 	return rows + IN_FRONT * row_size;
 }
 
-static inline struct ws_pass_when when_of(const uint8_t *row)
+static inline struct ws_pass_when time_of_row(const uint8_t *row)
 {
 	return (struct ws_pass_when){(int64_t)ws_load_u64(row), ws_load_u64(row + sizeof(int64_t))};
 }
@@ -50,8 +50,9 @@ void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted)
 {
 	const uint8_t *row = r->rows + r->n * r->row_size;
 
-	r->unsorted |= unsorted || (r->n > r->first && n &&
-	                            ws_pass_is_before(when_of(row), when_of(row - r->row_size)));
+	r->unsorted |=
+	        unsorted || (r->n > r->first && n &&
+	                     ws_pass_is_before(time_of_row(row), time_of_row(row - r->row_size)));
 	r->n += n;
 }
 
@@ -65,10 +66,10 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 	size_t moves = 16 * (r->n - r->first);
 
 	for (uint8_t *row = first + size; row < end; row += size) {
-		struct ws_pass_when when = when_of(row);
+		struct ws_pass_when when = time_of_row(row);
 		uint8_t *to = row;
 
-		while (to > first && moves && ws_pass_is_before(when, when_of(to - size))) {
+		while (to > first && moves && ws_pass_is_before(when, time_of_row(to - size))) {
 			to -= size;
 			moves--;
 		}
@@ -101,10 +102,10 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 	sorted = ws_xmalloc(r->capacity * r->row_size);
 	ws_order_identity(order, n);
 	for (size_t i = 0; i < n; i++)
-		key[i] = (int64_t)when_of(from + i * r->row_size).at;
+		key[i] = (int64_t)time_of_row(from + i * r->row_size).at;
 	ws_order_by(order, key, n);
 	for (size_t i = 0; i < n; i++)
-		key[i] = when_of(from + i * r->row_size).time_ns;
+		key[i] = time_of_row(from + i * r->row_size).time_ns;
 	ws_order_by(order, key, n);
 	for (size_t i = 0; i < n; i++)
 		memcpy(sorted + i * r->row_size, from + order[i] * r->row_size, r->row_size);
@@ -127,7 +128,7 @@ static void merge_in_front(const struct ws_pass_rows *waiting, struct ws_pass_ro
 	uint8_t *to = more->rows + (more->first - n) * size;
 
 	for (; a < a_end; to += size) {
-		const bool later = b < b_end && ws_pass_is_before(when_of(b), when_of(a));
+		const bool later = b < b_end && ws_pass_is_before(time_of_row(b), time_of_row(a));
 
 		memcpy(to, later ? b : a, size);
 		*(later ? &b : &a) += size;
@@ -145,8 +146,8 @@ static void merge_behind(struct ws_pass_rows *waiting, const struct ws_pass_rows
 	uint8_t *to = waiting->rows + (waiting->n + more->n - more->first) * size;
 
 	while (b < b_end) {
-		const bool later = a < a_end &&
-		                   ws_pass_is_before(when_of(b_end - size), when_of(a_end - size));
+		const bool later = a < a_end && ws_pass_is_before(time_of_row(b_end - size),
+		                                                  time_of_row(a_end - size));
 
 		to -= size;
 		*(later ? &a_end : &b_end) -= size;

@@ -33,7 +33,7 @@ struct execution {
 	struct lane {                 /* where the sweep is in those that are not empty */
 		struct ws_spans *spans;
 		size_t next;
-		struct ws_span at; /* the one before that */
+		struct ws_span span; /* the one before that */
 		enum role role;
 		bool on_device;
 	} lanes[LANES];
@@ -137,7 +137,7 @@ static enum ws_status prepare(struct execution *e, struct ws_err *err)
 		if (spans->n)
 			e->lanes[e->nlanes++] =
 			        (struct lane){.spans = spans,
-			                      .at = {INT64_MIN, INT64_MIN},
+			                      .span = {INT64_MIN, INT64_MIN},
 			                      .role = lane == HOST_COMM ? ROLE_COMM
 			                                                : (enum role)lane,
 			                      .on_device = lane <= ROLE_COMM};
@@ -151,14 +151,14 @@ static void move_to(struct lane *l, int64_t t)
 {
 	enum { SOME = 256 };
 
-	while (l->at.end_ns <= t) {
+	while (l->span.end_ns <= t) {
 		if (l->next == l->spans->n) {
-			l->at = (struct ws_span){INT64_MAX, INT64_MAX};
+			l->span = (struct ws_span){INT64_MAX, INT64_MAX};
 			return;
 		}
 		if (l->next % SOME == 0)
-			ws_spill_used(&l->spans->file, SOME * sizeof(l->at));
-		l->at = l->spans->span[l->next++];
+			ws_spill_used(&l->spans->file, SOME * sizeof(l->span));
+		l->span = l->spans->span[l->next++];
 	}
 }
 
@@ -174,8 +174,8 @@ static void split_by_role(struct execution *e, const struct ws_time_window *w, s
 
 			move_to(l, t);
 			/* without branches: which lane is next has no pattern */
-			const bool is_on = l->at.start_ns <= t;
-			const int64_t change_ns = is_on ? l->at.end_ns : l->at.start_ns;
+			const bool is_on = l->span.start_ns <= t;
+			const int64_t change_ns = is_on ? l->span.end_ns : l->span.start_ns;
 			const enum role role = is_on ? l->role : ROLE_OTHER;
 
 			top = role < top ? role : top;

@@ -47,7 +47,7 @@ struct device_sums {
 	int64_t first_ns, last_ns;
 };
 
-static int64_t inside(const struct gpu *g, int64_t start_ns, int64_t end_ns)
+static int64_t overlap_ns(const struct gpu *g, int64_t start_ns, int64_t end_ns)
 {
 	int64_t from = start_ns > g->start_ns ? start_ns : g->start_ns;
 	int64_t to = end_ns < g->end_ns ? end_ns : g->end_ns;
@@ -66,7 +66,7 @@ static void add_running(const struct gpu *g, struct device_sums *d, int64_t star
                         int64_t end_ns)
 {
 	ws_union_add(&d->kernels, start_ns, end_ns);
-	if (inside(g, start_ns, end_ns) > 0)
+	if (overlap_ns(g, start_ns, end_ns) > 0)
 		ws_union_add(&d->kernels_inside, start_ns > g->start_ns ? start_ns : g->start_ns,
 		             end_ns < g->end_ns ? end_ns : g->end_ns);
 }
@@ -116,7 +116,7 @@ static void change_at(const struct gpu *g, struct residency *r, int64_t time_ns)
 	}
 	ws_sort(r->now, r->nnow, sizeof(*r->now), by_blocks);
 	if (r->running)
-		r->covered += (double)inside(g, r->before_ns, time_ns) * fmin(r->blocks, 1);
+		r->covered += (double)overlap_ns(g, r->before_ns, time_ns) * fmin(r->blocks, 1);
 	for (size_t i = 0; i < r->nnow; i++) {
 		r->running += r->now[i].blocks_per_sm > 0 ? 1 : (size_t)-1;
 		/* what rounding leaves over does not stay */
@@ -168,7 +168,7 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 		d->without_shape++;
 		return;
 	}
-	ws_launch_stat_add(&d->occupancy, config, 1, inside(g, start, end));
+	ws_launch_stat_add(&d->occupancy, config, 1, overlap_ns(g, start, end));
 	add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm);
 }
 

@@ -57,7 +57,7 @@ void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
 {
 	static const struct {
-		const char *key, *before, *behind;
+		const char *key, *prefix, *suffix;
 	} parts[] = {
 	        {"clock.slew_ppm", "drift of the trace's clock against the machine's counter ",
 	         " ppm"},
@@ -74,8 +74,8 @@ void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
 
 		if (n)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%.*s%s",
-			                        len ? "; " : "", parts[i].before, n,
-			                        (const char *)value.ptr, parts[i].behind);
+			                        len ? "; " : "", parts[i].prefix, n,
+			                        (const char *)value.ptr, parts[i].suffix);
 	}
 	if (len)
 		ws_table_note(

@@ -133,7 +133,7 @@ static void add_table(struct pipes *s)
 }
 
 /* Has the section a text, or a number, in this column? */
-static bool has(const struct pipes *s, size_t column, bool text)
+static bool column_has(const struct pipes *s, size_t column, bool text)
 {
 	for (size_t row = s->begin; row < s->end; row++) {
 		enum ws_cell_type type = ws_table_cells(s->t, row)[column].type;
@@ -160,9 +160,9 @@ static void put_page(FILE *f, struct pipes *s)
 		s->n = 0;
 		add(s, s->page->item);
 		for (size_t i = 0; i < def->ncolumns; i++)
-			if (def->columns[i].type != WS_CELL_TEXT && has(s, i, false))
+			if (def->columns[i].type != WS_CELL_TEXT && column_has(s, i, false))
 				add(s, i);
-		if (has(s, s->page->text, true))
+		if (column_has(s, s->page->text, true))
 			add(s, s->page->text);
 		put_rows(f, s);
 	}

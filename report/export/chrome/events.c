@@ -385,14 +385,14 @@ static void put_overhead(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 
 struct search {
 	struct ws_chrome *ch;
-	struct ws_chrome_launch like;
+	struct ws_chrome_launch key;
 };
 
-static bool is_before(void *ctx, size_t i)
+static bool is_earlier_launch(void *ctx, size_t i)
 {
 	const struct search *s = ctx;
 
-	return ws_chrome_compare_launches(ws_chrome_launch(s->ch, i), &s->like, NULL) < 0;
+	return ws_chrome_compare_launches(ws_chrome_launch(s->ch, i), &s->key, NULL) < 0;
 }
 
 /* The first arrow not before this one. Slices ask in the order of their launches, mostly. */
@@ -400,7 +400,8 @@ static size_t find_launch(struct ws_chrome *ch, uint64_t pid, uint64_t correlati
 {
 	struct search search = {ch, {pid, correlation, 0, (uint32_t)work, WS_NONE}};
 
-	ch->next_launch = ws_count_before(ch->nlaunches, ch->next_launch, is_before, &search);
+	ch->next_launch =
+	        ws_count_before(ch->nlaunches, ch->next_launch, is_earlier_launch, &search);
 	return ch->next_launch;
 }
 

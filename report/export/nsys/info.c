@@ -7,7 +7,7 @@
 
 #include "report/export/nsys/nsys.h"
 
-static bool is(struct ws_bytes text, const char *name)
+static bool is_text(struct ws_bytes text, const char *name)
 {
 	return text.len == strlen(name) && !memcmp(text.ptr, name, text.len);
 }
@@ -62,7 +62,7 @@ static enum ws_status on_meta(void *ctx, const void *data, struct ws_err *err)
 	struct ws_nsys_out *o = ctx;
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-		if (!is(row->key, facts[i].key))
+		if (!is_text(row->key, facts[i].key))
 			continue;
 		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV"))
 			return put_system(o, facts[i].name, row->value, err);
@@ -114,9 +114,9 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 	const int64_t threads_per_warp = 32;
 
 	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-		if (is(attr, attrs[i].attr))
+		if (is_text(attr, attrs[i].attr))
 			ws_nsys_set(o, attrs[i].column, value);
-	if (is(attr, "max_threads_per_sm"))
+	if (is_text(attr, "max_threads_per_sm"))
 		ws_nsys_set(o, WS_OUT_GPU_maxWarpsPerSm, value / threads_per_warp);
 }
 
@@ -137,7 +137,7 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
 		if (attr[i].device != d->id)
 			continue;
 		set_attr(o, text, attr[i].value);
-		if (is(text, "sm_count"))
+		if (is_text(text, "sm_count"))
 			*sm_count = attr[i].value;
 	}
 	return ws_nsys_put(o, WS_OUT_GPU, err);

@@ -15,7 +15,7 @@ static int64_t memory_kind(uint64_t kind)
 }
 
 /* Ids of streams and events that there are not. */
-static int64_t or_none(int64_t id)
+static int64_t id_or_max(int64_t id)
 {
 	return id < 0 ? UINT32_MAX : id;
 }
@@ -148,8 +148,8 @@ static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
 	struct ws_nsys_out *o = ctx;
 
 	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_SYNC, row, err));
-	SET(SYNC_streamId, or_none(row->stream));
-	SET(SYNC_eventId, or_none(row->event));
+	SET(SYNC_streamId, id_or_max(row->stream));
+	SET(SYNC_eventId, id_or_max(row->event));
 	return PUT(SYNC, row);
 }
 

@@ -21,7 +21,7 @@ static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joine
 struct returned {
 	int64_t start_ns, end_ns;
 	struct ws_ops_sums *sums;   /* of its name; NULL: it is not in the report */
-	struct ws_ops_sums *around; /* of the operation that it takes its time from; NULL */
+	struct ws_ops_sums *owner;  /* of the operation that it takes its time from; NULL */
 };
 
 struct calls {
@@ -61,7 +61,7 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 	struct returned new = {.start_ns = call->start_ns,
 	                       .end_ns = call->start_ns + call->dur_ns,
 	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->name] : NULL,
-	                       .around =
+	                       .owner =
 	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
 	int64_t self_ns = call->dur_ns;
 
@@ -72,8 +72,8 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 		    (in->start_ns == new.start_ns && in->end_ns == new.end_ns))
 			break;
 		self_ns -= in->end_ns - in->start_ns;
-		if (in->around)
-			in->around->self_cpu_ns += in->end_ns - in->start_ns;
+		if (in->owner)
+			in->owner->self_cpu_ns += in->end_ns - in->start_ns;
 	}
 	if (new.sums) {
 		new.sums->calls++;
@@ -86,8 +86,8 @@ static void share_out(struct calls *c, const struct ws_joined_call *call, bool s
 			t->call[t->n - 1].sums->self_cpu_ns -= call->dur_ns;
 		return;
 	}
-	if (new.around)
-		new.around->self_cpu_ns -= call->dur_ns;
+	if (new.owner)
+		new.owner->self_cpu_ns -= call->dur_ns;
 	push(c, t, new);
 }
 

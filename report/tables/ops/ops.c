@@ -23,7 +23,7 @@ static void add_work(struct ws_ops_table *s, uint32_t i, int64_t ns)
 	if (sums)
 		*ws_ops_cuda_ns(s, i) += ns;
 	else
-		sums = &s->outside;
+		sums = &s->without_op;
 	sums->self_cuda_ns += ns;
 	sums->device_work++;
 }
@@ -47,7 +47,7 @@ static void add_all_work(struct ws_ops_table *s)
 }
 
 /* An only child with its parent's name is the same operation, seen twice. */
-static bool is_same(const struct ws_ops_node *node, const struct ws_ops_node *parent)
+static bool repeats_parent(const struct ws_ops_node *node, const struct ws_ops_node *parent)
 {
 	return parent && parent->selected && parent->children == 1 && parent->name == node->name;
 }
@@ -64,7 +64,7 @@ static void add_up(struct ws_ops_table *s)
 
 		if (parent && cuda_ns)
 			*ws_ops_cuda_ns(s, node->parent) += cuda_ns;
-		if (!node->selected || is_same(node, parent))
+		if (!node->selected || repeats_parent(node, parent))
 			continue;
 		sums->calls++;
 		sums->cpu_ns += node->dur_ns;
@@ -73,7 +73,7 @@ static void add_up(struct ws_ops_table *s)
 		sums->flops_unknown |=
 		        flops < 0 || __builtin_add_overflow(sums->flops, flops, &sums->flops);
 	}
-	s->all_cuda_ns = s->outside.self_cuda_ns;
+	s->all_cuda_ns = s->without_op.self_cuda_ns;
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		for (size_t text = 0; text < s->tab->m->ntexts; text++) {
 			s->all_cpu_ns += s->sums[kind][text].self_cpu_ns;
@@ -95,11 +95,11 @@ struct op_rows {
 	const struct ws_model *m;
 	bool are_ranges;
 	struct op_row {
-		uint32_t which; /* kind * ntexts + text */
+		uint32_t key; /* kind * ntexts + text */
 		struct ws_ops_sums sums;
 	} * rows; /* in the arena */
 	size_t n;
-	struct ws_ops_sums outside; /* the last row, where there is any */
+	struct ws_ops_sums without_op; /* the last row, where there is any */
 	int64_t all_cpu_ns, all_cuda_ns;
 	struct ws_arena arena;
 };
@@ -116,7 +116,7 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 {
 	const struct op_rows *s = ctx;
 	const struct ws_model *m = s->m;
-	const struct ws_ops_sums *sums = i < s->n ? &s->rows[i].sums : &s->outside;
+	const struct ws_ops_sums *sums = i < s->n ? &s->rows[i].sums : &s->without_op;
 	enum ws_ops_kind kind;
 	struct ws_bytes text;
 
@@ -126,8 +126,8 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 		set_cuda(s, row, sums);
 		return;
 	}
-	kind = (enum ws_ops_kind)(s->rows[i].which / m->ntexts);
-	text = m->texts[s->rows[i].which % m->ntexts];
+	kind = (enum ws_ops_kind)(s->rows[i].key / m->ntexts);
+	text = m->texts[s->rows[i].key % m->ntexts];
 	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
 		ws_cell_share_str(&row[WS_TC_ops_name], ALL_STEPS);
 	else if (text.len)
@@ -166,7 +166,7 @@ static void free_rows(void *ctx)
 static void set_totals(const struct op_rows *s, struct ws_table *t)
 {
 	struct ws_cell *row = ws_table_totals(t);
-	struct ws_ops_sums total = s->outside;
+	struct ws_ops_sums total = s->without_op;
 
 	for (size_t i = 0; i < s->n; i++) {
 		total.calls += s->rows[i].sums.calls;
@@ -197,13 +197,13 @@ static void add_rows(struct ws_ops_table *s, struct ws_table *t)
 	*rows = (struct op_rows){.m = s->tab->m,
 	                         .are_ranges = s->are_ranges,
 	                         .n = s->rows,
-	                         .outside = s->outside,
+	                         .without_op = s->without_op,
 	                         .all_cpu_ns = s->all_cpu_ns,
 	                         .all_cuda_ns = s->all_cuda_ns};
 	WS_NEW(&rows->arena, rows->rows, s->rows);
 	for (size_t i = 0; i < rows->n; i++)
 		rows->rows[i] = (struct op_row){s->order[i].row, *sums_of(s, s->order[i].row)};
-	ws_table_set_source(t, &source, rows->n + (s->outside.device_work != 0));
+	ws_table_set_source(t, &source, rows->n + (s->without_op.device_work != 0));
 	set_totals(rows, t);
 }
 

@@ -35,7 +35,7 @@ struct ws_ops_table {
 	size_t nnodes;
 	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
-	struct ws_ops_sums outside;             /* device work in no operation */
+	struct ws_ops_sums without_op;          /* device work in no operation */
 	struct ws_row_key *order;               /* of rows, numbered kind * ntexts + text */
 	size_t rows;
 	int64_t all_cpu_ns, all_cuda_ns;

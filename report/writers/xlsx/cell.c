@@ -39,21 +39,21 @@ static lxw_format *new_format(struct ws_xlsx *x)
 static const struct style {
 	lxw_color_t colour, band; /* of the text, and behind it */
 	bool bold, wrap, underline, is_boxed, has_line_below;
-	uint8_t size, across, down, indent;
+	uint8_t size, horizontal, vertical, indent;
 } styles[WS_XLSX_NSTYLES] = {
 #define HEADER                                                                        \
 	.colour = LXW_COLOR_WHITE, .band = COLOUR_HEADER, .bold = true, .wrap = true, \
-	.is_boxed = true, .down = LXW_ALIGN_VERTICAL_CENTER
-#define PARAGRAPH .wrap = true, .down = LXW_ALIGN_VERTICAL_TOP
+	.is_boxed = true, .vertical = LXW_ALIGN_VERTICAL_CENTER
+#define PARAGRAPH .wrap = true, .vertical = LXW_ALIGN_VERTICAL_TOP
 #define LINK      .colour = LXW_COLOR_BLUE, .underline = true
         [WS_XLSX_TITLE] = {.bold = true, .size = 16, .colour = COLOUR_TITLE},
         [WS_XLSX_WHAT] = {PARAGRAPH, .colour = LXW_COLOR_BLACK},
         [WS_XLSX_SOURCE] = {.colour = COLOUR_QUIET},
-        [WS_XLSX_LINK_CELL] = {LINK, .indent = 1, .down = LXW_ALIGN_VERTICAL_TOP},
+        [WS_XLSX_LINK_CELL] = {LINK, .indent = 1, .vertical = LXW_ALIGN_VERTICAL_TOP},
         [WS_XLSX_LINK] = {LINK},
-        [WS_XLSX_HEADER] = {HEADER, .across = LXW_ALIGN_LEFT, .indent = 1},
+        [WS_XLSX_HEADER] = {HEADER, .horizontal = LXW_ALIGN_LEFT, .indent = 1},
         /* not right: the button of the filter lies there */
-        [WS_XLSX_HEADER_NUMBER] = {HEADER, .across = LXW_ALIGN_CENTER},
+        [WS_XLSX_HEADER_NUMBER] = {HEADER, .horizontal = LXW_ALIGN_CENTER},
         [WS_XLSX_NOTE] = {PARAGRAPH, .colour = COLOUR_QUIET},
         [WS_XLSX_ANSWER] = {PARAGRAPH, .colour = COLOUR_TITLE, .bold = true},
         [WS_XLSX_NOTE_HEAD] = {.bold = true, .colour = COLOUR_QUIET},
@@ -69,10 +69,10 @@ static const struct style {
         [WS_XLSX_FIGURE] = {.size = 16,
                             .bold = true,
                             .colour = COLOUR_TITLE,
-                            .across = LXW_ALIGN_LEFT},
+                            .horizontal = LXW_ALIGN_LEFT},
         [WS_XLSX_ADVICE] = {PARAGRAPH, .bold = true},
         [WS_XLSX_EVIDENCE] = {PARAGRAPH, .colour = COLOUR_QUIET, .indent = 2},
-        [WS_XLSX_LABEL] = {PARAGRAPH, .across = LXW_ALIGN_LEFT, .indent = 1},
+        [WS_XLSX_LABEL] = {PARAGRAPH, .horizontal = LXW_ALIGN_LEFT, .indent = 1},
 };
 
 static void set_style(lxw_format *f, const struct style *s)
@@ -89,10 +89,10 @@ static void set_style(lxw_format *f, const struct style *s)
 		format_set_underline(f, LXW_UNDERLINE_SINGLE);
 	if (s->wrap)
 		format_set_text_wrap(f);
-	if (s->across)
-		format_set_align(f, s->across);
-	if (s->down)
-		format_set_align(f, s->down);
+	if (s->horizontal)
+		format_set_align(f, s->horizontal);
+	if (s->vertical)
+		format_set_align(f, s->vertical);
 	if (s->indent)
 		format_set_indent(f, s->indent);
 	if (s->is_boxed) {

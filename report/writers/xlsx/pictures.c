@@ -211,7 +211,7 @@ struct painting {
 	struct ws_xlsx *x;
 	lxw_worksheet *sheet;
 	const char *sheet_name;
-	const struct ws_xlsx_icicle *of;
+	const struct ws_xlsx_icicle *page_icicle;
 	const struct icicle *icicle;
 	lxw_chart *chart;
 };
@@ -266,7 +266,7 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 	for (size_t level = 0; level < icicle->levels; level++) {
 		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
 		const struct ws_page_node *node = slot ? slot->node : NULL;
-		const struct ws_page_colour_def colour = paint_of(p->of, node);
+		const struct ws_page_colour_def colour = paint_of(p->page_icicle, node);
 
 		if (slot)
 			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level,

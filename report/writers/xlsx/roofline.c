@@ -21,7 +21,7 @@ struct points {
 	int level, name, class, dtype, intensity, tflops, share;
 	size_t row[POINTS_MAX]; /* longest first */
 	size_t n;
-	double least, most; /* FLOP/byte */
+	double min_intensity, max_intensity; /* FLOP/byte */
 };
 
 static const struct ws_cell *cell(const struct points *p, size_t row, int column)
@@ -51,10 +51,10 @@ static void find_points(struct points *p)
 		for (size_t row = 0; row < p->s->rows && p->n < POINTS_MAX; row++)
 			if (is_point(p, row, classes))
 				p->row[p->n++] = row;
-	p->least = INFINITY;
+	p->min_intensity = INFINITY;
 	for (size_t i = 0; i < p->n; i++) {
-		p->least = fmin(p->least, number(p, p->row[i], p->intensity));
-		p->most = fmax(p->most, number(p, p->row[i], p->intensity));
+		p->min_intensity = fmin(p->min_intensity, number(p, p->row[i], p->intensity));
+		p->max_intensity = fmax(p->max_intensity, number(p, p->row[i], p->intensity));
 	}
 }
 
@@ -148,7 +148,7 @@ static void add_line(struct ws_xlsx *x, const struct points *p, lxw_chart *chart
 static size_t add_roofs(struct ws_xlsx *x, const struct points *p, lxw_chart *chart)
 {
 	const struct ws_page *page = x->report->page;
-	const double left = p->least / 3, right = p->most * 3;
+	const double left = p->min_intensity / 3, right = p->max_intensity * 3;
 	uint32_t row = WS_XLSX_ROW_DATA;
 	double bytes = 0, highest = 0;
 	const char *memory = "";
