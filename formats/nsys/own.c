@@ -10,7 +10,7 @@
 
 #define MAX_ROW_BYTES 1024
 
-struct own {
+struct own_tables {
 	struct ws_nsys *n;
 	const struct ws_kind_def *def;
 	struct ws_map schemas; /* payload schemas that there are */
@@ -39,7 +39,7 @@ static void open_table(struct ws_nsys *n, const struct ws_kind_def *def, const c
 /* --- cells --- */
 
 /* The row of another kind that a number names; *ok = 0 when there is none. */
-static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, uint64_t *id,
+static enum ws_status follow(struct own_tables *own, const struct ws_ref_column *ref, uint64_t *id,
                              int *ok, struct ws_err *err)
 {
 	const uint64_t *known;
@@ -58,8 +58,8 @@ static enum ws_status follow(struct own *own, const struct ws_ref_column *ref, u
 }
 
 /* What a cell means in the trace; *ok = 0 when it names something that there is not. */
-static enum ws_status translate(struct own *own, const struct ws_nsys_rows *r, unsigned column,
-                                uint64_t *out, int *ok, struct ws_err *err)
+static enum ws_status translate(struct own_tables *own, const struct ws_nsys_rows *r,
+                                unsigned column, uint64_t *out, int *ok, struct ws_err *err)
 {
 	int type = sqlite3_column_type(r->stmt, (int)column), is_null = type == SQLITE_NULL;
 	struct ws_ref_column ref = {.zero_is_none = 1};
@@ -96,8 +96,8 @@ static void take_blob(const struct ws_nsys_rows *r, unsigned column, uint8_t *to
 	memcpy(to, &blob, sizeof(blob));
 }
 
-static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, uint8_t *row, int *ok,
-                               struct ws_err *err)
+static enum ws_status take_row(struct own_tables *own, const struct ws_nsys_rows *r, uint8_t *row,
+                               int *ok, struct ws_err *err)
 {
 	*ok = 1;
 	for (unsigned c = 0; c < own->def->ncolumns; c++) {
@@ -127,7 +127,7 @@ static enum ws_status take_row(struct own *own, const struct ws_nsys_rows *r, ui
 
 /* --- rows --- */
 
-static enum ws_status put_payload(struct own *own, const struct ws_row_payload *row,
+static enum ws_status put_payload(struct own_tables *own, const struct ws_row_payload *row,
                                   struct ws_err *err)
 {
 	uint64_t id;
@@ -146,7 +146,7 @@ static enum ws_status twice(struct ws_import_out *out)
 }
 
 /* Rows whose id must be counted, or must be the only one, or that an import has of its own. */
-static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
+static enum ws_status put_row(struct own_tables *own, void *row, struct ws_err *err)
 {
 	struct ws_import_out *out = own->n->out;
 	struct ws_row_op_config *op = row;
@@ -183,7 +183,7 @@ static enum ws_status put_row(struct own *own, void *row, struct ws_err *err)
 	return ws_import_record(out, (enum ws_kind)own->def->id, row, err);
 }
 
-static enum ws_status import_kind(struct own *own, struct ws_err *err)
+static enum ws_status import_kind(struct own_tables *own, struct ws_err *err)
 {
 	_Alignas(8) uint8_t row[MAX_ROW_BYTES];
 	struct ws_nsys_rows rows;
@@ -242,7 +242,7 @@ enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
 	        WS_NSYS_OWN_LIST(X)
 #undef X
 	};
-	struct own own = {.n = n};
+	struct own_tables own = {.n = n};
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds) && status == WS_OK; i++) {

@@ -9,7 +9,7 @@ static uint64_t bytes_of_all(struct ws_op_inputs *op, int *unknown)
 	for (size_t i = 0; i < op->n; i++) {
 		const struct ws_op_input *in = &op->in[i];
 
-		if (in->is_out)
+		if (in->is_output)
 			continue;
 		*unknown |= in->is_list && in->elements && !in->bytes;
 		if (in->is_list || (in->is_tensor && in->ndim))

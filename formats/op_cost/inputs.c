@@ -215,8 +215,8 @@ void ws_op_inputs_read(struct ws_op_inputs *op, const struct ws_op_desc *desc, s
 	take_each(op, desc->strides, take_strides);
 	take_each(op, desc->inputs, take_value);
 	for (size_t i = out_from; i < op->n; i++) {
-		op->in[i].is_out = op->in[i].is_tensor;
-		if (op->in[i].is_out && !op->out)
+		op->in[i].is_output = op->in[i].is_tensor;
+		if (op->in[i].is_output && !op->out)
 			op->out = &op->in[i];
 	}
 }
@@ -227,7 +227,7 @@ const struct ws_op_input *ws_op_tensor(const struct ws_op_inputs *op, int i)
 
 	const struct ws_op_input *in = i >= 0 && (size_t)i < op->n ? &op->in[i] : &none;
 
-	return in->is_tensor && !in->is_list && !in->is_out ? in : &none;
+	return in->is_tensor && !in->is_list && !in->is_output ? in : &none;
 }
 
 uint64_t ws_op_bytes(struct ws_op_inputs *op, const struct ws_op_input *in)

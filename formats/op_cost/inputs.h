@@ -14,7 +14,7 @@
 struct ws_op_input {
 	uint8_t is_tensor; /* has a dtype; a number, or nothing, otherwise */
 	uint8_t is_list;   /* of tensors */
-	uint8_t is_out;    /* passed as out=: written, and not read */
+	uint8_t is_output; /* passed as out=: written, and not read */
 	uint8_t bytes;     /* of an element, 0 = unknown */
 	uint8_t dtype;     /* enum ws_op_dtype */
 	uint8_t category;  /* for promotion: 0 none, 1 bool, 2 integer, 3 floating */

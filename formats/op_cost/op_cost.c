@@ -49,10 +49,10 @@ static const struct model *model_of(struct ws_bytes name, bool *in_place)
 static enum ws_op_dtype first_dtype(const struct ws_op_inputs *op)
 {
 	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_out && op->in[i].category == 3)
+		if (op->in[i].is_tensor && !op->in[i].is_output && op->in[i].category == 3)
 			return op->in[i].dtype;
 	for (size_t i = 0; i < op->n; i++)
-		if (op->in[i].is_tensor && !op->in[i].is_out)
+		if (op->in[i].is_tensor && !op->in[i].is_output)
 			return op->in[i].dtype;
 	return WS_DTYPE_NONE;
 }

@@ -122,7 +122,7 @@ static void extremes_of_reals(const struct ws_parquet_values *c, struct extremes
 	memcpy(&e->number[1], &max, sizeof(max));
 }
 
-static bool is_less(struct ws_bytes a, struct ws_bytes b)
+static bool sorts_before(struct ws_bytes a, struct ws_bytes b)
 {
 	int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
 
@@ -136,9 +136,9 @@ static void extremes_of_texts(const struct ws_parquet_values *c, struct extremes
 	for (uint32_t i = 0; i < c->ndict; i++) {
 		struct ws_bytes text = {p + sizeof(uint32_t), ws_load_u32(p)};
 
-		if (!i || is_less(text, e->min))
+		if (!i || sorts_before(text, e->min))
 			e->min = text;
-		if (!i || is_less(e->max, text))
+		if (!i || sorts_before(e->max, text))
 			e->max = text;
 		p += sizeof(uint32_t) + text.len;
 	}

@@ -31,10 +31,10 @@ struct ws_graph *ws_graph_create(const struct ws_precision *precision)
 
 	graph->precision = *precision;
 	graph->layer = -1;
-	graph->nothing = (struct ws_tensor){.name = "nothing",
-	                                    .shape = {1, {1, 1, 1, 1}},
-	                                    .count = 1,
-	                                    .size_bytes = 4};
+	graph->error_tensor = (struct ws_tensor){.name = "nothing",
+	                                         .shape = {1, {1, 1, 1, 1}},
+	                                         .count = 1,
+	                                         .size_bytes = 4};
 	return graph;
 }
 
@@ -61,12 +61,12 @@ struct ws_tensor *ws_graph_fail(struct ws_graph *graph, enum ws_status status, c
 	va_list ap;
 
 	if (graph->err.status != WS_OK)
-		return &graph->nothing;
+		return &graph->error_tensor;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	ws_fail(&graph->err, status, __FILE__, __LINE__, "%s", text);
-	return &graph->nothing;
+	return &graph->error_tensor;
 }
 
 /* --- scopes ---------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ struct ws_tensor *ws_graph_tensor(struct ws_graph *graph, const char *name, enum
 	struct ws_tensor *t;
 
 	if (graph->err.status != WS_OK)
-		return &graph->nothing;
+		return &graph->error_tensor;
 	t = ws_graph_alloc(graph, sizeof(*t));
 	t->dtype = dtype;
 	t->role = role;
@@ -292,7 +292,7 @@ struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op
 	struct ws_op *copy;
 
 	if (graph->err.status != WS_OK)
-		return &graph->nothing;
+		return &graph->error_tensor;
 	if (!graph->scope)
 		return ws_graph_fail(graph, WS_BUG, "an op before the first phase");
 	copy = ws_graph_alloc(graph, sizeof(*copy));

@@ -75,7 +75,7 @@ struct ws_graph {
 
 	struct ws_arena arena;
 	struct ws_err err;        /* the first; status WS_OK while none */
-	struct ws_tensor nothing; /* what building calls return after an error: one number */
+	struct ws_tensor error_tensor; /* what building calls return after an error: one number */
 };
 
 struct ws_graph *ws_graph_create(const struct ws_precision *precision);

@@ -20,7 +20,7 @@ static struct ws_image too_small(struct ws_image_net *net, const char *name, int
 	              "%s: its %lld × %lld window does not fit an input of "
 	              "%lld × %lld; the model needs larger images",
 	              name, (long long)r, (long long)s, (long long)h, (long long)w);
-	return (struct ws_image){&net->graph->nothing, 1, 1, 1, 1};
+	return (struct ws_image){&net->graph->error_tensor, 1, 1, 1, 1};
 }
 
 /* --- scopes and parameters -------------------------------------------------------- */

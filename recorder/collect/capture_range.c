@@ -67,7 +67,7 @@ static void end_instance(int64_t time_ns)
 	ws_define_window(time_ns, 0);
 	/* all that were asked for are behind us */
 	if (atomic_fetch_add(&control->instances_ended, 1) + 1 == window->last - window->first + 1)
-		atomic_store(&control->is_over, 1);
+		atomic_store(&control->has_ended, 1);
 }
 
 void ws_range_pushed(struct ws_thread_buffer *thread_buffer, const struct ws_event *ev,

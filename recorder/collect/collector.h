@@ -18,7 +18,7 @@
 #define WS_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 struct ws_collector {
-	_Atomic int on;            /* 1 while this process is recorded */
+	_Atomic int is_recording;  /* 1 while this process is recorded */
 	struct ws_seg_header *seg; /* NULL until attached */
 	uint32_t image;            /* of the process: 1, and one more for each exec */
 	uint32_t ring_size;        /* a copy: not even a stray write in the header moves it */
@@ -32,7 +32,7 @@ bool ws_attach_off(void);
 
 static inline bool ws_collector_on(void)
 {
-	if (WS_LIKELY(atomic_load_explicit(&ws_collector.on, memory_order_relaxed)))
+	if (WS_LIKELY(atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed)))
 		return 1;
 	return ws_attach_off();
 }

@@ -321,12 +321,12 @@ static struct ws_thread_buffer *thread_buffer_for(struct ws_event *ev)
 static int capture_is_over(void)
 {
 	return WS_UNLIKELY(
-	        atomic_load_explicit(&ws_collector.seg->control.is_over, memory_order_relaxed));
+	        atomic_load_explicit(&ws_collector.seg->control.has_ended, memory_order_relaxed));
 }
 
 static void count_outside(void)
 {
-	atomic_fetch_add_explicit(&ws_collector.seg->control.outside, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&ws_collector.seg->control.noutside, 1, memory_order_relaxed);
 }
 
 /* An event that belongs to a push that was dropped. */

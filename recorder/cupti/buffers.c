@@ -18,7 +18,7 @@ static void request_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 	int slot = -1;
 
 	*max_records = 0; /* as many as there is room for */
-	if (WS_LIKELY(atomic_load_explicit(&ws_collector.on, memory_order_relaxed))) {
+	if (WS_LIKELY(atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))) {
 		slot = ws_slot_take(seg, ws_collector.image);
 		if (slot < 0)
 			ws_lost(WS_DROPPED_activity_refused, 1);
@@ -205,7 +205,7 @@ static void complete_buffer(void *context, uint32_t stream, uint8_t *buffer, siz
 	(void)stream;
 	(void)size;
 	/* a forked child's: that memory is its own and nobody reads it */
-	if (!atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
+	if (!atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))
 		return;
 	/* a buffer that another profiler gave CUPTI: we are told of it, so that one is not */
 	if (offset % seg->activity.stride || slot >= seg->activity.count) {

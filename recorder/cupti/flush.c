@@ -90,7 +90,7 @@ void ws_cupti_flush(uint32_t flag)
 	int64_t begin_ns;
 	int result;
 
-	if (!atomic_load(&ws_collector.on) || atomic_load(&ws_cupti_is_final))
+	if (!atomic_load(&ws_collector.is_recording) || atomic_load(&ws_cupti_is_final))
 		return;
 	begin_ns = ws_now_ns();
 	result = ws_cupti.ActivityFlushAll(flag);
@@ -379,7 +379,7 @@ void ws_cupti_at_exit(void)
 {
 	int has_ended;
 
-	if (!atomic_load(&ws_collector.on))
+	if (!atomic_load(&ws_collector.is_recording))
 		return;
 	atomic_store(&exiting, 1);
 	post(&wake);

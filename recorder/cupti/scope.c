@@ -47,7 +47,7 @@ int ws_cupti_subscribe(struct ws_cupti_subscription *s)
 	struct ws_cupti_subscriber_params params = {
 	        .struct_size = WS_CUPTI_PARAMS_13_0,
 	        .name = "warpsheet",
-	        .other_name = s->other,
+	        .other_name = s->other_tool,
 	        .other_size = s->other_size,
 	};
 	int result;

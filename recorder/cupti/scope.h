@@ -21,7 +21,8 @@ struct ws_cupti_subscription {
 	ws_cupti_callback callback;
 	const struct ws_cupti_buffers *buffers;
 	void (*set_attributes)(void); /* before buffers are registered, as the header asks for */
-	char *other; /* room for the name of another tool, if the result is MULTIPLE_SUBSCRIBERS */
+	char *other_tool;             /* room for the name of another tool, if the result is
+	                                 MULTIPLE_SUBSCRIBERS */
 	size_t other_size;
 	const char *function; /* what failed */
 };

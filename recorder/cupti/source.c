@@ -82,7 +82,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t cbid, const void *
 	const struct ws_cupti_api_callback *api = data;
 
 	(void)user;
-	if (!atomic_load_explicit(&ws_collector.on, memory_order_relaxed))
+	if (!atomic_load_explicit(&ws_collector.is_recording, memory_order_relaxed))
 		return;
 	if (domain == WS_CUPTI_DOMAIN_RESOURCE && cbid == WS_CUPTI_CBID_RESOURCE_CONTEXT_CREATED)
 		context_created();
@@ -128,7 +128,7 @@ static int subscribe(void)
 	        .callback = on_callback,
 	        .buffers = &ws_cupti_buffers,
 	        .set_attributes = set_attributes,
-	        .other = gpu->text,
+	        .other_tool = gpu->text,
 	        .other_size = sizeof(gpu->text),
 	        .function = "cuptiSubscribe",
 	};
@@ -295,7 +295,7 @@ void ws_cupti_start(void)
 	struct ws_seg_header *seg = ws_collector.seg;
 	static _Atomic int started;
 
-	if (atomic_exchange(&started, 1) || seg->capture.off || !seg->activity.count)
+	if (atomic_exchange(&started, 1) || seg->capture.no_cupti || !seg->activity.count)
 		return;
 	if (start(seg))
 		return;

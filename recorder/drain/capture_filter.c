@@ -120,7 +120,7 @@ void ws_drain_stop(struct ws_drain *d, int64_t time_ns)
 {
 	d->filter.stop_ns = time_ns;
 	atomic_store(&d->seg->control.stop_ns, time_ns); /* for a launcher after this one */
-	atomic_store(&d->seg->control.is_over, 1);
+	atomic_store(&d->seg->control.has_ended, 1);
 }
 
 bool ws_drain_is_stopped(const struct ws_drain *d)
@@ -164,7 +164,7 @@ static bool pop(struct ws_drain *d, uint32_t thread, struct ws_held_records *hel
 			break;
 		}
 		drop_held(held, i);
-		d->filter.outside += 2;
+		d->filter.nexcluded += 2;
 		return 1;
 	}
 	return ws_drain_record(d, thread, rec, size);
@@ -185,7 +185,7 @@ static bool end(struct ws_drain *d, uint32_t thread, const struct ws_rec_event *
 		if (kept)
 			emit(d, start->thread, start->bytes, start->size);
 		else
-			d->filter.outside += 2;
+			d->filter.nexcluded += 2;
 		drop_held(starts, i);
 		if (!kept)
 			return 1;
@@ -223,7 +223,7 @@ bool ws_filter_record(struct ws_drain *d, uint32_t thread, const uint8_t *rec, u
 		                 ? (int64_t)ev.range
 		                 : ev.head.time_ns;
 		if (!keeps(d, ev.head.time_ns, end_ns)) {
-			d->filter.outside++;
+			d->filter.nexcluded++;
 			return 1;
 		}
 		release_pushes(d, &who->held);
@@ -251,7 +251,7 @@ int ws_filter_keeps_call(struct ws_drain *d, uint64_t correlation, int64_t start
 	if (correlation)
 		(kept ? f->inside_calls : f->outside_calls)[correlation % WS_FILTER_CALLS] =
 		        correlation;
-	f->outside += !kept;
+	f->nexcluded += !kept;
 	return kept;
 }
 
@@ -269,7 +269,7 @@ int ws_filter_keeps_work(struct ws_drain *d, uint64_t correlation, int64_t start
 		return 1; /* without a time nothing speaks against it */
 	kept = (!correlation || f->outside_calls[i] != correlation) &&
 	       keeps_row(d, start_ns, dur_ns);
-	f->outside += !kept;
+	f->nexcluded += !kept;
 	return kept;
 }
 
@@ -284,7 +284,7 @@ static void decide(struct ws_drain *d, struct ws_held_records *list, int64_t now
 		if (keeps(d, h->time_ns, now_ns))
 			emit(d, h->thread, h->bytes, h->size);
 		else
-			d->filter.outside++;
+			d->filter.nexcluded++;
 	}
 	drop_all(list);
 }
@@ -300,7 +300,7 @@ void ws_filter_finish(struct ws_drain *d)
 
 void ws_filter_commit(struct ws_drain *d)
 {
-	atomic_fetch_add_explicit(&d->seg->control.outside, d->filter.outside,
+	atomic_fetch_add_explicit(&d->seg->control.noutside, d->filter.nexcluded,
 	                          memory_order_relaxed);
-	d->filter.outside = 0;
+	d->filter.nexcluded = 0;
 }

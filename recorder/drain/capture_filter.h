@@ -25,7 +25,7 @@ struct ws_capture_filter {
 	bool is_active;  /* 0: everything is kept */
 	int64_t stop_ns; /* nothing after it is kept, 0: no such time */
 	struct ws_capture_window window;
-	uint64_t outside; /* records left out, not yet added to the segment's counter */
+	uint64_t nexcluded; /* records left out, not yet added to the segment's counter */
 	/* start records of ranges that are open and were outside so far; pushes: by thread */
 	struct ws_held_records starts;
 

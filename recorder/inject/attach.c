@@ -53,7 +53,7 @@ static void after_fork_in_child(void)
 	if (!seg)
 		return;
 	attach_lock = unlocked;
-	if (!atomic_exchange(&ws_collector.on, 0))
+	if (!atomic_exchange(&ws_collector.is_recording, 0))
 		return;
 	atomic_store(&forked_unseen, 1);
 	ws_thread_forked();
@@ -94,7 +94,7 @@ static void attach(void)
 	ws_collector.image = atomic_fetch_add(&seg->images, 1) + 1;
 	ws_define_process(ws_now_ns(), ws_collector.image, path);
 	atomic_store(&seg->attached, 1);
-	atomic_store(&ws_collector.on, 1);
+	atomic_store(&ws_collector.is_recording, 1);
 }
 
 bool ws_attach_once(void)
@@ -107,7 +107,7 @@ bool ws_attach_once(void)
 		attach_tried = 1;
 		attach();
 	}
-	on = atomic_load(&ws_collector.on);
+	on = atomic_load(&ws_collector.is_recording);
 	ws_unlock(&attach_lock, &before);
 	return on ? 1 : ws_attach_off();
 }

@@ -206,7 +206,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	        .program = program,
 	        .arguments = opts->no_args ? NULL : argv + 1,
 	        .options = opts->options_text,
-	        .no_gpu = (int)opts->capture.off,
+	        .no_gpu = (int)opts->capture.no_cupti,
 	        .cpu_time_quantum_ns = opts->capture.cpu_time_quantum_ns,
 	};
 	struct ws_segment_file file;
@@ -314,7 +314,7 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 
 	if (s->opts->capture.pytorch)
 		WS_FORWARD(add_pytorch(collector, &pytorch, err));
-	if (!s->opts->capture.off)
+	if (!s->opts->capture.no_cupti)
 		env[n++] = (struct ws_child_env){ENV_CUDA, collector};
 	if (s->opts->library_ranges == WS_LIBRARY_RANGES_ON)
 		n += add_library_ranges(env + n);

@@ -58,7 +58,7 @@ struct ws_trace_result {
 	struct ws_drain_counts counts;
 	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
-	uint64_t outside; /* events outside the window */
+	uint64_t noutside; /* events outside the window */
 };
 
 struct ws_record_result {

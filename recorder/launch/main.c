@@ -116,7 +116,7 @@ static void print_outside(const struct ws_record_result *r)
 	uint64_t outside = 0;
 
 	for (size_t i = 0; i < r->ntraces; i++)
-		outside += r->traces[i].outside;
+		outside += r->traces[i].noutside;
 	if (outside)
 		complain("%" PRIu64 " events outside the capture range were left out", outside);
 }
@@ -339,7 +339,7 @@ static int record(struct ws_record_command *cmd)
 	} else {
 		print_summary(&result);
 		/* --require-gpu says it below, a step of ours has said it itself */
-		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.off)
+		if (!cmd->require_gpu && !cmd->model && !cmd->record.capture.no_cupti)
 			print_gpu_absence(&result);
 		if (cmd->record.capture.pytorch)
 			print_pytorch_absence(&result);

@@ -129,7 +129,7 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 	struct ws_record_opts *r = &cmd->record;
 
 	r->max_size = (uint64_t)g->max_size_bytes;
-	r->capture.off = !g->gpu_buffers;
+	r->capture.no_cupti = !g->gpu_buffers;
 	r->capture.kernels_only = g->kernels_only;
 	r->capture.api = (uint32_t)g->api;
 	r->capture.graph_level = g->graph_level == 1;

@@ -333,7 +333,7 @@ static void look_at_limits(struct ws_process *p)
 	/* as unsigned: the program can have written anything there */
 	if (window->duration_ns > 0 && now > window->begin_ns &&
 	    (uint64_t)now - (uint64_t)window->begin_ns > (uint64_t)window->duration_ns)
-		atomic_store(&control->is_over, 1);
+		atomic_store(&control->has_ended, 1);
 	if (!p->opts->max_size || ws_drain_is_stopped(p->drain) ||
 	    ws_trace_writer_size(p->writer) < p->opts->max_size)
 		return;
@@ -443,7 +443,7 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 	result->file_size = ws_trace_writer_size(p->writer);
 	for (int i = 0; i < WS_DROPPED_COUNT; i++)
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_dropped)i);
-	result->outside = atomic_load(&p->file.seg->control.outside);
+	result->noutside = atomic_load(&p->file.seg->control.noutside);
 	result->gpu = ws_gpu_report(&p->file.seg->gpu);
 	if (ws_drain_error(p->drain, err) != WS_OK)
 		return ws_drain_error(p->drain, NULL);

@@ -220,14 +220,14 @@ void ws_provenance_process(struct ws_drain *d, struct ws_strings env)
 
 void ws_provenance_end(struct ws_drain *d, const struct ws_seg_header *seg, int salvaged)
 {
-	if (!seg->capture.off)
+	if (!seg->capture.no_cupti)
 		ws_gpu_readings_add(d, "end", 0);
 	add_clock_end(d, seg);
 	ws_drain_add_meta(d, "collector.modules", "%ld", (long)atomic_load(&seg->modules));
 	ws_drain_add_meta(d, "collector.images", "%ld", (long)atomic_load(&seg->images));
-	if (atomic_load(&seg->control.outside))
+	if (atomic_load(&seg->control.noutside))
 		ws_drain_add_meta(d, "record.outside_window", "%ld",
-		                  (long)atomic_load(&seg->control.outside));
+		                  (long)atomic_load(&seg->control.noutside));
 	if (atomic_load(&seg->gpu.flushes)) {
 		ws_drain_add_meta(d, "cupti.flushes", "%ld", (long)atomic_load(&seg->gpu.flushes));
 		ws_drain_add_meta(d, "cupti.flush_ns", "%ld",

@@ -171,7 +171,7 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 	        .program = command[0],
 	        .arguments = command[0] && !s->no_args ? command + 1 : NULL,
 	        .options = s->opts->options_text,
-	        .no_gpu = (int)s->opts->capture.off,
+	        .no_gpu = (int)s->opts->capture.no_cupti,
 	        .cpu_time_quantum_ns = file->seg->capture.cpu_time_quantum_ns,
 	};
 	char path[PATH_MAX];
@@ -327,7 +327,7 @@ static void look_for_cuda(struct ws_session *s)
 {
 	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
 
-	if (s->uses_cuda || s->opts->capture.off || now < s->cuda_look_ns)
+	if (s->uses_cuda || s->opts->capture.no_cupti || now < s->cuda_look_ns)
 		return;
 	s->cuda_pause_ns = s->cuda_pause_ns ? s->cuda_pause_ns * 2 : CUDA_LOOK_NS;
 	s->cuda_look_ns = now + s->cuda_pause_ns;

@@ -84,8 +84,8 @@ struct ws_seg_control {
 	_Atomic uint32_t profiler;        /* enum ws_profiler_state */
 
 	/* written by both sides */
-	_Atomic uint32_t is_over; /* 1: nothing that begins from now on is recorded */
-	_Atomic uint64_t outside; /* events outside the window, which were left out */
+	_Atomic uint32_t has_ended; /* 1: nothing that begins from now on is recorded */
+	_Atomic uint64_t noutside;  /* events outside the window, which were left out */
 
 	/* written by the launcher */
 	_Atomic int64_t

@@ -23,7 +23,7 @@ enum ws_capture_api {
 
 /* Written by the launcher before the program starts; all 0 is the default. */
 struct ws_seg_capture {
-	uint32_t off;                 /* 1: no CUPTI at all; NVTX is recorded */
+	uint32_t no_cupti;            /* 1: no CUPTI at all; NVTX is recorded */
 	uint32_t api;                 /* enum ws_capture_api */
 	uint32_t graph_level;         /* 1: a graph launch is one row; 0: each node is */
 	uint32_t kernels_only;        /* no copies, waits, allocations, overhead */

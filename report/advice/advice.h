@@ -23,7 +23,7 @@ enum ws_rule {
 	        WS_RULES,
 };
 struct ws_rule_def {
-	const char *id, *title, *condition, *says;
+	const char *id, *title, *condition, *advice;
 	int gpu; /* says nothing of times that are not those of a GPU */
 };
 extern const struct ws_rule_def ws_rule_defs[WS_RULES];
@@ -53,7 +53,7 @@ struct ws_findings {
 	double step_ns; /* wall time of one step, else of all */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
-	uint64_t left_out[WS_RULES];      /* findings over WS_ADVICE_FINDINGS_MAX */
+	uint64_t skipped[WS_RULES];       /* findings over WS_ADVICE_FINDINGS_MAX */
 	uint64_t merged[WS_RULES];        /* alternatives inside other findings */
 	const char *not_judged[WS_RULES]; /* why; NULL = it was */
 };

@@ -137,7 +137,7 @@ void ws_advice_number_work(struct ws_advice *a)
 /* The first sentence of what a finding advises. */
 static char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
 {
-	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].says;
+	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].advice;
 	const char *end = strstr(text, ". ");
 	size_t len = end ? (size_t)(end - text) : strlen(text);
 
@@ -149,7 +149,7 @@ static char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
 /* `to` stays, with what the other advises as an alternative. */
 static void merge(struct ws_advice *a, struct ws_finding *to, const struct ws_finding *from)
 {
-	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].says;
+	const char *text = to->advice ? to->advice : ws_rule_defs[to->rule].advice;
 	const size_t len = strlen(text);
 
 	to->advice =

@@ -134,7 +134,7 @@ bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown)
 {
 	if ((*shown)++ < WS_ADVICE_FINDINGS_MAX)
 		return true;
-	a->found->left_out[rule]++;
+	a->found->skipped[rule]++;
 	return false;
 }
 

@@ -41,10 +41,10 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	u = a->use;
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;
-	if (u->why[0])
-		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->why);
+	if (u->obstacle[0])
+		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->obstacle);
 	/* where the host sets the pace, faster kernels do not show */
-	if (u->why[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
+	if (u->obstacle[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
 	saved_ns = saved_ns_of_products(a);
 	if (100 * saved_ns < WS_WAIT_PERCENT * wall_ns)

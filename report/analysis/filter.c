@@ -50,7 +50,7 @@ static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, ui
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
                        const struct ws_joined_range *r, uint32_t number)
 {
-	return (!s->inside || s->inside[number]) &&
+	return (!s->in_pattern || s->in_pattern[number]) &&
 	       in_scope_of(m, s, r->containing_step, r->context->marks) &&
 	       (!s->has_steps ||
 	        ws_step_selected(m, s, ws_joined_rows_step(s->rows, r->containing_step))) &&
@@ -296,7 +296,7 @@ static enum ws_status find_spans(struct selector *c, struct ws_err *err)
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 
-		if (c->s->inside[i])
+		if (c->s->in_pattern[i])
 			WS_FORWARD(ws_spans_add(&c->spans, r->start_ns, r->end_ns, err));
 	}
 	ws_spans_merge(&c->spans);
@@ -310,15 +310,15 @@ static bool keeps_in_any(const struct selector *c, const struct thing *t)
 {
 	const struct ws_model *m = c->m;
 	uint32_t crossing = t->crossing;
-	int in = !c->s->inside || (t->range != WS_NONE && c->s->inside[t->range]);
+	int in = !c->s->in_pattern || (t->range != WS_NONE && c->s->in_pattern[t->range]);
 
-	if (c->s->inside && c->f->by_gpu_time)
+	if (c->s->in_pattern && c->f->by_gpu_time)
 		in = ws_spans_inside(&c->spans, t->start_ns,
 		                     t->end_ns > t->start_ns ? t->end_ns : t->end_ns + 1) > 0;
 	else
 		for (; !in && crossing != WS_NONE;
 		     crossing = m->attribution.crossings[crossing].next)
-			in = c->s->inside[m->attribution.crossings[crossing].range];
+			in = c->s->in_pattern[m->attribution.crossings[crossing].range];
 	return in && (!c->s->has_steps || ws_step_selected(m, c->s, t->step)) &&
 	       ws_time_selected(c->s, t->start_ns, t->end_ns);
 }
@@ -472,8 +472,8 @@ static void select_all(struct selector *c)
 		any |= s->memory[i] && of_any;
 	for (size_t i = 0; i < m->nwork; i++)
 		any |= s->work[i];
-	s->nothing = (*s->words || (s->scope != WS_SCOPE_ALL && used_device(c))) && !s->kernels &&
-	             !any && !any_call(c);
+	s->is_empty = (*s->words || (s->scope != WS_SCOPE_ALL && used_device(c))) && !s->kernels &&
+	              !any && !any_call(c);
 }
 
 /* Arrays by row only where a row does not tell it by itself. */
@@ -495,7 +495,7 @@ static void allocate(struct selector *c)
 	if (s->has_launched || s->has_nvtx)
 		WS_NEW(&s->arena, s->call, rows->ncalls);
 	if (s->has_nvtx)
-		WS_NEW(&s->arena, s->inside, rows->nranges);
+		WS_NEW(&s->arena, s->in_pattern, rows->nranges);
 }
 
 static bool any_in_steps(const struct selector *c)
@@ -523,7 +523,7 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 
 	allocate(c);
 	if (c->s->has_nvtx)
-		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->inside);
+		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->in_pattern);
 	if (c->s->has_nvtx && f->by_gpu_time)
 		WS_FORWARD(find_spans(c, err));
 	if (f && f->kernel)

@@ -14,7 +14,7 @@ struct ws_selection {
 	/* 1 = in the report; by row of kernels and calls, NULL where a row tells it by itself, and
 	 * by the model's other things */
 	uint8_t *kernel, *call, *work, *op, *memory;
-	uint8_t *inside; /* by row of ranges: the pattern keeps it; NULL: there is none */
+	uint8_t *in_pattern; /* by row of ranges: the pattern keeps it; NULL: there is none */
 	/* kernels and other device work that pass every filter but the scope: what a device did
 	 * before a step is no idle time, whatever the report is about. NULL: all */
 	uint8_t *any_scope, *any_work;
@@ -31,7 +31,7 @@ struct ws_selection {
 	uint64_t pid;
 	bool has_nvtx, has_steps, has_device, has_process;
 	bool has_launched;     /* a filter of device work: device, stream or kernel */
-	int nothing;           /* there is a filter, and nothing passes it */
+	int is_empty;          /* there is a filter, and nothing passes it */
 	char *words;           /* the filters in words; "" = none */
 	char *scope_words;     /* the part of the run, in words */
 	struct ws_kept *kept;  /* what analyses found, for those who ask again */

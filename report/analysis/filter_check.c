@@ -73,7 +73,7 @@ static enum ws_status passes(const struct ws_model *m, struct ws_joined_rows *ro
 
 	*any = sel.kernels > 0;
 	for (size_t i = 0; status == WS_OK && only->nvtx && i < rows->nranges; i++)
-		*any |= sel.inside[i];
+		*any |= sel.in_pattern[i];
 	ws_selection_release(&sel);
 	return status;
 }
@@ -156,7 +156,7 @@ enum ws_status ws_filter_check(const struct ws_model *m, const struct ws_selecti
 
 	if (status == WS_OK && step && !any_step(m))
 		status = unknown_range(m, step, &names, err);
-	if (status == WS_OK && sel->nothing)
+	if (status == WS_OK && sel->is_empty)
 		status = explain_empty(m, filter, sel, &names, err);
 	names_release(&names);
 	return status;

@@ -56,7 +56,7 @@ enum ws_use {
 	        WS_USES,
 };
 struct ws_use_def {
-	const char *name, *what, *cure;
+	const char *name, *meaning, *cure;
 };
 extern const struct ws_use_def ws_use_defs[WS_USES];
 
@@ -80,8 +80,8 @@ struct ws_device_use {
 
 /* The answer, in one word and its evidence. */
 struct ws_idle_verdict {
-	bool known; /* else `why_not` says why it cannot be told */
-	const char *why_not;
+	bool known; /* else `obstacle` says why not */
+	const char *obstacle;
 	bool busy;         /* computing for more than WS_IDLE_BUSY_PERCENT */
 	enum ws_use cause; /* the largest use but computing */
 	bool launch_bound;

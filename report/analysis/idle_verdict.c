@@ -14,10 +14,10 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
 	struct ws_idle_verdict v = {.cause = WS_USE_COLLECTIVE};
 
 	if (ws_model_on_cpu(m))
-		v.why_not = "the CPU reference is not a device that waits";
+		v.obstacle = "the CPU reference is not a device that waits";
 	else if (!use->window_ns || !use->kernels)
-		v.why_not = "no kernel with a time";
-	if (v.why_not)
+		v.obstacle = "no kernel with a time";
+	if (v.obstacle)
 		return v;
 	for (int cause = WS_USE_COLLECTIVE; cause < WS_USES; cause++)
 		if (use->ns[cause] > use->ns[v.cause])
@@ -33,7 +33,7 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size)
 {
 	if (!v->known)
-		snprintf(out, size, "cannot tell: %s", v->why_not);
+		snprintf(out, size, "cannot tell: %s", v->obstacle);
 	else if (v->busy)
 		snprintf(out, size, "the GPU computes %.1f %% of the time", v->busy_percent);
 	else

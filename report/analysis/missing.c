@@ -102,8 +102,8 @@ static void emit_program(const struct emitter *e)
 	uint64_t signaled = 0, unknown = 0;
 
 	for (size_t i = 0; i < m->nends; i++) {
-		signaled += m->ends[i].how == WS_END_SIGNALED;
-		unknown += m->ends[i].how != WS_END_SIGNALED && m->ends[i].how != WS_END_EXITED;
+		signaled += m->ends[i].end == WS_END_SIGNALED;
+		unknown += m->ends[i].end != WS_END_SIGNALED && m->ends[i].end != WS_END_EXITED;
 	}
 	/* other profilers record no ends: "program end, not recorded" says so once */
 	if (m->processes > m->nends && !ws_meta_value(&m->meta, "import.source").len)
@@ -125,27 +125,27 @@ static void emit_join(const struct emitter *e)
 	}
 	for (size_t i = 0; i < m->nsteps; i++)
 		unfinished += (uint64_t)m->steps[i].unfinished;
-	emit(e, "join", "kernels without a launch record", m->left.no_launch,
+	emit(e, "join", "kernels without a launch record", m->leftovers.no_launch,
 	     "The call that launched them is unknown, so they belong to no range; row (no launch "
 	     "record) of `ranges`.");
-	emit(e, "join", "kernels launched in no range", m->left.no_range,
+	emit(e, "join", "kernels launched in no range", m->leftovers.no_range,
 	     "Row (in no range) of `ranges`.");
-	emit(e, "join", "kernels without a time", m->left.no_time,
+	emit(e, "join", "kernels without a time", m->leftovers.no_time,
 	     "They count as launched, but are in no sum of times.");
 	emit(e, "join", "CUDA graphs traced as a whole", graphs,
 	     "Their kernels are not recorded: their time is in `gpu` and `execution`, in no table "
 	     "of kernels.");
 	emit(e, "join", "copies and fills without a time", copies_without_time,
 	     "They count as done, but are in no sum of times.");
-	emit(e, "join", "kernels cut off", m->left.cut_off,
+	emit(e, "join", "kernels cut off", m->leftovers.cut_off,
 	     "Still running when recording ended; their time is too short.");
-	emit(e, "join", "kernels whose description was lost", m->left.no_config,
+	emit(e, "join", "kernels whose description was lost", m->leftovers.no_config,
 	     "Name, device and process are in a damaged part of the file.");
-	emit(e, "join", "kernels of unknown class", m->left.unknown_class,
+	emit(e, "join", "kernels of unknown class", m->leftovers.unknown_class,
 	     "No annotated operation launched them and no rule knows their name.");
-	emit(e, "join", "annotated operations without a kernel", m->left.ops_without_kernel,
+	emit(e, "join", "annotated operations without a kernel", m->leftovers.ops_without_kernel,
 	     "Their FLOPs are counted, but no GPU time stands against them.");
-	emit(e, "join", "operations too big to add", m->left.ops_too_big,
+	emit(e, "join", "operations too big to add", m->leftovers.ops_too_big,
 	     "Their FLOPs or bytes would overflow the sum and are left out.");
 	emit(e, "join", "operations with an unreadable payload", m->ops.undecodable,
 	     "Schema and bytes do not fit together; their FLOPs are not known.");

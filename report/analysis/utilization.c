@@ -71,7 +71,7 @@ static void look_at_kernels(struct state *s)
 		s->out->devices += s->devices[d];
 }
 
-#define WHY(u, ...) snprintf((u)->why, sizeof((u)->why), __VA_ARGS__)
+#define WHY(u, ...) snprintf((u)->obstacle, sizeof((u)->obstacle), __VA_ARGS__)
 
 /* What stands in the way before a peak is asked for; *flops_known: of what ran, all the same. */
 static void find_obstacle(struct state *s)
@@ -224,9 +224,9 @@ static void find(struct state *s)
 	time_steps(m, s->sel, out);
 	look_at_kernels(s);
 	find_obstacle(s);
-	if (!out->why[0])
+	if (!out->obstacle[0])
 		add_ops(s);
-	if (out->why[0])
+	if (out->obstacle[0])
 		forget(out, m->nsteps);
 	else if (s->longest.kernels)
 		tell_basis(s);

@@ -20,7 +20,7 @@ struct ws_utilization {
 	int64_t *step_ns, step_sum_ns;
 	int64_t product_ns; /* GPU time of the products, summed over devices */
 	uint64_t devices;   /* that ran them */
-	char why[200];      /* nothing is known; empty = it is */
+	char obstacle[200]; /* nothing is known; empty = it is */
 	char basis[240];    /* the denominator and its source */
 };
 

@@ -121,7 +121,7 @@ static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
 
 	*ordered = 1;
 	for (size_t i = 0; i < n; i++) {
-		const uint32_t k = key->of(key->ctx, ws_spill_row(s, row_bytes, i));
+		const uint32_t k = key->key(key->ctx, ws_spill_row(s, row_bytes, i));
 
 		*ordered &= k >= last;
 		last = k;
@@ -150,7 +150,7 @@ enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n
 	for (size_t i = 0; i < n && !ordered && status == WS_OK; i++) {
 		const void *row = ws_spill_row(s, row_bytes, i);
 
-		status = ws_spill_put(&to, row_bytes, at[key->of(key->ctx, row)]++, row, err);
+		status = ws_spill_put(&to, row_bytes, at[key->key(key->ctx, row)]++, row, err);
 	}
 	if (status == WS_OK && !ordered)
 		replace(s, &to);
@@ -172,7 +172,7 @@ struct merge {
 	size_t nruns;
 };
 
-static bool is_less(const struct merge *m, size_t a, size_t b)
+static bool run_sorts_before(const struct merge *m, size_t a, size_t b)
 {
 	const char *rows = m->from->data;
 
@@ -185,7 +185,7 @@ static void sift_down(struct merge *m, size_t i)
 		size_t least = i;
 
 		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < m->nruns; child++)
-			if (is_less(m, m->run[child].row, m->run[least].row))
+			if (run_sorts_before(m, m->run[child].row, m->run[least].row))
 				least = child;
 		if (least == i)
 			return;
@@ -219,7 +219,7 @@ static bool is_sorted(struct merge *m, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		ws_spill_used(m->from, m->row_bytes);
-		if (is_less(m, i, i - 1))
+		if (run_sorts_before(m, i, i - 1))
 			return 0;
 	}
 	return 1;

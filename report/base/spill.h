@@ -79,7 +79,7 @@ void ws_spill_flush(struct ws_spill *s);
 /* An array of n rows, by a key of each: those of key 0 first, of one key as they stood. */
 struct ws_spill_key {
 	size_t n; /* keys are below this */
-	uint32_t (*of)(const void *ctx, const void *row);
+	uint32_t (*key)(const void *ctx, const void *row);
 	const void *ctx;
 };
 enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,

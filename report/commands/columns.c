@@ -45,7 +45,7 @@ static enum ws_status take_name(struct ws_column_choice *c, const char *name, si
 	WS_FORWARD(ws_column_find(name, len, def, &i, err));
 	WS_FAIL_IF(c->wanted[i], err, USAGE, "--columns has '%.*s' twice", (int)len, name);
 	c->wanted[i] = 1;
-	c->which[c->n++] = i;
+	c->index[c->n++] = i;
 	return WS_OK;
 }
 
@@ -55,7 +55,7 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 	struct ws_table_column *columns;
 
 	*out = (struct ws_column_choice){0};
-	out->which = ws_xarray(def->ncolumns, sizeof(*out->which));
+	out->index = ws_xarray(def->ncolumns, sizeof(*out->index));
 	out->wanted = ws_xarray(def->ncolumns, sizeof(*out->wanted));
 	columns = ws_xarray(def->ncolumns, sizeof(*columns));
 	out->def = *def;
@@ -69,7 +69,7 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 			break;
 	}
 	for (size_t i = 0; i < out->n; i++)
-		columns[i] = def->columns[out->which[i]];
+		columns[i] = def->columns[out->index[i]];
 	out->def.ncolumns = out->n;
 	return WS_OK;
 }
@@ -77,17 +77,17 @@ enum ws_status ws_columns_parse(const char *list, const struct ws_table_def *def
 static void take_cells(void *ctx, size_t row, struct ws_cell *cells)
 {
 	const struct ws_column_choice *c = ctx;
-	const struct ws_cell *all = ws_table_cells(c->of, row);
+	const struct ws_cell *all = ws_table_cells(c->source, row);
 
 	for (size_t i = 0; i < c->n; i++)
-		cells[i] = all[c->which[i]];
+		cells[i] = all[c->index[i]];
 }
 
 struct ws_table *ws_columns_take(struct ws_column_choice *c, const struct ws_table *table)
 {
 	const struct ws_table_source source = {.fill = take_cells, .ctx = c};
 
-	c->of = table;
+	c->source = table;
 	c->table = ws_table_new(&c->def);
 	ws_table_set_source(c->table, &source, table->nrows);
 	c->table->is_chosen = true;
@@ -98,7 +98,7 @@ struct ws_table *ws_columns_take(struct ws_column_choice *c, const struct ws_tab
 void ws_columns_release(struct ws_column_choice *c)
 {
 	ws_table_free(c->table);
-	free(c->which);
+	free(c->index);
 	free(c->wanted);
 	/* const for its readers */
 	free((void *)c->def.columns);

@@ -4,12 +4,12 @@
 #include "report/table/table.h"
 
 struct ws_column_choice {
-	size_t *which; /* columns of the table */
+	size_t *index; /* columns of the table */
 	size_t n;
 	uint8_t *wanted; /* one a column of the table: is it among them? */
 	struct ws_table_def def;
-	const struct ws_table *of;
-	struct ws_table *table; /* its rows are those of `of` */
+	const struct ws_table *source;
+	struct ws_table *table; /* its rows are those of `source` */
 };
 
 /* The column of this id or title, with or without its unit. USAGE when there is none. */

@@ -72,9 +72,10 @@ enum ws_status ws_command_parse(const struct ws_arguments *a, int argc, char **a
 		return WS_OK;
 	}
 	WS_FORWARD(ws_opt_parse(a->opts, a->nopts, argc, argv, n, err));
-	WS_FAIL_IF(*n < a->least, err, USAGE, "%s needs %s, see 'warpsheet help %s'", a->command,
-	           a->most == 2 ? "two traces" : "a trace", a->command);
-	WS_FAIL_IF(*n > a->most, err, USAGE, "%s takes no argument '%s', see 'warpsheet help %s'",
-	           a->command, argv[a->most], a->command);
+	WS_FAIL_IF(*n < a->min_args, err, USAGE, "%s needs %s, see 'warpsheet help %s'", a->command,
+	           a->max_args == 2 ? "two traces" : "a trace", a->command);
+	WS_FAIL_IF(*n > a->max_args, err, USAGE,
+	           "%s takes no argument '%s', see 'warpsheet help %s'", a->command,
+	           argv[a->max_args], a->command);
 	return WS_OK;
 }

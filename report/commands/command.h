@@ -38,7 +38,7 @@ struct ws_arguments {
 	const char *command;
 	const struct ws_opt *opts;
 	size_t nopts;
-	int least, most;
+	int min_args, max_args;
 	/* the tables that --table takes, for help; NULL = there are none */
 	const struct ws_table_def *const *(*tables)(size_t *count);
 };

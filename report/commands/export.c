@@ -59,9 +59,9 @@ static void show_progress(void *path, uint64_t done, uint64_t total)
 static void print_left_out(const char *path, const struct ws_export_stats *s)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
-		if (s->left_out[kind])
+		if (s->skipped[kind])
 			ws_ui_print("note: '%s' cannot hold records of kind %s: %" PRIu64, path,
-			            ws_schema_kind(kind)->name, s->left_out[kind]);
+			            ws_schema_kind(kind)->name, s->skipped[kind]);
 	if (s->without_time)
 		ws_ui_print("note: kernels and copies without a recorded time, left out: %" PRIu64,
 		            s->without_time);

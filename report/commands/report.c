@@ -32,7 +32,7 @@ struct report_opts {
 	int64_t steps[2], stream, process;
 	int64_t rows;
 	int scope; /* enum ws_scope */
-	int by;    /* position in BY_CHOICES */
+	int by_choice; /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline;
 	double softmax_flops;
 };
@@ -317,7 +317,7 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "work launched in ranges whose path matches, e.g.\n"
 	               "'step/forward*'; [domain:]path, with wildcards * and ?;\n"
 	               "#N or #A..B at the end: only these instances, from 0"),
-	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &o->by,
+	        WS_OPT("by", 0, CHOICE, BY_CHOICES, &o->by_choice,
 	               "with --nvtx: work launched in the ranges, or work that ran\n"
 	               "while one of them was open"),
 	        WS_OPT("steps", 0, RANGE, "A..B", o->steps,
@@ -364,7 +364,7 @@ static enum ws_status resolve_filter(struct report_opts *o, struct ws_err *err)
 	o->filter.stream = (uint64_t)o->stream;
 	o->filter.has_process = o->process >= 0;
 	o->filter.process = (uint64_t)o->process;
-	o->filter.by_gpu_time = o->by == 1;
+	o->filter.by_gpu_time = o->by_choice == 1;
 	WS_FAIL_IF(o->filter.by_gpu_time && !o->filter.nvtx, err, USAGE,
 	           "--by gpu-time needs --nvtx PATTERN");
 	return o->time ? parse_time(o->time, &o->filter, err) : WS_OK;

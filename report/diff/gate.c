@@ -107,11 +107,11 @@ enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *
 	int reason = 0;
 
 	*out = (struct ws_gate_accepted){.percent = NAN};
-	if (sscanf(line, "%10s %127s %63s %15s %n", out->until, out->workload, out->device, percent,
-	           &reason) < 4)
+	if (sscanf(line, "%10s %127s %63s %15s %n", out->last_day, out->workload, out->device,
+	           percent, &reason) < 4)
 		return WS_FAIL(err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
-	WS_FAIL_IF(!ws_gate_is_date(out->until), err, USAGE, "'%s' is no date YYYY-MM-DD",
-	           out->until);
+	WS_FAIL_IF(!ws_gate_is_date(out->last_day), err, USAGE, "'%s' is no date YYYY-MM-DD",
+	           out->last_day);
 	out->percent = strtod(percent, &end);
 	WS_FAIL_IF((*end && strcmp(end, "%") != 0) || !(out->percent >= 0), err, USAGE,
 	           "'%s' is no percentage", percent);
@@ -132,7 +132,7 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 		if (!fnmatch(accepted[i].workload, key->workload, 0) &&
 		    !fnmatch(accepted[i].device, key->device, 0) &&
 		    ratio <= 1 + accepted[i].percent / 100 &&
-		    (!last || strcmp(accepted[i].until, last->until) > 0))
+		    (!last || strcmp(accepted[i].last_day, last->last_day) > 0))
 			last = &accepted[i];
 	return last;
 }
@@ -229,11 +229,11 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 		const struct ws_gate_accepted *a =
 		        find_accepted(accepted, naccepted, key, c->ratio);
 
-		if (a && strcmp(today, a->until) <= 0) {
+		if (a && strcmp(today, a->last_day) <= 0) {
 			out->outcome = WS_GATE_ACCEPTED;
-			add_words(out, "Accepted until %s: %s.", a->until, a->reason);
+			add_words(out, "Accepted until %s: %s.", a->last_day, a->reason);
 		} else if (a) {
-			add_words(out, "It was accepted until %s: %s.", a->until, a->reason);
+			add_words(out, "It was accepted until %s: %s.", a->last_day, a->reason);
 		}
 	}
 }

@@ -37,7 +37,7 @@ bool ws_gate_is_date(const char *text); /* YYYY-MM-DD */
 
 /* A line of the file of accepted slowdowns. */
 struct ws_gate_accepted {
-	char until[11];                 /* YYYY-MM-DD, the last day */
+	char last_day[11];              /* YYYY-MM-DD, the last day */
 	char workload[128], device[64]; /* patterns with * and ? */
 	double percent;
 	char reason[200];

@@ -21,7 +21,7 @@ bool ws_diff_is_like(const struct ws_diff *d, const struct ws_match_kind *kind, 
 	const bool alone = kind->n[0] == 1 && kind->n[1] == 1;
 
 	*ratio = 1;
-	if (kind->by == WS_NONE)
+	if (kind->criterion == WS_NONE)
 		return false;
 	if (alone && !(size[0] > 0 && size[1] > 0)) {
 		for (int s = 0; s < 2; s++)
@@ -174,7 +174,7 @@ static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
 			if (c == NCOUNTED)
 				continue;
 			of[c].calls[s] += calls;
-			if (kind->by != WS_NONE)
+			if (kind->criterion != WS_NONE)
 				continue;
 			of[c].unmatched[s] += calls;
 			of[c].unmatched_ns[s] += (double)sum->gpu_ns;

@@ -43,7 +43,7 @@ static const struct ws_work_item *item_of(const struct matcher *m, int side, siz
 
 static uint32_t symbol_of(const struct matcher *m, int level, int side, size_t at)
 {
-	return item_of(m, side, at)->like[level];
+	return item_of(m, side, at)->likeness[level];
 }
 
 /* Positions in the sequence of a side, ascending. */
@@ -55,13 +55,13 @@ struct positions {
 /* How a call of align_level goes on. */
 struct rule {
 	int level, last_level;
-	enum ws_matched_by by;
+	enum ws_matched_by criterion;
 	int small; /* the range pair says what the rest is */
 };
 
 static void join(struct matcher *m, const struct positions p[2], enum ws_matched_by by)
 {
-	struct ws_match_kind kind = {.by = by};
+	struct ws_match_kind kind = {.criterion = by};
 	uint32_t group = (uint32_t)m->out->ngroups++;
 
 	for (int s = 0; s < 2; s++) {
@@ -89,9 +89,10 @@ static bool may_match(const struct matcher *m, uint32_t a, uint32_t b, int level
 static enum ws_matched_by what_matched(const struct matcher *m, uint32_t a, uint32_t b,
                                        const struct rule *rule)
 {
-	if (rule->by == WS_MATCHED_BY_OPERATION && (!item_of(m, 0, a)->op || !item_of(m, 1, b)->op))
+	if (rule->criterion == WS_MATCHED_BY_OPERATION &&
+	    (!item_of(m, 0, a)->op || !item_of(m, 1, b)->op))
 		return WS_MATCHED_BY_CLASS;
-	return rule->by;
+	return rule->criterion;
 }
 
 /* Items of one class? And is that none of which sizes matter? */
@@ -365,7 +366,7 @@ static bool is_matched(const struct matcher *m, int side, size_t i)
 	uint32_t group = i < m->side[side].n ? m->out->group[side][i] : WS_NONE;
 
 	return group != WS_NONE &&
-	       ws_match_kind(m->out, m->out->kind[group])->by != WS_MATCHED_BY_CAST;
+	       ws_match_kind(m->out, m->out->kind[group])->criterion != WS_MATCHED_BY_CAST;
 }
 
 /* A run of casts that stands beside matched work is what that work's other dtype costs. */
@@ -410,7 +411,7 @@ static bool is_all_same(const struct matcher *m)
 		x = ws_names_item(m->names, a[i].item);
 		y = ws_names_item(m->names, b[i].item);
 		if (x->place != y->place ||
-		    x->like[WS_LIKE_KIND_AND_SHAPE] != y->like[WS_LIKE_KIND_AND_SHAPE])
+		    x->likeness[WS_LIKE_KIND_AND_SHAPE] != y->likeness[WS_LIKE_KIND_AND_SHAPE])
 			break;
 	}
 	return i == m->side[0].n;
@@ -420,8 +421,8 @@ static void match_all_same(struct matcher *m)
 {
 	for (uint32_t i = 0; i < m->side[0].n; i++) {
 		const bool in_range = item_of(m, 0, i)->place != WS_NONE;
-		const struct rule rule = {.by = in_range ? WS_MATCHED_BY_RANGE
-		                                         : WS_MATCHED_BY_OPERATION};
+		const struct rule rule = {.criterion = in_range ? WS_MATCHED_BY_RANGE
+		                                                : WS_MATCHED_BY_OPERATION};
 
 		join_pair(m, &i, &i, &rule);
 	}

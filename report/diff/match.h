@@ -50,7 +50,7 @@ struct ws_work_list {
 struct ws_match_kind {
 	uint32_t item[2]; /* of the first call of each side; 0 = it has none */
 	uint32_t n[2];    /* calls of each side */
-	uint32_t by;      /* enum ws_matched_by; of CAST only one side has calls */
+	uint32_t criterion; /* enum ws_matched_by; of CAST only one side has calls */
 	float flops[2];   /* of a group's calls on each side, as recorded; 0 = not known */
 };
 struct ws_match {
@@ -64,7 +64,7 @@ static inline void ws_match_add_kind(struct ws_match *m, const struct ws_match_k
                                      uint32_t *number)
 {
 	*number = ws_texts_add_often(&m->kinds, (struct ws_bytes){kind, sizeof(*kind)},
-	                             kind->item[0] * 31 + kind->item[1] + kind->by);
+	                             kind->item[0] * 31 + kind->item[1] + kind->criterion);
 }
 static inline const struct ws_match_kind *ws_match_kind(const struct ws_match *m, uint32_t number)
 {

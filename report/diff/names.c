@@ -35,7 +35,7 @@ void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32
 	};
 
 	for (int i = 0; i < WS_LIKENESSES; i++)
-		item->like[i] =
+		item->likeness[i] =
 		        ws_texts_add(&names->likenesses, (struct ws_bytes){key[i], sizeof(key[i])});
 	*number = ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)});
 }

@@ -82,7 +82,7 @@ struct ws_diff_row {
 	struct ws_like_work { /* of rows of work: matched work of one size */
 		int64_t ns;
 		double groups; /* calls, of which several count as one where they face one */
-	} * like[2];           /* a sample of the side */
+	} * same_size[2];      /* a sample of the side */
 	uint64_t instances[2], kernels[2];
 	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
 	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */

@@ -34,7 +34,7 @@ struct ws_work_item {
 	uint32_t nkernels;
 	float flops;                  /* as recorded; 0 = not known */
 	float volume;                 /* product of the recorded sizes; 0 = not known */
-	uint32_t like[WS_LIKENESSES]; /* the same number: they are alike */
+	uint32_t likeness[WS_LIKENESSES]; /* the same number: they are alike */
 };
 
 /* Sizes of work further apart than this are other work. */

@@ -14,8 +14,8 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 		free(r->row[i].ns[1]);
 		free(r->row[i].compared[0]);
 		free(r->row[i].compared[1]);
-		free(r->row[i].like[0]);
-		free(r->row[i].like[1]);
+		free(r->row[i].same_size[0]);
+		free(r->row[i].same_size[1]);
 	}
 	free(r->row);
 	ws_texts_release(&r->keys);
@@ -41,7 +41,7 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 	for (int s = 0; s < 2; s++)
 		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
 	for (int s = 0; s < 2 && r->of_work; s++)
-		row->like[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->like[s]));
+		row->same_size[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->same_size[s]));
 }
 
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)
@@ -131,7 +131,7 @@ static double mean_groups(const struct ws_like_work *like, size_t n)
 static void compare_like(const struct ws_diff *d, const struct ws_diff_rows *r,
                          struct ws_diff_row *row)
 {
-	const double calls = mean_groups(row->like[0], r->nsamples[0]);
+	const double calls = mean_groups(row->same_size[0], r->nsamples[0]);
 	double *values[2], whole[2];
 	size_t *steps[2], recordings[2] = {0, 0};
 
@@ -145,7 +145,7 @@ static void compare_like(const struct ws_diff *d, const struct ws_diff_rows *r,
 			const size_t before = n;
 
 			for (size_t i = 0; i < side->steps[k]; i++, sample++) {
-				const struct ws_like_work *like = &row->like[s][sample];
+				const struct ws_like_work *like = &row->same_size[s][sample];
 
 				if (like->groups > 0)
 					values[s][n++] =

@@ -23,7 +23,7 @@ static void find_kinds(struct ws_diff *d, int s)
 	uint32_t *const slot = m->group[s];
 
 	for (size_t i = 0; i < d->side[s].nslots; i++) {
-		struct ws_match_kind alone = {.by = WS_NONE};
+		struct ws_match_kind alone = {.criterion = WS_NONE};
 
 		if (slot[i] != WS_NONE) {
 			slot[i] = m->kind[slot[i]];
@@ -72,11 +72,11 @@ static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 	const struct ws_work_item *item = ws_names_item(&d->names, kind->item[s]);
 	double ratio, more = (double)sum->gpu_ns;
 
-	if (kind->by == WS_NONE)
+	if (kind->criterion == WS_NONE)
 		rest->kernels += sum->kernels;
 	else
 		d->matched_ns[s] += sum->gpu_ns;
-	if (kind->by == WS_MATCHED_BY_CAST) {
+	if (kind->criterion == WS_MATCHED_BY_CAST) {
 		rest->casts += sum->kernels;
 		rest->cast_ns += sum->gpu_ns;
 	}
@@ -155,7 +155,7 @@ static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_
 		for (int s = 0; s < 2; s++)
 			if (kind->item[s])
 				item[s] = ws_names_item(&d->names, kind->item[s]);
-		key_of(d, item, kind->n, (int)kind->by, key);
+		key_of(d, item, kind->n, (int)kind->criterion, key);
 		ws_diff_row_of(out, key, &row);
 		row_of[k] = (uint32_t)(row - out->row);
 	}
@@ -171,7 +171,7 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	row->kernels[s] += sum->kernels;
 	row->ns[s][sum->sample] += sum->gpu_ns;
 	row->call_ns[s] += sum->gpu_ns;
-	if (kind->by == WS_NONE || kind->by == WS_MATCHED_BY_CAST)
+	if (kind->criterion == WS_NONE || kind->criterion == WS_MATCHED_BY_CAST)
 		return;
 	if (!ws_diff_is_like(d, kind, &ratio)) {
 		row->apart_calls[s] += sum->instances;
@@ -179,8 +179,8 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	}
 	row->like_calls[s] += sum->instances;
 	row->like_ns[s] += sum->gpu_ns;
-	row->like[s][sum->sample].ns += sum->gpu_ns;
-	row->like[s][sum->sample].groups += (double)sum->instances / kind->n[s];
+	row->same_size[s][sum->sample].ns += sum->gpu_ns;
+	row->same_size[s][sum->sample].groups += (double)sum->instances / kind->n[s];
 	row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
 }
 

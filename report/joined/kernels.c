@@ -151,7 +151,7 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 
 static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
 {
-	struct ws_leftovers *left = &j->m->left;
+	struct ws_leftovers *left = &j->m->leftovers;
 	const struct ws_kernel_kind *kind = k->kind;
 
 	left->no_launch += k->call == WS_NONE;
@@ -233,7 +233,7 @@ enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m
 {
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
-	m->left.ops_without_kernel = j->counted_ops;
+	m->leftovers.ops_without_kernel = j->counted_ops;
 	WS_FORWARD(ws_launches_sort(&j->launches, err));
 	for (size_t i = 0; i < m->nwork; i++)
 		join_work(j, &m->work[i]);

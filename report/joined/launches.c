@@ -65,14 +65,14 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel)
 	search.kernel.call = WS_NONE; /* behind a call that began with it */
 	if (!kernel.correlation)
 		return WS_NONE;
-	l->at = ws_count_before(l->n, l->at, is_at_or_before_kernel, &search);
-	if (l->at) {
-		call = key_at(l, l->at - 1);
+	l->next = ws_count_before(l->n, l->next, is_at_or_before_kernel, &search);
+	if (l->next) {
+		call = key_at(l, l->next - 1);
 		if (is_same_call(&call, &kernel))
 			return call.call;
 	}
-	if (l->at == l->n)
+	if (l->next == l->n)
 		return WS_NONE;
-	call = key_at(l, l->at); /* clocks that disagree: it began after its kernel */
+	call = key_at(l, l->next); /* clocks that disagree: it began after its kernel */
 	return is_same_call(&call, &kernel) ? call.call : WS_NONE;
 }

@@ -20,8 +20,9 @@ struct ws_launch_key {
 struct ws_launches {
 	struct ws_spill keys;
 	size_t n;
-	size_t at; /* behind what was found last: kernels mostly come in the order of their launches
-	            */
+	size_t next; /* behind what was found last: kernels mostly come in the order of their
+	              * launches
+	              */
 };
 
 /* Room for so many calls. Free with ws_launches_free, also after a failure. */

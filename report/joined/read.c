@@ -150,7 +150,7 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	const struct ws_joined_sink sink = {reading, take_call, take_range, join_kernels,
 	                                    take_kernel};
 	struct ws_joined_rows *rows = reading->rows;
-	struct ws_spill_key device = {.of = device_of_kernel};
+	struct ws_spill_key device = {.key = device_of_kernel};
 
 	WS_FORWARD(open_rooms(reading, err));
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));

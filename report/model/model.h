@@ -195,7 +195,7 @@ struct ws_fact {
 
 struct ws_process_end {
 	uint64_t pid;
-	int how; /* enum ws_end_how */
+	int end; /* enum ws_end_how */
 	int64_t code;
 };
 
@@ -266,7 +266,7 @@ struct ws_model {
 	struct ws_model_step *steps; /* by begin */
 	size_t nsteps;
 	size_t nmeasured; /* finished steps that are no warm-up */
-	struct ws_leftovers left;
+	struct ws_leftovers leftovers;
 	bool has_comm; /* a kernel is one of communication */
 };
 

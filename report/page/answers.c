@@ -47,10 +47,10 @@ void ws_pages_match(struct ws_page *a, struct ws_page *b)
 		const char *path = b->node[i].path;
 		const uint64_t id = ws_strtab_find(&paths, path, strlen(path));
 
-		if (!id || b->node[i].is_rest || a->node[of_path[id]].other != WS_PAGE_ROOT)
+		if (!id || b->node[i].is_rest || a->node[of_path[id]].counterpart != WS_PAGE_ROOT)
 			continue;
-		a->node[of_path[id]].other = i;
-		b->node[i].other = of_path[id];
+		a->node[of_path[id]].counterpart = i;
+		b->node[i].counterpart = of_path[id];
 	}
 	free(of_path);
 	ws_strtab_free(&paths);
@@ -61,10 +61,10 @@ double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, siz
 	const struct ws_page_node *n = &of->node[node];
 	double own, theirs;
 
-	if (n->other == WS_PAGE_ROOT)
+	if (n->counterpart == WS_PAGE_ROOT)
 		return NAN;
 	own = (double)n->inclusive_ns / of->samples;
-	theirs = (double)other->node[n->other].inclusive_ns / other->samples;
+	theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
 	return is_b ? ws_stat_ratio(own, theirs) : ws_stat_ratio(theirs, own);
 }
 

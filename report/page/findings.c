@@ -26,7 +26,7 @@ static void add_finding(struct ws_page_making *p, const struct ws_findings *all,
                         const struct ws_finding *f)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	const char *advice = f->advice && *f->advice ? f->advice : rule->says;
+	const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
 
 	p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
 	        .rule = rule->id,
@@ -45,7 +45,7 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 
 	for (int i = 0; i < WS_RULES; i++) {
 		judged += !all->not_judged[i];
-		n += all->left_out[i];
+		n += all->skipped[i];
 	}
 	p->page->findings_note =
 	        ws_arena_format(p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data",
@@ -73,12 +73,12 @@ enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err
 		struct ws_page_finding **of_rule = &shown[order[i]->rule];
 
 		if (*of_rule) {
-			(*of_rule)->more++;
+			(*of_rule)->nsimilar++;
 			continue;
 		}
 		*of_rule = &p->page->finding[p->page->nfindings];
 		add_finding(p, all, order[i]);
-		(*of_rule)->more = all->left_out[order[i]->rule];
+		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
 	note_rules(p, all);
 	return WS_OK;

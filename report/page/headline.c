@@ -326,7 +326,7 @@ static void add_utilization(struct ws_page_making *p, const struct ws_utilizatio
 	for (size_t i = 0; i < p->page->nroofs && !peak; i++)
 		if (p->page->roof[i].flops_per_s > 0)
 			peak = p->page->roof[i].name;
-	if (!use->why[0] && mfu > 0 && !ws_over_peak(mfu))
+	if (!use->obstacle[0] && mfu > 0 && !ws_over_peak(mfu))
 		add_figure(p, ws_say_percent(p->texts, mfu),
 		           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
 }
@@ -334,7 +334,7 @@ static void add_utilization(struct ws_page_making *p, const struct ws_utilizatio
 static void add_rates(struct ws_page_making *p)
 {
 	static const struct {
-		const char *fact, *what;
+		const char *fact, *label;
 	} rates[] = {{"images_per_step", "images per second"},
 	             {"tokens_per_step", "tokens per second"}};
 
@@ -342,7 +342,8 @@ static void add_rates(struct ws_page_making *p)
 		const double n = (double)ws_fact_number(p->m, rates[i].fact);
 
 		if (n > 0 && p->page->step_ns > 0)
-			add_figure(p, ws_say_si(p->texts, n * 1e9 / p->page->step_ns, ""), rates[i].what);
+			add_figure(p, ws_say_si(p->texts, n * 1e9 / p->page->step_ns, ""),
+			           rates[i].label);
 	}
 }
 

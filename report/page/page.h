@@ -29,7 +29,7 @@ void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
-	const char *value, *what;
+	const char *value, *label;
 };
 
 /*
@@ -100,7 +100,7 @@ struct ws_page_node {
 	bool is_step;
 	bool is_range; /* else an operation, class or kernel */
 	bool is_rest;  /* "(3 more)" */
-	size_t other;  /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
+	size_t counterpart; /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
 };
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
@@ -124,7 +124,7 @@ struct ws_page_finding {
 	const char *advice;       /* what to do, a sentence or two */
 	const char *evidence, *scope;
 	double gain_ns, gain_percent; /* at most, of a step (of the run without steps); NaN */
-	uint64_t more;                /* findings of the same rule with less gain */
+	uint64_t nsimilar;            /* findings of the same rule with less gain */
 };
 
 struct ws_page_kernel {

@@ -346,12 +346,12 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 	           "there is no measured step %" PRId64 ": the report has %" PRIu32 " to %" PRIu32,
 	           step, steps[w->window[0].step].number, steps[w->window[w->n - 1].step].number);
 	if (f->window->step == WS_NONE)
-		f->out->what = "the whole trace, which has no steps";
+		f->out->title = "the whole trace, which has no steps";
 	else if (w->n == 1)
-		f->out->what = ws_arena_format(&f->out->arena, "step %" PRIu32,
-		                               steps[f->window->step].number);
+		f->out->title = ws_arena_format(&f->out->arena, "step %" PRIu32,
+		                                steps[f->window->step].number);
 	else
-		f->out->what =
+		f->out->title =
 		        ws_arena_format(&f->out->arena, "step %" PRIu32 ", %s %zu measured steps",
 		                        steps[f->window->step].number,
 		                        step < 0 ? "the median of" : "of", w->n);

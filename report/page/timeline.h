@@ -42,7 +42,7 @@ struct ws_timeline_lane {
 };
 
 struct ws_timeline {
-	const char *what; /* "step 6, the median of 10 measured steps" */
+	const char *title; /* "step 6, the median of 10 measured steps" */
 	int64_t start_ns, end_ns;
 	int64_t shortest_ns; /* what is shorter may stand in a box of many; 0 = there are none */
 	int64_t shift_ns;    /* the beginning of the trace in the clock of its records */

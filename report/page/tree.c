@@ -346,7 +346,7 @@ static void set_node(const struct tree *t, size_t parent, const struct box *b)
 	        .colour = colour_of(b),
 	        .is_step = b->is_step,
 	        .is_range = b->path != WS_NONE,
-	        .other = WS_PAGE_ROOT};
+	        .counterpart = WS_PAGE_ROOT};
 }
 
 /* What is too little for a box of its own, in one. */

@@ -7,7 +7,7 @@
 static enum ws_status tell_events(struct ws_pass *p, struct ws_pass_rows *rows, int64_t until_ns,
                                   ws_pass_event_fn fn, void *ctx, struct ws_err *err)
 {
-	if (p->framework.is_there)
+	if (p->framework.is_present)
 		ws_pass_take_framework(p, until_ns, rows);
 	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {

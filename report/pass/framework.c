@@ -46,7 +46,7 @@ enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, st
 {
 	struct ws_model *m = l->m;
 
-	f->is_there = true;
+	f->is_present = true;
 	WS_FORWARD(ws_load_cpu_ops(l, err));
 	WS_FORWARD(ws_load_op_links(l, &f->op_of, err));
 	WS_FORWARD(ws_load_collectives(l, &f->collective_of, err));
@@ -86,7 +86,7 @@ static void put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row
 	if (shape.type == WS_NVTX_PUSH)
 		shape.name = p->m->steady_of[name];
 	row->time_ns = e->time_ns[event];
-	row->at = AT_FRAMEWORK | event;
+	row->position = AT_FRAMEWORK | event;
 	row->recorded = name;
 	row->shape = ws_pass_number_shape(p, &shape);
 }
@@ -102,7 +102,7 @@ static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 
 	row->time_ns = ops->end_ns[op];
 	row->start_ns = ops->start_ns[op];
-	row->at = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
+	row->position = WS_PASS_AT_CALL | AT_FRAMEWORK | op;
 	row->id = op;
 	row->shape = ws_pass_number_shape(p, &shape);
 }

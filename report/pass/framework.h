@@ -12,7 +12,7 @@
 
 /* Starts as all zeros; free with ws_framework_free. */
 struct ws_framework {
-	bool is_there;
+	bool is_present;
 	struct ws_idmap op_of, collective_of; /* by correlation id, as the file links them */
 	struct ws_event_columns events;       /* of modules */
 	uint32_t *event_order, *op_order;     /* by time; by end */

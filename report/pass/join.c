@@ -83,7 +83,7 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 		                            context->thread);
 	if (r->op == range && r->counted) {
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
-		p->m->left.ops_too_big += !r->counted;
+		p->m->leftovers.ops_too_big += !r->counted;
 	}
 	WS_FORWARD(ws_pass_emit_range(p, range, step, open, err));
 	if (context->tells_step && r->step != WS_NONE)
@@ -131,7 +131,7 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 {
 	struct ws_pass_rows *rows = &p->rows;
 
-	if (p->framework.is_there)
+	if (p->framework.is_present)
 		ws_pass_take_framework(p, until_ns, rows);
 	ws_pass_rows_sort(rows);
 	for (; rows->first < rows->n; rows->first++) {
@@ -171,7 +171,7 @@ static int by_place(const void *pa, const void *pb)
 {
 	const struct ws_pass_mark *a = pa, *b = pb;
 
-	return a->at < b->at ? -1 : a->at > b->at;
+	return a->position < b->position ? -1 : a->position > b->position;
 }
 
 static bool any_open(const struct ws_live_ranges *live)

@@ -27,9 +27,9 @@ static void make_numbers(const struct ws_idmap *map, struct ws_pass_numbers *out
 	if (greatest > 4 * (uint64_t)m->n + 1024)
 		return;
 	out->n = greatest + 1;
-	out->of = ws_xarray((size_t)out->n, sizeof(*out->of));
+	out->number = ws_xarray((size_t)out->n, sizeof(*out->number));
 	for (uint64_t id = 0; id < out->n; id++)
-		out->of[id] = ws_idmap_get(map, id);
+		out->number[id] = ws_idmap_get(map, id);
 }
 
 static void resolve_names(struct ws_pass *p)
@@ -234,9 +234,9 @@ static void release(struct ws_pass *p)
 	free(p->steps);
 	free(p->active);
 	free(p->marks);
-	free(p->texts.of);
-	free(p->configs.of);
-	free(p->payloads.of);
+	free(p->texts.number);
+	free(p->configs.number);
+	free(p->payloads.number);
 	free(p->names);
 	free(p->path_is_step);
 }

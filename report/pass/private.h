@@ -44,7 +44,7 @@ struct ws_pass_token {
 /* An event, or a call, which is joined when it returns. */
 struct ws_pass_row {
 	int64_t time_ns; /* of a call: its end */
-	uint64_t at;
+	uint64_t position;
 	union {
 		int64_t start_ns;  /* of a call */
 		uint32_t recorded; /* of an event: text of its name; for exports all of it */
@@ -54,7 +54,7 @@ struct ws_pass_row {
 };
 
 struct ws_pass_mark {
-	uint64_t at;
+	uint64_t position;
 	uint32_t text;
 };
 
@@ -84,11 +84,11 @@ void ws_pass_rows_filled(struct ws_pass_rows *r, size_t n, bool unsorted);
 /* What a row begins with, and is sorted by. */
 struct ws_pass_when {
 	int64_t time_ns;
-	uint64_t at;
+	uint64_t position;
 };
 static inline bool ws_pass_is_before(struct ws_pass_when a, struct ws_pass_when b)
 {
-	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.at < b.at);
+	return a.time_ns < b.time_ns || (a.time_ns == b.time_ns && a.position < b.position);
 }
 void ws_pass_rows_sort(struct ws_pass_rows *r);
 /* None, with room for n. */
@@ -105,14 +105,14 @@ struct ws_pass_shapes {
 /* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
 struct ws_pass_numbers {
 	const struct ws_idmap *map;
-	uint32_t *of; /* id -> number, WS_NONE; NULL: only in the map */
+	uint32_t *number; /* id -> number, WS_NONE; NULL: only in the map */
 	uint64_t n;
 };
 static inline uint32_t ws_pass_number(const struct ws_pass_numbers *numbers, uint64_t id)
 {
 	if (id < numbers->n)
-		return numbers->of[id];
-	return numbers->of ? WS_NONE : ws_idmap_get(numbers->map, id);
+		return numbers->number[id];
+	return numbers->number ? WS_NONE : ws_idmap_get(numbers->map, id);
 }
 
 /* What the name of a range says. */

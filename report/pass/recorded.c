@@ -72,7 +72,7 @@ static uint32_t rank_of(const void *ranks, const void *row)
 /* By the ids of their threads: each event tells the rank of its thread. */
 static enum ws_status order_by_thread(struct ws_recorded_ranges *to, struct ws_err *err)
 {
-	struct ws_spill_key key = {.n = 0, .of = rank_of};
+	struct ws_spill_key key = {.n = 0, .key = rank_of};
 	struct ws_arena temp = {0};
 	uint32_t *order, *rank;
 	int64_t *thread;

@@ -102,7 +102,7 @@ void ws_pass_rows_sort(struct ws_pass_rows *r)
 	sorted = ws_xmalloc(r->capacity * r->row_size);
 	ws_order_identity(order, n);
 	for (size_t i = 0; i < n; i++)
-		key[i] = (int64_t)time_of_row(from + i * r->row_size).at;
+		key[i] = (int64_t)time_of_row(from + i * r->row_size).position;
 	ws_order_by(order, key, n);
 	for (size_t i = 0; i < n; i++)
 		key[i] = time_of_row(from + i * r->row_size).time_ns;

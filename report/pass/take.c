@@ -134,7 +134,7 @@ enum ws_status ws_pass_take_kernels(struct ws_pass *p, const struct ws_block_row
 
 		k->start_ns = (int64_t)starts[i];
 		k->correlation = id;
-		k->at = ws_pass_at(block, i);
+		k->position = ws_pass_at(block, i);
 		k->config = token.shape;
 		k->cpu_op = linked(&p->framework.op_of, id);
 		k->collective = linked(&p->framework.collective_of, id);
@@ -305,7 +305,7 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
                                struct ws_pass_row *row, bool *keep, struct ws_err *err)
 {
 	const struct ws_event_descriptor *shape = &p->shapes.shape[row->shape];
-	const uint32_t block = (uint32_t)(row->at >> 16);
+	const uint32_t block = (uint32_t)(row->position >> 16);
 	int64_t dur = 0;
 
 	*keep = shape->type < WS_NVTX_MARK || shape->type == WS_THREAD_EVENT_API;
@@ -322,13 +322,13 @@ static enum ws_status take_row(struct ws_pass *p, const struct ws_block_rows *b,
 		return WS_OK;
 	case WS_NVTX_MARK:
 		if (shape->domain == WS_TEXT_DOMAIN)
-			add_mark(p, row->at, shape->name);
+			add_mark(p, row->position, shape->name);
 		return WS_OK;
 	case WS_THREAD_EVENT_API:
 		row->start_ns = row->time_ns;
 		row->time_ns += dur;
 		row->id = value_of(b, WS_COL_thread_event_correlation, i);
-		row->at |= WS_PASS_AT_CALL;
+		row->position |= WS_PASS_AT_CALL;
 		return WS_OK;
 	default:
 		return WS_OK;
@@ -355,8 +355,8 @@ static enum ws_status check_times(struct ws_pass *p, const struct ws_block_rows 
 		return WS_OK;
 	/* a call may begin in bounds and end out of them */
 	for (size_t i = 0; i < n; i++)
-		if (!(rows[i].at & WS_PASS_AT_CALL) && !is_valid_time(b, rows[i].time_ns))
-			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].at, 0, err);
+		if (!(rows[i].position & WS_PASS_AT_CALL) && !is_valid_time(b, rows[i].time_ns))
+			return ws_pass_refuse_time(p, b, block, (uint16_t)rows[i].position, 0, err);
 	return WS_OK;
 }
 
@@ -376,7 +376,7 @@ enum ws_status ws_pass_take_thread_rows(struct ws_pass *p, const struct ws_block
 		struct ws_pass_token *token = &p->tokens[of_row[i]];
 
 		row->time_ns = (int64_t)times[i];
-		row->at = ws_pass_at(block, i);
+		row->position = ws_pass_at(block, i);
 		row->shape = token->shape;
 		if (token->flags & WS_TOKEN_NESTS) {
 			unsorted |= (row->time_ns < before_ns) | (row->time_ns == call_ns);
@@ -430,7 +430,7 @@ enum ws_status ws_pass_take_events(struct ws_pass *p, const struct ws_block_rows
 			return ws_pass_refuse_time(p, b, block, i, 0, err);
 		*row++ = (struct ws_pass_row){
 		        .time_ns = times[i],
-		        .at = ws_pass_at(block, i),
+		        .position = ws_pass_at(block, i),
 		        .recorded = token->recorded,
 		        .id = value_of(b, WS_COL_thread_event_range, i),
 		        .shape = token->shape,

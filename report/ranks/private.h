@@ -55,7 +55,7 @@ struct ws_rank {
 	struct ws_rank_step *steps;
 	size_t nsteps;
 	uint64_t comm_kernels;
-	uint64_t outside; /* communication in no measured step */
+	uint64_t noutside; /* communication in no measured step */
 	/* after the clocks are aligned; NaN = cannot be told */
 	double offset_ns, residual_ns;
 	uint32_t component;     /* ranks of other components share no collective with it */

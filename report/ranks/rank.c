@@ -173,7 +173,7 @@ static void add_call(struct reader *c, const struct ws_joined_kernel *k,
 
 	c->rank->comm_kernels++;
 	if (call.step == WS_NONE) {
-		c->rank->outside++;
+		c->rank->noutside++;
 		return;
 	}
 	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;

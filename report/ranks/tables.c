@@ -155,7 +155,7 @@ void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t)
 
 	for (size_t i = 0; i < r->n; i++) {
 		set_rank(r, i, t);
-		outside += r->ranks[i].outside;
+		outside += r->ranks[i].noutside;
 		steps |= r->ranks[i].has_steps;
 		numbers |= r->ranks[i].has_number;
 	}

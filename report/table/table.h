@@ -68,7 +68,7 @@ struct ws_table_def {
 	const char *name;  /* --table NAME */
 	const char *title; /* for people: "CUDA GPU Kernel Summary" */
 	const char *sheet; /* XLSX sheet name, at most 31 characters, ASCII */
-	const char *what;  /* one sentence: what a row is and what the shares are of */
+	const char *meaning; /* one sentence: what a row is and what the shares are of */
 	const struct ws_table_column *columns;
 	size_t ncolumns;
 };

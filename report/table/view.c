@@ -44,21 +44,23 @@ static void add_same(struct ws_arena *arena, struct ws_view *v, size_t column)
 {
 	const struct ws_cell *cell = &ws_table_cells(v->t, 0)[column];
 	const char *title = v->t->def->columns[column].title;
-	const char *gap = v->same ? "; " : "";
+	const char *gap = v->constants ? "; " : "";
 	size_t len = cell->type == WS_CELL_TEXT ? cell->text.len : 0;
 
 	if (len && cell->text.ptr[len - 1] == '.') /* those who show it end the sentence */
 		len--;
 	if (cell->type == WS_CELL_TEXT)
-		v->same = ws_arena_format(arena, "%s%s%s %.*s", v->same ? v->same : "", gap, title,
-		                          (int)len, cell->text.ptr);
+		v->constants =
+		        ws_arena_format(arena, "%s%s%s %.*s", v->constants ? v->constants : "", gap,
+		                        title, (int)len, cell->text.ptr);
 	else
-		v->same = ws_arena_format(arena, "%s%s%s %lld", v->same ? v->same : "", gap, title,
-		                          (long long)cell->i);
+		v->constants =
+		        ws_arena_format(arena, "%s%s%s %lld", v->constants ? v->constants : "", gap,
+		                        title, (long long)cell->i);
 }
 
 /* Nothing is told by a column that says the same of each of several rows. */
-static bool says_nothing(struct ws_arena *arena, struct ws_view *v,
+static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
                          const struct ws_column_profile *p, size_t rows, size_t column)
 {
 	const struct ws_table_column *def = &v->t->def->columns[column];
@@ -137,7 +139,7 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 			const enum ws_column_rank own =
 			        t->is_chosen ? WS_RANK_ANSWER : def->columns[c].rank;
 
-			if ((int)own == rank && !says_nothing(arena, out, p, rows, c))
+			if ((int)own == rank && !is_redundant(arena, out, p, rows, c))
 				add_column(out, c, own, rows);
 		}
 	if (is_tree(t)) {

@@ -19,7 +19,8 @@ struct ws_view {
 	const struct ws_table *t;
 	struct ws_view_column *column; /* the name first, then keys, answers, details */
 	size_t n, nkeys, nanswers;     /* columns; the first that are keys; those and the answers */
-	const char *same;   /* "Device 0; Style PushPop": columns left out as all rows are alike */
+	const char
+	        *constants; /* "Device 0; Style PushPop": columns left out as all rows are alike */
 	size_t least_depth; /* of the paths of a tree */
 };
 

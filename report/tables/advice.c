@@ -12,7 +12,7 @@ static void add_row(struct ws_table *t, const struct ws_findings *a, const struc
 	ws_cell_set_str(t, &row[WS_TC_advice_severity], ws_severity_name(f->severity));
 	ws_cell_set_str(t, &row[WS_TC_advice_scope], f->scope);
 	ws_cell_set_str(t, &row[WS_TC_advice_evidence], f->evidence);
-	ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->says);
+	ws_cell_set_str(t, &row[WS_TC_advice_advice], f->advice ? f->advice : rule->advice);
 	ws_cell_set_real(&row[WS_TC_advice_gain_ns], f->gain_ns);
 	ws_cell_set_real(&row[WS_TC_advice_gain_percent], ws_stat_percent(f->gain_ns, a->step_ns));
 }
@@ -39,9 +39,9 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 			              "alternatives.",
 			              ws_rule_defs[i].id, (unsigned long long)a->merged[i]);
 	for (int i = 0; i < WS_RULES; i++)
-		if (a->left_out[i])
+		if (a->skipped[i])
 			ws_table_note(t, "%s: %llu more like these, with less GPU time.",
-			              ws_rule_defs[i].id, (unsigned long long)a->left_out[i]);
+			              ws_rule_defs[i].id, (unsigned long long)a->skipped[i]);
 	if (!a->has_steps)
 		ws_table_note(
 		        t, "The trace has no measured steps: the rules look at everything in the "

@@ -36,7 +36,7 @@ static void add_use(const struct ws_table_context *tab, struct ws_table *t, cons
 		ws_cell_set_real(&row[WS_TC_idle_mean_ns], ns / (double)use->gaps[what]);
 		ws_cell_set_int(&row[WS_TC_idle_longest_ns], use->longest_ns[what]);
 	}
-	ws_cell_set_str(t, &row[WS_TC_idle_what], ws_use_defs[what].what);
+	ws_cell_set_str(t, &row[WS_TC_idle_what], ws_use_defs[what].meaning);
 	ws_cell_set_str(t, &row[WS_TC_idle_cure], ws_use_defs[what].cure);
 }
 

@@ -30,13 +30,13 @@ void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table
 	for (size_t i = 0; i < m->nends; i++) {
 		const struct ws_process_end *end = &m->ends[i];
 
-		if (end->how == WS_END_SIGNALED)
+		if (end->end == WS_END_SIGNALED)
 			ws_table_note(t,
 			              "%sThe program (process %" PRIu64 ") was killed by signal "
 			              "%" PRId64 " (%s): the report shows what it had done until "
 			              "then.",
 			              whose, end->pid, end->code, signal_name(end->code));
-		else if (end->how == WS_END_EXITED && end->code)
+		else if (end->end == WS_END_EXITED && end->code)
 			ws_table_note(t,
 			              "%sThe program (process %" PRIu64 ") ended with exit status "
 			              "%" PRId64 ".",

@@ -44,7 +44,7 @@ void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, 
 		struct ws_cell *row = ws_table_row(t);
 
 		ws_cell_set_str(t, &row[WS_TC_method_table], defs[d]->name);
-		ws_cell_set_str(t, &row[WS_TC_method_definition], defs[d]->what);
+		ws_cell_set_str(t, &row[WS_TC_method_definition], defs[d]->meaning);
 		for (size_t c = 0; c < defs[d]->ncolumns; c++) {
 			const struct ws_table_column *column = &defs[d]->columns[c];
 

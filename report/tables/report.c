@@ -72,7 +72,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
-	if (tab->sel->nothing)
+	if (tab->sel->is_empty)
 		ws_table_note(t, "Nothing in the trace passes the filter.");
 	if (ws_model_on_cpu(tab->m))
 		ws_table_note(t,

@@ -137,7 +137,7 @@ static void add_notes(struct roofline *s)
 
 static void note_steps(struct ws_table *t, const struct ws_utilization *use)
 {
-	if (!use->why[0])
+	if (!use->obstacle[0])
 		ws_table_note(t,
 		              "The measured steps have MFU %.2f %% and HFU %.2f %% (table steps).",
 		              ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns),

@@ -128,8 +128,8 @@ static void add_step_notes(const struct ws_table_context *tab, struct ws_table *
 
 void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 {
-	if (use->why[0])
-		ws_table_note(t, "MFU and HFU are not known: %s.", use->why);
+	if (use->obstacle[0])
+		ws_table_note(t, "MFU and HFU are not known: %s.", use->obstacle);
 	else
 		ws_table_note(t,
 		              "MFU and HFU are of %s. Causal attention counts the pairs that the "

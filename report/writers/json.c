@@ -86,7 +86,7 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 	ws_json_object_begin(j);
 	put_field(j, "table", t->def->name);
 	put_field(j, "title", t->def->title);
-	put_field(j, "what", t->def->what);
+	put_field(j, "what", t->def->meaning);
 	put_field(j, "trace", report->trace);
 	put_field(j, "scope", report->scope);
 	put_field(j, "filter", report->filter);

@@ -182,9 +182,9 @@ static void put_table(FILE *f, const struct ws_table *t)
 		put_rows(f, &s);
 		if (t->totals)
 			put_row(f, &s, 0, t->totals);
-		if (s.view.same) {
+		if (s.view.constants) {
 			fputs("\nSame in all rows: ", f);
-			put_str(f, s.view.same);
+			put_str(f, s.view.constants);
 			fputs(".\n", f);
 		}
 	}
@@ -199,7 +199,7 @@ static void put_one(FILE *f, const struct ws_table *t)
 	fputs("\n## ", f);
 	put_str(f, ws_display_title(t, title));
 	fputs("\n\n", f);
-	put_str(f, t->def->what);
+	put_str(f, t->def->meaning);
 	fputs("\n\n", f);
 	if (t->not_recorded) {
 		fputs("Not recorded: ", f);

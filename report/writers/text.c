@@ -251,7 +251,7 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	fputs(ws_display_title(t, title), f);
 	ws__text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
-	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->def->what);
+	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
 	fputc('\n', f);
 	if (t->not_recorded) {
 		fputs("not recorded:\n", f);

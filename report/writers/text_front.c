@@ -51,7 +51,7 @@ static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct w
 
 	for (size_t i = 0; i < page->nfigures; i++)
 		all = ws_arena_format(&arena, "%s%s%s %s", all, i ? " · " : "",
-		                      page->figure[i].value, page->figure[i].what);
+		                      page->figure[i].value, page->figure[i].label);
 	if (page->nfigures) {
 		fputc('\n', f);
 		ws__text_paragraph(f, opts, NULL, 0, all);

@@ -378,10 +378,10 @@ static void put_left_out(struct text_table *x)
 	if (x->rows < x->t->nrows)
 		fprintf(x->f, "… %zu more %s (--rows 0)\n", x->t->nrows - x->rows,
 		        x->t->nrows - x->rows == 1 ? "row" : "rows");
-	if (x->view.same)
+	if (x->view.constants)
 		ws__text_paragraph(x->f, x->opts, WS_TEXT_DIM, 0,
 		                   ws_arena_format(&x->arena, "Same in all rows: %s.",
-		                                   x->view.same));
+		                                   x->view.constants));
 	if (!hidden)
 		return;
 	snprintf(text, sizeof(text),

@@ -171,7 +171,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 	if (status == WS_OK) {
 		put_tracks(ch);
 		ws_chrome_put_slices(ch);
-		ch->stats->left_out[WS_KIND_COLLECTIVE] =
+		ch->stats->skipped[WS_KIND_COLLECTIVE] =
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
 		ws_chrome_put_marks(ch);
 		ws_chrome_put_forward_backward(ch);

@@ -84,7 +84,7 @@ static void put_memories(struct ws_chrome *ch)
 		if (r->thread && r->op == WS_MEMORY_OP_OUT_OF_MEMORY)
 			continue;
 		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {
-			ch->stats->left_out[WS_KIND_MEMORY]++;
+			ch->stats->skipped[WS_KIND_MEMORY]++;
 			continue;
 		}
 		ws_chrome_process(ch, r->pid, &pid);

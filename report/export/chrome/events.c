@@ -539,7 +539,7 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 		const struct ws_chrome_track *to = thread_track(ch, r->to_thread);
 
 		if (!from || !to) {
-			ch->stats->left_out[WS_KIND_FLOW]++;
+			ch->stats->skipped[WS_KIND_FLOW]++;
 			continue;
 		}
 		id++;

@@ -123,8 +123,8 @@ static enum ws_status write(const struct ws_trace_reader *r, const struct ws_exp
 	WS_THEN(status, ws_outfile_open(&out, job->to, err));
 	if (status == WS_OK) {
 		add_kernels(&f, stats);
-		stats->left_out[WS_KIND_MEMCPY] = ws_trace_reader_count(r, WS_KIND_MEMCPY);
-		stats->left_out[WS_KIND_MEMSET] = ws_trace_reader_count(r, WS_KIND_MEMSET);
+		stats->skipped[WS_KIND_MEMCPY] = ws_trace_reader_count(r, WS_KIND_MEMCPY);
+		stats->skipped[WS_KIND_MEMSET] = ws_trace_reader_count(r, WS_KIND_MEMSET);
 		put_lines(&f, out.f);
 		status = ws_outfile_end(&out, WS_OK, NULL, err);
 	}

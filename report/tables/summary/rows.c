@@ -135,10 +135,10 @@ static void add_end(const struct ws_summary_page *p)
 	for (size_t i = 0; i < m->nends; i++) {
 		char text[80];
 
-		if (m->ends[i].how == WS_END_EXITED)
+		if (m->ends[i].end == WS_END_EXITED)
 			snprintf(text, sizeof(text), "exited with status %" PRId64,
 			         m->ends[i].code);
-		else if (m->ends[i].how == WS_END_SIGNALED)
+		else if (m->ends[i].end == WS_END_SIGNALED)
 			snprintf(text, sizeof(text), "killed by signal %" PRId64, m->ends[i].code);
 		else
 			snprintf(text, sizeof(text), "unknown");
@@ -213,10 +213,10 @@ static void add_utilization(const struct ws_summary_page *p, const char *item, d
 	struct ws_cell *row = ws_page_row(p, ws_bytes_of(item));
 	double percent = ws_stat_percent(ns, (double)use->step_sum_ns);
 	const char *over = ws_over_peak(percent);
-	char text[sizeof(use->why) + sizeof(use->basis)];
+	char text[sizeof(use->obstacle) + sizeof(use->basis)];
 
-	snprintf(text, sizeof(text), "%s%s", use->why[0] ? "not known: " : "of ",
-	         use->why[0] ? use->why : use->basis);
+	snprintf(text, sizeof(text), "%s%s", use->obstacle[0] ? "not known: " : "of ",
+	         use->obstacle[0] ? use->obstacle : use->basis);
 	ws_cell_set_str(p->t, &row[WS_TC_summary_text], over ? over : text);
 	ws_cell_set_real(&row[WS_TC_summary_value], percent);
 }
@@ -227,7 +227,7 @@ enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_er
 
 	WS_FORWARD(ws_utilization_find(p->tab->m, p->tab->sel, &use, err));
 	add_utilization(p, "MFU (%)", use->model_sum_ns, use);
-	if (!use->why[0]) /* one reason for both */
+	if (!use->obstacle[0]) /* one reason for both */
 		add_utilization(p, "HFU (%)", use->ran_sum_ns, use);
 	return WS_OK;
 }

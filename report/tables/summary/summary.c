@@ -393,7 +393,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
                         const struct ws_finding *f, uint64_t more)
 {
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
-	const char *says = f->advice && *f->advice ? f->advice : rule->says;
+	const char *says = f->advice && *f->advice ? f->advice : rule->advice;
 	char *item, *text, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
@@ -417,7 +417,7 @@ static void add_some_findings(const struct ws_summary_page *p, const struct ws_f
 	uint64_t of_rule[WS_RULES];
 	size_t shown = 0;
 
-	memcpy(of_rule, a->left_out, sizeof(of_rule));
+	memcpy(of_rule, a->skipped, sizeof(of_rule));
 	for (size_t i = 0; i < a->n; i++)
 		of_rule[a->finding[i].rule]++;
 	for (size_t i = 0; i < a->n && shown < TOP_FINDINGS; i++) {

@@ -138,7 +138,7 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		ws_json_array_end(j);
 		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
 		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
-		ws_json_str(ws_json_key(j, "same"), view.same);
+		ws_json_str(ws_json_key(j, "same"), view.constants);
 		put_labels(j, &view, rows);
 		ws_json_object_end(j);
 	}

@@ -29,7 +29,7 @@ static void put_headline(struct ws_json_writer *j, const struct ws_page *page)
 	for (size_t i = 0; i < page->nfigures; i++) {
 		ws_json_array_begin(j);
 		ws_json_str(j, page->figure[i].value);
-		ws_json_str(j, page->figure[i].what);
+		ws_json_str(j, page->figure[i].label);
 		ws_json_array_end(j);
 	}
 	ws_json_array_end(j);
@@ -71,8 +71,8 @@ static void put_node(struct ws_json_writer *j, const struct ws_page_node *n)
 	ws_json_i64(key(j, "flops"), n->flops);
 	ws_json_i64(key(j, "colour"), n->colour);
 	ws_json_bool(key(j, "range"), n->is_range);
-	if (n->other != WS_PAGE_ROOT)
-		ws_json_u64(key(j, "other"), n->other);
+	if (n->counterpart != WS_PAGE_ROOT)
+		ws_json_u64(key(j, "other"), n->counterpart);
 	ws_json_object_end(j);
 }
 
@@ -139,7 +139,7 @@ static void put_findings(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_str(key(j, "evidence"), f->evidence);
 		ws_json_f64(key(j, "gain"), f->gain_ns);
 		ws_json_f64(key(j, "percent"), f->gain_percent);
-		ws_json_u64(key(j, "more"), f->more);
+		ws_json_u64(key(j, "more"), f->nsimilar);
 		ws_json_object_end(j);
 	}
 	ws_json_array_end(j);

@@ -74,7 +74,7 @@ void ws_html_put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
 		return;
 	}
 	ws_json_object_begin(j);
-	ws_json_str(ws_json_key(j, "what"), t->what);
+	ws_json_str(ws_json_key(j, "what"), t->title);
 	ws_json_i64(ws_json_key(j, "begin"), t->start_ns - t->shift_ns);
 	ws_json_i64(ws_json_key(j, "length"), t->end_ns - t->start_ns);
 	ws_json_i64(ws_json_key(j, "shortest"), t->shortest_ns);

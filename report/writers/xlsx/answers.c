@@ -177,7 +177,7 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answer
 	for (int s = 0; s < 2; s++) {
 		const struct ws_xlsx_icicle icicle = {
 		        .page = answers->side[s],
-		        .other = answers->side[1 - s],
+		        .other_page = answers->side[1 - s],
 		        .is_b = s == 1,
 		        .scale = ns[s] / most,
 		        .title = ws__xlsx_format(

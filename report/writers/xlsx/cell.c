@@ -424,7 +424,7 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 
 	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
 	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->what,
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->meaning,
 	                   x->styles[WS_XLSX_WHAT]);
 	if (s != ws__xlsx_first(x))
 		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, ws__xlsx_first(x),

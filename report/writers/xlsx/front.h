@@ -34,7 +34,7 @@ void ws__xlsx_front_chart(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *ch
                           unsigned rows, char *alt_text);
 /* An icicle: of one side of a comparison, painted by what changed, or of a page, by class. */
 struct ws_xlsx_icicle {
-	const struct ws_page *page, *other; /* other: NULL, it is no comparison */
+	const struct ws_page *page, *other_page; /* other: NULL, it is no comparison */
 	bool is_b;
 	double scale; /* its part of the width */
 	const char *title;

@@ -140,7 +140,7 @@ static void add_figures(struct ws_xlsx_front *f, const struct ws_page *page)
 		set_height(f, f->row++, GAP_POINTS);
 	for (size_t i = 0; i < page->nfigures; i++) {
 		put_across(f, f->row, i, page->figure[i].value, f->x->styles[WS_XLSX_FIGURE]);
-		put_across(f, f->row + 1, i, page->figure[i].what, f->x->styles[WS_XLSX_NOTE]);
+		put_across(f, f->row + 1, i, page->figure[i].label, f->x->styles[WS_XLSX_NOTE]);
 		if (i % PAIRS == PAIRS - 1 || i + 1 == page->nfigures) {
 			set_height(f, f->row, 24);
 			f->row += 2;

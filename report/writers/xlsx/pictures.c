@@ -229,10 +229,10 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 
 	if (!node)
 		return ws_page_colour_def(WS_PAGE_IDLE);
-	if (!of->other)
+	if (!of->other_page)
 		return ws_page_colour_def(node->colour);
-	return changes[ws_change_colour(ws_pages_ratio(
-	        of->page, of->other, (size_t)(node - of->page->node), of->is_b))];
+	return changes[ws_change_colour(ws_pages_ratio(of->page, of->other_page,
+	                                               (size_t)(node - of->page->node), of->is_b))];
 }
 
 /* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle. */
@@ -322,7 +322,7 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	lay_out(of->page, of->scale, icicle);
 	for (size_t level = 0; level < icicle->levels; level++)
 		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
-	if (!slots || (slots < 2 && !of->other)) {
+	if (!slots || (slots < 2 && !of->other_page)) {
 		free(icicle);
 		return row;
 	}
@@ -335,7 +335,7 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 		add_slots(&p, nth, row + 1, col);
 	chart_axis_set_name(p.chart->x_axis,
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
-	                                    of->other ? " of the longer side" : ""));
+	                                    of->other_page ? " of the longer side" : ""));
 	style_icicle(p.chart);
 	ws__xlsx_front_chart(x, sheet, p.chart, row, rows, alt_text);
 	free(icicle);

@@ -308,7 +308,7 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 	char text[512];
 
 	if (t->nnotes == t->nheadline_notes && !x->big_integers && !x->cut_texts &&
-	    s->rows == t->nrows && !s->view.same)
+	    s->rows == t->nrows && !s->view.constants)
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
 	if (s->rows < t->nrows) {
@@ -332,9 +332,9 @@ static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const st
 		         x->cut_texts);
 		row = write_note(x, s, l, row, text);
 	}
-	if (s->view.same)
+	if (s->view.constants)
 		row = write_note(x, s, l, row,
-		                 ws__xlsx_format(x, "Same in all rows: %s.", s->view.same));
+		                 ws__xlsx_format(x, "Same in all rows: %s.", s->view.constants));
 	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
 		row = write_note(x, s, l, row, t->notes[i]);
 	return row;

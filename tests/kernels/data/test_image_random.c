@@ -127,7 +127,8 @@ Test(image_random, dropout_a_probability_of_one_is_refused)
 	struct ws_tensor *x = kernels_param(r.graph, "x", WS_SHAPE(4));
 	struct ws_tensor *t = input(r.graph, "step", WS_DTYPE_I32, WS_SHAPE(1));
 
-	cr_assert_eq(ws_op_dropout(r.graph, x, t, (struct ws_dropout){{0}, 1}), &r.graph->nothing);
+	cr_assert_eq(ws_op_dropout(r.graph, x, t, (struct ws_dropout){{0}, 1}),
+	             &r.graph->error_tensor);
 	kernels_close(&r);
 }
 

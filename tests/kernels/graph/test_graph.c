@@ -309,10 +309,10 @@ Test(graph, the_first_error_is_kept_and_later_calls_do_nothing)
 	struct ws_err failure;
 	int ops;
 
-	cr_assert_eq(ws_op_binary(r.graph, WS_SUB_ADD, a, b), &r.graph->nothing);
+	cr_assert_eq(ws_op_binary(r.graph, WS_SUB_ADD, a, b), &r.graph->error_tensor);
 	ops = r.graph->op_count;
-	cr_assert_eq(ws_op_unary(r.graph, WS_SUB_EXP, a, 0), &r.graph->nothing);
-	cr_assert_eq(ws_nn_softmax(r.graph, &r.graph->nothing), &r.graph->nothing);
+	cr_assert_eq(ws_op_unary(r.graph, WS_SUB_EXP, a, 0), &r.graph->error_tensor);
+	cr_assert_eq(ws_nn_softmax(r.graph, &r.graph->error_tensor), &r.graph->error_tensor);
 	cr_assert_eq(r.graph->op_count, ops);
 	cr_assert_eq(ws_graph_check(r.graph, &failure), WS_BUG);
 	cr_assert_not_null(strstr(failure.text, "add"), "%s", failure.text);
@@ -325,7 +325,7 @@ Test(graph, shapes_that_do_not_fit_are_refused)
 	struct kernels_run r = kernels_open(&kernels_fp32);
 	struct ws_tensor *a = kernels_param(r.graph, "a", WS_SHAPE(2, 3));
 
-	cr_assert_eq(ws_op_gemm(r.graph, a, a, d, WS_SHAPE(2, 4), NULL), &r.graph->nothing);
+	cr_assert_eq(ws_op_gemm(r.graph, a, a, d, WS_SHAPE(2, 4), NULL), &r.graph->error_tensor);
 	cr_assert_eq(ws_graph_check(r.graph, NULL), WS_BUG);
 	kernels_close(&r);
 }
@@ -335,7 +335,7 @@ Test(graph, a_tensor_too_large_to_count_is_an_error_of_the_user)
 	struct kernels_run r = kernels_open(&kernels_fp32);
 
 	cr_assert_eq(kernels_param(r.graph, "huge", WS_SHAPE((int64_t)1 << 40, (int64_t)1 << 40)),
-	             &r.graph->nothing);
+	             &r.graph->error_tensor);
 	cr_assert_eq(ws_graph_check(r.graph, NULL), WS_USAGE);
 	kernels_close(&r);
 }

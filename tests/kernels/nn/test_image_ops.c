@@ -226,7 +226,7 @@ Test(image_ops, batch_norm_of_one_value_a_channel_is_an_error_of_the_user)
 		c3[i] = kernels_param(r.graph, "c", WS_SHAPE(1, 3));
 	cr_assert_eq(ws_op_batch_norm(r.graph, c3[0], c3[1], c3[2], c3[3], c3[4],
 	                              (struct ws_norm){.ch = {1, 3, 1}}),
-	             &r.graph->nothing);
+	             &r.graph->error_tensor);
 	cr_assert_eq(r.graph->err.status, WS_USAGE);
 	kernels_close(&r);
 }
@@ -399,12 +399,12 @@ Test(image_ops, pool_windows_that_do_not_fit_are_refused)
 		struct kernels_run r = kernels_open(&kernels_fp32);
 		struct ws_tensor *x = kernels_param(r.graph, "x", WS_SHAPE(1, 1, 4, 4));
 
-		cr_assert_eq(ws_op_avg_pool(r.graph, x, bad[i]), &r.graph->nothing, "case %d",
+		cr_assert_eq(ws_op_avg_pool(r.graph, x, bad[i]), &r.graph->error_tensor, "case %d",
 		             (int)i);
 		kernels_close(&r);
 		r = kernels_open(&kernels_fp32);
 		x = kernels_param(r.graph, "x", WS_SHAPE(1, 1, 4, 4));
-		cr_assert_eq(ws_op_max_pool(r.graph, x, bad[i]), &r.graph->nothing, "case %d",
+		cr_assert_eq(ws_op_max_pool(r.graph, x, bad[i]), &r.graph->error_tensor, "case %d",
 		             (int)i);
 		kernels_close(&r);
 	}

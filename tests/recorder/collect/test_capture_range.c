@@ -24,7 +24,7 @@ static void start(const char *pattern, uint64_t first, uint64_t last)
 
 static uint64_t outside(void)
 {
-	return atomic_load(&collect_seg->control.outside);
+	return atomic_load(&collect_seg->control.noutside);
 }
 
 /* One mark inside a range of this name, one behind it. */
@@ -181,7 +181,7 @@ Test(capture_range, once_all_instances_are_over_open_ranges_still_get_their_end)
 	start("step", 1, 1);
 	nvtx.RangePushA("around");
 	range_with_mark("step");
-	cr_expect_eq(atomic_load(&collect_seg->control.is_over), 1);
+	cr_expect_eq(atomic_load(&collect_seg->control.has_ended), 1);
 	nvtx.RangePushA("too late");
 	nvtx.RangePop();
 	nvtx.RangeEnd(nvtx.RangeStartA("too late"));

@@ -76,10 +76,10 @@ Test(options, what_a_gpu_is_asked_for)
 	cr_expect_eq(cmd.record.capture.graph_level, 1);
 	cr_expect_eq(cmd.record.capture.flush_interval_ms, 250);
 	cr_expect_eq(cmd.record.segment.slots, 7);
-	cr_expect_eq(cmd.record.capture.off, 0);
+	cr_expect_eq(cmd.record.capture.no_cupti, 0);
 	release();
 	cr_assert_eq(PARSE("--gpu-buffers", "0", "--api", "none", "--", "p"), WS_OK);
-	cr_expect_eq(cmd.record.capture.off, 1);
+	cr_expect_eq(cmd.record.capture.no_cupti, 1);
 	cr_expect_eq(cmd.record.capture.api, WS_CAPTURE_NO_API);
 }
 

@@ -64,7 +64,7 @@ static void print_rules(FILE *f)
 	fputs("| rule | looks for | fires when | what to do |\n|---|---|---|---|\n", f);
 	for (int i = 0; i < WS_RULES; i++)
 		fprintf(f, "| %s | %s | %s. | %s. |\n", ws_rule_defs[i].id, ws_rule_defs[i].title,
-		        ws_rule_defs[i].condition, ws_rule_defs[i].says);
+		        ws_rule_defs[i].condition, ws_rule_defs[i].advice);
 }
 
 Test(advice, the_page_has_the_rules_as_they_are)

@@ -144,7 +144,8 @@ static void find(const struct work *a, size_t na, const struct work *b, size_t n
 
 static enum ws_matched_by by_of(int side, size_t i)
 {
-	return (enum ws_matched_by)ws_match_kind(&match, match.kind[match.group[side][i]])->by;
+	return (enum ws_matched_by)ws_match_kind(&match, match.kind[match.group[side][i]])
+	        ->criterion;
 }
 
 /* Are item i of A and j of B the same work, by this rule? */

@@ -99,7 +99,7 @@ Test(chrome_clients, what_a_framework_says_of_a_collective_is_at_its_kernel_and_
 	"\"Group size\": 8,\"dtype\": \"Float\",\"Process Group Name\": \"0\",\"Seq\": 3"
 	cr_assert(has(&t, "\"cat\": \"kernel\"", TOLD));
 	cr_assert(eq(sz, count(&t, "\"cat\": \"cpu_op\",\"args\": {\"External id\": 6," TOLD), 2));
-	cr_assert(eq(u64, t.stats.left_out[WS_KIND_COLLECTIVE], 1), "of nothing that is there");
+	cr_assert(eq(u64, t.stats.skipped[WS_KIND_COLLECTIVE], 1), "of nothing that is there");
 	free(t.text);
 }
 
@@ -131,7 +131,7 @@ Test(chrome_clients, memory_of_a_framework_is_told_as_its_profiler_does)
 	              "\"Total Allocated\": 1000,\"Total Reserved\": 2000}"));
 	cr_assert(has(&t, "[OutOfMemory]", "\"Bytes\": 512"));
 	cr_assert(eq(sz, count(&t, "cpu_instant_event"), 2), "a driver's allocation is no framework's");
-	cr_assert(eq(u64, t.stats.left_out[WS_KIND_MEMORY], 0));
+	cr_assert(eq(u64, t.stats.skipped[WS_KIND_MEMORY], 0));
 	free(t.text);
 }
 

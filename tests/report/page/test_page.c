@@ -228,7 +228,7 @@ Test(page, grey_line_and_figures_leave_out_what_is_unknown)
 	SAYS(page->figure[0].value, "1 ms");
 	SAYS(page->figure[1].value, "43 %");
 	SAYS(page->figure[2].value, "6");
-	SAYS(page->figure[2].what, "kernels per step");
+	SAYS(page->figure[2].label, "kernels per step");
 	cr_expect(eq(sz, page->npoints, 0));
 	done();
 }

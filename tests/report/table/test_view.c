@@ -52,7 +52,7 @@ static void assert_view(const struct ws_table *t, const char *ids, const char *s
 		                        i == v.nkeys || i == v.nanswers ? "| " : "",
 		                        columns[v.column[i].index].id);
 	cr_expect_str_eq(text, ids);
-	cr_expect_str_eq(v.same ? v.same : "", same);
+	cr_expect_str_eq(v.constants ? v.constants : "", same);
 	ws_arena_free(&arena);
 }
 

@@ -6,7 +6,7 @@
 
 static void print_table(FILE *f, const struct ws_table_def *def, const char *of)
 {
-	fprintf(f, "\n### `%s`%s\n\n**%s.** %s.\n\n", def->name, of, def->title, def->what);
+	fprintf(f, "\n### `%s`%s\n\n**%s.** %s.\n\n", def->name, of, def->title, def->meaning);
 	fputs("| column | unit | what it is |\n|---|---|---|\n", f);
 	for (size_t i = 0; i < def->ncolumns; i++)
 		fprintf(f, "| %s | %s | %s |\n", def->columns[i].title, def->columns[i].unit,
