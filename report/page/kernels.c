@@ -95,7 +95,7 @@ static void add_kernel(struct kernels *s, uint32_t name)
 void ws_page_find_rate_unit(struct ws_page *page)
 {
 	static const struct {
-		double by;
+		double scale;
 		const char *name;
 	} units[] = {{1e12, "TFLOP/s"}, {1e9, "GFLOP/s"}, {1e6, "MFLOP/s"}};
 	double rate[MOST_KERNELS];
@@ -111,9 +111,9 @@ void ws_page_find_rate_unit(struct ws_page *page)
 		rate[at] = page->kernel[i].flops_per_s;
 		n++;
 	}
-	while (n && unit < 2 && rate[n / 2] < 0.1 * units[unit].by)
+	while (n && unit < 2 && rate[n / 2] < 0.1 * units[unit].scale)
 		unit++;
-	page->rate_unit = n ? units[unit].by : 0;
+	page->rate_unit = n ? units[unit].scale : 0;
 	page->rate_name = n ? units[unit].name : "";
 }
 

@@ -83,8 +83,8 @@ static const char *scope_of(const struct ws_page_making *p)
 }
 
 struct lost {
-	uint64_t causes, most;
-	struct ws_bytes cause; /* that of `most` */
+	uint64_t causes, most_events;
+	struct ws_bytes cause; /* that of most_events */
 	uint64_t events;       /* of ranges and marks, for which there was no room */
 	bool is_killed;
 	const char *uncounted; /* who counts none; NULL */
@@ -103,8 +103,8 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 	else if (ws_bytes_begin(missing->cause, "recordings without a loss counter"))
 		lost->uncounted = "losses are not counted";
 	else if (strcmp(missing->source, "join") != 0) { /* those are in the report, if in no range */
-		if (missing->count > lost->most) {
-			lost->most = missing->count;
+		if (missing->count > lost->most_events) {
+			lost->most_events = missing->count;
 			lost->cause = missing->cause;
 		}
 		lost->causes++;
@@ -134,7 +134,7 @@ static const char *losses_of(const struct ws_page_making *p)
 		more = ws_arena_format(p->texts, " and %" PRIu64 " more %s", lost.causes - 1,
 		                       lost.causes == 2 ? "kind" : "kinds");
 	return ws_arena_format(p->texts, "%slost: %s (%s)%s, see Losses", killed, cause,
-	                       ws_say_number(p->texts, (double)lost.most), more);
+	                       ws_say_number(p->texts, (double)lost.most_events), more);
 }
 
 static void add_grey_line(struct ws_page_making *p)

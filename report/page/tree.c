@@ -37,7 +37,7 @@ struct tree {
 	size_t n, capacity;
 	struct ws_strtab known; /* parent, kind and name -> box, from 1 */
 	uint32_t *of_path;      /* path -> box */
-	uint8_t *is_beside;     /* path -> does it, or what it is in, stand elsewhere than it began? */
+	uint8_t *is_elsewhere;     /* path -> does it, or what it is in, stand elsewhere than it began? */
 	bool has_ranges;
 };
 
@@ -100,9 +100,9 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 		box->name = path->name;
 		box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
 	}
-	t->is_beside[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
-	                  (path->parent != WS_NONE && t->is_beside[path->parent]);
-	box->folded += t->is_beside[i] == t->is_beside[box->path]; /* else it is no other layer */
+	t->is_elsewhere[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
+	                  (path->parent != WS_NONE && t->is_elsewhere[path->parent]);
+	box->folded += t->is_elsewhere[i] == t->is_elsewhere[box->path]; /* else it is no other layer */
 	return t->of_path[i];
 }
 
@@ -422,7 +422,7 @@ static enum ws_status make(struct tree *t, struct ws_err *err)
 	struct laying l = {.t = t};
 
 	WS_NEW(p->tab->temp, t->of_path, p->m->ranges.npaths);
-	WS_NEW(p->tab->temp, t->is_beside, p->m->ranges.npaths);
+	WS_NEW(p->tab->temp, t->is_elsewhere, p->m->ranges.npaths);
 	find_step_paths(&g);
 	make_range_boxes(t, g.is_step);
 	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)

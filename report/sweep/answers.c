@@ -109,9 +109,9 @@ static bool say_throughput(const struct answering *a, bool tokens)
 
 /* --- what stands against it -------------------------------------------------------------------- */
 
-static void say_against(const struct answering *a, const struct ws_sweep_gain *g)
+static void say_slower_rows(const struct answering *a, const struct ws_sweep_gain *g)
 {
-	const unsigned against = g->mean < 1 ? g->n - g->less : g->less,
+	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1,
 	               unsure = g->n - g->unknown - g->faster - g->slower;
 
 	if (a->out->n == WS_ANSWERS)
@@ -120,7 +120,7 @@ static void say_against(const struct answering *a, const struct ws_sweep_gain *g
 		ws_say_line(next(a), "Against it: ",
 		            ws_arena_format(a->texts, "%s in %u of %u",
 		                            g->mean < 1 ? "faster" : "slower", against, g->n),
-		            ", at most ", amount(a, g->mean < 1 ? g->most : g->least), ".", NULL);
+		            ", at most ", amount(a, g->mean < 1 ? g->max : g->min), ".", NULL);
 	else if (g->unknown)
 		ws_say_line(next(a),
 		            "Against it: CPU runs need at least three per side for an interval.",
@@ -173,7 +173,7 @@ void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report)
 	if (!say_throughput(&a, true))
 		say_throughput(&a, false);
 	if (best.n)
-		say_against(&a, &best);
+		say_slower_rows(&a, &best);
 	if (report->tables[0]->nnotes)
 		out->note = report->tables[0]->notes[0];
 }

@@ -110,8 +110,8 @@ void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row,
 /* Rows with this value of the baseline's fact, against their baselines: geometric means. */
 struct ws_sweep_gain {
 	uint32_t value;
-	unsigned n, less, faster, slower, unknown; /* rows: all, under 1, significantly so or over */
-	double mean, least, most, low, high, memory; /* NaN = not known */
+	unsigned n, under_1, faster, slower, unknown; /* rows: all, under 1, significantly so or over */
+	double mean, min, max, low, high, memory; /* NaN = not known */
 	bool is_assumed;
 };
 void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_sweep_gain *g);

@@ -54,7 +54,7 @@ void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_swee
 	double log_speed = 0, log_memory = 0;
 
 	*g = (struct ws_sweep_gain){
-	        .value = value, .least = INFINITY, .low = NAN, .high = NAN, .memory = NAN};
+	        .value = value, .min = INFINITY, .low = NAN, .high = NAN, .memory = NAN};
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_sweep_row *r = &s->rows[i];
 
@@ -63,11 +63,11 @@ void ws_sweep_find_gain(const struct ws_sweep *s, uint32_t value, struct ws_swee
 		g->n++;
 		log_speed += log(r->speedup);
 		log_memory += log(r->memory);
-		g->least = fmin(g->least, r->speedup);
-		g->most = fmax(g->most, r->speedup);
+		g->min = fmin(g->min, r->speedup);
+		g->max = fmax(g->max, r->speedup);
 		g->low = fmin(g->low, r->low);
 		g->high = fmax(g->high, r->high);
-		g->less += r->speedup < 1;
+		g->under_1 += r->speedup < 1;
 		g->faster += r->low > 1;
 		g->slower += r->high < 1;
 		g->unknown += isnan(r->low);
@@ -111,7 +111,7 @@ static void add_speedup(const struct ws_sweep *s, struct ws_table *t, uint32_t v
 		return;
 	print_significance(&g, significance, sizeof(significance));
 	if (g.n > 1)
-		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g.least, g.most);
+		snprintf(range, sizeof(range), ", %.3g× to %.3g×", g.min, g.max);
 	row = ws_table_add(t, "speed-up",
 	                   "%.*s runs at %.3g× the speed of %.*s (%s%u configuration%s%s).%s",
 	                   name.len < 80 ? (int)name.len : 80, (const char *)name.ptr, g.mean,
