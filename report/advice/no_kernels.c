@@ -79,8 +79,8 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 	count_launches(m, sel, arena, &l);
 	if (graphs)
 		return ws_arena_format(arena,
-		                       "%" PRIu64 " launches of CUDA graphs were recorded as "
-		                       "wholes, so their kernels are not known. Record with "
+		                       "CUDA graphs were recorded as wholes (launches: %" PRIu64
+		                       "), so their kernels are not known. Record with "
 		                       "`--graph-level node` to see them.",
 		                       graphs);
 	if (l.n)

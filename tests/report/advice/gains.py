@@ -194,6 +194,7 @@ class Trace:
         inside = [w for w in work if w[1] > start and w[0] < end]
         points = sorted({start, end} | {min(max(t, start), end) for w in inside for t in w[:2]})
         starts = [w[0] for w in inside]
+        began = max((w[1] for w in work if w[1] <= start), default=start)
         for a, b in zip(points, points[1:]):
             kinds = {w[3] for w in inside if w[0] <= a and w[1] >= b}
             if kinds:
@@ -206,39 +207,36 @@ class Trace:
             elif not following:
                 after = next((w for w in work if w[0] >= b), None)
                 if after:
-                    self.explain(a, b, after[0], after, out)
+                    self.explain(a, b, after[0], after, out, began if a == start else a)
                 else:
                     out['end'] += b - a
             else:
-                self.explain(a, b, b, following, out)
+                self.explain(a, b, b, following, out, began if a == start else a)
 
-    def explain(self, a, b, begins, work, out):
+    def explain(self, a, b, begins, work, out, since):
+        """Idle from a to b, which may be part of a gap that began before the window, at since."""
         call = work[2]
         if not call:
             out['unknown'] += b - a
             return
-        idle_from = a
-        if call[1] <= idle_from:
-            out['queue' if begins - idle_from <= 30000 else 'wait'] += b - a
+        if call[1] <= since:
+            out['queue' if begins - since <= 30000 else 'wait'] += b - a
             return
-        made = min(begins, call[1])
-        host = made - idle_from
-        if call[0] > idle_from:
-            loading = sum(max(0, min(e, made) - max(s, idle_from)) for s, e in self.loads)
+        made, waited, cause = min(begins, call[1]), 0, None
+        host = made - since
+        if call[0] > since:
+            loading = sum(max(0, min(e, made) - max(s, since)) for s, e in self.loads)
             if 2 * loading > host:
                 cause = 'data'
             else:
-                waited = min(host, max((e - s for s, e in self.syncs if s < idle_from <= e <= call[0]), default=0))
-                out['sync'] += waited
-                out['sync', work[4]] += waited
-                a += waited
-                cause = 'launch' if host - waited <= 100000 else 'host'
-        else:
-            cause = 'launch' if call[1] - idle_from <= 100000 else 'host'
-        split = call[1] if begins - call[1] > 30000 else b
-        out[cause] += min(split, b) - a
-        out[cause, work[4]] += min(split, b) - a
-        out['wait'] += b - min(split, b)
+                waited = min(host, max((e - s for s, e in self.syncs if s < since <= e <= call[0]), default=0))
+        cause = cause or ('launch' if host - waited <= 100000 else 'host')
+        ends = call[1] if begins - call[1] > 30000 else b
+        for use, first, last in (('sync', since, since + waited), (cause, since + waited, ends), ('wait', ends, b)):
+            ns = max(0, min(last, b) - max(first, a))
+            out[use] += ns
+            if use != 'wait':
+                out[use, work[4]] += ns
 
 
 # --- formulas of docs/reference/advice.md: the rate of a kernel, under 0 = not about it
@@ -282,7 +280,7 @@ def a4(trace, scope):
     other = 'tf32' if trace.capability >= 8 and trace.peak['tf32'] > trace.peak['fp32'] else 'fp16'
     rate = 1 - trace.peak['fp32'] / trace.peak[other]
     is_product = lambda k: k['kind'] in ('gemm', 'conv') or re.search('gemm|dgrad|wgrad|implicit_conv|scudnn', k['name'])
-    return lambda k: rate if k['tensor'] == 'no' and is_product(k) and re.search('sgemm|scudnn|<float|float,', k['name']) else -1
+    return lambda k: rate if k['tensor'] == 'no' and is_product(k) and re.search('sgemm|scudnn|<float|float,|f32f32_f32f32', k['name']) else -1
 
 
 def a5(trace, scope):
@@ -341,6 +339,8 @@ def a12(trace, scope):
     return lambda k: 1 if k['kind'] == 'cast' or 'float16_copy_kernel' in k['name'] else -1
 
 
+# those that need no operation of a framework, which alone this program groups
+OF_NAMES = ('A4', 'A12', 'A21')
 FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22}
 
 
@@ -358,7 +358,7 @@ def by_hand(trace):
         elif rule == 'A1':  # the waits before work that was launched in the range
             inside = [ns for use, ns in uses.items() if use[0] == 'launch' and (use[1] + '/').startswith(row['Scope'] + '/')]
             yield row, sum(inside) / steps
-        elif rule in FORMULAS:
+        elif rule in FORMULAS and (trace.groups or rule in OF_NAMES):
             rate = FORMULAS[rule](trace, row['Scope'], *([row['Evidence']] if rule == 'A10' else []))
             gain = 0
             for i, k in enumerate(trace.count):
