@@ -91,30 +91,14 @@ static void add_kernel(struct kernels *s, uint32_t name)
 	        .attained = attained(s, name, rate)};
 }
 
-/* One unit for all, by the median of the rates that are known. */
 void ws_page_find_rate_unit(struct ws_page *page)
 {
-	static const struct {
-		double scale;
-		const char *name;
-	} units[] = {{1e12, "TFLOP/s"}, {1e9, "GFLOP/s"}, {1e6, "MFLOP/s"}};
-	double rate[MOST_KERNELS];
-	size_t n = 0, unit = 0;
+	double most = 0;
 
-	for (size_t i = 0; i < page->nkernels; i++) {
-		size_t at = n;
-
-		if (!(page->kernel[i].flops_per_s > 0))
-			continue;
-		for (; at && rate[at - 1] > page->kernel[i].flops_per_s; at--)
-			rate[at] = rate[at - 1];
-		rate[at] = page->kernel[i].flops_per_s;
-		n++;
-	}
-	while (n && unit < 2 && rate[n / 2] < 0.1 * units[unit].scale)
-		unit++;
-	page->rate_unit = n ? units[unit].scale : 0;
-	page->rate_name = n ? units[unit].name : "";
+	for (size_t i = 0; i < page->nkernels; i++)
+		most = fmax(most, page->kernel[i].flops_per_s);
+	page->rate_unit = most >= 1e12 ? 1e12 : most >= 1e9 ? 1e9 : most > 0 ? 1e6 : 0;
+	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 }
 
 void ws_page_add_kernels(struct ws_page_making *p)

@@ -32,7 +32,7 @@ enum ws_status ws_page_add_roofline(struct ws_page_making *p, struct ws_err *err
 void ws_page_add_kernels(struct ws_page_making *p);
 /* In their place, where none was recorded. */
 void ws_page_add_operations(struct ws_page_making *p);
-/* The unit in which the rates of either are shown. */
+/* One unit for the rates of either, in which the greatest has 1 to 999. */
 void ws_page_find_rate_unit(struct ws_page *page);
 enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err);
 /* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the

@@ -235,6 +235,9 @@ def check_phone():
         b.open("step.html")
         equal("width of the page", b.run("document.documentElement.scrollWidth"), 390)
         truth("headline is 15 pixels high at least", b.run("parseFloat(getComputedStyle(document.querySelector('.say')).fontSize)") >= 15)
+        # a word that is wider than the screen is broken
+        b.run("document.querySelectorAll('p, h2, h3, .what, .soft, td').forEach((e, i) => { if (i % 3 === 0) e.append('x'.repeat(200)); })")
+        equal("width of the page with long words", b.run("document.documentElement.scrollWidth"), 390)
         equal("columns", b.run("getComputedStyle(document.querySelector('.pair')).gridTemplateColumns.split(' ').length"), 1)
 
 

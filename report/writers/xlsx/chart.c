@@ -244,8 +244,6 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		chart_series_set_line(series, &line);
 	else
 		chart_series_set_fill(series, &fill);
-	if (def->labels)
-		chart_series_set_labels(series);
 	if (def->category && !strcmp(def->category, "Class"))
 		colour_classes(series, cells);
 	return true;
@@ -318,10 +316,7 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
 	chart_axis_set_num_format(values, def->number_format ? def->number_format : "#,##0.###");
-	if (def->changes)
-		chart_axis_set_label_position(names, LXW_CHART_AXIS_LABEL_POSITION_LOW);
-	else
-		chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
+	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
 	if (def->base != 0) {
 		chart_axis_set_crossing(values, def->base);
 		/* the line is seen */
@@ -371,7 +366,7 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	if (category < 0 ||
 	    !(def->all || def->type == LXW_CHART_COLUMN_STACKED
 	              ? some
-	              : values[0] && (def->changes || has_numbers(&cells, values[0]))))
+	              : values[0] && has_numbers(&cells, values[0])))
 		return false;
 	chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)

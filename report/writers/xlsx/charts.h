@@ -22,9 +22,7 @@ struct ws_xlsx_chart {
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t labels;  /* the numbers above the columns */
 	uint8_t all;     /* instead of `values`: 1 + enum ws_display, every column of it */
-	uint8_t changes; /* the values are changes, which may be below 0 */
 	double base;     /* value that the columns stand on: a line across the chart */
 };
 

@@ -381,8 +381,6 @@ static void set_columns(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	for (uint16_t c = 0; c < l->n; c++) {
 		ws__xlsx_try(x, worksheet_set_column_opt(s->sheet, c, c, l->widths[c], NULL,
 		                                         c >= l->seen ? &folded : NULL));
-		if (c < WS_XLSX_WIDTHS_MAX)
-			s->widths[c] = l->widths[c];
 	}
 	for (; frozen < l->view->nkeys && (width += l->widths[frozen]) <= FROZEN_MAX;)
 		frozen++;

@@ -20,7 +20,6 @@
 /* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
 #define WS_XLSX_ROWS_MAX 100000
 /* Columns of a sheet whose widths are chosen; tables have some 30. */
-#define WS_XLSX_WIDTHS_MAX 128
 
 #define WS_XLSX_ROW_POINTS 15.0 /* height of a row that nobody set */
 #define WS_XLSX_PAGE_PIXELS 870 /* of the first sheet: columns A to G */
@@ -76,7 +75,6 @@ struct ws_xlsx_sheet {
 	size_t rows;         /* rows written, from WS_XLSX_ROW_DATA */
 	uint32_t below;      /* first row below everything */
 	uint16_t nconverted; /* columns of charts that stand beside the table */
-	double widths[WS_XLSX_WIDTHS_MAX];
 };
 
 /* The column of the sheet that shows a column of the table; -1: none does. */

@@ -20,7 +20,10 @@ function addSummary(table) {
   }
   return cards;
 }
-const addNotes = (section, table) => section.append(...table.notes.map(n => make("p", { className: "note", textContent: n })));
+function addNotes(section, table) { // many are folded
+  const notes = table.notes.map(n => make("p", { className: "note", textContent: n })), rest = notes.splice(notes.length > 5 ? 2 : 5);
+  section.append(...notes, rest.length ? make("details", null, make("summary", { className: "note", textContent: `${rest.length} more notes` }), ...rest) : "");
+}
 const drawn = new Set(); // each chart once: where it is first
 const isVerdict = table => /-verdict$/.test(table.table);
 function addSection(main, table, summary) {
