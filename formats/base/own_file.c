@@ -16,7 +16,7 @@ const char *ws_own_file_problem(int fd, mode_t forbidden)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return "cannot be looked at";
+		return "cannot be examined";
 	if (!S_ISREG(st.st_mode))
 		return "is not a regular file";
 	if (st.st_uid != geteuid())

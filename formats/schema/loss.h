@@ -49,9 +49,9 @@
 	X(nvtx_not_kept_schema_details, "descriptions and semantics of fields of NVTX payloads")   \
 	X(nvtx_not_kept_extensions, "NVTX extensions that this program does not know: what they "  \
 	                            "say is not counted")                                          \
-	X(pytorch_without_shapes, "PyTorch operations recorded by their names alone: how this "    \
-	                          "PyTorch keeps their inputs could not be proved, or there was "  \
-	                          "no room for them")                                              \
+	X(pytorch_without_shapes,                                                                  \
+	  "PyTorch operations recorded by name only: it is not proved how "                        \
+	  "this PyTorch keeps their inputs, or there was no room")                                 \
 	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
 
 /* The same for imports: how damage of the input shows. */

@@ -18,7 +18,7 @@ static const char *problem_of(int fd)
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return "cannot be looked at";
+		return "cannot be examined";
 	if (st.st_uid != geteuid())
 		return "belongs to another user";
 	if (st.st_mode & 077)

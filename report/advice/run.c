@@ -149,8 +149,8 @@ void ws_rule_precision(struct ws_advice *a)
 		                        "%" PRId64 " steps were skipped: their gradients were "
 		                        "infinite or not a number",
 		                        skipped),
-		         "A few at the beginning are how a dynamic scale finds its size; more mean "
-		         "that it starts too high, or that the loss diverges");
+		         "A few at the start are normal for a dynamic scale. If there are more, "
+		         "lower its first value, or check whether the loss diverges");
 	if (fact_is(a, "dtype", "fp16") &&
 	    (fact_is(a, "optimizer", "adamw") || fact_is(a, "optimizer", "adamw-cs336")))
 		add_fact(a, "optimizer",

@@ -27,7 +27,7 @@ static int format_of_path(const char *path)
 enum ws_status ws_output_check(const char *path, const char *input, struct ws_err *err)
 {
 	WS_FAIL_IF(path && ws_outfile_is_same(path, input), err, USAGE,
-	           "'%s' is the input: the output would destroy it; choose another name", path);
+	           "'%s' is an input and would be overwritten; choose another name", path);
 	return WS_OK;
 }
 

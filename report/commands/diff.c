@@ -47,8 +47,8 @@ static enum ws_status write_comment(const struct ws_report *report, const struct
 	size_t size = 0;
 
 	ws_report_shorten(report, comment_tables, &view, slots);
-	ws_table_note(slots[0], "Markdown has the first rows of each table only: a workbook "
-	                        "(-o FILE.xlsx) or --table has all.");
+	ws_table_note(slots[0], "Markdown shows only the first rows of each table. A workbook "
+	                        "(-o FILE.xlsx) or --table has all rows.");
 	for (size_t rows = 64; rows; rows /= 2) {
 		for (size_t i = 0; i < view.ntables; i++) {
 			cut[i] = *slots[i];

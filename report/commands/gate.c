@@ -513,14 +513,14 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
 	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
-	               "what the runs are of; default: as the traces say"),
+	               "workload of the runs; default: as recorded"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &o->diff.threshold_percent,
 	               "pass up to PCT percent slower; default 0"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
 	               "run-to-run noise of sides with fewer than three runs;\n"
 	               "without it they cannot tell"),
 	        WS_OPT("today", 0, TEXT, "DATE", &o->today,
-	               "the day that UNTIL is held against: YYYY-MM-DD"),
+	               "the date to compare UNTIL with: YYYY-MM-DD"),
 	        WS_OPT_OUTPUT(&o->to.path),
 	        WS_OPT("format", 0, TEXT, "FORMAT", &format,
 	               "text, csv, json, md, html, or github: one comment\n"

@@ -337,11 +337,11 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "extra peak rates of devices, before the built-in ones"),
 	        WS_OPT_STEP(&o->step),
 	        WS_OPT("device-name", 0, TEXT, "NAME", &o->device_name,
-	               "what a device is called whose name the file lacks, e.g.\n"
-	               "'AMD Instinct MI300X': its peak rates follow"),
+	               "name of a device that the file does not name; sets its peak\n"
+	               "rates, e.g. 'AMD Instinct MI300X'"),
 	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
-	               "HTML: draw this measured step, by its number in `steps`,\n"
-	               "instead of the median one; none = leave it out"),
+	               "HTML: measured step that the timeline draws, by its number in\n"
+	               "`steps`; none: no timeline (default: the median step)"),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,

@@ -109,12 +109,12 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	        WS_OPT_TABLE(&o.table, ""),
 	        WS_OPT_FORMAT(&o.to.format, "; csv needs --table"),
 	        WS_OPT("baseline", 0, TEXT, "KEY=VALUE", &o.sweep.baseline,
-	               "what speed-ups are relative to: the same but for this fact;\n"
+	               "baseline of speed-ups: the same configuration but for this fact;\n"
 	               "default dtype=fp32"),
 	        WS_OPT("rows", 0, TEXT, "KEY", &o.sweep.rows,
-	               "fact that makes the pivot's rows; default model"),
+	               "fact of the pivot's rows; default model"),
 	        WS_OPT("columns", 0, TEXT, "KEY", &o.sweep.columns,
-	               "fact that makes its columns; default context, or\n"
+	               "fact of its columns; default context, or\n"
 	               "what else differs"),
 	        WS_OPT("value", 0, TEXT, "COLUMN", &o.sweep.value,
 	               "column of the table sweep that it shows; default\n"

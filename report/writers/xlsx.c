@@ -31,7 +31,7 @@ static enum ws_status load(__typeof__(ws_xlsx_write) **write, struct ws_err *err
 	WS_FAIL_IF(!module, err, ENVIRONMENT,
 	           "cannot write workbooks: %s; install it, or choose another format", dlerror());
 	*write = (__typeof__(ws_xlsx_write) *)dlsym(module, "ws_xlsx_write");
-	WS_FAIL_IF(!*write, err, ENVIRONMENT, "'%s' is not of this version: %s", path, dlerror());
+	WS_FAIL_IF(!*write, err, ENVIRONMENT, "'%s' is of another version: %s", path, dlerror());
 	return WS_OK;
 }
 

@@ -261,7 +261,7 @@ static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
                        const struct ws_xlsx_sheet *s)
 {
 	const struct ws_xlsx_icicle icicle = {
-	        page, NULL, false, 1, "Parts of the model, each below what it is in; width is time"};
+	        page, NULL, false, 1, "Parts of the model, each below its parent; width is time"};
 
 	add_head(f, page);
 	add_figures(f, page);

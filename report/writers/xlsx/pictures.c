@@ -313,7 +313,7 @@ static void style_icicle(lxw_chart *chart)
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row, uint16_t col)
 {
-	char alt_text[] = "Icicle: parts of the model, each below what it is in, as wide as its time";
+	char alt_text[] = "Icicle: parts of the model, each below its parent, as wide as its time";
 	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
 	struct painting p = {x, sheet, sheet_name, of, icicle, NULL};
 	size_t slots = 0;
