@@ -62,8 +62,29 @@ static void put_time(const char *label, int64_t ns)
 
 /* --- the file ------------------------------------------------------------------- */
 
-static void put_file(const char *path, const struct ws_trace_summary *s)
+/* Of calls, kernels, ranges, copies and operations; INT64_MAX: there is none. A clock's zero may be
+ * months before. */
+static int64_t first_event_ns(const struct ws_trace_reader *r)
 {
+	int64_t first = INT64_MAX;
+
+	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
+		const struct ws_block_info *b = ws_trace_reader_block(r, i);
+		const bool is_event = b->kind == WS_KIND_API || b->kind == WS_KIND_KERNEL ||
+		                      b->kind == WS_KIND_NVTX || b->kind == WS_KIND_MEMCPY ||
+		                      b->kind == WS_KIND_CPU_OP;
+
+		if (is_event && b->rows && b->time_min_ns < first)
+			first = b->time_min_ns;
+	}
+	return first;
+}
+
+static void put_file(const char *path, const struct ws_trace_reader *r)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(r);
+	int64_t first_ns;
+
 	ws_display_name(stdout, path);
 	putchar('\n');
 	put_label("format");
@@ -74,6 +95,8 @@ static void put_file(const char *path, const struct ws_trace_summary *s)
 	printf("%016" PRIx64 "\n", s->file_hash);
 	if (s->base_ns > 0)
 		put_time("time 0", s->base_ns);
+	if (s->base_ns > 0 && !__builtin_add_overflow(s->base_ns, first_event_ns(r), &first_ns))
+		put_time("first event", first_ns);
 	put_count("blocks", s->blocks, "");
 	if (s->unknown_blocks)
 		put_count("blocks of unknown kind", s->unknown_blocks,
@@ -187,7 +210,7 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 	status = ws_trace_file_open(&f, argv[0], err);
 	WS_THEN(status, ws_trace_file_reader(&f, &r, err));
 	if (status == WS_OK) {
-		put_file(argv[0], ws_trace_reader_summary(r));
+		put_file(argv[0], r);
 		put_records(r);
 	}
 	WS_THEN(status, put_metas(r, err));
