@@ -5,6 +5,7 @@
 
 #include "formats/codec/encodings.h"
 #include "formats/codec/zframe.h"
+#include "tests/environment/random.h"
 
 static const enum ws_encoding fixed[] = {
         WS_ENCODING_CONSTANT,
@@ -14,14 +15,6 @@ static const enum ws_encoding fixed[] = {
 };
 
 static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
 
 /* Encode in every encoding that fits, check the measured size, decode, compare. */
 static void round_trip(enum ws_type type, const uint64_t *v, size_t n)
@@ -101,7 +94,7 @@ Test(codec, random_values_of_every_size_come_back)
 
 	for (unsigned bits = 1; bits <= 64; bits++) {
 		for (size_t i = 0; i < 1000; i++)
-			v[i] = random_u64() >> (64 - bits);
+			v[i] = random_u64(&random_state) >> (64 - bits);
 		round_trip(WS_TYPE_U64, v, 1000);
 		round_trip(WS_TYPE_TIME, v, 1000);
 		/* mixed sizes: short runs of one-byte numbers between long ones */
@@ -258,7 +251,7 @@ Test(codec, zframe_every_damage_of_a_frame_is_seen)
 	size_t stored;
 
 	for (size_t i = 0; i < sizeof(src); i++)
-		src[i] = (uint8_t)(random_u64() >> 61);
+		src[i] = (uint8_t)(random_u64(&random_state) >> 61);
 	cr_assert(eq(int, ws_zframe_encoder_new(&enc, 1, &err), WS_OK));
 	dec = ws_zframe_decoder_new();
 	cr_assert(eq(int, ws_zframe_encode(enc, src, sizeof(src), dst, sizeof(dst), &stored, &err),

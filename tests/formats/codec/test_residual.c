@@ -5,16 +5,9 @@
 #include <stdlib.h>
 
 #include "formats/codec/residual.h"
+#include "tests/environment/random.h"
 
 static uint64_t state = 88172645463325252u;
-
-static uint64_t random_u64(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* Rows with tokens and durations, and what codes them. */
 struct rows {
@@ -36,7 +29,7 @@ static void rows_init(struct rows *r, uint32_t n, uint32_t kinds)
 	r->duration = calloc(n, sizeof(uint64_t));
 	r->back = calloc(n, sizeof(uint64_t));
 	for (uint32_t i = 0; i < n; i++)
-		r->name[i] = 100 + random_u64() % kinds;
+		r->name[i] = 100 + random_u64(&state) % kinds;
 	ws_tokens_init(&r->tokens, 1);
 	ws_tokens_init(&r->tokens_back, 0);
 	ws_residual_new(&r->writer);
@@ -112,19 +105,22 @@ static uint64_t value_of(unsigned style, uint64_t before, uint64_t name)
 
 	switch (style) {
 	case 0:
-		return before + name * 1000 + random_u64() % 64;
+		return before + name * 1000 + random_u64(&state) % 64;
 	case 1: /* a clock of 32 ns, now and then beside it */
-		return (before + 1000 + random_u64() % 4096) / 32 * 32 + (random_u64() % 8 == 0);
+		return (before + 1000 + random_u64(&state) % 4096) / 32 * 32 +
+		       (random_u64(&state) % 8 == 0);
 	case 2: /* a clock of 1 us that begins anywhere */
-		return before + random_u64() % 9 * 1000;
+		return before + random_u64(&state) % 9 * 1000;
 	case 3:
-		return random_u64();
+		return random_u64(&state);
 	case 4:
-		return extremes[random_u64() % 8];
+		return extremes[random_u64(&state) % 8];
 	case 5: /* steady, with outliers */
-		return before + 5000 + (random_u64() % 50 ? 0 : random_u64() >> random_u64() % 64);
+		return before + 5000 +
+		       (random_u64(&state) % 50 ? 0
+		                                : random_u64(&state) >> random_u64(&state) % 64);
 	case 6: /* going back */
-		return before - random_u64() % 100000;
+		return before - random_u64(&state) % 100000;
 	default:
 		return 7;
 	}
@@ -138,7 +134,7 @@ Test(residual, all_sorts_of_values_come_back)
 		for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
 			struct rows r;
 
-			rows_init(&r, sizes[s], 1 + (uint32_t)(random_u64() % 12));
+			rows_init(&r, sizes[s], 1 + (uint32_t)(random_u64(&state) % 12));
 			for (uint32_t i = 0; i < r.n; i++) {
 				r.value[i] =
 				        value_of(style, i ? r.value[i - 1] : 123456789, r.name[i]);
@@ -161,7 +157,7 @@ Test(residual, rows_that_are_0_by_their_token_come_back)
 			rows_init(&r, n, 5);
 			for (uint32_t i = 0; i < n; i++) {
 				bool is_busy = r.name[i] == 102;
-				uint64_t noise = random_u64() % 100;
+				uint64_t noise = random_u64(&state) % 100;
 
 				r.value[i] = !is_busy ? 0 : style == IN_QUANTA ? i * 32 : i + noise;
 				if (!is_busy && style == ANOTHER_CONSTANT)
@@ -181,8 +177,8 @@ Test(residual, a_full_block_with_more_lanes_than_there_may_be_comes_back)
 	rows_init(&r, WS_MAX_BLOCK_ROWS, 600);
 	cr_assert(eq(u32, r.tokens.count, 600));
 	for (uint32_t i = 0; i < r.n; i++) {
-		r.duration[i] = r.name[i] * 10 + random_u64() % 16;
-		r.value[i] = i ? r.value[i - 1] + r.duration[i - 1] + random_u64() % 32 : 0;
+		r.duration[i] = r.name[i] * 10 + random_u64(&state) % 16;
+		r.value[i] = i ? r.value[i - 1] + r.duration[i - 1] + random_u64(&state) % 32 : 0;
 	}
 	round_trips(&r);
 	rows_free(&r);
@@ -203,7 +199,7 @@ Test(residual, a_token_that_tells_the_duration_leaves_its_noise_only)
 
 	rows_init(&r, 20000, 16);
 	for (uint32_t i = 0; i < r.n; i++)
-		r.value[i] = (r.name[i] - 99) * 1000000 + random_u64() % 64;
+		r.value[i] = (r.name[i] - 99) * 1000000 + random_u64(&state) % 64;
 	/* 64 values: 6 bits in a byte of their own; with one measure 8 bits and 16 more */
 	cr_assert(lt(dbl, bytes_a_row(&r, WS_PREDICT_NOTHING, false, 0), 1.6));
 	cr_assert(gt(dbl, bytes_a_row(&r, WS_PREDICT_NOTHING, true, 0), 2.5));
@@ -216,7 +212,7 @@ Test(residual, a_quantum_takes_no_bits)
 
 	rows_init(&r, 20000, 4);
 	for (uint32_t i = 0; i < r.n; i++)
-		r.value[i] = (i ? r.value[i - 1] : 5) + 1000 * (1000 + random_u64() % 16);
+		r.value[i] = (i ? r.value[i - 1] : 5) + 1000 * (1000 + random_u64(&state) % 16);
 	cr_assert(lt(dbl, bytes_a_row(&r, WS_PREDICT_BEFORE, true, 0), 1.1));
 	rows_free(&r);
 }
@@ -228,7 +224,7 @@ Test(residual, lanes_go_on_where_they_ended)
 
 	rows_init(&r, 20000, 4);
 	for (uint32_t i = 0; i < r.n; i++) {
-		r.value[i] = clock[r.name[i] - 100] += 1000 + random_u64() % 16;
+		r.value[i] = clock[r.name[i] - 100] += 1000 + random_u64(&state) % 16;
 	}
 	cr_assert(lt(dbl, bytes_a_row(&r, WS_PREDICT_BEFORE, false, 1), 1.1));
 	cr_assert(gt(dbl, bytes_a_row(&r, WS_PREDICT_BEFORE, false, 0), 3));

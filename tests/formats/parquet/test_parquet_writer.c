@@ -8,6 +8,7 @@
 
 #include "formats/parquet/writer.h"
 #include "tests/support/parquet_reading.h"
+#include "tests/environment/random.h"
 
 enum { PLAIN = 0, DELTA = 5, DICTIONARY = 8 };
 
@@ -456,19 +457,10 @@ Test(parquet_writer, a_value_that_does_not_fit_its_column_is_a_bug)
 	}
 }
 
-/* xorshift64 (Marsaglia): the same numbers on every machine. */
-static uint64_t next_random(uint64_t *x)
-{
-	*x ^= *x << 13;
-	*x ^= *x >> 7;
-	*x ^= *x << 17;
-	return *x;
-}
-
 /* A value that is like its neighbours in one of several ways. */
 static uint64_t random_value(uint64_t *x, unsigned habit, size_t row)
 {
-	uint64_t r = next_random(x);
+	uint64_t r = random_u64(x);
 
 	switch (habit % 5) {
 	case 0:
@@ -493,23 +485,23 @@ Test(parquet_writer, random_tables_read_back)
 		static uint8_t present[3][2000];
 		static const char *const names[] = {"a", "b", "c"};
 		struct ws_parquet_column columns[3];
-		size_t rows = next_random(&x) % 2000;
+		size_t rows = random_u64(&x) % 2000;
 		struct pq_file *read;
 		struct file f;
 
 		for (size_t c = 0; c < 3; c++)
 			columns[c] = (struct ws_parquet_column){names[c],
 			                                        (enum ws_parquet_type)(
-			                                                next_random(&x) % 4),
-			                                        next_random(&x) % 2};
-		begin(&f, columns, 3, 1 + next_random(&x) % 1500);
+			                                                random_u64(&x) % 4),
+			                                        random_u64(&x) % 2};
+		begin(&f, columns, 3, 1 + random_u64(&x) % 1500);
 		for (size_t i = 0; i < rows; i++) {
 			for (size_t c = 0; c < 3; c++) {
 				char text[24];
 				double real;
 
 				v[c][i] = random_value(&x, round + (unsigned)c, i);
-				present[c][i] = !columns[c].optional || next_random(&x) % 4;
+				present[c][i] = !columns[c].optional || random_u64(&x) % 4;
 				memcpy(&real, &v[c][i], sizeof(real));
 				snprintf(text, sizeof(text), "%llu", (unsigned long long)v[c][i]);
 				if (!present[c][i])

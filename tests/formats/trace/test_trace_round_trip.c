@@ -5,36 +5,29 @@
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
+#include "tests/environment/random.h"
 #include "tests/support/trace_sample.h"
 
 static const struct ws_trace_writer_opts opts = {.base_ns = WS_SAMPLE_BASE_NS};
 
 static uint64_t random_state = 0x2545f4914f6cdd1du;
 
-static uint64_t random_u64(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 /* Values as columns have them: small, large, few different, rising, negative. */
 static uint64_t random_value(unsigned style, uint64_t row)
 {
 	switch (style % 6) {
 	case 0:
-		return random_u64() >> (random_u64() % 64);
+		return random_u64(&random_state) >> (random_u64(&random_state) % 64);
 	case 1:
-		return random_u64() % 3;
+		return random_u64(&random_state) % 3;
 	case 2:
-		return row * 1000 + random_u64() % 100;
+		return row * 1000 + random_u64(&random_state) % 100;
 	case 3:
-		return 0 - random_u64() % 100000;
+		return 0 - random_u64(&random_state) % 100000;
 	case 4:
 		return 42;
 	default:
-		return random_u64();
+		return random_u64(&random_state);
 	}
 }
 
@@ -44,7 +37,7 @@ static void random_row(const struct ws_kind_def *def, uint8_t *row, uint8_t *blo
 	for (unsigned c = 0; c < def->ncolumns; c++) {
 		uint8_t *field = row + def->columns[c].row_offset;
 		uint64_t value = random_value(style + c, i);
-		struct ws_bytes blob = {blobs, random_u64() % 40};
+		struct ws_bytes blob = {blobs, random_u64(&random_state) % 40};
 
 		/* no type of an event is that of a call */
 		if (def->id == WS_KIND_NVTX && c == WS_COL_nvtx_type)
@@ -54,7 +47,7 @@ static void random_row(const struct ws_kind_def *def, uint8_t *row, uint8_t *blo
 			continue;
 		}
 		for (size_t k = 0; k < blob.len; k++)
-			*blobs++ = (uint8_t)random_u64();
+			*blobs++ = (uint8_t)random_u64(&random_state);
 		memcpy(field, &blob, sizeof(blob));
 	}
 }
@@ -94,7 +87,7 @@ static void round_trip(const struct ws_kind_def *def, uint64_t n, unsigned style
 
 		random_row(def, row, blobs + i * def->ncolumns * 40, i, style);
 		cr_assert(eq(int, ws_trace_writer_add(w, def->id, row, &err), WS_OK));
-		if (random_u64() % (n / 2 + 1) == 0)
+		if (random_u64(&random_state) % (n / 2 + 1) == 0)
 			cr_assert(eq(int, ws_trace_writer_flush(w, &err), WS_OK));
 	}
 	cr_assert(eq(int, ws_trace_writer_close(w, &err), WS_OK));
@@ -122,7 +115,7 @@ Test(trace_round_trip, random_rows_of_every_kind_come_back)
 			continue;
 		for (unsigned style = 0; style < 6; style++) {
 			round_trip(def, 1, style);
-			round_trip(def, 1 + random_u64() % 700, style);
+			round_trip(def, 1 + random_u64(&random_state) % 700, style);
 		}
 	}
 }

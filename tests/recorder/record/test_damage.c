@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "recorder/shared/segment_file.h"
+#include "tests/environment/random.h"
 #include "tests/support/recorder/run.h"
 
 #define LIVE  80 /* recordings that are damaged while they run … */
@@ -32,20 +33,14 @@ static void end(void)
 TestSuite(damage, .init = begin, .fini = end, .timeout = 600);
 
 /* The same damages each time. */
-static unsigned draw(unsigned below)
-{
-	static uint64_t state = 23;
-
-	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(state >> 33) % below;
-}
+static uint64_t drawn = 23;
 
 enum part { FIXED, SPARE, HEADER, COMMIT, TABLES, LOG, RING_HEADS, RINGS, PARTS };
 
 /* Where a part lies: of two that are there twice, one. */
 static uint64_t place_of(const struct ws_seg_header *seg, enum part part, uint64_t *size)
 {
-	const uint32_t buffer = draw(seg->thread_buffer_count);
+	const uint32_t buffer = random_below(&drawn, seg->thread_buffer_count);
 
 	*size = WS_SEG_PAGE;
 	switch (part) {
@@ -59,7 +54,7 @@ static uint64_t place_of(const struct ws_seg_header *seg, enum part part, uint64
 		return WS_SEG_FIXED_SIZE;
 	case COMMIT:
 		*size = ws_seg_commit_size(seg);
-		return seg->commit_offset + draw(2) * seg->commit_stride;
+		return seg->commit_offset + random_below(&drawn, 2) * seg->commit_stride;
 	case TABLES:
 		*size = seg->thread_buffer_count * sizeof(uint32_t);
 		return seg->threads_offset;
@@ -86,13 +81,14 @@ static void damage(const char *path, enum part part)
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(ws_segment_file_open(&file, path, &err), WS_OK, "%s", err.text);
 	begin = place_of(file.seg, part, &size);
-	for (unsigned n = 1 + draw(8); n--;) {
-		uint64_t word, at = begin + draw((unsigned)(size / 8)) * 8;
+	for (unsigned n = 1 + random_below(&drawn, 8); n--;) {
+		uint64_t word, at = begin + random_below(&drawn, (unsigned)(size / 8)) * 8;
 
 		cr_assert_eq(pread(fd, &word, sizeof(word), (off_t)at), sizeof(word));
-		word = draw(2)   ? extreme[draw(5)]
-		       : draw(2) ? (uint64_t)draw(UINT32_MAX) * draw(UINT32_MAX)
-		                 : word ^ UINT64_C(1) << draw(64);
+		word = random_below(&drawn, 2)   ? extreme[random_below(&drawn, 5)]
+		       : random_below(&drawn, 2) ? (uint64_t)random_below(&drawn, UINT32_MAX) *
+		                                           random_below(&drawn, UINT32_MAX)
+		                                 : word ^ UINT64_C(1) << random_below(&drawn, 64);
 		cr_assert_eq(pwrite(fd, &word, sizeof(word), (off_t)at), sizeof(word));
 	}
 	ws_segment_file_close(&file);

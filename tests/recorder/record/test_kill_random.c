@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/support/paths.h"
+#include "tests/environment/random.h"
 #include "tests/support/recorder/run.h"
 
 #define KILLS  24
@@ -25,13 +26,7 @@ static struct {
 TestSuite(kill_random, .timeout = 3600);
 
 /* The same kills each time, at instants that are never the same. */
-static unsigned draw(unsigned below)
-{
-	static uint64_t state = 19;
-
-	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(state >> 33) % below;
-}
+static uint64_t drawn = 19;
 
 static pid_t start_recording(const char *ring)
 {
@@ -57,7 +52,7 @@ static void salvage(int kills)
 	for (int i = 0; i < kills && *run_segment(&r); i++) {
 		pid_t pid = run_start(&r, (const char *const[]){"--salvage", segment, NULL});
 
-		usleep(draw(15000));
+		usleep(random_below(&drawn, 15000));
 		kill(pid, SIGKILL);
 		cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	}
@@ -101,7 +96,7 @@ static void kill_one(enum way way, int has_room)
 {
 	pid_t pid = start_recording(has_room ? "1M" : "4K"), program;
 
-	usleep(draw(25000));
+	usleep(random_below(&drawn, 25000));
 	program = way == PROGRAM ? run_child_of(pid) : 0;
 	if (way == PROGRAM && program)
 		kill(program, SIGKILL);
@@ -111,7 +106,7 @@ static void kill_one(enum way way, int has_room)
 	if (way == LAUNCHER)
 		wait_for_orphans();
 	if (*run_segment(&r))
-		salvage((int)draw(3));
+		salvage((int)random_below(&drawn, 3));
 	wait_for_orphans();
 	cr_expect(!*run_segment(&r) || !r.rounds[1], "a segment is left");
 	if (r.rounds[0])

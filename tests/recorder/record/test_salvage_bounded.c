@@ -11,6 +11,7 @@
 
 #include "recorder/shared/procfs.h"
 #include "tests/support/paths.h"
+#include "tests/environment/random.h"
 #include "tests/support/recorder/by_hand.h"
 #include "tests/support/recorder/run.h"
 
@@ -125,25 +126,20 @@ Test(salvage_bounded, nobody_is_waited_for_who_could_not_be_recorded)
 }
 
 /* The same ones each time: in the header, the tables, the log, a ring, a slot. */
-static unsigned draw(unsigned below)
-{
-	static uint64_t state = 19;
-
-	state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-	return (unsigned)(state >> 33) % below;
-}
+static uint64_t drawn = 19;
 
 static void mutate(void)
 {
 	static const uint64_t extreme[] = {0, 1, UINT32_MAX, INT64_MAX, UINT64_MAX};
 	const unsigned words = (unsigned)(seg->total_size / 8);
 
-	for (unsigned n = 1 + draw(8); n--;) {
+	for (unsigned n = 1 + random_below(&drawn, 8); n--;) {
 		/* half of them where the layout and the commits lie */
-		unsigned at = draw(draw(2) ? words : 8192 / 8);
+		unsigned at = random_below(&drawn, random_below(&drawn, 2) ? words : 8192 / 8);
 		uint64_t *word = (uint64_t *)(void *)seg + at;
 
-		*word = draw(2) ? extreme[draw(5)] : *word ^ UINT64_C(1) << draw(64);
+		*word = random_below(&drawn, 2) ? extreme[random_below(&drawn, 5)]
+		                                : *word ^ UINT64_C(1) << random_below(&drawn, 64);
 	}
 }
 

@@ -4,16 +4,9 @@
 #include <stdlib.h>
 
 #include "report/base/values.h"
+#include "tests/environment/random.h"
 
 #define N 300000
-
-static uint64_t next(uint64_t *random)
-{
-	*random ^= *random << 13;
-	*random ^= *random >> 7;
-	*random ^= *random << 17;
-	return *random;
-}
 
 static void expect_same(const struct ws_stat *a, const struct ws_stat *b)
 {
@@ -37,7 +30,7 @@ static void check(size_t n, uint64_t different, int64_t least, bool wide)
 	struct ws_stat expected, found;
 
 	for (size_t i = 0; i < n; i++) {
-		all[i] = least + (int64_t)(next(&random) % different);
+		all[i] = least + (int64_t)(random_u64(&random) % different);
 		if (wide && i % 1000 == 0)
 			all[i] = i % 2000 ? -all[i] : all[i] << 14;
 		ws_values_add(&values[i % 64 == 0], all[i]);

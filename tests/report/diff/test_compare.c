@@ -2,25 +2,11 @@
  * The comparer as a whole, held to docs/reference/compare.md by experiment: recordings
  * with noise as GPUs have it, made as traces.
  */
-#include <criterion/criterion.h>
-#include <criterion/new/assert.h>
-#include <math.h>
-
 #include "report/diff/aa.h"
+#include "tests/report/diff/training.h"
 #include "tests/support/trace_builder.h"
 
 static uint64_t state;
-
-static double uniform(void)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 /* A step of these operations, each one kernel. */
 static const struct {
@@ -52,7 +38,7 @@ static const struct program usual = {
 static struct tb *record(const struct program *p)
 {
 	struct tb *b = tb_new();
-	double run = exp(p->between * normal()), drift = 0;
+	double run = exp(p->between * random_normal(&state)), drift = 0;
 	int64_t at = 1000;
 	char text[64];
 
@@ -70,8 +56,8 @@ static struct tb *record(const struct program *p)
 		double factor;
 		int64_t end = at;
 
-		drift = 0.6 * drift + p->within * normal();
-		factor = run * exp(drift) * (uniform() < 0.02 ? 1.3 : 1);
+		drift = 0.6 * drift + p->within * random_normal(&state);
+		factor = run * exp(drift) * (random_uniform(&state) < 0.02 ? 1.3 : 1);
 		tb_push(b, at, "step");
 		if (!p->without_forward)
 			tb_push(b, at + 1, "forward");
@@ -81,7 +67,8 @@ static struct tb *record(const struct program *p)
 
 			if (p->slow_op && !strcmp(p->slow_op, ops[k].name))
 				ns += p->slow_ns;
-			ns = (int64_t)((double)ns * factor * exp(p->within * normal()));
+			ns = (int64_t)((double)ns * factor *
+			               exp(p->within * random_normal(&state)));
 			tb_push_op(b, at + 10 + 10 * (int64_t)k, ops[k].name, &op);
 			tb_launch(b, at + 11 + 10 * (int64_t)k, p->kernel, end + 100, ns);
 			tb_pop(b, at + 15 + 10 * (int64_t)k);
@@ -95,39 +82,15 @@ static struct tb *record(const struct program *p)
 	return b;
 }
 
-static void add(struct ws_sides *sides, int side, const struct program *p)
-{
-	struct tb *b = record(p);
-	struct joined *j = tb_joined(b);
-	struct ws_err err;
-
-	cr_assert_eq(sides_add(sides, side, j->m, &j->rows, &err), WS_OK, "%s", err.text);
-	joined_free(j);
-	tb_free(b);
-}
-
 /* n recordings a side. */
 static struct ws_report *compare(const struct program *a, const struct program *b, size_t n,
                                  const struct ws_diff_opts *opts, struct ws_diff_result *result)
 {
 	struct ws_sides *sides = ws_sides_new();
-	struct ws_report *report;
-	struct ws_err err;
 
-	for (size_t i = 0; i < n; i++)
-		add(sides, 0, a);
-	for (size_t i = 0; i < n; i++)
-		add(sides, 1, b);
-	cr_assert_eq(ws_diff_make(sides, opts, &report, result, &err), WS_OK, "%s", err.text);
-	ws_sides_free(sides);
-	return report;
-}
-
-static const char *overall(const struct ws_report *report)
-{
-	const struct ws_table *t = tb_table_of(report, "diff-verdict");
-
-	return tb_str(t, tb_find(t, 0, "subject", "overall"), "grade");
+	for (size_t i = 0; i < 2 * n; i++)
+		add_recording(sides, i >= n, record(i < n ? a : b));
+	return compare_sides(sides, opts, result);
 }
 
 static int is_different(const char *grade)
@@ -180,14 +143,14 @@ Test(compare, two_percent_with_five_recordings_is_found_and_where_it_is)
 		slow.slow_op = "softmax";
 		slow.slow_ns = 32800;
 		report = compare(&usual, &slow, 5, NULL, &result);
-		found += !strcmp(overall(report), "SLOWER");
+		found += !strcmp(training_overall(report), "SLOWER");
 		t = tb_table_of(report, "diff-ops");
 		placed += !strcmp(tb_str(t, 0, "op"), "softmax") &&
 		          !strcmp(tb_str(t, 0, "grade"), "SLOWER");
 		t = tb_table_of(report, "diff-verdict");
 		cr_expect(strstr(tb_str(t, tb_find(t, 0, "subject", "what lost"), "verdict"),
 		                 "softmax (forward): ") ||
-		                  strcmp(overall(report), "SLOWER") != 0,
+		                  strcmp(training_overall(report), "SLOWER") != 0,
 		          "%s", tb_str(t, tb_find(t, 0, "subject", "what lost"), "verdict"));
 		ws_report_free(report);
 	}
@@ -295,7 +258,7 @@ Test(compare, b_against_a_mirrors_a_against_b)
 			               tb_real(back, other, "diff_ns")) < 1e-6);
 		}
 	}
-	cr_expect_str_eq(overall(report[0]), mirrored(overall(report[1])));
+	cr_expect_str_eq(training_overall(report[0]), mirrored(training_overall(report[1])));
 	ws_report_free(report[0]);
 	ws_report_free(report[1]);
 }
@@ -345,7 +308,7 @@ Test(compare, other_phases_are_other_work)
 	struct joined *j;
 
 	state = 16;
-	add(sides, 0, &usual);
+	add_recording(sides, 0, record(&usual));
 	/* the same kernels in a backward */
 	for (int i = 0; i < 3; i++) {
 		tb_push(b, i * 10000, "step");
@@ -357,7 +320,7 @@ Test(compare, other_phases_are_other_work)
 	j = tb_joined(b);
 	cr_assert_eq(sides_add(sides, 1, j->m, &j->rows, NULL), WS_OK);
 	cr_assert_eq(ws_diff_make(sides, NULL, &report, &result, NULL), WS_OK);
-	cr_expect_str_eq(overall(report), "UNLIKE");
+	cr_expect_str_eq(training_overall(report), "UNLIKE");
 	cr_expect_str_eq(tb_str(tb_table_of(report, "diff-verdict"), 0, "verdict"),
 	                 "phases forward and backward");
 	ws_report_free(report);
@@ -367,7 +330,7 @@ Test(compare, other_phases_are_other_work)
 	/* a side that does not say its phases is not other work for it */
 	inference.without_forward = 1;
 	report = compare(&inference, &inference, 1, NULL, &result);
-	cr_expect_str_neq(overall(report), "UNLIKE");
+	cr_expect_str_neq(training_overall(report), "UNLIKE");
 	ws_report_free(report);
 }
 
@@ -384,13 +347,13 @@ Test(compare, a_gap_that_is_one_of_the_clocks_is_no_verdict)
 	slow.slow_op = "ffn";
 	slow.slow_ns = (int64_t)(1640000 * (1980.0 / 1755 - 1));
 	report = compare(&fast, &slow, 1, NULL, &result);
-	cr_expect_str_eq(overall(report), "AMBIGUOUS");
+	cr_expect_str_eq(training_overall(report), "AMBIGUOUS");
 	cr_expect(strstr(result.verdict, "the clocks differed (1980 and 1755 MHz)") != NULL, "%s",
 	          result.verdict);
 	ws_report_free(report);
 	slow.clock_mhz = 1980;
 	report = compare(&fast, &slow, 1, NULL, &result);
-	cr_expect_str_eq(overall(report), "LIKELY SLOWER", "%s", result.verdict);
+	cr_expect_str_eq(training_overall(report), "LIKELY SLOWER", "%s", result.verdict);
 	ws_report_free(report);
 }
 
@@ -406,7 +369,7 @@ static struct ws_report *test_aa(size_t n, double between, double run_noise_perc
 	p.between = between;
 	opts.run_noise_percent = run_noise_percent;
 	for (size_t i = 0; i < n; i++)
-		add(sides, 0, &p);
+		add_recording(sides, 0, record(&p));
 	cr_assert_eq(ws_aa_make(sides, &opts, &report, verdict, &err), WS_OK, "%s", err.text);
 	ws_sides_free(sides);
 	return report;
@@ -455,7 +418,7 @@ Test(compare, aa_of_two_recordings_shows_no_noise_and_one_is_too_few)
 	cr_expect(tb_is_empty(report->tables[0], 0, "splits"));
 	cr_expect_eq(tb_int(report->tables[0], 0, "pairs"), 1);
 	ws_report_free(report);
-	add(sides, 0, &usual);
+	add_recording(sides, 0, record(&usual));
 	cr_expect_eq(ws_aa_make(sides, NULL, &report, verdict, &err), WS_USAGE);
 	ws_sides_free(sides);
 }

@@ -5,20 +5,10 @@
 #include <stdlib.h>
 
 #include "report/base/grade.h"
+#include "tests/environment/random.h"
 
 /* Numbers that are the same on every machine. */
 static uint64_t state;
-
-static double uniform(void)
-{
-	state = state * 6364136223846793005u + 1442695040888963407u;
-	return ((double)(state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
-}
 
 #define MOST 64
 struct side {
@@ -70,7 +60,7 @@ Test(grade, halves_of_one_series_are_no_independent_trials)
 			unsigned n;
 
 			for (size_t i = 0; i < 8; i++)
-				v[i] = last = (drift ? 0.7 * last : 0) + normal();
+				v[i] = last = (drift ? 0.7 * last : 0) + random_normal(&state);
 			n = halves_called(v);
 			called += n;
 			over += n * 100 > 5 * 35;
@@ -90,11 +80,12 @@ static void record(struct side *s, size_t recordings, size_t steps, double level
 	size_t n = 0;
 
 	for (size_t r = 0; r < recordings; r++) {
-		double run = level * exp(between * normal()), drift = 0;
+		double run = level * exp(between * random_normal(&state)), drift = 0;
 
 		for (size_t i = 0; i < steps; i++) {
-			drift = 0.6 * drift + within * normal();
-			s->values[n++] = run * exp(drift) * (uniform() < 0.02 ? 1.3 : 1);
+			drift = 0.6 * drift + within * random_normal(&state);
+			s->values[n++] =
+			        run * exp(drift) * (random_uniform(&state) < 0.02 ? 1.3 : 1);
 		}
 		s->steps[r] = steps;
 	}

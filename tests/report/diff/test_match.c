@@ -136,7 +136,7 @@ static void find(const struct work *a, size_t na, const struct work *b, size_t n
 
 			call[s][i].instance = work[s][i].instance;
 			list[s].gpu_ns += work[s][i].gpu_ns;
-			ws_names_add_item(&names, &item, &call[s][i].item);
+			call[s][i].item = ws_names_add_item(&names, &item);
 		}
 	ws_match_find(&match, &names, &list[0], &list[1], CAST);
 	ws_names_release(&names);

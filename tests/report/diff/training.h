@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "report/diff/diff.h"
+#include "tests/environment/random.h"
 #include "tests/support/trace_builder.h"
 
 struct training {
@@ -36,23 +37,12 @@ static const struct training plain_training = {.steps = 6,
 
 static uint64_t training_state;
 
-static inline double training_uniform(void)
-{
-	training_state = training_state * 6364136223846793005u + 1442695040888963407u;
-	return ((double)(training_state >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static inline double training_normal(void)
-{
-	return sqrt(-2 * log(training_uniform())) * cos(2 * M_PI * training_uniform());
-}
-
 /* A kernel behind the one before; times scatter by 0.3 %. */
 static inline void training_kernel(struct tb *b, const char *name, const char *kind, double flops,
                                    double ns, int64_t host_ns, int64_t *end_ns)
 {
 	const struct tb_op op = {(uint64_t)flops, 100, 50, kind, "forward", "bf16", 0};
-	const int64_t dur_ns = (int64_t)(ns * exp(0.003 * training_normal()));
+	const int64_t dur_ns = (int64_t)(ns * exp(0.003 * random_normal(&training_state)));
 
 	tb_push_op(b, host_ns, name, &op);
 	tb_launch(b, host_ns + 1, name, *end_ns + 500, dur_ns);
@@ -63,8 +53,8 @@ static inline void training_kernel(struct tb *b, const char *name, const char *k
 static inline struct tb *training_build(const struct training *t)
 {
 	struct tb *b = tb_new();
-	const double run = exp(t->between * training_normal());
-	const double wait = t->wait_share * exp(t->wait_varies * training_normal());
+	const double run = exp(t->between * random_normal(&training_state));
+	const double wait = t->wait_share * exp(t->wait_varies * random_normal(&training_state));
 	int64_t at = 1000;
 	char text[64];
 
@@ -108,9 +98,9 @@ static inline struct tb *training_build(const struct training *t)
 	return b;
 }
 
-static inline void training_add(struct ws_sides *sides, int side, const struct training *t)
+/* A trace becomes a recording of a side. */
+static inline void add_recording(struct ws_sides *sides, int side, struct tb *b)
 {
-	struct tb *b = training_build(t);
 	struct joined *j = tb_joined(b);
 	struct ws_err err;
 
@@ -119,22 +109,33 @@ static inline void training_add(struct ws_sides *sides, int side, const struct t
 	tb_free(b);
 }
 
+static inline void training_add(struct ws_sides *sides, int side, const struct training *t)
+{
+	add_recording(sides, side, training_build(t));
+}
+
+static inline struct ws_report *compare_sides(struct ws_sides *sides,
+                                              const struct ws_diff_opts *opts,
+                                              struct ws_diff_result *result)
+{
+	struct ws_report *report;
+	struct ws_err err;
+
+	cr_assert_eq(ws_diff_make(sides, opts, &report, result, &err), WS_OK, "%s", err.text);
+	ws_sides_free(sides);
+	return report;
+}
+
 /* n recordings a side. */
 static inline struct ws_report *training_compare(const struct training *a, const struct training *b,
                                                  size_t n, const struct ws_diff_opts *opts,
                                                  struct ws_diff_result *result)
 {
 	struct ws_sides *sides = ws_sides_new();
-	struct ws_report *report;
-	struct ws_err err;
 
-	for (size_t i = 0; i < n; i++)
-		training_add(sides, 0, a);
-	for (size_t i = 0; i < n; i++)
-		training_add(sides, 1, b);
-	cr_assert_eq(ws_diff_make(sides, opts, &report, result, &err), WS_OK, "%s", err.text);
-	ws_sides_free(sides);
-	return report;
+	for (size_t i = 0; i < 2 * n; i++)
+		training_add(sides, i >= n, i < n ? a : b);
+	return compare_sides(sides, opts, result);
 }
 
 static inline const char *training_overall(const struct ws_report *report)

@@ -8,6 +8,7 @@
 #include "report/export/csv.h"
 #include "formats/trace/writer.h"
 #include "report/export/chrome/chrome.h"
+#include "tests/environment/random.h"
 
 #define TRACES 150
 #define ROWS   6 /* of each kind */
@@ -17,14 +18,6 @@ static const struct ws_export_opts opts = {0};
 /* xorshift64: the same traces each time */
 static uint64_t state;
 
-static uint64_t next(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 /* Small ids mostly, so that rows meet; and what breaks arithmetic. */
 static uint64_t value(void)
 {
@@ -33,7 +26,8 @@ static uint64_t value(void)
 	        UINT32_MAX, UINT64_C(1) << 24, UINT64_C(1) << 61,   (uint64_t)-1000,
 	};
 
-	return next() % 4 ? next() % 8 : bad[next() % (sizeof(bad) / sizeof(*bad))];
+	return random_u64(&state) % 4 ? random_u64(&state) % 8
+	                              : bad[random_u64(&state) % (sizeof(bad) / sizeof(*bad))];
 }
 
 static void fill_row(const struct ws_kind_def *def, uint8_t *row)
@@ -41,7 +35,7 @@ static void fill_row(const struct ws_kind_def *def, uint8_t *row)
 	static const char text[] = "a\0\xff\x1b[31m=\",\n</\xe2\x82";
 
 	for (unsigned c = 0; c < def->ncolumns; c++) {
-		const struct ws_bytes bytes = {text, next() % sizeof(text)};
+		const struct ws_bytes bytes = {text, random_u64(&state) % sizeof(text)};
 		uint64_t v = value();
 
 		if (def->columns[c].type == WS_TYPE_BLOB)

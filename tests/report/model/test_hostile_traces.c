@@ -9,17 +9,10 @@
 #include <string.h>
 
 #include "formats/schema/schema.h"
+#include "tests/environment/random.h"
 #include "tests/support/trace_builder.h"
 
 static uint64_t seed;
-
-static uint64_t roll64(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 /* Mostly small, so that ids hit; now and then an extreme. */
 static uint64_t any_number(int wild)
@@ -33,9 +26,9 @@ static uint64_t any_number(int wild)
 	                                    (uint64_t)1 << 32,
 	                                    (uint64_t)1 << 61};
 
-	if (wild && roll64() % 40 == 0)
-		return extremes[roll64() % 8];
-	return roll64() % 12;
+	if (wild && random_u64(&seed) % 40 == 0)
+		return extremes[random_u64(&seed) % 8];
+	return random_u64(&seed) % 12;
 }
 
 static struct ws_bytes any_bytes(void)
@@ -67,11 +60,11 @@ static struct ws_bytes any_bytes(void)
 	                                    "workload.peak.fp32=nan"};
 	static const char raw[64] = "\xff\0\x80<<<(((operator>::,\"\n\x1b[31m";
 	const uint64_t ntexts = sizeof(texts) / sizeof(*texts);
-	uint64_t which = roll64() % (ntexts + 4);
+	uint64_t which = random_u64(&seed) % (ntexts + 4);
 
 	if (which < ntexts)
 		return (struct ws_bytes){texts[which], strlen(texts[which])};
-	return (struct ws_bytes){raw, roll64() % sizeof(raw)};
+	return (struct ws_bytes){raw, random_u64(&seed) % sizeof(raw)};
 }
 
 static void add_any_row(struct ws_trace_writer *w, const struct ws_kind_def *def, int wild)
@@ -101,7 +94,7 @@ static struct tb *any_trace(uint64_t number, int wild)
 	seed = number * 0x9e3779b97f4a7c15u + 1;
 	for (unsigned id = WS_KIND_META; id < WS_KIND_END; id++) {
 		const struct ws_kind_def *def = ws_schema_kind(id);
-		uint64_t rows = roll64() % 60;
+		uint64_t rows = random_u64(&seed) % 60;
 
 		for (uint64_t i = 0; def && !ws_kind_is_made(id) && i < rows; i++)
 			add_any_row(tb_writer(b), def, wild);

@@ -1,6 +1,7 @@
 /* Which call launched a kernel, and which ranges lie around that: by looking at all of them. */
 #include "tests/report/pass/tree.h"
 #include "tests/report/random_traces.h"
+#include "tests/environment/random.h"
 
 #define THREADS 3
 #define MAX     400
@@ -34,12 +35,6 @@ struct scene {
 };
 
 static uint64_t seed;
-static unsigned roll(unsigned n)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33) % n;
-}
-
 /* Pair each pop or end with the latest open begin that fits, by looking at all of them. */
 static void naive_pairs(struct scene *s)
 {
@@ -115,10 +110,10 @@ static void add_event(struct scene *s, uint32_t thread, uint32_t domain, int64_t
 	tb_in_domain(s->b, domains[domain]);
 	switch (type) {
 	case WS_NVTX_PUSH:
-		tb_push(s->b, time_ns, names[roll(4)]);
+		tb_push(s->b, time_ns, names[random_below(&seed, 4)]);
 		break;
 	case WS_NVTX_START:
-		tb_start(s->b, time_ns, names[roll(4)], id);
+		tb_start(s->b, time_ns, names[random_below(&seed, 4)], id);
 		break;
 	case WS_NVTX_END:
 		tb_end(s->b, time_ns, id);
@@ -140,25 +135,27 @@ static void random_scene(struct scene *s, unsigned domains, int start_end, int t
 	uint64_t live[MAX];
 	size_t nlive = 0;
 	int64_t now = 0;
-	unsigned n = 1 + roll(MAX - 1);
+	unsigned n = 1 + random_below(&seed, MAX - 1);
 
 	begin_scene(s);
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t thread = roll(THREADS);
-		unsigned what = roll(start_end ? 10 : 7);
+		uint32_t thread = random_below(&seed, THREADS);
+		unsigned what = random_below(&seed, start_end ? 10 : 7);
 
-		now += ties ? roll(3) : 1 + roll(3);
+		now += ties ? random_below(&seed, 3) : 1 + random_below(&seed, 3);
 		/* a call may last beyond the next event */
 		if (what < 2) {
-			add_call(s, thread, now, now + 1 + roll(4));
+			add_call(s, thread, now, now + 1 + random_below(&seed, 4));
 		} else if (what < 7) {
-			add_event(s, thread, roll(domains), now,
+			add_event(s, thread, random_below(&seed, domains), now,
 			          what < 5 ? WS_NVTX_PUSH : WS_NVTX_POP, 0);
 		} else if (what < 9) {
 			live[nlive++] = i + 1;
-			add_event(s, thread, roll(domains), now, WS_NVTX_START, i + 1);
+			add_event(s, thread, random_below(&seed, domains), now, WS_NVTX_START,
+			          i + 1);
 		} else if (nlive) { /* now and then twice */
-			add_event(s, thread, 0, now, WS_NVTX_END, live[roll((unsigned)nlive)]);
+			add_event(s, thread, 0, now, WS_NVTX_END,
+			          live[random_below(&seed, (unsigned)nlive)]);
 		}
 	}
 	s->end_ns = now + 10;

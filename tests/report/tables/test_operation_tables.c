@@ -2,14 +2,9 @@
  */
 #include "tests/report/tables/foreign.h"
 #include "tests/report/random_traces.h"
+#include "tests/environment/random.h"
 
 static uint64_t seed;
-static unsigned roll(unsigned n)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33) % n;
-}
-
 /* The operation that contains [start, end] on the thread and began last; of those that began
  * together the shorter, else the later in the tree. `but`: not this one, nor what stands behind it.
  */
@@ -35,12 +30,14 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 		seed = round;
 		ids = 1000;
 		tb_thread(b, 2, 100);
-		for (unsigned i = roll(40); i; i--)
-			add_op(b, 1 + roll(2),
-			       (struct op){.name = "op", .start_ns = roll(60), .dur_ns = roll(30)});
-		for (unsigned i = roll(20); i; i--) {
-			tb_on_thread(b, 1 + roll(2));
-			tb_call(b, roll(70), roll(5), ++ids);
+		for (unsigned i = random_below(&seed, 40); i; i--)
+			add_op(b, 1 + random_below(&seed, 2),
+			       (struct op){.name = "op",
+			                   .start_ns = random_below(&seed, 60),
+			                   .dur_ns = random_below(&seed, 30)});
+		for (unsigned i = random_below(&seed, 20); i; i--) {
+			tb_on_thread(b, 1 + random_below(&seed, 2));
+			tb_call(b, random_below(&seed, 70), random_below(&seed, 5), ++ids);
 		}
 		j = tb_joined(b);
 		r = &j->m->cpu_ops.tree;

@@ -5,6 +5,7 @@
 
 #include "report/kernel_info/demangle.h"
 #include "report/tables/tables.h"
+#include "tests/environment/random.h"
 #include "tests/support/totals.h"
 #include "tests/support/trace_builder.h"
 #include "tests/report/demangles.h"
@@ -154,12 +155,6 @@ Test(tables, mangled_names_are_shown_as_signatures_and_grouped_by_them)
  */
 
 static uint64_t seed;
-static unsigned roll(unsigned n)
-{
-	seed = seed * 6364136223846793005u + 1442695040888963407u;
-	return (unsigned)(seed >> 33) % n;
-}
-
 /* A program that does anything, in any order. */
 static struct tb *random_trace(unsigned number)
 {
@@ -180,21 +175,21 @@ static struct tb *random_trace(unsigned number)
 	tb_thread(b, 2, 100);
 	tb_device(b, 1, WS_DEVICE_CUDA, "Second GPU");
 	for (unsigned i = 0; i < 120; i++) {
-		struct tb_op op = {roll(1000),
-		                   roll(99),
-		                   roll(99),
-		                   ops[roll(4)],
-		                   directions[roll(3)],
+		struct tb_op op = {random_below(&seed, 1000),
+		                   random_below(&seed, 99),
+		                   random_below(&seed, 99),
+		                   ops[random_below(&seed, 4)],
+		                   directions[random_below(&seed, 3)],
 		                   "fp32",
-		                   (int32_t)roll(3) - 1};
+		                   (int32_t)random_below(&seed, 3) - 1};
 
-		now += roll(4);
-		tb_on_thread(b, 1 + roll(2));
-		tb_in_domain(b, roll(3) ? "" : "other");
-		switch (roll(9)) {
+		now += random_below(&seed, 4);
+		tb_on_thread(b, 1 + random_below(&seed, 2));
+		tb_in_domain(b, random_below(&seed, 3) ? "" : "other");
+		switch (random_below(&seed, 9)) {
 		case 0:
 		case 1:
-			tb_push(b, now, names[roll(8)]);
+			tb_push(b, now, names[random_below(&seed, 8)]);
 			break;
 		case 2:
 			tb_push_op(b, now, "op", &op);
@@ -204,17 +199,19 @@ static struct tb *random_trace(unsigned number)
 			tb_pop(b, now);
 			break;
 		case 5:
-			tb_start(b, now, names[roll(8)], roll(5));
+			tb_start(b, now, names[random_below(&seed, 8)], random_below(&seed, 5));
 			break;
 		case 6:
-			tb_end(b, now, roll(5));
+			tb_end(b, now, random_below(&seed, 5));
 			break;
 		default:
-			tb_call(b, now, 1 + roll(3), 1000 + i);
-			tb_kernel(b, &(struct tb_kernel){roll(2) ? "k" : "other kernel",
-			                                 now + roll(50), roll(40),
-			                                 roll(9) ? 1000 + i : 0, roll(2), 100,
-			                                 roll(9) ? 0 : WS_KERNEL_NO_TIME});
+			tb_call(b, now, 1 + random_below(&seed, 3), 1000 + i);
+			tb_kernel(b, &(struct tb_kernel){
+			                     random_below(&seed, 2) ? "k" : "other kernel",
+			                     now + random_below(&seed, 50), random_below(&seed, 40),
+			                     random_below(&seed, 9) ? 1000 + i : 0,
+			                     random_below(&seed, 2), 100,
+			                     random_below(&seed, 9) ? 0 : WS_KERNEL_NO_TIME});
 		}
 	}
 	return b;
