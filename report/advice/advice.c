@@ -120,8 +120,7 @@ static int by_time(const void *pa, const void *pb, void *arg)
 }
 
 /* The group of an operation, plus 1; made when it is new. */
-static void find_group(struct ws_advice *a, struct ws_strtab *ids, const struct ws_cost_op *op,
-                       uint32_t *group)
+static uint32_t find_group(struct ws_advice *a, struct ws_strtab *ids, const struct ws_cost_op *op)
 {
 	const uint64_t key[] = {
 	        op->name, op->class, op->dtype, op->device,          op->batch,
@@ -137,7 +136,7 @@ static void find_group(struct ws_advice *a, struct ws_strtab *ids, const struct 
 		                                           .new_kernels_ns = NAN};
 		a->nwork++;
 	}
-	*group = (uint32_t)id;
+	return (uint32_t)id;
 }
 
 /* Is it in attention that is not fused? op: its operation, WS_NONE. */
@@ -164,7 +163,7 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, ui
 	if (!group_of[op]) {
 		const struct ws_cost_op at = ws_cost_ops_at(a->costs, op);
 
-		find_group(a, ids, &at, &group_of[op]);
+		group_of[op] = find_group(a, ids, &at);
 		a->work[group_of[op] - 1].calls++;
 	}
 	g = &a->work[group_of[op] - 1];

@@ -135,8 +135,7 @@ size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_group
 	return n;
 }
 
-void ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g,
-                            struct ws_attained *out)
+struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g)
 {
 	struct ws_attained a = {.seconds = (double)g->gpu_ns / 1e9,
 	                        .flops = g->flops_unknown ? NAN : (double)g->flops,
@@ -154,5 +153,5 @@ void ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group
 		        fmin(a.roof.flops_per_s, a.intensity * a.roof.bytes_per_s);
 		a.percent = fmax(a.flops_percent, a.bytes_percent);
 	}
-	*out = a;
+	return a;
 }

@@ -42,5 +42,4 @@ struct ws_attained {
 	double attainable_flops_per_s;       /* at this intensity */
 	double percent;                      /* of the roof that it comes nearer to */
 };
-void ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g,
-                            struct ws_attained *out);
+struct ws_attained ws_cost_group_attained(const struct ws_model *m, const struct ws_cost_group *g);

@@ -208,16 +208,15 @@ static size_t keep_windows(const struct finder *f)
 }
 
 /* Those of the report and those of warm-up steps are kept apart. */
-static void find_windows(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
-                         const struct ws_windows **out)
+static const struct ws_windows *find_windows(const struct ws_model *m,
+                                             const struct ws_selection *sel, int warm_up)
 {
 	static const char keys[2];
 	struct finder f = {.m = m, .sel = sel, .warm_up = warm_up};
-	struct ws_windows *windows;
+	struct ws_windows *windows = ws_kept_result(sel, &keys[warm_up]);
 
-	*out = ws_kept_result(sel, &keys[warm_up]);
-	if (*out)
-		return;
+	if (windows)
+		return windows;
 	WS_NEW(&sel->kept->arena, windows, 1);
 	host_windows(&f);
 	/* without steps all of the trace counts, what has no launch record too */
@@ -226,24 +225,21 @@ static void find_windows(const struct ws_model *m, const struct ws_selection *se
 	windows->window = f.windows;
 	windows->n = keep_windows(&f);
 	windows->cut = f.n - windows->n;
-	*out = windows;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
-
 	ws_arena_free(&f.temp);
+	return windows;
 }
 
-void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                const struct ws_windows **out)
+const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel)
 {
-	find_windows(m, sel, 0, out);
+	return find_windows(m, sel, 0);
 }
 
 static void set_windows(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
                         struct ws_span *windows)
 {
-	const struct ws_windows *w;
+	const struct ws_windows *w = find_windows(m, sel, warm_up);
 
-	find_windows(m, sel, warm_up, &w);
 	for (size_t i = 0; i < w->n; i++)
 		if (w->window[i].step != WS_NONE)
 			windows[w->window[i].step] =

@@ -27,10 +27,9 @@ struct ws_windows {
  * last one when it has under 0.8 times the device work of the one before: it
  * was cut off (cut counts them). A trace without finished steps has one window, from
  * its first device work to its last, or all of it where that was asked for.
- * *out lives as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
+ * They live as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */
-void ws_windows(const struct ws_model *m, const struct ws_selection *sel,
-                const struct ws_windows **out);
+const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_selection *sel);
 
 /* From the first device work that passes the filters to the end of the last; all of the trace where
  * there is none. */

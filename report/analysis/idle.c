@@ -198,7 +198,7 @@ static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
 static enum ws_status prepare(struct finder *c, struct ws_err *err)
 {
 	if (!c->w)
-		ws_windows(c->m, c->sel, &c->w);
+		c->w = ws_windows(c->m, c->sel);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
 	WS_FORWARD(add_syncs(c, err));

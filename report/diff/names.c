@@ -26,7 +26,7 @@ void ws_names_add_place(struct ws_names *names, const struct ws_place *place, ui
 	names->places[names->nplaces++] = *place;
 }
 
-void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32_t *number)
+uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item)
 {
 	const uint32_t key[WS_LIKENESSES][4] = {
 	        {WS_LIKE_KIND_AND_SHAPE, item->phase, item->kind, item->shape},
@@ -37,7 +37,7 @@ void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32
 	for (int i = 0; i < WS_LIKENESSES; i++)
 		item->likeness[i] =
 		        ws_texts_add(&names->likenesses, (struct ws_bytes){key[i], sizeof(key[i])});
-	*number = ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)});
+	return ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)});
 }
 
 /* Texts, places and items as the comparison numbers them, in the order of their own numbers: so the
@@ -64,7 +64,7 @@ static void take(struct ws_names *names, const struct ws_names *own, struct ws_r
 			*texts[k] = text[*texts[k]];
 		if (item.place != WS_NONE)
 			item.place = r->place_of[item.place];
-		ws_names_add_item(names, &item, &r->item_of[i]);
+		r->item_of[i] = ws_names_add_item(names, &item);
 	}
 }
 
@@ -89,12 +89,11 @@ void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws
 	ws_arena_free(&temp);
 }
 
-void ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out)
+uint32_t ws_reader_text(struct ws_reader *c, uint32_t text)
 {
-	*out = 0;
 	if (!text)
-		return;
+		return 0;
 	if (c->text_of[text] == WS_NONE)
 		c->text_of[text] = ws_texts_add(&c->names->texts, c->m->texts[text]);
-	*out = c->text_of[text];
+	return c->text_of[text];
 }

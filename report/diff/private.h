@@ -107,8 +107,7 @@ struct ws_diff_rows {
 };
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */
-void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
-                    struct ws_diff_row **out);
+struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS]);
 /* Means and grades; then what changed most comes first. */
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
 /* One value a sample of each side. Grade: AMBIGUOUS, or UNLIKE. */

@@ -100,7 +100,7 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 
 	if (!has_phase(&d->side[0], phase) && !has_phase(&d->side[1], phase))
 		return;
-	ws_diff_row_of(rows, key, &row);
+	row = ws_diff_row_of(rows, key);
 	row->noise = noise[measure];
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
@@ -284,9 +284,8 @@ static void add_ranges(struct ranges *r, int s, const struct ws_range_sum *sum, 
 	                                                                  : MATCH_ONLY_A;
 	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[sum->place], place->domain, place->style,
 	                                      match};
-	struct ws_diff_row *row;
+	struct ws_diff_row *row = ws_diff_row_of(&r->rows, key);
 
-	ws_diff_row_of(&r->rows, key, &row);
 	row->instances[s] += sum->n;
 	row->ns[s][before + sum->sample] += sum->gpu_ns;
 }

@@ -35,7 +35,7 @@ static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step
 	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
 }
 /* A text of the model among those of the comparison; 0 stays 0. */
-void ws_reader_text(struct ws_reader *c, uint32_t text, uint32_t *out);
+uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 
 /* Ranges, without times, and dtypes. */
 enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err);

@@ -109,7 +109,7 @@ static void keep_dtypes(struct ws_reader *c, struct dtypes *d)
 			if (!(d->of_path[path] >> order[k] & 1))
 				continue;
 			r->dtypes[r->ndtypes].key = c->place_of_path[path];
-			ws_reader_text(c, d->text[order[k]], &r->dtypes[r->ndtypes++].value);
+			r->dtypes[r->ndtypes++].value = ws_reader_text(c, d->text[order[k]]);
 		}
 	}
 }

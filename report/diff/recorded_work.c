@@ -147,13 +147,14 @@ static void set_shape(struct work *w, const int64_t *dim, int n, struct ws_work_
 	item->shape = ws_texts_add_str(&w->c->names->texts, text);
 }
 
-static void set_steady_name(struct work *w, struct ws_bytes name, uint32_t *out)
+static uint32_t steady_name(struct work *w, struct ws_bytes name)
 {
 	char *steady = ws_xmalloc(name.len + 1);
+	const uint32_t text = ws_texts_add(&w->c->names->texts,
+	                                   (struct ws_bytes){steady, ws_name_steady(name, steady)});
 
-	*out = ws_texts_add(&w->c->names->texts,
-	                    (struct ws_bytes){steady, ws_name_steady(name, steady)});
 	free(steady);
+	return text;
 }
 
 /* What operation the kernel belongs to: an annotated range, else a framework's. */
@@ -167,8 +168,8 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		const struct ws_op_facts *op = ws_joined_range_op(m, range);
 		const int64_t dim[] = {op->batch, op->m, op->n, op->k};
 
-		set_steady_name(w, m->texts[range->context->name], &item->op);
-		ws_reader_text(w->c, op->kind, &item->kind);
+		item->op = steady_name(w, m->texts[range->context->name]);
+		item->kind = ws_reader_text(w->c, op->kind);
 		set_shape(w, dim, 4, item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
 		if (!item->kind)
@@ -179,7 +180,7 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		const int64_t dim[] = {(int64_t)op->batch, (int64_t)op->m, (int64_t)op->n,
 		                       (int64_t)op->k};
 
-		set_steady_name(w, m->texts[op->name], &item->op);
+		item->op = steady_name(w, m->texts[op->name]);
 		set_shape(w, dim, 4, item);
 		item->flops = op->flops > 0 ? (float)op->flops : 0;
 		if (!class_tells_kind(ws_texts_get(texts, item->class)))
@@ -196,7 +197,7 @@ static void new_item(struct work *w, const struct ws_joined_kernel *k,
 	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
 	if (k->kind->path != WS_NONE)
 		item->place = w->c->place_of_path[k->kind->path];
-	ws_reader_text(w->c, k->kind->class, &item->class);
+	item->class = ws_reader_text(w->c, k->kind->class);
 	if (!item->class)
 		item->class = w->c->unclassified;
 	set_operation(w, op, cpu_op, item);
@@ -211,7 +212,7 @@ static void add_kernel_name(struct work *w, struct ws_work_item *item,
 	uint32_t text;
 	char *joined;
 
-	ws_reader_text(w->c, w->c->m->configs[k->kind->config].name, &text);
+	text = ws_reader_text(w->c, w->c->m->configs[k->kind->config].name);
 	if (!item->kernels) {
 		item->kernels = text;
 		return;
@@ -234,9 +235,8 @@ static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
                                struct ws_work_item *item)
 {
 	const struct ws_texts *texts = &w->c->names->texts;
-	uint32_t class;
+	const uint32_t class = ws_reader_text(w->c, k->kind->class);
 
-	ws_reader_text(w->c, k->kind->class, &class);
 	if (!class_tells_kind(ws_texts_get(texts, class)) ||
 	    class_tells_kind(ws_texts_get(texts, item->class)))
 		return;
@@ -261,10 +261,10 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 	item.nkernels++;
 	if (is_longest) {
 		item.tensor = w->c->m->configs[k->kind->config].tensor;
-		ws_reader_text(w->c, k->kind->dtype, &item.dtype);
+		item.dtype = ws_reader_text(w->c, k->kind->dtype);
 	}
 	add_kernel_name(w, &item, k);
-	ws_names_add_item(names, &item, out);
+	*out = ws_names_add_item(names, &item);
 }
 
 /* The same, made once of what it depends on. */
@@ -390,7 +390,7 @@ static enum ws_status read_kernels(struct work *w, struct ws_err *err)
 	for (size_t i = 0; i < r->nclasses; i++) {
 		uint32_t *class = &r->classes[i].class;
 
-		ws_reader_text(c, *class, class);
+		*class = ws_reader_text(c, *class);
 		if (!*class)
 			*class = c->unclassified;
 	}

@@ -52,7 +52,7 @@ static void find_samples(struct ws_reader *c)
 	const struct ws_model *m = c->m;
 	struct ws_recording *r = c->r;
 
-	ws_windows(m, &c->sel, &c->windows);
+	c->windows = ws_windows(m, &c->sel);
 	r->nsamples = c->windows->n;
 	r->cut = c->windows->cut;
 	r->has_steps = r->nsamples && c->windows->window[0].step != WS_NONE;

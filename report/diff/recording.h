@@ -152,7 +152,7 @@ struct ws_names {
 };
 void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t *number);
 /* The number of an item, whose like[] is set. */
-void ws_names_add_item(struct ws_names *names, struct ws_work_item *item, uint32_t *number);
+uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)
 {
 	return names->items.text[item].ptr;

@@ -22,19 +22,16 @@ void ws_diff_rows_release(struct ws_diff_rows *r)
 	*r = (struct ws_diff_rows){0};
 }
 
-void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
-                    struct ws_diff_row **out)
+struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS])
 {
+	const uint32_t number =
+	        ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)});
 	struct ws_diff_row *row;
-	uint32_t number;
 
-	number = ws_texts_add(&r->keys, (struct ws_bytes){key, WS_DIFF_FIELDS * sizeof(*key)});
-	if (number <= r->n) {
-		*out = &r->row[number - 1];
-		return;
-	}
+	if (number <= r->n)
+		return &r->row[number - 1];
 	WS_GROW(r->row, r->n + 1, r->capacity);
-	*out = row = &r->row[r->n++];
+	row = &r->row[r->n++];
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));
 	row->noise = r->noise;
@@ -42,6 +39,7 @@ void ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS],
 		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
 	for (int s = 0; s < 2 && r->of_work; s++)
 		row->same_size[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->same_size[s]));
+	return row;
 }
 
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)

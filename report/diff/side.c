@@ -56,13 +56,12 @@ static bool same_work(const struct merger *g, const struct ws_work_list *list)
 	return true;
 }
 
-static void add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item,
-                     uint32_t *slot)
+static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item)
 {
 	WS_GROW(s->slots, s->nslots + 1, s->slots_capacity);
-	*slot = (uint32_t)s->nslots;
-	s->slots[s->nslots++] = (struct ws_work_ref){item, call->instance};
+	s->slots[s->nslots] = (struct ws_work_ref){item, call->instance};
 	s->slots_ns += call->gpu_ns;
+	return (uint32_t)s->nslots++;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
@@ -81,7 +80,7 @@ static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32
 			return;
 		}
 	}
-	add_slot(g->s, call, number, slot);
+	*slot = add_slot(g->s, call, number);
 }
 
 /* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
@@ -159,9 +158,8 @@ static void add_first_sample(struct ws_side *s)
 	first->calls_are_slots = true;
 	for (size_t i = 0; i < first->ncalls; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, first->first_call + i);
-		uint32_t slot;
 
-		add_slot(s, call, r->item_of[call->item], &slot);
+		add_slot(s, call, r->item_of[call->item]);
 	}
 }
 

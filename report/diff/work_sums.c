@@ -156,7 +156,7 @@ static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_
 			if (kind->item[s])
 				item[s] = ws_names_item(&d->names, kind->item[s]);
 		key_of(d, item, kind->n, (int)kind->criterion, key);
-		ws_diff_row_of(out, key, &row);
+		row = ws_diff_row_of(out, key);
 		row_of[k] = (uint32_t)(row - out->row);
 	}
 }

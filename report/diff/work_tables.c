@@ -255,9 +255,8 @@ void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows)
 
 			for (size_t k = 0; k < side->samples[i]->nclasses; k++) {
 				const uint32_t key[WS_DIFF_FIELDS] = {classes[k].class};
-				struct ws_diff_row *row;
+				struct ws_diff_row *row = ws_diff_row_of(rows, key);
 
-				ws_diff_row_of(rows, key, &row);
 				row->instances[s] += classes[k].kernels;
 				row->ns[s][i] += classes[k].gpu_ns;
 				row->tensor_ns[s] += classes[k].tensor_ns;

@@ -137,7 +137,7 @@ enum ws_status ws_page_add_bar(struct ws_page_making *p, struct ws_err *err)
 	if (!p->sel->rows->nkernels && !p->m->nwork)
 		return WS_OK;
 	WS_FORWARD(ws_idle_find(p->m, p->sel, &p->idle, err));
-	ws_windows(p->m, p->sel, &p->windows);
+	p->windows = ws_windows(p->m, p->sel);
 	page->whole_ns = p->idle->all.window_ns;
 	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);
 	WS_NEW(p->tab->temp, w.class_ns, p->m->ntexts);

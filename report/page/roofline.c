@@ -48,9 +48,8 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	const double percent = ws_stat_percent((double)g->gpu_ns, (double)p->sel->gpu_ns);
 	const char *dtype = ws_page_text_of(p, g->dtype);
 	struct ws_page *page = p->page;
-	struct ws_attained a;
+	const struct ws_attained a = ws_cost_group_attained(p->m, g);
 
-	ws_cost_group_attained(p->m, g, &a);
 	if (!(percent >= LEAST_PERCENT) || !(a.intensity > 0) || !(a.seconds > 0))
 		return;
 	add_roofs(p, g, &a.roof, dtype);

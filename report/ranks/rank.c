@@ -218,7 +218,7 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 {
 	struct ws_rank *rank = c->rank;
 
-	ws_windows(c->m, &c->sel, &c->windows);
+	c->windows = ws_windows(c->m, &c->sel);
 	rank->nsteps = c->windows->n;
 	WS_FORWARD(gather_spans(c, err));
 	rank->steps = ws_xarray(rank->nsteps + 1, sizeof(*rank->steps));

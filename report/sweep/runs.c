@@ -209,7 +209,7 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 	status = ws_select_rows(m, rows, &steps, &sel, err);
 
 	if (status == WS_OK)
-		ws_windows(m, &sel, &w);
+		w = ws_windows(m, &sel);
 	if (status == WS_OK && w->n) {
 		run->has_steps = w->window[0].step != WS_NONE;
 		/* of a trace without steps, and with device work, the whole is compared */
@@ -232,24 +232,23 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 
 /* --- runs -------------------------------------------------------------------------------- */
 
-static void new_run(struct ws_sweep *s, struct ws_sweep_run **run)
+static struct ws_sweep_run *new_run(struct ws_sweep *s)
 {
 	WS_GROW(s->runs, s->nruns + 1, s->runs_capacity);
-	*run = &s->runs[s->nruns++];
-	**run = (struct ws_sweep_run){.flops = NAN,
-	                              .model_ns = NAN,
-	                              .ran_ns = NAN,
-	                              .peak_bytes = NAN,
-	                              .softmax_percent = NAN};
+	s->runs[s->nruns] = (struct ws_sweep_run){.flops = NAN,
+	                                          .model_ns = NAN,
+	                                          .ran_ns = NAN,
+	                                          .peak_bytes = NAN,
+	                                          .softmax_percent = NAN};
+	return &s->runs[s->nruns++];
 }
 
 enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
                             struct ws_joined_rows *rows, const char *reason, struct ws_err *err)
 {
-	struct ws_sweep_run *run;
+	struct ws_sweep_run *run = new_run(s);
 	int64_t peak = ws_memory_peak(m);
 
-	new_run(s, &run);
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
 	add_device(s, run, m);
@@ -268,9 +267,8 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 
 void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason)
 {
-	struct ws_sweep_run *run;
+	struct ws_sweep_run *run = new_run(s);
 
-	new_run(s, &run);
 	for (const char *line = facts; *line; line += strcspn(line, "\n"), line += *line == '\n') {
 		size_t len = strcspn(line, "\n"), key = strcspn(line, "=\n");
 		struct ws_bytes name = {line, key};

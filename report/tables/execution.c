@@ -293,7 +293,7 @@ enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_ta
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	ws_windows(m, tab->sel, &w);
+	w = ws_windows(m, tab->sel);
 	status = ws_idle_find(m, tab->sel, &e.idle, err);
 	WS_THEN(status, prepare(&e, err));
 	if (status == WS_OK) {

@@ -333,7 +333,7 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return WS_OK;
 	}
-	ws_windows(m, tab->sel, &w);
+	w = ws_windows(m, tab->sel);
 	if (w->n) {
 		g.start_ns = w->window[0].start_ns;
 		g.end_ns = w->window[w->n - 1].end_ns;

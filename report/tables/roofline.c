@@ -39,9 +39,8 @@ static void check_peaks(struct roofline *s, struct ws_cell *row, double flops_pe
 
 static void set_attained(struct roofline *s, struct ws_cell *row, const struct ws_cost_group *g)
 {
-	struct ws_attained a;
+	const struct ws_attained a = ws_cost_group_attained(s->tab->m, g);
 
-	ws_cost_group_attained(s->tab->m, g, &a);
 	ws_cell_set_real(&row[WS_TC_roofline_flops], a.flops);
 	ws_cell_set_real(&row[WS_TC_roofline_bytes], a.bytes);
 	ws_cell_set_real(&row[WS_TC_roofline_intensity], a.intensity);

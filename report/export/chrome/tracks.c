@@ -24,7 +24,7 @@ static void extend(struct ws_chrome *ch, int64_t from_ns, int64_t to_ns)
 
 /* --- tracks and slices --- */
 
-static void track_of(struct ws_chrome *ch, const uint64_t key[5], uint32_t *out)
+static uint32_t track_of(struct ws_chrome *ch, const uint64_t key[5])
 {
 	uint64_t id = ws_strtab_find(&ch->track_keys, key, 5 * sizeof(*key));
 	struct ws_chrome_track *t;
@@ -36,7 +36,7 @@ static void track_of(struct ws_chrome *ch, const uint64_t key[5], uint32_t *out)
 		*t = (struct ws_chrome_track){key[0], key[1], key[2], key[3], key[4],
 		                              0,      0,      0,      NULL};
 	}
-	*out = (uint32_t)(id - 1);
+	return (uint32_t)(id - 1);
 }
 
 static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
@@ -45,7 +45,7 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 {
 	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
-	track_of(ch, key, &s.track);
+	s.track = track_of(ch, key);
 	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
 		s.end_ns = INT64_MAX;
 	extend(ch, s.start_ns, s.end_ns);
