@@ -3,6 +3,7 @@
 # lie tools, packages and build folders; the wheels in FOLDER/wheels. The compiler is zig's, as the package index
 # has it: it links for an older glibc and another machine. Libraries are archives of Debian's packages for that
 # machine; of libxlsxwriter it has none, so that is compiled from its source package. The system stays as it is.
+# No a*b+c in one rounding, which AArch64 has: numbers are those of x86-64.
 # Exit status: 77 where there is no Debian, package index or network.
 set -eu
 source=$(cd "$1" && pwd)
@@ -53,9 +54,9 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 	mkdir -p "$root/packages"
 	(
 		cd "$root/packages"
-		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libminizip-dev:$2" \
-			"libxxhash-dev:$2" "libxlsxwriter-dev:$2"
-		own_apt source --download-only libxlsxwriter
+		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libxxhash-dev:$2" \
+			"libxlsxwriter-dev:$2"
+		own_apt source --download-only libxlsxwriter zlib
 		# to run what was made; never to link with
 		mkdir libc
 		(cd libc && own_apt download "libc6:$2")
@@ -63,17 +64,21 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 		for package in *.deb; do
 			dpkg-deb -x "$package" "$root"
 		done
-		mkdir xlsxwriter
-		tar -C xlsxwriter --strip-components=1 -xf libxlsxwriter_*.orig.tar.*
-		cd xlsxwriter
-		for file in src/*.c third_party/md5/md5.c third_party/tmpfileplus/tmpfileplus.c; do
-			"$folder/$1/tools/cc" -O2 -fPIC -Iinclude -Ithird_party/minizip -I"$root/usr/include" \
-				-ffile-prefix-map="$PWD=libxlsxwriter" -c "$file" -o "$(basename "$file" .c).o"
+		for library in libxlsxwriter zlib; do
+			mkdir $library
+			tar -C $library --strip-components=1 -xf ${library}_*.orig.tar.*
+		done
+		cd libxlsxwriter
+		# with all that it needs, as Debian's archives are for no module
+		for file in src/*.c third_party/md5/md5.c third_party/tmpfileplus/tmpfileplus.c third_party/minizip/zip.c \
+			third_party/minizip/ioapi.c ../zlib/adler32.c ../zlib/crc32.c ../zlib/deflate.c ../zlib/trees.c ../zlib/zutil.c; do
+			"$folder/$1/tools/cc" -O2 -fPIC -Iinclude -Ithird_party/minizip -I../zlib -DNOCRYPT -DNOUNCRYPT \
+				-ffile-prefix-map="$root/packages=." -c "$file" -o "$(basename "$file" .c).o"
 		done
 		"$folder/$1/tools/ar" rcsD "$root/usr/lib/$1-linux-gnu/libxlsxwriter.a" ./*.o
 	)
 	# shellcheck disable=SC2016 # of pkg-config
-	sed -i 's/^Libs:.*/Libs: -L${libdir} -lxlsxwriter -lminizip -lz/' "$root/usr/lib/$1-linux-gnu/pkgconfig/xlsxwriter.pc"
+	sed -i 's/^Libs:.*/Libs: -L${libdir} -lxlsxwriter/' "$root/usr/lib/$1-linux-gnu/pkgconfig/xlsxwriter.pc"
 	# archives alone are there to link with
 	find "$root" \( -name '*.so' -o -name '*.so.*' \) -exec rm -f {} +
 	touch "$root/made"
@@ -91,12 +96,12 @@ for machine; do
 	libraries "$machine" $debian
 	root=$folder/$machine/root tools=$folder/$machine/tools
 	export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$root/usr/lib/$machine-linux-gnu/pkgconfig:$root/usr/share/pkgconfig"
-	cmake -S "$source" -B "$folder/$machine/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWARPSHEET_TESTS=OFF \
+	cmake --fresh -S "$source" -B "$folder/$machine/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWARPSHEET_TESTS=OFF \
 		-DWARPSHEET_CUDA=OFF -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$tools/cc" \
 		-DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" -DCMAKE_FIND_ROOT_PATH="$root" \
 		-DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" \
 		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
-		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=." -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
+		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffp-contract=off" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
 		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON
 	rm -f "$folder/$machine"/build/packages/*.whl
 	STRIP=true cmake --build "$folder/$machine/build" --target wheel
