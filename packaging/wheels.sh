@@ -96,12 +96,14 @@ for machine; do
 	libraries "$machine" $debian
 	root=$folder/$machine/root tools=$folder/$machine/tools
 	export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$root/usr/lib/$machine-linux-gnu/pkgconfig:$root/usr/share/pkgconfig"
+	# zig names a source as it lies from the build folder
+	relative=$(realpath --relative-to="$folder/$machine/build" "$source")
 	cmake --fresh -S "$source" -B "$folder/$machine/build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWARPSHEET_TESTS=OFF \
 		-DWARPSHEET_CUDA=OFF -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$tools/cc" \
 		-DCMAKE_AR="$tools/ar" -DCMAKE_RANLIB="$tools/ranlib" -DCMAKE_FIND_ROOT_PATH="$root" \
 		-DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" \
 		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
-		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffp-contract=off" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
+		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffile-prefix-map=$relative=. -ffp-contract=off" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
 		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON
 	rm -f "$folder/$machine"/build/packages/*.whl
 	STRIP=true cmake --build "$folder/$machine/build" --target wheel
