@@ -22,6 +22,7 @@ import versions
 PACKAGES = {"nvidia-cudnn-cu12": "9", "nvidia-cudnn-cu13": "9"}  # of two with a version the last
 SOURCES = ("attention.c", "conv.c", "dnn_graph.c")
 DESCRIBES, ATTENTION = [9, 8], [9, 10, 2]  # kernels/cuda/cuda.h: WS_CUDA_ATTENTION_CUDNN
+REFUSES = [9, 10, 0]  # what it is described, as a bad parameter
 LAST_TRIED = [9, 28, 1]
 
 
@@ -56,7 +57,7 @@ def look_at(work, program, package, version):
     told = re.search(r"convolutions (\d+), without a plan (\d+)(.*)", convs[2])
     plans = "takes no description" if not told else "%d of %s%s" % (
         int(told.group(1)) - int(told.group(2)), told.group(1), told.group(3))
-    right = not problem and (number < DESCRIBES or convs[0] == convs[1] > 0) and \
+    right = number < DESCRIBES or not problem and (number[:3] == REFUSES or convs[0] == convs[1] > 0) and \
         (number < ATTENTION or attention[0] == attention[1] > 0)
     shutil.rmtree(folder)
     return [version, package[-4:], problem or "yes", plans, "%d of %d" % attention[:2]], right
