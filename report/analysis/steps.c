@@ -16,7 +16,7 @@ static int by_start(const void *pa, const void *pb)
 }
 
 /* Phases on several streams overlap: each has all of its window, the remainder is what none has. */
-static void set_windows(const struct ws_span *step, const struct ws_step_gpu *gpu,
+static void set_windows(const struct ws_span *step, const struct ws_span phases[WS_PHASES],
                         int64_t out[WS_PHASES])
 {
 	struct ws_span known[WS_PHASE_OTHER];
@@ -24,14 +24,13 @@ static void set_windows(const struct ws_span *step, const struct ws_step_gpu *gp
 	size_t n = 0;
 
 	for (int p = 0; p < WS_PHASE_OTHER; p++) {
-		struct ws_span span = gpu->phase[p];
+		struct ws_span span = phases[p];
 
 		if (span.start_ns < step->start_ns)
 			span.start_ns = step->start_ns;
 		if (span.end_ns > step->end_ns)
 			span.end_ns = step->end_ns;
-		out[p] = gpu->kernels && span.end_ns >= span.start_ns ? span.end_ns - span.start_ns
-		                                                      : -1;
+		out[p] = span.end_ns >= span.start_ns ? span.end_ns - span.start_ns : -1;
 		if (out[p] >= 0)
 			known[n++] = span;
 	}
@@ -39,6 +38,29 @@ static void set_windows(const struct ws_span *step, const struct ws_step_gpu *gp
 	for (size_t i = 0; i < n; i++)
 		ws_union_add(&covered, known[i].start_ns, known[i].end_ns);
 	out[WS_PHASE_OTHER] = n ? step->end_ns - step->start_ns - covered.busy_ns : -1;
+}
+
+void ws_phase_windows(const struct ws_model *m, const struct ws_selection *sel,
+                      const struct ws_windows *w, int64_t (*out)[WS_PHASES])
+{
+	struct ws_joined_rows *rows = sel->rows;
+	struct ws_step_gpu *gpu = ws_xarray(m->nsteps + 1, sizeof(*gpu));
+
+	for (size_t s = 0; s < m->nsteps; s++)
+		gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const uint32_t step = ws_joined_rows_step(rows, k->step);
+
+		if (step != WS_NONE && k->kind->timed && ws_kernel_selected(m, sel, k, i))
+			ws_span_widen(&gpu[step].phase[k->kind->phase], k->start_ns,
+			              k->start_ns + k->dur_ns);
+	}
+	for (size_t i = 0; i < w->n; i++)
+		if (w->window[i].step != WS_NONE)
+			set_windows(&(struct ws_span){w->window[i].start_ns, w->window[i].end_ns},
+			            gpu[w->window[i].step].phase, out[i]);
+	free(gpu);
 }
 
 void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
@@ -55,11 +77,12 @@ void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
 	out->window_ns = ws_xarray(n, sizeof(*out->window_ns));
 	windows = ws_xarray(n, sizeof(*windows));
 	ws_step_windows(m, sel, windows);
-	for (size_t s = 0; s < digest->nsteps; s++)
-		out->gpu[s] = digest->steps[s];
+	for (size_t s = 0; s < n; s++)
+		out->gpu[s] = s < digest->nsteps ? digest->steps[s]
+		                                 : (struct ws_step_gpu){.phase = WS_NO_PHASES};
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		out->step_ns[s] = windows[s].end_ns - windows[s].start_ns;
-		set_windows(&windows[s], &out->gpu[s], out->window_ns[s]);
+		set_windows(&windows[s], out->gpu[s].phase, out->window_ns[s]);
 		if (!ws_step_selected(m, sel, s))
 			continue;
 		out->measured[out->nmeasured++] = s;

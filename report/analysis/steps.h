@@ -20,6 +20,12 @@ struct ws_step_times {
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
+struct ws_windows;
+/* Of the windows that are steps: from the first start to the last end of the kernels that each
+ * phase launched, as window_ns of ws_step_times. */
+void ws_phase_windows(const struct ws_model *m, const struct ws_selection *sel,
+                      const struct ws_windows *w, int64_t (*out)[WS_PHASES]);
+
 /* Of the selected kernels and steps; digest: with the part STEPS. Free with
  * ws_step_times_release, also after a failure. */
 void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,

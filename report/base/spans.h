@@ -10,6 +10,13 @@
 struct ws_span {
 	int64_t start_ns, end_ns;
 };
+#define WS_SPAN_EMPTY {INT64_MAX, INT64_MIN}
+
+static inline void ws_span_widen(struct ws_span *s, int64_t start_ns, int64_t end_ns)
+{
+	s->start_ns = start_ns < s->start_ns ? start_ns : s->start_ns;
+	s->end_ns = end_ns > s->end_ns ? end_ns : s->end_ns;
+}
 
 /* Starts as all zeros; free with ws_spans_release. */
 struct ws_spans {

@@ -38,6 +38,8 @@ static const char *const measures[] = {"step", "GPU", "wall"};
 
 static int64_t time_of(const struct ws_sample *s, int phase, enum ws_diff_measure measure)
 {
+	if (measure == WS_MEASURE_STEP && phase != WS_PHASES)
+		return s->window_ns[phase] > 0 ? s->window_ns[phase] : 0;
 	if (measure == WS_MEASURE_STEP)
 		return s->step_ns;
 	if (measure == WS_MEASURE_WALL)
@@ -45,11 +47,14 @@ static int64_t time_of(const struct ws_sample *s, int phase, enum ws_diff_measur
 	return phase == WS_PHASES ? s->gpu_ns : s->phase_gpu_ns[phase];
 }
 
-/* Has the side this phase? The remainder and the whole step always are. */
-static bool has_phase(const struct ws_side *s, int phase)
+/* Has the side this phase? The remainder and the whole step always are, but a window has work. */
+static bool has_phase(const struct ws_side *s, int phase, enum ws_diff_measure measure)
 {
 	for (size_t i = 0; i < s->nsamples; i++)
-		if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||
+		if (measure == WS_MEASURE_STEP && phase != WS_PHASES) {
+			if (s->samples[i]->window_ns[phase] >= 0)
+				return true;
+		} else if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||
 		    s->samples[i]->phase_gpu_ns[phase])
 			return true;
 	return false;
@@ -59,7 +64,8 @@ static bool has_phase(const struct ws_side *s, int phase)
 static bool has_phases(const struct ws_diff *d)
 {
 	for (int phase = 0; phase < WS_PHASE_OTHER; phase++)
-		if (has_phase(&d->side[0], phase) || has_phase(&d->side[1], phase))
+		if (has_phase(&d->side[0], phase, WS_MEASURE_WALL) ||
+		    has_phase(&d->side[1], phase, WS_MEASURE_WALL))
 			return true;
 	return false;
 }
@@ -98,14 +104,14 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 	const uint32_t key[WS_DIFF_FIELDS] = {(uint32_t)measure, (uint32_t)phase};
 	struct ws_diff_row *row;
 
-	if (!has_phase(&d->side[0], phase) && !has_phase(&d->side[1], phase))
+	if (!has_phase(&d->side[0], phase, measure) && !has_phase(&d->side[1], phase, measure))
 		return;
 	row = ws_diff_row_of(rows, key);
 	row->noise = noise[measure];
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
-		row->instances[s] = (uint64_t)has_phase(side, phase);
+		row->instances[s] = (uint64_t)has_phase(side, phase, measure);
 		for (size_t i = 0; i < side->nsamples; i++)
 			row->ns[s][i] = time_of(side->samples[i], phase, measure);
 		set_compared(d, row, s, phase, measure);
@@ -169,8 +175,8 @@ void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 		           "to name the step range.");
 		return;
 	}
-	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
 	for (int phase = has_phases(d) ? 0 : WS_PHASES; phase <= WS_PHASES; phase++) {
+		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_STEP);
 		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_GPU);
 		ws_diff_gather_time(d, &rows, phase, WS_MEASURE_WALL);
 	}

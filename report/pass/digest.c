@@ -84,24 +84,16 @@ void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase pha
                            const struct ws_digest_kernel *k)
 {
 	struct ws_step_gpu *gpu;
-	struct ws_span *span;
 
 	WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity);
-	for (; d->nsteps <= step; d->nsteps++) {
-		d->steps[d->nsteps] = (struct ws_step_gpu){0};
-		for (int p = 0; p < WS_PHASES; p++)
-			d->steps[d->nsteps].phase[p] = (struct ws_span){INT64_MAX, INT64_MIN};
-	}
+	for (; d->nsteps <= step; d->nsteps++)
+		d->steps[d->nsteps] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
 	gpu = &d->steps[step];
-	span = &gpu->phase[phase];
 	gpu->kernels++;
 	gpu->total_ns += k->dur_ns;
 	gpu->phase_ns[phase] += k->dur_ns;
-	if (!k->timed)
-		return;
-	span->start_ns = k->start_ns < span->start_ns ? k->start_ns : span->start_ns;
-	span->end_ns =
-	        k->start_ns + k->dur_ns > span->end_ns ? k->start_ns + k->dur_ns : span->end_ns;
+	if (k->timed)
+		ws_span_widen(&gpu->phase[phase], k->start_ns, k->start_ns + k->dur_ns);
 }
 
 void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)

@@ -135,23 +135,36 @@ static void add_device(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 /* --- times ------------------------------------------------------------------------------- */
 
 static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
-                       const struct ws_time_window *windows)
+                       const struct ws_selection *sel, const struct ws_windows *w)
 {
 	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
-	uint8_t present = 0;
+	const struct ws_time_window *windows = w->window;
+	int64_t(*of_phases)[WS_PHASES] = ws_xarray(w->n + 1, sizeof(*of_phases));
+	uint8_t present = 0, on_device = UINT8_MAX;
 
-	for (size_t i = 0; i < run->nsteps && run->has_steps; i++)
+	ws_phase_windows(m, sel, w, of_phases);
+	for (size_t i = 0; i < run->nsteps && run->has_steps; i++) {
 		present |= m->steps[windows[i].step].phases;
+		for (int p = 0; p < WS_PHASES; p++)
+			on_device &= (uint8_t) ~((of_phases[i][p] < 0) << p);
+	}
 	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
-		if (t != WS_SWEEP_TOTAL && !(present >> phases[t] & 1))
+		const bool is_window = t > WS_SWEEP_TOTAL;
+		const int phase = t == WS_SWEEP_TOTAL ? WS_PHASES
+		                                      : phases[t % WS_SWEEP_FORWARD_WINDOW];
+
+		if (t != WS_SWEEP_TOTAL &&
+		    (!run->has_steps || !((is_window ? on_device : present) >> phase & 1)))
 			continue;
 		run->ns[t] = ws_arena_array(&s->arena, run->nsteps, sizeof(double));
-		for (size_t i = 0; i < run->nsteps && run->ns[t]; i++)
-			run->ns[t][i] =
-			        (double)(t == WS_SWEEP_TOTAL
-			                         ? windows[i].end_ns - windows[i].start_ns
-			                         : m->steps[windows[i].step].phase_ns[phases[t]]);
+		for (size_t i = 0; i < run->nsteps; i++)
+			run->ns[t][i] = (double)(t == WS_SWEEP_TOTAL
+			                                 ? windows[i].end_ns - windows[i].start_ns
+			                         : is_window
+			                                 ? of_phases[i][phase]
+			                                 : m->steps[windows[i].step].phase_ns[phase]);
 	}
+	free(of_phases);
 }
 
 /* FLOPs of a step's products, and the time that they need at the peak. */
@@ -222,7 +235,7 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 			                        : (struct ws_bytes){"elapsed", 7});
 	}
 	if (status == WS_OK)
-		keep_times(s, run, m, w->window);
+		keep_times(s, run, m, &sel, w);
 	WS_THEN(status, keep_flops(run, m, &sel, err));
 	if (status == WS_OK)
 		run->softmax_percent = softmax_share(m, &sel);

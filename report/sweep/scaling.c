@@ -78,7 +78,7 @@ static void add_group(const struct group *g, struct ws_table *t)
 {
 	static const char *const names[] = {"forward", "backward", "optimizer", "total"};
 
-	for (int time = 0; time < WS_SWEEP_TIMES; time++) {
+	for (int time = 0; time <= WS_SWEEP_TOTAL; time++) {
 		struct ws_bytes model = ws_sweep_text(g->s, g->row[0]->run, "model"),
 		                dtype = ws_sweep_text(g->s, g->row[0]->run, "dtype");
 		size_t points, known;

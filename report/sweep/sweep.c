@@ -32,10 +32,13 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 	ws_cell_set_int(&cells[WS_TC_sweep_recordings], (int64_t)row->n);
 	if (run->has_steps || !row->steps)
 		ws_cell_set_int(&cells[WS_TC_sweep_steps], (int64_t)row->steps);
-	for (int k = 0; k < WS_SWEEP_TIMES; k++) {
+	for (int k = 0; k <= WS_SWEEP_TOTAL; k++) {
 		ws_cell_set_real(&cells[means[k]], row->mean[k]);
 		ws_cell_set_real(&cells[means[k] + 1], row->std[k]);
 	}
+	for (int k = WS_SWEEP_FORWARD_WINDOW; k < WS_SWEEP_TIMES; k++)
+		ws_cell_set_real(&cells[WS_TC_sweep_window_forward_ns + k - WS_SWEEP_FORWARD_WINDOW],
+		                 row->mean[k]);
 	if (run->tokens > 0)
 		ws_cell_set_real(&cells[WS_TC_sweep_tokens], run->tokens / seconds);
 	if (run->images > 0)
