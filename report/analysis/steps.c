@@ -104,9 +104,8 @@ void ws_step_times_release(struct ws_step_times *t)
 
 const char *ws_measure_name(enum ws_measure measure)
 {
-	static const char *const names[] = {[WS_MEASURE_WALL] = "host",
-	                                    [WS_MEASURE_GPU] = "GPU",
-	                                    [WS_MEASURE_STEP] = "wall"};
+	static const char *const names[] = {
+	        [WS_MEASURE_WALL] = "host", [WS_MEASURE_GPU] = "GPU", [WS_MEASURE_STEP] = "wall"};
 
 	return names[measure];
 }

@@ -55,7 +55,7 @@ static bool has_phase(const struct ws_side *s, int phase, enum ws_diff_measure m
 			if (s->samples[i]->window_ns[phase] >= 0)
 				return true;
 		} else if (phase >= WS_PHASE_OTHER || s->samples[i]->phases >> phase & 1 ||
-		    s->samples[i]->phase_gpu_ns[phase])
+		           s->samples[i]->phase_gpu_ns[phase])
 			return true;
 	return false;
 }
@@ -187,7 +187,8 @@ void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 		add_phase(d, t, &rows.row[i]);
 	ws_diff_rows_release(&rows);
 	if (has_phases(d))
-		ws_table_note(t, "The rows of measure wall add up to its total, and so do those of GPU.");
+		ws_table_note(
+		        t, "The rows of measure wall add up to its total, and so do those of GPU.");
 	ws_diff_note_samples(d, t);
 }
 
@@ -196,9 +197,9 @@ void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 struct ranges {
 	struct ws_diff *d;
 	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
-	uint32_t *rolled;    /* place -> text with * for the numbers of layers */
-	uint32_t *variants;  /* text -> places that are rolled into it */
-	uint64_t *dtypes[2]; /* text of a row -> bits of dtypes */
+	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
+	uint32_t *variants;         /* text -> places that are rolled into it */
+	uint64_t *dtypes[2];        /* text of a row -> bits of dtypes */
 	uint32_t dtype[64];
 	size_t ndtypes;
 	struct ws_diff_rows rows;

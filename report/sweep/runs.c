@@ -150,19 +150,19 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 	}
 	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
 		const bool is_window = t > WS_SWEEP_TOTAL;
-		const int phase = t == WS_SWEEP_TOTAL ? WS_PHASES
-		                                      : phases[t % WS_SWEEP_FORWARD_WINDOW];
+		const int phase =
+		        t == WS_SWEEP_TOTAL ? WS_PHASES : phases[t % WS_SWEEP_FORWARD_WINDOW];
 
 		if (t != WS_SWEEP_TOTAL &&
 		    (!run->has_steps || !((is_window ? on_device : present) >> phase & 1)))
 			continue;
 		run->ns[t] = ws_arena_array(&s->arena, run->nsteps, sizeof(double));
 		for (size_t i = 0; i < run->nsteps; i++)
-			run->ns[t][i] = (double)(t == WS_SWEEP_TOTAL
-			                                 ? windows[i].end_ns - windows[i].start_ns
-			                         : is_window
-			                                 ? of_phases[i][phase]
-			                                 : m->steps[windows[i].step].phase_ns[phase]);
+			run->ns[t][i] =
+			        (double)(t == WS_SWEEP_TOTAL
+			                         ? windows[i].end_ns - windows[i].start_ns
+			                 : is_window ? of_phases[i][phase]
+			                             : m->steps[windows[i].step].phase_ns[phase]);
 	}
 	free(of_phases);
 }

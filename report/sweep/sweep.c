@@ -37,8 +37,9 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 		ws_cell_set_real(&cells[means[k] + 1], row->std[k]);
 	}
 	for (int k = WS_SWEEP_FORWARD_WINDOW; k < WS_SWEEP_TIMES; k++)
-		ws_cell_set_real(&cells[WS_TC_sweep_window_forward_ns + k - WS_SWEEP_FORWARD_WINDOW],
-		                 row->mean[k]);
+		ws_cell_set_real(
+		        &cells[WS_TC_sweep_window_forward_ns + k - WS_SWEEP_FORWARD_WINDOW],
+		        row->mean[k]);
 	if (run->tokens > 0)
 		ws_cell_set_real(&cells[WS_TC_sweep_tokens], run->tokens / seconds);
 	if (run->images > 0)
@@ -85,6 +86,9 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	s->table = *t;
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, *t, &s->rows[i]);
+	ws_table_show_as(*t, WS_TC_sweep_forward_ns, "Host Forward (ns)");
+	ws_table_show_as(*t, WS_TC_sweep_backward_ns, "Host Backward (ns)");
+	ws_table_show_as(*t, WS_TC_sweep_optimizer_ns, "Host Optimizer (ns)");
 	ws_table_note(*t, "MFU: FLOPs of the forward's matmuls and convolutions over the step's "
 	                  "time and the dense peak of their dtype. With a backward, three times "
 	                  "that. HFU: FLOPs of all that ran. Attention counts the pairs that its "

@@ -97,7 +97,12 @@ Test(diff, phases_by_hand)
 	memcpy(slow.step_ns, (int64_t[]){1100, 1110, 1090}, 3 * sizeof(int64_t));
 	p = compare_with(&fp32, &slow, &opts);
 	t = table(&p, "diff-phases");
-	cr_expect(eq(sz, tb_count(t, "phase", "remainder"), 2)); /* beside `forward` */
+	cr_expect(eq(sz, tb_count(t, "phase", "remainder"), 3)); /* beside `forward` */
+	/* on the device: the second layer begins 500 ns after the first, and takes 400 or 401 */
+	row = find_phase(t, "forward", "step");
+	cr_expect(eq(dbl, tb_real(t, row, "mean_a_ns"), 900.5));
+	row = find_phase(t, "remainder", "step");
+	cr_expect(eq(dbl, tb_real(t, row, "mean_a_ns"), 99.5));
 	row = find_phase(t, "total", "wall");
 	cr_expect(eq(i64, tb_int(t, row, "steps_a"), 4));
 	cr_expect(eq(i64, tb_int(t, row, "steps_b"), 3));

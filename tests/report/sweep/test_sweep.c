@@ -92,6 +92,9 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect_str_eq(tb_str(t, 0, "dtype"), "bf16");
 	cr_expect(ieee_ulp_eq(dbl, tb_real(t, 0, "total_ns"), 1000, 4));
+	cr_expect(eq(dbl, tb_real(t, 0, "window_forward_ns"), 20)); /* of a kernel */
+	cr_expect(eq(dbl, tb_real(t, 0, "window_backward_ns"), 20));
+	cr_expect(tb_is_empty(t, 0, "window_optimizer_ns"), "the step has none");
 	cr_expect(ieee_ulp_eq(dbl, tb_real(t, 0, "backward_ratio"), 550.0 / 450, 4));
 	/* 3 × 10 ns of 1000; 10 ns ran */
 	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "mfu"), 3.0, 1e-9));
