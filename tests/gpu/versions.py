@@ -161,6 +161,7 @@ def ask(work, library):
 def table_of(arguments):
     """Where the table is written, and the other arguments."""
     if arguments[:1] == ["--table"]:
+        os.makedirs(os.path.dirname(arguments[1]) or ".", exist_ok=True)
         return open(arguments[1], "w"), arguments[2:]
     return sys.stdout, arguments
 
