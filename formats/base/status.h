@@ -17,7 +17,7 @@
 	X(IO_WRITE, 4, "the output cannot be written")   \
 	X(ENVIRONMENT, 5, "the machine lacks something") \
 	X(NO_MEMORY, 5, "out of memory")                 \
-	X(UNDECIDED, 6, "cannot tell from these runs")          \
+	X(UNDECIDED, 6, "cannot tell from these runs")   \
 	X(BUG, 70, "a bug in Warpsheet")
 
 enum ws_status {

@@ -23,8 +23,8 @@ struct ws_import_stats {
 	char format[WS_IMPORT_TEXT_BYTES]; /* "2024 generation", "schema 3.16.1" … */
 	/* records of the input: events = kept + ws_import_left_out() */
 	uint64_t events;
-	uint64_t kept;                     /* became rows of the trace, or names in them */
-	uint64_t rows[WS_KIND_END];        /* rows written, by record kind */
+	uint64_t kept;              /* became rows of the trace, or names in them */
+	uint64_t rows[WS_KIND_END]; /* rows written, by record kind */
 	struct ws_import_skip
 	        losses[WS_IMPORT_MAX_LOSSES];             /* the input is damaged; count may be 0 */
 	struct ws_import_skip skips[WS_IMPORT_MAX_SKIPS]; /* the trace has no place for it */

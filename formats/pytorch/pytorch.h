@@ -119,9 +119,9 @@ struct ws_pytorch {
 	struct ws_strtab arrow_ends; /* key: row and time; id - 1 is the index below */
 	struct ws_pytorch_arrow *arrows;
 	size_t narrows, arrows_capacity;
-	bool has_ids;              /* device work with a correlation id was seen, */
-	uint64_t without_id;       /* and some without */
-	struct ws_map call_ids;    /* 64 correlation ids of calls to an entry, a bit each */
+	bool has_ids;                   /* device work with a correlation id was seen, */
+	uint64_t without_id;            /* and some without */
+	struct ws_map call_ids;         /* 64 correlation ids of calls to an entry, a bit each */
 	struct ws_pytorch_id *work_ids; /* of device work that came before its call */
 	size_t nwork_ids, work_ids_capacity;
 	struct ws_strtab flow_ids; /* key: kind and id; id - 1 is the index below */

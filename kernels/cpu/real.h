@@ -124,8 +124,8 @@ static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, i
 /* A tensor as ws_real, all of it. */
 struct ws_whole {
 	const struct ws_tensor *t;
-	ws_real *data;  /* its own memory, or the workspace slot */
-	bool converted; /* the latter */
+	ws_real *data;     /* its own memory, or the workspace slot */
+	bool converted;    /* the latter */
 	enum ws_tf32 tf32; /* what is done to its elements on the way */
 };
 

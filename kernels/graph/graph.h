@@ -74,7 +74,7 @@ struct ws_graph {
 	struct ws_tensor *unless; /* of ops: op.h */
 
 	struct ws_arena arena;
-	struct ws_err err;        /* the first; status WS_OK while none */
+	struct ws_err err;             /* the first; status WS_OK while none */
 	struct ws_tensor error_tensor; /* what building calls return after an error: one number */
 };
 

@@ -7,10 +7,10 @@
 /* A definition whose body is known to lie inside the log. */
 struct def {
 	uint64_t id;
-	uint64_t pos;           /* in the log */
-	struct ws_bytes body;   /* in the log: the program can still write there */
-	struct ws_bytes tail;   /* of the body, what lies behind the fixed part */
-	bool in_file;           /* its rows were committed before: only the maps are filled */
+	uint64_t pos;         /* in the log */
+	struct ws_bytes body; /* in the log: the program can still write there */
+	struct ws_bytes tail; /* of the body, what lies behind the fixed part */
+	bool in_file;         /* its rows were committed before: only the maps are filled */
 	/* a copy of the fixed part, by type */
 	union {
 		struct ws_def_process process;

@@ -47,7 +47,7 @@ static void see_range(const struct ws_event *ev)
 #define START(name, params, fill) \
 	EVENT(wsn_range_id, name, params, 0, fill, see_range(&ev); return ws_event_start(&ev))
 #define END(name, params, fill) EVENT(void, name, params, , fill, ws_event_end(&ev, id))
-#define PUSH(name, params, fill) \
+#define PUSH(name, params, fill)                                                 \
 	EVENT(int, name, params, WSN_NO_PUSH_POP_TRACKING, fill, see_range(&ev); \
 	      return ws_event_push(&ev))
 #define POP(name, params, fill) \

@@ -249,8 +249,8 @@ struct ws_seg_opts {
 	uint64_t defs_size;      /* bytes, a multiple of 4096, 4096 … WS_SEG_MAX_DEFS */
 	uint32_t slots;          /* 0 … WS_SEG_MAX_SLOTS; 0: no CUPTI */
 	uint64_t slot_size; /* bytes, a multiple of 4096, WS_SEG_MIN_SLOT … WS_SEG_MAX_SLOT */
-	/* thread buffers of one that cannot grow, whose memory is all reserved, and their rings' size;
-	 * 0: as above */
+	/* thread buffers of one that cannot grow, whose memory is all reserved, and their rings'
+	 * size; 0: as above */
 	uint32_t reserved_thread_buffers, reserved_ring_size;
 	uint32_t grows; /* 1: only the first ws_seg_first_size() bytes have memory */
 };

@@ -77,7 +77,8 @@ static void find_casts(struct ws_advice *a)
 	for (size_t i = 0; i < a->m->nconfigs; i++) {
 		const struct ws_bytes name = a->m->texts[a->m->configs[i].name];
 
-		a->is_cast[i] = ws_name_matches(ws_bytes_of("*float16_copy_kernel*"), name) ? WS_CAST : 0;
+		a->is_cast[i] =
+		        ws_name_matches(ws_bytes_of("*float16_copy_kernel*"), name) ? WS_CAST : 0;
 		if (WS_NAME_IS_ONE_OF(name, narrow))
 			a->is_cast[i] |= WS_CAST_NARROW;
 	}
@@ -179,13 +180,12 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, ui
 static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
                         uint32_t group, struct ws_strtab *ids)
 {
-	const struct ws_advice_cell cell = {
-	        .config = k->kind->config,
-	        .class = k->kind->class,
-	        .work = group,
-	        .attention = in_attention(a, k, op),
-	        .cast = is_cast(a, k),
-	        .optimizer = is_optimizer(k)};
+	const struct ws_advice_cell cell = {.config = k->kind->config,
+	                                    .class = k->kind->class,
+	                                    .work = group,
+	                                    .attention = in_attention(a, k, op),
+	                                    .cast = is_cast(a, k),
+	                                    .optimizer = is_optimizer(k)};
 	const uint32_t key[] = {cell.config, cell.class, cell.work,
 	                        cell.attention | cell.cast << 1 | cell.optimizer << 2};
 	uint64_t id;

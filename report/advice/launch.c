@@ -25,16 +25,17 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	if (gaps == 1)
 		of_gaps = ws_advice_text(a, ", in one gap");
 	else if (gaps)
-		of_gaps = ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
-		                         a->times.nmeasured > 1 ? " in all" : "",
-		                         ws_say_time(a->texts, (double)a->idle->all.ns[use] / (double)gaps),
-		                         ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
+		of_gaps =
+		        ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
+		                       a->times.nmeasured > 1 ? " in all" : "",
+		                       ws_say_time(a->texts,
+		                                   (double)a->idle->all.ns[use] / (double)gaps),
+		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
 	              ws_advice_text(a, "whole run"),
-	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s",
-	                             ws_use_defs[use].name, share, ws_advice_time(a, ns),
-	                             ws_advice_each(a), of_gaps),
+	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
+	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
 	              /* what PyTorch calls it helps where operations say that it is PyTorch */
 	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
 	                      ? ws_advice_text(a, "Synchronise less: let the host run ahead, and "
@@ -79,12 +80,10 @@ static void add_paths(struct ws_advice *a)
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
 		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
 		              ws_arena_copy(a->texts, path, len),
-		              ws_advice_text(
-		                      a,
-		                      "%s waits for launches %s%s; its kernels run %s",
-		                      ws_advice_name(a, a->m->ranges.paths[p].name),
-		                      ws_advice_time(a, ns), ws_advice_each(a),
-		                      ws_advice_time(a, (double)a->idle->path_kernel_ns[p])),
+		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s",
+		                             ws_advice_name(a, a->m->ranges.paths[p].name),
+		                             ws_advice_time(a, ns), ws_advice_each(a),
+		                             ws_advice_time(a, (double)a->idle->path_kernel_ns[p])),
 		              NULL);
 		free(path);
 	}

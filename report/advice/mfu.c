@@ -6,7 +6,8 @@
 /* What a product would save at WS_A22_ROOF_PERCENT of its roof; 0: nothing, not known or none. */
 static double saved_near_the_roof(const struct ws_advice *a, const struct ws_work_group *g)
 {
-	const double saved = (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
+	const double saved =
+	        (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
 
 	return ws_class_is_product(g->op.class) && saved > 0 ? saved : 0;
 }

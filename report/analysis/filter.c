@@ -529,7 +529,8 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
 	find_words(c->s, f);
-	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
+	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c),
+	                c->s);
 	select_all(c);
 	return WS_OK;
 }

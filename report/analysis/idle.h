@@ -46,7 +46,7 @@
 	X(START, "before the first work", "the device had done nothing yet",                       \
 	  "Leave start-up out with warm-up steps, or launch earlier.")                             \
 	X(END, "after the last work", "nothing more came for the device",                          \
-	  "Move the host's work after the last kernel out of the step.")                          \
+	  "Move the host's work after the last kernel out of the step.")                           \
 	X(UNKNOWN, "unknown", "the next work has no record of its launch",                         \
 	  "Record API calls, so that the cause can be told.")
 enum ws_use {

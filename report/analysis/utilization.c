@@ -19,7 +19,7 @@ struct state {
 	struct ws_cost_ops *costs;
 	struct ws_utilization *out;
 	uint8_t *is_training; /* operation -> ran in backward or the optimizer */
-	uint8_t *devices; /* ran products */
+	uint8_t *devices;     /* ran products */
 	int64_t unknown_ns;
 	int has_flops, has_backward, has_optimizer;
 	/* of those with a peak, and of those without; without kernels: there is none */

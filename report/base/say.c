@@ -102,5 +102,6 @@ const char *ws_say_number(struct ws_arena *texts, double value)
 
 const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 {
-	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns), ws_say_percent(texts, percent));
+	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns),
+	                       ws_say_percent(texts, percent));
 }

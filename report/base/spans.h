@@ -10,7 +10,10 @@
 struct ws_span {
 	int64_t start_ns, end_ns;
 };
-#define WS_SPAN_EMPTY {INT64_MAX, INT64_MIN}
+#define WS_SPAN_EMPTY                \
+	{                            \
+		INT64_MAX, INT64_MIN \
+	}
 
 static inline void ws_span_widen(struct ws_span *s, int64_t start_ns, int64_t end_ns)
 {

@@ -79,8 +79,8 @@ static enum ws_status diff_sides(const struct ws_trace_list list[2], const struc
 	struct ws_sides *sides = ws_sides_new();
 	struct ws_report *report = NULL;
 	struct ws_diff_result result = {0};
-	const bool are_shown = !o->table && (o->to.format == WS_FORMAT_HTML ||
-	                                     o->to.format == WS_FORMAT_XLSX);
+	const bool are_shown =
+	        !o->table && (o->to.format == WS_FORMAT_HTML || o->to.format == WS_FORMAT_XLSX);
 	enum ws_status status = WS_OK;
 
 	WS_THEN(status, ws_sides_read(sides, &list[0], &list[1], &o->model, are_shown, err));

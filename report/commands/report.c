@@ -31,7 +31,7 @@ struct report_opts {
 	struct ws_filter filter;
 	int64_t steps[2], stream, process;
 	int64_t rows;
-	int scope; /* enum ws_scope */
+	int scope;     /* enum ws_scope */
 	int by_choice; /* position in BY_CHOICES */
 	const char *time, *rules_path, *peaks_path, *step, *device_name, *timeline;
 	double softmax_flops;

@@ -35,8 +35,7 @@ static void read_rows(void *ctx)
 	if (r->for_side) {
 		WS_THEN(r->status, ws_side_trace_read(&r->of_side, r->m, &r->rows, &r->err));
 		if (r->is_shown)
-			WS_THEN(r->status,
-			        ws_side_trace_show(r->of_side, r->m, &r->rows, &r->err));
+			WS_THEN(r->status, ws_side_trace_show(r->of_side, r->m, &r->rows, &r->err));
 		ws_joined_rows_free(&r->rows);
 	}
 }

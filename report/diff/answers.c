@@ -27,9 +27,8 @@ static const struct ws_table *table_of(const struct answering *a, const struct w
 
 static const char *copy(const struct answering *a, const struct ws_cell *cell)
 {
-	return cell->type == WS_CELL_TEXT
-	               ? ws_arena_copy(a->texts, cell->text.ptr, cell->text.len)
-	               : "";
+	return cell->type == WS_CELL_TEXT ? ws_arena_copy(a->texts, cell->text.ptr, cell->text.len)
+	                                  : "";
 }
 
 static double number(const struct ws_cell *cell)
@@ -92,9 +91,8 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 
 	if (isnan(ratio)) {
-		ws_say_line(&answer->line,
-		            ws_arena_format(t, "%s %s not compared: ", what, are), times, ".",
-		            NULL);
+		ws_say_line(&answer->line, ws_arena_format(t, "%s %s not compared: ", what, are),
+		            times, ".", NULL);
 		return;
 	}
 	if (!strcmp(grade, "SAME") && fabs(ratio - 1) < UNSEEN) {
@@ -125,8 +123,8 @@ static void say_reasons(const struct answering *a)
 		return;
 	answer = ws_answers_next(a->out);
 	answer->grade = ws_grade_name(WS_GRADE_UNLIKE);
-	ws_say_line(&answer->line, "Different work: ",
-	            ws_arena_format(a->texts, "%s", a->d->reasons[0]),
+	ws_say_line(&answer->line,
+	            "Different work: ", ws_arena_format(a->texts, "%s", a->d->reasons[0]),
 	            more == 1 ? ", and 1 more reason."
 	            : more    ? ws_arena_format(a->texts, ", and %zu more reasons.", more)
 	                      : ".",
@@ -183,7 +181,8 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 		}
 	if (!most || fabs(most->ns[1] - most->ns[0]) < whole * REASON_PERCENT / 100)
 		return;
-	if (against && fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
+	if (against &&
+	    fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
 		against = NULL;
 	answer = ws_answers_next(a->out);
 	answer->grade = grade_of_part(a, most);
@@ -218,9 +217,12 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 static const char *group_name(enum ws_diff_part_kind kind)
 {
 	static const char *const names[] = {
-	        [WS_PART_CLASS] = "other kernels",        [WS_PART_GRAPHS] = "other kernels",
-	        [WS_PART_OVERLAP] = "other kernels",      [WS_PART_COPIES] = "other copies",
-	        [WS_PART_COMMUNICATION] = "communication", [WS_PART_IDLE] = "other waiting",
+	        [WS_PART_CLASS] = "other kernels",
+	        [WS_PART_GRAPHS] = "other kernels",
+	        [WS_PART_OVERLAP] = "other kernels",
+	        [WS_PART_COPIES] = "other copies",
+	        [WS_PART_COMMUNICATION] = "communication",
+	        [WS_PART_IDLE] = "other waiting",
 	        [WS_PART_LATE] = "other steps",
 	};
 
@@ -249,8 +251,7 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 	if (!(parts->mean_ns[0] > 0) || !(parts->mean_ns[1] > 0))
 		return;
 	WS_NEW(a->texts, out->bar, 2 * parts->n + 2);
-	out->bar[out->nbars++] =
-	        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
+	out->bar[out->nbars++] = (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
 	for (size_t i = 0; i < parts->n;) {
 		const char *group = group_name(parts->part[i].kind);
 		const struct ws_diff_part *little = NULL;
@@ -272,8 +273,7 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 		if (rest != 0)
 			add_bar(out, n == 1 ? part_name(a, little) : group, rest);
 	}
-	out->bar[out->nbars++] =
-	        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
+	out->bar[out->nbars++] = (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
 }
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -288,7 +288,8 @@ static const char *phase_of(const struct answering *a, const struct ws_cell *con
                             size_t i)
 {
 	for (size_t k = 0; k < n; k++)
-		if (k != i && ws_cell_same(&rows[k][WS_TC_diff_ops_op], &rows[i][WS_TC_diff_ops_op]) &&
+		if (k != i &&
+		    ws_cell_same(&rows[k][WS_TC_diff_ops_op], &rows[i][WS_TC_diff_ops_op]) &&
 		    !ws_cell_same(&rows[k][WS_TC_diff_ops_phase], &rows[i][WS_TC_diff_ops_phase]))
 			return copy(a, &rows[i][WS_TC_diff_ops_phase]);
 	return "";

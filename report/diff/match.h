@@ -48,10 +48,10 @@ struct ws_work_list {
 /* What is told of a group, which most have in common with many. Known by its bytes, so without
  * holes. */
 struct ws_match_kind {
-	uint32_t item[2]; /* of the first call of each side; 0 = it has none */
-	uint32_t n[2];    /* calls of each side */
+	uint32_t item[2];   /* of the first call of each side; 0 = it has none */
+	uint32_t n[2];      /* calls of each side */
 	uint32_t criterion; /* enum ws_matched_by; of CAST only one side has calls */
-	float flops[2];   /* of a group's calls on each side, as recorded; 0 = not known */
+	float flops[2];     /* of a group's calls on each side, as recorded; 0 = not known */
 };
 struct ws_match {
 	uint32_t *group[2]; /* call -> group, WS_NONE = the other side has no such work */

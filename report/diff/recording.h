@@ -32,8 +32,8 @@ struct ws_work_item {
 	uint16_t phase;   /* enum ws_phase */
 	uint16_t tensor;  /* enum ws_tensor, of its longest kernel */
 	uint32_t nkernels;
-	float flops;                  /* as recorded; 0 = not known */
-	float volume;                 /* product of the recorded sizes; 0 = not known */
+	float flops;                      /* as recorded; 0 = not known */
+	float volume;                     /* product of the recorded sizes; 0 = not known */
 	uint32_t likeness[WS_LIKENESSES]; /* the same number: they are alike */
 };
 
@@ -92,7 +92,7 @@ struct ws_sample {
 	int64_t gpu_ns;          /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
 	int64_t window_ns[WS_PHASES]; /* ws_phase_windows; -1: not known */
-	uint8_t phases; /* bit p: it has a range of phase p */
+	uint8_t phases;               /* bit p: it has a range of phase p */
 	uint32_t kernels;
 };
 

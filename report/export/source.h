@@ -19,9 +19,9 @@ struct ws_export_opts {
 
 /* What is not in the file; all zeros before an export. */
 struct ws_export_stats {
-	uint64_t skipped[WS_KIND_END];  /* rows that the format has no place for, by kind */
-	uint64_t without_time;          /* device work whose time was not recorded */
-	uint64_t dangling;              /* pops and ends without a begin */
+	uint64_t skipped[WS_KIND_END]; /* rows that the format has no place for, by kind */
+	uint64_t without_time;         /* device work whose time was not recorded */
+	uint64_t dangling;             /* pops and ends without a begin */
 };
 
 /* How far an export is. */

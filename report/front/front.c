@@ -29,16 +29,16 @@ static const struct ws_table_column finding_columns[] = {
 enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
 
 /* Of kernels, or where there are none of operations; the title of the rates has their unit. */
-#define COST_COLUMNS(what, device)                                            \
-	{                                                                     \
-		COLUMN("kernel", what, "", TEXT, PLAIN, NAME),                \
-		COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),            \
-		COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),            \
-		COLUMN("time_ns", device " Time (ns)", "ns", REAL, TIME_NS, ANSWER),\
-		COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),     \
-		COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),  \
-		COLUMN("rate", "FLOP/s", "", REAL, REAL, ANSWER),             \
-		COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER)\
+#define COST_COLUMNS(what, device)                                                           \
+	{                                                                                    \
+		COLUMN("kernel", what, "", TEXT, PLAIN, NAME),                               \
+		        COLUMN("class", "Class", "", TEXT, PLAIN, ANSWER),                   \
+		        COLUMN("calls", "Calls", "", REAL, COUNT, ANSWER),                   \
+		        COLUMN("time_ns", device " Time (ns)", "ns", REAL, TIME_NS, ANSWER), \
+		        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),            \
+		        COLUMN("mean_ns", "Mean (ns)", "ns", REAL, TIME_NS, ANSWER),         \
+		        COLUMN("rate", "FLOP/s", "", REAL, REAL, ANSWER),                    \
+		        COLUMN("attained", "Of Its Roof (%)", "%", REAL, PERCENT, ANSWER)    \
 	}
 static const struct ws_table_column kernel_columns[] = COST_COLUMNS("Kernel", "GPU"),
                                     operation_columns[] = COST_COLUMNS("Operation", "CPU");
@@ -273,7 +273,8 @@ struct ws_table *ws_front_bar(const struct ws_page *page)
 		struct ws_cell *row = ws_table_row(t);
 
 		ws_cell_set_str(t, &row[0], s->name);
-		ws_cell_set_real(&row[1], (double)s->ns * page->step_ns / (double)page->whole_ns); /* of a device */
+		ws_cell_set_real(&row[1], (double)s->ns * page->step_ns /
+		                                  (double)page->whole_ns); /* of a device */
 		ws_cell_set_real(&row[2], s->percent);
 	}
 	return t;

@@ -20,9 +20,9 @@
 struct ws_op_facts {
 	int64_t flops;
 	int64_t flops_needed; /* of these, by the result; 0 is -1, too, where there are FLOPs */
-	int64_t bytes;      /* fields bytes_read + bytes_written, or bytes */
-	uint32_t kind;      /* field op: "gemm", "softmax" … */
-	uint32_t direction; /* "forward", "backward" */
+	int64_t bytes;        /* fields bytes_read + bytes_written, or bytes */
+	uint32_t kind;        /* field op: "gemm", "softmax" … */
+	uint32_t direction;   /* "forward", "backward" */
 	uint32_t phase;
 	uint32_t dtype;
 	int64_t layer;

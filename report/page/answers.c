@@ -25,8 +25,8 @@ void ws_answers_free(struct ws_answers *answers)
 
 struct ws_answer *ws_answers_next(struct ws_answers *answers)
 {
-	struct ws_answer *next = &answers->answer[answers->n < WS_ANSWERS ? answers->n++
-	                                                                  : WS_ANSWERS - 1];
+	struct ws_answer *next =
+	        &answers->answer[answers->n < WS_ANSWERS ? answers->n++ : WS_ANSWERS - 1];
 
 	*next = (struct ws_answer){.grade = ""};
 	return next;
@@ -72,7 +72,7 @@ double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, siz
 
 enum ws_change_colour ws_change_colour(double ratio)
 {
-	return isnan(ratio)                ? WS_CHANGE_ALONE
+	return isnan(ratio)               ? WS_CHANGE_ALONE
 	       : ratio > CHANGE_LEAST     ? WS_CHANGE_COSTS
 	       : ratio < 1 / CHANGE_LEAST ? WS_CHANGE_SAVES
 	                                  : WS_CHANGE_NONE;

@@ -36,7 +36,7 @@ struct ws_answers {
 	size_t n;
 	const char *note; /* what they rest on; NULL */
 	struct ws_change_bar *bar;
-	size_t nbars; /* 0: nothing is compared */
+	size_t nbars;                        /* 0: nothing is compared */
 	struct ws_change change[WS_CHANGES]; /* largest first */
 	size_t nchanges;
 	/* of a comparison what is shown of each side: its tree, and in HTML its timeline; NULL */
@@ -52,7 +52,8 @@ struct ws_answer *ws_answers_next(struct ws_answers *answers);
 /* Nodes of both trees that are the same part: ws_page_node.other. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b);
 /* How B's time of a node of either tree is to A's; NaN: one side alone has it. */
-double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node, bool is_b);
+double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node,
+                      bool is_b);
 /* What its colour says of a change: nothing under 3 %. */
 enum ws_change_colour { WS_CHANGE_NONE, WS_CHANGE_SAVES, WS_CHANGE_COSTS, WS_CHANGE_ALONE };
 enum ws_change_colour ws_change_colour(double ratio);

@@ -76,8 +76,8 @@ static void say_how_long(struct ws_page_making *p)
 		            ws_say_percent(p->texts, computing), " of it.", NULL);
 	else
 		ws_say_line(next_line(p), what, time, "; the GPU computes for ",
-		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing), " of it.",
-		            NULL);
+		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
+		            " of it.", NULL);
 }
 
 /* --- why it does not compute ---------------------------------------------------------------- */
@@ -163,8 +163,7 @@ static const struct ws_page_node *owner_of(const struct ws_page *page)
 /* Of a range that ran forward: its backward work counts there as well. */
 static bool has_both_ways(const struct ws_page_node *n)
 {
-	const double percent =
-	        ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
+	const double percent = ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
 
 	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
 }
@@ -238,8 +237,9 @@ static void say_largest_part(struct ws_page_making *p)
 		other = ws_page_class_of(p, second);
 		other_share = ws_say_percent(p->texts, 100 * (double)ns[second] / whole);
 	}
-	if (!owner || words_in(owner->label) + OWNER_WORDS +
-	                      (has_both_ways(owner) ? BACKWARD_WORDS : 0) > MOST_WORDS) {
+	if (!owner ||
+	    words_in(owner->label) + OWNER_WORDS + (has_both_ways(owner) ? BACKWARD_WORDS : 0) >
+	            MOST_WORDS) {
 		ws_say_line(next_line(p), ws_arena_format(p->texts, "Most %s time goes to ", work),
 		            ws_arena_format(p->texts, "%s (%s)", name, share),
 		            *other ? " and " : "",
@@ -254,8 +254,7 @@ static void say_largest_part(struct ws_page_making *p)
 		whose = ws_arena_format(p->texts, "%s holds ", whose);
 	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_say_line(next_line(p), whose,
-	            ws_say_percent(p->texts, node_percent(page, owner)),
+	ws_say_line(next_line(p), whose, ws_say_percent(p->texts, node_percent(page, owner)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -322,7 +321,8 @@ static void add_utilization(struct ws_page_making *p, const struct ws_utilizatio
 	const char *peak = NULL;
 
 	if (use->flops > 0)
-		add_figure(p, ws_say_si(p->texts, use->flops / p->page->samples, "FLOP"), "per step");
+		add_figure(p, ws_say_si(p->texts, use->flops / p->page->samples, "FLOP"),
+		           "per step");
 	for (size_t i = 0; i < p->page->nroofs && !peak; i++)
 		if (p->page->roof[i].flops_per_s > 0)
 			peak = p->page->roof[i].name;
@@ -355,7 +355,8 @@ static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
 
 	WS_NEW(p->texts, p->page->figure, 8);
 	if (page->step_ns > 0)
-		add_figure(p, ws_say_time(p->texts, page->step_ns), page->has_steps ? "step" : "run");
+		add_figure(p, ws_say_time(p->texts, page->step_ns),
+		           page->has_steps ? "step" : "run");
 	if (!isnan(computing) && !page->on_cpu)
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {

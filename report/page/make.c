@@ -102,7 +102,8 @@ static void count_lost(void *ctx, const struct ws_missing *missing)
 		lost->uncounted = "the profiler counts no losses";
 	else if (ws_bytes_begin(missing->cause, "recordings without a loss counter"))
 		lost->uncounted = "losses are not counted";
-	else if (strcmp(missing->source, "join") != 0) { /* those are in the report, if in no range */
+	else if (strcmp(missing->source, "join") !=
+	         0) { /* those are in the report, if in no range */
 		if (missing->count > lost->most_events) {
 			lost->most_events = missing->count;
 			lost->cause = missing->cause;
@@ -201,7 +202,8 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 	struct ws_arena temp = {0};
 	struct ws_table_context with_temp = *tab;
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
-	struct ws_page_making p = {&with_temp, tab->m, tab->sel, page, &page->arena, WS_PAGE_BOXES, NULL, NULL};
+	struct ws_page_making p = {&with_temp,   tab->m,        tab->sel, page,
+	                           &page->arena, WS_PAGE_BOXES, NULL,     NULL};
 	enum ws_status status = WS_OK;
 
 	with_temp.temp = &temp;

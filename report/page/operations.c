@@ -80,10 +80,10 @@ static void add_operation(struct operations *s, uint32_t name)
 	        .ns = from->self_ns,
 	        .percent = ws_stat_percent((double)from->self_ns, (double)s->all_ns),
 	        .mean_ns = ws_stat_ratio((double)from->self_ns, (double)from->calls),
-	        .flops_per_s = from->flops_unknown || !from->flops
-	                               ? NAN
-	                               : 1e9 * ws_stat_ratio((double)from->flops,
-	                                                     (double)from->self_ns),
+	        .flops_per_s =
+	                from->flops_unknown || !from->flops
+	                        ? NAN
+	                        : 1e9 * ws_stat_ratio((double)from->flops, (double)from->self_ns),
 	        .attained = NAN};
 }
 
@@ -115,10 +115,10 @@ void ws_page_add_operations(struct ws_page_making *p)
 	gather(&s);
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (s.all_ns > 0 && s.by_name[i].calls)
-			order[n++] = (struct ws_row_key){
-			        .number = {WS_DESCENDING(s.by_name[i].self_ns)},
-			        .text = {m->texts[i]},
-			        .row = i};
+			order[n++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(s.by_name[i].self_ns)},
+			                            .text = {m->texts[i]},
+			                            .row = i};
 	ws_row_keys_sort(order, n);
 	for (size_t i = 0; i < n && i < MOST_OPERATIONS; i++)
 		add_operation(&s, order[i].row);

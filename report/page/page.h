@@ -93,13 +93,13 @@ struct ws_page_node {
 	uint64_t folded;   /* equal layers in it, at least 1 */
 	int64_t inclusive_ns, exclusive_ns;
 	int64_t backward_ns; /* of inclusive_ns: backward work of what ran in it */
-	uint64_t calls; /* of the range or operation; 0 = not known */
+	uint64_t calls;      /* of the range or operation; 0 = not known */
 	uint64_t kernels;
 	int64_t flops;              /* -1 = not known */
 	enum ws_page_colour colour; /* of the class with most time in it */
 	bool is_step;
-	bool is_range; /* else an operation, class or kernel */
-	bool is_rest;  /* "(3 more)" */
+	bool is_range;      /* else an operation, class or kernel */
+	bool is_rest;       /* "(3 more)" */
 	size_t counterpart; /* of a comparison: the same part on the other side; WS_PAGE_ROOT */
 };
 
@@ -145,10 +145,10 @@ struct ws_page {
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events; /* of ranges: parts of the model may lack some */
 	bool has_steps;
-	bool on_cpu;    /* times of the CPU reference, no GPU's */
+	bool on_cpu;         /* times of the CPU reference, no GPU's */
 	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
-	double samples; /* measured steps, else 1 */
-	double step_ns; /* mean of the measured steps, else of the window */
+	double samples;      /* measured steps, else 1 */
+	double step_ns;      /* mean of the measured steps, else of the window */
 	struct ws_page_line headline[3];
 	size_t nheadline;
 	struct ws_page_line first; /* "First: …" */
@@ -172,8 +172,8 @@ struct ws_page {
 	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */
 	struct ws_page_kernel *kernel; /* most time first */
 	size_t nkernels;
-	double rate_unit;      /* of what is shown of them, in FLOP/s; 0: none is known */
-	const char *rate_name; /* "TFLOP/s"; "" */
+	double rate_unit;             /* of what is shown of them, in FLOP/s; 0: none is known */
+	const char *rate_name;        /* "TFLOP/s"; "" */
 	uint64_t more_kernels;        /* names that are not shown */
 	struct ws_timeline *timeline; /* NULL: none was asked for */
 	struct ws_arena arena;        /* has all of these */

@@ -260,7 +260,8 @@ static void add_ranges(struct filling *f)
 		box.path = path_text(f, r.context->path);
 		box.depth = (uint16_t)r.context->depth;
 		f->out->ranges++;
-		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread), &box);
+		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread),
+		             &box);
 	}
 }
 
@@ -388,8 +389,7 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 		return status;
 	open_filling(f);
 	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
-	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges +
-	                    f->m->cpu_ops.tree.n >
+	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges + f->m->cpu_ops.tree.n >
 	            8 * most &&
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;

@@ -12,8 +12,8 @@
 
 /* X(NAME, "name") */
 #define WS_TIMELINE_LANES(X) \
-	X(THREAD, "thread")          \
-	X(OPS, "ops")                \
+	X(THREAD, "thread")  \
+	X(OPS, "ops")        \
 	X(STREAM, "stream") X(COPIES, "copies") X(IDLE, "idle")
 enum ws_timeline_kind {
 #define X(NAME, name) WS_TIMELINE_##NAME,

@@ -37,7 +37,8 @@ struct tree {
 	size_t n, capacity;
 	struct ws_strtab known; /* parent, kind and name -> box, from 1 */
 	uint32_t *of_path;      /* path -> box */
-	uint8_t *is_elsewhere;     /* path -> does it, or what it is in, stand elsewhere than it began? */
+	uint8_t *is_elsewhere;  /* path -> does it, or what it is in, stand elsewhere than it began?
+	                         */
 	bool has_ranges;
 };
 
@@ -101,8 +102,9 @@ static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
 		box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
 	}
 	t->is_elsewhere[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
-	                  (path->parent != WS_NONE && t->is_elsewhere[path->parent]);
-	box->folded += t->is_elsewhere[i] == t->is_elsewhere[box->path]; /* else it is no other layer */
+	                     (path->parent != WS_NONE && t->is_elsewhere[path->parent]);
+	box->folded +=
+	        t->is_elsewhere[i] == t->is_elsewhere[box->path]; /* else it is no other layer */
 	return t->of_path[i];
 }
 
@@ -125,9 +127,10 @@ static void make_range_boxes(struct tree *t, const uint8_t *is_step)
 		root = WS_NONE; /* steps of several names */
 	for (uint32_t i = 0; i < r->npaths; i++)
 		if (!some || !is_step[i])
-			make_range_box(t, i, r->paths[i].parent == WS_NONE
-			                             ? root
-			                             : t->of_path[r->paths[i].parent]);
+			make_range_box(t, i,
+			               r->paths[i].parent == WS_NONE
+			                       ? root
+			                       : t->of_path[r->paths[i].parent]);
 }
 
 /* --- kernels, calls and FLOPs --------------------------------------------------------------- */
@@ -178,8 +181,8 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 /* An operation that is the backward of another is in the ranges of that one. */
 static bool is_backward(const struct ws_model *m, const struct ws_joined_kernel *k)
 {
-	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n &&
-	       m->cpu_ops.phase && m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD;
+	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n && m->cpu_ops.phase &&
+	       m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD;
 }
 
 static void add_kernels(const struct placing *g)
@@ -406,13 +409,13 @@ static void name_tree(const struct tree *t)
 		page->tree_title = ws_arena_format(
 		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
 		        ws_say_number(t->p->texts, (double)page->lost_events));
-	page->tree_what = ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom",
-	                                  ws_page_work(page),
-	                                  modules             ? "module"
-	                                  : t->has_ranges     ? "range"
-	                                  : m->cpu_ops.tree.n ? "operation"
-	                                                      : "class and kernel",
-	                                  layers ? "; equal layers are one" : "");
+	page->tree_what =
+	        ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom", ws_page_work(page),
+	                        modules             ? "module"
+	                        : t->has_ranges     ? "range"
+	                        : m->cpu_ops.tree.n ? "operation"
+	                                            : "class and kernel",
+	                        layers ? "; equal layers are one" : "");
 }
 
 static enum ws_status make(struct tree *t, struct ws_err *err)

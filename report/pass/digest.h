@@ -74,7 +74,10 @@ struct ws_step_gpu {
 	int64_t phase_ns[WS_PHASES];
 	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
 };
-#define WS_NO_PHASES {WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY}
+#define WS_NO_PHASES                                                                      \
+	{                                                                                 \
+		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY \
+	}
 _Static_assert(WS_PHASES == 5, "WS_NO_PHASES has one of each");
 
 /* The API calls of one name. */

@@ -46,7 +46,7 @@ struct ws_joined_call {
 
 /* A kernel before its call is known. */
 struct ws_pass_kernel {
-	int64_t start_ns; /* as recorded, also where the time is not known */
+	int64_t start_ns;  /* as recorded, also where the time is not known */
 	uint64_t position; /* place in the file */
 	int64_t dur_ns;
 	uint64_t correlation;

@@ -1,4 +1,5 @@
-/* What the first screen of many ranks says: who waits for whom, why, and what communication costs. */
+/* What the first screen of many ranks says: who waits for whom, why, and what communication costs.
+ */
 #include "report/page/answers.h"
 
 #include <ctype.h>
@@ -23,8 +24,7 @@ static void say_late_rank(const struct ws_ranks *r, const struct ws_rank *late,
 	const size_t others = ws_ranks_beside(r, late);
 	const double slower = 100 * ws_rank_slower(r, (size_t)(late - r->ranks));
 
-	ws_say_line(next(out), "",
-	            ws_arena_format(t, "Rank %" PRId64, late->number),
+	ws_say_line(next(out), "", ws_arena_format(t, "Rank %" PRId64, late->number),
 	            ws_arena_format(t, " makes %zu other%s wait ", others, others == 1 ? "" : "s"),
 	            ws_arena_format(t, "%s a step",
 	                            ws_say_time(t, ws_rank_mean(late, ws_step_caused) /

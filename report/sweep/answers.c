@@ -1,13 +1,14 @@
-/* What the first screen of a sweep says: who is fastest, by how much, and what stands against it. */
+/* What the first screen of a sweep says: who is fastest, by how much, and what stands against it.
+ */
 #include "report/page/answers.h"
 
 #include "report/base/say.h"
 #include "report/sweep/private.h"
 
-#define TIMES_FROM  1.1  /* a ratio under it is told in percent */
+#define TIMES_FROM  1.1 /* a ratio under it is told in percent */
 #define UNSEEN      1.0005
 #define MEMORY_FROM 1.05 /* more memory than that stands against a speed-up */
-#define NAME_WORDS  6    /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
+#define NAME_WORDS  6 /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
 
 struct answering {
 	const struct ws_sweep *s;
@@ -107,7 +108,8 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	return true;
 }
 
-/* --- what stands against it -------------------------------------------------------------------- */
+/* --- what stands against it --------------------------------------------------------------------
+ */
 
 static void say_slower_rows(const struct answering *a, const struct ws_sweep_gain *g)
 {
@@ -138,7 +140,8 @@ static void say_slower_rows(const struct answering *a, const struct ws_sweep_gai
 		            NULL);
 }
 
-/* --- all of it ---------------------------------------------------------------------------------- */
+/* --- all of it ----------------------------------------------------------------------------------
+ */
 
 static void say_failures(const struct answering *a, const struct ws_table *verdict)
 {
@@ -148,13 +151,15 @@ static void say_failures(const struct answering *a, const struct ws_table *verdi
 		failed += a->s->runs[i].failed != 0;
 	for (size_t i = 0; i < verdict->nrows; i++)
 		if (ws_cell_is(&ws_table_cells(verdict, i)[WS_TC_sweep_verdict_subject], "ALARM")) {
-			ws_say_line(next(a), "A configuration exceeds the peak: see Verdict.", NULL);
+			ws_say_line(next(a), "A configuration exceeds the peak: see Verdict.",
+			            NULL);
 			a->out->answer[a->out->n - 1].grade = "ALARM";
 			break;
 		}
 	if (failed)
 		ws_say_line(next(a), "",
-		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed, a->s->nruns),
+		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed,
+		                            a->s->nruns),
 		            ": see Verdict.", NULL);
 }
 

@@ -114,7 +114,8 @@ void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row,
 /* Rows with this value of the baseline's fact, against their baselines: geometric means. */
 struct ws_sweep_gain {
 	uint32_t value;
-	unsigned n, under_1, faster, slower, unknown; /* rows: all, under 1, significantly so or over */
+	unsigned n, under_1, faster, slower,
+	        unknown;                          /* rows: all, under 1, significantly so or over */
 	double mean, min, max, low, high, memory; /* NaN = not known */
 	bool is_assumed;
 };

@@ -65,9 +65,9 @@ struct ws_table_column {
 
 /* A kind of table: one line of tables.def. Static data. */
 struct ws_table_def {
-	const char *name;  /* --table NAME */
-	const char *title; /* for people: "CUDA GPU Kernel Summary" */
-	const char *sheet; /* XLSX sheet name, at most 31 characters, ASCII */
+	const char *name;    /* --table NAME */
+	const char *title;   /* for people: "CUDA GPU Kernel Summary" */
+	const char *sheet;   /* XLSX sheet name, at most 31 characters, ASCII */
 	const char *meaning; /* one sentence: what a row is and what the shares are of */
 	const struct ws_table_column *columns;
 	size_t ncolumns;
@@ -88,13 +88,13 @@ struct ws_table {
 	struct ws_cell *totals; /* def->ncolumns, or NULL: parts re-add to it */
 	char **notes;           /* what a reader must know: losses, filters, conventions */
 	size_t nnotes;
-	size_t nheadline_notes; /* the first notes that answer what people open the table for */
+	size_t nheadline_notes;    /* the first notes that answer what people open the table for */
 	const char **shown_titles; /* by column: what people see for the header; NULL = that */
-	const char *side[2];    /* what people see for A and B in titles; NULL = A and B */
-	char *not_recorded;     /* why the table is empty and which option records it, or NULL */
-	bool without_gpu;       /* people see "Kernel Time" for "GPU Time": no GPU ran */
-	bool is_chosen;         /* its columns are those that the user named, in this order */
-	bool is_sorted;         /* its rows are in an order that the user named */
+	const char *side[2];       /* what people see for A and B in titles; NULL = A and B */
+	char *not_recorded;        /* why the table is empty and which option records it, or NULL */
+	bool without_gpu;          /* people see "Kernel Time" for "GPU Time": no GPU ran */
+	bool is_chosen;            /* its columns are those that the user named, in this order */
+	bool is_sorted;            /* its rows are in an order that the user named */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
 };
 
@@ -182,7 +182,7 @@ struct ws_report {
 	struct ws_page *page; /* its first screen (report/page/page.h); NULL: it has none */
 	/* that of more than one trace (report/page/answers.h); NULL: it has none */
 	struct ws_answers *answers;
-	void *kept;           /* what rows with a source are made of; freed behind the tables */
+	void *kept; /* what rows with a source are made of; freed behind the tables */
 	void (*free_kept)(void *kept);
 };
 

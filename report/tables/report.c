@@ -24,7 +24,8 @@ static const struct {
 };
 #define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
-/* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one. */
+/* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one.
+ */
 static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 {
 	const char *title = t->def->title, *begin = "HIP ";

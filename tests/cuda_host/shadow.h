@@ -22,7 +22,7 @@ struct ws_shadow {
 	struct ws_backend *reference, *device;
 	struct ws_shadow_kernel kernels[WS_SHADOW_KERNELS_MAX];
 	int kernel_count;
-	int wrong;       /* ops that differ */
+	int wrong;     /* ops that differ */
 	uint8_t *tf32; /* enum ws_tf32 of each op with operands of TF32, as the device reads them */
 	size_t tf32_count, tf32_capacity;
 	char first[512]; /* the first of them, in words */

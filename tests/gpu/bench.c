@@ -428,7 +428,8 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 		if (status != WS_OK)
 			break;
 		printf("{\"kind\":\"step\",\"name\":\"%s\",\"dtype\":\"%s\","
-		       "\"fusion\":\"%s%s%s%s\",\"batch\":%lld,\"context\":%lld,\"product_flops\":%llu,"
+		       "\"fusion\":\"%s%s%s%s\",\"batch\":%lld,\"context\":%lld,\"product_flops\":%"
+		       "llu,"
 		       "\"peak_bytes\":%llu,\"round\":%d,\"ms\":%.3f,\"mfu\":%.4f}\n",
 		       options->model->name, options->precision->name,
 		       ws_fusion_name((int)options->fusion),

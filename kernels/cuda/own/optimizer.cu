@@ -280,8 +280,7 @@ WS_LAUNCHER(clip)
 		}
 	}
 	return WS_LAUNCH(launch, err, ws_optimizer_clip_norm_total_f32, 1, TOTAL_THREADS, 0,
-	                 (const float *)launch->scratch,
-	                 (int64_t)(sums - (float *)launch->scratch),
+	                 (const float *)launch->scratch, (int64_t)(sums - (float *)launch->scratch),
 	                 (float)op->u.update.factors.alpha, (float *)op->out[0]->data);
 }
 

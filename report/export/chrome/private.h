@@ -117,12 +117,12 @@ struct ws_chrome {
 	size_t nexternal_ids, external_ids_capacity;
 	struct ws_strtab collectives; /* what each is about -> place + 1 in collective_rows */
 	size_t *collective_rows;
-	struct ws_map collectives_told; /* by place + 1 */
+	struct ws_map collectives_told;     /* by place + 1 */
 	struct ws_chrome_open_op *open_ops; /* of op_track */
 	size_t nopen_ops, open_ops_capacity;
 	uint32_t op_track;
-	uint64_t next_step; /* number of a step that has none */
-	const char *rank_keys; /* what the keys of the rank begin with; NULL: no rank is known */
+	uint64_t next_step;     /* number of a step that has none */
+	const char *rank_keys;  /* what the keys of the rank begin with; NULL: no rank is known */
 	bool names_as_recorded; /* of kernels: PyTorch wrote them, and its tools know them so */
 
 	struct ws_strtab track_keys;

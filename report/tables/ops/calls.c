@@ -20,8 +20,8 @@ static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joine
 /* A call that returned, and may yet lie in another. */
 struct returned {
 	int64_t start_ns, end_ns;
-	struct ws_ops_sums *sums;   /* of its name; NULL: it is not in the report */
-	struct ws_ops_sums *owner;  /* of the operation that it takes its time from; NULL */
+	struct ws_ops_sums *sums;  /* of its name; NULL: it is not in the report */
+	struct ws_ops_sums *owner; /* of the operation that it takes its time from; NULL */
 };
 
 struct calls {

@@ -177,7 +177,7 @@ static enum ws_direction direction_of_framework(const struct ws_softmax *s, uint
 		return WS_DIRECTION_UNKNOWN;
 	default:
 		return s->runs_backward[ops->tree.thread[cpu_op]] ? WS_DIRECTION_UNKNOWN
-		                                                   : WS_DIRECTION_FORWARD;
+		                                                  : WS_DIRECTION_FORWARD;
 	}
 }
 

@@ -255,9 +255,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 	const char *before = "";
 
 	fputs("<h1>", f);
-	put_text(f, page              ? page->title
-	            : report->answers ? report->answers->title
-	                              : report->title);
+	put_text(f, page ? page->title : report->answers ? report->answers->title : report->title);
 	fputs("</h1>\n<p>", f);
 	if (page) {
 		put_part(f, page->device, &before);
@@ -265,9 +263,10 @@ static void put_title(FILE *f, const struct ws_report *report)
 		put_part(f, page->scope, &before);
 		put_part(f, page->losses, &before);
 	} else {
-		put_part(f, report->answers && !strcmp(report->answers->title, report->trace)
-		                    ? NULL
-		                    : report->trace,
+		put_part(f,
+		         report->answers && !strcmp(report->answers->title, report->trace)
+		                 ? NULL
+		                 : report->trace,
 		         &before);
 		put_part(f, report->scope, &before);
 		put_part(f, report->filter, &before);

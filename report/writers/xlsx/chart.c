@@ -363,10 +363,9 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 	find_unit(&cells, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
-	if (category < 0 ||
-	    !(def->all || def->type == LXW_CHART_COLUMN_STACKED
-	              ? some
-	              : values[0] && has_numbers(&cells, values[0])))
+	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
+	                              ? some
+	                              : values[0] && has_numbers(&cells, values[0])))
 		return false;
 	chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)

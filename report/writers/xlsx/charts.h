@@ -22,8 +22,8 @@ struct ws_xlsx_chart {
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t all;     /* instead of `values`: 1 + enum ws_display, every column of it */
-	double base;     /* value that the columns stand on: a line across the chart */
+	uint8_t all; /* instead of `values`: 1 + enum ws_display, every column of it */
+	double base; /* value that the columns stand on: a line across the chart */
 };
 
 extern const struct ws_xlsx_chart ws__xlsx_charts[];

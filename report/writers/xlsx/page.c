@@ -5,8 +5,8 @@
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
 
-#define GAP_POINTS   6.0           /* between two sections */
-#define PAIRS        4             /* of figures, and of links: A, B and C, D and E, F and G */
+#define GAP_POINTS   6.0 /* between two sections */
+#define PAIRS        4   /* of figures, and of links: A, B and C, D and E, F and G */
 #define TREE_ROWS    12
 #define FINDING_ROWS 4
 #define KERNEL_ROWS  8
@@ -212,8 +212,8 @@ void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t)
 		ws__xlsx_indented(f->x, f->sheet, f->row, 0,
 		                  ws__xlsx_format(f->x, "%.*s", (int)len, name), depth);
 		for (size_t c = 1; c < n; c++)
-			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[at[c]],
-			              &shown[c], WS_XLSX_CELL);
+			ws__xlsx_cell(f->x, f->sheet, f->row, (uint16_t)c, &cells[at[c]], &shown[c],
+			              WS_XLSX_CELL);
 	}
 	for (size_t c = 1; c < n; c++)
 		if (t->def->columns[at[c]].display == WS_DISPLAY_PERCENT)
@@ -314,8 +314,9 @@ static void add_line(struct ws_xlsx_front *f, const struct ws_page_columns *colu
 	size_t lines = 1, n;
 
 	if (text->type == WS_CELL_TEXT && text->text.len) {
-		ws__xlsx_try(f->x, worksheet_merge_range(f->sheet, f->row, first, f->row, FRONT_LAST, "",
-		                                         f->x->styles[WS_XLSX_LABEL]));
+		ws__xlsx_try(f->x,
+		             worksheet_merge_range(f->sheet, f->row, first, f->row, FRONT_LAST, "",
+		                                   f->x->styles[WS_XLSX_LABEL]));
 		ws__xlsx_words(f->x, f->sheet, f->row, first, text, f->x->styles[WS_XLSX_LABEL]);
 		lines = ws__xlsx_lines(text->text.ptr, text->text.len, width);
 	}
@@ -345,9 +346,10 @@ static void add_lines(struct ws_xlsx_front *f)
 		if (f->x->report->page && is_shown_above(section))
 			continue;
 		ws__xlsx_front_section(f, section->type == WS_CELL_TEXT
-		                       ? ws__xlsx_format(f->x, "%.*s", (int)section->text.len,
-		                                         section->text.ptr)
-		                       : "");
+		                                  ? ws__xlsx_format(f->x, "%.*s",
+		                                                    (int)section->text.len,
+		                                                    section->text.ptr)
+		                                  : "");
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
 		for (size_t r = begin; r < end; r++)
@@ -358,8 +360,8 @@ static void add_lines(struct ws_xlsx_front *f)
 		                   ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
 		                   f->x->styles[WS_XLSX_MISSING]);
 	for (size_t i = 0; i < t->nnotes; i++)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, t->notes[i],
-		                   f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
+		                   t->notes[i], f->x->styles[WS_XLSX_NOTE]);
 }
 
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)

@@ -12,7 +12,7 @@
 #define BAR_ROWS      9
 #define NAMED_LEAST   1.0 /* percent: less is one of the others */
 #define ICICLE_LEVELS 8
-#define LEVELS_LEAST  5 /* a chart of less is as high: LibreOffice breaks names by its height */
+#define LEVELS_LEAST  5     /* a chart of less is as high: LibreOffice breaks names by its height */
 #define SLOTS_MAX     48    /* boxes and gaps of a level */
 #define BOX_LEAST     0.006 /* of the GPU time: less is no box */
 #define LABEL_MOST    32    /* letters of a name */
@@ -81,9 +81,8 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 	ws_cell_set_real(&cell, ns);
 	ws__xlsx_text(b->x, b->s->sheet, b->row, b->col, name, b->x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_cell(b->x, b->s->sheet, b->row, col, &cell, &b->shown, WS_XLSX_CELL);
-	chart_series_set_name(series,
-	                      ws__xlsx_format(b->x, "%s %s", name,
-	                                      ws_say_percent(&b->x->arena, percent)));
+	chart_series_set_name(series, ws__xlsx_format(b->x, "%s %s", name,
+	                                              ws_say_percent(&b->x->arena, percent)));
 	chart_series_set_values(series, b->s->name, b->row, col, b->row, col);
 	chart_series_set_fill(series, &fill);
 	chart_series_set_line(series, &line);
@@ -104,7 +103,8 @@ static void add_parts(struct bar *b, const struct ws_page *page, const struct ws
 			if (part->is_idle != idle)
 				continue;
 			if (part->percent >= NAMED_LEAST) {
-				add_part(b, part->name, time, part->percent, colour_of(part, nth++));
+				add_part(b, part->name, time, part->percent,
+				         colour_of(part, nth++));
 				continue;
 			}
 			ns += time;
@@ -235,7 +235,8 @@ static struct ws_page_colour_def paint_of(const struct ws_xlsx_icicle *of,
 	                                               (size_t)(node - of->page->node), of->is_b))];
 }
 
-/* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle. */
+/* LibreOffice breaks a name into lines: one that would have more than three is cut in its middle.
+ */
 static const char *short_label(struct ws_xlsx *x, const char *label)
 {
 	const char *clean = ws__xlsx_clean(x, label, strlen(label)), *end;
@@ -327,8 +328,8 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 		return row;
 	}
 	p.chart = new_chart(x, of->title);
-	rows = 4 + (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST
-	                                          : 2 * (unsigned)icicle->levels);
+	rows = 4 +
+	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
 	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of time, a row a level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-
 #define CHART_ROWS   24
 #define CHART_PIXELS 760
 #define POINTS_MAX   24

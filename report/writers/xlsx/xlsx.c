@@ -8,7 +8,6 @@
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
 
-
 /* Seconds since 1970 that a document property can say: until the year 9999. */
 #define SECONDS_MAX INT64_C(253402300799)
 
@@ -100,7 +99,8 @@ static void add_overview(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
 	const size_t seen = s->view.nanswers;
 
 	ws__xlsx_front_links(&f, 1);
-	ws__xlsx_page_setup(x, s->sheet, f.row, seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST);
+	ws__xlsx_page_setup(x, s->sheet, f.row,
+	                    seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST);
 }
 
 static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)

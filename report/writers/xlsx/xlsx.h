@@ -21,9 +21,9 @@
 #define WS_XLSX_ROWS_MAX 100000
 /* Columns of a sheet whose widths are chosen; tables have some 30. */
 
-#define WS_XLSX_ROW_POINTS 15.0 /* height of a row that nobody set */
-#define WS_XLSX_PAGE_PIXELS 870 /* of the first sheet: columns A to G */
-#define WS_XLSX_ROW_PIXELS 20   /* the same */
+#define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
+#define WS_XLSX_PAGE_PIXELS 870  /* of the first sheet: columns A to G */
+#define WS_XLSX_ROW_PIXELS  20   /* the same */
 
 /* Where things are on a sheet of a table. */
 enum {
@@ -43,7 +43,7 @@ enum ws_xlsx_style {
 	WS_XLSX_WHAT,
 	WS_XLSX_SOURCE,
 	WS_XLSX_LINK,
-	WS_XLSX_LINK_CELL,    /* in line with the texts of cells */
+	WS_XLSX_LINK_CELL, /* in line with the texts of cells */
 	WS_XLSX_HEADER,
 	WS_XLSX_HEADER_NUMBER,
 	WS_XLSX_NOTE,

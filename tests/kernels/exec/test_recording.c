@@ -28,8 +28,8 @@ struct strict {
 	struct ws_backend *cpu;
 	struct ws_device_arena arena;
 	char *memory;
-	struct recording *open;      /* being recorded */
-	int ran, recorded, replayed; /* ops */
+	struct recording *open;                   /* being recorded */
+	int ran, recorded, replayed;              /* ops */
 	const struct ws_op *loaded[RECORDED_MAX]; /* that ran, each once */
 	int nloaded;
 	int overflows; /* so many flags are set before they are read */

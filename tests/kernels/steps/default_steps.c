@@ -1,5 +1,6 @@
 /*
- * default_steps [--plant GAIN] STEPS DTYPES MODEL [OPTION...]: does a model train as it runs by default?
+ * default_steps [--plant GAIN] STEPS DTYPES MODEL [OPTION...]: does a model train as it runs by
+ * default?
  *
  * STEPS on one batch, in each dtype of the list ("all"). Of every gradient of the first step that
  * updates something must not be 0, and nothing may be infinite or no number; the loss must fall,

@@ -20,7 +20,8 @@ static void expect_begins(const struct ws_answers *answers, size_t i, const char
 	char text[512];
 
 	words(answers, i, text);
-	cr_expect(strncmp(text, begin, strlen(begin)) == 0 && strstr(text, has) != NULL, "%zu: %s", i, text);
+	cr_expect(strncmp(text, begin, strlen(begin)) == 0 && strstr(text, has) != NULL, "%zu: %s",
+	          i, text);
 }
 
 /* The bars stand on each other, from A's step to B's. */
@@ -52,9 +53,10 @@ Test(answers, step_kernels_and_why)
 	cr_expect(strcmp(report->answers->answer[2].grade, "") == 0); /* causes have none */
 	expect_adds_up(report->answers);
 	for (size_t i = 1; i < report->answers->nchanges; i++)
-		cr_expect(fabs(report->answers->change[i - 1].ns[1] -
-		               report->answers->change[i - 1].ns[0]) >=
-		          fabs(report->answers->change[i].ns[1] - report->answers->change[i].ns[0]));
+		cr_expect(
+		        fabs(report->answers->change[i - 1].ns[1] -
+		             report->answers->change[i - 1].ns[0]) >=
+		        fabs(report->answers->change[i].ns[1] - report->answers->change[i].ns[0]));
 	cr_expect(report->answers->nchanges > 0 && report->answers->nchanges <= WS_CHANGES);
 	ws_report_free(report);
 }

@@ -1,4 +1,5 @@
-/* What PyTorch's tools (HTA, its TensorBoard plugin, TraceLens) need of a timeline, field by field. */
+/* What PyTorch's tools (HTA, its TensorBoard plugin, TraceLens) need of a timeline, field by field.
+ */
 #include "tests/report/export/drawn.h"
 
 static bool has(const struct timeline *t, const char *line, const char *part)
@@ -55,8 +56,10 @@ Test(chrome_clients, a_call_has_the_external_id_of_what_it_launched)
 	tb_add(b, WS_KIND_EXTERNAL_LINK, &link);
 	t = draw(b);
 	cr_assert(eq(sz, count(&t, "\"External id\": 77"), 2), "call and kernel");
-	cr_assert(has(&t, "\"name\": \"cudaLaunchKernel\",\"cat\": \"cuda_runtime\",\"args\": "
-	                  "{\"External id\": 77,\"correlation\": 1}", "\"ts\": 0.000"));
+	cr_assert(has(&t,
+	              "\"name\": \"cudaLaunchKernel\",\"cat\": \"cuda_runtime\",\"args\": "
+	              "{\"External id\": 77,\"correlation\": 1}",
+	              "\"ts\": 0.000"));
 	cr_assert(has(&t, "\"args\": {\"External id\": 0,\"correlation\": 2}", "cuda_runtime"),
 	          "none of its own");
 	free(t.text);
@@ -72,8 +75,8 @@ Test(chrome_clients, what_a_framework_says_of_a_collective_is_at_its_kernel_and_
 	                              .out_elements = 40,
 	                              .sequence = 3};
 	struct ws_row_op_config config = {.id = 1};
-	struct ws_row_cpu_op op = {.start_ns = 90, .dur_ns = 20, .config = 1, .external_id = 6,
-	                           .sequence = -1};
+	struct ws_row_cpu_op op = {
+	        .start_ns = 90, .dur_ns = 20, .config = 1, .external_id = 6, .sequence = -1};
 	struct tb *b = tb_new();
 	struct timeline t;
 
@@ -94,8 +97,8 @@ Test(chrome_clients, what_a_framework_says_of_a_collective_is_at_its_kernel_and_
 	c.external_id = 99;
 	tb_add(b, WS_KIND_COLLECTIVE, &c);
 	t = draw(b);
-#define TOLD                                                                                        \
-	"\"Collective name\": \"_allgather_base\",\"In msg nelems\": 5,\"Out msg nelems\": 40,"     \
+#define TOLD                                                                                    \
+	"\"Collective name\": \"_allgather_base\",\"In msg nelems\": 5,\"Out msg nelems\": 40," \
 	"\"Group size\": 8,\"dtype\": \"Float\",\"Process Group Name\": \"0\",\"Seq\": 3"
 	cr_assert(has(&t, "\"cat\": \"kernel\"", TOLD));
 	cr_assert(eq(sz, count(&t, "\"cat\": \"cpu_op\",\"args\": {\"External id\": 6," TOLD), 2));
@@ -126,11 +129,13 @@ Test(chrome_clients, memory_of_a_framework_is_told_as_its_profiler_does)
 	m.op = WS_MEMORY_OP_ALLOC;
 	tb_add(b, WS_KIND_MEMORY, &m);
 	t = draw(b);
-	cr_assert(has(&t, "\"[memory]\",\"cat\": \"cpu_instant_event\"",
-	              "\"args\": {\"Device Type\": 1,\"Device Id\": 2,\"Addr\": 4096,\"Bytes\": -512,"
-	              "\"Total Allocated\": 1000,\"Total Reserved\": 2000}"));
+	cr_assert(
+	        has(&t, "\"[memory]\",\"cat\": \"cpu_instant_event\"",
+	            "\"args\": {\"Device Type\": 1,\"Device Id\": 2,\"Addr\": 4096,\"Bytes\": -512,"
+	            "\"Total Allocated\": 1000,\"Total Reserved\": 2000}"));
 	cr_assert(has(&t, "[OutOfMemory]", "\"Bytes\": 512"));
-	cr_assert(eq(sz, count(&t, "cpu_instant_event"), 2), "a driver's allocation is no framework's");
+	cr_assert(eq(sz, count(&t, "cpu_instant_event"), 2),
+	          "a driver's allocation is no framework's");
 	cr_assert(eq(u64, t.stats.skipped[WS_KIND_MEMORY], 0));
 	free(t.text);
 }
@@ -165,8 +170,13 @@ Test(chrome_clients, steps_and_annotated_operations_are_pytorchs)
 
 Test(chrome_clients, a_wait_for_a_context_says_that_it_has_no_stream)
 {
-	const struct ws_row_sync wait = {.start_ns = 5, .dur_ns = 1, .pid = 100, .stream = -1,
-	                                 .type = WS_SYNC_CONTEXT, .event = -1, .event_stream = -1};
+	const struct ws_row_sync wait = {.start_ns = 5,
+	                                 .dur_ns = 1,
+	                                 .pid = 100,
+	                                 .stream = -1,
+	                                 .type = WS_SYNC_CONTEXT,
+	                                 .event = -1,
+	                                 .event_stream = -1};
 	struct tb *b = tb_new();
 	struct timeline t;
 
@@ -212,11 +222,13 @@ Test(chrome_clients, kernels_of_pytorch_keep_their_names)
 		struct timeline t;
 
 		if (imported)
-			ws_trace_writer_meta(tb_writer(b), "import.source", "PyTorch profiler JSON", NULL);
+			ws_trace_writer_meta(tb_writer(b), "import.source", "PyTorch profiler JSON",
+			                     NULL);
 		tb_launch(b, 0, "_Z3addPfi", 5, 5);
 		t = draw(b);
 		cr_assert(has(&t, "\"cat\": \"kernel\"",
-		              imported ? "\"name\": \"_Z3addPfi\"" : "\"name\": \"add(float*, int)\""));
+		              imported ? "\"name\": \"_Z3addPfi\""
+		                       : "\"name\": \"add(float*, int)\""));
 		free(t.text);
 	}
 }
@@ -232,7 +244,8 @@ Test(chrome_clients, what_pytorch_has_at_the_top_is_at_the_top)
 	ws_trace_writer_meta(tb_writer(b), "pytorch.record_shapes", "1", NULL);
 	tb_launch(b, 0, "k", 5, 5);
 	t = draw(b);
-	cr_assert(strstr(t.text, "\"distributedInfo\": {\"rank\": 3,\"backend\": \"nccl\"}") != NULL);
+	cr_assert(strstr(t.text, "\"distributedInfo\": {\"rank\": 3,\"backend\": \"nccl\"}") !=
+	          NULL);
 	cr_assert(strstr(t.text, "\"record_shapes\": 1,") != NULL);
 	free(t.text);
 }

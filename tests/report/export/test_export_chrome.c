@@ -53,7 +53,8 @@ Test(export_chrome, an_id_used_twice_leads_to_the_call_that_began_last_before_th
 	cr_assert(strstr(line_with(&t, "\"id\": 7}"), "\"ts\": 0.100,") != NULL);
 	cr_assert(strstr(line_with(&t, "\"id\": 7,\"bp\""), "\"ts\": 0.200,") != NULL);
 	cr_assert(strstr(line_with(&t, "\"id\": 4503599627370497}"), "\"ts\": 1.000,") != NULL);
-	cr_assert(strstr(line_with(&t, "\"id\": 4503599627370497,\"bp\""), "\"ts\": 1.200,") != NULL);
+	cr_assert(strstr(line_with(&t, "\"id\": 4503599627370497,\"bp\""), "\"ts\": 1.200,") !=
+	          NULL);
 	cr_assert(eq(sz, count(&t, "ac2g\",\"id\""), 4));
 	free(t.text);
 }

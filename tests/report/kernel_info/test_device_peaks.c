@@ -216,8 +216,8 @@ Test(device_peaks, fp32_follows_from_sms_and_clock_where_the_source_gives_them)
 	ws_peaks_free(p);
 }
 
-/* A Tensor Core does a fixed number of operations a clock: twice those of the FMA units with sums in
- * fp32 (RTX 20: four times), four times in fp8. */
+/* A Tensor Core does a fixed number of operations a clock: twice those of the FMA units with sums
+ * in fp32 (RTX 20: four times), four times in fp8. */
 Test(device_peaks, tensor_cores_of_geforce_keep_their_ratio_to_the_fma_units)
 {
 	struct ws_peaks *p = table(NULL);

@@ -62,7 +62,6 @@ static size_t words_in(const char *text)
 	return n;
 }
 
-
 static void kernel(struct tb *b, int64_t call_us, const char *name, int64_t start_us,
                    int64_t dur_us)
 {
@@ -472,7 +471,8 @@ Test(page, nothing_recorded_says_so)
 	done();
 }
 
-/* Two steps of 100 ns: mm takes 60 and 80 of them, in it relu 10; what ran outside does not count. */
+/* Two steps of 100 ns: mm takes 60 and 80 of them, in it relu 10; what ran outside does not count.
+ */
 Test(page, a_program_without_kernels_has_its_operations)
 {
 	struct tb *b = tb_new();
@@ -482,12 +482,21 @@ Test(page, a_program_without_kernels_has_its_operations)
 		const int64_t from = 1000 * step;
 
 		tb_push(b, from, "step");
-		add_op(b, 1, (struct op){.name = "aten::mm", .start_ns = from + 10, .dur_ns = 60 + 20 * step,
-		                         .flops = 300, .bytes = 8});
-		add_op(b, 1, (struct op){.name = "aten::relu", .start_ns = from + 20, .dur_ns = 10, .no_cost = 1});
+		add_op(b, 1,
+		       (struct op){.name = "aten::mm",
+		                   .start_ns = from + 10,
+		                   .dur_ns = 60 + 20 * step,
+		                   .flops = 300,
+		                   .bytes = 8});
+		add_op(b, 1,
+		       (struct op){.name = "aten::relu",
+		                   .start_ns = from + 20,
+		                   .dur_ns = 10,
+		                   .no_cost = 1});
 		tb_pop(b, from + 100);
 	}
-	add_op(b, 1, (struct op){.name = "aten::outside", .start_ns = 5000, .dur_ns = 900, .no_cost = 1});
+	add_op(b, 1,
+	       (struct op){.name = "aten::outside", .start_ns = 5000, .dur_ns = 900, .no_cost = 1});
 	page = page_of(b);
 	cr_expect(page->has_operations);
 	cr_assert(eq(sz, page->nkernels, 2));
@@ -498,8 +507,10 @@ Test(page, a_program_without_kernels_has_its_operations)
 	cr_expect(epsilon_eq(dbl, page->kernel[0].flops_per_s, 600e9 / 120, 1));
 	cr_expect(isnan(page->kernel[1].flops_per_s));
 	cr_expect(epsilon_eq(dbl, page->step_ns, 100, 1e-9));
-	SAYS(line_text(&page->headline[0]), "A step takes *100 ns* on the CPU; no GPU kernel was recorded.");
-	SAYS(line_text(&page->headline[1]), "aten::mm takes *86 %* of operations' time, aten::relu *14 %*.");
+	SAYS(line_text(&page->headline[0]),
+	     "A step takes *100 ns* on the CPU; no GPU kernel was recorded.");
+	SAYS(line_text(&page->headline[1]),
+	     "aten::mm takes *86 %* of operations' time, aten::relu *14 %*.");
 	done();
 }
 

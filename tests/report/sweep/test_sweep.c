@@ -236,22 +236,25 @@ static const char *says(const struct ws_report *report, size_t i)
 
 Test(sweep, the_first_screen_says_who_is_fastest_and_what_stands_against_it)
 {
-	static const struct point points[] = {{H100, "fp32", 8, 900, 1},   {H100, "bf16", 8, 450, 1},
-	                                      {H100, "fp32", 16, 2000, 1}, {H100, "bf16", 16, 950, 1},
-	                                      {H100, "fp32", 32, 400, 1},  {H100, "bf16", 32, 900, 1}};
+	static const struct point points[] = {
+	        {H100, "fp32", 8, 900, 1},  {H100, "bf16", 8, 450, 1},  {H100, "fp32", 16, 2000, 1},
+	        {H100, "bf16", 16, 950, 1}, {H100, "fp32", 32, 400, 1}, {H100, "bf16", 32, 900, 1}};
 	static const struct ws_sweep_opts opts = BASELINE;
 	struct ws_sweep *s;
 	struct ws_report *report = sweep_of(points, 4, &s, &opts);
 
 	/* 1900 / 1000 and 4100 / 2000 */
 	cr_expect_str_eq(report->answers->title, "4 configurations in 4 runs");
-	cr_assert(eq(sz, report->answers->n, 1)); /* nothing stands against it; no rates are known */
-	cr_expect_str_eq(says(report, 0), "bf16 is 1.97× faster than fp32 (mean of 2 configurations).");
+	cr_assert(
+	        eq(sz, report->answers->n, 1)); /* nothing stands against it; no rates are known */
+	cr_expect_str_eq(says(report, 0),
+	                 "bf16 is 1.97× faster than fp32 (mean of 2 configurations).");
 	cr_expect_str_eq(report->answers->answer[0].grade, "LIKELY FASTER");
 	end(report, s);
 	report = sweep_of(points, 6, &s, &opts); /* and 900 / 1900 */
 	cr_assert(eq(sz, report->answers->n, 2));
-	cr_expect_str_eq(says(report, 0), "bf16 is 1.23× faster than fp32 (mean of 3 configurations).");
+	cr_expect_str_eq(says(report, 0),
+	                 "bf16 is 1.23× faster than fp32 (mean of 3 configurations).");
 	cr_expect_str_eq(report->answers->answer[0].grade, "AMBIGUOUS");
 	cr_expect_str_eq(says(report, 1), "Against it: slower in 1 of 3, at most 2.11×.");
 	end(report, s);
@@ -282,7 +285,8 @@ Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
 		tb_launch(b, 5000, "gemm", 5000, i ? 500 : 1500);
 		tb_pop(b, i ? 6000 : 8000);
 		j = tb_joined(b);
-		cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, i == 2 ? "out of memory" : NULL, &err),
+		cr_assert(eq(int,
+		             ws_sweep_add(s, j->m, &j->rows, i == 2 ? "out of memory" : NULL, &err),
 		             WS_OK));
 		joined_free(j);
 		tb_free(b);

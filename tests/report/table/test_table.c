@@ -193,7 +193,8 @@ Test(table, display_a_small_number_is_never_0_and_0_is_exact)
 Test(table, display_a_title_has_the_sign_of_its_unit)
 {
 	static const struct ws_table_column us[] = {
-	        {"kernel_us", "Kernel (us)", "us", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_NAME},
+	        {"kernel_us", "Kernel (us)", "us", WS_CELL_REAL, WS_DISPLAY_REAL, "d",
+	         WS_RANK_NAME},
 	        {"status", "Status", "", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_ANSWER},
 	};
 	const struct ws_table_def of = {"t", "T", "T", "A row.", us, 2};
@@ -217,8 +218,9 @@ Test(table, display_a_column_of_small_numbers_has_digits)
 	        {"ratio", "B / A", "", WS_CELL_REAL, WS_DISPLAY_RATIO, "d", WS_RANK_ANSWER},
 	        {"large", "GB/s", "GB/s", WS_CELL_REAL, WS_DISPLAY_REAL, "d", WS_RANK_ANSWER},
 	};
-	static const double values[][4] = {
-	        {0.0000123, 0.0021, 0.0042, 0.12}, {0.0000456, 0.0056, 0.0012, 456.7}, {0, 0, 0, 345.6}};
+	static const double values[][4] = {{0.0000123, 0.0021, 0.0042, 0.12},
+	                                   {0.0000456, 0.0056, 0.0012, 456.7},
+	                                   {0, 0, 0, 345.6}};
 	static const char *const shown[][4] = {{"0.0000123", "0.0021", "0.0042", "<1"},
 	                                       {"0.0000456", "0.0056", "0.0012", "457"},
 	                                       {"0", "0", "0", "346"}};
@@ -262,16 +264,17 @@ static void expect_titles(const struct ws_table_column *of, size_t n, const int6
 	ws_table_free(t);
 }
 
-#define TIME_OF(id, title)                                                               \
-	{                                                                                \
+#define TIME_OF(id, title)                                                            \
+	{                                                                             \
 		id, title, "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER \
 	}
 
 Test(table, display_what_is_compared_in_a_row_has_one_unit)
 {
-	static const struct ws_table_column compared[] = {
-	        TIME_OF("avg_ns", "Avg (ns)"), TIME_OF("min_ns", "Min (ns)"),
-	        TIME_OF("gpu_a_ns", "A (ns)"), TIME_OF("gpu_b_ns", "B (ns)")};
+	static const struct ws_table_column compared[] = {TIME_OF("avg_ns", "Avg (ns)"),
+	                                                  TIME_OF("min_ns", "Min (ns)"),
+	                                                  TIME_OF("gpu_a_ns", "A (ns)"),
+	                                                  TIME_OF("gpu_b_ns", "B (ns)")};
 
 	expect_titles(compared, 4, (const int64_t[]){2000000, 500, 900000000, 2000000000},
 	              (const char *const[]){"Avg (ms)", "Min (ms)", "A (s)", "B (s)"});
@@ -281,7 +284,8 @@ Test(table, display_what_is_compared_in_a_row_has_one_unit)
 Test(table, display_groups_of_a_pivot_have_one_unit)
 {
 	static const struct ws_table_column compared[] = {
-	        TIME_OF("forward_ns_0", "8 Forward (ns)"), TIME_OF("backward_ns_0", "8 Backward (ns)"),
+	        TIME_OF("forward_ns_0", "8 Forward (ns)"),
+	        TIME_OF("backward_ns_0", "8 Backward (ns)"),
 	        TIME_OF("forward_ns_1", "16 Forward (ns)"), TIME_OF("total_ns", "Total (ns)")};
 
 	expect_titles(compared, 4, (const int64_t[]){90000, 1000, 2000000, 3000},
@@ -292,7 +296,8 @@ Test(table, display_groups_of_a_pivot_have_one_unit)
 Test(table, display_times_without_a_gpu_are_those_of_kernels)
 {
 	static const struct ws_table_column column[] = {TIME_OF("gpu_ns", "GPU Time (ns)")};
-	static const struct ws_table_def def_of = {"t", "GPU Time by Class", "T", "A row.", column, 1};
+	static const struct ws_table_def def_of = {"t", "GPU Time by Class", "T", "A row.", column,
+	                                           1};
 	struct ws_table *t = ws_table_new(&def_of);
 	struct ws_shown_column shown;
 
