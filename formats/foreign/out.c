@@ -106,10 +106,9 @@ enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_
                                 struct ws_err *err)
 {
 	struct ws_row_device row = {.id = id, .kind = WS_DEVICE_CUDA};
-	uint64_t seen = ws_strtab_find(&o->devices, &id, sizeof(id));
 
-	if (!seen)
-		seen = ws_strtab_add(&o->devices, &id, sizeof(id));
+	if (!ws_strtab_find(&o->devices, &id, sizeof(id)))
+		ws_strtab_add(&o->devices, &id, sizeof(id));
 	WS_FORWARD(ws_import_text(o, name, &row.name, err));
 	return ws_import_row(o, WS_KIND_DEVICE, &row, err);
 }

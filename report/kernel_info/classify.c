@@ -292,7 +292,7 @@ void ws_classify(struct ws_classifier *c, const char *name, size_t len,
 	before = uselocale(c->locale);
 	apply_rules(c, normal, function, out);
 	uselocale(before);
-	id = ws_strtab_add(&c->names, name, len);
+	ws_strtab_add(&c->names, name, len);
 	c->traits[c->ntraits++] = *out;
 }
 
