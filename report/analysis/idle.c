@@ -33,11 +33,9 @@ struct finder {
 	const struct ws_windows *w;
 	struct ws_idle *out;
 	struct ws_arena *results; /* of out */
-	struct ws_spans data;     /* when the host loaded data */
-	struct ws_spans sync;     /* host synchronisations, by begin, not merged */
-	int64_t *sync_end_ns;     /* the latest end of those up to each */
-	struct place *place;      /* of each device */
-	uint32_t device;          /* the one that is swept */
+	struct ws_host_activity host;
+	struct place *place;                                         /* of each device */
+	uint32_t device;                                             /* the one that is swept */
 	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
 	void *ctx;
 	struct ws_arena arena;
@@ -124,85 +122,13 @@ static void open_places(struct finder *c)
 		step_on(c, &c->place[d]);
 }
 
-/* --- what the host did ------------------------------------------------------------------------ */
-
-static bool name_is_sync(struct ws_bytes name)
-{
-	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
-	                                       "hipMemcpy", "hipMemcpyWithStream"};
-	const char *text = name.ptr;
-	size_t len = name.len;
-
-	if (memmem(name.ptr, len, "Synchronize", 11))
-		return true;
-	/* cuMemcpyDtoH_v2, cudaMemcpy_v3020: the version is no part of the name */
-	for (size_t i = len; i-- > 2;)
-		if (text[i] == 'v' && text[i - 1] == '_') {
-			len = i - 1;
-			break;
-		}
-	for (size_t i = 0; i < sizeof(blocking) / sizeof(*blocking); i++)
-		if (len == strlen(blocking[i]) && !memcmp(name.ptr, blocking[i], len))
-			return true;
-	return false;
-}
-
-static enum ws_status add_syncs(struct finder *c, struct ws_err *err)
-{
-	struct ws_joined_rows *rows = c->sel->rows;
-	const struct ws_model *m = c->m;
-	int64_t latest = INT64_MIN;
-	bool *is_sync, any = false;
-
-	WS_NEW(&c->arena, is_sync, m->ntexts);
-	for (size_t i = 0; i < m->ntexts; i++)
-		any |= is_sync[i] = name_is_sync(m->texts[i]);
-	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
-		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
-
-		if (is_sync[call->name])
-			WS_FORWARD(ws_spans_add(&c->sync, call->start_ns,
-			                        call->start_ns + call->dur_ns, err));
-	}
-	WS_FORWARD(ws_spans_sort(&c->sync, err));
-	WS_NEW(&c->arena, c->sync_end_ns, c->sync.n);
-	for (size_t i = 0; i < c->sync.n; i++) {
-		latest = c->sync.span[i].end_ns > latest ? c->sync.span[i].end_ns : latest;
-		c->sync_end_ns[i] = latest;
-	}
-	return WS_OK;
-}
-
-static enum ws_status add_data_loading(struct finder *c, struct ws_err *err)
-{
-	struct ws_joined_rows *rows = c->sel->rows;
-	const struct ws_op_tree *ops = &c->m->cpu_ops.tree;
-	bool *loads_data, any = false;
-
-	WS_NEW(&c->arena, loads_data, c->m->ntexts);
-	for (size_t i = 0; i < c->m->ntexts; i++)
-		any |= loads_data[i] = ws_name_loads_data(c->m->texts[i]);
-	for (uint32_t i = 0; any && i < rows->nranges; i++) {
-		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-
-		if (loads_data[r->context->name])
-			WS_FORWARD(ws_spans_add(&c->data, r->start_ns, r->end_ns, err));
-	}
-	for (size_t i = 0; any && i < ops->n; i++)
-		if (loads_data[ops->name[i]])
-			WS_FORWARD(ws_spans_add(&c->data, ops->start_ns[i], ops->end_ns[i], err));
-	ws_spans_merge(&c->data);
-	return WS_OK;
-}
-
 static enum ws_status prepare(struct finder *c, struct ws_err *err)
 {
 	if (!c->w)
 		c->w = ws_windows(c->m, c->sel);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
-	WS_FORWARD(add_syncs(c, err));
-	return add_data_loading(c, err);
+	return ws_host_activity_find(c->m, c->sel->rows, &c->host, err);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -215,32 +141,6 @@ static int64_t min_ns(int64_t a, int64_t b)
 static int64_t max_ns(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
-}
-
-/* For how long had the host waited for the device, when that had become idle, and was free again
- * before the launch? Of several the longest wait; 0: it had not. */
-static int64_t host_waited(const struct finder *c, int64_t from_ns, int64_t call_ns)
-{
-	size_t lo = 0, hi = c->sync.n;
-	int64_t ns = 0;
-
-	while (lo < hi) { /* the first that begins at or after from */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->sync.span[mid].start_ns < from_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
-	for (size_t i = lo, looked = 0; i-- > 0 && c->sync_end_ns[i] >= from_ns && looked < 64;
-	     looked++) {
-		const struct ws_span *span = &c->sync.span[i];
-
-		if (span->end_ns >= from_ns && span->end_ns <= call_ns)
-			ns = max_ns(ns, span->end_ns - span->start_ns);
-	}
-	return ns;
 }
 
 /* A gap of a device and how it is divided: parts one after the other, each until its end. */
@@ -269,11 +169,11 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 {
 	int64_t waited_ns;
 
-	if (c->data.n && 2 * ws_spans_inside(&c->data, from_ns, to_ns) > to_ns - from_ns) {
+	if (2 * ws_spans_inside(&c->host.data, from_ns, to_ns) > to_ns - from_ns) {
 		add_part(g, to_ns, WS_USE_DATA);
 		return;
 	}
-	waited_ns = min_ns(host_waited(c, from_ns, call_ns), to_ns - from_ns);
+	waited_ns = min_ns(ws_host_waited(&c->host, from_ns, call_ns), to_ns - from_ns);
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
@@ -526,8 +426,7 @@ static void release(struct finder *c)
 {
 	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
 		ws_values_free(&c->place[d].dur_ns);
-	ws_spans_release(&c->data);
-	ws_spans_release(&c->sync);
+	ws_host_activity_release(&c->host);
 	ws_arena_free(&c->arena);
 }
 
@@ -554,7 +453,6 @@ enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection 
                             const struct ws_idle **out, struct ws_err *err)
 {
 	static const char key;
-	/* few groups, as long as there are kernels: they are packed earlier than others */
 	struct finder f = {.m = m, .sel = sel};
 	struct ws_idle *idle;
 	enum ws_status status;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "report/analysis/device_time.h"
+#include "report/base/spans.h"
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
@@ -143,3 +144,21 @@ struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_d
  * largest other part is waiting for data (33.4 %)". Returns out.
  */
 const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t size);
+
+/* --- idle_host.c: what the host did meanwhile: waits for a device, loading of data ------------ */
+
+/* Starts as all zeros; free with ws_host_activity_release, also after a failure. */
+struct ws_host_activity {
+	struct ws_spans data;  /* when it loaded data: disjoint, by begin */
+	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */
+	int64_t *wait_end_ns;  /* the latest end of those up to each */
+	struct ws_arena arena;
+};
+/* Of the joined ranges, calls and operations. IO_WRITE: no room for them. */
+enum ws_status ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                                     struct ws_host_activity *out, struct ws_err *err);
+void ws_host_activity_release(struct ws_host_activity *host);
+
+/* For how long, in ns, had the host waited for the device, when that had become idle at from, and
+ * was free again before the launch at call? Of several the longest wait; 0: it had not. */
+int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int64_t call_ns);

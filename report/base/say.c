@@ -100,6 +100,15 @@ const char *ws_say_number(struct ws_arena *texts, double value)
 	return out;
 }
 
+const char *ws_say_amount(struct ws_arena *texts, double ratio)
+{
+	const double times = ratio < 1 ? 1 / ratio : ratio;
+
+	return times >= WS_SAY_TIMES_FROM
+	               ? ws_arena_format(texts, "%s×", ws_say_number(texts, times))
+	               : ws_say_percent(texts, 100 * (times - 1));
+}
+
 const char *ws_say_part_of(struct ws_arena *texts, double ns, double percent)
 {
 	return ws_arena_format(texts, "%s (%s)", ws_say_time(texts, ns),

@@ -8,6 +8,9 @@
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
 const char *ws_say_time(struct ws_arena *texts, double ns);
 const char *ws_say_percent(struct ws_arena *texts, double percent);
+/* How much more or less, always over 1: "1.6×", "2.3 %". */
+#define WS_SAY_TIMES_FROM 1.1 /* from here on as times, below in percent */
+const char *ws_say_amount(struct ws_arena *texts, double ratio);
 const char *ws_say_number(struct ws_arena *texts, double value);
 /* With a prefix of SI: "8.9 TFLOP", "3.35 TB/s". */
 const char *ws_say_si(struct ws_arena *texts, double value, const char *unit);

@@ -55,10 +55,8 @@ static const struct ws_cell *verdict_of(const struct answering *a, const char *s
 /* "+2.1 %", under 1.10×; else "1.3×" */
 static const char *change_of(struct ws_arena *texts, double ratio)
 {
-	const double times = ratio < 1 ? 1 / ratio : ratio;
-
-	if (times >= 1.1)
-		return ws_arena_format(texts, "%s×", ws_say_number(texts, times));
+	if (fmax(ratio, 1 / ratio) >= WS_SAY_TIMES_FROM)
+		return ws_say_amount(texts, ratio);
 	return ws_arena_format(texts, "%s%s",
 	                       fabs(ratio - 1) < UNSEEN ? ""
 	                       : ratio < 1              ? "−"

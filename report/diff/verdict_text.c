@@ -45,9 +45,6 @@ static double times_of(double ratio)
 	return ratio < 1 ? 1 / ratio : ratio;
 }
 
-/* From here on a ratio is told as times, below in percent. */
-#define TIMES_FROM 1.10
-
 static void print_amount(double times, bool in_times, char *out, size_t size)
 {
 	if (in_times)
@@ -61,7 +58,7 @@ static void print_ratio(double ratio, char *out, size_t size)
 {
 	char amount[32];
 
-	print_amount(times_of(ratio), times_of(ratio) >= TIMES_FROM, amount, sizeof(amount));
+	print_amount(times_of(ratio), times_of(ratio) >= WS_SAY_TIMES_FROM, amount, sizeof(amount));
 	snprintf(out, size, "%s %s", amount, ratio < 1 ? "faster" : "slower");
 }
 
@@ -94,7 +91,7 @@ static const char *print_assumed(const struct ws_comparison *c, char out[48])
 static void print_ambiguous(const struct ws_diff *d, const struct ws_comparison *c, char *out,
                             size_t size)
 {
-	const bool in_percent = times_of(c->ratio) < TIMES_FROM;
+	const bool in_percent = times_of(c->ratio) < WS_SAY_TIMES_FROM;
 	char settles[96], assumed[48], change[128];
 
 	print_runs_needed(d, c, settles, sizeof(settles));
@@ -129,7 +126,7 @@ static void print_different(const struct ws_diff *d, const struct ws_comparison 
 {
 	const bool likely = c->basis == WS_BASIS_STEPS;
 	const double slow = times_of(c->low), fast = times_of(c->high);
-	const bool in_times = times_of(c->ratio) >= TIMES_FROM;
+	const bool in_times = times_of(c->ratio) >= WS_SAY_TIMES_FROM;
 	char ratio[64], least[32], most[32], assumed[48];
 
 	print_ratio(c->ratio, ratio, sizeof(ratio));

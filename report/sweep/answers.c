@@ -5,7 +5,6 @@
 #include "report/base/say.h"
 #include "report/sweep/private.h"
 
-#define TIMES_FROM  1.1 /* a ratio under it is told in percent */
 #define UNSEEN      1.0005
 #define MEMORY_FROM 1.05 /* more memory than that stands against a speed-up */
 #define NAME_WORDS  6 /* of "Highest throughput: NAME: 16.1 k tokens per second, 1.2× the next." */
@@ -26,16 +25,6 @@ static const char *text_of(const struct answering *a, uint32_t text)
 	const struct ws_bytes value = ws_texts_get(&a->s->texts, text);
 
 	return ws_arena_copy(a->texts, value.ptr, value.len);
-}
-
-/* "1.6×", "2.3 %": always over 1. */
-static const char *amount(const struct answering *a, double ratio)
-{
-	const double times = ratio < 1 ? 1 / ratio : ratio;
-
-	return times >= TIMES_FROM
-	               ? ws_arena_format(a->texts, "%s×", ws_say_number(a->texts, times))
-	               : ws_say_percent(a->texts, 100 * (times - 1));
 }
 
 /* Of what is not the baseline, that with the highest mean; n 0: nothing is compared. */
@@ -78,7 +67,7 @@ static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
 		ws_say_line(&answer->line, "", name, " is as fast as ", base, of, ".", NULL);
 	else
 		ws_say_line(&answer->line, "", name, " is ",
-		            ws_arena_format(a->texts, "%s %s", amount(a, g->mean),
+		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, g->mean),
 		                            faster ? "faster" : "slower"),
 		            ws_arena_format(a->texts, " than %s%s.", base, of), NULL);
 }
@@ -97,8 +86,9 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	ws_sweep_name_row(a->s, best, name, sizeof(name));
 	for (const char *c = name; *c; c++)
 		words += *c == ' ';
-	if (rate[1] > 0 && rate[0] / rate[1] >= TIMES_FROM)
-		next_one = ws_arena_format(a->texts, ", %s the next", amount(a, rate[0] / rate[1]));
+	if (rate[1] > 0 && rate[0] / rate[1] >= WS_SAY_TIMES_FROM)
+		next_one = ws_arena_format(a->texts, ", %s the next",
+		                           ws_say_amount(a->texts, rate[0] / rate[1]));
 	ws_say_line(next(a), "Highest throughput: ",
 	            words > NAME_WORDS || !*name ? "" : ws_arena_format(a->texts, "%s", name),
 	            words > NAME_WORDS || !*name ? "" : ": ",
@@ -122,7 +112,8 @@ static void say_slower_rows(const struct answering *a, const struct ws_sweep_gai
 		ws_say_line(next(a), "Against it: ",
 		            ws_arena_format(a->texts, "%s in %u of %u",
 		                            g->mean < 1 ? "faster" : "slower", against, g->n),
-		            ", at most ", amount(a, g->mean < 1 ? g->max : g->min), ".", NULL);
+		            ", at most ", ws_say_amount(a->texts, g->mean < 1 ? g->max : g->min),
+		            ".", NULL);
 	else if (g->unknown)
 		ws_say_line(next(a),
 		            "Against it: CPU runs need at least three per side for an interval.",
@@ -134,7 +125,8 @@ static void say_slower_rows(const struct answering *a, const struct ws_sweep_gai
 		            ".", NULL);
 	if (a->out->n < WS_ANSWERS && g->mean > 1 && g->memory >= MEMORY_FROM)
 		ws_say_line(next(a), "Against it: ",
-		            ws_arena_format(a->texts, "%s more memory", amount(a, g->memory)),
+		            ws_arena_format(a->texts, "%s more memory",
+		                            ws_say_amount(a->texts, g->memory)),
 		            ws_arena_format(a->texts, " than %s.",
 		                            text_of(a, a->s->baseline_value)),
 		            NULL);

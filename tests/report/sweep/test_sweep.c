@@ -55,6 +55,17 @@ static struct tb *recorded(const struct point *p)
 	return b;
 }
 
+/* failure: why the run failed, or NULL. */
+static void add_run(struct ws_sweep *s, struct tb *b, const char *failure)
+{
+	struct joined *j = tb_joined(b);
+	struct ws_err err;
+
+	cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, failure, &err), WS_OK), "%s", err.text);
+	joined_free(j);
+	tb_free(b);
+}
+
 static struct ws_report *sweep_of(const struct point *points, size_t n, struct ws_sweep **s,
                                   const struct ws_sweep_opts *opts)
 {
@@ -62,15 +73,8 @@ static struct ws_report *sweep_of(const struct point *points, size_t n, struct w
 	struct ws_err err;
 
 	*s = ws_sweep_new();
-	for (size_t i = 0; i < n; i++) {
-		struct tb *b = recorded(&points[i]);
-		struct joined *j = tb_joined(b);
-
-		cr_assert(eq(int, ws_sweep_add(*s, j->m, &j->rows, NULL, &err), WS_OK), "%s",
-		          err.text);
-		joined_free(j);
-		tb_free(b);
-	}
+	for (size_t i = 0; i < n; i++)
+		add_run(*s, recorded(&points[i]), NULL);
 	cr_assert(eq(int, ws_sweep_make(*s, opts, &report, &err), WS_OK), "%s", err.text);
 	return report;
 }
@@ -130,7 +134,6 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 
 	for (int i = 0; i < 4; i++) {
 		struct tb *b = tb_new();
-		struct joined *j;
 
 		tb_device(b, 0, WS_DEVICE_CUDA, H100);
 		tb_mark(b, 0, i ? "workload.dtype=bf16" : "workload.dtype=fp32");
@@ -143,10 +146,7 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 			tb_launch(b, 5000 + 10 * k, "gemm", 6000 + 1000 * k, i ? 500 : 1400);
 		if (i == 3)
 			tb_pop(b, 6000);
-		j = tb_joined(b);
-		cr_assert(eq(int, ws_sweep_add(s, j->m, &j->rows, NULL, &err), WS_OK));
-		joined_free(j);
-		tb_free(b);
+		add_run(s, b, NULL);
 	}
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
 	t = tb_table_of(report, "sweep");
@@ -276,7 +276,6 @@ Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
 
 	for (int i = 0; i < 3; i++) {
 		struct tb *b = tb_new();
-		struct joined *j;
 
 		tb_device(b, 0, WS_DEVICE_CUDA, H100);
 		tb_mark(b, 0, i ? "workload.context=8" : "workload.context=16");
@@ -284,12 +283,7 @@ Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
 		tb_push(b, 4000, "step");
 		tb_launch(b, 5000, "gemm", 5000, i ? 500 : 1500);
 		tb_pop(b, i ? 6000 : 8000);
-		j = tb_joined(b);
-		cr_assert(eq(int,
-		             ws_sweep_add(s, j->m, &j->rows, i == 2 ? "out of memory" : NULL, &err),
-		             WS_OK));
-		joined_free(j);
-		tb_free(b);
+		add_run(s, b, i == 2 ? "out of memory" : NULL);
 	}
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
 	cr_assert(eq(sz, report->answers->n, 2));

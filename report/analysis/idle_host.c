@@ -1,0 +1,111 @@
+#include "report/analysis/idle.h"
+
+#include <string.h>
+
+static bool name_is_sync(struct ws_bytes name)
+{
+	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
+	                                       "hipMemcpy", "hipMemcpyWithStream"};
+	const char *text = name.ptr;
+	size_t len = name.len;
+
+	if (memmem(name.ptr, len, "Synchronize", 11))
+		return true;
+	/* cuMemcpyDtoH_v2, cudaMemcpy_v3020: the version is no part of the name */
+	for (size_t i = len; i-- > 2;)
+		if (text[i] == 'v' && text[i - 1] == '_') {
+			len = i - 1;
+			break;
+		}
+	for (size_t i = 0; i < sizeof(blocking) / sizeof(*blocking); i++)
+		if (len == strlen(blocking[i]) && !memcmp(name.ptr, blocking[i], len))
+			return true;
+	return false;
+}
+
+static enum ws_status find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
+                                 struct ws_host_activity *host, struct ws_err *err)
+{
+	int64_t latest = INT64_MIN;
+	bool *is_sync, any = false;
+
+	WS_NEW(&host->arena, is_sync, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= is_sync[i] = name_is_sync(m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+		if (is_sync[call->name])
+			WS_FORWARD(ws_spans_add(&host->waits, call->start_ns,
+			                        call->start_ns + call->dur_ns, err));
+	}
+	WS_FORWARD(ws_spans_sort(&host->waits, err));
+	WS_NEW(&host->arena, host->wait_end_ns, host->waits.n);
+	for (size_t i = 0; i < host->waits.n; i++) {
+		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
+		host->wait_end_ns[i] = latest;
+	}
+	return WS_OK;
+}
+
+static enum ws_status find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
+                                        struct ws_host_activity *host, struct ws_err *err)
+{
+	const struct ws_op_tree *ops = &m->cpu_ops.tree;
+	bool *loads_data, any = false;
+
+	WS_NEW(&host->arena, loads_data, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++)
+		any |= loads_data[i] = ws_name_loads_data(m->texts[i]);
+	for (uint32_t i = 0; any && i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (loads_data[r->context->name])
+			WS_FORWARD(ws_spans_add(&host->data, r->start_ns, r->end_ns, err));
+	}
+	for (size_t i = 0; any && i < ops->n; i++)
+		if (loads_data[ops->name[i]])
+			WS_FORWARD(
+			        ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i], err));
+	ws_spans_merge(&host->data);
+	return WS_OK;
+}
+
+enum ws_status ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                                     struct ws_host_activity *out, struct ws_err *err)
+{
+	WS_FORWARD(find_waits(m, rows, out, err));
+	return find_data_loading(m, rows, out, err);
+}
+
+void ws_host_activity_release(struct ws_host_activity *host)
+{
+	ws_spans_release(&host->data);
+	ws_spans_release(&host->waits);
+	ws_arena_free(&host->arena);
+}
+
+int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int64_t call_ns)
+{
+	size_t lo = 0, hi = host->waits.n;
+	int64_t ns = 0;
+
+	while (lo < hi) { /* the first that begins at or after from */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (host->waits.span[mid].start_ns < from_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
+	for (size_t i = lo, looked = 0; i-- > 0 && host->wait_end_ns[i] >= from_ns && looked < 64;
+	     looked++) {
+		const struct ws_span *span = &host->waits.span[i];
+
+		if (span->end_ns >= from_ns && span->end_ns <= call_ns)
+			ns = span->end_ns - span->start_ns > ns ? span->end_ns - span->start_ns
+			                                        : ns;
+	}
+	return ns;
+}
