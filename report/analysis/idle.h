@@ -137,7 +137,8 @@ enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection
 /* The verdict alone, for which nothing is read where it cannot be told. */
 enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
                                struct ws_idle_verdict *out, struct ws_err *err);
-/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell. */
+/* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
+ */
 struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
 /*
  * The verdict in a sentence without its full stop: "the GPU computes 62.1 % of the time; the
