@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/base/status.h"
-
 static const char *hint;
 static void (*_Atomic first)(void);
 
@@ -24,11 +22,10 @@ void ws_out_of_memory_first(void (*clean_up)(void))
 }
 
 /* write() and _exit(): streams and exit handlers may need memory themselves. */
-_Noreturn void ws_out_of_memory(size_t bytes)
+_Noreturn void ws_end_program(enum ws_status status, const char *text)
 {
 	char line[PATH_MAX + 256];
-	int n = snprintf(line, sizeof(line), "%s: out of memory for %zu bytes%s%s\n",
-	                 program_invocation_short_name, bytes, hint ? "; " : "", hint ? hint : "");
+	int n = snprintf(line, sizeof(line), "%s: %s\n", program_invocation_short_name, text);
 	void (*clean_up)(void) = first;
 
 	if (clean_up)
@@ -36,7 +33,16 @@ _Noreturn void ws_out_of_memory(size_t bytes)
 	if (n > 0)
 		(void)!write(STDERR_FILENO, line,
 		             (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
-	_exit(ws_status_exit_code(WS_NO_MEMORY));
+	_exit(ws_status_exit_code(status));
+}
+
+_Noreturn void ws_out_of_memory(size_t bytes)
+{
+	char text[PATH_MAX + 128];
+
+	snprintf(text, sizeof(text), "out of memory for %zu bytes%s%s", bytes, hint ? "; " : "",
+	         hint ? hint : "");
+	ws_end_program(WS_NO_MEMORY, text);
 }
 
 void *ws_xopened(void *opened)

@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "formats/base/status.h"
+
 /* As malloc, strdup, strndup and asprintf; what they return is for free(), never NULL. */
 void *ws_xmalloc(size_t bytes) __attribute__((malloc, returns_nonnull));
 char *ws_xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
@@ -32,7 +34,9 @@ void *ws_xopened(void *opened);
 /* As dlopen: NULL when the library is not here, or none that can be loaded. */
 void *ws_xdlopen(const char *file, int flags);
 
-/* End the program for lack of memory: any thread may call it. */
+/* End the program with this line on standard error: any thread may call it. For what nobody above
+ * could do better: no memory, no room for a temporary file. */
+_Noreturn void ws_end_program(enum ws_status status, const char *text);
 _Noreturn void ws_out_of_memory(size_t bytes);
 /* What is called before that, once; it may not ask for memory. NULL: nothing. */
 void ws_out_of_memory_first(void (*clean_up)(void));

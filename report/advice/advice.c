@@ -85,19 +85,18 @@ static void find_casts(struct ws_advice *a)
 }
 
 /* The built-in rules: tile, alignment and architecture are no matter of taste. */
-static enum ws_status find_traits(struct ws_advice *a, struct ws_err *err)
+static void find_traits(struct ws_advice *a)
 {
 	struct ws_classifier *classifier = NULL;
-	enum ws_status status = ws_classifier_new(NULL, 0, &classifier, err);
 
-	for (size_t i = 0; i < a->m->nconfigs && status == WS_OK; i++) {
+	ws_classifier_new(NULL, 0, &classifier, NULL);
+	for (size_t i = 0; i < a->m->nconfigs && classifier; i++) {
 		struct ws_bytes name = a->m->texts[a->m->configs[i].name];
 
 		if (a->config_ns[i])
 			ws_classify(classifier, name.ptr, name.len, &a->traits[i]);
 	}
 	ws_classifier_free(classifier);
-	return status;
 }
 
 static int by_time(const void *pa, const void *pb, void *arg)
@@ -228,21 +227,20 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 	ws_advice_number_work(a);
 }
 
-static enum ws_status count_kernels(struct ws_advice *a, struct ws_err *err)
+static void count_kernels(struct ws_advice *a)
 {
 	struct ws_strtab ids = {0}, cells = {0};
 
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
-	WS_FORWARD(ws_cost_ops_find(a->m, a->tab->sel, &a->costs, err));
+	ws_cost_ops_find(a->m, a->tab->sel, &a->costs);
 	ws_attention_find(a->m, a->costs, &a->arena, &a->attention);
 	look_at_kernels(a, &ids, &cells);
 	ws_strtab_free(&ids);
 	ws_strtab_free(&cells);
-	return WS_OK;
 }
 
-static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
+static void prepare(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
 
@@ -252,13 +250,13 @@ static enum ws_status prepare(struct ws_advice *a, struct ws_err *err)
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
 	ws_step_times(m, a->tab->sel, a->tab->digest, &a->times);
-	WS_FORWARD(ws_idle_find(m, a->tab->sel, &a->idle, err));
+	ws_idle_find(m, a->tab->sel, &a->idle);
 	a->found->has_steps = a->times.nmeasured > 0;
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
 	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
 	find_casts(a);
-	WS_FORWARD(count_kernels(a, err));
-	return find_traits(a, err);
+	count_kernels(a);
+	find_traits(a);
 }
 
 static void (*const rules[WS_RULES])(struct ws_advice *) = {
@@ -310,31 +308,25 @@ static void sort_findings(struct ws_advice *a)
 	free(grown);
 }
 
-enum ws_status ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out,
-                              struct ws_err *err)
+void ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out)
 {
 	static const char key;
 	struct ws_arena *texts = &tab->sel->kept->arena;
 	struct ws_advice a = {.tab = tab, .m = tab->m, .texts = texts};
-	enum ws_status status;
 
 	*out = ws_kept_result(tab->sel, &key);
 	if (*out)
-		return WS_OK;
+		return;
 	WS_NEW(texts, a.found, 1);
-	status = prepare(&a, err);
-	if (status == WS_OK) {
-		judge(&a);
-		ws_advice_merge(&a);
-	}
+	prepare(&a);
+	judge(&a);
+	ws_advice_merge(&a);
 	sort_findings(&a);
-	if (status == WS_OK)
-		ws_keep_result(tab->sel, &key, a.found, NULL);
+	ws_keep_result(tab->sel, &key, a.found, NULL);
 	*out = a.found;
 	free(a.work);
 	free(a.cell);
 	free(a.claim);
 	ws_arena_free(&a.arena);
 	ws_step_times_release(&a.times);
-	return status;
 }

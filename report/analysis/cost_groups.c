@@ -80,8 +80,8 @@ static void release(void *result)
 	free(((struct ws_cost_groups *)result)->group);
 }
 
-enum ws_status ws_cost_groups_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   const struct ws_cost_groups **out, struct ws_err *err)
+void ws_cost_groups_find(const struct ws_model *m, const struct ws_selection *sel,
+                         const struct ws_cost_groups **out)
 {
 	static const char key;
 	struct gathering s = {0};
@@ -90,8 +90,8 @@ enum ws_status ws_cost_groups_find(const struct ws_model *m, const struct ws_sel
 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
-		return WS_OK;
-	WS_FORWARD(ws_cost_ops_find(m, sel, &costs, err));
+		return;
+	ws_cost_ops_find(m, sel, &costs);
 	WS_NEW(&sel->kept->arena, s.out, 1);
 	s.out->nops = costs->n;
 	ws_attention_find(m, costs, &sel->kept->arena, &attention);
@@ -111,7 +111,6 @@ enum ws_status ws_cost_groups_find(const struct ws_model *m, const struct ws_sel
 	ws_strtab_free(&s.ids);
 	*out = s.out;
 	ws_keep_result(sel, &key, s.out, release);
-	return WS_OK;
 }
 
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,

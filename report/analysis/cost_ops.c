@@ -197,15 +197,14 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	return false;
 }
 
-static enum ws_status put(struct finder *f, struct kept *kept, int64_t flops, int64_t bytes,
-                          struct ws_err *err)
+static void put(struct finder *f, struct kept *kept, int64_t flops, int64_t bytes)
 {
 	kept->flops_too_big = is_too_big(&f->flops, flops);
 	kept->bytes_too_big = is_too_big(&f->bytes, bytes);
-	return ws_spill_put(&f->out->ops, sizeof(*kept), f->out->n++, kept, err);
+	ws_spill_put(&f->out->ops, sizeof(*kept), f->out->n++, kept);
 }
 
-static enum ws_status add_ranges(struct finder *f, struct ws_err *err)
+static void add_ranges(struct finder *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
 
@@ -218,16 +217,15 @@ static enum ws_status add_ranges(struct finder *f, struct ws_err *err)
 			struct kept kept = from_range(rows, range, i);
 
 			at = (uint32_t)f->out->n;
-			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
+			put(f, &kept, facts->flops, facts->bytes);
 		}
-		WS_FORWARD(ws_spill_put(&f->out->of_range, sizeof(at), i, &at, err));
+		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
 	}
 	f->out->nranges = f->out->n;
-	return WS_OK;
 }
 
 /* Parents first, so the number of the operation that counts is there already. */
-static enum ws_status add_framework(struct finder *f, struct ws_err *err)
+static void add_framework(struct finder *f)
 {
 	const struct ws_model *m = f->m;
 	uint32_t *cost_op = f->out->of_cpu_op;
@@ -238,14 +236,13 @@ static enum ws_status add_framework(struct finder *f, struct ws_err *err)
 			struct kept kept = from_framework(m, f->sel->rows, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
-			WS_FORWARD(put(f, &kept, facts->flops, facts->bytes, err));
+			put(f, &kept, facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
 			cost_op[i] = cost_op[m->cpu_ops.tree.parent[i]];
 		}
 	}
-	return WS_OK;
 }
 
 static void add_kernels(struct finder *f)
@@ -281,54 +278,48 @@ static bool any_cost(const struct ws_model *m)
 	return any;
 }
 
-static enum ws_status find(struct finder *f, struct ws_err *err)
+static void find(struct finder *f)
 {
 	const size_t nranges = f->sel->rows->nranges, nops = f->m->cpu_ops.tree.n;
 	struct ws_cost_ops *out = f->out;
 
 	if (!any_cost(f->m))
-		return WS_OK;
-	WS_FORWARD(ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept), err));
-	WS_FORWARD(ws_spill_open(&out->of_range, nranges * sizeof(uint32_t), err));
+		return;
+	ws_spill_open(&out->ops, (nranges + nops) * sizeof(struct kept));
+	ws_spill_open(&out->of_range, nranges * sizeof(uint32_t));
 	find_counted(f->m, out->of_cpu_op);
-	WS_FORWARD(add_ranges(f, err));
-	return add_framework(f, err);
+	add_ranges(f);
+	add_framework(f);
 }
 
-enum ws_status ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops **out, struct ws_err *err)
+void ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
+                      struct ws_cost_ops **out)
 {
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena;
 	struct finder f = {.m = m, .sel = sel};
-	enum ws_status status;
 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
-		return WS_OK;
+		return;
 	WS_NEW(arena, f.out, 1);
 	f.out->m = m;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
-	status = find(&f, err);
-	if (status != WS_OK)
-		release(f.out);
-	if (status == WS_OK)
-		ws_keep_result(sel, &key, f.out, release);
+	find(&f);
+	ws_keep_result(sel, &key, f.out, release);
 	*out = f.out;
-	return status;
 }
 
-enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops **out, struct ws_err *err)
+void ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                      struct ws_cost_ops **out)
 {
 	struct finder f = {.m = m, .sel = sel};
 
-	WS_FORWARD(ws_cost_ops_list(m, sel, out, err));
+	ws_cost_ops_list(m, sel, out);
 	f.out = *out;
 	if (!f.out->has_kernels && f.out->n)
 		add_kernels(&f);
 	f.out->has_kernels = true;
-	return WS_OK;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */

@@ -43,13 +43,13 @@ struct ws_cost_ops {
  * each has the cost of the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
  * counts: one is left out when those inside it have at least half of its FLOPs,
  * and one that counts takes what is inside it. What would make a sum of all
- * FLOPs or bytes overflow is not known. IO_WRITE: no room for a temporary file.
+ * FLOPs or bytes overflow is not known.
  */
-enum ws_status ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops **out, struct ws_err *err);
+void ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
+                      struct ws_cost_ops **out);
 /* The same without what their kernels tell, for who needs only FLOPs and bytes. */
-enum ws_status ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
-                                struct ws_cost_ops **out, struct ws_err *err);
+void ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
+                      struct ws_cost_ops **out);
 
 /* Operation i. */
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i);

@@ -143,7 +143,7 @@ static void add_kernels(struct filling *f)
 
 /* --- ranges ------------------------------------------------------------------------------ */
 
-static enum ws_status prepare_paths(struct filling *f, struct ws_err *err)
+static void prepare_paths(struct filling *f)
 {
 	const struct ws_span none = {INT64_MAX, INT64_MIN};
 	struct ws_joined_rows *rows = f->sel->rows;
@@ -151,10 +151,9 @@ static enum ws_status prepare_paths(struct filling *f, struct ws_err *err)
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
 	for (size_t s = 0; s < f->m->nsteps; s++)
 		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->context->path;
-	WS_FORWARD(ws_spill_open(&f->spans, rows->nranges * sizeof(none), err));
+	ws_spill_open(&f->spans, rows->nranges * sizeof(none));
 	for (size_t i = 0; i < rows->nranges; i++)
-		WS_FORWARD(ws_spill_put(&f->spans, sizeof(none), i, &none, err));
-	return WS_OK;
+		ws_spill_put(&f->spans, sizeof(none), i, &none);
 }
 
 static void add_ranges(struct filling *f)
@@ -184,11 +183,10 @@ static void add_ranges(struct filling *f)
 
 /* --- costs ------------------------------------------------------------------------------- */
 
-static enum ws_status prepare_costs(struct filling *f, struct ws_err *err)
+static void prepare_costs(struct filling *f)
 {
-	WS_FORWARD(ws_cost_ops_list(f->m, f->sel, &f->costs, err));
+	ws_cost_ops_list(f->m, f->sel, &f->costs);
 	WS_NEW(&f->temp, f->name_of, f->costs->n);
-	return WS_OK;
 }
 
 static void add_costs(struct filling *f)
@@ -218,15 +216,15 @@ static void add_calls(struct filling *f)
 	f->d->ncalls = rows->ncalls;
 }
 
-static enum ws_status add_all(struct filling *f, struct ws_err *err)
+static void add_all(struct filling *f)
 {
 	const unsigned parts = f->d->parts;
 
 	ws_digest_reserve_paths(f->d, f->m->ranges.npaths);
 	if (parts & WS_DIGEST_PATHS)
-		WS_FORWARD(prepare_paths(f, err));
+		prepare_paths(f);
 	if (parts & WS_DIGEST_COSTS)
-		WS_FORWARD(prepare_costs(f, err));
+		prepare_costs(f);
 	if (parts & WS_DIGEST_OF_KERNELS)
 		add_kernels(f);
 	if (parts & WS_DIGEST_PATHS)
@@ -235,19 +233,16 @@ static enum ws_status add_all(struct filling *f, struct ws_err *err)
 		add_costs(f);
 	if (parts & WS_DIGEST_CALLS)
 		add_calls(f);
-	return WS_OK;
 }
 
-enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
-                                 const struct ws_selection *sel, unsigned parts, struct ws_err *err)
+void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
+                       const struct ws_selection *sel, unsigned parts)
 {
 	struct filling f = {.d = d, .m = m, .sel = sel};
-	enum ws_status status = WS_OK;
 
 	ws_digest_init(d, m, parts, sel->rows->nkinds);
-	WS_THEN(status, add_all(&f, err));
+	add_all(&f);
 	ws_digest_finish(d);
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
-	return status;
 }

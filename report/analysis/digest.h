@@ -6,8 +6,6 @@
 
 #include "report/analysis/filter.h"
 
-/* Of what the selection lets through, from its rows. Free with ws_digest_release, also after a
- * failure. IO_WRITE: no room for a temporary file. */
-enum ws_status ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
-                                 const struct ws_selection *sel, unsigned parts,
-                                 struct ws_err *err);
+/* Of what the selection lets through, from its rows. Free with ws_digest_release. */
+void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
+                       const struct ws_selection *sel, unsigned parts);

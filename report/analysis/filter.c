@@ -291,16 +291,15 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status find_spans(struct selector *c, struct ws_err *err)
+static void find_spans(struct selector *c)
 {
 	for (uint32_t i = 0; i < c->rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(c->rows, i);
 
 		if (c->s->in_pattern[i])
-			WS_FORWARD(ws_spans_add(&c->spans, r->start_ns, r->end_ns, err));
+			ws_spans_add(&c->spans, r->start_ns, r->end_ns);
 	}
 	ws_spans_merge(&c->spans);
-	return WS_OK;
 }
 
 /* --- one thing -------------------------------------------------------------------------- */
@@ -525,7 +524,7 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 	if (c->s->has_nvtx)
 		ws_filter_ranges(c->m, c->rows, f->nvtx, c->s->in_pattern);
 	if (c->s->has_nvtx && f->by_gpu_time)
-		WS_FORWARD(find_spans(c, err));
+		find_spans(c);
 	if (f && f->kernel)
 		WS_FORWARD(match_names(c, err));
 	find_words(c->s, f);

@@ -122,13 +122,13 @@ static void open_places(struct finder *c)
 		step_on(c, &c->place[d]);
 }
 
-static enum ws_status prepare(struct finder *c, struct ws_err *err)
+static void prepare(struct finder *c)
 {
 	if (!c->w)
 		c->w = ws_windows(c->m, c->sel);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
-	return ws_host_activity_find(c->m, c->sel->rows, &c->host, err);
+	ws_host_activity_find(c->m, c->sel->rows, &c->host);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -410,16 +410,15 @@ static void count_kernels(struct finder *c)
 	ws_values_scratch_free(&scratch);
 }
 
-static enum ws_status find(struct finder *c, struct ws_err *err)
+static void find(struct finder *c)
 {
-	WS_FORWARD(prepare(c, err));
+	prepare(c);
 	WS_NEW(c->results, c->out->of_window, c->w->n);
 	for (size_t i = 0; i < c->w->n; i++)
 		c->out->wall_ns += c->w->window[i].end_ns - c->w->window[i].start_ns;
 	for (uint32_t d = 0; d < c->m->ndevices; d++)
 		sweep_device(c, d);
 	count_kernels(c);
-	return WS_OK;
 }
 
 static void release(struct finder *c)
@@ -431,11 +430,9 @@ static void release(struct finder *c)
 }
 
 /* Fills an empty result from the arena, and frees what the finder has. */
-static enum ws_status find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle,
-                                struct ws_err *err)
+static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *idle)
 {
 	const struct ws_model *m = f->m;
-	enum ws_status status;
 
 	*idle = (struct ws_idle){.ndevices = m->ndevices};
 	WS_NEW(arena, idle->device, m->ndevices);
@@ -444,56 +441,49 @@ static enum ws_status find_into(struct finder *f, struct ws_arena *arena, struct
 	WS_NEW(arena, idle->path_kernel_ns, m->ranges.npaths);
 	f->out = idle;
 	f->results = arena;
-	status = find(f, err);
+	find(f);
 	release(f);
-	return status;
 }
 
-enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                            const struct ws_idle **out, struct ws_err *err)
+void ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
+                  const struct ws_idle **out)
 {
 	static const char key;
 	struct finder f = {.m = m, .sel = sel};
 	struct ws_idle *idle;
-	enum ws_status status;
 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
-		return WS_OK;
+		return;
 	WS_NEW(&sel->kept->arena, idle, 1);
-	status = find_into(&f, &sel->kept->arena, idle, err);
+	find_into(&f, &sel->kept->arena, idle);
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = ws_idle_judge(m, &idle->all);
 	*out = idle;
-	if (status == WS_OK)
-		ws_keep_result(sel, &key, idle, NULL);
-	return status;
+	ws_keep_result(sel, &key, idle, NULL);
 }
 
-enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
-                             const struct ws_time_window *window,
-                             void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx,
-                             struct ws_err *err)
+void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
+                   const struct ws_time_window *window,
+                   void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx)
 {
 	struct ws_time_window copy = *window;
 	const struct ws_windows one = {&copy, 1, 0};
 	struct finder f = {.m = m, .sel = sel, .w = &one, .on_span = tell, .ctx = ctx};
 	struct ws_arena results = {0};
 	struct ws_idle idle;
-	enum ws_status status = find_into(&f, &results, &idle, err);
 
+	find_into(&f, &results, &idle);
 	ws_arena_free(&results);
-	return status;
 }
 
-enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
-                               struct ws_idle_verdict *out, struct ws_err *err)
+void ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
+                     struct ws_idle_verdict *out)
 {
 	const struct ws_idle *idle = NULL;
 
 	if (!ws_model_on_cpu(m))
-		WS_FORWARD(ws_idle_find(m, sel, &idle, err));
+		ws_idle_find(m, sel, &idle);
 	*out = idle ? idle->verdict : ws_idle_judge(m, &(struct ws_device_use){0});
-	return WS_OK;
 }

@@ -120,8 +120,8 @@ struct ws_idle {
 };
 
 /* *out lives as long as sel. */
-enum ws_status ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                            const struct ws_idle **out, struct ws_err *err);
+void ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
+                  const struct ws_idle **out);
 /* What a device did for a while. */
 struct ws_idle_span {
 	uint32_t device;
@@ -130,13 +130,12 @@ struct ws_idle_span {
 };
 /* All of one window, in order, device by device: as the uses of ws_idle_find, which add up to it.
  */
-enum ws_status ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
-                             const struct ws_time_window *window,
-                             void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx,
-                             struct ws_err *err);
+void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
+                   const struct ws_time_window *window,
+                   void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx);
 /* The verdict alone, for which nothing is read where it cannot be told. */
-enum ws_status ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
-                               struct ws_idle_verdict *out, struct ws_err *err);
+void ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
+                     struct ws_idle_verdict *out);
 /* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
  */
 struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);
@@ -155,9 +154,9 @@ struct ws_host_activity {
 	int64_t *wait_end_ns;  /* the latest end of those up to each */
 	struct ws_arena arena;
 };
-/* Of the joined ranges, calls and operations. IO_WRITE: no room for them. */
-enum ws_status ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
-                                     struct ws_host_activity *out, struct ws_err *err);
+/* Of the joined ranges, calls and operations. */
+void ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                           struct ws_host_activity *out);
 void ws_host_activity_release(struct ws_host_activity *host);
 
 /* For how long, in ns, had the host waited for the device, when that had become idle at from, and

@@ -23,8 +23,8 @@ static bool name_is_sync(struct ws_bytes name)
 	return false;
 }
 
-static enum ws_status find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_host_activity *host, struct ws_err *err)
+static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
+                       struct ws_host_activity *host)
 {
 	int64_t latest = INT64_MIN;
 	bool *is_sync, any = false;
@@ -36,20 +36,18 @@ static enum ws_status find_waits(const struct ws_model *m, struct ws_joined_rows
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
 		if (is_sync[call->name])
-			WS_FORWARD(ws_spans_add(&host->waits, call->start_ns,
-			                        call->start_ns + call->dur_ns, err));
+			ws_spans_add(&host->waits, call->start_ns, call->start_ns + call->dur_ns);
 	}
-	WS_FORWARD(ws_spans_sort(&host->waits, err));
+	ws_spans_sort(&host->waits);
 	WS_NEW(&host->arena, host->wait_end_ns, host->waits.n);
 	for (size_t i = 0; i < host->waits.n; i++) {
 		latest = host->waits.span[i].end_ns > latest ? host->waits.span[i].end_ns : latest;
 		host->wait_end_ns[i] = latest;
 	}
-	return WS_OK;
 }
 
-static enum ws_status find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
-                                        struct ws_host_activity *host, struct ws_err *err)
+static void find_data_loading(const struct ws_model *m, struct ws_joined_rows *rows,
+                              struct ws_host_activity *host)
 {
 	const struct ws_op_tree *ops = &m->cpu_ops.tree;
 	bool *loads_data, any = false;
@@ -61,21 +59,19 @@ static enum ws_status find_data_loading(const struct ws_model *m, struct ws_join
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
 		if (loads_data[r->context->name])
-			WS_FORWARD(ws_spans_add(&host->data, r->start_ns, r->end_ns, err));
+			ws_spans_add(&host->data, r->start_ns, r->end_ns);
 	}
 	for (size_t i = 0; any && i < ops->n; i++)
 		if (loads_data[ops->name[i]])
-			WS_FORWARD(
-			        ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i], err));
+			ws_spans_add(&host->data, ops->start_ns[i], ops->end_ns[i]);
 	ws_spans_merge(&host->data);
-	return WS_OK;
 }
 
-enum ws_status ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
-                                     struct ws_host_activity *out, struct ws_err *err)
+void ws_host_activity_find(const struct ws_model *m, struct ws_joined_rows *rows,
+                           struct ws_host_activity *out)
 {
-	WS_FORWARD(find_waits(m, rows, out, err));
-	return find_data_loading(m, rows, out, err);
+	find_waits(m, rows, out);
+	find_data_loading(m, rows, out);
 }
 
 void ws_host_activity_release(struct ws_host_activity *host)

@@ -235,8 +235,8 @@ static void find(struct state *s)
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 }
 
-enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                                   const struct ws_utilization **out, struct ws_err *err)
+void ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
+                         const struct ws_utilization **out)
 {
 	static const char key;
 	struct ws_arena *arena = &sel->kept->arena, temp = {0};
@@ -244,8 +244,8 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 
 	*out = ws_kept_result(sel, &key);
 	if (*out)
-		return WS_OK;
-	WS_FORWARD(ws_cost_ops_find(m, sel, &s.costs, err));
+		return;
+	ws_cost_ops_find(m, sel, &s.costs);
 	WS_NEW(arena, s.out, 1);
 	*s.out = (struct ws_utilization){.flops = NAN};
 	WS_NEW(arena, s.out->model_ns, m->nsteps);
@@ -257,5 +257,4 @@ enum ws_status ws_utilization_find(const struct ws_model *m, const struct ws_sel
 	ws_arena_free(&temp);
 	ws_keep_result(sel, &key, s.out, NULL);
 	*out = s.out;
-	return WS_OK;
 }

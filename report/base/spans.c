@@ -2,42 +2,41 @@
 
 #include "report/base/order.h"
 
-enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err)
+void ws_spans_open(struct ws_spans *s, size_t most)
 {
-	WS_FORWARD(ws_spill_open(&s->file, most * sizeof(*s->span), err));
+	ws_spill_open(&s->file, most * sizeof(*s->span));
 	s->span = s->file.data;
 	s->capacity = most;
-	return WS_OK;
 }
 
-enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                            struct ws_err *err)
+void ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 {
 	const struct ws_span span = {start_ns, end_ns};
 
 	if (end_ns <= start_ns)
-		return WS_OK;
+		return;
 	s->is_mixed |= s->n && start_ns <= s->last.end_ns;
 	s->last = span;
-	if (s->file.data)
-		return ws_spill_put(&s->file, sizeof(span), s->n++, &span, err);
+	if (s->file.data) {
+		ws_spill_put(&s->file, sizeof(span), s->n++, &span);
+		return;
+	}
 	WS_GROW(s->span, s->n + 1, s->capacity);
 	s->span[s->n++] = span;
-	return WS_OK;
 }
 
-enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                              struct ws_err *err)
+void ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns)
 {
 	struct ws_span *last;
 
-	if (!s->n || start_ns < s->last.start_ns || start_ns > s->last.end_ns)
-		return ws_spans_add(s, start_ns, end_ns, err);
+	if (!s->n || start_ns < s->last.start_ns || start_ns > s->last.end_ns) {
+		ws_spans_add(s, start_ns, end_ns);
+		return;
+	}
 	if (end_ns <= s->last.end_ns)
-		return WS_OK;
+		return;
 	last = s->file.data ? ws_spill_row(&s->file, sizeof(*last), s->n - 1) : &s->span[s->n - 1];
 	last->end_ns = s->last.end_ns = end_ns;
-	return WS_OK;
 }
 
 static int by_start(const void *pa, const void *pb)
@@ -54,18 +53,16 @@ static int by_start_in_file(const void *a, const void *b, void *ctx)
 	return by_start(a, b);
 }
 
-enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err)
+void ws_spans_sort(struct ws_spans *s)
 {
 	if (s->file.data && s->is_mixed)
-		WS_FORWARD(ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL,
-		                         err));
+		ws_spill_sort(&s->file, sizeof(*s->span), s->n, by_start_in_file, NULL);
 	else if (s->file.data)
 		ws_spill_flush(&s->file);
 	else if (s->is_mixed)
 		ws_sort(s->span, s->n, sizeof(*s->span), by_start);
 	if (s->file.data)
 		s->span = s->file.data;
-	return WS_OK;
 }
 
 void ws_spans_merge(struct ws_spans *s)

@@ -30,15 +30,13 @@ struct ws_spans {
 	bool is_mixed;        /* else each begins behind the end of the one before it */
 };
 /* Of empty ones that may become many: at most so many, and more than a few lie in a file. */
-enum ws_status ws_spans_open(struct ws_spans *s, size_t most, struct ws_err *err);
+void ws_spans_open(struct ws_spans *s, size_t most);
 /* Add [start, end]; one without length changes nothing. */
-enum ws_status ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                            struct ws_err *err);
+void ws_spans_add(struct ws_spans *s, int64_t start_ns, int64_t end_ns);
 /* The same where only the union counts: what overlaps the last one makes that longer. */
-enum ws_status ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns,
-                              struct ws_err *err);
-/* By begin, then end. Those of a file before they are merged. IO_WRITE: no room. */
-enum ws_status ws_spans_sort(struct ws_spans *s, struct ws_err *err);
+void ws_spans_cover(struct ws_spans *s, int64_t start_ns, int64_t end_ns);
+/* By begin, then end. Those of a file before they are merged. */
+void ws_spans_sort(struct ws_spans *s);
 /* Make them disjoint and ascending: their union. */
 void ws_spans_merge(struct ws_spans *s);
 /* Time of merged spans inside [start, end]. */

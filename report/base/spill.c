@@ -14,13 +14,16 @@
 #define RUN_ROWS  ((size_t)65536)
 #define MOST_RUNS 256u
 
-enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err)
+void ws_spill_open(struct ws_spill *s, size_t most_bytes)
 {
 	*s = (struct ws_spill){.most_bytes = most_bytes ? most_bytes : 1,
 	                       .is_file = most_bytes > WS_SPILL_SMALL_BYTES,
 	                       .fd = -1};
 	if (s->is_file) {
-		WS_FORWARD(ws_own_file_unnamed(&s->fd, err));
+		struct ws_err err;
+
+		if (ws_own_file_unnamed(&s->fd, &err) != WS_OK)
+			ws_end_program(WS_IO_WRITE, err.text);
 		s->window = ws_xarray(1, WS_SPILL_WINDOW_BYTES);
 	} else {
 		s->reserved_bytes = s->most_bytes;
@@ -33,7 +36,6 @@ enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_er
 	/* else Linux keeps the file in parts of 2 MB and maps all of one for each row far away */
 	if (s->is_file)
 		madvise(s->data, s->most_bytes, MADV_RANDOM);
-	return WS_OK;
 }
 
 void ws_spill_close(struct ws_spill *s)
@@ -46,23 +48,27 @@ void ws_spill_close(struct ws_spill *s)
 	*s = (struct ws_spill){0};
 }
 
-enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err)
+void ws_spill_reserve(struct ws_spill *s, size_t bytes)
 {
 	size_t more;
 	int code;
 
 	if (bytes <= s->reserved_bytes)
-		return WS_OK;
+		return;
 	more = bytes - s->reserved_bytes < STEP_BYTES ? STEP_BYTES : bytes - s->reserved_bytes;
 	if (more > s->most_bytes - s->reserved_bytes)
 		more = s->most_bytes - s->reserved_bytes;
 	/* room is taken now: a full disk would end the program when a page is written */
 	code = posix_fallocate(s->fd, (off_t)s->reserved_bytes, (off_t)more);
-	WS_FAIL_IF(code, err, IO_WRITE,
-	           "no room for a temporary file of %zu bytes: %s (TMPDIR names the folder)",
-	           s->reserved_bytes + more, strerror(code));
+	if (code) {
+		char text[256];
+
+		snprintf(text, sizeof(text),
+		         "no room for a temporary file of %zu bytes: %s (TMPDIR names the folder)",
+		         s->reserved_bytes + more, strerror(code));
+		ws_end_program(WS_IO_WRITE, text);
+	}
 	s->reserved_bytes += more;
-	return WS_OK;
 }
 
 void ws_spill_let_go(struct ws_spill *s)
@@ -85,12 +91,11 @@ void ws_spill_flush(struct ws_spill *s)
 	s->window_bytes = 0;
 }
 
-enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i,
-                                      const void *row, struct ws_err *err)
+void ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i, const void *row)
 {
 	const size_t at = i * row_bytes, end = at + row_bytes;
 
-	WS_FORWARD(ws_spill_reserve(s, end, err));
+	ws_spill_reserve(s, end);
 	if (s->window && end > s->window_at + WS_SPILL_WINDOW_BYTES) {
 		ws_spill_flush(s);
 		if (end > s->window_at + WS_SPILL_WINDOW_BYTES)
@@ -99,7 +104,6 @@ enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size
 	if (s->window && at >= s->window_at && end > s->window_at + s->window_bytes)
 		s->window_bytes = end - s->window_at;
 	memcpy(ws_spill_row(s, row_bytes, i), row, row_bytes);
-	return WS_OK;
 }
 
 /* What was put in a new one takes the place of s. */
@@ -135,28 +139,26 @@ static void count_keys(struct ws_spill *s, size_t row_bytes, size_t n,
 	}
 }
 
-enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
-                                  const struct ws_spill_key *key, struct ws_err *err)
+void ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
+                        const struct ws_spill_key *key)
 {
 	size_t *at = ws_xarray(key->n + 1, sizeof(*at));
-	struct ws_spill to = {.fd = -1};
-	enum ws_status status = WS_OK;
+	struct ws_spill to;
 	int ordered = key->n < 2;
 
 	if (!ordered)
 		count_keys(s, row_bytes, n, key, at, &ordered);
-	if (!ordered)
-		status = ws_spill_open(&to, n * row_bytes, err);
-	for (size_t i = 0; i < n && !ordered && status == WS_OK; i++) {
-		const void *row = ws_spill_row(s, row_bytes, i);
+	if (!ordered) {
+		ws_spill_open(&to, n * row_bytes);
+		for (size_t i = 0; i < n; i++) {
+			const void *row = ws_spill_row(s, row_bytes, i);
 
-		status = ws_spill_put(&to, row_bytes, at[key->key(key->ctx, row)]++, row, err);
-	}
-	if (status == WS_OK && !ordered)
+			ws_spill_put(&to, row_bytes, at[key->key(key->ctx, row)]++, row);
+		}
 		replace(s, &to);
-	ws_spill_close(&to);
+		ws_spill_close(&to);
+	}
 	free(at);
-	return status;
 }
 
 /* --- sorting ------------------------------------------------------------------------------- */
@@ -197,7 +199,7 @@ static void sift_down(struct merge *m, size_t i)
 	}
 }
 
-static enum ws_status merge_runs(struct merge *m, struct ws_spill *to, struct ws_err *err)
+static void merge_runs(struct merge *m, struct ws_spill *to)
 {
 	for (size_t i = m->nruns; i-- > 0;)
 		sift_down(m, i);
@@ -206,13 +208,12 @@ static enum ws_status merge_runs(struct merge *m, struct ws_spill *to, struct ws
 
 		/* all runs' pages are at hand at once */
 		ws_spill_used(m->from, m->row_bytes);
-		WS_FORWARD(ws_spill_put(to, m->row_bytes, n,
-		                        (char *)m->from->data + least->row++ * m->row_bytes, err));
+		ws_spill_put(to, m->row_bytes, n,
+		             (char *)m->from->data + least->row++ * m->row_bytes);
 		if (least->row == least->end)
 			*least = m->run[--m->nruns];
 		sift_down(m, 0);
 	}
-	return WS_OK;
 }
 
 static bool is_sorted(struct merge *m, size_t n)
@@ -225,18 +226,16 @@ static bool is_sorted(struct merge *m, size_t n)
 	return 1;
 }
 
-enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
-                             int (*compare)(const void *, const void *, void *), void *ctx,
-                             struct ws_err *err)
+void ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
+                   int (*compare)(const void *, const void *, void *), void *ctx)
 {
 	const size_t run_rows = n / MOST_RUNS < RUN_ROWS ? RUN_ROWS : n / MOST_RUNS + 1;
 	struct merge m = {.from = s, .row_bytes = row_bytes, .compare = compare, .ctx = ctx};
 	struct ws_spill to;
-	enum ws_status status;
 
 	ws_spill_flush(s);
 	if (is_sorted(&m, n))
-		return WS_OK;
+		return;
 	for (size_t at = 0; at < n; at += run_rows) {
 		const size_t rows = n - at < run_rows ? n - at : run_rows;
 
@@ -245,11 +244,9 @@ enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
 		m.run[m.nruns++] = (struct run){at, at + rows};
 	}
 	if (m.nruns < 2)
-		return WS_OK;
-	status = ws_spill_open(&to, n * row_bytes, err);
-	WS_THEN(status, merge_runs(&m, &to, err));
-	if (status == WS_OK)
-		replace(s, &to);
+		return;
+	ws_spill_open(&to, n * row_bytes);
+	merge_runs(&m, &to);
+	replace(s, &to);
 	ws_spill_close(&to);
-	return status;
 }

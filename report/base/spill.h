@@ -25,12 +25,11 @@ struct ws_spill {
 	size_t window_at, window_bytes;
 };
 
-/* IO_WRITE when there is no such file. Close it, also after that. */
-enum ws_status ws_spill_open(struct ws_spill *s, size_t most_bytes, struct ws_err *err);
+/* Where there is no room for the file the program ends (IO_WRITE), now or when it grows. */
+void ws_spill_open(struct ws_spill *s, size_t most_bytes);
 void ws_spill_close(struct ws_spill *s);
-/* The first bytes, at most most_bytes, can be used from now on; new ones are 0. IO_WRITE: no room.
- */
-enum ws_status ws_spill_reserve(struct ws_spill *s, size_t bytes, struct ws_err *err);
+/* The first bytes, at most most_bytes, can be used from now on; new ones are 0. */
+void ws_spill_reserve(struct ws_spill *s, size_t bytes);
 /* So many bytes were used since the last call: once they are many, none stays in memory. */
 #define WS_SPILL_LET_GO_BYTES ((size_t)2 << 20)
 void ws_spill_let_go(struct ws_spill *s);
@@ -56,22 +55,21 @@ static inline void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
 	return (char *)s->data + at;
 }
 /* Row i, whose room may be new. Rows that are put behind each other, or nearly, are written many at
- * a time, which takes a third of what it takes to bring and change each page. IO_WRITE. */
+ * a time, which takes a third of what it takes to bring and change each page. */
 #define WS_SPILL_WINDOW_BYTES ((size_t)256 << 10)
-enum ws_status ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i,
-                                      const void *row, struct ws_err *err);
-static inline enum ws_status ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i,
-                                          const void *row, struct ws_err *err)
+void ws_spill_put_elsewhere(struct ws_spill *s, size_t row_bytes, size_t i, const void *row);
+static inline void ws_spill_put(struct ws_spill *s, size_t row_bytes, size_t i, const void *row)
 {
 	const size_t at = i * row_bytes - s->window_at; /* huge before the window */
 
 	if (!s->window || at > WS_SPILL_WINDOW_BYTES - row_bytes ||
-	    (i + 1) * row_bytes > s->reserved_bytes)
-		return ws_spill_put_elsewhere(s, row_bytes, i, row, err);
+	    (i + 1) * row_bytes > s->reserved_bytes) {
+		ws_spill_put_elsewhere(s, row_bytes, i, row);
+		return;
+	}
 	memcpy(s->window + at, row, row_bytes);
 	if (at + row_bytes > s->window_bytes)
 		s->window_bytes = at + row_bytes;
-	return WS_OK;
 }
 /* What was put is in s->data: for who reads that, and not by ws_spill_row. */
 void ws_spill_flush(struct ws_spill *s);
@@ -82,9 +80,8 @@ struct ws_spill_key {
 	uint32_t (*key)(const void *ctx, const void *row);
 	const void *ctx;
 };
-enum ws_status ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
-                                  const struct ws_spill_key *key, struct ws_err *err);
+void ws_spill_partition(struct ws_spill *s, size_t row_bytes, size_t n,
+                        const struct ws_spill_key *key);
 /* Sorts n rows; compare is that of qsort_r, and tells any two rows apart. */
-enum ws_status ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
-                             int (*compare)(const void *, const void *, void *), void *ctx,
-                             struct ws_err *err);
+void ws_spill_sort(struct ws_spill *s, size_t row_bytes, size_t n,
+                   int (*compare)(const void *, const void *, void *), void *ctx);

@@ -86,7 +86,7 @@ void ws_side_trace_free(struct ws_side_trace *t)
 
 /* --- all of it --------------------------------------------------------------------------- */
 
-static enum ws_status match(struct ws_diff *d, struct ws_err *err)
+static void match(struct ws_diff *d)
 {
 	struct ws_work_list list[2];
 	uint32_t cast;
@@ -96,7 +96,7 @@ static enum ws_status match(struct ws_diff *d, struct ws_err *err)
 		list[s] = (struct ws_work_list){d->side[s].slots, d->side[s].nslots,
 		                                d->side[s].slots_ns};
 	ws_match_find(&d->match, &d->names, &list[0], &list[1], cast);
-	return ws_diff_sum_work(d, err);
+	ws_diff_sum_work(d);
 }
 
 struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_cpu)
@@ -158,7 +158,7 @@ static void find_typical(struct ws_diff *d)
 	free(ns[1]);
 }
 
-static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
+static void prepare(struct ws_diff *d)
 {
 	for (int s = 0; s < 2; s++)
 		ws_side_merge(&d->side[s], &d->names);
@@ -168,10 +168,9 @@ static enum ws_status prepare(struct ws_diff *d, struct ws_err *err)
 		if (d->opts.name[s])
 			snprintf(d->side[s].name, sizeof(d->side[s].name), "%s", d->opts.name[s]);
 	d->by_steps = d->side[0].recordings[0].has_steps && d->side[1].recordings[0].has_steps;
-	WS_FORWARD(match(d, err));
+	match(d);
 	ws_diff_find_reasons(d);
 	find_typical(d);
-	return WS_OK;
 }
 
 static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct ws_err *err)
@@ -221,7 +220,7 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	*result = (struct ws_diff_result){0};
 	d->opts = opts ? *opts : defaults;
 	d->result = result;
-	WS_FORWARD(prepare(d, err));
+	prepare(d);
 	plan.trace = trace = name_report(d);
 	plan.created_ns = d->side[1].recordings[0].base_ns;
 	plan.defs = ws_diff_defs(&plan.ndefs);

@@ -118,7 +118,7 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 /* --- work_sums.c -------------------------------------------------------------------------- */
 
 /* Adds up calls by what they are matched with: once they are. */
-enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err);
+void ws_diff_sum_work(struct ws_diff *d);
 /* The work of both sides by this key; the groups' first items, or one item alone, by: -1. */
 typedef void (*ws_diff_key_fn)(const struct ws_diff *d, const struct ws_work_item *const item[2],
                                const uint32_t n[2], int by, uint32_t key[WS_DIFF_FIELDS]);

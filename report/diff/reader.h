@@ -38,9 +38,9 @@ static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step
 uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 
 /* Ranges, without times, and dtypes. */
-enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err);
+void ws_reader_read_ranges(struct ws_reader *c);
 /* Calls, classes, copies and the times of ranges. After all else. */
-enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err);
+void ws_reader_read_work(struct ws_reader *c);
 /* What was launched in a range was launched in those around it; then the sums. */
 void ws_reader_add_up_ranges(struct ws_reader *c);
-enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err);
+void ws_reader_sum_ranges(struct ws_reader *c);

@@ -140,14 +140,14 @@ static void number_range(struct numbering *n, const struct ws_reader *c,
 	at->instance = n->count[at->place]++;
 }
 
-static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, struct ws_err *err)
+static void read_ranges(struct ws_reader *c, struct ws_arena *temp)
 {
 	struct ws_recording *r = c->r;
 	struct dtypes dtypes = {.n = 0};
 	struct numbering numbering = {.sample = WS_NONE, .in_order = true};
 
 	r->nranges = c->rows->nranges;
-	WS_FORWARD(ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at), err));
+	ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at));
 	WS_NEW(temp, numbering.count, c->names->nplaces);
 	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
 	for (uint32_t i = 0; i < r->nranges; i++) {
@@ -159,21 +159,19 @@ static enum ws_status read_ranges(struct ws_reader *c, struct ws_arena *temp, st
 			look_at_dtype(&dtypes, c, range, i);
 			number_range(&numbering, c, range, &at, i);
 		}
-		WS_FORWARD(ws_spill_put(&r->ranges, sizeof(at), i, &at, err));
+		ws_spill_put(&r->ranges, sizeof(at), i, &at);
 	}
 	if (!numbering.in_order)
 		number_samples(c, temp, numbering.count);
 	keep_dtypes(c, &dtypes);
-	return WS_OK;
 }
 
-enum ws_status ws_reader_read_ranges(struct ws_reader *c, struct ws_err *err)
+void ws_reader_read_ranges(struct ws_reader *c)
 {
 	struct ws_arena temp = {0};
-	enum ws_status status = read_ranges(c, &temp, err);
 
+	read_ranges(c, &temp);
 	ws_arena_free(&temp);
-	return status;
 }
 
 void ws_reader_add_up_ranges(struct ws_reader *c)
@@ -200,17 +198,15 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 	}
 }
 
-static enum ws_status end_sum(struct ws_recording *r, struct ws_range_sum *sum, struct ws_err *err)
+static void end_sum(struct ws_recording *r, struct ws_range_sum *sum)
 {
 	if (sum->n)
-		WS_FORWARD(ws_spill_put(&r->range_sums, sizeof(*sum), r->nrange_sums++, sum, err));
+		ws_spill_put(&r->range_sums, sizeof(*sum), r->nrange_sums++, sum);
 	sum->n = 0;
-	return WS_OK;
 }
 
 /* A sum ends when a range of its place is of another sample. */
-static enum ws_status sum_ranges(struct ws_reader *c, struct ws_range_sum *of_place, size_t nplaces,
-                                 struct ws_err *err)
+static void sum_ranges(struct ws_reader *c, struct ws_range_sum *of_place, size_t nplaces)
 {
 	struct ws_recording *r = c->r;
 
@@ -218,12 +214,12 @@ static enum ws_status sum_ranges(struct ws_reader *c, struct ws_range_sum *of_pl
 		const struct ws_range_at *at = ws_recording_range(r, i);
 		struct ws_range_sum *sum;
 
-		WS_FORWARD(ws_spill_put(&r->range_ns, sizeof(int64_t), i, &c->range_ns[i], err));
+		ws_spill_put(&r->range_ns, sizeof(int64_t), i, &c->range_ns[i]);
 		if (at->sample == WS_NONE)
 			continue;
 		sum = &of_place[at->place];
 		if (sum->sample != at->sample)
-			WS_FORWARD(end_sum(r, sum, err));
+			end_sum(r, sum);
 		if (!sum->n)
 			*sum = (struct ws_range_sum){.sample = at->sample, .place = at->place};
 		sum->n++;
@@ -232,21 +228,18 @@ static enum ws_status sum_ranges(struct ws_reader *c, struct ws_range_sum *of_pl
 		sum->gpu_ns += c->range_ns[i];
 	}
 	for (size_t p = 0; p < nplaces; p++)
-		WS_FORWARD(end_sum(r, &of_place[p], err));
-	return WS_OK;
+		end_sum(r, &of_place[p]);
 }
 
-enum ws_status ws_reader_sum_ranges(struct ws_reader *c, struct ws_err *err)
+void ws_reader_sum_ranges(struct ws_reader *c)
 {
 	const size_t nplaces = c->names->nplaces;
 	struct ws_arena temp = {0};
 	struct ws_range_sum *of_place;
-	enum ws_status status;
 
 	WS_NEW(&temp, of_place, nplaces);
-	status = ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum), err);
-	WS_THEN(status, ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t), err));
-	WS_THEN(status, sum_ranges(c, of_place, nplaces, err));
+	ws_spill_open(&c->r->range_sums, c->r->nranges * sizeof(struct ws_range_sum));
+	ws_spill_open(&c->r->range_ns, c->r->nranges * sizeof(int64_t));
+	sum_ranges(c, of_place, nplaces);
 	ws_arena_free(&temp);
-	return status;
 }

@@ -87,21 +87,21 @@ static bool are_in_order(struct ws_reader *c)
 	return true;
 }
 
-static enum ws_status sort_kernels(struct work *w, struct ws_err *err)
+static void sort_kernels(struct work *w)
 {
 	struct ws_reader *c = w->c;
 
 	if (are_in_order(c))
-		return WS_OK;
-	WS_FORWARD(ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched), err));
+		return;
+	ws_spill_open(&w->sorted, c->rows->nkernels * sizeof(struct launched));
 	for (uint32_t i = 0; i < c->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 		const struct launched l = {launch_of(c, k, i), *k};
 
 		if (l.launch.sample != WS_NONE)
-			WS_FORWARD(ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l, err));
+			ws_spill_put(&w->sorted, sizeof(l), w->nsorted++, &l);
 	}
-	return ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL, err);
+	ws_spill_sort(&w->sorted, sizeof(struct launched), w->nsorted, by_launch, NULL);
 }
 
 /* --- items ----------------------------------------------------------------------------------- */
@@ -315,8 +315,7 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
-static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *k,
-                                 struct ws_sample *s, struct ws_err *err)
+static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
 	uint32_t cpu_op = k->op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
@@ -341,7 +340,7 @@ static enum ws_status add_kernel(struct work *w, const struct ws_joined_kernel *
 	s->gpu_ns += k->dur_ns;
 	s->phase_gpu_ns[k->kind->phase] += k->dur_ns;
 	s->kernels++;
-	return ws_spill_put(&r->calls, sizeof(call), at, &call, err);
+	ws_spill_put(&r->calls, sizeof(call), at, &call);
 }
 
 /* Kernels of each class in each sample, which is a text of the model for now. */
@@ -368,13 +367,13 @@ static void add_class(struct work *w, const struct ws_joined_kernel *k, struct w
 		r->classes[at].unknown_ns += k->dur_ns;
 }
 
-static enum ws_status read_kernels(struct work *w, struct ws_err *err)
+static void read_kernels(struct work *w)
 {
 	struct ws_reader *c = w->c;
 	struct ws_recording *r = c->r;
 	const size_t n = w->sorted.data ? w->nsorted : c->rows->nkernels;
 
-	WS_FORWARD(ws_spill_open(&r->calls, n * sizeof(struct ws_work_call), err));
+	ws_spill_open(&r->calls, n * sizeof(struct ws_work_call));
 	for (size_t i = 0; i < n; i++) {
 		const struct launched *l =
 		        w->sorted.data ? ws_spill_row(&w->sorted, sizeof(*l), i) : NULL;
@@ -384,7 +383,7 @@ static enum ws_status read_kernels(struct work *w, struct ws_err *err)
 
 		if (sample == WS_NONE)
 			continue;
-		WS_FORWARD(add_kernel(w, k, &r->samples[sample], err));
+		add_kernel(w, k, &r->samples[sample]);
 		add_class(w, k, &r->samples[sample]);
 	}
 	for (size_t i = 0; i < r->nclasses; i++) {
@@ -394,7 +393,6 @@ static enum ws_status read_kernels(struct work *w, struct ws_err *err)
 		if (!*class)
 			*class = c->unclassified;
 	}
-	return WS_OK;
 }
 
 /* --- copies ---------------------------------------------------------------------------------- */
@@ -441,20 +439,17 @@ static void read_copies(struct work *w)
 	}
 }
 
-enum ws_status ws_reader_read_work(struct ws_reader *c, struct ws_err *err)
+void ws_reader_read_work(struct ws_reader *c)
 {
 	struct work w = {.c = c};
 	const size_t nops = c->m->cpu_ops.tree.n, nranges = c->m->ops.n ? c->r->nranges : 0;
-	enum ws_status status;
 
 	WS_NEW(&w.temp, w.call_of_op, nops);
 	WS_NEW(&w.temp, w.call_of_range, nranges);
 	memset(w.call_of_op, 0xff, nops * sizeof(*w.call_of_op));
 	memset(w.call_of_range, 0xff, nranges * sizeof(*w.call_of_range));
-	status = sort_kernels(&w, err);
-	WS_THEN(status, read_kernels(&w, err));
-	if (status == WS_OK)
-		read_copies(&w);
+	sort_kernels(&w);
+	read_kernels(&w);
+	read_copies(&w);
 	work_release(&w);
-	return status;
 }

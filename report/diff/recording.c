@@ -238,15 +238,14 @@ int64_t ws_memory_peak(const struct ws_model *m)
 	return peak;
 }
 
-static enum ws_status read_utilization(struct ws_reader *c, struct ws_err *err)
+static void read_utilization(struct ws_reader *c)
 {
 	const struct ws_utilization *u;
 
-	WS_FORWARD(ws_utilization_find(c->m, &c->sel, &u, err));
+	ws_utilization_find(c->m, &c->sel, &u);
 	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
 	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
 	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
-	return WS_OK;
 }
 
 /* Of a trace without steps what lies before the first device work, and behind the last, is no part
@@ -274,12 +273,12 @@ static void clip_to_device_work(struct ws_reader *c)
 }
 
 /* What the devices did with the time of each sample. */
-static enum ws_status read_uses(struct ws_reader *c, struct ws_err *err)
+static void read_uses(struct ws_reader *c)
 {
 	struct ws_recording *r = c->r;
 	const struct ws_idle *idle;
 
-	WS_FORWARD(ws_idle_find(c->m, &c->sel, &idle, err));
+	ws_idle_find(c->m, &c->sel, &idle);
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -294,10 +293,9 @@ static enum ws_status read_uses(struct ws_reader *c, struct ws_err *err)
 	}
 	if (!r->has_steps && r->nsamples)
 		clip_to_device_work(c);
-	return WS_OK;
 }
 
-static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
+static void read_state(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
 	c->r->base_ns = m->file.base_ns;
@@ -305,15 +303,14 @@ static enum ws_status read_state(struct ws_reader *c, struct ws_err *err)
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
 	ws_note_origin(m, "", c->r->origin);
-	WS_FORWARD(ws_idle_verdict(m, &c->sel, &c->r->idle, err));
-	WS_FORWARD(read_uses(c, err));
+	ws_idle_verdict(m, &c->sel, &c->r->idle);
+	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
-	WS_FORWARD(read_utilization(c, err));
+	read_utilization(c);
 	c->r->name = ws_texts_add_str(&c->names->texts, m->name);
-	return WS_OK;
 }
 
-static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
+static void read_rows(struct ws_reader *c)
 {
 	const size_t ntexts = c->m->ntexts;
 
@@ -321,10 +318,10 @@ static enum ws_status read_rows(struct ws_reader *c, struct ws_err *err)
 	WS_NEW(&c->arena, c->range_ns, c->rows->nranges);
 	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
 	c->unclassified = ws_texts_add_str(&c->names->texts, "(unclassified)");
-	WS_FORWARD(ws_reader_read_ranges(c, err));
-	WS_FORWARD(ws_reader_read_work(c, err));
+	ws_reader_read_ranges(c);
+	ws_reader_read_work(c);
 	ws_reader_add_up_ranges(c);
-	return ws_reader_sum_ranges(c, err);
+	ws_reader_sum_ranges(c);
 }
 
 enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
@@ -342,8 +339,10 @@ enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *name
 		find_places(&c);
 		read_facts(&c);
 	}
-	WS_THEN(status, read_state(&c, err));
-	WS_THEN(status, read_rows(&c, err));
+	if (status == WS_OK)
+		read_state(&c);
+	if (status == WS_OK)
+		read_rows(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
 	return status;

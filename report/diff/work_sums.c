@@ -95,7 +95,7 @@ static void add_to_side(struct ws_diff *d, int s, const struct ws_work_sum *sum)
 	d->unlike_phase_ns[s][sum->sample * WS_PHASES + item->phase] += sum->gpu_ns;
 }
 
-static enum ws_status add_side(struct adder *a, struct ws_err *err)
+static void add_side(struct adder *a)
 {
 	const struct ws_side *side = &a->d->side[a->side];
 	struct ws_work_sums *sums = &a->d->work[a->side];
@@ -104,24 +104,22 @@ static enum ws_status add_side(struct adder *a, struct ws_err *err)
 	for (size_t i = 0; i < side->nsamples; i++)
 		most += side->samples[i]->ncalls < a->d->match.kinds.n ? side->samples[i]->ncalls
 		                                                       : a->d->match.kinds.n;
-	WS_FORWARD(ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum), err));
+	ws_spill_open(&sums->rows, most * sizeof(struct ws_work_sum));
 	for (uint32_t sample = 0; sample < side->nsamples; sample++) {
 		add_calls(a, sample);
 		for (; a->ntouched; sums->n++) {
 			struct ws_work_sum *sum = &a->of_kind[a->touched[--a->ntouched]];
 
 			add_to_side(a->d, a->side, sum);
-			WS_FORWARD(ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum, err));
+			ws_spill_put(&sums->rows, sizeof(*sum), sums->n, sum);
 			sum->instances = 0;
 		}
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
+void ws_diff_sum_work(struct ws_diff *d)
 {
 	struct adder a = {.d = d};
-	enum ws_status status;
 
 	for (int s = 0; s < 2; s++)
 		find_kinds(d, s);
@@ -132,15 +130,13 @@ enum ws_status ws_diff_sum_work(struct ws_diff *d, struct ws_err *err)
 	}
 	WS_NEW(&a.temp, a.of_kind, d->match.kinds.n + 1);
 	WS_NEW(&a.temp, a.touched, d->match.kinds.n);
-	status = WS_OK;
-	for (; a.side < 2 && status == WS_OK; a.side++) {
-		status = add_side(&a, err);
+	for (; a.side < 2; a.side++) {
+		add_side(&a);
 		/* a call of both sides is a dozen bytes that nobody asks for again */
 		free(d->match.group[a.side]);
 		d->match.group[a.side] = NULL;
 	}
 	ws_arena_free(&a.temp);
-	return status;
 }
 
 static void find_rows(const struct ws_diff *d, ws_diff_key_fn key_of, struct ws_diff_rows *out,

@@ -177,8 +177,7 @@ static uint32_t find_call(struct ws_kernel_join *j, uint32_t process, uint64_t c
 	                                               .start_ns = timed ? start_ns : INT64_MAX});
 }
 
-enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
-                                  struct ws_err *err)
+void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *from)
 {
 	const struct ws_config *config = &j->m->configs[from->config];
 	const uint32_t number =
@@ -200,8 +199,8 @@ enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
 	if (!j->keeps_rows)
-		return WS_OK;
-	return ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k, err);
+		return;
+	ws_spill_put(&j->rows->kernels, sizeof(k), j->rows->nkernels++, &k);
 }
 
 static void join_work(struct ws_kernel_join *j, struct ws_work *w)
@@ -228,16 +227,14 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
 }
 
-enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
-                                    struct ws_err *err)
+void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 {
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
 	m->leftovers.ops_without_kernel = j->counted_ops;
-	WS_FORWARD(ws_launches_sort(&j->launches, err));
+	ws_launches_sort(&j->launches);
 	for (size_t i = 0; i < m->nwork; i++)
 		join_work(j, &m->work[i]);
-	return WS_OK;
 }
 
 void ws_kernel_join_free(struct ws_kernel_join *j)

@@ -22,9 +22,7 @@ struct ws_kernel_join {
 
 /* All calls and ranges are told, steps and the framework's phases known: the model's copies are
  * joined. */
-enum ws_status ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m,
-                                    struct ws_err *err);
+void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m);
 /* The next kernel becomes a row, and the model knows what the join left over. */
-enum ws_status ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *kernel,
-                                  struct ws_err *err);
+void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *kernel);
 void ws_kernel_join_free(struct ws_kernel_join *j);

@@ -13,20 +13,20 @@ static int compare(const void *pa, const void *pb, void *ctx)
 	return a->call < b->call ? -1 : a->call > b->call;
 }
 
-enum ws_status ws_launches_open(struct ws_launches *l, uint64_t calls, struct ws_err *err)
+void ws_launches_open(struct ws_launches *l, uint64_t calls)
 {
-	return ws_spill_open(&l->keys, calls * KEY_BYTES, err);
+	ws_spill_open(&l->keys, calls * KEY_BYTES);
 }
 
-enum ws_status ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call,
-                               struct ws_err *err)
+void ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call)
 {
-	return call->correlation ? ws_spill_put(&l->keys, KEY_BYTES, l->n++, call, err) : WS_OK;
+	if (call->correlation)
+		ws_spill_put(&l->keys, KEY_BYTES, l->n++, call);
 }
 
-enum ws_status ws_launches_sort(struct ws_launches *l, struct ws_err *err)
+void ws_launches_sort(struct ws_launches *l)
 {
-	return ws_spill_sort(&l->keys, KEY_BYTES, l->n, compare, NULL, err);
+	ws_spill_sort(&l->keys, KEY_BYTES, l->n, compare, NULL);
 }
 
 void ws_launches_free(struct ws_launches *l)

@@ -26,11 +26,10 @@ struct ws_launches {
 };
 
 /* Room for so many calls. Free with ws_launches_free, also after a failure. */
-enum ws_status ws_launches_open(struct ws_launches *l, uint64_t calls, struct ws_err *err);
-enum ws_status ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call,
-                               struct ws_err *err);
+void ws_launches_open(struct ws_launches *l, uint64_t calls);
+void ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call);
 /* All were added. */
-enum ws_status ws_launches_sort(struct ws_launches *l, struct ws_err *err);
+void ws_launches_sort(struct ws_launches *l);
 /* The row of a call; WS_NONE where none has the process and id, and for id 0, which is none. */
 uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel);
 void ws_launches_free(struct ws_launches *l);

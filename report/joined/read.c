@@ -19,8 +19,7 @@ struct reading {
 	struct ws_model **m;
 };
 
-static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number,
-                                struct ws_err *err)
+static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
@@ -31,21 +30,19 @@ static enum ws_status take_call(void *ctx, const struct ws_joined_call *call, ui
 	*number = (uint32_t)rows->ncalls;
 	if (call->dur_ns > rows->longest_call_ns)
 		rows->longest_call_ns = call->dur_ns;
-	WS_FORWARD(ws_launches_add(&reading->join.launches, &key, err));
-	return ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call, err);
+	ws_launches_add(&reading->join.launches, &key);
+	ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call);
 }
 
-static enum ws_status take_kernel(void *ctx, const struct ws_pass_kernel *kernel,
-                                  struct ws_err *err)
+static void take_kernel(void *ctx, const struct ws_pass_kernel *kernel)
 {
 	struct reading *reading = ctx;
 
-	return ws_kernel_join_add(&reading->join, kernel, err);
+	ws_kernel_join_add(&reading->join, kernel);
 }
 
 /* A range that ends has its place by its begin: those inside it stand behind. */
-static enum ws_status take_range(void *ctx, uint32_t number, const struct ws_joined_range *range,
-                                 struct ws_err *err)
+static void take_range(void *ctx, uint32_t number, const struct ws_joined_range *range)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
@@ -57,7 +54,7 @@ static enum ws_status take_range(void *ctx, uint32_t number, const struct ws_joi
 		WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of);
 		rows->range_of[range->step] = number;
 	}
-	return ws_spill_put(&rows->ranges, sizeof(*range), number, range, err);
+	ws_spill_put(&rows->ranges, sizeof(*range), number, range);
 }
 
 static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
@@ -71,12 +68,12 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
-	WS_FORWARD(ws_launches_open(&reading->join.launches, calls, err));
+	ws_launches_open(&reading->join.launches, calls);
 	if (reading->join.keeps_rows)
-		WS_FORWARD(ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel),
-		                         err));
-	WS_FORWARD(ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call), err));
-	return ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range), err);
+		ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
+	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
+	ws_spill_open(&rows->ranges, ranges * sizeof(struct ws_joined_range));
+	return WS_OK;
 }
 
 /* --- what only all rows tell ---------------------------------------------------------------- */
@@ -127,7 +124,7 @@ static void place_memory(struct ws_joined_rows *rows, struct ws_model *m)
 	ws_arena_free(&temp);
 }
 
-static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err *err)
+static void join_kernels(void *ctx, struct ws_model *m)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
@@ -141,7 +138,7 @@ static enum ws_status join_kernels(void *ctx, struct ws_model *m, struct ws_err 
 		e->cpu_op = ws_cpu_op_around(&m->cpu_ops.tree, e->thread, e->time_ns, e->time_ns);
 	}
 	place_memory(rows, m);
-	return ws_kernel_join_begin(&reading->join, m, err);
+	ws_kernel_join_begin(&reading->join, m);
 }
 
 static enum ws_status read_rows(struct reading *reading, const char *name,
@@ -156,8 +153,9 @@ static enum ws_status read_rows(struct reading *reading, const char *name,
 	WS_FORWARD(ws_pass_run(reading->r, name, opts, &sink, reading->m, err));
 	device.n = (*reading->m)->ndevices;
 	device.ctx = *reading->m;
-	return ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
-	                          &device, err);
+	ws_spill_partition(&rows->kernels, sizeof(struct ws_joined_kernel), rows->nkernels,
+	                   &device);
+	return WS_OK;
 }
 
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,

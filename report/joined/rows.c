@@ -10,13 +10,11 @@ static uint32_t thread_of_range(const void *ctx, const void *row)
 	return range->context->thread;
 }
 
-enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
-                                               const struct ws_model *m, struct ws_err *err)
+void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct ws_model *m)
 {
 	const struct ws_spill_key thread = {m->nthreads, thread_of_range, NULL};
 
-	return ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges,
-	                          &thread, err);
+	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
 void ws_joined_rows_free(struct ws_joined_rows *rows)

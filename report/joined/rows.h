@@ -26,8 +26,7 @@ struct ws_joined_rows {
 };
 
 /* Of one pass (ws_pass_run). has_kernels: else there are no rows of kernels, only what the model
- * and in_scope say of them. Free both, rows first, also after a failure. IO_WRITE: no room for a
- * temporary file. */
+ * and in_scope say of them. Free both, rows first, also after a failure. */
 enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_trace_reader *r,
                                    const char *name, const struct ws_model_opts *opts,
                                    bool has_kernels, struct ws_model **m, struct ws_err *err);
@@ -47,8 +46,7 @@ static inline const struct ws_joined_range *ws_joined_rows_range(struct ws_joine
 	               : ws_spill_row(&rows->ranges, sizeof(struct ws_joined_range), number);
 }
 /* … and after this rows i = 0, 1, … are by thread, then begin; a number is no longer a place. */
-enum ws_status ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows,
-                                               const struct ws_model *m, struct ws_err *err);
+void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct ws_model *m);
 /* By begin, then thread, then number, for qsort. */
 struct ws_range_begin {
 	int64_t start_ns;

@@ -128,15 +128,15 @@ static void add_waits(struct ws_page_making *p)
 	}
 }
 
-enum ws_status ws_page_add_bar(struct ws_page_making *p, struct ws_err *err)
+void ws_page_add_bar(struct ws_page_making *p)
 {
 	struct ws_page *page = p->page;
 	struct walk w = {.p = p};
 
 	page->bar_title = page->has_steps ? "Where the step goes" : "Where the time goes";
 	if (!p->sel->rows->nkernels && !p->m->nwork)
-		return WS_OK;
-	WS_FORWARD(ws_idle_find(p->m, p->sel, &p->idle, err));
+		return;
+	ws_idle_find(p->m, p->sel, &p->idle);
 	p->windows = ws_windows(p->m, p->sel);
 	page->whole_ns = p->idle->all.window_ns;
 	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);
@@ -146,5 +146,4 @@ enum ws_status ws_page_add_bar(struct ws_page_making *p, struct ws_err *err)
 	WS_NEW(p->texts, page->segment, p->m->ntexts + WS_USES + 1);
 	add_classes(p, &w);
 	add_waits(p);
-	return WS_OK;
 }

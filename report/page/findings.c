@@ -53,7 +53,7 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 	                        WS_RULES - judged);
 }
 
-enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err)
+void ws_page_add_findings(struct ws_page_making *p)
 {
 	const struct ws_findings *all;
 	const struct ws_finding **order;
@@ -61,8 +61,8 @@ enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err
 	size_t n = 0;
 
 	if (!ws_model_has_kernels(p->m))
-		return WS_OK;
-	WS_FORWARD(ws_advice_find(p->tab, &all, err));
+		return;
+	ws_advice_find(p->tab, &all);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)
@@ -81,5 +81,4 @@ enum ws_status ws_page_add_findings(struct ws_page_making *p, struct ws_err *err
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
 	note_rules(p, all);
-	return WS_OK;
 }

@@ -347,7 +347,7 @@ static void add_rates(struct ws_page_making *p)
 	}
 }
 
-static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
+static void add_figures(struct ws_page_making *p)
 {
 	const struct ws_utilization *use;
 	const struct ws_page *page = p->page;
@@ -360,7 +360,7 @@ static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
 	if (!isnan(computing) && !page->on_cpu)
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
-		WS_FORWARD(ws_utilization_find(p->m, p->sel, &use, err));
+		ws_utilization_find(p->m, p->sel, &use);
 		add_utilization(p, use);
 	}
 	if (p->sel->kernels)
@@ -370,10 +370,9 @@ static enum ws_status add_figures(struct ws_page_making *p, struct ws_err *err)
 		                                  : "kernels");
 	if (page->has_steps)
 		add_rates(p);
-	return WS_OK;
 }
 
-enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err)
+void ws_page_add_headline(struct ws_page_making *p)
 {
 	say_how_long(p);
 	if (p->sel->kernels) {
@@ -383,5 +382,5 @@ enum ws_status ws_page_add_headline(struct ws_page_making *p, struct ws_err *err
 	} else if (p->page->has_operations) {
 		say_operations(p);
 	}
-	return add_figures(p, err);
+	add_figures(p);
 }

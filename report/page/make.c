@@ -160,8 +160,8 @@ static void add_grey_line(struct ws_page_making *p)
 static enum ws_status make_side(struct ws_page_making *p, struct ws_err *err)
 {
 	add_grey_line(p);
-	WS_FORWARD(ws_page_add_bar(p, err));
-	WS_FORWARD(ws_page_add_tree(p, err));
+	ws_page_add_bar(p);
+	ws_page_add_tree(p);
 	return p->windows && p->windows->n ? ws_page_add_timeline(p, -1, err) : WS_OK;
 }
 
@@ -208,16 +208,21 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
-	WS_THEN(status, ws_page_add_bar(&p, err));
-	WS_THEN(status, ws_page_add_tree(&p, err));
-	WS_THEN(status, ws_page_add_roofline(&p, err));
+	if (status == WS_OK)
+		ws_page_add_bar(&p);
+	if (status == WS_OK)
+		ws_page_add_tree(&p);
+	if (status == WS_OK)
+		ws_page_add_roofline(&p);
 	if (ran_on_the_cpu(&p))
 		ws_page_add_operations(&p);
 	else
 		ws_page_add_kernels(&p);
 	ws_page_find_rate_unit(page);
-	WS_THEN(status, ws_page_add_findings(&p, err));
-	WS_THEN(status, ws_page_add_headline(&p, err));
+	if (status == WS_OK)
+		ws_page_add_findings(&p);
+	if (status == WS_OK)
+		ws_page_add_headline(&p);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
 		WS_THEN(status, ws_page_add_timeline(&p, tab->sel->timeline, err));
 	ws_arena_free(&temp);

@@ -68,18 +68,17 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	page->npoints++;
 }
 
-enum ws_status ws_page_add_roofline(struct ws_page_making *p, struct ws_err *err)
+void ws_page_add_roofline(struct ws_page_making *p)
 {
 	const struct ws_cost_groups *groups;
 	struct ws_row_key *order;
 	size_t n;
 
-	WS_FORWARD(ws_cost_groups_find(p->m, p->sel, &groups, err));
+	ws_cost_groups_find(p->m, p->sel, &groups);
 	WS_NEW(p->tab->temp, order, groups->n);
 	WS_NEW(p->texts, p->page->point, groups->n);
 	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);
 	n = ws_cost_groups_order(p->m, groups, true, order);
 	for (size_t i = 0; i < n; i++)
 		add_point(p, &groups->group[order[i].row]);
-	return WS_OK;
 }

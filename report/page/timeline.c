@@ -296,16 +296,15 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 	ws_boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
 }
 
-static enum ws_status fill(struct filling *f, struct ws_err *err)
+static void fill(struct filling *f)
 {
 	f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
 	add_ranges(f);
 	add_ops(f);
 	add_kernels(f);
 	add_copies(f);
-	return ws_model_on_cpu(f->m) == 1
-	               ? WS_OK
-	               : ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f, err);
+	if (ws_model_on_cpu(f->m) != 1)
+		ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f);
 }
 
 /* --- the window ----------------------------------------------------------------------------------
@@ -383,10 +382,8 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
 	const size_t most = f->p->most_boxes;
 	int64_t least;
-	enum ws_status status = choose(f, step, err);
 
-	if (status != WS_OK)
-		return status;
+	WS_FORWARD(choose(f, step, err));
 	open_filling(f);
 	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
 	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges + f->m->cpu_ops.tree.n >
@@ -394,15 +391,15 @@ static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;
 	for (;;) {
-		status = fill(f, err);
-		if (status != WS_OK || f->boxes.nboxes <= most)
+		fill(f);
+		if (f->boxes.nboxes <= most)
 			break;
 		ws_boxes_clear(&f->boxes);
 		f->boxes.shortest_ns = f->boxes.shortest_ns ? f->boxes.shortest_ns * 2 : least;
 	}
 	ws_boxes_end(&f->boxes);
 	f->out->shortest_ns = f->boxes.shortest_ns;
-	return status;
+	return WS_OK;
 }
 
 enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err)

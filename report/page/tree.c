@@ -217,11 +217,11 @@ static void count_calls(struct tree *t)
 	}
 }
 
-static enum ws_status add_flops(struct tree *t, struct ws_err *err)
+static void add_flops(struct tree *t)
 {
 	struct ws_cost_ops *costs;
 
-	WS_FORWARD(ws_cost_ops_find(t->p->m, t->p->sel, &costs, err));
+	ws_cost_ops_find(t->p->m, t->p->sel, &costs);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		int64_t *flops = op.path == WS_NONE ? NULL : &t->box[t->of_path[op.path]].flops;
@@ -229,7 +229,6 @@ static enum ws_status add_flops(struct tree *t, struct ws_err *err)
 		if (flops && op.flops >= 0)
 			*flops = op.flops + (*flops < 0 ? 0 : *flops);
 	}
-	return WS_OK;
 }
 
 /* Children stand behind their parents. */
@@ -418,7 +417,7 @@ static void name_tree(const struct tree *t)
 	                        layers ? "; equal layers are one" : "");
 }
 
-static enum ws_status make(struct tree *t, struct ws_err *err)
+static void make(struct tree *t)
 {
 	struct ws_page_making *p = t->p;
 	struct placing g = {.t = t};
@@ -433,7 +432,7 @@ static enum ws_status make(struct tree *t, struct ws_err *err)
 	t->has_ranges = t->n > 0;
 	add_kernels(&g);
 	count_calls(t);
-	WS_FORWARD(add_flops(t, err));
+	add_flops(t);
 	add_up(t);
 	l.least_ns = (int64_t)ceil((double)p->sel->gpu_ns * LEAST_PERCENT / 100);
 	sort_boxes(&l);
@@ -441,15 +440,13 @@ static enum ws_status make(struct tree *t, struct ws_err *err)
 	lay(&l, WS_NONE, WS_PAGE_ROOT);
 	p->page->gpu_ns = p->sel->gpu_ns;
 	name_tree(t);
-	return WS_OK;
 }
 
-enum ws_status ws_page_add_tree(struct ws_page_making *p, struct ws_err *err)
+void ws_page_add_tree(struct ws_page_making *p)
 {
 	struct tree t = {.p = p};
-	enum ws_status status = make(&t, err);
 
+	make(&t);
 	ws_strtab_free(&t.known);
 	free(t.box);
-	return status;
 }

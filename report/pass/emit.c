@@ -1,8 +1,7 @@
 /* What a pass joined, as the rows that its sink is told of. */
 #include "report/pass/private.h"
 
-enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
-                                  int open, struct ws_err *err)
+void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step, int open)
 {
 	const struct ws_open_range *r = &p->live.range[range];
 	const struct ws_joined_range row = {
@@ -19,11 +18,11 @@ enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint3
 	        .is_counted = r->op == range && r->counted,
 	};
 
-	return p->sink->range(p->sink->ctx, (uint32_t)r->number, &row, err);
+	p->sink->range(p->sink->ctx, (uint32_t)r->number, &row);
 }
 
-enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,
-                                 uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err)
+void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+                       uint32_t step, uint32_t *call)
 {
 	const struct ws_event_descriptor *shape = &p->shapes.shape[c->shape];
 	const struct ws_joined_call row = {.start_ns = c->start_ns,
@@ -39,5 +38,5 @@ enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_r
 	                                   .marks = ws_pass_range_marks(p, range),
 	                                   .failed = shape->failed != 0};
 
-	return p->sink->call(p->sink->ctx, &row, call, err);
+	p->sink->call(p->sink->ctx, &row, call);
 }

@@ -85,7 +85,7 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
-	WS_FORWARD(ws_pass_emit_range(p, range, step, open, err));
+	ws_pass_emit_range(p, range, step, open);
 	if (context->tells_step && r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
@@ -100,21 +100,20 @@ const struct ws_live_events *ws_pass_live_events(void)
 
 /* --- in order of time -------------------------------------------------------------------- */
 
-static enum ws_status join_call(struct ws_pass *p, const struct ws_pass_row *c,
-                                const struct ws_event_descriptor *shape, struct ws_err *err)
+static void join_call(struct ws_pass *p, const struct ws_pass_row *c,
+                      const struct ws_event_descriptor *shape)
 {
 	const uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
 	uint32_t step = range == WS_NONE ? WS_NONE : p->live.range[range].step, call;
 
 	if (step == WS_NONE && p->nactive)
 		step = ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
-	WS_FORWARD(ws_pass_emit_call(p, c, range, step, &call, err));
+	ws_pass_emit_call(p, c, range, step, &call);
 	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
 	    p->live.threads[shape->thread].crosses) {
 		ws_pass_add_crossings(p, c, shape->thread, range, call);
-		return WS_OK;
+		return;
 	}
-	return WS_OK;
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op,
@@ -142,7 +141,7 @@ enum ws_status ws_pass_join(struct ws_pass *p, int64_t until_ns, struct ws_err *
 			return WS_OK;
 		WS_FORWARD(ws_live_pass_time(&p->live, row->time_ns, err));
 		if (shape->type == WS_THREAD_EVENT_API) {
-			WS_FORWARD(join_call(p, row, shape, err));
+			join_call(p, row, shape);
 		} else if (shape->type == WS_PASS_CPU_OP) {
 			join_op(p, row, shape);
 		} else {

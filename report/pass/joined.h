@@ -97,14 +97,11 @@ struct ws_joined_range {
 struct ws_joined_sink {
 	void *ctx;
 	/* A call when it returned; kernels may name it by *number. */
-	enum ws_status (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number,
-	                       struct ws_err *err);
+	void (*call)(void *ctx, const struct ws_joined_call *call, uint32_t *number);
 	/* A range when it ended. number: what others name it by. */
-	enum ws_status (*range)(void *ctx, uint32_t number, const struct ws_joined_range *range,
-	                        struct ws_err *err);
+	void (*range)(void *ctx, uint32_t number, const struct ws_joined_range *range);
 	/* The model has all but the time of its last kernel. */
-	enum ws_status (*halfway)(void *ctx, struct ws_model *m, struct ws_err *err);
+	void (*halfway)(void *ctx, struct ws_model *m);
 	/* Kernels in the order of their start. */
-	enum ws_status (*kernel)(void *ctx, const struct ws_pass_kernel *kernel,
-	                         struct ws_err *err);
+	void (*kernel)(void *ctx, const struct ws_pass_kernel *kernel);
 };

@@ -102,7 +102,7 @@ static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows
 		if (k->start_ns >= until_ns && until_ns != INT64_MAX)
 			break;
 		p->m->devices[p->m->configs[k->config].device].kernels++;
-		WS_FORWARD(p->sink->kernel(p->sink->ctx, k, err));
+		p->sink->kernel(p->sink->ctx, k);
 	}
 	return WS_OK;
 }
@@ -151,7 +151,7 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	resolve_names(p);
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
-	WS_FORWARD(p->sink->halfway(p->sink->ctx, m, err));
+	p->sink->halfway(p->sink->ctx, m);
 	WS_FORWARD(emit_kernels(p, err));
 	if (p->first_ns <= p->last_ns)
 		ws_extend_time(m, p->first_ns, p->last_ns);

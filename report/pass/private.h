@@ -262,11 +262,11 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-enum ws_status ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
-                                  int open, struct ws_err *err);
+void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
+                        int open);
 /* range, step: that it lies in, WS_NONE. *call: the number by which kernels name it. */
-enum ws_status ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c,
-                                 uint32_t range, uint32_t step, uint32_t *call, struct ws_err *err);
+void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
+                       uint32_t step, uint32_t *call);
 
 /* --- join.c ----------------------------------------------------------------------------- */
 

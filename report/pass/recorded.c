@@ -13,13 +13,12 @@ struct pairing {
 };
 
 /* Of a range that begins, or a mark. */
-static enum ws_status add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event,
-                          struct ws_err *err)
+static void add(struct ws_spill *rows, size_t *n, const struct ws_pass_row *event)
 {
 	const struct ws_recorded_range row = {event->time_ns, event->time_ns, event->id,
 	                                      event->recorded, WS_NONE};
 
-	return ws_spill_put(rows, ROW_BYTES, (*n)++, &row, err);
+	ws_spill_put(rows, ROW_BYTES, (*n)++, &row);
 }
 
 static void end(struct ws_recorded_ranges *to, uint32_t range, const struct ws_pass_row *event)
@@ -42,13 +41,14 @@ static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_e
 	struct ws_recorded_ranges *to = pairing->p->recorded;
 	const uint32_t next = (uint32_t)to->nranges;
 
+	(void)err;
 	switch (e->type) {
 	case WS_NVTX_PUSH:
-		WS_FORWARD(add(&to->ranges, &to->nranges, row, err));
+		add(&to->ranges, &to->nranges, row);
 		ws_range_push(&pairing->pairs, e->thread, e->domain, next);
 		return WS_OK;
 	case WS_NVTX_START:
-		WS_FORWARD(add(&to->ranges, &to->nranges, row, err));
+		add(&to->ranges, &to->nranges, row);
 		ws_range_start(&pairing->pairs, e->process, row->id, next);
 		return WS_OK;
 	case WS_NVTX_POP:
@@ -58,7 +58,8 @@ static enum ws_status pair(void *ctx, const struct ws_pass_row *row, struct ws_e
 		end(to, ws_range_end(&pairing->pairs, e->process, row->id), row);
 		return WS_OK;
 	default:
-		return add(&to->marks, &to->nmarks, row, err);
+		add(&to->marks, &to->nmarks, row);
+		return WS_OK;
 	}
 }
 
@@ -70,33 +71,28 @@ static uint32_t rank_of(const void *ranks, const void *row)
 }
 
 /* By the ids of their threads: each event tells the rank of its thread. */
-static enum ws_status order_by_thread(struct ws_recorded_ranges *to, struct ws_err *err)
+static void order_by_thread(struct ws_recorded_ranges *to)
 {
 	struct ws_spill_key key = {.n = 0, .key = rank_of};
 	struct ws_arena temp = {0};
 	uint32_t *order, *rank;
 	int64_t *thread;
-	enum ws_status status;
 
 	WS_NEW(&temp, order, to->nevents);
 	WS_NEW(&temp, rank, to->nevents);
 	WS_NEW(&temp, thread, to->nevents);
-	status = WS_OK;
-	for (size_t i = 0; i < to->nevents && status == WS_OK; i++)
+	for (size_t i = 0; i < to->nevents; i++)
 		thread[i] = (int64_t)to->events[i].thread;
-	if (status == WS_OK)
-		ws_order_identity(order, to->nevents);
-	if (status == WS_OK)
-		ws_order_by(order, thread, to->nevents);
-	for (size_t i = 0; i < to->nevents && status == WS_OK; i++) {
+	ws_order_identity(order, to->nevents);
+	ws_order_by(order, thread, to->nevents);
+	for (size_t i = 0; i < to->nevents; i++) {
 		key.n += !i || thread[order[i]] != thread[order[i - 1]];
 		rank[order[i]] = (uint32_t)key.n - 1;
 	}
 	key.ctx = rank;
-	WS_THEN(status, ws_spill_partition(&to->ranges, ROW_BYTES, to->nranges, &key, err));
-	WS_THEN(status, ws_spill_partition(&to->marks, ROW_BYTES, to->nmarks, &key, err));
+	ws_spill_partition(&to->ranges, ROW_BYTES, to->nranges, &key);
+	ws_spill_partition(&to->marks, ROW_BYTES, to->nmarks, &key);
 	ws_arena_free(&temp);
-	return status;
 }
 
 enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
@@ -109,11 +105,13 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err)
 	WS_FAIL_IF(events >= WS_NONE, err, NO_MEMORY,
 	           "the trace has %llu NVTX events, more than an export handles",
 	           (unsigned long long)events);
-	WS_FORWARD(ws_spill_open(&to->ranges, events * ROW_BYTES, err));
-	WS_FORWARD(ws_spill_open(&to->marks, events * ROW_BYTES, err));
+	ws_spill_open(&to->ranges, events * ROW_BYTES);
+	ws_spill_open(&to->marks, events * ROW_BYTES);
 	status = ws_pass_each_event(p, pair, &pairing, err);
 	ws_range_pairs_free(&pairing.pairs);
-	return status == WS_OK ? order_by_thread(to, err) : status;
+	if (status == WS_OK)
+		order_by_thread(to);
+	return status;
 }
 
 void ws_recorded_ranges_free(struct ws_recorded_ranges *ranges)

@@ -185,7 +185,7 @@ static void add_call(struct reader *c, const struct ws_joined_kernel *k,
 
 /* --- time -------------------------------------------------------------------------------- */
 
-static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
+static void gather_spans(struct reader *c)
 {
 	const struct ws_model *m = c->m;
 
@@ -195,9 +195,8 @@ static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 
 		if (!k->kind->timed)
 			continue;
-		WS_FORWARD(ws_spans_cover(&c->busy, start, end, err));
-		WS_FORWARD(ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c->comm : &c->compute,
-		                          start, end, err));
+		ws_spans_cover(&c->busy, start, end);
+		ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c->comm : &c->compute, start, end);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
@@ -205,22 +204,21 @@ static enum ws_status gather_spans(struct reader *c, struct ws_err *err)
 		/* of a graph traced as a whole no kernel is known; it computes */
 		if (w->kind != WS_WORK_GRAPH || w->no_time)
 			continue;
-		WS_FORWARD(ws_spans_add(&c->busy, w->start_ns, w->start_ns + w->dur_ns, err));
-		WS_FORWARD(ws_spans_add(&c->compute, w->start_ns, w->start_ns + w->dur_ns, err));
+		ws_spans_add(&c->busy, w->start_ns, w->start_ns + w->dur_ns);
+		ws_spans_add(&c->compute, w->start_ns, w->start_ns + w->dur_ns);
 	}
 	ws_spans_merge(&c->busy);
 	ws_spans_merge(&c->compute);
 	ws_spans_merge(&c->comm);
-	return WS_OK;
 }
 
-static enum ws_status read_steps(struct reader *c, struct ws_err *err)
+static void read_steps(struct reader *c)
 {
 	struct ws_rank *rank = c->rank;
 
 	c->windows = ws_windows(c->m, &c->sel);
 	rank->nsteps = c->windows->n;
-	WS_FORWARD(gather_spans(c, err));
+	gather_spans(c);
 	rank->steps = ws_xarray(rank->nsteps + 1, sizeof(*rank->steps));
 	for (size_t i = 0; i < rank->nsteps; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
@@ -233,10 +231,9 @@ static enum ws_status read_steps(struct reader *c, struct ws_err *err)
 		s->comm_ns = ws_spans_inside(&c->comm, w->start_ns, w->end_ns);
 		s->exposed_ns = ws_spans_inside(&c->busy, w->start_ns, w->end_ns) - s->compute_ns;
 	}
-	return WS_OK;
 }
 
-static enum ws_status read_rank(struct reader *c, struct ws_err *err)
+static void read_rank(struct reader *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_texts *texts = &c->r->texts;
@@ -253,13 +250,12 @@ static enum ws_status read_rank(struct reader *c, struct ws_err *err)
 	rank->dtype = ws_texts_add(texts, ws_model_fact(m, "dtype"));
 	if (device != WS_NONE)
 		rank->device = ws_texts_add(texts, m->texts[m->devices[device].name]);
-	WS_FORWARD(read_steps(c, err));
+	read_steps(c);
 	for (size_t i = 0; i < c->rows->nkernels; i++) {
 		k = ws_joined_rows_kernel(c->rows, i);
 		if (k->kind->class == WS_TEXT_COMM && k->kind->timed)
 			add_call(c, k, ws_joined_collective(m, k));
 	}
-	return WS_OK;
 }
 
 enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
@@ -273,7 +269,8 @@ enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
 	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
 	status = ws_select_rows(m, rows, NULL, &c.sel, err);
 	c.rows = c.sel.rows;
-	WS_THEN(status, read_rank(&c, err));
+	if (status == WS_OK)
+		read_rank(&c);
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.compute);

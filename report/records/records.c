@@ -79,7 +79,9 @@ static enum ws_status keep_row(void *ctx, const void *row, struct ws_err *err)
 {
 	struct ws_records *d = ctx;
 
-	return ws_spill_put(d->room, d->row_size, d->n++, row, err);
+	(void)err;
+	ws_spill_put(d->room, d->row_size, d->n++, row);
+	return WS_OK;
 }
 
 enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reader *r,
@@ -89,7 +91,7 @@ enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reade
 
 	*d = (struct ws_records){.row_size = def->row_size};
 	d->room = ws_xarray(1, sizeof(*d->room));
-	WS_FORWARD(ws_spill_open(d->room, ws_trace_reader_count(r, kind) * d->row_size, err));
+	ws_spill_open(d->room, ws_trace_reader_count(r, kind) * d->row_size);
 	d->rows = d->room->data;
 	if (ws_kind_has_blobs(def)) {
 		WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));

@@ -168,18 +168,17 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 }
 
 /* FLOPs of a step's products, and the time that they need at the peak. */
-static enum ws_status keep_flops(struct ws_sweep_run *run, const struct ws_model *m,
-                                 const struct ws_selection *sel, struct ws_err *err)
+static void keep_flops(struct ws_sweep_run *run, const struct ws_model *m,
+                       const struct ws_selection *sel)
 {
 	const struct ws_utilization *u;
 
-	WS_FORWARD(ws_utilization_find(m, sel, &u, err));
+	ws_utilization_find(m, sel, &u);
 	if (m->nmeasured) {
 		run->flops = u->flops / (double)m->nmeasured;
 		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
 		run->ran_ns = u->ran_sum_ns / (double)m->nmeasured;
 	}
-	return WS_OK;
 }
 
 /* Of the GPU time of the measured steps. */
@@ -236,7 +235,8 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 	}
 	if (status == WS_OK)
 		keep_times(s, run, m, &sel, w);
-	WS_THEN(status, keep_flops(run, m, &sel, err));
+	if (status == WS_OK)
+		keep_flops(run, m, &sel);
 	if (status == WS_OK)
 		run->softmax_percent = softmax_share(m, &sel);
 	ws_selection_release(&sel);

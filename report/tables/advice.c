@@ -51,18 +51,16 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 	                 "rules.");
 }
 
-enum ws_status ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_findings *a;
 
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_advice_find(tab, &a, err));
+	ws_advice_find(tab, &a);
 	for (size_t i = 0; i < a->n; i++)
 		add_row(t, a, &a->finding[i]);
 	add_notes(t, a);
-	return WS_OK;
 }

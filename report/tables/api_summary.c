@@ -57,19 +57,17 @@ static void add_row(const struct api_summary *s, struct ws_table *t, uint32_t na
 	ws_cell_set_text(t, &row[WS_TC_api_summary_recorded_name], text.ptr, text.len);
 }
 
-enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t,
-                                  struct ws_err *err)
+void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct api_summary s = {.tab = tab};
 
-	(void)err;
 	gather(&s);
 	if (!tab->digest->ncalls) {
 		ws_table_set_not_recorded(t,
 		                          "No API calls were recorded: the program made none, or "
 		                          "they were left out (`warpsheet record --api` chooses).");
-		return WS_OK;
+		return;
 	}
 	ws_row_keys_sort(s.rows, s.nrows);
 	for (size_t i = 0; i < s.nrows; i++)
@@ -80,5 +78,4 @@ enum ws_status ws_tab_api_summary(const struct ws_table_context *tab, struct ws_
 		              "Recording itself took %.3f ms in %llu pieces (compiling, loading, "
 		              "flushing buffers), some of it inside these calls.",
 		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
-	return WS_OK;
 }

@@ -104,19 +104,16 @@ static void add_rows(struct classes *s, struct ws_table *t)
 	              100 * (double)s->by_range_ns / all);
 }
 
-enum ws_status ws_tab_classes(const struct ws_table_context *tab, struct ws_table *t,
-                              struct ws_err *err)
+void ws_tab_classes(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct classes s = {.tab = tab};
 
-	(void)err;
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	WS_NEW(tab->temp, s.sums, tab->m->ntexts);
 	WS_NEW(tab->temp, s.rows, tab->m->ntexts);
 	add_up(&s);
 	add_rows(&s, t);
-	return WS_OK;
 }

@@ -57,7 +57,7 @@ static enum role role_of_name(struct ws_bytes name)
 	return ROLE_CPU;
 }
 
-static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
+static void add_device_work(struct execution *e)
 {
 	static const enum role roles[] = {
 	        [WS_WORK_MEMCPY] = ROLE_MEMCPY,
@@ -72,21 +72,19 @@ static enum ws_status add_device_work(struct execution *e, struct ws_err *err)
 		enum role role = k->kind->class == WS_TEXT_COMM ? ROLE_COMM : ROLE_KERNEL;
 
 		if (ws_kernel_ran(sel, k, i))
-			WS_FORWARD(ws_spans_cover(&e->spans[role], k->start_ns,
-			                          k->start_ns + k->dur_ns, err));
+			ws_spans_cover(&e->spans[role], k->start_ns, k->start_ns + k->dur_ns);
 	}
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
 
 		if (ws_work_ran(sel, m, i))
-			WS_FORWARD(ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
-			                          w->start_ns + w->dur_ns, err));
+			ws_spans_cover(&e->spans[roles[w->kind]], w->start_ns,
+			               w->start_ns + w->dur_ns);
 	}
-	return WS_OK;
 }
 
 /* What the host did, whatever filter of device work there is. */
-static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
+static void add_host_work(struct execution *e)
 {
 	struct ws_joined_rows *rows = e->tab->sel->rows;
 	const struct ws_model *m = e->tab->m;
@@ -99,12 +97,11 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		WS_FORWARD(ws_spans_cover(&e->spans[ROLE_RUNTIME], call->start_ns,
-		                          call->start_ns + call->dur_ns, err));
+		ws_spans_cover(&e->spans[ROLE_RUNTIME], call->start_ns,
+		               call->start_ns + call->dur_ns);
 	}
 	for (uint32_t i = 0; i < ops->n; i++)
-		WS_FORWARD(ws_spans_cover(&e->spans[role_of[ops->name[i]]], ops->start_ns[i],
-		                          ops->end_ns[i], err));
+		ws_spans_cover(&e->spans[role_of[ops->name[i]]], ops->start_ns[i], ops->end_ns[i]);
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 
@@ -112,27 +109,24 @@ static enum ws_status add_host_work(struct execution *e, struct ws_err *err)
 		    r->context->name == WS_TEXT_SETUP ||
 		    m->ranges.paths[r->context->path].domain == WS_TEXT_MODULE_DOMAIN)
 			continue; /* says when or for what, not that the CPU works */
-		WS_FORWARD(ws_spans_cover(&e->spans[role_of[r->context->name]], r->start_ns,
-		                          r->end_ns, err));
+		ws_spans_cover(&e->spans[role_of[r->context->name]], r->start_ns, r->end_ns);
 	}
-	return WS_OK;
 }
 
-static enum ws_status prepare(struct execution *e, struct ws_err *err)
+static void prepare(struct execution *e)
 {
 	const struct ws_joined_rows *rows = e->tab->sel->rows;
 	const size_t on_device = rows->nkernels + e->tab->m->nwork;
 	const size_t on_host = rows->nranges + rows->ncalls + e->tab->m->cpu_ops.tree.n;
 
 	for (int lane = 0; lane < LANES; lane++)
-		WS_FORWARD(ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host,
-		                         err));
-	WS_FORWARD(add_device_work(e, err));
-	WS_FORWARD(add_host_work(e, err));
+		ws_spans_open(&e->spans[lane], lane <= ROLE_COMM ? on_device : on_host);
+	add_device_work(e);
+	add_host_work(e);
 	for (int lane = 0; lane < LANES; lane++) {
 		struct ws_spans *spans = &e->spans[lane];
 
-		WS_FORWARD(ws_spans_sort(spans, err));
+		ws_spans_sort(spans);
 		ws_spans_merge(spans);
 		if (spans->n)
 			e->lanes[e->nlanes++] =
@@ -142,7 +136,6 @@ static enum ws_status prepare(struct execution *e, struct ws_err *err)
 			                                                : (enum role)lane,
 			                      .on_device = lane <= ROLE_COMM};
 	}
-	return WS_OK;
 }
 
 /* To the first span that ends behind t; behind all of them one at the end of time. Windows ascend,
@@ -281,26 +274,21 @@ static void add_notes(const struct ws_model *m, struct ws_table *t,
 		                 "add up over devices. `--device N` shows one.");
 }
 
-enum ws_status ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t,
-                                struct ws_err *err)
+void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct execution e = {.tab = tab};
 	const struct ws_windows *w = NULL;
-	enum ws_status status;
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	w = ws_windows(m, tab->sel);
-	status = ws_idle_find(m, tab->sel, &e.idle, err);
-	WS_THEN(status, prepare(&e, err));
-	if (status == WS_OK) {
-		add_rows(&e, t, w->window, w->n);
-		add_notes(m, t, w->window, w->n, w->cut);
-	}
+	ws_idle_find(m, tab->sel, &e.idle);
+	prepare(&e);
+	add_rows(&e, t, w->window, w->n);
+	add_notes(m, t, w->window, w->n, w->cut);
 	for (int lane = 0; lane < LANES; lane++)
 		ws_spans_release(&e.spans[lane]);
-	return status;
 }

@@ -321,17 +321,15 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		              m->devices[device].id, d.without_shape);
 }
 
-enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t,
-                          struct ws_err *err)
+void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct gpu g = {.tab = tab};
 	const struct ws_windows *w;
 
-	(void)err;
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	w = ws_windows(m, tab->sel);
 	if (w->n) {
@@ -353,5 +351,4 @@ enum ws_status ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t
 		ws_table_note(t,
 		              "%zu steps at the end are left out: their device work was cut off.",
 		              w->cut);
-	return WS_OK;
 }

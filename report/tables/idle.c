@@ -51,33 +51,27 @@ static void add_device(const struct ws_table_context *tab, struct ws_table *t, c
 			add_use(tab, t, device, use, order[i]);
 }
 
-enum ws_status ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t,
-                           struct ws_err *err)
+void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	const struct ws_idle *idle;
-	enum ws_status status;
 	char text[256];
 
 	if (!tab->sel->rows->nkernels && !m->nwork) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
-	status = ws_idle_find(m, tab->sel, &idle, err);
-	if (status == WS_OK) {
-		for (size_t d = 0; d < idle->ndevices; d++) {
-			snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
-			if (idle->device[d].window_ns)
-				add_device(tab, t, text, &idle->device[d]);
-		}
-		if (idle->nworked > 1)
-			add_device(tab, t, "all", &idle->all);
-		ws_idle_words(&idle->verdict, text, sizeof(text));
-		ws_table_answer(t, "In one sentence: %s.", text);
-		if (!tab->sel->measured)
-			ws_table_note(t,
-			              "The trace has no measured step: the time is that from its "
-			              "first record to its last, start-up included.");
+	ws_idle_find(m, tab->sel, &idle);
+	for (size_t d = 0; d < idle->ndevices; d++) {
+		snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
+		if (idle->device[d].window_ns)
+			add_device(tab, t, text, &idle->device[d]);
 	}
-	return status;
+	if (idle->nworked > 1)
+		add_device(tab, t, "all", &idle->all);
+	ws_idle_words(&idle->verdict, text, sizeof(text));
+	ws_table_answer(t, "In one sentence: %s.", text);
+	if (!tab->sel->measured)
+		ws_table_note(t, "The trace has no measured step: the time is that from its "
+		                 "first record to its last, start-up included.");
 }

@@ -99,16 +99,15 @@ static void add_gap(const struct ws_table_context *tab, struct ws_table *t,
 	free(path);
 }
 
-enum ws_status ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t,
-                                struct ws_err *err)
+void ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	uint32_t calls[WS_IDLE_LONGEST], ranges[WS_IDLE_LONGEST];
 	const struct ws_idle *idle;
 
-	WS_FORWARD(ws_idle_find(tab->m, tab->sel, &idle, err));
+	ws_idle_find(tab->m, tab->sel, &idle);
 	if (!idle->all.kernels) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	for (size_t i = 0; i < WS_IDLE_LONGEST; i++)
 		ranges[i] = WS_NONE;
@@ -116,5 +115,4 @@ enum ws_status ws_tab_idle_gaps(const struct ws_table_context *tab, struct ws_ta
 	find_ranges(tab, idle, ranges);
 	for (size_t i = 0; i < idle->nlongest; i++)
 		add_gap(tab, t, &idle->longest[i], calls[i] != WS_NONE ? calls[i] : ranges[i]);
-	return WS_OK;
 }

@@ -105,15 +105,13 @@ static void add_row(const struct launches *s, struct ws_table *t, uint32_t group
 	ws_cell_set_short_name(t, &row[WS_TC_kernel_launches_short_name], m, config->name);
 }
 
-enum ws_status ws_tab_kernel_launches(const struct ws_table_context *tab, struct ws_table *t,
-                                      struct ws_err *err)
+void ws_tab_kernel_launches(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct launches s = {.tab = tab};
 
-	(void)err;
 	if (!ws_model_has_kernels(tab->m)) {
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
 	find_groups(&s);
 	ws_strtab_free(&s.shapes);
@@ -121,5 +119,4 @@ enum ws_status ws_tab_kernel_launches(const struct ws_table_context *tab, struct
 	for (size_t i = 0; i < s.nrows; i++)
 		add_row(&s, t, s.rows[i].row);
 	ws_totals_set_stat(t, tab->sel->gpu_ns, WS_TC_kernel_launches_without_time);
-	return WS_OK;
 }

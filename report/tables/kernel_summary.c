@@ -197,12 +197,9 @@ static void fill(struct summary *s, struct ws_table *t)
 	add_notes(s, t);
 }
 
-enum ws_status ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t,
-                                     struct ws_err *err)
+void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct summary s = {.tab = tab};
 
-	(void)err;
 	fill(&s, t);
-	return WS_OK;
 }

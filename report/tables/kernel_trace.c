@@ -136,49 +136,42 @@ static void make_paths(struct trace *s)
 	}
 }
 
-static enum ws_status keep_selected(struct trace *s, const struct ws_selection *sel,
-                                    struct ws_err *err)
+static void keep_selected(struct trace *s, const struct ws_selection *sel)
 {
 	const size_t n = sel->rows->nkernels;
 
 	if (sel->kernels == n) {
 		s->nkept = n;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_spill_open(&s->kept, sel->kernels * sizeof(uint32_t), err));
+	ws_spill_open(&s->kept, sel->kernels * sizeof(uint32_t));
 	for (uint32_t i = 0; i < n; i++)
 		if (ws_kernel_selected(s->m, sel, ws_joined_rows_kernel(sel->rows, i), i))
-			WS_FORWARD(ws_spill_put(&s->kept, sizeof(i), s->nkept++, &i, err));
-	return WS_OK;
+			ws_spill_put(&s->kept, sizeof(i), s->nkept++, &i);
 }
 
-static enum ws_status prepare(struct trace *s, const struct ws_table_context *tab,
-                              struct ws_err *err)
+static void prepare(struct trace *s, const struct ws_table_context *tab)
 {
 	s->text = ws_xarray(s->m->ntexts, sizeof(*s->text));
 	s->short_name = ws_xarray(s->m->ntexts, sizeof(*s->short_name));
 	s->path = ws_xarray(s->m->ranges.npaths + 2, sizeof(*s->path));
 	make_paths(s);
-	WS_FORWARD(keep_selected(s, tab->sel, err));
+	keep_selected(s, tab->sel);
 	/* rows are made of it when they are written, when the selection is gone */
 	s->rows = *tab->sel->rows;
 	*tab->sel->rows = (struct ws_joined_rows){0};
-	return WS_OK;
 }
 
-enum ws_status ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t,
-                                   struct ws_err *err)
+void ws_tab_kernel_trace(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ws_table_source source = {make_row, free_trace, ws_xarray(1, sizeof(struct trace))};
 	struct trace *s = source.ctx;
-	enum ws_status status;
 
 	*s = (struct trace){.m = tab->m, .t = t};
-	status = prepare(s, tab, err);
+	prepare(s, tab);
 	ws_table_set_source(t, &source, s->nkept);
 	if (!ws_model_has_kernels(tab->m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	if (tab->sel->kernels)
 		ws_cell_set_int(&ws_table_totals(t)[WS_TC_kernel_trace_dur_ns], tab->sel->gpu_ns);
-	return status;
 }

@@ -148,17 +148,15 @@ static void add_row(const struct latency *s, struct ws_table *t, uint32_t at)
 	ws_cell_set_short_name(t, &row[WS_TC_launch_latency_short_name], m, key->kernel_name);
 }
 
-static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct ws_err *err)
+static void add_verdict(struct latency *s, struct ws_table *t)
 {
 	const struct ws_idle *idle;
-	enum ws_status status = ws_idle_find(s->tab->m, s->tab->sel, &idle, err);
 	char words[256];
 
-	if (status == WS_OK)
-		ws_table_note(t, "%s: %s (table idle).",
-		              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
-		              ws_idle_words(&idle->verdict, words, sizeof(words)));
-	WS_FORWARD(status);
+	ws_idle_find(s->tab->m, s->tab->sel, &idle);
+	ws_table_note(t, "%s: %s (table idle).",
+	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
+	              ws_idle_words(&idle->verdict, words, sizeof(words)));
 	if (s->no_launch)
 		ws_table_note(t,
 		              "%llu kernels have no record of the call "
@@ -167,10 +165,9 @@ static enum ws_status add_verdict(struct latency *s, struct ws_table *t, struct 
 	ws_table_note(t, "Total is from the start of the call to the end of the kernel or the "
 	                 "call, whichever is later. Queue is from the end of the call to the start "
 	                 "of the kernel, where it started later.");
-	return WS_OK;
 }
 
-static enum ws_status fill(struct latency *s, struct ws_table *t, struct ws_err *err)
+static void fill(struct latency *s, struct ws_table *t)
 {
 	gather(s);
 	make_statistics(s);
@@ -179,15 +176,13 @@ static enum ws_status fill(struct latency *s, struct ws_table *t, struct ws_err 
 		add_row(s, t, s->order[i].row);
 	ws_totals_add_up(t, WS_TC_launch_latency_count);
 	ws_totals_add_up(t, WS_TC_launch_latency_queued);
-	return add_verdict(s, t, err);
+	add_verdict(s, t);
 }
 
-enum ws_status ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t,
-                                     struct ws_err *err)
+void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_joined_rows *rows = tab->sel->rows;
 	struct latency s = {.tab = tab};
-	enum ws_status status;
 
 	if (!rows->nkernels || !rows->ncalls) {
 		ws_table_set_not_recorded(t, "%s",
@@ -195,12 +190,11 @@ enum ws_status ws_tab_launch_latency(const struct ws_table_context *tab, struct 
 		                                  ? "No API calls were recorded, so how kernels "
 		                                    "were launched is not known."
 		                                  : WS_NO_KERNELS);
-		return WS_OK;
+		return;
 	}
-	status = fill(&s, t, err);
+	fill(&s, t);
 	for (size_t i = 0; i < s.nrows * MEASURES; i++)
 		ws_values_free(&s.rows[i / MEASURES].ns[i % MEASURES]);
 	free(s.rows);
 	ws_strtab_free(&s.keys);
-	return status;
 }

@@ -98,13 +98,10 @@ static void add_row(void *table, const struct ws_missing *missing)
 	ws_cell_set_str(t, &row[WS_TC_losses_meaning], missing->meaning);
 }
 
-enum ws_status ws_tab_losses(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+void ws_tab_losses(const struct ws_table_context *tab, struct ws_table *t)
 {
-	(void)err;
 	ws_missing_each(tab->m, add_row, t);
 	ws_note_origin(tab->m, "", t);
 	ws_note_clocks(tab->m, t);
 	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
-	return WS_OK;
 }

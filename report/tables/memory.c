@@ -330,19 +330,17 @@ static void add_largest(struct memory *s)
 	}
 }
 
-enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct memory s = {.tab = tab, .t = t};
 
-	(void)err;
 	if (!m->nmemory) {
 		ws_table_set_not_recorded(
 		        t, "No allocations were recorded. `warpsheet record` records those of CUDA "
 		           "unless --kernels-only is given, PyTorch's profiler with "
 		           "profile_memory=True, Nsight Systems with --cuda-memory-usage=true.");
-		return WS_OK;
+		return;
 	}
 	find_states(&s);
 	for (uint32_t d = 0; d < m->ndevices; d++)
@@ -358,5 +356,4 @@ enum ws_status ws_tab_memory(const struct ws_table_context *tab, struct ws_table
 		ws_table_note(t, "%llu requests for memory failed.",
 		              (unsigned long long)s.out_of_memory);
 	ws_table_note(t, "Memory of devices only; times count from the first record of the trace.");
-	return WS_OK;
 }

@@ -106,12 +106,10 @@ static void set_throughput(const struct memory_ops *s, uint32_t which, struct ws
 		                                     (double)s->timed_ns[which]));
 }
 
-enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_table *t,
-                                  struct ws_err *err)
+void ws_tab_memory_time(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct memory_ops s = {.tab = tab};
 
-	(void)err;
 	prepare(&s, t);
 	for (size_t i = 0; i < s.nrows; i++) {
 		uint32_t which = s.rows[i].row;
@@ -132,7 +130,6 @@ enum ws_status ws_tab_memory_time(const struct ws_table_context *tab, struct ws_
 	}
 	if (s.nrows)
 		ws_totals_set_stat(t, s.total_ns, WS_TC_memory_time_without_time);
-	return WS_OK;
 }
 
 static void set_sizes(struct ws_cell *row, const struct ws_stat *size)
@@ -146,13 +143,11 @@ static void set_sizes(struct ws_cell *row, const struct ws_stat *size)
 	ws_cell_set_int(&row[WS_TC_memory_size_total_bytes], size->sum);
 }
 
-enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_table *t,
-                                  struct ws_err *err)
+void ws_tab_memory_size(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct memory_ops s = {.tab = tab, .by_size = true};
 	struct ws_cell *row;
 
-	(void)err;
 	prepare(&s, t);
 	for (size_t i = 0; i < s.nrows; i++) {
 		uint32_t which = s.rows[i].row;
@@ -168,7 +163,7 @@ enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_
 		set_throughput(&s, which, &row[WS_TC_memory_size_gbs]);
 	}
 	if (!s.nrows)
-		return WS_OK;
+		return;
 	row = ws_table_totals(t);
 	if (s.total_bytes) {
 		ws_cell_set_real(&row[WS_TC_memory_size_total_mb], (double)s.total_bytes / 1e6);
@@ -176,5 +171,4 @@ enum ws_status ws_tab_memory_size(const struct ws_table_context *tab, struct ws_
 	}
 	ws_totals_add_up(t, WS_TC_memory_size_count);
 	ws_cell_set_int(&row[WS_TC_memory_size_total_ns], s.total_ns);
-	return WS_OK;
 }

@@ -58,14 +58,12 @@ void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, 
 	}
 }
 
-enum ws_status ws_tab_method(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+void ws_tab_method(const struct ws_table_context *tab, struct ws_table *t)
 {
 	size_t count;
 	const struct ws_table_def *const *defs = ws_table_defs(&count);
 
 	(void)tab;
-	(void)err;
 	ws_method_fill(t, defs, count);
 	for (int i = 0; i < WS_RULES; i++) {
 		struct ws_cell *row = ws_table_row(t);
@@ -77,5 +75,4 @@ enum ws_status ws_tab_method(const struct ws_table_context *tab, struct ws_table
 	ws_table_note(t,
 	              "`--table kernel-trace` gives every execution of every kernel; it is in no "
 	              "report of all tables.");
-	return WS_OK;
 }

@@ -101,12 +101,10 @@ static void add_row(const struct range_kernels *s, struct ws_table *t, uint32_t 
 	ws_cell_set_short_name(t, &row[WS_TC_range_kernels_short_name], m, pair->name);
 }
 
-enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct ws_table *t,
-                                    struct ws_err *err)
+void ws_tab_range_kernels(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct range_kernels s = {.tab = tab};
 
-	(void)err;
 	find_pairs(&s);
 	prepare_rows(&s);
 	if (!ws_model_has_kernels(tab->m))
@@ -121,5 +119,4 @@ enum ws_status ws_tab_range_kernels(const struct ws_table_context *tab, struct w
 	ws_totals_add_up(t, WS_TC_range_kernels_total_ns);
 	ws_totals_add_up(t, WS_TC_range_kernels_without_time);
 	ws_strtab_free(&s.known);
-	return WS_OK;
 }

@@ -166,13 +166,11 @@ void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *t
 		ws_table_set_title(t, title, sheet);
 }
 
-enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t,
-                             struct ws_err *err)
+void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ranges *s = ws_xarray(1, sizeof(*s));
 	const struct ws_table_source source = {make_row, free_ranges, s};
 
-	(void)err;
 	*s = (struct ranges){.m = tab->m,
 	                     .digest = tab->digest,
 	                     .sel = tab->sel,
@@ -183,5 +181,4 @@ enum ws_status ws_tab_ranges(const struct ws_table_context *tab, struct ws_table
 	ws_table_set_source(t, &source, s->nrows);
 	ws_name_modules(s->m, t, "Modules, each by itself", "All Modules");
 	add_notes(s, t);
-	return WS_OK;
 }

@@ -131,22 +131,18 @@ static void roll_up(struct rollup *r, const struct ws_table_context *tab, struct
 	add_up(r, t, tab->sel->gpu_ns);
 }
 
-enum ws_status ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t,
-                                    struct ws_err *err)
+void ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ws_table *all = ws_table_new(&ws_def_ranges);
 	struct rollup r = {.all = all};
-	enum ws_status status;
 
-	status = ws_tab_ranges(tab, all, err);
+	ws_tab_ranges(tab, all);
 	ws_name_modules(tab->m, t, "Modules", "Modules");
-	if (status == WS_OK)
-		roll_up(&r, tab, t);
-	if (status == WS_OK && all->not_recorded)
+	roll_up(&r, tab, t);
+	if (all->not_recorded)
 		ws_table_set_not_recorded(t, "%s", all->not_recorded);
-	for (size_t i = 0; status == WS_OK && i < all->nnotes && t->nrows; i++)
+	for (size_t i = 0; i < all->nnotes && t->nrows; i++)
 		ws_table_note(t, "%s", all->notes[i]);
 	ws_strtab_free(&r.known);
 	ws_table_free(all);
-	return status;
 }

@@ -15,14 +15,12 @@
 
 static const struct {
 	const struct ws_table_def *def;
-	enum ws_status (*build)(const struct ws_table_context *, struct ws_table *,
-	                        struct ws_err *);
+	void (*build)(const struct ws_table_context *, struct ws_table *);
 } builders[] = {
 #define T(id, name, title, sheet, what) {&ws_def_##id, ws_tab_##id},
         WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
 #undef T
 };
-#define NBUILDERS (sizeof(builders) / sizeof(*builders))
 
 /* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one.
  */
@@ -52,23 +50,20 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static enum ws_status make(const struct ws_table_context *all, const struct ws_table_def *def,
-                           struct ws_table **out, struct ws_err *err)
+static void make(const struct ws_table_context *all, const struct ws_table_def *def,
+                 struct ws_table **out)
 {
 	struct ws_arena temp = {0};
 	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
 	                              *tab = &with_temp;
 	struct ws_table *t;
 	size_t which = 0;
-	enum ws_status status;
 
-	while (which < NBUILDERS && builders[which].def != def)
+	while (builders[which].def != def)
 		which++;
-	if (which == NBUILDERS)
-		return WS_FAIL(err, BUG, "%s is not a table of a report", def->name);
 	t = ws_table_new(def);
 	name_for_devices(tab->m, t);
-	status = builders[which].build(tab, t, err);
+	builders[which].build(tab, t);
 	ws_arena_free(&temp);
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
@@ -79,11 +74,7 @@ static enum ws_status make(const struct ws_table_context *all, const struct ws_t
 		ws_table_note(t,
 		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
-	if (status == WS_OK)
-		*out = t;
-	else
-		ws_table_free(t);
-	return status;
+	*out = t;
 }
 
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
@@ -126,7 +117,7 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	if (has_summary(defs, ndefs))
 		status = ws_page_make(tab, &report->page, err);
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		status = make(tab, defs[i], &report->tables[i], err);
+		make(tab, defs[i], &report->tables[i]);
 	if (status == WS_OK)
 		*out = report;
 	else
@@ -234,7 +225,8 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 
 	if (status == WS_OK && says_nothing)
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
-	WS_THEN(status, ws_digest_of_rows(&d, m, &sel, a->parts, err));
+	if (status == WS_OK)
+		ws_digest_of_rows(&d, m, &sel, a->parts);
 	WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
 	ws_digest_release(&d);
 	ws_selection_release(&sel);

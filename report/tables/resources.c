@@ -10,13 +10,11 @@ static void set_number(struct ws_cell *cell, int64_t number)
 		ws_cell_set_int(cell, number);
 }
 
-enum ws_status ws_tab_resources(const struct ws_table_context *tab, struct ws_table *t,
-                                struct ws_err *err)
+void ws_tab_resources(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_kind_def *def = ws_schema_kind(WS_KIND_RESOURCE);
 	const struct ws_model *m = tab->m;
 
-	(void)err;
 	for (size_t i = 0; i < m->resources.rows.n; i++) {
 		const struct ws_row_resource *r = ws_records_row(&m->resources.rows, i);
 		struct ws_bytes type =
@@ -41,5 +39,4 @@ enum ws_status ws_tab_resources(const struct ws_table_context *tab, struct ws_ta
 		ws_table_set_not_recorded(t, "The program named nothing but threads, or the trace "
 		                             "is of a recorder that keeps no names.");
 	ws_table_note(t, "These names are of the whole trace, whatever the filter.");
-	return WS_OK;
 }

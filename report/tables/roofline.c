@@ -144,7 +144,7 @@ static void note_steps(struct ws_table *t, const struct ws_utilization *use)
 	ws_note_utilization(t, use);
 }
 
-static enum ws_status add_rows(struct roofline *s, struct ws_err *err)
+static void add_rows(struct roofline *s)
 {
 	const struct ws_utilization *use;
 
@@ -153,25 +153,23 @@ static enum ws_status add_rows(struct roofline *s, struct ws_err *err)
 	add_level(s, true);
 	add_notes(s);
 	if (!s->tab->m->nmeasured)
-		return WS_OK;
-	WS_FORWARD(ws_utilization_find(s->tab->m, s->tab->sel, &use, err));
+		return;
+	ws_utilization_find(s->tab->m, s->tab->sel, &use);
 	note_steps(s->t, use);
-	return WS_OK;
 }
 
-enum ws_status ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t,
-                               struct ws_err *err)
+void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct roofline s = {.tab = tab, .t = t};
 
-	WS_FORWARD(ws_cost_groups_find(tab->m, tab->sel, &s.groups, err));
+	ws_cost_groups_find(tab->m, tab->sel, &s.groups);
 	if (!s.groups->nops) {
 		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
 		                             "own steps record it; a program can "
 		                             "by payloads of warpsheet_nvtx.h, PyTorch's "
 		                             "profiler by record_shapes=True. All "
 		                             "of the GPU time is without a FLOP model.");
-		return WS_OK;
+		return;
 	}
-	return add_rows(&s, err);
+	add_rows(&s);
 }

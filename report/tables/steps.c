@@ -142,40 +142,34 @@ void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 		              WS_OVER_PEAK);
 }
 
-enum ws_status ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t,
-                            struct ws_err *err)
+void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_step_times times;
 	const struct ws_utilization *use = NULL; /* none asked for it, nor for what needs rows */
 	struct ws_stat total;
 	size_t shown = 0;
-	enum ws_status status = WS_OK;
 
 	name_host_times(t);
 	ws_step_times(m, tab->sel, tab->digest, &times);
-	if (status == WS_OK && tab->digest->parts & WS_DIGEST_ROWS)
-		status = ws_utilization_find(m, tab->sel, &use, err);
-	if (status == WS_OK) {
-		ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
-		for (uint32_t s = 0; s < m->nsteps; s++) {
-			const struct ws_model_step *step = &m->steps[s];
+	if (tab->digest->parts & WS_DIGEST_ROWS)
+		ws_utilization_find(m, tab->sel, &use);
+	ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		const struct ws_model_step *step = &m->steps[s];
 
-			if (step->unfinished ||
-			    (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
-			    (step->warm_up && (tab->sel->has_steps ||
-			                       !ws_time_selected(tab->sel, step->start_ns,
-			                                         step->start_ns + step->total_ns))))
-				continue;
-			add_step(tab, t, &times, &total, use, s);
-			shown++;
-		}
-		add_step_notes(tab, t, &times, shown);
-		if (shown && use)
-			ws_note_utilization(t, use);
+		if (step->unfinished || (!step->warm_up && !ws_step_selected(m, tab->sel, s)) ||
+		    (step->warm_up &&
+		     (tab->sel->has_steps || !ws_time_selected(tab->sel, step->start_ns,
+		                                               step->start_ns + step->total_ns))))
+			continue;
+		add_step(tab, t, &times, &total, use, s);
+		shown++;
 	}
+	add_step_notes(tab, t, &times, shown);
+	if (shown && use)
+		ws_note_utilization(t, use);
 	ws_step_times_release(&times);
-	return status;
 }
 
 static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws_cell *cell,
@@ -250,12 +244,10 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 		add_statistics(m, t, times, phase, WS_MEASURE_WALL);
 }
 
-enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t,
-                                      struct ws_err *err)
+void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ws_step_times times;
 
-	(void)err;
 	ws_step_times(tab->m, tab->sel, tab->digest, &times);
 	if (!times.nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
@@ -265,7 +257,6 @@ enum ws_status ws_tab_step_statistics(const struct ws_table_context *tab, struct
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
 		              times.nmeasured, times.nmeasured == 1 ? "" : "s");
 	ws_step_times_release(&times);
-	return WS_OK;
 }
 
 /* --- the five parts of a timed loop ------------------------------------------------------- */
@@ -277,15 +268,13 @@ struct split {
 };
 
 /* Of the measured steps in the report; the overhead lies between them. */
-enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t,
-                                 struct ws_err *err)
+void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	int64_t sum[WS_PHASES] = {0}, first = INT64_MAX, last = INT64_MIN, steps = 0;
 	unsigned known = 0;
 	uint64_t n = 0;
 
-	(void)err;
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
 		int64_t start = step->start_ns;
@@ -306,7 +295,7 @@ enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_t
 		        n ? "The steps have no phases: no range in them is called "
 		            "forward, loss, backward or optimizer."
 		          : NO_STEPS);
-		return WS_OK;
+		return;
 	}
 	/* an optimizer alone is no backprop */
 	int64_t *with_optimizer =
@@ -335,5 +324,4 @@ enum ws_status ws_tab_step_split(const struct ws_table_context *tab, struct ws_t
 	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);
 	ws_table_note(t, "Wall time on the CPU. A step that does not wait for its device waits "
 	                 "later: in another part, or between steps.");
-	return WS_OK;
 }

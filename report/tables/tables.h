@@ -25,9 +25,8 @@ WS_ALL_TABLES(T)
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
 
 /* ws_tab_kernel_summary(), …: fill an empty table of their kind. */
-#define T(id, name, title, sheet, what)                                                    \
-	enum ws_status ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t, \
-	                           struct ws_err *err);
+#define T(id, name, title, sheet, what) \
+	void ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t);
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 #undef T

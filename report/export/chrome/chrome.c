@@ -175,7 +175,7 @@ static enum ws_status put_file(struct ws_chrome *ch, FILE *f, struct ws_err *err
 		        ch->kind[WS_KIND_COLLECTIVE].n - ch->collectives_told.n;
 		ws_chrome_put_marks(ch);
 		ws_chrome_put_forward_backward(ch);
-		status = ws_chrome_put_counters(ch, err);
+		ws_chrome_put_counters(ch);
 	}
 	/* it frees, too */
 	return status == WS_OK ? ch->form->end(ch, err) : (ch->form->end(ch, NULL), status);

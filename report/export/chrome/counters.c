@@ -104,8 +104,7 @@ static void put_memories(struct ws_chrome *ch)
 #define PERCENT_DIGITS 3 /* of which sums are exact */
 #define PERCENT_ONE    1000
 
-static enum ws_status collect_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t *n,
-                                      struct ws_err *err)
+static void collect_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t *n)
 {
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
@@ -120,11 +119,10 @@ static enum ws_status collect_changes(struct ws_chrome *ch, struct ws_spill *cha
 			continue;
 		share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
 		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
-		WS_FORWARD(ws_spill_put(changes, sizeof(change), (*n)++, &change, err));
+		ws_spill_put(changes, sizeof(change), (*n)++, &change);
 		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
-		WS_FORWARD(ws_spill_put(changes, sizeof(change), (*n)++, &change, err));
+		ws_spill_put(changes, sizeof(change), (*n)++, &change);
 	}
-	return WS_OK;
 }
 
 /* The kernels' estimates added up, at most 100: kernels side by side fill the device together. */
@@ -149,28 +147,23 @@ static void put_changes(struct ws_chrome *ch, struct ws_spill *changes, size_t n
 	}
 }
 
-static enum ws_status put_occupancy(struct ws_chrome *ch, struct ws_err *err)
+static void put_occupancy(struct ws_chrome *ch)
 {
 	struct ws_spill changes;
 	struct ws_map sums = {0};
-	enum ws_status status;
 	size_t n = 0;
 
-	status = ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time),
-	                       err);
-	WS_THEN(status, collect_changes(ch, &changes, &n, err));
-	WS_THEN(status,
-	        ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL, err));
-	if (status == WS_OK)
-		put_changes(ch, &changes, n, &sums);
+	ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time));
+	collect_changes(ch, &changes, &n);
+	ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL);
+	put_changes(ch, &changes, n, &sums);
 	ws_map_free(&sums);
 	ws_spill_close(&changes);
-	return status;
 }
 
-enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err)
+void ws_chrome_put_counters(struct ws_chrome *ch)
 {
 	put_samples(ch);
 	put_memories(ch);
-	return put_occupancy(ch, err);
+	put_occupancy(ch);
 }

@@ -211,4 +211,4 @@ void ws_chrome_each_meta(struct ws_chrome *ch,
 
 /* --- counters.c --- */
 
-enum ws_status ws_chrome_put_counters(struct ws_chrome *ch, struct ws_err *err);
+void ws_chrome_put_counters(struct ws_chrome *ch);

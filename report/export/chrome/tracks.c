@@ -39,9 +39,8 @@ static uint32_t track_of(struct ws_chrome *ch, const uint64_t key[5])
 	return (uint32_t)(id - 1);
 }
 
-static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
-                                const uint64_t key[5], int64_t start_ns, int64_t dur_ns,
-                                struct ws_err *err)
+static void add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, const uint64_t key[5],
+                      int64_t start_ns, int64_t dur_ns)
 {
 	struct ws_chrome_slice s = {.start_ns = start_ns, .row = row, .kind = kind};
 
@@ -49,46 +48,42 @@ static enum ws_status add_slice(struct ws_chrome *ch, enum ws_kind kind, uint64_
 	if (__builtin_add_overflow(start_ns, dur_ns < 0 ? 0 : dur_ns, &s.end_ns))
 		s.end_ns = INT64_MAX;
 	extend(ch, s.start_ns, s.end_ns);
-	return ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s, err);
+	ws_spill_put(&ch->slices, sizeof(s), ch->nslices++, &s);
 }
 
-static enum ws_status add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
-                                    uint64_t thread, int64_t start_ns, int64_t dur_ns,
-                                    struct ws_err *err)
+static void add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row, uint64_t thread,
+                          int64_t start_ns, int64_t dur_ns)
 {
 	const uint64_t key[5] = {WS_CHROME_THREAD, ws_chrome_thread_pid(ch, thread), thread};
 
-	return add_slice(ch, kind, row, key, start_ns, dur_ns, err);
+	add_slice(ch, kind, row, key, start_ns, dur_ns);
 }
 
 /*
  * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
  * function with ch and err.
  */
-#define COLLECT(NAME, name, has_time, ...)                                                       \
-	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                                \
-		const struct ws_row_##name *r = WS_CHROME_ROW(ch, NAME, name, i);                \
-		const uint64_t key[5] = {__VA_ARGS__};                                           \
-                                                                                                 \
-		if (has_time)                                                                    \
-			WS_FORWARD(add_slice(ch, WS_KIND_##NAME, i, key, r->start_ns, r->dur_ns, \
-			                     err));                                              \
-		else                                                                             \
-			ch->stats->without_time++;                                               \
+#define COLLECT(NAME, name, has_time, ...)                                             \
+	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                      \
+		const struct ws_row_##name *r = WS_CHROME_ROW(ch, NAME, name, i);      \
+		const uint64_t key[5] = {__VA_ARGS__};                                 \
+                                                                                       \
+		if (has_time)                                                          \
+			add_slice(ch, WS_KIND_##NAME, i, key, r->start_ns, r->dur_ns); \
+		else                                                                   \
+			ch->stats->without_time++;                                     \
 	}
 
 /* --- the host --- */
 
 #define ON_THREAD WS_CHROME_THREAD, ws_chrome_thread_pid(ch, r->thread), r->thread
 
-static enum ws_status collect_host(struct ws_chrome *ch, struct ws_err *err)
+static void collect_host(struct ws_chrome *ch)
 {
-	(void)err;
 	COLLECT(API, api, true, ON_THREAD)
 	COLLECT(CPU_OP, cpu_op, true, ON_THREAD)
 	COLLECT(PYTHON_CALL, python_call, true, ON_THREAD)
 	COLLECT(OVERHEAD, overhead, true, ON_THREAD)
-	return WS_OK;
 }
 
 static void extend_by_counters(struct ws_chrome *ch)
@@ -100,7 +95,7 @@ static void extend_by_counters(struct ws_chrome *ch)
 }
 
 /* After all else: a range that never ended lasts as long as the trace. */
-static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
+static void collect_ranges(struct ws_chrome *ch)
 {
 	struct ws_recorded_ranges *ranges = &ch->ranges;
 
@@ -120,15 +115,14 @@ static enum ws_status collect_ranges(struct ws_chrome *ch, struct ws_err *err)
 
 		if (__builtin_sub_overflow(end, r->start_ns, &dur))
 			dur = INT64_MAX;
-		WS_FORWARD(add_on_thread(ch, WS_KIND_NVTX, i, ranges->events[r->begin].thread,
-		                         r->start_ns, dur, err));
+		add_on_thread(ch, WS_KIND_NVTX, i, ranges->events[r->begin].thread, r->start_ns,
+		              dur);
 	}
-	return WS_OK;
 }
 
 /* --- devices --- */
 
-static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
+static void collect_kernels(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->kind[WS_KIND_KERNEL].n; i++) {
 		const struct ws_row_kernel *r = WS_CHROME_ROW(ch, KERNEL, kernel, i);
@@ -139,24 +133,20 @@ static enum ws_status collect_kernels(struct ws_chrome *ch, struct ws_err *err)
 		if (r->flags & WS_KERNEL_NO_TIME || r->dur_ns < 0)
 			ch->stats->without_time++;
 		else
-			WS_FORWARD(
-			        add_slice(ch, WS_KIND_KERNEL, i, key, r->start_ns, r->dur_ns, err));
+			add_slice(ch, WS_KIND_KERNEL, i, key, r->start_ns, r->dur_ns);
 	}
-	return WS_OK;
 }
 
 #define ON_STREAM WS_CHROME_STREAM, r->device, r->pid, r->context, r->stream
 
-static enum ws_status collect_device_rest(struct ws_chrome *ch, struct ws_err *err)
+static void collect_device_rest(struct ws_chrome *ch)
 {
-	(void)err;
 	COLLECT(MEMCPY, memcpy, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
 	COLLECT(MEMSET, memset, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
 	COLLECT(GRAPH_LAUNCH, graph_launch, true, ON_STREAM)
 	COLLECT(SYNC, sync, true, WS_CHROME_WAITS, r->device, r->pid, r->context,
 	        (uint64_t)r->stream)
 	COLLECT(GPU_RANGE, gpu_range, true, WS_CHROME_RANGES, r->device, r->pid, 0, r->stream)
-	return WS_OK;
 }
 
 /* --- order and subtracks --- */
@@ -339,10 +329,9 @@ uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrom
 	}
 }
 
-static enum ws_status collect_calls(struct ws_chrome *ch, struct ws_launches *calls,
-                                    struct ws_err *err)
+static void collect_calls(struct ws_chrome *ch, struct ws_launches *calls)
 {
-	WS_FORWARD(ws_launches_open(calls, ch->kind[WS_KIND_API].n, err));
+	ws_launches_open(calls, ch->kind[WS_KIND_API].n);
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		const struct ws_launch_key call = {ws_chrome_correlation(ch, s),
@@ -350,16 +339,14 @@ static enum ws_status collect_calls(struct ws_chrome *ch, struct ws_launches *ca
 		                                   s->start_ns};
 
 		if (s->kind == WS_KIND_API)
-			WS_FORWARD(ws_launches_add(calls, &call, err));
+			ws_launches_add(calls, &call);
 	}
-	return ws_launches_sort(calls, err);
+	ws_launches_sort(calls);
 }
 
-static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *calls,
-                                   struct ws_err *err)
+static void collect_work(struct ws_chrome *ch, struct ws_launches *calls)
 {
-	WS_FORWARD(
-	        ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch), err));
+	ws_spill_open(&ch->launches, ch->nslices * sizeof(struct ws_chrome_launch));
 	for (size_t i = 0; i < ch->nslices; i++) {
 		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
 		struct ws_chrome_launch launch = {ch->track[s->track].b,
@@ -374,11 +361,10 @@ static enum ws_status collect_work(struct ws_chrome *ch, struct ws_launches *cal
 			        calls, (struct ws_launch_key){.correlation = launch.correlation,
 			                                      .process = (uint32_t)*process,
 			                                      .start_ns = s->start_ns});
-		WS_FORWARD(
-		        ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch, err));
+		ws_spill_put(&ch->launches, sizeof(launch), ch->nlaunches++, &launch);
 	}
-	return ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
-	                     ws_chrome_compare_launches, NULL, err);
+	ws_spill_sort(&ch->launches, sizeof(struct ws_chrome_launch), ch->nlaunches,
+	              ws_chrome_compare_launches, NULL);
 }
 
 /* The first arrow of a correlation id has that id, where no other process has it; others get one.
@@ -409,16 +395,14 @@ static void number_arrows(struct ws_chrome *ch)
 static enum ws_status collect_launches(struct ws_chrome *ch, struct ws_err *err)
 {
 	struct ws_launches calls = {0};
-	enum ws_status status;
 
 	WS_FAIL_IF(ch->nslices >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records than a timeline handles");
-	status = collect_calls(ch, &calls, err);
-	WS_THEN(status, collect_work(ch, &calls, err));
-	if (status == WS_OK)
-		number_arrows(ch);
+	collect_calls(ch, &calls);
+	collect_work(ch, &calls);
+	number_arrows(ch);
 	ws_launches_free(&calls);
-	return status;
+	return WS_OK;
 }
 
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
@@ -427,15 +411,15 @@ enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err)
 
 	for (size_t i = 0; i < WS_KIND_END; i++)
 		most += ch->kind[i].n;
-	WS_FORWARD(ws_spill_open(&ch->slices, most * sizeof(struct ws_chrome_slice), err));
-	WS_FORWARD(collect_host(ch, err));
-	WS_FORWARD(collect_kernels(ch, err));
-	WS_FORWARD(collect_device_rest(ch, err));
+	ws_spill_open(&ch->slices, most * sizeof(struct ws_chrome_slice));
+	collect_host(ch);
+	collect_kernels(ch);
+	collect_device_rest(ch);
 	extend_by_counters(ch);
-	WS_FORWARD(collect_ranges(ch, err));
+	collect_ranges(ch);
 	rank_tracks(ch);
-	WS_FORWARD(ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices,
-	                         compare_slices, ch->track, err));
+	ws_spill_sort(&ch->slices, sizeof(struct ws_chrome_slice), ch->nslices, compare_slices,
+	              ch->track);
 	place_slices(ch);
 	number_tracks(ch);
 	return collect_launches(ch, err);

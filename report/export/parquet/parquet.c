@@ -33,9 +33,10 @@ static enum ws_status export_rows(const struct ws_trace_reader *r, struct ws_mod
                                   struct ws_err *err)
 {
 	struct ws_parquet_export x = {.r = r, .m = m, .rows = rows};
-	enum ws_status status = ws_joined_rows_ranges_by_thread(rows, m, err);
+	enum ws_status status;
 
-	WS_THEN(status, export_tables(&x, job, err));
+	ws_joined_rows_ranges_by_thread(rows, m);
+	status = export_tables(&x, job, err);
 	ws_outfolder_abandon(&x.folder.out);
 	ws_parquet_paths_free(&x.paths);
 	return status;

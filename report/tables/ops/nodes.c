@@ -13,8 +13,7 @@ int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node
 }
 
 /* The next node. What it takes is not its parent's own. */
-static enum ws_status add_node(struct ws_ops_table *s, const struct ws_ops_node *node,
-                               struct ws_err *err)
+static void add_node(struct ws_ops_table *s, const struct ws_ops_node *node)
 {
 	struct ws_ops_node *parent = ws_ops_node_at(s, node->parent);
 	struct ws_ops_sums *around = ws_ops_sums_of(s, parent);
@@ -25,15 +24,15 @@ static enum ws_status add_node(struct ws_ops_table *s, const struct ws_ops_node 
 		around->self_cpu_ns -= node->dur_ns;
 	if (node->selected)
 		s->sums[node->kind][node->name].self_cpu_ns += node->dur_ns;
-	return ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node, err);
+	ws_spill_put(&s->nodes, sizeof(*node), s->nnodes++, node);
 }
 
-enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err)
+void ws_ops_add_ranges(struct ws_ops_table *s)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 	const struct ws_model *m = s->tab->m;
 
-	WS_FORWARD(ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node), err));
+	ws_spill_open(&s->nodes, rows->nranges * sizeof(struct ws_ops_node));
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
 		const bool is_op =
@@ -46,9 +45,8 @@ enum ws_status ws_ops_add_ranges(struct ws_ops_table *s, struct ws_err *err)
 		                                 .selected =
 		                                         ws_range_selected(m, s->tab->sel, r, i)};
 
-		WS_FORWARD(add_node(s, &node, err));
+		add_node(s, &node);
 	}
-	return WS_OK;
 }
 
 /* Modules are no rows of PyTorch's table, and what another thread ends does not nest. */
@@ -115,7 +113,7 @@ static struct ws_ops_node node_of_placed(const struct ws_ops_table *s, const str
 }
 
 /* Operations of a framework, with the ranges that the program put around them. */
-enum ws_status ws_ops_merge(struct ws_ops_table *s, struct ws_err *err)
+void ws_ops_merge(struct ws_ops_table *s)
 {
 	struct ws_joined_rows *rows = s->tab->sel->rows;
 	const size_t nops = s->tab->m->cpu_ops.tree.n, all = nops + rows->nranges;
@@ -124,7 +122,7 @@ enum ws_status ws_ops_merge(struct ws_ops_table *s, struct ws_err *err)
 
 	WS_NEW(s->tab->temp, placed, all);
 	WS_NEW(s->tab->temp, s->node, all);
-	WS_FORWARD(ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node), err));
+	ws_spill_open(&s->nodes, all * sizeof(struct ws_ops_node));
 	memset(s->node, 0xff, all * sizeof(*s->node));
 	n = place_all(s, placed);
 	for (uint32_t i = 0; i < n; i++) {
@@ -137,7 +135,7 @@ enum ws_status ws_ops_merge(struct ws_ops_table *s, struct ws_err *err)
 			at->parent = placed[at->parent].parent;
 		s->node[at->is_range ? nops + at->number : at->number] = i;
 		node = node_of_placed(s, at);
-		WS_FORWARD(add_node(s, &node, err));
+		add_node(s, &node);
 	}
 	/* what lies in a range without a node lies in the range around it */
 	for (uint32_t i = 0; i < rows->nranges; i++) {
@@ -146,7 +144,6 @@ enum ws_status ws_ops_merge(struct ws_ops_table *s, struct ws_err *err)
 		if (s->node[nops + i] == WS_NONE && parent != WS_NONE)
 			s->node[nops + i] = s->node[nops + parent];
 	}
-	return WS_OK;
 }
 
 /* The node of what lies in this operation and in this range, WS_NONE. */

@@ -207,40 +207,39 @@ static void add_rows(struct ws_ops_table *s, struct ws_table *t)
 	set_totals(rows, t);
 }
 
-static enum ws_status fill(struct ws_ops_table *s, struct ws_table *t, struct ws_err *err)
+static void fill(struct ws_ops_table *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
 	WS_NEW(s->tab->temp, s->order, m->ntexts * WS_OPS_KINDS);
-	WS_FORWARD(s->are_ranges ? ws_ops_add_ranges(s, err) : ws_ops_merge(s, err));
-	WS_FORWARD(ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
-	WS_FORWARD(ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t), err));
+	if (s->are_ranges)
+		ws_ops_add_ranges(s);
+	else
+		ws_ops_merge(s);
+	ws_spill_open(&s->cuda_ns, s->nnodes * sizeof(int64_t));
+	ws_spill_reserve(&s->cuda_ns, s->nnodes * sizeof(int64_t));
 	ws_ops_share_out_calls(s);
 	add_all_work(s);
 	add_up(s);
 	add_rows(s, t);
-	return WS_OK;
 }
 
-enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t,
-                          struct ws_err *err)
+void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
 	struct ws_ops_table s = {.tab = tab, .are_ranges = !m->cpu_ops.tree.n};
-	enum ws_status status;
 
 	if (s.are_ranges && !tab->sel->rows->nranges) {
 		ws_table_set_not_recorded(t, "Neither framework operations nor NVTX ranges were "
 		                             "recorded. Annotate the program with NVTX, or import "
 		                             "a trace of PyTorch's profiler.");
-		return WS_OK;
+		return;
 	}
-	status = fill(&s, t, err);
+	fill(&s, t);
 	ws_spill_close(&s.nodes);
 	ws_spill_close(&s.cuda_ns);
-	WS_FORWARD(status);
 	ws_table_note(t,
 	              "Operations are %s. Self columns add up; totals count nested "
 	              "operations in every row that contains them, and so do FLOPs.",
@@ -252,5 +251,4 @@ enum ws_status ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t
 	if (tab->sel->has_launched)
 		ws_table_note(t, "The filter of device work applies to the CUDA columns and "
 		                 "to the calls; CPU times of operations are unfiltered.");
-	return WS_OK;
 }

@@ -386,14 +386,14 @@ static void gather_op(struct ws_softmax *s, uint32_t i)
 	count_op(s, &s->all.parts[d][part], &op, in_attention);
 }
 
-static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
+static void gather(struct ws_softmax *s)
 {
 	const struct ws_table_context *tab = s->tab;
 	struct ws_joined_rows *rows = tab->sel->rows;
 
 	find_backward_threads(s);
 	label_paths(s);
-	WS_FORWARD(ws_cost_ops_find(tab->m, tab->sel, &s->costs, err));
+	ws_cost_ops_find(tab->m, tab->sel, &s->costs);
 	ws_attention_find(tab->m, s->costs, tab->temp, &s->attention);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
@@ -404,20 +404,17 @@ static enum ws_status gather(struct ws_softmax *s, struct ws_err *err)
 	}
 	for (uint32_t i = 0; i < s->costs->n; i++)
 		gather_op(s, i);
-	return WS_OK;
 }
 
-enum ws_status ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t,
-                                     struct ws_err *err)
+void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ws_softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
-	enum ws_status status = gather(&s, err);
 
-	if (status == WS_OK && !ws_model_has_kernels(tab->m) && !s.costs->n)
+	gather(&s);
+	if (!ws_model_has_kernels(tab->m) && !s.costs->n)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
-	else if (status == WS_OK)
+	else
 		ws_softmax_rows(&s, t);
 	free(s.scopes);
 	ws_idmap_free(&s.scope_of);
-	return status;
 }

@@ -221,15 +221,14 @@ static void add_utilization(const struct ws_summary_page *p, const char *item, d
 	ws_cell_set_real(&row[WS_TC_summary_value], percent);
 }
 
-enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_err *err)
+void ws_page_utilization(const struct ws_summary_page *p)
 {
 	const struct ws_utilization *use;
 
-	WS_FORWARD(ws_utilization_find(p->tab->m, p->tab->sel, &use, err));
+	ws_utilization_find(p->tab->m, p->tab->sel, &use);
 	add_utilization(p, "MFU (%)", use->model_sum_ns, use);
 	if (!use->obstacle[0]) /* one reason for both */
 		add_utilization(p, "HFU (%)", use->ran_sum_ns, use);
-	return WS_OK;
 }
 
 struct missing {

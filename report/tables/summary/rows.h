@@ -22,10 +22,10 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
                               uint64_t kernels, int64_t gpu_ns);
 
 /* MFU and HFU of the measured steps, or why they are not known. */
-enum ws_status ws_page_utilization(const struct ws_summary_page *p, struct ws_err *err);
+void ws_page_utilization(const struct ws_summary_page *p);
 
 /* The section of the step's time. */
-enum ws_status ws_page_steps(const struct ws_summary_page *p, struct ws_err *err);
+void ws_page_steps(const struct ws_summary_page *p);
 
 /* What the program says of itself under a key; empty = nothing. */
 struct ws_bytes ws_page_fact(const struct ws_model *m, const char *key);

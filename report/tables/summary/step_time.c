@@ -131,16 +131,13 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 		              ws_stat_ratio((double)flops, (double)total.sum) / 1e3);
 }
 
-enum ws_status ws_page_steps(const struct ws_summary_page *p, struct ws_err *err)
+void ws_page_steps(const struct ws_summary_page *p)
 {
 	struct ws_step_times times;
-	enum ws_status status = WS_OK;
 
 	ws_step_times(p->tab->m, p->tab->sel, p->tab->digest, &times);
-	if (status == WS_OK)
-		add_step_times(p, &times);
-	if (status == WS_OK && times.nmeasured)
-		status = ws_page_utilization(p, err);
+	add_step_times(p, &times);
+	if (times.nmeasured)
+		ws_page_utilization(p);
 	ws_step_times_release(&times);
-	return status;
 }

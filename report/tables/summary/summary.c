@@ -124,13 +124,13 @@ static void add_waits(const struct ws_summary_page *p, const struct ws_device_us
 	}
 }
 
-static enum ws_status add_idle(const struct ws_summary_page *p, struct ws_err *err)
+static void add_idle(const struct ws_summary_page *p)
 {
 	const struct ws_idle *idle;
-	enum ws_status status = ws_idle_find(p->tab->m, p->tab->sel, &idle, err);
 	char words[256];
 
-	if (status == WS_OK && idle->all.kernels) {
+	ws_idle_find(p->tab->m, p->tab->sel, &idle);
+	if (idle->all.kernels) {
 		ws_page_words(p, "why the device is idle",
 		              ws_idle_words(&idle->verdict, words, sizeof(words)));
 		if (idle->verdict.known)
@@ -141,7 +141,6 @@ static enum ws_status add_idle(const struct ws_summary_page *p, struct ws_err *e
 		if (idle->verdict.known)
 			add_waits(p, &idle->all);
 	}
-	return status;
 }
 
 /* --- where the time went --------------------------------------------------------------------- */
@@ -431,14 +430,14 @@ static void add_some_findings(const struct ws_summary_page *p, const struct ws_f
 	}
 }
 
-static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_err *err)
+static void add_findings(const struct ws_summary_page *p)
 {
 	const struct ws_findings *a;
 	struct ws_cell *row;
 	int judged = 0;
 	char text[120];
 
-	WS_FORWARD(ws_advice_find(p->tab, &a, err));
+	ws_advice_find(p->tab, &a);
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a->not_judged[i];
 	add_some_findings(p, a);
@@ -449,13 +448,11 @@ static enum ws_status add_findings(const struct ws_summary_page *p, struct ws_er
 	         judged, WS_RULES);
 	ws_cell_set_str(p->t, &row[WS_TC_summary_text], text);
 	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)a->n);
-	return WS_OK;
 }
 
 /* --- the page --------------------------------------------------------------------------------- */
 
-enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t,
-                              struct ws_err *err)
+void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct ws_summary_page p = {tab, t, "What ran"};
 	const bool has_kernels = ws_model_has_kernels(tab->m);
@@ -466,7 +463,7 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	if (!ws_page_fact(tab->m, "dtype").len)
 		add_dtypes(&p);
 	p.section = "How long a step takes";
-	WS_FORWARD(ws_page_steps(&p, err));
+	ws_page_steps(&p);
 	p.section = "Where the time goes";
 	find_device_time(tab, &time);
 	add_device_time(&p, &time);
@@ -478,9 +475,9 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	add_top_kernels(&p);
 	if (has_kernels) {
 		p.section = "Why the device is idle";
-		WS_FORWARD(add_idle(&p, err));
+		add_idle(&p);
 		p.section = "What to do";
-		WS_FORWARD(add_findings(&p, err));
+		add_findings(&p);
 	}
 	p.section = "What is missing";
 	ws_page_missing(&p);
@@ -500,5 +497,4 @@ enum ws_status ws_tab_summary(const struct ws_table_context *tab, struct ws_tabl
 	if (!has_kernels)
 		ws_table_set_not_recorded(t, "%s",
 		                          ws_no_kernels_words(tab->m, tab->sel, tab->temp));
-	return WS_OK;
 }

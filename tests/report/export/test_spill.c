@@ -18,18 +18,16 @@ static void partition(size_t n, int in_file)
 {
 	const struct ws_spill_key key = {3, key_of, NULL};
 	struct ws_spill s;
-	struct ws_err err;
 
-	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	ws_spill_open(&s, n * sizeof(struct row));
 	cr_assert(eq(int, s.is_file, in_file));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct row row = {(i + 2) % 3, i};
 
-		cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+		ws_spill_put(&s, sizeof(row), i, &row);
 	}
 	for (int again = 0; again < 2; again++) {
-		cr_assert(
-		        eq(int, ws_spill_partition(&s, sizeof(struct row), n, &key, &err), WS_OK));
+		ws_spill_partition(&s, sizeof(struct row), n, &key);
 		for (uint32_t i = 0, k = 0; i < n; k++)
 			for (uint32_t number = (k + 1) % 3; number < n; number += 3, i++) {
 				const struct row *row = ws_spill_row(&s, sizeof(*row), i);
@@ -64,22 +62,18 @@ static int by_key_and_number(const void *a, const void *b, void *ctx)
 static void sort(size_t n, int in_file)
 {
 	struct ws_spill s;
-	struct ws_err err;
 
-	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	ws_spill_open(&s, n * sizeof(struct row));
 	cr_assert(eq(int, s.is_file, in_file));
 	for (uint32_t i = 0; i < n; i++) {
 		const struct row row = {i * 2654435761u % 1000, i};
 
-		cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+		ws_spill_put(&s, sizeof(row), i, &row);
 	}
 	for (int again = 0; again < 2; again++) {
 		uint64_t numbers = 0;
 
-		cr_assert(
-		        eq(int,
-		           ws_spill_sort(&s, sizeof(struct row), n, by_key_and_number, NULL, &err),
-		           WS_OK));
+		ws_spill_sort(&s, sizeof(struct row), n, by_key_and_number, NULL);
 		for (size_t i = 0; i < n; i++) {
 			const struct row *row = ws_spill_row(&s, sizeof(*row), i);
 
@@ -111,23 +105,20 @@ Test(spill, put_in_the_order_in_which_ranges_end)
 {
 	const uint32_t n = WS_SPILL_SMALL_BYTES / sizeof(struct row) + 1003, outer = 70000;
 	struct ws_spill s;
-	struct ws_err err;
 
-	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	ws_spill_open(&s, n * sizeof(struct row));
 	for (uint32_t first = 0; first < n; first += 7)
 		for (uint32_t i = first + 7 < n ? first + 7 : n; i-- > first;) {
 			const struct row row = {i, i ^ 5}, *put;
 
 			if (i % outer == 0)
 				continue;
-			cr_assert(eq(int, ws_spill_put(&s, sizeof(row), i, &row, &err), WS_OK));
+			ws_spill_put(&s, sizeof(row), i, &row);
 			put = ws_spill_row(&s, sizeof(row), i);
 			cr_assert(put->key == i && put->number == (i ^ 5), "row %u", i);
 		}
 	for (uint32_t i = 0; i < n; i += outer)
-		cr_assert(eq(int,
-		             ws_spill_put(&s, sizeof(struct row), i, &(struct row){i, i ^ 5}, &err),
-		             WS_OK));
+		ws_spill_put(&s, sizeof(struct row), i, &(struct row){i, i ^ 5});
 	for (uint32_t i = 0; i < n; i++) {
 		const struct row *row = ws_spill_row(&s, sizeof(*row), i);
 
@@ -145,17 +136,15 @@ Test(spill, what_comes_late_is_what_was_put)
 {
 	const uint32_t n = WS_SPILL_SMALL_BYTES / sizeof(struct row) * 3, late = 40000;
 	struct ws_spill s;
-	struct ws_err err;
 
-	cr_assert(eq(int, ws_spill_open(&s, n * sizeof(struct row), &err), WS_OK));
+	ws_spill_open(&s, n * sizeof(struct row));
 	for (uint32_t i = 0; i < n + late; i++) {
 		const struct row now = {i + 1, i}, then = {i - late + 1, i - late};
 
 		if (i < n && i % 100)
-			cr_assert(eq(int, ws_spill_put(&s, sizeof(now), i, &now, &err), WS_OK));
+			ws_spill_put(&s, sizeof(now), i, &now);
 		if (i >= late && (i - late) % 100 == 0)
-			cr_assert(eq(int, ws_spill_put(&s, sizeof(then), i - late, &then, &err),
-			             WS_OK));
+			ws_spill_put(&s, sizeof(then), i - late, &then);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct row *row = ws_spill_row(&s, sizeof(*row), i);
@@ -163,4 +152,12 @@ Test(spill, what_comes_late_is_what_was_put)
 		cr_assert(row->key == i + 1 && row->number == i, "row %u", i);
 	}
 	ws_spill_close(&s);
+}
+
+Test(spill, no_folder_for_the_file_ends_the_program, .exit_code = 4)
+{
+	struct ws_spill s;
+
+	setenv("TMPDIR", "/nonexistent", 1);
+	ws_spill_open(&s, 2 * WS_SPILL_SMALL_BYTES);
 }

@@ -235,22 +235,20 @@ static size_t check_advice(struct opened *o, const struct judged_trace *j)
 	filter.scope = WS_SCOPE_STEPS;
 	if (ws_select_rows(o->j->m, &o->j->rows, &filter, &sel, &err) != WS_OK)
 		return 1;
-	if (ws_digest_of_rows(&digest, o->j->m, &sel, WS_DIGEST_STEPS, &err) == WS_OK &&
-	    ws_advice_find(&tab, &a, &err) == WS_OK)
-		for (int i = 0; i < WS_RULES; i++) {
-			const char *id = ws_rule_defs[i].id;
-			int quiet = !a->fired[i] && !a->not_judged[i];
+	ws_digest_of_rows(&digest, o->j->m, &sel, WS_DIGEST_STEPS);
+	ws_advice_find(&tab, &a);
+	for (int i = 0; i < WS_RULES; i++) {
+		const char *id = ws_rule_defs[i].id;
+		int quiet = !a->fired[i] && !a->not_judged[i];
 
-			if (a->fired[i] == lists(j->fires, id) && quiet == lists(j->quiet, id))
-				continue;
-			printf("%s: %s %s\n", j->file, id,
-			       a->fired[i] ? "fires"
-			       : quiet     ? "finds nothing"
-			                   : a->not_judged[i]);
-			wrong++;
-		}
-	else
+		if (a->fired[i] == lists(j->fires, id) && quiet == lists(j->quiet, id))
+			continue;
+		printf("%s: %s %s\n", j->file, id,
+		       a->fired[i] ? "fires"
+		       : quiet     ? "finds nothing"
+		                   : a->not_judged[i]);
 		wrong++;
+	}
 	ws_digest_release(&digest);
 	ws_selection_release(&sel);
 	ws_arena_free(&temp);
