@@ -233,7 +233,7 @@ static void count_kernels(struct ws_advice *a)
 
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
-	ws_cost_ops_find(a->m, a->tab->sel, &a->costs);
+	a->costs = ws_cost_ops_find(a->m, a->tab->sel);
 	ws_attention_find(a->m, a->costs, &a->arena, &a->attention);
 	look_at_kernels(a, &ids, &cells);
 	ws_strtab_free(&ids);
@@ -250,7 +250,7 @@ static void prepare(struct ws_advice *a)
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
 	ws_step_times(m, a->tab->sel, a->tab->digest, &a->times);
-	ws_idle_find(m, a->tab->sel, &a->idle);
+	a->idle = ws_idle_find(m, a->tab->sel);
 	a->found->has_steps = a->times.nmeasured > 0;
 	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
 	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
@@ -308,25 +308,25 @@ static void sort_findings(struct ws_advice *a)
 	free(grown);
 }
 
-void ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out)
+const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 {
 	static const char key;
+	const struct ws_findings *out = ws_kept_result(tab->sel, &key);
 	struct ws_arena *texts = &tab->sel->kept->arena;
 	struct ws_advice a = {.tab = tab, .m = tab->m, .texts = texts};
 
-	*out = ws_kept_result(tab->sel, &key);
-	if (*out)
-		return;
+	if (out)
+		return out;
 	WS_NEW(texts, a.found, 1);
 	prepare(&a);
 	judge(&a);
 	ws_advice_merge(&a);
 	sort_findings(&a);
 	ws_keep_result(tab->sel, &key, a.found, NULL);
-	*out = a.found;
 	free(a.work);
 	free(a.cell);
 	free(a.claim);
 	ws_arena_free(&a.arena);
 	ws_step_times_release(&a.times);
+	return a.found;
 }

@@ -139,7 +139,7 @@ struct ws_advice {
 };
 
 /* All rules, once a selection: *out lives as long as that. */
-void ws_advice_find(const struct ws_table_context *tab, const struct ws_findings **out);
+const struct ws_findings *ws_advice_find(const struct ws_table_context *tab);
 
 /* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);

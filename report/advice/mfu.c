@@ -37,7 +37,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	const struct ws_utilization *u;
 	double wall_ns, mfu, saved_ns, idle_ns;
 
-	ws_utilization_find(a->m, a->tab->sel, &a->use);
+	a->use = ws_utilization_find(a->m, a->tab->sel);
 	u = a->use;
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;

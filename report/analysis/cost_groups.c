@@ -80,18 +80,18 @@ static void release(void *result)
 	free(((struct ws_cost_groups *)result)->group);
 }
 
-void ws_cost_groups_find(const struct ws_model *m, const struct ws_selection *sel,
-                         const struct ws_cost_groups **out)
+const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel)
 {
 	static const char key;
+	const struct ws_cost_groups *out = ws_kept_result(sel, &key);
 	struct gathering s = {0};
 	struct ws_attention_op *attention;
 	struct ws_cost_ops *costs;
 
-	*out = ws_kept_result(sel, &key);
-	if (*out)
-		return;
-	ws_cost_ops_find(m, sel, &costs);
+	if (out)
+		return out;
+	costs = ws_cost_ops_find(m, sel);
 	WS_NEW(&sel->kept->arena, s.out, 1);
 	s.out->nops = costs->n;
 	ws_attention_find(m, costs, &sel->kept->arena, &attention);
@@ -109,8 +109,8 @@ void ws_cost_groups_find(const struct ws_model *m, const struct ws_selection *se
 		add_op(&s, &op, needed, true);
 	}
 	ws_strtab_free(&s.ids);
-	*out = s.out;
 	ws_keep_result(sel, &key, s.out, release);
+	return s.out;
 }
 
 size_t ws_cost_groups_order(const struct ws_model *m, const struct ws_cost_groups *all,

@@ -24,8 +24,8 @@ struct ws_cost_groups {
 };
 
 /* Of the selected operations that launched kernels, found once a selection: *out lives as long. */
-void ws_cost_groups_find(const struct ws_model *m, const struct ws_selection *sel,
-                         const struct ws_cost_groups **out);
+const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel);
 
 /* Longest first, then class, name and dtype: of the groups by name, or of those by class. order has
  * room for all; returns how many there are. */

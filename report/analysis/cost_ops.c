@@ -292,34 +292,31 @@ static void find(struct finder *f)
 	add_framework(f);
 }
 
-void ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
-                      struct ws_cost_ops **out)
+struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel)
 {
 	static const char key;
+	struct ws_cost_ops *out = ws_kept_result(sel, &key);
 	struct ws_arena *arena = &sel->kept->arena;
 	struct finder f = {.m = m, .sel = sel};
 
-	*out = ws_kept_result(sel, &key);
-	if (*out)
-		return;
+	if (out)
+		return out;
 	WS_NEW(arena, f.out, 1);
 	f.out->m = m;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
 	find(&f);
 	ws_keep_result(sel, &key, f.out, release);
-	*out = f.out;
+	return f.out;
 }
 
-void ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                      struct ws_cost_ops **out)
+struct ws_cost_ops *ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel)
 {
-	struct finder f = {.m = m, .sel = sel};
+	struct finder f = {.m = m, .sel = sel, .out = ws_cost_ops_list(m, sel)};
 
-	ws_cost_ops_list(m, sel, out);
-	f.out = *out;
 	if (!f.out->has_kernels && f.out->n)
 		add_kernels(&f);
 	f.out->has_kernels = true;
+	return f.out;
 }
 
 /* --- peaks ----------------------------------------------------------------------------------- */

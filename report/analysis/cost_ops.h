@@ -39,17 +39,15 @@ struct ws_cost_ops {
 
 /*
  * Of the selected operations and their selected kernels, by sel->rows, found once a selection:
- * *out lives as long as that. Where operations nest and
+ * it lives as long as that. Where operations nest and
  * each has the cost of the same work (aten::conv2d calls aten::cudnn_convolution), the innermost
  * counts: one is left out when those inside it have at least half of its FLOPs,
  * and one that counts takes what is inside it. What would make a sum of all
  * FLOPs or bytes overflow is not known.
  */
-void ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel,
-                      struct ws_cost_ops **out);
+struct ws_cost_ops *ws_cost_ops_find(const struct ws_model *m, const struct ws_selection *sel);
 /* The same without what their kernels tell, for who needs only FLOPs and bytes. */
-void ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel,
-                      struct ws_cost_ops **out);
+struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_selection *sel);
 
 /* Operation i. */
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i);

@@ -185,7 +185,7 @@ static void add_ranges(struct filling *f)
 
 static void prepare_costs(struct filling *f)
 {
-	ws_cost_ops_list(f->m, f->sel, &f->costs);
+	f->costs = ws_cost_ops_list(f->m, f->sel);
 	WS_NEW(&f->temp, f->name_of, f->costs->n);
 }
 

@@ -260,23 +260,39 @@ void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_s
 
 /* --- what the filters need ----------------------------------------------------------- */
 
+static enum ws_status compile(const struct ws_filter *f, regex_t *out, struct ws_err *err)
+{
+	const int error = regcomp(out, f->kernel, REG_EXTENDED | REG_NOSUB);
+	char why[128];
+
+	if (!error)
+		return WS_OK;
+	regerror(error, out, why, sizeof(why));
+	return WS_FAIL(err, USAGE, "'%s' is not a regular expression: %s", f->kernel, why);
+}
+
+enum ws_status ws_filter_check_kernel(const struct ws_filter *f, struct ws_err *err)
+{
+	regex_t expression;
+
+	if (!f || !f->kernel)
+		return WS_OK;
+	WS_FORWARD(compile(f, &expression, err));
+	regfree(&expression);
+	return WS_OK;
+}
+
 /* Each kernel name is looked at once. */
-static enum ws_status match_names(struct selector *c, struct ws_err *err)
+static void match_names(struct selector *c)
 {
 	const struct ws_model *m = c->m;
 	regex_t expression;
 	uint8_t *seen;
-	int error = regcomp(&expression, c->f->kernel, REG_EXTENDED | REG_NOSUB);
 
-	if (error) {
-		char why[128];
-
-		regerror(error, &expression, why, sizeof(why));
-		return WS_FAIL(err, USAGE, "'%s' is not a regular expression: %s", c->f->kernel,
-		               why);
-	}
-	WS_NEW(&c->temp, seen, m->ntexts);
 	WS_NEW(&c->temp, c->name_matches, m->ntexts);
+	if (compile(c->f, &expression, NULL) != WS_OK)
+		return;
+	WS_NEW(&c->temp, seen, m->ntexts);
 	for (size_t i = 0; i < m->nconfigs; i++) {
 		uint32_t name = m->configs[i].name;
 		char *text;
@@ -288,7 +304,6 @@ static enum ws_status match_names(struct selector *c, struct ws_err *err)
 		c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
 	}
 	regfree(&expression);
-	return WS_OK;
 }
 
 static void find_spans(struct selector *c)
@@ -516,7 +531,7 @@ static int64_t time_of(const struct ws_model *m, int64_t relative_ns)
 	               : ns;
 }
 
-static enum ws_status select_by(struct selector *c, struct ws_err *err)
+static void select_by(struct selector *c)
 {
 	const struct ws_filter *f = c->f;
 
@@ -526,12 +541,11 @@ static enum ws_status select_by(struct selector *c, struct ws_err *err)
 	if (c->s->has_nvtx && f->by_gpu_time)
 		find_spans(c);
 	if (f && f->kernel)
-		WS_FORWARD(match_names(c, err));
+		match_names(c);
 	find_words(c->s, f);
 	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c),
 	                c->s);
 	select_all(c);
-	return WS_OK;
 }
 
 /* What the filter says of times and steps. */
@@ -558,19 +572,16 @@ static void begin(const struct ws_model *m, const struct ws_filter *f, struct ws
 	}
 }
 
-enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
-                              const struct ws_filter *f, struct ws_selection *out,
-                              struct ws_err *err)
+void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
+                    const struct ws_filter *f, struct ws_selection *out)
 {
 	struct selector c = {.m = m, .rows = rows, .f = f, .s = out};
-	enum ws_status status;
 
 	begin(m, f, out);
 	out->rows = rows;
-	status = select_by(&c, err);
+	select_by(&c);
 	ws_spans_release(&c.spans);
 	ws_arena_free(&c.temp);
-	return status;
 }
 
 static void release_kept(struct ws_kept *kept)

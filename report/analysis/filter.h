@@ -63,13 +63,14 @@ struct ws_table_context {
 	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
 };
 /*
- * From joined rows, which outlive it. Free with ws_selection_release, also after a failure. filter
- * may be NULL. USAGE: a pattern or regular expression that is none.
+ * From joined rows, which outlive it. Free with ws_selection_release. filter may be NULL;
+ * names match nothing where its regular expression is none: ws_filter_check_kernel.
  */
-enum ws_status ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
-                              const struct ws_filter *filter, struct ws_selection *out,
-                              struct ws_err *err);
+void ws_select_rows(const struct ws_model *m, struct ws_joined_rows *rows,
+                    const struct ws_filter *filter, struct ws_selection *out);
 void ws_selection_release(struct ws_selection *s);
+/* USAGE: the regular expression is none. filter may be NULL. */
+enum ws_status ws_filter_check_kernel(const struct ws_filter *filter, struct ws_err *err);
 
 /* The first kernel row of a device or of one behind it. */
 size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device);

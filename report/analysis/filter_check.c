@@ -65,39 +65,36 @@ static enum ws_status unknown_range(const struct ws_model *m, const char *patter
 }
 
 /* Does a kernel pass this filter, or of --nvtx a range? */
-static enum ws_status passes(const struct ws_model *m, struct ws_joined_rows *rows,
-                             const struct ws_filter *only, bool *any, struct ws_err *err)
+static bool passes(const struct ws_model *m, struct ws_joined_rows *rows,
+                   const struct ws_filter *only)
 {
 	struct ws_selection sel;
-	enum ws_status status = ws_select_rows(m, rows, only, &sel, err);
+	bool any;
 
-	*any = sel.kernels > 0;
-	for (size_t i = 0; status == WS_OK && only->nvtx && i < rows->nranges; i++)
-		*any |= sel.in_pattern[i];
+	ws_select_rows(m, rows, only, &sel);
+	any = sel.kernels > 0;
+	for (size_t i = 0; only->nvtx && i < rows->nranges; i++)
+		any |= sel.in_pattern[i];
 	ws_selection_release(&sel);
-	return status;
+	return any;
 }
 
 static enum ws_status check_nvtx(const struct ws_model *m, struct ws_joined_rows *rows,
                                  const char *nvtx, struct names *names, struct ws_err *err)
 {
 	struct ws_filter only = WS_FILTER_ALL;
-	bool any;
 
 	only.nvtx = nvtx;
-	WS_FORWARD(passes(m, rows, &only, &any, err));
-	return any ? WS_OK : unknown_range(m, nvtx, names, err);
+	return passes(m, rows, &only) ? WS_OK : unknown_range(m, nvtx, names, err);
 }
 
 static enum ws_status check_kernel(const struct ws_model *m, struct ws_joined_rows *rows,
                                    const char *kernel, struct names *names, struct ws_err *err)
 {
 	struct ws_filter only = WS_FILTER_ALL;
-	bool any;
 
 	only.kernel = kernel;
-	WS_FORWARD(passes(m, rows, &only, &any, err));
-	if (any)
+	if (passes(m, rows, &only))
 		return WS_OK;
 	for (size_t i = 1; i < m->nconfigs; i++)
 		add_name(names, ws_model_short_name(m, m->configs[i].name));

@@ -445,23 +445,22 @@ static void find_into(struct finder *f, struct ws_arena *arena, struct ws_idle *
 	release(f);
 }
 
-void ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                  const struct ws_idle **out)
+const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel)
 {
 	static const char key;
+	const struct ws_idle *out = ws_kept_result(sel, &key);
 	struct finder f = {.m = m, .sel = sel};
 	struct ws_idle *idle;
 
-	*out = ws_kept_result(sel, &key);
-	if (*out)
-		return;
+	if (out)
+		return out;
 	WS_NEW(&sel->kept->arena, idle, 1);
 	find_into(&f, &sel->kept->arena, idle);
 	for (size_t d = 0; d < m->ndevices; d++)
 		use_join(&idle->all, &idle->device[d]);
 	idle->verdict = ws_idle_judge(m, &idle->all);
-	*out = idle;
 	ws_keep_result(sel, &key, idle, NULL);
+	return idle;
 }
 
 void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
@@ -478,12 +477,8 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
 	ws_arena_free(&results);
 }
 
-void ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
-                     struct ws_idle_verdict *out)
+struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel)
 {
-	const struct ws_idle *idle = NULL;
-
-	if (!ws_model_on_cpu(m))
-		ws_idle_find(m, sel, &idle);
-	*out = idle ? idle->verdict : ws_idle_judge(m, &(struct ws_device_use){0});
+	return ws_model_on_cpu(m) ? ws_idle_judge(m, &(struct ws_device_use){0})
+	                          : ws_idle_find(m, sel)->verdict;
 }

@@ -119,9 +119,8 @@ struct ws_idle {
 	int64_t *path_gap_ns[WS_USES], *path_kernel_ns;
 };
 
-/* *out lives as long as sel. */
-void ws_idle_find(const struct ws_model *m, const struct ws_selection *sel,
-                  const struct ws_idle **out);
+/* Lives as long as sel. */
+const struct ws_idle *ws_idle_find(const struct ws_model *m, const struct ws_selection *sel);
 /* What a device did for a while. */
 struct ws_idle_span {
 	uint32_t device;
@@ -134,8 +133,7 @@ void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
                    const struct ws_time_window *window,
                    void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx);
 /* The verdict alone, for which nothing is read where it cannot be told. */
-void ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel,
-                     struct ws_idle_verdict *out);
+struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel);
 /* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.
  */
 struct ws_idle_verdict ws_idle_judge(const struct ws_model *m, const struct ws_device_use *use);

@@ -235,17 +235,17 @@ static void find(struct state *s)
 			out->model_ns[i] = out->ran_ns[i] = NAN;
 }
 
-void ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                         const struct ws_utilization **out)
+const struct ws_utilization *ws_utilization_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel)
 {
 	static const char key;
+	const struct ws_utilization *out = ws_kept_result(sel, &key);
 	struct ws_arena *arena = &sel->kept->arena, temp = {0};
 	struct state s = {.m = m, .sel = sel};
 
-	*out = ws_kept_result(sel, &key);
-	if (*out)
-		return;
-	ws_cost_ops_find(m, sel, &s.costs);
+	if (out)
+		return out;
+	s.costs = ws_cost_ops_find(m, sel);
 	WS_NEW(arena, s.out, 1);
 	*s.out = (struct ws_utilization){.flops = NAN};
 	WS_NEW(arena, s.out->model_ns, m->nsteps);
@@ -256,5 +256,5 @@ void ws_utilization_find(const struct ws_model *m, const struct ws_selection *se
 	find(&s);
 	ws_arena_free(&temp);
 	ws_keep_result(sel, &key, s.out, NULL);
-	*out = s.out;
+	return s.out;
 }

@@ -29,8 +29,8 @@ struct ws_utilization {
  * nor in the optimizer, three times where there is a backward, so nothing that is computed again
  * counts.
  */
-void ws_utilization_find(const struct ws_model *m, const struct ws_selection *sel,
-                         const struct ws_utilization **out);
+const struct ws_utilization *ws_utilization_find(const struct ws_model *m,
+                                                 const struct ws_selection *sel);
 
 /* A share of a peak that cannot be: an error of what the report knows, and never clipped. */
 #define WS_OVER_PEAK "over 100 %: the FLOPs, the bytes or the peak are wrong"

@@ -32,12 +32,11 @@ static void read_rows(void *ctx)
 	struct reading *r = ctx;
 
 	r->status = ws_trace_file_rows(&r->rows, &r->m, &r->file, r->opts, &r->err);
-	if (r->for_side) {
-		WS_THEN(r->status, ws_side_trace_read(&r->of_side, r->m, &r->rows, &r->err));
-		if (r->is_shown)
-			WS_THEN(r->status, ws_side_trace_show(r->of_side, r->m, &r->rows, &r->err));
-		ws_joined_rows_free(&r->rows);
-	}
+	if (!r->for_side)
+		return;
+	if (r->status == WS_OK)
+		r->of_side = ws_side_trace_read(r->m, &r->rows, r->is_shown);
+	ws_joined_rows_free(&r->rows);
 }
 
 /* What is said of the file is said here, so in the order of the files. */

@@ -42,17 +42,14 @@ struct ws_side_trace {
 	struct ws_page *page;  /* NULL: nobody asked for it */
 };
 
-enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
-                                  struct ws_joined_rows *rows, struct ws_err *err)
+struct ws_side_trace *ws_side_trace_read(const struct ws_model *m, struct ws_joined_rows *rows,
+                                         bool is_shown)
 {
-	*out = ws_xarray(1, sizeof(**out));
-	return ws_recording_read(&(*out)->recording, &(*out)->names, m, rows, err);
-}
+	struct ws_side_trace *t = ws_xarray(1, sizeof(*t));
 
-enum ws_status ws_side_trace_show(struct ws_side_trace *t, const struct ws_model *m,
-                                  struct ws_joined_rows *rows, struct ws_err *err)
-{
-	return ws_page_make_side(m, rows, &t->page, err);
+	ws_recording_read(&t->recording, &t->names, m, rows);
+	t->page = is_shown ? ws_page_make_side(m, rows) : NULL;
+	return t;
 }
 
 void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)

@@ -45,14 +45,11 @@ struct ws_diff_result {
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void);
-/* What a comparison needs of a trace, on whatever thread; both m and its rows may be freed
- * afterwards. Free with ws_side_trace_free, also after a failure; NULL is legal. */
+/* What a comparison needs of a trace, and where it is_shown its first screen, on whatever thread;
+ * both m and its rows may be freed afterwards. Free with ws_side_trace_free; NULL is legal. */
 struct ws_side_trace;
-enum ws_status ws_side_trace_read(struct ws_side_trace **out, const struct ws_model *m,
-                                  struct ws_joined_rows *rows, struct ws_err *err);
-/* And what its first screen shows of it; of the first recording of a side, behind the reading. */
-enum ws_status ws_side_trace_show(struct ws_side_trace *t, const struct ws_model *m,
-                                  struct ws_joined_rows *rows, struct ws_err *err);
+struct ws_side_trace *ws_side_trace_read(const struct ws_model *m, struct ws_joined_rows *rows,
+                                         bool is_shown);
 void ws_side_trace_free(struct ws_side_trace *t);
 /* The value of a fact ("workload.dtype", "device"); len 0 = not recorded. */
 struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key);

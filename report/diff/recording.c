@@ -242,7 +242,7 @@ static void read_utilization(struct ws_reader *c)
 {
 	const struct ws_utilization *u;
 
-	ws_utilization_find(c->m, &c->sel, &u);
+	u = ws_utilization_find(c->m, &c->sel);
 	c->r->mfu_percent = 100 * u->model_sum_ns / (double)u->step_sum_ns;
 	c->r->hfu_percent = 100 * u->ran_sum_ns / (double)u->step_sum_ns;
 	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
@@ -278,7 +278,7 @@ static void read_uses(struct ws_reader *c)
 	struct ws_recording *r = c->r;
 	const struct ws_idle *idle;
 
-	ws_idle_find(c->m, &c->sel, &idle);
+	idle = ws_idle_find(c->m, &c->sel);
 	for (size_t i = 0; i < r->nsamples; i++)
 		memcpy(r->samples[i].use_ns, idle->of_window[i].ns, sizeof(r->samples[i].use_ns));
 	r->devices = ws_xarray(idle->ndevices + 1, sizeof(*r->devices));
@@ -303,7 +303,7 @@ static void read_state(struct ws_reader *c)
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
 	ws_note_origin(m, "", c->r->origin);
-	ws_idle_verdict(m, &c->sel, &c->r->idle);
+	c->r->idle = ws_idle_verdict(m, &c->sel);
 	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);
 	read_utilization(c);
@@ -324,26 +324,19 @@ static void read_rows(struct ws_reader *c)
 	ws_reader_sum_ranges(c);
 }
 
-enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
-                                 const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_err *err)
+void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
+                       struct ws_joined_rows *rows)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
-	enum ws_status status;
 
 	*out = (struct ws_recording){0};
-	status = ws_select_rows(m, rows, NULL, &c.sel, err);
+	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
-	if (status == WS_OK) {
-		find_samples(&c);
-		find_places(&c);
-		read_facts(&c);
-	}
-	if (status == WS_OK)
-		read_state(&c);
-	if (status == WS_OK)
-		read_rows(&c);
+	find_samples(&c);
+	find_places(&c);
+	read_facts(&c);
+	read_state(&c);
+	read_rows(&c);
 	ws_selection_release(&c.sel);
 	ws_arena_free(&c.arena);
-	return status;
 }

@@ -164,9 +164,8 @@ void ws_names_release(struct ws_names *names);
 void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r);
 
 /* names: its own; see ws_names_take. Free with ws_recording_release, also after a failure. */
-enum ws_status ws_recording_read(struct ws_recording *out, struct ws_names *names,
-                                 const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_err *err);
+void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
+                       struct ws_joined_rows *rows);
 void ws_recording_release(struct ws_recording *r);
 /* Row i of each, to be used before the next is asked for; a call's item by item_of, a range's place
  * by place_of. */

@@ -136,7 +136,7 @@ void ws_page_add_bar(struct ws_page_making *p)
 	page->bar_title = page->has_steps ? "Where the step goes" : "Where the time goes";
 	if (!p->sel->rows->nkernels && !p->m->nwork)
 		return;
-	ws_idle_find(p->m, p->sel, &p->idle);
+	p->idle = ws_idle_find(p->m, p->sel);
 	p->windows = ws_windows(p->m, p->sel);
 	page->whole_ns = p->idle->all.window_ns;
 	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);

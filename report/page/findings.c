@@ -62,7 +62,7 @@ void ws_page_add_findings(struct ws_page_making *p)
 
 	if (!ws_model_has_kernels(p->m))
 		return;
-	ws_advice_find(p->tab, &all);
+	all = ws_advice_find(p->tab);
 	WS_NEW(p->tab->temp, order, all->n);
 	WS_NEW(p->texts, p->page->finding, WS_RULES);
 	for (size_t i = 0; i < all->n; i++)

@@ -360,7 +360,7 @@ static void add_figures(struct ws_page_making *p)
 	if (!isnan(computing) && !page->on_cpu)
 		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
 	if (page->has_steps) {
-		ws_utilization_find(p->m, p->sel, &use);
+		use = ws_utilization_find(p->m, p->sel);
 		add_utilization(p, use);
 	}
 	if (p->sel->kernels)

@@ -157,16 +157,7 @@ static void add_grey_line(struct ws_page_making *p)
 /* Both sides stand on one page. */
 #define SIDE_BOXES (WS_PAGE_BOXES / 2)
 
-static enum ws_status make_side(struct ws_page_making *p, struct ws_err *err)
-{
-	add_grey_line(p);
-	ws_page_add_bar(p);
-	ws_page_add_tree(p);
-	return p->windows && p->windows->n ? ws_page_add_timeline(p, -1, err) : WS_OK;
-}
-
-enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_page **out, struct ws_err *err)
+struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	struct ws_arena temp = {0};
 	struct ws_filter filter = WS_FILTER_ALL;
@@ -174,19 +165,17 @@ enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows
 	const struct ws_table_context tab = {m, &sel, NULL, &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
 	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
-	enum ws_status status;
 
 	filter.scope = WS_SCOPE_STEPS;
-	status = ws_select_rows(m, rows, &filter, &sel, err);
-	WS_THEN(status, make_side(&p, err));
+	ws_select_rows(m, rows, &filter, &sel);
+	add_grey_line(&p);
+	ws_page_add_bar(&p);
+	ws_page_add_tree(&p);
+	if (p.windows && p.windows->n) /* of no step that is asked for, so there is one */
+		ws_page_add_timeline(&p, -1, NULL);
 	ws_arena_free(&temp);
 	ws_selection_release(&sel);
-	*out = NULL;
-	if (status == WS_OK)
-		*out = page;
-	else
-		ws_page_free(page);
-	return status;
+	return page;
 }
 
 /* Operations, and no call of a GPU's API: with one, kernels may be missing. */
@@ -208,23 +197,18 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
-	if (status == WS_OK)
-		ws_page_add_bar(&p);
-	if (status == WS_OK)
-		ws_page_add_tree(&p);
-	if (status == WS_OK)
-		ws_page_add_roofline(&p);
+	ws_page_add_bar(&p);
+	ws_page_add_tree(&p);
+	ws_page_add_roofline(&p);
 	if (ran_on_the_cpu(&p))
 		ws_page_add_operations(&p);
 	else
 		ws_page_add_kernels(&p);
 	ws_page_find_rate_unit(page);
-	if (status == WS_OK)
-		ws_page_add_findings(&p);
-	if (status == WS_OK)
-		ws_page_add_headline(&p);
+	ws_page_add_findings(&p);
+	ws_page_add_headline(&p);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)
-		WS_THEN(status, ws_page_add_timeline(&p, tab->sel->timeline, err));
+		status = ws_page_add_timeline(&p, tab->sel->timeline, err);
 	ws_arena_free(&temp);
 	*out = NULL;
 	if (status == WS_OK)

@@ -11,5 +11,4 @@
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err);
 /* What a comparison shows of a side: its tree, and its timeline, of the median step. */
-enum ws_status ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_page **out, struct ws_err *err);
+struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows);

@@ -74,7 +74,7 @@ void ws_page_add_roofline(struct ws_page_making *p)
 	struct ws_row_key *order;
 	size_t n;
 
-	ws_cost_groups_find(p->m, p->sel, &groups);
+	groups = ws_cost_groups_find(p->m, p->sel);
 	WS_NEW(p->tab->temp, order, groups->n);
 	WS_NEW(p->texts, p->page->point, groups->n);
 	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);

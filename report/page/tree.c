@@ -221,7 +221,7 @@ static void add_flops(struct tree *t)
 {
 	struct ws_cost_ops *costs;
 
-	ws_cost_ops_find(t->p->m, t->p->sel, &costs);
+	costs = ws_cost_ops_find(t->p->m, t->p->sel);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		int64_t *flops = op.path == WS_NONE ? NULL : &t->box[t->of_path[op.path]].flops;

@@ -258,22 +258,18 @@ static void read_rank(struct reader *c)
 	}
 }
 
-enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
-                            struct ws_joined_rows *rows, struct ws_err *err)
+void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	struct reader c = {.r = r, .m = m};
-	enum ws_status status;
 
 	WS_GROW(r->ranks, r->n + 1, r->capacity);
 	c.rank = &r->ranks[r->n++];
 	*c.rank = (struct ws_rank){.offset_ns = NAN, .residual_ns = NAN};
-	status = ws_select_rows(m, rows, NULL, &c.sel, err);
+	ws_select_rows(m, rows, NULL, &c.sel);
 	c.rows = c.sel.rows;
-	if (status == WS_OK)
-		read_rank(&c);
+	read_rank(&c);
 	ws_selection_release(&c.sel);
 	ws_spans_release(&c.busy);
 	ws_spans_release(&c.compute);
 	ws_spans_release(&c.comm);
-	return status;
 }

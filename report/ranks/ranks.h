@@ -12,8 +12,7 @@ struct ws_ranks *ws_ranks_new(void);
 void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
 /* A rank's trace, and its rows. Neither is needed any more. */
-enum ws_status ws_ranks_add(struct ws_ranks *r, const struct ws_model *m,
-                            struct ws_joined_rows *rows, struct ws_err *err);
+void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows);
 
 /*
  * The tables of WS_RANKS_TABLES. *alarm: what must not be missed, as a

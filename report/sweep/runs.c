@@ -173,7 +173,7 @@ static void keep_flops(struct ws_sweep_run *run, const struct ws_model *m,
 {
 	const struct ws_utilization *u;
 
-	ws_utilization_find(m, sel, &u);
+	u = ws_utilization_find(m, sel);
 	if (m->nmeasured) {
 		run->flops = u->flops / (double)m->nmeasured;
 		run->model_ns = u->model_sum_ns / (double)m->nmeasured;
@@ -208,21 +208,18 @@ static void keep_failure(struct ws_sweep *s, struct ws_sweep_run *run, const cha
 		run->failed = ws_sweep_fact(s, run, "result");
 }
 
-static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
-                                 const struct ws_model *m, struct ws_joined_rows *rows,
-                                 struct ws_err *err)
+static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
+                       struct ws_joined_rows *rows)
 {
 	struct ws_filter steps = WS_FILTER_ALL;
 	const struct ws_windows *w = NULL;
 	struct ws_selection sel = {0};
-	enum ws_status status;
 
 	steps.scope = WS_SCOPE_STEPS;
-	status = ws_select_rows(m, rows, &steps, &sel, err);
+	ws_select_rows(m, rows, &steps, &sel);
 
-	if (status == WS_OK)
-		w = ws_windows(m, &sel);
-	if (status == WS_OK && w->n) {
+	w = ws_windows(m, &sel);
+	if (w->n) {
 		run->has_steps = w->window[0].step != WS_NONE;
 		/* of a trace without steps, and with device work, the whole is compared */
 		if (run->has_steps || rows->nkernels || m->nwork)
@@ -233,14 +230,10 @@ static enum ws_status keep_steps(struct ws_sweep *s, struct ws_sweep_run *run,
 			         run->has_steps ? (struct ws_bytes){"of a step", 9}
 			                        : (struct ws_bytes){"elapsed", 7});
 	}
-	if (status == WS_OK)
-		keep_times(s, run, m, &sel, w);
-	if (status == WS_OK)
-		keep_flops(run, m, &sel);
-	if (status == WS_OK)
-		run->softmax_percent = softmax_share(m, &sel);
+	keep_times(s, run, m, &sel, w);
+	keep_flops(run, m, &sel);
+	run->softmax_percent = softmax_share(m, &sel);
 	ws_selection_release(&sel);
-	return status;
 }
 
 /* --- runs -------------------------------------------------------------------------------- */
@@ -256,8 +249,8 @@ static struct ws_sweep_run *new_run(struct ws_sweep *s)
 	return &s->runs[s->nruns++];
 }
 
-enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
-                            struct ws_joined_rows *rows, const char *reason, struct ws_err *err)
+void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
+                  const char *reason)
 {
 	struct ws_sweep_run *run = new_run(s);
 	int64_t peak = ws_memory_peak(m);
@@ -266,7 +259,7 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
 	add_device(s, run, m);
 	keep_failure(s, run, reason);
-	WS_FORWARD(keep_steps(s, run, m, rows, err));
+	keep_steps(s, run, m, rows);
 	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;
 	run->images = run->has_steps ? (double)ws_fact_number(m, "images_per_step") : 0;
 	run->base_ns = m->file.base_ns;
@@ -275,7 +268,6 @@ enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
 		run->peak_bytes = (double)peak;
 	if (!run->nsteps && !run->failed)
 		run->failed = ws_texts_add_str(&s->texts, "no steps and no device work");
-	return WS_OK;
 }
 
 void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason)

@@ -12,8 +12,8 @@ void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
 /* A trace, as for ws_side_trace_read. reason: why its run failed, NULL = it did not, unless the
  * trace says so. */
-enum ws_status ws_sweep_add(struct ws_sweep *s, const struct ws_model *m,
-                            struct ws_joined_rows *rows, const char *reason, struct ws_err *err);
+void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
+                  const char *reason);
 /* A run that left no trace: lines "key=value" of its configuration. */
 void ws_sweep_add_failed(struct ws_sweep *s, const char *facts, const char *reason);
 

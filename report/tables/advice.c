@@ -59,7 +59,7 @@ void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	ws_advice_find(tab, &a);
+	a = ws_advice_find(tab);
 	for (size_t i = 0; i < a->n; i++)
 		add_row(t, a, &a->finding[i]);
 	add_notes(t, a);

@@ -285,7 +285,7 @@ void ws_tab_execution(const struct ws_table_context *tab, struct ws_table *t)
 		return;
 	}
 	w = ws_windows(m, tab->sel);
-	ws_idle_find(m, tab->sel, &e.idle);
+	e.idle = ws_idle_find(m, tab->sel);
 	prepare(&e);
 	add_rows(&e, t, w->window, w->n);
 	add_notes(m, t, w->window, w->n, w->cut);

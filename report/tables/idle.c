@@ -61,7 +61,7 @@ void ws_tab_idle(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 		return;
 	}
-	ws_idle_find(m, tab->sel, &idle);
+	idle = ws_idle_find(m, tab->sel);
 	for (size_t d = 0; d < idle->ndevices; d++) {
 		snprintf(text, sizeof(text), "%" PRIu64, m->devices[d].id);
 		if (idle->device[d].window_ns)

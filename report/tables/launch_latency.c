@@ -153,7 +153,7 @@ static void add_verdict(struct latency *s, struct ws_table *t)
 	const struct ws_idle *idle;
 	char words[256];
 
-	ws_idle_find(s->tab->m, s->tab->sel, &idle);
+	idle = ws_idle_find(s->tab->m, s->tab->sel);
 	ws_table_note(t, "%s: %s (table idle).",
 	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));

@@ -50,18 +50,16 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static void make(const struct ws_table_context *all, const struct ws_table_def *def,
-                 struct ws_table **out)
+static struct ws_table *make(const struct ws_table_context *all, const struct ws_table_def *def)
 {
 	struct ws_arena temp = {0};
 	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
 	                              *tab = &with_temp;
-	struct ws_table *t;
+	struct ws_table *t = ws_table_new(def);
 	size_t which = 0;
 
 	while (builders[which].def != def)
 		which++;
-	t = ws_table_new(def);
 	name_for_devices(tab->m, t);
 	builders[which].build(tab, t);
 	ws_arena_free(&temp);
@@ -74,7 +72,7 @@ static void make(const struct ws_table_context *all, const struct ws_table_def *
 		ws_table_note(t,
 		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
-	*out = t;
+	return t;
 }
 
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
@@ -117,7 +115,7 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	if (has_summary(defs, ndefs))
 		status = ws_page_make(tab, &report->page, err);
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		make(tab, defs[i], &report->tables[i]);
+		report->tables[i] = make(tab, defs[i]);
 	if (status == WS_OK)
 		*out = report;
 	else
@@ -221,14 +219,16 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 	struct ws_selection sel = {0};
 	struct ws_digest d = {0};
 	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
-	enum ws_status status = ws_select_rows(m, rows, a->filter, &sel, err);
+	enum ws_status status = WS_OK;
 
-	if (status == WS_OK && says_nothing)
+	WS_FORWARD(ws_filter_check_kernel(a->filter, err));
+	ws_select_rows(m, rows, a->filter, &sel);
+	if (says_nothing)
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
-	if (status == WS_OK)
+	if (status == WS_OK) {
 		ws_digest_of_rows(&d, m, &sel, a->parts);
-	WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
-	ws_digest_release(&d);
+		status = make_and_keep(&tab, &d, a->defs, a->ndefs, out, err);
+	}
 	ws_selection_release(&sel);
 	return status;
 }

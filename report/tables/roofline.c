@@ -154,7 +154,7 @@ static void add_rows(struct roofline *s)
 	add_notes(s);
 	if (!s->tab->m->nmeasured)
 		return;
-	ws_utilization_find(s->tab->m, s->tab->sel, &use);
+	use = ws_utilization_find(s->tab->m, s->tab->sel);
 	note_steps(s->t, use);
 }
 
@@ -162,7 +162,7 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct roofline s = {.tab = tab, .t = t};
 
-	ws_cost_groups_find(tab->m, tab->sel, &s.groups);
+	s.groups = ws_cost_groups_find(tab->m, tab->sel);
 	if (!s.groups->nops) {
 		ws_table_set_not_recorded(t, "The cost of no operation is known. Warpsheet's "
 		                             "own steps record it; a program can "

@@ -153,7 +153,7 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 	name_host_times(t);
 	ws_step_times(m, tab->sel, tab->digest, &times);
 	if (tab->digest->parts & WS_DIGEST_ROWS)
-		ws_utilization_find(m, tab->sel, &use);
+		use = ws_utilization_find(m, tab->sel);
 	ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];

@@ -134,14 +134,11 @@ enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
 	return ws_report_make_tables(m, rows, filter, defs, n, out, err);
 }
 
-enum ws_status sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
-                         struct ws_joined_rows *rows, struct ws_err *err)
+void sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
+               struct ws_joined_rows *rows)
 {
-	struct ws_side_trace *t;
-	enum ws_status status = ws_side_trace_read(&t, m, rows, err);
+	struct ws_side_trace *t = ws_side_trace_read(m, rows, false);
 
-	if (status == WS_OK)
-		ws_sides_add(sides, side, t);
+	ws_sides_add(sides, side, t);
 	ws_side_trace_free(t);
-	return status;
 }

@@ -31,5 +31,5 @@ enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
                           const struct ws_filter *filter, struct ws_report **out,
                           struct ws_err *err);
 /* Rows of m, which may be freed afterwards, on side 0 or 1 of a comparison. */
-enum ws_status sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
-                         struct ws_joined_rows *rows, struct ws_err *err);
+void sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
+               struct ws_joined_rows *rows);

@@ -393,7 +393,7 @@ static void gather(struct ws_softmax *s)
 
 	find_backward_threads(s);
 	label_paths(s);
-	ws_cost_ops_find(tab->m, tab->sel, &s->costs);
+	s->costs = ws_cost_ops_find(tab->m, tab->sel);
 	ws_attention_find(tab->m, s->costs, tab->temp, &s->attention);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);

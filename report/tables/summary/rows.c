@@ -225,7 +225,7 @@ void ws_page_utilization(const struct ws_summary_page *p)
 {
 	const struct ws_utilization *use;
 
-	ws_utilization_find(p->tab->m, p->tab->sel, &use);
+	use = ws_utilization_find(p->tab->m, p->tab->sel);
 	add_utilization(p, "MFU (%)", use->model_sum_ns, use);
 	if (!use->obstacle[0]) /* one reason for both */
 		add_utilization(p, "HFU (%)", use->ran_sum_ns, use);

@@ -129,7 +129,7 @@ static void add_idle(const struct ws_summary_page *p)
 	const struct ws_idle *idle;
 	char words[256];
 
-	ws_idle_find(p->tab->m, p->tab->sel, &idle);
+	idle = ws_idle_find(p->tab->m, p->tab->sel);
 	if (idle->all.kernels) {
 		ws_page_words(p, "why the device is idle",
 		              ws_idle_words(&idle->verdict, words, sizeof(words)));
@@ -437,7 +437,7 @@ static void add_findings(const struct ws_summary_page *p)
 	int judged = 0;
 	char text[120];
 
-	ws_advice_find(p->tab, &a);
+	a = ws_advice_find(p->tab);
 	for (int i = 0; i < WS_RULES; i++)
 		judged += !a->not_judged[i];
 	add_some_findings(p, a);

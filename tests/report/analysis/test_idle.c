@@ -79,8 +79,8 @@ Test(idle, uses_add_up_on_random_traces)
 			tb_pop(b, at * US);
 		}
 		j = tb_joined(b);
-		cr_assert(eq(int, ws_select_rows(j->m, &j->rows, NULL, &sel, NULL), WS_OK));
-		ws_idle_find(j->m, &sel, &idle);
+		ws_select_rows(j->m, &j->rows, NULL, &sel);
+		idle = ws_idle_find(j->m, &sel);
 		for (size_t d = 0; d < idle->ndevices; d++) {
 			int64_t sum = 0;
 

@@ -82,8 +82,7 @@ static inline void compare_models(struct pair *p, const struct ws_diff_opts *opt
 	struct ws_err err;
 
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(sides_add(sides, i, p->j[i]->m, &p->j[i]->rows, &err), WS_OK, "%s",
-		             err.text);
+		sides_add(sides, i, p->j[i]->m, &p->j[i]->rows);
 	cr_assert_eq(ws_diff_make(sides, opts, &p->report, &p->result, &err), WS_OK, "%s",
 	             err.text);
 	ws_sides_free(sides);

@@ -143,8 +143,7 @@ static void report_and_diff(uint64_t number, int wild, unsigned *opened)
 		struct ws_sides *sides = ws_sides_new();
 
 		for (int i = 0; i < 2; i++)
-			cr_assert(eq(int, sides_add(sides, i, j[i]->m, &j[i]->rows, &err), WS_OK),
-			          "%s", err.text);
+			sides_add(sides, i, j[i]->m, &j[i]->rows);
 		cr_assert(eq(int, ws_diff_make(sides, NULL, &report, &result, &err), WS_OK), "%s",
 		          err.text);
 		ws_sides_free(sides);
