@@ -25,19 +25,17 @@ void ws_import_out_free(struct ws_import_out *o)
 	*o = (struct ws_import_out){0};
 }
 
-enum ws_status ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row,
-                             struct ws_err *err)
+void ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row)
 {
-	return ws_trace_writer_add(o->w, kind, row, err);
+	ws_trace_writer_add(o->w, kind, row, NULL);
 }
 
-enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
-                              struct ws_err *err)
+void ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id)
 {
 	/* longer than a trace can hold: what is left tells enough */
 	if (text.len > WS_MAX_BLOB_BYTES)
 		text.len = WS_MAX_BLOB_BYTES;
-	return ws_trace_writer_intern(o->w, text.ptr, text.len, id, err);
+	ws_trace_writer_intern(o->w, text.ptr, text.len, id, NULL);
 }
 
 /* --- processes and threads --- */
@@ -68,20 +66,20 @@ static void thread_key(struct ws_import_out *o, uint64_t pid, uint64_t tid, stru
 	ws_buf_put(&o->key, label.ptr, label.len);
 }
 
-enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid,
-                                struct ws_bytes label, uint64_t *id, struct ws_err *err)
+void ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid, struct ws_bytes label,
+                      uint64_t *id)
 {
 	struct ws_row_thread row = {.pid = pid, .tid = tid};
 
 	thread_key(o, pid, tid, label);
 	*id = ws_strtab_find(&o->threads, o->key.data, o->key.len);
 	if (*id)
-		return WS_OK;
+		return;
 	*id = ws_strtab_add(&o->threads, o->key.data, o->key.len);
 	ws_import_process(o, pid);
 	row.id = *id;
-	WS_FORWARD(ws_import_text(o, label, &row.name, err));
-	return ws_import_row(o, WS_KIND_THREAD, &row, err);
+	ws_import_text(o, label, &row.name);
+	ws_import_row(o, WS_KIND_THREAD, &row);
 }
 
 uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uint64_t tid)
@@ -91,42 +89,41 @@ uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uin
 	return ws_strtab_find(&o->threads, key, sizeof(key));
 }
 
-enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid,
-                                     uint64_t tid, struct ws_bytes name, struct ws_err *err)
+void ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid, uint64_t tid,
+                           struct ws_bytes name)
 {
 	struct ws_row_thread row = {.id = thread, .pid = pid, .tid = tid};
 
-	WS_FORWARD(ws_import_text(o, name, &row.name, err));
-	return row.name ? ws_import_row(o, WS_KIND_THREAD, &row, err) : WS_OK;
+	ws_import_text(o, name, &row.name);
+	if (row.name)
+		ws_import_row(o, WS_KIND_THREAD, &row);
 }
 
 /* --- devices --- */
 
-enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name,
-                                struct ws_err *err)
+void ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name)
 {
 	struct ws_row_device row = {.id = id, .kind = WS_DEVICE_CUDA};
 
 	if (!ws_strtab_find(&o->devices, &id, sizeof(id)))
 		ws_strtab_add(&o->devices, &id, sizeof(id));
-	WS_FORWARD(ws_import_text(o, name, &row.name, err));
-	return ws_import_row(o, WS_KIND_DEVICE, &row, err);
+	ws_import_text(o, name, &row.name);
+	ws_import_row(o, WS_KIND_DEVICE, &row);
 }
 
-enum ws_status ws_import_device_used(struct ws_import_out *o, uint64_t id, struct ws_err *err)
+void ws_import_device_used(struct ws_import_out *o, uint64_t id)
 {
 	if (ws_strtab_find(&o->devices, &id, sizeof(id)))
-		return WS_OK;
-	return ws_import_device(o, id, (struct ws_bytes){NULL, 0}, err);
+		return;
+	ws_import_device(o, id, (struct ws_bytes){NULL, 0});
 }
 
-enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr,
-                                     int64_t value, struct ws_err *err)
+void ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr, int64_t value)
 {
 	struct ws_row_device_attr row = {.device = id, .value = value};
 
-	WS_FORWARD(ws_import_text(o, ws_bytes_of(attr), &row.attr, err));
-	return ws_import_row(o, WS_KIND_DEVICE_ATTR, &row, err);
+	ws_import_text(o, ws_bytes_of(attr), &row.attr);
+	ws_import_row(o, WS_KIND_DEVICE_ATTR, &row);
 }
 
 /* --- operations --- */
@@ -139,33 +136,30 @@ static void key_text(struct ws_import_out *o, struct ws_bytes text)
 	ws_buf_put(&o->key, text.ptr, text.len);
 }
 
-static enum ws_status compact_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
-                                   struct ws_err *err)
+static void compact_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id)
 {
 	struct ws_json_value v = {.type = WS_JSON_ARRAY, .text = text.ptr, .len = text.len};
 
 	*id = 0;
 	if (!text.len)
-		return WS_OK;
-	return ws_import_text(o, ws_json_compact(&v, &o->compact), id, err);
+		return;
+	ws_import_text(o, ws_json_compact(&v, &o->compact), id);
 }
 
-static enum ws_status new_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t id,
-                             struct ws_err *err)
+static void new_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t id)
 {
 	struct ws_row_op_config row = {.id = id};
 
-	WS_FORWARD(ws_import_text(o, op->name, &row.name, err));
-	WS_FORWARD(compact_text(o, op->dims, &row.dims, err));
-	WS_FORWARD(compact_text(o, op->types, &row.types, err));
-	WS_FORWARD(compact_text(o, op->strides, &row.strides, err));
-	WS_FORWARD(compact_text(o, op->inputs, &row.inputs, err));
+	ws_import_text(o, op->name, &row.name);
+	compact_text(o, op->dims, &row.dims);
+	compact_text(o, op->types, &row.types);
+	compact_text(o, op->strides, &row.strides);
+	compact_text(o, op->inputs, &row.inputs);
 	ws_op_cost_fill(op, &row);
-	return ws_import_row(o, WS_KIND_OP_CONFIG, &row, err);
+	ws_import_row(o, WS_KIND_OP_CONFIG, &row);
 }
 
-enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id,
-                            struct ws_err *err)
+void ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id)
 {
 	o->key.len = 0;
 	key_text(o, op->name);
@@ -175,9 +169,9 @@ enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op
 	key_text(o, op->inputs);
 	*id = ws_strtab_find(&o->ops, o->key.data, o->key.len);
 	if (*id)
-		return WS_OK;
+		return;
 	*id = ws_strtab_add(&o->ops, o->key.data, o->key.len);
-	return new_op(o, op, *id, err);
+	new_op(o, op, *id);
 }
 
 /* --- what is told about the import --- */
@@ -231,12 +225,11 @@ void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
 	ws_defuse(text); /* parts of it come from the input and go to a terminal */
 }
 
-enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
-                              struct ws_err *err)
+void ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value)
 {
 	struct ws_row_meta row = {.key = {key, strlen(key)}, .value = value};
 
-	return ws_import_row(o, WS_KIND_META, &row, err);
+	ws_import_row(o, WS_KIND_META, &row);
 }
 
 bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns)
@@ -250,7 +243,7 @@ bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns
 
 /* --- the end --- */
 
-static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
+static void finish_losses(struct ws_import_out *o)
 {
 	static const struct {
 		const char *name, *words;
@@ -273,28 +266,26 @@ static enum ws_status finish_losses(struct ws_import_out *o, struct ws_err *err)
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;
-		WS_FORWARD(ws_trace_writer_intern(o->w, losses[i].name, strlen(losses[i].name),
-		                                  &row.cause, err));
-		WS_FORWARD(ws_import_row(o, WS_KIND_LOSS, &row, err));
+		ws_trace_writer_intern(o->w, losses[i].name, strlen(losses[i].name), &row.cause,
+		                       NULL);
+		ws_import_row(o, WS_KIND_LOSS, &row);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err)
+void ws_import_out_finish(struct ws_import_out *o)
 {
 	for (size_t i = 0; i < o->nprocesses; i++) {
 		struct ws_row_process row = {.pid = o->process[i].pid,
 		                             .image = 1,
 		                             .program = o->process[i].name};
 
-		WS_FORWARD(ws_import_row(o, WS_KIND_PROCESS, &row, err));
+		ws_import_row(o, WS_KIND_PROCESS, &row);
 	}
-	WS_FORWARD(ws_trace_writer_meta(o->w, "tool.name", "warpsheet import", err));
-	WS_FORWARD(ws_trace_writer_meta(o->w, "tool.version", WS_VERSION, err));
-	WS_FORWARD(ws_trace_writer_meta(o->w, "import.source", o->stats->source, err));
-	WS_FORWARD(ws_trace_writer_meta(o->w, "import.format", o->stats->format, err));
-	WS_FORWARD(finish_losses(o, err));
+	ws_trace_writer_meta(o->w, "tool.name", "warpsheet import", NULL);
+	ws_trace_writer_meta(o->w, "tool.version", WS_VERSION, NULL);
+	ws_trace_writer_meta(o->w, "import.source", o->stats->source, NULL);
+	ws_trace_writer_meta(o->w, "import.format", o->stats->format, NULL);
+	finish_losses(o);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
 		o->stats->rows[kind] = ws_trace_writer_rows(o->w, (enum ws_kind)kind);
-	return WS_OK;
 }

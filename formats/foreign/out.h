@@ -48,20 +48,18 @@ void ws_import_out_init(struct ws_import_out *o, struct ws_trace_writer *w,
                         struct ws_import_stats *stats);
 void ws_import_out_free(struct ws_import_out *o); /* not the writer */
 
-/* Add a row. */
-enum ws_status ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row,
-                             struct ws_err *err);
+/* Add a row. That the trace could not be written is told when its writer is closed. */
+void ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row);
 /* So many records of the input are in the trace. */
 static inline void ws_import_keep(struct ws_import_out *o, uint64_t records)
 {
 	o->stats->kept += records;
 }
 /* The row that a record of the input becomes. */
-static inline enum ws_status ws_import_record(struct ws_import_out *o, enum ws_kind kind,
-                                              const void *row, struct ws_err *err)
+static inline void ws_import_record(struct ws_import_out *o, enum ws_kind kind, const void *row)
 {
 	ws_import_keep(o, 1);
-	return ws_import_row(o, kind, row, err);
+	ws_import_row(o, kind, row);
 }
 /* Records whose text was found and lost: they were read, too. */
 static inline void ws_import_lose(struct ws_import_out *o, enum ws_import_loss loss,
@@ -70,39 +68,34 @@ static inline void ws_import_lose(struct ws_import_out *o, enum ws_import_loss l
 	o->stats->events += records;
 	o->lost[loss] += records;
 }
-enum ws_status ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id,
-                              struct ws_err *err);
+void ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id);
 
 /* The thread of a process; `label` tells threads apart that have no number, else it is empty. */
-enum ws_status ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid,
-                                struct ws_bytes label, uint64_t *id, struct ws_err *err);
+void ws_import_thread(struct ws_import_out *o, uint64_t pid, uint64_t tid, struct ws_bytes label,
+                      uint64_t *id);
 /* Known only: names are kept for threads and processes that some record names. 0 = not known. */
 uint64_t ws_import_thread_known(const struct ws_import_out *o, uint64_t pid, uint64_t tid);
-enum ws_status ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid,
-                                     uint64_t tid, struct ws_bytes name, struct ws_err *err);
+void ws_import_thread_name(struct ws_import_out *o, uint64_t thread, uint64_t pid, uint64_t tid,
+                           struct ws_bytes name);
 /* Note a process; its row is written by ws_import_out_finish, when its name is known. */
 struct ws_import_process *ws_import_process(struct ws_import_out *o, uint64_t pid);
 
 bool ws_import_process_known(const struct ws_import_out *o, uint64_t pid);
 
 /* A device that some record names: a row without a name unless there is one already. */
-enum ws_status ws_import_device_used(struct ws_import_out *o, uint64_t id, struct ws_err *err);
-enum ws_status ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name,
-                                struct ws_err *err);
-enum ws_status ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr,
-                                     int64_t value, struct ws_err *err);
+void ws_import_device_used(struct ws_import_out *o, uint64_t id);
+void ws_import_device(struct ws_import_out *o, uint64_t id, struct ws_bytes name);
+void ws_import_device_attr(struct ws_import_out *o, uint64_t id, const char *attr, int64_t value);
 
 /* The op_config of these texts (JSON arrays, may be empty), costed when it is new. */
 struct ws_op_desc;
-enum ws_status ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id,
-                            struct ws_err *err);
+void ws_import_op(struct ws_import_out *o, const struct ws_op_desc *op, uint64_t *id);
 
 /* Count records that the trace has no place for, on purpose. */
 void ws_import_skip(struct ws_import_out *o, const char *reason, uint64_t count);
 void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-enum ws_status ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value,
-                              struct ws_err *err);
+void ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value);
 
 /* Tell whoever wants to know how far it is. */
 static inline void ws_import_tell(const struct ws_import_out *o, uint64_t done, uint64_t total)
@@ -115,7 +108,7 @@ static inline void ws_import_tell(const struct ws_import_out *o, uint64_t done, 
 bool ws_import_time_ok(struct ws_import_out *o, int64_t start_ns, int64_t dur_ns);
 
 /* Processes, losses, and what the import itself is. */
-enum ws_status ws_import_out_finish(struct ws_import_out *o, struct ws_err *err);
+void ws_import_out_finish(struct ws_import_out *o);
 
 /* --- ranges: import_ranges.c --- */
 
@@ -141,11 +134,10 @@ struct ws_import_nest {
 };
 int ws_import_range_compare(const void *a,
                             const void *b); /* thread, domain, start, longest first */
-enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r,
-                                  struct ws_err *err);
+void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r);
 /* Pop what is left, free, and warn of crossings. */
-enum ws_status ws_import_nest_finish(struct ws_import_nest *n, struct ws_err *err);
+void ws_import_nest_finish(struct ws_import_nest *n);
 void ws_import_nest_free(struct ws_import_nest *n);
 /* A start and an end event; no end for an open range. */
-enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
-                                   uint64_t end_thread, struct ws_err *err);
+void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
+                         uint64_t end_thread);

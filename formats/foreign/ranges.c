@@ -16,9 +16,8 @@ int ws_import_range_compare(const void *a, const void *b)
 	return 0;
 }
 
-static enum ws_status event(struct ws_import_out *o, const struct ws_import_range *r,
-                            enum ws_nvtx_type type, int64_t time_ns, uint64_t thread,
-                            uint64_t range, struct ws_err *err)
+static void event(struct ws_import_out *o, const struct ws_import_range *r, enum ws_nvtx_type type,
+                  int64_t time_ns, uint64_t thread, uint64_t range)
 {
 	int begins = type == WS_NVTX_PUSH || type == WS_NVTX_START;
 	struct ws_row_nvtx row = {
@@ -35,31 +34,30 @@ static enum ws_status event(struct ws_import_out *o, const struct ws_import_rang
 		row.color = r->color;
 		row.payload = r->payload;
 	}
-	return ws_import_row(o, WS_KIND_NVTX, &row, err);
+	ws_import_row(o, WS_KIND_NVTX, &row);
 }
 
-enum ws_status ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
-                                   uint64_t end_thread, struct ws_err *err)
+void ws_import_start_end(struct ws_import_out *o, const struct ws_import_range *r,
+                         uint64_t end_thread)
 {
 	uint64_t id = o->next_range++;
 
-	WS_FORWARD(event(o, r, WS_NVTX_START, r->start_ns, r->thread, id, err));
+	event(o, r, WS_NVTX_START, r->start_ns, r->thread, id);
 	if (r->end_ns == WS_IMPORT_OPEN)
-		return WS_OK;
-	return event(o, r, WS_NVTX_END, r->end_ns, end_thread, id, err);
+		return;
+	event(o, r, WS_NVTX_END, r->end_ns, end_thread, id);
 }
 
-static enum ws_status pop(struct ws_import_nest *n, struct ws_err *err)
+static void pop(struct ws_import_nest *n)
 {
 	const struct ws_import_range *top = &n->stack[--n->depth];
 
 	if (top->end_ns == WS_IMPORT_OPEN)
-		return WS_OK;
-	return event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0, err);
+		return;
+	event(n->out, top, WS_NVTX_POP, top->end_ns, top->thread, 0);
 }
 
-enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r,
-                                  struct ws_err *err)
+void ws_import_nest_add(struct ws_import_nest *n, const struct ws_import_range *r)
 {
 	const struct ws_import_range *top;
 
@@ -68,27 +66,27 @@ enum ws_status ws_import_nest_add(struct ws_import_nest *n, const struct ws_impo
 		if (top->thread == r->thread && top->domain == r->domain &&
 		    top->end_ns > r->start_ns)
 			break;
-		WS_FORWARD(pop(n, err));
+		pop(n);
 	}
 	if (n->depth && n->stack[n->depth - 1].end_ns < r->end_ns) {
 		n->crossing++;
-		return ws_import_start_end(n->out, r, r->thread, err);
+		ws_import_start_end(n->out, r, r->thread);
+		return;
 	}
 	WS_GROW(n->stack, n->depth + 1, n->capacity);
 	n->stack[n->depth++] = *r;
-	return event(n->out, r, WS_NVTX_PUSH, r->start_ns, r->thread, 0, err);
+	event(n->out, r, WS_NVTX_PUSH, r->start_ns, r->thread, 0);
 }
 
-enum ws_status ws_import_nest_finish(struct ws_import_nest *n, struct ws_err *err)
+void ws_import_nest_finish(struct ws_import_nest *n)
 {
 	while (n->depth)
-		WS_FORWARD(pop(n, err));
+		pop(n);
 	if (n->crossing)
 		ws_import_warn(n->out,
 		               "ranges that overlap others of their thread without nesting, kept "
 		               "as start/end ranges: %llu",
 		               (unsigned long long)n->crossing);
-	return WS_OK;
 }
 
 void ws_import_nest_free(struct ws_import_nest *n)

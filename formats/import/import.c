@@ -132,7 +132,8 @@ static enum ws_status import_into(struct ws_trace_writer *w, const struct ws_imp
 	ws_import_out_init(&o, w, stats);
 	o.opts = opts;
 	status = importer->run(&o, path, clock, err);
-	WS_THEN(status, ws_import_out_finish(&o, err));
+	if (status == WS_OK)
+		ws_import_out_finish(&o);
 	WS_THEN(status, ws_trace_writer_close(w, err));
 	if (status == WS_OK && !has_events(stats))
 		status = refuse_empty(importer, stats, err);

@@ -10,53 +10,52 @@
 
 /* --- one trace after the other --- */
 
-static enum ws_status add_rows(struct ws_merge *m, struct ws_merge_source *s,
-                               const struct ws_column_data *t, struct ws_err *err)
+static void add_rows(struct ws_merge *m, struct ws_merge_source *s, const struct ws_column_data *t)
 {
-	enum ws_status status = WS_OK;
 	void *row = ws_xarray(1, t->def->row_size);
 
-	for (uint64_t i = 0; status == WS_OK && i < t->rows; i++) {
+	for (uint64_t i = 0; i < t->rows; i++) {
 		ws_merge_make_row(m, s, t, i, row);
-		status = ws_trace_writer_add(m->writer, t->def->id, row, err);
+		ws_trace_writer_add(m->writer, t->def->id, row, NULL);
 	}
 	free(row);
-	return status;
 }
 
 static enum ws_status add_kind(struct ws_merge *m, struct ws_merge_source *s,
                                const struct ws_column_data *t, struct ws_err *err)
 {
 	struct ws_column_data attrs;
-	enum ws_status status;
+	enum ws_status status = WS_OK;
 
 	switch (t->def->id) {
 	case WS_KIND_SCHEMA: /* the writer's own */
 	case WS_KIND_INDEX:
 	case WS_KIND_META: /* done for all traces at once */
 	case WS_KIND_DEVICE_ATTR:
-		return WS_OK;
+		break;
 	case WS_KIND_STRING:
 	case WS_KIND_PAYLOAD:
 	case WS_KIND_LAUNCH_CONFIG:
-		return ws_merge_interned(m, s, t, err);
+		ws_merge_interned(m, s, t);
+		break;
 	case WS_KIND_THREAD:
-		return ws_merge_counted(m, s, t, WS_COL_thread_id, s->thread_offset, &m->threads,
-		                        err);
+		ws_merge_counted(m, s, t, WS_COL_thread_id, s->thread_offset, &m->threads);
+		break;
 	case WS_KIND_OP_CONFIG:
-		return ws_merge_counted(m, s, t, WS_COL_op_config_id, s->op_config_offset,
-		                        &m->op_configs, err);
+		ws_merge_counted(m, s, t, WS_COL_op_config_id, s->op_config_offset, &m->op_configs);
+		break;
 	case WS_KIND_DEVICE:
 		WS_FORWARD(ws_trace_reader_load(s->reader, WS_KIND_DEVICE_ATTR, &attrs, err));
 		status = ws_merge_devices(m, s, t, &attrs, err);
 		ws_column_data_release(&attrs);
-		return status;
+		break;
 	case WS_KIND_LOSS:
 		ws_merge_note_losses(m, s, t);
-		return WS_OK;
+		break;
 	default:
-		return add_rows(m, s, t, err);
+		add_rows(m, s, t);
 	}
+	return status;
 }
 
 /* Definitions before what names them. */
@@ -116,7 +115,8 @@ static enum ws_status begin(struct ws_merge *m, const struct ws_column_data *met
 		           "is damaged");
 	WS_FORWARD(out ? ws_trace_writer_create(&m->writer, fileno(out->f), out->path, &opts, err)
 	               : ws_trace_writer_create_mem(&m->writer, &opts, err));
-	return ws_merge_meta(m, meta, err);
+	ws_merge_meta(m, meta);
+	return WS_OK;
 }
 
 /* All sources have their readers. */
@@ -143,7 +143,7 @@ static enum ws_status merge_into(struct ws_merge *m, const struct ws_outfile *ou
 		        i);
 		WS_FORWARD(add_source(m, &m->sources[i], err));
 	}
-	WS_FORWARD(ws_merge_losses(m, err));
+	ws_merge_losses(m);
 	return ws_trace_writer_close(m->writer, err);
 }
 

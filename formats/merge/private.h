@@ -83,15 +83,14 @@ void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
 
 /* Rows of a kind that the writer numbers itself (string, payload, launch_config): adds them, and
  * notes the new ids by the old ones, which are their first column. */
-enum ws_status ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
-                                 const struct ws_column_data *t, struct ws_err *err);
+void ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
+                       const struct ws_column_data *t);
 /*
  * Rows with ids 1, 2, 3 …, of which a later row may say more: they go on where
  * the others ended, offset higher; *highest becomes the highest id.
  */
-enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, unsigned id_column, uint64_t offset,
-                                uint64_t *highest, struct ws_err *err);
+void ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s, const struct ws_column_data *t,
+                      unsigned id_column, uint64_t offset, uint64_t *highest);
 
 /* --- merge_whole.c: kinds in which the traces have to do with each other --- */
 
@@ -101,9 +100,8 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 /* Loss rows are noted trace by trace and added when all are known. */
 void ws_merge_note_losses(struct ws_merge *m, struct ws_merge_source *s,
                           const struct ws_column_data *t);
-enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err);
+void ws_merge_losses(struct ws_merge *m);
 /* tables: the meta rows of each source. */
 /* One clock for all traces: base_ns of each. */
 void ws_merge_clocks(struct ws_merge *m, const struct ws_column_data *tables);
-enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables,
-                             struct ws_err *err);
+void ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables);

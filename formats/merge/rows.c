@@ -140,39 +140,34 @@ void ws_merge_make_row(struct ws_merge *m, struct ws_merge_source *s,
 
 /* --- kinds that are more than their rows --- */
 
-enum ws_status ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
-                                 const struct ws_column_data *t, struct ws_err *err)
+void ws_merge_interned(struct ws_merge *m, struct ws_merge_source *s,
+                       const struct ws_column_data *t)
 {
 	union {
 		struct ws_row_string string;
 		struct ws_row_payload payload;
 		struct ws_row_launch_config config;
 	} row;
-	enum ws_status status;
 
 	for (uint64_t i = 0; i < t->rows; i++) {
 		uint64_t id;
 
 		ws_merge_make_row(m, s, t, i, &row);
 		if (t->def->id == WS_KIND_STRING)
-			status = ws_trace_writer_intern(m->writer, row.string.text.ptr,
-			                                row.string.text.len, &id, err);
+			ws_trace_writer_intern(m->writer, row.string.text.ptr, row.string.text.len,
+			                       &id, NULL);
 		else if (t->def->id == WS_KIND_PAYLOAD)
-			status = ws_trace_writer_intern_payload(m->writer, row.payload.schema,
-			                                        row.payload.bytes.ptr,
-			                                        row.payload.bytes.len, &id, err);
+			ws_trace_writer_intern_payload(m->writer, row.payload.schema,
+			                               row.payload.bytes.ptr, row.payload.bytes.len,
+			                               &id, NULL);
 		else
-			status = ws_trace_writer_intern_config(m->writer, &row.config, &id, err);
-		if (status == WS_OK)
-			ws_map_put(&s->maps[t->def->id], ws_merge_cell(t, 0, i), id);
-		WS_FORWARD(status);
+			ws_trace_writer_intern_config(m->writer, &row.config, &id, NULL);
+		ws_map_put(&s->maps[t->def->id], ws_merge_cell(t, 0, i), id);
 	}
-	return WS_OK;
 }
 
-enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
-                                const struct ws_column_data *t, unsigned id_column, uint64_t offset,
-                                uint64_t *highest, struct ws_err *err)
+void ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s, const struct ws_column_data *t,
+                      unsigned id_column, uint64_t offset, uint64_t *highest)
 {
 	union {
 		struct ws_row_thread thread;
@@ -184,9 +179,8 @@ enum ws_status ws_merge_counted(struct ws_merge *m, struct ws_merge_source *s,
 
 		ws_merge_make_row(m, s, t, i, &row);
 		memcpy((char *)&row + t->def->columns[id_column].row_offset, &id, sizeof(id));
-		WS_FORWARD(ws_trace_writer_add(m->writer, t->def->id, &row, err));
+		ws_trace_writer_add(m->writer, t->def->id, &row, NULL);
 		if (id > *highest)
 			*highest = id;
 	}
-	return WS_OK;
 }

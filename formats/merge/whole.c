@@ -35,10 +35,9 @@ static unsigned put_attrs(FILE *f, const struct ws_merge_source *s,
  * What tells a device from all others, as text; *facts NULL: too little is known. A GPU is told by
  * its UUID and nothing else: bus numbers are used again in each PCI domain, and on each machine.
  */
-static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_source *s,
-                                      const struct ws_column_data *devices, uint64_t row,
-                                      const struct ws_column_data *attrs, char **facts,
-                                      struct ws_err *err)
+static void describe_device(struct ws_merge *m, const struct ws_merge_source *s,
+                            const struct ws_column_data *devices, uint64_t row,
+                            const struct ws_column_data *attrs, char **facts)
 {
 	const uint64_t kind = ws_merge_cell(devices, WS_COL_device_kind, row);
 	const uint64_t id = ws_merge_cell(devices, WS_COL_device_id, row);
@@ -49,8 +48,8 @@ static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_
 	FILE *f;
 
 	*facts = NULL;
-	WS_FORWARD(ws_trace_writer_intern(m->writer, "uuid_high", 9, &uuid[0], err));
-	WS_FORWARD(ws_trace_writer_intern(m->writer, "uuid_low", 8, &uuid[1], err));
+	ws_trace_writer_intern(m->writer, "uuid_high", 9, &uuid[0], NULL);
+	ws_trace_writer_intern(m->writer, "uuid_low", 8, &uuid[1], NULL);
 	f = ws_xmemstream(facts, &size);
 	fprintf(f, "%llu:", (unsigned long long)kind);
 	n = put_attrs(f, s, attrs, id, is_cpu ? NULL : uuid);
@@ -59,7 +58,6 @@ static enum ws_status describe_device(struct ws_merge *m, const struct ws_merge_
 		free(*facts);
 		*facts = NULL;
 	}
-	return WS_OK;
 }
 
 static const struct ws_merge_device *find_device(const struct ws_merge *m, const char *facts)
@@ -105,7 +103,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 		WS_FAIL_IF(old_id > UINT32_MAX, err, CORRUPT, "device number %llu is out of bounds",
 		           (unsigned long long)old_id);
 		if (!ws_merge_mapped(map, old_id + 1)) {
-			WS_FORWARD(describe_device(m, s, devices, i, attrs, &facts, err));
+			describe_device(m, s, devices, i, attrs, &facts);
 			same = find_device(m, facts);
 			if (same) {
 				free(facts);
@@ -120,8 +118,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 		row.id = ws_merge_mapped(map, old_id + 1) - 1;
 		for (size_t d = before; d < m->ndevices; d++)
 			if (m->devices[d].id == row.id)
-				WS_FORWARD(
-				        ws_trace_writer_add(m->writer, WS_KIND_DEVICE, &row, err));
+				ws_trace_writer_add(m->writer, WS_KIND_DEVICE, &row, NULL);
 	}
 	for (uint64_t i = 0; i < attrs->rows; i++) {
 		struct ws_row_device_attr row;
@@ -129,8 +126,7 @@ enum ws_status ws_merge_devices(struct ws_merge *m, struct ws_merge_source *s,
 		ws_merge_make_row(m, s, attrs, i, &row);
 		for (size_t d = before; d < m->ndevices; d++)
 			if (m->devices[d].id == row.device)
-				WS_FORWARD(ws_trace_writer_add(m->writer, WS_KIND_DEVICE_ATTR, &row,
-				                               err));
+				ws_trace_writer_add(m->writer, WS_KIND_DEVICE_ATTR, &row, NULL);
 	}
 	return WS_OK;
 }
@@ -158,14 +154,13 @@ static int by_cause_and_time(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err)
+void ws_merge_losses(struct ws_merge *m)
 {
 	uint64_t *last = ws_xarray(m->nsources, sizeof(*last)), sum = 0;
-	enum ws_status status = WS_OK;
 
 	if (m->nlosses)
 		qsort(m->losses, m->nlosses, sizeof(*m->losses), by_cause_and_time);
-	for (size_t i = 0; status == WS_OK && i < m->nlosses; i++) {
+	for (size_t i = 0; i < m->nlosses; i++) {
 		const struct ws_merge_loss *loss = &m->losses[i];
 		struct ws_row_loss row = {.time_ns = loss->time_ns, .cause = loss->cause};
 
@@ -176,10 +171,9 @@ enum ws_status ws_merge_losses(struct ws_merge *m, struct ws_err *err)
 		sum += loss->count - last[loss->source];
 		last[loss->source] = loss->count;
 		row.count = sum;
-		status = ws_trace_writer_add(m->writer, WS_KIND_LOSS, &row, err);
+		ws_trace_writer_add(m->writer, WS_KIND_LOSS, &row, NULL);
 	}
 	free(last);
-	return status;
 }
 
 /* --- meta: once what is the same in all traces, under its process what is not --- */
@@ -243,13 +237,11 @@ void ws_merge_clocks(struct ws_merge *m, const struct ws_column_data *tables)
 	}
 }
 
-static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge_source *s,
-                                       struct ws_bytes key, struct ws_bytes value,
-                                       struct ws_err *err)
+static void add_process_meta(struct ws_merge *m, const struct ws_merge_source *s,
+                             struct ws_bytes key, struct ws_bytes value)
 {
 	static const char process[] = "process.";
 	struct ws_row_meta row = {.value = value};
-	enum ws_status status;
 	char *name;
 
 	/* process.rank becomes process.PID.rank */
@@ -260,13 +252,11 @@ static enum ws_status add_process_meta(struct ws_merge *m, const struct ws_merge
 	name = ws_xformat("%s%llu.%.*s", process, (unsigned long long)s->pid, (int)key.len,
 	                  (const char *)key.ptr);
 	row.key = ws_bytes_of(name);
-	status = ws_trace_writer_add(m->writer, WS_KIND_META, &row, err);
+	ws_trace_writer_add(m->writer, WS_KIND_META, &row, NULL);
 	free(name);
-	return status;
 }
 
-enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables,
-                             struct ws_err *err)
+void ws_merge_meta(struct ws_merge *m, const struct ws_column_data *tables)
 {
 	char count[24];
 
@@ -281,12 +271,11 @@ enum ws_status ws_merge_meta(struct ws_merge *m, const struct ws_column_data *ta
 			for (size_t other = 0; other < m->nsources; other++)
 				same += has_meta(&tables[other], row.key, row.value) != 0;
 			if (same == m->nsources && !n)
-				WS_FORWARD(ws_trace_writer_add(m->writer, WS_KIND_META, &row, err));
+				ws_trace_writer_add(m->writer, WS_KIND_META, &row, NULL);
 			if (same != m->nsources)
-				WS_FORWARD(add_process_meta(m, &m->sources[n], row.key, row.value,
-				                            err));
+				add_process_meta(m, &m->sources[n], row.key, row.value);
 		}
 	}
 	snprintf(count, sizeof(count), "%zu", m->nsources);
-	return ws_trace_writer_meta(m->writer, "record.merged", count, err);
+	ws_trace_writer_meta(m->writer, "record.merged", count, NULL);
 }

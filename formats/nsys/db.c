@@ -212,26 +212,24 @@ struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_
 	return look_up(r->n, (uint64_t)ws_nsys_i64(r, c));
 }
 
-enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err)
+void ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id)
 {
 	const uint64_t *known = ws_map_get(&n->strings, key);
 
 	if (known) {
 		*id = *known;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_import_text(n->out, look_up(n, key), id, err));
+	ws_import_text(n->out, look_up(n, key), id);
 	ws_map_add(&n->strings, key, *id);
-	return WS_OK;
 }
 
-enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
-                              struct ws_err *err)
+void ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id)
 {
 	*id = 0;
 	if (ws_nsys_is_null(r, c))
-		return WS_OK;
-	return ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id, err);
+		return;
+	ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id);
 }
 
 bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
@@ -258,11 +256,10 @@ uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id
 	return id >> 24 & 0xffffff;
 }
 
-enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid,
-                              uint64_t *thread, struct ws_err *err)
+void ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid, uint64_t *thread)
 {
 	uint64_t tid = (uint64_t)ws_nsys_i64(r, global_tid) & 0xffffff;
 
-	return ws_import_thread(r->n->out, ws_nsys_pid(r, global_tid), tid,
-	                        (struct ws_bytes){NULL, 0}, thread, err);
+	ws_import_thread(r->n->out, ws_nsys_pid(r, global_tid), tid, (struct ws_bytes){NULL, 0},
+	                 thread);
 }

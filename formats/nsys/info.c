@@ -31,7 +31,7 @@ static void fact(struct ws_nsys *n, const char *table, const char *name, struct 
 	sqlite3_free(sql);
 }
 
-static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, struct ws_err *err)
+static void import_facts(struct ws_nsys *n, struct ws_buf *value)
 {
 	static const struct {
 		const char *table, *name, *key;
@@ -43,10 +43,9 @@ static enum ws_status import_facts(struct ws_nsys *n, struct ws_buf *value, stru
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		fact(n, facts[i].table, facts[i].name, value);
 		if (value->len)
-			WS_FORWARD(ws_import_meta(n->out, facts[i].key,
-			                          (struct ws_bytes){value->data, value->len}, err));
+			ws_import_meta(n->out, facts[i].key,
+			               (struct ws_bytes){value->data, value->len});
 	}
-	return WS_OK;
 }
 
 /* The version of the schema, from either name of its table. */
@@ -112,7 +111,7 @@ static void read_cuda_devices(struct ws_nsys *n, struct ws_map *cuda_of_gpu)
 		               "a device number are those of the first process");
 }
 
-static enum ws_status import_device(const struct ws_nsys_rows *r, uint64_t id, struct ws_err *err)
+static void import_device(const struct ws_nsys_rows *r, uint64_t id)
 {
 	static const struct {
 		enum ws_nsys_column column;
@@ -122,26 +121,21 @@ static enum ws_status import_device(const struct ws_nsys_rows *r, uint64_t id, s
 #include "formats/nsys/nsys.def"
 	};
 
-	WS_FORWARD(ws_import_device(r->n->out, id, ws_nsys_bytes(r, WS_NSYS_GPU_name), err));
+	ws_import_device(r->n->out, id, ws_nsys_bytes(r, WS_NSYS_GPU_name));
 	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
 		if (!ws_nsys_is_null(r, attrs[i].column))
-			WS_FORWARD(ws_import_device_attr(r->n->out, id, attrs[i].attr,
-			                                 ws_nsys_i64(r, attrs[i].column), err));
-	return WS_OK;
+			ws_import_device_attr(r->n->out, id, attrs[i].attr,
+			                      ws_nsys_i64(r, attrs[i].column));
 }
 
-static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
+static void import_devices(struct ws_nsys *n)
 {
 	struct ws_map cuda_of_gpu = {0};
 	struct ws_nsys_rows rows;
-	enum ws_status status = WS_OK;
 
 	read_cuda_devices(n, &cuda_of_gpu);
-	if (status == WS_OK)
-		ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 2", &rows);
-	else
-		rows.stmt = NULL;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
+	ws_nsys_open_rows(n, WS_NSYS_GPU, "ORDER BY 2", &rows);
+	while (ws_nsys_next(&rows)) {
 		uint64_t id = ws_nsys_u64(&rows, WS_NSYS_GPU_id);
 		const uint64_t *cuda = ws_map_get(&cuda_of_gpu, id);
 
@@ -153,16 +147,15 @@ static enum ws_status import_devices(struct ws_nsys *n, struct ws_err *err)
 			continue;
 		}
 		ws_import_keep(n->out, 1);
-		status = import_device(&rows, cuda ? *cuda : id, err);
+		import_device(&rows, cuda ? *cuda : id);
 	}
 	ws_nsys_close(&rows);
 	ws_map_free(&cuda_of_gpu);
-	return status;
 }
 
 /* --- contexts and streams --- */
 
-static enum ws_status on_context(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_context(const struct ws_nsys_rows *r)
 {
 	const struct ws_row_context row = {
 	        .pid = ws_nsys_u64(r, WS_NSYS_CONTEXT_processId),
@@ -172,11 +165,11 @@ static enum ws_status on_context(const struct ws_nsys_rows *r, struct ws_err *er
 	        .parent = ws_nsys_u64(r, WS_NSYS_CONTEXT_parentContextId),
 	};
 
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_CONTEXT, &row, err);
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_CONTEXT, &row);
 }
 
-static enum ws_status on_stream(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_stream(const struct ws_nsys_rows *r)
 {
 	const int64_t flag = ws_nsys_i64(r, WS_NSYS_STREAM_flag), last_flag = 3;
 	const struct ws_row_stream row = {
@@ -188,43 +181,39 @@ static enum ws_status on_stream(const struct ws_nsys_rows *r, struct ws_err *err
 	        .flag = flag >= 0 && flag <= last_flag ? (uint64_t)flag : 0,
 	};
 
-	return ws_import_record(r->n->out, WS_KIND_STREAM, &row, err);
+	ws_import_record(r->n->out, WS_KIND_STREAM, &row);
 }
 
 /* Our own exports have tables of them that say more. */
-static enum ws_status import_contexts(struct ws_nsys *n, struct ws_err *err)
+static void import_contexts(struct ws_nsys *n)
 {
 	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "context"))
 		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_CONTEXT_INFO");
 	else
-		WS_FORWARD(ws_nsys_each(n, WS_NSYS_CONTEXT, on_context, err));
+		ws_nsys_each(n, WS_NSYS_CONTEXT, on_context);
 	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "stream"))
 		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_STREAM");
 	else
-		WS_FORWARD(ws_nsys_each(n, WS_NSYS_STREAM, on_stream, err));
-	return WS_OK;
+		ws_nsys_each(n, WS_NSYS_STREAM, on_stream);
 }
 
-enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err)
+void ws_nsys_import_info(struct ws_nsys *n)
 {
 	struct ws_buf value = {0};
-	enum ws_status status;
 
 	import_version(n, &value);
-	status = import_facts(n, &value, err);
+	import_facts(n, &value);
 	ws_buf_free(&value);
-	if (status == WS_OK)
-		import_session(n);
-	WS_THEN(status, import_devices(n, err));
-	WS_THEN(status, import_contexts(n, err));
-	return status;
+	import_session(n);
+	import_devices(n);
+	import_contexts(n);
 }
 
 #define WITHOUT_RECORDS "names of threads and processes without records"
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_thread(const struct ws_nsys_rows *r)
 {
 	struct ws_row_thread row = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_THREAD_globalTid),
@@ -233,26 +222,26 @@ static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err
 
 	row.id = ws_import_thread_known(r->n->out, row.pid, row.tid);
 	if (row.id)
-		WS_FORWARD(ws_nsys_string(r, WS_NSYS_THREAD_nameId, &row.name, err));
-	if (row.name)
-		return ws_import_record(r->n->out, WS_KIND_THREAD, &row, err);
+		ws_nsys_string(r, WS_NSYS_THREAD_nameId, &row.name);
+	if (row.name) {
+		ws_import_record(r->n->out, WS_KIND_THREAD, &row);
+		return;
+	}
 	ws_import_skip(r->n->out, WITHOUT_RECORDS, 1);
-	return WS_OK;
 }
 
-static enum ws_status on_process(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_process(const struct ws_nsys_rows *r)
 {
 	uint64_t pid = ws_nsys_pid(r, WS_NSYS_PROCESS_globalPid);
 	struct ws_import_process *process;
 
 	if (!ws_import_process_known(r->n->out, pid)) {
 		ws_import_skip(r->n->out, WITHOUT_RECORDS, 1);
-		return WS_OK;
+		return;
 	}
 	ws_import_keep(r->n->out, 1);
 	process = ws_import_process(r->n->out, pid);
-	return ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name,
-	                      err);
+	ws_import_text(r->n->out, ws_nsys_bytes(r, WS_NSYS_PROCESS_name), &process->name);
 }
 
 /* --- what is left out --- */
@@ -324,10 +313,9 @@ static void count_the_rest(struct ws_nsys *n)
 	sqlite3_finalize(stmt);
 }
 
-enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err)
+void ws_nsys_import_names(struct ws_nsys *n)
 {
-	WS_FORWARD(ws_nsys_each(n, WS_NSYS_THREAD, on_thread, err));
-	WS_FORWARD(ws_nsys_each(n, WS_NSYS_PROCESS, on_process, err));
+	ws_nsys_each(n, WS_NSYS_THREAD, on_thread);
+	ws_nsys_each(n, WS_NSYS_PROCESS, on_process);
 	count_the_rest(n);
-	return WS_OK;
 }

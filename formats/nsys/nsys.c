@@ -35,64 +35,62 @@ static inline __attribute__((always_inline)) void take_fields(const struct ws_ns
 
 /* --- the host --- */
 
-static enum ws_status on_runtime(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_runtime(const struct ws_nsys_rows *r)
 {
 	struct ws_row_api row = {.correlation = U64(r, RUNTIME_correlationId),
 	                         .result = I64(r, RUNTIME_returnValue)};
 
 	if (!ws_nsys_span(r, WS_NSYS_RUNTIME_start, WS_NSYS_RUNTIME_end, &row.start_ns,
 	                  &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_nsys_thread(r, WS_NSYS_RUNTIME_globalTid, &row.thread, err));
+		return;
+	ws_nsys_thread(r, WS_NSYS_RUNTIME_globalTid, &row.thread);
 	if (!r->n->default_pid)
 		r->n->default_pid = ws_nsys_pid(r, WS_NSYS_RUNTIME_globalTid);
-	WS_FORWARD(ws_nsys_string(r, WS_NSYS_RUNTIME_nameId, &row.name, err));
-	return ws_import_record(r->n->out, WS_KIND_API, &row, err);
+	ws_nsys_string(r, WS_NSYS_RUNTIME_nameId, &row.name);
+	ws_import_record(r->n->out, WS_KIND_API, &row);
 }
 
 /* The export counts: undefined, unknown, driver compiler, …; the trace has one unknown. */
-static enum ws_status put_overhead(const struct ws_nsys_rows *r, enum ws_nsys_column start,
-                                   enum ws_nsys_column end, enum ws_nsys_column thread,
-                                   enum ws_nsys_column name, enum ws_nsys_column kind,
-                                   struct ws_err *err)
+static void put_overhead(const struct ws_nsys_rows *r, enum ws_nsys_column start,
+                         enum ws_nsys_column end, enum ws_nsys_column thread,
+                         enum ws_nsys_column name, enum ws_nsys_column kind)
 {
 	uint64_t number = ws_nsys_u64(r, kind);
 	struct ws_row_overhead row = {.kind = number >= 2 && number <= 10 ? number - 1 : 0};
 
 	if (!ws_nsys_span(r, start, end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_nsys_thread(r, thread, &row.thread, err));
-	WS_FORWARD(ws_nsys_string(r, name, &row.name, err));
-	return ws_import_record(r->n->out, WS_KIND_OVERHEAD, &row, err);
+		return;
+	ws_nsys_thread(r, thread, &row.thread);
+	ws_nsys_string(r, name, &row.name);
+	ws_import_record(r->n->out, WS_KIND_OVERHEAD, &row);
 }
 #define OVERHEAD(ID)                                                                        \
 	put_overhead(r, WS_NSYS_##ID##_start, WS_NSYS_##ID##_end, WS_NSYS_##ID##_globalTid, \
-	             WS_NSYS_##ID##_nameId, WS_NSYS_##ID##_overheadType, err)
+	             WS_NSYS_##ID##_nameId, WS_NSYS_##ID##_overheadType)
 
-static enum ws_status on_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_overhead(const struct ws_nsys_rows *r)
 {
-	return OVERHEAD(PROFILER_OVERHEAD);
+	OVERHEAD(PROFILER_OVERHEAD);
 }
 
-static enum ws_status on_cupti_overhead(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_cupti_overhead(const struct ws_nsys_rows *r)
 {
-	return OVERHEAD(OVERHEAD);
+	OVERHEAD(OVERHEAD);
 }
 
 /* --- the device --- */
 
 /* The printed name; exports without it have one of the others. */
-static enum ws_status kernel_name(const struct ws_nsys_rows *r, uint64_t *name, struct ws_err *err)
+static void kernel_name(const struct ws_nsys_rows *r, uint64_t *name)
 {
-	WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_demangledName, name, err));
+	ws_nsys_string(r, WS_NSYS_KERNEL_demangledName, name);
 	if (!*name)
-		WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_shortName, name, err));
+		ws_nsys_string(r, WS_NSYS_KERNEL_shortName, name);
 	if (!*name)
-		WS_FORWARD(ws_nsys_string(r, WS_NSYS_KERNEL_mangledName, name, err));
-	return WS_OK;
+		ws_nsys_string(r, WS_NSYS_KERNEL_mangledName, name);
 }
 
-static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_kernel(const struct ws_nsys_rows *r)
 {
 	struct ws_row_kernel row = {.correlation = U64(r, KERNEL_correlationId),
 	                            .graph_node = U64(r, KERNEL_graphNodeId),
@@ -105,14 +103,14 @@ static enum ws_status on_kernel(const struct ws_nsys_rows *r, struct ws_err *err
 
 	take_fields(r, WS_NSYS_KERNEL, &c);
 	if (!ws_nsys_span(r, WS_NSYS_KERNEL_start, WS_NSYS_KERNEL_end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(kernel_name(r, &c.name, err));
-	WS_FORWARD(ws_import_device_used(r->n->out, c.device, err));
-	WS_FORWARD(ws_trace_writer_intern_config(r->n->out->w, &c, &row.config, err));
-	return ws_import_record(r->n->out, WS_KIND_KERNEL, &row, err);
+		return;
+	kernel_name(r, &c.name);
+	ws_import_device_used(r->n->out, c.device);
+	ws_trace_writer_intern_config(r->n->out->w, &c, &row.config, NULL);
+	ws_import_record(r->n->out, WS_KIND_KERNEL, &row);
 }
 
-static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_memcpy(const struct ws_nsys_rows *r)
 {
 	struct ws_row_memcpy row = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_MEMCPY_globalPid),
@@ -123,18 +121,18 @@ static enum ws_status on_memcpy(const struct ws_nsys_rows *r, struct ws_err *err
 
 	take_fields(r, WS_NSYS_MEMCPY, &row);
 	if (!ws_nsys_span(r, WS_NSYS_MEMCPY_start, WS_NSYS_MEMCPY_end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
+		return;
 	if (row.kind == peer) {
 		row.src_device = U64(r, MEMCPY_srcDeviceId);
 		row.dst_device = U64(r, MEMCPY_dstDeviceId);
-		WS_FORWARD(ws_import_device_used(r->n->out, row.src_device, err));
-		WS_FORWARD(ws_import_device_used(r->n->out, row.dst_device, err));
+		ws_import_device_used(r->n->out, row.src_device);
+		ws_import_device_used(r->n->out, row.dst_device);
 	}
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_MEMCPY, &row, err);
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_MEMCPY, &row);
 }
 
-static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_memset(const struct ws_nsys_rows *r)
 {
 	struct ws_row_memset row = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_MEMSET_globalPid),
@@ -143,12 +141,12 @@ static enum ws_status on_memset(const struct ws_nsys_rows *r, struct ws_err *err
 
 	take_fields(r, WS_NSYS_MEMSET, &row);
 	if (!ws_nsys_span(r, WS_NSYS_MEMSET_start, WS_NSYS_MEMSET_end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_MEMSET, &row, err);
+		return;
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_MEMSET, &row);
 }
 
-static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_sync(const struct ws_nsys_rows *r)
 {
 	uint64_t type = U64(r, SYNC_syncType);
 	struct ws_row_sync row = {
@@ -163,12 +161,12 @@ static enum ws_status on_sync(const struct ws_nsys_rows *r, struct ws_err *err)
 
 	take_fields(r, WS_NSYS_SYNC, &row);
 	if (!ws_nsys_span(r, WS_NSYS_SYNC_start, WS_NSYS_SYNC_end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_SYNC, &row, err);
+		return;
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_SYNC, &row);
 }
 
-static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_graph(const struct ws_nsys_rows *r)
 {
 	struct ws_row_graph_launch row = {
 	        .pid = ws_nsys_pid(r, WS_NSYS_GRAPH_globalPid),
@@ -176,12 +174,12 @@ static enum ws_status on_graph(const struct ws_nsys_rows *r, struct ws_err *err)
 
 	take_fields(r, WS_NSYS_GRAPH, &row);
 	if (!ws_nsys_span(r, WS_NSYS_GRAPH_start, WS_NSYS_GRAPH_end, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_GRAPH_LAUNCH, &row, err);
+		return;
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_GRAPH_LAUNCH, &row);
 }
 
-static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_memory(const struct ws_nsys_rows *r)
 {
 	struct ws_row_memory row = {
 	        .time_ns = I64(r, MEMORY_start),
@@ -195,9 +193,9 @@ static enum ws_status on_memory(const struct ws_nsys_rows *r, struct ws_err *err
 
 	take_fields(r, WS_NSYS_MEMORY, &row);
 	if (!ws_import_time_ok(r->n->out, row.time_ns, 0))
-		return WS_OK;
-	WS_FORWARD(ws_import_device_used(r->n->out, row.device, err));
-	return ws_import_record(r->n->out, WS_KIND_MEMORY, &row, err);
+		return;
+	ws_import_device_used(r->n->out, row.device);
+	ws_import_record(r->n->out, WS_KIND_MEMORY, &row);
 }
 
 /* --- all of it --- */
@@ -223,12 +221,13 @@ static enum ws_status import_events(struct ws_nsys *n, struct ws_err *err)
 	for (size_t i = 0; i < sizeof(plan) / sizeof(*plan); i++) {
 		if (plan[i].table != WS_NSYS_MEMORY ||
 		    !ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "memory"))
-			WS_FORWARD(ws_nsys_each(n, plan[i].table, plan[i].fn, err));
+			ws_nsys_each(n, plan[i].table, plan[i].fn);
 		else
 			ws_nsys_leave_out(n, "CUDA_GPU_MEMORY_USAGE_EVENTS");
 	}
 	WS_FORWARD(ws_nsys_import_own(n, err));
-	return ws_nsys_import_nvtx(n, err);
+	ws_nsys_import_nvtx(n);
+	return WS_OK;
 }
 
 static void tell_what_is_strange(struct ws_nsys *n)
@@ -285,9 +284,11 @@ enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_im
 		status = WS_FAIL(err, CORRUPT,
 		                 "the database is not an Nsight Systems export: it has no "
 		                 "table StringIds");
-	WS_THEN(status, ws_nsys_import_info(&n, err));
+	if (status == WS_OK)
+		ws_nsys_import_info(&n);
 	WS_THEN(status, import_events(&n, err));
-	WS_THEN(status, ws_nsys_import_names(&n, err));
+	if (status == WS_OK)
+		ws_nsys_import_names(&n);
 	if (status == WS_OK)
 		tell_what_is_strange(&n);
 	ws_nsys_free(&n);

@@ -96,9 +96,8 @@ void ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any, co
 bool ws_nsys_next(struct ws_nsys_rows *rows);
 void ws_nsys_close(struct ws_nsys_rows *rows);
 /* Turn each row of a table, in their order, into what it becomes. */
-typedef enum ws_status (*ws_nsys_row_fn)(const struct ws_nsys_rows *r, struct ws_err *err);
-enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
-                            struct ws_err *err);
+typedef void (*ws_nsys_row_fn)(const struct ws_nsys_rows *r);
+void ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn);
 
 static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
 {
@@ -120,11 +119,10 @@ struct ws_bytes ws_nsys_text(sqlite3_stmt *stmt, int column);
 double ws_nsys_real(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 /* The string that a column names by its StringIds id; 0 for NULL and unknown ids. */
-enum ws_status ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id,
-                              struct ws_err *err);
+void ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id);
 
 /* The same of the id itself. */
-enum ws_status ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id, struct ws_err *err);
+void ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id);
 
 /* The same as bytes, borrowed until the next look-up; empty when it cannot be read. */
 struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
@@ -134,21 +132,20 @@ bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum 
                   int64_t *start_ns, int64_t *dur_ns);
 /* HW:8, VM:8, PID:24, TID:24 */
 uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id);
-enum ws_status ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid,
-                              uint64_t *thread, struct ws_err *err);
+void ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid, uint64_t *thread);
 
 /* --- the parts of an import --- */
 
-enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err);
+void ws_nsys_import_nvtx(struct ws_nsys *n);
 /* Session, versions, devices. Before the events. */
-enum ws_status ws_nsys_import_info(struct ws_nsys *n, struct ws_err *err);
+void ws_nsys_import_info(struct ws_nsys *n);
 /* What our own exports have in tables of their own. Before NVTX. */
 enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
 /* Count a table's rows as read and left out. */
 void ws_nsys_leave_out(struct ws_nsys *n, const char *table);
 /* Names of the threads and processes that some record named; what was left out. After the events.
  */
-enum ws_status ws_nsys_import_names(struct ws_nsys *n, struct ws_err *err);
+void ws_nsys_import_names(struct ws_nsys *n);
 
 /* --- nsys.c, db.c --- */
 

@@ -35,13 +35,15 @@ static uint64_t domain_key(const struct ws_nsys_rows *r)
 	return ws_nsys_pid(r, WS_NSYS_NVTX_globalTid) << 40 ^ ws_nsys_u64(r, WS_NSYS_NVTX_domainId);
 }
 
-static enum ws_status message(const struct ws_nsys_rows *r, uint64_t *name, struct ws_err *err)
+static void message(const struct ws_nsys_rows *r, uint64_t *name)
 {
 	struct ws_bytes text = ws_nsys_bytes(r, WS_NSYS_NVTX_text);
 
-	if (text.len)
-		return ws_import_text(r->n->out, text, name, err);
-	return ws_nsys_string(r, WS_NSYS_NVTX_textId, name, err);
+	if (text.len) {
+		ws_import_text(r->n->out, text, name);
+		return;
+	}
+	ws_nsys_string(r, WS_NSYS_NVTX_textId, name);
 }
 
 /*
@@ -49,15 +51,15 @@ static enum ws_status message(const struct ws_nsys_rows *r, uint64_t *name, stru
  * only. So each gets a name of its own: one without a name, and the second of
  * a name in a process, get one made of their number.
  */
-static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, struct ws_bytes name,
-                                  uint64_t *id, struct ws_err *err)
+static void name_domain(const struct ws_nsys_rows *r, uint64_t key, struct ws_bytes name,
+                        uint64_t *id)
 {
 	struct ws_nsys *n = r->n;
 	uint64_t number = ws_nsys_u64(r, WS_NSYS_NVTX_domainId), taken;
 	char text[300];
 	int len;
 
-	WS_FORWARD(ws_import_text(n->out, name, id, err));
+	ws_import_text(n->out, name, id);
 	taken = ws_nsys_pid(r, WS_NSYS_NVTX_globalTid) << 40 ^ *id;
 	if (!*id || ws_map_get(&n->domain_names, taken)) {
 		if (name.len > 200)
@@ -65,22 +67,21 @@ static enum ws_status name_domain(const struct ws_nsys_rows *r, uint64_t key, st
 		len = snprintf(text, sizeof(text), *id ? "%.*s (%llu)" : "%.*sdomain %llu",
 		               (int)name.len, name.len ? (const char *)name.ptr : "",
 		               (unsigned long long)number);
-		WS_FORWARD(ws_import_text(n->out, (struct ws_bytes){text, (size_t)len}, id, err));
+		ws_import_text(n->out, (struct ws_bytes){text, (size_t)len}, id);
 	}
 	ws_map_add(&n->domain_names, taken, key);
 	ws_map_add(&n->domains, key, *id);
-	return WS_OK;
 }
 
-static enum ws_status domain_of(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
+static void domain_of(const struct ws_nsys_rows *r, uint64_t *id)
 {
 	uint64_t key = domain_key(r);
 	const uint64_t *known = ws_map_get(&r->n->domains, key);
 
 	*id = known ? *known : 0;
 	if (known || !ws_nsys_u64(r, WS_NSYS_NVTX_domainId))
-		return WS_OK;
-	return name_domain(r, key, (struct ws_bytes){NULL, 0}, id, err);
+		return;
+	name_domain(r, key, (struct ws_bytes){NULL, 0}, id);
 }
 
 /* The payload that one of our own exports tells of an event, which mostly come in order. */
@@ -96,7 +97,7 @@ static const uint64_t *own_payload(struct ws_nsys *n, uint64_t event)
 	return &n->event_payload[at].value;
 }
 
-static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct ws_err *err)
+static void payload(const struct ws_nsys_rows *r, uint64_t *id)
 {
 	static const struct {
 		enum ws_nsys_column column;
@@ -115,7 +116,7 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 
 	*id = own ? *own : 0;
 	if (own)
-		return WS_OK;
+		return;
 	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
 		enum ws_nsys_column c = values[i].column;
 		int64_t integer;
@@ -128,69 +129,68 @@ static enum ws_status payload(const struct ws_nsys_rows *r, uint64_t *id, struct
 		real = ws_nsys_real(r, c);
 		single = (float)real;
 		/* little-endian: the low half of an integer comes first */
-		return ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
-		                                      values[i].type == PAYLOAD_DOUBLE
-		                                              ? (const void *)&real
-		                                      : values[i].type == PAYLOAD_FLOAT
-		                                              ? (const void *)&single
-		                                              : &integer,
-		                                      values[i].bytes, id, err);
+		ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
+		                               values[i].type == PAYLOAD_DOUBLE
+		                                       ? (const void *)&real
+		                               : values[i].type == PAYLOAD_FLOAT
+		                                       ? (const void *)&single
+		                                       : &integer,
+		                               values[i].bytes, id, NULL);
+		return;
 	}
-	return WS_OK;
 }
 
-static enum ws_status take_range(const struct ws_nsys_rows *r, struct ws_import_range *range,
-                                 struct ws_err *err)
+static void take_range(const struct ws_nsys_rows *r, struct ws_import_range *range)
 {
-	WS_FORWARD(domain_of(r, &range->domain, err));
+	domain_of(r, &range->domain);
 	range->category = ws_nsys_u64(r, WS_NSYS_NVTX_category);
 	range->color = ws_nsys_u64(r, WS_NSYS_NVTX_color);
-	WS_FORWARD(ws_nsys_thread(r, WS_NSYS_NVTX_globalTid, &range->thread, err));
-	WS_FORWARD(message(r, &range->name, err));
-	return payload(r, &range->payload, err);
+	ws_nsys_thread(r, WS_NSYS_NVTX_globalTid, &range->thread);
+	message(r, &range->name);
+	payload(r, &range->payload);
 }
 
-static enum ws_status on_mark(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_mark(const struct ws_nsys_rows *r)
 {
 	struct ws_import_range mark = {.start_ns = ws_nsys_i64(r, WS_NSYS_NVTX_start)};
 	struct ws_row_nvtx row = {.time_ns = mark.start_ns, .type = WS_NVTX_MARK};
 
 	if (!ws_import_time_ok(r->n->out, mark.start_ns, 0))
-		return WS_OK;
-	WS_FORWARD(take_range(r, &mark, err));
+		return;
+	take_range(r, &mark);
 	row.thread = mark.thread;
 	row.domain = mark.domain;
 	row.name = mark.name;
 	row.category = mark.category;
 	row.color = mark.color;
 	row.payload = mark.payload;
-	return ws_import_record(r->n->out, WS_KIND_NVTX, &row, err);
+	ws_import_record(r->n->out, WS_KIND_NVTX, &row);
 }
 
-static enum ws_status on_category(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_category(const struct ws_nsys_rows *r)
 {
 	struct ws_row_category row = {.id = ws_nsys_u64(r, WS_NSYS_NVTX_category)};
 
-	WS_FORWARD(domain_of(r, &row.domain, err));
-	WS_FORWARD(message(r, &row.name, err));
-	return ws_import_record(r->n->out, WS_KIND_CATEGORY, &row, err);
+	domain_of(r, &row.domain);
+	message(r, &row.name);
+	ws_import_record(r->n->out, WS_KIND_CATEGORY, &row);
 }
 
-static enum ws_status on_thread(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_thread(const struct ws_nsys_rows *r)
 {
 	uint64_t thread, pid = ws_nsys_pid(r, WS_NSYS_NVTX_globalTid);
 	uint64_t tid = (uint64_t)ws_nsys_i64(r, WS_NSYS_NVTX_globalTid) & 0xffffff;
 	struct ws_row_thread row = {.pid = pid, .tid = tid};
 
-	WS_FORWARD(ws_nsys_thread(r, WS_NSYS_NVTX_globalTid, &thread, err));
+	ws_nsys_thread(r, WS_NSYS_NVTX_globalTid, &thread);
 	row.id = thread;
-	WS_FORWARD(message(r, &row.name, err));
+	message(r, &row.name);
 	ws_import_keep(r->n->out, 1);
-	return row.name ? ws_import_row(r->n->out, WS_KIND_THREAD, &row, err) : WS_OK;
+	if (row.name)
+		ws_import_row(r->n->out, WS_KIND_THREAD, &row);
 }
 
-static enum ws_status on_range(const struct ws_nsys_rows *r, struct ws_import_nest *nest,
-                               int push_pop, struct ws_err *err)
+static void on_range(const struct ws_nsys_rows *r, struct ws_import_nest *nest, int push_pop)
 {
 	struct ws_import_range range = {.start_ns = ws_nsys_i64(r, WS_NSYS_NVTX_start),
 	                                .end_ns = WS_IMPORT_OPEN};
@@ -200,61 +200,65 @@ static enum ws_status on_range(const struct ws_nsys_rows *r, struct ws_import_ne
 	if (!ws_nsys_is_null(r, WS_NSYS_NVTX_end)) {
 		if (!ws_nsys_span(r, WS_NSYS_NVTX_start, WS_NSYS_NVTX_end, &range.start_ns,
 		                  &dur_ns))
-			return WS_OK;
+			return;
 		range.end_ns = range.start_ns + dur_ns;
 	} else if (!ws_import_time_ok(r->n->out, range.start_ns, 0)) {
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(take_range(r, &range, err));
+	take_range(r, &range);
 	ws_import_keep(r->n->out, 1);
-	if (push_pop)
-		return ws_import_nest_add(nest, &range, err);
+	if (push_pop) {
+		ws_import_nest_add(nest, &range);
+		return;
+	}
 	end_thread = range.thread;
 	if (!ws_nsys_is_null(r, WS_NSYS_NVTX_endGlobalTid))
-		WS_FORWARD(ws_nsys_thread(r, WS_NSYS_NVTX_endGlobalTid, &end_thread, err));
-	return ws_import_start_end(r->n->out, &range, end_thread, err);
+		ws_nsys_thread(r, WS_NSYS_NVTX_endGlobalTid, &end_thread);
+	ws_import_start_end(r->n->out, &range, end_thread);
 }
 
-static enum ws_status on_event(const struct ws_nsys_rows *r, struct ws_import_nest *nest,
-                               uint64_t *others, struct ws_err *err)
+static void on_event(const struct ws_nsys_rows *r, struct ws_import_nest *nest, uint64_t *others)
 {
 	switch (ws_nsys_i64(r, WS_NSYS_NVTX_eventType)) {
 	case TYPE_PUSH_POP:
 	case TYPE_IMPORTED_PUSH_POP:
-		return on_range(r, nest, 1, err);
+		on_range(r, nest, 1);
+		return;
 	case TYPE_START_END:
 	case TYPE_IMPORTED_START_END:
-		return on_range(r, nest, 0, err);
+		on_range(r, nest, 0);
+		return;
 	case TYPE_MARK:
-		return on_mark(r, err);
+		on_mark(r);
+		return;
 	case TYPE_CATEGORY:
-		return on_category(r, err);
+		on_category(r);
+		return;
 	case TYPE_THREAD:
-		return on_thread(r, err);
+		on_thread(r);
+		return;
 	case TYPE_DOMAIN_CREATE: /* ws_nsys_import_nvtx has their names */
 	case TYPE_DOMAIN_DESTROY:
 		ws_import_keep(r->n->out, 1);
-		return WS_OK;
+		return;
 	default:
 		(*others)++;
-		return WS_OK;
+		return;
 	}
 }
 
 /* Names of domains stand in events of their own; the earliest wins. */
-static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
+static void read_domains(struct ws_nsys *n)
 {
 	/* they are read, and counted, once more with all events */
 	const uint64_t bad = n->out->lost[WS_LOST_import_bad_value];
 	const uint64_t events = n->out->stats->events;
 	struct ws_nsys_rows rows;
-	enum ws_status status;
 	char tail[60];
 
 	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", TYPE_DOMAIN_CREATE);
 	ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows);
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
+	while (ws_nsys_next(&rows)) {
 		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);
 		uint64_t id, key = domain_key(&rows);
 
@@ -262,42 +266,38 @@ static enum ws_status read_domains(struct ws_nsys *n, struct ws_err *err)
 			continue;
 		if (!name.len)
 			name = ws_nsys_string_bytes(&rows, WS_NSYS_NVTX_textId);
-		status = name_domain(&rows, key, name, &id, err);
+		name_domain(&rows, key, name, &id);
 	}
 	ws_nsys_close(&rows);
 	n->out->lost[WS_LOST_import_bad_value] = bad;
 	n->out->stats->events = events;
-	return status;
 }
 
-enum ws_status ws_nsys_import_nvtx(struct ws_nsys *n, struct ws_err *err)
+void ws_nsys_import_nvtx(struct ws_nsys *n)
 {
 	/* by thread and domain, the outer range first: as the pushes came; open ranges are longest
 	 */
 	static const char order[] = "ORDER BY %s %s start, %s %s";
 	struct ws_import_nest nest = {.out = n->out};
 	struct ws_nsys_rows rows;
-	enum ws_status status;
 	uint64_t others = 0;
 	char tail[160];
 
 	if (!ws_nsys_has_column(n, "NVTX_EVENTS", "start") ||
 	    !ws_nsys_has_column(n, "NVTX_EVENTS", "eventType"))
-		return WS_OK;
+		return;
 	snprintf(tail, sizeof(tail), order,
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "globalTid") ? "globalTid," : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "domainId") ? "domainId," : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "end") ? "\"end\" IS NOT NULL, \"end\" DESC,"
 	                                                     : "",
 	         ws_nsys_has_column(n, "NVTX_EVENTS", "eventId") ? "eventId" : "rowid");
-	WS_FORWARD(read_domains(n, err));
+	read_domains(n);
 	ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows);
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows))
-		status = on_event(&rows, &nest, &others, err);
+	while (ws_nsys_next(&rows))
+		on_event(&rows, &nest, &others);
 	ws_nsys_close(&rows);
-	WS_THEN(status, ws_import_nest_finish(&nest, err));
+	ws_import_nest_finish(&nest);
 	ws_import_nest_free(&nest);
 	ws_import_skip(n->out, "NVTX events of other types", others);
-	return status;
 }

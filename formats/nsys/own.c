@@ -39,27 +39,27 @@ static void open_table(struct ws_nsys *n, const struct ws_kind_def *def, const c
 /* --- cells --- */
 
 /* The row of another kind that a number names; *ok = 0 when there is none. */
-static enum ws_status follow(struct own_tables *own, const struct ws_ref_column *ref, uint64_t *id,
-                             int *ok, struct ws_err *err)
+static void follow(struct own_tables *own, const struct ws_ref_column *ref, uint64_t *id, int *ok)
 {
 	const uint64_t *known;
 
 	if (ref->target == WS_KIND_DEVICE && *id > INT64_MAX) {
 		*ok = 0;
-		return WS_OK;
+		return;
 	}
-	if (ref->target == WS_KIND_DEVICE)
-		return ws_import_device_used(own->n->out, *id, err);
+	if (ref->target == WS_KIND_DEVICE) {
+		ws_import_device_used(own->n->out, *id);
+		return;
+	}
 	known = ws_map_get(ref->target == WS_KIND_OP_CONFIG ? &own->ops : &own->schemas, *id);
 	*ok &= known != NULL;
 	if (known)
 		*id = *known;
-	return WS_OK;
 }
 
 /* What a cell means in the trace; *ok = 0 when it names something that there is not. */
-static enum ws_status translate(struct own_tables *own, const struct ws_nsys_rows *r,
-                                unsigned column, uint64_t *out, int *ok, struct ws_err *err)
+static void translate(struct own_tables *own, const struct ws_nsys_rows *r, unsigned column,
+                      uint64_t *out, int *ok)
 {
 	int type = sqlite3_column_type(r->stmt, (int)column), is_null = type == SQLITE_NULL;
 	struct ws_ref_column ref = {.zero_is_none = 1};
@@ -69,22 +69,25 @@ static enum ws_status translate(struct own_tables *own, const struct ws_nsys_row
 	*out = (uint64_t)sqlite3_column_int64(r->stmt, (int)column); /* 0 for NULL */
 	switch (ws_nsys_own_value(own->def, column)) {
 	case WS_NSYS_OWN_TEXT:
-		return is_null ? WS_OK : ws_nsys_string_of(own->n, *out, out, err);
+		if (!is_null)
+			ws_nsys_string_of(own->n, *out, out);
+		return;
 	case WS_NSYS_OWN_THREAD:
 		if (!is_null)
-			return ws_import_thread(own->n->out, *out >> 24 & 0xffffff, *out & 0xffffff,
-			                        (struct ws_bytes){NULL, 0}, out, err);
-		*ok &= ref.zero_is_none;
-		return WS_OK;
+			ws_import_thread(own->n->out, *out >> 24 & 0xffffff, *out & 0xffffff,
+			                 (struct ws_bytes){NULL, 0}, out);
+		else
+			*ok &= ref.zero_is_none;
+		return;
 	case WS_NSYS_OWN_PROCESS:
 		*out = *out >> 24 & 0xffffff;
-		return WS_OK;
+		return;
 	case WS_NSYS_OWN_PLAIN:
 		break;
 	}
 	if (!is_ref || (!*out && ref.zero_is_none))
-		return WS_OK;
-	return follow(own, &ref, out, ok, err);
+		return;
+	follow(own, &ref, out, ok);
 }
 
 static void take_blob(const struct ws_nsys_rows *r, unsigned column, uint8_t *to, int *ok)
@@ -96,8 +99,7 @@ static void take_blob(const struct ws_nsys_rows *r, unsigned column, uint8_t *to
 	memcpy(to, &blob, sizeof(blob));
 }
 
-static enum ws_status take_row(struct own_tables *own, const struct ws_nsys_rows *r, uint8_t *row,
-                               int *ok, struct ws_err *err)
+static void take_row(struct own_tables *own, const struct ws_nsys_rows *r, uint8_t *row, int *ok)
 {
 	*ok = 1;
 	for (unsigned c = 0; c < own->def->ncolumns; c++) {
@@ -114,7 +116,7 @@ static enum ws_status take_row(struct own_tables *own, const struct ws_nsys_rows
 			real = sqlite3_column_double(r->stmt, (int)c);
 			memcpy(&value, &real, sizeof(value));
 		} else {
-			WS_FORWARD(translate(own, r, c, &value, ok, err));
+			translate(own, r, c, &value, ok);
 		}
 		if ((d->type == WS_TYPE_TIME || d->type == WS_TYPE_DUR) && *ok)
 			*ok &= d->type == WS_TYPE_TIME
@@ -122,31 +124,27 @@ static enum ws_status take_row(struct own_tables *own, const struct ws_nsys_rows
 			               : ws_import_time_ok(own->n->out, 0, (int64_t)value);
 		memcpy(to, &value, sizeof(value));
 	}
-	return WS_OK;
 }
 
 /* --- rows --- */
 
-static enum ws_status put_payload(struct own_tables *own, const struct ws_row_payload *row,
-                                  struct ws_err *err)
+static void put_payload(struct own_tables *own, const struct ws_row_payload *row)
 {
 	uint64_t id;
 
 	ws_import_keep(own->n->out, 1);
-	WS_FORWARD(ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr,
-	                                          row->bytes.len, &id, err));
+	ws_trace_writer_intern_payload(own->n->out->w, row->schema, row->bytes.ptr, row->bytes.len,
+	                               &id, NULL);
 	ws_map_add(&own->n->payloads, row->id, id);
-	return WS_OK;
 }
 
-static enum ws_status twice(struct ws_import_out *out)
+static void twice(struct ws_import_out *out)
 {
 	ws_import_skip(out, "definitions that were told before", 1);
-	return WS_OK;
 }
 
 /* Rows whose id must be counted, or must be the only one, or that an import has of its own. */
-static enum ws_status put_row(struct own_tables *own, void *row, struct ws_err *err)
+static void put_row(struct own_tables *own, void *row)
 {
 	struct ws_import_out *out = own->n->out;
 	struct ws_row_op_config *op = row;
@@ -155,16 +153,21 @@ static enum ws_status put_row(struct own_tables *own, void *row, struct ws_err *
 
 	switch (own->def->id) {
 	case WS_KIND_PAYLOAD:
-		return put_payload(own, row, err);
+		put_payload(own, row);
+		return;
 	case WS_KIND_PAYLOAD_SCHEMA:
 		id = ((const struct ws_row_payload_schema *)row)->id;
-		if (ws_map_get(&own->schemas, id))
-			return twice(out);
+		if (ws_map_get(&own->schemas, id)) {
+			twice(out);
+			return;
+		}
 		ws_map_add(&own->schemas, id, id);
 		break;
 	case WS_KIND_OP_CONFIG:
-		if (ws_map_get(&own->ops, op->id))
-			return twice(out);
+		if (ws_map_get(&own->ops, op->id)) {
+			twice(out);
+			return;
+		}
 		id = own->ops.n + 1;
 		ws_map_add(&own->ops, op->id, id);
 		op->id = id;
@@ -172,22 +175,20 @@ static enum ws_status put_row(struct own_tables *own, void *row, struct ws_err *
 	case WS_KIND_META:
 		if (ws_bytes_begin(meta->key, "tool.") || ws_bytes_begin(meta->key, "import.")) {
 			ws_import_skip(out, "facts about the tool that wrote the export", 1);
-			return WS_OK;
+			return;
 		}
 		break;
 	case WS_KIND_DEVICE:
-		WS_FORWARD(
-		        ws_import_device_used(out, ((const struct ws_row_device *)row)->id, err));
+		ws_import_device_used(out, ((const struct ws_row_device *)row)->id);
 		break;
 	}
-	return ws_import_record(out, (enum ws_kind)own->def->id, row, err);
+	ws_import_record(out, (enum ws_kind)own->def->id, row);
 }
 
 static enum ws_status import_kind(struct own_tables *own, struct ws_err *err)
 {
 	_Alignas(8) uint8_t row[MAX_ROW_BYTES];
 	struct ws_nsys_rows rows;
-	enum ws_status status;
 	char table[64];
 	int ok;
 
@@ -195,19 +196,18 @@ static enum ws_status import_kind(struct own_tables *own, struct ws_err *err)
 	           own->def->name);
 	snprintf(table, sizeof(table), WS_NSYS_OWN_PREFIX "%s", own->def->name);
 	open_table(own->n, own->def, table, &rows);
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows)) {
+	while (ws_nsys_next(&rows)) {
 		uint64_t *lost = own->n->out->lost, bad_times = lost[WS_LOST_import_bad_time];
 
 		memset(row, 0, own->def->row_size);
-		status = take_row(own, &rows, row, &ok, err);
-		if (status == WS_OK && ok)
-			status = put_row(own, row, err);
+		take_row(own, &rows, row, &ok);
+		if (ok)
+			put_row(own, row);
 		else if (lost[WS_LOST_import_bad_time] == bad_times)
 			lost[WS_LOST_import_missing_field]++;
 	}
 	ws_nsys_close(&rows);
-	return status;
+	return WS_OK;
 }
 
 static void add_event(struct ws_nsys *n, uint64_t event, uint64_t payload)
@@ -220,19 +220,17 @@ static void add_event(struct ws_nsys *n, uint64_t event, uint64_t payload)
 	n->event_payload[n->nevent_payloads++] = (struct ws_map_entry){event, payload};
 }
 
-static enum ws_status on_nvtx_payload(const struct ws_nsys_rows *r, struct ws_err *err)
+static void on_nvtx_payload(const struct ws_nsys_rows *r)
 {
 	const uint64_t *payload =
 	        ws_map_get(&r->n->payloads, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_payload));
 
-	(void)err;
 	if (payload) {
 		ws_import_keep(r->n->out, 1);
 		add_event(r->n, (uint64_t)ws_nsys_i64(r, WS_NSYS_OWN_PAYLOAD_eventId), *payload);
-		return WS_OK;
+		return;
 	}
 	r->n->out->lost[WS_LOST_import_missing_field]++;
-	return WS_OK;
 }
 
 enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
@@ -251,6 +249,7 @@ enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err)
 	}
 	ws_map_free(&own.schemas);
 	ws_map_free(&own.ops);
-	WS_THEN(status, ws_nsys_each(n, WS_NSYS_OWN_PAYLOAD, on_nvtx_payload, err));
+	if (status == WS_OK)
+		ws_nsys_each(n, WS_NSYS_OWN_PAYLOAD, on_nvtx_payload);
 	return status;
 }

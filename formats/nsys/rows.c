@@ -105,18 +105,14 @@ void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *
 	ws_nsys_begin_rows(rows, sql, any, *tail ? tail : "NOT INDEXED");
 }
 
-enum ws_status ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn,
-                            struct ws_err *err)
+void ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn)
 {
 	struct ws_nsys_rows rows;
-	enum ws_status status;
 
 	ws_nsys_open_rows(n, table, "", &rows);
-	status = WS_OK;
-	while (status == WS_OK && ws_nsys_next(&rows))
-		status = fn(&rows, err);
+	while (ws_nsys_next(&rows))
+		fn(&rows);
 	ws_nsys_close(&rows);
-	return status;
 }
 
 /* Takes the row's integers. */

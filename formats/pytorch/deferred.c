@@ -24,8 +24,8 @@ static uint64_t row_of(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 	return ws_strtab_add(&p->rows, p->scratch.data, p->scratch.len);
 }
 
-enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                enum ws_pytorch_work work, bool is_call, struct ws_err *err)
+void ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                      enum ws_pytorch_work work, bool is_call)
 {
 	struct ws_pytorch_deferred d = {.text = p->deferred_text.len,
 	                                .len = e->text.len,
@@ -35,10 +35,9 @@ enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_ev
 	                                .is_call = is_call,
 	                                .phase = e->ph.text[0]};
 
-	(void)err;
 	if (!ws_pytorch_time(p, &e->ts, &d.time_ns)) {
 		p->out->lost[WS_LOST_import_bad_time]++;
-		return WS_OK;
+		return;
 	}
 	if (e->name.len)
 		d.name = (size_t)(e->name.text - (const char *)e->text.ptr);
@@ -51,7 +50,6 @@ enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_ev
 	ws_buf_put(&p->deferred_text, e->text.ptr, e->text.len);
 	WS_GROW(p->deferred, p->ndeferred + 1, p->deferred_capacity);
 	p->deferred[p->ndeferred++] = d;
-	return WS_OK;
 }
 
 /* --- arrows --- */
@@ -339,18 +337,18 @@ static void take_end(struct ws_pytorch *p, const struct ws_pytorch_deferred *beg
 	e->dur = number(dur);
 }
 
-static enum ws_status put(struct ws_pytorch *p, const struct ws_pytorch_deferred *d,
-                          ws_pytorch_event_fn complete, struct ws_err *err)
+static void put(struct ws_pytorch *p, const struct ws_pytorch_deferred *d,
+                ws_pytorch_event_fn complete)
 {
 	const uint64_t kept = p->out->stats->kept;
 	char dur[48], id[24];
 	struct ws_pytorch_event e;
 
 	if (d->phase == 'E')
-		return WS_OK; /* it is written with its begin */
+		return; /* it is written with its begin */
 	if (d->phase == 'B' && !d->end) {
 		p->dropped[WS_DROPPED_BEGIN]++;
-		return WS_OK;
+		return;
 	}
 	read_again(p, d, &e);
 	if (d->phase == 'B')
@@ -359,23 +357,20 @@ static enum ws_status put(struct ws_pytorch *p, const struct ws_pytorch_deferred
 		snprintf(id, sizeof(id), "%" PRIu64, d->correlation);
 		e.arg[WS_ARG_CORRELATION] = number(id);
 	}
-	WS_FORWARD(complete(p, &e, err));
+	complete(p, &e);
 	if (d->phase != 'B')
-		return WS_OK;
+		return;
 	if (p->out->stats->kept > kept)
 		ws_import_keep(p->out, 1);
 	else
 		p->dropped[WS_DROPPED_END_LEFT_OUT]++;
-	return WS_OK;
 }
 
-enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete,
-                                       struct ws_err *err)
+void ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete)
 {
 	pair_events(p);
 	find_ids(p);
 	count_arrows(p);
 	for (size_t i = 0; i < p->ndeferred; i++)
-		WS_FORWARD(put(p, &p->deferred[i], complete, err));
-	return WS_OK;
+		put(p, &p->deferred[i], complete);
 }

@@ -10,18 +10,17 @@
 
 /* --- work of the host ------------------------------------------------------------------------- */
 
-static enum ws_status on_call(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                              struct ws_err *err)
+static void on_call(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_row_api row = {.correlation = ARG_U64(e, CORRELATION)};
 
 	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
-		return WS_OK;
+		return;
 	ws_pytorch_call_id(p, row.correlation);
-	WS_FORWARD(ws_pytorch_host_event(p, e, err));
-	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
-	return ws_import_record(p->out, WS_KIND_API, &row, err);
+	ws_pytorch_host_event(p, e);
+	ws_pytorch_thread(p, e, &row.thread);
+	ws_pytorch_text(p, &e->name, &row.name);
+	ws_import_record(p->out, WS_KIND_API, &row);
 }
 
 static struct ws_bytes array_text(const struct ws_json_value *v)
@@ -30,8 +29,7 @@ static struct ws_bytes array_text(const struct ws_json_value *v)
 	                                : (struct ws_bytes){NULL, 0};
 }
 
-static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                struct ws_err *err)
+static void on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_op_desc op = {.dims = array_text(&e->arg[WS_ARG_DIMS]),
 	                        .types = array_text(&e->arg[WS_ARG_TYPES]),
@@ -43,32 +41,30 @@ static enum ws_status on_cpu_op(struct ws_pytorch *p, const struct ws_pytorch_ev
 	                            .forward_thread = ARG_U64(e, FORWARD_THREAD)};
 
 	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_pytorch_host_event(p, e, err));
-	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
+		return;
+	ws_pytorch_host_event(p, e);
+	ws_pytorch_thread(p, e, &row.thread);
 	if (e->name.type == WS_JSON_STRING)
 		op.name = ws_json_text(&e->name, &p->scratch);
-	WS_FORWARD(ws_import_op(p->out, &op, &row.config, err));
-	WS_FORWARD(ws_pytorch_collective(p, e, row.start_ns, 0, err));
-	return ws_import_record(p->out, WS_KIND_CPU_OP, &row, err);
+	ws_import_op(p->out, &op, &row.config);
+	ws_pytorch_collective(p, e, row.start_ns, 0);
+	ws_import_record(p->out, WS_KIND_CPU_OP, &row);
 }
 
-static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                    struct ws_err *err)
+static void on_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_import_range r = {.domain = p->domain, .sequence = p->nranges};
 	int64_t dur_ns;
 
 	if (!ws_pytorch_span(p, e, &r.start_ns, &dur_ns))
-		return WS_OK;
+		return;
 	r.end_ns = r.start_ns + dur_ns;
-	WS_FORWARD(ws_pytorch_host_event(p, e, err));
-	WS_FORWARD(ws_pytorch_thread(p, e, &r.thread, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &r.name, err));
+	ws_pytorch_host_event(p, e);
+	ws_pytorch_thread(p, e, &r.thread);
+	ws_pytorch_text(p, &e->name, &r.name);
 	WS_GROW(p->ranges, p->nranges + 1, p->ranges_capacity);
 	p->ranges[p->nranges++] = r;
 	ws_import_keep(p->out, 1);
-	return WS_OK;
 }
 
 /*
@@ -76,33 +72,33 @@ static enum ws_status on_annotation(struct ws_pytorch *p, const struct ws_pytorc
  * the framework annotated has neither inputs nor a sequence number, and no
  * name of the form library::operation.
  */
-static enum ws_status on_operator_2021(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                       struct ws_err *err)
+static void on_operator_2021(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	int operation = e->arg[WS_ARG_DIMS].type != WS_JSON_ABSENT ||
 	                e->arg[WS_ARG_SEQUENCE].type != WS_JSON_ABSENT || !e->name.len ||
 	                memmem(e->name.text, e->name.len, "::", 2);
 
 	p->names_2021 = 1;
-	return operation ? on_cpu_op(p, e, err) : on_annotation(p, e, err);
+	if (operation)
+		on_cpu_op(p, e);
+	else
+		on_annotation(p, e);
 }
 
-static enum ws_status on_python(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                struct ws_err *err)
+static void on_python(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_row_python_call row = {.id = ARG_U64(e, PYTHON_ID),
 	                                 .parent = ARG_U64(e, PYTHON_PARENT),
 	                                 .module = ARG_I64(e, PYTHON_MODULE, -1)};
 
 	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
-	return ws_import_record(p->out, WS_KIND_PYTHON_CALL, &row, err);
+		return;
+	ws_pytorch_thread(p, e, &row.thread);
+	ws_pytorch_text(p, &e->name, &row.name);
+	ws_import_record(p->out, WS_KIND_PYTHON_CALL, &row);
 }
 
-static enum ws_status on_overhead(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                  struct ws_err *err)
+static void on_overhead(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	/* in the order of the column's values */
 	static const char kinds[] = "Unknown\0Driver Compiler\0Buffer Flush\0Instrumentation\0"
@@ -112,39 +108,37 @@ static enum ws_status on_overhead(struct ws_pytorch *p, const struct ws_pytorch_
 	struct ws_row_overhead row = {0};
 
 	if (!ws_pytorch_span(p, e, &row.start_ns, &row.dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &row.name, err));
+		return;
+	ws_pytorch_thread(p, e, &row.thread);
+	ws_pytorch_text(p, &e->name, &row.name);
 	if (e->name.len)
 		row.kind = ws_pytorch_word(kinds, e->name.text, e->name.len);
-	return ws_import_record(p->out, WS_KIND_OVERHEAD, &row, err);
+	ws_import_record(p->out, WS_KIND_OVERHEAD, &row);
 }
 
 /* The span of the profiler itself: what utilization over the whole recording refers to. */
-static enum ws_status on_span(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                              struct ws_err *err)
+static void on_span(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	int64_t start_ns, dur_ns;
 	char text[32];
 
 	if (p->has_span) {
 		p->dropped[WS_DROPPED_SPAN]++;
-		return WS_OK;
+		return;
 	}
 	if (!ws_pytorch_span(p, e, &start_ns, &dur_ns))
-		return WS_OK;
+		return;
 	p->has_span = 1;
 	ws_import_keep(p->out, 1);
 	snprintf(text, sizeof(text), "%lld", (long long)start_ns);
-	WS_FORWARD(ws_trace_writer_meta(p->out->w, "pytorch.span_start_ns", text, err));
+	ws_trace_writer_meta(p->out->w, "pytorch.span_start_ns", text, NULL);
 	snprintf(text, sizeof(text), "%lld", (long long)dur_ns);
-	return ws_trace_writer_meta(p->out->w, "pytorch.span_dur_ns", text, err);
+	ws_trace_writer_meta(p->out->w, "pytorch.span_dur_ns", text, NULL);
 }
 
 /* --- moments, links, names --- */
 
-static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                enum ws_memory_op op, struct ws_err *err)
+static void on_memory(struct ws_pytorch *p, const struct ws_pytorch_event *e, enum ws_memory_op op)
 {
 	int64_t bytes = ARG_I64(e, MEMORY_BYTES, 0), type = ARG_I64(e, MEMORY_DEVICE_TYPE, -1);
 	struct ws_row_memory row = {.op = op,
@@ -156,10 +150,10 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 
 	if (!ws_pytorch_time(p, &e->ts, &row.time_ns)) {
 		p->out->lost[WS_LOST_import_bad_time]++;
-		return WS_OK;
+		return;
 	}
 	if (!ws_import_time_ok(p->out, row.time_ns, 0))
-		return WS_OK;
+		return;
 	/* PyTorch's device types: 0 the host, 1 CUDA, 6 HIP */
 	row.memory_kind = type == 0                ? WS_MEMORY_PAGEABLE
 	                  : type == 1 || type == 6 ? WS_MEMORY_DEVICE
@@ -170,20 +164,19 @@ static enum ws_status on_memory(struct ws_pytorch *p, const struct ws_pytorch_ev
 	if (row.memory_kind == WS_MEMORY_PAGEABLE)
 		row.device = 0;
 	else
-		WS_FORWARD(ws_import_device_used(p->out, row.device, err));
-	WS_FORWARD(ws_pytorch_thread(p, e, &row.thread, err));
-	return ws_import_record(p->out, WS_KIND_MEMORY, &row, err);
+		ws_import_device_used(p->out, row.device);
+	ws_pytorch_thread(p, e, &row.thread);
+	ws_import_record(p->out, WS_KIND_MEMORY, &row);
 }
 
-static enum ws_status on_instant(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                 struct ws_err *err)
+static void on_instant(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	if (WS_JSON_IS(&e->name, "[memory]"))
-		return on_memory(p, e, WS_MEMORY_OP_ALLOC, err);
-	if (WS_JSON_IS(&e->name, "[OutOfMemory]"))
-		return on_memory(p, e, WS_MEMORY_OP_OUT_OF_MEMORY, err);
-	p->dropped[WS_DROPPED_SPAN]++;
-	return WS_OK;
+		on_memory(p, e, WS_MEMORY_OP_ALLOC);
+	else if (WS_JSON_IS(&e->name, "[OutOfMemory]"))
+		on_memory(p, e, WS_MEMORY_OP_OUT_OF_MEMORY);
+	else
+		p->dropped[WS_DROPPED_SPAN]++;
 }
 
 static struct ws_flow_end *flow_of(struct ws_pytorch *p, uint64_t id)
@@ -198,8 +191,7 @@ static struct ws_flow_end *flow_of(struct ws_pytorch *p, uint64_t id)
 	return &p->flows[at - 1];
 }
 
-static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                          struct ws_err *err)
+static void on_forward_backward(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_row_flow row = {.kind = WS_FLOW_FORWARD_BACKWARD};
 	struct ws_flow_end here = {.phase = e->ph.text[0]}, *other = NULL;
@@ -207,16 +199,16 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 
 	if (!ws_pytorch_time(p, &e->ts, &here.time_ns) || !ws_json_i64(&e->id, &id)) {
 		p->out->lost[WS_LOST_import_missing_field]++;
-		return WS_OK;
+		return;
 	}
 	if (!ws_import_time_ok(p->out, here.time_ns, 0))
-		return WS_OK;
-	WS_FORWARD(ws_pytorch_thread(p, e, &here.thread, err));
+		return;
+	ws_pytorch_thread(p, e, &here.thread);
 	other = flow_of(p, (uint64_t)id);
 	if (!other->phase || other->phase == here.phase) {
 		p->dropped[WS_DROPPED_HALF_FLOW] += other->phase != 0;
 		*other = here;
-		return WS_OK;
+		return;
 	}
 	row.from_ns = here.phase == 's' ? here.time_ns : other->time_ns;
 	row.from_thread = here.phase == 's' ? here.thread : other->thread;
@@ -224,15 +216,12 @@ static enum ws_status on_forward_backward(struct ws_pytorch *p, const struct ws_
 	row.to_thread = here.phase == 's' ? other->thread : here.thread;
 	other->phase = 0;
 	ws_import_keep(p->out, 2);
-	return ws_import_row(p->out, WS_KIND_FLOW, &row, err);
+	ws_import_row(p->out, WS_KIND_FLOW, &row);
 }
 
-static enum ws_status on_launch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                      struct ws_err *err)
+static void on_launch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
-	(void)err;
 	ws_pytorch_arrow(p, e);
-	return WS_OK;
 }
 
 /* Names are kept to the end: only then it is known which processes and threads have records. */
@@ -264,8 +253,7 @@ static void on_name(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 	ws_buf_put(&p->names, text.ptr, text.len);
 }
 
-static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *kept,
-                                 struct ws_bytes text, struct ws_err *err)
+static void apply_name(struct ws_pytorch *p, const struct kept_name *kept, struct ws_bytes text)
 {
 	struct ws_import_process *process;
 	uint64_t thread;
@@ -278,29 +266,27 @@ static enum ws_status apply_name(struct ws_pytorch *p, const struct kept_name *k
 	if (text.len && kept->of_process && ws_import_process_known(p->out, kept->pid)) {
 		ws_import_keep(p->out, 1);
 		process = ws_import_process(p->out, kept->pid);
-		return ws_import_text(p->out, text, &process->name, err);
+		ws_import_text(p->out, text, &process->name);
+		return;
 	}
 	thread = ws_import_thread_known(p->out, kept->pid, kept->tid);
 	if (text.len && !kept->of_process && thread) {
 		ws_import_keep(p->out, 1);
-		return ws_import_thread_name(p->out, thread, kept->pid, kept->tid, text, err);
+		ws_import_thread_name(p->out, thread, kept->pid, kept->tid, text);
+		return;
 	}
 	p->dropped[WS_DROPPED_NAME]++;
-	return WS_OK;
 }
 
-static enum ws_status finish_names(struct ws_pytorch *p, struct ws_err *err)
+static void finish_names(struct ws_pytorch *p)
 {
 	struct kept_name kept;
 
 	for (size_t at = 0; at < p->names.len; at += kept.len) {
 		memcpy(&kept, p->names.data + at, sizeof(kept));
 		at += sizeof(kept);
-		WS_FORWARD(apply_name(p, &kept,
-		                      (struct ws_bytes){p->names.data + at, (size_t)kept.len},
-		                      err));
+		apply_name(p, &kept, (struct ws_bytes){p->names.data + at, (size_t)kept.len});
 	}
-	return WS_OK;
 }
 
 /* --- which event is what --- */
@@ -321,7 +307,7 @@ static const struct category flows[] = {
         {NULL, NULL},
 };
 
-static enum ws_status unknown(struct ws_pytorch *p, const char *what, const struct ws_json_value *v)
+static void unknown(struct ws_pytorch *p, const char *what, const struct ws_json_value *v)
 {
 	char reason[WS_IMPORT_TEXT_BYTES];
 	int len = v->len > 64 ? 64 : (int)v->len;
@@ -332,24 +318,23 @@ static enum ws_status unknown(struct ws_pytorch *p, const char *what, const stru
 			*c = '?';
 	ws_import_skip(p->out, reason, 1);
 	p->out->lost[WS_LOST_import_unknown_kind]++;
-	return WS_OK;
 }
 
-static enum ws_status dispatch(struct ws_pytorch *p, const struct category *list,
-                               const struct ws_pytorch_event *e, const char *what,
-                               struct ws_err *err)
+static void dispatch(struct ws_pytorch *p, const struct category *list,
+                     const struct ws_pytorch_event *e, const char *what)
 {
 	for (; list->text; list++)
-		if (ws_json_is(&e->cat, list->text, strlen(list->text)))
-			return list->fn(p, e, err);
-	return unknown(p, what, &e->cat);
+		if (ws_json_is(&e->cat, list->text, strlen(list->text))) {
+			list->fn(p, e);
+			return;
+		}
+	unknown(p, what, &e->cat);
 }
 
 /* An event with a duration. */
-static enum ws_status complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                               struct ws_err *err)
+static void complete(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
-	return dispatch(p, categories, e, "category", err);
+	dispatch(p, categories, e, "category");
 }
 
 /* Of calls and device work, for which correlation ids are. */
@@ -376,26 +361,24 @@ static enum ws_pytorch_work work_of(const struct ws_pytorch_event *e, bool *is_c
 	                                     : WS_PYTORCH_NO_WORK;
 }
 
-static enum ws_status on_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                  struct ws_err *err)
+static void on_complete(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	bool is_call, has_id = ARG_U64(e, CORRELATION) != 0;
 	enum ws_pytorch_work work;
 
-	if (has_id && p->has_ids)
-		return complete(p, e, err);
-	work = work_of(e, &is_call);
-	if (work == WS_PYTORCH_NO_WORK)
-		return complete(p, e, err);
-	if (!has_id)
-		return ws_pytorch_defer(p, e, work, is_call, err);
-	if (!is_call)
-		ws_pytorch_forget_arrows(p);
-	return complete(p, e, err);
+	if (!has_id || !p->has_ids) {
+		work = work_of(e, &is_call);
+		if (work != WS_PYTORCH_NO_WORK && !has_id) {
+			ws_pytorch_defer(p, e, work, is_call);
+			return;
+		}
+		if (work != WS_PYTORCH_NO_WORK && !is_call)
+			ws_pytorch_forget_arrows(p);
+	}
+	complete(p, e);
 }
 
-enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                struct ws_err *err)
+void ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	enum ws_pytorch_work work;
 	bool is_call;
@@ -403,43 +386,47 @@ enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_ev
 	p->out->stats->events++;
 	switch (e->ph.len == 1 ? e->ph.text[0] : 0) {
 	case 'X':
-		return on_complete(p, e, err);
+		on_complete(p, e);
+		break;
 	case 'B':
 		work = work_of(e, &is_call);
-		return ws_pytorch_defer(p, e, work, is_call, err);
+		ws_pytorch_defer(p, e, work, is_call);
+		break;
 	case 'E':
-		return ws_pytorch_defer(p, e, WS_PYTORCH_NO_WORK, false, err);
+		ws_pytorch_defer(p, e, WS_PYTORCH_NO_WORK, false);
+		break;
 	case 's':
 	case 'f':
-		return dispatch(p, flows, e, "flow category", err);
+		dispatch(p, flows, e, "flow category");
+		break;
 	case 'i':
 	case 'I':
-		return on_instant(p, e, err);
+		on_instant(p, e);
+		break;
 	case 'M':
 		on_name(p, e);
-		return WS_OK;
+		break;
 	case 'C':
 		p->dropped[WS_DROPPED_COUNTER]++;
-		return WS_OK;
+		break;
 	default:
-		return unknown(p, "phase", &e->ph);
+		unknown(p, "phase", &e->ph);
+		break;
 	}
 }
 
 /* --- the end --- */
 
-static enum ws_status finish_ranges(struct ws_pytorch *p, struct ws_err *err)
+static void finish_ranges(struct ws_pytorch *p)
 {
 	struct ws_import_nest nest = {.out = p->out};
-	enum ws_status status = WS_OK;
 
 	if (p->nranges)
 		qsort(p->ranges, p->nranges, sizeof(*p->ranges), ws_import_range_compare);
-	for (size_t i = 0; i < p->nranges && status == WS_OK; i++)
-		status = ws_import_nest_add(&nest, &p->ranges[i], err);
-	WS_THEN(status, ws_import_nest_finish(&nest, err));
+	for (size_t i = 0; i < p->nranges; i++)
+		ws_import_nest_add(&nest, &p->ranges[i]);
+	ws_import_nest_finish(&nest);
 	ws_import_nest_free(&nest);
-	return status;
 }
 
 static void finish_counts(struct ws_pytorch *p)
@@ -466,13 +453,12 @@ static void finish_counts(struct ws_pytorch *p)
 		        (unsigned long long)p->host_pid);
 }
 
-enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err)
+void ws_pytorch_finish(struct ws_pytorch *p)
 {
-	WS_FORWARD(ws_pytorch_put_deferred(p, complete, err));
+	ws_pytorch_put_deferred(p, complete);
 	ws_pytorch_count_work_without_call(p);
-	WS_FORWARD(ws_pytorch_put_waiting(p, err));
-	WS_FORWARD(finish_ranges(p, err));
-	WS_FORWARD(finish_names(p, err));
+	ws_pytorch_put_waiting(p);
+	finish_ranges(p);
+	finish_names(p);
 	finish_counts(p);
-	return WS_OK;
 }

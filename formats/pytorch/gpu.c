@@ -26,7 +26,7 @@ static uint64_t launching_process(struct ws_pytorch *p, enum ws_kind kind)
 	return 0;
 }
 
-static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
+static void put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g)
 {
 	static const size_t pid_at[WS_KIND_END] = {
 	        [WS_KIND_KERNEL] = offsetof(struct ws_gpu_row, config.pid),
@@ -40,55 +40,51 @@ static enum ws_status put_gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, st
 
 	ws_store_u64((uint8_t *)g + pid_at[g->kind], launching_process(p, g->kind));
 	if (g->kind == WS_KIND_KERNEL)
-		WS_FORWARD(ws_trace_writer_intern_config(p->out->w, &g->config, &g->kernel.config,
-		                                         err));
-	return ws_import_row(p->out, g->kind, &g->row, err);
+		ws_trace_writer_intern_config(p->out->w, &g->config, &g->kernel.config, NULL);
+	ws_import_row(p->out, g->kind, &g->row);
 }
 
-enum ws_status ws_pytorch_put_waiting(struct ws_pytorch *p, struct ws_err *err)
+void ws_pytorch_put_waiting(struct ws_pytorch *p)
 {
 	for (size_t i = 0; i < p->nwaiting; i++)
-		WS_FORWARD(put_gpu_row(p, &p->waiting[i], err));
+		put_gpu_row(p, &p->waiting[i]);
 	p->nwaiting = 0;
-	return WS_OK;
 }
 
-static enum ws_status gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g, struct ws_err *err)
+static void gpu_row(struct ws_pytorch *p, struct ws_gpu_row *g)
 {
 	if (g->kind != WS_KIND_COLLECTIVE && g->kind != WS_KIND_EXTERNAL_LINK)
 		ws_import_keep(p->out, 1); /* these two are parts of a record */
-	if (p->has_host_pid || p->gave_up_waiting)
-		return put_gpu_row(p, g, err);
 	if (p->nwaiting == WS_PYTORCH_MAX_WAITING) {
 		p->gave_up_waiting = 1;
-		WS_FORWARD(ws_pytorch_put_waiting(p, err));
-		return put_gpu_row(p, g, err);
+		ws_pytorch_put_waiting(p);
+	}
+	if (p->has_host_pid || p->gave_up_waiting) {
+		put_gpu_row(p, g);
+		return;
 	}
 	WS_GROW(p->waiting, p->nwaiting + 1, p->waiting_capacity);
 	p->waiting[p->nwaiting++] = *g;
-	return WS_OK;
 }
 
-enum ws_status ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                     struct ws_err *err)
+void ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	uint64_t pid = ws_pytorch_u64(&e->pid, 0);
 
 	if (p->has_host_pid) {
 		p->other_host_calls += pid != p->host_pid;
-		return WS_OK;
+		return;
 	}
 	p->has_host_pid = 1;
 	p->host_pid = pid;
-	return ws_pytorch_put_waiting(p, err);
+	ws_pytorch_put_waiting(p);
 }
 
 /*
  * External ids name the operation that launched the work. Some generations
  * write the correlation id there where they know of none.
  */
-static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                               uint64_t correlation, struct ws_err *err)
+static void link_row(struct ws_pytorch *p, const struct ws_pytorch_event *e, uint64_t correlation)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_EXTERNAL_LINK};
 	uint64_t id = ARG_U64(e, EXTERNAL_ID);
@@ -98,16 +94,16 @@ static enum ws_status link_row(struct ws_pytorch *p, const struct ws_pytorch_eve
 	ws_pytorch_work_id(p, correlation, id && id != correlation);
 	/* the kernels of one graph launch have one correlation id */
 	if (!id || id == correlation || !correlation || correlation == p->last_link)
-		return WS_OK;
+		return;
 	p->last_link = correlation;
 	g.link = (struct ws_row_external_link){.correlation = correlation,
 	                                       .kind = WS_EXTERNAL_CUSTOM0,
 	                                       .external_id = id};
-	return gpu_row(p, &g, err);
+	gpu_row(p, &g);
 }
 
-enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                     int64_t time_ns, uint64_t correlation, struct ws_err *err)
+void ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t time_ns,
+                           uint64_t correlation)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_COLLECTIVE};
 	struct ws_row_collective *row = &g.collective;
@@ -115,7 +111,7 @@ enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytor
 
 	/* "wait" is what the host does after one */
 	if (name->type != WS_JSON_STRING || WS_JSON_IS(name, "wait"))
-		return WS_OK;
+		return;
 	*row = (struct ws_row_collective){.time_ns = time_ns,
 	                                  .correlation = correlation,
 	                                  .external_id = ARG_U64(e, EXTERNAL_ID),
@@ -123,11 +119,11 @@ enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytor
 	                                  .in_elements = ARG_U64(e, IN_ELEMENTS),
 	                                  .out_elements = ARG_U64(e, OUT_ELEMENTS),
 	                                  .sequence = ARG_I64(e, GROUP_SEQUENCE, -1)};
-	WS_FORWARD(ws_pytorch_text(p, name, &row->name, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_GROUP], &row->group, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_GROUP_RANKS], &row->ranks, err));
-	WS_FORWARD(ws_pytorch_text(p, &e->arg[WS_ARG_DTYPE], &row->dtype, err));
-	return gpu_row(p, &g, err);
+	ws_pytorch_text(p, name, &row->name);
+	ws_pytorch_text(p, &e->arg[WS_ARG_GROUP], &row->group);
+	ws_pytorch_text(p, &e->arg[WS_ARG_GROUP_RANKS], &row->ranks);
+	ws_pytorch_text(p, &e->arg[WS_ARG_DTYPE], &row->dtype);
+	gpu_row(p, &g);
 }
 
 /* --- device work --- */
@@ -181,19 +177,18 @@ static int64_t stream_of(const struct ws_pytorch_event *e)
 	return stream == UINT32_MAX ? -1 : stream;
 }
 
-enum ws_status ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                    struct ws_err *err)
+void ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_KERNEL};
 	struct ws_row_launch_config *c = &g.config;
 	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &g.kernel.start_ns, &g.kernel.dur_ns))
-		return WS_OK;
+		return;
 	if (g.kernel.start_ns == 0 && g.kernel.dur_ns == 0 && !p->origin_ns)
 		g.kernel.flags = WS_KERNEL_NO_TIME;
 	g.kernel.correlation = ARG_U64(e, CORRELATION);
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &c->name, err));
+	ws_pytorch_text(p, &e->name, &c->name);
 	c->device = device_of(e);
 	c->context = ARG_U64(e, CONTEXT);
 	c->stream = stream < 0 ? 0 : (uint64_t)stream;
@@ -202,10 +197,10 @@ enum ws_status ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorc
 	c->registers = ARG_U64(e, REGISTERS);
 	/* the file has the sum of static and dynamic */
 	c->shared_dynamic_bytes = ARG_U64(e, SHARED);
-	WS_FORWARD(ws_import_device_used(p->out, c->device, err));
-	WS_FORWARD(gpu_row(p, &g, err));
-	WS_FORWARD(ws_pytorch_collective(p, e, g.kernel.start_ns, g.kernel.correlation, err));
-	return link_row(p, e, g.kernel.correlation, err);
+	ws_import_device_used(p->out, c->device);
+	gpu_row(p, &g);
+	ws_pytorch_collective(p, e, g.kernel.start_ns, g.kernel.correlation);
+	link_row(p, e, g.kernel.correlation);
 }
 
 static const char memory_kinds[] = "Unknown\0Pageable\0Pinned\0Device\0Array\0Managed\0"
@@ -240,15 +235,14 @@ static void take_copy_name(const struct ws_json_value *name, struct ws_row_memcp
 	row->dst_kind = ws_pytorch_word(memory_kinds, to.ptr, to.len);
 }
 
-enum ws_status ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                  struct ws_err *err)
+void ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMCPY};
 	struct ws_row_memcpy *row = &g.copy;
 	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
-		return WS_OK;
+		return;
 	take_copy_name(&e->name, row);
 	row->correlation = ARG_U64(e, CORRELATION);
 	row->device = device_of(e);
@@ -259,17 +253,16 @@ enum ws_status ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_
 	row->src_device = ARG_U64(e, FROM_DEVICE);
 	row->dst_device = ARG_U64(e, TO_DEVICE);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
-	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
+	ws_import_device_used(p->out, row->device);
 	if (row->src_device)
-		WS_FORWARD(ws_import_device_used(p->out, row->src_device, err));
+		ws_import_device_used(p->out, row->src_device);
 	if (row->dst_device)
-		WS_FORWARD(ws_import_device_used(p->out, row->dst_device, err));
-	WS_FORWARD(gpu_row(p, &g, err));
-	return link_row(p, e, row->correlation, err);
+		ws_import_device_used(p->out, row->dst_device);
+	gpu_row(p, &g);
+	link_row(p, e, row->correlation);
 }
 
-enum ws_status ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                 struct ws_err *err)
+void ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMSET};
 	struct ws_row_memset *row = &g.set;
@@ -277,7 +270,7 @@ enum ws_status ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_e
 	struct ws_bytes memory = text_between(&e->name, "(", ")");
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
-		return WS_OK;
+		return;
 	row->memory_kind = ws_pytorch_word(memory_kinds, memory.ptr, memory.len);
 	row->correlation = ARG_U64(e, CORRELATION);
 	row->device = device_of(e);
@@ -285,9 +278,9 @@ enum ws_status ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_e
 	row->stream = stream < 0 ? 0 : (uint64_t)stream;
 	row->bytes = ARG_U64(e, BYTES);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
-	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
-	WS_FORWARD(gpu_row(p, &g, err));
-	return link_row(p, e, row->correlation, err);
+	ws_import_device_used(p->out, row->device);
+	gpu_row(p, &g);
+	link_row(p, e, row->correlation);
 }
 
 static enum ws_sync_type sync_type(const struct ws_json_value *kind)
@@ -308,15 +301,14 @@ static enum ws_sync_type sync_type(const struct ws_json_value *kind)
 	return WS_SYNC_UNKNOWN;
 }
 
-enum ws_status ws_pytorch_on_sync(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                  struct ws_err *err)
+void ws_pytorch_on_sync(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_SYNC};
 	struct ws_row_sync *row = &g.sync;
 	int64_t recorded_by = ARG_I64(e, WAIT_CORRELATION, 0);
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
-		return WS_OK;
+		return;
 	row->type = sync_type(e->arg[WS_ARG_SYNC_KIND].len ? &e->arg[WS_ARG_SYNC_KIND] : &e->name);
 	row->correlation = ARG_U64(e, CORRELATION);
 	row->device = device_of(e);
@@ -325,22 +317,21 @@ enum ws_status ws_pytorch_on_sync(struct ws_pytorch *p, const struct ws_pytorch_
 	row->event = ARG_I64(e, WAIT_EVENT, -1);
 	row->event_stream = ARG_I64(e, WAIT_STREAM, -1);
 	row->event_correlation = recorded_by < 0 ? 0 : (uint64_t)recorded_by;
-	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
-	return gpu_row(p, &g, err);
+	ws_import_device_used(p->out, row->device);
+	gpu_row(p, &g);
 }
 
-enum ws_status ws_pytorch_on_gpu_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                            struct ws_err *err)
+void ws_pytorch_on_gpu_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_GPU_RANGE};
 	struct ws_row_gpu_range *row = &g.range;
 	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
-		return WS_OK;
-	WS_FORWARD(ws_pytorch_text(p, &e->name, &row->name, err));
+		return;
+	ws_pytorch_text(p, &e->name, &row->name);
 	row->device = device_of(e);
 	row->stream = stream < 0 ? 0 : (uint64_t)stream;
-	WS_FORWARD(ws_import_device_used(p->out, row->device, err));
-	return gpu_row(p, &g, err);
+	ws_import_device_used(p->out, row->device);
+	gpu_row(p, &g);
 }

@@ -23,9 +23,8 @@ static unsigned arg_slot(const char *text, size_t len)
 	       WS_PYTORCH_ARG_SLOTS;
 }
 
-enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
-                               struct ws_json_stream *text, struct ws_import_clock *clock,
-                               struct ws_err *err)
+void ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out, struct ws_json_stream *text,
+                     struct ws_import_clock *clock)
 {
 	*p = (struct ws_pytorch){.out = out, .text = text, .clock = clock};
 	for (unsigned i = 0; i < WS_PYTORCH_ARGS; i++) {
@@ -35,8 +34,8 @@ enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
 			at = (at + 1) % WS_PYTORCH_ARG_SLOTS;
 		p->arg_slots[at] = (uint8_t)(i + 1);
 	}
-	return ws_import_text(out, (struct ws_bytes){WS_PYTORCH_DOMAIN, strlen(WS_PYTORCH_DOMAIN)},
-	                      &p->domain, err);
+	ws_import_text(out, (struct ws_bytes){WS_PYTORCH_DOMAIN, strlen(WS_PYTORCH_DOMAIN)},
+	               &p->domain);
 }
 
 void ws_pytorch_free(struct ws_pytorch *p)
@@ -147,14 +146,13 @@ int64_t ws_pytorch_i64(const struct ws_json_value *v, int64_t otherwise)
 	return ws_json_i64(v, &n) ? n : otherwise;
 }
 
-enum ws_status ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id,
-                               struct ws_err *err)
+void ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id)
 {
 	struct ws_bytes text = {NULL, 0};
 
 	if (v->type == WS_JSON_STRING)
 		text = ws_json_text(v, &p->scratch);
-	return ws_import_text(p->out, text, id, err);
+	ws_import_text(p->out, text, id);
 }
 
 /*
@@ -192,21 +190,20 @@ bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int
 	return ws_import_time_ok(p->out, *start_ns, *dur_ns);
 }
 
-enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                 uint64_t *thread, struct ws_err *err)
+void ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e, uint64_t *thread)
 {
 	struct ws_bytes label = {NULL, 0};
 	int64_t tid = 0;
 
-	if (ws_json_i64(&e->arg[WS_ARG_ON_THREAD], &tid))
-		return ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label,
-		                        thread, err);
+	if (ws_json_i64(&e->arg[WS_ARG_ON_THREAD], &tid)) {
+		ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label, thread);
+		return;
+	}
 	if (!ws_json_i64(&e->tid, &tid) && e->tid.type == WS_JSON_STRING)
 		label = ws_json_text(&e->tid, &p->scratch);
 	/* a 32-bit number that was taken for a signed one */
 	tid = tid < 0 ? tid & 0xffffffff : tid;
-	return ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label, thread,
-	                        err);
+	ws_import_thread(p->out, ws_pytorch_u64(&e->pid, 0), (uint64_t)tid, label, thread);
 }
 
 unsigned ws_pytorch_word(const char *words, const char *text, size_t len)

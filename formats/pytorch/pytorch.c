@@ -112,8 +112,7 @@ static bool next_pair(struct ws_json_reader *j, struct ws_json_value *key, struc
 }
 
 /* One element of deviceProperties: id and name first, the rest refers to them. */
-static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *object,
-                             struct ws_err *err)
+static void device(struct ws_pytorch *p, const struct ws_json_value *object)
 {
 	static const struct name attrs[] = {
 #define DEVICE(text, attr) {text, attr},
@@ -126,7 +125,7 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
 	int64_t id = -1, value;
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
-		return WS_OK;
+		return;
 	while (next_pair(&j, &key, &v)) {
 		if (WS_JSON_IS(&key, "id") && !ws_json_i64(&v, &id))
 			id = -1;
@@ -134,46 +133,41 @@ static enum ws_status device(struct ws_pytorch *p, const struct ws_json_value *o
 			name = ws_json_text(&v, &p->scratch);
 	}
 	if (id < 0)
-		return WS_OK;
-	WS_FORWARD(ws_import_device(p->out, (uint64_t)id, name, err));
+		return;
+	ws_import_device(p->out, (uint64_t)id, name);
 	ws_json_open(&again, '{');
 	while (next_pair(&again, &key, &v)) {
 		const char *attr = name_of(attrs, &key);
 
 		if (attr && ws_json_i64(&v, &value))
-			WS_FORWARD(ws_import_device_attr(p->out, (uint64_t)id, attr, value, err));
+			ws_import_device_attr(p->out, (uint64_t)id, attr, value);
 	}
-	return WS_OK;
 }
 
-static enum ws_status devices(struct ws_pytorch *p, const struct ws_json_value *array,
-                              struct ws_err *err)
+static void devices(struct ws_pytorch *p, const struct ws_json_value *array)
 {
 	struct ws_json_faults faults = {0};
 	struct ws_json_reader j = ws_json_inside(array, &faults);
 	struct ws_json_value v;
 
 	if (array->type != WS_JSON_ARRAY || ws_json_open(&j, '[') != WS_JSON_OK)
-		return WS_OK;
+		return;
 	while (ws_json_element(&j) == WS_JSON_OK && ws_json_value(&j, &v) == WS_JSON_OK)
-		WS_FORWARD(device(p, &v, err));
-	return WS_OK;
+		device(p, &v);
 }
 
-static enum ws_status meta_scalar(struct ws_pytorch *p, const char *key,
-                                  const struct ws_json_value *v, struct ws_err *err)
+static void meta_scalar(struct ws_pytorch *p, const char *key, const struct ws_json_value *v)
 {
 	struct ws_bytes text;
 
 	if (v->type != WS_JSON_NUMBER && v->type != WS_JSON_STRING && v->type != WS_JSON_TRUE &&
 	    v->type != WS_JSON_FALSE)
-		return WS_OK;
+		return;
 	text = ws_json_text(v, &p->scratch);
-	return ws_import_meta(p->out, key, text, err);
+	ws_import_meta(p->out, key, text);
 }
 
-static enum ws_status distributed(struct ws_pytorch *p, const struct ws_json_value *object,
-                                  struct ws_err *err)
+static void distributed(struct ws_pytorch *p, const struct ws_json_value *object)
 {
 	static const struct name keys[] = {{"rank", "distributed.rank"},
 	                                   {"world_size", "distributed.world_size"},
@@ -185,14 +179,13 @@ static enum ws_status distributed(struct ws_pytorch *p, const struct ws_json_val
 	struct ws_json_value key, v;
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
-		return WS_OK;
+		return;
 	while (next_pair(&j, &key, &v)) {
 		const char *meta = name_of(keys, &key);
 
 		if (meta)
-			WS_FORWARD(meta_scalar(p, meta, &v, err));
+			meta_scalar(p, meta, &v);
 	}
-	return WS_OK;
 }
 
 /* What is wanted of the top level is small; what is not may have any size. */
@@ -207,8 +200,7 @@ static const struct name wanted[] = {{"traceEvents", "traceEvents"},
 
 /* What a trace of ours said of itself when it was exported; the rest stands where PyTorch has it.
  */
-static enum ws_status own_meta(struct ws_pytorch *p, const struct ws_json_value *object,
-                               struct ws_err *err)
+static void own_meta(struct ws_pytorch *p, const struct ws_json_value *object)
 {
 	static const char *const elsewhere[] = {"tool.", "import.", "distributed."};
 	struct ws_json_faults faults = {0};
@@ -218,7 +210,7 @@ static enum ws_status own_meta(struct ws_pytorch *p, const struct ws_json_value 
 	char name[200];
 
 	if (object->type != WS_JSON_OBJECT || ws_json_open(&j, '{') != WS_JSON_OK)
-		return WS_OK;
+		return;
 	while (next_pair(&j, &key, &v)) {
 		bool is_wanted = key.len && key.len < sizeof(name) && !key.escaped &&
 		                 memchr(key.text, '.', key.len) && v.type == WS_JSON_STRING;
@@ -233,25 +225,22 @@ static enum ws_status own_meta(struct ws_pytorch *p, const struct ws_json_value 
 		memcpy(name, key.text, key.len);
 		name[key.len] = '\0';
 		text = ws_json_text(&v, &p->scratch);
-		WS_FORWARD(ws_import_meta(p->out, name, text, err));
+		ws_import_meta(p->out, name, text);
 	}
-	return WS_OK;
 }
 
-static enum ws_status metadata(struct ws_pytorch *p, const char *name,
-                               const struct ws_json_value *v, struct ws_err *err)
+static void metadata(struct ws_pytorch *p, const char *name, const struct ws_json_value *v)
 {
 	if (strcmp(name, "deviceProperties") == 0)
-		return devices(p, v, err);
-	if (strcmp(name, "distributedInfo") == 0)
-		return distributed(p, v, err);
-	if (strcmp(name, "otherData") == 0)
-		return own_meta(p, v, err);
-	if (strcmp(name, "baseTimeNanoseconds") != 0)
-		return meta_scalar(p, name, v, err);
-	if (!ws_json_i64(v, &p->base_ns))
+		devices(p, v);
+	else if (strcmp(name, "distributedInfo") == 0)
+		distributed(p, v);
+	else if (strcmp(name, "otherData") == 0)
+		own_meta(p, v);
+	else if (strcmp(name, "baseTimeNanoseconds") != 0)
+		meta_scalar(p, name, v);
+	else if (!ws_json_i64(v, &p->base_ns))
 		p->base_ns = 0;
-	return WS_OK;
 }
 
 /* --- damage --- */
@@ -378,7 +367,7 @@ static enum ws_status events(struct ws_pytorch *p, int *ended, struct ws_err *er
 		if (r == WS_JSON_END)
 			return WS_OK;
 		if (r == WS_JSON_OK) {
-			WS_FORWARD(ws_pytorch_event(p, &e, err));
+			ws_pytorch_event(p, &e);
 		} else if (r == WS_JSON_BAD || !p->text->j.complete) {
 			/* what is over the window's limit is passed over, too */
 			WS_FORWARD(resume(p, from, ended, err));
@@ -436,7 +425,9 @@ static enum ws_status member_value(struct ws_pytorch *p, const char *name, enum 
 		return *r == WS_JSON_OK ? events(p, ended, err) : WS_OK;
 	}
 	WS_FORWARD(attempt(p, next_value, &v, r, &from, err));
-	return *r == WS_JSON_OK ? metadata(p, name, &v, err) : WS_OK;
+	if (*r == WS_JSON_OK)
+		metadata(p, name, &v);
+	return WS_OK;
 }
 
 /* Members of the top-level object, behind its '{'. */
@@ -521,12 +512,14 @@ enum ws_status ws_import_pytorch(struct ws_import_out *o, struct ws_json_stream 
                                  struct ws_import_clock *clock, struct ws_err *err)
 {
 	struct ws_pytorch p;
-	enum ws_status status = ws_pytorch_init(&p, o, text, clock, err);
+	enum ws_status status = WS_OK;
 
+	ws_pytorch_init(&p, o, text, clock);
 	WS_THEN(status, top_level(&p, err));
 	if (status == WS_OK && !p.has_events)
 		status = WS_FAIL(err, CORRUPT, "it has no traceEvents");
-	WS_THEN(status, ws_pytorch_finish(&p, err));
+	if (status == WS_OK)
+		ws_pytorch_finish(&p);
 	tell_faults(&p);
 	tell_format(&p);
 	if (__builtin_add_overflow(p.base_ns, p.origin_ns, &clock->base_ns))

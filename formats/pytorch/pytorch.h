@@ -139,17 +139,15 @@ struct ws_pytorch {
 	struct ws_buf scratch;
 };
 
-enum ws_status ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out,
-                               struct ws_json_stream *text, struct ws_import_clock *clock,
-                               struct ws_err *err);
+void ws_pytorch_init(struct ws_pytorch *p, struct ws_import_out *out, struct ws_json_stream *text,
+                     struct ws_import_clock *clock);
 /* Read the event object that comes next; the window must hold it whole. */
 enum ws_json_result ws_pytorch_parse(const struct ws_pytorch *p, struct ws_json_reader *j,
                                      struct ws_pytorch_event *e);
 /* Write what it becomes. */
-enum ws_status ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                struct ws_err *err);
+void ws_pytorch_event(struct ws_pytorch *p, const struct ws_pytorch_event *e);
 /* After the last event: ranges, waiting rows, names, counts. */
-enum ws_status ws_pytorch_finish(struct ws_pytorch *p, struct ws_err *err);
+void ws_pytorch_finish(struct ws_pytorch *p);
 void ws_pytorch_free(struct ws_pytorch *p);
 
 /* --- parts of an event --- */
@@ -160,16 +158,14 @@ int64_t ws_pytorch_i64(const struct ws_json_value *v, int64_t otherwise);
 #define ARG_U64(e, ID)       ws_pytorch_u64(&(e)->arg[WS_ARG_##ID], 0)
 #define ARG_I64(e, ID, none) ws_pytorch_i64(&(e)->arg[WS_ARG_##ID], (none))
 
-enum ws_status ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id,
-                               struct ws_err *err);
+void ws_pytorch_text(struct ws_pytorch *p, const struct ws_json_value *v, uint64_t *id);
 /* 1 and the time, relative to the trace's base; 0 when it is none. */
 bool ws_pytorch_time(struct ws_pytorch *p, const struct ws_json_value *v, int64_t *time_ns);
 /* Start and duration of an event that has both. 0 and counted when they cannot be believed. */
 bool ws_pytorch_span(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t *start_ns,
                      int64_t *dur_ns);
 /* The thread of an event of the host; one without a number is known by its text. */
-enum ws_status ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                 uint64_t *thread, struct ws_err *err);
+void ws_pytorch_thread(struct ws_pytorch *p, const struct ws_pytorch_event *e, uint64_t *thread);
 
 /* Position of the text among words (NUL-separated, the last one empty); 0 when it is not there. */
 unsigned ws_pytorch_word(const char *words, const char *text, size_t len);
@@ -178,8 +174,8 @@ unsigned ws_pytorch_word(const char *words, const char *text, size_t len);
  * What the event says of a collective operation; nothing where it says nothing.
  * correlation: of the event's kernel, 0 = the event is the call.
  */
-enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                     int64_t time_ns, uint64_t correlation, struct ws_err *err);
+void ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytorch_event *e, int64_t time_ns,
+                           uint64_t correlation);
 
 /* --- events that wait for the end --- */
 
@@ -187,8 +183,8 @@ enum ws_status ws_pytorch_collective(struct ws_pytorch *p, const struct ws_pytor
  * Keep an event for the end of the file: a begin, an end, or, with what it is, a call or device
  * work without a correlation id.
  */
-enum ws_status ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                enum ws_pytorch_work work, bool is_call, struct ws_err *err);
+void ws_pytorch_defer(struct ws_pytorch *p, const struct ws_pytorch_event *e,
+                      enum ws_pytorch_work work, bool is_call);
 /* One end of an arrow from a call to device work. */
 void ws_pytorch_arrow(struct ws_pytorch *p, const struct ws_pytorch_event *e);
 /* Correlation ids of calls and of device work; work whose id no call has is counted. */
@@ -198,25 +194,19 @@ void ws_pytorch_count_work_without_call(struct ws_pytorch *p);
 /* Device work has correlation ids: arrows say nothing new. */
 void ws_pytorch_forget_arrows(struct ws_pytorch *p);
 /* Pair begins and ends, find correlation ids, and complete the events, each with a duration. */
-typedef enum ws_status (*ws_pytorch_event_fn)(struct ws_pytorch *p,
-                                              const struct ws_pytorch_event *e, struct ws_err *err);
-enum ws_status ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete,
-                                       struct ws_err *err);
+typedef void (*ws_pytorch_event_fn)(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_put_deferred(struct ws_pytorch *p, ws_pytorch_event_fn complete);
 
 /* --- device work --- */
 
 /* An event of the host tells which process launched the device work: a file has one. */
-enum ws_status ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e,
-                                     struct ws_err *err);
-enum ws_status ws_pytorch_put_waiting(struct ws_pytorch *p, struct ws_err *err);
-#define WS_PYTORCH_HANDLER(name)                                  \
-	enum ws_status ws_pytorch_on_##name(struct ws_pytorch *p, \
-	                                    const struct ws_pytorch_event *e, struct ws_err *err)
-WS_PYTORCH_HANDLER(kernel);
-WS_PYTORCH_HANDLER(copy);
-WS_PYTORCH_HANDLER(set);
-WS_PYTORCH_HANDLER(sync);
-WS_PYTORCH_HANDLER(gpu_annotation);
+void ws_pytorch_host_event(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_put_waiting(struct ws_pytorch *p);
+void ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_on_sync(struct ws_pytorch *p, const struct ws_pytorch_event *e);
+void ws_pytorch_on_gpu_annotation(struct ws_pytorch *p, const struct ws_pytorch_event *e);
 
 /* --- pytorch.c --- */
 
