@@ -30,44 +30,13 @@ struct ws_row_column {
 struct ws_row_buf {
 	const struct ws_kind_def *def;
 	uint32_t rows;
-	bool has_blobs; /* once there is room */
 	size_t capacity;
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */
 };
 
-/* 8 bytes a column, one behind the other. */
-static inline __attribute__((always_inline)) void
-ws_row_put_columns(const struct ws_row_column *columns, uint32_t at, const uint8_t *row,
-                   unsigned ncolumns)
-{
-#pragma GCC unroll 16
-	for (unsigned c = 0; c < ncolumns; c++)
-		memcpy(columns[c].v + at, row + c * sizeof(uint64_t), sizeof(uint64_t));
-}
-
-/* The same as ws_row_buf_add without BLOBs, where there is room: rows < capacity. */
-static inline void ws_row_buf_put(struct ws_row_buf *b, const void *row)
-{
-	const uint32_t at = b->rows++;
-
-	/* without a loop for what nearly all rows are */
-	switch (b->def->ncolumns) {
-	case WS_NCOLS_api:
-		ws_row_put_columns(b->columns, at, row, WS_NCOLS_api);
-		break;
-	case WS_NCOLS_kernel:
-		ws_row_put_columns(b->columns, at, row, WS_NCOLS_kernel);
-		break;
-	case WS_NCOLS_nvtx:
-		ws_row_put_columns(b->columns, at, row, WS_NCOLS_nvtx);
-		break;
-	default:
-		ws_row_put_columns(b->columns, at, row, b->def->ncolumns);
-	}
-}
-/* Copy a struct ws_row_<kind>. BUG when a BLOB is over WS_MAX_BLOB_BYTES or the buffer is full. */
-enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err);
+/* Copy a struct ws_row_<kind>, where it is not full. A BLOB is cut at WS_MAX_BLOB_BYTES. */
+void ws_row_buf_add(struct ws_row_buf *b, const void *row);
 /* Room for n rows, at most WS_MAX_BLOCK_ROWS, whose columns the caller fills. */
 void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n);
 bool ws_row_buf_is_full(const struct ws_row_buf *b);
@@ -89,20 +58,18 @@ struct ws_block_encoder {
 	uint64_t config_count;
 };
 
-enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level,
-                                     struct ws_err *err);
+void ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level);
 void ws_block_encoder_free(struct ws_block_encoder *e);
 
 /*
  * Make the block of at least one row in out (its former content is dropped)
  * and say in *header what it is.
  */
-enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows,
-                               uint64_t sequence, struct ws_buf *out,
-                               struct ws_block_header *header, struct ws_err *err);
+void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, uint64_t sequence,
+                     struct ws_buf *out, struct ws_block_header *header);
 
 /* The rows of the schema block of this program. */
-enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err);
+void ws_block_schema_rows(struct ws_row_buf *b);
 
 /* --- looking into and decoding: block_decode.c --- */
 
@@ -152,13 +119,6 @@ void ws_block_decoder_free(struct ws_block_decoder *d);
 /* Decode column i of a fixed type to header.rows values. Checks it first. */
 enum ws_status ws_block_column_decode(const struct ws_block_view *view, unsigned i,
                                       struct ws_block_decoder *d, uint64_t *v, struct ws_err *err);
-/*
- * The same for n of the rows only, in this order, where that takes less than
- * decoding all: *done is 1 then, otherwise nothing was decoded.
- */
-enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
-                                           struct ws_block_decoder *d, const uint32_t *row,
-                                           uint32_t n, uint64_t *v, int *done, struct ws_err *err);
 /*
  * What rows of a block share: the tokens of its only column that carries some
  * are in d->tokens then, of which there are none (count 0) in a block without one.

@@ -335,24 +335,6 @@ static enum ws_status decode_fixed(const struct ws_block_view *view, unsigned i,
 	return status == WS_OK ? WS_OK : column_failed(view, i, &cause, err);
 }
 
-enum ws_status ws_block_column_decode_some(const struct ws_block_view *view, unsigned i,
-                                           struct ws_block_decoder *d, const uint32_t *row,
-                                           uint32_t n, uint64_t *v, int *done, struct ws_err *err)
-{
-	const struct ws_dir_entry *e = &view->columns[i].entry;
-	bool constant = e->encoding == WS_ENCODING_CONSTANT;
-
-	WS_FORWARD(ws_block_column_check(view, i, err));
-	*done = constant || e->encoding == WS_ENCODING_BY_TOKEN;
-	if (!*done)
-		return WS_OK;
-	WS_FORWARD(need_tokens(view, ws_parameter_carrier(e->parameter), d, err));
-	WS_FORWARD(decode_stored(view, i, d, n, constant ? v : d->values, err));
-	for (uint32_t k = 0; !constant && k < n; k++)
-		v[k] = d->values[d->tokens.of_row[row[k]]];
-	return WS_OK;
-}
-
 /* Have the values of column i in d->durations. */
 static enum ws_status need_durations(const struct ws_block_view *view, unsigned i,
                                      struct ws_block_decoder *d, struct ws_err *err)

@@ -23,68 +23,36 @@ void ws_row_buf_reserve(struct ws_row_buf *b, uint32_t n)
 		b->columns = ws_xarray(b->def->ncolumns, sizeof(*b->columns));
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
 		capacity = b->capacity;
-		b->has_blobs |= is_blob(b->def, c);
 		WS_GROW(b->columns[c].v, n, capacity);
 	}
 	b->capacity = capacity; /* once every column has it */
 }
 
-static enum ws_status add_blob(struct ws_row_buf *b, unsigned c, const struct ws_bytes *blob,
-                               struct ws_err *err)
+/* Longer than a trace can hold: what is left tells enough. */
+static void add_blob(struct ws_row_buf *b, unsigned c, const struct ws_bytes *blob)
 {
-	WS_FAIL_IF(blob->len > WS_MAX_BLOB_BYTES, err, BUG,
-	           "a value of %s.%s has %zu bytes, over the limit of %u", b->def->name,
-	           b->def->columns[c].name, blob->len, WS_MAX_BLOB_BYTES);
-	ws_buf_put(&b->columns[c].bytes, blob->ptr, blob->len);
-	b->columns[c].v[b->rows] = blob->len;
-	b->blob_bytes += blob->len;
-	return WS_OK;
+	const size_t len = blob->len < WS_MAX_BLOB_BYTES ? blob->len : WS_MAX_BLOB_BYTES;
+
+	ws_buf_put(&b->columns[c].bytes, blob->ptr, len);
+	b->columns[c].v[b->rows] = len;
+	b->blob_bytes += len;
 }
 
-/* Take back the BLOBs of a row that could not be added whole. */
-static void drop_blobs(struct ws_row_buf *b, unsigned ncolumns)
+void ws_row_buf_add(struct ws_row_buf *b, const void *row)
 {
-	for (unsigned c = 0; c < ncolumns; c++) {
-		if (!is_blob(b->def, c))
-			continue;
-		b->columns[c].bytes.len -= b->columns[c].v[b->rows];
-		b->blob_bytes -= b->columns[c].v[b->rows];
-	}
-}
-
-static enum ws_status add_with_blobs(struct ws_row_buf *b, const void *row, struct ws_err *err)
-{
+	ws_row_buf_reserve(b, b->rows + 1);
 	for (unsigned c = 0; c < b->def->ncolumns; c++) {
 		const uint8_t *field = (const uint8_t *)row + b->def->columns[c].row_offset;
 		struct ws_bytes blob;
-		enum ws_status status;
 
 		if (!is_blob(b->def, c)) {
 			b->columns[c].v[b->rows] = ws_load_u64(field);
 			continue;
 		}
 		memcpy(&blob, field, sizeof(blob));
-		status = add_blob(b, c, &blob, err);
-		if (status != WS_OK) {
-			drop_blobs(b, c);
-			return status;
-		}
+		add_blob(b, c, &blob);
 	}
-	return WS_OK;
-}
-
-enum ws_status ws_row_buf_add(struct ws_row_buf *b, const void *row, struct ws_err *err)
-{
-	WS_FAIL_IF(b->rows >= WS_MAX_BLOCK_ROWS, err, BUG, "a %s block has no room for more rows",
-	           b->def->name);
-	ws_row_buf_reserve(b, b->rows + 1);
-	if (!b->has_blobs) {
-		ws_row_buf_put(b, row);
-		return WS_OK;
-	}
-	WS_FORWARD(add_with_blobs(b, row, err));
 	b->rows++;
-	return WS_OK;
 }
 
 bool ws_row_buf_is_full(const struct ws_row_buf *b)
@@ -112,18 +80,12 @@ void ws_row_buf_free(struct ws_row_buf *b)
 	b->blob_bytes = 0;
 }
 
-enum ws_status ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level, struct ws_err *err)
+void ws_block_encoder_init(struct ws_block_encoder *e, int zstd_level)
 {
-	enum ws_status status;
-
-	memset(e, 0, sizeof(*e));
-	status = ws_zframe_encoder_new(&e->z, zstd_level, err);
+	*e = (struct ws_block_encoder){.z = ws_zframe_encoder_new(zstd_level)};
 	ws_tokens_init(&e->tokens, 1);
 	ws_residual_new(&e->residual);
 	e->lanes = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*e->lanes));
-	if (status != WS_OK)
-		ws_block_encoder_free(e);
-	return status;
 }
 
 void ws_block_encoder_free(struct ws_block_encoder *e)
@@ -154,9 +116,8 @@ struct column {
  * e->encoded holds a candidate for a column. When it, plain or compressed, is
  * smaller than the best so far, it takes its place.
  */
-static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
-                            enum ws_encoding encoding, uint32_t parameter,
-                            const struct ws_residual_parts *parts, struct ws_err *err)
+static void offer(struct ws_block_encoder *e, const struct column *c, enum ws_encoding encoding,
+                  uint32_t parameter, const struct ws_residual_parts *parts)
 {
 	struct ws_dir_entry *best = c->best;
 	size_t size = e->encoded.len;
@@ -166,18 +127,16 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 	if (limit >= WS_ZFRAME_MIN_BYTES) {
 		ws_buf_reserve(&e->frame, limit);
 		if (parts)
-			WS_FORWARD(ws_zframe_encode_parts(e->z, e->encoded.data, size, parts->end,
-			                                  parts->count, e->frame.data, limit,
-			                                  &frame, err));
+			frame = ws_zframe_encode_parts(e->z, e->encoded.data, size, parts->end,
+			                               parts->count, e->frame.data, limit);
 		else if (c->type == WS_TYPE_BLOB)
-			WS_FORWARD(ws_zframe_encode_hard(e->z, e->encoded.data, size, e->frame.data,
-			                                 limit, &frame, err));
+			frame = ws_zframe_encode_hard(e->z, e->encoded.data, size, e->frame.data,
+			                              limit);
 		else
-			WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, size, e->frame.data,
-			                            limit, &frame, err));
+			frame = ws_zframe_encode(e->z, e->encoded.data, size, e->frame.data, limit);
 	}
 	if (!frame && size >= best->stored_size)
-		return WS_OK;
+		return;
 
 	best->encoding = (uint8_t)encoding;
 	best->compression = frame ? WS_COMPRESSION_ZSTD : WS_COMPRESSION_NONE;
@@ -187,12 +146,11 @@ static enum ws_status offer(struct ws_block_encoder *e, const struct column *c,
 	ws_buf_reserve(c->out, best->stored_size);
 	memcpy(c->out->data + c->out->len, frame ? e->frame.data : e->encoded.data,
 	       best->stored_size);
-	return WS_OK;
 }
 
 /* most_bytes: that it can take. */
-static enum ws_status offer_plain(struct ws_block_encoder *e, const struct column *c,
-                                  enum ws_encoding id, size_t most_bytes, struct ws_err *err)
+static void offer_plain(struct ws_block_encoder *e, const struct column *c, enum ws_encoding id,
+                        size_t most_bytes)
 {
 	uint8_t *end;
 
@@ -200,7 +158,7 @@ static enum ws_status offer_plain(struct ws_block_encoder *e, const struct colum
 	ws_buf_reserve(&e->encoded, most_bytes);
 	end = ws_codec_encode(id, c->type, c->v, c->rows->rows, e->encoded.data);
 	e->encoded.len = (size_t)(end - e->encoded.data);
-	return offer(e, c, id, 0, NULL, err);
+	offer(e, c, id, 0, NULL);
 }
 
 /* raw can win only where it is the smallest before compression: values without a pattern. */
@@ -218,8 +176,8 @@ static bool can_win(const struct ws_encoded_sizes *sizes, enum ws_encoding id, e
  * The encoding that makes a sample of many rows smallest, and what it then
  * makes of all rows, about.
  */
-static enum ws_status choose_by_sample(struct ws_block_encoder *e, const struct column *c,
-                                       enum ws_encoding *id, size_t *size, struct ws_err *err)
+static void choose_by_sample(struct ws_block_encoder *e, const struct column *c,
+                             enum ws_encoding *id, size_t *size)
 {
 	const uint64_t *v = c->v + (c->rows->rows - SAMPLE_ROWS) / 2;
 	struct ws_encoded_sizes sizes;
@@ -235,8 +193,7 @@ static enum ws_status choose_by_sample(struct ws_block_encoder *e, const struct 
 		ws_buf_reserve(&e->encoded, plain);
 		ws_buf_reserve(&e->frame, plain);
 		ws_codec_encode(k, c->type, v, SAMPLE_ROWS, e->encoded.data);
-		WS_FORWARD(ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data, plain,
-		                            &stored, err));
+		stored = ws_zframe_encode(e->z, e->encoded.data, plain, e->frame.data, plain);
 		stored = stored ? stored : plain;
 		if (stored < *size) {
 			*size = stored;
@@ -244,12 +201,10 @@ static enum ws_status choose_by_sample(struct ws_block_encoder *e, const struct 
 		}
 	}
 	*size = (size_t)((uint64_t)*size * c->rows->rows / SAMPLE_ROWS);
-	return WS_OK;
 }
 
 /* Offer the encodings that need nothing but the column, by a sample where rows are many. */
-static enum ws_status offer_plain_ones(struct ws_block_encoder *e, const struct column *c,
-                                       struct ws_err *err)
+static void offer_plain_ones(struct ws_block_encoder *e, const struct column *c)
 {
 	const uint32_t n = c->rows->rows;
 	struct ws_encoded_sizes sizes;
@@ -257,17 +212,18 @@ static enum ws_status offer_plain_ones(struct ws_block_encoder *e, const struct 
 	size_t estimate;
 
 	if (n >= MIN_SAMPLED_ROWS) {
-		WS_FORWARD(choose_by_sample(e, c, &chosen, &estimate, err));
+		choose_by_sample(e, c, &chosen, &estimate);
 		if (estimate >= c->best->stored_size)
-			return WS_OK;
-		if (chosen != WS_ENCODING_RAW)
-			return offer_plain(e, c, chosen, (size_t)n * WS_VARINT_MAX, err);
+			return;
+		if (chosen != WS_ENCODING_RAW) {
+			offer_plain(e, c, chosen, (size_t)n * WS_VARINT_MAX);
+			return;
+		}
 	}
 	ws_codec_measure(c->type, c->v, n, &sizes);
 	for (unsigned id = WS_ENCODING_VARINT; id <= WS_ENCODING_RAW; id++)
 		if (can_win(&sizes, id, c->type) && (n < MIN_SAMPLED_ROWS || id == chosen))
-			WS_FORWARD(offer_plain(e, c, id, sizes.bytes[id], err));
-	return WS_OK;
+			offer_plain(e, c, id, sizes.bytes[id]);
 }
 
 static bool all_equal(const uint64_t *v, uint32_t n)
@@ -299,8 +255,8 @@ static const uint64_t *find_lanes(struct ws_block_encoder *e, const struct colum
 	return e->lanes;
 }
 
-static enum ws_status offer_residual(struct ws_block_encoder *e, const struct column *c,
-                                     const struct ws_kind_model_column *m, struct ws_err *err)
+static void offer_residual(struct ws_block_encoder *e, const struct column *c,
+                           const struct ws_kind_model_column *m)
 {
 	const int ends = m->predictor == WS_PREDICT_END_BEFORE;
 	const struct ws_residual_how how = {
@@ -313,15 +269,14 @@ static enum ws_status offer_residual(struct ws_block_encoder *e, const struct co
 
 	e->encoded.len = 0;
 	ws_residual_put(e->residual, &how, c->v, c->rows->rows, &e->encoded, &parts);
-	return offer(e, c, WS_ENCODING_RESIDUAL,
-	             ws_parameter(column_id(c, c->carrier),
-	                          ends ? column_id(c, (unsigned)c->model->durations) : 0),
-	             &parts, err);
+	offer(e, c, WS_ENCODING_RESIDUAL,
+	      ws_parameter(column_id(c, c->carrier),
+	                   ends ? column_id(c, (unsigned)c->model->durations) : 0),
+	      &parts);
 }
 
 /* Column of a block that has tokens; *done when no other encoding can be better. */
-static enum ws_status offer_modelled(struct ws_block_encoder *e, const struct column *c, int *done,
-                                     struct ws_err *err)
+static void offer_modelled(struct ws_block_encoder *e, const struct column *c, int *done)
 {
 	const struct ws_kind_model_column *m = ws_kind_model_column(c->model, c->position);
 	const uint32_t n = c->rows->rows;
@@ -330,38 +285,39 @@ static enum ws_status offer_modelled(struct ws_block_encoder *e, const struct co
 	*done = 1;
 	if (c->position == c->carrier) {
 		ws_tokens_put(&e->tokens, c->type, c->v, n, &e->encoded);
-		return offer(e, c, WS_ENCODING_TOKEN, 0, NULL, err);
+		offer(e, c, WS_ENCODING_TOKEN, 0, NULL);
+		return;
 	}
 	if (c->type == WS_TYPE_F64)
 		*done = 0;
 	else if (c->tuple >> c->position & 1 || ws_tokens_determine(&e->tokens, c->v, n)) {
 		ws_tokens_put_values(&e->tokens, c->type, c->v, &e->encoded);
-		return offer(e, c, WS_ENCODING_BY_TOKEN, ws_parameter(column_id(c, c->carrier), 0),
-		             NULL, err);
+		offer(e, c, WS_ENCODING_BY_TOKEN, ws_parameter(column_id(c, c->carrier), 0), NULL);
+		return;
 	}
 	*done = 0;
-	return m ? offer_residual(e, c, m, err) : WS_OK;
+	if (m)
+		offer_residual(e, c, m);
 }
 
-static enum ws_status offer_fixed(struct ws_block_encoder *e, const struct column *c,
-                                  struct ws_err *err)
+static void offer_fixed(struct ws_block_encoder *e, const struct column *c)
 {
 	int is_carrier = c->model && c->position == c->carrier, done = 0;
 	struct ws_encoded_sizes sizes;
 
 	if (!is_carrier && all_equal(c->v, c->rows->rows)) {
 		ws_codec_measure(c->type, c->v, 1, &sizes);
-		return offer_plain(e, c, WS_ENCODING_CONSTANT, sizes.bytes[WS_ENCODING_CONSTANT],
-		                   err);
+		offer_plain(e, c, WS_ENCODING_CONSTANT, sizes.bytes[WS_ENCODING_CONSTANT]);
+		return;
 	}
 	if (c->model)
-		WS_FORWARD(offer_modelled(e, c, &done, err));
-	return done ? WS_OK : offer_plain_ones(e, c, err);
+		offer_modelled(e, c, &done);
+	if (!done)
+		offer_plain_ones(e, c);
 }
 
 /* Append the data of a column to out and fill its directory entry. */
-static enum ws_status encode_column(struct ws_block_encoder *e, const struct column *c,
-                                    struct ws_err *err)
+static void encode_column(struct ws_block_encoder *e, const struct column *c)
 {
 	const struct ws_row_column *column = &c->rows->columns[c->position];
 
@@ -373,13 +329,12 @@ static enum ws_status encode_column(struct ws_block_encoder *e, const struct col
 		e->encoded.len = 0;
 		ws_codec_encode_blobs(column->v, c->rows->rows, column->bytes.data,
 		                      column->bytes.len, &e->encoded);
-		WS_FORWARD(offer(e, c, WS_ENCODING_BYTES, 0, NULL, err));
+		offer(e, c, WS_ENCODING_BYTES, 0, NULL);
 
 	} else {
-		WS_FORWARD(offer_fixed(e, c, err));
+		offer_fixed(e, c);
 	}
 	c->out->len += c->best->stored_size;
-	return WS_OK;
 }
 
 #define MIN_TOKEN_ROWS 128u
@@ -442,9 +397,8 @@ static void pad_body(struct ws_buf *out, uint32_t rows)
 	out->len = size;
 }
 
-enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows,
-                               uint64_t sequence, struct ws_buf *out,
-                               struct ws_block_header *header, struct ws_err *err)
+void ws_block_encode(struct ws_block_encoder *e, const struct ws_row_buf *rows, uint64_t sequence,
+                     struct ws_buf *out, struct ws_block_header *header)
 {
 	const unsigned ncolumns = rows->def->ncolumns;
 	const size_t head = WS_BLOCK_HEADER_BYTES + (size_t)ncolumns * WS_DIR_ENTRY_BYTES;
@@ -461,7 +415,7 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 		column.position = c;
 		column.type = rows->def->columns[c].type;
 		column.v = rows->columns[c].v;
-		WS_FORWARD(encode_column(e, &column, err));
+		encode_column(e, &column);
 		ws_dir_entry_put(out->data + WS_BLOCK_HEADER_BYTES + c * WS_DIR_ENTRY_BYTES,
 		                 &entry);
 	}
@@ -477,10 +431,9 @@ enum ws_status ws_block_encode(struct ws_block_encoder *e, const struct ws_row_b
 	header->body_checksum = ws_checksum(out->data + WS_BLOCK_HEADER_BYTES, header->body_size);
 	set_time_range(header, rows);
 	ws_block_header_put(out->data, header);
-	return WS_OK;
 }
 
-enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err)
+void ws_block_schema_rows(struct ws_row_buf *b)
 {
 	for (unsigned id = 0; id < WS_KIND_END; id++) {
 		const struct ws_kind_def *def = ws_schema_kind(id);
@@ -496,8 +449,7 @@ enum ws_status ws_block_schema_rows(struct ws_row_buf *b, struct ws_err *err)
 			        .unit = ws_bytes_of(column->unit),
 			};
 
-			WS_FORWARD(ws_row_buf_add(b, &row, err));
+			ws_row_buf_add(b, &row);
 		}
 	}
-	return WS_OK;
 }

@@ -16,33 +16,17 @@ struct ws_zframe_decoder {
 	ZSTD_DCtx *ctx;
 };
 
-static enum ws_status set_parameter(struct ws_zframe_encoder *z, ZSTD_cParameter parameter,
-                                    int value, struct ws_err *err)
-{
-	size_t result = ZSTD_CCtx_setParameter(z->ctx, parameter, value);
-
-	WS_FAIL_IF(ZSTD_isError(result), err, BUG, "zstd refuses the value %d for parameter %d: %s",
-	           value, (int)parameter, ZSTD_getErrorName(result));
-	return WS_OK;
-}
-
-enum ws_status ws_zframe_encoder_new(struct ws_zframe_encoder **out, int level, struct ws_err *err)
+struct ws_zframe_encoder *ws_zframe_encoder_new(int level)
 {
 	struct ws_zframe_encoder *z = ws_xarray(1, sizeof(*z));
-	enum ws_status status;
 
-	*out = NULL;
 	z->ctx = ZSTD_createCCtx();
 	if (!z->ctx)
 		ws_out_of_memory(sizeof(*z));
 	z->level = level;
-	status = set_parameter(z, ZSTD_c_contentSizeFlag, 1, err);
-	WS_THEN(status, set_parameter(z, ZSTD_c_checksumFlag, 1, err));
-	if (status == WS_OK)
-		*out = z;
-	else
-		ws_zframe_encoder_free(z);
-	return status;
+	ZSTD_CCtx_setParameter(z->ctx, ZSTD_c_contentSizeFlag, 1);
+	ZSTD_CCtx_setParameter(z->ctx, ZSTD_c_checksumFlag, 1);
+	return z;
 }
 
 void ws_zframe_encoder_free(struct ws_zframe_encoder *z)
@@ -61,22 +45,20 @@ static bool encode_part(struct ws_zframe_encoder *z, ZSTD_inBuffer *in, ZSTD_out
 	return *result == 0 && in->pos == in->size;
 }
 
-static enum ws_status encode(struct ws_zframe_encoder *z, int level, const void *src, size_t size,
-                             const size_t *ends, unsigned nends, void *dst, size_t limit,
-                             size_t *stored, struct ws_err *err)
+static size_t encode(struct ws_zframe_encoder *z, int level, const void *src, size_t size,
+                     const size_t *ends, unsigned nends, void *dst, size_t limit)
 {
 	ZSTD_outBuffer out = {dst, limit, 0};
 	ZSTD_inBuffer in = {src, 0, 0};
 	size_t result = 0;
-	int fits = 1;
+	bool fits = true;
 
-	*stored = 0;
 	ZSTD_CCtx_reset(z->ctx, ZSTD_reset_session_only);
 	ZSTD_CCtx_setPledgedSrcSize(z->ctx, size);
-	WS_FORWARD(set_parameter(z, ZSTD_c_compressionLevel, level, err));
+	ZSTD_CCtx_setParameter(z->ctx, ZSTD_c_compressionLevel, level);
 	/* noise repeats by chance: such matches take more bits than they save */
-	WS_FORWARD(set_parameter(z, ZSTD_c_minMatch, nends ? 7 : 0, err));
-	WS_FORWARD(set_parameter(z, ZSTD_c_hashLog, nends ? 6 : 0, err));
+	ZSTD_CCtx_setParameter(z->ctx, ZSTD_c_minMatch, nends ? 7 : 0);
+	ZSTD_CCtx_setParameter(z->ctx, ZSTD_c_hashLog, nends ? 6 : 0);
 	for (unsigned i = 0; fits && i < nends && ends[i] < size; i++) {
 		in.size = ends[i];
 		fits = encode_part(z, &in, &out, 0, &result);
@@ -85,36 +67,29 @@ static enum ws_status encode(struct ws_zframe_encoder *z, int level, const void 
 	fits = fits && encode_part(z, &in, &out, 1, &result);
 	if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
 		ws_out_of_memory(size);
-	WS_FAIL_IF(ZSTD_isError(result), err, BUG, "zstd cannot compress %zu bytes: %s", size,
-	           ZSTD_getErrorName(result));
-	if (fits)
-		*stored = out.pos;
-	else
-		ZSTD_CCtx_reset(z->ctx, ZSTD_reset_session_only);
-	return WS_OK;
+	return fits ? out.pos : 0;
 }
 
-enum ws_status ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
-                                      const size_t *ends, unsigned nends, void *dst, size_t limit,
-                                      size_t *stored, struct ws_err *err)
+size_t ws_zframe_encode_parts(struct ws_zframe_encoder *z, const void *src, size_t size,
+                              const size_t *ends, unsigned nends, void *dst, size_t limit)
 {
-	return encode(z, z->level, src, size, ends, nends, dst, limit, stored, err);
+	return encode(z, z->level, src, size, ends, nends, dst, limit);
 }
 
-enum ws_status ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size,
-                                void *dst, size_t limit, size_t *stored, struct ws_err *err)
+size_t ws_zframe_encode(struct ws_zframe_encoder *z, const void *src, size_t size, void *dst,
+                        size_t limit)
 {
-	return encode(z, z->level, src, size, NULL, 0, dst, limit, stored, err);
+	return encode(z, z->level, src, size, NULL, 0, dst, limit);
 }
 
 #define MAX_HARD_BYTES ((size_t)64 << 10) /* more would take a recorder hundredths of a second */
 #define HARD_LEVEL     19
 
-enum ws_status ws_zframe_encode_hard(struct ws_zframe_encoder *z, const void *src, size_t size,
-                                     void *dst, size_t limit, size_t *stored, struct ws_err *err)
+size_t ws_zframe_encode_hard(struct ws_zframe_encoder *z, const void *src, size_t size, void *dst,
+                             size_t limit)
 {
 	return encode(z, size <= MAX_HARD_BYTES ? HARD_LEVEL : z->level, src, size, NULL, 0, dst,
-	              limit, stored, err);
+	              limit);
 }
 
 struct ws_zframe_decoder *ws_zframe_decoder_new(void)

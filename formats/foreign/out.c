@@ -32,9 +32,6 @@ void ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row)
 
 void ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id)
 {
-	/* longer than a trace can hold: what is left tells enough */
-	if (text.len > WS_MAX_BLOB_BYTES)
-		text.len = WS_MAX_BLOB_BYTES;
 	ws_trace_writer_intern(o->w, text.ptr, text.len, id, NULL);
 }
 

@@ -17,13 +17,11 @@ enum encoding {
 	ENCODING_RLE_DICTIONARY = 8,
 };
 
-enum ws_status ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len,
-                                 struct ws_err *err)
+void ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len)
 {
-	WS_FAIL_IF(len && fwrite(bytes, 1, len, file->f) != len, err, IO_WRITE,
-	           "cannot write Parquet: %s", strerror(errno));
+	if (len && fwrite(bytes, 1, len, file->f) != len && !file->error)
+		file->error = errno;
 	file->size += len;
-	return WS_OK;
 }
 
 int32_t ws_parquet_physical(enum ws_parquet_type type)
@@ -54,14 +52,13 @@ void ws_parquet_values_free(struct ws_parquet_values *c)
 	ws_strtab_free(&c->places);
 }
 
-enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows,
-                                       struct ws_err *err)
+void ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows)
 {
 	memset(k, 0, sizeof(*k));
 	k->max_rows = max_rows;
 	k->numbers = ws_xarray(max_rows, sizeof(*k->numbers));
 	k->dict = ws_xmalloc(sizeof(*k->dict));
-	return ws_zframe_encoder_new(&k->z, ZSTD_LEVEL, err);
+	k->z = ws_zframe_encoder_new(ZSTD_LEVEL);
 }
 
 void ws_parquet_chunker_free(struct ws_parquet_chunker *k)
@@ -237,9 +234,6 @@ struct page {
 	uint32_t values, nulls; /* values: nulls included */
 };
 
-/* Pages count their bytes in 31 bits. */
-#define MAX_PAGE_BYTES ((size_t)1 << 30)
-
 static void put_page_header(struct ws_thrift *t, const struct page *p, size_t stored,
                             int is_compressed)
 {
@@ -266,50 +260,38 @@ static void put_page_header(struct ws_thrift *t, const struct page *p, size_t st
 	ws_thrift_struct_end(t);
 }
 
-/* frame = the compressed values; *stored 0 = they stay as they are. */
-static enum ws_status compress(struct ws_parquet_chunker *k, const struct page *p, size_t *stored,
-                               struct ws_err *err)
+/* k->frame = the compressed values: their bytes; 0 = they stay as they are. */
+static size_t compress(struct ws_parquet_chunker *k, const struct page *p)
 {
 	/* A data page may say that it is not compressed, a dictionary may not. What zstd cannot
 	 * compress grows by 3 bytes in 128 KiB, and a frame's header and checksum. */
 	size_t limit =
 	        p->type == PAGE_DICTIONARY ? p->raw_bytes + p->raw_bytes / 1024 + 64 : p->raw_bytes;
 
-	*stored = 0;
 	k->frame.len = 0;
 	if (!p->raw_bytes && p->type != PAGE_DICTIONARY)
-		return WS_OK;
+		return 0;
 	ws_buf_reserve(&k->frame, limit);
-	WS_FORWARD(ws_zframe_encode(k->z, p->raw, p->raw_bytes, k->frame.data, limit, stored, err));
-	WS_FAIL_IF(!*stored && p->type == PAGE_DICTIONARY, err, BUG,
-	           "no room for a compressed dictionary of %zu bytes", p->raw_bytes);
-	return WS_OK;
+	return ws_zframe_encode(k->z, p->raw, p->raw_bytes, k->frame.data, limit);
 }
 
-static enum ws_status put_page(struct ws_parquet_chunker *k, const struct page *p,
-                               struct ws_parquet_file *file, struct ws_parquet_chunk_size *size,
-                               struct ws_err *err)
+static void put_page(struct ws_parquet_chunker *k, const struct page *p,
+                     struct ws_parquet_file *file, struct ws_parquet_chunk_size *size)
 {
 	struct ws_thrift header = {0};
-	size_t levels = p->levels ? p->levels->len : 0, stored;
-	enum ws_status status;
+	const size_t levels = p->levels ? p->levels->len : 0, stored = compress(k, p);
 
-	WS_FAIL_IF(p->raw_bytes > MAX_PAGE_BYTES || levels > MAX_PAGE_BYTES, err, BUG,
-	           "a page of %zu bytes is too large for Parquet", p->raw_bytes);
-	WS_FORWARD(compress(k, p, &stored, err));
 	put_page_header(&header, p, stored ? stored : p->raw_bytes, stored != 0);
-	status = ws_thrift_finish(&header, err);
-	WS_THEN(status, ws_parquet_append(file, header.buf.data, header.buf.len, err));
-	if (status == WS_OK && levels)
-		status = ws_parquet_append(file, p->levels->data, levels, err);
-	if (status == WS_OK && stored)
-		status = ws_parquet_append(file, k->frame.data, stored, err);
-	else if (status == WS_OK && p->raw_bytes)
-		status = ws_parquet_append(file, p->raw, p->raw_bytes, err);
+	ws_parquet_append(file, header.buf.data, header.buf.len);
+	if (levels)
+		ws_parquet_append(file, p->levels->data, levels);
+	if (stored)
+		ws_parquet_append(file, k->frame.data, stored);
+	else
+		ws_parquet_append(file, p->raw, p->raw_bytes);
 	size->raw += header.buf.len + levels + p->raw_bytes;
 	size->stored += header.buf.len + levels + (stored ? stored : p->raw_bytes);
 	ws_buf_free(&header.buf);
-	return status;
 }
 
 static void encode_levels(struct ws_parquet_chunker *k, const struct ws_parquet_values *c)
@@ -349,10 +331,9 @@ static void put_chunk_meta(struct ws_thrift *t, const struct ws_parquet_values *
 	ws_thrift_struct_end(t);
 }
 
-enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
-                                      const struct ws_parquet_values *c,
-                                      struct ws_parquet_file *file, struct ws_thrift *meta,
-                                      struct ws_parquet_chunk_size *size, struct ws_err *err)
+void ws_parquet_chunk_write(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
+                            struct ws_parquet_file *file, struct ws_thrift *meta,
+                            struct ws_parquet_chunk_size *size)
 {
 	struct encoded e;
 	struct page page = {.type = PAGE_DICTIONARY, .encoding = ENCODING_PLAIN};
@@ -365,13 +346,12 @@ enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
 		page.raw = e.dict;
 		page.raw_bytes = e.dict_bytes;
 		page.values = e.ndict;
-		WS_FORWARD(put_page(k, &page, file, size, err));
+		put_page(k, &page, file, size);
 	}
 	data_offset = file->size;
 	page = (struct page){
 	        PAGE_DATA_V2,  e.encoding,        c->optional ? &k->levels : NULL, e.values->data,
 	        e.values->len, (uint32_t)c->rows, (uint32_t)(c->rows - c->n)};
-	WS_FORWARD(put_page(k, &page, file, size, err));
+	put_page(k, &page, file, size);
 	put_chunk_meta(meta, c, &e, size, dict_offset, data_offset);
-	return WS_OK;
 }

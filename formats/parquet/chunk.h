@@ -23,9 +23,9 @@ enum ws_parquet_type {
 struct ws_parquet_file {
 	FILE *f; /* borrowed */
 	uint64_t size;
+	int error; /* errno of the first bytes that could not be written; 0: all were */
 };
-enum ws_status ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len,
-                                 struct ws_err *err);
+void ws_parquet_append(struct ws_parquet_file *file, const void *bytes, size_t len);
 
 /* Numbers of parquet.thrift. */
 enum {
@@ -64,8 +64,7 @@ struct ws_parquet_chunker {
 	struct ws_parquet_dict *dict;
 	struct ws_buf levels, plain, indices, frame;
 };
-enum ws_status ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows,
-                                       struct ws_err *err);
+void ws_parquet_chunker_init(struct ws_parquet_chunker *k, size_t max_rows);
 void ws_parquet_chunker_free(struct ws_parquet_chunker *k);
 
 struct ws_parquet_chunk_size {
@@ -76,7 +75,6 @@ struct ws_parquet_chunk_size {
  * that meta is in. At most a dictionary page and one V2 data page: a row
  * group is small.
  */
-enum ws_status ws_parquet_chunk_write(struct ws_parquet_chunker *k,
-                                      const struct ws_parquet_values *c,
-                                      struct ws_parquet_file *file, struct ws_thrift *meta,
-                                      struct ws_parquet_chunk_size *size, struct ws_err *err);
+void ws_parquet_chunk_write(struct ws_parquet_chunker *k, const struct ws_parquet_values *c,
+                            struct ws_parquet_file *file, struct ws_thrift *meta,
+                            struct ws_parquet_chunk_size *size);

@@ -1,11 +1,5 @@
 #include "formats/parquet/thrift.h"
 
-static void misuse(struct ws_thrift *t, const char *what)
-{
-	if (t->status == WS_OK)
-		t->status = WS_FAIL(&t->err, BUG, "Parquet metadata: %s", what);
-}
-
 static void put(struct ws_thrift *t, const void *bytes, size_t len)
 {
 	ws_buf_put(&t->buf, bytes, len);
@@ -35,8 +29,6 @@ static void put_field(struct ws_thrift *t, int16_t id, enum ws_thrift_type type)
 	int distance = id - t->last[t->depth];
 	uint8_t head = (uint8_t)type;
 
-	if (t->whole)
-		misuse(t, "a field after the end of its struct");
 	if (distance >= 1 && distance <= 15) {
 		head |= (uint8_t)(distance << 4);
 		put(t, &head, 1);
@@ -49,10 +41,6 @@ static void put_field(struct ws_thrift *t, int16_t id, enum ws_thrift_type type)
 
 static void open_struct(struct ws_thrift *t)
 {
-	if (t->depth + 1 >= WS_THRIFT_MAX_DEPTH) {
-		misuse(t, "structs nest too deep");
-		return;
-	}
 	t->last[++t->depth] = 0;
 }
 
@@ -100,13 +88,9 @@ void ws_thrift_struct_end(struct ws_thrift *t)
 {
 	uint8_t stop = 0;
 
-	if (t->whole)
-		misuse(t, "a struct ends twice");
 	put(t, &stop, 1);
 	if (t->depth)
 		t->depth--;
-	else
-		t->whole = 1;
 }
 
 void ws_thrift_list(struct ws_thrift *t, int16_t id, enum ws_thrift_type element, uint32_t n)
@@ -136,21 +120,5 @@ void ws_thrift_element_struct(struct ws_thrift *t)
 
 void ws_thrift_elements(struct ws_thrift *t, const struct ws_thrift *made)
 {
-	if (made->status != WS_OK && t->status == WS_OK) {
-		t->status = made->status;
-		t->err = made->err;
-	}
-	if (made->depth)
-		misuse(t, "an element is not whole");
-	if (made->buf.len)
-		put(t, made->buf.data, made->buf.len);
-}
-
-enum ws_status ws_thrift_finish(struct ws_thrift *t, struct ws_err *err)
-{
-	if (!t->whole)
-		misuse(t, "a struct without end");
-	if (t->status != WS_OK && err)
-		*err = t->err;
-	return t->status;
+	put(t, made->buf.data, made->buf.len);
 }

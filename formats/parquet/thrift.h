@@ -2,13 +2,11 @@
  * Thrift's compact protocol, writing only and only what Parquet's metadata
  * needs. Source: thrift-compact-protocol.md of Apache Thrift.
  *
- * Fields of a struct come in the order of their ids. Errors are told once, by
- * ws_thrift_finish.
+ * Fields of a struct come in the order of their ids.
  */
 #pragma once
 
 #include "formats/base/bytes.h"
-#include "formats/base/status.h"
 
 #define WS_THRIFT_MAX_DEPTH 8u
 
@@ -29,9 +27,6 @@ struct ws_thrift {
 	struct ws_buf buf;
 	unsigned depth;                    /* structs open inside the outermost one */
 	int16_t last[WS_THRIFT_MAX_DEPTH]; /* id of the last field of each open struct */
-	uint8_t whole;                     /* the outermost struct has ended */
-	enum ws_status status;             /* the first failure */
-	struct ws_err err;
 };
 
 /* Fields of the innermost struct. */
@@ -52,6 +47,3 @@ void ws_thrift_element_str(struct ws_thrift *t, const char *text);
 void ws_thrift_element_struct(struct ws_thrift *t); /* begins one */
 /* Elements that another writer made, which has not ended its outermost struct. */
 void ws_thrift_elements(struct ws_thrift *t, const struct ws_thrift *made);
-
-/* BUG when structs do not begin and end in pairs. */
-enum ws_status ws_thrift_finish(struct ws_thrift *t, struct ws_err *err);

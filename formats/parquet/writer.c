@@ -21,8 +21,6 @@ struct ws_parquet_writer {
 	struct ws_parquet_chunker chunker;
 	struct ws_thrift groups, meta; /* elements of the footer's lists */
 	uint32_t ngroups, nmeta;
-	enum ws_status status; /* the first failure of a row */
-	struct ws_err err;
 };
 
 static void values_init(struct ws_parquet_values *c, const struct ws_parquet_column *column,
@@ -36,27 +34,20 @@ static void values_init(struct ws_parquet_values *c, const struct ws_parquet_col
 		c->present = ws_xarray(rows, sizeof(*c->present));
 }
 
-enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
-                                     const struct ws_parquet_column *columns, size_t ncolumns,
-                                     const struct ws_parquet_opts *opts, struct ws_err *err)
+struct ws_parquet_writer *ws_parquet_writer_new(FILE *f, const struct ws_parquet_column *columns,
+                                                size_t ncolumns, const struct ws_parquet_opts *opts)
 {
 	struct ws_parquet_writer *w = ws_xarray(1, sizeof(*w));
-	enum ws_status status;
 
-	*out = NULL;
 	w->file.f = f;
 	w->group_rows = opts && opts->group_rows ? opts->group_rows : WS_PARQUET_GROUP_ROWS;
 	w->values = ws_xarray(ncolumns, sizeof(*w->values));
 	w->ncolumns = ncolumns;
-	status = ws_parquet_chunker_init(&w->chunker, w->group_rows, err);
+	ws_parquet_chunker_init(&w->chunker, w->group_rows);
 	for (size_t i = 0; i < ncolumns; i++)
 		values_init(&w->values[i], &columns[i], w->group_rows);
-	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
-	if (status == WS_OK)
-		*out = w;
-	else
-		ws_parquet_writer_free(w);
-	return status;
+	ws_parquet_append(&w->file, magic, sizeof(magic));
+	return w;
 }
 
 void ws_parquet_writer_free(struct ws_parquet_writer *w)
@@ -84,20 +75,6 @@ void ws_parquet_meta(struct ws_parquet_writer *w, const char *key, const char *v
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* The column that a value of this type may go into; NULL when it may not. */
-static struct ws_parquet_values *next_column(struct ws_parquet_writer *w, enum ws_parquet_type type)
-{
-	struct ws_parquet_values *c = w->column < w->ncolumns ? &w->values[w->column] : NULL;
-
-	w->column++;
-	if (c && c->type == type)
-		return c;
-	if (w->status == WS_OK)
-		w->status = WS_FAIL(&w->err, BUG, "a value of type %d does not fit column %zu, %s",
-		                    (int)type, w->column, c ? c->name : "which does not exist");
-	return NULL;
-}
-
 static void put_value(struct ws_parquet_values *c, uint64_t value)
 {
 	if (c->optional)
@@ -106,22 +83,14 @@ static void put_value(struct ws_parquet_values *c, uint64_t value)
 	c->v[c->n++] = value;
 }
 
-static void put_number(struct ws_parquet_writer *w, enum ws_parquet_type type, uint64_t bits)
-{
-	struct ws_parquet_values *c = next_column(w, type);
-
-	if (c)
-		put_value(c, bits);
-}
-
 void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value)
 {
-	put_number(w, WS_PARQUET_I64, (uint64_t)value);
+	put_value(&w->values[w->column++], (uint64_t)value);
 }
 
 void ws_parquet_u64(struct ws_parquet_writer *w, uint64_t value)
 {
-	put_number(w, WS_PARQUET_U64, value);
+	put_value(&w->values[w->column++], value);
 }
 
 void ws_parquet_f64(struct ws_parquet_writer *w, double value)
@@ -129,19 +98,14 @@ void ws_parquet_f64(struct ws_parquet_writer *w, double value)
 	uint64_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	put_number(w, WS_PARQUET_F64, bits);
+	put_value(&w->values[w->column++], bits);
 }
 
 void ws_parquet_null(struct ws_parquet_writer *w)
 {
-	struct ws_parquet_values *c = w->column < w->ncolumns ? &w->values[w->column] : NULL;
+	struct ws_parquet_values *c = &w->values[w->column++];
 
-	w->column++;
-	if (c && c->optional)
-		c->present[c->rows++] = 0;
-	else if (w->status == WS_OK)
-		w->status = WS_FAIL(&w->err, BUG, "column %zu, %s, must not be null", w->column,
-		                    c ? c->name : "which does not exist");
+	c->present[c->rows++] = 0;
 }
 
 static bool is_ascii(const uint8_t *p, size_t len)
@@ -198,13 +162,10 @@ static void put_text(struct ws_parquet_writer *w, struct ws_parquet_values *c, s
 
 void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len)
 {
-	struct ws_parquet_values *c = next_column(w, WS_PARQUET_TEXT);
-	struct ws_bytes text = {bytes, len};
-
-	if (len > WS_PARQUET_MAX_TEXT_BYTES)
-		text.len = WS_PARQUET_MAX_TEXT_BYTES;
-	if (c)
-		put_text(w, c, text);
+	put_text(w, &w->values[w->column++],
+	         (struct ws_bytes){bytes, len < WS_PARQUET_MAX_TEXT_BYTES
+	                                          ? len
+	                                          : WS_PARQUET_MAX_TEXT_BYTES});
 }
 
 void ws_parquet_str(struct ws_parquet_writer *w, const char *text)
@@ -214,19 +175,18 @@ void ws_parquet_str(struct ws_parquet_writer *w, const char *text)
 
 /* --- row groups ------------------------------------------------------------------------------- */
 
-static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
+static void put_group(struct ws_parquet_writer *w)
 {
 	struct ws_parquet_chunk_size all = {0}, size;
 	uint64_t offset = w->file.size;
 	struct ws_thrift *t = &w->groups;
 
 	if (!w->rows)
-		return WS_OK;
+		return;
 	ws_thrift_element_struct(t);
 	ws_thrift_list(t, 1, WS_THRIFT_STRUCT, (uint32_t)w->ncolumns);
 	for (size_t i = 0; i < w->ncolumns; i++) {
-		WS_FORWARD(ws_parquet_chunk_write(&w->chunker, &w->values[i], &w->file, t, &size,
-		                                  err));
+		ws_parquet_chunk_write(&w->chunker, &w->values[i], &w->file, t, &size);
 		all.raw += size.raw;
 		all.stored += size.stored;
 		ws_parquet_values_clear(&w->values[i]);
@@ -240,22 +200,14 @@ static enum ws_status put_group(struct ws_parquet_writer *w, struct ws_err *err)
 	w->all_rows += w->rows;
 	w->rows = 0;
 	w->text_bytes = 0;
-	return WS_OK;
 }
 
-enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err)
+void ws_parquet_end_row(struct ws_parquet_writer *w)
 {
-	if (w->status == WS_OK && w->column != w->ncolumns)
-		w->status =
-		        WS_FAIL(&w->err, BUG, "%zu values for %zu columns", w->column, w->ncolumns);
 	w->column = 0;
 	w->rows++;
-	if (w->status == WS_OK &&
-	    (w->rows == w->group_rows || w->text_bytes >= WS_PARQUET_GROUP_TEXT_BYTES))
-		w->status = put_group(w, &w->err);
-	if (w->status != WS_OK && err)
-		*err = w->err;
-	return w->status;
+	if (w->rows == w->group_rows || w->text_bytes >= WS_PARQUET_GROUP_TEXT_BYTES)
+		put_group(w);
 }
 
 /* --- the footer ------------------------------------------------------------------------------- */
@@ -320,29 +272,19 @@ static void put_footer(struct ws_parquet_writer *w, struct ws_thrift *t)
 
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err)
 {
+	struct ws_parquet_file *file = &w->file;
 	struct ws_thrift t = {0};
 	uint8_t size[4];
-	enum ws_status status = w->status;
 
-	if (status != WS_OK && err)
-		*err = w->err;
-	if (status == WS_OK && w->column)
-		status = WS_FAIL(err, BUG, "a row of a Parquet file has no end");
-	WS_THEN(status, put_group(w, err));
-	if (status == WS_OK) {
-		put_footer(w, &t);
-		status = ws_thrift_finish(&t, err);
-	}
-	if (status == WS_OK && t.buf.len > INT32_MAX)
-		status = WS_FAIL(err, IO_WRITE, "the Parquet file has too many row groups");
-	WS_THEN(status, ws_parquet_append(&w->file, t.buf.data, t.buf.len, err));
-	if (status == WS_OK) {
-		ws_store_u32(size, (uint32_t)t.buf.len);
-		status = ws_parquet_append(&w->file, size, sizeof(size), err);
-	}
-	WS_THEN(status, ws_parquet_append(&w->file, magic, sizeof(magic), err));
-	if (status == WS_OK && fflush(w->file.f) != 0)
-		status = WS_FAIL(err, IO_WRITE, "cannot write Parquet: %s", strerror(errno));
+	put_group(w);
+	put_footer(w, &t);
+	ws_store_u32(size, (uint32_t)t.buf.len);
+	ws_parquet_append(file, t.buf.data, t.buf.len);
+	ws_parquet_append(file, size, sizeof(size));
+	ws_parquet_append(file, magic, sizeof(magic));
 	ws_buf_free(&t.buf);
-	return status;
+	if (fflush(file->f) != 0 && !file->error)
+		file->error = errno;
+	WS_FAIL_IF(file->error, err, IO_WRITE, "cannot write Parquet: %s", strerror(file->error));
+	return WS_OK;
 }

@@ -3,8 +3,8 @@
  * zstd, statistics. Two writers given the same calls make the same bytes.
  * What is written and why: docs/reference/parquet.md.
  *
- * Values come row by row, column by column. Errors of a row are told by
- * ws_parquet_end_row.
+ * Values come row by row, a value of its type for each column. That the file could not be written
+ * is told by ws_parquet_finish.
  */
 #pragma once
 
@@ -36,9 +36,9 @@ struct ws_parquet_writer;
  * Begin a file at the beginning of f, which is borrowed, as are the columns and
  * their names. opts may be NULL.
  */
-enum ws_status ws_parquet_writer_new(struct ws_parquet_writer **out, FILE *f,
-                                     const struct ws_parquet_column *columns, size_t ncolumns,
-                                     const struct ws_parquet_opts *opts, struct ws_err *err);
+struct ws_parquet_writer *ws_parquet_writer_new(FILE *f, const struct ws_parquet_column *columns,
+                                                size_t ncolumns,
+                                                const struct ws_parquet_opts *opts);
 void ws_parquet_writer_free(struct ws_parquet_writer *w); /* NULL is legal */
 
 /* Key-value metadata of the file, in the order of the calls; UTF-8. */
@@ -52,8 +52,7 @@ void ws_parquet_f64(struct ws_parquet_writer *w, double value);
 void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len);
 void ws_parquet_str(struct ws_parquet_writer *w, const char *text); /* NUL-terminated */
 void ws_parquet_null(struct ws_parquet_writer *w);
-/* BUG when the values did not fit the columns; else of the writing. */
-enum ws_status ws_parquet_end_row(struct ws_parquet_writer *w, struct ws_err *err);
+void ws_parquet_end_row(struct ws_parquet_writer *w);
 
-/* Write what is left and the footer, and flush. The file stays open. */
+/* Write what is left and the footer, and flush. The file stays open. IO_WRITE. */
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err);

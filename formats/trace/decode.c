@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader_private.h"
 
@@ -218,149 +219,58 @@ void ws_block_release(struct ws_block *block)
 
 /* --- loading all rows of a kind --- */
 
-/* The block's column with the values of a kind's column, or -1. */
-static int find_source(const struct ws_block_view *view, const struct ws_kind_def *def,
-                       unsigned position)
+/* The rows of a decoded block behind those that are there; columns it lacks stay 0. */
+static void take_block(struct ws_column_data *t, const struct ws_block *block, uint64_t all_rows)
 {
-	if (view->def != def)
-		return ws_thread_rows_source(view, def->id, position);
-	for (unsigned c = 0; c < view->header.ncolumns; c++)
-		if (view->columns[c].position == (int)position)
-			return (int)c;
-	return -1;
-}
+	for (unsigned c = 0; c < block->ncolumns; c++) {
+		const struct ws_column *from = &block->columns[c];
+		const int position = ws_schema_column(t->def, from->id);
+		struct ws_column *to = &t->columns[position < 0 ? 0 : position];
 
-/* Add up rows, memory and stored bytes of the blocks of a kind; columns get present. */
-static enum ws_status plan_load(const struct ws_trace_reader *r, struct ws_column_data *t,
-                                struct ws_column *columns, uint64_t blob_bytes[WS_MAX_COLUMNS],
-                                struct ws_err *err)
-{
-	for (size_t i = 0; i < r->nparts; i++) {
-		struct ws_block_view view;
-
-		if (r->parts[i].info.kind != t->def->id)
+		if (position < 0 || !from->present)
 			continue;
-		WS_FORWARD(ws_trace_reader_view(r, r->parts[i].stored, &view, err));
-		t->rows += r->parts[i].info.rows;
-		for (unsigned p = 0; p < t->def->ncolumns; p++) {
-			int c = find_source(&view, t->def, p);
-
-			if (c < 0)
-				continue;
-			WS_FORWARD(ws_block_column_check(&view, (unsigned)c, err));
-			columns[p].encoding = view.columns[c].entry.encoding;
-			columns[p].stored_bytes += view.columns[c].entry.stored_size;
-			columns[p].present = 1;
-			if (columns[p].type == WS_TYPE_BLOB)
-				blob_bytes[p] += rounded(view.columns[c].entry.encoded_size);
+		if (from->b) {
+			to->b = to->b ? to->b : ws_xarray(all_rows, sizeof(*to->b));
+			memcpy(to->b + t->rows, from->b, block->info.rows * sizeof(*to->b));
+		} else {
+			to->v = to->v ? to->v : ws_xarray(all_rows, sizeof(*to->v));
+			memcpy(to->v + t->rows, from->v, block->info.rows * sizeof(*to->v));
 		}
+		to->encoding = from->encoding;
+		to->stored_bytes += from->stored_bytes;
+		to->present = 1;
 	}
-	return WS_OK;
-}
-
-/* A column of one part to its place. */
-static enum ws_status load_column(const struct ws_trace_reader *r, const struct ws_block_view *view,
-                                  unsigned c, uint64_t row, struct ws_column *column,
-                                  uint8_t **blob_pos, struct ws_err *err)
-{
-	if (column->type != WS_TYPE_BLOB)
-		return ws_block_column_decode(view, c, r->decoder, column->v + row, err);
-	WS_FORWARD(
-	        ws_block_column_decode_blobs(view, c, r->decoder, *blob_pos, column->b + row, err));
-	*blob_pos += rounded(view->columns[c].entry.encoded_size);
-	return WS_OK;
-}
-
-static void clear_rows(struct ws_column *column, uint64_t row, uint32_t n)
-{
-	if (column->type == WS_TYPE_BLOB)
-		memset(column->b + row, 0, n * sizeof(*column->b));
-	else
-		memset(column->v + row, 0, n * sizeof(*column->v));
-}
-
-/* Rows of one part to their place; columns it lacks give 0. */
-static enum ws_status load_part(const struct ws_trace_reader *r, const struct ws_reader_part *part,
-                                const struct ws_kind_def *def, uint64_t row,
-                                struct ws_column *columns, uint8_t *blob_pos[WS_MAX_COLUMNS],
-                                struct ws_err *err)
-{
-	struct ws_block_view view;
-	int present;
-
-	WS_FORWARD(ws_trace_reader_view(r, part->stored, &view, err));
-	if (view.def != def)
-		WS_FORWARD(ws_thread_rows_find(r->thread_rows, &view, r->decoder, def->id, err));
-	for (unsigned p = 0; p < def->ncolumns; p++) {
-		int c = find_source(&view, def, p);
-
-		if (c < 0 && columns[p].present)
-			clear_rows(&columns[p], row, part->info.rows);
-		if (c < 0)
-			continue;
-		if (view.def != def)
-			WS_FORWARD(ws_thread_rows_decode(r->thread_rows, &view, r->decoder, def->id,
-			                                 p, columns[p].v + row, &present, err));
-		else
-			WS_FORWARD(load_column(r, &view, (unsigned)c, row, &columns[p],
-			                       &blob_pos[p], err));
-	}
-	ws_walk_let_go(&r->walk, part->stored);
-	return WS_OK;
-}
-
-/* One allocation for all columns; blob_pos says where BLOB bytes go. */
-static void allocate_table(struct ws_column_data *t, const struct ws_column *columns,
-                           const uint64_t *blob_bytes, uint8_t **blob_pos)
-{
-	const unsigned n = t->def->ncolumns;
-	struct arena a = {.size = rounded(n * sizeof(*columns))};
-
-	for (unsigned c = 0; c < n; c++)
-		if (columns[c].present)
-			a.size += column_memory(columns[c].type, t->rows, blob_bytes[c]);
-	a.base = ws_xmalloc(a.size);
-	t->arena = a.base;
-	t->columns = arena_take(&a, n * sizeof(*columns));
-	memcpy(t->columns, columns, n * sizeof(*columns));
-	for (unsigned c = 0; c < n; c++) {
-		struct ws_column *column = &t->columns[c];
-
-		if (!column->present)
-			continue;
-		if (column->type != WS_TYPE_BLOB) {
-			column->v = arena_take(&a, t->rows * sizeof(*column->v));
-			continue;
-		}
-		column->b = arena_take(&a, t->rows * sizeof(*column->b));
-		blob_pos[c] = arena_take(&a, blob_bytes[c]);
-	}
+	t->rows += block->info.rows;
 }
 
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
                                     struct ws_column_data *out, struct ws_err *err)
 {
-	struct ws_column columns[WS_MAX_COLUMNS] = {0};
-	uint64_t blob_bytes[WS_MAX_COLUMNS] = {0};
-	uint8_t *blob_pos[WS_MAX_COLUMNS] = {0};
-	enum ws_status status;
-	uint64_t row = 0;
+	const struct ws_kind_def *def = ws_schema_kind(kind);
+	const uint64_t rows = ws_trace_reader_count(r, kind);
+	enum ws_status status = WS_OK;
 
-	memset(out, 0, sizeof(*out));
-	out->def = ws_schema_kind(kind);
-	WS_FAIL_IF(!out->def, err, BUG, "there is no record kind %u", (unsigned)kind);
-	for (unsigned c = 0; c < out->def->ncolumns; c++) {
-		columns[c].id = out->def->columns[c].id;
-		columns[c].type = out->def->columns[c].type;
+	*out = (struct ws_column_data){.def = def};
+	out->columns = ws_xarray(def->ncolumns, sizeof(*out->columns));
+	for (unsigned c = 0; c < def->ncolumns; c++) {
+		out->columns[c].id = def->columns[c].id;
+		out->columns[c].type = def->columns[c].type;
 	}
-	status = plan_load(r, out, columns, blob_bytes, err);
-	if (status == WS_OK)
-		allocate_table(out, columns, blob_bytes, blob_pos);
 	for (size_t i = 0; status == WS_OK && i < r->nparts; i++) {
+		struct ws_block block;
+
 		if (r->parts[i].info.kind != kind)
 			continue;
-		status = load_part(r, &r->parts[i], out->def, row, out->columns, blob_pos, err);
-		row += r->parts[i].info.rows;
+		status = ws_trace_reader_decode(r, i, &block, err);
+		if (status != WS_OK)
+			break;
+		take_block(out, &block, rows);
+		if (!ws_kind_has_blobs(def)) {
+			ws_block_release(&block);
+			continue;
+		}
+		WS_GROW(out->arenas, out->narenas + 1, out->capacity);
+		out->arenas[out->narenas++] = block.arena; /* has the bytes */
 	}
 	if (status != WS_OK)
 		ws_column_data_release(out);
@@ -369,6 +279,13 @@ enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kin
 
 void ws_column_data_release(struct ws_column_data *t)
 {
-	free(t->arena);
-	memset(t, 0, sizeof(*t));
+	for (unsigned c = 0; t->columns && c < t->def->ncolumns; c++) {
+		free(t->columns[c].v);
+		free(t->columns[c].b);
+	}
+	for (size_t i = 0; i < t->narenas; i++)
+		free(t->arenas[i]);
+	free(t->columns);
+	free(t->arenas);
+	*t = (struct ws_column_data){0};
 }

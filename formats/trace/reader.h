@@ -105,7 +105,8 @@ struct ws_column_data {
 	const struct ws_kind_def *def;
 	uint64_t rows;
 	struct ws_column *columns; /* def->ncolumns of them */
-	void *arena;
+	void **arenas;             /* what BLOBs borrow from */
+	size_t narenas, capacity;
 };
 enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
                                     struct ws_column_data *out, struct ws_err *err);

@@ -52,10 +52,10 @@ static enum ws_status write_schema(struct repair *r, struct ws_err *err)
 	struct ws_buf block = {0};
 	enum ws_status status;
 
-	WS_FORWARD(ws_block_encoder_init(&encoder, 1, err));
-	status = ws_block_schema_rows(&rows, err);
-	WS_THEN(status, ws_block_encode(&encoder, &rows, 0, &block, &header, err));
-	WS_THEN(status, ws_sink_append(&r->sink, block.data, block.len, err));
+	ws_block_encoder_init(&encoder, 1);
+	ws_block_schema_rows(&rows);
+	ws_block_encode(&encoder, &rows, 0, &block, &header);
+	status = ws_sink_append(&r->sink, block.data, block.len, err);
 	ws_buf_free(&block);
 	ws_row_buf_free(&rows);
 	ws_block_encoder_free(&encoder);

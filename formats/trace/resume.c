@@ -32,8 +32,6 @@ enum ws_status ws_trace_writer_intern(struct ws_trace_writer *w, const void *tex
 	if (*id || !len)
 		return WS_OK;
 	WS_FORWARD(ws_trace_writer_check_open(w, err));
-	WS_FAIL_IF(len > WS_MAX_BLOB_BYTES, err, BUG, "a text has %zu bytes, over the limit of %u",
-	           len, WS_MAX_BLOB_BYTES);
 	*id = ws_strtab_add(&w->strings, text, len);
 	row.id = *id;
 	return ws_trace_writer_add(w, WS_KIND_STRING, &row, err);
@@ -46,8 +44,6 @@ enum ws_status ws_trace_writer_intern_payload(struct ws_trace_writer *w, uint64_
 	struct ws_row_payload row = {.schema = schema, .bytes = {bytes, len}};
 
 	*id = 0;
-	WS_FAIL_IF(len > WS_MAX_BLOB_BYTES, err, BUG,
-	           "a payload has %zu bytes, over the limit of %u", len, WS_MAX_BLOB_BYTES);
 	payload_key(w, schema, bytes, len);
 	*id = ws_strtab_find(&w->payloads, w->key.data, w->key.len);
 	if (*id)
@@ -223,10 +219,9 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
                                       uint64_t size, const struct ws_trace_writer_opts *opts,
                                       struct ws_err *err)
 {
-	struct ws_trace_writer *w;
-	enum ws_status status = ws_trace_writer_new(&w, opts, err);
+	struct ws_trace_writer *w = ws_trace_writer_new(opts);
+	enum ws_status status = ws_sink_open_fd(&w->sink, fd, path, err);
 
-	WS_THEN(status, ws_sink_open_fd(&w->sink, fd, path, err));
 	WS_THEN(status, take_over_file(w, size, 1, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	return give(out, w, status);
@@ -235,14 +230,9 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, struct ws_sink *sink,
                                           struct ws_err *err)
 {
-	const struct ws_trace_writer_opts opts = {0};
-	struct ws_trace_writer *w;
-	enum ws_status status = ws_trace_writer_new(&w, &opts, err);
+	struct ws_trace_writer *w = ws_trace_writer_new(&(struct ws_trace_writer_opts){0});
 
-	if (status == WS_OK) {
-		w->sink = *sink;
-		ws_sink_open_mem(sink);
-	}
-	WS_THEN(status, take_over_file(w, w->sink.size, 0, err));
-	return give(out, w, status);
+	w->sink = *sink;
+	ws_sink_open_mem(sink);
+	return give(out, w, take_over_file(w, w->sink.size, 0, err));
 }

@@ -18,7 +18,6 @@ static enum ws_status fail_for_good(struct ws_trace_writer *w, const struct ws_e
 {
 	w->state = STATE_FAILED;
 	w->failure = *cause;
-	memset(w->room, 0, sizeof(w->room));
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		if (ws_kind_is_event(kind))
 			w->rows_lost += w->pending[kind].rows;
@@ -53,7 +52,7 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	struct ws_block_header header;
 	struct ws_row_index row;
 
-	WS_FORWARD(ws_block_encode(&w->encoder, rows, w->sequence, &w->block, &header, err));
+	ws_block_encode(&w->encoder, rows, w->sequence, &w->block, &header);
 	row = (struct ws_row_index){w->sink.size, header.kind, header.rows, header.time_min_ns,
 	                            header.time_max_ns};
 	WS_FORWARD(ws_sink_append(&w->sink, w->block.data, w->block.len, err));
@@ -74,11 +73,7 @@ static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_e
 	struct ws_row_buf *api = &w->pending[WS_KIND_API], *nvtx = &w->pending[WS_KIND_NVTX];
 	struct ws_row_buf *both = &w->pending[WS_KIND_THREAD_EVENT];
 
-	if (!w->places)
-		w->places = ws_xarray(1, sizeof(*w->places));
-	ws_row_buf_reserve(api, 1);
-	ws_row_buf_reserve(nvtx, 1);
-	ws_thread_events_merge(w->places, api, nvtx, both);
+	ws_thread_events_merge(api, nvtx, both);
 	ws_row_buf_clear(api);
 	ws_row_buf_clear(nvtx);
 	return write_block(w, WS_KIND_THREAD_EVENT, err);
@@ -113,8 +108,7 @@ static bool is_full(const struct ws_trace_writer *w, unsigned kind)
 
 	if (is_thread_event(kind))
 		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
-	return rows >= WS_MAX_BLOCK_ROWS ||
-	       (w->pending[kind].has_blobs && ws_row_buf_is_full(&w->pending[kind]));
+	return rows >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]);
 }
 
 /* Remember on which stream a launch configuration runs: kernels of one follow each other. */
@@ -164,80 +158,22 @@ static void round_last_row(struct ws_trace_writer *w, enum ws_kind kind)
 	}
 }
 
-/* A row that could not be added: it is lost, or, where the caller is to blame, was never there. */
-static enum ws_status add_failed(struct ws_trace_writer *w, enum ws_kind kind,
-                                 const struct ws_err *cause, struct ws_err *err)
+enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
+                                   struct ws_err *err)
 {
-	if (cause->status == WS_NO_MEMORY) {
-		w->rows_lost += ws_kind_is_event(kind);
-		return fail_for_good(w, cause, err);
-	}
-	if (err)
-		*err = *cause;
-	return cause->status;
-}
-
-/* So many more rows of a kind, at most, are numbers that fit where there are places. */
-static void grant(struct ws_trace_writer *w, enum ws_kind kind, uint64_t most)
-{
-	const struct ws_row_buf *rows = &w->pending[kind];
-	const uint64_t free = rows->capacity - rows->rows;
-
-	w->room[kind] = w->plain[kind] ? (uint32_t)(most < free ? most : free) : 0;
-}
-
-/* The same of as many as make no block full. API calls and NVTX events have half of that each. */
-static void grant_room(struct ws_trace_writer *w, enum ws_kind kind)
-{
-	uint64_t rows = w->pending[kind].rows, left;
-
-	if (is_thread_event(kind))
-		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
-	left = rows < WS_MAX_BLOCK_ROWS ? WS_MAX_BLOCK_ROWS - 1 - rows : 0;
-	if (is_thread_event(kind)) {
-		grant(w, WS_KIND_API, left / 2);
-		grant(w, WS_KIND_NVTX, left / 2);
-	} else {
-		grant(w, kind, left);
-	}
-}
-
-/* Any row; what nearly all are has a shorter way. */
-static __attribute__((noinline)) enum ws_status
-add_any(struct ws_trace_writer *w, enum ws_kind kind, const void *row, struct ws_err *err)
-{
-	enum ws_status status;
-	struct ws_err cause;
-
 	WS_FAIL_IF((unsigned)kind >= WS_KIND_END || !w->addable[kind], err, BUG,
 	           "rows of kind %u cannot be added", (unsigned)kind);
 	if (w->state != STATE_OPEN) {
 		w->rows_lost += ws_kind_is_event(kind);
 		return ws_trace_writer_check_open(w, err);
 	}
-	status = ws_row_buf_add(&w->pending[kind], row, &cause);
-	if (status == WS_OK && w->cpu_time_quantum_ns && is_thread_event(kind))
+	ws_row_buf_add(&w->pending[kind], row);
+	if (w->cpu_time_quantum_ns && is_thread_event(kind))
 		round_last_row(w, kind);
-	if (status == WS_OK && kind == WS_KIND_LAUNCH_CONFIG)
+	if (kind == WS_KIND_LAUNCH_CONFIG)
 		ws_trace_writer_note_config(w, row);
-	if (status != WS_OK)
-		return add_failed(w, kind, &cause, err);
 	w->rows[kind]++;
-	if (is_full(w, kind))
-		WS_FORWARD(write_kind(w, kind, err));
-	grant_room(w, kind);
-	return WS_OK;
-}
-
-enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
-                                   struct ws_err *err)
-{
-	if ((unsigned)kind >= WS_KIND_END || !w->room[kind])
-		return add_any(w, kind, row, err);
-	w->room[kind]--;
-	w->rows[kind]++;
-	ws_row_buf_put(&w->pending[kind], row);
-	return WS_OK;
+	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
 }
 
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
@@ -248,35 +184,24 @@ enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, 
 	        .value = {value, strlen(value)},
 	};
 
-	return add_any(w, WS_KIND_META, &row, err); /* it has BLOBs: never the shorter way */
+	return ws_trace_writer_add(w, WS_KIND_META, &row, err);
 }
 
 /* --- opening --- */
 
-enum ws_status ws_trace_writer_new(struct ws_trace_writer **out,
-                                   const struct ws_trace_writer_opts *opts, struct ws_err *err)
+struct ws_trace_writer *ws_trace_writer_new(const struct ws_trace_writer_opts *opts)
 {
 	int level = opts->zstd_level ? opts->zstd_level : DEFAULT_ZSTD_LEVEL;
 	struct ws_trace_writer *w = ws_xarray(1, sizeof(*w));
-	enum ws_status status;
 
-	*out = NULL;
 	w->cpu_time_quantum_ns = opts->cpu_time_quantum_ns;
 	ws_sink_open_mem(&w->sink);
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++) {
 		w->pending[kind].def = ws_schema_kind(kind);
 		w->addable[kind] = w->pending[kind].def && !ws_kind_is_made(kind);
-		w->plain[kind] = w->addable[kind] && kind != WS_KIND_LAUNCH_CONFIG &&
-		                 !w->cpu_time_quantum_ns &&
-		                 !ws_kind_has_blobs(w->pending[kind].def);
 	}
-	status = ws_block_encoder_init(&w->encoder, level, err);
-	if (status != WS_OK) {
-		ws_trace_writer_free(w);
-		return status;
-	}
-	*out = w;
-	return WS_OK;
+	ws_block_encoder_init(&w->encoder, level);
+	return w;
 }
 
 /* The file header and the schema block. */
@@ -286,7 +211,7 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 
 	ws_file_header_put(header, base_ns);
 	WS_FORWARD(ws_sink_append(&w->sink, header, sizeof(header), err));
-	WS_FORWARD(ws_block_schema_rows(&w->pending[WS_KIND_SCHEMA], err));
+	ws_block_schema_rows(&w->pending[WS_KIND_SCHEMA]);
 	w->rows[WS_KIND_SCHEMA] = w->pending[WS_KIND_SCHEMA].rows;
 	return write_block(w, WS_KIND_SCHEMA, err);
 }
@@ -294,15 +219,10 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
-	struct ws_trace_writer *w;
-	enum ws_status status;
+	struct ws_trace_writer *w = ws_trace_writer_new(opts);
+	enum ws_status status = path ? ws_sink_open_fd(&w->sink, fd, path, err) : WS_OK;
 
 	*out = NULL;
-	WS_FORWARD(ws_trace_writer_new(&w, opts, err));
-	if (path)
-		status = ws_sink_open_fd(&w->sink, fd, path, err);
-	else
-		status = WS_OK;
 	WS_THEN(status, begin(w, opts->base_ns, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
 	if (status != WS_OK) {
@@ -342,7 +262,7 @@ static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 	uint8_t bytes[WS_TRAILER_BYTES];
 
 	for (size_t i = 0; i < n; i++) {
-		WS_FORWARD(ws_row_buf_add(rows, &w->blocks[i], err));
+		ws_row_buf_add(rows, &w->blocks[i]);
 		w->rows[WS_KIND_INDEX]++;
 		if (ws_row_buf_is_full(rows) || i + 1 == n)
 			WS_FORWARD(write_block(w, WS_KIND_INDEX, err));
@@ -359,7 +279,7 @@ enum ws_status ws_trace_writer_last_words(struct ws_trace_writer *w, const struc
 		return WS_OK;
 	w->sink.reserve = 1;
 	for (size_t i = 0; i < n; i++)
-		WS_FORWARD(ws_row_buf_add(&w->pending[WS_KIND_LOSS], &rows[i], err));
+		ws_row_buf_add(&w->pending[WS_KIND_LOSS], &rows[i]);
 	return write_block(w, WS_KIND_LOSS, err);
 }
 
@@ -375,7 +295,6 @@ enum ws_status ws_trace_writer_close(struct ws_trace_writer *w, struct ws_err *e
 			*err = cause;
 	}
 	w->state = STATE_CLOSED;
-	memset(w->room, 0, sizeof(w->room));
 	return status;
 }
 
@@ -412,7 +331,6 @@ void ws_trace_writer_free(struct ws_trace_writer *w)
 	ws_buf_free(&w->block);
 	ws_buf_free(&w->key);
 	ws_sink_free(&w->sink);
-	free(w->places);
 	free(w->config_lanes);
 	free(w->blocks);
 	free(w);

@@ -44,8 +44,8 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
  * Add a row: row points to the struct ws_row_<kind> of that kind. Bytes are
  * copied. A full block is written at once. On IO_WRITE (disk full) the row is
  * counted in ws_trace_writer_rows_lost(), the file stays readable up to its
- * last whole block, and every later call fails alike until close. BUG, and
- * nothing else changes, when a BLOB is over WS_MAX_BLOB_BYTES.
+ * last whole block, and every later call fails alike, ws_trace_writer_close too. A BLOB over
+ * WS_MAX_BLOB_BYTES is cut there.
  */
 enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind, const void *row,
                                    struct ws_err *err);

@@ -20,8 +20,6 @@ struct ws_trace_writer {
 	struct ws_buf block; /* being encoded */
 	struct ws_row_buf pending[WS_KIND_END];
 	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
-	uint8_t plain[WS_KIND_END];   /* … and that are numbers, of which nothing is noted */
-	uint32_t room[WS_KIND_END];   /* … that fit before anything is to be looked at again */
 	uint64_t rows[WS_KIND_END];
 	uint64_t rows_lost;
 	int64_t cpu_time_quantum_ns;
@@ -29,8 +27,7 @@ struct ws_trace_writer {
 	struct ws_row_index *blocks; /* written so far */
 	size_t nblocks, blocks_capacity;
 	struct ws_strtab strings, payloads, configs;
-	struct ws_buf key; /* of a payload: schema, bytes */
-	struct ws_thread_places *places;
+	struct ws_buf key;      /* of a payload: schema, bytes */
 	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
 	size_t config_lanes_capacity;
 	enum ws_writer_state state;
@@ -38,8 +35,7 @@ struct ws_trace_writer {
 };
 
 /* Without a file yet. */
-enum ws_status ws_trace_writer_new(struct ws_trace_writer **out,
-                                   const struct ws_trace_writer_opts *opts, struct ws_err *err);
+struct ws_trace_writer *ws_trace_writer_new(const struct ws_trace_writer_opts *opts);
 /* What went wrong before; BUG when it is closed. */
 enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Remember a block for the index. */

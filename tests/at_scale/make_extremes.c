@@ -55,7 +55,7 @@ static void put_row(struct ws_parquet_writer *w, int64_t i)
 static int write_file(const char *path, int64_t rows)
 {
 	const struct ws_parquet_opts opts = {.group_rows = GROUP_ROWS};
-	struct ws_parquet_writer *w = NULL;
+	struct ws_parquet_writer *w;
 	FILE *f = fopen(path, "wb");
 	struct ws_err err;
 	enum ws_status status;
@@ -64,14 +64,12 @@ static int write_file(const char *path, int64_t rows)
 		perror(path);
 		return 1;
 	}
-	status = ws_parquet_writer_new(&w, f, columns, sizeof(columns) / sizeof(columns[0]), &opts,
-	                               &err);
-	for (int64_t i = 0; i < rows && status == WS_OK; i++) {
+	w = ws_parquet_writer_new(f, columns, sizeof(columns) / sizeof(columns[0]), &opts);
+	for (int64_t i = 0; i < rows; i++) {
 		put_row(w, i);
-		status = ws_parquet_end_row(w, &err);
+		ws_parquet_end_row(w);
 	}
-	if (status == WS_OK)
-		status = ws_parquet_finish(w, &err);
+	status = ws_parquet_finish(w, &err);
 	ws_parquet_writer_free(w);
 	fclose(f);
 	if (status != WS_OK)

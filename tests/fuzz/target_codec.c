@@ -1,5 +1,5 @@
 /*
- * Any bytes as one block, header and body, of which every column is decoded: all rows, some rows,
+ * Any bytes as one block, header and body, of which every column is decoded: all rows,
  * blobs. Of the reader's way to them nothing is in it, so it is quick.
  */
 #include <stdlib.h>
@@ -26,15 +26,12 @@ static void decode(const struct ws_block_view *view, unsigned i, struct ws_block
 {
 	static uint64_t values[WS_MAX_BLOCK_ROWS];
 	static struct ws_bytes blobs[WS_MAX_BLOCK_ROWS];
-	static const uint32_t some[] = {0};
 	const struct ws_dir_entry *e = &view->columns[i].entry;
 	struct ws_err err;
 	uint8_t *bytes;
-	int done;
 
 	if (e->type != WS_TYPE_BLOB) {
 		ws_block_column_decode(view, i, d, values, &err);
-		ws_block_column_decode_some(view, i, d, some, 1, values, &done, &err);
 		return;
 	}
 	if (e->encoded_size > MAX_BLOB_BYTES ||

@@ -31,7 +31,9 @@ static void fill(struct rows *r, enum ws_kind kind, struct fuzz_input *in)
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 
 	memset(r, 0, sizeof(*r));
-	r->table = (struct ws_column_data){def, fuzz_take(in) % MAX_ROWS, r->columns, NULL};
+	r->table = (struct ws_column_data){.def = def,
+	                                   .rows = fuzz_take(in) % MAX_ROWS,
+	                                   .columns = r->columns};
 	for (unsigned c = 0; c < def->ncolumns; c++) {
 		r->columns[c].type = def->columns[c].type;
 		r->columns[c].present = fuzz_take(in) % 16 != 15;

@@ -30,20 +30,18 @@ static void put_number(struct ws_parquet_writer *w, struct ws_bytes value)
 }
 
 /* device: NULL = of none */
-static enum ws_status put_fact(struct ws_parquet_table *t, const char *source,
-                               const uint64_t *device, struct ws_bytes key, struct ws_bytes value,
-                               struct ws_err *err)
+static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
+                     struct ws_bytes key, struct ws_bytes value)
 {
 	ws_parquet_str(t->w, source);
 	ws_parquet_u64_or_null(t->w, device ? *device : 0, device != NULL);
 	ws_parquet_text(t->w, key.ptr, key.len);
 	ws_parquet_text(t->w, value.ptr, value.len);
 	put_number(t->w, value);
-	return ws_parquet_table_end_row(t, err);
+	ws_parquet_table_end_row(t);
 }
 
-static enum ws_status put_trace_facts(struct ws_parquet_table *t, const struct ws_model *m,
-                                      struct ws_err *err)
+static void put_trace_facts(struct ws_parquet_table *t, const struct ws_model *m)
 {
 	const struct ws_trace_summary *s = &m->file;
 	const struct {
@@ -60,10 +58,8 @@ static enum ws_status put_trace_facts(struct ws_parquet_table *t, const struct w
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		snprintf(text, sizeof(text), "%lld", numbers[i].value);
-		WS_FORWARD(put_fact(t, "trace", NULL, ws_bytes_of(numbers[i].key),
-		                    ws_bytes_of(text), err));
+		put_fact(t, "trace", NULL, ws_bytes_of(numbers[i].key), ws_bytes_of(text));
 	}
-	return WS_OK;
 }
 
 struct attrs {
@@ -77,9 +73,11 @@ static enum ws_status put_attr(void *ctx, const void *row, struct ws_err *err)
 	const struct attrs *a = ctx;
 	char text[32];
 
+	(void)err;
 	snprintf(text, sizeof(text), "%lld", (long long)r->value);
-	return put_fact(a->t, "device", &r->device, a->m->texts[ws_model_text(a->m, r->attr)],
-	                ws_bytes_of(text), err);
+	put_fact(a->t, "device", &r->device, a->m->texts[ws_model_text(a->m, r->attr)],
+	         ws_bytes_of(text));
+	return WS_OK;
 }
 
 static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_parquet_export *x,
@@ -89,31 +87,28 @@ static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_pa
 	struct attrs attrs = {t, m};
 
 	for (size_t i = 0; i < m->ndevices; i++)
-		WS_FORWARD(put_fact(t, "device", &m->devices[i].id, ws_bytes_of("name"),
-		                    m->texts[m->devices[i].name], err));
+		put_fact(t, "device", &m->devices[i].id, ws_bytes_of("name"),
+		         m->texts[m->devices[i].name]);
 	return ws_records_each(x->r, WS_KIND_DEVICE_ATTR, put_attr, &attrs, err);
 }
 
 /* The counters only grow: the last reading of each cause counts. */
-static enum ws_status put_losses(struct ws_parquet_table *t, const struct ws_model *m,
-                                 struct ws_err *err)
+static void put_losses(struct ws_parquet_table *t, const struct ws_model *m)
 {
 	uint64_t *last = ws_xarray(m->ntexts, sizeof(*last)); /* row + 1 by text */
-	enum ws_status status = WS_OK;
 
 	for (uint64_t i = 0; i < m->loss.rows; i++)
 		last[ws_model_text(m, ws_value(&m->loss, WS_COL_loss_cause, i))] = i + 1;
-	for (size_t text = 0; text < m->ntexts && status == WS_OK; text++) {
+	for (size_t text = 0; text < m->ntexts; text++) {
 		char number[32];
 
 		if (!last[text])
 			continue;
 		snprintf(number, sizeof(number), "%llu",
 		         (unsigned long long)ws_value(&m->loss, WS_COL_loss_count, last[text] - 1));
-		status = put_fact(t, "loss", NULL, m->texts[text], ws_bytes_of(number), err);
+		put_fact(t, "loss", NULL, m->texts[text], ws_bytes_of(number));
 	}
 	free(last);
-	return status;
 }
 
 static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
@@ -121,14 +116,15 @@ static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws
 	const struct ws_parquet_export *x = ctx;
 	const struct ws_model *m = x->m;
 
-	WS_FORWARD(put_trace_facts(t, m, err));
+	put_trace_facts(t, m);
 	for (uint64_t i = 0; i < m->meta.rows; i++)
-		WS_FORWARD(put_fact(t, "meta", NULL, ws_blob(&m->meta, WS_COL_meta_key, i),
-		                    ws_blob(&m->meta, WS_COL_meta_value, i), err));
+		put_fact(t, "meta", NULL, ws_blob(&m->meta, WS_COL_meta_key, i),
+		         ws_blob(&m->meta, WS_COL_meta_value, i));
 	for (size_t i = 0; i < m->nfacts; i++)
-		WS_FORWARD(put_fact(t, "workload", NULL, m->facts[i].key, m->facts[i].value, err));
+		put_fact(t, "workload", NULL, m->facts[i].key, m->facts[i].value);
 	WS_FORWARD(put_devices(t, x, err));
-	return put_losses(t, m, err);
+	put_losses(t, m);
+	return WS_OK;
 }
 
 enum ws_status ws_parquet_export_facts(struct ws_parquet_export *x, struct ws_err *err)

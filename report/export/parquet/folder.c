@@ -51,8 +51,6 @@ static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfold
 	size_t n = nfields;
 	char text[128];
 
-	WS_FAIL_IF(nfields + 2 > WS_PARQUET_MAX_FIELDS, err, BUG, "table %s has too many columns",
-	           name);
 	for (size_t i = 0; i < nfields; i++)
 		t->columns[i] = (struct ws_parquet_column){fields[i].name, fields[i].type,
 		                                           fields[i].optional};
@@ -62,7 +60,7 @@ static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfold
 	}
 	snprintf(text, sizeof(text), "%s.parquet", name);
 	WS_FORWARD(ws_outfolder_file(out, text, &t->out, err));
-	WS_FORWARD(ws_parquet_writer_new(&t->w, t->out.f, t->columns, n, NULL, err));
+	t->w = ws_parquet_writer_new(t->out.f, t->columns, n, NULL);
 	ws_parquet_meta(t->w, "warpsheet.table", name);
 	ws_parquet_meta(t->w, "warpsheet.version", WS_VERSION);
 	if (alone)
@@ -76,29 +74,20 @@ static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfold
 	return WS_OK;
 }
 
-/* The writer does not know where it writes. */
-static enum ws_status name_file(const struct ws_parquet_table *t, enum ws_status status,
-                                struct ws_err *err)
-{
-	if (status == WS_IO_WRITE && err && t->out.path) {
-		struct ws_err cause = *err;
-
-		ws_fail(err, status, cause.file, cause.line, "'%s': %s", t->out.path, cause.text);
-	}
-	return status;
-}
-
 /* With status WS_OK a whole file of the folder, else none. */
 static enum ws_status finish(struct ws_parquet_table *t, struct ws_outfolder *out,
                              enum ws_status status, struct ws_err *err)
 {
-	WS_THEN(status, name_file(t, ws_parquet_finish(t->w, err), err));
+	struct ws_err cause;
+
+	/* the writer does not know where it writes */
+	if (status == WS_OK && ws_parquet_finish(t->w, &cause) != WS_OK)
+		status = WS_FAIL(err, IO_WRITE, "'%s': %s", t->out.path, cause.text);
 	ws_parquet_writer_free(t->w);
-	if (status == WS_OK) {
+	if (status == WS_OK)
 		ws_outfolder_add(out, &t->out);
-		return WS_OK;
-	}
-	ws_outfile_abandon(&t->out);
+	else
+		ws_outfile_abandon(&t->out);
 	return status;
 }
 
@@ -152,7 +141,6 @@ static enum ws_status table_of_fleet(struct ws_parquet_fleet *fleet, const char 
 		if (!strcmp(fleet->tables[i]->name, name))
 			return WS_OK;
 	}
-	WS_FAIL_IF(fleet->n == MAX_TABLES, err, BUG, "a fleet has too many tables");
 	t = ws_xarray(1, sizeof(*t));
 	fleet->tables[fleet->n++] = t;
 	snprintf(t->name, sizeof(t->name), "%s", name);
@@ -174,7 +162,7 @@ static enum ws_status begin(struct ws_parquet_table *t, struct ws_parquet_folder
 	return WS_OK;
 }
 
-enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err)
+void ws_parquet_table_end_row(struct ws_parquet_table *t)
 {
 	struct ws_parquet_folder *f = t->folder;
 
@@ -183,7 +171,7 @@ enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_er
 		ws_parquet_str(t->w, f->job->to);
 		ws_parquet_i64_or_null(t->w, f->rank, f->rank >= 0);
 	}
-	return ws_parquet_end_row(t->w, err);
+	ws_parquet_end_row(t->w);
 }
 
 enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *name,
@@ -195,7 +183,6 @@ enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *n
 
 	status = begin(t, f, name, fields, nfields, err);
 	WS_THEN(status, fill(ctx, t, err));
-	status = name_file(t->of_fleet ? t->of_fleet : t, status, err);
 	if (!t->of_fleet)
 		status = finish(t, &f->out, status, err);
 	free(t);

@@ -60,7 +60,7 @@ enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *n
 	                               sizeof(struct ws_parquet_field),                        \
 	                       (fill), (ctx), (err))
 /* End a row and tell the progress. */
-enum ws_status ws_parquet_table_end_row(struct ws_parquet_table *t, struct ws_err *err);
+void ws_parquet_table_end_row(struct ws_parquet_table *t);
 
 /* Values that may be absent. */
 void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text); /* len 0 = null */

@@ -178,8 +178,8 @@ static void put_launch(struct ws_parquet_writer *w, const struct ws_model *m, co
 	ws_parquet_u64(w, s->shared_bytes);
 }
 
-static enum ws_status put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
-                                const struct ws_parquet_paths *paths, struct ws_err *err)
+static void put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
+                      const struct ws_parquet_paths *paths)
 {
 	const struct ws_model *m = r->m;
 	const struct group *g = &r->groups[i];
@@ -200,24 +200,23 @@ static enum ws_status put_group(struct ws_parquet_table *t, const struct rollup 
 	ws_parquet_i64(w, g->sum_sq_lo);
 	ws_parquet_i64_or_null(w, g->min_ns, g->kernels > 0);
 	ws_parquet_i64_or_null(w, g->max_ns, g->kernels > 0);
-	return ws_parquet_table_end_row(t, err);
+	ws_parquet_table_end_row(t);
 }
 
 static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
 {
 	const struct rollup *r = ctx;
 	struct ws_parquet_paths paths = {0};
-	enum ws_status status = WS_OK;
 
+	(void)err;
 	ws_parquet_paths_make(&paths, r->m);
-	for (size_t i = 0; i < r->n && status == WS_OK; i++)
-		status = put_group(t, r, i, &paths, err);
+	for (size_t i = 0; i < r->n; i++)
+		put_group(t, r, i, &paths);
 	ws_parquet_paths_free(&paths);
-	return status;
+	return WS_OK;
 }
 
-static enum ws_status put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket,
-                                 size_t kernels, struct ws_err *err)
+static void put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket, size_t kernels)
 {
 	uint64_t from = ws_rollup_bucket_from(bucket);
 
@@ -226,7 +225,7 @@ static enum ws_status put_bucket(struct ws_parquet_table *t, size_t group, uint3
 	ws_parquet_i64(t->w, (int64_t)from);
 	ws_parquet_i64(t->w, (int64_t)(ws_rollup_bucket_from(bucket + 1) - from));
 	ws_parquet_i64(t->w, (int64_t)kernels);
-	return ws_parquet_table_end_row(t, err);
+	ws_parquet_table_end_row(t);
 }
 
 static int by_bucket(const void *pa, const void *pb)
@@ -237,16 +236,14 @@ static int by_bucket(const void *pa, const void *pb)
 }
 
 /* The kernels of a group, in the order of their buckets. */
-static enum ws_status put_group_buckets(struct ws_parquet_table *t, size_t group, uint16_t *bucket,
-                                        size_t n, struct ws_err *err)
+static void put_group_buckets(struct ws_parquet_table *t, size_t group, uint16_t *bucket, size_t n)
 {
 	ws_sort(bucket, n, sizeof(*bucket), by_bucket);
 	for (size_t i = 0, run; i < n; i += run) {
 		for (run = 1; i + run < n && bucket[i + run] == bucket[i];)
 			run++;
-		WS_FORWARD(put_bucket(t, group, bucket[i], run, err));
+		put_bucket(t, group, bucket[i], run);
 	}
-	return WS_OK;
 }
 
 static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
@@ -256,6 +253,7 @@ static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct 
 	struct ws_rows_by_key of;
 	uint16_t *bucket;
 
+	(void)err;
 	ws_order_by_key(&of, &r->arena, r->group_of, n, r->n);
 	WS_NEW(&r->arena, bucket, n);
 	for (size_t g = 0; g < r->n; g++) {
@@ -263,7 +261,7 @@ static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct 
 
 		for (size_t i = first; i < end; i++)
 			bucket[i] = r->bucket[of.order[i]];
-		WS_FORWARD(put_group_buckets(t, g, bucket + first, end - first, err));
+		put_group_buckets(t, g, bucket + first, end - first);
 	}
 	return WS_OK;
 }

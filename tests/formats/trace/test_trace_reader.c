@@ -214,7 +214,6 @@ Test(trace_reader, an_unknown_kind_is_counted_and_skipped)
 	cr_assert(eq(int, ws_trace_reader_decode(r, i, &block, &err), WS_OK));
 	cr_assert(eq(u64, block.columns[WS_COL_kernel_correlation].v[0], 1));
 	ws_block_release(&block);
-	cr_assert(eq(int, ws_trace_reader_load(r, 999, &t, &err), WS_BUG));
 	ws_trace_reader_free(r);
 	ws_sample_free(&s);
 }
@@ -307,7 +306,7 @@ Test(trace_reader, an_unknown_encoding_is_an_error_only_where_the_column_is_need
 	         "program",
 	         offset);
 	cr_assert_str_eq(err.text, expected);
-	cr_assert(t.arena == NULL);
+	cr_assert(t.columns == NULL);
 	while (ws_trace_reader_block(r, i)->offset != offset)
 		i++;
 	cr_assert(eq(int, ws_trace_reader_decode(r, i, &block, &err), WS_TOO_NEW));
@@ -474,7 +473,7 @@ static const char *load_error(const struct ws_sample *s, enum ws_kind kind)
 	struct ws_column_data t;
 
 	cr_assert(eq(int, ws_trace_reader_load(r, kind, &t, &err), WS_CORRUPT));
-	cr_assert(t.arena == NULL);
+	cr_assert(t.columns == NULL);
 	ws_trace_reader_free(r);
 	return strstr(err.text, "): ") + 3; /* behind the name of the column */
 }
