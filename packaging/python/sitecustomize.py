@@ -21,34 +21,44 @@ def _chain():
 def _hook(torch):
     from ctypes import PyDLL, c_char_p
     from threading import local
-    from weakref import WeakKeyDictionary
+    from weakref import ref
     from torch.nn.modules import module as modules
     library = PyDLL(None)
     begin_call, end_call = library.warpsheet_module_begin, library.warpsheet_module_end
     begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
     is_compiling = torch.compiler.is_compiling
-    names, texts, of_thread = WeakKeyDictionary(), {}, local()
+    texts, of_thread = {}, local()
+
+    def text_of(module, outer, root):
+        """By the name that the caller, or else the root, has for it."""
+        kind = type(module).__name__
+        try:
+            inner = next(name for above in (outer, root) for name, below in above.named_modules() if below is module)
+        except Exception:  # it is in neither
+            inner = ""
+        return ("nn.Module: " + (f"{inner} ({kind})" if inner else kind)).encode()
 
     def begin(module, _):
         if is_compiling():
             return
-        calls = of_thread.__dict__.setdefault("calls", [])
-        if module not in names or not calls:  # a root: each below it goes by the name that its parent has for it
-            names.update((below, name) for name, below in module.named_modules())
-        name, outer = names.get(module, ""), names.get(calls[-1], "") if calls else ""
-        key = (type(module), name, outer)
-        text = texts.get(key)
-        if text is None:
-            inner = name[len(outer) + 1:] if outer and name.startswith(outer + ".") else name
-            kind = type(module).__name__
-            text = texts[key] = ("nn.Module: " + (f"{inner} ({kind})" if inner else kind)).encode()
-        begin_call(text)
+        try:
+            calls = of_thread.calls
+        except AttributeError:
+            calls = of_thread.calls = []
+        outer = calls[-1] if calls else module
+        key = id(module), id(outer)
+        known = texts.get(key)
+        if not known or known[0]() is not module or known[1]() is not outer:
+            if len(texts) > 50000:
+                texts.clear()
+            known = texts[key] = ref(module), ref(outer), text_of(module, outer, calls[0] if calls else module)
+        begin_call(known[2])
         calls.append(module)
 
     def end(module, _, __):
         if is_compiling():
             return
-        calls = of_thread.__dict__.get("calls")
+        calls = getattr(of_thread, "calls", None)
         while calls:
             end_call()
             if calls.pop() is module:

@@ -13,6 +13,7 @@
 
 #define MAX_OPEN   256 /* calls of a thread that are open */
 #define TABLE_SIZE (1u << 16)
+#define LOG_SIZE   (1u << 16)
 #define DOMAIN     "pytorch" /* of what the program and PyTorch annotate, as importers call it */
 
 struct open_call {
@@ -25,6 +26,9 @@ struct open_call {
 
 struct thread {
 	uint32_t nopen;
+	uint32_t ncalls, expected;      /* calls so far; place in the log of the one like the next */
+	uint32_t log[LOG_SIZE];         /* definitions of the last calls */
+	uint32_t after[LOG_SIZE];       /* where in the log a definition was followed by others */
 	struct open_call open[MAX_OPEN];
 	_Alignas(8) uint8_t body[WS_TORCH_BODY];
 };
@@ -104,26 +108,42 @@ static void remember(uint32_t hash, uint32_t id)
 	}
 }
 
-static uint32_t config_of_body(const uint8_t *body, uint32_t size)
+static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
+{
+	uint32_t found_size;
+	const void *found = ws_op_body(id, &found_size);
+
+	return found && found_size == size && !memcmp(found, body, size);
+}
+
+static uint32_t find_or_define(const uint8_t *body, uint32_t size)
 {
 	const uint32_t hash = hash_of(body, size);
 	uint64_t entry;
-	uint32_t id, found_size;
+	uint32_t id;
 
 	for (uint32_t i = hash % TABLE_SIZE;
 	     (entry = atomic_load_explicit(&table[i], memory_order_acquire));
-	     i = (i + 1) % TABLE_SIZE) {
-		const void *found;
-
-		if (entry >> 32 != hash)
-			continue;
-		found = ws_op_body((uint32_t)entry, &found_size);
-		if (found && found_size == size && !memcmp(found, body, size))
+	     i = (i + 1) % TABLE_SIZE)
+		if (entry >> 32 == hash && is_body((uint32_t)entry, body, size))
 			return (uint32_t)entry;
-	}
 	id = ws_define_op(body, size);
 	if (id != WS_DEF_NONE)
 		remember(hash, id);
+	return id;
+}
+
+/* Steps repeat themselves: what came next the last time is tried first, without a hash. */
+static uint32_t config_of_body(struct thread *t, uint32_t size)
+{
+	uint32_t id = t->log[t->expected++ % LOG_SIZE];
+
+	if (!is_body(id, t->body, size)) {
+		id = find_or_define(t->body, size);
+		t->expected = t->after[id % LOG_SIZE];
+		t->after[id % LOG_SIZE] = t->ncalls + 1;
+	}
+	t->log[t->ncalls++ % LOG_SIZE] = id;
 	return id;
 }
 
@@ -135,10 +155,10 @@ static uint32_t config_of(const void *fn, struct thread *t)
 	bool whole;
 
 	size = ws_torch_body(fn, name, t->body, &whole);
-	id = config_of_body(t->body, size);
+	id = config_of_body(t, size);
 	if (id == WS_DEF_NONE && whole) {
 		whole = 0;
-		id = config_of_body(t->body, ws_torch_name(name, t->body));
+		id = config_of_body(t, ws_torch_name(name, t->body));
 	}
 	if (id != WS_DEF_NONE && !whole && ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
 		ws_lost(WS_DROPPED_pytorch_without_shapes, 1);
@@ -361,7 +381,7 @@ void warpsheet_module_begin(const char *name)
 	if (!call)
 		return;
 	call->is_module = 1;
-	call->config = config_of_body(self->body, ws_torch_name(name, self->body));
+	call->config = config_of_body(self, ws_torch_name(name, self->body));
 	call->start_ns = ws_now_ns();
 }
 
