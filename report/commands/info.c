@@ -152,16 +152,14 @@ static void put_records(const struct ws_trace_reader *r)
 
 /* --- what the records say ------------------------------------------------------------ */
 
-static enum ws_status put_meta(void *ctx, const void *row, struct ws_err *err)
+static void put_meta(void *ctx, const void *row)
 {
 	const struct ws_row_meta *r = row;
 
 	(void)ctx;
-	(void)err;
 	put_label_text(r->key);
 	ws_display_put(stdout, r->value.ptr, r->value.len);
 	putchar('\n');
-	return WS_OK;
 }
 
 static enum ws_status put_metas(const struct ws_trace_reader *r, struct ws_err *err)

@@ -6,13 +6,12 @@ struct taking {
 	struct ws_idmap by_external, *by_correlation;
 };
 
-static enum ws_status on_collective(void *ctx, const void *row, struct ws_err *err)
+static void on_collective(void *ctx, const void *row)
 {
 	const struct ws_row_collective *r = row;
 	struct taking *t = ctx;
 	uint32_t at = (uint32_t)t->m->ncollectives++;
 
-	(void)err;
 	t->m->collectives[at] = (struct ws_collective){
 	        .name = ws_model_text(t->m, r->name),
 	        .group = ws_model_text(t->m, r->group),
@@ -25,11 +24,10 @@ static enum ws_status on_collective(void *ctx, const void *row, struct ws_err *e
 	};
 	if (r->correlation) {
 		ws_idmap_put(t->by_correlation, r->correlation, at);
-		return WS_OK;
+		return;
 	}
 	if (r->external_id)
 		ws_idmap_put(&t->by_external, r->external_id, at);
-	return WS_OK;
 }
 
 /* By the id of an operation, or of one around it: parents stand before their children. */

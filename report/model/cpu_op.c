@@ -45,7 +45,7 @@ static void set_mask(const struct ws_model *m, const struct ws_row_op_config *r,
 		c->flops_needed = cost_of(cost.flops_needed, 0);
 }
 
-static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
+static void on_config(void *loader, const void *row)
 {
 	const struct ws_row_op_config *r = row;
 	struct ws_loader *l = loader;
@@ -53,7 +53,6 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	uint32_t at = (uint32_t)m->cpu_ops.nconfigs++;
 	struct ws_op_config *c = &m->cpu_ops.configs[at];
 
-	(void)err;
 	*c = (struct ws_op_config){
 	        .has_dims = r->dims != 0,
 	        .batch = r->batch,
@@ -74,7 +73,6 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	c->direction = enum_text(m, WS_COL_op_config_direction, r->direction);
 	c->dtype = enum_text(m, WS_COL_op_config_dtype, r->dtype);
 	ws_idmap_put(&l->op_config_of, r->id, at);
-	return WS_OK;
 }
 
 static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
@@ -250,21 +248,19 @@ out:
 	ws_idmap_free(&last);
 }
 
-static enum ws_status on_flow(void *loader, const void *row, struct ws_err *err)
+static void on_flow(void *loader, const void *row)
 {
 	const struct ws_row_flow *r = row;
 	struct ws_loader *l = loader;
 	struct ws_cpu_ops *ops = &l->m->cpu_ops;
 	uint32_t from, to;
 
-	(void)err;
 	if (r->kind != WS_FLOW_FORWARD_BACKWARD)
-		return WS_OK;
+		return;
 	from = op_at(&ops->tree, ws_thread_number(l, r->from_thread, 0), r->from_ns);
 	to = op_at(&ops->tree, ws_thread_number(l, r->to_thread, 0), r->to_ns);
 	if (from != WS_NONE && to != WS_NONE)
 		ops->forward[to] = from;
-	return WS_OK;
 }
 
 /* Which operation each is the backward of; what lies inside one inherits that. */
@@ -325,16 +321,14 @@ struct links {
 	struct ws_idmap *op_of;
 };
 
-static enum ws_status on_link(void *ctx, const void *row, struct ws_err *err)
+static void on_link(void *ctx, const void *row)
 {
 	const struct ws_row_external_link *r = row;
 	const struct links *links = ctx;
 	uint32_t op = ws_idmap_get(&links->by_external, r->external_id);
 
-	(void)err;
 	if (!(op == WS_NONE || r->kind != WS_EXTERNAL_CUSTOM0))
 		ws_idmap_put(links->op_of, r->correlation, op);
-	return WS_OK;
 }
 
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err)

@@ -188,32 +188,28 @@ static void find_makers(struct ws_model *m)
 		m->devices[i].is_amd |= hip && m->devices[i].name == WS_TEXT_EMPTY;
 }
 
-static enum ws_status on_device(void *loader, const void *row, struct ws_err *err)
+static void on_device(void *loader, const void *row)
 {
 	const struct ws_row_device *r = row;
 	struct ws_loader *l = loader;
 	const uint32_t at = ws_device_number(l, r->id);
 
-	(void)err;
 	l->m->devices[at].kind = r->kind <= WS_DEVICE_CUDA ? (int)r->kind : -1;
 	l->m->devices[at].name = ws_model_text(l->m, r->name);
-	return WS_OK;
 }
 
-static enum ws_status on_device_attr(void *loader, const void *row, struct ws_err *err)
+static void on_device_attr(void *loader, const void *row)
 {
 	const struct ws_row_device_attr *r = row;
 	const struct ws_loader *l = loader;
 	struct ws_bytes name = l->m->texts[ws_model_text(l->m, r->attr)];
 	uint32_t at = ws_idmap_get(&l->device_of, r->device);
 
-	(void)err;
 	if (at == WS_NONE)
-		return WS_OK;
+		return;
 	ws_device_facts_set(&l->m->devices[at].facts, name.ptr, name.len, r->value);
 	if (ws_name_is(name, "global_memory_bytes") && r->value > 0)
 		l->m->devices[at].memory_bytes = r->value;
-	return WS_OK;
 }
 
 /* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
@@ -238,15 +234,13 @@ static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status on_thread(void *loader, const void *row, struct ws_err *err)
+static void on_thread(void *loader, const void *row)
 {
 	const struct ws_row_thread *r = row;
 	struct ws_loader *l = loader;
 	const uint32_t at = ws_thread_number(l, r->id, r->pid); /* the array may move */
 
-	(void)err;
 	l->m->threads[at].tid = r->tid;
-	return WS_OK;
 }
 
 static void demangle(struct ws_loader *l, uint32_t recorded, struct ws_config *c)
@@ -295,7 +289,7 @@ static void describe_kernel(struct ws_loader *l, uint32_t recorded, struct ws_co
 	demangle(l, recorded, c);
 }
 
-static enum ws_status on_config(void *loader, const void *row, struct ws_err *err)
+static void on_config(void *loader, const void *row)
 {
 	const struct ws_row_launch_config *r = row;
 	struct ws_loader *l = loader;
@@ -305,7 +299,6 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	uint32_t name = ws_model_text(m, r->name);
 	uint32_t like = ws_idmap_get(&l->kernel_of, name);
 
-	(void)err;
 	c->name = WS_TEXT_UNKNOWN_KERNEL;
 	if (like != WS_NONE) {
 		*c = m->configs[like];
@@ -327,7 +320,6 @@ static enum ws_status on_config(void *loader, const void *row, struct ws_err *er
 	        m->devices[c->device].has_limits &&
 	        ws_occupancy_estimate(&m->devices[c->device].limits, &c->shape, &c->occupancy);
 	ws_idmap_put(&l->config_of, r->id, at);
-	return WS_OK;
 }
 
 static enum ws_status load_configs(struct ws_loader *l, struct ws_err *err)
@@ -403,14 +395,12 @@ static enum ws_status load_payloads(struct ws_loader *l, struct ws_err *err)
 
 /* --- process ends, losses, provenance ---------------------------------------------------- */
 
-static enum ws_status on_end(void *loader, const void *row, struct ws_err *err)
+static void on_end(void *loader, const void *row)
 {
 	const struct ws_row_process_end *r = row;
 	struct ws_model *m = ((struct ws_loader *)loader)->m;
 
-	(void)err;
 	m->ends[m->nends++] = (struct ws_process_end){r->pid, (int)(r->how & 0xff), r->code};
-	return WS_OK;
 }
 
 static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
@@ -421,12 +411,10 @@ static enum ws_status load_ends(struct ws_loader *l, struct ws_err *err)
 	return ws_load_each(l, WS_KIND_PROCESS_END, on_end, l, err);
 }
 
-static enum ws_status on_process(void *loader, const void *row, struct ws_err *err)
+static void on_process(void *loader, const void *row)
 {
 	(void)row;
-	(void)err;
 	((struct ws_loader *)loader)->m->processes++;
-	return WS_OK;
 }
 
 enum ws_status ws_load_dictionaries(struct ws_loader *l, struct ws_err *err)

@@ -83,10 +83,9 @@ static enum ws_status check_sums(const struct ws_model *m, struct ws_err *err)
 	return WS_OK;
 }
 
-static enum ws_status on_overhead(void *loader, const void *row, struct ws_err *err)
+static enum ws_status take_overhead(struct ws_model *m, const struct ws_row_overhead *r,
+                                    struct ws_err *err)
 {
-	const struct ws_row_overhead *r = row;
-	struct ws_model *m = ((struct ws_loader *)loader)->m;
 	int64_t dur = r->dur_ns < 0 ? 0 : r->dur_ns;
 
 	WS_FORWARD(ws_check_time(r->start_ns, dur, "overhead", m->overheads++, err));
@@ -95,9 +94,23 @@ static enum ws_status on_overhead(void *loader, const void *row, struct ws_err *
 	return WS_OK;
 }
 
+struct overheads {
+	struct ws_model *m;
+	enum ws_status status;
+	struct ws_err *err;
+};
+
+static void on_overhead(void *ctx, const void *row)
+{
+	struct overheads *o = ctx;
+
+	WS_THEN(o->status, take_overhead(o->m, row, o->err));
+}
+
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
+	struct overheads overheads = {m, WS_OK, err};
 	struct ws_column_data t[NWORK_COLUMNS_OF] = {{0}};
 	enum ws_status status = WS_OK;
 	size_t n = 0;
@@ -120,7 +133,8 @@ enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err)
 	WS_FORWARD(status);
 	ws_sort(m->work, m->nwork, sizeof(*m->work), by_device_and_start);
 	WS_FORWARD(check_sums(m, err));
-	return ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, l, err);
+	WS_FORWARD(ws_load_each(l, WS_KIND_OVERHEAD, on_overhead, &overheads, err));
+	return overheads.status;
 }
 
 /* --- memory ------------------------------------------------------------------------------ */

@@ -14,8 +14,7 @@ union row {
 };
 
 /* Of kinds with BLOBs, which are few, all columns are in memory. */
-static enum ws_status each_of_table(const struct ws_column_data *t, ws_record_fn fn, void *ctx,
-                                    struct ws_err *err)
+static void each_of_table(const struct ws_column_data *t, ws_record_fn fn, void *ctx)
 {
 	union row row;
 
@@ -30,9 +29,8 @@ static enum ws_status each_of_table(const struct ws_column_data *t, ws_record_fn
 			else if (column->present)
 				memcpy(to, &column->v[i], sizeof(*column->v));
 		}
-		WS_FORWARD(fn(ctx, &row, err));
+		fn(ctx, &row);
 	}
-	return WS_OK;
 }
 
 /* Of the others, of which there may be millions, a block is. */
@@ -52,7 +50,7 @@ static enum ws_status each_of_blocks(const struct ws_trace_reader *r, const stru
 		for (size_t at = 0; status == WS_OK && at < b.info.rows; at++) {
 			for (unsigned c = 0; c < def->ncolumns; c++)
 				ws_store_u64((uint64_t *)&row + c, b.v[c][at]);
-			status = fn(ctx, &row, err);
+			fn(ctx, &row);
 		}
 	}
 	ws_block_rows_release(&b);
@@ -65,23 +63,20 @@ enum ws_status ws_records_each(const struct ws_trace_reader *r, enum ws_kind kin
 {
 	const struct ws_kind_def *def = ws_schema_kind(kind);
 	struct ws_column_data t;
-	enum ws_status status;
 
 	if (!ws_kind_has_blobs(def))
 		return each_of_blocks(r, def, fn, ctx, err);
 	WS_FORWARD(ws_trace_reader_load(r, kind, &t, err));
-	status = each_of_table(&t, fn, ctx, err);
+	each_of_table(&t, fn, ctx);
 	ws_column_data_release(&t);
-	return status;
+	return WS_OK;
 }
 
-static enum ws_status keep_row(void *ctx, const void *row, struct ws_err *err)
+static void keep_row(void *ctx, const void *row)
 {
 	struct ws_records *d = ctx;
 
-	(void)err;
 	ws_spill_put(d->room, d->row_size, d->n++, row);
-	return WS_OK;
 }
 
 enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reader *r,
@@ -95,7 +90,7 @@ enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reade
 	d->rows = d->room->data;
 	if (ws_kind_has_blobs(def)) {
 		WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));
-		WS_FORWARD(each_of_table(&d->table, keep_row, d, err));
+		each_of_table(&d->table, keep_row, d);
 	} else {
 		WS_FORWARD(each_of_blocks(r, def, keep_row, d, err));
 	}

@@ -10,7 +10,7 @@
 
 /* row is the struct ws_row_<kind> of the kind; it and its BLOBs are borrowed until the function
  * returns. */
-typedef enum ws_status (*ws_record_fn)(void *ctx, const void *row, struct ws_err *err);
+typedef void (*ws_record_fn)(void *ctx, const void *row);
 
 /* Call fn for each row of a kind in the order of the file; a column that a block lacks reads as 0.
  */

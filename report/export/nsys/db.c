@@ -30,14 +30,17 @@ static const struct {
 
 /* --- the database --- */
 
-static enum ws_status failed(const struct ws_nsys_out *o, struct ws_err *err)
+/* The first failure is told at the end. */
+static void check(struct ws_nsys_out *o, int code)
 {
-	return WS_FAIL(err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db));
+	if (code != SQLITE_OK && code != SQLITE_DONE)
+		WS_THEN(o->status,
+		        WS_FAIL(&o->err, IO_WRITE, "the database: %s", sqlite3_errmsg(o->db)));
 }
 
-static enum ws_status execute(struct ws_nsys_out *o, const char *sql, struct ws_err *err)
+static void execute(struct ws_nsys_out *o, const char *sql)
 {
-	return sqlite3_exec(o->db, sql, NULL, NULL, NULL) == SQLITE_OK ? WS_OK : failed(o, err);
+	check(o, sqlite3_exec(o->db, sql, NULL, NULL, NULL));
 }
 
 /* What is open already is not opened by its name, which others may have changed. */
@@ -72,17 +75,17 @@ static enum ws_status open_file(struct ws_nsys_out *o, const char *path, struct 
 	            SQLITE_OK ||
 	    sqlite3_vfs_register(&o->files, 0) != SQLITE_OK)
 		return WS_FAIL(err, ENVIRONMENT, "this SQLite takes no file that is open");
-	if (sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK)
-		return failed(o, err);
-	return execute(o, PAGE_SETUP, err);
+	WS_FAIL_IF(sqlite3_open_v2(path, &o->db, flags, o->files.zName) != SQLITE_OK, err, IO_WRITE,
+	           "the database: %s", sqlite3_errmsg(o->db));
+	execute(o, PAGE_SETUP);
+	return WS_OK;
 }
 
-enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions,
-                              unsigned n, sqlite3_stmt **insert, struct ws_err *err)
+void ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions, unsigned n,
+                    sqlite3_stmt **insert)
 {
 	char *create = sqlite3_mprintf("CREATE TABLE %s (%s)", name, definitions);
 	sqlite3_str *sql = sqlite3_str_new(o->db);
-	enum ws_status status = WS_OK;
 	char *add;
 
 	sqlite3_str_appendf(sql, "INSERT INTO %s VALUES (?", name);
@@ -92,13 +95,10 @@ enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const cha
 	add = sqlite3_str_finish(sql);
 	if (!create || !add)
 		ws_out_of_memory(strlen(definitions));
-	status = execute(o, create, err);
-	if (status == WS_OK && sqlite3_prepare_v3(o->db, add, -1, SQLITE_PREPARE_PERSISTENT, insert,
-	                                          NULL) != SQLITE_OK)
-		status = failed(o, err);
+	execute(o, create);
+	check(o, sqlite3_prepare_v3(o->db, add, -1, SQLITE_PREPARE_PERSISTENT, insert, NULL));
 	sqlite3_free(create);
 	sqlite3_free(add);
-	return status;
 }
 
 /* --- tables of names --- */
@@ -108,7 +108,7 @@ static struct ws_nsys_value text_value(const char *text)
 	return (struct ws_nsys_value){SQLITE_TEXT, .bytes = ws_bytes_of(text)};
 }
 
-static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
+static void write_enums(struct ws_nsys_out *o)
 {
 	static const struct {
 		const char *table;
@@ -122,9 +122,8 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 	        "id INTEGER NOT NULL PRIMARY KEY, name TEXT, label TEXT";
 	sqlite3_stmt *insert = NULL;
 	const char *before = "";
-	enum ws_status status = WS_OK;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows) && status == WS_OK; i++) {
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct ws_nsys_value row[] = {
 		        {SQLITE_INTEGER, .integer = rows[i].id},
 		        text_value(rows[i].name),
@@ -134,14 +133,12 @@ static enum ws_status write_enums(struct ws_nsys_out *o, struct ws_err *err)
 		if (strcmp(before, rows[i].table) != 0) {
 			sqlite3_finalize(insert);
 			insert = NULL;
-			status =
-			        ws_nsys_create(o, rows[i].table, columns_of_names, 3, &insert, err);
+			ws_nsys_create(o, rows[i].table, columns_of_names, 3, &insert);
 		}
 		before = rows[i].table;
-		WS_THEN(status, ws_nsys_insert(o, insert, row, 3, err));
+		ws_nsys_insert(o, insert, row, 3);
 	}
 	sqlite3_finalize(insert);
-	return status;
 }
 
 /* Of a table of nsys.def. */
@@ -155,8 +152,7 @@ static unsigned count_columns(enum ws_nsys_out_table table)
 	return (unsigned)(c - first);
 }
 
-static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table,
-                             struct ws_err *err)
+static void create(struct ws_nsys_out *o, enum ws_nsys_out_table table)
 {
 	const unsigned n = count_columns(table);
 	char sql[2048];
@@ -166,21 +162,25 @@ static enum ws_status create(struct ws_nsys_out *o, enum ws_nsys_out_table table
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s",
 		                        len ? ", " : "", columns[tables[table].first + (int)i].name,
 		                        columns[tables[table].first + (int)i].type);
-	return ws_nsys_create(o, tables[table].name, sql, n, &o->table[table], err);
+	ws_nsys_create(o, tables[table].name, sql, n, &o->table[table]);
 }
 
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	WS_FORWARD(open_file(o, path, err));
-	WS_FORWARD(write_enums(o, err));
+	write_enums(o);
 	/* queries join these, with or without rows */
-	WS_FORWARD(create(o, WS_OUT_STRING, err));
-	return create(o, WS_OUT_THREAD, err);
+	create(o, WS_OUT_STRING);
+	create(o, WS_OUT_THREAD);
+	return WS_OK;
 }
 
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
 {
-	return execute(o, "COMMIT", err);
+	execute(o, "COMMIT");
+	if (o->status != WS_OK && err)
+		*err = o->err;
+	return o->status;
 }
 
 void ws_nsys_out_close(struct ws_nsys_out *o)
@@ -241,8 +241,8 @@ static int bind(sqlite3_stmt *insert, int i, const struct ws_nsys_value *v)
 	}
 }
 
-enum ws_status ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
-                              const struct ws_nsys_value *values, unsigned n, struct ws_err *err)
+void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws_nsys_value *values,
+                    unsigned n)
 {
 	int code = SQLITE_OK;
 
@@ -253,21 +253,20 @@ enum ws_status ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
 	if (code == SQLITE_OK)
 		code = sqlite3_step(insert);
 	sqlite3_reset(insert);
-	return code == SQLITE_DONE ? WS_OK : failed(o, err);
+	check(o, code);
 }
 
-enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err)
+void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table)
 {
 	const unsigned n = count_columns(table);
 	struct ws_nsys_value *row = &o->value[tables[table].first];
 
 	if (!o->table[table])
-		WS_FORWARD(create(o, table, err));
-	WS_FORWARD(ws_nsys_insert(o, o->table[table], row, n, err));
+		create(o, table);
+	ws_nsys_insert(o, o->table[table], row, n);
 	o->rows[table]++;
 	ws_export_progress_tell(&o->progress, 1);
 	memset(row, 0, n * sizeof(*row));
 	if (table != WS_OUT_STRING) /* which is put while others are made */
 		ws_arena_free(&o->row_texts);
-	return WS_OK;
 }

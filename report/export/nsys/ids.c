@@ -16,8 +16,7 @@
 
 /* --- texts --- */
 
-static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id,
-                             struct ws_err *err)
+static void intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id)
 {
 	const struct ws_bytes readable = ws_export_readable(&o->readable, text);
 	uint64_t known = ws_strtab_find(&o->texts, readable.ptr, readable.len);
@@ -25,102 +24,90 @@ static enum ws_status intern(struct ws_nsys_out *o, struct ws_bytes text, int64_
 	if (!known) {
 		known = ws_strtab_add(&o->texts, readable.ptr, readable.len);
 		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
-		WS_FORWARD(ws_nsys_put(o, WS_OUT_STRING, err));
+		ws_nsys_put(o, WS_OUT_STRING);
 	}
 	*id = (int64_t)known;
-	return WS_OK;
 }
 
-enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
-                                 struct ws_err *err)
+void ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id)
 {
 	const uint64_t *known = ws_map_get(&o->string_ids, string);
 
 	if (known) {
 		*id = (int64_t)*known;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(intern(o, ws_records_text(&o->strings, string), id, err));
+	intern(o, ws_records_text(&o->strings, string), id);
 	ws_map_add(&o->string_ids, string, (uint64_t)*id);
-	return WS_OK;
 }
 
 /* --- processes and threads --- */
 
 /* `number` under `above`, or one made up when it does not fit or is taken. */
-static enum ws_status unique(struct ws_strtab *used, uint64_t above, uint64_t number, uint64_t *out,
-                             struct ws_err *err)
+static uint64_t unique(struct ws_nsys_out *o, struct ws_strtab *used, uint64_t above,
+                       uint64_t number)
 {
-	uint64_t made = FIRST_MADE;
+	uint64_t made = FIRST_MADE, id = ws_export_unique(used, above, number, ID_MASK + 1, &made);
 
-	*out = ws_export_unique(used, above, number, ID_MASK + 1, &made);
-	WS_FAIL_IF(*out > ID_MASK, err, CORRUPT,
-	           "more processes or threads than an export can tell apart");
-	return WS_OK;
+	if (id > ID_MASK)
+		WS_THEN(o->status, WS_FAIL(&o->err, CORRUPT,
+		                           "more processes or threads than an export can tell "
+		                           "apart"));
+	return id;
 }
 
-enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
-                                  struct ws_err *err)
+void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id)
 {
 	const uint64_t *known = ws_map_get(&o->process_ids, pid);
-	uint64_t number;
+	const uint64_t number = known ? *known : unique(o, &o->used_processes, 0, pid);
 
-	if (known) {
-		number = *known;
-
-	} else {
-		WS_FORWARD(unique(&o->used_processes, 0, pid, &number, err));
+	if (!known)
 		ws_map_add(&o->process_ids, pid, number);
-	}
 	*id = (int64_t)(VM_BITS | number << ID_BITS);
-	return WS_OK;
 }
 
 /* Threads whose row is lost are the thread 0 of process 0, as their records are kept. */
-enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,
-                                  struct ws_err *err)
+void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id)
 {
 	const uint64_t *known = ws_map_get(&o->thread_ids, thread);
 	const struct ws_row_thread *row;
-	uint64_t number;
 
 	if (known) {
 		*id = (int64_t)*known;
-		return WS_OK;
+		return;
 	}
 	row = ws_records_find(&o->threads, thread);
-	WS_FORWARD(ws_nsys_global_pid(o, row ? row->pid : 0, id, err));
-	WS_FORWARD(unique(&o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0, &number,
-	                  err));
-	*id |= (int64_t)number;
+	ws_nsys_global_pid(o, row ? row->pid : 0, id);
+	*id |= (int64_t)unique(o, &o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0);
 	ws_map_add(&o->thread_ids, thread, (uint64_t)*id);
-	return WS_OK;
 }
 
 /* --- by what a number stands for --- */
 
-enum ws_status ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
-                              int64_t *out, struct ws_err *err)
+void ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
+                    int64_t *out)
 {
 	switch (meaning) {
 	case WS_NSYS_OWN_TEXT:
-		return ws_nsys_string_id(o, value, out, err);
+		ws_nsys_string_id(o, value, out);
+		return;
 	case WS_NSYS_OWN_THREAD:
-		return ws_nsys_global_tid(o, value, out, err);
+		ws_nsys_global_tid(o, value, out);
+		return;
 	case WS_NSYS_OWN_PROCESS:
-		return ws_nsys_global_pid(o, value, out, err);
+		ws_nsys_global_pid(o, value, out);
+		return;
 	case WS_NSYS_OWN_PLAIN:
 		break;
 	}
 	*out = (int64_t)value;
-	return WS_OK;
 }
 
-enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                                 enum ws_nsys_own_value meaning, uint64_t value, struct ws_err *err)
+void ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                       enum ws_nsys_own_value meaning, uint64_t value)
 {
 	o->value[c].type = SQLITE_INTEGER;
-	return ws_nsys_number(o, meaning, value, &o->value[c].integer, err);
+	ws_nsys_number(o, meaning, value, &o->value[c].integer);
 }
 
 /* --- kernels --- */
@@ -136,8 +123,8 @@ static struct ws_bytes last_name(struct ws_bytes name)
 	return name;
 }
 
-static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_launch_config *row,
-                                  struct ws_nsys_config *names, struct ws_err *err)
+static void name_config(struct ws_nsys_out *o, const struct ws_row_launch_config *row,
+                        struct ws_nsys_config *names)
 {
 	struct ws_bytes recorded = ws_records_text(&o->strings, row->name), readable;
 	struct ws_bytes shorter;
@@ -149,18 +136,17 @@ static enum ws_status name_config(struct ws_nsys_out *o, const struct ws_row_lau
 	len = o->scratch.len;
 	ws_buf_reserve(&o->scratch, len + 1);
 	readable = (struct ws_bytes){o->scratch.data, len};
-	WS_FORWARD(intern(o, readable, &names->demangled, err));
+	intern(o, readable, &names->demangled);
 	shorter.ptr = o->scratch.data + len;
 	shorter.len = ws_name_function(readable, (char *)o->scratch.data + len);
-	WS_FORWARD(intern(o, last_name(shorter), &names->base, err));
+	intern(o, last_name(shorter), &names->base);
 	if (len == recorded.len && !memcmp(o->scratch.data, recorded.ptr, len))
-		return WS_OK;
-	return intern(o, recorded, &names->mangled, err);
+		return;
+	intern(o, recorded, &names->mangled);
 }
 
-enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
-                                 const struct ws_row_launch_config **row,
-                                 const struct ws_nsys_config **names, struct ws_err *err)
+void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
+                       const struct ws_row_launch_config **row, const struct ws_nsys_config **names)
 {
 	static const struct ws_row_launch_config lost;
 	const uint64_t *place = ws_map_get(&o->configs.places, config);
@@ -168,7 +154,8 @@ enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
 
 	*row = place ? (const struct ws_row_launch_config *)o->configs.rows + *place : &lost;
 	*names = c;
-	return c->demangled ? WS_OK : name_config(o, *row, c, err);
+	if (!c->demangled)
+		name_config(o, *row, c);
 }
 
 /* --- loading --- */
@@ -186,10 +173,10 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err)
 	t = o->threads.rows;
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].pid <= ID_MASK)
-			WS_FORWARD(ws_nsys_global_pid(o, t[i].pid, &id, err));
+			ws_nsys_global_pid(o, t[i].pid, &id);
 	for (size_t i = 0; i < o->threads.n; i++)
 		if (t[i].tid <= ID_MASK)
-			WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
+			ws_nsys_global_tid(o, t[i].id, &id);
 	return WS_OK;
 }
 

@@ -14,16 +14,15 @@ static bool is_text(struct ws_bytes text, const char *name)
 
 /* --- tables of names and values --- */
 
-static enum ws_status put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table table,
-                               enum ws_nsys_out_column name, struct ws_bytes key,
-                               struct ws_bytes value, struct ws_err *err)
+static void put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table table,
+                     enum ws_nsys_out_column name, struct ws_bytes key, struct ws_bytes value)
 {
 	ws_nsys_set_text(o, name, key);
 	ws_nsys_set_text(o, name + 1, value);
-	return ws_nsys_put(o, table, err);
+	ws_nsys_put(o, table);
 }
 
-static enum ws_status write_versions(struct ws_nsys_out *o, struct ws_err *err)
+static void write_versions(struct ws_nsys_out *o)
 {
 	static const struct {
 		const char *name, *value;
@@ -34,23 +33,21 @@ static enum ws_status write_versions(struct ws_nsys_out *o, struct ws_err *err)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		WS_FORWARD(put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, ws_bytes_of(rows[i].name),
-		                    ws_bytes_of(rows[i].value), err));
-	return WS_OK;
+		put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, ws_bytes_of(rows[i].name),
+		         ws_bytes_of(rows[i].value));
 }
 
-static enum ws_status put_system(struct ws_nsys_out *o, const char *name, struct ws_bytes value,
-                                 struct ws_err *err)
+static void put_system(struct ws_nsys_out *o, const char *name, struct ws_bytes value)
 {
 	SET(SYSTEM_nameEnum, 0);
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name));
 	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, value);
-	return ws_nsys_put(o, WS_OUT_SYSTEM, err);
+	ws_nsys_put(o, WS_OUT_SYSTEM);
 }
 
 /* Facts go where an import looks for them; all of them stand in META_DATA_CAPTURE by their key. */
-static enum ws_status on_meta(void *ctx, const void *data, struct ws_err *err)
+static void on_meta(void *ctx, const void *data)
 {
 	static const struct {
 		const char *table, *name, *key;
@@ -64,17 +61,19 @@ static enum ws_status on_meta(void *ctx, const void *data, struct ws_err *err)
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
 		if (!is_text(row->key, facts[i].key))
 			continue;
-		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV"))
-			return put_system(o, facts[i].name, row->value, err);
-		WS_FORWARD(put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name,
-		                    ws_bytes_of(facts[i].name), row->value, err));
+		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV")) {
+			put_system(o, facts[i].name, row->value);
+			return;
+		}
+		put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, ws_bytes_of(facts[i].name),
+		         row->value);
 	}
-	return put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, row->key, row->value, err);
+	put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, row->key, row->value);
 }
 
 /* --- times --- */
 
-static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
+static void write_session(struct ws_nsys_out *o)
 {
 	const struct ws_trace_summary *s = ws_trace_reader_summary(o->r);
 	time_t seconds = (time_t)(s->base_ns / 1000000000);
@@ -90,14 +89,14 @@ static enum ws_status write_session(struct ws_nsys_out *o, struct ws_err *err)
 		SET(DETAILS_duration, duration);
 		SET(DETAILS_startTime, o->first_ns);
 		SET(DETAILS_stopTime, o->last_ns);
-		WS_FORWARD(ws_nsys_put(o, WS_OUT_DETAILS, err));
+		ws_nsys_put(o, WS_OUT_DETAILS);
 	}
 	if (!s->base_ns)
-		return WS_OK;
+		return;
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
 		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text));
-	return ws_nsys_put(o, WS_OUT_SESSION, err);
+	ws_nsys_put(o, WS_OUT_SESSION);
 }
 
 /* --- devices --- */
@@ -120,9 +119,8 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 		ws_nsys_set(o, WS_OUT_GPU_maxWarpsPerSm, value / threads_per_warp);
 }
 
-static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
-                                   const struct ws_records *attrs, int64_t *sm_count,
-                                   struct ws_err *err)
+static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
+                         const struct ws_records *attrs, int64_t *sm_count)
 {
 	const struct ws_row_device_attr *attr = attrs->rows;
 
@@ -140,12 +138,12 @@ static enum ws_status write_device(struct ws_nsys_out *o, const struct ws_row_de
 		if (is_text(text, "sm_count"))
 			*sm_count = attr[i].value;
 	}
-	return ws_nsys_put(o, WS_OUT_GPU, err);
+	ws_nsys_put(o, WS_OUT_GPU);
 }
 
 /* A device of each process, by the same number: that is what a trace records. */
-static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int64_t sm_count,
-                                        const struct ws_records *processes, struct ws_err *err)
+static void write_cuda_device(struct ws_nsys_out *o, uint64_t id, int64_t sm_count,
+                              const struct ws_records *processes)
 {
 	const struct ws_row_process *p = processes->rows;
 
@@ -156,9 +154,8 @@ static enum ws_status write_cuda_device(struct ws_nsys_out *o, uint64_t id, int6
 		SET(CUDA_DEVICE_cudaId, id);
 		SET(CUDA_DEVICE_pid, p[i].pid);
 		SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
-		WS_FORWARD(ws_nsys_put(o, WS_OUT_CUDA_DEVICE, err));
+		ws_nsys_put(o, WS_OUT_CUDA_DEVICE);
 	}
-	return WS_OK;
 }
 
 static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_records *processes,
@@ -173,41 +170,40 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_recor
 	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
 		if (ws_records_find(&devices, d[i].id) != &d[i])
 			continue; /* a later row says more */
-		status = write_device(o, &d[i], &attrs, &sm_count, err);
-		WS_THEN(status, write_cuda_device(o, d[i].id, sm_count, processes, err));
+		write_device(o, &d[i], &attrs, &sm_count);
+		write_cuda_device(o, d[i].id, sm_count, processes);
 	}
 	ws_records_free(&devices);
 	ws_records_free(&attrs);
 	return status;
 }
 
-static enum ws_status on_context(void *ctx, const void *data, struct ws_err *err)
+static void on_context(void *ctx, const void *data)
 {
 	const struct ws_row_context *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_CONTEXT, row, err));
+	ws_nsys_set_fields(o, WS_OUT_CONTEXT, row);
 	SET(CONTEXT_hwId, 0);
 	SET(CONTEXT_vmId, 1);
 	SET_KNOWN(CONTEXT_parentContextId, row->parent);
 	SET(CONTEXT_isGreenContext, row->parent != 0);
-	return ws_nsys_put(o, WS_OUT_CONTEXT, err);
+	ws_nsys_put(o, WS_OUT_CONTEXT);
 }
 
-static enum ws_status on_stream(void *ctx, const void *data, struct ws_err *err)
+static void on_stream(void *ctx, const void *data)
 {
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_STREAM, data, err));
+	ws_nsys_set_fields(o, WS_OUT_STREAM, data);
 	SET(STREAM_hwId, 0);
 	SET(STREAM_vmId, 1);
-	return ws_nsys_put(o, WS_OUT_STREAM, err);
+	ws_nsys_put(o, WS_OUT_STREAM);
 }
 
 /* --- processes and threads --- */
 
-static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_records *processes,
-                                      struct ws_err *err)
+static void write_processes(struct ws_nsys_out *o, const struct ws_records *processes)
 {
 	const struct ws_row_process *p = processes->rows;
 	int64_t id;
@@ -215,17 +211,16 @@ static enum ws_status write_processes(struct ws_nsys_out *o, const struct ws_rec
 	for (size_t i = 0; i < processes->n; i++) {
 		if (ws_records_find(processes, p[i].pid) != &p[i])
 			continue; /* the last image's program */
-		WS_FORWARD(ws_nsys_global_pid(o, p[i].pid, &id, err));
+		ws_nsys_global_pid(o, p[i].pid, &id);
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
 		ws_nsys_set_text(o, WS_OUT_PROCESS_name,
 		                 ws_records_text(&o->strings, p[i].program));
-		WS_FORWARD(ws_nsys_put(o, WS_OUT_PROCESS, err));
+		ws_nsys_put(o, WS_OUT_PROCESS);
 	}
-	return WS_OK;
 }
 
-static enum ws_status write_threads(struct ws_nsys_out *o, struct ws_err *err)
+static void write_threads(struct ws_nsys_out *o)
 {
 	const struct ws_row_thread *t = o->threads.rows;
 	int64_t id, name;
@@ -234,19 +229,17 @@ static enum ws_status write_threads(struct ws_nsys_out *o, struct ws_err *err)
 	for (size_t i = 0; i < o->threads.n; i++) {
 		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
 			continue;
-		WS_FORWARD(ws_nsys_global_tid(o, t[i].id, &id, err));
-		WS_FORWARD(ws_nsys_string_id(o, t[i].name, &name, err));
+		ws_nsys_global_tid(o, t[i].id, &id);
+		ws_nsys_string_id(o, t[i].name, &name);
 		SET(THREAD_nameId, name);
 		SET(THREAD_globalTid, id);
-		WS_FORWARD(ws_nsys_put(o, WS_OUT_THREAD, err));
+		ws_nsys_put(o, WS_OUT_THREAD);
 	}
-	return WS_OK;
 }
 
 /* --- diagnostics --- */
 
-static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *text,
-                           struct ws_err *err)
+static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
 {
 	enum { FROM_TARGET = 1, ANALYSIS = 3, WARNING = 2 };
 
@@ -255,7 +248,7 @@ static enum ws_status warn(struct ws_nsys_out *o, int64_t time_ns, const char *t
 	SET(DIAGNOSTIC_source, ANALYSIS);
 	SET(DIAGNOSTIC_severity, WARNING);
 	ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, ws_bytes_of(text));
-	return ws_nsys_put(o, WS_OUT_DIAGNOSTIC, err);
+	ws_nsys_put(o, WS_OUT_DIAGNOSTIC);
 }
 
 /* The last reading of each cause counts. */
@@ -275,53 +268,59 @@ static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
 		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
 		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
 		         row[i].count);
-		status = warn(o, row[i].time_ns, text, err);
+		warn(o, row[i].time_ns, text);
 	}
 	ws_records_free(&losses);
 	return status;
 }
 
-static enum ws_status write_left_out(struct ws_nsys_out *o, struct ws_err *err)
+static void write_left_out(struct ws_nsys_out *o)
 {
 	char text[200];
 
 	if (!o->stats->without_time)
-		return WS_OK;
+		return;
 	snprintf(text, sizeof(text),
 	         "not in this export: kernels and copies without time: %" PRIu64,
 	         o->stats->without_time);
-	return warn(o, 0, text, err);
+	warn(o, 0, text);
 }
 
-static enum ws_status on_process_end(void *ctx, const void *data, struct ws_err *err)
+static void on_process_end(void *ctx, const void *data)
 {
 	const struct ws_row_process_end *row = data;
 	char text[100];
 
 	if (row->how != WS_END_SIGNALED && row->code == 0)
-		return WS_OK;
+		return;
 	snprintf(text, sizeof(text), "process %" PRIu64 " %s %" PRId64, row->pid,
 	         row->how == WS_END_SIGNALED ? "was ended by signal" : "ended with status",
 	         row->code);
-	return warn(ctx, row->time_ns, text, err);
+	warn(ctx, row->time_ns, text);
+}
+
+static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *processes,
+                                 struct ws_err *err)
+{
+	WS_FORWARD(ws_records_load_by(processes, o->r, WS_KIND_PROCESS, 0, err));
+	write_versions(o);
+	WS_FORWARD(ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
+	write_session(o);
+	write_processes(o, processes);
+	WS_FORWARD(write_devices(o, processes, err));
+	WS_FORWARD(ws_records_each(o->r, WS_KIND_CONTEXT, on_context, o, err));
+	WS_FORWARD(ws_records_each(o->r, WS_KIND_STREAM, on_stream, o, err));
+	write_threads(o);
+	WS_FORWARD(write_losses(o, err));
+	write_left_out(o);
+	return ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err);
 }
 
 enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
 {
 	struct ws_records processes;
-	enum ws_status status = ws_records_load_by(&processes, o->r, WS_KIND_PROCESS, 0, err);
+	enum ws_status status = write_info(o, &processes, err);
 
-	WS_THEN(status, write_versions(o, err));
-	WS_THEN(status, ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
-	WS_THEN(status, write_session(o, err));
-	WS_THEN(status, write_processes(o, &processes, err));
-	WS_THEN(status, write_devices(o, &processes, err));
-	WS_THEN(status, ws_records_each(o->r, WS_KIND_CONTEXT, on_context, o, err));
-	WS_THEN(status, ws_records_each(o->r, WS_KIND_STREAM, on_stream, o, err));
-	WS_THEN(status, write_threads(o, err));
-	WS_THEN(status, write_losses(o, err));
-	WS_THEN(status, write_left_out(o, err));
-	WS_THEN(status, ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err));
 	ws_records_free(&processes);
 	return status;
 }

@@ -31,16 +31,15 @@ static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
 }
 
 /* start: the column, before that of the end. */
-static enum ws_status put(struct ws_nsys_out *o, enum ws_nsys_out_table table,
-                          enum ws_nsys_out_column start, int64_t start_ns, int64_t dur_ns,
-                          struct ws_err *err)
+static void put(struct ws_nsys_out *o, enum ws_nsys_out_table table, enum ws_nsys_out_column start,
+                int64_t start_ns, int64_t dur_ns)
 {
 	ws_nsys_set(o, start, start_ns);
 	ws_nsys_set(o, start + 1, end_ns(start_ns, dur_ns));
 	ws_nsys_extend(o, start_ns, end_ns(start_ns, dur_ns));
-	return ws_nsys_put(o, table, err);
+	ws_nsys_put(o, table);
 }
-#define PUT(ID, row) put(o, WS_OUT_##ID, WS_OUT_##ID##_start, row->start_ns, row->dur_ns, err)
+#define PUT(ID, row) put(o, WS_OUT_##ID, WS_OUT_##ID##_start, row->start_ns, row->dur_ns)
 
 /* --- the host --- */
 
@@ -52,36 +51,36 @@ static bool event_class(struct ws_bytes name)
 	return name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
 }
 
-static enum ws_status on_api(void *ctx, const void *data, struct ws_err *err)
+static void on_api(void *ctx, const void *data)
 {
 	const struct ws_row_api *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_RUNTIME, row, err));
+	ws_nsys_set_fields(o, WS_OUT_RUNTIME, row);
 	SET(RUNTIME_eventClass, event_class(ws_records_text(&o->strings, row->name)));
-	return PUT(RUNTIME, row);
+	PUT(RUNTIME, row);
 }
 
-static enum ws_status on_overhead(void *ctx, const void *data, struct ws_err *err)
+static void on_overhead(void *ctx, const void *data)
 {
 	const struct ws_row_overhead *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_PROFILER_OVERHEAD, row, err));
+	ws_nsys_set_fields(o, WS_OUT_PROFILER_OVERHEAD, row);
 	if (row->thread)
-		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_PROFILER_OVERHEAD_globalTid,
-		                             WS_NSYS_OWN_THREAD, row->thread, err));
+		ws_nsys_set_named(o, WS_OUT_PROFILER_OVERHEAD_globalTid, WS_NSYS_OWN_THREAD,
+		                  row->thread);
 	SET(PROFILER_OVERHEAD_returnValue, 0); /* not recorded; the schema wants a number */
 	/* the export tells undefined and unknown apart, and not the parts of compiling */
 	SET(PROFILER_OVERHEAD_overheadType,
 	    1 + (row->kind > WS_OVERHEAD_UVM_INIT ? (uint64_t)WS_OVERHEAD_DRIVER_COMPILER
 	                                          : row->kind));
-	return PUT(PROFILER_OVERHEAD, row);
+	PUT(PROFILER_OVERHEAD, row);
 }
 
 /* --- the device --- */
 
-static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
+static void on_kernel(void *ctx, const void *data)
 {
 	const struct ws_row_kernel *row = data;
 	const struct ws_row_launch_config *c;
@@ -90,10 +89,10 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 
 	if (row->flags & WS_KERNEL_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_nsys_config_of(o, row->config, &c, &names, err));
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_KERNEL, c, err));
+	ws_nsys_config_of(o, row->config, &c, &names);
+	ws_nsys_set_fields(o, WS_OUT_KERNEL, c);
 	SET_KNOWN(KERNEL_correlationId, row->correlation);
 	SET(KERNEL_demangledName, names->demangled);
 	SET(KERNEL_shortName, names->base);
@@ -104,10 +103,10 @@ static enum ws_status on_kernel(void *ctx, const void *data, struct ws_err *err)
 	SET(KERNEL_gridId, 0);
 	SET_KNOWN(KERNEL_graphNodeId, row->graph_node);
 	SET_KNOWN(KERNEL_graphId, row->graph);
-	return PUT(KERNEL, row);
+	PUT(KERNEL, row);
 }
 
-static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
+static void on_memcpy(void *ctx, const void *data)
 {
 	const struct ws_row_memcpy *row = data;
 	const uint64_t peer = 10;
@@ -115,9 +114,9 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 
 	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMCPY, row, err));
+	ws_nsys_set_fields(o, WS_OUT_MEMCPY, row);
 	SET(MEMCPY_srcKind, memory_kind(row->src_kind));
 	SET(MEMCPY_dstKind, memory_kind(row->dst_kind));
 	if (row->kind == peer) {
@@ -125,56 +124,56 @@ static enum ws_status on_memcpy(void *ctx, const void *data, struct ws_err *err)
 		SET(MEMCPY_dstDeviceId, row->dst_device);
 	}
 	SET_KNOWN(MEMCPY_copyCount, row->copies);
-	return PUT(MEMCPY, row);
+	PUT(MEMCPY, row);
 }
 
-static enum ws_status on_memset(void *ctx, const void *data, struct ws_err *err)
+static void on_memset(void *ctx, const void *data)
 {
 	const struct ws_row_memset *row = data;
 	struct ws_nsys_out *o = ctx;
 
 	if (row->flags & WS_COPY_NO_TIME || row->dur_ns < 0) {
 		o->stats->without_time++;
-		return WS_OK;
+		return;
 	}
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMSET, row, err));
+	ws_nsys_set_fields(o, WS_OUT_MEMSET, row);
 	SET(MEMSET_memKind, memory_kind(row->memory_kind));
-	return PUT(MEMSET, row);
+	PUT(MEMSET, row);
 }
 
-static enum ws_status on_sync(void *ctx, const void *data, struct ws_err *err)
+static void on_sync(void *ctx, const void *data)
 {
 	const struct ws_row_sync *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_SYNC, row, err));
+	ws_nsys_set_fields(o, WS_OUT_SYNC, row);
 	SET(SYNC_streamId, id_or_max(row->stream));
 	SET(SYNC_eventId, id_or_max(row->event));
-	return PUT(SYNC, row);
+	PUT(SYNC, row);
 }
 
-static enum ws_status on_graph(void *ctx, const void *data, struct ws_err *err)
+static void on_graph(void *ctx, const void *data)
 {
 	const struct ws_row_graph_launch *row = data;
 	struct ws_nsys_out *o = ctx;
 
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_GRAPH, row, err));
-	return PUT(GRAPH, row);
+	ws_nsys_set_fields(o, WS_OUT_GRAPH, row);
+	PUT(GRAPH, row);
 }
 
-static enum ws_status on_memory(void *ctx, const void *data, struct ws_err *err)
+static void on_memory(void *ctx, const void *data)
 {
 	const struct ws_row_memory *row = data;
 	struct ws_nsys_out *o = ctx;
 
 	/* failures and pools are in the table of our own only */
 	if (row->op != WS_MEMORY_OP_ALLOC && row->op != WS_MEMORY_OP_FREE)
-		return WS_OK;
-	WS_FORWARD(ws_nsys_set_fields(o, WS_OUT_MEMORY, row, err));
+		return;
+	ws_nsys_set_fields(o, WS_OUT_MEMORY, row);
 	SET(MEMORY_pc, 0); /* not recorded; the schema wants a number */
 	SET(MEMORY_memKind, memory_kind(row->memory_kind));
 	ws_nsys_extend(o, row->time_ns, row->time_ns);
-	return ws_nsys_put(o, WS_OUT_MEMORY, err);
+	ws_nsys_put(o, WS_OUT_MEMORY);
 }
 
 /* --- all of it --- */

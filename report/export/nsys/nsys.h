@@ -41,6 +41,8 @@ struct ws_nsys_out {
 	struct ws_export_progress progress;
 	sqlite3_vfs files; /* how SQLite gets at a file: through what is open */
 	sqlite3 *db;
+	enum ws_status status; /* the first failure, which ws_nsys_out_finish tells */
+	struct ws_err err;
 	sqlite3_stmt
 	        *table[WS_OUT_TABLES]; /* that insert a row; NULL: the table does not exist yet */
 	int64_t rows[WS_OUT_TABLES];
@@ -61,18 +63,18 @@ struct ws_nsys_out {
 
 /* --- the database: db.c --- */
 
-/* path: of an empty file, or none. IO_WRITE. */
+/* path: of an empty file, or none. IO_WRITE. What fails later is told by ws_nsys_out_finish. */
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err);
 /* Write what is left. IO_WRITE. */
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_out_close(struct ws_nsys_out *o);
 
 /* definitions: what stands between the parentheses of CREATE TABLE, n of them. Finalize *insert. */
-enum ws_status ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions,
-                              unsigned n, sqlite3_stmt **insert, struct ws_err *err);
+void ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions, unsigned n,
+                    sqlite3_stmt **insert);
 /* Add a row. A key that is NULL becomes the number of the row. */
-enum ws_status ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert,
-                              const struct ws_nsys_value *values, unsigned n, struct ws_err *err);
+void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws_nsys_value *values,
+                    unsigned n);
 
 /*
  * A row: set its columns (those not set are NULL), put it. A table is created
@@ -83,11 +85,10 @@ void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value
 void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);
 void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value);
 /* What a number of the trace stands for, in the ids of the export. */
-enum ws_status ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
-                              int64_t *out, struct ws_err *err);
-enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                                 enum ws_nsys_own_value meaning, uint64_t value,
-                                 struct ws_err *err);
+void ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
+                    int64_t *out);
+void ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
+                       enum ws_nsys_own_value meaning, uint64_t value);
 /* In functions with the export in o. */
 #define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
 #define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
@@ -95,25 +96,22 @@ enum ws_status ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column 
 void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
 /* The columns that are fields of a row of the trace; table is a constant, so that this is no loop.
  */
-static inline __attribute__((always_inline)) enum ws_status
-ws_nsys_set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row,
-                   struct ws_err *err)
+static inline __attribute__((always_inline)) void
+ws_nsys_set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row)
 {
 #define FIELD(ID, column, type, READ, kind, field)                                    \
 	if (table == WS_OUT_##ID && sizeof(type) == sizeof("INTEGER"))                \
 		SET_KNOWN(ID##_##column, ((const struct ws_row_##kind *)row)->field); \
 	else if (table == WS_OUT_##ID)                                                \
 		SET(ID##_##column, ((const struct ws_row_##kind *)row)->field);
-#define NAMED(ID, column, type, READ, kind, field, AS)                                             \
-	if (table == WS_OUT_##ID)                                                                  \
-		WS_FORWARD(ws_nsys_set_named(o, WS_OUT_##ID##_##column, WS_NSYS_OWN_##AS,          \
-		                             (uint64_t)((const struct ws_row_##kind *)row)->field, \
-		                             err));
+#define NAMED(ID, column, type, READ, kind, field, AS)                         \
+	if (table == WS_OUT_##ID)                                              \
+		ws_nsys_set_named(o, WS_OUT_##ID##_##column, WS_NSYS_OWN_##AS, \
+		                  (uint64_t)((const struct ws_row_##kind *)row)->field);
 #include "formats/nsys/nsys.def"
-	return WS_OK;
 }
 
-enum ws_status ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table, struct ws_err *err);
+void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table);
 
 /* --- ids: ids.c --- */
 
@@ -121,21 +119,18 @@ enum ws_status ws_nsys_ids_load(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_ids_free(struct ws_nsys_out *o);
 
 /* The StringIds row of a string of the trace, added when it is new. */
-enum ws_status ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id,
-                                 struct ws_err *err);
+void ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id);
 /* globalPid and globalTid; see docs/reference/export.md for numbers over 24 bits. */
-enum ws_status ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id,
-                                  struct ws_err *err);
-enum ws_status ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id,
-                                  struct ws_err *err);
+void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id);
+void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id);
 
 /* The names of a kernel as StringIds. */
 struct ws_nsys_config {
 	int64_t demangled, base, mangled; /* mangled 0: the recorded name is the readable one */
 };
-enum ws_status ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
-                                 const struct ws_row_launch_config **row,
-                                 const struct ws_nsys_config **names, struct ws_err *err);
+void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
+                       const struct ws_row_launch_config **row,
+                       const struct ws_nsys_config **names);
 
 /* --- what the export says of the trace, its machine and its processes: info.c --- */
 

@@ -33,32 +33,32 @@ static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, 
 }
 
 /* Texts stand in the row: whether a program registered them is not recorded. */
-static enum ws_status put_event(struct nvtx *n, uint64_t text, struct ws_err *err)
+static void put_event(struct nvtx *n, uint64_t text)
 {
 	if (text)
 		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, ws_records_text(&n->o->strings, text));
-	return ws_nsys_put(n->o, WS_OUT_NVTX, err);
+	ws_nsys_put(n->o, WS_OUT_NVTX);
 }
 
 /* The number of a domain, 0 for the default one; its event comes before its first use. */
-static enum ws_status domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
-                                uint64_t *number, struct ws_err *err)
+static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
+                      uint64_t *number)
 {
 	uint64_t key[2] = {(uint64_t)tid >> 24, domain};
 	struct ws_nsys_out *o = n->o;
 
 	*number = 0;
 	if (!domain)
-		return WS_OK;
+		return;
 	*number = ws_strtab_find(&n->domains, &domain, sizeof(domain));
 	if (!*number)
 		*number = ws_strtab_add(&n->domains, &domain, sizeof(domain));
 	if (ws_strtab_find(&n->created, key, sizeof(key)))
-		return WS_OK;
+		return;
 	ws_strtab_add(&n->created, key, sizeof(key));
 	begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid);
 	SET(NVTX_domainId, *number);
-	return put_event(n, domain, err);
+	put_event(n, domain);
 }
 
 /* A number of one of NVTX's own types. 0: it is something else, which has no column. */
@@ -93,18 +93,18 @@ static bool set_number(struct nvtx *n, uint64_t id)
 }
 
 /* After the event: its payload, where that did not fit into it. */
-static enum ws_status put_payload(struct nvtx *n, uint64_t id, struct ws_err *err)
+static void put_payload(struct nvtx *n, uint64_t id)
 {
 	struct ws_nsys_out *o = n->o;
 
 	SET(OWN_PAYLOAD_eventId, o->rows[WS_OUT_NVTX]);
 	SET(OWN_PAYLOAD_payload, (int64_t)id);
-	return ws_nsys_put(o, WS_OUT_OWN_PAYLOAD, err);
+	ws_nsys_put(o, WS_OUT_OWN_PAYLOAD);
 }
 
 /* A range, or a mark. */
-static enum ws_status put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
-                                const struct ws_recorded_range *range, struct ws_err *err)
+static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
+                      const struct ws_recorded_range *range)
 {
 	static const enum event_type types[] = {[WS_NVTX_PUSH] = TYPE_PUSH_POP,
 	                                        [WS_NVTX_START] = TYPE_START_END,
@@ -117,10 +117,10 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_recorded_ranges 
 	uint64_t domain;
 	bool is_set;
 
-	WS_FORWARD(ws_nsys_global_tid(o, begin->thread, &tid, err));
+	ws_nsys_global_tid(o, begin->thread, &tid);
 	if (end && end->thread != begin->thread)
-		WS_FORWARD(ws_nsys_global_tid(o, end->thread, &end_tid, err));
-	WS_FORWARD(domain_of(n, begin->domain, range->start_ns, tid, &domain, err));
+		ws_nsys_global_tid(o, end->thread, &end_tid);
+	domain_of(n, begin->domain, range->start_ns, tid, &domain);
 	begin_event(n, types[begin->type], range->start_ns, tid);
 	if (end)
 		SET(NVTX_end, range->end_ns);
@@ -132,12 +132,13 @@ static enum ws_status put_range(struct nvtx *n, const struct ws_recorded_ranges 
 	SET(NVTX_domainId, domain);
 	is_set = !begin->payload || set_number(n, begin->payload);
 	ws_nsys_extend(o, range->start_ns, range->end_ns);
-	WS_FORWARD(put_event(n, begin->name, err));
-	return is_set ? WS_OK : put_payload(n, begin->payload, err);
+	put_event(n, begin->name);
+	if (!is_set)
+		put_payload(n, begin->payload);
 }
 
 /* A category belongs to no thread: the trace's first stands for it. */
-static enum ws_status on_category(void *ctx, const void *data, struct ws_err *err)
+static void on_category(void *ctx, const void *data)
 {
 	const struct ws_row_category *row = data;
 	struct nvtx *n = ctx;
@@ -145,12 +146,12 @@ static enum ws_status on_category(void *ctx, const void *data, struct ws_err *er
 	uint64_t domain, first = o->threads.n ? ((struct ws_row_thread *)o->threads.rows)->id : 0;
 	int64_t tid;
 
-	WS_FORWARD(ws_nsys_global_tid(o, first, &tid, err));
-	WS_FORWARD(domain_of(n, row->domain, 0, tid, &domain, err));
+	ws_nsys_global_tid(o, first, &tid);
+	domain_of(n, row->domain, 0, tid, &domain);
 	begin_event(n, TYPE_CATEGORY, 0, tid);
 	SET(NVTX_category, row->id);
 	SET(NVTX_domainId, domain);
-	return put_event(n, row->name, err);
+	put_event(n, row->name);
 }
 
 enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
@@ -162,9 +163,9 @@ enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err)
 
 	WS_THEN(status, ws_records_load_by(&n.payloads, o->r, WS_KIND_PAYLOAD, 0, err));
 	for (size_t i = 0; i < ranges.nranges && status == WS_OK; i++)
-		status = put_range(&n, &ranges, ws_recorded_range(&ranges.ranges, i), err);
+		put_range(&n, &ranges, ws_recorded_range(&ranges.ranges, i));
 	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
-		status = put_range(&n, &ranges, ws_recorded_range(&ranges.marks, i), err);
+		put_range(&n, &ranges, ws_recorded_range(&ranges.marks, i));
 	WS_THEN(status, ws_records_each(o->r, WS_KIND_CATEGORY, on_category, &n, err));
 	o->stats->dangling = ranges.dangling;
 	ws_recorded_ranges_free(&ranges);

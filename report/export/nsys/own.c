@@ -28,22 +28,19 @@ static const char *column_type(const struct ws_column_def *c)
 	}
 }
 
-static enum ws_status create(struct own_table *t, struct ws_err *err)
+static void create(struct own_table *t)
 {
 	char name[64], sql[2048];
 	size_t len = 0;
 
-	WS_FAIL_IF(t->def->ncolumns > MAX_COLUMNS, err, BUG, "%s has too many columns",
-	           t->def->name);
 	snprintf(name, sizeof(name), WS_NSYS_OWN_PREFIX "%s", t->def->name);
 	for (unsigned c = 0; c < t->def->ncolumns; c++)
 		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s", c ? ", " : "",
 		                        t->def->columns[c].name, column_type(&t->def->columns[c]));
-	return ws_nsys_create(t->o, name, sql, t->def->ncolumns, &t->insert, err);
+	ws_nsys_create(t->o, name, sql, t->def->ncolumns, &t->insert);
 }
 
-static enum ws_status set_number(struct own_table *t, unsigned column, uint64_t value,
-                                 struct ws_err *err)
+static void set_number(struct own_table *t, unsigned column, uint64_t value)
 {
 	enum ws_nsys_own_value meaning = ws_nsys_own_value(t->def, column);
 	struct ws_nsys_value *v = &t->value[column];
@@ -52,10 +49,11 @@ static enum ws_status set_number(struct own_table *t, unsigned column, uint64_t 
 	        !value && meaning != WS_NSYS_OWN_PLAIN && meaning != WS_NSYS_OWN_PROCESS;
 
 	v->type = is_none ? 0 : SQLITE_INTEGER;
-	return is_none ? WS_OK : ws_nsys_number(t->o, meaning, value, &v->integer, err);
+	if (!is_none)
+		ws_nsys_number(t->o, meaning, value, &v->integer);
 }
 
-static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)
+static void on_row(void *ctx, const void *row)
 {
 	struct own_table *t = ctx;
 
@@ -72,10 +70,10 @@ static enum ws_status on_row(void *ctx, const void *row, struct ws_err *err)
 			memcpy(&t->value[c].real, at, sizeof(t->value[c].real));
 			break;
 		default:
-			WS_FORWARD(set_number(t, c, ws_load_u64(at), err));
+			set_number(t, c, ws_load_u64(at));
 		}
 	}
-	return ws_nsys_insert(t->o, t->insert, t->value, t->def->ncolumns, err);
+	ws_nsys_insert(t->o, t->insert, t->value, t->def->ncolumns);
 }
 
 enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
@@ -92,7 +90,7 @@ enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err)
 
 		if (!ws_trace_reader_count(o->r, kinds[i]))
 			continue;
-		status = create(&t, err);
+		create(&t);
 		WS_THEN(status, ws_records_each(o->r, kinds[i], on_row, &t, err));
 		sqlite3_finalize(t.insert);
 	}

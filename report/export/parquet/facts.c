@@ -67,17 +67,15 @@ struct attrs {
 	const struct ws_model *m;
 };
 
-static enum ws_status put_attr(void *ctx, const void *row, struct ws_err *err)
+static void put_attr(void *ctx, const void *row)
 {
 	const struct ws_row_device_attr *r = row;
 	const struct attrs *a = ctx;
 	char text[32];
 
-	(void)err;
 	snprintf(text, sizeof(text), "%lld", (long long)r->value);
 	put_fact(a->t, "device", &r->device, a->m->texts[ws_model_text(a->m, r->attr)],
 	         ws_bytes_of(text));
-	return WS_OK;
 }
 
 static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_parquet_export *x,

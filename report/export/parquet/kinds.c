@@ -158,11 +158,10 @@ static bool is_without_time(const struct kind_export *k, const void *row)
 	return flags & WS_COPY_NO_TIME;
 }
 
-static enum ws_status put_row(void *ctx, const void *row, struct ws_err *err)
+static void put_row(void *ctx, const void *row)
 {
 	struct kind_export *k = ctx;
 
-	(void)err;
 	for (size_t i = 0; i < k->n; i++) {
 		if (k->sources[i].has_no_time && is_without_time(k, row))
 			ws_parquet_null(k->out->w);
@@ -170,7 +169,6 @@ static enum ws_status put_row(void *ctx, const void *row, struct ws_err *err)
 			put_value(k->out->w, k, &k->sources[i], row);
 	}
 	ws_parquet_table_end_row(k->out);
-	return WS_OK;
 }
 
 static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct ws_err *err)
