@@ -44,7 +44,7 @@ struct ws_finding {
 	/* time of the kernels that it is about, of a step: no gain is more; NaN = it is about none
 	 */
 	double kernels_ns;
-	char *scope, *evidence, *advice; /* advice NULL: what the rule says */
+	const char *scope, *evidence, *advice; /* advice NULL: what the rule says */
 };
 
 struct ws_findings {
@@ -152,14 +152,15 @@ WS_ADVICE_RULES(R)
 #undef R
 
 /* A formatted text in the arena. */
-char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
+const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* advice may be NULL. gain_ns over all that counts, NaN = not known. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, char *scope, char *evidence, char *advice);
+                   double gain_ns, const char *scope, const char *evidence, const char *advice);
 /* The same about kernels: its gain is the sum of what the claim says of each. */
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                         struct ws_claim claim, char *scope, char *evidence, char *advice);
+                         struct ws_claim claim, const char *scope, const char *evidence,
+                         const char *advice);
 /* About the kernels of one group; gain_ns of all of them, NaN = not known. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
 /* Its gain, or the time of its kernels, is under a per cent of the step: no first page shows it. */
@@ -175,7 +176,8 @@ double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *
 const char *ws_advice_name(struct ws_advice *a, uint32_t text);
 /* "name (12.3 %), …": the three kernel names with most time, of configurations in `which`. */
 #define WS_ADVICE_TOP 3
-char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t));
+const char *ws_advice_top_kernels(struct ws_advice *a,
+                                  bool (*which)(const struct ws_advice *, size_t));
 /* Put candidate among those with most ns; top holds n of them. Returns the new n. */
 size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candidate);
 /* Is there room for one more finding of the rule? Counts those that are left out. */

@@ -30,7 +30,7 @@ static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim 
 }
 
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, char *scope, char *evidence, char *advice)
+                   double gain_ns, const char *scope, const char *evidence, const char *advice)
 {
 	add(a,
 	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns / a->samples, NAN,
@@ -103,7 +103,8 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 }
 
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                         struct ws_claim claim, char *scope, char *evidence, char *advice)
+                         struct ws_claim claim, const char *scope, const char *evidence,
+                         const char *advice)
 {
 	const struct sum s = sum_claim(a, &claim, NULL);
 
@@ -135,7 +136,7 @@ void ws_advice_number_work(struct ws_advice *a)
 /* --- findings on the same kernels ------------------------------------------------------------- */
 
 /* The first sentence of what a finding advises. */
-static char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
+static const char *first_sentence(struct ws_advice *a, const struct ws_finding *f)
 {
 	const char *text = f->advice ? f->advice : ws_rule_defs[f->rule].advice;
 	const char *end = strstr(text, ". ");

@@ -29,9 +29,9 @@ const char *ws_severity_name(enum ws_severity severity)
 	return names[severity];
 }
 
-char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
+const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 {
-	char *text;
+	const char *text;
 	va_list args;
 
 	va_start(args, fmt);
@@ -110,11 +110,12 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 	return n < WS_ADVICE_TOP ? n + 1 : n;
 }
 
-char *ws_advice_top_kernels(struct ws_advice *a, bool (*which)(const struct ws_advice *, size_t))
+const char *ws_advice_top_kernels(struct ws_advice *a,
+                                  bool (*which)(const struct ws_advice *, size_t))
 {
 	int64_t *name_ns = ws_arena_array(&a->arena, a->m->ntexts, sizeof(*name_ns));
 	uint32_t top[WS_ADVICE_TOP];
-	char *text = ws_advice_text(a, "%s", "");
+	const char *text = "";
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->m->nconfigs; i++)

@@ -23,7 +23,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 	if (!a->idle->wall_ns || share < percent)
 		return;
 	if (gaps == 1)
-		of_gaps = ws_advice_text(a, ", in one gap");
+		of_gaps = ", in one gap";
 	else if (gaps)
 		of_gaps =
 		        ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
@@ -33,14 +33,14 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, d
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
-	              ws_advice_text(a, "whole run"),
+	              "whole run",
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
 	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
 	              /* what PyTorch calls it helps where operations say that it is PyTorch */
 	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
-	                      ? ws_advice_text(a, "Synchronise less: let the host run ahead, and "
-	                                          "read results one step later")
-	                      : ws_advice_text(a, "%s", ws_use_defs[use].cure));
+	                      ? "Synchronise less: let the host run ahead, and "
+	                        "read results one step later"
+	                      : ws_use_defs[use].cure);
 }
 
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)

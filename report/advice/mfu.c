@@ -42,7 +42,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	wall_ns = (double)u->step_sum_ns;
 	mfu = 100 * u->model_sum_ns / wall_ns;
 	if (u->obstacle[0])
-		a->found->not_judged[WS_RULE_low_mfu] = ws_advice_text(a, "%s", u->obstacle);
+		a->found->not_judged[WS_RULE_low_mfu] = u->obstacle;
 	/* where the host sets the pace, faster kernels do not show */
 	if (u->obstacle[0] || mfu >= WS_A22_PERCENT || a->idle->verdict.launch_bound)
 		return;
@@ -55,8 +55,7 @@ void ws_rule_low_mfu(struct ws_advice *a)
 	        a, WS_RULE_low_mfu,
 	        100 * saved_ns >= WS_WAIT_STRONG_PERCENT * wall_ns ? WS_SEVERITY_STRONG
 	                                                           : WS_SEVERITY_WEAK,
-	        (struct ws_claim){rate_near_the_roof, NULL, 0},
-	        ws_advice_text(a, "matrix products"),
+	        (struct ws_claim){rate_near_the_roof, NULL, 0}, "matrix products",
 	        ws_advice_text(a,
 	                       "MFU %.1f %%. At the peak, matmuls and convolutions need %s "
 	                       "of a step of %s. Their kernels took %s. The GPU computed "

@@ -33,10 +33,10 @@ static double class_bytes(const struct ws_advice *a, uint32_t class)
 }
 
 /* The classes with most time that are no products. */
-static char *describe_classes(struct ws_advice *a)
+static const char *describe_classes(struct ws_advice *a)
 {
 	uint32_t top[WS_ADVICE_TOP];
-	char *text = ws_advice_text(a, "%s", "");
+	const char *text = "";
 	size_t n = 0;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
@@ -78,7 +78,7 @@ void ws_rule_other_work(struct ws_advice *a)
 {
 	int64_t products = 0, unknown = a->class_ns[WS_TEXT_EMPTY], other = a->gpu_ns - unknown;
 	int64_t fused = a->class_ns[WS_TEXT_SCALE] + a->class_ns[WS_TEXT_MASK];
-	char *evidence;
+	const char *evidence;
 	double share;
 
 	for (uint32_t c = 0; c < a->m->ntexts; c++)
@@ -106,14 +106,13 @@ void ws_rule_other_work(struct ws_advice *a)
 	/* of attention that is not fused A21 tells the gain */
 	if (fused && !has_eager_attention(a))
 		ws_advice_add_claim(a, WS_RULE_other_work, WS_SEVERITY_WEAK,
-		                    (struct ws_claim){rate_of_scale_and_mask, NULL, 0},
-		                    ws_advice_text(a, "whole run"), evidence,
-		                    ws_advice_text(a,
-		                                   "Fuse scale, mask and softmax: the scores are "
-		                                   "then read and written once, not three times"));
+		                    (struct ws_claim){rate_of_scale_and_mask, NULL, 0}, "whole run",
+		                    evidence,
+		                    "Fuse scale, mask and softmax: the scores are "
+		                    "then read and written once, not three times");
 	else
-		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN,
-		              ws_advice_text(a, "whole run"), evidence, NULL);
+		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN, "whole run", evidence,
+		              NULL);
 }
 
 /* --- A21 attention that is not fused --------------------------------------------------------- */
@@ -163,7 +162,7 @@ void ws_rule_eager_attention(struct ws_advice *a)
 	ws_advice_add_claim(
 	        a, WS_RULE_eager_attention, WS_SEVERITY_STRONG,
 	        (struct ws_claim){located ? rate_of_attention : rate_of_softmax, NULL, 0},
-	        ws_advice_text(a, "attention"),
+	        "attention",
 	        ws_advice_text(a, "%ssoftmax, scale and mask: %.1f %% of the GPU time%s%s",
 	                       located ? ws_advice_text(a, "all of attention: %.1f %%; ",
 	                                                ws_advice_share(a, a->attention_ns))
@@ -210,8 +209,7 @@ void ws_rule_layout(struct ws_advice *a)
 		ns += is_layout(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, ns) > WS_A9_PERCENT)
 		ws_advice_add_claim(a, WS_RULE_layout, WS_SEVERITY_STRONG,
-		                    (struct ws_claim){rate_of_layouts, NULL, 0},
-		                    ws_advice_text(a, "class layout"),
+		                    (struct ws_claim){rate_of_layouts, NULL, 0}, "class layout",
 		                    ws_advice_top_kernels(a, is_layout), NULL);
 }
 
@@ -220,18 +218,17 @@ void ws_rule_casts(struct ws_advice *a)
 	const int64_t ns = a->casts.gpu_ns;
 
 	if (ws_advice_share(a, ns) > WS_A12_PERCENT)
-		ws_advice_add_claim(
-		        a, WS_RULE_casts, WS_SEVERITY_WEAK,
-		        (struct ws_claim){rate_of_casts, NULL, 0}, ws_advice_text(a, "casts"),
-		        ws_advice_text(a, "%.1f %% of the GPU time in %s", ws_advice_share(a, ns),
-		                       kernels_text(a, a->casts.kernels)),
-		        2 * a->casts.narrow_ns > ns
-		                ? ws_advice_text(a, "Cast to 8 bits in the kernel before, or in "
-		                                    "the product's own epilogue")
-		        : a->trains
-		                ? ws_advice_text(a, "Keep weights in 16 bits with fp32 masters; "
-		                                    "cast once a layer")
-		                : NULL);
+		ws_advice_add_claim(a, WS_RULE_casts, WS_SEVERITY_WEAK,
+		                    (struct ws_claim){rate_of_casts, NULL, 0}, "casts",
+		                    ws_advice_text(a, "%.1f %% of the GPU time in %s",
+		                                   ws_advice_share(a, ns),
+		                                   kernels_text(a, a->casts.kernels)),
+		                    2 * a->casts.narrow_ns > ns
+		                            ? "Cast to 8 bits in the kernel before, or in "
+		                              "the product's own epilogue"
+		                    : a->trains ? "Keep weights in 16 bits with fp32 masters; "
+		                                  "cast once a layer"
+		                                : NULL);
 }
 
 /* --- A10 slow memory ------------------------------------------------------------------------ */
@@ -260,7 +257,7 @@ static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
 	ws_advice_add_claim(
 	        a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
 	        ws_claim_work(g, (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9),
-	        ws_advice_text(a, "%s", ws_advice_name(a, g->op.name)),
+	        ws_advice_name(a, g->op.name),
 	        ws_advice_text(a,
 	                       "%.1f %% of the GPU time. It moves %s of %s GB/s; %s per "
 	                       "kernel (%s)",
@@ -335,7 +332,7 @@ void ws_rule_optimizer(struct ws_advice *a)
 	const bool is_fused = (double)a->optimizer.kernels <= FUSED_KERNELS * a->samples;
 	double floor_ns, weights;
 	const char *needs = "";
-	char *advice = NULL;
+	const char *advice = NULL;
 
 	if (!a->trains) {
 		a->found->not_judged[WS_RULE_optimizer] =
@@ -350,18 +347,15 @@ void ws_rule_optimizer(struct ws_advice *a)
 		                       ws_advice_time(a, (double)ns), weights,
 		                       ws_advice_time(a, floor_ns));
 	if (is_fused)
-		advice =
-		        ws_advice_text(a, "%s",
-		                       floor_ns < (double)ns
-		                               ? "It is fused already. Bring it to the memory "
+		advice = floor_ns < (double)ns ? "It is fused already. Bring it to the memory "
 		                                 "bandwidth"
 		                               : "It is fused already. Step less often (accumulate "
-		                                 "gradients), or keep its state in fewer bytes");
+		                                 "gradients), or keep its state in fewer bytes";
 	ws_advice_add_claim(a, WS_RULE_optimizer, WS_SEVERITY_WEAK,
 	                    (struct ws_claim){rate_of_optimizer, NULL,
 	                                      floor_ns < (double)ns ? 1 - floor_ns / (double)ns
 	                                                            : NAN},
-	                    ws_advice_text(a, "optimizer"),
+	                    "optimizer",
 	                    ws_advice_text(a, "%.1f %% of the GPU time in %s%s",
 	                                   ws_advice_share(a, ns),
 	                                   kernels_text(a, a->optimizer.kernels), needs),

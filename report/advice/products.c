@@ -22,7 +22,7 @@ static unsigned item_bytes(const struct ws_advice *a, uint32_t dtype)
 }
 
 /* "aten::mm 512 x 768 x 2048 bf16" */
-static char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
+static const char *scope_of(struct ws_advice *a, const struct ws_cost_op *op)
 {
 	char size[96] = "";
 	struct ws_bytes dtype = a->m->texts[op->dtype];
@@ -81,8 +81,8 @@ static double attained_percent(const struct ws_advice *a, const struct ws_work_g
 	       roof.flops_per_s;
 }
 
-static char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
-                     unsigned multiple)
+static const char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
+                           unsigned multiple)
 {
 	const uint64_t sizes[] = {op->n, op->k};
 	uint64_t to = multiple / item;
@@ -198,8 +198,8 @@ void ws_rule_alignment(struct ws_advice *a)
 	if (ws_advice_share(a, named_ns) >= WS_A3_SHARE_PERCENT && 2 * sized_ns < named_ns)
 		ws_advice_add_claim(a, WS_RULE_alignment, WS_SEVERITY_STRONG,
 		                    (struct ws_claim){rate_of_unaligned_names, NULL, 0},
-		                    ws_advice_text(a, "kernels by name"),
-		                    ws_advice_top_kernels(a, is_unaligned_name), NULL);
+		                    "kernels by name", ws_advice_top_kernels(a, is_unaligned_name),
+		                    NULL);
 	for (size_t i = 0; i < a->nwork; i++)
 		align_group(a, &a->work[i], &shown);
 	if (!named && !has_shapes(a))
@@ -279,7 +279,7 @@ static double rate_of_tensor_cores(const struct ws_advice *a, const struct ws_ad
 
 /* What a device that ran them cannot do; NULL = the rule's own advice, for which some must be in 16
  * bits. */
-static char *advice_without_tf32(struct ws_advice *a)
+static const char *advice_without_tf32(struct ws_advice *a)
 {
 	bool all_fp32 = true;
 
@@ -289,14 +289,14 @@ static char *advice_without_tf32(struct ws_advice *a)
 		if (!a->config_ns[i] || !without_tensor_cores(a, i))
 			continue;
 		if (ws_advice_capability(a, device) < 80)
-			return ws_advice_text(a, "Use mixed precision with fp16. This GPU has no "
-			                         "TF32 and no bf16 on Tensor Cores");
+			return "Use mixed precision with fp16. This GPU has no "
+			       "TF32 and no bf16 on Tensor Cores";
 		if (tf32_is_no_faster(a, device))
-			return ws_advice_text(a, "Compute in 16 bits. On this GPU TF32 is no "
-			                         "faster than fp32");
+			return "Compute in 16 bits. On this GPU TF32 is no "
+			       "faster than fp32";
 		all_fp32 &= ws_name_is(a->m->texts[a->m->configs[i].name_dtype], "fp32");
 	}
-	return all_fp32 ? ws_advice_text(a, "Allow TF32, or compute in 16 bits") : NULL;
+	return all_fp32 ? "Allow TF32, or compute in 16 bits" : NULL;
 }
 
 void ws_rule_no_tensor_cores(struct ws_advice *a)
@@ -310,7 +310,7 @@ void ws_rule_no_tensor_cores(struct ws_advice *a)
 		return;
 	ws_advice_add_claim(a, WS_RULE_no_tensor_cores, WS_SEVERITY_STRONG,
 	                    (struct ws_claim){rate_of_tensor_cores, NULL, 0},
-	                    ws_advice_text(a, "matrix products and convolutions"),
+	                    "matrix products and convolutions",
 	                    ws_advice_text(a, "%.1f %% of the GPU time: %s", ws_advice_share(a, ns),
 	                                   ws_advice_top_kernels(a, without_tensor_cores)),
 	                    advice_without_tf32(a));
@@ -348,7 +348,7 @@ void ws_rule_old_kernels(struct ws_advice *a)
 			a->work[i].new_kernels_ns = gain_at_best_rate(a, &a->work[i], is_native);
 	ws_advice_add_claim(a, WS_RULE_old_kernels, WS_SEVERITY_WEAK,
 	                    (struct ws_claim){rate_of_new_kernels, NULL, 0},
-	                    ws_advice_text(a, "matrix products and convolutions"),
+	                    "matrix products and convolutions",
 	                    ws_advice_text(a, "%.1f %% of their time: %s",
 	                                   100 * (double)ns / (double)all,
 	                                   ws_advice_top_kernels(a, of_older_architecture)),
@@ -369,7 +369,7 @@ static double rows_needed(const struct ws_cost_op *op, double item, double ridge
 	return spare > 0 ? ceil(ridge * item * n * k / spare) : 0;
 }
 
-static char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
+static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, double ridge)
 {
 	unsigned item = item_bytes(a, op->dtype);
 	double rows;
@@ -383,8 +383,8 @@ static char *intensity_advice(struct ws_advice *a, const struct ws_cost_op *op, 
 	                                 "Concatenate products of one input, or make batch or "
 	                                 "context larger (compute-bound from M = %.0f on)",
 	                                 rows)
-	                : ws_advice_text(a, "Concatenate products of one input, or widen layers "
-	                                    "(no M makes it compute-bound at this N and K)");
+	                : "Concatenate products of one input, or widen layers "
+	                  "(no M makes it compute-bound at this N and K)";
 }
 
 void ws_rule_low_intensity(struct ws_advice *a)

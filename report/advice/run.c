@@ -11,10 +11,11 @@
 /* --- A2 unsteady steps ---------------------------------------------------------------------- */
 
 /* "3 (41.2 ms), 7 (…)": the steps that stand out. are_first: they are the first ones alone. */
-static char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat, bool *are_first)
+static const char *outliers(struct ws_advice *a, int phase, const struct ws_stat *stat,
+                            bool *are_first)
 {
 	enum { MOST = 5 };
-	char *text = ws_advice_text(a, "%s", "");
+	const char *text = "";
 	size_t n = 0, seen = 0;
 
 	*are_first = true;
@@ -50,9 +51,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	const char *which = outliers(a, phase, stat, &are_first);
 
 	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN,
-	              ws_advice_text(a, "%s",
-	                             phase == WS_PHASES ? "step"
-	                                                : ws_phase_name((enum ws_phase)phase)),
+	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
 	              ws_advice_text(a,
 	                             "%s%smean %s, median %s, standard deviation %s over "
 	                             "%" PRIu64 " steps%s. Far from the others: step %s",
@@ -98,10 +97,10 @@ static bool fact_is(const struct ws_advice *a, const char *key, const char *valu
 	return ws_name_is(ws_model_fact(a->m, key), value);
 }
 
-static void add_fact(struct ws_advice *a, const char *scope, char *evidence, const char *advice)
+static void add_fact(struct ws_advice *a, const char *scope, const char *evidence,
+                     const char *advice)
 {
-	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, ws_advice_text(a, "%s", scope),
-	              evidence, ws_advice_text(a, "%s", advice));
+	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, scope, evidence, advice);
 }
 
 static void judge_loss_scale(struct ws_advice *a)
@@ -154,17 +153,16 @@ void ws_rule_precision(struct ws_advice *a)
 	if (fact_is(a, "dtype", "fp16") &&
 	    (fact_is(a, "optimizer", "adamw") || fact_is(a, "optimizer", "adamw-cs336")))
 		add_fact(a, "optimizer",
-		         ws_advice_text(a,
-		                        "AdamW with dtype fp16: its epsilon 1e-8 is 0 there, and "
-		                        "small updates vanish"),
+		         "AdamW with dtype fp16: its epsilon 1e-8 is 0 there, and "
+		         "small updates vanish",
 		         "Keep weights and optimizer state in fp32");
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		half_ns += a->config_ns[i] && sums_in_fp16(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, half_ns) >= WS_A3_SHARE_PERCENT)
 		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN,
-		              ws_advice_text(a, "matrix products that sum in fp16"),
+		              "matrix products that sum in fp16",
 		              ws_advice_top_kernels(a, sums_in_fp16),
-		              ws_advice_text(a, "Ask for fp32 as compute type"));
+		              "Ask for fp32 as compute type");
 	if (!a->found->fired[WS_RULE_precision] && !ws_model_fact(a->m, "dtype").len)
 		a->found->not_judged[WS_RULE_precision] =
 		        "the program does not say its precision (workload.dtype, "
@@ -210,13 +208,13 @@ void ws_rule_autotune(struct ws_advice *a)
 		return;
 	warm = a->m->steps[0].warm_up;
 	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
-	              ws_advice_text(a, warm ? "first warm-up step" : "first step"),
+	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,
 	                             "%" PRIu64 " convolution kernel%s (%s) ran only in "
 	                             "it: %s%s",
 	                             n, n == 1 ? "" : "s", ws_say_time(a->texts, (double)ns),
 	                             ws_advice_name(a, example), n > 1 ? " and others" : ""),
-	              warm ? ws_advice_text(a, "Nothing to do: a search like cudnn.benchmark's, "
-	                                       "in warm-up and so in no statistic")
+	              warm ? "Nothing to do: a search like cudnn.benchmark's, "
+	                     "in warm-up and so in no statistic"
 	                   : NULL);
 }

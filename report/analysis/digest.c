@@ -246,3 +246,11 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
 }
+
+struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, uint32_t row)
+{
+	return (struct ws_row_key){.number = {0, !g->time.n, WS_DESCENDING(g->time.sum),
+	                                      (int64_t)g->time.n},
+	                           .text = {name},
+	                           .row = row};
+}

@@ -392,22 +392,20 @@ static void sweep_device(struct finder *c, uint32_t device)
 /* How many kernels the windows have, and how long the typical one is. */
 static void count_kernels(struct finder *c)
 {
-	struct ws_values_scratch scratch = {0};
 	const struct ws_values **of_device;
 	struct ws_stat stat;
 
 	WS_NEW(&c->arena, of_device, c->m->ndevices);
 	for (size_t d = 0; d < c->m->ndevices; d++) {
 		of_device[d] = &c->place[d].dur_ns;
-		ws_values_stat(&of_device[d], 1, &scratch, &stat);
+		ws_values_stat_of(of_device[d], &stat);
 		c->out->device[d].kernels = stat.n;
 		c->out->device[d].kernel_median_ns = (int64_t)stat.median;
 	}
 	if (c->m->ndevices > 1)
-		ws_values_stat(of_device, c->m->ndevices, &scratch, &stat);
+		ws_values_stat(of_device, c->m->ndevices, &stat);
 	if (c->m->ndevices)
 		c->out->all.kernel_median_ns = (int64_t)stat.median;
-	ws_values_scratch_free(&scratch);
 }
 
 static void find(struct finder *c)

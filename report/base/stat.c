@@ -48,114 +48,12 @@ int64_t ws_stat_select(int64_t *v, size_t n, size_t k)
 	return v[lo];
 }
 
-/* Counting pays from so many values on, into so many buckets. */
-#define COUNT_FROM 2048
-#define BUCKETS    2048
-
-/* Bucket of each value between min and max: the upper bits of what it is above min. */
-struct buckets {
-	uint64_t min;
-	unsigned shift;
-	uint64_t counts[BUCKETS];
-};
-
-static size_t bucket_of(const struct buckets *b, int64_t value)
+/* Of an even number of values the mean of the two in the middle. */
+static double median(int64_t *v, size_t n)
 {
-	return (size_t)(((uint64_t)value - b->min) >> b->shift);
-}
+	const int64_t upper = ws_stat_select(v, n, n / 2);
+	int64_t lower;
 
-static void set_shift(struct buckets *b, int64_t least, int64_t greatest)
-{
-	while (((uint64_t)greatest - (uint64_t)least) >> b->shift >= BUCKETS)
-		b->shift++;
-}
-
-static void count_values(const int64_t *v, size_t n, struct buckets *b, int64_t least,
-                         int64_t greatest)
-{
-	*b = (struct buckets){.min = (uint64_t)least};
-	set_shift(b, least, greatest);
-	for (size_t i = 0; i < n; i++)
-		b->counts[bucket_of(b, v[i])]++;
-}
-
-/* Values of the bucket that holds rank *k, to the front of v; *k becomes its rank among them. */
-static size_t gather_bucket(const struct buckets *b, int64_t *v, size_t n, size_t *k)
-{
-	size_t which = 0, kept = 0;
-
-	while (*k >= b->counts[which])
-		*k -= b->counts[which++];
-	for (size_t i = 0; kept < b->counts[which] && i < n; i++) {
-		int64_t value = v[i];
-
-		if (bucket_of(b, value) != which)
-			continue;
-		v[i] = v[kept];
-		v[kept++] = value;
-	}
-	return kept;
-}
-
-static void find_ends(const int64_t *v, size_t n, int64_t *least, int64_t *greatest)
-{
-	*least = *greatest = v[0];
-	for (size_t i = 1; i < n; i++) {
-		*least = v[i] < *least ? v[i] : *least;
-		*greatest = v[i] > *greatest ? v[i] : *greatest;
-	}
-}
-
-/*
- * The k-th smallest of all values. Where they are many, buckets leave few to
- * select from: no branch on the way there depends on the values. One value far
- * from the others leaves most in one bucket, which is divided again.
- */
-static int64_t select_counted(int64_t *v, size_t n, size_t k, int64_t least, int64_t greatest)
-{
-	struct buckets b;
-
-	while (n >= COUNT_FROM && least != greatest) {
-		count_values(v, n, &b, least, greatest);
-		n = gather_bucket(&b, v, n, &k);
-		find_ends(v, n, &least, &greatest);
-	}
-	return ws_stat_select(v, n, k);
-}
-
-/* Of an even number of values the mean of the two in the middle. below: how many are less than the
- * upper one, the largest of them lower. */
-static double middle_of_two(const struct ws_stat *stat, uint64_t below, int64_t lower,
-                            int64_t upper)
-{
-	return ((double)(below < stat->n / 2 ? upper : lower) + (double)upper) / 2;
-}
-
-static double median_of_many(int64_t *v, const struct ws_stat *stat)
-{
-	const int64_t upper = select_counted(v, stat->n, stat->n / 2, stat->min, stat->max);
-	int64_t lower = stat->min;
-	uint64_t below = 0;
-
-	if (stat->n % 2)
-		return (double)upper;
-	for (size_t i = 0; i < stat->n; i++) {
-		const bool is_below = v[i] < upper;
-
-		below += is_below;
-		lower = is_below && v[i] > lower ? v[i] : lower;
-	}
-	return middle_of_two(stat, below, lower, upper);
-}
-
-static double median(int64_t *v, const struct ws_stat *stat)
-{
-	size_t n = stat->n;
-	int64_t upper, lower;
-
-	if (n >= COUNT_FROM)
-		return median_of_many(v, stat);
-	upper = ws_stat_select(v, n, n / 2);
 	if (n % 2)
 		return (double)upper;
 	/* the part below the middle holds the other middle value as its largest */
@@ -252,7 +150,7 @@ void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
 	}
 	out->mean = (double)out->sum / (double)n;
 	out->std = deviation(v, out);
-	out->median = median(v, out);
+	out->median = median(v, n);
 }
 
 /*

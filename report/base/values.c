@@ -45,23 +45,6 @@ void ws_values_free(struct ws_values *v)
 
 /* --- statistics -------------------------------------------------------------------------- */
 
-static void reserve(struct ws_values_scratch *s, size_t n)
-{
-	const size_t bytes = (n + 1) * sizeof(int64_t); /* one at least: NULL has no offsets */
-
-	if (bytes <= s->bytes)
-		return;
-	ws_values_scratch_free(s);
-	s->memory = ws_xmalloc(bytes);
-	s->bytes = bytes;
-}
-
-void ws_values_scratch_free(struct ws_values_scratch *s)
-{
-	free(s->memory);
-	*s = (struct ws_values_scratch){0};
-}
-
 /* All of them one by one; returns how many. */
 static size_t list(const struct ws_values *v, int64_t *out)
 {
@@ -72,15 +55,16 @@ static size_t list(const struct ws_values *v, int64_t *out)
 	return ws_values_count(v);
 }
 
-void ws_values_stat(const struct ws_values *const *values, size_t n,
-                    struct ws_values_scratch *scratch, struct ws_stat *out)
+void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_stat *out)
 {
 	size_t count = 0, at = 0;
+	int64_t *all;
 
 	for (size_t i = 0; i < n; i++)
 		count += ws_values_count(values[i]);
-	reserve(scratch, count);
+	all = ws_xmalloc(count * sizeof(*all));
 	for (size_t i = 0; i < n; i++)
-		at += list(values[i], (int64_t *)scratch->memory + at);
-	ws_stat_of(scratch->memory, at, out);
+		at += list(values[i], all + at);
+	ws_stat_of(all, at, out);
+	free(all);
 }

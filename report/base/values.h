@@ -36,17 +36,11 @@ static inline size_t ws_values_count(const struct ws_values *v)
 	return v->n + (v->wide ? v->wide->n : 0);
 }
 
-/*
- * Statistics of several of them as of one. scratch is memory that grows as
- * needed and serves the next call too; it starts as all zeros and is freed
- * with ws_values_scratch_free.
- */
-struct ws_values_scratch {
-	void *memory;
-	size_t bytes;
-};
-void ws_values_stat(const struct ws_values *const *values, size_t n,
-                    struct ws_values_scratch *scratch, struct ws_stat *out);
-void ws_values_scratch_free(struct ws_values_scratch *scratch);
+/* Statistics of several of them as of one. */
+void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_stat *out);
+static inline void ws_values_stat_of(const struct ws_values *values, struct ws_stat *out)
+{
+	ws_values_stat(&values, 1, out);
+}
 
 void ws_values_free(struct ws_values *v);

@@ -9,7 +9,6 @@
 /* A box of many that may take what comes next at its depth. */
 struct ws_open_box {
 	struct ws_timeline_box box; /* count 0: there is none */
-	int64_t longest_ns;
 	int64_t colour_ns[16];
 };
 

@@ -28,14 +28,13 @@ static void add_finding(struct ws_page_making *p, const struct ws_findings *all,
 	const struct ws_rule_def *rule = &ws_rule_defs[f->rule];
 	const char *advice = f->advice && *f->advice ? f->advice : rule->advice;
 
-	p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
-	        .rule = rule->id,
-	        .title = rule->title,
-	        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
-	        .evidence = ws_arena_copy(p->texts, f->evidence, strlen(f->evidence)),
-	        .scope = ws_arena_copy(p->texts, f->scope, strlen(f->scope)),
-	        .gain_ns = f->gain_ns,
-	        .gain_percent = ws_stat_percent(f->gain_ns, all->step_ns)};
+	p->page->finding[p->page->nfindings++] =
+	        (struct ws_page_finding){.title = rule->title,
+	                                 .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
+	                                 .evidence = ws_arena_copy(p->texts, f->evidence,
+	                                                           strlen(f->evidence)),
+	                                 .gain_ns = f->gain_ns,
+	                                 .gain_percent = ws_stat_percent(f->gain_ns, all->step_ns)};
 }
 
 static void note_rules(struct ws_page_making *p, const struct ws_findings *all)

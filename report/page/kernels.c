@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "report/analysis/cost_ops.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/base/stat.h"
 #include "report/page/private.h"
 

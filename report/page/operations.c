@@ -1,7 +1,7 @@
 /* The operations that cost most on the CPU, where no kernel was recorded. */
 #include <math.h>
 
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/base/stat.h"
 #include "report/joined/op_phases.h"
 #include "report/page/private.h"

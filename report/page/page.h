@@ -105,7 +105,7 @@ struct ws_page_node {
 
 /* A circle of the roofline: an operation of one dtype and device with 0.5 % of GPU time or more. */
 struct ws_page_point {
-	const char *name, *class, *dtype;
+	const char *name, *dtype;
 	double intensity, flops_per_s; /* FLOP/byte */
 	int64_t gpu_ns;
 	double percent;  /* of GPU time */
@@ -120,9 +120,9 @@ struct ws_page_roof {
 };
 
 struct ws_page_finding {
-	const char *rule, *title; /* "A21", … */
+	const char *title;
 	const char *advice;       /* what to do, a sentence or two */
-	const char *evidence, *scope;
+	const char *evidence;
 	double gain_ns, gain_percent; /* at most, of a step (of the run without steps); NaN */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
 };

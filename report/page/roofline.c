@@ -55,7 +55,6 @@ static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
 	add_roofs(p, g, &a.roof, dtype);
 	page->point[page->npoints] =
 	        (struct ws_page_point){.name = ws_page_name_of(p, g->name ? g->name : g->class),
-	                               .class = ws_page_class_of(p, g->class),
 	                               .dtype = dtype,
 	                               .intensity = a.intensity,
 	                               .flops_per_s = a.flops / a.seconds,

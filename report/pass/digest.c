@@ -227,7 +227,6 @@ void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ng
 	size_t *begin = ws_xarray(ngroups + 2, sizeof(*begin));
 	uint32_t *cells = ws_xarray(d->ncells + 1, sizeof(*cells));
 	const struct ws_values **values = ws_xarray(d->ncells + 1, sizeof(struct ws_values *));
-	struct ws_values_scratch scratch = {0};
 
 	sort_cells(d, group, ngroups, begin, cells);
 	for (size_t g = 0; g < ngroups; g++) {
@@ -236,9 +235,8 @@ void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ng
 			values[i] = &d->cells[cells[i]].dur_ns;
 			out[g].without_time += d->cells[cells[i]].without_time;
 		}
-		ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &scratch, &out[g].time);
+		ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &out[g].time);
 	}
-	ws_values_scratch_free(&scratch);
 	free(values);
 	free(begin);
 	free(cells);

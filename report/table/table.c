@@ -112,33 +112,10 @@ static int decade_of(double magnitude)
 	return at + (at + 1 < DECADES && magnitude >= power[at + 1]);
 }
 
-static uint64_t mix(uint64_t sum, uint64_t value)
-{
-	sum = (sum ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-	return sum ^ sum >> 29;
-}
-
-/* Of a text its length and both ends: most texts that differ do so there. */
-static uint64_t sum_of(const struct ws_cell *cell)
-{
-	uint64_t begin = 0, end = 0;
-	size_t n;
-
-	if (cell->type != WS_CELL_TEXT)
-		return cell->type == WS_CELL_EMPTY ? 1 : (uint64_t)cell->i;
-	n = cell->text.len < 8 ? cell->text.len : 8;
-	if (n) {
-		memcpy(&begin, cell->text.ptr, n);
-		memcpy(&end, cell->text.ptr + cell->text.len - n, n);
-	}
-	return mix(mix(cell->text.len, begin), end);
-}
-
 static void look_at(struct ws_column_profile *p, struct tally *tally, const struct ws_cell *cell)
 {
 	const double magnitude = ws_cell_magnitude(cell);
 
-	p->sum = mix(p->sum, sum_of(cell));
 	p->nempty += cell->type == WS_CELL_EMPTY;
 	if (magnitude == 0)
 		return;

@@ -123,7 +123,6 @@ struct ws_column_profile {
 	               that; INT_MIN: it has none */
 	bool has_fraction, has_negative;
 	bool is_constant; /* all cells are the same */
-	uint64_t sum;     /* of columns that are the same in all rows it is the same */
 };
 /* Of each column in the first `rows` rows; of the same rows found once. */
 const struct ws_column_profile *ws_table_profile(const struct ws_table *t, size_t rows);

@@ -24,8 +24,7 @@ static bool same_in_all_rows(const struct ws_table *t, size_t rows, size_t a, si
 }
 
 /* Does a column that is shown before it say the same? */
-static bool is_double(const struct ws_view *v, const struct ws_column_profile *p, size_t rows,
-                      size_t column)
+static bool is_double(const struct ws_view *v, size_t rows, size_t column)
 {
 	const struct ws_table_column *def = v->t->def->columns;
 
@@ -33,7 +32,7 @@ static bool is_double(const struct ws_view *v, const struct ws_column_profile *p
 		const size_t other = v->column[i].index;
 
 		if (def[other].type == def[column].type &&
-		    def[other].display == def[column].display && p[other].sum == p[column].sum &&
+		    def[other].display == def[column].display &&
 		    same_in_all_rows(v->t, rows, other, column))
 			return true;
 	}
@@ -78,7 +77,7 @@ static bool is_redundant(struct ws_arena *arena, struct ws_view *v,
 			add_same(arena, v, column);
 		return true;
 	}
-	return is_detail && is_double(v, p, rows, column);
+	return is_detail && is_double(v, rows, column);
 }
 
 static void add_column(struct ws_view *v, size_t index, enum ws_column_rank rank, size_t rows)

@@ -13,14 +13,11 @@ struct api_summary {
 static void gather(struct api_summary *s)
 {
 	const struct ws_digest *d = s->tab->digest;
-	struct ws_values_scratch scratch = {0};
 
 	WS_NEW(s->tab->temp, s->stats, d->ntexts);
 	WS_NEW(s->tab->temp, s->rows, d->ntexts);
 	for (uint32_t name = 0; name < d->ntexts; name++) {
-		const struct ws_values *times = &d->calls[name].dur_ns;
-
-		ws_values_stat(&times, 1, &scratch, &s->stats[name]);
+		ws_values_stat_of(&d->calls[name].dur_ns, &s->stats[name]);
 		s->total_ns += s->stats[name].sum;
 		if (s->stats[name].n)
 			s->rows[s->nrows++] =
@@ -29,7 +26,6 @@ static void gather(struct api_summary *s)
 			                            .text = {s->tab->m->texts[name]},
 			                            .row = name};
 	}
-	ws_values_scratch_free(&scratch);
 }
 
 /* Without "_v" and exactly four characters at the end. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "formats/base/strtab.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/analysis/launch_stat.h"
 #include "report/tables/tables.h"
 

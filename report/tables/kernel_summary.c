@@ -1,7 +1,7 @@
 /* CUDA GPU Kernel Summary: all executions of one kernel name in a row. */
 #include "formats/base/bytes.h"
 #include "report/kernel_info/classify.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/analysis/launch_stat.h"
 #include "report/tables/tables.h"
 

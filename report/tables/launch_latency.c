@@ -86,15 +86,9 @@ static void gather(struct latency *s)
 
 static void make_statistics(struct latency *s)
 {
-	struct ws_values_scratch scratch = {0};
-
-	for (size_t i = 0; i < s->nrows * MEASURES; i++) {
-		struct row *row = &s->rows[i / MEASURES];
-		const struct ws_values *values = &row->ns[i % MEASURES];
-
-		ws_values_stat(&values, 1, &scratch, &row->stat[i % MEASURES]);
-	}
-	ws_values_scratch_free(&scratch);
+	for (size_t i = 0; i < s->nrows; i++)
+		for (int m = 0; m < MEASURES; m++)
+			ws_values_stat_of(&s->rows[i].ns[m], &s->rows[i].stat[m]);
 }
 
 /* Longest mean first, as in nsys; then kernel, function, thread, device. */

@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "report/model/copies.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/tables/tables.h"
 
 #define NO_COPIES                                                                     \
@@ -28,39 +28,35 @@ struct memory_ops {
 static void gather(struct memory_ops *s)
 {
 	const struct ws_model *m = s->tab->m;
-	struct ws_arena *temp = s->tab->temp;
-	uint32_t *timed, *all;
-	int64_t *ns, *bytes;
+	struct ws_values ns[NOPERATIONS] = {{0}}, bytes[NOPERATIONS] = {{0}};
 
-	WS_NEW(temp, timed, m->nwork);
-	WS_NEW(temp, all, m->nwork);
-	WS_NEW(temp, ns, m->nwork);
-	WS_NEW(temp, bytes, m->nwork);
 	for (size_t i = 0; i < m->nwork; i++) {
 		const struct ws_work *w = &m->work[i];
-		uint32_t which = ws_copy_name_of(w);
+		const uint32_t which = ws_copy_name_of(w);
 
-		timed[i] = all[i] = WS_NONE;
 		if (!s->tab->sel->work[i] || w->kind == WS_WORK_GRAPH)
 			continue;
-		ns[i] = w->dur_ns;
-		bytes[i] = (int64_t)w->bytes;
-		all[i] = w->bytes ? which : WS_NONE; /* 0 is not recorded */
+		if (w->bytes) /* 0 is not recorded */
+			ws_values_add(&bytes[which], (int64_t)w->bytes);
 		s->without_size += !w->bytes;
 		s->count[which]++;
 		s->by_amd[which] |= (uint8_t)m->devices[w->device].is_amd;
-		s->total_bytes += bytes[i];
+		s->total_bytes += (int64_t)w->bytes;
 		if (w->no_time) {
 			s->without_time[which]++;
 			continue;
 		}
-		timed[i] = which;
-		s->total_ns += ns[i];
-		s->timed_bytes[which] += bytes[i];
-		s->timed_ns[which] += w->bytes ? ns[i] : 0;
+		ws_values_add(&ns[which], w->dur_ns);
+		s->total_ns += w->dur_ns;
+		s->timed_bytes[which] += (int64_t)w->bytes;
+		s->timed_ns[which] += w->bytes ? w->dur_ns : 0;
 	}
-	ws_group_values(ns, timed, m->nwork, NOPERATIONS, s->time);
-	ws_group_values(bytes, all, m->nwork, NOPERATIONS, s->size);
+	for (uint32_t i = 0; i < NOPERATIONS; i++) {
+		ws_values_stat_of(&ns[i], &s->time[i]);
+		ws_values_stat_of(&bytes[i], &s->size[i]);
+		ws_values_free(&ns[i]);
+		ws_values_free(&bytes[i]);
+	}
 }
 
 /* "[HIP memcpy …]" where an AMD device did it. */

@@ -1,6 +1,6 @@
 /* Kernels by NVTX range: which kernels each range path launched itself. */
 #include "formats/base/strtab.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/tables/tables.h"
 
 /* A row: one kernel name in one path. */

@@ -28,17 +28,11 @@ static uint32_t digest_path(const struct ws_model *m, uint32_t p)
 
 static void find_times(struct ranges *s)
 {
-	struct ws_values_scratch scratch = {0};
-
 	s->npaths = s->m->ranges.npaths + 2;
 	WS_NEW(&s->arena, s->times, s->npaths);
 	WS_NEW(&s->arena, s->order, s->npaths);
-	for (uint32_t p = 0; p < s->m->ranges.npaths; p++) {
-		const struct ws_values *times = &ws_digest_path(s->digest, p)->dur_ns;
-
-		ws_values_stat(&times, 1, &scratch, &s->times[p]);
-	}
-	ws_values_scratch_free(&scratch);
+	for (uint32_t p = 0; p < s->m->ranges.npaths; p++)
+		ws_values_stat_of(&ws_digest_path(s->digest, p)->dur_ns, &s->times[p]);
 }
 
 static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)

@@ -125,8 +125,6 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 {
 	struct ws_json_writer j;
 
-	for (size_t i = 0; i < report->ntables; i++)
-		;
 	ws_json_begin(&j, f);
 	ws_json_object_begin(&j);
 	put_field(&j, "title", report->title);

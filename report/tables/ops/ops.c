@@ -90,21 +90,8 @@ static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t 
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* What the rows are made of when they are read. */
-struct op_rows {
-	const struct ws_model *m;
-	bool are_ranges;
-	struct op_row {
-		uint32_t key; /* kind * ntexts + text */
-		struct ws_ops_sums sums;
-	} * rows; /* in the arena */
-	size_t n;
-	struct ws_ops_sums without_op; /* the last row, where there is any */
-	int64_t all_cpu_ns, all_cuda_ns;
-	struct ws_arena arena;
-};
-
-static void set_cuda(const struct op_rows *s, struct ws_cell *row, const struct ws_ops_sums *sums)
+static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
+                     const struct ws_ops_sums *sums)
 {
 	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
 	ws_cell_set_real(&row[WS_TC_ops_self_cuda_percent],
@@ -112,32 +99,28 @@ static void set_cuda(const struct op_rows *s, struct ws_cell *row, const struct 
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
 }
 
-static void make_row(void *ctx, size_t i, struct ws_cell *row)
+static void set_name(const struct ws_ops_table *s, struct ws_table *t, struct ws_cell *row,
+                     enum ws_ops_kind kind, struct ws_bytes text)
 {
-	const struct op_rows *s = ctx;
-	const struct ws_model *m = s->m;
-	const struct ws_ops_sums *sums = i < s->n ? &s->rows[i].sums : &s->without_op;
-	enum ws_ops_kind kind;
-	struct ws_bytes text;
-
-	if (i == s->n) {
-		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
-		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
-		set_cuda(s, row, sums);
-		return;
-	}
-	kind = (enum ws_ops_kind)(s->rows[i].key / m->ntexts);
-	text = m->texts[s->rows[i].key % m->ntexts];
 	if (kind == WS_OPS_RANGE && ws_bytes_begin(text, WS_PYTORCH_STEP))
-		ws_cell_share_str(&row[WS_TC_ops_name], ALL_STEPS);
-	else if (text.len)
-		ws_cell_share_text(&row[WS_TC_ops_name], text.ptr, text.len);
-	else
-		ws_cell_share_str(&row[WS_TC_ops_name], "(no name)");
+		text = ws_bytes_of(ALL_STEPS);
+	else if (!text.len)
+		text = ws_bytes_of("(no name)");
+	ws_cell_set_text(t, &row[WS_TC_ops_name], text.ptr, text.len);
 	ws_cell_share_str(&row[WS_TC_ops_kind], kind == WS_OPS_CALL ? "API call"
 	                                        : kind == WS_OPS_RANGE || s->are_ranges
 	                                                ? "range"
 	                                                : "operation");
+}
+
+static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t number)
+{
+	const struct ws_model *m = s->tab->m;
+	const struct ws_ops_sums *sums = sums_of(s, number);
+	const enum ws_ops_kind kind = (enum ws_ops_kind)(number / m->ntexts);
+	struct ws_cell *row = ws_table_row(t);
+
+	set_name(s, t, row, kind, m->texts[number % m->ntexts]);
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
 	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
@@ -155,23 +138,36 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
 }
 
-static void free_rows(void *ctx)
+static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 {
-	struct op_rows *s = ctx;
-
-	ws_arena_free(&s->arena);
-	free(s);
-}
-
-static void set_totals(const struct op_rows *s, struct ws_table *t)
-{
-	struct ws_cell *row = ws_table_totals(t);
 	struct ws_ops_sums total = s->without_op;
+	const size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
+	struct ws_row_key *order;
+	struct ws_cell *row;
+	size_t n = 0;
 
-	for (size_t i = 0; i < s->n; i++) {
-		total.calls += s->rows[i].sums.calls;
-		total.device_work += s->rows[i].sums.device_work;
+	WS_NEW(s->tab->temp, order, all);
+	for (uint32_t i = 0; i < all; i++) {
+		if (!sums_of(s, i)->calls && !sums_of(s, i)->device_work)
+			continue;
+		order[n++] =
+		        (struct ws_row_key){.number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
+		                                       WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
+		                            .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
+		                            .row = i};
+		total.calls += sums_of(s, i)->calls;
+		total.device_work += sums_of(s, i)->device_work;
 	}
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n; i++)
+		add_row(s, t, order[i].row);
+	if (s->without_op.device_work) {
+		row = ws_table_row(t);
+		ws_cell_share_str(&row[WS_TC_ops_name], "(in no operation)");
+		ws_cell_share_str(&row[WS_TC_ops_kind], "device work");
+		set_cuda(s, row, &s->without_op);
+	}
+	row = ws_table_totals(t);
 	total.self_cuda_ns = s->all_cuda_ns;
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
@@ -180,40 +176,12 @@ static void set_totals(const struct op_rows *s, struct ws_table *t)
 	set_cuda(s, row, &total);
 }
 
-static void add_rows(struct ws_ops_table *s, struct ws_table *t)
-{
-	size_t all = s->tab->m->ntexts * WS_OPS_KINDS;
-	struct op_rows *rows = ws_xarray(1, sizeof(*rows));
-	const struct ws_table_source source = {make_row, free_rows, rows};
-
-	for (uint32_t i = 0; i < all; i++)
-		if (sums_of(s, i)->calls || sums_of(s, i)->device_work)
-			s->order[s->rows++] = (struct ws_row_key){
-			        .number = {WS_DESCENDING(sums_of(s, i)->self_cuda_ns),
-			                   WS_DESCENDING(sums_of(s, i)->self_cpu_ns)},
-			        .text = {s->tab->m->texts[i % s->tab->m->ntexts]},
-			        .row = i};
-	ws_row_keys_sort(s->order, s->rows);
-	*rows = (struct op_rows){.m = s->tab->m,
-	                         .are_ranges = s->are_ranges,
-	                         .n = s->rows,
-	                         .without_op = s->without_op,
-	                         .all_cpu_ns = s->all_cpu_ns,
-	                         .all_cuda_ns = s->all_cuda_ns};
-	WS_NEW(&rows->arena, rows->rows, s->rows);
-	for (size_t i = 0; i < rows->n; i++)
-		rows->rows[i] = (struct op_row){s->order[i].row, *sums_of(s, s->order[i].row)};
-	ws_table_set_source(t, &source, rows->n + (s->without_op.device_work != 0));
-	set_totals(rows, t);
-}
-
 static void fill(struct ws_ops_table *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
 
 	for (int kind = 0; kind < WS_OPS_KINDS; kind++)
 		WS_NEW(s->tab->temp, s->sums[kind], m->ntexts);
-	WS_NEW(s->tab->temp, s->order, m->ntexts * WS_OPS_KINDS);
 	if (s->are_ranges)
 		ws_ops_add_ranges(s);
 	else

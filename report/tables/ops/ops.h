@@ -36,8 +36,6 @@ struct ws_ops_table {
 	uint32_t *node; /* unless are_ranges: operation, then range -> node or WS_NONE */
 	struct ws_ops_sums *sums[WS_OPS_KINDS]; /* by text */
 	struct ws_ops_sums without_op;          /* device work in no operation */
-	struct ws_row_key *order;               /* of rows, numbered kind * ntexts + text */
-	size_t rows;
 	int64_t all_cpu_ns, all_cuda_ns;
 };
 

@@ -8,7 +8,7 @@
 #include "formats/base/xalloc.h"
 #include "report/advice/advice.h"
 #include "report/model/columns.h"
-#include "report/analysis/group.h"
+#include "report/analysis/digest.h"
 #include "report/base/interval.h"
 #include "report/base/names.h"
 #include "report/analysis/idle.h"

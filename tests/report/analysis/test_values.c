@@ -25,7 +25,6 @@ static void check(size_t n, uint64_t different, int64_t least, bool wide)
 	int64_t *all = malloc(n * sizeof(*all));
 	struct ws_values values[2] = {{0}, {0}};
 	const struct ws_values *both[] = {&values[0], &values[1]};
-	struct ws_values_scratch scratch = {0};
 	uint64_t random = 88172645463325252u;
 	struct ws_stat expected, found;
 
@@ -36,10 +35,9 @@ static void check(size_t n, uint64_t different, int64_t least, bool wide)
 		ws_values_add(&values[i % 64 == 0], all[i]);
 	}
 	cr_expect(eq(sz, ws_values_count(both[0]) + ws_values_count(both[1]), n));
-	ws_values_stat(both, 2, &scratch, &found);
+	ws_values_stat(both, 2, &found);
 	ws_stat_of(all, n, &expected);
 	expect_same(&found, &expected);
-	ws_values_scratch_free(&scratch);
 	ws_values_free(&values[0]);
 	ws_values_free(&values[1]);
 	free(all);
