@@ -30,7 +30,7 @@ static void count_launches(const struct ws_model *m, const struct ws_selection *
 
 	WS_NEW(arena, out->of_name, m->ntexts);
 	for (uint32_t i = 0; i < rows->ncalls; i++) {
-		const uint32_t name = ws_joined_rows_call(rows, i)->name;
+		const uint32_t name = ws_joined_rows_call(rows, i)->kind->name;
 
 		if (!name_launches(m->texts[name]))
 			continue;

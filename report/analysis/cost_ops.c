@@ -5,19 +5,21 @@
 
 #include "report/base/names.h"
 
-/* What is kept of one; its cost and sizes are those of its payload or launch description. */
+/* What is kept of one. */
 struct kept {
+	uint32_t source;            /* its number as a range, or as an operation of a framework */
+	uint32_t facts : 30;        /* row of its payload, or its description */
+	uint32_t flops_too_big : 1; /* for the sum */
+	uint32_t bytes_too_big : 1;
+};
+
+/* What its kernels tell, which not all ask for. */
+struct work {
 	int64_t gpu_ns, longest_ns;
-	uint32_t source; /* its number as a range, or as an operation of a framework */
-	uint32_t facts;  /* row of its payload, or its description */
-	uint32_t name;   /* text */
-	uint32_t class;  /* text */
-	uint32_t path;   /* of its range */
-	uint32_t step;   /* WS_NONE */
+	uint32_t step;   /* of the first of them that has one, WS_NONE */
 	uint32_t config; /* of its longest kernel */
 	uint32_t dtype;  /* of that */
 	uint32_t kernels;
-	bool flops_too_big, bytes_too_big;
 };
 
 static void release(void *result)
@@ -25,6 +27,7 @@ static void release(void *result)
 	struct ws_cost_ops *c = result;
 
 	ws_spill_close(&c->ops);
+	ws_spill_close(&c->work);
 	ws_spill_close(&c->of_range);
 }
 
@@ -60,39 +63,6 @@ static void find_counted(const struct ws_model *m, uint32_t *cost_op)
 			cost_op[i] = cost_op[tree->parent[i]];
 }
 
-static struct kept from_range(const struct ws_joined_rows *rows,
-                              const struct ws_joined_range *range, uint32_t number)
-{
-	return (struct kept){
-	        .source = number,
-	        .facts = range->context->op,
-	        .name = range->context->name,
-	        .class = range->context->class,
-	        .path = range->context->path,
-	        .step = ws_joined_rows_step(rows, range->step),
-	};
-}
-
-static struct kept from_framework(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t i)
-{
-	const struct ws_op_config *facts = ws_cpu_op_config(m, i);
-	const uint32_t forward = m->cpu_ops.forward[i], own = m->cpu_ops.range[i];
-	/* backward runs on a thread without ranges: it belongs where its forward was */
-	const struct ws_joined_range *range =
-	        ws_joined_rows_range(rows, own != WS_NONE || forward == WS_NONE
-	                                           ? own
-	                                           : m->cpu_ops.range[forward]);
-
-	return (struct kept){
-	        .source = i,
-	        .facts = m->cpu_ops.config[i],
-	        .name = facts->name,
-	        .class = facts->kind,
-	        .path = range ? range->context->path : WS_NONE,
-	        .step = range ? ws_joined_rows_step(rows, range->step) : WS_NONE,
-	};
-}
-
 /* --- one operation ------------------------------------------------------------------------ */
 
 static void set_facts_of_range(const struct ws_op_facts *facts, struct ws_cost_op *op)
@@ -125,37 +95,69 @@ static void set_facts_of_framework(const struct ws_op_config *facts, struct ws_c
 	op->k = facts->k;
 }
 
+/* The range that it is, or lies in; NULL. */
+static const struct ws_joined_range *range_of(const struct ws_cost_ops *c, size_t i,
+                                              uint32_t source)
+{
+	const struct ws_cpu_ops *ops = &c->m->cpu_ops;
+
+	if (i < c->nranges)
+		return ws_joined_rows_range(c->rows, source);
+	/* backward runs on a thread without ranges: it belongs where its forward was */
+	if (ops->range[source] == WS_NONE && ops->forward[source] != WS_NONE)
+		source = ops->forward[source];
+	return ws_joined_rows_range(c->rows, ops->range[source]);
+}
+
+static void set_kernels(const struct ws_model *m, const struct work *work, struct ws_cost_op *op)
+{
+	if (!work->kernels)
+		return;
+	op->gpu_ns = work->gpu_ns;
+	op->longest_ns = work->longest_ns;
+	op->kernels = work->kernels;
+	/* launched on a thread without ranges, as backward is */
+	if (op->step == WS_NONE)
+		op->step = work->step;
+	op->device = m->configs[work->config].device;
+	op->tensor = m->configs[work->config].tensor;
+	if (work->dtype)
+		op->dtype = work->dtype;
+}
+
 struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 {
-	const struct kept *kept = ws_spill_row(&c->ops, sizeof(*kept), i);
+	const struct kept kept = *(const struct kept *)ws_spill_row(&c->ops, sizeof(kept), i);
 	const struct ws_model *m = c->m;
-	const struct ws_config *config = &m->configs[kept->config];
+	const struct ws_joined_range *range = range_of(c, i, kept.source);
+	const struct ws_op_config *config;
 	struct ws_cost_op op = {
-	        .name = kept->name,
-	        .class = kept->class,
-	        .kernels = kept->kernels,
-	        .gpu_ns = kept->gpu_ns,
-	        .longest_ns = kept->longest_ns,
-	        .range = i < c->nranges ? kept->source : WS_NONE,
-	        .cpu_op = i < c->nranges ? WS_NONE : kept->source,
-	        .path = kept->path,
-	        .step = kept->step,
-	        .device = kept->kernels ? config->device : WS_NONE,
-	        .tensor = kept->kernels ? config->tensor : 0,
+	        .range = WS_NONE,
+	        .cpu_op = WS_NONE,
+	        .path = range ? range->context->path : WS_NONE,
+	        .step = range ? ws_joined_rows_step(c->rows, ws_joined_range_step(range)) : WS_NONE,
+	        .device = WS_NONE,
 	};
 
 	if (i < c->nranges) {
-		set_facts_of_range(&m->ops.op[kept->facts], &op);
+		op.range = kept.source;
+		op.name = range->context->name;
+		op.class = range->context->class;
+		set_facts_of_range(&m->ops.op[kept.facts], &op);
 	} else {
-		set_facts_of_framework(&m->cpu_ops.configs[kept->facts], &op);
-		if (m->cpu_ops.forward[kept->source] != WS_NONE)
+		config = &m->cpu_ops.configs[kept.facts];
+		op.cpu_op = kept.source;
+		op.name = config->name;
+		op.class = config->kind;
+		set_facts_of_framework(config, &op);
+		if (m->cpu_ops.forward[kept.source] != WS_NONE)
 			op.direction = WS_TEXT_BACKWARD;
 	}
-	if (kept->kernels && kept->dtype)
-		op.dtype = kept->dtype;
-	if (kept->flops_too_big)
+	if (c->has_kernels)
+		set_kernels(m, ws_spill_row(&c->work, sizeof(struct work), i), &op);
+	if (kept.flops_too_big)
 		op.flops = op.flops_needed = -1;
-	if (kept->bytes_too_big)
+	if (kept.bytes_too_big)
 		op.bytes = -1;
 	return op;
 }
@@ -172,8 +174,10 @@ int64_t ws_cost_ops_flops(struct ws_cost_ops *c, size_t i)
 
 uint32_t ws_cost_ops_of_kernel(struct ws_cost_ops *c, const struct ws_joined_kernel *k)
 {
-	if (k->op_range != WS_NONE)
-		return *(const uint32_t *)ws_spill_row(&c->of_range, sizeof(uint32_t), k->op_range);
+	const uint32_t range = ws_joined_rows_op_range(c->rows, k->range);
+
+	if (range != WS_NONE)
+		return *(const uint32_t *)ws_spill_row(&c->of_range, sizeof(uint32_t), range);
 	return k->cpu_op == WS_NONE ? WS_NONE : c->of_cpu_op[k->cpu_op];
 }
 
@@ -197,11 +201,12 @@ static bool is_too_big(int64_t *sum, int64_t more)
 	return false;
 }
 
-static void put(struct finder *f, struct kept *kept, int64_t flops, int64_t bytes)
+static void put(struct finder *f, uint32_t source, uint32_t facts, int64_t flops, int64_t bytes)
 {
-	kept->flops_too_big = is_too_big(&f->flops, flops);
-	kept->bytes_too_big = is_too_big(&f->bytes, bytes);
-	ws_spill_put(&f->out->ops, sizeof(*kept), f->out->n++, kept);
+	const struct kept kept = {source, facts, is_too_big(&f->flops, flops),
+	                          is_too_big(&f->bytes, bytes)};
+
+	ws_spill_put(&f->out->ops, sizeof(kept), f->out->n++, &kept);
 }
 
 static void add_ranges(struct finder *f)
@@ -214,10 +219,9 @@ static void add_ranges(struct finder *f)
 
 		if (range->is_counted && ws_range_selected(f->m, f->sel, range, i)) {
 			const struct ws_op_facts *facts = ws_joined_range_op(f->m, range);
-			struct kept kept = from_range(rows, range, i);
 
 			at = (uint32_t)f->out->n;
-			put(f, &kept, facts->flops, facts->bytes);
+			put(f, i, range->context->op, facts->flops, facts->bytes);
 		}
 		ws_spill_put(&f->out->of_range, sizeof(at), i, &at);
 	}
@@ -233,10 +237,9 @@ static void add_framework(struct finder *f)
 	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++) {
 		if (cost_op[i] == i && f->sel->op[i]) {
 			const struct ws_op_config *facts = ws_cpu_op_config(m, i);
-			struct kept kept = from_framework(m, f->sel->rows, i);
 
 			cost_op[i] = (uint32_t)f->out->n;
-			put(f, &kept, facts->flops, facts->bytes);
+			put(f, i, m->cpu_ops.config[i], facts->flops, facts->bytes);
 		} else if (cost_op[i] == i) {
 			cost_op[i] = WS_NONE;
 		} else if (cost_op[i] != WS_NONE) {
@@ -248,23 +251,25 @@ static void add_framework(struct finder *f)
 static void add_kernels(struct finder *f)
 {
 	struct ws_joined_rows *rows = f->sel->rows;
+	struct ws_cost_ops *out = f->out;
 
+	ws_spill_open(&out->work, out->n * sizeof(struct work));
+	ws_spill_reserve(&out->work, out->n * sizeof(struct work));
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t at = ws_cost_ops_of_kernel(f->out, k);
-		struct kept *kept;
+		const uint32_t at = ws_cost_ops_of_kernel(out, k);
+		struct work *work;
 
 		if (at == WS_NONE || !ws_kernel_selected(f->m, f->sel, k, i))
 			continue;
-		kept = ws_spill_row(&f->out->ops, sizeof(*kept), at);
-		/* launched on a thread without ranges, as backward is */
-		if (kept->step == WS_NONE)
-			kept->step = ws_joined_rows_step(rows, k->step);
-		kept->gpu_ns += k->dur_ns;
-		if (!kept->kernels++ || k->dur_ns > kept->longest_ns) {
-			kept->longest_ns = k->dur_ns;
-			kept->config = k->kind->config;
-			kept->dtype = k->kind->dtype;
+		work = ws_spill_row(&out->work, sizeof(*work), at);
+		if (!work->kernels || work->step == WS_NONE)
+			work->step = ws_joined_rows_step(rows, k->step);
+		work->gpu_ns += k->dur_ns;
+		if (!work->kernels++ || k->dur_ns > work->longest_ns) {
+			work->longest_ns = k->dur_ns;
+			work->config = k->kind->config;
+			work->dtype = k->kind->dtype;
 		}
 	}
 }
@@ -303,6 +308,7 @@ struct ws_cost_ops *ws_cost_ops_list(const struct ws_model *m, const struct ws_s
 		return out;
 	WS_NEW(arena, f.out, 1);
 	f.out->m = m;
+	f.out->rows = sel->rows;
 	WS_NEW(arena, f.out->of_cpu_op, m->cpu_ops.tree.n);
 	find(&f);
 	ws_keep_result(sel, &key, f.out, release);

@@ -31,9 +31,10 @@ struct ws_cost_op {
  * kept of each lies in files. */
 struct ws_cost_ops {
 	const struct ws_model *m;
+	struct ws_joined_rows *rows;
 	size_t n, nranges; /* nranges: those that are ranges */
 	bool has_kernels;  /* what their kernels tell is known */
-	struct ws_spill ops, of_range;
+	struct ws_spill ops, work, of_range;
 	uint32_t *of_cpu_op; /* framework operation -> the one that counts for it, WS_NONE */
 };
 

@@ -1,7 +1,9 @@
 #include "report/analysis/digest.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/grow.h"
 #include "report/analysis/cost_ops.h"
 #include "report/base/spans.h"
 
@@ -12,8 +14,21 @@ struct filling {
 	struct ws_cost_ops *costs;
 	uint32_t *name_of;     /* operation -> name that its kernels have, see share_flops */
 	uint32_t *path_of;     /* step -> its path */
-	struct ws_spill spans; /* by range: from the start of its first kernel to the last end */
+	/* of ranges below nspans: from the start of the first kernel to the last end */
+	struct ws_spill spans;
+	uint32_t nspans;
+	struct waiting *waiting; /* of each thread */
 	struct ws_arena temp;
+};
+
+/* Spans of what ranges launched that their parents wait for: of those around a range, the innermost
+ * last. */
+struct waiting {
+	struct of_parent {
+		uint32_t range;
+		struct ws_span span;
+	} * parent;
+	size_t n, capacity;
 };
 
 /* --- kernels ----------------------------------------------------------------------------- */
@@ -30,20 +45,16 @@ static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
 	};
 }
 
-static void extend_interval(struct filling *f, uint32_t range, int64_t first_ns, int64_t last_ns)
-{
-	struct ws_span *span = ws_spill_row(&f->spans, sizeof(*span), range);
-
-	if (first_ns < span->start_ns)
-		span->start_ns = first_ns;
-	if (last_ns > span->end_ns)
-		span->end_ns = last_ns;
-}
-
 static void extend_by(struct filling *f, uint32_t range, const struct ws_digest_kernel *kernel)
 {
-	if (range != WS_NONE && kernel->timed)
-		extend_interval(f, range, kernel->start_ns, kernel->start_ns + kernel->dur_ns);
+	static const struct ws_span none = WS_SPAN_EMPTY;
+
+	if (range == WS_NONE || !kernel->timed)
+		/* ranges launch in their order, nearly: what is put last is at hand */
+		for (; f->nspans <= range; f->nspans++)
+			ws_spill_put(&f->spans, sizeof(none), f->nspans, &none);
+	ws_span_widen(ws_spill_row(&f->spans, sizeof(none), range), kernel->start_ns,
+	              kernel->start_ns + kernel->dur_ns);
 }
 
 /* step: of the model. */
@@ -108,11 +119,11 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
 	ws_digest_add_kernel(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
-	if (f->d->parts & WS_DIGEST_PATHS)
-		add_to_paths(f, k, step, place.path, kernel);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
 	ws_digest_add_marks(f->d, k->kind->marks, kernel->dur_ns);
+	if (f->d->parts & WS_DIGEST_PATHS)
+		add_to_paths(f, k, step, place.path, kernel);
 }
 
 static void add_kernels(struct filling *f)
@@ -145,15 +156,50 @@ static void add_kernels(struct filling *f)
 
 static void prepare_paths(struct filling *f)
 {
-	const struct ws_span none = {INT64_MAX, INT64_MIN};
 	struct ws_joined_rows *rows = f->sel->rows;
 
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
 	for (size_t s = 0; s < f->m->nsteps; s++)
 		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->context->path;
-	ws_spill_open(&f->spans, rows->nranges * sizeof(none));
-	for (size_t i = 0; i < rows->nranges; i++)
-		ws_spill_put(&f->spans, sizeof(none), i, &none);
+	WS_NEW(&f->temp, f->waiting, f->m->nthreads);
+	ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
+}
+
+/* Where the span of this range stands among those that wait, or would. */
+static size_t place_of_waiting(const struct waiting *w, uint32_t range)
+{
+	size_t at = w->n;
+
+	while (at && w->parent[at - 1].range >= range)
+		at--;
+	return at;
+}
+
+/* What the range of a thread launched, with what those inside it did. */
+static struct ws_span span_of(struct filling *f, struct waiting *w, uint32_t range)
+{
+	const size_t at = place_of_waiting(w, range);
+	struct ws_span span = WS_SPAN_EMPTY;
+
+	if (range < f->nspans)
+		span = *(struct ws_span *)ws_spill_row(&f->spans, sizeof(span), range);
+	if (at == w->n || w->parent[at].range != range)
+		return span;
+	ws_span_widen(&span, w->parent[at].span.start_ns, w->parent[at].span.end_ns);
+	memmove(&w->parent[at], &w->parent[at + 1], (--w->n - at) * sizeof(*w->parent));
+	return span;
+}
+
+static void give_to_parent(struct waiting *w, uint32_t parent, struct ws_span span)
+{
+	const size_t at = place_of_waiting(w, parent);
+
+	if (at == w->n || w->parent[at].range != parent) {
+		WS_GROW(w->parent, w->n + 1, w->capacity);
+		memmove(&w->parent[at + 1], &w->parent[at], (w->n++ - at) * sizeof(*w->parent));
+		w->parent[at] = (struct of_parent){parent, WS_SPAN_EMPTY};
+	}
+	ws_span_widen(&w->parent[at].span, span.start_ns, span.end_ns);
 }
 
 static void add_ranges(struct filling *f)
@@ -163,14 +209,14 @@ static void add_ranges(struct filling *f)
 	/* children before parents: what a child launched, its parent did */
 	for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		const struct ws_span span =
-		        *(struct ws_span *)ws_spill_row(&f->spans, sizeof(struct ws_span), i);
+		struct waiting *waiting = &f->waiting[r->context->thread];
+		const struct ws_span span = span_of(f, waiting, i);
 		struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
 		const bool selected = ws_range_selected(f->m, f->sel, r, i);
 
 		if (span.start_ns <= span.end_ns) {
 			if (r->parent != WS_NONE)
-				extend_interval(f, r->parent, span.start_ns, span.end_ns);
+				give_to_parent(waiting, r->parent, span);
 			if (selected)
 				sums->projected_ns += span.end_ns - span.start_ns;
 		}
@@ -211,7 +257,7 @@ static void add_calls(struct filling *f)
 		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
 
 		if (ws_call_selected(f->m, f->sel, &call, i))
-			ws_digest_add_call(f->d, call.name, call.dur_ns, call.failed);
+			ws_digest_add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
 	}
 	f->d->ncalls = rows->ncalls;
 }
@@ -244,6 +290,8 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	add_all(&f);
 	ws_digest_finish(d);
 	ws_spill_close(&f.spans);
+	for (size_t i = 0; f.waiting && i < m->nthreads; i++)
+		free(f.waiting[i].parent);
 	ws_arena_free(&f.temp);
 }
 

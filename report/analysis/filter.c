@@ -63,10 +63,10 @@ bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
 {
 	if (s->call)
 		return s->call[i];
-	return in_scope_of(m, s, c->step, c->marks) &&
+	return in_scope_of(m, s, c->step, c->kind->marks) &&
 	       (!s->has_steps || ws_step_selected(m, s, ws_joined_rows_step(s->rows, c->step))) &&
 	       ws_time_selected(s, c->start_ns, c->start_ns + c->dur_ns) &&
-	       keeps_pid(m, s, m->threads[c->thread].process);
+	       keeps_pid(m, s, m->threads[c->kind->thread].process);
 }
 
 /* What may be kept: its range and step, WS_NONE = in none, and the crossing of its call. */
@@ -89,7 +89,7 @@ static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *row
 	struct thing t = {range, WS_NONE, WS_NONE, r ? r->context->marks : 0, start_ns, end_ns};
 
 	if (r)
-		t.step = ws_joined_rows_step(rows, r->step);
+		t.step = ws_joined_rows_step(rows, ws_joined_range_step(r));
 	if (t.step == WS_NONE && !(t.marks & WS_IN_WARM_UP))
 		t.step = ws_step_holding(m, process, start_ns, end_ns, WS_NONE);
 	return t;
@@ -423,11 +423,11 @@ static void select_calls(struct selector *c)
 		const struct thing t = {call->range,
 		                        ws_joined_rows_step(c->rows, call->step),
 		                        crossing_of_call(c, i),
-		                        call->marks,
+		                        call->kind->marks,
 		                        call->start_ns,
 		                        call->start_ns + call->dur_ns};
 
-		s->call[i] = keeps_host(c, &t, c->m->threads[call->thread].process);
+		s->call[i] = keeps_host(c, &t, c->m->threads[call->kind->thread].process);
 	}
 }
 

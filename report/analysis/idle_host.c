@@ -35,7 +35,7 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
-		if (is_sync[call->name])
+		if (is_sync[call->kind->name])
 			ws_spans_add(&host->waits, call->start_ns, call->start_ns + call->dur_ns);
 	}
 	ws_spans_sort(&host->waits);

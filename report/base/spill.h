@@ -18,7 +18,7 @@
 struct ws_spill {
 	void *data; /* most_bytes of addresses, of which reserved_bytes can be used */
 	size_t most_bytes, reserved_bytes, touched_bytes;
-	size_t last_row; /* where it lies */
+	size_t last_part; /* of WS_SPILL_AROUND_BYTES: where the row lies that was used last */
 	int is_file, fd;
 	/* of a file: what was put last, and is written at once; from window_at on */
 	char *window;
@@ -39,19 +39,20 @@ static inline void ws_spill_used(struct ws_spill *s, size_t bytes)
 	if (s->touched_bytes >= WS_SPILL_LET_GO_BYTES && s->is_file)
 		ws_spill_let_go(s);
 }
-/* Row i of an array of rows that were written, to be used now. One far from the last brings the
- * pages around it: as many as Linux reads ahead of a fault. */
+/* Row i of an array of rows that were written, to be used now. One in another part than the last
+ * brings the pages around it: as many as Linux maps with a fault. */
 #define WS_SPILL_AROUND_BYTES ((size_t)65536)
 static inline void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
 {
 	const size_t at = i * row_bytes;
-	const size_t away = at > s->last_row ? at - s->last_row : s->last_row - at;
-	const size_t pages = away > WS_SPILL_AROUND_BYTES ? WS_SPILL_AROUND_BYTES : away;
+	const size_t part = at / WS_SPILL_AROUND_BYTES;
 
 	if (at - s->window_at < s->window_bytes) /* never of one before it */
 		return s->window + (at - s->window_at);
-	s->last_row = at;
-	ws_spill_used(s, pages > row_bytes ? pages : row_bytes);
+	if (part != s->last_part) {
+		s->last_part = part;
+		ws_spill_used(s, WS_SPILL_AROUND_BYTES);
+	}
 	return (char *)s->data + at;
 }
 /* Row i, whose room may be new. Rows that are put behind each other, or nearly, are written many at

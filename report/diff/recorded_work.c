@@ -268,11 +268,11 @@ static void make_item(struct work *w, const struct ws_joined_kernel *k,
 }
 
 /* The same, made once of what it depends on. */
-static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
-                      bool is_longest, uint32_t *item)
+static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
+                      uint32_t cpu_op, bool is_longest, uint32_t *item)
 {
 	const struct ws_joined_range *op =
-	        *item ? NULL : ws_joined_rows_range(w->c->rows, k->op_range);
+	        *item ? NULL : ws_joined_rows_range(w->c->rows, op_range);
 	const uint32_t key[] = {*item,
 	                        (uint32_t)is_longest | (uint32_t)(cpu_op != WS_NONE) << 1,
 	                        k->kind->config,
@@ -300,8 +300,8 @@ static void find_item(struct work *w, const struct ws_joined_kernel *k, uint32_t
 
 /* The kernel's time in its range, which has the instance of the call; and the call of its
  * operation that has kernels already, WS_NONE. */
-static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t cpu_op,
-                          uint32_t *instance)
+static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint32_t op_range,
+                          uint32_t cpu_op, uint32_t *instance)
 {
 	struct ws_recording *r = w->c->r;
 
@@ -310,16 +310,17 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 		w->c->range_ns[k->range] += k->dur_ns;
 		*instance = ws_recording_range(r, k->range)->instance;
 	}
-	if (k->op_range != WS_NONE)
-		return w->call_of_range[k->op_range];
+	if (op_range != WS_NONE)
+		return w->call_of_range[op_range];
 	return cpu_op == WS_NONE ? WS_NONE : w->call_of_op[cpu_op];
 }
 
 static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
-	uint32_t cpu_op = k->op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
-	uint32_t at = find_call(w, k, cpu_op, &instance);
+	const uint32_t op_range = ws_joined_rows_op_range(w->c->rows, k->range);
+	uint32_t cpu_op = op_range == WS_NONE ? k->cpu_op : WS_NONE, instance;
+	uint32_t at = find_call(w, k, op_range, cpu_op, &instance);
 	struct ws_work_call call = {.instance = instance, .longest_ns = INT64_MIN};
 
 	if (at != WS_NONE && s->ncalls && at >= s->first_call) {
@@ -328,12 +329,12 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct 
 		if (!s->ncalls++)
 			s->first_call = r->ncalls;
 		at = (uint32_t)r->ncalls++;
-		if (k->op_range != WS_NONE)
-			w->call_of_range[k->op_range] = at;
+		if (op_range != WS_NONE)
+			w->call_of_range[op_range] = at;
 		else if (cpu_op != WS_NONE)
 			w->call_of_op[cpu_op] = at;
 	}
-	find_item(w, k, cpu_op, k->dur_ns > call.longest_ns, &call.item);
+	find_item(w, k, op_range, cpu_op, k->dur_ns > call.longest_ns, &call.item);
 	call.gpu_ns += k->dur_ns;
 	if (k->dur_ns > call.longest_ns)
 		call.longest_ns = k->dur_ns;
@@ -401,7 +402,7 @@ static void read_kernels(struct work *w)
 static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *work)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
-	uint32_t sample = range ? ws_reader_sample(c, range->step) : WS_NONE;
+	uint32_t sample = range ? ws_reader_sample(c, ws_joined_range_step(range)) : WS_NONE;
 	const struct ws_joined_call *call = ws_joined_rows_call(c->rows, work->call);
 	const int64_t at = call ? call->start_ns : work->start_ns;
 

@@ -27,10 +27,11 @@ static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
 static uint32_t inherited_step(const struct ws_joined_rows *rows,
                                const struct ws_joined_range *range, uint32_t of_call)
 {
-	bool says = ws_joined_rows_step(rows, range->step) != WS_NONE ||
-	            range->context->marks & WS_IN_WARM_UP;
+	const uint32_t step = ws_joined_range_step(range);
+	bool says =
+	        ws_joined_rows_step(rows, step) != WS_NONE || range->context->marks & WS_IN_WARM_UP;
 
-	return says ? range->step : of_call;
+	return says ? step : of_call;
 }
 
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
@@ -117,7 +118,11 @@ static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from
 	                              .marks = context ? context->marks : 0,
 	                              .timed = from->timed,
 	                              .cut_off = from->cut_off,
-	                              .has_call = k->call != WS_NONE};
+	                              .has_call = k->call != WS_NONE,
+	                              .collective = from->collective};
+
+	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
+		kind.collective = m->cpu_ops.collective[k->cpu_op];
 
 	kind.class = kind.range_class ? kind.range_class : m->configs[from->config].name_class;
 	kind.phase = (uint8_t)ws_phase_of(m, context ? context->phase : WS_PHASE_OTHER, k->cpu_op);
@@ -135,17 +140,13 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	bool inherits;
 
 	if (k->cpu_op == WS_NONE && call)
-		k->cpu_op = call->cpu_op;
-	if (k->collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
-		k->collective = m->cpu_ops.collective[k->cpu_op];
+		k->cpu_op = ws_joined_call_op(m, call);
 	inherits = k->range == WS_NONE;
 	if (inherits)
 		k->range = inherited_range(&m->cpu_ops, k->cpu_op);
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
-	if (range)
-		k->op_range = range->op_range;
 	set_kind(j, from, range, k);
 }
 
@@ -153,6 +154,7 @@ static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_
 {
 	struct ws_leftovers *left = &j->m->leftovers;
 	const struct ws_kernel_kind *kind = k->kind;
+	const uint32_t op = ws_joined_rows_op_range(j->rows, k->range);
 
 	left->no_launch += k->call == WS_NONE;
 	left->no_range += k->call != WS_NONE && k->range == WS_NONE;
@@ -161,10 +163,10 @@ static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_
 	left->no_config += !kind->config;
 	left->unknown_class += !kind->class;
 	j->m->has_comm |= kind->class == WS_TEXT_COMM;
-	if (k->op_range == WS_NONE || j->launched[k->op_range])
+	if (op == WS_NONE || j->launched[op])
 		return;
-	j->launched[k->op_range] = 1;
-	left->ops_without_kernel -= ws_joined_rows_range(j->rows, k->op_range)->is_counted;
+	j->launched[op] = 1;
+	left->ops_without_kernel -= ws_joined_rows_range(j->rows, op)->is_counted;
 }
 
 /* The row of its call, WS_NONE. */
@@ -188,9 +190,7 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	                             .dur_ns = from->dur_ns,
 	                             .call = number,
 	                             .range = call ? call->range : WS_NONE,
-	                             .op_range = WS_NONE,
 	                             .cpu_op = from->cpu_op,
-	                             .collective = from->collective,
 	                             .step = call ? call->step : WS_NONE};
 
 	complete_kernel(j, from, call, &k);
@@ -215,7 +215,7 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	w->range = call ? call->range : WS_NONE;
 	step = call ? call->step : WS_NONE;
 	if (w->op == WS_NONE && call)
-		w->op = call->cpu_op;
+		w->op = ws_joined_call_op(m, call);
 	if (w->range == WS_NONE) {
 		w->range = inherited_range(&m->cpu_ops, w->op);
 		range = ws_joined_rows_range(j->rows, w->range);
@@ -232,7 +232,7 @@ void ws_kernel_join_begin(struct ws_kernel_join *j, struct ws_model *m)
 	j->m = m;
 	WS_NEW(&j->temp, j->launched, j->rows->nranges);
 	m->leftovers.ops_without_kernel = j->counted_ops;
-	ws_launches_sort(&j->launches);
+	ws_launches_of_rows(&j->launches, j->rows, m);
 	for (size_t i = 0; i < m->nwork; i++)
 		join_work(j, &m->work[i]);
 }

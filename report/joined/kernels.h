@@ -5,7 +5,7 @@
 #include "report/joined/launches.h"
 #include "report/joined/rows.h"
 
-/* Starts with rows, and room for launches, all else zero. */
+/* Starts with rows, all else zero. */
 struct ws_kernel_join {
 	struct ws_joined_rows *rows;
 	struct ws_model *m;

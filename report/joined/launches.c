@@ -29,6 +29,31 @@ void ws_launches_sort(struct ws_launches *l)
 	ws_spill_sort(&l->keys, KEY_BYTES, l->n, compare, NULL);
 }
 
+static struct ws_launch_key key_of_call(struct ws_joined_rows *rows, const struct ws_model *m,
+                                        uint32_t i)
+{
+	const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+
+	return (struct ws_launch_key){call->correlation, m->threads[call->kind->thread].process, i,
+	                              call->start_ns};
+}
+
+void ws_launches_of_rows(struct ws_launches *l, struct ws_joined_rows *rows,
+                         const struct ws_model *m)
+{
+	if (rows->calls_by_id) {
+		*l = (struct ws_launches){.rows = rows, .m = m, .n = rows->ncalls};
+		return;
+	}
+	ws_launches_open(l, rows->ncalls);
+	for (uint32_t i = 0; i < rows->ncalls; i++) {
+		const struct ws_launch_key key = key_of_call(rows, m, i);
+
+		ws_launches_add(l, &key);
+	}
+	ws_launches_sort(l);
+}
+
 void ws_launches_free(struct ws_launches *l)
 {
 	ws_spill_close(&l->keys);
@@ -36,6 +61,8 @@ void ws_launches_free(struct ws_launches *l)
 
 static struct ws_launch_key key_at(struct ws_launches *l, size_t at)
 {
+	if (l->rows)
+		return key_of_call(l->rows, l->m, (uint32_t)at);
 	return *(const struct ws_launch_key *)ws_spill_row(&l->keys, KEY_BYTES, at);
 }
 
@@ -65,6 +92,13 @@ uint32_t ws_launches_find(struct ws_launches *l, struct ws_launch_key kernel)
 	search.kernel.call = WS_NONE; /* behind a call that began with it */
 	if (!kernel.correlation)
 		return WS_NONE;
+	/* mostly it is the next one; of joined rows none has the id of another */
+	if (l->rows && l->next < l->n) {
+		call = key_at(l, l->next);
+		l->next += call.correlation == kernel.correlation;
+		if (is_same_call(&call, &kernel))
+			return call.call;
+	}
 	l->next = ws_count_before(l->n, l->next, is_at_or_before_kernel, &search);
 	if (l->next) {
 		call = key_at(l, l->next - 1);

@@ -17,20 +17,19 @@ struct reading {
 	struct ws_kernel_join join;
 	const struct ws_trace_reader *r;
 	struct ws_model **m;
+	uint64_t last_id; /* of calls */
 };
 
 static void take_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
 {
 	struct reading *reading = ctx;
 	struct ws_joined_rows *rows = reading->rows;
-	const struct ws_launch_key key = {call->correlation,
-	                                  (*reading->m)->threads[call->thread].process,
-	                                  (uint32_t)rows->ncalls, call->start_ns};
 
 	*number = (uint32_t)rows->ncalls;
+	rows->calls_by_id &= call->correlation > reading->last_id;
+	reading->last_id = call->correlation;
 	if (call->dur_ns > rows->longest_call_ns)
 		rows->longest_call_ns = call->dur_ns;
-	ws_launches_add(&reading->join.launches, &key);
 	ws_spill_put(&rows->calls, sizeof(*call), rows->ncalls++, call);
 }
 
@@ -51,8 +50,8 @@ static void take_range(void *ctx, uint32_t number, const struct ws_joined_range 
 	if (number >= rows->nranges)
 		rows->nranges = number + 1;
 	if (range->is_step) {
-		WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of);
-		rows->range_of[range->step] = number;
+		WS_GROW(rows->range_of, (size_t)range->containing_step + 1, rows->nsteps_of);
+		rows->range_of[range->containing_step] = number;
 	}
 	ws_spill_put(&rows->ranges, sizeof(*range), number, range);
 }
@@ -68,7 +67,6 @@ static enum ws_status open_rooms(struct reading *reading, struct ws_err *err)
 
 	WS_FAIL_IF(kernels >= WS_NONE || calls >= WS_NONE || ranges >= WS_NONE, err, NO_MEMORY,
 	           "the trace has more records of one kind than an export handles");
-	ws_launches_open(&reading->join.launches, calls);
 	if (reading->join.keeps_rows)
 		ws_spill_open(&rows->kernels, kernels * sizeof(struct ws_joined_kernel));
 	ws_spill_open(&rows->calls, calls * sizeof(struct ws_joined_call));
@@ -169,6 +167,7 @@ enum ws_status ws_joined_rows_read(struct ws_joined_rows *rows, const struct ws_
 	enum ws_status status;
 
 	*m = NULL;
+	rows->calls_by_id = true;
 	status = read_rows(&reading, name, opts, err);
 	ws_kernel_join_free(&reading.join);
 	return status;

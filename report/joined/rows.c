@@ -17,6 +17,19 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
+uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
+{
+	const struct ws_joined_range *range = ws_joined_rows_range(rows, number);
+
+	if (!range || range->context->op == WS_NONE)
+		return WS_NONE;
+	while (!range->context->is_op) {
+		number = range->parent;
+		range = ws_joined_rows_range(rows, number);
+	}
+	return number;
+}
+
 void ws_joined_rows_free(struct ws_joined_rows *rows)
 {
 	ws_spill_close(&rows->kernels);

@@ -15,6 +15,7 @@ struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
 	size_t nkinds; /* of kernels */
+	bool calls_by_id; /* each has a greater correlation id than the one before */
 	int64_t longest_call_ns;
 	struct {
 		size_t kernels;
@@ -53,6 +54,8 @@ struct ws_range_begin {
 	uint32_t thread, number;
 };
 int ws_range_begin_compare(const void *a, const void *b);
+/* The innermost of a range and those around it that is an annotated operation; WS_NONE. */
+uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number);
 /* What a range, or the operation around it, tells of its work; NULL. */
 static inline const struct ws_op_facts *ws_joined_range_op(const struct ws_model *m,
                                                            const struct ws_joined_range *range)
@@ -80,10 +83,21 @@ static inline uint32_t ws_joined_crossing(const struct ws_model *m,
 static inline const struct ws_collective *ws_joined_collective(const struct ws_model *m,
                                                                const struct ws_joined_kernel *k)
 {
-	return k->collective == WS_NONE ? NULL : &m->collectives[k->collective];
+	return k->kind->collective == WS_NONE ? NULL : &m->collectives[k->kind->collective];
 }
 /* The model's step that a row names, WS_NONE. */
 static inline uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)
 {
 	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
+}
+/* The step that a range lies in by the ranges around it, as rows name it; WS_NONE. */
+static inline uint32_t ws_joined_range_step(const struct ws_joined_range *range)
+{
+	return range->is_in_step ? range->containing_step : WS_NONE;
+}
+/* The innermost operation of a framework around a call, WS_NONE. */
+static inline uint32_t ws_joined_call_op(const struct ws_model *m, const struct ws_joined_call *c)
+{
+	return ws_cpu_op_around(&m->cpu_ops.tree, c->kind->thread, c->start_ns,
+	                        c->start_ns + c->dur_ns);
 }

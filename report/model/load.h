@@ -106,9 +106,6 @@ enum ws_status ws_load_memory(struct ws_loader *l, struct ws_err *err);
 enum ws_status ws_load_cpu_ops(struct ws_loader *l, struct ws_err *err);
 /* Correlation id -> operation, by the links that the file has. A trace has one process here. */
 enum ws_status ws_load_op_links(struct ws_loader *l, struct ws_idmap *op_of, struct ws_err *err);
-/* The innermost operation of a thread around this time, bounds included; WS_NONE. */
-uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t start_ns,
-                          int64_t end_ns);
 /* Collectives, and which operations and correlation ids are theirs. After the operations. */
 enum ws_status ws_load_collectives(struct ws_loader *l, struct ws_idmap *by_correlation,
                                    struct ws_err *err);

@@ -271,8 +271,9 @@ struct ws_model {
 };
 
 enum {
-	WS_IN_SETUP = 1u << 0,     /* lies in a range `setup` */
-	WS_IN_WARM_UP = 1u << 1,   /* lies in a range `warm-up` */
+	WS_IN_SETUP = 1u << 0,   /* lies in a range `setup` */
+	WS_IN_WARM_UP = 1u << 1, /* lies in a range `warm-up` */
+	WS_MARKS_OF_SCOPE = WS_IN_SETUP | WS_IN_WARM_UP,
 	WS_IN_ATTENTION = 1u << 2, /* lies in `scaled dot product attention` or one of its parts */
 	WS_IN_SOFTMAX = 1u << 3,   /* lies in `computing softmax` */
 };
@@ -308,6 +309,9 @@ static inline bool ws_step_is_measured(const struct ws_model *m, uint32_t step)
 }
 /* The framework operation's description; NULL for WS_NONE. */
 const struct ws_op_config *ws_cpu_op_config(const struct ws_model *m, uint32_t op);
+/* The innermost operation of a thread around this time, bounds included; WS_NONE. */
+uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t start_ns,
+                          int64_t end_ns);
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */

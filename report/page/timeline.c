@@ -170,7 +170,7 @@ static void set_call(struct filling *f, struct ws_timeline_box *box, uint32_t nu
 
 	if (!call)
 		return;
-	box->call = model_text(f, call->name);
+	box->call = model_text(f, call->kind->name);
 	box->call_ns = call->start_ns;
 	box->call_dur_ns = call->dur_ns;
 }
@@ -180,6 +180,7 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 {
 	const struct ws_config *config = &f->m->configs[k->kind->config];
 	struct ws_joined_rows *rows = f->p->sel->rows;
+	const uint32_t op = ws_joined_rows_op_range(rows, k->range);
 
 	box->name = short_name(f, config->name);
 	box->class = model_text(f, k->kind->class);
@@ -189,9 +190,8 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	if (k->cpu_op != WS_NONE) {
 		box->operation = model_text(f, ws_cpu_op_config(f->m, k->cpu_op)->name);
 		box->shapes = shapes_text(f, k->cpu_op);
-	} else if (k->op_range != WS_NONE) {
-		box->operation =
-		        model_text(f, ws_joined_rows_range(rows, k->op_range)->context->name);
+	} else if (op != WS_NONE) {
+		box->operation = model_text(f, ws_joined_rows_range(rows, op)->context->name);
 	}
 	set_call(f, box, k->call);
 	f->out->kernels++;

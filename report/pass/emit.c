@@ -10,9 +10,8 @@ void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t contai
 	        .context = r->context,
 	        .parent = ws_pass_range_number(p, r->parent),
 	        .recorded = r->recorded,
-	        .op_range = ws_pass_range_number(p, r->op),
-	        .step = r->step,
 	        .containing_step = containing_step,
+	        .is_in_step = r->step != WS_NONE,
 	        .is_open = open != 0,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
 	        .is_counted = r->op == range && r->counted,
@@ -24,19 +23,15 @@ void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t contai
 void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
                        uint32_t step, uint32_t *call)
 {
-	const struct ws_event_descriptor *shape = &p->shapes.shape[c->shape];
-	const struct ws_joined_call row = {.start_ns = c->start_ns,
-	                                   .dur_ns = c->time_ns - c->start_ns,
-	                                   .correlation = c->id,
-	                                   .name = shape->name,
-	                                   .thread = shape->thread,
-	                                   .range = ws_pass_range_number(p, range),
-	                                   .step = step,
-	                                   .cpu_op = ws_cpu_op_around(&p->m->cpu_ops.tree,
-	                                                              shape->thread, c->start_ns,
-	                                                              c->time_ns),
-	                                   .marks = ws_pass_range_marks(p, range),
-	                                   .failed = shape->failed != 0};
+	const struct ws_joined_call row = {
+	        .start_ns = c->start_ns,
+	        .dur_ns = c->time_ns - c->start_ns,
+	        .correlation = c->id,
+	        .kind = p->shapes.calls[c->shape] +
+	                (ws_pass_range_marks(p, range) & WS_MARKS_OF_SCOPE),
+	        .range = ws_pass_range_number(p, range),
+	        .step = step,
+	};
 
 	p->sink->call(p->sink->ctx, &row, call);
 }

@@ -33,15 +33,19 @@ struct ws_range_context {
 	uint8_t tells_step;  /* what its step is to know when it ends: see ws_pass_close_step */
 };
 
+/* What calls have in common that are alike. The model's. */
+struct ws_joined_call_kind {
+	uint32_t name, thread;
+	uint8_t marks;  /* those of its range that tell a scope: WS_IN_SETUP, WS_IN_WARM_UP */
+	uint8_t failed; /* its result was no success */
+};
+
 struct ws_joined_call {
 	int64_t start_ns, dur_ns;
 	uint64_t correlation;
-	uint32_t name, thread;
-	uint32_t range;  /* innermost around it, WS_NONE */
-	uint32_t step;   /* as for a kernel */
-	uint32_t cpu_op; /* innermost framework operation around it, of the model's; WS_NONE */
-	uint8_t marks;   /* WS_IN_… of the range */
-	uint8_t failed;  /* its result was no success */
+	const struct ws_joined_call_kind *kind;
+	uint32_t range; /* innermost around it, WS_NONE */
+	uint32_t step;  /* as for a kernel */
 };
 
 /* A kernel before its call is known. */
@@ -65,19 +69,19 @@ struct ws_kernel_kind {
 	uint8_t phase;                    /* enum ws_phase */
 	uint8_t marks;                    /* WS_IN_… of that range */
 	uint8_t timed, cut_off;
-	uint32_t has_call; /* no byte of it is unused */
+	uint32_t has_call;
+	uint32_t collective; /* what a framework told of it as such, of the model's; WS_NONE. No
+	                        byte of a kind is unused */
 };
 
 /* WS_NONE: in no range or step. */
 struct ws_joined_kernel {
 	int64_t start_ns, dur_ns; /* mean nothing unless it is timed */
 	const struct ws_kernel_kind *kind;
-	uint32_t call;       /* what the sink made of its call, WS_NONE: none */
-	uint32_t range;      /* innermost around its launch */
-	uint32_t op_range;   /* the innermost of those that is an annotated operation */
-	uint32_t cpu_op;     /* its framework operation, of the model's; WS_NONE */
-	uint32_t collective; /* what the framework told of it as such, of the model's; WS_NONE */
-	uint32_t step;       /* `range` of one of the model's steps, or of none */
+	uint32_t call;   /* what the sink made of its call, WS_NONE: none */
+	uint32_t range;  /* innermost around its launch */
+	uint32_t cpu_op; /* its framework operation, of the model's; WS_NONE */
+	uint32_t step;   /* `range` of one of the model's steps, or of none */
 };
 
 struct ws_joined_range {
@@ -85,9 +89,9 @@ struct ws_joined_range {
 	const struct ws_range_context *context;
 	uint32_t parent;   /* WS_NONE for an outermost one; else less than its own number */
 	uint32_t recorded; /* text: the name with what paths leave out of it */
-	uint32_t op_range; /* the innermost around it, or itself, that is an annotated operation */
-	uint32_t step;     /* as for a kernel */
-	uint32_t containing_step; /* that step, or another thread's in whose time it lies */
+	uint32_t containing_step; /* as for a kernel: its own, or another thread's in whose time it
+	                             lies */
+	bool is_in_step;          /* it is its own */
 	bool is_open;
 	bool is_step;    /* the step itself, or a whole warm-up */
 	bool is_counted; /* an operation with no operation inside: its FLOPs count */

@@ -225,6 +225,7 @@ static void release(struct ws_pass *p)
 	free(p->rows.rows);
 	free(p->taken.rows);
 	free(p->shapes.shape);
+	free(p->shapes.calls);
 	free(p->tokens);
 	free(p->numbers);
 	ws_strtab_free(&p->shape_of);

@@ -99,7 +99,9 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 /* What is known of rows that are alike, by its number. */
 struct ws_pass_shapes {
 	struct ws_event_descriptor *shape;
-	size_t n, capacity;
+	struct ws_joined_call_kind *
+	        *calls; /* of a call: what is told of it, by its marks; else NULL */
+	size_t n, capacity, calls_capacity;
 };
 
 /* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */

@@ -223,12 +223,27 @@ static void add_mark(struct ws_pass *p, uint64_t at, uint32_t text)
 	p->marks[p->nmarks++] = (struct ws_pass_mark){at, text};
 }
 
+static struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
+                                              const struct ws_event_descriptor *shape)
+{
+	struct ws_joined_call_kind *kinds;
+
+	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
+	for (uint8_t marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
+		kinds[marks] = (struct ws_joined_call_kind){shape->name, shape->thread, marks,
+		                                            shape->failed != 0};
+	return kinds;
+}
+
 uint32_t ws_pass_number_shape(struct ws_pass *p, const struct ws_event_descriptor *shape)
 {
 	uint64_t known = ws_strtab_find(&p->shape_of, shape, sizeof(*shape));
 
 	if (!known) {
 		WS_GROW(p->shapes.shape, p->shapes.n + 1, p->shapes.capacity);
+		WS_GROW(p->shapes.calls, p->shapes.n + 1, p->shapes.calls_capacity);
+		p->shapes.calls[p->shapes.n] =
+		        shape->type == WS_THREAD_EVENT_API ? call_kinds(p, shape) : NULL;
 		known = ws_strtab_add(&p->shape_of, shape, sizeof(*shape));
 		p->shapes.shape[p->shapes.n++] = *shape;
 	}

@@ -33,7 +33,7 @@ static void find_calls(const struct ws_table_context *tab, const struct ws_idle 
 			if (ns <= most[g])
 				continue;
 			most[g] = ns;
-			names[g] = call->name;
+			names[g] = call->kind->name;
 		}
 	}
 }
@@ -50,7 +50,7 @@ static void find_ranges(const struct ws_table_context *tab, const struct ws_idle
 		const struct ws_joined_call *call =
 		        ws_joined_rows_call(rows, idle->longest[g].call);
 
-		thread[g] = call ? call->thread : WS_NONE;
+		thread[g] = call ? call->kind->thread : WS_NONE;
 	}
 	for (uint32_t i = 0; i < rows->nranges; i++) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);

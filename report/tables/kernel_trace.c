@@ -77,10 +77,10 @@ static void set_call(struct trace *s, struct ws_cell *row, const struct ws_joine
 
 	if (!call)
 		return;
-	thread = &s->m->threads[call->thread];
+	thread = &s->m->threads[call->kind->thread];
 	ws_cell_set_int(&row[WS_TC_kernel_trace_pid], (int64_t)thread->pid);
 	ws_cell_set_int(&row[WS_TC_kernel_trace_tid], (int64_t)thread->tid);
-	set_text(s, &row[WS_TC_kernel_trace_api_name], call->name);
+	set_text(s, &row[WS_TC_kernel_trace_api_name], call->kind->name);
 	ws_cell_set_int(&row[WS_TC_kernel_trace_api_start_ns], call->start_ns - s->m->begin_ns);
 	ws_cell_set_int(&row[WS_TC_kernel_trace_api_ns], call->dur_ns);
 }

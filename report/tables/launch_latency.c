@@ -78,8 +78,8 @@ static void gather(struct latency *s)
 			continue;
 		}
 		measure(row_of(s, k->kind->config,
-		               &(struct key){call->thread, m->configs[k->kind->config].device,
-		                             call->name, m->configs[k->kind->config].name}),
+		               &(struct key){call->kind->thread, m->configs[k->kind->config].device,
+		                             call->kind->name, m->configs[k->kind->config].name}),
 		        k, call);
 	}
 }

@@ -120,10 +120,10 @@ static void put_launch(struct ws_parquet_writer *w, const struct kernels_export 
 		return;
 	}
 	ws_parquet_u64(w, call->correlation);
-	put_text(w, m, call->name);
+	put_text(w, m, call->kind->name);
 	ws_parquet_i64(w, call->start_ns);
 	ws_parquet_i64(w, call->dur_ns);
-	ws_parquet_u64(w, m->threads[call->thread].tid);
+	ws_parquet_u64(w, m->threads[call->kind->thread].tid);
 }
 
 static void put_kernel(struct ws_parquet_table *t, const struct kernels_export *k,
@@ -193,7 +193,7 @@ static void put_range(struct ws_parquet_table *t, const struct ws_parquet_export
 	ws_parquet_str(w, row->context->style ? "start-end" : "push-pop");
 	ws_parquet_i64(w, row->is_open);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->context->phase));
-	ws_parquet_step(w, m, ws_joined_rows_step(x->rows, row->step));
+	ws_parquet_step(w, m, ws_joined_rows_step(x->rows, ws_joined_range_step(row)));
 	put_op(w, m, row->context->payload);
 	ws_parquet_table_end_row(t);
 }

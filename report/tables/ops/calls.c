@@ -9,7 +9,7 @@
 /* Of an operation and a range around a call the inner one stands behind the other. */
 static uint32_t node_of_call(const struct ws_ops_table *s, const struct ws_joined_call *call)
 {
-	uint32_t a = ws_ops_node_of(s, call->cpu_op, call->range), b;
+	uint32_t a = ws_ops_node_of(s, ws_joined_call_op(s->tab->m, call), call->range), b;
 
 	if (s->are_ranges)
 		return a;
@@ -57,10 +57,10 @@ static void push(const struct calls *c, struct returned_of *t, struct returned c
 static void share_out(struct calls *c, const struct ws_joined_call *call, bool selected)
 {
 	struct ws_ops_table *s = c->s;
-	struct returned_of *t = &c->threads[call->thread];
+	struct returned_of *t = &c->threads[call->kind->thread];
 	struct returned new = {.start_ns = call->start_ns,
 	                       .end_ns = call->start_ns + call->dur_ns,
-	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->name] : NULL,
+	                       .sums = selected ? &s->sums[WS_OPS_CALL][call->kind->name] : NULL,
 	                       .owner =
 	                               ws_ops_sums_of(s, ws_ops_node_at(s, node_of_call(s, call)))};
 	int64_t self_ns = call->dur_ns;

@@ -119,13 +119,12 @@ static int64_t layer_of(const struct ws_softmax *s, const struct ws_joined_range
 	int64_t layer = s->layer[range->context->path];
 	bool is_named = layer >= 0;
 
-	while (!is_named && range && range->op_range != WS_NONE) {
+	for (; !is_named && range && range->context->op != WS_NONE;
+	     range = ws_joined_rows_range(rows, range->parent)) {
 		const struct ws_op_facts *op = ws_joined_range_op(s->tab->m, range);
 
-		if (op->layer >= 0)
+		if (range->context->is_op && op->layer >= 0)
 			layer = op->layer;
-		range = ws_joined_rows_range(rows, range->op_range);
-		range = ws_joined_rows_range(rows, range->parent);
 	}
 	return layer;
 }

@@ -190,7 +190,7 @@ static void compare_kernel(struct scene *s, struct tree *t, const uint32_t *numb
 	cr_assert(eq(i64, k->start_ns, call->start_ns + call->dur_ns));
 	/* calls that are alike lie in the same ranges */
 	while (c < s->ncalls &&
-	       (s->call_thread[c] != call->thread || s->call_start[c] != call->start_ns ||
+	       (s->call_thread[c] != call->kind->thread || s->call_start[c] != call->start_ns ||
 	        s->call_end[c] != k->start_ns))
 		c++;
 	cr_assert(lt(sz, c, s->ncalls));

@@ -52,8 +52,8 @@ Test(operation_tables, operations_nest_and_take_calls_as_the_slow_way_says)
 		for (uint32_t i = 0; i < j->rows.ncalls; i++) {
 			const struct ws_joined_call *call = ws_joined_rows_call(&j->rows, i);
 
-			cr_assert(eq(u32, call->cpu_op,
-			             naive_innermost(r, call->thread, call->start_ns,
+			cr_assert(eq(u32, ws_joined_call_op(j->m, call),
+			             naive_innermost(r, call->kind->thread, call->start_ns,
 			                             call->start_ns + call->dur_ns, WS_NONE)),
 			          "round %u, call %u", round, i);
 		}
