@@ -50,9 +50,10 @@ static void extend_by(struct filling *f, uint32_t range, const struct ws_digest_
 	static const struct ws_span none = WS_SPAN_EMPTY;
 
 	if (range == WS_NONE || !kernel->timed)
-		/* ranges launch in their order, nearly: what is put last is at hand */
-		for (; f->nspans <= range; f->nspans++)
-			ws_spill_put(&f->spans, sizeof(none), f->nspans, &none);
+		return;
+	/* ranges launch in their order, nearly: what is put last is at hand */
+	for (; f->nspans <= range; f->nspans++)
+		ws_spill_put(&f->spans, sizeof(none), f->nspans, &none);
 	ws_span_widen(ws_spill_row(&f->spans, sizeof(none), range), kernel->start_ns,
 	              kernel->start_ns + kernel->dur_ns);
 }
