@@ -52,6 +52,9 @@
 	X(pytorch_without_shapes,                                                                  \
 	  "PyTorch operations recorded by name only: it is not proved how "                        \
 	  "this PyTorch keeps their inputs, or there was no room")                                 \
+	X(pytorch_without_numbers,                                                                 \
+	  "PyTorch operations recorded without the values of their numbers, which differ from "    \
+	  "call to call, as half of the room for definitions was used")                            \
 	X(pytorch_unfinished, "PyTorch operations of which no end was seen on their thread")
 
 /* The same for imports: how damage of the input shows. */

@@ -26,9 +26,9 @@ struct open_call {
 
 struct thread {
 	uint32_t nopen;
-	uint32_t ncalls, expected;      /* calls so far; place in the log of the one like the next */
-	uint32_t log[LOG_SIZE];         /* definitions of the last calls */
-	uint32_t after[LOG_SIZE];       /* where in the log a definition was followed by others */
+	uint32_t ncalls, expected; /* calls so far; place in the log of the one like the next */
+	uint32_t log[LOG_SIZE];    /* definitions of the last calls */
+	uint32_t after[LOG_SIZE];  /* where in the log a definition was followed by others */
 	struct open_call open[MAX_OPEN];
 	_Alignas(8) uint8_t body[WS_TORCH_BODY];
 };
@@ -116,7 +116,7 @@ static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 	return found && found_size == size && !memcmp(found, body, size);
 }
 
-static uint32_t find_or_define(const uint8_t *body, uint32_t size)
+static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_define)
 {
 	const uint32_t hash = hash_of(body, size);
 	uint64_t entry;
@@ -127,19 +127,23 @@ static uint32_t find_or_define(const uint8_t *body, uint32_t size)
 	     i = (i + 1) % TABLE_SIZE)
 		if (entry >> 32 == hash && is_body((uint32_t)entry, body, size))
 			return (uint32_t)entry;
-	id = ws_define_op(body, size);
+	id = may_define ? ws_define_op(body, size) : WS_DEF_NONE;
 	if (id != WS_DEF_NONE)
 		remember(hash, id);
 	return id;
 }
 
 /* Steps repeat themselves: what came next the last time is tried first, without a hash. */
-static uint32_t config_of_body(struct thread *t, uint32_t size)
+static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 {
-	uint32_t id = t->log[t->expected++ % LOG_SIZE];
+	uint32_t id = t->log[t->expected % LOG_SIZE];
 
-	if (!is_body(id, t->body, size)) {
-		id = find_or_define(t->body, size);
+	if (is_body(id, t->body, size)) {
+		t->expected++;
+	} else {
+		id = find_or_define(t->body, size, may_define);
+		if (id == WS_DEF_NONE)
+			return id;
 		t->expected = t->after[id % LOG_SIZE];
 		t->after[id % LOG_SIZE] = t->ncalls + 1;
 	}
@@ -147,18 +151,27 @@ static uint32_t config_of_body(struct thread *t, uint32_t size)
 	return id;
 }
 
-/* WS_DEF_NONE: there is no room even for its name. */
+/*
+ * Values that differ in each call, as an index or a rate that decays, would use up all room: from
+ * half of it on only what is there already keeps them. WS_DEF_NONE: no room even for its name.
+ */
 static uint32_t config_of(const void *fn, struct thread *t)
 {
 	const char *name = ws_torch.name(fn);
-	uint32_t size, id;
 	bool whole;
+	uint32_t size = ws_torch_body(fn, name, 1, t->body, &whole), id;
+	const bool is_scarce = whole && ws_definitions_are_scarce();
 
-	size = ws_torch_body(fn, name, t->body, &whole);
-	id = config_of_body(t, size);
+	id = config_of_body(t, size, !is_scarce);
+	if (id == WS_DEF_NONE && is_scarce) {
+		size = ws_torch_body(fn, name, 0, t->body, &whole);
+		id = config_of_body(t, size, 1);
+		if (id != WS_DEF_NONE)
+			ws_lost(WS_DROPPED_pytorch_without_numbers, 1);
+	}
 	if (id == WS_DEF_NONE && whole) {
 		whole = 0;
-		id = config_of_body(t, ws_torch_name(name, t->body));
+		id = config_of_body(t, ws_torch_name(name, t->body), 1);
 	}
 	if (id != WS_DEF_NONE && !whole && ws_collector.seg->capture.pytorch == WS_PYTORCH_SHAPES)
 		ws_lost(WS_DROPPED_pytorch_without_shapes, 1);
@@ -381,7 +394,7 @@ void warpsheet_module_begin(const char *name)
 	if (!call)
 		return;
 	call->is_module = 1;
-	call->config = config_of_body(self, ws_torch_name(name, self->body));
+	call->config = config_of_body(self, ws_torch_name(name, self->body), 1);
 	call->start_ns = ws_now_ns();
 }
 

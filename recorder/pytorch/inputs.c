@@ -12,7 +12,7 @@
 
 struct body {
 	uint64_t *pos, *end;
-	bool is_full;
+	bool with_numbers, is_full;
 };
 
 static void put_word(struct body *b, uint64_t word)
@@ -198,7 +198,8 @@ static void put_list(struct body *b, const uint8_t *value)
 		return;
 	}
 	kind = n ? scalar_kind(tag_of(items)) : WS_INPUT_INT;
-	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX) {
+	if (n > MAX_SCALARS || kind == WS_INPUT_OTHER || kind == WS_INPUT_COMPLEX ||
+	    (kind == WS_INPUT_DOUBLE && !b->with_numbers)) {
 		put_input(b, WS_INPUT_OTHER, 0);
 		return;
 	}
@@ -221,8 +222,8 @@ static void put_value(struct body *b, const uint8_t *value)
 	} else if (tag == ws_torch.tags.list) {
 		put_list(b, value);
 	} else {
-		put_input(b, kind, 0);
-		if (kind != WS_INPUT_OTHER && kind != WS_INPUT_COMPLEX)
+		put_input(b, b->with_numbers ? kind : WS_INPUT_OTHER, 0);
+		if (b->with_numbers && kind != WS_INPUT_OTHER && kind != WS_INPUT_COMPLEX)
 			put_word(b, scalar_of(value, kind));
 	}
 }
@@ -239,11 +240,13 @@ uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY])
 	return size;
 }
 
-uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_BODY], bool *whole)
+uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
+                       uint8_t body[WS_TORCH_BODY], bool *whole)
 {
 	const uint32_t size = ws_torch_name(name, body);
-	struct body b = {(uint64_t *)(void *)(body + size),
-	                 (uint64_t *)(void *)(body + WS_TORCH_BODY), 0};
+	struct body b = {.pos = (uint64_t *)(void *)(body + size),
+	                 .end = (uint64_t *)(void *)(body + WS_TORCH_BODY),
+	                 .with_numbers = with_numbers};
 	struct ws_def_op op;
 
 	*whole = ws_torch.has_inputs;

@@ -87,10 +87,11 @@ void ws_torch_prove(void);
 /* Write struct ws_def_op and the name alone. Returns the bytes. */
 uint32_t ws_torch_name(const char *name, uint8_t body[WS_TORCH_BODY]);
 /*
- * Write struct ws_def_op, the name and the inputs. Returns the bytes; *whole 0: the inputs are
- * left out, as they are not known or too many.
+ * Write struct ws_def_op, the name and the inputs, with or without values of numbers. Returns the
+ * bytes; *whole 0: the inputs are left out, as they are not known or too many.
  */
-uint32_t ws_torch_body(const void *fn, const char *name, uint8_t body[WS_TORCH_BODY], bool *whole);
+uint32_t ws_torch_body(const void *fn, const char *name, bool with_numbers,
+                       uint8_t body[WS_TORCH_BODY], bool *whole);
 
 /* --- steps.c --- */
 

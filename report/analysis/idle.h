@@ -26,7 +26,7 @@
 	X(LAUNCH, "waiting for launches",                                                          \
 	  "the next work had not been launched, and the gap is as short as making a launch takes", \
 	  "Fuse operations, capture CUDA graphs, compile the model, or make batches larger. "      \
-	  "Faster kernels or another dtype will not show.")                                        \
+	  "Faster kernels or another dtype do not shorten this wait.")                             \
 	X(HOST, "waiting for the host",                                                            \
 	  "the next work had not been launched, and the host did other things for longer than a "  \
 	  "launch takes",                                                                          \

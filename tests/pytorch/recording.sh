@@ -88,6 +88,22 @@ table names.wtrace ops
 equal "FLOPs by name" "$(csv_cell names.wtrace.ops.csv FLOPs Name=aten::addmm)" ""
 grep -q pytorch_without_shapes names.log && fail "names were asked for: nothing is lost"
 
+# values that differ in each call: shapes stay when the room for them is used up
+cat >values.py <<'PY'
+import torch
+
+x = torch.zeros(64, 64)
+with torch.no_grad():
+    for i in range(40000):
+        x.add_(x, alpha=i / 7e9)
+    x.mm(x)
+PY
+"$ws" record --pytorch -o values.wtrace -- "$python" values.py >values.log 2>&1 || { cat values.log; fail "values"; }
+table values.wtrace ops
+equal "FLOPs, after 40,000 different values" "$(csv_cell values.wtrace.ops.csv FLOPs Name=aten::mm)" $((2 * 64 * 64 * 64))
+grep -q pytorch_without_numbers values.log || fail "no count of values that are left out: $(cat values.log)"
+! grep -q pytorch_without_shapes values.log || fail "shapes were lost: $(cat values.log)"
+
 # nothing of it
 WARPSHEET_PYTORCH=off "$ws" record --pytorch -o off.wtrace -- "$python" train.py >off.log 2>&1 || true
 contains off.log "as it was"
