@@ -68,7 +68,9 @@ struct ws_tensor {
 	struct ws_tensor *grad; /* parameters: the gradient, once ws_graph_backward() made it */
 	struct ws_tensor *low;  /* parameters: the autocast copy, once one was made */
 
-	void *data; /* the backend's; NULL while the tensor is not alive */
+	int last_use;    /* index of the last op that touches it, -1: none; memory_plan.h */
+	uint64_t offset; /* of its place in the block of a session; memory_plan.h */
+	void *data;      /* there; NULL while the tensor is not alive */
 };
 
 /* How an operand spreads over a result of another shape. */

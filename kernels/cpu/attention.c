@@ -191,15 +191,12 @@ static void grad_item(void *arg, int64_t row)
 /* --- ops ---------------------------------------------------------------------------------- */
 
 /* Operands as ws_real, one behind the other in a slot where they are not so already. */
-static enum ws_status open_operands(struct ws_cpu *cpu, const struct ws_op *op, int count,
-                                    const ws_real **operand, ws_real **rest, struct ws_err *err)
+static void open_operands(struct ws_cpu *cpu, const struct ws_op *op, int count,
+                          const ws_real **operand, ws_real **rest)
 {
 	int64_t size = op->in[0]->count;
-	void *slot;
 
-	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_IN_SLOT,
-	                            ws_cpu_attention_reals(op) * sizeof(ws_real), &slot, err));
-	*rest = slot;
+	*rest = cpu->workspace[WS_CPU_IN_SLOT];
 	for (int i = 0; i < count; i++) {
 		struct ws_whole whole = {.t = op->in[i], .data = op->in[i]->data};
 
@@ -213,7 +210,6 @@ static enum ws_status open_operands(struct ws_cpu *cpu, const struct ws_op *op, 
 		WS_CPU_FN(whole_load)(cpu, &whole);
 		operand[i] = whole.data;
 	}
-	return WS_OK;
 }
 
 static struct attention attention_of(const struct ws_op *op)
@@ -231,27 +227,25 @@ static int64_t rows_of(const struct ws_op *op)
 	return op->in[0]->count / op->u.attention.head.width;
 }
 
-enum ws_status WS_CPU_FN(attention)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(attention)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct attention a = attention_of(op);
 	const ws_real *operand[3];
 	ws_real *rest;
 
-	WS_FORWARD(open_operands(cpu, op, 3, operand, &rest, err));
+	open_operands(cpu, op, 3, operand, &rest);
 	a.q = operand[0];
 	a.k = operand[1];
 	a.v = operand[2];
 	ws_cpu_launch(cpu, op, rows_of(op), forward_item, &a);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(attention_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                         struct ws_err *err)
+void WS_CPU_FN(attention_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct attention a = attention_of(op);
 	const ws_real *operand[5];
 
-	WS_FORWARD(open_operands(cpu, op, 5, operand, &a.delta, err));
+	open_operands(cpu, op, 5, operand, &a.delta);
 	a.dy = operand[0];
 	a.q = operand[1];
 	a.k = operand[2];
@@ -260,5 +254,4 @@ enum ws_status WS_CPU_FN(attention_grad)(struct ws_cpu *cpu, const struct ws_op 
 	a.log_sum = op->in[5]->data;
 	ws_pool_run(cpu->pool, rows_of(op), delta_item, &a);
 	ws_cpu_launch(cpu, op, rows_of(op), grad_item, &a);
-	return WS_OK;
 }

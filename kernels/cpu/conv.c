@@ -305,11 +305,9 @@ static void weight_grad_item(void *arg, int64_t item)
 
 /* --- the three ops ---------------------------------------------------------------- */
 
-static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op,
-                               struct ws_err *err)
+static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op)
 {
 	const struct ws_conv *f = &op->u.conv;
-	void *tiles;
 
 	memset(job, 0, sizeof(*job));
 	job->op = op;
@@ -320,16 +318,8 @@ static enum ws_status job_init(struct job *job, struct ws_cpu *cpu, const struct
 	job->k = f->k / f->groups;
 	job->patch = job->c * f->r * f->s;
 	job->pixels = f->p * f->q;
-	/* they are strides of matrices, which a BLAS takes as 32-bit numbers */
-	WS_FAIL_IF(job->pixels > INT32_MAX || job->patch > INT32_MAX || f->c > INT32_MAX ||
-	                   f->k > INT32_MAX,
-	           err, ENVIRONMENT, "convolution: a dimension exceeds what the BLAS can take");
 	job->threads = ws_pool_threads(cpu->pool);
-	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_TILE_SLOT,
-	                            (uint64_t)job->threads * WS_CPU_TILE_REALS * sizeof(ws_real),
-	                            &tiles, err));
-	job->tiles = tiles;
-	return WS_OK;
+	job->tiles = cpu->workspace[WS_CPU_TILE_SLOT];
 }
 
 static void divide(struct job *job, int64_t total, int64_t part)
@@ -339,8 +329,8 @@ static void divide(struct job *job, int64_t total, int64_t part)
 }
 
 /* result: which of image, filter and output the op computes, from the other two. */
-static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **result, int64_t items,
-                              void (*fn)(void *arg, int64_t item), struct ws_err *err)
+static void job_run(struct job *job, struct ws_cpu *cpu, ws_real **result, int64_t items,
+                    void (*fn)(void *arg, int64_t item))
 {
 	const struct ws_op *op = job->op;
 	ws_real **const places[3] = {&job->image, &job->filter, &job->output};
@@ -351,11 +341,11 @@ static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **res
 			/* the operands of all three ops are so, but for dy before weight */
 			int which = op->kind == WS_OP_CONV_DGRAD ? 1 - operand : operand;
 
-			WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[which], operand,
-			                                 ws_cpu_tf32(cpu, op), &in[operand], err));
+			in[operand] = WS_CPU_FN(whole_open)(cpu, op->in[which], operand,
+			                                    ws_cpu_tf32(cpu, op));
 			*places[i] = in[operand++].data;
 		}
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, WS_TF32_EXACT, &out, err));
+	out = WS_CPU_FN(whole_open)(cpu, op->out[0], WS_CPU_OUT_SLOT, WS_TF32_EXACT);
 	*result = out.data;
 
 	ws_cpu_kernel_begin(cpu, op, items);
@@ -365,38 +355,35 @@ static enum ws_status job_run(struct job *job, struct ws_cpu *cpu, ws_real **res
 	ws_pool_run(cpu->pool, items, fn, job);
 	WS_CPU_FN(whole_store)(cpu, &out);
 	ws_cpu_kernel_end();
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct job job;
 
-	WS_FORWARD(job_init(&job, cpu, op, err));
+	job_init(&job, cpu, op);
 	divide(&job, job.pixels,
 	       ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
-	return job_run(&job, cpu, &job.output, job.f->n * job.f->groups * job.parts, forward_item,
-	               err);
+	job_run(&job, cpu, &job.output, job.f->n * job.f->groups * job.parts, forward_item);
 }
 
-enum ws_status WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct job job;
 
-	WS_FORWARD(job_init(&job, cpu, op, err));
+	job_init(&job, cpu, op);
 	divide(&job, job.c, TILE_PATCH / (job.f->r * job.f->s));
-	return job_run(&job, cpu, &job.image, job.f->n * job.f->groups * job.parts, input_grad_item,
-	               err);
+	job_run(&job, cpu, &job.image, job.f->n * job.f->groups * job.parts, input_grad_item);
 }
 
-enum ws_status WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct job job;
 	int64_t part;
 
-	WS_FORWARD(job_init(&job, cpu, op, err));
+	job_init(&job, cpu, op);
 	/* a few parts even of a small filter, for threads share no part */
 	part = job.patch / 8 < 32 ? 32 : job.patch / 8;
 	divide(&job, job.patch, ws_min64(part, TILE_PATCH / 2));
-	return job_run(&job, cpu, &job.filter, job.f->groups * job.parts, weight_grad_item, err);
+	job_run(&job, cpu, &job.filter, job.f->groups * job.parts, weight_grad_item);
 }

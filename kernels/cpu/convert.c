@@ -1,19 +1,12 @@
 /* Whole tensors as ws_real, for kernels that compute on matrices rather than on tiles. */
 #include "kernels/cpu/real.h"
 
-enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     enum ws_tf32 tf32, struct ws_whole *whole, struct ws_err *err)
+struct ws_whole WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                      enum ws_tf32 tf32)
 {
-	void *data = t->data;
+	bool converted = tf32 != WS_TF32_EXACT || t->dtype != WS_REAL_DTYPE;
 
-	whole->t = t;
-	whole->tf32 = tf32;
-	whole->converted = tf32 != WS_TF32_EXACT || t->dtype != WS_REAL_DTYPE;
-	if (whole->converted)
-		WS_FORWARD(ws_cpu_workspace(cpu, slot, (uint64_t)t->count * sizeof(ws_real), &data,
-		                            err));
-	whole->data = data;
-	return WS_OK;
+	return (struct ws_whole){t, converted ? cpu->workspace[slot] : t->data, converted, tf32};
 }
 
 static void load_item(void *arg, int64_t item)

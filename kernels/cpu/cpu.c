@@ -1,6 +1,7 @@
 /* The CPU reference backend: choosing the kernel of an op. */
 #include "kernels/cpu/cpu.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "formats/base/xalloc.h"
@@ -24,6 +25,8 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 		raise_to(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items(op), sizeof(double));
 	if (op->kind == WS_OP_CROSS_ENTROPY)
 		raise_to(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
+	if (op->kind == WS_OP_EMBEDDING_GRAD && ws_dtype_size(op->out[0]->dtype) != real_bytes)
+		raise_to(&slots[WS_CPU_IN_SLOT], op->out[0]->count, real_bytes);
 	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)
 		raise_to(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
 	if (conv)
@@ -42,16 +45,54 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 	}
 }
 
-static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
-                                    const struct ws_backend_plan *plan)
+static uint64_t plan_workspace(const struct ws_backend *backend, const struct ws_backend_plan *plan,
+                               uint64_t slots[WS_CPU_SLOTS])
 {
-	uint64_t slots[WS_CPU_SLOTS] = {0}, total_bytes = 0;
+	uint64_t total_bytes = 0;
 
+	memset(slots, 0, WS_CPU_SLOTS * sizeof(*slots));
 	for (int i = 0; i < plan->op_count; i++)
 		op_workspace((const struct ws_cpu *)backend, plan->ops[i], slots);
 	for (int i = 0; i < WS_CPU_SLOTS; i++)
 		total_bytes += slots[i];
 	return total_bytes;
+}
+
+static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
+                                    const struct ws_backend_plan *plan)
+{
+	uint64_t slots[WS_CPU_SLOTS];
+
+	return plan_workspace(backend, plan, slots);
+}
+
+static void free_memory(struct ws_cpu *cpu)
+{
+	free(cpu->block);
+	cpu->block = NULL;
+	for (int i = 0; i < WS_CPU_SLOTS; i++) {
+		free(cpu->workspace[i]);
+		cpu->workspace[i] = NULL;
+	}
+}
+
+static enum ws_status cpu_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
+                                  void **block, struct ws_err *err)
+{
+	struct ws_cpu *cpu = (struct ws_cpu *)backend;
+	uint64_t slots[WS_CPU_SLOTS], total_bytes = plan_workspace(backend, plan, slots);
+	bool fits;
+
+	free_memory(cpu);
+	*block = cpu->block = malloc(plan->block_bytes);
+	fits = cpu->block != NULL;
+	for (int i = 0; i < WS_CPU_SLOTS; i++) {
+		cpu->workspace[i] = malloc(slots[i]);
+		fits &= cpu->workspace[i] || !slots[i];
+	}
+	WS_FAIL_IF(!fits, err, NO_MEMORY, "%" PRIu64 " bytes cannot be allocated",
+	           plan->block_bytes + total_bytes);
+	return WS_OK;
 }
 
 static enum ws_status cpu_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
@@ -73,6 +114,64 @@ static enum ws_status cpu_download(struct ws_backend *backend, const void *data,
 	return WS_OK;
 }
 
+/* Whether the op's indices, which come from outside the graph, are below the rows they pick. */
+static enum ws_status check_index(const struct ws_op *op, struct ws_err *err)
+{
+	const struct ws_tensor *index = op->in[1];
+	const int32_t *v = index->data;
+	int64_t end = op->kind == WS_OP_EMBEDDING        ? op->in[0]->shape.dim[0]
+	              : op->kind == WS_OP_EMBEDDING_GRAD ? op->out[0]->shape.dim[0]
+	              : op->kind == WS_OP_GATHER_GRAD || op->kind == WS_OP_NLL_LOSS_GRAD
+	                      ? ws_tensor_cols(op->out[0])
+	                      : ws_tensor_cols(op->in[0]);
+
+	for (int64_t i = 0; i < index->count; i++)
+		WS_FAIL_IF(v[i] < 0 || v[i] >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
+		           index->name, (long long)i, v[i], (long long)end - 1);
+	return WS_OK;
+}
+
+/* Dimensions and strides of matrices, which a BLAS takes as 32-bit numbers. */
+static bool blas_takes(const struct ws_op *op)
+{
+	const struct ws_gemm *g = &op->u.gemm;
+	const struct ws_conv *f = &op->u.conv;
+
+	if (op->kind == WS_OP_GEMM)
+		return g->m <= INT32_MAX && g->n <= INT32_MAX && g->k <= INT32_MAX;
+	return f->p * f->q <= INT32_MAX && f->c / f->groups * f->r * f->s <= INT32_MAX &&
+	       f->c <= INT32_MAX && f->k <= INT32_MAX;
+}
+
+static enum ws_status check(const struct ws_op *op, struct ws_err *err)
+{
+	switch (op->kind) {
+	case WS_OP_GEMM:
+	case WS_OP_CONV:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+		WS_FAIL_IF(!blas_takes(op), err, ENVIRONMENT,
+		           "%s: a dimension exceeds what the BLAS can take", op->message);
+		return WS_OK;
+	case WS_OP_ROPE:
+	case WS_OP_ROPE_QKV:
+		WS_FAIL_IF(op->u.head.width > 2 * WS_CPU_PAIRS_MAX, err, USAGE,
+		           "heads of width %lld: at most %d is possible",
+		           (long long)op->u.head.width, 2 * WS_CPU_PAIRS_MAX);
+		return WS_OK;
+	case WS_OP_EMBEDDING:
+	case WS_OP_EMBEDDING_GRAD:
+	case WS_OP_GATHER:
+	case WS_OP_GATHER_GRAD:
+	case WS_OP_NLL_LOSS:
+	case WS_OP_NLL_LOSS_GRAD:
+	case WS_OP_CROSS_ENTROPY:
+		return check_index(op, err);
+	default:
+		return WS_OK;
+	}
+}
+
 static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
                               struct ws_err *err)
 {
@@ -82,7 +181,9 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 	};
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
 
-	return kernels[op->kind][real_is_double]((struct ws_cpu *)backend, op, err);
+	WS_FORWARD(check(op, err));
+	kernels[op->kind][real_is_double]((struct ws_cpu *)backend, op);
+	return WS_OK;
 }
 
 static enum ws_status cpu_sync(struct ws_backend *backend, struct ws_err *err)
@@ -94,18 +195,14 @@ static enum ws_status cpu_sync(struct ws_backend *backend, struct ws_err *err)
 
 static void cpu_close(struct ws_backend *backend)
 {
-	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-
-	for (size_t i = 0; i < sizeof(cpu->workspace) / sizeof(*cpu->workspace); i++)
-		free(cpu->workspace[i].data);
-	free(cpu);
+	free_memory((struct ws_cpu *)backend);
+	free(backend);
 }
 
 static const struct ws_backend_ops cpu_ops = {
         .name = "cpu",
+        .prepare = cpu_prepare,
         .workspace_bytes = cpu_workspace_bytes,
-        .alloc = ws_cpu_alloc,
-        .release = ws_cpu_release,
         .upload = cpu_upload,
         .download = cpu_download,
         .run = cpu_run,

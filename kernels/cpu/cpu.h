@@ -23,22 +23,12 @@ enum ws_cpu_slot {
 struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
-	struct {
-		void *data;
-		uint64_t size_bytes;
-	} workspace[WS_CPU_SLOTS];
+	void *block;                   /* of the session's tensors */
+	void *workspace[WS_CPU_SLOTS]; /* as large as the greediest op of the session needs */
 };
 
-/* Memory up to the backend's limit. */
-enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                            struct ws_err *err);
-void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes);
 /* What this process may still allocate without being killed for it. */
 uint64_t ws_cpu_memory_available(void);
-
-/* Memory of at least that size, valid until the same slot is asked for again. */
-enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
-                                struct ws_err *err);
 
 /* How the operands of an op are read. */
 static inline enum ws_tf32 ws_cpu_tf32(const struct ws_cpu *cpu, const struct ws_op *op)
@@ -78,8 +68,10 @@ void ws_cpu_launch(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
 void ws_cpu_kernel_begin(struct ws_cpu *cpu, const struct ws_op *op, int64_t items);
 void ws_cpu_kernel_end(void);
 
-/* One kernel for each op kind and build. */
-typedef enum ws_status ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op,
-                                     struct ws_err *err);
+/* Pairs of numbers that a head has at most where it is rotated. */
+#define WS_CPU_PAIRS_MAX 1024
+
+/* One kernel for each op kind and build; what it cannot compute cpu.c has refused. */
+typedef void ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op);
 #define WS_OP(KIND, name, ...) ws_cpu_kernel ws_cpu_##name##_f32, ws_cpu_##name##_f64;
 #include "kernels/graph/op.def"

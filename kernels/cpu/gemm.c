@@ -122,18 +122,15 @@ static void multiply(struct ws_cpu *cpu, struct product *p)
 
 #endif
 
-enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	struct product p = {.op = op};
-
-#if USE_BLAS
-	WS_FAIL_IF(op->u.gemm.m > INT32_MAX || op->u.gemm.n > INT32_MAX || op->u.gemm.k > INT32_MAX,
-	           err, ENVIRONMENT, "gemm %s: a dimension exceeds what the BLAS can take",
-	           op->message);
-#endif
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[0], 0, ws_cpu_tf32(cpu, op), &p.a, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->in[1], 1, ws_cpu_tf32(cpu, op), &p.b, err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 2, WS_TF32_EXACT, &p.c, err));
+	enum ws_tf32 tf32 = ws_cpu_tf32(cpu, op);
+	struct product p = {
+	        .op = op,
+	        .a = WS_CPU_FN(whole_open)(cpu, op->in[0], 0, tf32),
+	        .b = WS_CPU_FN(whole_open)(cpu, op->in[1], 1, tf32),
+	        .c = WS_CPU_FN(whole_open)(cpu, op->out[0], WS_CPU_OUT_SLOT, WS_TF32_EXACT),
+	};
 
 	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);
 	WS_CPU_FN(whole_load)(cpu, &p.a);
@@ -141,5 +138,4 @@ enum ws_status WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	multiply(cpu, &p);
 	WS_CPU_FN(whole_store)(cpu, &p.c);
 	ws_cpu_kernel_end();
-	return WS_OK;
 }

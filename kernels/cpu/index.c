@@ -1,16 +1,5 @@
-/* Ops that pick or scatter by index. Indices are checked: they come from outside the graph. */
+/* Ops that pick or scatter by index. */
 #include "kernels/cpu/real.h"
-
-enum ws_status WS_CPU_FN(check_index)(const struct ws_tensor *index, int64_t end,
-                                      struct ws_err *err)
-{
-	const int32_t *v = index->data;
-
-	for (int64_t i = 0; i < index->count; i++)
-		WS_FAIL_IF(v[i] < 0 || v[i] >= end, err, BUG, "%s[%lld] is %d, not in 0 … %lld",
-		           index->name, (long long)i, v[i], (long long)end - 1);
-	return WS_OK;
-}
 
 #define ROWS_PER_ITEM 16
 
@@ -28,12 +17,8 @@ static void lookup_item(void *arg, int64_t item)
 		       (const char *)table->data + (size_t)index[row] * row_bytes, row_bytes);
 }
 
-enum ws_status WS_CPU_FN(embedding)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->in[0]->shape.dim[0], err));
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, ROWS_PER_ITEM), lookup_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(embedding,
+              ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, ROWS_PER_ITEM), lookup_item, &op))
 
 /* Columns of the table that one item adds to: two rows may hit the same row of the table. */
 #define COLUMNS 64
@@ -61,20 +46,17 @@ static void scatter_add_item(void *arg, int64_t item)
 	}
 }
 
-enum ws_status WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                         struct ws_err *err)
+void WS_CPU_FN(embedding_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	int64_t items = ws_div_up(ws_tensor_cols(op->in[0]), COLUMNS);
-	struct scatter scatter = {.op = op};
+	struct scatter scatter = {op, WS_CPU_FN(whole_open)(cpu, op->out[0], WS_CPU_IN_SLOT,
+	                                                    WS_TF32_EXACT)};
 
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], op->out[0]->shape.dim[0], err));
-	WS_FORWARD(WS_CPU_FN(whole_open)(cpu, op->out[0], 0, WS_TF32_EXACT, &scatter.table, err));
 	ws_cpu_kernel_begin(cpu, op, items);
 	WS_CPU_FN(whole_load)(cpu, &scatter.table);
 	ws_pool_run(cpu->pool, items, scatter_add_item, &scatter);
 	WS_CPU_FN(whole_store)(cpu, &scatter.table);
 	ws_cpu_kernel_end();
-	return WS_OK;
 }
 
 /* One element of each row, from the row or into it. */
@@ -95,25 +77,9 @@ static void pick_item(void *arg, int64_t item)
 	}
 }
 
-/* rows: the tensor that has them */
-static enum ws_status pick(struct ws_cpu *cpu, const struct ws_op *op, const struct ws_tensor *rows,
-                           struct ws_err *err)
-{
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(rows), err));
-	ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op);
-	return WS_OK;
-}
-
-enum ws_status WS_CPU_FN(gather)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	return pick(cpu, op, op->in[0], err);
-}
-
-enum ws_status WS_CPU_FN(gather_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                      struct ws_err *err)
-{
-	return pick(cpu, op, op->out[0], err);
-}
+WS_CPU_KERNEL(gather, ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op))
+WS_CPU_KERNEL(gather_grad,
+              ws_cpu_launch(cpu, op, ws_div_up(op->in[1]->count, WS_TILE), pick_item, &op))
 
 /* The mean of -y[target] over rows. */
 static void nll_loss_item(void *arg, int64_t item)
@@ -129,12 +95,7 @@ static void nll_loss_item(void *arg, int64_t item)
 	ws_real_put(op->out[0], 0, (ws_real)(sum / (double)rows));
 }
 
-enum ws_status WS_CPU_FN(nll_loss)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->in[0]), err));
-	ws_cpu_launch(cpu, op, 1, nll_loss_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(nll_loss, ws_cpu_launch(cpu, op, 1, nll_loss_item, &op))
 
 /* item: a row */
 static void nll_loss_grad_item(void *arg, int64_t item)
@@ -148,13 +109,7 @@ static void nll_loss_grad_item(void *arg, int64_t item)
 		ws_real_put(dx, item * cols + col, col == target ? -dy : 0);
 }
 
-enum ws_status WS_CPU_FN(nll_loss_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
-{
-	WS_FORWARD(WS_CPU_FN(check_index)(op->in[1], ws_tensor_cols(op->out[0]), err));
-	ws_cpu_launch(cpu, op, op->in[1]->count, nll_loss_grad_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(nll_loss_grad, ws_cpu_launch(cpu, op, op->in[1]->count, nll_loss_grad_item, &op))
 
 static void squared_error_item(void *arg, int64_t item)
 {
@@ -164,13 +119,7 @@ static void squared_error_item(void *arg, int64_t item)
 	ws_real_put(op->out[0], item, (ws_real)op->u.alpha * d * d);
 }
 
-enum ws_status WS_CPU_FN(squared_error)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(squared_error, ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_item, &op))
 
 static void squared_error_grad_item(void *arg, int64_t item)
 {
@@ -180,10 +129,5 @@ static void squared_error_grad_item(void *arg, int64_t item)
 	ws_real_put(op->out[0], item, 2 * (ws_real)op->u.alpha * ws_real_get(op->in[0], 0) * d);
 }
 
-enum ws_status WS_CPU_FN(squared_error_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                             struct ws_err *err)
-{
-	(void)err;
-	ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_grad_item, &op);
-	return WS_OK;
-}
+WS_CPU_KERNEL(squared_error_grad,
+              ws_cpu_launch(cpu, op, op->out[0]->count, squared_error_grad_item, &op))

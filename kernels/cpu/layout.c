@@ -17,9 +17,6 @@ static void permute_item(void *arg, int64_t item)
 
 WS_CPU_KERNEL(permute, ws_cpu_launch(cpu, op, op->u.dims[0] * op->u.dims[1], permute_item, &op))
 
-/* Pairs that one head has at most: bounds the buffers on the stack. */
-#define PAIRS_MAX 1024
-
 static void rotate(const ws_real *x, const ws_real *cosine, const ws_real *sine, ws_real sign,
                    int64_t pairs, ws_real *y)
 {
@@ -43,7 +40,8 @@ static void rope_item(void *arg, int64_t item)
 	int parts = op->kind == WS_OP_ROPE_QKV ? 3 : 1;
 	const struct ws_tensor *table = op->in[back ? parts : 1];
 	int64_t b = item / h->time, t = item % h->time, pairs = h->width / 2;
-	ws_real in_buf[2 * PAIRS_MAX], out_buf[2 * PAIRS_MAX], table_buf[2][PAIRS_MAX];
+	ws_real in_buf[2 * WS_CPU_PAIRS_MAX], out_buf[2 * WS_CPU_PAIRS_MAX],
+	        table_buf[2][WS_CPU_PAIRS_MAX];
 	const ws_real *cosine = ws_real_load(table, t * pairs, pairs, table_buf[0]);
 	const ws_real *sine = ws_real_load(table, (h->time + t) * pairs, pairs, table_buf[1]);
 
@@ -64,18 +62,5 @@ static void rope_item(void *arg, int64_t item)
 	}
 }
 
-enum ws_status WS_CPU_FN(rope)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	const struct ws_heads *h = &op->u.head;
-
-	WS_FAIL_IF(h->width > 2 * PAIRS_MAX, err, USAGE,
-	           "heads of width %lld: at most %d is possible", (long long)h->width,
-	           2 * PAIRS_MAX);
-	ws_cpu_launch(cpu, op, h->batch * h->time, rope_item, &op);
-	return WS_OK;
-}
-
-enum ws_status WS_CPU_FN(rope_qkv)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
-{
-	return WS_CPU_FN(rope)(cpu, op, err);
-}
+WS_CPU_KERNEL(rope, ws_cpu_launch(cpu, op, op->u.head.batch * op->u.head.time, rope_item, &op))
+WS_CPU_KERNEL(rope_qkv, ws_cpu_launch(cpu, op, op->u.head.batch * op->u.head.time, rope_item, &op))

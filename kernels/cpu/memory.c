@@ -40,43 +40,6 @@ uint64_t ws_cpu_memory_available(void)
 	return available;
 }
 
-enum ws_status ws_cpu_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                            struct ws_err *err)
-{
-	WS_FAIL_IF(size_bytes > backend->limit_bytes - backend->allocated_bytes, err, NO_MEMORY,
-	           "%" PRIu64 " bytes more than the %" PRIu64 " in use do not fit the %" PRIu64
-	           " available",
-	           size_bytes, backend->allocated_bytes, backend->limit_bytes);
-	*data = malloc(size_bytes);
-	WS_FAIL_IF(!*data, err, NO_MEMORY, "%" PRIu64 " bytes cannot be allocated", size_bytes);
-	backend->allocated_bytes += size_bytes;
-	if (backend->allocated_bytes > backend->peak_bytes)
-		backend->peak_bytes = backend->allocated_bytes;
-	return WS_OK;
-}
-
-void ws_cpu_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
-{
-	backend->allocated_bytes -= size_bytes;
-	free(data);
-}
-
-enum ws_status ws_cpu_workspace(struct ws_cpu *cpu, int slot, uint64_t size_bytes, void **data,
-                                struct ws_err *err)
-{
-	if (cpu->workspace[slot].size_bytes < size_bytes) {
-		if (cpu->workspace[slot].data)
-			ws_cpu_release(&cpu->base, cpu->workspace[slot].data,
-			               cpu->workspace[slot].size_bytes);
-		cpu->workspace[slot].data = NULL;
-		cpu->workspace[slot].size_bytes = 0;
-		WS_FORWARD(ws_cpu_alloc(&cpu->base, size_bytes, &cpu->workspace[slot].data, err));
-		cpu->workspace[slot].size_bytes = size_bytes;
-	}
-	*data = cpu->workspace[slot].data;
-	return WS_OK;
-}
-
 uint64_t ws_cpu_attention_reals(const struct ws_op *op)
 {
 	bool grad = op->kind == WS_OP_ATTENTION_GRAD;

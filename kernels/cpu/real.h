@@ -111,14 +111,11 @@ static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, i
 		WS_EACH(expression); \
 		break
 
-/* The kernel of an op, which is one call and cannot fail. */
-#define WS_CPU_KERNEL(name, call)                                                   \
-	enum ws_status WS_CPU_FN(name)(struct ws_cpu * cpu, const struct ws_op *op, \
-	                               struct ws_err *err)                          \
-	{                                                                           \
-		(void)err;                                                          \
-		call;                                                               \
-		return WS_OK;                                                       \
+/* The kernel of an op, which is one call. */
+#define WS_CPU_KERNEL(name, call)                                         \
+	void WS_CPU_FN(name)(struct ws_cpu * cpu, const struct ws_op *op) \
+	{                                                                 \
+		call;                                                     \
 	}
 
 /* A tensor as ws_real, all of it. */
@@ -130,8 +127,8 @@ struct ws_whole {
 };
 
 /* tf32: as an operand of a product is read whose op wants that; EXACT for all others. */
-enum ws_status WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                     enum ws_tf32 tf32, struct ws_whole *whole, struct ws_err *err);
+struct ws_whole WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
+                                      enum ws_tf32 tf32);
 /* Fill data from the tensor, and the tensor from data, where data is not its own. */
 void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
 void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);
@@ -154,10 +151,6 @@ void WS_CPU_FN(matmul_concurrently)(void);
 
 /* The op's result: the sum of each channel of its operand. */
 void WS_CPU_FN(channel_sums)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_channels ch);
-
-/* Whether all of an int32 tensor are in 0 … end - 1; WS_BUG with the first that is not. */
-enum ws_status WS_CPU_FN(check_index)(const struct ws_tensor *index, int64_t end,
-                                      struct ws_err *err);
 
 static inline int64_t ws_min64(int64_t a, int64_t b)
 {

@@ -347,40 +347,30 @@ WS_CPU_KERNEL(log_softmax, rows_run(cpu, op, op->out[0], log_softmax_row))
 WS_CPU_KERNEL(log_softmax_grad, rows_run(cpu, op, op->out[0], log_softmax_grad_row))
 WS_CPU_KERNEL(rms_norm, rows_run(cpu, op, op->out[0], rms_norm_row))
 
-enum ws_status WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
+void WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	const struct ws_tensor *dx = op->out[0];
 	struct rows rows = {op, dx, rms_norm_grad_row, NULL};
 
-	(void)err;
 	ws_cpu_kernel_begin(cpu, op, rows_items(dx));
 	ws_pool_run(cpu->pool, rows_items(dx), rows_item, &rows);
 	ws_pool_run(cpu->pool, ws_div_up(ws_tensor_cols(dx), COLUMNS), weight_grad_item, &op);
 	ws_cpu_kernel_end();
-	return WS_OK;
 }
 
 WS_CPU_KERNEL(swiglu, rows_run(cpu, op, op->out[0], swiglu_row))
 WS_CPU_KERNEL(swiglu_grad, rows_run(cpu, op, op->in[0], swiglu_grad_row))
 
-enum ws_status WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *op,
-                                        struct ws_err *err)
+void WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	const struct ws_tensor *target = op->in[1], *out = op->out[0];
-	struct rows rows = {.op = op, .t = op->in[0]};
-	void *losses;
+	struct rows rows = {.op = op, .t = op->in[0], .losses = cpu->workspace[WS_CPU_IN_SLOT]};
 	double sum = 0;
 
-	WS_FORWARD(WS_CPU_FN(check_index)(target, ws_tensor_cols(op->in[0]), err));
-	WS_FORWARD(
-	        ws_cpu_workspace(cpu, 0, (uint64_t)target->count * sizeof(double), &losses, err));
-	rows.losses = losses;
 	ws_cpu_kernel_begin(cpu, op, rows_items(op->in[0]));
 	ws_pool_run(cpu->pool, rows_items(op->in[0]), rows_item, &rows);
 	for (int64_t i = 0; i < target->count; i++)
 		sum += rows.losses[i];
 	ws_real_put(out, 0, (ws_real)(sum / (double)target->count));
 	ws_cpu_kernel_end();
-	return WS_OK;
 }

@@ -140,38 +140,19 @@ static void walk_item(void *arg, int64_t item)
 	}
 }
 
-static enum ws_status check(const struct ws_op *op, struct ws_err *err)
-{
-	for (int i = 0; i < op->u.update.count; i++)
-		for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
-			const struct ws_tensor *t = op->u.update.list[i].t[k];
-
-			WS_FAIL_IF(t && !t->data, err, BUG, "op %s: %s has no data", op->message,
-			           t->name);
-		}
-	return WS_OK;
-}
-
-enum ws_status WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct walk walk = {op, NULL};
 
-	WS_FORWARD(check(op, err));
 	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
-	return WS_OK;
 }
 
-enum ws_status WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op, struct ws_err *err)
+void WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	int64_t items = ws_cpu_update_items(op);
-	struct walk walk = {.op = op};
+	struct walk walk = {op, cpu->workspace[WS_CPU_IN_SLOT]};
 	double sum = 0, factor;
-	void *sums;
 
-	WS_FORWARD(check(op, err));
-	WS_FORWARD(ws_cpu_workspace(cpu, WS_CPU_IN_SLOT, (uint64_t)items * sizeof(double), &sums,
-	                            err));
-	walk.sums = sums;
 	ws_cpu_kernel_begin(cpu, op, items);
 	ws_pool_run(cpu->pool, items, walk_item, &walk);
 	for (int64_t i = 0; i < items; i++)
@@ -179,5 +160,4 @@ enum ws_status WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op, struc
 	factor = op->u.update.factors.alpha / (sqrt(sum) + WS_CLIP_EPS);
 	ws_real_put(op->out[0], 0, (ws_real)(factor < 1 ? factor : 1));
 	ws_cpu_kernel_end();
-	return WS_OK;
 }

@@ -8,28 +8,6 @@
 
 /* --- memory ------------------------------------------------------------------------------ */
 
-static enum ws_status cuda_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                                 struct ws_err *err)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-	uint64_t offset;
-
-	WS_FORWARD(ws_device_arena_take(&cuda->arena, size_bytes, &offset, err));
-	*data = cuda->memory + offset;
-	backend->allocated_bytes = cuda->arena.used_bytes;
-	if (backend->allocated_bytes > backend->peak_bytes)
-		backend->peak_bytes = backend->allocated_bytes;
-	return WS_OK;
-}
-
-static void cuda_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
-{
-	struct ws_cuda *cuda = (struct ws_cuda *)backend;
-
-	ws_device_arena_give(&cuda->arena, (uint64_t)((char *)data - cuda->memory), size_bytes);
-	backend->allocated_bytes = cuda->arena.used_bytes;
-}
-
 static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
                                   const void *host, uint64_t size_bytes, struct ws_err *err)
 {
@@ -169,19 +147,16 @@ static void drop_plan(struct ws_cuda *cuda)
 	close_plans(cuda);
 	cudaFree(cuda->scratch);
 	cudaFree(cuda->dnn_workspace);
-	cuda->scratch = cuda->dnn_workspace = NULL;
-	cudaFree(cuda->memory);
-	cuda->memory = NULL;
-	ws_device_arena_close(&cuda->arena);
+	cudaFree(cuda->block);
+	cuda->scratch = cuda->dnn_workspace = cuda->block = NULL;
 }
 
 static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
-                                   struct ws_err *err)
+                                   void **block, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 	uint64_t dnn_bytes = plan_dnn_bytes(plan);
 
-	WS_FAIL_IF(cuda->arena.used_bytes, err, BUG, "a CUDA backend serves one session at a time");
 	drop_plan(cuda);
 	for (int i = 0; i < plan->op_count; i++)
 		WS_FAIL_IF(ws_cuda_op_problem(plan->ops[i]), err, USAGE,
@@ -191,11 +166,10 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 	WS_FORWARD(prepare_workspaces(cuda, dnn_bytes, err));
 	if (dnn_bytes && !cuda->dnn)
 		WS_FORWARD(open_dnn(cuda, err));
-	/* before the arena takes the memory that timing needs */
+	/* before the tensors take the memory that timing needs */
 	WS_FORWARD(make_plans(cuda, plan, err));
-	WS_FORWARD(ws_cuda_malloc((void **)&cuda->memory, plan->arena_bytes,
-	                          "the tensors of a step", err));
-	ws_device_arena_open(&cuda->arena, plan->arena_bytes);
+	WS_FORWARD(ws_cuda_malloc(&cuda->block, plan->block_bytes, "the tensors of a step", err));
+	*block = cuda->block;
 	return WS_OK;
 }
 
@@ -292,8 +266,6 @@ static const struct ws_backend_ops cuda_ops = {
         .name = "cuda",
         .prepare = cuda_prepare,
         .workspace_bytes = cuda_workspace_bytes,
-        .alloc = cuda_alloc,
-        .release = cuda_release,
         .upload = cuda_upload,
         .download = cuda_download,
         .stage_tokens = ws_cuda_stage_tokens,

@@ -11,7 +11,6 @@
 
 #include "kernels/exec/backend.h"
 #include "kernels/cuda/own/launch.h"
-#include "kernels/exec/device_arena.h"
 
 /* cuBLAS: what NVIDIA advises for Hopper. cuDNN: fixed, for it decides which algorithms may run. */
 #define WS_CUDA_GEMM_WORKSPACE_BYTES ((uint64_t)32 << 20)
@@ -39,9 +38,8 @@ struct ws_cuda {
 	void *gemm_workspace, *dnn_workspace, *scratch; /* device memory, NULL: none needed */
 	uint64_t scratch_bytes;
 
-	struct ws_device_arena arena;
-	char *memory; /* of the arena */
-	void *table;  /* planes of a batch on the device */
+	void *block; /* of the session's tensors */
+	void *table; /* planes of a batch on the device */
 	uint64_t table_bytes;
 	struct ws_cuda_tokens tokens;
 
@@ -70,7 +68,7 @@ enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_
 /* Why an op cannot run on a GPU; NULL: nothing known. */
 const char *ws_cuda_op_problem(const struct ws_op *op);
 
-/* --- memory outside the arena --------------------------------------------------------------- */
+/* --- memory ---------------------------------------------------------------------------------- */
 
 /* NO_MEMORY with the bytes asked for; what: of the message. */
 enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what,

@@ -1,4 +1,4 @@
-/* Device memory outside the arena. */
+/* Device memory. */
 #include <inttypes.h>
 #include <stdlib.h>
 

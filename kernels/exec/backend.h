@@ -18,24 +18,21 @@ struct ws_backend;
 struct ws_backend_plan {
 	struct ws_op *const *ops; /* in their order, all phases */
 	int op_count;
-	uint64_t arena_bytes; /* all tensors, as places in one block: memory_plan.h */
+	uint64_t block_bytes; /* of one block with a place for each tensor: memory_plan.h */
 };
 
 struct ws_backend_ops {
 	const char *name; /* "cpu", "cuda" */
 	/*
-	 * Before the first alloc: memory for all of a plan, and the choice of algorithms,
-	 * so that steps find everything ready. NULL: nothing to prepare.
+	 * Memory for all of a plan and the choice of algorithms, so that steps find everything
+	 * ready. *block is the memory of the tensors, until the next plan is prepared.
+	 * NO_MEMORY when the device has no room.
 	 */
 	enum ws_status (*prepare)(struct ws_backend *backend, const struct ws_backend_plan *plan,
-	                          struct ws_err *err);
+	                          void **block, struct ws_err *err);
 	/* Memory beside the tensors that running the ops will take. NULL: none. */
 	uint64_t (*workspace_bytes)(const struct ws_backend *backend,
 	                            const struct ws_backend_plan *plan);
-	/* size_bytes > 0. WS_NO_MEMORY when the device has no room. */
-	enum ws_status (*alloc)(struct ws_backend *backend, uint64_t size_bytes, void **data,
-	                        struct ws_err *err);
-	void (*release)(struct ws_backend *backend, void *data, uint64_t size_bytes);
 	enum ws_status (*upload)(struct ws_backend *backend, void *data, uint64_t offset_bytes,
 	                         const void *host, uint64_t size_bytes, struct ws_err *err);
 	enum ws_status (*download)(struct ws_backend *backend, const void *data,
@@ -81,8 +78,8 @@ struct ws_backend {
 	const struct ws_backend_ops *ops;
 	char device[96];          /* "CPU reference" */
 	char libraries[96];       /* and their versions; "" where there is none to tell */
-	uint64_t limit_bytes;     /* what alloc refuses to exceed */
-	uint64_t allocated_bytes; /* now */
+	uint64_t limit_bytes;     /* of memory that a session may take */
+	uint64_t allocated_bytes; /* by tensors that are alive now */
 	uint64_t peak_bytes;      /* the most since it was opened */
 	bool records;             /* steps are to be recorded once and replayed */
 	enum ws_tf32 tf32;        /* how the CPU reference reads operands of TF32 */
@@ -98,8 +95,8 @@ struct ws_backend_options {
 };
 
 /*
- * The CPU reference. pool: borrowed, must outlive the backend. limit_bytes: what
- * alloc refuses to exceed; 0: the memory that the machine has available now.
+ * The CPU reference. pool: borrowed, must outlive the backend. limit_bytes: of its
+ * memory; 0: what the machine has available now.
  */
 struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_bytes);
 

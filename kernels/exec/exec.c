@@ -7,15 +7,14 @@
 
 /* Ops of a phase from one read by the host to the next, which ran once. */
 struct segment {
-	int first;            /* index of its first op */
-	void *recording;      /* the backend's; NULL: not recorded yet */
-	uint64_t fingerprint; /* of the addresses that it works on */
+	int first;       /* index of its first op */
+	void *recording; /* the backend's; NULL: not recorded yet */
 };
 
 struct ws_exec {
 	struct ws_graph *graph;
 	struct ws_backend *backend;
-	int *last_use;               /* by tensor id: index of the last op that touches it, or -1 */
+	char *block;                 /* the backend's memory of all tensors */
 	uint64_t counted_bytes;      /* the device_memory_bytes emitted last */
 	uint64_t counted_peak_bytes; /* likewise the peak */
 	struct ws_scope **scopes;    /* open NVTX ranges of the phase, outermost first */
@@ -27,18 +26,23 @@ struct ws_exec {
 	size_t segment_capacity;
 };
 
-static enum ws_status tensor_alloc(struct ws_exec *exec, struct ws_tensor *t, struct ws_err *err)
+static void tensor_alloc(struct ws_exec *exec, struct ws_tensor *t)
 {
+	struct ws_backend *backend = exec->backend;
+
 	if (t->data)
-		return WS_OK;
-	return exec->backend->ops->alloc(exec->backend, t->size_bytes, &t->data, err);
+		return;
+	t->data = exec->block + t->offset;
+	backend->allocated_bytes += t->size_bytes;
+	if (backend->allocated_bytes > backend->peak_bytes)
+		backend->peak_bytes = backend->allocated_bytes;
 }
 
 static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
 {
 	if (!t->data)
 		return;
-	exec->backend->ops->release(exec->backend, t->data, t->size_bytes);
+	exec->backend->allocated_bytes -= t->size_bytes;
 	t->data = NULL;
 }
 
@@ -55,35 +59,20 @@ static void emit_memory(struct ws_exec *exec)
 	exec->counted_peak_bytes = backend->peak_bytes;
 }
 
-static enum ws_status prepare(struct ws_exec *exec, struct ws_err *err)
-{
-	const struct ws_graph *graph = exec->graph;
-	struct ws_backend *backend = exec->backend;
-	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
-
-	if (!backend->ops->prepare)
-		return WS_OK;
-	plan.arena_bytes = ws_memory_plan(graph).arena_bytes;
-	return backend->ops->prepare(backend, &plan, err);
-}
-
 enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend,
                               struct ws_exec **exec, struct ws_err *err)
 {
-	enum ws_status status;
-	struct ws_exec *e;
+	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
+	void *block;
 
 	WS_FORWARD(ws_graph_check(graph, err));
-	e = ws_xarray(1, sizeof(*e));
-	e->graph = graph;
-	e->backend = backend;
-	e->last_use = ws_memory_last_use(graph);
-	status = prepare(e, err);
-	if (status != WS_OK) {
-		ws_exec_destroy(e);
-		return status;
-	}
-	*exec = e;
+	WS_FAIL_IF(backend->allocated_bytes, err, BUG, "a backend serves one session at a time");
+	plan.block_bytes = ws_memory_plan(graph).block_bytes;
+	WS_FORWARD(backend->ops->prepare(backend, &plan, &block, err));
+	*exec = ws_xarray(1, sizeof(**exec));
+	(*exec)->graph = graph;
+	(*exec)->backend = backend;
+	(*exec)->block = block;
 	return WS_OK;
 }
 
@@ -97,7 +86,6 @@ void ws_exec_destroy(struct ws_exec *exec)
 		if (exec->segments[i].recording)
 			exec->backend->ops->forget(exec->backend, exec->segments[i].recording);
 	free(exec->segments);
-	free(exec->last_use);
 	free(exec->scopes);
 	free(exec);
 }
@@ -157,8 +145,8 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 
 		if (ws_memory_is_transient(t))
 			continue;
-		status = tensor_alloc(exec, t, err);
-		if (status == WS_OK && t->init.kind != WS_INIT_NONE)
+		tensor_alloc(exec, t);
+		if (t->init.kind != WS_INIT_NONE)
 			status = init_tensor(exec, t, pool, seed, &chunk, err);
 	}
 	emit_memory(exec);
@@ -207,7 +195,7 @@ static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op
 		           op->in[i]->name);
 	for (int i = op->in_count; i < ws_op_touched(op); i++)
 		if (ws_op_touches(op, i))
-			WS_FORWARD(tensor_alloc(exec, ws_op_touches(op, i), err));
+			tensor_alloc(exec, ws_op_touches(op, i));
 	return WS_OK;
 }
 
@@ -216,7 +204,7 @@ static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index
 	for (int i = 0; i < ws_op_touched(op); i++) {
 		struct ws_tensor *t = ws_op_touches(op, i);
 
-		if (t && ws_memory_is_transient(t) && !t->keep && exec->last_use[t->id] == index)
+		if (t && ws_memory_is_transient(t) && !t->keep && t->last_use == index)
 			tensor_release(exec, t);
 	}
 }
@@ -261,24 +249,14 @@ static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum 
 	return status;
 }
 
-static uint64_t fingerprint(uint64_t hash, const struct ws_op *op)
-{
-	for (int i = 0; i < ws_op_touched(op); i++) /* FNV-1a's prime */
-		if (ws_op_touches(op, i))
-			hash = (hash ^ (uintptr_t)ws_op_touches(op, i)->data) *
-			       UINT64_C(0x100000001b3);
-	return hash;
-}
-
-/* Ops first … end - 1; where tensors came to lie goes into *hash. */
+/* Ops first … end - 1. */
 static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exec_mode mode,
-                              uint64_t *hash, struct ws_err *err)
+                              struct ws_err *err)
 {
 	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
 
 	for (int i = first; i < end; i++) {
 		WS_FORWARD(alloc_outputs(exec, ops[i], err));
-		*hash = fingerprint(*hash, ops[i]);
 		WS_FORWARD(run_op(exec, ops[i], mode, err));
 		release_dead(exec, ops[i], i);
 	}
@@ -293,8 +271,7 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 	void *recording = NULL;
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
-	segment->fingerprint = 0;
-	status = run_ops(exec, segment->first, end, MODE_RECORD, &segment->fingerprint, err);
+	status = run_ops(exec, segment->first, end, MODE_RECORD, err);
 	/* recording ends in any case; the first failure is the one to tell */
 	ended = ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
@@ -305,17 +282,6 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 	}
 	segment->recording = recording;
 	return ops->replay(exec->backend, recording, err);
-}
-
-static enum ws_status replay(struct ws_exec *exec, const struct segment *segment, int end,
-                             struct ws_err *err)
-{
-	uint64_t hash = 0;
-
-	WS_FORWARD(run_ops(exec, segment->first, end, MODE_REPLAY, &hash, err));
-	WS_FAIL_IF(hash != segment->fingerprint, err, BUG,
-	           "a recorded step finds its tensors elsewhere");
-	return exec->backend->ops->replay(exec->backend, segment->recording, err);
 }
 
 static struct segment *find_segment(const struct ws_exec *exec, int first)
@@ -335,16 +301,17 @@ static enum ws_status run_segment(struct ws_exec *exec, int first, int end, stru
 {
 	struct segment *segment = find_segment(exec, first);
 	enum ws_status status;
-	uint64_t hash = 0;
 
-	if (segment && segment->recording)
-		return replay(exec, segment, end, err);
+	if (segment && segment->recording) {
+		WS_FORWARD(run_ops(exec, first, end, MODE_REPLAY, err));
+		return exec->backend->ops->replay(exec->backend, segment->recording, err);
+	}
 	if (!segment && exec->backend->records) {
 		WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity);
 		exec->segments[exec->segment_count++] = (struct segment){.first = first};
 	}
 	if (!segment)
-		return run_ops(exec, first, end, MODE_RUN, &hash, err);
+		return run_ops(exec, first, end, MODE_RUN, err);
 	wsnvtx_push("record for replay");
 	status = record(exec, segment, end, err);
 	wsnvtx_pop();
@@ -372,7 +339,6 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 	exec->skipped = 0;
 	for (int i = 0; i < graph->op_count && status == WS_OK; i = end) {
 		bool set = false;
-		uint64_t hash = 0;
 
 		end = i + 1;
 		if (graph->ops[i]->payload.phase != phase)
@@ -383,7 +349,7 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 			break;
 		if (set) {
 			exec->skipped += end - i;
-			status = run_ops(exec, i, end, MODE_SKIP, &hash, err);
+			status = run_ops(exec, i, end, MODE_SKIP, err);
 		} else {
 			status = run_segment(exec, i, end, err);
 		}

@@ -3,59 +3,91 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/exec/device_arena.h"
 
 bool ws_memory_is_transient(const struct ws_tensor *t)
 {
 	return t->role == WS_ROLE_ACTIVATION || t->role == WS_ROLE_GRAD;
 }
 
-int *ws_memory_last_use(const struct ws_graph *graph)
+static void find_last_uses(const struct ws_graph *graph)
 {
-	int *last = ws_xarray((size_t)graph->tensor_count, sizeof(*last));
-
 	for (int i = 0; i < graph->tensor_count; i++)
-		last[i] = -1;
-	for (int i = 0; i < graph->op_count; i++) {
-		const struct ws_op *op = graph->ops[i];
-
-		for (int j = 0; j < ws_op_touched(op); j++)
-			if (ws_op_touches(op, j))
-				last[ws_op_touches(op, j)->id] = i;
-	}
-	return last;
+		graph->tensors[i]->last_use = -1;
+	for (int i = 0; i < graph->op_count; i++)
+		for (int j = 0; j < ws_op_touched(graph->ops[i]); j++)
+			if (ws_op_touches(graph->ops[i], j))
+				ws_op_touches(graph->ops[i], j)->last_use = i;
 }
-
-#define NOWHERE UINT64_MAX
 
 struct walk {
 	const struct ws_graph *graph;
-	int *last_use;
-	uint64_t *place; /* by tensor id; NOWHERE while it has none */
-	struct ws_device_arena arena;
+	struct ws_tensor **alive; /* in the order of their places */
+	int count;
+	bool *is_alive; /* by tensor id */
 	struct ws_memory_plan plan;
 	uint64_t now_bytes;
 };
 
-static void walk_take(struct walk *w, const struct ws_tensor *t)
+static uint64_t place_bytes(const struct ws_tensor *t)
 {
-	if (w->place[t->id] != NOWHERE)
+	return (t->size_bytes + WS_MEMORY_ALIGN - 1) / WS_MEMORY_ALIGN * WS_MEMORY_ALIGN;
+}
+
+/* The smallest hole that is large enough, the first of equals; else behind all. */
+static int find_place(const struct walk *w, uint64_t size_bytes, uint64_t *offset)
+{
+	uint64_t end = 0, smallest = UINT64_MAX;
+	int at = w->count;
+
+	for (int i = 0; i < w->count; i++) {
+		uint64_t hole = w->alive[i]->offset - end;
+
+		if (hole >= size_bytes && hole < smallest) {
+			smallest = hole;
+			*offset = end;
+			at = i;
+		}
+		end = w->alive[i]->offset + place_bytes(w->alive[i]);
+	}
+	if (at == w->count)
+		*offset = end;
+	return at;
+}
+
+static void take(struct walk *w, struct ws_tensor *t)
+{
+	uint64_t end;
+	int at;
+
+	if (w->is_alive[t->id])
 		return;
-	if (ws_device_arena_take(&w->arena, t->size_bytes, &w->place[t->id], NULL) != WS_OK) {
+	at = find_place(w, place_bytes(t), &t->offset);
+	if (__builtin_add_overflow(t->offset, place_bytes(t), &end)) {
 		w->plan.peak_bytes = UINT64_MAX; /* more than can be counted: it fits nowhere */
 		return;
 	}
+	memmove(&w->alive[at + 1], &w->alive[at], (size_t)(w->count - at) * sizeof(*w->alive));
+	w->alive[at] = t;
+	w->count++;
+	w->is_alive[t->id] = true;
+	if (end > w->plan.block_bytes)
+		w->plan.block_bytes = end;
 	w->now_bytes += t->size_bytes;
 	if (t->role == WS_ROLE_GRAD)
 		w->plan.gradient_bytes += t->size_bytes;
 }
 
-static void walk_give(struct walk *w, const struct ws_tensor *t)
+static void give(struct walk *w, const struct ws_tensor *t)
 {
-	if (w->place[t->id] == NOWHERE)
+	int at = 0;
+
+	if (!w->is_alive[t->id])
 		return;
-	ws_device_arena_give(&w->arena, w->place[t->id], t->size_bytes);
-	w->place[t->id] = NOWHERE;
+	while (w->alive[at] != t)
+		at++;
+	w->is_alive[t->id] = false;
+	w->count--;
+	memmove(&w->alive[at], &w->alive[at + 1], (size_t)(w->count - at) * sizeof(*w->alive));
 	w->now_bytes -= t->size_bytes;
 }
 
@@ -65,7 +97,7 @@ static void walk_op(struct walk *w, int index)
 
 	for (int j = op->in_count; j < ws_op_touched(op); j++)
 		if (ws_op_touches(op, j) && ws_memory_is_transient(ws_op_touches(op, j)))
-			walk_take(w, ws_op_touches(op, j));
+			take(w, ws_op_touches(op, j));
 	if (w->now_bytes > w->plan.peak_bytes) {
 		w->plan.peak_bytes = w->now_bytes;
 		w->plan.peak_op = op;
@@ -73,8 +105,8 @@ static void walk_op(struct walk *w, int index)
 	for (int j = 0; j < ws_op_touched(op); j++) {
 		const struct ws_tensor *t = ws_op_touches(op, j);
 
-		if (t && ws_memory_is_transient(t) && !t->keep && w->last_use[t->id] == index)
-			walk_give(w, t);
+		if (t && ws_memory_is_transient(t) && !t->keep && t->last_use == index)
+			give(w, t);
 	}
 }
 
@@ -83,7 +115,7 @@ static void walk_step_begin(struct walk *w)
 {
 	for (int i = 0; i < w->graph->tensor_count; i++)
 		if (ws_memory_is_transient(w->graph->tensors[i]))
-			walk_give(w, w->graph->tensors[i]);
+			give(w, w->graph->tensors[i]);
 }
 
 /* Walk over the ops as exec.c does, giving places to tensors instead of memory. */
@@ -103,12 +135,11 @@ static void walk_ops(struct walk *w)
 static void walk_session(struct walk *w)
 {
 	for (int i = 0; i < w->graph->tensor_count; i++) {
-		const struct ws_tensor *t = w->graph->tensors[i];
+		struct ws_tensor *t = w->graph->tensors[i];
 
-		w->place[t->id] = NOWHERE;
 		if (ws_memory_is_transient(t))
 			continue;
-		walk_take(w, t);
+		take(w, t);
 		w->plan.by_role_bytes[t->role] += t->size_bytes;
 	}
 	if (w->now_bytes > w->plan.peak_bytes)
@@ -117,15 +148,14 @@ static void walk_session(struct walk *w)
 
 struct ws_memory_plan ws_memory_plan(const struct ws_graph *graph)
 {
-	struct walk w = {.graph = graph, .last_use = ws_memory_last_use(graph)};
+	struct walk w = {.graph = graph};
 
-	w.place = ws_xarray((size_t)graph->tensor_count, sizeof(*w.place));
-	ws_device_arena_open(&w.arena, UINT64_MAX);
+	w.alive = ws_xarray((size_t)graph->tensor_count, sizeof(struct ws_tensor *));
+	w.is_alive = ws_xarray((size_t)graph->tensor_count, sizeof(*w.is_alive));
+	find_last_uses(graph);
 	walk_session(&w);
 	walk_ops(&w);
-	w.plan.arena_bytes = w.arena.high_bytes;
-	ws_device_arena_close(&w.arena);
-	free(w.place);
-	free(w.last_use);
+	free(w.alive);
+	free(w.is_alive);
 	return w.plan;
 }

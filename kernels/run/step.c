@@ -111,7 +111,7 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	struct ws_memory_plan plan = ws_memory_plan(step->graph);
 	uint64_t workspace_bytes = 0;
 
-	work.arena_bytes = plan.arena_bytes;
+	work.block_bytes = plan.block_bytes;
 	if (backend->ops->workspace_bytes)
 		workspace_bytes = backend->ops->workspace_bytes(backend, &work);
 	WS_FAIL_IF(workspace_bytes > backend->limit_bytes ||

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "kernels/cuda/own/launch.h"
+#include "kernels/exec/memory_plan.h"
 #include "tests/cuda_host/emulation.h"
 
 #define SM_COUNT     2 /* so few that loops over the grid go round more than once */
-#define ALIGNMENT    256
 #define LAUNCHES_MAX 16
 
 static struct {
@@ -31,21 +31,34 @@ static void note_launch(void *arg, const struct ws_host_launch *launch)
 		launched.names[launched.count++] = launch->kernel;
 }
 
-static enum ws_status alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                            struct ws_err *err)
+static void *alloc(uint64_t size_bytes)
 {
-	(void)backend;
-	WS_FAIL_IF(posix_memalign(data, ALIGNMENT, size_bytes), err, NO_MEMORY,
-	           "no memory for %llu bytes", (unsigned long long)size_bytes);
-	memset(*data, 0xff, size_bytes);
-	return WS_OK;
+	void *data;
+
+	if (posix_memalign(&data, WS_MEMORY_ALIGN, size_bytes))
+		abort();
+	memset(data, 0xff, size_bytes);
+	return data;
 }
 
-static void release(struct ws_backend *backend, void *data, uint64_t size_bytes)
+void *ws_test_device_place(void *block, uint64_t *used, uint64_t size_bytes)
 {
-	(void)backend;
-	(void)size_bytes;
-	free(data);
+	(void)block;
+	(void)used;
+	return alloc(size_bytes);
+}
+
+void ws_test_device_leave(void *place)
+{
+	free(place);
+}
+
+static enum ws_status prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
+                              void **block, struct ws_err *err)
+{
+	struct ws_backend *cpu = ((struct emulated *)backend)->cpu;
+
+	return cpu->ops->prepare(cpu, plan, block, err);
 }
 
 static enum ws_status upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
@@ -83,7 +96,7 @@ static enum ws_status run(struct ws_backend *backend, const struct ws_op *op, st
 		return emulated->cpu->ops->run(emulated->cpu, op, err);
 	launch.scratch_bytes = ws_cuda_scratch_bytes(op);
 	if (launch.scratch_bytes)
-		WS_FORWARD(alloc(backend, launch.scratch_bytes, &launch.scratch, err));
+		launch.scratch = alloc(launch.scratch_bytes);
 	ws_host_on_launch(note_launch, NULL);
 	status = launcher(&launch, op, err);
 	free(launch.scratch);
@@ -99,9 +112,9 @@ static enum ws_status draw_images(struct ws_backend *backend, const struct ws_im
 	size_t size_bytes = (size_t)(batch->n * batch->c) * sizeof(*planes);
 	struct ws_cuda_launch launch = {.sm_count = SM_COUNT};
 	enum ws_status status;
-	void *table;
+	void *table = alloc(size_bytes);
 
-	WS_FORWARD(alloc(backend, size_bytes, &table, err));
+	(void)backend;
 	memcpy(table, planes, size_bytes);
 	status = ws_cuda_draw_images(&launch, batch, table, t, err);
 	free(table);
@@ -128,8 +141,7 @@ enum ws_status ws_test_device_open(struct ws_pool *pool, struct ws_backend **bac
 {
 	static const struct ws_backend_ops ops = {
 	        .name = "emulated",
-	        .alloc = alloc,
-	        .release = release,
+	        .prepare = prepare,
 	        .upload = upload,
 	        .download = download,
 	        .draw_images = draw_images,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "kernels/exec/device_arena.h"
+#include "kernels/exec/memory_plan.h"
 #include "tests/cuda_host/bounds/bounds.h"
 #include "tests/cuda_host/device.h"
 
@@ -121,8 +121,8 @@ static uint64_t places_bytes(const struct ws_op *op)
 		while (uses[first].t != uses[i].t)
 			first++;
 		if (first == i)
-			size_bytes += (uses[i].t->size_bytes + WS_DEVICE_ALIGN - 1) /
-			              WS_DEVICE_ALIGN * WS_DEVICE_ALIGN;
+			size_bytes += (uses[i].t->size_bytes + WS_MEMORY_ALIGN - 1) /
+			              WS_MEMORY_ALIGN * WS_MEMORY_ALIGN;
 	}
 	return size_bytes;
 }
@@ -162,6 +162,7 @@ static void redirect(struct run *run)
 static void run_free(struct run *run)
 {
 	for (int i = 0; i < run->operands.count; i++) {
+		ws_test_device_leave(run->copy[i].data);
 		free(run->operands.list[i].before);
 		free(run->operands.list[i].after);
 		free(run->before[i]);
@@ -173,26 +174,15 @@ static void run_free(struct run *run)
 /* --- on the device ------------------------------------------------------------------------------
  */
 
-static enum ws_status device_alloc(struct run *run, struct ws_err *err)
+static void device_places(struct run *run)
 {
-	struct ws_backend *device = run->shadow->device;
+	uint64_t used = 0;
 
 	for (int i = 0; i < run->operands.count; i++) {
 		run->copy[i] = *run->operands.list[i].t;
-		run->copy[i].data = NULL;
-		WS_FORWARD(device->ops->alloc(device, run->copy[i].size_bytes, &run->copy[i].data,
-		                              err));
+		run->copy[i].data =
+		        ws_test_device_place(run->shadow->block, &used, run->copy[i].size_bytes);
 	}
-	return WS_OK;
-}
-
-static void device_release(struct run *run)
-{
-	struct ws_backend *device = run->shadow->device;
-
-	for (int i = 0; i < run->operands.count; i++)
-		if (run->copy[i].data)
-			device->ops->release(device, run->copy[i].data, run->copy[i].size_bytes);
 }
 
 /* Operands that are read hold what they held, the others NaN. */
@@ -401,7 +391,7 @@ static enum ws_status run_both(struct run *run, const struct ws_op *op, struct w
 {
 	struct ws_backend *reference = run->shadow->reference;
 
-	WS_FORWARD(device_alloc(run, err));
+	device_places(run);
 	WS_FORWARD(device_run(run, err));
 	WS_FORWARD(op->tf32 ? run_nearest(run, op, err) : reference->ops->run(reference, op, err));
 	note_results(run);
@@ -427,48 +417,28 @@ static enum ws_status shadow_run(struct ws_backend *backend, const struct ws_op 
 	run->operands.reference = shadow->reference;
 	add_operands(run, op);
 	status = run_both(run, op, err);
-	device_release(run);
 	run_free(run);
 	return status;
 }
 
 /*
- * The device holds one op's operands at a time, so its plan is the session's with an arena for
- * the greediest op: each operand at the alignment of device_arena.h.
+ * Tensors are the reference's. The device holds one op's operands at a time, so its plan is the
+ * session's with a block for the greediest op.
  */
 static enum ws_status shadow_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
-                                     struct ws_err *err)
+                                     void **block, struct ws_err *err)
 {
 	struct ws_shadow *shadow = (struct ws_shadow *)backend;
 	struct ws_backend_plan own = {plan->ops, plan->op_count, 0};
 
-	if (!shadow->device->ops->prepare)
-		return WS_OK;
 	for (int i = 0; i < plan->op_count; i++) {
 		uint64_t size_bytes = places_bytes(plan->ops[i]);
 
-		if (size_bytes > own.arena_bytes)
-			own.arena_bytes = size_bytes;
+		if (size_bytes > own.block_bytes)
+			own.block_bytes = size_bytes;
 	}
-	return shadow->device->ops->prepare(shadow->device, &own, err);
-}
-
-/* --- memory is the reference's -----------------------------------------------------------------
- */
-
-static enum ws_status shadow_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                                   struct ws_err *err)
-{
-	struct ws_backend *reference = ((struct ws_shadow *)backend)->reference;
-
-	return reference->ops->alloc(reference, size_bytes, data, err);
-}
-
-static void shadow_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
-{
-	struct ws_backend *reference = ((struct ws_shadow *)backend)->reference;
-
-	reference->ops->release(reference, data, size_bytes);
+	WS_FORWARD(shadow->reference->ops->prepare(shadow->reference, plan, block, err));
+	return shadow->device->ops->prepare(shadow->device, &own, &shadow->block, err);
 }
 
 static enum ws_status shadow_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
@@ -510,8 +480,6 @@ enum ws_status ws_shadow_open(struct ws_pool *pool, struct ws_shadow **shadow, s
 	static const struct ws_backend_ops ops = {
 	        .name = "shadow",
 	        .prepare = shadow_prepare,
-	        .alloc = shadow_alloc,
-	        .release = shadow_release,
 	        .upload = shadow_upload,
 	        .download = shadow_download,
 	        .run = shadow_run,

@@ -20,6 +20,7 @@ struct ws_shadow_kernel {
 struct ws_shadow {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_backend *reference, *device;
+	void *block; /* the device's */
 	struct ws_shadow_kernel kernels[WS_SHADOW_KERNELS_MAX];
 	int kernel_count;
 	int wrong;     /* ops that differ */

@@ -256,19 +256,6 @@ static enum ws_status timing_run(struct ws_backend *self, const struct ws_op *op
 	return backend->ops->run(backend, op, err);
 }
 
-static enum ws_status forward_alloc(struct ws_backend *self, uint64_t size_bytes, void **data,
-                                    struct ws_err *err)
-{
-	(void)self;
-	return backend->ops->alloc(backend, size_bytes, data, err);
-}
-
-static void forward_release(struct ws_backend *self, void *data, uint64_t size_bytes)
-{
-	(void)self;
-	backend->ops->release(backend, data, size_bytes);
-}
-
 static enum ws_status forward_upload(struct ws_backend *self, void *data, uint64_t offset_bytes,
                                      const void *host, uint64_t size_bytes, struct ws_err *err)
 {
@@ -300,7 +287,7 @@ static enum ws_status forward_draw_images(struct ws_backend *self,
 }
 
 static enum ws_status forward_prepare(struct ws_backend *self, const struct ws_backend_plan *plan,
-                                      struct ws_err *err)
+                                      void **block, struct ws_err *err)
 {
 	(void)self;
 	/* 10^9 numbers are not drawn to see whether the program works */
@@ -308,7 +295,7 @@ static enum ws_status forward_prepare(struct ws_backend *self, const struct ws_b
 		for (int k = 0; k < plan->ops[i]->in_count; k++)
 			if (plan->ops[i]->in[k]->role == WS_ROLE_PARAM)
 				plan->ops[i]->in[k]->init = (struct ws_init){WS_INIT_FILL, 1};
-	return backend->ops->prepare ? backend->ops->prepare(backend, plan, err) : WS_OK;
+	return backend->ops->prepare(backend, plan, block, err);
 }
 
 static struct timing *open_timing(void)
@@ -316,8 +303,6 @@ static struct timing *open_timing(void)
 	static const struct ws_backend_ops ops = {
 	        .name = "timing",
 	        .prepare = forward_prepare,
-	        .alloc = forward_alloc,
-	        .release = forward_release,
 	        .upload = forward_upload,
 	        .download = forward_download,
 	        .draw_images = forward_draw_images,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/exec/memory_plan.h"
 #include "tests/cuda_host/device.h"
 
 static bool has_word(const char *word)
@@ -33,6 +34,19 @@ bool ws_test_device_runs(const struct ws_op *op)
 {
 	(void)op;
 	return true;
+}
+
+void *ws_test_device_place(void *block, uint64_t *used, uint64_t size_bytes)
+{
+	char *place = (char *)block + *used;
+
+	*used += (size_bytes + WS_MEMORY_ALIGN - 1) / WS_MEMORY_ALIGN * WS_MEMORY_ALIGN;
+	return place;
+}
+
+void ws_test_device_leave(void *place)
+{
+	(void)place; /* the next op's operands lie in the same block */
 }
 
 int ws_test_device_repeats(void)

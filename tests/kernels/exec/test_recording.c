@@ -1,9 +1,8 @@
 /*
  * Steps that a backend records once and replays, on a backend that does so to the letter: memory
- * is one block by device_arena.h, a recording is the list of its ops. What comes out must be
+ * is one block, a recording is the list of its ops. What comes out must be
  * what the plain backend computes, bit for bit.
  */
-#include "kernels/exec/device_arena.h"
 #include "kernels/run/step.h"
 #include "tests/support/kernels_run.h"
 #include "tests/support/precision_named.h"
@@ -26,7 +25,6 @@ struct recording {
 struct strict {
 	struct ws_backend base;
 	struct ws_backend *cpu;
-	struct ws_device_arena arena;
 	char *memory;
 	struct recording *open;                   /* being recorded */
 	int ran, recorded, replayed;              /* ops */
@@ -45,33 +43,13 @@ static bool is_loaded(const struct strict *s, const struct ws_op *op)
 }
 
 static enum ws_status strict_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
-                                     struct ws_err *err)
+                                     void **block, struct ws_err *err)
 {
 	struct strict *s = (struct strict *)backend;
 
-	s->memory = calloc(1, plan->arena_bytes);
-	cr_assert_not_null(s->memory);
-	ws_device_arena_open(&s->arena, plan->arena_bytes);
-	(void)err;
+	WS_FORWARD(s->cpu->ops->prepare(s->cpu, plan, block, err));
+	s->memory = *block;
 	return WS_OK;
-}
-
-static enum ws_status strict_alloc(struct ws_backend *backend, uint64_t size_bytes, void **data,
-                                   struct ws_err *err)
-{
-	struct strict *s = (struct strict *)backend;
-	uint64_t offset;
-
-	WS_FORWARD(ws_device_arena_take(&s->arena, size_bytes, &offset, err));
-	*data = s->memory + offset;
-	return WS_OK;
-}
-
-static void strict_release(struct ws_backend *backend, void *data, uint64_t size_bytes)
-{
-	struct strict *s = (struct strict *)backend;
-
-	ws_device_arena_give(&s->arena, (uint64_t)((char *)data - s->memory), size_bytes);
 }
 
 static enum ws_status strict_upload(struct ws_backend *backend, void *data, uint64_t offset_bytes,
@@ -220,16 +198,12 @@ static void strict_close(struct ws_backend *backend)
 {
 	struct strict *s = (struct strict *)backend;
 
-	ws_device_arena_close(&s->arena);
-	free(s->memory);
 	free(s);
 }
 
 static const struct ws_backend_ops strict_ops = {
         .name = "strict",
         .prepare = strict_prepare,
-        .alloc = strict_alloc,
-        .release = strict_release,
         .upload = strict_upload,
         .download = strict_download,
         .run = strict_run,
@@ -307,8 +281,8 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 
 static void close_strict(struct strict *s)
 {
-	cr_assert_eq(s->arena.used_bytes, 0, "%llu bytes are still in use",
-	             (unsigned long long)s->arena.used_bytes);
+	cr_assert_eq(s->base.allocated_bytes, 0, "%llu bytes are still in use",
+	             (unsigned long long)s->base.allocated_bytes);
 	ws_backend_close(&s->base);
 }
 

@@ -325,8 +325,7 @@ Test(transformer, step_memory_does_not_grow_from_step_to_step_and_all_is_given_b
 	cr_assert_geq(peak, 16 * 164160);
 	ws_step_close(s.step);
 	s.step = NULL;
-	/* the GEMM workspaces are the backend's */
-	cr_assert_lt(s.backend->allocated_bytes, after_first / 2);
+	cr_assert_eq(s.backend->allocated_bytes, 0);
 	session_close(&s);
 }
 
@@ -403,39 +402,6 @@ Test(transformer, step_workspaces_are_part_of_what_is_refused_at_once)
 		refused++;
 	}
 	cr_assert_gt(refused, 2);
-}
-
-Test(transformer, step_running_out_of_memory_within_a_step_is_an_answer_and_not_a_crash)
-{
-	struct ws_step_options options = tight;
-	struct ws_backend *backend;
-	struct ws_pool *pool;
-	struct ws_step *step;
-	uint64_t room_bytes, failed = 0;
-	double loss;
-
-	options.model = ws_network_find("transformer-tiny");
-	options.precision = precision_named("amp-bf16");
-	KERNELS_OK(ws_pool_create(1, &pool, err));
-	backend = ws_backend_cpu_open(pool, 0);
-	KERNELS_OK(ws_step_open(&options, backend, pool, &step, err));
-	room_bytes = backend->limit_bytes;
-	for (uint64_t limit_bytes = backend->allocated_bytes;; limit_bytes += 1 << 17) {
-		struct ws_err failure = {0};
-
-		backend->limit_bytes = limit_bytes; /* somebody else takes the rest */
-		if (ws_step_run(step, "step", 1, &loss, &failure) == WS_OK)
-			break;
-		cr_assert_eq(failure.status, WS_NO_MEMORY, "%s", failure.text);
-		failed++;
-	}
-	cr_assert_gt(failed, 2);
-	backend->limit_bytes = room_bytes;
-	KERNELS_OK(ws_step_run(step, "step", 2, &loss, err));
-	cr_assert(isfinite(loss));
-	ws_step_close(step);
-	ws_backend_close(backend);
-	ws_pool_destroy(pool);
 }
 
 Test(transformer, data_tokens_are_in_range_learnable_and_never_all_zero)
