@@ -238,6 +238,35 @@ static void cuda_forget(struct ws_backend *backend, void *recording)
 	cudaGraphExecDestroy(recording);
 }
 
+/* What a batch is drawn from, on the device. */
+static enum ws_status upload_table(struct ws_cuda *cuda, const void *table, uint64_t size_bytes,
+                                   struct ws_err *err)
+{
+	if (cuda->table_bytes < size_bytes) {
+		cudaFree(cuda->table);
+		cuda->table_bytes = 0;
+		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
+		cuda->table_bytes = size_bytes;
+	}
+	WS_CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice,
+	                            cuda->stream),
+	            err);
+	return WS_OK;
+}
+
+static enum ws_status cuda_draw_images(struct ws_backend *backend,
+                                       const struct ws_image_batch *batch,
+                                       const struct ws_plane *planes, struct ws_tensor *t,
+                                       struct ws_err *err)
+{
+	struct ws_cuda *cuda = (struct ws_cuda *)backend;
+	struct ws_cuda_launch launch = ws_cuda_launch_on(cuda);
+
+	WS_FORWARD(
+	        upload_table(cuda, planes, (uint64_t)(batch->n * batch->c) * sizeof(*planes), err));
+	return ws_cuda_draw_images(&launch, batch, cuda->table, t, err);
+}
+
 /* --- opening and closing
  * --------------------------------------------------------------------------- */
 
@@ -258,7 +287,7 @@ static void cuda_close(struct ws_backend *backend)
 	if (cuda->stream)
 		cudaStreamDestroy(cuda->stream);
 	cudaFree(cuda->gemm_workspace);
-	ws_cuda_batches_close(cuda);
+	cudaFree(cuda->table);
 	free(cuda);
 }
 
@@ -268,9 +297,7 @@ static const struct ws_backend_ops cuda_ops = {
         .workspace_bytes = cuda_workspace_bytes,
         .upload = cuda_upload,
         .download = cuda_download,
-        .stage_tokens = ws_cuda_stage_tokens,
-        .take_tokens = ws_cuda_take_tokens,
-        .draw_images = ws_cuda_stage_images,
+        .draw_images = cuda_draw_images,
         .run = cuda_run,
         .sync = cuda_sync,
         .close = cuda_close,

@@ -19,14 +19,6 @@
 /* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
 #define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
 
-/* The next batch of tokens, made beside the step. */
-struct ws_cuda_tokens {
-	cudaStream_t stream;
-	cudaEvent_t staged, taken; /* what the step's stream waits for, and this one */
-	int32_t *x, *y;            /* in one block */
-	uint64_t size_bytes;       /* of each */
-};
-
 struct ws_cuda_plan; /* plan.h */
 
 struct ws_cuda {
@@ -41,7 +33,6 @@ struct ws_cuda {
 	void *block; /* of the session's tensors */
 	void *table; /* planes of a batch on the device */
 	uint64_t table_bytes;
-	struct ws_cuda_tokens tokens;
 
 	cublasLtHandle_t lt;        /* with options.autotune */
 	cudnnHandle_t dnn;          /* once there are convolutions or fused attention */
@@ -76,18 +67,6 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 /* The same, filled with normal random numbers: algorithms are timed on these, never on zeros. */
 enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
                               struct ws_err *err);
-
-/* --- batches ---------------------------------------------------------------------------------- */
-
-/* struct ws_backend_ops: stage_tokens, take_tokens, draw_images. The first batch allocates. */
-enum ws_status ws_cuda_stage_tokens(struct ws_backend *backend, const struct ws_token_batch *batch,
-                                    const int32_t *x, const int32_t *y, struct ws_err *err);
-enum ws_status ws_cuda_take_tokens(struct ws_backend *backend, struct ws_tensor *x,
-                                   struct ws_tensor *y, struct ws_err *err);
-enum ws_status ws_cuda_stage_images(struct ws_backend *backend, const struct ws_image_batch *batch,
-                                    const struct ws_plane *planes, struct ws_tensor *t,
-                                    struct ws_err *err);
-void ws_cuda_batches_close(struct ws_cuda *cuda);
 
 /* --- choosing algorithms by time -------------------------------------------------------------- */
 

@@ -39,16 +39,6 @@ struct ws_backend_ops {
 	                           uint64_t offset_bytes, void *host, uint64_t size_bytes,
 	                           struct ws_err *err);
 	/*
-	 * A batch of tokens x and y, copied beside what runs to a place of the backend's own, where
-	 * it stays until the next. NULL: batches are uploaded into the tensors.
-	 */
-	enum ws_status (*stage_tokens)(struct ws_backend *backend,
-	                               const struct ws_token_batch *batch, const int32_t *x,
-	                               const int32_t *y, struct ws_err *err);
-	/* The batch that was staged last, into x and, unless it is NULL, y. */
-	enum ws_status (*take_tokens)(struct ws_backend *backend, struct ws_tensor *x,
-	                              struct ws_tensor *y, struct ws_err *err);
-	/*
 	 * Synthetic images made by the device, of which only planes travel: the numbers of
 	 * ws_data_images() to rounding. NULL: the host makes them and uploads.
 	 */

@@ -21,8 +21,7 @@ struct ws_step {
 	struct ws_scaler scaler; /* its scale is NULL where losses are not scaled */
 	struct ws_backend *backend;
 	struct ws_exec *exec;
-	int32_t *tokens, *targets; /* staging of the next batch */
-	int64_t staged;            /* number of the batch that is made already; -1: none */
+	int32_t *tokens, *targets; /* of a batch, on the host */
 	int64_t done;              /* steps */
 	int64_t skipped;           /* of them without an update */
 	/* the host's copy of the scaler's state, which it can follow without reading it */
@@ -146,7 +145,6 @@ static enum ws_status make_step(const struct ws_step_options *options, struct ws
 	enum ws_status status;
 
 	s->options = *options;
-	s->staged = -1;
 	s->backend = backend;
 	status = backend ? open_session(s, pool, err) : build_graph(s, err);
 	if (status == WS_OK)
@@ -184,64 +182,29 @@ void ws_step_close(struct ws_step *step)
 	free(step);
 }
 
-static enum ws_status upload_tokens(struct ws_step *step, struct ws_err *err)
+static enum ws_status feed_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
 {
-	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
-	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
-	                       : WS_OK;
-}
-
-static int64_t batch_of(const struct ws_step *step, int64_t number)
-{
-	return step->options.batches ? number % step->options.batches : number;
-}
-
-/* Batch number `number`: drawn from the seed, or read. */
-static enum ws_status stage_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
-{
-	const struct ws_backend_ops *ops = step->backend->ops;
 	const struct ws_step_options *o = &step->options;
 	struct ws_token_batch batch = token_batch(step);
 
-	step->staged = -1;
 	if (o->data)
 		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, number, &batch, step->tokens,
 		                               step->targets, err));
 	else
 		ws_data_tokens(o->seed, number, &batch, step->tokens, step->targets);
-	if (ops->stage_tokens)
-		WS_FORWARD(
-		        ops->stage_tokens(step->backend, &batch, step->tokens, step->targets, err));
-	step->staged = number;
-	return WS_OK;
-}
-
-/*
- * The next batch while the device is busy with this one. What fails here fails again when that
- * batch is fed; after the last step nobody wants it.
- */
-static void stage_next(struct ws_step *step)
-{
-	if (step->options.model->image || !step->backend->ops->stage_tokens)
-		return;
-	wsnvtx_push("next batch");
-	(void)stage_tokens(step, batch_of(step, step->done + 1), NULL);
-	wsnvtx_pop();
+	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
+	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
+	                       : WS_OK;
 }
 
 static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
 {
 	const struct ws_step_options *o = &step->options;
-	const struct ws_backend_ops *ops = step->backend->ops;
 
 	if (o->model->image)
 		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
 		                     err);
-	if (step->staged != batch_of(step, step->done))
-		WS_FORWARD(stage_tokens(step, batch_of(step, step->done), err));
-	return ops->take_tokens
-	               ? ops->take_tokens(step->backend, step->io.input, step->io.target, err)
-	               : upload_tokens(step, err);
+	return feed_tokens(step, o->batches ? step->done % o->batches : step->done, err);
 }
 
 static enum ws_status feed(struct ws_step *step, struct ws_err *err)
@@ -279,7 +242,6 @@ static enum ws_status run_phases(struct ws_step *step, struct ws_err *err)
 	wsnvtx_pop();
 	WS_FORWARD(status);
 	WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_forward, err));
-	stage_next(step);
 	if (phase >= WS_STEP_FORWARD_BACKWARD) {
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_loss, err));
 		WS_FORWARD(ws_exec_phase(step->exec, WSNVTX_PHASE_backward, err));
