@@ -1,7 +1,7 @@
-/* What makes ops (ops.c, ops_fused.c, ops_image.c, cast.c): results, and the end of an op. */
+/* What makes ops (ops.c, ops_fused.c, ops_image.c): results, and the end of an op. */
 #pragma once
 
-#include "kernels/graph/graph.h"
+#include "kernels/graph/ops.h"
 
 /* Fail the graph: the operands of an op have shapes or dtypes that it does not take. */
 struct ws_tensor *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub);

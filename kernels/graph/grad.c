@@ -2,9 +2,6 @@
 
 #include "formats/base/xalloc.h"
 #include "kernels/graph/append.h"
-#include "kernels/graph/ops.h"
-#include "kernels/graph/ops_fused.h"
-#include "kernels/graph/ops_image.h"
 
 struct tape {
 	struct ws_graph *graph;

@@ -25,7 +25,7 @@ struct ws_precision {
 /* Which ops models are made of: --fusion NAME. */
 #define WS_FUSION_LIST(X)                                           \
 	X("none", NONE) /* primitives, as eager PyTorch launches */ \
-	X("full", FULL) /* fused ops: ops_fused.h */
+	X("full", FULL) /* fused ops: ops.h */
 
 enum ws_fusion {
 #define X(name, id) WS_FUSION_##id,

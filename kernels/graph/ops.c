@@ -1,6 +1,99 @@
-#include "kernels/graph/ops.h"
-
 #include "kernels/graph/append.h"
+
+struct ws_tensor *ws_op_bad_shape(struct ws_graph *graph, enum ws_sub sub)
+{
+	return ws_graph_fail(graph, WS_BUG, "op %s: its operands do not fit together",
+	                     ws_sub_info(sub)->name);
+}
+
+bool ws_tensor_has_count(const struct ws_tensor *t, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	struct ws_shape shape = WS_SHAPE(a, b, c, d);
+	int64_t count;
+	uint64_t size_bytes;
+
+	return ws_shape_measure(&shape, t->dtype, &count, &size_bytes) && count == t->count;
+}
+
+struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
+                                   enum ws_dtype dtype, struct ws_shape shape)
+{
+	struct ws_tensor *t = ws_graph_tensor(graph, name, WS_ROLE_ACTIVATION, dtype, shape);
+
+	op->out[op->out_count++] = t;
+	return t;
+}
+
+struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op,
+                                        enum ws_dtype dtype, struct ws_shape shape)
+{
+	struct ws_tensor *t = ws_op_add_result(graph, op, ws_sub_info(op->sub)->name, dtype, shape);
+
+	for (int i = 0; i < op->in_count; i++)
+		t->requires_grad |= op->in[i]->requires_grad;
+	return t;
+}
+
+struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
+                               struct ws_shape shape)
+{
+	ws_op_add_main_result(graph, op, dtype, shape);
+	return ws_graph_append(graph, op);
+}
+
+enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype)
+{
+	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
+}
+
+struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum ws_dtype dtype)
+{
+	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1};
+
+	if (x->dtype == dtype)
+		return x;
+	op.in[0] = x;
+	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(dtype));
+	return ws_op_append(graph, &op, dtype, x->shape);
+}
+
+struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
+                                  struct ws_tensor *out)
+{
+	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1, .out_count = 1};
+
+	if (x->count != out->count)
+		return ws_op_bad_shape(graph, op.sub);
+	op.in[0] = x;
+	op.out[0] = out;
+	op.message = ws_graph_text(graph, "cast to %s", ws_dtype_name(out->dtype));
+	return ws_graph_append(graph, &op);
+}
+
+struct ws_tensor *ws_autocast(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *t)
+{
+	enum ws_dtype target;
+
+	if (!graph->autocast || !ws_dtype_is_float(t->dtype))
+		return t;
+	switch (ws_sub_info(sub)->autocast) {
+	case WS_AUTOCAST_LOW:
+		target = graph->precision.low;
+		break;
+	case WS_AUTOCAST_F32:
+		target = WS_DTYPE_F32;
+		break;
+	default: /* the kernels read mixed operands as they are */
+		return t;
+	}
+	if (t->dtype == target)
+		return t;
+	if (t->role != WS_ROLE_PARAM)
+		return ws_op_cast(graph, t, target);
+	if (!t->low)
+		t->low = ws_op_cast(graph, t, target);
+	return t->low;
+}
 
 struct ws_tensor *ws_op_gemm(struct ws_graph *graph, struct ws_tensor *a, struct ws_tensor *b,
                              struct ws_gemm gemm, struct ws_shape out, const char *message)

@@ -1,7 +1,4 @@
-#include "kernels/graph/ops_fused.h"
-
 #include "kernels/graph/append.h"
-#include "kernels/graph/cast.h"
 
 /* What a matrix product reads, of values of a dtype. */
 static enum ws_dtype low_dtype(const struct ws_graph *graph, enum ws_dtype dtype)

@@ -1,7 +1,4 @@
-#include "kernels/graph/ops_image.h"
-
 #include "kernels/graph/append.h"
-#include "kernels/graph/cast.h"
 
 struct ws_shape ws_image_shape(enum ws_layout layout, int64_t n, int64_t c, int64_t h, int64_t w)
 {

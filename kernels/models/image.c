@@ -8,7 +8,6 @@
 #include "kernels/data/images.h"
 #include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
-#include "kernels/graph/ops_image.h"
 
 static struct ws_image_options ws_image_defaults(const struct ws_image_model *model,
                                                  const struct ws_image_options *options)

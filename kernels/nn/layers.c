@@ -3,8 +3,6 @@
 #include <math.h>
 
 #include "kernels/graph/ops.h"
-#include "kernels/graph/ops_fused.h"
-#include "kernels/graph/ops_image.h"
 
 #define RMSNORM_EPS 1e-5
 

@@ -1,6 +1,6 @@
 /*
  * The parts that models are made of. Each is a few primitive ops under an NVTX
- * scope or, where graph->fusion is full, a fused op (ops_fused.h) under the same scope.
+ * scope or, where graph->fusion is full, a fused op (ops.h) under the same scope.
  *
  * Shapes: B batch, T time (context), D width, H heads, V vocabulary.
  */

@@ -4,7 +4,6 @@
 
 #include "formats/base/options.h"
 #include "kernels/graph/ops.h"
-#include "kernels/graph/ops_fused.h"
 
 #define UNARY(sub, x, alpha)           ws_op_unary(graph, WS_SUB_##sub, (x), (alpha))
 #define BINARY(sub, a, b)              ws_op_binary(graph, WS_SUB_##sub, (a), (b))

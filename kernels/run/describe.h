@@ -14,3 +14,12 @@ enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, str
 
 /* The path of a scope below its phase: "layer 3/computing softmax". */
 void ws_describe_scope(FILE *out, const struct ws_scope *scope);
+
+/*
+ * Which dtype everything has (`warpsheet-step --print-dtypes`): a row for each parameter with the
+ * dtype of its gradient and of what the optimizer updates (its master, where it has one), for the
+ * result of each op of the forward and loss phases with what the op reads, for the logits and the
+ * loss. Builds the graph only. Output errors are the caller's to check (ferror).
+ */
+enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
+                               struct ws_err *err);

@@ -1,4 +1,4 @@
-#include "kernels/run/dtypes.h"
+#include "kernels/run/describe.h"
 
 static const char *const read_names[] = {
 #define X(name, value) [value] = #name,

@@ -3,7 +3,7 @@
  */
 #include "tests/cuda_host/checked.h"
 
-#include "kernels/graph/ops_fused.h"
+#include "kernels/graph/ops.h"
 #include "kernels/nn/image_layers.h"
 #include "kernels/nn/layers.h"
 #include "kernels/nn/optim.h"

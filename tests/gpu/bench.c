@@ -27,7 +27,6 @@
 #include "kernels/exec/exec.h"
 #include "kernels/graph/grad.h"
 #include "kernels/graph/ops.h"
-#include "kernels/graph/ops_fused.h"
 #include "tests/gpu/bench_shapes.h"
 #include "tests/support/precision_named.h"
 

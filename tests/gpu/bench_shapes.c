@@ -2,7 +2,6 @@
 
 #include "kernels/graph/grad.h"
 #include "kernels/graph/ops.h"
-#include "kernels/graph/ops_image.h"
 #include "tests/support/precision_named.h"
 
 /*

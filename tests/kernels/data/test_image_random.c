@@ -1,7 +1,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/data/images.h"
-#include "kernels/graph/ops_image.h"
+#include "kernels/graph/ops.h"
 
 static const struct ws_precision bf16 = {.name = "bf16",
                                          .storage = WS_DTYPE_BF16,

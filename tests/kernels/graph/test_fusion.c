@@ -6,8 +6,7 @@
 #include "kernels/models/model.h"
 #include "kernels/models/image.h"
 #include "kernels/nn/layers.h"
-#include "kernels/graph/ops_fused.h"
-#include "kernels/graph/ops_image.h"
+#include "kernels/graph/ops.h"
 #include "kernels/nn/optim.h"
 #include "kernels/run/step.h"
 

@@ -2,7 +2,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/exec/memory_plan.h"
-#include "kernels/graph/ops_fused.h"
+#include "kernels/graph/ops.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 #include "kernels/run/step.h"

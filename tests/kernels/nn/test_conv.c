@@ -1,7 +1,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/kernels_run.h"
 
-#include "kernels/graph/ops_image.h"
+#include "kernels/graph/ops.h"
 
 /* --- one convolution with its bias: everything that is computed, in NCHW ---------- */
 

@@ -3,7 +3,7 @@
 
 #include "kernels/nn/layers.h"
 #include "kernels/nn/image_layers.h"
-#include "kernels/graph/ops_image.h"
+#include "kernels/graph/ops.h"
 
 #define FILE_NAME "norm_pool_loss"
 
