@@ -22,5 +22,3 @@ struct ws_tensor *ws_op_add_main_result(struct ws_graph *graph, struct ws_op *op
 /* Add the main result, and append the op to the graph. Returns the result. */
 struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
                                struct ws_shape shape);
-/* The dtype of what is kept beside values of a dtype: losses, statistics of rows and channels. */
-enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype);

@@ -41,11 +41,6 @@ struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws
 	return ws_graph_append(graph, op);
 }
 
-enum ws_dtype ws_dtype_of_statistics(enum ws_dtype dtype)
-{
-	return dtype == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
-}
-
 struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum ws_dtype dtype)
 {
 	struct ws_op op = {.sub = WS_SUB_CAST, .in_count = 1};

@@ -56,7 +56,7 @@ struct ws_tensor *ws_op_attention(struct ws_graph *graph, struct ws_tensor *q, s
 	    __builtin_mul_overflow(flops, 10, &flops))
 		return ws_op_bad_shape(graph, op.sub);
 	ws_op_add_main_result(graph, &op, q->dtype, q->shape);
-	ws_op_add_result(graph, &op, "attention log sum", ws_dtype_of_statistics(q->dtype),
+	ws_op_add_result(graph, &op, "attention log sum", ws_dtype_exact(q->dtype),
 	                 with_cols(q, 1));
 	return ws_graph_append(graph, &op);
 }
@@ -75,8 +75,7 @@ struct ws_tensor *ws_op_rms_norm(struct ws_graph *graph, struct ws_tensor *x,
 	ws_op_add_main_result(graph, &op,
 	                      low_dtype(graph, ws_dtype_promote(x->dtype, weight->dtype)),
 	                      x->shape);
-	ws_op_add_result(graph, &op, "inverse rms", ws_dtype_of_statistics(x->dtype),
-	                 with_cols(x, 1));
+	ws_op_add_result(graph, &op, "inverse rms", ws_dtype_exact(x->dtype), with_cols(x, 1));
 	return ws_graph_append(graph, &op);
 }
 
@@ -156,7 +155,7 @@ struct ws_tensor *ws_op_cross_entropy(struct ws_graph *graph, struct ws_tensor *
 	WS_OP_FAIL_IF(graph, op,
 	              target->dtype != WS_DTYPE_I32 || target->count != ws_tensor_rows(logits));
 	dtype = logits->dtype == WS_DTYPE_F16 ? WS_DTYPE_F32 : logits->dtype;
-	ws_op_add_main_result(graph, &op, ws_dtype_of_statistics(logits->dtype), WS_SHAPE(1));
+	ws_op_add_main_result(graph, &op, ws_dtype_exact(logits->dtype), WS_SHAPE(1));
 	ws_op_add_result(graph, &op, "logits grad", dtype, logits->shape);
 	return ws_graph_append(graph, &op);
 }
@@ -210,7 +209,6 @@ struct ws_tensor *ws_op_clip_norm(struct ws_graph *graph, const struct ws_update
 
 	WS_OP_FAIL_IF(graph, op, !copy_rows(graph, &op, list, count));
 	op.u.update.factors.alpha = largest;
-	ws_op_add_result(graph, &op, "clip", ws_dtype_of_statistics(list->t[0]->dtype),
-	                 WS_SHAPE(1));
+	ws_op_add_result(graph, &op, "clip", ws_dtype_exact(list->t[0]->dtype), WS_SHAPE(1));
 	return ws_graph_append(graph, &op);
 }

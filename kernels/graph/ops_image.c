@@ -96,7 +96,7 @@ struct ws_tensor *ws_op_batch_norm(struct ws_graph *graph, struct ws_tensor *x,
 		return ws_graph_fail(graph, WS_USAGE,
 		                     "batch norm needs more than one value in each "
 		                     "channel: a larger batch or input");
-	dtype = ws_dtype_of_statistics(x->dtype);
+	dtype = ws_dtype_exact(x->dtype);
 	ws_op_add_main_result(graph, &op, x->dtype, x->shape);
 	ws_op_add_result(graph, &op, "batch mean", dtype, WS_SHAPE(channels));
 	ws_op_add_result(graph, &op, "batch 1/deviation", dtype, WS_SHAPE(channels));

@@ -79,8 +79,7 @@ static enum ws_status check(const struct ws_image_options *o, struct ws_err *err
 static void append_loss(struct ws_graph *graph, const struct ws_image_options *o,
                         struct ws_model_io *io)
 {
-	enum ws_dtype exact =
-	        graph->precision.storage == WS_DTYPE_F64 ? WS_DTYPE_F64 : WS_DTYPE_F32;
+	enum ws_dtype exact = ws_dtype_exact(graph->precision.storage);
 
 	io->target = o->loss == WS_LOSS_MSE ? ws_graph_tensor(graph, "targets", WS_ROLE_INPUT,
 	                                                      exact, WS_SHAPE(o->batch, o->classes))

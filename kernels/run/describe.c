@@ -131,7 +131,7 @@ enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, str
 	struct ws_step *step;
 
 	WS_FORWARD(ws_step_build(options, &step, err));
-	d.graph = ws_step_graph(step);
+	d.graph = step->graph;
 	d.memory = ws_memory_plan(d.graph);
 	sum_up(&d);
 	print_head(&d);

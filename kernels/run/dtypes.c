@@ -84,12 +84,12 @@ enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
 	struct ws_step *step;
 
 	WS_FORWARD(ws_step_build(options, &step, err));
-	graph = ws_step_graph(step);
+	graph = step->graph;
 	fprintf(out, "%-10s  %-9s  %-9s  %-9s  %-9s  %s\n", "What", "Dtype", "Reads", "Gradient",
 	        "Optimizer", "Name");
 	print_params(out, graph);
-	print_ops(out, graph, WSNVTX_PHASE_forward, ws_step_io(step));
-	print_ops(out, graph, WSNVTX_PHASE_loss, ws_step_io(step));
+	print_ops(out, graph, WSNVTX_PHASE_forward, &step->io);
+	print_ops(out, graph, WSNVTX_PHASE_loss, &step->io);
 	ws_step_close(step);
 	return WS_OK;
 }

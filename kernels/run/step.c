@@ -8,26 +8,8 @@
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
 #include "kernels/data/tokens.h"
-#include "kernels/exec/exec.h"
 #include "kernels/graph/grad.h"
 #include "kernels/exec/memory_plan.h"
-
-struct ws_step {
-	struct ws_step_options options;
-	struct ws_transformer size;
-	struct ws_graph *graph;
-	struct ws_model_io io;
-	struct ws_optim optim;
-	struct ws_scaler scaler; /* its scale is NULL where losses are not scaled */
-	struct ws_backend *backend;
-	struct ws_exec *exec;
-	int32_t *tokens, *targets; /* of a batch, on the host */
-	int64_t done;              /* steps */
-	int64_t skipped;           /* of them without an update */
-	/* the host's copy of the scaler's state, which it can follow without reading it */
-	double scale;
-	int32_t tracker;
-};
 
 /* --- names -------------------------------------------------------------------------- */
 
@@ -266,55 +248,6 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 	return step->io.loss ? ws_exec_read(step->exec, step->io.loss, loss, err) : WS_OK;
 }
 
-const struct ws_graph *ws_step_graph(const struct ws_step *step)
-{
-	return step->graph;
-}
-
-const struct ws_model_io *ws_step_io(const struct ws_step *step)
-{
-	return &step->io;
-}
-
-int64_t ws_step_skipped(const struct ws_step *step)
-{
-	return step->skipped;
-}
-
-static enum ws_status find(struct ws_step *step, const char *name, int64_t count,
-                           struct ws_tensor **t, struct ws_err *err)
-{
-	*t = ws_graph_find(step->graph, name);
-	WS_FAIL_IF(!*t, err, USAGE, "no tensor %s", name);
-	WS_FAIL_IF((*t)->count != count, err, USAGE, "tensor %s has %lld values, not %lld", name,
-	           (long long)(*t)->count, (long long)count);
-	return WS_OK;
-}
-
-enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
-                            struct ws_err *err)
-{
-	struct ws_tensor *t;
-
-	WS_FORWARD(find(step, tensor, count, &t, err));
-	return ws_exec_read(step->exec, t, values, err);
-}
-
-enum ws_status ws_step_read_tensor(struct ws_step *step, const struct ws_tensor *tensor,
-                                   double *values, struct ws_err *err)
-{
-	return ws_exec_read(step->exec, tensor, values, err);
-}
-
-enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
-                             int64_t count, struct ws_err *err)
-{
-	struct ws_tensor *t;
-
-	WS_FORWARD(find(step, tensor, count, &t, err));
-	return ws_exec_write(step->exec, t, values, err);
-}
-
 /* --- the whole run ----------------------------------------------------------------- */
 
 static void fact_loss_scale(struct ws_loss_scale scaling)
@@ -410,7 +343,7 @@ enum ws_status ws_step_run_all(const struct ws_step_run_options *options,
 	state_facts(options, backend);
 	status = ws_step_open(&options->step, backend, pool, &step, &own);
 	if (status == WS_OK) {
-		ws_workload_number("parameters", ws_graph_param_count(ws_step_graph(step)));
+		ws_workload_number("parameters", ws_graph_param_count(step->graph));
 		status = run_steps(options, step, &own);
 		if (step->scaler.dynamic)
 			ws_workload_number("skipped_steps", step->skipped);

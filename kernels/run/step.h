@@ -1,7 +1,7 @@
 /* A training session: one model, its data and optimizer on one backend. */
 #pragma once
 
-#include "kernels/exec/backend.h"
+#include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
 #include "kernels/models/image.h"
 #include "kernels/nn/optim.h"
@@ -34,7 +34,22 @@ struct ws_step_options {
 	struct ws_loss_scale loss_scale;
 };
 
-struct ws_step;
+struct ws_step {
+	struct ws_step_options options;
+	struct ws_transformer size;
+	struct ws_graph *graph;
+	struct ws_model_io io;
+	struct ws_optim optim;
+	struct ws_scaler scaler; /* its scale is NULL where losses are not scaled */
+	struct ws_backend *backend;
+	struct ws_exec *exec;
+	int32_t *tokens, *targets; /* of a batch, on the host */
+	int64_t done;              /* steps */
+	int64_t skipped;           /* of them without an update */
+	/* the host's copy of the scaler's state, which it can follow without reading it */
+	double scale;
+	int32_t tracker;
+};
 
 /* Build the model's graph and nothing else: for those who want to look at it. */
 enum ws_status ws_step_build(const struct ws_step_options *options, struct ws_step **step,
@@ -55,19 +70,6 @@ void ws_step_close(struct ws_step *step);
  */
 enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t number, double *loss,
                            struct ws_err *err);
-
-const struct ws_graph *ws_step_graph(const struct ws_step *step);
-const struct ws_model_io *ws_step_io(const struct ws_step *step);
-/* Steps whose update was left out because of a gradient that was not finite. */
-int64_t ws_step_skipped(const struct ws_step *step);
-/* Copy a tensor of the session, by name, to the host: count values must be its size. */
-enum ws_status ws_step_read(struct ws_step *step, const char *tensor, double *values, int64_t count,
-                            struct ws_err *err);
-enum ws_status ws_step_read_tensor(struct ws_step *step, const struct ws_tensor *tensor,
-                                   double *values, struct ws_err *err);
-/* Copy values into a tensor, by name. */
-enum ws_status ws_step_write(struct ws_step *step, const char *tensor, const double *values,
-                             int64_t count, struct ws_err *err);
 
 /* --- the whole run ----------------------------------------------------------------- */
 

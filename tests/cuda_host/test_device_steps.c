@@ -31,7 +31,7 @@ static bool is_new(const struct ws_workload *w, const struct ws_shadow *shadow)
 	bool new = false;
 
 	KERNELS_OK(ws_step_build(&w->options, &step, err));
-	graph = ws_step_graph(step);
+	graph = step->graph;
 	for (int i = 0; i < graph->op_count && !new; i++) {
 		char name[64];
 
@@ -142,7 +142,7 @@ struct apart {
  */
 static struct apart largest_distance(struct session *device, struct session *cpu, bool of_gradients)
 {
-	const struct ws_graph *graphs[2] = {ws_step_graph(device->step), ws_step_graph(cpu->step)};
+	const struct ws_graph *graphs[2] = {device->step->graph, cpu->step->graph};
 	struct apart largest = {.where = "none"};
 
 	for (int i = 0; i < graphs[0]->tensor_count; i++) {
@@ -284,8 +284,7 @@ static struct outcome run_steps(const struct ws_workload *w, int steps, struct w
 		ws_test_device_vary(i);
 		KERNELS_OK(ws_step_run(device.step, "step", (uint64_t)i, &device.loss, err));
 		KERNELS_OK(ws_step_run(cpu.step, "step", (uint64_t)i, &cpu.loss, err));
-		cr_assert_eq(ws_step_skipped(device.step), ws_step_skipped(cpu.step), "%s: step %d",
-		             w->name, i);
+		cr_assert_eq(device.step->skipped, cpu.step->skipped, "%s: step %d", w->name, i);
 		o.loss_apart = fmax(o.loss_apart, fabs(device.loss - cpu.loss) / fabs(cpu.loss) /
 		                                          loss_bound(w, cpu.loss));
 		if (i == 1)
@@ -293,7 +292,7 @@ static struct outcome run_steps(const struct ws_workload *w, int steps, struct w
 	}
 	o.params = largest_distance(&device, &cpu, false);
 	o.loss = cpu.loss;
-	o.skipped = ws_step_skipped(cpu.step);
+	o.skipped = cpu.step->skipped;
 	session_close(&device);
 	session_close(&cpu);
 	return o;

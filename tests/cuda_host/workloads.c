@@ -211,7 +211,7 @@ static void collect(void)
 			fprintf(stderr, "%s: %s\n", workload.name, err.text);
 			abort();
 		}
-		note_names(ws_step_graph(step));
+		note_names(step->graph);
 		ws_step_close(step);
 	}
 }

@@ -324,7 +324,7 @@ static enum ws_status time_step_kernels(const struct ws_step_options *options, s
 	double loss;
 
 	WS_FORWARD(ws_step_open(options, &timing->base, pool, &step, err));
-	choose_largest(timing, ws_step_graph(step));
+	choose_largest(timing, step->graph);
 	status = ws_step_run(step, "step", 1, &loss, err);
 	ws_step_close(step);
 	printf("{\"kind\":\"session\",\"name\":\"%s\",\"dtype\":\"%s\",\"fusion\":\"%s\","
@@ -403,7 +403,7 @@ static enum ws_status time_steps(const struct ws_step_options *options, int roun
 	double ms, loss;
 
 	WS_FORWARD(ws_step_open(options, backend, pool, &step, err));
-	flops = product_flops(ws_step_graph(step));
+	flops = product_flops(step->graph);
 	status = backend->ops->sync(backend, err);
 	while (status == WS_OK && number < STEP_WARMUP)
 		status = ws_step_run(step, "warm-up", ++number, &loss, err);

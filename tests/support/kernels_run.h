@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/exec/exec.h"
+#include "kernels/run/step.h"
 #include "kernels/graph/grad.h"
 #include "kernels/graph/ops.h"
 #include "kernels/base/rng.h"
@@ -83,6 +83,25 @@ static inline double *kernels_read(struct kernels_run *r, const struct ws_tensor
 static inline void kernels_write(struct kernels_run *r, struct ws_tensor *t, const double *values)
 {
 	KERNELS_OK(ws_exec_write(r->exec, t, values, err));
+}
+
+/* Copy a tensor of a session, by name, to the host and back: count values must be its size. */
+static inline enum ws_status step_read(struct ws_step *step, const char *name, double *values,
+                                       int64_t count, struct ws_err *err)
+{
+	struct ws_tensor *t = ws_graph_find(step->graph, name);
+
+	cr_assert(t && t->count == count, "%s", name);
+	return ws_exec_read(step->exec, t, values, err);
+}
+
+static inline enum ws_status step_write(struct ws_step *step, const char *name,
+                                        const double *values, int64_t count, struct ws_err *err)
+{
+	struct ws_tensor *t = ws_graph_find(step->graph, name);
+
+	cr_assert(t && t->count == count, "%s", name);
+	return ws_exec_write(step->exec, t, values, err);
 }
 
 /* Run the forward phase (and the loss, where there is one) from scratch. */

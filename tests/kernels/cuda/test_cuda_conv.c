@@ -42,7 +42,7 @@ static int describe_all(const struct ws_network *model, const struct ws_precisio
 	int convs = 0;
 
 	KERNELS_OK(ws_step_build(&options, &step, err));
-	graph = ws_step_graph(step);
+	graph = step->graph;
 	for (int i = 0; i < graph->op_count; i++) {
 		struct ws_cuda_conv_operation operation;
 

@@ -70,7 +70,7 @@ static void ask_model(struct asked *a, const struct ws_dnn_target *target,
 
 		WS_GROW(a->steps, a->nsteps + 1, a->steps_capacity);
 		KERNELS_OK(ws_step_build(&options, &a->steps[a->nsteps], err));
-		graph = ws_step_graph(a->steps[a->nsteps++]);
+		graph = a->steps[a->nsteps++]->graph;
 		for (int o = 0; o < graph->op_count; o++)
 			if (ws_cuda_is_conv(graph->ops[o]))
 				ask(a, target, graph->ops[o]);

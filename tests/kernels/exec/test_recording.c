@@ -237,7 +237,7 @@ static void run_steps(const struct ws_step_options *options, struct ws_backend *
 	KERNELS_OK(ws_step_open(options, backend, pool, &step, err));
 	for (int i = 0; i < STEPS; i++)
 		KERNELS_OK(ws_step_run(step, "step", (uint64_t)i, &losses[i], err));
-	*skipped = ws_step_skipped(step);
+	*skipped = step->skipped;
 	ws_step_close(step);
 }
 

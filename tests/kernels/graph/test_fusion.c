@@ -243,7 +243,7 @@ static void run_session(const struct ws_precision *precision, enum ws_fusion fus
 	for (int n = 0; n < 2; n++)
 		KERNELS_OK(ws_step_run(step, "step", (uint64_t)n + 1, &losses[n], err));
 	if (w13)
-		KERNELS_OK(ws_step_read(step, "layer1.w13", w13, 2 * 256 * 64, err));
+		KERNELS_OK(step_read(step, "layer1.w13", w13, 2 * 256 * 64, err));
 	ws_step_close(step);
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);

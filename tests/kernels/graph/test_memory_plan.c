@@ -47,8 +47,8 @@ Test(memory_plan, of_parameters_gradients_and_state_are_their_sizes)
 	uint64_t bytes;
 
 	cr_assert_eq(ws_step_build(&options, &step, &err), WS_OK);
-	bytes = 4 * (uint64_t)ws_graph_param_count(ws_step_graph(step));
-	plan = ws_memory_plan(ws_step_graph(step));
+	bytes = 4 * (uint64_t)ws_graph_param_count(step->graph);
+	plan = ws_memory_plan(step->graph);
 	cr_assert_eq(plan.by_role_bytes[WS_ROLE_PARAM], bytes);
 	cr_assert_eq(plan.gradient_bytes, bytes);
 	cr_assert_eq(plan.by_role_bytes[WS_ROLE_STATE], 2 * bytes);
@@ -101,7 +101,7 @@ Test(memory_plan, has_places_apart_for_what_is_alive_at_the_same_time)
 	ops.run = run_apart;
 	backend->ops = &ops;
 	cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_OK, "%s", err.text);
-	placed = ws_step_graph(step);
+	placed = step->graph;
 	block_end = (const char *)placed->tensors[0]->data - placed->tensors[0]->offset +
 	            ws_memory_plan(placed).block_bytes;
 	cr_assert_eq(ws_step_run(step, "step", 1, &loss, &err), WS_OK);
@@ -128,7 +128,7 @@ Test(memory_plan, is_what_a_step_allocates_at_most)
 		backend = ws_backend_cpu_open(pool, 0);
 		cr_assert_eq(ws_step_open(&options, backend, pool, &step, &err), WS_OK, "%s",
 		             err.text);
-		plan = ws_memory_plan(ws_step_graph(step));
+		plan = ws_memory_plan(step->graph);
 		for (uint64_t n = 1; n <= 2; n++)
 			cr_assert_eq(ws_step_run(step, "step", n, &loss, &err), WS_OK);
 		cr_assert_eq(backend->peak_bytes, plan.peak_bytes, "phase %d: %llu, planned %llu",

@@ -269,8 +269,8 @@ Test(transformer, step_parameters_are_the_same_in_every_dtype_and_spread_as_spec
 	static double x[64 * 256], y[64 * 256];
 	double std = sqrt(2.0 / (64 + 256)), square = 0, mean = 0, largest = 0;
 
-	KERNELS_OK(ws_step_read(a.step, "layer1.w1", x, 64 * 256, err));
-	KERNELS_OK(ws_step_read(b.step, "layer1.w1", y, 64 * 256, err));
+	KERNELS_OK(step_read(a.step, "layer1.w1", x, 64 * 256, err));
+	KERNELS_OK(step_read(b.step, "layer1.w1", y, 64 * 256, err));
 	cr_assert_arr_eq(x, y, sizeof(x));
 	for (int i = 0; i < 64 * 256; i++) {
 		mean += x[i] / (64 * 256);
@@ -281,7 +281,7 @@ Test(transformer, step_parameters_are_the_same_in_every_dtype_and_spread_as_spec
 	/* a normal cut at 3 sigma has 0.9866 of its standard deviation */
 	cr_assert_float_eq(sqrt(square), 0.9866 * std, 0.02 * std);
 	cr_assert(largest <= 3 * std * (1 + 1e-6) && largest > 2.9 * std);
-	KERNELS_OK(ws_step_read(a.step, "norm_final", x, 64, err));
+	KERNELS_OK(step_read(a.step, "norm_final", x, 64, err));
 	for (int i = 0; i < 64; i++)
 		cr_assert_eq(x[i], 1);
 	session_close(&a);
@@ -373,7 +373,7 @@ static uint64_t planned_peak(const char *dtype)
 	options.model = ws_network_find("transformer-tiny");
 	options.precision = precision_named(dtype);
 	KERNELS_OK(ws_step_build(&options, &step, err));
-	plan = ws_memory_plan(ws_step_graph(step));
+	plan = ws_memory_plan(step->graph);
 	ws_step_close(step);
 	return plan.peak_bytes;
 }

@@ -329,8 +329,8 @@ Test(attention, is_one_op_in_each_direction_of_a_layer)
 	struct ws_step *step;
 
 	KERNELS_OK(ws_step_build(&options, &step, err));
-	for (int i = 0; i < ws_step_graph(step)->op_count; i++) {
-		const struct ws_op *op = ws_step_graph(step)->ops[i];
+	for (int i = 0; i < step->graph->op_count; i++) {
+		const struct ws_op *op = step->graph->ops[i];
 
 		cr_assert_neq(op->payload.op, WSNVTX_OP_softmax);
 		cr_assert(strcmp(op->scope->name, "computing softmax"));
@@ -359,7 +359,7 @@ Test(attention, makes_the_plan_of_a_long_context_smaller)
 
 		options.context = 4096;
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		plan = ws_memory_plan(ws_step_graph(step));
+		plan = ws_memory_plan(step->graph);
 		peak_bytes[mode] = plan.peak_bytes;
 		ws_step_close(step);
 	}

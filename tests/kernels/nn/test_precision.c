@@ -55,7 +55,7 @@ static double read_one(struct session *s, const char *name)
 {
 	double value;
 
-	KERNELS_OK(ws_step_read(s->step, name, &value, 1, err));
+	KERNELS_OK(step_read(s->step, name, &value, 1, err));
 	return value;
 }
 
@@ -160,7 +160,7 @@ Test(precision, dtypes_of_a_transformer_are_those_of_its_mode)
 		int exps = 0;
 
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		graph = ws_step_graph(step);
+		graph = step->graph;
 		cr_assert_eq(check_params(graph, &modes[i]), 21);
 		check_products(graph, &modes[i]);
 		cr_assert_eq(last_of(graph, "rmsnorm")->out[0]->dtype, modes[i].rms_norm);
@@ -177,8 +177,8 @@ Test(precision, dtypes_of_a_transformer_are_those_of_its_mode)
 			}
 		}
 		cr_assert_eq(exps, 2);
-		cr_assert_eq(ws_step_io(step)->logits->dtype, modes[i].product);
-		cr_assert_eq(ws_step_io(step)->loss->dtype, WS_DTYPE_F32);
+		cr_assert_eq(step->io.logits->dtype, modes[i].product);
+		cr_assert_eq(step->io.loss->dtype, WS_DTYPE_F32);
 		ws_step_close(step);
 	}
 }
@@ -197,7 +197,7 @@ Test(precision, dtypes_of_a_resnet_and_an_mlp_are_those_of_their_mode)
 		options.model = ws_network_find(models[i % 2]);
 		options.image.size = 32;
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		graph = ws_step_graph(step);
+		graph = step->graph;
 		cr_assert_eq(check_params(graph, want), i % 2 ? 6 : 62);
 		check_products(graph, want);
 		for (int j = 0; j < graph->op_count; j++) {
@@ -213,10 +213,10 @@ Test(precision, dtypes_of_a_resnet_and_an_mlp_are_those_of_their_mode)
 		}
 		cr_assert_eq(norms, i % 2 ? 0 : 20);
 		/* images come in fp32 where the model itself casts them */
-		cr_assert_eq(ws_step_io(step)->input->dtype,
+		cr_assert_eq(step->io.input->dtype,
 		             strcmp(want->mode, "fp16-master") ? want->weight : WS_DTYPE_F32);
-		cr_assert_eq(ws_step_io(step)->logits->dtype, want->product);
-		cr_assert_eq(ws_step_io(step)->loss->dtype, WS_DTYPE_F32);
+		cr_assert_eq(step->io.logits->dtype, want->product);
+		cr_assert_eq(step->io.loss->dtype, WS_DTYPE_F32);
 		ws_step_close(step);
 	}
 }
@@ -249,13 +249,13 @@ Test(precision, toy_model_has_the_dtypes_of_the_seed)
 #define IS(t, name) cr_assert_str_eq(ws_dtype_name((t)->dtype), name, "%s", want[i].mode)
 		options.model = ws_network_find("toy-mixed");
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		graph = ws_step_graph(step);
+		graph = step->graph;
 		IS(last_of(graph, "fc1")->out[0], want[i].fc1);
 		IS(last_of(graph, "relu")->out[0], want[i].relu);
 		IS(last_of(graph, "ln")->out[0], want[i].norm);
 		IS(last_of(graph, "fc2")->out[0], want[i].logits);
-		cr_assert_eq(last_of(graph, "fc2")->out[0], ws_step_io(step)->logits);
-		IS(ws_step_io(step)->loss, "fp32");
+		cr_assert_eq(last_of(graph, "fc2")->out[0], step->io.logits);
+		IS(step->io.loss, "fp32");
 		for (int j = 0; j < graph->tensor_count; j++)
 			if (graph->tensors[j]->role == WS_ROLE_PARAM) {
 				cr_assert_str_eq(graph->tensors[j]->name, params[count++]);
@@ -326,21 +326,21 @@ Test(precision, a_scale_too_large_skips_updates_and_halves_until_gradients_fit)
 		double before[64], after[64], scale = 0x1p40;
 		int64_t steps = 1;
 
-		KERNELS_OK(ws_step_write(s.step, "grad scaler.scale", &scale, 1, err));
-		KERNELS_OK(ws_step_read(s.step, "norm_final", before, 64, err));
+		KERNELS_OK(step_write(s.step, "grad scaler.scale", &scale, 1, err));
+		KERNELS_OK(step_read(s.step, "norm_final", before, 64, err));
 		run_one(&s);
-		KERNELS_OK(ws_step_read(s.step, "norm_final", after, 64, err));
+		KERNELS_OK(step_read(s.step, "norm_final", after, 64, err));
 		cr_assert_arr_eq(before, after, sizeof(before), "%s", scaled[m]);
 		cr_assert_eq(read_one(&s, "grad scaler.scale"), 0x1p39);
-		cr_assert_eq(ws_step_skipped(s.step), 1);
-		while (ws_step_skipped(s.step) == steps && steps < 40) {
+		cr_assert_eq(s.step->skipped, 1);
+		while (s.step->skipped == steps && steps < 40) {
 			run_one(&s);
 			steps++;
 		}
 		cr_assert(steps > 2 && steps < 40, "%s: %lld steps", scaled[m], (long long)steps);
 		cr_assert_eq(read_one(&s, "grad scaler.scale"),
-		             ldexp(1, 40 - (int)ws_step_skipped(s.step)));
-		KERNELS_OK(ws_step_read(s.step, "norm_final", after, 64, err));
+		             ldexp(1, 40 - (int)s.step->skipped));
+		KERNELS_OK(step_read(s.step, "norm_final", after, 64, err));
 		cr_assert_arr_neq(before, after, sizeof(before), "%s", scaled[m]);
 		/* steps without an update do not count for the optimizer */
 		cr_assert_float_eq(read_one(&s, "optimizer.alpha"),
@@ -361,7 +361,7 @@ Test(precision, clean_steps_double_the_scale_on_the_device_and_for_the_host_alik
 		cr_assert_eq(read_one(&s, "grad scaler.scale"), ldexp(65536, i / 3), "step %d", i);
 		cr_assert_eq(read_one(&s, "grad scaler.tracker"), i % 3);
 	}
-	cr_assert_eq(ws_step_skipped(s.step), 0);
+	cr_assert_eq(s.step->skipped, 0);
 	session_close(&s);
 }
 
@@ -475,7 +475,7 @@ Test(precision, gradients_are_unscaled_by_one_op)
 		const struct ws_graph *g;
 
 		KERNELS_OK(ws_step_build(&options, &step, err));
-		g = ws_step_graph(step);
+		g = step->graph;
 		for (int op = 0; op < g->op_count; op++)
 			if (g->ops[op]->sub == WS_SUB_UNSCALE) {
 				ops++;

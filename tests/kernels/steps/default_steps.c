@@ -23,7 +23,7 @@
 /* Gradients of which nothing is known but 0, or something that is not finite. */
 static int bad_gradients(struct ws_step *step, struct ws_err *err)
 {
-	const struct ws_graph *graph = ws_step_graph(step);
+	const struct ws_graph *graph = step->graph;
 	int bad = 0;
 
 	for (int i = 0; i < graph->tensor_count; i++) {
@@ -39,7 +39,7 @@ static int bad_gradients(struct ws_step *step, struct ws_err *err)
 			continue;
 		}
 		values = ws_xarray((size_t)p->count, sizeof(*values));
-		if (ws_step_read_tensor(step, p->grad, values, err) != WS_OK)
+		if (ws_exec_read(step->exec, p->grad, values, err) != WS_OK)
 			exit(2);
 		for (int64_t k = 0; k < p->count; k++) {
 			finite &= isfinite(values[k]);
@@ -57,20 +57,20 @@ static int bad_gradients(struct ws_step *step, struct ws_err *err)
 
 static enum ws_status plant_gain(struct ws_step *step, double gain, struct ws_err *err)
 {
-	const struct ws_graph *graph = ws_step_graph(step);
+	const struct ws_graph *graph = step->graph;
 
 	for (int i = 0; i < graph->tensor_count; i++) {
-		const struct ws_tensor *p = graph->tensors[i];
+		struct ws_tensor *p = graph->tensors[i];
 		enum ws_status status;
 		double *values;
 
 		if (p->role != WS_ROLE_PARAM || strncmp(p->name, "blocks.", 7) != 0)
 			continue;
 		values = ws_xarray((size_t)p->count, sizeof(*values));
-		status = ws_step_read_tensor(step, p, values, err);
+		status = ws_exec_read(step->exec, p, values, err);
 		for (int64_t k = 0; k < p->count; k++)
 			values[k] *= gain;
-		WS_THEN(status, ws_step_write(step, p->name, values, p->count, err));
+		WS_THEN(status, ws_exec_write(step->exec, p, values, err));
 		free(values);
 		WS_FORWARD(status);
 	}
@@ -94,13 +94,13 @@ static int train(const struct ws_step_command *c, double gain, struct ws_backend
 	for (int64_t i = 1; i <= steps && status == WS_OK; i++) {
 		status = ws_step_run(step, "step", (uint64_t)i, &loss, &err);
 		first = i == 1 ? loss : first;
-		if (status == WS_OK && ws_step_skipped(step) != skipped)
+		if (status == WS_OK && step->skipped != skipped)
 			last_skip = i;
 		else if (status == WS_OK && !looked) {
 			bad = bad_gradients(step, &err);
 			looked = true;
 		}
-		skipped = status == WS_OK ? ws_step_skipped(step) : skipped;
+		skipped = status == WS_OK ? step->skipped : skipped;
 	}
 	if (status != WS_OK) {
 		printf("%s: %s\n", c->run.step.model->name, err.text);

@@ -23,7 +23,7 @@ static void dump(FILE *out, struct ws_step *step, const char *kind, int number,
 	double *values = ws_xarray((size_t)t->count, sizeof(*values));
 	struct ws_err err = {0};
 
-	if (ws_step_read_tensor(step, t, values, &err) != WS_OK) {
+	if (ws_exec_read(step->exec, t, values, &err) != WS_OK) {
 		fprintf(stderr, "dump_steps: %s: %s\n", name, err.text);
 		exit(2);
 	}
@@ -38,7 +38,7 @@ static void dump(FILE *out, struct ws_step *step, const char *kind, int number,
 static void dump_params(FILE *out, struct ws_step *step, const char *kind, int number,
                         bool gradients)
 {
-	const struct ws_graph *g = ws_step_graph(step);
+	const struct ws_graph *g = step->graph;
 
 	for (int i = 0; i < g->tensor_count; i++) {
 		const struct ws_tensor *t = g->tensors[i];
@@ -56,7 +56,7 @@ static enum ws_status run(const struct ws_step_command *c, FILE *out, struct ws_
 	double loss;
 
 	WS_FORWARD(ws_step_open(&c->run.step, backend, pool, &step, err));
-	io = ws_step_io(step);
+	io = &step->io;
 	dump_params(out, step, "first", 0, false);
 	for (int i = 1; i <= (int)c->run.steps; i++) {
 		WS_FORWARD(ws_step_run(step, "step", (uint64_t)i, &loss, err));
