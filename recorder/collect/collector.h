@@ -169,10 +169,9 @@ struct wsn_type_info;
 
 /* What must be known of a schema when an event carries it. */
 struct ws_schema {
-	_Atomic uint64_t id; /* that the program gave, made unique by its domain; 0: unused */
-	uint64_t traced;     /* id in the trace: its own, where a program used one id twice */
-	_Atomic(struct ws_schema *) later; /* what the program registered under this id after it */
-	uint32_t size;                     /* static size, 0 = unknown */
+	uint64_t id;     /* that the program gave, made unique by its domain */
+	uint64_t traced; /* id in the trace: its own, where a program used one id twice */
+	uint32_t size;   /* static size, 0 = unknown */
 	uint32_t align;
 	uint16_t ntexts;
 	uint16_t out_of_line; /* it points to data that is not copied */

@@ -9,10 +9,11 @@
 #include "kernels/nvtx/abi.h"
 #include "recorder/collect/collector.h"
 
-#define SCHEMA_SLOTS 1024u
+#define MAX_SCHEMAS 768
 
-static struct ws_schema schemas[SCHEMA_SLOTS];
-static uint32_t schemas_used;
+/* In the order of their registration: of two with one id the later one holds. */
+static struct ws_schema schemas[MAX_SCHEMAS];
+static _Atomic uint32_t schemas_used;
 
 uint32_t ws_entry_size(uint64_t type)
 {
@@ -32,26 +33,13 @@ uint32_t ws_entry_size(uint64_t type)
 	}
 }
 
-/* The last in the row of those that are called so. */
-static struct ws_schema *last_of(struct ws_schema *s)
-{
-	for (struct ws_schema *later = s; later;
-	     later = atomic_load_explicit(&s->later, memory_order_acquire))
-		s = later;
-	return s;
-}
-
 struct ws_schema *ws_schema_find(uint64_t id)
 {
-	for (uint32_t n = 0, i = (uint32_t)(id * 2654435761u) % SCHEMA_SLOTS; n < SCHEMA_SLOTS;
-	     n++, i = (i + 1) % SCHEMA_SLOTS) {
-		uint64_t here = atomic_load_explicit(&schemas[i].id, memory_order_acquire);
+	uint32_t i = atomic_load_explicit(&schemas_used, memory_order_acquire);
 
-		if (!here)
-			break;
-		if (here == id)
-			return last_of(&schemas[i]);
-	}
+	while (i--)
+		if (schemas[i].id == id)
+			return &schemas[i];
 	return NULL;
 }
 
@@ -67,28 +55,19 @@ static uint64_t traced_id(uint32_t domain, uint64_t type)
 /* With the definition lock held. id: by ws_schema_id(). */
 static void remember(uint64_t id, uint64_t traced, const struct ws_schema *what)
 {
-	struct ws_schema *before = ws_schema_find(id), *s;
-	uint32_t i = (uint32_t)(id * 2654435761u) % SCHEMA_SLOTS;
+	const struct ws_schema *before = ws_schema_find(id);
+	uint32_t i = atomic_load_explicit(&schemas_used, memory_order_relaxed);
 
 	if (before && before->traced == traced)
 		return;
-	if (schemas_used > SCHEMA_SLOTS / 4 * 3) {
+	if (i == MAX_SCHEMAS) {
 		ws_lost(WS_DROPPED_definition_overflow, 1);
 		return;
 	}
-	while (atomic_load_explicit(&schemas[i].id, memory_order_relaxed))
-		i = (i + 1) % SCHEMA_SLOTS;
-	s = &schemas[i];
-	s->traced = traced;
-	s->size = what->size;
-	s->align = what->align;
-	s->ntexts = what->ntexts;
-	s->out_of_line = what->out_of_line;
-	memcpy(s->text, what->text, sizeof(s->text));
-	schemas_used++;
-	atomic_store_explicit(&s->id, id, memory_order_release);
-	if (before)
-		atomic_store_explicit(&before->later, s, memory_order_release);
+	schemas[i] = *what;
+	schemas[i].id = id;
+	schemas[i].traced = traced;
+	atomic_store_explicit(&schemas_used, i + 1, memory_order_release);
 }
 
 /* --- layout of one schema --- */

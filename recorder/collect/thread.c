@@ -11,30 +11,22 @@
 #include "recorder/collect/collector.h"
 
 /* When the table is full, what CUPTI says of further threads stays with the system's ids. */
-#define TABLE_SIZE 4096
+#define MAX_THREADS 3072
 
 static struct {
 	uint32_t tid; /* 0: unused; entries are never removed */
 	uint32_t thread;
 	uint32_t had_thread_buffer, ended;
-} table[TABLE_SIZE];
-static uint32_t table_used;
+} table[MAX_THREADS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where the thread is or belongs; -1 when it is not there and the table is full. */
 static int place_of(uint32_t tid)
 {
-	uint32_t i = tid * 2654435761u >> 20;
-
-	for (uint32_t n = 0; n < TABLE_SIZE; n++, i++) {
-		int at = (int)(i % TABLE_SIZE);
-
-		if (table[at].tid == tid)
-			return at;
-		if (!table[at].tid)
-			return table_used < TABLE_SIZE / 4 * 3 ? at : -1;
-	}
+	for (int i = 0; i < MAX_THREADS; i++)
+		if (table[i].tid == tid || !table[i].tid)
+			return i;
 	return -1;
 }
 
@@ -46,7 +38,6 @@ static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_t
 	if (ws_define_thread(thread, tid, name))
 		return 0;
 	if (place >= 0) {
-		table_used += !table[place].tid;
 		table[place].tid = tid;
 		table[place].thread = thread;
 		table[place].had_thread_buffer = with_thread_buffer;

@@ -1,6 +1,5 @@
 #include "recorder/gpu/cuda_use.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -12,8 +11,6 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-
-#define DEVICE_CODE ".nv_fatbin"
 
 /* How the names of their files begin; PyTorch's have a hash in the middle. */
 static const char *const libraries[] = {"libcuda.so.", "libcudart", "libcublas", "libcudnn"};
@@ -29,71 +26,18 @@ static bool is_cuda_library(const char *name)
 
 /* --- a file --- */
 
-struct elf {
-	const uint8_t *bytes;
-	uint64_t size;
-};
-
-/* Section i's header, all 0 when it does not lie in the file. */
-static Elf64_Shdr section(const struct elf *elf, uint32_t i)
+/* Device code has a section of its own; libraries are named as strings. */
+static bool uses_cuda(const uint8_t *bytes, size_t size)
 {
-	Elf64_Shdr out = {0};
-	Elf64_Ehdr header;
-	uint64_t at;
+	bool found = memmem(bytes, size, ".nv_fatbin", sizeof(".nv_fatbin")) != NULL;
 
-	memcpy(&header, elf->bytes, sizeof(header));
-	at = header.e_shoff + (uint64_t)i * sizeof(out);
-	if (i < header.e_shnum && header.e_shoff <= elf->size && at <= elf->size &&
-	    elf->size - at >= sizeof(out))
-		memcpy(&out, elf->bytes + at, sizeof(out));
-	return out;
-}
+	for (size_t i = 0; i < NLIBRARIES && !found; i++) {
+		char name[16] = "";
 
-/* The bytes of a section of strings, the last of which is 0; NULL when it is none. */
-static const char *strings_of(const struct elf *elf, const Elf64_Shdr *s)
-{
-	const char *text = (const char *)elf->bytes + s->sh_offset;
-
-	if (s->sh_type != SHT_STRTAB || s->sh_offset > elf->size || !s->sh_size ||
-	    s->sh_size > elf->size - s->sh_offset || text[s->sh_size - 1])
-		return NULL;
-	return text;
-}
-
-/* In the strings of dynamic linking; names of functions there begin otherwise. */
-static bool names_library(const struct elf *elf, const Elf64_Shdr *s)
-{
-	const char *text = strings_of(elf, s);
-
-	for (uint64_t at = 0; text && at < s->sh_size; at += strlen(text + at) + 1)
-		if (is_cuda_library(text + at))
-			return 1;
-	return 0;
-}
-
-static bool uses_cuda(const struct elf *elf)
-{
-	Elf64_Ehdr header;
-	const char *text;
-	Elf64_Shdr names;
-
-	if (elf->size < sizeof(header))
-		return 0;
-	memcpy(&header, elf->bytes, sizeof(header));
-	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_shentsize != sizeof(Elf64_Shdr))
-		return 0;
-	names = section(elf, header.e_shstrndx);
-	text = strings_of(elf, &names);
-	for (uint32_t i = 0; i < header.e_shnum; i++) {
-		Elf64_Shdr s = section(elf, i);
-
-		if (text && s.sh_name < names.sh_size && !strcmp(text + s.sh_name, DEVICE_CODE))
-			return 1;
-		if (s.sh_flags & SHF_ALLOC && names_library(elf, &s))
-			return 1;
+		memcpy(name + 1, libraries[i], strlen(libraries[i]));
+		found = memmem(bytes, size, name, 1 + strlen(libraries[i])) != NULL;
 	}
-	return 0;
+	return found;
 }
 
 int ws_cuda_use_of_file(const char *path)
@@ -107,7 +51,7 @@ int ws_cuda_use_of_file(const char *path)
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
 		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes != MAP_FAILED) {
-			result = uses_cuda(&(struct elf){bytes, (uint64_t)st.st_size});
+			result = uses_cuda(bytes, (size_t)st.st_size);
 			munmap(bytes, (size_t)st.st_size);
 		}
 	}

@@ -7,9 +7,8 @@
 #include <stdint.h>
 
 /*
- * 1 when the 64-bit ELF program in this file holds device code (nvcc's section
- * .nv_fatbin) or is linked to a library of CUDA; 0 for any other file, damaged
- * ones included. What it loads as it runs its file does not tell.
+ * 1 when the program in this file holds device code (nvcc's section .nv_fatbin) or names a
+ * library of CUDA, to be linked to or loaded.
  */
 int ws_cuda_use_of_file(const char *path);
 

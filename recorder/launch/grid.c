@@ -49,8 +49,6 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 		most += *c == ',';
 	*axis = (struct axis){.option = option,
 	                      .value = ws_arena_array(arena, most, sizeof(char *))};
-	if (!copy || !axis->value)
-		return;
 	p->naxes++;
 	if (!values)
 		return;
@@ -68,8 +66,6 @@ static void find_axes(struct planner *p, const char *model, char *const *rest, i
 	struct ws_arena *arena = &p->grid->arena;
 
 	p->axes = ws_arena_array(arena, (size_t)nrest + 1, sizeof(*p->axes));
-	if (!p->axes)
-		return;
 	add_axis(p, "--model", model);
 	for (int i = 0; i < nrest; i++) {
 		const char *equals = !strncmp(rest[i], "--", 2) ? strchr(rest[i], '=') : NULL;
@@ -104,8 +100,6 @@ static void make_point(struct planner *p, size_t number, struct ws_grid_point *p
 	const char *name = "";
 	size_t n = 0, nfacts = 0;
 
-	if (!options || !facts)
-		return;
 	/* the last list changes fastest */
 	for (size_t a = p->naxes; a-- > 0;)
 		if (p->axes[a].n) {
@@ -123,8 +117,6 @@ static void make_point(struct planner *p, size_t number, struct ws_grid_point *p
 			continue;
 		name = ws_arena_format(arena, "%s%s%s", name, *name ? "-" : "",
 		                       name_part(arena, axis, axis->value[axis->n]));
-		if (!name)
-			return;
 		facts[nfacts++] = axis->option + strspn(axis->option, "-");
 		facts[nfacts++] = axis->value[axis->n];
 	}
@@ -142,7 +134,7 @@ static enum ws_status make_points(struct planner *p, const char *program, struct
 		           "the lists make more than %d recordings", MOST_POINTS);
 	}
 	grid->points = ws_arena_array(&grid->arena, grid->npoints, sizeof(*grid->points));
-	for (size_t i = 0; grid->points && i < grid->npoints; i++) {
+	for (size_t i = 0; i < grid->npoints; i++) {
 		if (p->naxes)
 			make_point(p, i, &grid->points[i]);
 		else
