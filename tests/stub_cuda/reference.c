@@ -12,8 +12,10 @@
 static enum ws_status reference_run(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                     struct ws_err *err)
 {
+	const struct ws_backend_plan plan = {(struct ws_op *const *)&op, 1, 1};
 	static struct ws_backend *cpu;
 	static struct ws_pool *pool;
+	void *block;
 
 	WS_FAIL_IF(launch->scratch_bytes < ws_cuda_scratch_bytes(op), err, BUG,
 	           "op %s needs %llu bytes of scratch and was given %llu", op->message,
@@ -23,6 +25,7 @@ static enum ws_status reference_run(const struct ws_cuda_launch *launch, const s
 		WS_FORWARD(ws_pool_create(1, &pool, err));
 	if (!cpu)
 		cpu = ws_backend_cpu_open(pool, 0);
+	WS_FORWARD(cpu->ops->prepare(cpu, &plan, &block, err));
 	return cpu->ops->run(cpu, op, err);
 }
 
