@@ -143,11 +143,10 @@ const void *ws_op_body(uint32_t op, uint32_t *size);
 bool ws_definitions_are_scarce(void);
 /* A text published as a string; NULL when there is no such. */
 const char *ws_string_text(uint64_t string, uint32_t *size);
-/* 0 = done, -1 = no room. */
-int ws_define_process(int64_t start_ns, uint64_t image, const char *path);
+void ws_define_process(int64_t start_ns, uint64_t image, const char *path);
 /* A range of the window begins (1) or ends (0). */
 void ws_define_window(int64_t time_ns, int is_open);
-int ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
+uint32_t ws_define_thread(uint32_t thread, uint32_t tid, const char *name);
 void ws_define_call(uint32_t domain, uint32_t cbid, const char *name);
 /* Where a kernel's name lies, for records that get no further than CUPTI. */
 void ws_define_kernel(uint64_t address, uint32_t string);

@@ -169,6 +169,13 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text 
 	return at;
 }
 
+/* Events in time: never merged with an equal one before. The last name of a thread counts, and the
+ * last kernel at an address. */
+static bool is_event(enum ws_def_type type)
+{
+	return type < WS_DEF_DOMAIN || type == WS_DEF_KERNEL || type == WS_DEF_WINDOW;
+}
+
 /*
  * A definition of a fixed part and a text, equal ones once. id 0: the position
  * of the definition is its id. Returns the id, WS_DEF_NONE without room.
@@ -176,8 +183,6 @@ static uint32_t put_text(uint8_t *body, uint32_t at, const struct ws_event_text 
 static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
                        struct ws_event_text text, uint64_t id)
 {
-	/* the last name given to a thread counts, also when it had that name before */
-	int unique = type != WS_DEF_THREAD_NAME;
 	const struct ws_def_head *def;
 	uint32_t room, result;
 	uint8_t *body;
@@ -194,11 +199,13 @@ static uint32_t define(enum ws_def_type type, const void *fixed, uint32_t fixed_
 	def = (const struct ws_def_head *)(const void *)body - 1;
 	if (!id)
 		id = (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1;
-	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, unique);
+	def = ws_def_publish(type, put_text(body, fixed_size, &text), id, !is_event(type));
 	result = (uint32_t)def->id;
 	ws_def_end();
 	return result;
 }
+
+static const struct ws_event_text no_text;
 
 /* The fixed part of a definition, and its size. */
 #define FIXED(type, ...) &(struct type){__VA_ARGS__}, sizeof(struct type)
@@ -267,35 +274,16 @@ void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_
 	define(WS_DEF_RESOURCE, resource, sizeof(*resource), name, 1);
 }
 
-/* Processes and threads are events in time: never merged with an equal one before. */
-static int define_once(enum ws_def_type type, const void *fixed, uint32_t fixed_size,
-                       const char *text, uint64_t id)
+void ws_define_process(int64_t start_ns, uint64_t image, const char *path)
 {
-	uint32_t text_size = (uint32_t)strlen(text), room;
-	uint8_t *body = ws_def_begin(&room);
-
-	if (fixed_size + text_size > room) {
-		ws_def_end();
-		ws_lost(WS_DROPPED_definition_overflow, 1);
-		return -1;
-	}
-	memcpy(body, fixed, fixed_size);
-	memcpy(body + fixed_size, text, text_size);
-	ws_def_publish(type, fixed_size + text_size, id, 0);
-	ws_def_end();
-	return 0;
+	define(WS_DEF_PROCESS, FIXED(ws_def_process, (uint64_t)getpid(), image, start_ns),
+	       (struct ws_event_text){.ptr = path}, image);
 }
 
-int ws_define_process(int64_t start_ns, uint64_t image, const char *path)
+uint32_t ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
 {
-	return define_once(WS_DEF_PROCESS,
-	                   FIXED(ws_def_process, (uint64_t)getpid(), image, start_ns), path, image);
-}
-
-int ws_define_thread(uint32_t thread, uint32_t tid, const char *name)
-{
-	return define_once(WS_DEF_THREAD, FIXED(ws_def_thread, (uint64_t)getpid(), tid), name,
-	                   thread);
+	return define(WS_DEF_THREAD, FIXED(ws_def_thread, (uint64_t)getpid(), tid),
+	              (struct ws_event_text){.ptr = name}, thread);
 }
 
 void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
@@ -306,7 +294,7 @@ void ws_define_call(uint32_t domain, uint32_t cbid, const char *name)
 
 void ws_define_kernel(uint64_t address, uint32_t string)
 {
-	define_once(WS_DEF_KERNEL, FIXED(ws_def_kernel, address, string), "", 1);
+	define(WS_DEF_KERNEL, FIXED(ws_def_kernel, address, string), no_text, 1);
 }
 
 void ws_define_fact(const char *key, const char *value)
@@ -328,7 +316,7 @@ void ws_define_device_attr(uint32_t device, const char *name, int64_t value)
 
 void ws_define_window(int64_t time_ns, int is_open)
 {
-	define_once(WS_DEF_WINDOW, FIXED(ws_def_window, time_ns, (uint64_t)is_open), "", 1);
+	define(WS_DEF_WINDOW, FIXED(ws_def_window, time_ns, (uint64_t)is_open), no_text, 1);
 }
 
 /* The body of the definition whose id is its position. */

@@ -35,7 +35,7 @@ static uint32_t begin(uint32_t tid, const char *name, int place, uint32_t with_t
 {
 	uint32_t thread = atomic_fetch_add(&ws_collector.seg->next_thread, 1) + 1;
 
-	if (ws_define_thread(thread, tid, name))
+	if (ws_define_thread(thread, tid, name) == WS_DEF_NONE)
 		return 0;
 	if (place >= 0) {
 		table[place].tid = tid;
