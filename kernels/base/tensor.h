@@ -70,7 +70,8 @@ struct ws_tensor {
 
 	int last_use;    /* index of the last op that touches it, -1: none; memory_plan.h */
 	uint64_t offset; /* of its place in the block of a session; memory_plan.h */
-	void *data;      /* there; NULL while the tensor is not alive */
+	void *data;      /* there, once there is a session */
+	bool is_alive;   /* from its first write to its last use in a step */
 };
 
 /* How an operand spreads over a result of another shape. */

@@ -14,7 +14,6 @@ struct segment {
 struct ws_exec {
 	struct ws_graph *graph;
 	struct ws_backend *backend;
-	char *block;                 /* the backend's memory of all tensors */
 	uint64_t counted_bytes;      /* the device_memory_bytes emitted last */
 	uint64_t counted_peak_bytes; /* likewise the peak */
 	struct ws_scope **scopes;    /* open NVTX ranges of the phase, outermost first */
@@ -26,24 +25,17 @@ struct ws_exec {
 	size_t segment_capacity;
 };
 
-static void tensor_alloc(struct ws_exec *exec, struct ws_tensor *t)
+/* Tensors have their places all along; what is counted is what a step needs of them now. */
+static void set_alive(struct ws_exec *exec, struct ws_tensor *t, bool is_alive)
 {
 	struct ws_backend *backend = exec->backend;
 
-	if (t->data)
+	if (t->is_alive == is_alive)
 		return;
-	t->data = exec->block + t->offset;
-	backend->allocated_bytes += t->size_bytes;
+	t->is_alive = is_alive;
+	backend->allocated_bytes += is_alive ? t->size_bytes : -t->size_bytes;
 	if (backend->allocated_bytes > backend->peak_bytes)
 		backend->peak_bytes = backend->allocated_bytes;
-}
-
-static void tensor_release(struct ws_exec *exec, struct ws_tensor *t)
-{
-	if (!t->data)
-		return;
-	exec->backend->allocated_bytes -= t->size_bytes;
-	t->data = NULL;
 }
 
 /* Called at the borders of scopes: a counter for each op would outweigh the ops in a trace. */
@@ -63,16 +55,21 @@ enum ws_status ws_exec_create(struct ws_graph *graph, struct ws_backend *backend
                               struct ws_exec **exec, struct ws_err *err)
 {
 	struct ws_backend_plan plan = {.ops = graph->ops, .op_count = graph->op_count};
+	struct ws_memory_plan memory;
 	void *block;
 
 	WS_FORWARD(ws_graph_check(graph, err));
 	WS_FAIL_IF(backend->allocated_bytes, err, BUG, "a backend serves one session at a time");
-	plan.block_bytes = ws_memory_plan(graph).block_bytes;
+	memory = ws_memory_plan(graph);
+	WS_FAIL_IF(memory.unwritten, err, BUG, "tensor %s is read before it is written",
+	           memory.unwritten->name);
+	plan.block_bytes = memory.block_bytes;
 	WS_FORWARD(backend->ops->prepare(backend, &plan, &block, err));
 	*exec = ws_xarray(1, sizeof(**exec));
 	(*exec)->graph = graph;
 	(*exec)->backend = backend;
-	(*exec)->block = block;
+	for (int i = 0; i < graph->tensor_count; i++)
+		graph->tensors[i]->data = (char *)block + graph->tensors[i]->offset;
 	return WS_OK;
 }
 
@@ -81,7 +78,7 @@ void ws_exec_destroy(struct ws_exec *exec)
 	if (!exec)
 		return;
 	for (int i = 0; i < exec->graph->tensor_count; i++)
-		tensor_release(exec, exec->graph->tensors[i]);
+		set_alive(exec, exec->graph->tensors[i], false);
 	for (int i = 0; i < exec->segment_count; i++)
 		if (exec->segments[i].recording)
 			exec->backend->ops->forget(exec->backend, exec->segments[i].recording);
@@ -145,7 +142,7 @@ enum ws_status ws_exec_init(struct ws_exec *exec, struct ws_pool *pool, uint64_t
 
 		if (ws_memory_is_transient(t))
 			continue;
-		tensor_alloc(exec, t);
+		set_alive(exec, t, true);
 		if (t->init.kind != WS_INIT_NONE)
 			status = init_tensor(exec, t, pool, seed, &chunk, err);
 	}
@@ -161,7 +158,7 @@ void ws_exec_step_begin(struct ws_exec *exec)
 {
 	for (int i = 0; i < exec->graph->tensor_count; i++)
 		if (ws_memory_is_transient(exec->graph->tensors[i]))
-			tensor_release(exec, exec->graph->tensors[i]);
+			set_alive(exec, exec->graph->tensors[i], false);
 	emit_memory(exec);
 }
 
@@ -187,16 +184,11 @@ static void enter_scope(struct ws_exec *exec, struct ws_scope *target)
 		wsnvtx_push(exec->scopes[exec->scope_depth]->name);
 }
 
-static enum ws_status alloc_outputs(struct ws_exec *exec, const struct ws_op *op,
-                                    struct ws_err *err)
+static void count_outputs(struct ws_exec *exec, const struct ws_op *op)
 {
-	for (int i = 0; i < op->in_count; i++)
-		WS_FAIL_IF(!op->in[i]->data, err, BUG, "op %s: operand %s has no data", op->message,
-		           op->in[i]->name);
 	for (int i = op->in_count; i < ws_op_touched(op); i++)
 		if (ws_op_touches(op, i))
-			tensor_alloc(exec, ws_op_touches(op, i));
-	return WS_OK;
+			set_alive(exec, ws_op_touches(op, i), true);
 }
 
 static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index)
@@ -205,7 +197,7 @@ static void release_dead(struct ws_exec *exec, const struct ws_op *op, int index
 		struct ws_tensor *t = ws_op_touches(op, i);
 
 		if (t && ws_memory_is_transient(t) && !t->keep && t->last_use == index)
-			tensor_release(exec, t);
+			set_alive(exec, t, false);
 	}
 }
 
@@ -225,40 +217,24 @@ static enum ws_status read_flag(struct ws_exec *exec, const struct ws_tensor *fl
 	return status;
 }
 
-/* What becomes of the ops that are walked over. */
-enum exec_mode {
-	MODE_RUN,    /* run each in its ranges */
-	MODE_RECORD, /* run each, for the backend to record */
-	MODE_REPLAY, /* only give tensors their places: the recording runs them */
-	MODE_SKIP,   /* the same, and nothing runs them */
-};
-
-static enum ws_status run_op(struct ws_exec *exec, const struct ws_op *op, enum exec_mode mode,
-                             struct ws_err *err)
-{
-	enum ws_status status;
-
-	if (mode >= MODE_REPLAY)
-		return WS_OK;
-	if (mode == MODE_RECORD) /* a range would say that its ops run now */
-		return exec->backend->ops->run(exec->backend, op, err);
-	enter_scope(exec, op->scope);
-	wsnvtx_push_op(op->message, &op->payload);
-	status = exec->backend->ops->run(exec->backend, op, err);
-	wsnvtx_pop();
-	return status;
-}
-
-/* Ops first … end - 1. */
-static enum ws_status run_ops(struct ws_exec *exec, int first, int end, enum exec_mode mode,
+/* Ops first … end - 1, each in its ranges, or as the backend records them. */
+static enum ws_status run_ops(struct ws_exec *exec, int first, int end, bool records,
                               struct ws_err *err)
 {
-	const struct ws_op *const *ops = (const struct ws_op *const *)exec->graph->ops;
-
 	for (int i = first; i < end; i++) {
-		WS_FORWARD(alloc_outputs(exec, ops[i], err));
-		WS_FORWARD(run_op(exec, ops[i], mode, err));
-		release_dead(exec, ops[i], i);
+		const struct ws_op *op = exec->graph->ops[i];
+		enum ws_status status;
+
+		count_outputs(exec, op);
+		if (!records) { /* a range would say that its ops run now */
+			enter_scope(exec, op->scope);
+			wsnvtx_push_op(op->message, &op->payload);
+		}
+		status = exec->backend->ops->run(exec->backend, op, err);
+		if (!records)
+			wsnvtx_pop();
+		WS_FORWARD(status);
+		release_dead(exec, op, i);
 	}
 	return WS_OK;
 }
@@ -271,7 +247,7 @@ static enum ws_status record(struct ws_exec *exec, struct segment *segment, int 
 	void *recording = NULL;
 
 	WS_FORWARD(ops->record_begin(exec->backend, err));
-	status = run_ops(exec, segment->first, end, MODE_RECORD, err);
+	status = run_ops(exec, segment->first, end, true, err);
 	/* recording ends in any case; the first failure is the one to tell */
 	ended = ops->record_end(exec->backend, &recording, status == WS_OK ? err : NULL);
 	WS_THEN(status, ended);
@@ -302,16 +278,14 @@ static enum ws_status run_segment(struct ws_exec *exec, int first, int end, stru
 	struct segment *segment = find_segment(exec, first);
 	enum ws_status status;
 
-	if (segment && segment->recording) {
-		WS_FORWARD(run_ops(exec, first, end, MODE_REPLAY, err));
+	if (segment && segment->recording)
 		return exec->backend->ops->replay(exec->backend, segment->recording, err);
-	}
 	if (!segment && exec->backend->records) {
 		WS_GROW(exec->segments, (size_t)exec->segment_count + 1, exec->segment_capacity);
 		exec->segments[exec->segment_count++] = (struct segment){.first = first};
 	}
 	if (!segment)
-		return run_ops(exec, first, end, MODE_RUN, err);
+		return run_ops(exec, first, end, false, err);
 	wsnvtx_push("record for replay");
 	status = record(exec, segment, end, err);
 	wsnvtx_pop();
@@ -347,12 +321,10 @@ enum ws_status ws_exec_phase(struct ws_exec *exec, enum wsnvtx_phase phase, stru
 		status = read_flag(exec, graph->ops[i]->unless, &set, err);
 		if (status != WS_OK)
 			break;
-		if (set) {
+		if (set)
 			exec->skipped += end - i;
-			status = run_ops(exec, i, end, MODE_SKIP, err);
-		} else {
+		else
 			status = run_segment(exec, i, end, err);
-		}
 	}
 	enter_scope(exec, NULL);
 	return status;
@@ -368,15 +340,7 @@ int64_t ws_exec_skipped(const struct ws_exec *exec)
 enum ws_status ws_exec_upload(struct ws_exec *exec, struct ws_tensor *t, const void *host,
                               struct ws_err *err)
 {
-	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
 	return exec->backend->ops->upload(exec->backend, t->data, 0, host, t->size_bytes, err);
-}
-
-static enum ws_status ws_exec_download(struct ws_exec *exec, const struct ws_tensor *t, void *host,
-                                       struct ws_err *err)
-{
-	WS_FAIL_IF(!t->data, err, BUG, "tensor %s is not alive", t->name);
-	return exec->backend->ops->download(exec->backend, t->data, 0, host, t->size_bytes, err);
 }
 
 enum ws_status ws_exec_write(struct ws_exec *exec, struct ws_tensor *t, const double *values,
@@ -397,7 +361,8 @@ enum ws_status ws_exec_read(struct ws_exec *exec, const struct ws_tensor *t, dou
 	void *encoded = ws_xmalloc(t->size_bytes);
 	enum ws_status status;
 
-	status = ws_exec_download(exec, t, encoded, err);
+	status = exec->backend->ops->download(exec->backend, t->data, 0, encoded, t->size_bytes,
+	                                      err);
 	if (status == WS_OK)
 		ws_dtype_decode(t->dtype, encoded, values, t->count);
 	free(encoded);

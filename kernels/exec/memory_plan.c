@@ -95,6 +95,9 @@ static void walk_op(struct walk *w, int index)
 {
 	const struct ws_op *op = w->graph->ops[index];
 
+	for (int j = 0; j < op->in_count; j++)
+		if (!w->is_alive[op->in[j]->id])
+			w->plan.unwritten = op->in[j];
 	for (int j = op->in_count; j < ws_op_touched(op); j++)
 		if (ws_op_touches(op, j) && ws_memory_is_transient(ws_op_touches(op, j)))
 			take(w, ws_op_touches(op, j));

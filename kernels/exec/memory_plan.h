@@ -16,6 +16,7 @@ struct ws_memory_plan {
 	uint64_t peak_bytes;                   /* the most at once, everything included */
 	uint64_t block_bytes;                  /* of one block with a place for all of it */
 	const struct ws_op *peak_op;           /* while this op runs; NULL: there are no ops */
+	const struct ws_tensor *unwritten;     /* read before that; NULL: none */
 };
 
 /* Does it live from its first write to its last use only? */

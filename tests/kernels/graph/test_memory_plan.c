@@ -68,13 +68,13 @@ static enum ws_status run_apart(struct ws_backend *backend, const struct ws_op *
 	for (int i = 0; i < placed->tensor_count; i++) {
 		const struct ws_tensor *a = placed->tensors[i];
 
-		if (!a->data)
+		if (!a->is_alive)
 			continue;
 		cr_assert_leq((const char *)a->data + a->size_bytes, block_end, "%s", a->name);
 		for (int j = 0; j < i; j++) {
 			const struct ws_tensor *b = placed->tensors[j];
 
-			if (b->data)
+			if (b->is_alive)
 				cr_assert((const char *)a->data + a->size_bytes <=
 				                          (const char *)b->data ||
 				                  (const char *)b->data + b->size_bytes <=
