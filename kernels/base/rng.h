@@ -17,9 +17,6 @@ struct ws_rng {
 	uint64_t key;
 };
 
-/* The stream of a name, e.g. of a parameter. */
-struct ws_rng ws_rng_stream(uint64_t seed, const char *name);
-
 #define WS_RNG_GOLDEN 0x9e3779b97f4a7c15 /* 2^64 / golden ratio: SplitMix64's increment */
 
 /* Finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that mixes all bits. */
@@ -28,6 +25,16 @@ static inline WS_HOST_DEVICE uint64_t ws_rng_mix(uint64_t z)
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
+}
+
+/* The stream of a name, e.g. of a parameter. */
+static inline struct ws_rng ws_rng_stream(uint64_t seed, const char *name)
+{
+	struct ws_rng rng = {ws_rng_mix(seed + WS_RNG_GOLDEN)};
+
+	for (; *name; name++)
+		rng.key = ws_rng_mix((rng.key ^ (unsigned char)*name) + WS_RNG_GOLDEN);
+	return rng;
 }
 
 /* The n-th 64 random bits. */
