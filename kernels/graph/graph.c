@@ -212,14 +212,6 @@ struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
 	return t;
 }
 
-struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name)
-{
-	for (int i = 0; i < graph->tensor_count; i++)
-		if (!strcmp(graph->tensors[i]->name, name))
-			return graph->tensors[i];
-	return NULL;
-}
-
 int64_t ws_graph_param_count(const struct ws_graph *graph)
 {
 	int64_t count = 0;

@@ -119,8 +119,6 @@ struct ws_tensor *ws_graph_param(struct ws_graph *graph, const char *name, struc
 struct ws_tensor *ws_graph_param_parts(struct ws_graph *graph, const char *name,
                                        const char *const *names, int parts, struct ws_shape shape,
                                        struct ws_init init);
-/* The tensor of that name (the first), NULL when there is none. */
-struct ws_tensor *ws_graph_find(const struct ws_graph *graph, const char *name);
 /* Elements of all parameters. */
 int64_t ws_graph_param_count(const struct ws_graph *graph);
 

@@ -226,7 +226,7 @@ Test(device_fused, gradients_are_unscaled_and_what_is_not_finite_is_found)
 			KERNELS_OK(ws_optim_feed(c.run.exec, &WS_ADAMW_DEFAULT, &optim, 1, err));
 			checked_step(&c, ws_precision_at(p)->name);
 			KERNELS_OK(ws_exec_read(c.run.exec,
-			                        ws_graph_find(c.run.graph, "grad scaler.scale"),
+			                        graph_find(c.run.graph, "grad scaler.scale"),
 			                        &scale[t], err));
 		}
 		cr_assert_eq(scale[1], scale[0] / 2);

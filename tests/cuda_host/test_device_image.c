@@ -138,7 +138,7 @@ Test(device_image, batch_norm_of_numbers_far_from_zero)
 
 		kernels_backward(&c.run, y);
 		checked_start(&c);
-		x = ws_graph_find(c.run.graph, "x");
+		x = graph_find(c.run.graph, "x");
 		values = kernels_read(&c.run, x);
 		for (int64_t i = 0; i < x->count; i++)
 			values[i] += far;

@@ -64,6 +64,15 @@ static inline void kernels_close(struct kernels_run *r)
 	ws_pool_destroy(r->pool);
 }
 
+/* The tensor of that name (the first), NULL when there is none. */
+static inline struct ws_tensor *graph_find(const struct ws_graph *graph, const char *name)
+{
+	for (int i = 0; i < graph->tensor_count; i++)
+		if (!strcmp(graph->tensors[i]->name, name))
+			return graph->tensors[i];
+	return NULL;
+}
+
 /* A trained tensor of normal random numbers. */
 static inline struct ws_tensor *kernels_param(struct ws_graph *graph, const char *name,
                                               struct ws_shape shape)
@@ -89,7 +98,7 @@ static inline void kernels_write(struct kernels_run *r, struct ws_tensor *t, con
 static inline enum ws_status step_read(struct ws_step *step, const char *name, double *values,
                                        int64_t count, struct ws_err *err)
 {
-	struct ws_tensor *t = ws_graph_find(step->graph, name);
+	struct ws_tensor *t = graph_find(step->graph, name);
 
 	cr_assert(t && t->count == count, "%s", name);
 	return ws_exec_read(step->exec, t, values, err);
@@ -98,7 +107,7 @@ static inline enum ws_status step_read(struct ws_step *step, const char *name, d
 static inline enum ws_status step_write(struct ws_step *step, const char *name,
                                         const double *values, int64_t count, struct ws_err *err)
 {
-	struct ws_tensor *t = ws_graph_find(step->graph, name);
+	struct ws_tensor *t = graph_find(step->graph, name);
 
 	cr_assert(t && t->count == count, "%s", name);
 	return ws_exec_write(step->exec, t, values, err);

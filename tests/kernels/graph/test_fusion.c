@@ -117,7 +117,7 @@ static double largest_distance(struct training *none, struct training *full, boo
 		values = kernels_read(&full->run, grads ? f->grad : f);
 		for (int part = 0; part < parts; part++, ++*count) {
 			const struct ws_tensor *n =
-			        ws_graph_find(none->run.graph, f->parts ? f->part[part] : f->name);
+			        graph_find(none->run.graph, f->parts ? f->part[part] : f->name);
 			double *want, d;
 
 			cr_assert_not_null(n, "%s", f->name);
@@ -314,7 +314,7 @@ static void spoil_heads(struct ws_graph *g)
 
 static void spoil_parts(struct ws_graph *g)
 {
-	struct ws_tensor *t = ws_graph_find(g, "layer0.w13");
+	struct ws_tensor *t = graph_find(g, "layer0.w13");
 	const char *first = t->part[0];
 
 	t->part[0] = t->part[1];

@@ -349,7 +349,7 @@ static int gradients_wrong(case_fn build, void (*spoil)(struct ws_graph *), int 
 	if (spoil)
 		spoil(r.graph);
 	kernels_start(&r);
-	i = ws_graph_find(r.graph, "index");
+	i = graph_find(r.graph, "index");
 	cr_assert(!i || i->count <= 8);
 	if (i)
 		kernels_write(&r, i, index);

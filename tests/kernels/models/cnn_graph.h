@@ -27,7 +27,7 @@ static inline struct ws_graph *training_graph(const char *model, struct ws_image
 /* A tensor that must be there. */
 static inline const struct ws_tensor *param(const struct ws_graph *graph, const char *name)
 {
-	const struct ws_tensor *t = ws_graph_find(graph, name);
+	const struct ws_tensor *t = graph_find(graph, name);
 
 	cr_assert_not_null(t, "no parameter %s", name);
 	return t;

@@ -231,8 +231,8 @@ Test(cnn_models, cnn_parameters_have_the_names_and_shapes_of_torchvision)
 	expect_shape(graph, "layer3.5.bn3.bias", WS_SHAPE(1024));
 	expect_shape(graph, "layer4.2.conv3.weight", WS_SHAPE(2048, 512, 1, 1));
 	expect_shape(graph, "fc.weight", WS_SHAPE(1000, 2048));
-	cr_assert_null(ws_graph_find(graph, "conv1.bias"));
-	cr_assert_null(ws_graph_find(graph, "layer1.1.downsample.0.weight"));
+	cr_assert_null(graph_find(graph, "conv1.bias"));
+	cr_assert_null(graph_find(graph, "layer1.1.downsample.0.weight"));
 	ws_graph_destroy(graph);
 
 	graph = training_graph("vgg16", (struct ws_image_options){.batch = 1}, &kernels_fp32, &io);

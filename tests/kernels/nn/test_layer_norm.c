@@ -19,8 +19,8 @@ Test(layer_norm, by_hand)
 	y.data->keep = true;
 	kernels_start(&r);
 	kernels_write(&r, x.data, values);
-	kernels_write(&r, ws_graph_find(r.graph, "ln.weight"), weight);
-	kernels_write(&r, ws_graph_find(r.graph, "ln.bias"), bias);
+	kernels_write(&r, graph_find(r.graph, "ln.weight"), weight);
+	kernels_write(&r, graph_find(r.graph, "ln.bias"), bias);
 	kernels_forward(&r);
 	got = kernels_read(&r, y.data);
 	for (int i = 0; i < 8; i++)

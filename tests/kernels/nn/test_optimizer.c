@@ -57,8 +57,8 @@ Test(optimizer, first_step_by_hand)
 	kernels_write(&c.run, c.p, p);
 	run_step(&c, g, 1);
 	after = kernels_read(&c.run, c.p);
-	m = kernels_read(&c.run, ws_graph_find(c.run.graph, "p.m"));
-	v = kernels_read(&c.run, ws_graph_find(c.run.graph, "p.v"));
+	m = kernels_read(&c.run, graph_find(c.run.graph, "p.m"));
+	v = kernels_read(&c.run, graph_find(c.run.graph, "p.v"));
 	for (int i = 0; i < 12; i++) {
 		/* eps 1e-8 beside sqrt(v) = 0.0316 |g| */
 		double step = 1e-3 * g[i] / (fabs(g[i]) + 1e-8 / sqrt(1e-3));
@@ -266,7 +266,7 @@ Test(optimizer, sgd_without_momentum_keeps_no_state)
 	struct case_adamw c = open_case(&kernels_fp64, sgd);
 	double p[12] = {1}, g[12] = {4}, *after;
 
-	cr_assert_null(ws_graph_find(c.run.graph, "p.momentum"));
+	cr_assert_null(graph_find(c.run.graph, "p.momentum"));
 	kernels_write(&c.run, c.p, p);
 	run_step(&c, g, 1);
 	after = kernels_read(&c.run, c.p);
@@ -302,13 +302,13 @@ Test(optimizer, masters_gather_steps_that_16_bits_cannot_hold)
 		cr_assert_eq(after[0], with ? 1 - 0x1p-10 : 1, "%.17g", after[0]);
 		free(after);
 		if (with) {
-			const struct ws_tensor *master = ws_graph_find(c.run.graph, "p.master");
+			const struct ws_tensor *master = graph_find(c.run.graph, "p.master");
 
 			cr_assert_not_null(master);
 			cr_assert_eq(master->dtype, WS_DTYPE_F32);
 			cr_assert_eq(master->role, WS_ROLE_STATE);
 		} else {
-			cr_assert_null(ws_graph_find(c.run.graph, "p.master"));
+			cr_assert_null(graph_find(c.run.graph, "p.master"));
 		}
 		kernels_close(&c.run);
 	}
@@ -378,7 +378,7 @@ Test(optimizer, parameters_without_a_gradient_are_left_alone)
 	                             err));
 	cr_assert_not_null(ws_optim_append(r.graph, &adamw, NULL).alpha);
 	cr_assert_null(unused->grad);
-	cr_assert_not_null(ws_graph_find(r.graph, "used.m"));
-	cr_assert_null(ws_graph_find(r.graph, "unused.m"));
+	cr_assert_not_null(graph_find(r.graph, "used.m"));
+	cr_assert_null(graph_find(r.graph, "unused.m"));
 	kernels_close(&r);
 }

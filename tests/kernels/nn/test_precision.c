@@ -106,7 +106,7 @@ static int check_params(const struct ws_graph *graph, const struct expected *wan
 		cr_assert_eq(t->grad->dtype, norm ? want->batch_norm_weight : want->gradient,
 		             "%s gradient of %s", want->mode, t->name);
 		snprintf(name, sizeof(name), "%s.m", t->name);
-		m = ws_graph_find(graph, name);
+		m = graph_find(graph, name);
 		cr_assert_not_null(m);
 		cr_assert_eq(m->dtype, want->state, "%s %s", want->mode, name);
 	}
