@@ -107,6 +107,11 @@ bool ws_model_has_kernels(const struct ws_model *m)
 	return false;
 }
 
+bool ws_model_has_work(const struct ws_model *m)
+{
+	return m->nwork || ws_model_has_kernels(m);
+}
+
 int ws_model_on_cpu(const struct ws_model *m)
 {
 	uint64_t on_cpu = 0, elsewhere = 0;

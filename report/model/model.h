@@ -314,6 +314,8 @@ uint32_t ws_cpu_op_around(const struct ws_op_tree *ops, uint32_t thread, int64_t
                           int64_t end_ns);
 /* Does the trace hold any kernel? */
 bool ws_model_has_kernels(const struct ws_model *m);
+/* … or a copy, or other work of a device? Without any nothing is known of devices. */
+bool ws_model_has_work(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
 /* When the first record was made, ns since 1970; -1 = not known: the clock of the trace is none of

@@ -124,11 +124,33 @@ static void measure_tree(struct ws_view *v, size_t path, size_t rows)
 	}
 }
 
+/* The first time among the details where those among the answers are all empty; else no column. */
+static size_t find_time(const struct ws_table_def *def, const struct ws_column_profile *p,
+                        size_t rows)
+{
+	size_t found = def->ncolumns;
+	bool has_answers = false;
+
+	for (size_t c = def->ncolumns; c-- > 0;) {
+		const enum ws_column_rank rank = def->columns[c].rank;
+
+		if (def->columns[c].display != WS_DISPLAY_TIME_NS || rank > WS_RANK_DETAIL)
+			continue;
+		if (rank == WS_RANK_DETAIL)
+			found = p[c].nempty < rows ? c : found;
+		else if (p[c].nempty < rows)
+			return def->ncolumns;
+		has_answers |= rank == WS_RANK_ANSWER;
+	}
+	return has_answers ? found : def->ncolumns;
+}
+
 void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
                   struct ws_view *out)
 {
 	const struct ws_table_def *def = t->def;
 	const struct ws_column_profile *p = ws_table_profile(t, rows);
+	const size_t time = find_time(def, p, rows);
 
 	*out = (struct ws_view){.t = t};
 	WS_NEW(arena, out->column, def->ncolumns + 1);
@@ -136,7 +158,7 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 		for (size_t c = 0; c < def->ncolumns; c++) {
 			/* the user's order of chosen ones */
 			const enum ws_column_rank own =
-			        t->is_chosen ? WS_RANK_ANSWER : def->columns[c].rank;
+			        t->is_chosen || c == time ? WS_RANK_ANSWER : def->columns[c].rank;
 
 			if ((int)own == rank && !is_redundant(arena, out, p, rows, c))
 				add_column(out, c, own, rows);

@@ -27,7 +27,8 @@ struct ws_view {
 /*
  * Of the first `rows` rows, which alone are shown. Left out are columns that are empty; texts that
  * are the same in all rows; details that are the same number in all rows, or as another column.
- * Columns that the user has chosen all stay, as they are. Everything is in the arena.
+ * Columns that the user has chosen all stay, as they are. Where all times of the GPU are empty, one
+ * of the host is no detail. Everything is in the arena.
  */
 void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
                   struct ws_view *out);

@@ -54,6 +54,22 @@ static void set_path(struct ranges *s, struct ws_cell *row, uint32_t p)
 	ws_cell_share_str(&row[WS_TC_ranges_style], ws_path_style(m, p));
 }
 
+/* What the devices did for a path: empty where the trace has nothing of devices. */
+static void set_device(const struct ranges *s, struct ws_cell *row, uint32_t p,
+                       const struct ws_path_sums *sums)
+{
+	if (p < s->m->ranges.npaths)
+		ws_cell_set_int(&row[WS_TC_ranges_projected_ns], sums->projected_ns);
+	ws_cell_set_int(&row[WS_TC_ranges_busy_ns],
+	                ws_digest_busy_ns(s->digest, digest_path(s->m, p)));
+	ws_cell_set_int(&row[WS_TC_ranges_inclusive_ns], sums->inclusive_ns);
+	ws_cell_set_int(&row[WS_TC_ranges_exclusive_ns], sums->exclusive_ns);
+	ws_cell_set_int(&row[WS_TC_ranges_ops_inclusive], (int64_t)sums->ops_inclusive);
+	ws_cell_set_int(&row[WS_TC_ranges_ops_exclusive], (int64_t)sums->ops_exclusive);
+	ws_cell_set_real(&row[WS_TC_ranges_share],
+	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->gpu_ns));
+}
+
 static void make_row(void *ctx, size_t i, struct ws_cell *row)
 {
 	struct ranges *s = ctx;
@@ -65,7 +81,6 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	if (p < s->m->ranges.npaths) {
 		ws_cell_set_int(&row[WS_TC_ranges_instances], (int64_t)time->n);
 		ws_cell_set_int(&row[WS_TC_ranges_range_ns], time->sum);
-		ws_cell_set_int(&row[WS_TC_ranges_projected_ns], sums->projected_ns);
 		ws_cell_set_int(&row[WS_TC_ranges_open], (int64_t)sums->open);
 	}
 	if (time->n) {
@@ -73,12 +88,8 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 		ws_cell_set_real(&row[WS_TC_ranges_med_ns], time->median);
 		ws_cell_set_real(&row[WS_TC_ranges_std_ns], time->std);
 	}
-	ws_cell_set_int(&row[WS_TC_ranges_busy_ns],
-	                ws_digest_busy_ns(s->digest, digest_path(s->m, p)));
-	ws_cell_set_int(&row[WS_TC_ranges_inclusive_ns], sums->inclusive_ns);
-	ws_cell_set_int(&row[WS_TC_ranges_exclusive_ns], sums->exclusive_ns);
-	ws_cell_set_int(&row[WS_TC_ranges_ops_inclusive], (int64_t)sums->ops_inclusive);
-	ws_cell_set_int(&row[WS_TC_ranges_ops_exclusive], (int64_t)sums->ops_exclusive);
+	if (ws_model_has_work(s->m))
+		set_device(s, row, p, sums);
 	if (sums->says_flops) {
 		ws_cell_set_int(&row[WS_TC_ranges_flops], sums->flops);
 		ws_cell_set_real(&row[WS_TC_ranges_tflops],
@@ -87,8 +98,6 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	}
 	if (sums->says_bytes)
 		ws_cell_set_int(&row[WS_TC_ranges_bytes], sums->bytes);
-	ws_cell_set_real(&row[WS_TC_ranges_share],
-	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->gpu_ns));
 }
 
 static void free_ranges(void *ctx)
@@ -106,7 +115,7 @@ static void find_rows(struct ranges *s)
 	const struct ws_model *m = s->m;
 	int filtered = s->sel->has_nvtx || s->sel->has_steps;
 	int64_t exclusive_ns = 0, ops_exclusive = 0;
-	struct ws_cell *totals = ws_table_totals(s->t);
+	struct ws_cell *totals;
 
 	ws_paths_order(&m->ranges, m->texts, s->order);
 	s->order[s->npaths - 2] = ws_path_no_range(m);
@@ -120,6 +129,9 @@ static void find_rows(struct ranges *s)
 		if (s->times[p].n || sums->ops_exclusive || (p >= m->ranges.npaths && !filtered))
 			s->order[s->nrows++] = p;
 	}
+	if (!ws_model_has_work(m))
+		return;
+	totals = ws_table_totals(s->t);
 	ws_cell_set_int(&totals[WS_TC_ranges_exclusive_ns], exclusive_ns);
 	ws_cell_set_int(&totals[WS_TC_ranges_ops_exclusive], ops_exclusive);
 }
@@ -131,15 +143,19 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 	if (!r->npaths)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
 		                             "recorded.");
-	ws_table_note(t,
-	              "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
-	              "exclusive columns add up to all kernels; the inclusive ones count a "
-	              "kernel in every range around its launch.",
-	              (double)s->gpu_ns / 1e6);
+	if (!ws_model_has_work(s->m))
+		ws_table_note(t, WS_NO_KERNELS);
+	else
+		ws_table_note(
+		        t,
+		        "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
+		        "exclusive columns add up to all kernels; the inclusive ones count a "
+		        "kernel in every range around its launch.",
+		        (double)s->gpu_ns / 1e6);
 	if (r->open)
 		ws_table_note(t,
-		              "%llu ranges were still open when the trace ended; they are taken to "
-		              "end with its last record.",
+		              "Ranges still open when the trace ended, and taken to end with its "
+		              "last record: %llu.",
 		              (unsigned long long)r->open);
 }
 

@@ -90,9 +90,12 @@ static const struct ws_ops_sums *sums_of(const struct ws_ops_table *s, uint32_t 
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
+/* Empty where the trace has nothing of devices. */
 static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
                      const struct ws_ops_sums *sums)
 {
+	if (!ws_model_has_work(s->tab->m))
+		return;
 	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
 	ws_cell_set_real(&row[WS_TC_ops_self_cuda_percent],
 	                 ws_stat_percent((double)sums->self_cuda_ns, (double)s->all_cuda_ns));
@@ -132,8 +135,10 @@ static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t n
 	if (kind == WS_OPS_CALL)
 		return;
 	set_cuda(s, row, sums);
-	ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
-	ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+	if (ws_model_has_work(m)) {
+		ws_cell_set_int(&row[WS_TC_ops_cuda_ns], sums->cuda_ns);
+		ws_cell_set_mean(&row[WS_TC_ops_cuda_avg_ns], sums->cuda_ns, sums->calls);
+	}
 	if (!sums->flops_unknown)
 		ws_cell_set_int(&row[WS_TC_ops_flops], sums->flops);
 }
@@ -213,6 +218,8 @@ void ws_tab_ops(const struct ws_table_context *tab, struct ws_table *t)
 	              "operations in every row that contains them, and so do FLOPs.",
 	              s.are_ranges ? "the NVTX ranges: the trace has no framework operations"
 	                           : "the framework's, with the ranges around them");
+	if (!ws_model_has_work(m))
+		ws_table_note(t, WS_NO_KERNELS);
 	if (!s.are_ranges && !m->cpu_ops.with_shapes)
 		ws_table_note(t, "FLOPs are not recorded: PyTorch's profiler records shapes "
 		                 "with record_shapes=True.");

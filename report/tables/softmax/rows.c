@@ -67,8 +67,10 @@ static void add_row(const struct ws_softmax *s, struct ws_table *t, const char *
 	if (d != WS_DIRECTION_UNKNOWN)
 		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);
 	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_part], part);
-	ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)b->kernels, s->basis);
-	ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], b->gpu_ns, s->basis);
+	if (ws_model_has_kernels(s->tab->m)) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)b->kernels, s->basis);
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], b->gpu_ns, s->basis);
+	}
 	if (knows_flops(b)) {
 		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops], b->flops, s->basis);
 		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops],
@@ -287,6 +289,8 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 	const struct ws_model *m = s->tab->m;
 	int fused_parts = 0, fused_softmax = 0, no_peaks = 0;
 
+	if (!ws_model_has_kernels(m))
+		ws_table_note(t, WS_NO_KERNELS);
 	if (s->tab->sel->measured)
 		ws_table_note(t,
 		              "Kernels, time, FLOPs and bytes are those of one step: the mean over "

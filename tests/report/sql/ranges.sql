@@ -13,12 +13,13 @@ projected AS (SELECT key, sum(ns) AS ns FROM (
 every AS (
 	SELECT 0 AS sort, key, path, nullif(domain, '') AS domain, style, place FROM path
 	UNION ALL SELECT 1, key, path, NULL, NULL, place FROM outside),
+device AS (SELECT iif(count(*), 0, NULL) AS zero FROM work),
 instance AS (SELECT key, count(*) AS n, sum(dur) AS ns, avg(dur) AS avg, median(dur) AS median, deviation(dur) AS std, sum(is_open) AS open
 	FROM chosen_range r JOIN label l ON l.range = r.id GROUP BY key)
 SELECT p.path, p.domain, p.style, iif(sort, NULL, coalesce(i.n, 0)) AS instances, iif(sort, NULL, coalesce(i.ns, 0)) AS range_ns,
-       iif(sort, NULL, coalesce(j.ns, 0)) AS projected_ns, coalesce(b.ns, 0) AS busy_ns, coalesce(c.ns, 0) AS inclusive_ns,
-       coalesce(o.ns, 0) AS exclusive_ns, coalesce(c.n, 0) AS ops_inclusive, coalesce(o.n, 0) AS ops_exclusive,
+       iif(sort, NULL, coalesce(j.ns, zero)) AS projected_ns, coalesce(b.ns, zero) AS busy_ns, coalesce(c.ns, zero) AS inclusive_ns,
+       coalesce(o.ns, zero) AS exclusive_ns, coalesce(c.n, zero) AS ops_inclusive, coalesce(o.n, zero) AS ops_exclusive,
        i.avg AS avg_ns, i.median AS med_ns, i.std AS std_ns, iif(sort, NULL, coalesce(open, 0)) AS open
-FROM every p LEFT JOIN instance i USING (key) LEFT JOIN projected j USING (key) LEFT JOIN occupied b USING (key)
+FROM every p JOIN device LEFT JOIN instance i USING (key) LEFT JOIN projected j USING (key) LEFT JOIN occupied b USING (key)
 LEFT JOIN inclusive c USING (key) LEFT JOIN own o USING (key)
 WHERE i.n OR o.n OR sort ORDER BY sort, place;

@@ -105,6 +105,39 @@ Test(view, columns_that_say_nothing_are_left_out_and_what_they_say_is_told_once)
 	ws_table_free(t);
 }
 
+Test(view, a_time_of_the_host_is_no_detail_where_those_of_the_gpu_are_empty)
+{
+	static const struct ws_table_column times[] = {
+	        {"name", "Name", "", WS_CELL_TEXT, WS_DISPLAY_PLAIN, "d", WS_RANK_NAME},
+	        {"avg_ns", "Avg", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_DETAIL},
+	        {"host_ns", "Host", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_DETAIL},
+	        {"gpu_ns", "GPU", "ns", WS_CELL_INT, WS_DISPLAY_TIME_NS, "d", WS_RANK_ANSWER},
+	};
+	static const struct ws_table_def of_times = {"times", "Times", "Times", "A row.", times, 4};
+
+	for (int has_gpu = 0; has_gpu < 2; has_gpu++) {
+		struct ws_table *t = ws_table_new(&of_times);
+		struct ws_arena arena = {0};
+		struct ws_view v;
+
+		for (int row = 0; row < 2; row++) {
+			struct ws_cell *cells = ws_table_row(t);
+
+			ws_cell_set_str(t, &cells[0], row ? "a" : "b");
+			ws_cell_set_int(&cells[2], 7 + row);
+			if (has_gpu)
+				ws_cell_set_int(&cells[3], 3 + row);
+		}
+		ws_view_make(&arena, t, t->nrows, &v);
+		/* the mean is empty, so the sum is the first */
+		cr_expect(eq(sz, v.n, has_gpu ? 3 : 2));
+		cr_expect(eq(sz, v.nanswers, 2));
+		cr_expect(eq(sz, v.column[1].index, has_gpu ? 3 : 2));
+		ws_arena_free(&arena);
+		ws_table_free(t);
+	}
+}
+
 Test(view, rows_are_sorted_by_a_column_with_empty_cells_last)
 {
 	static const char *const down[] = {"b", "c", "a", "d"}, *const up[] = {"a", "b", "c", "d"};
