@@ -1,6 +1,7 @@
 #!/bin/sh
-# Wheels for both architectures, for any Linux with glibc 2.28: wheels.sh SOURCE FOLDER [x86_64|aarch64...]. In FOLDER
-# lie tools, packages and build folders; the wheels in FOLDER/wheels. The compiler is zig's, as the package index
+# Wheels for both architectures, for any Linux with glibc 2.28: wheels.sh SOURCE FOLDER [x86_64|aarch64|tests...]. In
+# FOLDER lie tools, packages and build folders; the wheels in FOLDER/wheels. `tests`: the C tests of formats and report,
+# for AArch64, from the object files of its wheel, in FOLDER/aarch64/build/tests. The compiler is zig's, as the package index
 # has it: it links for an older glibc and another machine. Libraries are archives of Debian's packages for that
 # machine; of libxlsxwriter it has none, so that is compiled from its source package. The system stays as it is.
 # No a*b+c in one rounding, which AArch64 has: numbers are those of x86-64.
@@ -39,9 +40,9 @@ compiler() { # compiler MACHINE: programs as CMake wants them, in FOLDER/MACHINE
 }
 
 # --- libraries ----------------------------------------------------------------------------------
-own_apt() { # with lists and architectures of its own
-	apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$folder/apt/parts" \
-		-o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt/cache" \
+own_apt() { # with lists and architectures of its own, and nothing installed
+	apt-get -qq -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$folder/apt/parts" -o APT::Sandbox::User=root \
+		-o Dir::State::lists="$folder/apt/lists" -o Dir::Cache="$folder/apt/cache" -o Dir::State::status="$folder/apt/status" \
 		-o APT::Architectures::=amd64 -o APT::Architectures::=arm64 "$@"
 }
 libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLDER/MACHINE/root
@@ -49,6 +50,7 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 	[ ! -e "$root/made" ] || return 0
 	mkdir -p "$folder/apt/parts" "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial"
 	sed 's/^Types: deb$/Types: deb deb-src/' $sources >"$folder/apt/parts/debian.sources"
+	: >"$folder/apt/status"
 	own_apt update || missing "Debian's packages are not reached"
 	rm -rf "$root"
 	mkdir -p "$root/packages"
@@ -57,10 +59,6 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 		own_apt download "libzstd-dev:$2" "libsqlite3-dev:$2" "zlib1g-dev:$2" "libiberty-dev:$2" "libxxhash-dev:$2" \
 			"libxlsxwriter-dev:$2"
 		own_apt source --download-only libxlsxwriter zlib
-		# to run what was made; never to link with
-		mkdir libc
-		(cd libc && own_apt download "libc6:$2")
-		dpkg-deb -x libc/*.deb "$folder/$1/libc"
 		for package in *.deb; do
 			dpkg-deb -x "$package" "$root"
 		done
@@ -84,17 +82,25 @@ libraries() { # libraries MACHINE DEBIAN'S NAME OF IT: packages unpacked in FOLD
 	touch "$root/made"
 }
 
+criterion() { # the library of C tests, and in FOLDER/aarch64/system what programs of AArch64 load
+	root=$folder/aarch64/root system=$folder/aarch64/system
+	[ ! -e "$system/made" ] || return 0
+	own_apt install -y --download-only --no-install-recommends libcriterion3:arm64 || missing "Debian's packages are not reached"
+	rm -rf "$system"
+	for package in "$folder"/apt/cache/archives/*_arm64.deb; do
+		dpkg-deb -x "$package" "$system"
+	done
+	(cd "$root/packages" && own_apt download libcriterion-dev:arm64)
+	dpkg-deb -x "$root"/packages/libcriterion-dev_*.deb "$root"
+	cp -a "$system"/usr/lib/aarch64-linux-gnu/libcriterion.so.* "$root/usr/lib/aarch64-linux-gnu/"
+	sed -i '/^Requires.private/d' "$root/usr/lib/aarch64-linux-gnu/pkgconfig/criterion.pc"
+	touch "$system/made"
+}
+
 # --- wheels -------------------------------------------------------------------------------------
-[ $# -gt 0 ] || set -- x86_64 aarch64
-for machine; do
-	case $machine in
-	x86_64) debian=amd64 ;;
-	aarch64) debian=arm64 ;;
-	*) missing "$machine: x86_64 and aarch64 are known" ;;
-	esac
-	compiler "$machine"
-	libraries "$machine" $debian
-	root=$folder/$machine/root tools=$folder/$machine/tools
+configured() { # configured MACHINE [OPTION...]
+	machine=$1 root=$folder/$1/root tools=$folder/$1/tools
+	shift
 	export PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_LIBDIR="$root/usr/lib/$machine-linux-gnu/pkgconfig:$root/usr/share/pkgconfig"
 	# zig names a source as it lies from the build folder
 	relative=$(realpath --relative-to="$folder/$machine/build" "$source")
@@ -104,7 +110,29 @@ for machine; do
 		-DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" \
 		-DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY -DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY \
 		-DCMAKE_C_FLAGS="-ffile-prefix-map=$source=. -ffile-prefix-map=$relative=. -ffp-contract=off" -DCMAKE_EXE_LINKER_FLAGS=-s -DCMAKE_SHARED_LINKER_FLAGS=-s \
-		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON
+		-DCMAKE_MODULE_LINKER_FLAGS=-s -DCMAKE_SKIP_RPATH=ON "$@"
+}
+[ $# -gt 0 ] || set -- x86_64 aarch64
+for machine; do
+	case $machine in
+	x86_64) debian=amd64 ;;
+	aarch64) debian=arm64 ;;
+	tests)
+		compiler aarch64
+		libraries aarch64 arm64
+		criterion
+		# the linker drops Criterion's list of tests, which nothing names
+		configured aarch64 -DWARPSHEET_TESTS=ON -DCMAKE_EXE_LINKER_FLAGS="-s -Wl,--no-gc-sections"
+		programs=$(ninja -C "$folder/aarch64/build" -t targets all | sed -n 's/^\(tests\/test_\(formats\|report\)_[a-z_]*\): .*/\1/p')
+		# shellcheck disable=SC2086 # a list of words on purpose
+		ninja -C "$folder/aarch64/build" tests/keeper $programs
+		continue
+		;;
+	*) missing "$machine: x86_64, aarch64 and tests are known" ;;
+	esac
+	compiler "$machine"
+	libraries "$machine" $debian
+	configured "$machine"
 	rm -f "$folder/$machine"/build/packages/*.whl
 	STRIP=true cmake --build "$folder/$machine/build" --target wheel
 	mkdir -p "$folder/wheels"

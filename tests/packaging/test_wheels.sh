@@ -1,7 +1,6 @@
 #!/bin/sh
 # The wheels for any Linux with glibc 2.28, of both architectures (packaging/wheels.sh): tags, symbols, metadata; the
-# same bytes from another folder; x86-64 by pip, pipx and uv, each in an empty place, with pandas and polars; AArch64
-# under QEMU: reports of imported traces, workbook and all, are those of the build, byte for byte.
+# same bytes from another folder; x86-64 by pip, pipx and uv, each in an empty place, with pandas and polars.
 #   test_wheels.sh BUILD SOURCE FOLDER
 # The Python with PyTorch: $WARPSHEET_TEST_TORCH, python3.
 set -eu
@@ -99,43 +98,5 @@ fi
 # --- the same bytes from another folder ------------------------------------------------------------------------
 mkdir "$work/again"
 ln -s "$folder/tools" "$work/again/tools"
-sh "$source/packaging/wheels.sh" "$source" "$work/again" x86_64 >"$work/log" 2>&1 || fail "again: $(tail -n 20 "$work/log")"
-wheel=$(echo "$work"/again/wheels/*.whl)
-cmp "$wheel" "$folder/wheels/$(basename "$wheel")" || fail "the second wheel has other bytes"
-
-# --- AArch64: under QEMU, with Debian's C library for it --------------------------------------------------------------
-if ! command -v qemu-aarch64 >/dev/null; then
-	echo "SKIP: no qemu-aarch64 (package qemu-user): the programs of AArch64 were not run"
-	exit 77
-fi
-arm=$work/aarch64
-mv "$arm"/*.data/scripts "$arm/bin"
-mv "$arm"/*.data/data/lib "$arm/lib"
-chmod 755 "$arm"/bin/*
-cd "$work/run"
-on_arm() { qemu-aarch64 -L "$folder/aarch64/libc" "$arm/bin/warpsheet" "$@"; }
-on_arm version | grep -q '^warpsheet' || fail "the program of AArch64 does not start"
-for trace in "$source"/fixtures/imports/*.json.gz; do
-	"$build/bin/warpsheet" import "$trace" -o ours.wtrace >/dev/null
-	on_arm import "$trace" -o arm.wtrace >/dev/null
-	cmp ours.wtrace arm.wtrace || fail "the trace of $(basename "$trace") has other bytes"
-	for options in "--format md" "--format html" "--table kernel-summary --format json" "--table ops --format csv" \
-		"--table softmax-matmul --format csv"; do
-		# shellcheck disable=SC2086 # options
-		{
-			"$build/bin/warpsheet" report ours.wtrace $options >ours.out 2>/dev/null || fail "$trace, $options"
-			on_arm report ours.wtrace $options >arm.out 2>/dev/null || fail "$trace, $options, on AArch64"
-		}
-		if [ ! -s ours.out ] || ! cmp ours.out arm.out; then
-			fail "$(basename "$trace"), $options: another report"
-		fi
-	done
-	on_arm report ours.wtrace -o arm.xlsx >/dev/null
-	"$build/bin/warpsheet" report ours.wtrace -o ours.xlsx >/dev/null
-	for book in ours arm; do
-		rm -rf $book.parts
-		python3 -m zipfile -e $book.xlsx $book.parts
-		rm $book.parts/docProps/core.xml # when it was made
-	done
-	diff -r ours.parts arm.parts || fail "$(basename "$trace"): another workbook"
-done
+sh "$source/packaging/wheels.sh" "$source" "$work/again" >"$work/log" 2>&1 || fail "again: $(tail -n 20 "$work/log")"
+diff -r "$work/again/wheels" "$folder/wheels" || fail "the second wheels have other bytes"

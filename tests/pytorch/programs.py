@@ -9,11 +9,15 @@ import warnings
 import torch
 from torch import nn
 import torch.nn.functional as F
-from torch.utils.flop_counter import FlopCounterMode
+try:
+    from torch.utils.flop_counter import FlopCounterMode
+except ImportError:  # PyTorch before 2.1
+    FlopCounterMode = None
 
 warnings.filterwarnings("ignore")
 torch.manual_seed(0)
-torch.set_default_device(os.environ.get("WS_TORCH_DEVICE", "cpu"))
+if "WS_TORCH_DEVICE" in os.environ:
+    torch.set_default_device(os.environ["WS_TORCH_DEVICE"])
 
 
 def trained(model, batch, loss_of, optimizer=torch.optim.SGD, **arguments):
@@ -177,6 +181,8 @@ def ddp():
 
 
 def counted(step, path):
+    if not FlopCounterMode:
+        return
     counter = FlopCounterMode(display=False)
     with counter:
         step()
