@@ -131,7 +131,7 @@ for machine; do
 	*) missing "$machine: x86_64, aarch64 and tests are known" ;;
 	esac
 	compiler "$machine"
-	libraries "$machine" $debian
+	libraries "$machine" "$debian"
 	configured "$machine"
 	rm -f "$folder/$machine"/build/packages/*.whl
 	STRIP=true cmake --build "$folder/$machine/build" --target wheel

@@ -15,6 +15,7 @@ inside() {
 # bootstrap DISTRIBUTION SUITE [OPTION...]: from the mirror that debootstrap has for it. The suites of a
 # family share a script, so one that is younger than this debootstrap has it, too.
 bootstrap() {
+	# shellcheck disable=SC2154 # of those who read this file
 	root=$folder/$1 suite=$2 scripts=$folder/debootstrap
 	shift 2
 	rm -rf "$root" "$scripts"

@@ -83,6 +83,6 @@ PY
 
 tried debian-13 trixie shapes cnn transformer eager_transformer lstm embedding_bag sparse complex_numbers quantised \
 	custom_function corners threads
-# it has no C interface to prove anything with, nor fused attention by a public name
+# It has no C interface to prove anything with, and its profiler, without Kineto, no threads; fused attention came later.
 tried debian-12 bookworm "names; inputs not proved" cnn eager_transformer lstm embedding_bag sparse complex_numbers \
-	quantised custom_function threads
+	quantised custom_function
