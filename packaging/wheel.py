@@ -73,7 +73,7 @@ def main(version, source, root, out):
     info = f"warpsheet-{version}.dist-info"
     with open(os.path.join(source, "LICENSE"), encoding="utf-8") as f:
         licence = f.readline().strip()
-    with open(os.path.join(source, "docs", "pytorch.md"), encoding="utf-8") as f:
+    with open(os.path.join(source, "docs", "python.md"), encoding="utf-8") as f:
         text = f.read()
     parts = {name: open(path, "rb").read() for name, path in files.items()}
     parts[f"{info}/METADATA"] = METADATA.format(version=version, licence=licence, text=text).encode()

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The wheel: the same bytes each time; in an empty venv its programs and its module work, without any
-# other package, the examples of docs/pytorch.md among them; what is injected links the C library alone.
+# other package, the examples of docs/python.md among them; what is injected links the C library alone.
 #   test_wheel.sh BUILD
 set -eu
 build=$1

@@ -82,6 +82,21 @@ else
 	echo "SKIP: no package nvtx: its names of steps were not tried"
 fi
 
+# one that becomes another program is one recording
+cat >again.py <<'PY'
+import os
+import sys
+
+import torch
+
+torch.ones(2, 3) @ torch.ones(3, 4)
+if len(sys.argv) == 1:
+    os.execv(sys.executable, [sys.executable, *sys.argv, "again"])
+PY
+"$ws" record --pytorch -o again.wtrace -- "$python" again.py >again.log 2>&1 || { cat again.log; fail "exec"; }
+table again.wtrace ops
+equal "FLOPs before and after exec" "$(csv_cell again.wtrace.ops.csv FLOPs Name=aten::mm)" $((2 * 2 * 2 * 3 * 4))
+
 # names alone
 "$ws" record --pytorch=names -o names.wtrace -- "$python" train.py >names.log 2>&1 || { cat names.log; fail "names"; }
 table names.wtrace ops
