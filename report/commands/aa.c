@@ -63,7 +63,7 @@ enum ws_status ws_cmd_aa(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, "aa", err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	status = ws_trace_list_add(&list, n, argv, err);
+	status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, test_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

@@ -88,8 +88,10 @@ enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = WS_ARGUMENTS("check", opts, 1, 1, NULL);
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
+	if (!ws_trace_is_foreign(argv[0]))
+		return check_trace(argv[0], to, err);
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, f.stats ? check_import(&f, to, err) : check_trace(f.path, to, err));
+	WS_THEN(status, check_import(&f, to, err));
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -75,13 +75,6 @@ static enum ws_status write_format(FILE *f, const struct ws_destination *d,
 	}
 }
 
-static enum ws_status write_text(FILE *f, const struct ws_destination *d,
-                                 const struct ws_report *report, const struct ws_text_opts *text,
-                                 struct ws_err *err)
-{
-	return write_format(f, d, report, text, err);
-}
-
 enum ws_status ws_destination_write(const struct ws_destination *d, const struct ws_report *report,
                                     struct ws_err *err)
 {
@@ -100,10 +93,10 @@ enum ws_status ws_destination_write(const struct ws_destination *d, const struct
 		text.colour = ws_ui_colour((enum ws_ui_when)d->colour);
 		if (!d->no_pager && d->format == WS_FORMAT_TEXT)
 			ws_ui_pager_start();
-		return write_text(stdout, d, report, &text, err);
+		return write_format(stdout, d, report, &text, err);
 	}
 	WS_FORWARD(ws_outfile_open(&out, d->path, err));
-	return ws_outfile_end(&out, write_text(out.f, d, report, &text, &inner), &inner, err);
+	return ws_outfile_end(&out, write_format(out.f, d, report, &text, &inner), &inner, err);
 }
 
 bool ws_destination_is_terminal(const struct ws_destination *d)

@@ -148,8 +148,8 @@ static enum ws_status list_sides(int argc, char **argv, int separator, struct ws
 	           "too many traces ('%s'). To compare several runs per side, separate them: "
 	           "diff A... -- B...",
 	           argv[2]);
-	WS_FORWARD(ws_trace_list_add(&list[0], split, argv, err));
-	return ws_trace_list_add(&list[1], argc - split, argv + split, err);
+	WS_FORWARD(ws_trace_list_add(&list[0], split, argv, false, err));
+	return ws_trace_list_add(&list[1], argc - split, argv + split, false, err);
 }
 
 enum ws_status ws_cmd_diff(int argc, char **argv, struct ws_err *err)

@@ -263,7 +263,7 @@ enum ws_status ws_cmd_dump(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, ws_trace_file_reader(&f, &d.r, err));
+	d.r = f.reader;
 	WS_THEN(status, dump_trace(&d, no_pager, err));
 	ws_records_free(&d.strings);
 	ws_trace_file_close(&f);

@@ -51,11 +51,6 @@ static int format_of_path(const char *path)
 	return -1;
 }
 
-static void show_progress(void *path, uint64_t done, uint64_t total)
-{
-	ws_ui_progress(path, done, total);
-}
-
 static void print_left_out(const char *path, const struct ws_export_stats *s)
 {
 	for (unsigned kind = 0; kind < WS_KIND_END; kind++)
@@ -81,13 +76,11 @@ static enum ws_status export_trace(struct ws_trace_file *f, const struct export_
                                    const char *to, struct ws_parquet_fleet *fleet,
                                    struct ws_err *err)
 {
-	const struct ws_export_opts opts = {fleet ? NULL : show_progress, (void *)o->to};
+	const struct ws_export_opts opts = {fleet ? NULL : ws_progress_show, (void *)o->to};
 	const struct ws_export_job job = {f->name, to, &opts, o->rank, o->rollup, fleet};
-	const struct ws_trace_reader *r;
 	struct ws_export_stats stats = {0};
-	enum ws_status status = ws_trace_file_reader(f, &r, err);
+	enum ws_status status = exporters[o->format]->write(f->reader, &job, &stats, err);
 
-	WS_THEN(status, exporters[o->format]->write(r, &job, &stats, err));
 	if (!fleet)
 		ws_ui_progress_end();
 	if (status != WS_OK)
@@ -194,7 +187,7 @@ enum ws_status ws_cmd_export(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(resolve(&o, is_fleet, n, argv, err));
 	if (!is_fleet)
 		return export_file(argv[0], &o, o.to, NULL, err);
-	status = ws_trace_list_add(&list, n, argv, err);
+	status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, export_fleet(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

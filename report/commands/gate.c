@@ -183,7 +183,7 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	const bool there = stat(folder, &st) == 0;
 
 	if (there)
-		status = ws_trace_list_add(&c->baseline, 1, &folder, err);
+		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
 	free(folder);
 	if (!there)
 		say_no_baseline(g, c);
@@ -254,7 +254,7 @@ static bool is_trace_name(const char *path)
 static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_err *err)
 {
 	struct ws_trace_list list = {0};
-	enum ws_status status = ws_trace_list_add(&list, 1, &(char *){(char *)folder}, err);
+	enum ws_status status = ws_trace_list_add(&list, 1, &(char *){(char *)folder}, false, err);
 
 	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
 		const char *name = strrchr(list.path[i], '/') + 1;
@@ -538,7 +538,7 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(check_opts(o, format, today, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, argv[i], err));
-	status = ws_trace_list_add(&list, n, argv, err);
+	status = ws_trace_list_add(&list, n, argv, false, err);
 	WS_THEN(status, run(&g, &list, err));
 	gate_release(&g);
 	ws_trace_list_release(&list);

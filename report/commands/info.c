@@ -197,7 +197,6 @@ static enum ws_status put_losses(const struct ws_trace_reader *r, struct ws_err 
 
 enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 {
-	const struct ws_trace_reader *r;
 	struct ws_trace_file f;
 	int n;
 	const struct ws_opt opts[] = {WS_OPT_HELP};
@@ -206,13 +205,12 @@ enum ws_status ws_cmd_info(int argc, char **argv, struct ws_err *err)
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, ws_trace_file_reader(&f, &r, err));
 	if (status == WS_OK) {
-		put_file(argv[0], r);
-		put_records(r);
+		put_file(argv[0], f.reader);
+		put_records(f.reader);
 	}
-	WS_THEN(status, put_metas(r, err));
-	WS_THEN(status, put_losses(r, err));
+	WS_THEN(status, put_metas(f.reader, err));
+	WS_THEN(status, put_losses(f.reader, err));
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -84,13 +84,11 @@ static enum ws_status make_tables(struct ws_trace_file *f, struct report_opts *o
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
-	const struct ws_trace_reader *r;
 	struct user_files u;
 	enum ws_status status = read_user_files(o, &u, err);
 
-	WS_THEN(status, ws_trace_file_reader(f, &r, err));
 	WS_THEN(status, ws_trace_file_opts(f, &u.opts, &u.opts, err));
-	WS_THEN(status, ws_report_stream(r, f->name, &u.opts, &o->filter, defs, ndefs,
+	WS_THEN(status, ws_report_stream(f->reader, f->name, &u.opts, &o->filter, defs, ndefs,
 	                                 o->choice.wanted, out, err));
 	free(u.rules);
 	free(u.peaks);
@@ -248,12 +246,10 @@ out:
 
 static const char *const short_rank_tables[] = {"ranks-verdict", "ranks", "collectives", NULL};
 
-static enum ws_status add_rank(void *ranks, const struct ws_model *m, struct ws_joined_rows *rows,
-                               struct ws_err *err)
+static void add_rank(void *ranks, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
-	(void)err;
+	(void)i;
 	ws_ranks_add(ranks, m, rows);
-	return WS_OK;
 }
 
 static enum ws_status report_ranks(const struct ws_trace_list *list, struct report_opts *o,
@@ -266,7 +262,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	enum ws_status status = WS_OK;
 
 	WS_THEN(status, read_user_files(o, &u, err));
-	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));
+	WS_THEN(status, ws_traces_read(list, &u.opts, false, add_rank, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
 	o->to.rows = o->rows >= 0 ? o->rows : 0;
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));
@@ -291,7 +287,7 @@ static enum ws_status list_ranks(int n, char **names, struct report_opts *o, str
 	           "ranks");
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o->to.path, names[i], err));
-	status = ws_trace_list_add(&list, n, names, err);
+	status = ws_trace_list_add(&list, n, names, false, err);
 	WS_THEN(status, report_ranks(&list, o, err));
 	ws_trace_list_release(&list);
 	return status;

@@ -5,19 +5,17 @@
 #include "report/diff/diff.h"
 
 /*
- * fn for each, one after the other, on the caller's thread: while it is told of one, the next is
- * read. Never more than two are in memory. What is damaged is said on stderr.
+ * fn for each, with its place: one after the other, on the caller's thread, while the next is
+ * read; at_once: of two at once, each on its thread, also of one behind one that cannot be read.
+ * Never more than two are in memory. What is damaged is said on stderr.
  */
-typedef enum ws_status (*ws_trace_fn)(void *ctx, const struct ws_model *m,
-                                      struct ws_joined_rows *rows, struct ws_err *err);
+typedef void (*ws_trace_fn)(void *ctx, size_t i, const struct ws_model *m,
+                            struct ws_joined_rows *rows);
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              ws_trace_fn fn, void *ctx, struct ws_err *err);
-/* The same of one. */
-enum ws_status ws_trace_read(const char *path, const struct ws_model_opts *opts, ws_trace_fn fn,
-                             void *ctx, struct ws_err *err);
+                              bool at_once, ws_trace_fn fn, void *ctx, struct ws_err *err);
 
-/* What a comparison needs of each, in order: list->n of them, each to be freed; those behind a
- * failure are NULL. shown: the two with what their first screen shows; NULL: none. */
+/* What a comparison needs of each, in order: list->n of them, each to be freed, also after a
+ * failure. shown: the two with what their first screen shows; NULL: none. */
 enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
                                    const struct ws_model_opts *opts, const size_t shown[2],
                                    struct ws_side_trace **out, struct ws_err *err);

@@ -50,20 +50,19 @@ struct of_run {
 	const char *reason;
 };
 
-static enum ws_status add_trace(void *ctx, const struct ws_model *m, struct ws_joined_rows *rows,
-                                struct ws_err *err)
+static void add_trace(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
 	const struct of_run *run = ctx;
 
-	(void)err;
+	(void)i;
 	ws_sweep_add(run->sweep, m, rows, run->reason);
-	return WS_OK;
 }
 
 /* A trace, and what its state says; or a state alone. */
-static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
-                              const struct ws_model_opts *opts, struct ws_err *err)
+static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct ws_model_opts *opts,
+                              struct ws_err *err)
 {
+	const struct ws_trace_list one = {.path = &path, .n = 1};
 	size_t len = strlen(path), ending = strlen(".wtrace");
 	bool is_trace = len > ending && !strcmp(path + len - ending, ".wtrace");
 	char *status_path, *text = NULL;
@@ -73,7 +72,8 @@ static enum ws_status add_run(struct ws_sweep *sweep, const char *path,
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
 	read_status(is_trace ? status_path : path, &text, &reason);
 	if (is_trace || access(path, F_OK) || !strstr(path, ".status"))
-		status = ws_trace_read(path, opts, add_trace, &(struct of_run){sweep, reason}, err);
+		status = ws_traces_read(&one, opts, false, add_trace,
+		                        &(struct of_run){sweep, reason}, err);
 	else if (reason)
 		ws_sweep_add_failed(sweep, text, reason);
 	free(status_path);
@@ -136,7 +136,7 @@ enum ws_status ws_cmd_sweep(int argc, char **argv, struct ws_err *err)
 	WS_FORWARD(ws_destination_resolve(&o.to, o.table, err));
 	for (int i = 0; i < n; i++)
 		WS_FORWARD(ws_output_check(o.to.path, argv[i], err));
-	status = ws_trace_list_add_runs(&list, n, argv, err);
+	status = ws_trace_list_add(&list, n, argv, true, err);
 	WS_THEN(status, sweep_traces(&list, &o, err));
 	ws_trace_list_release(&list);
 	return status;

@@ -129,8 +129,8 @@ bool ws_trace_list_is_many(int n, char *const *names)
 	return n > 1 || is_folder(names[0]);
 }
 
-static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *names, bool runs,
-                              struct ws_err *err)
+enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names, bool runs,
+                                 struct ws_err *err)
 {
 	for (int i = 0; i < n; i++) {
 		/* what is no folder is for whoever opens it to complain about */
@@ -140,16 +140,4 @@ static enum ws_status add_all(struct ws_trace_list *list, int n, char *const *na
 			add(list, ws_xstrdup(names[i]));
 	}
 	return WS_OK;
-}
-
-enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
-                                 struct ws_err *err)
-{
-	return add_all(list, n, names, false, err);
-}
-
-enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
-                                      struct ws_err *err)
-{
-	return add_all(list, n, names, true, err);
 }

@@ -13,14 +13,12 @@ struct ws_trace_list {
 };
 /*
  * Add these, in order; of a folder, by name, its files that end in .wtrace, and those that an
- * import recognises by their content, unless a .wtrace of the same name stands for them.
+ * import recognises by their content, unless a .wtrace of the same name stands for them; with
+ * runs also the states (.status) of runs that left no trace.
  * IO_READ when a folder cannot be read; USAGE when it holds no trace.
  */
-enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names,
+enum ws_status ws_trace_list_add(struct ws_trace_list *list, int n, char *const *names, bool runs,
                                  struct ws_err *err);
-/* The same; of a folder also the states (.status) of runs that left no trace. */
-enum ws_status ws_trace_list_add_runs(struct ws_trace_list *list, int n, char *const *names,
-                                      struct ws_err *err);
 /* Several, or a folder of however many? */
 bool ws_trace_list_is_many(int n, char *const *names);
 void ws_trace_list_release(struct ws_trace_list *list);

@@ -9,14 +9,14 @@
 #include "report/base/ui.h"
 #include "report/joined/step_candidates.h"
 
-static void show_progress(void *path, uint64_t done, uint64_t total)
+void ws_progress_show(void *path, uint64_t done, uint64_t total)
 {
 	ws_ui_progress(path, done, total);
 }
 
 struct ws_import_opts ws_import_opts_watched(const char *path)
 {
-	return (struct ws_import_opts){.progress = show_progress, .progress_ctx = (void *)path};
+	return (struct ws_import_opts){.progress = ws_progress_show, .progress_ctx = (void *)path};
 }
 
 void ws_import_print_damage(const struct ws_import_stats *s)
@@ -31,8 +31,7 @@ void ws_import_print_damage(const struct ws_import_stats *s)
 		ws_ui_print("warning: and %" PRIu64 " more", s->warnings_more);
 }
 
-/* A file that is none of these, or cannot be read, is for the trace's reader to complain about. */
-static bool is_foreign(const char *path)
+bool ws_trace_is_foreign(const char *path)
 {
 	const struct ws_importer *importer;
 
@@ -42,59 +41,42 @@ static bool is_foreign(const char *path)
 static enum ws_status import(struct ws_trace_file *f, struct ws_err *err)
 {
 	const struct ws_import_opts opts = ws_import_opts_watched(f->name);
+	char path[32];
 	enum ws_status status;
+	int fd;
 
 	f->stats = ws_xarray(1, sizeof(*f->stats));
-	status = ws_import_unnamed(f->name, &opts, &f->fd, f->stats, err);
+	status = ws_import_unnamed(f->name, &opts, &fd, f->stats, err);
 	ws_ui_progress_end();
-	if (status != WS_OK) {
-		f->fd = -1;
-		return status;
-	}
+	WS_FORWARD(status);
 	ws_ui_print("reading '%s' as %s. Run 'warpsheet import' once to skip this next time",
 	            f->name, f->stats->source);
 	ws_import_print_damage(f->stats);
-	f->path = ws_xformat("/proc/self/fd/%d", f->fd);
-	return ws_trace_map_open(&f->map, f->path, err);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	status = ws_trace_reader_open(&f->reader, path, err);
+	close(fd);
+	return status;
 }
 
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err)
 {
-	*f = (struct ws_trace_file){.name = name, .fd = -1};
-	if (is_foreign(name))
+	*f = (struct ws_trace_file){.name = name};
+	if (ws_trace_is_foreign(name))
 		return import(f, err);
-	f->path = ws_xstrdup(name);
-	return WS_OK;
+	return ws_trace_reader_open(&f->reader, name, err);
 }
 
 void ws_trace_file_close(struct ws_trace_file *f)
 {
 	ws_trace_reader_free(f->reader);
-	ws_trace_map_close(&f->map);
-	if (f->stats && f->fd >= 0)
-		close(f->fd);
-	free(f->path);
 	free(f->auto_step);
 	free(f->stats);
 	*f = (struct ws_trace_file){0};
 }
 
-enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
-                                    struct ws_err *err)
-{
-	*out = NULL;
-	if (!f->reader && f->stats)
-		WS_FORWARD(ws_trace_reader_open_mem(&f->reader, f->map.data, f->map.size, err));
-	else if (!f->reader)
-		WS_FORWARD(ws_trace_reader_open(&f->reader, f->path, err));
-	*out = f->reader;
-	return WS_OK;
-}
-
 enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_model_opts *out, struct ws_err *err)
 {
-	const struct ws_trace_reader *r;
 	struct ws_joined_rows rows = {0};
 	struct ws_step_candidates found;
 	struct ws_arena arena = {0};
@@ -105,8 +87,7 @@ enum ws_status ws_trace_file_opts(struct ws_trace_file *f, const struct ws_model
 	if (!out->step || strcmp(out->step, "auto") != 0)
 		return WS_OK;
 	out->step = NULL;
-	WS_FORWARD(ws_trace_file_reader(f, &r, err));
-	status = ws_joined_rows_read(&rows, r, f->name, out, true, &m, err);
+	status = ws_joined_rows_read(&rows, f->reader, f->name, out, true, &m, err);
 	if (status == WS_OK && !m->nmeasured) {
 		ws_step_candidates_find(m, &rows, &arena, &found);
 		if (found.n) {
@@ -131,23 +112,17 @@ enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model *
                                   struct ws_trace_file *f, const struct ws_model_opts *opts,
                                   struct ws_err *err)
 {
-	const struct ws_trace_reader *r;
 	struct ws_model_opts of_file;
 
 	*m = NULL;
 	WS_FORWARD(ws_trace_file_opts(f, opts, &of_file, err));
-	WS_FORWARD(ws_trace_file_reader(f, &r, err));
-	return ws_joined_rows_read(rows, r, f->name, &of_file, true, m, err);
+	return ws_joined_rows_read(rows, f->reader, f->name, &of_file, true, m, err);
 }
 
-void ws_trace_file_print_damage(struct ws_trace_file *f)
+void ws_trace_file_print_damage(const struct ws_trace_file *f)
 {
-	const struct ws_trace_reader *r;
-	const struct ws_trace_summary *s;
+	const struct ws_trace_summary *s = ws_trace_reader_summary(f->reader);
 
-	if (ws_trace_file_reader(f, &r, NULL) != WS_OK)
-		return; /* whoever uses it will say why */
-	s = ws_trace_reader_summary(r);
 	if (s->damaged_blocks || s->skipped_bytes)
 		ws_ui_print("warning: '%s' is damaged: %llu bytes are lost; 'warpsheet check' says "
 		            "where",

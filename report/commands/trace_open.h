@@ -5,32 +5,25 @@
 #pragma once
 
 #include "formats/import/import.h"
-#include "formats/trace/map.h"
 #include "formats/trace/reader.h"
 #include "report/joined/rows.h"
 
 struct ws_trace_file {
-	const char *name; /* as given; borrowed */
-	char *path;       /* opens the trace, as long as this is open */
-	/* of an import, else empty */
-	struct ws_import_stats *stats;
-	struct ws_trace_map map;
-	int fd;
-	struct ws_trace_reader *reader; /* once it was asked for */
-	char *auto_step;                /* the range that --step auto took; NULL = none */
+	const char *name;              /* as given; borrowed */
+	struct ws_import_stats *stats; /* of an import, else NULL */
+	struct ws_trace_reader *reader;
+	char *auto_step; /* the range that --step auto took; NULL = none */
 };
 
+/* Does `warpsheet import` understand this file? Told by its content. */
+bool ws_trace_is_foreign(const char *path);
 /*
- * A file that `warpsheet import` understands, told by its content, is
- * imported, and one line on stderr says so; more say what was lost. Any other
- * file is taken for a trace: its reader finds out. Close also after a failure.
+ * A file that `warpsheet import` understands is imported, and one line on stderr says so; more say
+ * what was lost. Any other file is taken for a trace. Close also after a failure.
  */
 enum ws_status ws_trace_file_open(struct ws_trace_file *f, const char *name, struct ws_err *err);
 void ws_trace_file_close(struct ws_trace_file *f); /* all zero is legal */
 
-/* A reader of it, as long as the file is open. */
-enum ws_status ws_trace_file_reader(struct ws_trace_file *f, const struct ws_trace_reader **out,
-                                    struct ws_err *err);
 /*
  * opts, which may be NULL, for this file: where a step is `auto` and no range is called step, the
  * best candidate, with f->auto_step. USAGE where nothing repeats.
@@ -44,9 +37,11 @@ enum ws_status ws_trace_file_rows(struct ws_joined_rows *rows, struct ws_model *
                                   struct ws_err *err);
 
 /* A trace with holes is used as far as it goes, and that is said on stderr. */
-void ws_trace_file_print_damage(struct ws_trace_file *f);
+void ws_trace_file_print_damage(const struct ws_trace_file *f);
 
 /* What an import lost, and what is strange about its input, on stderr. */
 void ws_import_print_damage(const struct ws_import_stats *stats);
+/* To the progress of an import or export, where somebody watches. */
+void ws_progress_show(void *path, uint64_t done, uint64_t total);
 /* Options of an import that shows how far it is where somebody watches. */
 struct ws_import_opts ws_import_opts_watched(const char *path);
