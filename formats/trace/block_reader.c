@@ -10,7 +10,6 @@
 struct ws_block_reader {
 	const struct ws_trace_reader *r;
 	struct ws_block_decoder decoder;
-	struct ws_thread_rows *thread_rows; /* megabytes: with the first block of two kinds */
 	struct ws_block_view view;
 };
 
@@ -29,27 +28,7 @@ void ws_block_reader_free(struct ws_block_reader *b)
 	if (!b)
 		return;
 	ws_block_decoder_free(&b->decoder);
-	free(b->thread_rows);
 	free(b);
-}
-
-/* One column of the kind that the rows are of: from a block of its own, or from one of two kinds.
- */
-static enum ws_status read_column(struct ws_block_reader *b, enum ws_kind kind, unsigned position,
-                                  uint64_t *v, int *present, struct ws_err *err)
-{
-	const struct ws_block_view *view = &b->view;
-
-	if (view->header.kind != (unsigned)kind)
-		return ws_thread_rows_decode(b->thread_rows, view, &b->decoder, kind, position, v,
-		                             present, err);
-	*present = 0;
-	for (unsigned c = 0; c < view->header.ncolumns && !*present; c++) {
-		*present = view->columns[c].position == (int)position;
-		if (*present)
-			WS_FORWARD(ws_block_column_decode(view, c, &b->decoder, v, err));
-	}
-	return WS_OK;
 }
 
 /* For other values than it has, and no more: blocks are of one size. */
@@ -71,36 +50,6 @@ static enum ws_status check_columns(unsigned kind, ws_column_set *columns, struc
 	for (unsigned at = 0; at < def->ncolumns; at++)
 		WS_FAIL_IF(*columns >> at & 1 && def->columns[at].type == WS_TYPE_BLOB, err, BUG,
 		           "column %s is no number", def->columns[at].name);
-	return WS_OK;
-}
-
-enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
-                                    struct ws_block_rows *out, struct ws_err *err)
-{
-	const struct ws_block_info *info = ws_trace_reader_block(b->r, i);
-	size_t rows = info->rows, used = 0;
-
-	WS_FORWARD(check_columns(info->kind, &columns, err));
-	WS_FORWARD(ws_trace_reader_view(b->r, ws_trace_reader_stored(b->r, i), &b->view, err));
-	if (b->view.header.kind != info->kind) {
-		if (!b->thread_rows)
-			b->thread_rows = ws_thread_rows_new();
-		WS_FORWARD(ws_thread_rows_find(b->thread_rows, &b->view, &b->decoder, info->kind,
-		                               err));
-	}
-	have_room(out, rows * (size_t)__builtin_popcountll(columns));
-	*out = (struct ws_block_rows){.info = *info,
-	                              .memory = out->memory,
-	                              .capacity = out->capacity};
-	for (; columns; columns &= columns - 1) {
-		int at = __builtin_ctzll(columns), present;
-
-		out->v[at] = out->memory + used++ * rows;
-		WS_FORWARD(read_column(b, info->kind, (unsigned)at, out->v[at], &present, err));
-		if (!present)
-			memset(out->v[at], 0, rows * sizeof(*out->v[at]));
-	}
-	ws_walk_let_go(ws_trace_reader_walk(b->r), ws_trace_reader_stored(b->r, i));
 	return WS_OK;
 }
 
@@ -127,9 +76,8 @@ static enum ws_status read_stored_column(struct ws_block_reader *b, unsigned pos
 	return WS_OK;
 }
 
-enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
-                                           ws_column_set columns, struct ws_block_rows *out,
-                                           struct ws_err *err)
+enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
+                                    struct ws_block_rows *out, struct ws_err *err)
 {
 	const size_t stored = ws_trace_reader_stored(b->r, i);
 	const struct ws_tokens *tokens = &b->decoder.tokens;

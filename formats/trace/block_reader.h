@@ -31,18 +31,14 @@ struct ws_block_rows {
 	uint64_t *memory;
 	size_t capacity; /* values */
 };
-/* Block i, of a kind that this program knows. CORRUPT and TOO_NEW as ws_trace_reader_decode, of
- * the columns asked for. */
-enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
-                                    struct ws_block_rows *out, struct ws_err *err);
 /*
  * The stored block that block i is of, of kind thread_event where it holds two
  * kinds: columns are those of that kind. What is stored once a token is not
- * spread to the rows, but for times and durations.
+ * spread to the rows, but for times and durations. CORRUPT and TOO_NEW as ws_trace_reader_decode,
+ * of the columns asked for.
  */
-enum ws_status ws_block_reader_read_stored(struct ws_block_reader *b, size_t i,
-                                           ws_column_set columns, struct ws_block_rows *out,
-                                           struct ws_err *err);
+enum ws_status ws_block_reader_read(struct ws_block_reader *b, size_t i, ws_column_set columns,
+                                    struct ws_block_rows *out, struct ws_err *err);
 /* A value of what was read so. */
 static inline uint64_t ws_block_value(const struct ws_block_rows *b, unsigned column, uint32_t row)
 {

@@ -165,7 +165,7 @@ static enum ws_status decode_part(const struct ws_trace_reader *r, const struct 
 
 	WS_FORWARD(ws_thread_rows_find(r->thread_rows, view, r->decoder, out->info.kind, err));
 	for (unsigned p = 0; p < def->ncolumns; p++) {
-		int source = ws_thread_rows_source(view, out->info.kind, p), present;
+		const int source = ws_thread_rows_source(view, out->info.kind, p);
 		struct ws_column *column = &out->columns[out->ncolumns];
 
 		if (source < 0)
@@ -178,8 +178,8 @@ static enum ws_status decode_part(const struct ws_trace_reader *r, const struct 
 		        .stored_bytes = view->columns[source].entry.stored_size,
 		        .v = arena_take(a, out->info.rows * sizeof(*column->v)),
 		};
-		WS_FORWARD(ws_thread_rows_decode(r->thread_rows, view, r->decoder, out->info.kind,
-		                                 p, column->v, &present, err));
+		WS_FORWARD(ws_thread_rows_decode(r->thread_rows, view, r->decoder, (unsigned)source,
+		                                 column->v, err));
 		column->present = 1;
 	}
 	return WS_OK;

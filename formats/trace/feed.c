@@ -21,7 +21,6 @@ struct slot {
 
 struct ws_feed {
 	const struct ws_trace_reader *r;
-	enum ws_feed_order order;
 	ws_column_set columns[WS_KIND_END];
 	struct wanted *wanted;
 	size_t n;
@@ -58,11 +57,10 @@ static void list_blocks(struct ws_feed *f)
 		if (info->kind >= WS_KIND_END || !f->columns[info->kind])
 			continue;
 		f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
-		if (f->order == WS_FEED_AS_STORED && f->n > 1 && goes_with_last(f, f->n - 1))
+		if (f->n > 1 && goes_with_last(f, f->n - 1))
 			f->n--;
 	}
-	if (f->order != WS_FEED_BY_FILE)
-		qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
 }
 
 /* Those of the columns asked for that the stored block may have. */
@@ -90,25 +88,17 @@ static void decode_next(void *ctx)
 	struct slot *slot = &f->slots[f->next % 2];
 	const uint32_t block = f->wanted[f->next].block;
 
-	if (f->order == WS_FEED_AS_STORED)
-		slot->status =
-		        ws_block_reader_read_stored(f->reader, block, stored_columns(f, block),
-		                                    &slot->rows, &slot->err);
-	else
-		slot->status =
-		        ws_block_reader_read(f->reader, block,
-		                             f->columns[ws_trace_reader_block(f->r, block)->kind],
-		                             &slot->rows, &slot->err);
+	slot->status = ws_block_reader_read(f->reader, block, stored_columns(f, block), &slot->rows,
+	                                    &slot->err);
 }
 
 void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
-                  const ws_column_set columns[WS_KIND_END], enum ws_feed_order order)
+                  const ws_column_set columns[WS_KIND_END])
 {
 	struct ws_feed *f = ws_xarray(1, sizeof(*f));
 
 	*out = NULL;
 	f->r = r;
-	f->order = order;
 	for (int kind = 0; kind < WS_KIND_END; kind++)
 		f->columns[kind] = columns[kind];
 	list_blocks(f);

@@ -1,6 +1,8 @@
 /*
- * The blocks of some kinds one after the other, of which the next is decoded
- * ahead, by a second thread where the machine has one to spare.
+ * The blocks of some kinds one after the other, by the time of their first row, as
+ * ws_block_reader_read has them: API calls and NVTX events that were stored as one block come as
+ * one, and types of thread_event with them. The next is decoded ahead, by a second thread where the
+ * machine has one to spare.
  */
 #pragma once
 
@@ -8,22 +10,14 @@
 
 struct ws_feed;
 
-enum ws_feed_order {
-	WS_FEED_BY_FILE, /* as they stand there */
-	/* by the time of their first row, as ws_block_reader_read_stored has them: API calls and
-	 * NVTX events that were stored as one block come as one, and types of thread_event with
-	 * them */
-	WS_FEED_AS_STORED,
-};
-
 /* columns[kind] of the kinds wanted, 0 of the others. r must outlive it. */
 void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
-                  const ws_column_set columns[WS_KIND_END], enum ws_feed_order order);
+                  const ws_column_set columns[WS_KIND_END]);
 void ws_feed_close(struct ws_feed *f); /* NULL is legal */
 
 /*
- * The next block, NULL behind the last; borrowed until the next call. By
- * time, no later block has a row before *until_ns (INT64_MAX behind the
+ * The next block, NULL behind the last; borrowed until the next call.
+ * No later block has a row before *until_ns (INT64_MAX behind the
  * last), if the file's headers are right.
  */
 enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,

@@ -107,16 +107,10 @@ enum ws_status ws_thread_rows_find(struct ws_thread_rows *t, const struct ws_blo
 }
 
 enum ws_status ws_thread_rows_decode(struct ws_thread_rows *t, const struct ws_block_view *view,
-                                     struct ws_block_decoder *d, enum ws_kind kind,
-                                     unsigned position, uint64_t *v, int *present,
+                                     struct ws_block_decoder *d, unsigned source, uint64_t *v,
                                      struct ws_err *err)
 {
-	int i = ws_thread_rows_source(view, kind, position);
-
-	*present = i >= 0;
-	if (!*present)
-		return WS_OK;
-	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, d, t->values, err));
+	WS_FORWARD(ws_block_column_decode(view, source, d, t->values, err));
 	for (uint32_t k = 0; k < t->n; k++)
 		v[k] = t->values[t->row[k]];
 	return WS_OK;

@@ -33,13 +33,9 @@ struct ws_thread_rows *ws_thread_rows_new(void);
 enum ws_status ws_thread_rows_find(struct ws_thread_rows *t, const struct ws_block_view *view,
                                    struct ws_block_decoder *d, enum ws_kind kind,
                                    struct ws_err *err);
-/*
- * Decode a column of the kind that the rows were found for: t->n values.
- * *present is 0, and v is not written, when the block lacks it.
- */
-enum ws_status ws_thread_rows_decode(struct ws_thread_rows *t, const struct ws_block_view *view,
-                                     struct ws_block_decoder *d, enum ws_kind kind,
-                                     unsigned position, uint64_t *v, int *present,
-                                     struct ws_err *err);
 /* The block's column that has these values, or -1. */
 int ws_thread_rows_source(const struct ws_block_view *view, enum ws_kind kind, unsigned position);
+/* Decode that column: t->n values of the rows that were found. */
+enum ws_status ws_thread_rows_decode(struct ws_thread_rows *t, const struct ws_block_view *view,
+                                     struct ws_block_decoder *d, unsigned source, uint64_t *v,
+                                     struct ws_err *err);

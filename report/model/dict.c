@@ -4,7 +4,6 @@
  */
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "formats/trace/feed.h"
 #include "report/model/load.h"
 
 #include <stdlib.h>
@@ -38,29 +37,6 @@ enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_rec
 {
 	WS_FORWARD(check_count(ws_trace_reader_count(l->r, kind), err));
 	return ws_records_each(l->r, kind, fn, ctx, err);
-}
-
-enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
-                              ws_block_fn fn, void *to, struct ws_err *err)
-{
-	ws_column_set wanted[WS_KIND_END] = {0};
-	const struct ws_block_rows *b;
-	struct ws_feed *feed;
-	uint64_t row = 0;
-	int64_t until_ns;
-	enum ws_status status;
-
-	wanted[kind] = columns;
-	ws_feed_open(&feed, l->r, wanted, WS_FEED_BY_FILE);
-	do {
-		status = ws_feed_next(feed, &b, &until_ns, err);
-		if (status == WS_OK && b) {
-			status = fn(l, b, row, to, err);
-			row += b->info.rows;
-		}
-	} while (status == WS_OK && b);
-	ws_feed_close(feed);
-	return status;
 }
 
 /* --- texts ------------------------------------------------------------------------ */

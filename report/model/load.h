@@ -33,12 +33,6 @@ void ws_loader_release(struct ws_loader *l);
 void ws_model_begin(struct ws_model **out, const struct ws_trace_reader *r, const char *name,
                     const struct ws_model_opts *opts);
 
-/* Rows of the greatest kinds never stand in memory as a whole: fn takes a block of them, whose
- * first row is `row` of its kind in the file. */
-typedef enum ws_status (*ws_block_fn)(struct ws_loader *l, const struct ws_block_rows *b,
-                                      uint64_t row, void *to, struct ws_err *err);
-enum ws_status ws_load_blocks(struct ws_loader *l, enum ws_kind kind, ws_column_set columns,
-                              ws_block_fn fn, void *to, struct ws_err *err);
 /* fn, whose context is ctx, for each row of a kind; fails as ws_load_kind. */
 enum ws_status ws_load_each(const struct ws_loader *l, enum ws_kind kind, ws_record_fn fn,
                             void *ctx, struct ws_err *err);

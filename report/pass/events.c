@@ -32,7 +32,7 @@ enum ws_status ws_pass_each_event(struct ws_pass *p, ws_pass_event_fn fn, void *
 	int64_t until_ns;
 	enum ws_status status;
 
-	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
+	ws_feed_open(&feed, p->l.r, columns);
 	do {
 		status = ws_feed_next(feed, &b, &until_ns, err);
 		if (status == WS_OK && b)

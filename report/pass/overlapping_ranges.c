@@ -125,7 +125,7 @@ static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *dom
 
 	for (size_t i = 0; i < f->nevents; i++)
 		ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN);
-	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
+	ws_feed_open(&feed, p->l.r, columns);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)

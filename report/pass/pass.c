@@ -56,7 +56,7 @@ static enum ws_status feed_to(struct ws_pass *p, const ws_column_set columns[WS_
 	int64_t until_ns;
 	enum ws_status status;
 
-	ws_feed_open(&feed, p->l.r, columns, WS_FEED_AS_STORED);
+	ws_feed_open(&feed, p->l.r, columns);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
 		if (status == WS_OK && rows)

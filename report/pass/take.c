@@ -484,35 +484,31 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 }
 
 /* What is out of bounds is told when rows are taken. */
-static enum ws_status see_times(struct ws_loader *l, const struct ws_block_rows *b, uint64_t row,
-                                void *to, struct ws_err *err)
+static void see_time(struct ws_pass *p, int64_t start_ns, int64_t dur_ns)
 {
-	const bool is_kernel = b->info.kind == WS_KIND_KERNEL;
-	const uint64_t *starts = b->v[is_kernel ? WS_COL_kernel_start_ns : WS_COL_api_start_ns];
-	const uint64_t *durs = b->v[is_kernel ? WS_COL_kernel_dur_ns : WS_COL_api_dur_ns];
+	if (start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
+		ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));
+}
+
+static void see_call(void *to, const void *row)
+{
+	const struct ws_row_api *call = row;
+
+	see_time(to, call->start_ns, call->dur_ns);
+}
+
+static void see_kernel(void *to, const void *row)
+{
+	const struct ws_row_kernel *k = row;
 	struct ws_pass *p = to;
 
-	(void)l, (void)row, (void)err;
-	for (uint32_t i = 0; i < b->info.rows; i++) {
-		const int64_t start_ns = (int64_t)starts[i], dur_ns = (int64_t)durs[i];
-		const bool timed =
-		        !is_kernel || (p->has_dur && dur_ns >= 0 &&
-		                       !(b->v[WS_COL_kernel_flags][i] & WS_KERNEL_NO_TIME));
-
-		if (timed && start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
-			ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));
-	}
-	return WS_OK;
+	if (p->has_dur && k->dur_ns >= 0 && !(k->flags & WS_KERNEL_NO_TIME))
+		see_time(p, k->start_ns, k->dur_ns);
 }
 
 enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err)
 {
 	if (of_calls)
-		WS_FORWARD(ws_load_blocks(&p->l, WS_KIND_API,
-		                          WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns),
-		                          see_times, p, err));
-	return ws_load_blocks(&p->l, WS_KIND_KERNEL,
-	                      WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
-	                              WS_COLUMN(kernel, flags),
-	                      see_times, p, err);
+		WS_FORWARD(ws_records_each(p->l.r, WS_KIND_API, see_call, p, err));
+	return ws_records_each(p->l.r, WS_KIND_KERNEL, see_kernel, p, err);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "formats/base/bytes.h"
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "formats/trace/block_reader.h"
 
 /* Room for a row of any kind: its columns one behind the other. */
 union row {
@@ -13,63 +13,59 @@ union row {
 #undef K
 };
 
-/* Of kinds with BLOBs, which are few, all columns are in memory. */
-static void each_of_table(const struct ws_column_data *t, ws_record_fn fn, void *ctx)
+static void each_of_block(const struct ws_block *b, const struct ws_kind_def *def, ws_record_fn fn,
+                          void *ctx)
 {
+	/* by position; NULL: the block lacks it */
+	const struct ws_column *columns[sizeof(union row) / sizeof(uint64_t)] = {0};
 	union row row;
 
 	memset(&row, 0, sizeof(row));
-	for (uint64_t i = 0; i < t->rows; i++) {
-		for (unsigned c = 0; c < t->def->ncolumns; c++) {
-			const struct ws_column *column = &t->columns[c];
-			uint8_t *to = (uint8_t *)&row + t->def->columns[c].row_offset;
+	for (unsigned c = 0; c < b->ncolumns; c++) {
+		const int at = ws_schema_column(def, b->columns[c].id);
 
-			if (column->present && column->type == WS_TYPE_BLOB)
-				memcpy(to, &column->b[i], sizeof(*column->b));
-			else if (column->present)
-				memcpy(to, &column->v[i], sizeof(*column->v));
+		if (at >= 0 && b->columns[c].present)
+			columns[at] = &b->columns[c];
+	}
+	for (uint64_t i = 0; i < b->info.rows; i++) {
+		for (unsigned c = 0; c < def->ncolumns; c++) {
+			uint8_t *to = (uint8_t *)&row + def->columns[c].row_offset;
+
+			if (columns[c] && columns[c]->b)
+				memcpy(to, &columns[c]->b[i], sizeof(*columns[c]->b));
+			else if (columns[c])
+				memcpy(to, &columns[c]->v[i], sizeof(*columns[c]->v));
 		}
 		fn(ctx, &row);
 	}
 }
 
-/* Of the others, of which there may be millions, a block is. */
-static enum ws_status each_of_blocks(const struct ws_trace_reader *r, const struct ws_kind_def *def,
-                                     ws_record_fn fn, void *ctx, struct ws_err *err)
+/* keeper: who keeps what BLOBs point to; NULL: nobody. */
+static enum ws_status each_row(const struct ws_trace_reader *r, const struct ws_kind_def *def,
+                               ws_record_fn fn, void *ctx, struct ws_records *keeper,
+                               struct ws_err *err)
 {
-	struct ws_block_rows b = {0};
-	struct ws_block_reader *reader;
-	enum ws_status status = WS_OK;
-	union row row;
+	for (size_t i = 0; i < ws_trace_reader_block_count(r); i++) {
+		struct ws_block b;
 
-	ws_block_reader_new(&reader, r);
-	for (size_t i = 0; i < ws_trace_reader_block_count(r) && status == WS_OK; i++) {
 		if (ws_trace_reader_block(r, i)->kind != def->id)
 			continue;
-		status = ws_block_reader_read(reader, i, ~(ws_column_set)0, &b, err);
-		for (size_t at = 0; status == WS_OK && at < b.info.rows; at++) {
-			for (unsigned c = 0; c < def->ncolumns; c++)
-				ws_store_u64((uint64_t *)&row + c, b.v[c][at]);
-			fn(ctx, &row);
+		WS_FORWARD(ws_trace_reader_decode(r, i, &b, err));
+		each_of_block(&b, def, fn, ctx);
+		if (keeper && ws_kind_has_blobs(def)) {
+			WS_GROW(keeper->blocks, keeper->nblocks + 1, keeper->capacity);
+			keeper->blocks[keeper->nblocks++] = b;
+		} else {
+			ws_block_release(&b);
 		}
 	}
-	ws_block_rows_release(&b);
-	ws_block_reader_free(reader);
-	return status;
+	return WS_OK;
 }
 
 enum ws_status ws_records_each(const struct ws_trace_reader *r, enum ws_kind kind, ws_record_fn fn,
                                void *ctx, struct ws_err *err)
 {
-	const struct ws_kind_def *def = ws_schema_kind(kind);
-	struct ws_column_data t;
-
-	if (!ws_kind_has_blobs(def))
-		return each_of_blocks(r, def, fn, ctx, err);
-	WS_FORWARD(ws_trace_reader_load(r, kind, &t, err));
-	each_of_table(&t, fn, ctx);
-	ws_column_data_release(&t);
-	return WS_OK;
+	return each_row(r, ws_schema_kind(kind), fn, ctx, NULL, err);
 }
 
 static void keep_row(void *ctx, const void *row)
@@ -88,12 +84,7 @@ enum ws_status ws_records_load(struct ws_records *d, const struct ws_trace_reade
 	d->room = ws_xarray(1, sizeof(*d->room));
 	ws_spill_open(d->room, ws_trace_reader_count(r, kind) * d->row_size);
 	d->rows = d->room->data;
-	if (ws_kind_has_blobs(def)) {
-		WS_FORWARD(ws_trace_reader_load(r, kind, &d->table, err));
-		each_of_table(&d->table, keep_row, d);
-	} else {
-		WS_FORWARD(each_of_blocks(r, def, keep_row, d, err));
-	}
+	WS_FORWARD(each_row(r, def, keep_row, d, d, err));
 	ws_spill_flush(d->room);
 	return WS_OK;
 }
@@ -114,7 +105,9 @@ enum ws_status ws_records_load_by(struct ws_records *d, const struct ws_trace_re
 
 void ws_records_free(struct ws_records *d)
 {
-	ws_column_data_release(&d->table);
+	for (size_t i = 0; i < d->nblocks; i++)
+		ws_block_release(&d->blocks[i]);
+	free(d->blocks);
 	ws_map_free(&d->places);
 	if (d->room)
 		ws_spill_close(d->room);

@@ -19,7 +19,8 @@ enum ws_status ws_records_each(const struct ws_trace_reader *r, enum ws_kind kin
 
 /* All rows of a kind, in memory. BLOBs stay valid. */
 struct ws_records {
-	struct ws_column_data table; /* of kinds with BLOBs only */
+	struct ws_block *blocks; /* of kinds with BLOBs only, for these */
+	size_t nblocks, capacity;
 	struct ws_spill *room;
 	void *rows; /* struct ws_row_<kind>[n], in room; of many, see ws_records_row */
 	size_t n, row_size;

@@ -45,7 +45,7 @@ static unsigned read_blocks(const struct ws_sample *s, unsigned rows, enum ws_st
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, s->data, s->size, &err), WS_OK), "%s",
 	          err.text);
-	ws_feed_open(&feed, r, columns, WS_FEED_AS_STORED);
+	ws_feed_open(&feed, r, columns);
 	while ((*status = ws_feed_next(feed, &b, &until_ns, &err)) == WS_OK && b) {
 		cr_assert(eq(u32, b->info.rows, rows));
 		for (uint32_t i = 0; i < rows; i++)
