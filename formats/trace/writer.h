@@ -65,6 +65,8 @@ enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
                                     struct ws_err *err);
 
+/* WS_OK, or what the writer's first failure was; BUG once it is closed. */
+enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Write every unfinished block (dictionaries first), so that the file holds all rows added. */
 enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *err);
 /* Bytes of the file that are whole blocks. */

@@ -36,8 +36,6 @@ struct ws_trace_writer {
 
 /* Without a file yet. */
 struct ws_trace_writer *ws_trace_writer_new(const struct ws_trace_writer_opts *opts);
-/* What went wrong before; BUG when it is closed. */
-enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struct ws_err *err);
 /* Remember a block for the index. */
 void ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row);
 /* Remember on which stream a launch configuration runs: kernels of one follow each other. */

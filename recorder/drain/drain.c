@@ -12,9 +12,7 @@
 
 enum ws_status ws_drain_error(const struct ws_drain *d, struct ws_err *err)
 {
-	if (d->status != WS_OK && err)
-		*err = d->failure;
-	return d->status;
+	return ws_trace_writer_check_open(d->writer, err);
 }
 
 static void intern_causes(struct ws_drain *d);
@@ -312,15 +310,13 @@ static void give_back(struct ws_drain *d)
 
 void ws_drain_commit(struct ws_drain *d)
 {
-	struct ws_err err;
+	const bool is_written = ws_trace_writer_flush(d->writer, NULL) == WS_OK;
 
-	if (d->status == WS_OK)
-		ws_drain_note(d, ws_trace_writer_flush(d->writer, &err), &err);
 	ws_filter_commit(d);
 	/* a writer that failed keeps the commit before it; what follows is counted as lost */
-	if (d->status == WS_OK)
+	if (is_written)
 		write_commit(d);
-	if (d->status == WS_OK || !d->is_repeatable)
+	if (is_written || !d->is_repeatable)
 		give_back(d);
 }
 
@@ -347,7 +343,7 @@ uint64_t ws_drain_lost(const struct ws_drain *d, enum ws_dropped cause)
 	uint64_t n = atomic_load_explicit(&d->seg->lost[cause], memory_order_relaxed);
 
 	if (cause == WS_DROPPED_disk_full)
-		n += d->discarded + ws_trace_writer_rows_lost(d->writer);
+		n += ws_trace_writer_rows_lost(d->writer);
 	if (cause == WS_DROPPED_launch_without_work && d->activity->has_ended)
 		n += ws_activity_waiting(d->activity);
 	return n + d->counted[cause];
@@ -396,11 +392,10 @@ void ws_drain_statistics(struct ws_drain *d)
 void ws_drain_last_words(struct ws_drain *d)
 {
 	struct ws_row_loss rows[WS_DROPPED_COUNT];
-	struct ws_err err;
 
-	if (d->status == WS_OK || !d->causes[0])
+	if (!d->causes[0])
 		return;
 	read_losses(d, ws_drain_now_ns(d) - d->seg->base_ns, rows);
 	/* the failure is known, and a second one changes nothing */
-	(void)ws_trace_writer_last_words(d->writer, rows, WS_DROPPED_COUNT, &err);
+	(void)ws_trace_writer_last_words(d->writer, rows, WS_DROPPED_COUNT, NULL);
 }

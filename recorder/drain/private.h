@@ -33,14 +33,11 @@ struct ws_drain_thread_name {
 struct ws_drain {
 	struct ws_seg_header *seg;
 	struct ws_trace_writer *writer;
-	enum ws_status status; /* of the writer: the first failure stays */
-	struct ws_err failure;
 	bool is_repeatable; /* after a failure nothing is given back */
 	/* clock.c: times outside are not times; CLOCK_MONOTONIC, looked at in each pass */
 	int64_t earliest_ns, latest_ns;
 	bool is_other_boot; /* the segment's times are of a boot before this one */
 	struct ws_drain_real_time real_time;
-	uint64_t discarded; /* events not even handed to a writer that failed */
 
 	/* what a commit holds; its own memory, from which it is copied */
 	struct ws_seg_commit *commit;
@@ -79,8 +76,6 @@ struct ws_drain {
 /* Ids of a text and of a configuration, 0 for none. */
 uint64_t ws_drain_intern(struct ws_drain *d, struct ws_bytes text);
 uint64_t ws_drain_intern_config(struct ws_drain *d, const struct ws_row_launch_config *config);
-/* Note a failure of the writer. Returns status. */
-enum ws_status ws_drain_note(struct ws_drain *d, enum ws_status status, const struct ws_err *err);
 
 /* Read the definition log up to its present end. Returns the number of definitions. */
 uint64_t ws_drain_definitions(struct ws_drain *d);

@@ -421,14 +421,13 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 {
 	struct ws_trace_result *result = &p->result;
 	enum ws_status status;
-	struct ws_err cause;
 
 	last_rows(p, end);
 	warn_of_gpu(p);
 	ws_drain_commit(p->drain);
 	ws_drain_last_words(p->drain);
-	status = ws_trace_writer_close(p->writer, &cause);
-	if (p->final && status == WS_OK && ws_drain_error(p->drain, NULL) == WS_OK) {
+	status = ws_trace_writer_close(p->writer, err);
+	if (p->final && status == WS_OK) {
 		take_name(p, p->final);
 		p->final = NULL;
 	} else if (p->final)
@@ -445,10 +444,6 @@ enum ws_status ws_process_finish(struct ws_process *p, const struct ws_row_proce
 		result->lost[i] = ws_drain_lost(p->drain, (enum ws_dropped)i);
 	result->noutside = atomic_load(&p->file.seg->control.noutside);
 	result->gpu = ws_gpu_report(&p->file.seg->gpu);
-	if (ws_drain_error(p->drain, err) != WS_OK)
-		return ws_drain_error(p->drain, NULL);
-	if (status != WS_OK && err)
-		*err = cause;
 	return status;
 }
 
