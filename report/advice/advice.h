@@ -141,6 +141,14 @@ struct ws_advice {
 /* All rules, once a selection: *out lives as long as that. */
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab);
 
+/*
+ * Of a trace without kernels, what it holds instead and why it may be so. Two or three sentences:
+ * "36 kernel launches were recorded (cudaLaunchKernel 30, …), but no kernel. …". Allocated in the
+ * arena.
+ */
+const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_selection *sel,
+                                struct ws_arena *arena);
+
 /* Is a range path launch-bound by rule A1? A diff gives no verdict on dtypes for one that is. */
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path);
 

@@ -1,4 +1,4 @@
-#include "report/advice/no_kernels.h"
+#include "report/advice/advice.h"
 
 #include <inttypes.h>
 #include <string.h>

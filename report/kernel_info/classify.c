@@ -9,7 +9,6 @@
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
-#include "report/kernel_info/classify_name.h"
 #include "report/kernel_info/demangle.h"
 #include "report/base/signature.h"
 #include "report/kernel_info/text_lines.h"

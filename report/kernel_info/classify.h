@@ -145,3 +145,5 @@ const char *ws_name_dtype_name(enum ws_name_dtype dtype);
  * space. Writes at most size - 1 bytes and a NUL; returns how many.
  */
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size);
+/* Fill tile_m, tile_n, align and arch from a normalised gemm or conv name. */
+void ws_name_parse(const char *name, struct ws_kernel_traits *out);

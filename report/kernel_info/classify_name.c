@@ -1,4 +1,4 @@
-#include "report/kernel_info/classify_name.h"
+#include "report/kernel_info/classify.h"
 
 #include <stdbool.h>
 #include <string.h>

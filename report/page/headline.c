@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/advice/no_kernels.h"
+#include "report/advice/advice.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
 #include "report/base/stat.h"

@@ -206,6 +206,9 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
                                  const struct ws_table *table, struct ws_err *err);
 /* All tables: {"title", "trace", "filter", "tables": {"name": {…}, …}}. */
 enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err);
+/* The same of the first rows of each. */
+enum ws_status ws_out_json_rows(FILE *f, const struct ws_report *report, size_t most_rows,
+                                struct ws_err *err);
 void ws_out_markdown(FILE *f, const struct ws_report *report);
 /* One HTML file of all tables, without network: docs/reports.md says what is in it. */
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err);

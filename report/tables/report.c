@@ -10,7 +10,6 @@
 #include "report/page/answers.h"
 #include "report/page/make.h"
 #include "report/pass/pass.h"
-#include "report/tables/needs.h"
 #include "report/tables/tables.h"
 
 static const struct {
@@ -75,6 +74,90 @@ static struct ws_table *make(const struct ws_table_context *all, const struct ws
 	return t;
 }
 
+/* --- what each table needs of a digest, so that only that is read and joined ------------------ */
+
+#define ALWAYS  (-1)
+#define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
+
+/* A table, one of its columns, and what that takes. Every table says where kernels ran on the CPU.
+ * A table that is not here gets all there is. */
+static const struct need {
+	const struct ws_table_def *def;
+	int column;
+	unsigned parts;
+} needs[] = {
+        {&ws_def_kernel_summary, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_op_class, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_direction, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_dtype, CLASSES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_tensor, WS_DIGEST_NAMES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_name, WS_DIGEST_NAMES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_range, WS_DIGEST_PLACES},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
+        {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
+        {&ws_def_kernel_trace, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_classes, ALWAYS, CLASSES},
+        {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
+        {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
+        {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
+        {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
+        {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
+        {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
+        {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_images_per_s, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_outlier, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_mfu, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_hfu, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_check, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_window_forward_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_window_loss_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_window_backward_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_window_optimizer_ns, WS_DIGEST_ROWS},
+        {&ws_def_steps, WS_TC_steps_window_remainder_ns, WS_DIGEST_ROWS},
+        {&ws_def_roofline, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_softmax_matmul, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
+        {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
+        {&ws_def_ops, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_gpu, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_execution, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_idle, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_idle_gaps, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_launch_latency, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
+        {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_memory, ALWAYS, WS_DIGEST_ROWS},
+        {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
+        {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
+        {&ws_def_losses, ALWAYS, WS_DIGEST_NAMES | WS_DIGEST_LEFT},
+        {&ws_def_method, ALWAYS, WS_DIGEST_KERNELS},
+        {&ws_def_resources, ALWAYS, WS_DIGEST_KERNELS},
+};
+
+/* columns[c] = 0: column c is not wanted; NULL: all are. */
+static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
+{
+	unsigned parts = 0;
+	bool known = false;
+
+	for (size_t i = 0; i < sizeof(needs) / sizeof(*needs); i++) {
+		const struct need *need = &needs[i];
+
+		if (need->def != def)
+			continue;
+		known = true;
+		if (need->column == ALWAYS || !columns || columns[need->column])
+			parts |= need->parts;
+	}
+	return known ? parts
+	             : WS_DIGEST_KERNELS | WS_DIGEST_JOINED | WS_DIGEST_CALLS | WS_DIGEST_NAMES;
+}
+
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
 static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
                          const uint8_t *columns)
@@ -82,7 +165,7 @@ static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
 	unsigned parts = 0;
 
 	for (size_t i = 0; i < ndefs; i++)
-		parts |= ws_table_needs(defs[i], columns);
+		parts |= needs_of(defs[i], columns);
 	return parts;
 }
 
@@ -95,15 +178,35 @@ static bool has_summary(const struct ws_table_def *const *defs, size_t ndefs)
 	return false;
 }
 
-/* All tables from what is in tab. */
-static enum ws_status make_report(const struct ws_table_context *tab,
+/* What rows with a source are made of. */
+struct kept {
+	struct ws_model *model;
+	struct ws_digest digest;
+};
+
+static void free_kept(void *kept)
+{
+	struct kept *k = kept;
+
+	ws_digest_release(&k->digest);
+	ws_model_free(k->model);
+	free(k);
+}
+
+/* All tables from what is in tab; the report takes the digest, of which rows are made, too. */
+static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest *d,
                                   const struct ws_table_def *const *defs, size_t ndefs,
                                   struct ws_report **out, struct ws_err *err)
 {
 	struct ws_report *report = ws_xarray(1, sizeof(*report));
+	struct kept *k = ws_xarray(1, sizeof(*k));
 	enum ws_status status = WS_OK;
 
-	*out = NULL;
+	k->digest = *d;
+	*d = (struct ws_digest){0};
+	tab->digest = &k->digest;
+	report->kept = k;
+	report->free_kept = free_kept;
 	report->title = "Warpsheet report";
 	report->created_ns = tab->m->file.base_ns;
 	report->lacks_comm = tab->digest->parts & WS_DIGEST_LEFT && ws_model_lacks_comm(tab->m);
@@ -123,62 +226,15 @@ static enum ws_status make_report(const struct ws_table_context *tab,
 	return status;
 }
 
-/* What rows with a source are made of. */
-struct kept {
-	struct ws_model *model;
-	struct ws_digest digest;
-};
-
-static void free_kept(void *kept)
+/* Rows of the report are made of the model; without a report it goes. */
+static void give_model(struct ws_report *report, struct ws_model *m)
 {
-	struct kept *k = kept;
+	struct kept *k = report ? report->kept : NULL;
 
-	ws_digest_release(&k->digest);
-	ws_model_free(k->model);
-	free(k);
-}
-
-static bool has_sources(const struct ws_report *report)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < report->ntables; i++)
-		has |= report->tables[i]->source.fill != NULL;
-	return has;
-}
-
-/* Where rows of the report are made of the model when they are read, it takes that; else *m stays.
- */
-static void keep_model(struct ws_report *report, struct ws_model **m)
-{
-	struct kept *k = report->kept;
-
-	if (!has_sources(report))
-		return;
-	k->model = *m;
-	*m = NULL;
-}
-
-/* The tables from what is in tab; rows with a source are made of its digest, too, which the report
- * has then. */
-static enum ws_status make_and_keep(struct ws_table_context *tab, struct ws_digest *d,
-                                    const struct ws_table_def *const *defs, size_t ndefs,
-                                    struct ws_report **out, struct ws_err *err)
-{
-	struct kept *k = ws_xarray(1, sizeof(*k));
-	enum ws_status status;
-
-	k->digest = *d;
-	*d = (struct ws_digest){0};
-	tab->digest = &k->digest;
-	status = make_report(tab, defs, ndefs, out, err);
-	if (status != WS_OK || !has_sources(*out)) {
-		free_kept(k);
-		return status;
-	}
-	(*out)->kept = k;
-	(*out)->free_kept = free_kept;
-	return WS_OK;
+	if (k)
+		k->model = m;
+	else
+		ws_model_free(m);
 }
 
 /* --- from a trace ------------------------------------------------------------------------- */
@@ -227,7 +283,7 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
 	if (status == WS_OK) {
 		ws_digest_of_rows(&d, m, &sel, a->parts);
-		status = make_and_keep(&tab, &d, a->defs, a->ndefs, out, err);
+		status = make_report(&tab, &d, a->defs, a->ndefs, out, err);
 	}
 	ws_selection_release(&sel);
 	return status;
@@ -258,10 +314,8 @@ static enum ws_status stream_selected(const struct asked *a, struct ws_report **
 	        ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
 
 	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
-	if (*out)
-		keep_model(*out, &m);
 	ws_joined_rows_free(&rows);
-	ws_model_free(m);
+	give_model(*out, m);
 	return status;
 }
 
@@ -280,13 +334,11 @@ static enum ws_status stream_summed(const struct asked *a, struct ws_report **ou
 	tab.m = m;
 	if (status == WS_OK && m) {
 		select_all(m, a->filter->scope, &d, &sel);
-		WS_THEN(status, make_and_keep(&tab, &d, a->defs, a->ndefs, out, err));
+		status = make_report(&tab, &d, a->defs, a->ndefs, out, err);
 	}
-	if (*out)
-		keep_model(*out, &m);
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
-	ws_model_free(m);
+	give_model(*out, m);
 	return status;
 }
 

@@ -63,11 +63,11 @@ static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def
 	ws_json_array_end(j);
 }
 
-static void put_rows(struct ws_json_writer *j, const struct ws_table *t)
+static void put_rows(struct ws_json_writer *j, const struct ws_table *t, size_t most)
 {
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "rows"));
-	for (size_t row = 0; row < t->nrows; row++) {
+	for (size_t row = 0; row < t->nrows && row < most; row++) {
 		ws_json_break(j);
 		put_cells(j, t, ws_table_cells(t, row));
 	}
@@ -81,7 +81,7 @@ static void put_rows(struct ws_json_writer *j, const struct ws_table *t)
 }
 
 static void put_table(struct ws_json_writer *j, const struct ws_report *report,
-                      const struct ws_table *t)
+                      const struct ws_table *t, size_t most)
 {
 	ws_json_object_begin(j);
 	put_field(j, "table", t->def->name);
@@ -98,7 +98,7 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 		ws_json_array_end(j);
 	}
 	put_columns(j, t->def);
-	put_rows(j, t);
+	put_rows(j, t, most);
 	put_field(j, "not_recorded", t->not_recorded);
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "notes"));
@@ -117,11 +117,12 @@ enum ws_status ws_out_json_table(FILE *f, const struct ws_report *report,
 	struct ws_json_writer j;
 
 	ws_json_begin(&j, f);
-	put_table(&j, report, table);
+	put_table(&j, report, table, SIZE_MAX);
 	return ws_json_finish(&j, err);
 }
 
-enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err)
+enum ws_status ws_out_json_rows(FILE *f, const struct ws_report *report, size_t most_rows,
+                                struct ws_err *err)
 {
 	struct ws_json_writer j;
 
@@ -136,10 +137,15 @@ enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_er
 	for (size_t i = 0; i < report->ntables; i++) {
 		ws_json_break(&j);
 		ws_json_key(&j, report->tables[i]->def->name);
-		put_table(&j, report, report->tables[i]);
+		put_table(&j, report, report->tables[i], most_rows);
 	}
 	ws_json_object_end(&j);
 	ws_json_break(&j);
 	ws_json_object_end(&j);
 	return ws_json_finish(&j, err);
+}
+
+enum ws_status ws_out_json(FILE *f, const struct ws_report *report, struct ws_err *err)
+{
+	return ws_out_json_rows(f, report, SIZE_MAX, err);
 }

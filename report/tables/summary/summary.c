@@ -12,7 +12,6 @@
 #include "report/base/interval.h"
 #include "report/base/names.h"
 #include "report/analysis/idle.h"
-#include "report/advice/no_kernels.h"
 #include "report/analysis/steps.h"
 #include "report/model/steps.h"
 #include "report/names/names.h"

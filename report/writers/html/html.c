@@ -51,27 +51,6 @@ static void put_text(FILE *f, const char *text)
 	}
 }
 
-/* The same tables with fewer rows, which borrow from them. */
-struct page {
-	struct ws_report report;
-	struct ws_arena arena;
-};
-
-static void page_open(struct page *p, const struct ws_report *report)
-{
-	struct ws_table *tables;
-
-	p->report = *report;
-	WS_NEW(&p->arena, tables, report->ntables);
-	WS_NEW(&p->arena, p->report.tables, report->ntables);
-	for (size_t i = 0; i < report->ntables; i++) {
-		tables[i] = *report->tables[i];
-		if (tables[i].nrows > MOST_ROWS)
-			tables[i].nrows = MOST_ROWS;
-		p->report.tables[i] = &tables[i];
-	}
-}
-
 /* {"ranges": 2229}: how many rows the tables have that do not show all. */
 static void put_cut(struct ws_json_writer *j, const struct ws_report *report)
 {
@@ -175,7 +154,6 @@ static void put_colours(struct ws_json_writer *j)
 /* {"report": {…}, "page": {…}, …} */
 static enum ws_status put_data(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
-	struct page page = {0};
 	struct ws_json_writer j;
 	char *rest = NULL;
 	size_t len = 0;
@@ -192,12 +170,10 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	ws_json_object_end(&j);
 	status = ws_json_finish(&j, err);
 	ws_xfclose(memory);
-	page_open(&page, report);
 	fputs("{\"report\": ", f);
-	WS_THEN(status, ws_out_json(f, &page.report, err));
+	WS_THEN(status, ws_out_json_rows(f, report, MOST_ROWS, err));
 	fputs(", ", f);
 	fwrite(rest + 1, 1, len - 1, f); /* behind its first brace */
-	ws_arena_free(&page.arena);
 	free(rest);
 	return status;
 }
