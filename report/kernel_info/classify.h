@@ -126,8 +126,7 @@ void ws_classifier_free(struct ws_classifier *c); /* NULL is legal */
 /*
  * Traits of a kernel name, mangled or not, any bytes. Each distinct name is
  * looked at once. Only the first WS_CLASSIFY_BYTES of the normalised name
- * count: what a pattern costs can grow with the square of the length. Fails
- * for lack of memory only.
+ * count: what a pattern costs can grow with the square of the length.
  */
 #define WS_CLASSIFY_BYTES 4096u
 void ws_classify(struct ws_classifier *c, const char *name, size_t len,

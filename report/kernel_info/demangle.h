@@ -22,6 +22,6 @@
 /*
  * Append to out the signature that a mangled name stands for: "_Z3addiPfS_"
  * is "add(int, float*, float*)". Whatever is not mangled, not understood or
- * over a limit above is appended as it is. Fails for lack of memory only.
+ * over a limit above is appended as it is.
  */
 void ws_demangle(const char *name, size_t len, struct ws_buf *out);

@@ -62,7 +62,7 @@ void ws_short_names(const struct ws_bytes *names, size_t n, struct ws_buf *text,
  * Different names stay different: where cuts coincide, the place where the names differ is shown
  * too, and where even that does not tell, they end in "~1", "~2" in the order of their bytes; only
  * where the width has no room for that they may look alike. Those that are cut are then texts in
- * the arena, which knows when memory is out.
+ * the arena.
  */
 void ws_names_elide(struct ws_arena *arena, struct ws_bytes *names, size_t n, size_t width,
                     size_t head);

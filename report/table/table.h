@@ -22,7 +22,7 @@ struct ws_cell {
 	union {
 		int64_t i;
 		double r;
-		struct {
+		struct ws_cell_text {
 			const char *ptr; /* owned by the table; any bytes, len counts */
 			size_t len;
 		} text;
@@ -111,6 +111,13 @@ const struct ws_cell *ws_table_cells(const struct ws_table *t, size_t row);
 
 /* Is it this text? */
 bool ws_cell_is(const struct ws_cell *cell, const char *text);
+/* Its text; of any other cell the empty one. */
+static inline struct ws_cell_text ws_cell_text(const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_TEXT ? cell->text : (struct ws_cell_text){"", 0};
+}
+/* The same for printf's "%.*s". */
+#define WS_CELL_SHOWN(cell) (int)ws_cell_text(cell).len, ws_cell_text(cell).ptr
 /* Of one type, and the same there; two empty ones are. */
 bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b);
 /* Of a number; 0 of anything else. */

@@ -28,10 +28,10 @@ static size_t make_key(const struct ws_cell *cells, char *key, size_t *len)
 
 	key[n++] = '\0';
 	for (int c = WS_TC_ranges_domain; c <= WS_TC_ranges_style; c++) {
-		if (cells[c].type == WS_CELL_TEXT) {
-			memcpy(key + n, cells[c].text.ptr, cells[c].text.len);
-			n += cells[c].text.len;
-		}
+		const struct ws_cell_text text = ws_cell_text(&cells[c]);
+
+		memcpy(key + n, text.ptr, text.len);
+		n += text.len;
 		key[n++] = '\0';
 	}
 	*len = n;
@@ -47,7 +47,7 @@ static size_t longest_key(const struct ws_table *all)
 		size_t len = 0;
 
 		for (int c = WS_TC_ranges_path; c <= WS_TC_ranges_style; c++)
-			len += (cells[c].type == WS_CELL_TEXT ? cells[c].text.len : 0) + 1;
+			len += ws_cell_text(&cells[c]).len + 1;
 		longest = len > longest ? len : longest;
 	}
 	return longest;

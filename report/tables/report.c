@@ -364,7 +364,7 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 	*out = NULL;
 	report->title = plan->title;
 	report->created_ns = plan->created_ns;
-	report->trace = plan->trace ? ws_xstrdup(plan->trace) : NULL;
+	report->trace = ws_xstrdup(plan->trace);
 	report->filter = ws_xstrdup("");
 	report->tables = ws_xarray(plan->ndefs, sizeof(struct ws_table *));
 	for (size_t i = 0; i < plan->ndefs && status == WS_OK; i++) {

@@ -34,7 +34,7 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err);
 /* A report of more than one trace. */
 struct ws_report_plan {
-	const char *title, *trace; /* trace NULL: there was no memory for it */
+	const char *title, *trace;
 	int64_t created_ns;
 	const struct ws_table_def *const *defs; /* the last is the method, which comes by itself */
 	size_t ndefs;

@@ -96,7 +96,7 @@ struct page_line {
 static bool is_longer(const struct ws_cell *text, const struct ws_cell *item)
 {
 	static const char *const ends[] = {"…", "<", " [", " #"};
-	size_t len = item->type == WS_CELL_TEXT ? item->text.len : 0;
+	size_t len = ws_cell_text(item).len;
 
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends) && len; i++) {
 		const char *end = memmem(item->text.ptr, len, ends[i], strlen(ends[i]));
@@ -133,8 +133,8 @@ static void cut_names(struct page_section *s)
 {
 	size_t n = s->end - s->begin, room = name_room(s);
 
-	if (!WS_NEW(s->arena, s->item, n) || !WS_NEW(s->arena, s->text, n))
-		return;
+	WS_NEW(s->arena, s->item, n);
+	WS_NEW(s->arena, s->text, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct ws_cell *cells = page_cells(s, s->begin + i);
 		const struct ws_cell *item = &cells[s->columns.item],

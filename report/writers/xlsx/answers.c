@@ -202,8 +202,7 @@ static void add_answers(struct ws_xlsx_front *f, const struct ws_answers *answer
 		ws__xlsx_front_sentence(f, &line, false);
 	}
 	if (answers->note)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
-		                   answers->note, f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_front_words(f, answers->note, WS_XLSX_NOTE);
 	ws__xlsx_front_links(f, 0);
 }
 

@@ -109,8 +109,7 @@ void ws__xlsx_make_styles(struct ws_xlsx *x)
 {
 	for (int i = 0; i < WS_XLSX_NSTYLES; i++) {
 		x->styles[i] = new_format(x);
-		if (x->styles[i])
-			set_style(x->styles[i], &styles[i]);
+		set_style(x->styles[i], &styles[i]);
 	}
 }
 
@@ -160,8 +159,6 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 	if (f)
 		return f;
 	f = *slot = new_format(x);
-	if (!f)
-		return NULL;
 	set_number_format(f, shown, type);
 	format_set_align(f, LXW_ALIGN_VERTICAL_TOP);
 	if (type == WS_CELL_TEXT) {
@@ -255,10 +252,10 @@ void ws__xlsx_header(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint
 void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                     const struct ws_cell *cell, lxw_format *format)
 {
-	const char *text =
-	        cell->type == WS_CELL_TEXT ? ws__xlsx_clean(x, cell->text.ptr, cell->text.len) : "";
+	const struct ws_cell_text text = ws_cell_text(cell);
 
-	ws__xlsx_try(x, worksheet_write_string(sheet, row, col, text, format));
+	ws__xlsx_try(x, worksheet_write_string(sheet, row, col,
+	                                       ws__xlsx_clean(x, text.ptr, text.len), format));
 }
 
 const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
@@ -269,7 +266,7 @@ const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
 	va_start(ap, fmt);
 	text = ws_arena_vformat(&x->arena, fmt, ap);
 	va_end(ap);
-	return text ? text : "";
+	return text;
 }
 
 static void write_big_integer(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,

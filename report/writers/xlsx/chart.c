@@ -192,28 +192,29 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 	chart_series_set_name(series, name);
 }
 
+lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class)
+{
+	const struct ws_cell_text name = ws_cell_text(class);
+
+	return ws_page_colour_def(ws_page_class_colour(name.ptr, name.len)).light;
+}
+
 #define CLASSES_MAX 20
 
 /* A class has one colour in every picture. */
 static void colour_classes(lxw_chart_series *series, const struct chart_cells *cells)
 {
-	lxw_chart_fill fill[CLASSES_MAX];
+	lxw_chart_fill fill[CLASSES_MAX] = {{0}};
 	lxw_chart_point point[CLASSES_MAX] = {{0}}, *points[CLASSES_MAX + 1];
 	const int column = column_of(cells, "Class");
 	size_t n = cells->last - cells->first + 1;
 
 	n = n < CLASSES_MAX ? n : CLASSES_MAX;
 	for (size_t i = 0; i < n && column >= 0; i++) {
-		const struct ws_cell *name =
-		        &ws_table_cells(cells->sheet->table,
-		                        cells->first - WS_XLSX_ROW_DATA + i)[column];
-		const bool is_text = name->type == WS_CELL_TEXT;
+		const size_t row = cells->first - WS_XLSX_ROW_DATA + i;
 
-		fill[i] = (lxw_chart_fill){
-		        .color = ws_page_colour_def(
-		                         ws_page_class_colour(is_text ? name->text.ptr : "",
-		                                              is_text ? name->text.len : 0))
-		                         .light};
+		fill[i].color =
+		        ws__xlsx_class_colour(&ws_table_cells(cells->sheet->table, row)[column]);
 		point[i].fill = &fill[i];
 		points[i] = &point[i];
 	}

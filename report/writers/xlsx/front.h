@@ -22,6 +22,8 @@ void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char
 /* The page, when all is written. */
 void ws__xlsx_front_end(struct ws_xlsx_front *f);
 void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title);
+/* Words across the page. */
+void ws__xlsx_front_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style);
 /* A sentence with what counts in bold. */
 void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line *line,
                              bool is_first_thing);

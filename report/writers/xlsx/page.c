@@ -29,6 +29,12 @@ void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title)
 	f->row++;
 }
 
+void ws__xlsx_front_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style)
+{
+	ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, text,
+	                   f->x->styles[style]);
+}
+
 /* --- headline, figures, links ---------------------------------------------------------------- */
 
 /* What to do first may take more than a line. */
@@ -88,8 +94,7 @@ void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char
 	set_height(f, f->row, 24);
 	ws__xlsx_text(f->x, f->sheet, f->row++, 0, title, f->x->styles[WS_XLSX_TITLE]);
 	if (source)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, source,
-		                   f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_front_words(f, source, WS_XLSX_NOTE);
 }
 
 void ws__xlsx_front_end(struct ws_xlsx_front *f)
@@ -105,9 +110,8 @@ static void add_head(struct ws_xlsx_front *f, const struct ws_page *page)
 	const struct ws_report *r = f->x->report;
 
 	if (*r->filter)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
-		                   ws__xlsx_format(f->x, "Filter: %s", r->filter),
-		                   f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_front_words(f, ws__xlsx_format(f->x, "Filter: %s", r->filter),
+		                     WS_XLSX_NOTE);
 	f->row++;
 	for (size_t i = 0; i < page->nheadline; i++)
 		ws__xlsx_front_sentence(f, &page->headline[i], false);
@@ -241,19 +245,17 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 		const struct ws_cell *cells = ws_table_cells(t, i);
 
 		ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, FRONT_LAST - 1, width,
-		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1, (int)cells[0].text.len,
-		                                   cells[0].text.ptr),
+		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1,
+		                                   WS_CELL_SHOWN(&cells[0])),
 		                   f->x->styles[WS_XLSX_ADVICE]);
 		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &cells[1], &gain, WS_XLSX_CELL);
 		if (cells[2].type == WS_CELL_TEXT)
 			ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST - 1, width,
-			                   ws__xlsx_format(f->x, "%.*s", (int)cells[2].text.len,
-			                                   cells[2].text.ptr),
+			                   ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&cells[2])),
 			                   f->x->styles[WS_XLSX_EVIDENCE]);
 	}
 	if (page->findings_note)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
-		                   page->findings_note, f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_front_words(f, page->findings_note, WS_XLSX_NOTE);
 	ws_table_free(t);
 }
 
@@ -345,23 +347,17 @@ static void add_lines(struct ws_xlsx_front *f)
 		end = ws_display_section_end(t, &columns, begin);
 		if (f->x->report->page && is_shown_above(section))
 			continue;
-		ws__xlsx_front_section(f, section->type == WS_CELL_TEXT
-		                                  ? ws__xlsx_format(f->x, "%.*s",
-		                                                    (int)section->text.len,
-		                                                    section->text.ptr)
-		                                  : "");
+		ws__xlsx_front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
 		for (size_t r = begin; r < end; r++)
 			add_line(f, &columns, ws_table_cells(t, r), shown);
 	}
 	if (t->not_recorded)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
-		                   ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
-		                   f->x->styles[WS_XLSX_MISSING]);
+		ws__xlsx_front_words(f, ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
+		                     WS_XLSX_MISSING);
 	for (size_t i = 0; i < t->nnotes; i++)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
-		                   t->notes[i], f->x->styles[WS_XLSX_NOTE]);
+		ws__xlsx_front_words(f, t->notes[i], WS_XLSX_NOTE);
 }
 
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)

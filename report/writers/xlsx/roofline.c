@@ -88,16 +88,8 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 
 	if (class->type != WS_CELL_TEXT)
 		class = name;
-	fill.color =
-	        ws_page_colour_def(
-	                ws_page_class_colour(class->type == WS_CELL_TEXT ? class->text.ptr : "",
-	                                     class->type == WS_CELL_TEXT ? class->text.len : 0))
-	                .light;
-	snprintf(label, sizeof(label), "%.*s %.*s",
-	         name->type == WS_CELL_TEXT ? (int)name->text.len : 0,
-	         name->type == WS_CELL_TEXT ? name->text.ptr : "",
-	         dtype->type == WS_CELL_TEXT ? (int)dtype->text.len : 0,
-	         dtype->type == WS_CELL_TEXT ? dtype->text.ptr : "");
+	fill.color = ws__xlsx_class_colour(class);
+	snprintf(label, sizeof(label), "%.*s %.*s", WS_CELL_SHOWN(name), WS_CELL_SHOWN(dtype));
 	chart_series_set_name(series, ws__xlsx_clean(x, label, strlen(label)));
 	chart_series_set_categories(series, p->s->name, at, to_right, at, to_right);
 	chart_series_set_values(series, p->s->name, at, up, at, up);

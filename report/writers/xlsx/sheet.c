@@ -293,50 +293,45 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 		write_totals(x, s, l, row);
 }
 
-static uint32_t write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
-                           uint32_t row, const char *text)
+static void write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
+                       uint32_t *row, const char *text)
 {
-	ws__xlsx_paragraph(x, s->sheet, row, 0, l->last_paragraph_col, l->paragraph_width, text,
-	                   x->styles[WS_XLSX_NOTE]);
-	return row + 1;
+	ws__xlsx_paragraph(x, s->sheet, (*row)++, 0, l->last_paragraph_col, l->paragraph_width,
+	                   text, x->styles[WS_XLSX_NOTE]);
 }
 
 static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
                             uint32_t row)
 {
 	const struct ws_table *t = s->table;
-	char text[512];
 
 	if (t->nnotes == t->nheadline_notes && !x->big_integers && !x->cut_texts &&
 	    s->rows == t->nrows && !s->view.constants)
 		return row;
 	ws__xlsx_text(x, s->sheet, row++, 0, "Notes", x->styles[WS_XLSX_NOTE_HEAD]);
-	if (s->rows < t->nrows) {
-		snprintf(text, sizeof(text),
-		         "This sheet has the first %zu of %zu rows. All rows are in the CSV file "
-		         "…-%s.csv beside this workbook.",
-		         s->rows, t->nrows, t->def->name);
-		row = write_note(x, s, l, row, text);
-	}
-	if (x->big_integers) {
-		snprintf(text, sizeof(text),
-		         "Numbers beyond 2^53 are shown as text (%zu of them): a spreadsheet "
-		         "would round them.",
-		         x->big_integers);
-		row = write_note(x, s, l, row, text);
-	}
-	if (x->cut_texts) {
-		snprintf(text, sizeof(text),
-		         "Texts over 32,767 characters, a cell's limit, end in … (%zu of them). "
-		         "CSV and JSON have them whole.",
-		         x->cut_texts);
-		row = write_note(x, s, l, row, text);
-	}
+	if (s->rows < t->nrows)
+		write_note(x, s, l, &row,
+		           ws__xlsx_format(x,
+		                           "This sheet has the first %zu of %zu rows. All rows are "
+		                           "in the CSV file …-%s.csv beside this workbook.",
+		                           s->rows, t->nrows, t->def->name));
+	if (x->big_integers)
+		write_note(x, s, l, &row,
+		           ws__xlsx_format(x,
+		                           "Numbers beyond 2^53 are shown as text (%zu of them): a "
+		                           "spreadsheet would round them.",
+		                           x->big_integers));
+	if (x->cut_texts)
+		write_note(x, s, l, &row,
+		           ws__xlsx_format(x,
+		                           "Texts over 32,767 characters, a cell's limit, end in … "
+		                           "(%zu of them). CSV and JSON have them whole.",
+		                           x->cut_texts));
 	if (s->view.constants)
-		row = write_note(x, s, l, row,
-		                 ws__xlsx_format(x, "Same in all rows: %s.", s->view.constants));
+		write_note(x, s, l, &row,
+		           ws__xlsx_format(x, "Same in all rows: %s.", s->view.constants));
 	for (size_t i = t->nheadline_notes; i < t->nnotes; i++)
-		row = write_note(x, s, l, row, t->notes[i]);
+		write_note(x, s, l, &row, t->notes[i]);
 	return row;
 }
 

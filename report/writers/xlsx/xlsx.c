@@ -140,7 +140,7 @@ static char *property(struct ws_xlsx *x, const char *text)
 	char *copy = ws_arena_copy(&x->arena, clean, strlen(clean));
 	size_t n = PROPERTY_MAX;
 
-	if (copy && strlen(copy) > n) {
+	if (strlen(copy) > n) {
 		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
 			n--;
 		copy[n] = '\0';

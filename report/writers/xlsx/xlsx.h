@@ -19,7 +19,6 @@
 #define WS_XLSX_CELL_CHARS_MAX 32767
 /* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
 #define WS_XLSX_ROWS_MAX 100000
-/* Columns of a sheet whose widths are chosen; tables have some 30. */
 
 #define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
 #define WS_XLSX_PAGE_PIXELS 870  /* of the first sheet: columns A to G */
@@ -94,7 +93,7 @@ struct ws_xlsx {
 	char *clean;                           /* the last cleaned text */
 	size_t clean_capacity;
 	lxw_error failed;      /* the first failure of the library */
-	struct ws_arena arena; /* texts; it knows that memory is out */
+	struct ws_arena arena; /* texts */
 	size_t big_integers;   /* written as text on the sheet at hand */
 	size_t cut_texts;      /* cut on the sheet at hand */
 };
@@ -120,7 +119,7 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
 /*
  * Text as a sheet takes it: valid UTF-8, control characters as \n, \t, \x1b,
  * at most 32,767 characters (cut ends in "…"), nothing that Excel decodes (_x0041_).
- * Borrowed until the next call; "" when memory is out.
+ * Borrowed until the next call.
  */
 const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len);
 /* Lines that the text takes when it is wrapped in a column of this width. */
@@ -131,7 +130,7 @@ void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 /* The text of a cell; of one that has none "". */
 void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                     const struct ws_cell *cell, lxw_format *format);
-/* A text in the arena; "" when memory is out. */
+/* A text in the arena. */
 const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* A cell of a table in the unit of its column; EMPTY stays blank, an integer beyond 2^53 in no
@@ -176,6 +175,8 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 /* A chart of a type of the library, on no sheet yet; a series of it, of no cells yet. */
 lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type);
 lxw_chart_series *ws__xlsx_series(lxw_chart *chart);
+/* Of a class of kernels, by the cell with its name: one in every picture. */
+lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
 /* The step's time as a stacked bar, at a row; its cells stand in columns from `col` on. Returns the
  * row below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
