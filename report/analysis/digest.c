@@ -303,3 +303,35 @@ struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, u
 	                           .text = {name},
 	                           .row = row};
 }
+
+uint32_t ws_digest_class(const struct ws_model *m, const struct ws_digest_cell *cell)
+{
+	return cell->place.class ? cell->place.class : m->configs[cell->config].name_class;
+}
+
+uint32_t ws_digest_name(const struct ws_model *m, const struct ws_digest_cell *cell)
+{
+	return m->configs[cell->config].name;
+}
+
+void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_of,
+                    struct ws_ranking *out)
+{
+	const struct ws_model *m = tab->m;
+	const struct ws_digest *d = tab->digest;
+
+	*out = (struct ws_ranking){0};
+	WS_NEW(tab->temp, out->groups, m->ntexts);
+	WS_NEW(tab->temp, out->order, m->ntexts);
+	for (size_t i = 0; i < d->ncells; i++) {
+		struct ws_group *group = &out->groups[text_of(m, &d->cells[i])];
+
+		group->time.n += ws_values_count(&d->cells[i].dur_ns);
+		group->time.sum += d->cells[i].total_ns;
+		group->without_time += d->cells[i].without_time;
+	}
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		if (out->groups[i].time.n || out->groups[i].without_time)
+			out->order[out->n++] = ws_group_key(&out->groups[i], m->texts[i], i);
+	ws_row_keys_sort(out->order, out->n);
+}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/advice/advice.h"
+#include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
 #include "report/base/stat.h"
@@ -177,33 +178,6 @@ static const char *capital(const struct ws_page_making *p, const char *text)
 	return copy;
 }
 
-/* GPU time of each class, by text; kernels that overlap count each. */
-static int64_t *class_times(const struct ws_page_making *p)
-{
-	const struct ws_digest *d = p->tab->digest;
-	int64_t *ns;
-
-	WS_NEW(p->tab->temp, ns, p->m->ntexts);
-	for (size_t i = 0; i < d->ncells; i++) {
-		const struct ws_digest_cell *cell = &d->cells[i];
-		const uint32_t by_name = p->m->configs[cell->config].name_class;
-
-		ns[cell->place.class ? cell->place.class : by_name] += cell->total_ns;
-	}
-	return ns;
-}
-
-/* The class with most time, but for one; WS_NONE: there is none. */
-static uint32_t longest(const struct ws_page_making *p, const int64_t *ns, uint32_t but)
-{
-	uint32_t most = WS_NONE;
-
-	for (uint32_t i = 0; i < p->m->ntexts; i++)
-		if (i != but && ns[i] && (most == WS_NONE || ns[i] > ns[most]))
-			most = i;
-	return most;
-}
-
 /* Graphs that are traced as a whole, where they have more time than all kernels. */
 static bool say_graphs(struct ws_page_making *p)
 {
@@ -219,24 +193,37 @@ static bool say_graphs(struct ws_page_making *p)
 	return true;
 }
 
+/* "gemm (40 %)" of the nth class, kernels that overlap counting each; "" where it has too little.
+ */
+static void describe_class(const struct ws_page_making *p, const struct ws_ranking *by_class,
+                           size_t nth, double least_ns, const char **name, const char **share)
+{
+	const uint32_t class = nth < by_class->n ? by_class->order[nth].row : 0;
+	const double ns = nth < by_class->n ? (double)by_class->groups[class].time.sum : 0;
+
+	*name = *share = "";
+	if (!(ns > 0) || ns < least_ns)
+		return;
+	*name = ws_page_class_of(p, class);
+	*share = ws_say_percent(p->texts, 100 * ns / (double)p->page->gpu_ns);
+}
+
 static void say_largest_part(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
 	const struct ws_page_node *owner = owner_of(page);
 	const double whole = (double)page->gpu_ns;
 	const char *work = ws_page_work(page);
-	const int64_t *ns = class_times(p);
-	const uint32_t first = longest(p, ns, WS_NONE), second = longest(p, ns, first);
-	const char *name, *share, *whose, *other = "", *other_share = "";
+	const char *name, *share, *whose, *other, *other_share;
+	struct ws_ranking by_class;
 
-	if (say_graphs(p) || first == WS_NONE || !(whole > 0))
+	if (say_graphs(p) || !(whole > 0))
 		return;
-	name = ws_page_class_of(p, first);
-	share = ws_say_percent(p->texts, 100 * (double)ns[first] / whole);
-	if (second != WS_NONE && 100 * (double)ns[second] >= SECOND_PERCENT * whole) {
-		other = ws_page_class_of(p, second);
-		other_share = ws_say_percent(p->texts, 100 * (double)ns[second] / whole);
-	}
+	ws_digest_rank(p->tab, ws_digest_class, &by_class);
+	describe_class(p, &by_class, 0, 0, &name, &share);
+	describe_class(p, &by_class, 1, SECOND_PERCENT * whole / 100, &other, &other_share);
+	if (!*name)
+		return;
 	if (!owner ||
 	    words_in(owner->label) + OWNER_WORDS + (has_both_ways(owner) ? BACKWARD_WORDS : 0) >
 	            MOST_WORDS) {

@@ -10,7 +10,7 @@
 
 struct kernels {
 	struct ws_page_making *p;
-	struct ws_group *group;   /* by name, as in kernel-summary */
+	struct ws_ranking by_name;
 	uint32_t *class, *config; /* of the cell with most time */
 	int64_t *most_ns;
 };
@@ -23,23 +23,19 @@ static void gather(struct kernels *s)
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		const struct ws_config *config = &m->configs[cell->config];
-		struct ws_group *group = &s->group[config->name];
 
-		group->time.n += ws_values_count(&cell->dur_ns);
-		group->time.sum += cell->total_ns;
-		group->without_time += cell->without_time;
 		if (cell->total_ns < s->most_ns[config->name] && s->config[config->name])
 			continue;
 		s->most_ns[config->name] = cell->total_ns;
 		s->config[config->name] = cell->config;
-		s->class[config->name] = cell->place.class ? cell->place.class : config->name_class;
+		s->class[config->name] = ws_digest_class(m, cell);
 	}
 }
 
 static double flops_per_s(const struct kernels *s, uint32_t name)
 {
 	const struct ws_digest *d = s->p->tab->digest;
-	const struct ws_group *g = &s->group[name];
+	const struct ws_group *g = &s->by_name.groups[name];
 
 	if (!d->flops || d->flops_unknown[name] || g->without_time)
 		return NAN;
@@ -75,7 +71,7 @@ static const char *without_namespaces(const char *name)
 static void add_kernel(struct kernels *s, uint32_t name)
 {
 	struct ws_page *page = s->p->page;
-	const struct ws_group *g = &s->group[name];
+	const struct ws_group *g = &s->by_name.groups[name];
 	const double rate = flops_per_s(s, name);
 
 	page->kernel[page->nkernels++] = (struct ws_page_kernel){
@@ -105,21 +101,16 @@ void ws_page_add_kernels(struct ws_page_making *p)
 {
 	const struct ws_model *m = p->m;
 	struct kernels s = {.p = p};
-	struct ws_row_key *order;
-	size_t n = 0;
+	size_t n;
 
-	WS_NEW(p->tab->temp, s.group, m->ntexts);
 	WS_NEW(p->tab->temp, s.class, m->ntexts);
 	WS_NEW(p->tab->temp, s.config, m->ntexts);
 	WS_NEW(p->tab->temp, s.most_ns, m->ntexts);
-	WS_NEW(p->tab->temp, order, m->ntexts);
 	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
+	ws_digest_rank(p->tab, ws_digest_name, &s.by_name);
+	n = s.by_name.n;
 	gather(&s);
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		if (s.group[i].time.n || s.group[i].without_time)
-			order[n++] = ws_group_key(&s.group[i], m->texts[i], i);
-	ws_row_keys_sort(order, n);
 	for (size_t i = 0; i < n && i < MOST_KERNELS; i++)
-		add_kernel(&s, order[i].row);
+		add_kernel(&s, s.by_name.order[i].row);
 	p->page->more_kernels = n > MOST_KERNELS ? n - MOST_KERNELS : 0;
 }

@@ -2,6 +2,7 @@
  * GPU time by class of operation: as ranges and operations say, and as the
  * kernels' names do.
  */
+#include "report/analysis/digest.h"
 #include "report/base/order.h"
 #include "report/tables/tables.h"
 
@@ -36,7 +37,7 @@ static void add_up(struct classes *s)
 	for (size_t i = 0; i < d->ncells; i++) {
 		const struct ws_digest_cell *cell = &d->cells[i];
 		const struct ws_config *config = &s->tab->m->configs[cell->config];
-		uint32_t class = cell->place.class ? cell->place.class : config->name_class;
+		uint32_t class = ws_digest_class(s->tab->m, cell);
 		struct class_sum *by_name = &s->sums[config->name_class];
 		uint64_t kernels = ws_digest_cell_count(cell);
 

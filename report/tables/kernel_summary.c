@@ -76,7 +76,7 @@ static uint32_t text_of(const struct summary *s, const struct ws_digest_cell *ce
 
 	switch (a) {
 	case CLASS:
-		return cell->place.class ? cell->place.class : by_name;
+		return ws_digest_class(s->tab->m, cell);
 	case CLASS_BY_NAME:
 		return by_name;
 	case CLASS_BY_RANGE:

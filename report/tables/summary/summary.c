@@ -269,51 +269,10 @@ static void add_places(struct ws_summary_page *p, const struct device_time *t)
 			add_left_out(p, names[i], t->kernels[1][i], t->gpu_ns[1][i]);
 }
 
-struct ranking {
-	const struct ws_model *m;
-	struct ws_group *groups;
-	struct ws_row_key *order;
-	size_t n;
-};
-
-static uint32_t class_of(const struct ws_model *m, const struct ws_digest_cell *cell)
-{
-	return cell->place.class ? cell->place.class : m->configs[cell->config].name_class;
-}
-
 static uint32_t dtype_of(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
 	(void)m;
 	return cell->place.dtype;
-}
-
-static uint32_t name_of(const struct ws_model *m, const struct ws_digest_cell *cell)
-{
-	return m->configs[cell->config].name;
-}
-
-/* Kernels by a text of theirs, in the order of the kernel summary; only counts and sums. */
-static void rank(const struct ws_table_context *tab,
-                 uint32_t (*text_of)(const struct ws_model *, const struct ws_digest_cell *),
-                 struct ranking *out)
-{
-	const struct ws_model *m = tab->m;
-	const struct ws_digest *d = tab->digest;
-
-	*out = (struct ranking){.m = m};
-	WS_NEW(tab->temp, out->groups, m->ntexts);
-	WS_NEW(tab->temp, out->order, m->ntexts);
-	for (size_t i = 0; i < d->ncells; i++) {
-		struct ws_group *group = &out->groups[text_of(m, &d->cells[i])];
-
-		group->time.n += ws_values_count(&d->cells[i].dur_ns);
-		group->time.sum += d->cells[i].total_ns;
-		group->without_time += d->cells[i].without_time;
-	}
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		if (out->groups[i].time.n || out->groups[i].without_time)
-			out->order[out->n++] = ws_group_key(&out->groups[i], m->texts[i], i);
-	ws_row_keys_sort(out->order, out->n);
 }
 
 static uint64_t group_kernels(const struct ws_group *g)
@@ -323,13 +282,13 @@ static uint64_t group_kernels(const struct ws_group *g)
 
 static void add_classes(const struct ws_summary_page *p)
 {
-	struct ranking r;
+	struct ws_ranking r;
 
-	rank(p->tab, class_of, &r);
+	ws_digest_rank(p->tab, ws_digest_class, &r);
 	for (size_t i = 0; i < r.n; i++) {
 		uint32_t class = r.order[i].row;
 
-		ws_page_share(p, class ? r.m->texts[class] : ws_bytes_of("(unclassified)"),
+		ws_page_share(p, class ? p->tab->m->texts[class] : ws_bytes_of("(unclassified)"),
 		              group_kernels(&r.groups[class]), r.groups[class].time.sum);
 	}
 }
@@ -337,13 +296,13 @@ static void add_classes(const struct ws_summary_page *p)
 /* Where the program does not say its dtype: those of the kernels, by their names. */
 static void add_dtypes(const struct ws_summary_page *p)
 {
-	struct ranking r;
+	struct ws_ranking r;
 	char text[160] = "";
 	size_t len = 0, n = 0;
 
-	rank(p->tab, dtype_of, &r);
+	ws_digest_rank(p->tab, dtype_of, &r);
 	for (size_t i = 0; i < r.n && n < TOP_DTYPES; i++) {
-		struct ws_bytes dtype = r.m->texts[r.order[i].row];
+		struct ws_bytes dtype = p->tab->m->texts[r.order[i].row];
 		double share = ws_stat_percent((double)r.groups[r.order[i].row].time.sum,
 		                               (double)p->tab->sel->gpu_ns);
 
@@ -359,17 +318,17 @@ static void add_dtypes(const struct ws_summary_page *p)
 
 static void add_top_kernels(const struct ws_summary_page *p)
 {
-	struct ranking r;
+	struct ws_ranking r;
 	struct ws_group rest = {0};
 	struct ws_bytes shown[TOP_KERNELS] = {0};
 
-	rank(p->tab, name_of, &r);
+	ws_digest_rank(p->tab, ws_digest_name, &r);
 	for (size_t i = 0; i < r.n && i < TOP_KERNELS; i++)
-		shown[i] = ws_model_short_name(r.m, r.order[i].row);
+		shown[i] = ws_model_short_name(p->tab->m, r.order[i].row);
 	ws_names_elide(p->tab->temp, shown, TOP_KERNELS, NAME_COLUMNS, WS_ELIDE_HEAD(NAME_COLUMNS));
 	for (size_t i = 0; i < r.n; i++) {
 		const struct ws_group *g = &r.groups[r.order[i].row];
-		struct ws_bytes name = r.m->texts[r.order[i].row];
+		struct ws_bytes name = p->tab->m->texts[r.order[i].row];
 		struct ws_cell *row;
 
 		if (i >= TOP_KERNELS) {
