@@ -196,8 +196,6 @@ const char *ws_advice_time(const struct ws_advice *a, double all_ns);
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */
 double ws_advice_share(const struct ws_advice *a, int64_t ns);
-/* GPU time of a class by name. */
-int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name);
 /* Major compute capability times 10; -1 = not recorded. */
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device);
 /* Is it a matrix product or convolution, by its class? */

@@ -68,13 +68,6 @@ double ws_advice_share(const struct ws_advice *a, int64_t ns)
 	return a->gpu_ns ? 100 * (double)ns / (double)a->gpu_ns : 0;
 }
 
-int64_t ws_advice_class_ns(const struct ws_advice *a, const char *name)
-{
-	uint64_t id = ws_strtab_find(&a->m->interned, name, strlen(name));
-
-	return id ? a->class_ns[id] : 0;
-}
-
 int64_t ws_advice_capability(const struct ws_advice *a, uint32_t device)
 {
 	const struct ws_device_facts *f;

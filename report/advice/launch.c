@@ -14,13 +14,13 @@ static double mean_ns(const struct ws_advice *a, enum ws_use use)
 	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
-static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use, double percent)
+static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 {
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
 	const char *of_gaps = "";
 
-	if (!a->idle->wall_ns || share < percent)
+	if (!a->idle->wall_ns || share < WS_WAIT_PERCENT)
 		return;
 	if (gaps == 1)
 		of_gaps = ", in one gap";
@@ -94,7 +94,7 @@ void ws_rule_launch_bound(struct ws_advice *a)
 	if (!a->idle->nworked)
 		return;
 	if (a->idle->verdict.launch_bound)
-		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH, WS_WAIT_PERCENT);
+		judge_use(a, WS_RULE_launch_bound, WS_USE_LAUNCH);
 	else
 		add_paths(a);
 	if (2 * a->idle->all.ns[WS_USE_UNKNOWN] >
@@ -104,10 +104,10 @@ void ws_rule_launch_bound(struct ws_advice *a)
 		        "waiting is unknown";
 }
 
-#define RULE_OF_USE(function, USE)                                               \
-	void ws_rule_##function(struct ws_advice *a)                             \
-	{                                                                        \
-		judge_use(a, WS_RULE_##function, WS_USE_##USE, WS_WAIT_PERCENT); \
+#define RULE_OF_USE(function, USE)                              \
+	void ws_rule_##function(struct ws_advice *a)            \
+	{                                                       \
+		judge_use(a, WS_RULE_##function, WS_USE_##USE); \
 	}
 RULE_OF_USE(data_loading, DATA)
 RULE_OF_USE(communication, COLLECTIVE)

@@ -140,8 +140,7 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 	const struct ws_cost_op *op = &g->op;
 	unsigned item = item_bytes(a, op->dtype);
 	int64_t cc = ws_advice_capability(a, op->device);
-	int weak =
-	        cc >= 80 && ws_advice_share(a, ws_advice_class_ns(a, "gemm")) > WS_A3_CLASS_PERCENT;
+	int weak = cc >= 80 && ws_advice_share(a, a->class_ns[WS_TEXT_GEMM]) > WS_A3_CLASS_PERCENT;
 	unsigned multiple = WS_A3_STRONG_BYTES;
 	char which[160];
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 #include <stddef.h>
 
 #include "formats/schema/schema.h"
@@ -23,6 +24,14 @@ static inline bool ws_name_is_word(char c)
 {
 	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
 	       (c >= 'A' && c <= 'Z');
+}
+
+/* Do the bytes from p to before end begin so? */
+static inline bool ws_name_begins(const char *p, const char *end, const char *what)
+{
+	const size_t n = strlen(what);
+
+	return (size_t)(end - p) >= n && !memcmp(p, what, n);
 }
 
 /* "fp32-r1" of "runs/fp32-r1.wtrace": without folders and the endings of traces. */

@@ -9,13 +9,6 @@ static const char *const anonymous[] = {"(anonymous namespace)", "<unnamed>"};
 #define NANONYMOUS (sizeof(anonymous) / sizeof(*anonymous))
 #define OPERATOR   "operator"
 
-static bool starts_with(const char *p, const char *end, const char *what)
-{
-	size_t n = strlen(what);
-
-	return (size_t)(end - p) >= n && !memcmp(p, what, n);
-}
-
 /* Do the bytes before p end in the keyword, so that '<' or '(' belongs to a name? */
 static bool after_operator(const char *begin, const char *p)
 {
@@ -30,7 +23,7 @@ static bool after_operator(const char *begin, const char *p)
 static size_t anonymous_at(const char *p, const char *end)
 {
 	for (size_t i = 0; i < NANONYMOUS; i++)
-		if (starts_with(p, end, anonymous[i]))
+		if (ws_name_begins(p, end, anonymous[i]))
 			return strlen(anonymous[i]);
 	return 0;
 }
@@ -80,7 +73,7 @@ static size_t next_piece(struct place *at)
 	if (whole)
 		return whole;
 	if (*p == '(' && !at->depth)
-		return after_operator(at->begin, p) && starts_with(p, at->end, "()") ? 2 : 0;
+		return after_operator(at->begin, p) && ws_name_begins(p, at->end, "()") ? 2 : 0;
 	if (at->depth)
 		step_inside(at);
 	else if (*p == '<' && !after_operator(at->begin, p))
@@ -102,7 +95,7 @@ struct ws_bytes ws_name_signature(struct ws_bytes name)
 	size_t n;
 	bool is_c = false;
 
-	if (starts_with(at.p, at.end, "void "))
+	if (ws_name_begins(at.p, at.end, "void "))
 		begin = at.begin = at.p += strlen("void ");
 	for (; (n = next_piece(&at)); at.p += n) {
 		is_c |= at.depth > 0;

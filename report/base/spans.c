@@ -93,12 +93,8 @@ int64_t ws_spans_inside(const struct ws_spans *s, int64_t start_ns, int64_t end_
 	size_t i;
 
 	WS_COUNT_FIRST(i, s->n, s->span[i].end_ns <= start_ns);
-	for (; i < s->n && s->span[i].start_ns < end_ns; i++) {
-		int64_t from = s->span[i].start_ns > start_ns ? s->span[i].start_ns : start_ns;
-		int64_t to = s->span[i].end_ns < end_ns ? s->span[i].end_ns : end_ns;
-
-		ns += to > from ? to - from : 0;
-	}
+	for (; i < s->n && s->span[i].start_ns < end_ns; i++)
+		ns += ws_span_overlap(s->span[i].start_ns, s->span[i].end_ns, start_ns, end_ns);
 	return ns;
 }
 

@@ -21,6 +21,15 @@ static inline void ws_span_widen(struct ws_span *s, int64_t start_ns, int64_t en
 	s->end_ns = end_ns > s->end_ns ? end_ns : s->end_ns;
 }
 
+static inline int64_t ws_span_overlap(int64_t a_start_ns, int64_t a_end_ns, int64_t b_start_ns,
+                                      int64_t b_end_ns)
+{
+	const int64_t from = a_start_ns > b_start_ns ? a_start_ns : b_start_ns;
+	const int64_t to = a_end_ns < b_end_ns ? a_end_ns : b_end_ns;
+
+	return to > from ? to - from : 0;
+}
+
 /* Starts as all zeros; free with ws_spans_release. */
 struct ws_spans {
 	struct ws_span *span;

@@ -302,7 +302,7 @@ static void read_state(struct ws_reader *c)
 	c->r->on_cpu = ws_model_on_cpu(m);
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;
 	c->r->origin = ws_table_new(&ws_def_diff_verdict);
-	ws_note_origin(m, "", c->r->origin);
+	ws_note_origin(m, c->r->origin);
 	c->r->idle = ws_idle_verdict(m, &c->sel);
 	read_uses(c);
 	c->r->peak_bytes = ws_memory_peak(m);

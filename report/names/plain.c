@@ -1,14 +1,8 @@
 /* Names by themselves: what changes from call to call. */
 #include <string.h>
 
+#include "report/base/names.h"
 #include "report/names/names.h"
-
-static bool starts_with(const char *p, const char *end, const char *what)
-{
-	size_t n = strlen(what);
-
-	return (size_t)(end - p) >= n && !memcmp(p, what, n);
-}
 
 static const char *skip_digits(const char *p, const char *end, int hexadecimal)
 {
@@ -28,11 +22,11 @@ static const char *skip_appended(const char *p, const char *end)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
 		const char *digits = p + strlen(numbers[i]);
 
-		if (starts_with(p, end, numbers[i]) && skip_digits(digits, end, 0) > digits)
+		if (ws_name_begins(p, end, numbers[i]) && skip_digits(digits, end, 0) > digits)
 			return skip_digits(digits, end, 0);
 	}
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
-		if (!starts_with(p, end, lists[i]))
+		if (!ws_name_begins(p, end, lists[i]))
 			continue;
 		for (p += strlen(lists[i]); p < end && depth; p++)
 			depth += (*p == '[') - (*p == ']');
@@ -48,7 +42,7 @@ size_t ws_name_steady(struct ws_bytes name, char *out)
 
 	while (p < end) {
 		const char *rest = *p == ',' ? skip_appended(p, end) : p;
-		int address = starts_with(p, end, "0x"), digits_at = address ? 2 : 1;
+		int address = ws_name_begins(p, end, "0x"), digits_at = address ? 2 : 1;
 
 		if (rest > p) {
 			p = rest;

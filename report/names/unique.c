@@ -115,8 +115,7 @@ static void put_part(struct ws_buf *out, struct ws_bytes part)
 		size_t skip = 0;
 
 		for (size_t i = 0; i < sizeof(usual) / sizeof(*usual); i++)
-			if (!skip && (size_t)(end - p) >= strlen(usual[i]) &&
-			    !memcmp(p, usual[i], strlen(usual[i])))
+			if (!skip && ws_name_begins(p, end, usual[i]))
 				skip = strlen(usual[i]);
 		p += skip;
 		if (skip)

@@ -10,6 +10,7 @@
 #include "report/analysis/launch_stat.h"
 #include "report/base/interval.h"
 #include "report/base/order.h"
+#include "report/base/spans.h"
 #include "report/tables/tables.h"
 
 /* A moment at which the number of resident blocks changes. */
@@ -49,10 +50,7 @@ struct device_sums {
 
 static int64_t overlap_ns(const struct gpu *g, int64_t start_ns, int64_t end_ns)
 {
-	int64_t from = start_ns > g->start_ns ? start_ns : g->start_ns;
-	int64_t to = end_ns < g->end_ns ? end_ns : g->end_ns;
-
-	return to > from ? to - from : 0;
+	return ws_span_overlap(g->start_ns, g->end_ns, start_ns, end_ns);
 }
 
 static void extend(struct device_sums *d, int64_t start_ns, int64_t end_ns)

@@ -2,15 +2,8 @@
 #include <stdlib.h>
 
 #include "report/analysis/idle.h"
+#include "report/base/spans.h"
 #include "report/tables/tables.h"
-
-static int64_t overlap_ns(const struct ws_idle_gap *g, int64_t start_ns, int64_t end_ns)
-{
-	const int64_t from = start_ns > g->start_ns ? start_ns : g->start_ns;
-	const int64_t to = end_ns < g->end_ns ? end_ns : g->end_ns;
-
-	return to > from ? to - from : 0;
-}
 
 /* The call that covers most of each gap, and at least half of it; WS_NONE. */
 static void find_calls(const struct ws_table_context *tab, const struct ws_idle *idle,
@@ -27,8 +20,9 @@ static void find_calls(const struct ws_table_context *tab, const struct ws_idle 
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 
 		for (size_t g = 0; g < idle->nlongest; g++) {
-			const int64_t ns = overlap_ns(&idle->longest[g], call->start_ns,
-			                              call->start_ns + call->dur_ns);
+			const int64_t ns =
+			        ws_span_overlap(idle->longest[g].start_ns, idle->longest[g].end_ns,
+			                        call->start_ns, call->start_ns + call->dur_ns);
 
 			if (ns <= most[g])
 				continue;

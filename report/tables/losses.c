@@ -25,33 +25,31 @@ static const char *signal_name(int64_t number)
 	return "unknown name";
 }
 
-void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t)
+void ws_note_origin(const struct ws_model *m, struct ws_table *t)
 {
 	for (size_t i = 0; i < m->nends; i++) {
 		const struct ws_process_end *end = &m->ends[i];
 
 		if (end->end == WS_END_SIGNALED)
 			ws_table_note(t,
-			              "%sThe program (process %" PRIu64 ") was killed by signal "
+			              "The program (process %" PRIu64 ") was killed by signal "
 			              "%" PRId64 " (%s): the report shows what it had done until "
 			              "then.",
-			              whose, end->pid, end->code, signal_name(end->code));
+			              end->pid, end->code, signal_name(end->code));
 		else if (end->end == WS_END_EXITED && end->code)
 			ws_table_note(t,
-			              "%sThe program (process %" PRIu64 ") ended with exit status "
+			              "The program (process %" PRIu64 ") ended with exit status "
 			              "%" PRId64 ".",
-			              whose, end->pid, end->code);
+			              end->pid, end->code);
 	}
 	if (!m->file.closed)
-		ws_table_note(t,
-		              "%sThe trace was not closed: recording was cut off. Everything "
-		              "that had reached the file is in the report.",
-		              whose);
+		ws_table_note(t, "The trace was not closed: recording was cut off. Everything "
+		                 "that had reached the file is in the report.");
 	if (m->file.damaged_blocks || m->file.skipped_bytes)
 		ws_table_note(t,
-		              "%sThe trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
+		              "The trace is damaged: %" PRIu64 " blocks and %" PRIu64 " bytes "
 		              "could not be read. `warpsheet check` lists the damage.",
-		              whose, m->file.damaged_blocks, m->file.skipped_bytes);
+		              m->file.damaged_blocks, m->file.skipped_bytes);
 }
 
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t)
@@ -101,7 +99,7 @@ static void add_row(void *table, const struct ws_missing *missing)
 void ws_tab_losses(const struct ws_table_context *tab, struct ws_table *t)
 {
 	ws_missing_each(tab->m, add_row, t);
-	ws_note_origin(tab->m, "", t);
+	ws_note_origin(tab->m, t);
 	ws_note_clocks(tab->m, t);
 	ws_table_note(t, "These counts are of the whole trace, whatever the filter.");
 }

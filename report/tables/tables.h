@@ -79,8 +79,8 @@ static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
 	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
 }
 
-/* Notes about how the recording ended; each begins with `whose` ("", or "A: "). */
-void ws_note_origin(const struct ws_model *m, const char *whose, struct ws_table *t);
+/* Notes about how the recording ended. */
+void ws_note_origin(const struct ws_model *m, struct ws_table *t);
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
  * them. */
 void ws_note_clocks(const struct ws_model *m, struct ws_table *t);

@@ -445,7 +445,7 @@ void ws_tab_summary(const struct ws_table_context *tab, struct ws_table *t)
 	p.section = "Provenance";
 	ws_page_provenance(&p);
 
-	ws_note_origin(tab->m, "", t);
+	ws_note_origin(tab->m, t);
 	ws_note_clocks(tab->m, t);
 	if (tab->sel->gpu_ns)
 		ws_table_note(t,

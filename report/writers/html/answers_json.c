@@ -2,11 +2,6 @@
 #include "report/page/answers.h"
 #include "report/writers/html/private.h"
 
-static struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
-{
-	return ws_json_key(j, name);
-}
-
 static void put_pair(struct ws_json_writer *j, const char *name, const double pair[2])
 {
 	ws_json_array_begin(key(j, name));

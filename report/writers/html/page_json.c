@@ -1,11 +1,6 @@
 /* The first screen as the script of the page reads it. */
 #include "report/writers/html/private.h"
 
-static struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
-{
-	return ws_json_key(j, name);
-}
-
 void ws_html_put_line(struct ws_json_writer *j, const struct ws_page_line *line)
 {
 	ws_json_array_begin(j);

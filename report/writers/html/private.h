@@ -6,6 +6,11 @@
 
 struct ws_answers;
 
+static inline struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
+{
+	return ws_json_key(j, name);
+}
+
 /* Each an object, or null. */
 void ws_html_put_answers(struct ws_json_writer *j, const struct ws_answers *answers);
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page);

@@ -24,7 +24,6 @@ struct waterfall {
 	struct ws_shown_column shown;
 	double least_ns, most_ns;
 	uint32_t row; /* of the heads of its cells */
-	uint16_t col;
 };
 
 /* Of the times of the whole: the axis begins at 0 unless the bars would be too small. */
@@ -46,7 +45,7 @@ static void put_time(const struct waterfall *w, uint32_t row, int series, double
 	struct ws_cell cell;
 
 	ws_cell_set_real(&cell, ns);
-	ws__xlsx_cell(w->x, w->s->sheet, row, (uint16_t)(w->col + 1 + series), &cell, &w->shown,
+	ws__xlsx_cell(w->x, w->s->sheet, row, (uint16_t)(FRONT_DATA + 1 + series), &cell, &w->shown,
 	              WS_XLSX_CELL);
 }
 
@@ -56,7 +55,7 @@ static void put_bar(const struct waterfall *w, size_t i)
 	const double change = bar->to_ns - bar->from_ns;
 	const uint32_t row = w->row + 1 + (uint32_t)i;
 
-	ws__xlsx_text(w->x, w->s->sheet, row, w->col, bar->name, w->x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(w->x, w->s->sheet, row, FRONT_DATA, bar->name, w->x->styles[WS_XLSX_SOURCE]);
 	put_time(w, row, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
 	put_time(w, row, WHOLE, bar->is_whole ? bar->to_ns : 0);
 	put_time(w, row, SAVES, bar->is_whole ? 0 : fmax(0, -change));
@@ -94,12 +93,12 @@ static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
 	static const lxw_color_t colours[SERIES] = {
 	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
 	const uint32_t last = w->row + (uint32_t)w->answers->nbars;
-	const lxw_col_t col = (lxw_col_t)(w->col + 1 + which);
+	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + which);
 	lxw_chart_series *series = ws__xlsx_series(chart);
 	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
 	lxw_chart_line none = {.none = LXW_TRUE};
 
-	chart_series_set_categories(series, w->s->name, w->row + 1, w->col, last, w->col);
+	chart_series_set_categories(series, w->s->name, w->row + 1, FRONT_DATA, last, FRONT_DATA);
 	chart_series_set_values(series, w->s->name, w->row + 1, col, last, col);
 	chart_series_set_fill(series, &fill);
 	chart_series_set_line(series, &none);
@@ -131,20 +130,18 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
 }
 
-static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                              uint16_t col)
+static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
 	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
-	struct waterfall w = {
-	        .x = x, .s = s, .answers = x->report->answers, .row = row, .col = col};
+	struct waterfall w = {.x = x, .s = s, .answers = x->report->answers, .row = row};
 	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
 
 	find_axis(&w);
 	ws_front_times(w.most_ns, &w.shown);
-	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bars", x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the bars", x->styles[WS_XLSX_SOURCE]);
 	for (int i = 0; i < SERIES; i++)
-		ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1 + i),
+		ws__xlsx_text(x, s->sheet, row, (uint16_t)(FRONT_DATA + 1 + i),
 		              ws__xlsx_format(x, "%s (%s)", heads[i], w.shown.unit),
 		              x->styles[WS_XLSX_SOURCE]);
 	for (size_t i = 0; i < w.answers->nbars; i++)
@@ -186,8 +183,7 @@ static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answer
 		                "ochre on one side only",
 		                answers->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
 
-		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row,
-		                             FRONT_DATA);
+		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row);
 	}
 }
 
@@ -218,7 +214,7 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	if (answers->nbars) {
 		if (answers->nbars > 2) { /* else nothing changed */
 			ws__xlsx_front_section(&f, "Why the time changed");
-			f.row = add_waterfall(x, s, f.row, FRONT_DATA);
+			f.row = add_waterfall(x, s, f.row);
 		}
 		if (answers->nchanges)
 			ws__xlsx_front_table(&f, ws_front_changes(answers));

@@ -45,12 +45,10 @@ static const struct style {
 	.colour = LXW_COLOR_WHITE, .band = COLOUR_HEADER, .bold = true, .wrap = true, \
 	.is_boxed = true, .vertical = LXW_ALIGN_VERTICAL_CENTER
 #define PARAGRAPH .wrap = true, .vertical = LXW_ALIGN_VERTICAL_TOP
-#define LINK      .colour = LXW_COLOR_BLUE, .underline = true
         [WS_XLSX_TITLE] = {.bold = true, .size = 16, .colour = COLOUR_TITLE},
         [WS_XLSX_WHAT] = {PARAGRAPH, .colour = LXW_COLOR_BLACK},
         [WS_XLSX_SOURCE] = {.colour = COLOUR_QUIET},
-        [WS_XLSX_LINK_CELL] = {LINK, .indent = 1, .vertical = LXW_ALIGN_VERTICAL_TOP},
-        [WS_XLSX_LINK] = {LINK},
+        [WS_XLSX_LINK] = {.colour = LXW_COLOR_BLUE, .underline = true},
         [WS_XLSX_HEADER] = {HEADER, .horizontal = LXW_ALIGN_LEFT, .indent = 1},
         /* not right: the button of the filter lies there */
         [WS_XLSX_HEADER_NUMBER] = {HEADER, .horizontal = LXW_ALIGN_CENTER},
@@ -335,13 +333,13 @@ void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, ui
 }
 
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const struct ws_xlsx_sheet *to, const char *text, enum ws_xlsx_style style)
+                   const struct ws_xlsx_sheet *to, const char *text)
 {
 	char url[WS_XLSX_SHEET_NAME_MAX + 32];
 
 	snprintf(url, sizeof(url), "internal:'%s'!A1", to->name);
-	ws__xlsx_try(x,
-	             worksheet_write_url_opt(sheet, row, col, url, x->styles[style], text, NULL));
+	ws__xlsx_try(x, worksheet_write_url_opt(sheet, row, col, url, x->styles[WS_XLSX_LINK], text,
+	                                        NULL));
 }
 
 size_t ws__xlsx_lines(const char *text, size_t len, double width)
@@ -369,19 +367,20 @@ size_t ws__xlsx_lines(const char *text, size_t len, double width)
 	return lines;
 }
 
-void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
-                        uint16_t last, double width, const char *text, lxw_format *format)
+void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t last,
+                        double width, const char *text, enum ws_xlsx_style style)
 {
+	lxw_format *format = x->styles[style];
 	const char *clean = ws__xlsx_clean(x, text, strlen(text));
 	size_t lines = ws__xlsx_lines(clean, strlen(clean), width);
 
 	if (lines > 25)
 		lines = 25; /* a row is 409 points high at most */
 	ws__xlsx_try(x, worksheet_set_row(sheet, row, WS_XLSX_ROW_POINTS * (double)lines, NULL));
-	if (last > first)
-		ws__xlsx_try(x, worksheet_merge_range(sheet, row, first, row, last, clean, format));
+	if (last > 0)
+		ws__xlsx_try(x, worksheet_merge_range(sheet, row, 0, row, last, clean, format));
 	else
-		ws__xlsx_try(x, worksheet_write_string(sheet, row, first, clean, format));
+		ws__xlsx_try(x, worksheet_write_string(sheet, row, 0, clean, format));
 }
 
 void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
@@ -410,8 +409,7 @@ static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 
 	for (size_t i = 0; i < s->table->nheadline_notes; i++)
 		text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, last, width, text,
-	                   x->styles[WS_XLSX_ANSWER]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, last, width, text, WS_XLSX_ANSWER);
 }
 
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
@@ -421,28 +419,28 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 
 	ws__xlsx_try(x, worksheet_set_row(s->sheet, WS_XLSX_ROW_TITLE, 24, NULL));
 	ws__xlsx_text(x, s->sheet, WS_XLSX_ROW_TITLE, 0, title, x->styles[WS_XLSX_TITLE]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, 0, last, width, s->table->def->meaning,
-	                   x->styles[WS_XLSX_WHAT]);
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_WHAT, last, width, s->table->def->meaning,
+	                   WS_XLSX_WHAT);
 	if (s != ws__xlsx_first(x))
 		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, ws__xlsx_first(x),
-		              "← back to the first sheet", WS_XLSX_LINK);
+		              "← back to the first sheet");
 	if (s->table->nheadline_notes) {
 		write_answers(x, s, last, width);
 		return;
 	}
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, 0, last, width,
+	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, last, width,
 	                   ws__xlsx_format(x, "Trace: %s%s%s%s%s", r->trace,
 	                                   r->scope ? " · Scope: " : "", r->scope ? r->scope : "",
 	                                   *r->filter ? " · Filter: " : "", r->filter),
-	                   x->styles[WS_XLSX_NOTE]);
+	                   WS_XLSX_NOTE);
 }
 
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width)
 {
-	ws__xlsx_paragraph(x, s->sheet, row, 0, last, width,
+	ws__xlsx_paragraph(x, s->sheet, row, last, width,
 	                   ws__xlsx_format(x, "Not recorded: %s", s->table->not_recorded),
-	                   x->styles[WS_XLSX_MISSING]);
+	                   WS_XLSX_MISSING);
 }
 
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
@@ -490,4 +488,11 @@ const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const c
 		if (!strcmp(x->report->tables[i]->def->name, table))
 			return x->sheets[i].sheet ? &x->sheets[i] : NULL;
 	return NULL;
+}
+
+lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class)
+{
+	const struct ws_cell_text name = ws_cell_text(class);
+
+	return ws_page_colour_def(ws_page_class_colour(name.ptr, name.len)).light;
 }

@@ -192,13 +192,6 @@ static void series_name(lxw_chart_series *series, const struct chart_cells *cell
 	chart_series_set_name(series, name);
 }
 
-lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class)
-{
-	const struct ws_cell_text name = ws_cell_text(class);
-
-	return ws_page_colour_def(ws_page_class_colour(name.ptr, name.len)).light;
-}
-
 #define CLASSES_MAX 20
 
 /* A class has one colour in every picture. */

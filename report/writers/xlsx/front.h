@@ -43,4 +43,4 @@ struct ws_xlsx_icicle {
 };
 /* At the row; returns the row below. */
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
-                             const struct ws_xlsx_icicle *icicle, uint32_t row, uint16_t col);
+                             const struct ws_xlsx_icicle *icicle, uint32_t row);

@@ -31,8 +31,7 @@ void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title)
 
 void ws__xlsx_front_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style)
 {
-	ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH, text,
-	                   f->x->styles[style]);
+	ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST, FRONT_WIDTH, text, style);
 }
 
 /* --- headline, figures, links ---------------------------------------------------------------- */
@@ -47,8 +46,7 @@ static void add_first(struct ws_xlsx_front *f, lxw_rich_string_tuple *const *par
 	for (size_t i = 0; i < n; i++)
 		text = ws__xlsx_format(f->x, "%s%s", text, parts[i]->string);
 	lines = ws__xlsx_lines(text, strlen(text), width);
-	ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, FRONT_LAST, width, text,
-	                   f->x->styles[WS_XLSX_FIRST]);
+	ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST, width, text, WS_XLSX_FIRST);
 	set_height(f, f->row++, 19 * (double)lines);
 }
 
@@ -173,15 +171,15 @@ void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 			ws__xlsx_try(f->x,
 			             worksheet_merge_range(f->sheet, f->row, first, f->row, last,
 			                                   "", x->styles[WS_XLSX_LINK]));
-		ws__xlsx_link(f->x, f->sheet, f->row, first, s, s->name, WS_XLSX_LINK);
+		ws__xlsx_link(f->x, f->sheet, f->row, first, s, s->name);
 		f->row += n++ % PAIRS == PAIRS - 1;
 	}
 	f->row += n % PAIRS != 0;
 	if (*without)
-		ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST, FRONT_WIDTH,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST, FRONT_WIDTH,
 		                   ws__xlsx_format(f->x, "Without rows, so without a sheet: %s.",
 		                                   without),
-		                   x->styles[WS_XLSX_NOTE]);
+		                   WS_XLSX_NOTE);
 }
 
 /* --- short tables ---------------------------------------------------------------------------- */
@@ -244,15 +242,15 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	for (size_t i = 0; i < t->nrows; i++) {
 		const struct ws_cell *cells = ws_table_cells(t, i);
 
-		ws__xlsx_paragraph(f->x, f->sheet, f->row, 0, FRONT_LAST - 1, width,
+		ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST - 1, width,
 		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1,
 		                                   WS_CELL_SHOWN(&cells[0])),
-		                   f->x->styles[WS_XLSX_ADVICE]);
+		                   WS_XLSX_ADVICE);
 		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &cells[1], &gain, WS_XLSX_CELL);
 		if (cells[2].type == WS_CELL_TEXT)
-			ws__xlsx_paragraph(f->x, f->sheet, f->row++, 0, FRONT_LAST - 1, width,
+			ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
 			                   ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&cells[2])),
-			                   f->x->styles[WS_XLSX_EVIDENCE]);
+			                   WS_XLSX_EVIDENCE);
 	}
 	if (page->findings_note)
 		ws__xlsx_front_words(f, page->findings_note, WS_XLSX_NOTE);
@@ -270,10 +268,10 @@ static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
 	ws__xlsx_front_links(f, 1);
 	if (page->nsegments) {
 		ws__xlsx_front_section(f, page->bar_title);
-		f->row = ws__xlsx_add_bar(f->x, s, f->row, FRONT_DATA);
+		f->row = ws__xlsx_add_bar(f->x, s, f->row);
 	}
 	ws__xlsx_front_table(f, ws_front_tree(page, TREE_ROWS));
-	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row, FRONT_DATA);
+	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row);
 	add_findings(f, page);
 	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS));
 }

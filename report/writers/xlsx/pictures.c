@@ -67,7 +67,6 @@ struct bar {
 	lxw_chart *chart;
 	struct ws_shown_column shown;
 	uint32_t row; /* of the next part's cells */
-	uint16_t col;
 };
 
 static void add_part(struct bar *b, const char *name, double ns, double percent, lxw_color_t colour)
@@ -75,11 +74,11 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 	lxw_chart_fill fill = {.color = colour};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.5};
 	lxw_chart_series *series = ws__xlsx_series(b->chart);
-	const lxw_col_t col = (lxw_col_t)(b->col + 1);
+	const lxw_col_t col = FRONT_DATA + 1;
 	struct ws_cell cell;
 
 	ws_cell_set_real(&cell, ns);
-	ws__xlsx_text(b->x, b->s->sheet, b->row, b->col, name, b->x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(b->x, b->s->sheet, b->row, FRONT_DATA, name, b->x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_cell(b->x, b->s->sheet, b->row, col, &cell, &b->shown, WS_XLSX_CELL);
 	chart_series_set_name(series, ws__xlsx_format(b->x, "%s %s", name,
 	                                              ws_say_percent(&b->x->arena, percent)));
@@ -132,8 +131,7 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 	chart_legend_set_font(chart, &font);
 }
 
-uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                          uint16_t col)
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	char alt_text[] = "Stacked bar: time of work by class, then idle time by cause";
 	const struct ws_page *page = x->report->page;
@@ -141,13 +139,11 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	struct bar b = {.x = x,
 	                .s = s,
 	                .chart = new_chart(x, "Time by class of work, then idle time by cause"),
-	                .row = row + 1,
-	                .col = col};
+	                .row = row + 1};
 
 	ws_front_times(page->step_ns, &b.shown);
-	ws__xlsx_text(x, s->sheet, row, col, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
-	ws__xlsx_text(x, s->sheet, row, (uint16_t)(col + 1), b.shown.title,
-	              x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA + 1, b.shown.title, x->styles[WS_XLSX_SOURCE]);
 	add_parts(&b, page, times);
 	ws_table_free(times);
 	style_bar(b.chart, page, &b);
@@ -253,7 +249,7 @@ static const char *short_label(struct ws_xlsx *x, const char *label)
 }
 
 /* The nth slot of every level is a series: its boxes in their colours, its gaps unseen. */
-static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16_t col)
+static void add_slots(const struct painting *p, size_t nth, uint32_t row)
 {
 	struct ws_xlsx *x = p->x;
 	const struct icicle *icicle = p->icicle;
@@ -263,6 +259,7 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 	lxw_chart_point point[ICICLE_LEVELS] = {{0}}, *points[ICICLE_LEVELS + 1];
 	lxw_chart_data_label label[ICICLE_LEVELS] = {{0}}, *labels[ICICLE_LEVELS + 1];
 	lxw_chart_series *series = ws__xlsx_series(p->chart);
+	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + nth);
 
 	for (size_t level = 0; level < icicle->levels; level++) {
 		const struct slot *slot = nth < icicle->n[level] ? &icicle->slot[level][nth] : NULL;
@@ -270,8 +267,7 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 		const struct ws_page_colour_def colour = paint_of(p->page_icicle, node);
 
 		if (slot)
-			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level,
-			                                       (lxw_col_t)(col + nth),
+			ws__xlsx_try(x, worksheet_write_number(p->sheet, row + (uint32_t)level, col,
 			                                       100 * slot->width,
 			                                       x->styles[WS_XLSX_SOURCE]));
 		fill[level] = (lxw_chart_fill){.color = colour.light, .none = !node};
@@ -288,8 +284,8 @@ static void add_slots(const struct painting *p, size_t nth, uint32_t row, uint16
 	}
 	points[icicle->levels] = NULL;
 	labels[icicle->levels] = NULL;
-	chart_series_set_values(series, p->sheet_name, row, (lxw_col_t)(col + nth),
-	                        row + (uint32_t)icicle->levels - 1, (lxw_col_t)(col + nth));
+	chart_series_set_values(series, p->sheet_name, row, col, row + (uint32_t)icicle->levels - 1,
+	                        col);
 	chart_series_set_points(series, points);
 	chart_series_set_labels(series);
 	chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_CENTER);
@@ -312,7 +308,7 @@ static void style_icicle(lxw_chart *chart)
 }
 
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
-                             const struct ws_xlsx_icicle *of, uint32_t row, uint16_t col)
+                             const struct ws_xlsx_icicle *of, uint32_t row)
 {
 	char alt_text[] = "Icicle: parts of the model, each below its parent, as wide as its time";
 	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
@@ -330,10 +326,10 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	p.chart = new_chart(x, of->title);
 	rows = 4 +
 	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
-	ws__xlsx_text(x, sheet, row, col, "Cells of the icicle: % of time, a row a level",
+	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, a row a level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)
-		add_slots(&p, nth, row + 1, col);
+		add_slots(&p, nth, row + 1);
 	chart_axis_set_name(p.chart->x_axis,
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
 	                                    of->other_page ? " of the longer side" : ""));

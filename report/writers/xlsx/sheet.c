@@ -296,8 +296,8 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 static void write_note(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,
                        uint32_t *row, const char *text)
 {
-	ws__xlsx_paragraph(x, s->sheet, (*row)++, 0, l->last_paragraph_col, l->paragraph_width,
-	                   text, x->styles[WS_XLSX_NOTE]);
+	ws__xlsx_paragraph(x, s->sheet, (*row)++, l->last_paragraph_col, l->paragraph_width, text,
+	                   WS_XLSX_NOTE);
 }
 
 static uint32_t write_notes(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l,

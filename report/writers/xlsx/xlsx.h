@@ -42,7 +42,6 @@ enum ws_xlsx_style {
 	WS_XLSX_WHAT,
 	WS_XLSX_SOURCE,
 	WS_XLSX_LINK,
-	WS_XLSX_LINK_CELL, /* in line with the texts of cells */
 	WS_XLSX_HEADER,
 	WS_XLSX_HEADER_NUMBER,
 	WS_XLSX_NOTE,
@@ -138,12 +137,12 @@ const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const struct ws_cell *cell, const struct ws_shown_column *shown,
                    enum ws_xlsx_cell_look look);
-/* A link to a table, in style LINK or LINK_CELL. */
+/* A link to a table. */
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                   const struct ws_xlsx_sheet *to, const char *text, enum ws_xlsx_style style);
-/* Text across columns first..last, wrapped, in a row as high as it needs. */
-void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t first,
-                        uint16_t last, double width, const char *text, lxw_format *format);
+                   const struct ws_xlsx_sheet *to, const char *text);
+/* Text across columns 0 to last, wrapped, in a row as high as it needs. */
+void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t last,
+                        double width, const char *text, enum ws_xlsx_style style);
 
 /*
  * Title, what a row is, trace and filter, and on all sheets but the first the
@@ -177,10 +176,9 @@ lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type);
 lxw_chart_series *ws__xlsx_series(lxw_chart *chart);
 /* Of a class of kernels, by the cell with its name: one in every picture. */
 lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
-/* The step's time as a stacked bar, at a row; its cells stand in columns from `col` on. Returns the
- * row below. */
-uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
-                          uint16_t col);
+/* The step's time as a stacked bar, at a row; its cells stand beside the page. Returns the row
+ * below. */
+uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
 
 /*
  * Put the charts of this report on its first sheet from row on. Only of tables that are there and
