@@ -73,39 +73,35 @@ static uint32_t dtype_of(const struct ws_model *m, const struct ws_config *confi
 
 #define KEY_BYTES (sizeof(struct ws_kernel_kind) - offsetof(struct ws_kernel_kind, config))
 
-/* The kind that is like this one; around: the range of the launch, NULL. */
-static const struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
-                                                const struct ws_kernel_kind *like,
-                                                struct ws_range_context *around)
+/* The kind that is like this one. */
+static struct ws_kernel_kind *intern_kind(struct ws_kernel_join *j,
+                                          const struct ws_kernel_kind *like)
 {
-	/* nearly always the same as of the kernel before it in such a range */
-	struct ws_kernel_kind **last = around ? &around->kind : &j->without_range, *kind;
 	const size_t before = j->kinds.used;
-	uint32_t number;
+	const uint32_t number = (uint32_t)ws_strtab_add(&j->kinds, &like->config, KEY_BYTES) - 1;
+	struct ws_kernel_kind *kind;
 
-	if (*last && !memcmp(&(*last)->config, &like->config, KEY_BYTES))
-		return *last;
-	number = (uint32_t)ws_strtab_add(&j->kinds, &like->config, KEY_BYTES) - 1;
-	if (j->kinds.used > before) {
-		WS_GROW(j->kind, j->kinds.used, j->kinds_capacity);
-		WS_NEW(&j->m->arena, kind, 1);
-		*kind = *like;
-		kind->number = number;
-		j->kind[number] = kind;
-		j->rows->nkinds = j->kinds.used;
-	}
-	*last = j->kind[number];
-	return *last;
+	if (j->kinds.used == before)
+		return j->kind[number];
+	WS_GROW(j->kind, j->kinds.used, j->kinds_capacity);
+	WS_NEW(&j->m->arena, kind, 1);
+	*kind = *like;
+	kind->number = number;
+	j->kind[number] = kind;
+	j->rows->nkinds = j->kinds.used;
+	return kind;
 }
 
-/* range: around its launch, NULL; call: WS_NONE where it has none. */
-static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
-                     const struct ws_joined_range *range, struct ws_joined_kernel *k)
+/* context: of the range around its launch, NULL; call: WS_NONE where it has none. */
+static struct ws_kernel_kind *find_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                                        const struct ws_range_context *context,
+                                        const struct ws_joined_kernel *k)
 {
 	const struct ws_model *m = j->m;
-	const struct ws_op_facts *annotated = range ? ws_joined_range_op(m, range) : NULL;
+	const struct ws_config *config = &m->configs[from->config];
+	const struct ws_op_facts *annotated =
+	        context && context->op != WS_NONE ? &m->ops.op[context->op] : NULL;
 	const struct ws_op_config *op = ws_cpu_op_config(m, k->cpu_op);
-	struct ws_range_context *context = range ? (struct ws_range_context *)range->context : NULL;
 	struct ws_kernel_kind kind = {.config = from->config,
 	                              .path = context ? context->path : WS_NONE,
 	                              .range_class = context && context->class ? context->class
@@ -113,8 +109,7 @@ static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from
 	                                                                       : WS_TEXT_EMPTY,
 	                              .direction = direction_of(m, from->config, k->cpu_op,
 	                                                        annotated, op),
-	                              .dtype =
-	                                      dtype_of(m, &m->configs[from->config], annotated, op),
+	                              .dtype = dtype_of(m, config, annotated, op),
 	                              .marks = context ? context->marks : 0,
 	                              .timed = from->timed,
 	                              .cut_off = from->cut_off,
@@ -123,10 +118,24 @@ static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from
 
 	if (kind.collective == WS_NONE && k->cpu_op != WS_NONE && m->cpu_ops.collective)
 		kind.collective = m->cpu_ops.collective[k->cpu_op];
-
-	kind.class = kind.range_class ? kind.range_class : m->configs[from->config].name_class;
+	kind.class = kind.range_class ? kind.range_class : config->name_class;
 	kind.phase = (uint8_t)ws_phase_of(m, context ? context->phase : WS_PHASE_OTHER, k->cpu_op);
-	k->kind = intern_kind(j, &kind, context);
+	return intern_kind(j, &kind);
+}
+
+static void set_kind(struct ws_kernel_join *j, const struct ws_pass_kernel *from,
+                     struct ws_range_context *context, struct ws_joined_kernel *k)
+{
+	struct ws_kernel_kind **last = context ? &context->kind : &j->without_range, *kind = *last;
+
+	/* nearly always that of the kernel before it in such a range; these tell all of it */
+	if (k->cpu_op != WS_NONE || !kind || kind->config != from->config ||
+	    kind->timed != from->timed || kind->cut_off != from->cut_off ||
+	    kind->has_call != (k->call != WS_NONE) || kind->collective != from->collective)
+		kind = find_kind(j, from, context, k);
+	if (k->cpu_op == WS_NONE)
+		*last = kind;
+	k->kind = kind;
 }
 
 /* --- kernels ----------------------------------------------------------------------------- */
@@ -147,7 +156,7 @@ static void complete_kernel(struct ws_kernel_join *j, const struct ws_pass_kerne
 	range = ws_joined_rows_range(j->rows, k->range);
 	if (inherits && range)
 		k->step = inherited_step(j->rows, range, k->step);
-	set_kind(j, from, range, k);
+	set_kind(j, from, range ? (struct ws_range_context *)range->context : NULL, k);
 }
 
 static void count_unattributed(struct ws_kernel_join *j, const struct ws_joined_kernel *k)
