@@ -124,7 +124,7 @@ void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
 	}
 }
 
-static inline void add_to_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
+void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
 {
 	struct ws_path_sums *sums = ws_digest_path(d, path);
 
@@ -142,16 +142,11 @@ static inline void add_to_path(struct ws_digest *d, uint32_t path, const struct 
 void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
                            const struct ws_digest_kernel *k)
 {
-	add_to_path(d, path, k);
+	ws_digest_add_one_path(d, path, k);
 	if (path >= WS_PATH_NO_RANGE)
 		return;
 	for (path = paths[path].parent; path != WS_NONE; path = paths[path].parent)
-		add_to_path(d, path, k);
-}
-
-void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
-{
-	add_to_path(d, path, k);
+		ws_digest_add_one_path(d, path, k);
 }
 
 void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)

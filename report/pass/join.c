@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/model/label.h"
+#include "report/model/steps.h"
 #include "report/pass/private.h"
 
 /* --- ranges ------------------------------------------------------------------------------ */
@@ -13,11 +14,14 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 {
 	struct ws_pass *p = ctx;
 	const struct ws_range_context *parent = f->parent;
-	const struct ws_pass_name *name = &p->names[f->name];
+	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
 	const struct ws_op_facts *op = NULL;
 
-	f->phase = parent && parent->phase != WS_PHASE_OTHER ? parent->phase : name->phase;
-	f->marks = name->marks | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
+	f->phase = parent && parent->phase != WS_PHASE_OTHER
+	                   ? parent->phase
+	                   : (uint8_t)ws_label_phase(p->m, f->name);
+	f->marks =
+	        ws_label_marks(p->m, f->name) | (parent ? parent->marks & WS_MARKS_INHERITED : 0);
 	f->op = parent ? parent->op : WS_NONE;
 	f->is_op = f->payload != WS_NONE && p->m->ops.is_op[f->payload];
 	if (f->is_op)
@@ -27,9 +31,7 @@ static void resolve_context(void *ctx, struct ws_range_context *f)
 	f->class = ws_label_class(op, f->marks);
 	f->direction = op ? op->direction : 0;
 	f->dtype = op ? op->dtype : 0;
-	if (p->npath_steps < p->live.paths.npaths)
-		ws_pass_classify_paths(p);
-	f->is_step = p->path_is_step[f->path];
+	ws_step_is_path(p->m, &r, f->path, p->l.opts->step, &f->is_step);
 	f->begins_step = f->is_step || f->name == WS_TEXT_WARM_UP;
 	/* of the ranges around it in its step, its phase is the first */
 	f->tells_step = f->begins_step || (f->phase != WS_PHASE_OTHER &&

@@ -12,36 +12,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-/* --- what is looked up for every row ------------------------------------------------------ */
-
-/* An array where it takes little more room than the map does. */
-static void make_numbers(const struct ws_idmap *map, struct ws_pass_numbers *out)
-{
-	const struct ws_map *m = &map->map;
-	uint64_t greatest = 0;
-
-	*out = (struct ws_pass_numbers){.map = map};
-	for (size_t i = 0; i < m->nslots; i++)
-		if (m->slots[i].key > greatest)
-			greatest = m->slots[i].key;
-	if (greatest > 4 * (uint64_t)m->n + 1024)
-		return;
-	out->n = greatest + 1;
-	out->number = ws_xarray((size_t)out->n, sizeof(*out->number));
-	for (uint64_t id = 0; id < out->n; id++)
-		out->number[id] = ws_idmap_get(map, id);
-}
-
-static void resolve_names(struct ws_pass *p)
-{
-	const struct ws_model *m = p->m;
-
-	p->names = ws_xarray(m->ntexts, sizeof(*p->names));
-	for (uint32_t i = 0; i < m->ntexts; i++)
-		p->names[i] =
-		        (struct ws_pass_name){ws_label_marks(m, i), (uint8_t)ws_label_phase(m, i)};
-}
-
 /* --- rows -------------------------------------------------------------------------------- */
 
 typedef enum ws_status (*take_fn)(struct ws_pass *p, const struct ws_block_rows *rows,
@@ -129,14 +99,6 @@ static void normalize_names(struct ws_model *m)
 		ws_steady_text(m, i);
 }
 
-static void make_all_numbers(struct ws_pass *p)
-{
-	p->has_dur = ws_trace_reader_has_column(p->l.r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
-	make_numbers(&p->m->text_of, &p->texts);
-	make_numbers(&p->l.config_of, &p->configs);
-	make_numbers(&p->l.payload_of, &p->payloads);
-}
-
 static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 {
 	struct ws_model *m = p->m;
@@ -147,8 +109,6 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 	if (ws_framework_is_in(p->l.r))
 		WS_FORWARD(ws_framework_load(&p->framework, &p->l, err));
 	normalize_names(m);
-	make_all_numbers(p);
-	resolve_names(p);
 	WS_FORWARD(ws_pass_read_ends(p, err));
 	WS_FORWARD(join_calls(p, err));
 	p->sink->halfway(p->sink->ctx, m);
@@ -199,7 +159,6 @@ static enum ws_status sum_all(struct ws_pass *p, enum ws_scope scope, unsigned p
 		return WS_OK;
 	WS_FORWARD(ws_load_work(&p->l, err));
 	ws_digest_init(p->d, m, parts, m->nconfigs);
-	make_all_numbers(p);
 	if (parts & WS_DIGEST_KERNELS)
 		columns[WS_KIND_KERNEL] = WS_COLUMN(kernel, config) | WS_COLUMN(kernel, dur_ns) |
 		                          WS_COLUMN(kernel, flags);
@@ -235,11 +194,6 @@ static void release(struct ws_pass *p)
 	free(p->steps);
 	free(p->active);
 	free(p->marks);
-	free(p->texts.number);
-	free(p->configs.number);
-	free(p->payloads.number);
-	free(p->names);
-	free(p->path_is_step);
 }
 
 static void begin(struct ws_pass *p, const struct ws_trace_reader *r, const char *name,
@@ -253,6 +207,7 @@ static void begin(struct ws_pass *p, const struct ws_trace_reader *r, const char
 	ws_model_begin(m, r, name, opts);
 	p->m = *m;
 	p->l = (struct ws_loader){.m = *m, .r = r, .opts = opts};
+	p->has_dur = ws_trace_reader_has_column(r, WS_KIND_KERNEL, WS_COL_kernel_dur_ns);
 	p->live.events = ws_pass_live_events();
 	p->live.ctx = p;
 	p->live.arena = &p->m->arena;
@@ -310,8 +265,6 @@ enum ws_status ws_recorded_ranges_read(struct ws_recorded_ranges *ranges,
 	begin(&p, r, "", NULL, m);
 	p.l.plain_names = true;
 	status = ws_load_dictionaries(&p.l, err);
-	if (status == WS_OK)
-		make_all_numbers(&p);
 	WS_THEN(status, ws_pass_pair_recorded(&p, err));
 	release(&p);
 	return status;

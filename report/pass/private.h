@@ -104,24 +104,6 @@ struct ws_pass_shapes {
 	size_t n, capacity, calls_capacity;
 };
 
-/* Ids to numbers; an array where the ids allow it, as those of our own recorder do. */
-struct ws_pass_numbers {
-	const struct ws_idmap *map;
-	uint32_t *number; /* id -> number, WS_NONE; NULL: only in the map */
-	uint64_t n;
-};
-static inline uint32_t ws_pass_number(const struct ws_pass_numbers *numbers, uint64_t id)
-{
-	if (id < numbers->n)
-		return numbers->number[id];
-	return numbers->number ? WS_NONE : ws_idmap_get(numbers->map, id);
-}
-
-/* What the name of a range says. */
-struct ws_pass_name {
-	uint8_t marks, phase;
-};
-
 struct ws_pass {
 	struct ws_model *m;
 	const struct ws_joined_sink *sink;
@@ -151,10 +133,6 @@ struct ws_pass {
 	size_t nsteps, steps_capacity;
 	uint32_t *active; /* steps by time that are open, or ended at this moment */
 	size_t nactive, active_capacity;
-	struct ws_pass_numbers texts, configs, payloads;
-	struct ws_pass_name *names; /* by text */
-	uint8_t *path_is_step;      /* by path */
-	size_t npath_steps, path_steps_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
@@ -229,8 +207,6 @@ void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_
 
 /* --- steps.c ---------------------------------------------------------------------------- */
 
-/* What is said of each path once, for those that are new. */
-void ws_pass_classify_paths(struct ws_pass *p);
 /* Which step a new range lies in, or is. */
 void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
 /* A range in a step ended, or is the step. */

@@ -60,17 +60,6 @@ uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start
 	return best;
 }
 
-/* What is said of each path once. */
-void ws_pass_classify_paths(struct ws_pass *p)
-{
-	const struct ws_ranges r = {.paths = p->live.paths.paths, .npaths = p->live.paths.npaths};
-
-	WS_GROW(p->path_is_step, r.npaths, p->path_steps_capacity);
-	for (; p->npath_steps < r.npaths; p->npath_steps++)
-		ws_step_is_path(p->m, &r, (uint32_t)p->npath_steps, p->l.opts->step,
-		                &p->path_is_step[p->npath_steps]);
-}
-
 /*
  * Which step a new range lies in, or is. A step is an outermost range `step`
  * or PyTorch's ProfilerStep#N, or what the user names; it is a warm-up step

@@ -11,14 +11,14 @@
 
 static uint32_t text_of(const struct ws_pass *p, uint64_t string_id)
 {
-	uint32_t text = string_id ? ws_pass_number(&p->texts, string_id) : WS_TEXT_EMPTY;
+	uint32_t text = string_id ? ws_idmap_get(&p->m->text_of, string_id) : WS_TEXT_EMPTY;
 
 	return text == WS_NONE ? WS_TEXT_EMPTY : text;
 }
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 {
-	uint32_t config = ws_pass_number(&p->configs, id);
+	uint32_t config = ws_idmap_get(&p->l.config_of, id);
 
 	return config == WS_NONE ? 0 : config;
 }
@@ -291,7 +291,7 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 	/* pops have neither */
 	if (s.type != WS_NVTX_POP) {
 		s.name = text_of(p, value_of(b, WS_COL_thread_event_name, i));
-		s.payload = payload ? ws_pass_number(&p->payloads, payload) : WS_NONE;
+		s.payload = payload ? ws_idmap_get(&p->l.payload_of, payload) : WS_NONE;
 	}
 	*recorded = s.name;
 	if (s.type < WS_NVTX_MARK)
