@@ -7,6 +7,14 @@
 #include "report/analysis/cost_ops.h"
 #include "report/base/spans.h"
 
+/* A kernel as the sums take it. */
+struct kernel {
+	int64_t start_ns, dur_ns; /* 0 when not known */
+	int timed;
+	uint32_t device;
+	uint64_t order; /* by device, then start: what comes first, is less */
+};
+
 struct filling {
 	struct ws_digest *d;
 	const struct ws_model *m;
@@ -31,6 +39,103 @@ struct waiting {
 	size_t n, capacity;
 };
 
+/* --- into the digest ---------------------------------------------------------------------- */
+
+/* Counts it in its cell. */
+static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kernel *k)
+{
+	struct ws_digest_cell *c = &d->cells[cell];
+
+	if (k->order < c->first)
+		c->first = k->order;
+	if (!k->timed)
+		c->without_time++;
+	else
+		ws_digest_add_time(d, cell, k->dur_ns);
+}
+
+static void add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
+                        const struct kernel *k)
+{
+	struct ws_step_gpu *gpu;
+
+	WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity);
+	for (; d->nsteps <= step; d->nsteps++)
+		d->steps[d->nsteps] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
+	gpu = &d->steps[step];
+	gpu->kernels++;
+	gpu->total_ns += k->dur_ns;
+	gpu->phase_ns[phase] += k->dur_ns;
+	if (k->timed)
+		ws_span_widen(&gpu->phase[phase], k->start_ns, k->start_ns + k->dur_ns);
+}
+
+/* marks: WS_IN_… of the range that launched it. */
+static void add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
+{
+	if (marks & WS_IN_WARM_UP) {
+		d->warm_up++;
+		d->warm_up_ns += dur_ns;
+	} else if (marks & WS_IN_SETUP) {
+		d->setup++;
+		d->setup_ns += dur_ns;
+	}
+}
+
+/* Counts it in a path, once, whatever led there. Kernels of a device come by start. */
+static void add_to_path(struct ws_digest *d, uint32_t path, const struct kernel *k)
+{
+	struct ws_path_sums *sums = ws_digest_path(d, path);
+
+	if (sums->stamp == k->order + 1)
+		return;
+	sums->stamp = k->order + 1;
+	sums->ops_inclusive++;
+	if (!k->timed)
+		return;
+	sums->inclusive_ns += k->dur_ns;
+	ws_union_add(&d->busy[(size_t)(sums - d->paths) * d->ndevices + k->device], k->start_ns,
+	             k->start_ns + k->dur_ns);
+}
+
+/* … and in all around that. */
+static void add_to_path_and_parents(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
+                                    const struct kernel *k)
+{
+	add_to_path(d, path, k);
+	if (path >= WS_PATH_NO_RANGE)
+		return;
+	for (path = paths[path].parent; path != WS_NONE; path = paths[path].parent)
+		add_to_path(d, path, k);
+}
+
+/* … and as launched in the path itself. */
+static void add_own(struct ws_digest *d, uint32_t path, const struct kernel *k)
+{
+	struct ws_path_sums *sums = ws_digest_path(d, path);
+
+	sums->ops_exclusive++;
+	sums->exclusive_ns += k->dur_ns;
+}
+
+/* An operation with FLOPs or bytes (-1 = not known) in a path. */
+static void add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path, int64_t flops,
+                     int64_t bytes)
+{
+	for (; path != WS_NONE; path = paths[path].parent) {
+		struct ws_path_sums *sums = ws_digest_path(d, path);
+
+		if (flops >= 0) {
+			sums->flops += flops;
+			sums->says_flops = 1;
+		}
+		if (bytes >= 0) {
+			sums->bytes += bytes;
+			sums->says_bytes = 1;
+		}
+	}
+}
+
 /* --- kernels ----------------------------------------------------------------------------- */
 
 static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
@@ -45,7 +150,7 @@ static struct ws_kernel_place place_of(const struct ws_joined_kernel *k)
 	};
 }
 
-static void extend_by(struct filling *f, uint32_t range, const struct ws_digest_kernel *kernel)
+static void extend_by(struct filling *f, uint32_t range, const struct kernel *kernel)
 {
 	static const struct ws_span none = WS_SPAN_EMPTY;
 
@@ -60,26 +165,24 @@ static void extend_by(struct filling *f, uint32_t range, const struct ws_digest_
 
 /* step: of the model. */
 static void add_to_paths(struct filling *f, const struct ws_joined_kernel *k, uint32_t step,
-                         uint32_t path, const struct ws_digest_kernel *kernel)
+                         uint32_t path, const struct kernel *kernel)
 {
 	const struct ws_model *m = f->m;
 
-	ws_digest_add_own(f->d, path, kernel);
-	ws_digest_add_to_path(f->d, m->ranges.paths, path, kernel);
+	add_own(f->d, path, kernel);
+	add_to_path_and_parents(f->d, m->ranges.paths, path, kernel);
 	extend_by(f, k->range, kernel);
 	/* another thread launched it in the step's time: the step has it all the same, and what was
 	 * launched in its range counts once */
 	if (step != WS_NONE) {
-		ws_digest_add_to_path(f->d, m->ranges.paths, f->path_of[step], kernel);
+		add_to_path_and_parents(f->d, m->ranges.paths, f->path_of[step], kernel);
 		extend_by(f, m->steps[step].range, kernel);
 	}
 	for (uint32_t c = k->range == WS_NONE ? WS_NONE : ws_joined_crossing(m, k); c != WS_NONE;
 	     c = m->attribution.crossings[c].next) {
 		uint32_t other = m->attribution.crossings[c].range;
 
-		ws_digest_add_one_path(f->d,
-		                       ws_joined_rows_range(f->sel->rows, other)->context->path,
-		                       kernel);
+		add_to_path(f->d, ws_joined_rows_range(f->sel->rows, other)->context->path, kernel);
 		extend_by(f, other, kernel);
 	}
 }
@@ -111,18 +214,18 @@ static void share_flops(struct filling *f, const struct ws_joined_kernel *k)
 }
 
 static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
-                       const struct ws_digest_kernel *kernel, uint32_t step)
+                       const struct kernel *kernel, uint32_t step)
 {
 	const struct ws_kernel_place place = place_of(k);
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
 		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
-	ws_digest_add_kernel(f->d, cell, kernel);
+	count_in_cell(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_COSTS)
 		share_flops(f, k);
-	ws_digest_add_marks(f->d, k->kind->marks, kernel->dur_ns);
+	add_marks(f->d, k->kind->marks, kernel->dur_ns);
 	if (f->d->parts & WS_DIGEST_PATHS)
 		add_to_paths(f, k, step, place.path, kernel);
 }
@@ -136,7 +239,7 @@ static void add_kernels(struct filling *f)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
 		const uint32_t step = ws_joined_rows_step(sel->rows, k->step);
 
-		const struct ws_digest_kernel kernel = {
+		const struct kernel kernel = {
 		        .start_ns = k->kind->timed ? k->start_ns : 0,
 		        .dur_ns = k->dur_ns,
 		        .timed = k->kind->timed,
@@ -147,7 +250,7 @@ static void add_kernels(struct filling *f)
 		/* of any scope: a report of measured steps tells the warm-up steps, too */
 		if (parts & WS_DIGEST_STEPS && step != WS_NONE &&
 		    (!sel->any_scope || sel->any_scope[i]))
-			ws_digest_add_to_step(f->d, step, (enum ws_phase)k->kind->phase, &kernel);
+			add_to_step(f->d, step, (enum ws_phase)k->kind->phase, &kernel);
 		if (ws_kernel_selected(f->m, sel, k, i))
 			add_kernel(f, k, &kernel, step);
 	}
@@ -244,7 +347,7 @@ static void add_costs(struct filling *f)
 		if (f->name_of[i] && f->name_of[i] != WS_NONE && op.flops >= 0)
 			f->d->flops[f->name_of[i]] += op.flops;
 		if (op.path != WS_NONE)
-			ws_digest_add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
+			add_cost(f->d, f->m->ranges.paths, op.path, op.flops, op.bytes);
 	}
 }
 

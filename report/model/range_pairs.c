@@ -27,8 +27,10 @@ static void new_stack(struct ws_range_pairs *p, uint32_t *stack)
 	p->top[*stack] = WS_NONE;
 }
 
-static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
+static uint32_t find_stack(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
 {
+	const uint64_t key = (uint64_t)thread << 32 | domain;
+
 	if (!p->has_last || p->last_key != key) {
 		p->last_key = key;
 		p->last_stack = ws_idmap_get(&p->stack_of, key);
@@ -37,20 +39,20 @@ static uint32_t find_stack(struct ws_range_pairs *p, uint64_t key)
 	return p->last_stack;
 }
 
-void ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range)
+void ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain, uint32_t range)
 {
-	uint32_t stack = find_stack(p, key);
+	uint32_t stack = find_stack(p, thread, domain);
 
 	if (stack == WS_NONE) {
 		new_stack(p, &stack);
-		ws_idmap_put(&p->stack_of, key, stack);
+		ws_idmap_put(&p->stack_of, p->last_key, stack);
 	}
 	open_range(p, stack, range);
 }
 
-uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key)
+uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
 {
-	uint32_t stack = find_stack(p, key);
+	uint32_t stack = find_stack(p, thread, domain);
 
 	return stack == WS_NONE ? WS_NONE : close_range(p, stack);
 }

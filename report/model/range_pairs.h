@@ -29,36 +29,9 @@ struct ws_range_pairs {
 	uint8_t has_last;
 };
 
-/* The same as below for a thread and domain that did not come last. */
-void ws_range_push_other(struct ws_range_pairs *p, uint64_t key, uint32_t range);
-uint32_t ws_range_pop_other(struct ws_range_pairs *p, uint64_t key);
-
-static inline void ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain,
-                                 uint32_t range)
-{
-	uint64_t key = (uint64_t)thread << 32 | domain;
-
-	if (!p->has_last || p->last_key != key || range >= p->nbelow) {
-		ws_range_push_other(p, key, range);
-		return;
-	}
-	p->below[range] = p->top[p->last_stack];
-	p->top[p->last_stack] = range;
-}
-
+void ws_range_push(struct ws_range_pairs *p, uint32_t thread, uint32_t domain, uint32_t range);
 /* The range that ends, WS_NONE = none is open. */
-static inline uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain)
-{
-	uint64_t key = (uint64_t)thread << 32 | domain;
-	uint32_t range;
-
-	if (!p->has_last || p->last_key != key)
-		return ws_range_pop_other(p, key);
-	range = p->top[p->last_stack];
-	if (range != WS_NONE)
-		p->top[p->last_stack] = p->below[range];
-	return range;
-}
+uint32_t ws_range_pop(struct ws_range_pairs *p, uint32_t thread, uint32_t domain);
 void ws_range_start(struct ws_range_pairs *p, uint64_t process, uint64_t id, uint32_t range);
 /* The same for start and end. */
 uint32_t ws_range_end(struct ws_range_pairs *p, uint64_t process, uint64_t id);

@@ -58,18 +58,6 @@ uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
 	return d->cell_of[kind] = (uint32_t)(id - 1);
 }
 
-void ws_digest_add_kernel(struct ws_digest *d, uint32_t cell, const struct ws_digest_kernel *k)
-{
-	struct ws_digest_cell *c = &d->cells[cell];
-
-	if (k->order < c->first)
-		c->first = k->order;
-	if (!k->timed)
-		c->without_time++;
-	else
-		ws_digest_add_time(d, cell, k->dur_ns);
-}
-
 void ws_digest_finish(struct ws_digest *d)
 {
 	d->kernels = 0;
@@ -77,33 +65,6 @@ void ws_digest_finish(struct ws_digest *d)
 	for (size_t i = 0; i < d->ncells; i++) {
 		d->kernels += ws_digest_cell_count(&d->cells[i]);
 		d->gpu_ns += d->cells[i].total_ns;
-	}
-}
-
-void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
-                           const struct ws_digest_kernel *k)
-{
-	struct ws_step_gpu *gpu;
-
-	WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity);
-	for (; d->nsteps <= step; d->nsteps++)
-		d->steps[d->nsteps] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
-	gpu = &d->steps[step];
-	gpu->kernels++;
-	gpu->total_ns += k->dur_ns;
-	gpu->phase_ns[phase] += k->dur_ns;
-	if (k->timed)
-		ws_span_widen(&gpu->phase[phase], k->start_ns, k->start_ns + k->dur_ns);
-}
-
-void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
-{
-	if (marks & WS_IN_WARM_UP) {
-		d->warm_up++;
-		d->warm_up_ns += dur_ns;
-	} else if (marks & WS_IN_SETUP) {
-		d->setup++;
-		d->setup_ns += dur_ns;
 	}
 }
 
@@ -121,56 +82,6 @@ void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
 	for (; d->npaths < npaths; d->npaths++) {
 		d->paths[d->npaths] = (struct ws_path_sums){0};
 		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
-	}
-}
-
-void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
-{
-	struct ws_path_sums *sums = ws_digest_path(d, path);
-
-	if (sums->stamp == k->order + 1)
-		return;
-	sums->stamp = k->order + 1;
-	sums->ops_inclusive++;
-	if (!k->timed)
-		return;
-	sums->inclusive_ns += k->dur_ns;
-	ws_union_add(&d->busy[(size_t)(sums - d->paths) * d->ndevices + k->device], k->start_ns,
-	             k->start_ns + k->dur_ns);
-}
-
-void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
-                           const struct ws_digest_kernel *k)
-{
-	ws_digest_add_one_path(d, path, k);
-	if (path >= WS_PATH_NO_RANGE)
-		return;
-	for (path = paths[path].parent; path != WS_NONE; path = paths[path].parent)
-		ws_digest_add_one_path(d, path, k);
-}
-
-void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k)
-{
-	struct ws_path_sums *sums = ws_digest_path(d, path);
-
-	sums->ops_exclusive++;
-	sums->exclusive_ns += k->dur_ns;
-}
-
-void ws_digest_add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
-                        int64_t flops, int64_t bytes)
-{
-	for (; path != WS_NONE; path = paths[path].parent) {
-		struct ws_path_sums *sums = ws_digest_path(d, path);
-
-		if (flops >= 0) {
-			sums->flops += flops;
-			sums->says_flops = 1;
-		}
-		if (bytes >= 0) {
-			sums->bytes += bytes;
-			sums->says_bytes = 1;
-		}
 	}
 }
 

@@ -119,21 +119,12 @@ void ws_digest_release(struct ws_digest *d);
 uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
                             const struct ws_kernel_place *place);
 
-/* One kernel. */
-struct ws_digest_kernel {
-	int64_t start_ns, dur_ns; /* 0 when not known */
-	int timed;
-	uint32_t device;
-	uint64_t order; /* by device, then start: what comes first, is less */
-};
 /* A kernel's time in its cell. */
 static inline void ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
 {
 	d->cells[cell].total_ns += dur_ns;
 	ws_values_add(&d->cells[cell].dur_ns, dur_ns);
 }
-/* Counts it in its cell. */
-void ws_digest_add_kernel(struct ws_digest *d, uint32_t cell, const struct ws_digest_kernel *k);
 /* Kernels of a cell. */
 static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 {
@@ -141,22 +132,7 @@ static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 }
 /* All kernels are in: the sums over all cells. */
 void ws_digest_finish(struct ws_digest *d);
-/* Counts it in a path and all around that, once each, whatever led there. Kernels of a device come
- * by start. */
-void ws_digest_add_to_path(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
-                           const struct ws_digest_kernel *k);
-/* The same of one path only. */
-void ws_digest_add_one_path(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
-/* … and as launched in the path itself. */
-void ws_digest_add_own(struct ws_digest *d, uint32_t path, const struct ws_digest_kernel *k);
-void ws_digest_add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
-                           const struct ws_digest_kernel *k);
-/* marks: WS_IN_… of the range that launched it. */
-void ws_digest_add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns);
 
-/* An operation with FLOPs or bytes (-1 = not known) in a path. */
-void ws_digest_add_cost(struct ws_digest *d, const struct ws_path *paths, uint32_t path,
-                        int64_t flops, int64_t bytes);
 /* Room for sums of paths 0 .. npaths - 1. */
 void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths);
 static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uint32_t path)
