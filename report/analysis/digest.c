@@ -20,8 +20,8 @@ struct filling {
 	const struct ws_model *m;
 	const struct ws_selection *sel;
 	struct ws_cost_ops *costs;
-	uint32_t *name_of;     /* operation -> name that its kernels have, see share_flops */
-	uint32_t *path_of;     /* step -> its path */
+	uint32_t *name_of; /* operation -> name that its kernels have, see share_flops */
+	uint32_t *path_of; /* step -> its path */
 	/* of ranges below nspans: from the start of the first kernel to the last end */
 	struct ws_spill spans;
 	uint32_t nspans;

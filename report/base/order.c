@@ -65,18 +65,6 @@ void ws_order_by(uint32_t *order, const int64_t *key, size_t n)
 	ws_arena_free(&temp);
 }
 
-void ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows)
-{
-	struct ws_arena temp = {0};
-	int64_t *wide;
-
-	WS_NEW(&temp, wide, rows);
-	for (size_t i = 0; i < rows; i++)
-		wide[i] = key[i];
-	ws_order_by(order, wide, n);
-	ws_arena_free(&temp);
-}
-
 static int compare_row_keys(const void *pa, const void *pb)
 {
 	const struct ws_row_key *a = pa, *b = pb;

@@ -28,9 +28,6 @@ void ws_order_identity(uint32_t *order, size_t n);
  */
 void ws_order_by(uint32_t *order, const int64_t *key, size_t n);
 
-/* The same by 32-bit keys, of which there are `rows`: order may hold some of the rows only. */
-void ws_order_by_u32(uint32_t *order, const uint32_t *key, size_t n, size_t rows);
-
 /* Rows by a key below nkeys of each, WS_NONE: left out. Those of key k are order[first[k]] up to
  * order[first[k + 1] - 1], as they stood. */
 struct ws_rows_by_key {

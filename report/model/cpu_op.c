@@ -117,22 +117,20 @@ static void allocate(struct ws_model *m, size_t rows)
 static void order_rows(struct ws_arena *temp, struct ws_loader *l, const struct ws_column_data *t,
                        uint32_t *order)
 {
-	uint32_t *thread;
 	int64_t *key;
 
 	WS_NEW(temp, key, t->rows);
-	WS_NEW(temp, thread, t->rows);
-	for (uint64_t i = 0; i < t->rows; i++) {
+	for (uint64_t i = 0; i < t->rows; i++)
 		/* descending; a negation could overflow */
 		key[i] = ~(int64_t)ws_value(t, WS_COL_cpu_op_dur_ns, i);
-		thread[i] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0);
-	}
 	ws_order_identity(order, t->rows);
 	ws_order_by(order, key, t->rows);
 	for (uint64_t i = 0; i < t->rows; i++)
 		key[i] = (int64_t)ws_value(t, WS_COL_cpu_op_start_ns, i);
 	ws_order_by(order, key, t->rows);
-	ws_order_by_u32(order, thread, t->rows, t->rows);
+	for (uint64_t i = 0; i < t->rows; i++)
+		key[i] = ws_thread_number(l, ws_value(t, WS_COL_cpu_op_thread, i), 0);
+	ws_order_by(order, key, t->rows);
 }
 
 static enum ws_status take_op(struct ws_loader *l, const struct ws_column_data *t, uint64_t row,

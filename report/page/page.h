@@ -121,7 +121,7 @@ struct ws_page_roof {
 
 struct ws_page_finding {
 	const char *title;
-	const char *advice;       /* what to do, a sentence or two */
+	const char *advice; /* what to do, a sentence or two */
 	const char *evidence;
 	double gain_ns, gain_percent; /* at most, of a step (of the run without steps); NaN */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
