@@ -51,8 +51,8 @@ for trace in "$source"/fixtures/imports/*.json.gz; do
 		"--table softmax-matmul --format csv"; do
 		# shellcheck disable=SC2086 # options
 		{
-			"$build/bin/warpsheet" report ours.wtrace $options >ours.out 2>/dev/null || fail "$trace, $options"
-			"$arm" report ours.wtrace $options >arm.out 2>/dev/null || fail "$trace, $options, on AArch64"
+			"$build/bin/warpsheet" report ours.wtrace $options >ours.out 2>err || fail "$trace, $options: $(cat err)"
+			"$arm" report ours.wtrace $options >arm.out 2>err || fail "$trace, $options, on AArch64: $(cat err)"
 		}
 		if [ ! -s ours.out ] || ! cmp ours.out arm.out; then
 			fail "$(basename "$trace"), $options: another report"
