@@ -46,9 +46,6 @@ int ws_status_exit_code(enum ws_status status);
 
 #define WS_FAIL(err, code, ...) ws_fail((err), WS_##code, __FILE__, __LINE__, __VA_ARGS__)
 
-/* NO_MEMORY, "out of memory for WHAT": a format and its values. */
-#define WS_FAIL_MEMORY(err, ...) WS_FAIL(err, NO_MEMORY, "out of memory for " __VA_ARGS__)
-
 #define WS_FAIL_IF(cond, err, code, ...)                        \
 	do {                                                    \
 		if (cond)                                       \
