@@ -14,7 +14,7 @@
 struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
 	size_t nkernels, ncalls, nranges;
-	size_t nkinds; /* of kernels */
+	size_t nkinds;    /* of kernels */
 	bool calls_by_id; /* each has a greater correlation id than the one before */
 	int64_t longest_call_ns;
 	struct {

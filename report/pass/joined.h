@@ -87,8 +87,8 @@ struct ws_joined_kernel {
 struct ws_joined_range {
 	int64_t start_ns, end_ns;
 	const struct ws_range_context *context;
-	uint32_t parent;   /* WS_NONE for an outermost one; else less than its own number */
-	uint32_t recorded; /* text: the name with what paths leave out of it */
+	uint32_t parent;          /* WS_NONE for an outermost one; else less than its own number */
+	uint32_t recorded;        /* text: the name with what paths leave out of it */
 	uint32_t containing_step; /* as for a kernel: its own, or another thread's in whose time it
 	                             lies */
 	bool is_in_step;          /* it is its own */
