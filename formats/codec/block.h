@@ -30,6 +30,7 @@ struct ws_row_column {
 struct ws_row_buf {
 	const struct ws_kind_def *def;
 	uint32_t rows;
+	bool has_blobs; /* once there is room */
 	size_t capacity;
 	size_t blob_bytes;
 	struct ws_row_column *columns; /* def->ncolumns of them */

@@ -39,9 +39,12 @@ unsigned ws_thread_events_column(enum ws_kind kind, unsigned position)
 static void put_row(const struct ws_row_buf *from, uint32_t i, const uint8_t *column,
                     struct ws_row_buf *out)
 {
-	for (unsigned c = 0; c < from->def->ncolumns; c++)
-		out->columns[column[c]].v[out->rows] = from->columns[c].v[i];
-	out->rows++;
+	const struct ws_row_column *columns = from->columns;
+	struct ws_row_column *to = out->columns;
+	const uint32_t at = out->rows++;
+
+	for (unsigned c = 0, n = from->def->ncolumns; c < n; c++)
+		to[column[c]].v[at] = columns[c].v[i];
 }
 
 /* Each kind keeps its order, the earlier head comes first. */
