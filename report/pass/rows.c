@@ -87,12 +87,13 @@ static bool sort_nearly_sorted(struct ws_pass_rows *r)
 void ws_pass_rows_sort(struct ws_pass_rows *r)
 {
 	size_t n = r->n - r->first;
-	uint8_t *from = r->rows + r->first * r->row_size, *sorted;
+	uint8_t *from, *sorted;
 	uint32_t *order;
 	int64_t *key;
 
-	if (!r->unsorted)
+	if (!r->unsorted) /* there may be no row at all */
 		return;
+	from = r->rows + r->first * r->row_size;
 	if (sort_nearly_sorted(r)) {
 		r->unsorted = 0;
 		return;

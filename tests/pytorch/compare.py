@@ -82,12 +82,14 @@ def wrong_flops(path, events, name):
 
 
 def without_repeats(events):
-    """Without those right inside one of their own name."""
-    around = []
+    """Without those right inside one of their own name, or so close behind one that rounded times put them there."""
+    around, ended = [], {}
     for e in sorted(events, key=lambda e: (e["ts"], -e["dur"])):
         while around and around[-1]["ts"] + around[-1]["dur"] <= e["ts"]:
-            around.pop()
-        if not around or around[-1]["name"] != e["name"]:
+            last = around.pop()
+            ended[last["name"]] = last["ts"] + last["dur"]
+        is_inside = around and around[-1]["name"] == e["name"]
+        if not is_inside and e["ts"] - ended.get(e["name"], float("-inf")) > 2:
             yield e
         around.append(e)
 
