@@ -50,8 +50,7 @@ struct ws_kept {
 };
 /* NULL: not yet. */
 void *ws_kept_result(const struct ws_selection *s, const void *key);
-/* result: from s->kept->arena; what else it has is released with the selection, or now: NO_MEMORY.
- */
+/* result: from s->kept->arena; what else it has is released with the selection. */
 void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
                     void (*release)(void *result));
 
@@ -125,6 +124,13 @@ void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, con
  */
 void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
                      struct ws_selection *s);
+
+/* --- filter_words.c: of a selection whose filters, or whose scope, are set ------------------- */
+
+/* Sets s->words. */
+void ws_filter_words(struct ws_selection *s, const struct ws_filter *f);
+/* asked: the scope that was asked for. From s->arena. */
+char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s);
 
 /* Does it let everything of its scope through? */
 bool ws_filter_is_all(const struct ws_filter *f);

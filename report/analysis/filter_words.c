@@ -1,0 +1,99 @@
+/* What a report is about, in words. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "formats/base/xalloc.h"
+#include "report/analysis/filter.h"
+
+static void print_times(FILE *f, const struct ws_filter *filter)
+{
+	fprintf(f, "what overlaps %.6f ms to ", (double)filter->time_first_ns / 1e6);
+	if (filter->time_end_ns == INT64_MAX)
+		fputs("the end", f);
+	else
+		fprintf(f, "%.6f ms", (double)filter->time_end_ns / 1e6);
+	fputs(" of the trace", f);
+}
+
+static void print(FILE *out, const struct ws_selection *s, const struct ws_filter *f)
+{
+	const char *comma = "";
+
+	if (s->has_nvtx) {
+		fprintf(out, "kernels %s ranges that match \"%s\"",
+		        f->by_gpu_time ? "running during" : "launched in", f->nvtx);
+		comma = ", ";
+	}
+	if (s->has_steps) {
+		fprintf(out, "%smeasured steps %" PRId64, comma, s->step_first);
+		if (f->step_last < 0)
+			fputs(" and later", out);
+		else
+			fprintf(out, " to %" PRId64, s->step_last);
+		comma = ", ";
+	}
+	if (s->has_device) {
+		fprintf(out, "%sdevice %" PRId64, comma, f->device);
+		comma = ", ";
+	}
+	if (f && f->has_stream) {
+		fprintf(out, "%sstream %" PRIu64, comma, f->stream);
+		comma = ", ";
+	}
+	if (f && f->has_process) {
+		fprintf(out, "%sprocess %" PRIu64, comma, f->process);
+		comma = ", ";
+	}
+	if (f && f->kernel) {
+		fprintf(out, "%skernels whose name matches \"%s\"", comma, f->kernel);
+		comma = ", ";
+	}
+	if (f && f->has_time) {
+		fputs(comma, out);
+		print_times(out, f);
+	}
+}
+
+void ws_filter_words(struct ws_selection *s, const struct ws_filter *f)
+{
+	char *words = NULL;
+	size_t len;
+	FILE *out = ws_xmemstream(&words, &len);
+
+	print(out, s, f);
+	ws_xfclose(out);
+	s->words = ws_arena_copy(&s->arena, words, len);
+	free(words);
+}
+
+char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_selection *s)
+{
+	struct ws_arena *arena = &s->arena;
+
+	switch (s->scope) {
+	case WS_SCOPE_STEPS:
+		return m->nmeasured == 1 ? ws_arena_format(arena, "the only measured step")
+		                         : ws_arena_format(arena,
+		                                           "the %zu measured steps%s%s%s, without "
+		                                           "warm-up, set-up and "
+		                                           "what ran outside steps",
+		                                           m->nmeasured, m->step_found ? " '" : "",
+		                                           m->step_found ? m->step_found : "",
+		                                           m->step_found ? "' (--step auto)" : "");
+	case WS_SCOPE_WARM_UP:
+		return ws_arena_format(arena, "the warm-up");
+	case WS_SCOPE_SETUP:
+		return ws_arena_format(arena, "the set-up");
+	case WS_SCOPE_OUTSIDE:
+		return ws_arena_format(arena, "what ran outside steps, warm-up and set-up");
+	default:
+		if (asked != WS_SCOPE_STEPS)
+			return ws_arena_format(arena,
+			                       "all of the trace, warm-up and set-up included");
+		return ws_arena_format(arena, "from the first device work to the last: %s",
+		                       m->nmeasured
+		                               ? "no device work is known to belong to its steps"
+		                               : "the trace has no finished measured step");
+	}
+}
