@@ -41,17 +41,7 @@ tried() { # tried DISTRIBUTION SUITE WHAT IS RECORDED PROGRAM...
 	mkdir -p "$test/source"
 	cp "$wheel" "$wheels/check/bin/uv" "$test/"
 	cp -r "$source/tests" "$test/source/"
-	cat >"$test/train.py" <<'PY'
-import torch
-
-model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(3):
-    optimizer.zero_grad()
-    model(torch.ones(4, 8)).sum().backward()
-    optimizer.step()
-print("PyTorch", torch.__version__)
-PY
+	cp "$source/tests/pytorch/small.py" "$test/train.py"
 	: >"$folder/$distribution.log"
 	# shellcheck disable=SC2016 # for the shells in there
 	in_root "$distribution" sh -euc '

@@ -11,18 +11,7 @@ if ! "$python" -c 'import torch' 2>/dev/null; then
 fi
 cd "$work"
 
-# three steps of a small model; prints what it is
-cat >small.py <<'PY'
-import torch
-
-model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(3):
-    optimizer.zero_grad()
-    model(torch.ones(4, 8)).sum().backward()
-    optimizer.step()
-print("PyTorch", torch.__version__)
-PY
+cp "$here/small.py" .
 
 table() { # table TRACE NAME: as CSV
 	"$ws" report "$1" --table "$2" --format csv -o "$1.$2.csv" >/dev/null
