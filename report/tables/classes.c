@@ -62,8 +62,7 @@ static void set_row(const struct classes *s, struct ws_cell *row, const struct c
 	ws_cell_set_int(&row[WS_TC_classes_tensor_unknown_ns], sum->unknown_tensor_ns);
 	/* 0 of kernels that may all use them is no measurement */
 	if (sum->tensor_ns || !sum->unknown_tensor_ns)
-		ws_cell_set_real(&row[WS_TC_classes_tensor_share],
-		                 ws_stat_percent((double)sum->tensor_ns, (double)sum->gpu_ns));
+		ws_cell_set_share(&row[WS_TC_classes_tensor_share], sum->tensor_ns, sum->gpu_ns);
 	ws_cell_set_int(&row[WS_TC_classes_by_name_kernels], (int64_t)sum->by_name_kernels);
 	ws_cell_set_int(&row[WS_TC_classes_by_name_ns], sum->by_name_ns);
 	ws_cell_set_real(&row[WS_TC_classes_by_name_share],

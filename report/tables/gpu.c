@@ -262,10 +262,8 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 	}
 	/* 0 of kernels that may all use them is no measurement */
 	if (d->tensor_ns || !d->unknown_tensor_ns)
-		ws_cell_set_real(&row[WS_TC_gpu_tensor],
-		                 ws_stat_percent((double)d->tensor_ns, (double)d->kernel_ns));
-	ws_cell_set_real(&row[WS_TC_gpu_tensor_unknown],
-	                 ws_stat_percent((double)d->unknown_tensor_ns, (double)d->kernel_ns));
+		ws_cell_set_share(&row[WS_TC_gpu_tensor], d->tensor_ns, d->kernel_ns);
+	ws_cell_set_share(&row[WS_TC_gpu_tensor_unknown], d->unknown_tensor_ns, d->kernel_ns);
 	ws_cell_set_int(&row[WS_TC_gpu_window_ns], g->end_ns - g->start_ns);
 	ws_cell_set_int(&row[WS_TC_gpu_kernels], (int64_t)d->count);
 	ws_cell_set_int(&row[WS_TC_gpu_kernel_ns], d->kernel_ns);

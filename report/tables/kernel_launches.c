@@ -91,10 +91,7 @@ static void add_row(const struct launches *s, struct ws_table *t, uint32_t group
 	const struct ws_group *g = &s->groups[group];
 	struct ws_cell *row = ws_table_row(t);
 
-	if (g->time.n)
-		ws_cells_set_stat(row, &g->time, s->tab->sel->gpu_ns);
-	else
-		ws_cell_set_int(&row[WS_TC_kernel_launches_instances], 0);
+	ws_cells_set_stat(row, &g->time, s->tab->sel->gpu_ns);
 	set_triple(t, &row[WS_TC_kernel_launches_grid], shape->grid_x, shape->grid_y,
 	           shape->grid_z);
 	set_triple(t, &row[WS_TC_kernel_launches_block], shape->block_x, shape->block_y,

@@ -118,10 +118,7 @@ static void add_row(struct summary *s, struct ws_table *t, uint32_t name)
 	const struct ws_group *g = &s->groups[name];
 	struct ws_cell *row = ws_table_row(t);
 
-	if (g->time.n)
-		ws_cells_set_stat(row, &g->time, s->tab->sel->gpu_ns);
-	else
-		ws_cell_set_int(&row[WS_TC_kernel_summary_instances], 0);
+	ws_cells_set_stat(row, &g->time, s->tab->sel->gpu_ns);
 	ws_cell_set_text(t, &row[WS_TC_kernel_summary_name], m->texts[name].ptr,
 	                 m->texts[name].len);
 	ws_cell_set_short_name(t, &row[WS_TC_kernel_summary_short_name], m, name);

@@ -109,17 +109,6 @@ static void order_rows(struct latency *s)
 	ws_row_keys_sort(s->order, s->nrows);
 }
 
-static void set_stat(struct ws_cell *cells, const struct ws_stat *stat)
-{
-	if (!stat->n)
-		return;
-	ws_cell_set_real(&cells[0], stat->mean);
-	ws_cell_set_real(&cells[1], stat->median);
-	ws_cell_set_int(&cells[2], stat->min);
-	ws_cell_set_int(&cells[3], stat->max);
-	ws_cell_set_real(&cells[4], stat->std);
-}
-
 static void add_row(const struct latency *s, struct ws_table *t, uint32_t at)
 {
 	const struct ws_model *m = s->tab->m;
@@ -133,10 +122,10 @@ static void add_row(const struct latency *s, struct ws_table *t, uint32_t at)
 	ws_cell_set_int(&row[WS_TC_launch_latency_device], (int64_t)m->devices[key->device].id);
 	ws_cell_set_int(&row[WS_TC_launch_latency_count], (int64_t)stat[TOTAL].n);
 	ws_cell_set_int(&row[WS_TC_launch_latency_queued], (int64_t)stat[QUEUE].n);
-	set_stat(&row[WS_TC_launch_latency_total_avg_ns], &stat[TOTAL]);
-	set_stat(&row[WS_TC_launch_latency_api_avg_ns], &stat[API]);
-	set_stat(&row[WS_TC_launch_latency_queue_avg_ns], &stat[QUEUE]);
-	set_stat(&row[WS_TC_launch_latency_kernel_avg_ns], &stat[KERNEL]);
+	ws_cells_set_spread(&row[WS_TC_launch_latency_total_avg_ns], &stat[TOTAL]);
+	ws_cells_set_spread(&row[WS_TC_launch_latency_api_avg_ns], &stat[API]);
+	ws_cells_set_spread(&row[WS_TC_launch_latency_queue_avg_ns], &stat[QUEUE]);
+	ws_cells_set_spread(&row[WS_TC_launch_latency_kernel_avg_ns], &stat[KERNEL]);
 	ws_cell_set_model_text(t, &row[WS_TC_launch_latency_api_name], m, key->api_name);
 	ws_cell_set_model_text(t, &row[WS_TC_launch_latency_name], m, key->kernel_name);
 	ws_cell_set_short_name(t, &row[WS_TC_launch_latency_short_name], m, key->kernel_name);

@@ -111,15 +111,10 @@ void ws_tab_memory_time(const struct ws_table_context *tab, struct ws_table *t)
 		uint32_t which = s.rows[i].row;
 		struct ws_cell *row = ws_table_row(t);
 
-		if (s.time[which].n) {
-			ws_cells_set_stat(row, &s.time[which], s.total_ns);
-			if (s.timed_bytes[which])
-				ws_cell_set_int(&row[WS_TC_memory_time_bytes],
-				                s.timed_bytes[which]);
-			set_throughput(&s, which, &row[WS_TC_memory_time_gbs]);
-		} else {
-			ws_cell_set_int(&row[WS_TC_memory_time_count], 0);
-		}
+		ws_cells_set_stat(row, &s.time[which], s.total_ns);
+		if (s.timed_bytes[which])
+			ws_cell_set_int(&row[WS_TC_memory_time_bytes], s.timed_bytes[which]);
+		set_throughput(&s, which, &row[WS_TC_memory_time_gbs]);
 		set_operation(&s, t, &row[WS_TC_memory_time_operation], which);
 		ws_cell_set_int(&row[WS_TC_memory_time_without_time],
 		                (int64_t)s.without_time[which]);

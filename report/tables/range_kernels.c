@@ -87,14 +87,9 @@ static void add_row(const struct range_kernels *s, struct ws_table *t, uint32_t 
 		ws_cell_set_int(&row[WS_TC_range_kernels_instances],
 		                (int64_t)s->instances[pair->path]);
 	ws_cell_set_int(&row[WS_TC_range_kernels_kernels], (int64_t)time->n);
-	if (time->n) {
+	if (time->n)
 		ws_cell_set_int(&row[WS_TC_range_kernels_total_ns], time->sum);
-		ws_cell_set_real(&row[WS_TC_range_kernels_avg_ns], time->mean);
-		ws_cell_set_real(&row[WS_TC_range_kernels_med_ns], time->median);
-		ws_cell_set_int(&row[WS_TC_range_kernels_min_ns], time->min);
-		ws_cell_set_int(&row[WS_TC_range_kernels_max_ns], time->max);
-		ws_cell_set_real(&row[WS_TC_range_kernels_std_ns], time->std);
-	}
+	ws_cells_set_spread(&row[WS_TC_range_kernels_avg_ns], time);
 	ws_cell_set_text(t, &row[WS_TC_range_kernels_name], name.ptr, name.len);
 	ws_cell_set_int(&row[WS_TC_range_kernels_without_time],
 	                (int64_t)s->groups[which].without_time);

@@ -66,8 +66,7 @@ static void set_device(const struct ranges *s, struct ws_cell *row, uint32_t p,
 	ws_cell_set_int(&row[WS_TC_ranges_exclusive_ns], sums->exclusive_ns);
 	ws_cell_set_int(&row[WS_TC_ranges_ops_inclusive], (int64_t)sums->ops_inclusive);
 	ws_cell_set_int(&row[WS_TC_ranges_ops_exclusive], (int64_t)sums->ops_exclusive);
-	ws_cell_set_real(&row[WS_TC_ranges_share],
-	                 ws_stat_percent((double)sums->inclusive_ns, (double)s->gpu_ns));
+	ws_cell_set_share(&row[WS_TC_ranges_share], sums->inclusive_ns, s->gpu_ns);
 }
 
 static void make_row(void *ctx, size_t i, struct ws_cell *row)

@@ -111,10 +111,8 @@ static void add_up(const struct rollup *r, struct ws_table *t, int64_t gpu_ns)
 				                from->i + (sum->type == WS_CELL_INT ? sum->i : 0));
 		}
 		if (to[WS_TC_ranges_rollup_inclusive_ns].type == WS_CELL_INT)
-			ws_cell_set_real(
-			        &to[WS_TC_ranges_rollup_share],
-			        ws_stat_percent((double)to[WS_TC_ranges_rollup_inclusive_ns].i,
-			                        (double)gpu_ns));
+			ws_cell_set_share(&to[WS_TC_ranges_rollup_share],
+			                  to[WS_TC_ranges_rollup_inclusive_ns].i, gpu_ns);
 	}
 	if (r->all->totals)
 		ws_table_totals(t)[WS_TC_ranges_rollup_exclusive_ns] =

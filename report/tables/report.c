@@ -80,7 +80,7 @@ static struct ws_table *make(const struct ws_table_context *all, const struct ws
 #define CLASSES (WS_DIGEST_PLACES | WS_DIGEST_NAMES)
 
 /* A table, one of its columns, and what that takes. Every table says where kernels ran on the CPU.
- * A table that is not here gets all there is. */
+ * A table that is not here gets the rows, from which all can be told. */
 static const struct need {
 	const struct ws_table_def *def;
 	int column;
@@ -96,7 +96,6 @@ static const struct need {
         {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
         {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
-        {&ws_def_kernel_trace, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_classes, ALWAYS, CLASSES},
         {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
@@ -118,20 +117,11 @@ static const struct need {
         {&ws_def_steps, WS_TC_steps_window_backward_ns, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_window_optimizer_ns, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_window_remainder_ns, WS_DIGEST_ROWS},
-        {&ws_def_roofline, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_softmax_matmul, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
-        {&ws_def_ops, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_gpu, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_execution, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_idle, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_idle_gaps, ALWAYS, WS_DIGEST_ROWS},
-        {&ws_def_launch_latency, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
         {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_memory, ALWAYS, WS_DIGEST_ROWS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_losses, ALWAYS, WS_DIGEST_NAMES | WS_DIGEST_LEFT},
@@ -154,8 +144,7 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 		if (need->column == ALWAYS || !columns || columns[need->column])
 			parts |= need->parts;
 	}
-	return known ? parts
-	             : WS_DIGEST_KERNELS | WS_DIGEST_JOINED | WS_DIGEST_CALLS | WS_DIGEST_NAMES;
+	return known ? parts : WS_DIGEST_ROWS;
 }
 
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */

@@ -83,8 +83,7 @@ static void add_row(struct roofline *s, const struct ws_cost_group *g)
 	ws_cell_set_int(&row[WS_TC_roofline_calls], (int64_t)g->calls);
 	ws_cell_set_int(&row[WS_TC_roofline_kernels], (int64_t)g->kernels);
 	ws_cell_set_int(&row[WS_TC_roofline_gpu_ns], g->gpu_ns);
-	ws_cell_set_real(&row[WS_TC_roofline_share],
-	                 ws_stat_percent((double)g->gpu_ns, (double)s->tab->sel->gpu_ns));
+	ws_cell_set_share(&row[WS_TC_roofline_share], g->gpu_ns, s->tab->sel->gpu_ns);
 	set_attained(s, row, g);
 }
 

@@ -317,8 +317,7 @@ void ws_tab_step_split(const struct ws_table_context *tab, struct ws_table *t)
 		if (!parts[i].is_known)
 			continue;
 		ws_cell_set_int(&row[WS_TC_step_split_time_ns], parts[i].ns);
-		ws_cell_set_real(&row[WS_TC_step_split_share],
-		                 ws_stat_percent((double)parts[i].ns, (double)(last - first)));
+		ws_cell_set_share(&row[WS_TC_step_split_share], parts[i].ns, last - first);
 		ws_cell_set_mean(&row[WS_TC_step_split_per_step_ns], parts[i].ns, n);
 	}
 	ws_cell_set_int(&ws_table_totals(t)[WS_TC_step_split_time_ns], last - first);

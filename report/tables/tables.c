@@ -94,16 +94,30 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n)
 		ws_cell_set_real(cell, (double)sum / (double)n);
 }
 
+void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole)
+{
+	ws_cell_set_real(cell, ws_stat_percent((double)part, (double)whole));
+}
+
+void ws_cells_set_spread(struct ws_cell *cells, const struct ws_stat *stat)
+{
+	if (!stat->n)
+		return;
+	ws_cell_set_real(&cells[0], stat->mean);
+	ws_cell_set_real(&cells[1], stat->median);
+	ws_cell_set_int(&cells[2], stat->min);
+	ws_cell_set_int(&cells[3], stat->max);
+	ws_cell_set_real(&cells[4], stat->std);
+}
+
 void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole)
 {
-	ws_cell_set_real(&cells[0], ws_stat_percent((double)stat->sum, (double)whole));
-	ws_cell_set_int(&cells[1], stat->sum);
 	ws_cell_set_int(&cells[2], (int64_t)stat->n);
-	ws_cell_set_real(&cells[3], stat->mean);
-	ws_cell_set_real(&cells[4], stat->median);
-	ws_cell_set_int(&cells[5], stat->min);
-	ws_cell_set_int(&cells[6], stat->max);
-	ws_cell_set_real(&cells[7], stat->std);
+	if (!stat->n)
+		return;
+	ws_cell_set_share(&cells[0], stat->sum, whole);
+	ws_cell_set_int(&cells[1], stat->sum);
+	ws_cells_set_spread(&cells[3], stat);
 }
 
 void ws_totals_add_up(struct ws_table *t, int column)

@@ -42,9 +42,13 @@ void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const stru
                             uint32_t text);
 /* sum / n: a whole number where it divides, so that exact counts stay exact. Empty when n = 0. */
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
+/* The share of a whole, in percent. Empty when that is 0. */
+void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
+/* Five cells: mean, median, least, most, deviation. Empty when there is none of them. */
+void ws_cells_set_spread(struct ws_cell *cells, const struct ws_stat *stat);
 /*
- * The eight cells share, sum, number, mean, median, least, most, deviation
- * that begin every table in the manner of nsys; whole is what the share is of.
+ * The eight cells share, sum, number, and those, that begin every table in the manner of nsys;
+ * whole is what the share is of. Of none only the number is known.
  */
 void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
 /* Totals of such a table: the whole, and the sums of number and of another column. */

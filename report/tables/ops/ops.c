@@ -97,8 +97,7 @@ static void set_cuda(const struct ws_ops_table *s, struct ws_cell *row,
 	if (!ws_model_has_work(s->tab->m))
 		return;
 	ws_cell_set_int(&row[WS_TC_ops_self_cuda_ns], sums->self_cuda_ns);
-	ws_cell_set_real(&row[WS_TC_ops_self_cuda_percent],
-	                 ws_stat_percent((double)sums->self_cuda_ns, (double)s->all_cuda_ns));
+	ws_cell_set_share(&row[WS_TC_ops_self_cuda_percent], sums->self_cuda_ns, s->all_cuda_ns);
 	ws_cell_set_int(&row[WS_TC_ops_device_work], (int64_t)sums->device_work);
 }
 
@@ -127,10 +126,8 @@ static void add_row(const struct ws_ops_table *s, struct ws_table *t, uint32_t n
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)sums->calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], sums->self_cpu_ns);
 	ws_cell_set_int(&row[WS_TC_ops_cpu_ns], sums->cpu_ns);
-	ws_cell_set_real(&row[WS_TC_ops_self_cpu_percent],
-	                 ws_stat_percent((double)sums->self_cpu_ns, (double)s->all_cpu_ns));
-	ws_cell_set_real(&row[WS_TC_ops_cpu_percent],
-	                 ws_stat_percent((double)sums->cpu_ns, (double)s->all_cpu_ns));
+	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], sums->self_cpu_ns, s->all_cpu_ns);
+	ws_cell_set_share(&row[WS_TC_ops_cpu_percent], sums->cpu_ns, s->all_cpu_ns);
 	ws_cell_set_mean(&row[WS_TC_ops_cpu_avg_ns], sums->cpu_ns, sums->calls);
 	if (kind == WS_OPS_CALL)
 		return;
@@ -176,8 +173,7 @@ static void add_rows(const struct ws_ops_table *s, struct ws_table *t)
 	total.self_cuda_ns = s->all_cuda_ns;
 	ws_cell_set_int(&row[WS_TC_ops_calls], (int64_t)total.calls);
 	ws_cell_set_int(&row[WS_TC_ops_self_cpu_ns], s->all_cpu_ns);
-	ws_cell_set_real(&row[WS_TC_ops_self_cpu_percent],
-	                 ws_stat_percent((double)s->all_cpu_ns, (double)s->all_cpu_ns));
+	ws_cell_set_share(&row[WS_TC_ops_self_cpu_percent], s->all_cpu_ns, s->all_cpu_ns);
 	set_cuda(s, row, &total);
 }
 

@@ -52,8 +52,7 @@ struct ws_cell *ws_page_share(const struct ws_summary_page *p, struct ws_bytes i
 
 	ws_cell_set_int(&row[WS_TC_summary_count], (int64_t)kernels);
 	ws_cell_set_int(&row[WS_TC_summary_time_ns], gpu_ns);
-	ws_cell_set_real(&row[WS_TC_summary_share],
-	                 ws_stat_percent((double)gpu_ns, (double)p->tab->sel->gpu_ns));
+	ws_cell_set_share(&row[WS_TC_summary_share], gpu_ns, p->tab->sel->gpu_ns);
 	return row;
 }
 
