@@ -36,11 +36,13 @@ static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
 		return;
 	for (int i = 0; i < 3; i++) {
 		const struct ws_tensor *t = i < WS_CPU_OUT_SLOT ? op->in[i] : op->out[0];
-		bool converted =
-		        ws_dtype_size(t->dtype) != real_bytes || (op->tf32 && i < WS_CPU_OUT_SLOT);
+		bool is_operand = i < WS_CPU_OUT_SLOT;
+		bool converted = ws_dtype_size(t->dtype) != real_bytes || (op->tf32 && is_operand);
+		/* convolutions open their operands in either order */
+		int first = conv && is_operand ? WS_CPU_IN_SLOT : i;
+		int end = conv && is_operand ? WS_CPU_OUT_SLOT : i + 1;
 
-		/* convolutions open their operands in another order */
-		for (int slot = conv ? WS_CPU_IN_SLOT : i; converted && slot <= i; slot++)
+		for (int slot = first; converted && slot < end; slot++)
 			raise_to(&slots[slot], t->count, real_bytes);
 	}
 }

@@ -63,7 +63,8 @@ static void take(struct walk *w, struct ws_tensor *t)
 		return;
 	at = find_place(w, place_bytes(t), &t->offset);
 	if (__builtin_add_overflow(t->offset, place_bytes(t), &end)) {
-		w->plan.peak_bytes = UINT64_MAX; /* more than can be counted: it fits nowhere */
+		/* more than can be counted: it fits nowhere */
+		w->plan.peak_bytes = w->plan.block_bytes = UINT64_MAX;
 		return;
 	}
 	memmove(&w->alive[at + 1], &w->alive[at], (size_t)(w->count - at) * sizeof(*w->alive));

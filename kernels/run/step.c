@@ -96,11 +96,11 @@ static enum ws_status check_memory(const struct ws_step *step, struct ws_err *er
 	if (backend->ops->workspace_bytes)
 		workspace_bytes = backend->ops->workspace_bytes(backend, &work);
 	WS_FAIL_IF(workspace_bytes > backend->limit_bytes ||
-	                   plan.peak_bytes > backend->limit_bytes - workspace_bytes,
+	                   plan.block_bytes > backend->limit_bytes - workspace_bytes,
 	           err, NO_MEMORY,
-	           "the step needs %" PRIu64 " bytes at once, at op %s, and %" PRIu64 " of "
+	           "the step needs %" PRIu64 " bytes, the most at op %s, and %" PRIu64 " of "
 	           "workspace; the device has %" PRIu64 ". Use a smaller batch or model",
-	           plan.peak_bytes, plan.peak_op ? plan.peak_op->message : "none", workspace_bytes,
+	           plan.block_bytes, plan.peak_op ? plan.peak_op->message : "none", workspace_bytes,
 	           backend->limit_bytes);
 	return WS_OK;
 }

@@ -1,6 +1,9 @@
 #include "tests/support/golden.h"
 #include "tests/support/kernels_run.h"
 
+#include <malloc.h>
+
+#include "kernels/cpu/cpu.h"
 #include "kernels/graph/ops.h"
 
 /* --- one convolution with its bias: everything that is computed, in NCHW ---------- */
@@ -569,4 +572,32 @@ Test(conv, geometry_that_does_not_hold_together_is_refused)
 		cr_assert_eq(r.graph->err.status, WS_BUG);
 		kernels_close(&r);
 	}
+}
+
+/* Where the filter is not trained no other op reads the gradient of the output. */
+Test(conv, gradient_of_the_input_alone_has_room_for_its_operands)
+{
+	static const struct ws_precision tf32 = {.name = "tf32",
+	                                         .storage = WS_DTYPE_F32,
+	                                         .low = WS_DTYPE_F32,
+	                                         .tf32 = true};
+	const struct ws_conv f = {WS_LAYOUT_NCHW, 2, 1, 8, 8, 64, 3, 3, 8, 8, 1, 1, 1, 1};
+	struct kernels_run r = kernels_open(&tf32);
+	struct ws_tensor *x = kernels_param(r.graph, "x", WS_SHAPE(f.n, f.c, f.h, f.w));
+	struct ws_tensor *w = ws_graph_tensor(r.graph, "w", WS_ROLE_CONST, WS_DTYPE_F32,
+	                                      WS_SHAPE(f.k, f.c, f.r, f.s));
+	struct ws_tensor *y = ws_op_conv(r.graph, x, w, f);
+
+	kernels_backward(&r, y);
+	w->init = (struct ws_init){WS_INIT_TRUNC_NORMAL, 1};
+	kernels_start(&r);
+	cr_assert_null(w->grad);
+	/* the filter comes first, as for all convolutions */
+	cr_assert_geq(malloc_usable_size(((struct ws_cpu *)r.backend)->workspace[0]),
+	              w->size_bytes);
+	cr_assert_geq(malloc_usable_size(((struct ws_cpu *)r.backend)->workspace[1]),
+	              y->size_bytes);
+	kernels_forward(&r);
+	KERNELS_OK(ws_exec_phase(r.exec, WSNVTX_PHASE_backward, err));
+	kernels_close(&r);
 }
