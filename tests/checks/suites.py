@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ctest runs the suite NAME of a file test_NAME.c: no other suite may stand in it, or its tests
-never run. No folder of tests holds too many files. Each test has the keeper in front. And the tests and files that pages name are
-there.
+never run. No folder of tests holds too many files. Each test has the keeper in front, and labels that are known, for run/check
+asks by them. And the tests and files that pages name are there.
 suites.py ROOT   prints each offence; exit 1 when there is one
 """
 import glob
@@ -14,6 +14,10 @@ CASE = re.compile(r"`([a-z]\w*)/(\w+)([…*]?)`")
 HELD_BY = re.compile(r"`(\w+)\.(\w+)`((?: \([^)|]*\))?)")
 # of a room: what is written in capitals, as NAME.c, is no name
 PATH = re.compile(r"`((?:formats|kernels|recorder|report|tests|fixtures|run)/[a-z0-9_/.-]+\.[a-z]+)`")
+# of C: NVIDIA's are none of ours
+SOURCE = re.compile(r"(?<![\w.*<-])((?:\w+/)*[a-z][a-z0-9_]*\.(?:c|cu|cuh|h|def))\b")
+THEIRS = {"cuda_occupancy.h"}
+LABELS = re.compile(r"\bLABELS\s+(?:\"([^\"$]+)\"|([\w-]+))")
 UNKEPT = re.compile(r"add_test\(NAME (\S+)(?:\s+CONFIGURATIONS \w+)?\s+COMMAND (?!keeper )")
 MOST_FILES = 25
 
@@ -56,11 +60,29 @@ def cases(root):
 
 
 def files(root):
-    for path in sorted(glob.glob(os.path.join(root, "*.md")) + glob.glob(os.path.join(root, "docs", "**", "*.md"), recursive=True)):
+    pages = glob.glob(os.path.join(root, "*.md"))
+    sources = set()
+    for room in ("docs", "formats", "kernels", "recorder", "report", "tests", "packaging"):
+        pages += glob.glob(os.path.join(root, room, "**", "*.md"), recursive=True)
+        for path in glob.glob(os.path.join(root, room, "**", "*.*"), recursive=True):
+            parts = os.path.relpath(path, root).split(os.sep)
+            sources.update("/".join(parts[i:]) for i in range(len(parts)))
+    for path in sorted(pages):
         with open(path, encoding="utf-8") as f:
-            for name in sorted(set(PATH.findall(f.read()))):
-                if not os.path.exists(os.path.join(root, name)):
-                    yield f"{os.path.relpath(path, root)}: there is no file {name}"
+            text = f.read()
+        lacking = {name for name in PATH.findall(text) if not os.path.exists(os.path.join(root, name))}
+        for name in sorted(lacking | set(SOURCE.findall(text)) - sources - THEIRS):
+            yield f"{os.path.relpath(path, root)}: there is no file {name}"
+
+
+def labels(root):
+    with open(os.path.join(root, "tests", "CMakeLists.txt"), encoding="utf-8") as f:
+        known = set(re.findall(r"^#   ([a-z0-9_-]+)  ", f.read(), re.M))
+    for path in glob.glob(os.path.join(root, "tests", "**", "CMakeLists.txt"), recursive=True):
+        with open(path, encoding="utf-8") as f:
+            for label in ";".join(a or b for a, b in LABELS.findall(f.read())).split(";"):
+                if label and label not in known:
+                    yield f"{os.path.relpath(path, root)}: tests/CMakeLists.txt does not say what the label {label} is"
 
 
 def offences(root):
@@ -86,6 +108,6 @@ def offences(root):
                 yield f"{path}/{name}: tests in a file that is not called test_"
 
 
-found = [each for what in (offences, promises, cases, files) for each in what(sys.argv[1])]
+found = [each for what in (offences, promises, cases, files, labels) for each in what(sys.argv[1])]
 print("\n".join(found) or "every suite is run")
 sys.exit(bool(found))

@@ -243,7 +243,7 @@ static void run_steps(const struct ws_step_options *options, struct ws_backend *
 
 /* The same steps on the plain backend and on a strict one, which is returned. */
 static struct strict *compare(const char *model, const char *precision, enum ws_fusion fusion,
-                              int64_t interval, bool records)
+                              int64_t interval)
 {
 	struct ws_step_options options = {
 	        .model = ws_network_find(model),
@@ -266,7 +266,7 @@ static struct strict *compare(const char *model, const char *precision, enum ws_
 		        (struct ws_loss_scale){.kind = WS_LOSS_SCALE_DYNAMIC, .interval = interval};
 	KERNELS_OK(ws_pool_create(1, &pool, err));
 	cpu = ws_backend_cpu_open(pool, 0);
-	strict = strict_open(cpu, records);
+	strict = strict_open(cpu, true);
 	run_steps(&options, cpu, pool, expected, &expected_skipped);
 	run_steps(&options, &strict->base, pool, losses, &skipped);
 	for (int i = 0; i < STEPS; i++)
@@ -286,24 +286,17 @@ static void close_strict(struct strict *s)
 	ws_backend_close(&s->base);
 }
 
-Test(recording, an_arena_of_the_planned_size_is_enough)
-{
-	close_strict(compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, false));
-	close_strict(compare("lenet5", "amp-bf16", WS_FUSION_FULL, 0, false));
-	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 0, false));
-}
-
 Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replayed)
 {
-	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0, true);
+	struct strict *s = compare("transformer-tiny", "fp32", WS_FUSION_NONE, 0);
 
 	cr_assert_eq(s->recorded, s->ran, "%d recorded, %d ran", s->recorded, s->ran);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
-	s = compare("transformer-tiny", "fp32", WS_FUSION_FULL, 0, true);
+	s = compare("transformer-tiny", "fp32", WS_FUSION_FULL, 0);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
-	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0, true);
+	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
 }
@@ -354,9 +347,9 @@ Test(recording, what_the_first_steps_left_out_runs_before_it_is_recorded)
 /* A scale that doubles each step soon overflows fp16. */
 Test(recording, an_update_that_a_flag_forbids_is_not_replayed)
 {
-	struct strict *s = compare("transformer-tiny", "amp-fp16", WS_FUSION_NONE, 1, true);
+	struct strict *s = compare("transformer-tiny", "amp-fp16", WS_FUSION_NONE, 1);
 
 	cr_assert_gt(s->replayed, 0);
 	close_strict(s);
-	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 1, true));
+	close_strict(compare("transformer-tiny", "amp-fp16", WS_FUSION_FULL, 1));
 }

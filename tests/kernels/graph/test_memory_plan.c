@@ -85,7 +85,7 @@ static enum ws_status run_apart(struct ws_backend *backend, const struct ws_op *
 	return WS_OK;
 }
 
-Test(memory_plan, has_places_apart_for_what_is_alive_at_the_same_time)
+static void expect_apart(const char *model, const char *precision, enum ws_fusion fusion)
 {
 	struct ws_step_options options = tiny(WS_STEP_FULL);
 	struct ws_backend_ops ops;
@@ -95,6 +95,9 @@ Test(memory_plan, has_places_apart_for_what_is_alive_at_the_same_time)
 	struct ws_err err;
 	double loss;
 
+	options.model = ws_network_find(model);
+	options.precision = precision_named(precision);
+	options.fusion = fusion;
 	cr_assert_eq(ws_pool_create(1, &pool, &err), WS_OK);
 	backend = ws_backend_cpu_open(pool, 0);
 	ops = *backend->ops;
@@ -108,6 +111,13 @@ Test(memory_plan, has_places_apart_for_what_is_alive_at_the_same_time)
 	ws_step_close(step);
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
+}
+
+Test(memory_plan, has_places_apart_for_what_is_alive_at_the_same_time)
+{
+	expect_apart("transformer-tiny", "fp32", WS_FUSION_NONE);
+	expect_apart("transformer-tiny", "amp-fp16", WS_FUSION_FULL);
+	expect_apart("lenet5", "amp-bf16", WS_FUSION_NONE);
 }
 
 Test(memory_plan, is_what_a_step_allocates_at_most)
