@@ -246,6 +246,8 @@ void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws
 {
 	int code = SQLITE_OK;
 
+	if (o->status != WS_OK) /* there may be no such table */
+		return;
 	sqlite3_clear_bindings(insert); /* to NULL */
 	for (unsigned i = 0; i < n && code == SQLITE_OK; i++)
 		if (values[i].type)
@@ -261,7 +263,7 @@ void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table)
 	const unsigned n = count_columns(table);
 	struct ws_nsys_value *row = &o->value[tables[table].first];
 
-	if (!o->table[table])
+	if (!o->table[table] && o->status == WS_OK)
 		create(o, table);
 	ws_nsys_insert(o, o->table[table], row, n);
 	o->rows[table]++;
