@@ -149,7 +149,21 @@ enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows
 	return WS_OK;
 }
 
-size_t ws_feed_block(const struct ws_feed *f)
+enum ws_status ws_feed_each(const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], ws_feed_fn take, void *ctx,
+                            struct ws_err *err)
 {
-	return f->wanted[f->next - 1].block;
+	const struct ws_block_rows *rows;
+	struct ws_feed *feed;
+	int64_t until_ns;
+	enum ws_status status;
+
+	ws_feed_open(&feed, r, columns);
+	do {
+		status = ws_feed_next(feed, &rows, &until_ns, err);
+		if (status == WS_OK && rows)
+			status = take(ctx, rows, feed->wanted[feed->next - 1].block, until_ns, err);
+	} while (status == WS_OK && rows);
+	ws_feed_close(feed);
+	return status;
 }

@@ -23,5 +23,10 @@ void ws_feed_close(struct ws_feed *f); /* NULL is legal */
 enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
                             struct ws_err *err);
 
-/* Number in the file of the block that came last. */
-size_t ws_feed_block(const struct ws_feed *f);
+/* Each block to take(ctx), as ws_feed_next has it, with its number in the file. The first that
+ * fails ends it. */
+typedef enum ws_status (*ws_feed_fn)(void *ctx, const struct ws_block_rows *rows, uint32_t block,
+                                     int64_t until_ns, struct ws_err *err);
+enum ws_status ws_feed_each(const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], ws_feed_fn take, void *ctx,
+                            struct ws_err *err);

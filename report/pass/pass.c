@@ -14,31 +14,11 @@
 
 /* --- rows -------------------------------------------------------------------------------- */
 
-typedef enum ws_status (*take_fn)(struct ws_pass *p, const struct ws_block_rows *rows,
-                                  uint32_t block, int64_t until_ns, struct ws_err *err);
-
-/* Each block of these columns, in order of time, to `take`. */
-static enum ws_status feed_to(struct ws_pass *p, const ws_column_set columns[WS_KIND_END],
-                              take_fn take, struct ws_err *err)
+static enum ws_status take_thread_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
+                                       int64_t until_ns, struct ws_err *err)
 {
-	const struct ws_block_rows *rows;
-	struct ws_feed *feed;
-	int64_t until_ns;
-	enum ws_status status;
+	struct ws_pass *p = pass;
 
-	ws_feed_open(&feed, p->l.r, columns);
-	do {
-		status = ws_feed_next(feed, &rows, &until_ns, err);
-		if (status == WS_OK && rows)
-			status = take(p, rows, (uint32_t)ws_feed_block(feed), until_ns, err);
-	} while (status == WS_OK && rows);
-	ws_feed_close(feed);
-	return status;
-}
-
-static enum ws_status take_thread_rows(struct ws_pass *p, const struct ws_block_rows *rows,
-                                       uint32_t block, int64_t until_ns, struct ws_err *err)
-{
 	WS_FORWARD(ws_pass_take_thread_rows(p, rows, block, err));
 	ws_pass_rows_merge(&p->rows, &p->taken);
 	return ws_pass_join(p, until_ns, err);
@@ -54,13 +34,14 @@ static enum ws_status join_calls(struct ws_pass *p, struct ws_err *err)
 	};
 
 	p->rows.row_size = sizeof(struct ws_pass_row);
-	WS_FORWARD(feed_to(p, columns, take_thread_rows, err));
+	WS_FORWARD(ws_feed_each(p->l.r, columns, take_thread_rows, p, err));
 	return ws_pass_end(p, err);
 }
 
-static enum ws_status take_kernels(struct ws_pass *p, const struct ws_block_rows *rows,
-                                   uint32_t block, int64_t until_ns, struct ws_err *err)
+static enum ws_status take_kernels(void *pass, const struct ws_block_rows *rows, uint32_t block,
+                                   int64_t until_ns, struct ws_err *err)
 {
+	struct ws_pass *p = pass;
 	struct ws_pass_rows *waiting = &p->rows;
 
 	WS_FORWARD(ws_pass_take_kernels(p, rows, block, err));
@@ -87,7 +68,7 @@ static enum ws_status emit_kernels(struct ws_pass *p, struct ws_err *err)
 
 	free(p->rows.rows);
 	p->rows = (struct ws_pass_rows){.row_size = sizeof(struct ws_pass_kernel)};
-	return feed_to(p, columns, take_kernels, err);
+	return ws_feed_each(p->l.r, columns, take_kernels, p, err);
 }
 
 /* Of all names at once: what is sized by the number of texts comes after it. */
@@ -122,9 +103,11 @@ static enum ws_status join(struct ws_pass *p, struct ws_err *err)
 
 /* --- sums --------------------------------------------------------------------------------- */
 
-static enum ws_status sum_rows(struct ws_pass *p, const struct ws_block_rows *rows, uint32_t block,
+static enum ws_status sum_rows(void *pass, const struct ws_block_rows *rows, uint32_t block,
                                int64_t until_ns, struct ws_err *err)
 {
+	struct ws_pass *p = pass;
+
 	(void)until_ns;
 	return rows->info.kind == WS_KIND_KERNEL ? ws_pass_sum_kernels(p, rows, block, err)
 	                                         : ws_pass_sum_calls(p, rows, block, err);
@@ -165,7 +148,7 @@ static enum ws_status sum_all(struct ws_pass *p, enum ws_scope scope, unsigned p
 	if (parts & WS_DIGEST_CALLS)
 		columns[WS_KIND_API] =
 		        WS_COLUMN(api, dur_ns) | WS_COLUMN(api, name) | WS_COLUMN(api, result);
-	WS_FORWARD(feed_to(p, columns, sum_rows, err));
+	WS_FORWARD(ws_feed_each(p->l.r, columns, sum_rows, p, err));
 	ws_digest_finish(p->d);
 	for (size_t i = 0; i < p->d->ncells; i++) {
 		const struct ws_digest_cell *cell = &p->d->cells[i];

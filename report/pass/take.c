@@ -484,31 +484,36 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 }
 
 /* What is out of bounds is told when rows are taken. */
-static void see_time(struct ws_pass *p, int64_t start_ns, int64_t dur_ns)
+static enum ws_status see_times(void *pass, const struct ws_block_rows *b, uint32_t block,
+                                int64_t until_ns, struct ws_err *err)
 {
-	if (start_ns <= WS_MAX_TIME_NS && dur_ns <= WS_MAX_TIME_NS)
-		ws_pass_see_time(p, start_ns, start_ns + (dur_ns > 0 ? dur_ns : 0));
-}
+	const bool kernels = b->info.kind == WS_KIND_KERNEL;
+	const int64_t *start =
+	        (int64_t *)b->v[kernels ? WS_COL_kernel_start_ns : WS_COL_thread_event_time_ns];
+	const int64_t *dur =
+	        (int64_t *)b->v[kernels ? WS_COL_kernel_dur_ns : WS_COL_thread_event_dur_ns];
+	struct ws_pass *p = pass;
 
-static void see_call(void *to, const void *row)
-{
-	const struct ws_row_api *call = row;
+	(void)block, (void)until_ns, (void)err;
+	for (uint32_t i = 0; i < b->info.rows; i++) {
+		const int64_t lasts = dur[i] > 0 ? dur[i] : 0;
 
-	see_time(to, call->start_ns, call->dur_ns);
-}
-
-static void see_kernel(void *to, const void *row)
-{
-	const struct ws_row_kernel *k = row;
-	struct ws_pass *p = to;
-
-	if (p->has_dur && k->dur_ns >= 0 && !(k->flags & WS_KERNEL_NO_TIME))
-		see_time(p, k->start_ns, k->dur_ns);
+		if (kernels && (!p->has_dur || dur[i] < 0 ||
+		                ws_block_value(b, WS_COL_kernel_flags, i) & WS_KERNEL_NO_TIME))
+			continue;
+		if (start[i] <= WS_MAX_TIME_NS && lasts <= WS_MAX_TIME_NS)
+			ws_pass_see_time(p, start[i], start[i] + lasts);
+	}
+	return WS_OK;
 }
 
 enum ws_status ws_pass_see_times(struct ws_pass *p, bool of_calls, struct ws_err *err)
 {
-	if (of_calls)
-		WS_FORWARD(ws_records_each(p->l.r, WS_KIND_API, see_call, p, err));
-	return ws_records_each(p->l.r, WS_KIND_KERNEL, see_kernel, p, err);
+	const ws_column_set columns[WS_KIND_END] = {
+	        [WS_KIND_KERNEL] = WS_COLUMN(kernel, start_ns) | WS_COLUMN(kernel, dur_ns) |
+	                           WS_COLUMN(kernel, flags),
+	        [WS_KIND_API] = of_calls ? WS_COLUMN(api, start_ns) | WS_COLUMN(api, dur_ns) : 0,
+	};
+
+	return ws_feed_each(p->l.r, columns, see_times, p, err);
 }
