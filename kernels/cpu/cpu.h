@@ -39,8 +39,7 @@ static inline enum ws_tf32 ws_cpu_tf32(const struct ws_cpu *cpu, const struct ws
 /* Elements that one work item of the pool covers, about. */
 #define WS_GRAIN 32768
 
-/* Items that a row of an UPDATE or a CLIP is divided into, and all rows: each has a sum of a CLIP.
- */
+/* Items that a row of an op is divided into, and all its rows: each has a sum of a CLIP. */
 static inline int64_t ws_cpu_row_items(const struct ws_update_row *row)
 {
 	return (row->t[0]->count + WS_GRAIN - 1) / WS_GRAIN;

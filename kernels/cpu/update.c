@@ -1,4 +1,9 @@
-/* Optimizers: all of one in a kernel, or a step of it. The formulas and their order: optim.h. */
+/*
+ * Optimizers: all of one in a kernel, or a step of it. The formulas and their order: optim.h.
+ * Clipping and loss scaling, which walk over the same rows.
+ */
+#include <stdatomic.h>
+
 #include "kernels/cpu/real.h"
 
 struct values {
@@ -112,19 +117,40 @@ static void clip_tile(const struct ws_update_row *row, int64_t offset, int64_t n
 		*sum += (double)x[i] * (double)x[i];
 }
 
+/* Whether all of a tile is finite. */
+static bool unscale_tile(const struct ws_op *op, const struct ws_update_row *row, int64_t offset,
+                         int64_t n)
+{
+	/* the inverse as GradScaler makes it: divided in double, rounded once */
+	const ws_real inverse = (ws_real)(1 / (double)*(ws_real *)op->in[1]->data);
+	ws_real x_buf[WS_TILE], y_buf[WS_TILE];
+	const ws_real *x = ws_real_load(row->t[WS_UPDATE_A], offset, n, x_buf);
+	ws_real *y = ws_real_target(row->t[WS_UPDATE_OUT], offset, y_buf);
+	bool finite = true;
+
+	for (int64_t i = 0; i < n; i++) {
+		finite &= isfinite(x[i]) != 0;
+		y[i] = x[i] * inverse;
+	}
+	ws_real_store(row->t[WS_UPDATE_OUT], offset, n, y);
+	return finite;
+}
+
 /* --- running -------------------------------------------------------------------------- */
 
 struct walk {
 	const struct ws_op *op;
-	double *sums; /* CLIP: of each item */
+	double *sums;           /* CLIP: of each item */
+	atomic_bool not_finite; /* UNSCALE: an element of any tensor */
 };
 
 /* item: a stretch of one row; the items of the list follow one another. */
 static void walk_item(void *arg, int64_t item)
 {
-	const struct walk *walk = arg;
+	struct walk *walk = arg;
 	const struct ws_update_row *row = walk->op->u.update.list;
 	int64_t first, end, rest = item;
+	bool finite = true;
 
 	for (; rest >= ws_cpu_row_items(row); row++)
 		rest -= ws_cpu_row_items(row);
@@ -135,14 +161,18 @@ static void walk_item(void *arg, int64_t item)
 	WS_EACH_TILE(offset, n, first, end) {
 		if (walk->sums)
 			clip_tile(row, offset, n, &walk->sums[item]);
+		else if (walk->op->kind == WS_OP_UNSCALE)
+			finite &= unscale_tile(walk->op, row, offset, n);
 		else
 			update_tile(walk->op, row, offset, n);
 	}
+	if (!finite)
+		atomic_store(&walk->not_finite, true);
 }
 
 void WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	struct walk walk = {op, NULL};
+	struct walk walk = {.op = op};
 
 	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
 }
@@ -150,7 +180,7 @@ void WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op)
 void WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	int64_t items = ws_cpu_update_items(op);
-	struct walk walk = {op, cpu->workspace[WS_CPU_IN_SLOT]};
+	struct walk walk = {.op = op, .sums = cpu->workspace[WS_CPU_IN_SLOT]};
 	double sum = 0, factor;
 
 	ws_cpu_kernel_begin(cpu, op, items);
@@ -161,3 +191,27 @@ void WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op)
 	ws_real_put(op->out[0], 0, (ws_real)(factor < 1 ? factor : 1));
 	ws_cpu_kernel_end();
 }
+
+void WS_CPU_FN(unscale)(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	struct walk walk = {.op = op};
+
+	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
+	if (op->in_count > 2 && atomic_load(&walk.not_finite))
+		*(ws_real *)op->out[1]->data = 1;
+}
+
+static void scale_item(void *arg, int64_t item)
+{
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	ws_real *scale = op->out[0]->data;
+	int32_t *tracker = op->out[1]->data;
+	const ws_real *found_inf = op->in[2]->data;
+	double value = (double)*scale;
+
+	(void)item;
+	ws_scaler_next(&op->u.scaler, *found_inf != 0, &value, tracker);
+	*scale = (ws_real)value;
+}
+
+WS_CPU_KERNEL(scale_update, ws_cpu_launch(cpu, op, 1, scale_item, &op))

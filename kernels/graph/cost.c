@@ -247,17 +247,17 @@ static void cost_cross_entropy(struct ws_op *op)
 
 static void cost_unscale(struct ws_op *op)
 {
-	const struct ws_unscale_all *all = &op->u.unscale;
+	const struct ws_update *u = &op->u.update;
 	struct wsnvtx_op *p = &op->payload;
 	int64_t count = op->out[0]->count;
 
 	cost_result(op);
-	for (int i = 1; i < all->count; i++) {
-		count += all->list[i]->count;
-		p->bytes_read += all->list[i]->size_bytes;
-		p->bytes_written += all->list[i]->size_bytes;
+	for (int i = 1; i < u->count; i++) {
+		count += u->list[i].t[WS_UPDATE_OUT]->count;
+		p->bytes_read += u->list[i].t[WS_UPDATE_A]->size_bytes;
+		p->bytes_written += u->list[i].t[WS_UPDATE_OUT]->size_bytes;
 	}
-	if (all->count > 1) {
+	if (u->count > 1) {
 		p->m = 1;
 		p->n = dim32(count);
 	}

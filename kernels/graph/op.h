@@ -159,20 +159,14 @@ struct ws_update_factors {
 /* Beside a norm that something is divided by: torch.nn.utils.clip_grad_norm_ and CS336. */
 #define WS_CLIP_EPS 1e-6
 
-/* All that one UPDATE op updates, or CLIP reads (its out). in and out name the first row's. */
+/*
+ * All that one UPDATE op updates, CLIP reads (its out) or UNSCALE divides (a into out, of which
+ * each has a dtype of its own). in and out name the first row's.
+ */
 struct ws_update {
 	const struct ws_update_row *list;
 	int count;
 	struct ws_update_factors factors;
-};
-
-/*
- * All that one UNSCALE op divides in place, of one dtype; in and out name the first only, the
- * others are kept to the end of the step. count 0: in[0] is divided into out[0].
- */
-struct ws_unscale_all {
-	struct ws_tensor *const *list;
-	int count;
 };
 
 /* How a dynamic loss scale changes: scaler.h. */
@@ -218,8 +212,7 @@ struct ws_op {
 		struct ws_norm norm;     /* BATCH_NORM and its gradient */
 		struct ws_dropout dropout;
 		struct ws_bias bias;     /* BIAS_ACT */
-		struct ws_update update; /* UPDATE, CLIP */
-		struct ws_unscale_all unscale;
+		struct ws_update update; /* UPDATE, CLIP, UNSCALE */
 		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
 	} u;
 
@@ -237,13 +230,16 @@ static inline struct ws_tensor *ws_op_tensor(const struct ws_op *op, int i)
 	return i < op->in_count ? op->in[i] : op->out[i - op->in_count];
 }
 
-/* What an op touches: the same, and then the rows of an UPDATE or CLIP; some are NULL. */
+static inline bool ws_op_has_rows(const struct ws_op *op)
+{
+	return op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP || op->kind == WS_OP_UNSCALE;
+}
+
+/* What an op touches: the same, and then its rows; some are NULL. */
 static inline int ws_op_touched(const struct ws_op *op)
 {
-	bool has_rows = op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP;
-
 	return op->in_count + op->out_count +
-	       (has_rows ? op->u.update.count * WS_UPDATE_TENSORS : 0);
+	       (ws_op_has_rows(op) ? op->u.update.count * WS_UPDATE_TENSORS : 0);
 }
 
 static inline struct ws_tensor *ws_op_touches(const struct ws_op *op, int i)

@@ -251,39 +251,42 @@ static struct update *collect(struct ws_graph *graph, int *count)
 	return list;
 }
 
-/* The scaled gradients that have the dtype of what they update: one op for all of them. */
-static void unscale_in_place(struct ws_graph *graph, struct update *list, int count,
-                             const struct ws_scaler *scaler)
-{
-	struct ws_tensor **grads =
-	        ws_graph_alloc(graph, (size_t)count * sizeof(struct ws_tensor *));
-	int same = 0;
-
-	for (int i = 0; i < count; i++)
-		if (list[i].param->grad->dtype == list[i].target->dtype)
-			grads[same++] = list[i].grad = list[i].param->grad;
-	ws_scaler_unscale_all(graph, scaler, grads, same);
-}
-
 /* Gradients that the kinds can use: not scaled, in the dtype of what they update. */
 static void make_grads(struct ws_graph *graph, struct update *list, int count,
                        struct ws_scaler *scaler)
 {
+	struct ws_update_row *rows = ws_graph_alloc(graph, (size_t)count * sizeof(*rows));
+	int same = 0;
+
 	if (scaler) {
 		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
 		ws_scaler_begin(graph, scaler);
-		unscale_in_place(graph, list, count, scaler);
 	}
-	for (int i = 0; i < count; i++) {
+	/* those of the dtype of what they update in place, by one op for all of them */
+	for (int i = 0; i < count && scaler; i++) {
 		struct ws_tensor *grad = list[i].param->grad;
 
-		if (list[i].grad)
+		if (grad->dtype != list[i].target->dtype)
 			continue;
-		graph->layer = list[i].param->layer;
-		grad = scaler ? ws_scaler_unscale(graph, scaler, grad, list[i].target->dtype)
-		              : ws_op_cast(graph, grad, list[i].target->dtype);
-		grad->keep = true; /* like .grad of a master in PyTorch */
 		list[i].grad = grad;
+		rows[same++] = (struct ws_update_row){{grad, grad}};
+	}
+	if (same)
+		ws_scaler_unscale(graph, scaler, rows, same);
+	for (int i = 0; i < count; i++) {
+		struct update *u = &list[i];
+		struct ws_tensor *grad = u->param->grad;
+
+		graph->layer = u->param->layer;
+		if (!u->grad && scaler) {
+			u->grad = ws_graph_tensor(graph, "unscaled", WS_ROLE_ACTIVATION,
+			                          u->target->dtype, grad->shape);
+			rows[same] = (struct ws_update_row){{u->grad, grad}};
+			ws_scaler_unscale(graph, scaler, &rows[same++], 1);
+		} else if (!u->grad) {
+			u->grad = ws_op_cast(graph, grad, u->target->dtype);
+		}
+		u->grad->keep = true; /* like .grad of a master in PyTorch */
 	}
 	graph->layer = -1;
 	if (scaler)

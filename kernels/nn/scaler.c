@@ -50,50 +50,21 @@ void ws_scaler_begin(struct ws_graph *graph, struct ws_scaler *scaler)
 	scaler->found_inf->keep = true;
 }
 
-/* grad / scale into out, with the flag where one is kept. */
-static struct ws_tensor *append_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
-                                        struct ws_op *op, struct ws_tensor *grad,
-                                        struct ws_tensor *out)
+void ws_scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
+                       const struct ws_update_row *list, int count)
 {
-	op->sub = WS_SUB_UNSCALE;
-	op->in_count = 2;
-	op->out_count = 1;
-	op->in[0] = grad;
-	op->in[1] = scaler->scale;
-	op->out[0] = out;
+	struct ws_op op = {.sub = WS_SUB_UNSCALE,
+	                   .in_count = 2,
+	                   .out_count = 1,
+	                   .in = {list->t[WS_UPDATE_A], scaler->scale},
+	                   .out = {list->t[WS_UPDATE_OUT]},
+	                   .u.update = {.list = list, .count = count}};
+
 	if (scaler->dynamic) {
-		op->in[op->in_count++] = scaler->found_inf;
-		op->out[op->out_count++] = scaler->found_inf;
+		op.in[op.in_count++] = scaler->found_inf;
+		op.out[op.out_count++] = scaler->found_inf;
 	}
-	return ws_graph_append(graph, op);
-}
-
-void ws_scaler_unscale_all(struct ws_graph *graph, const struct ws_scaler *scaler,
-                           struct ws_tensor *const *grads, int count)
-{
-	struct ws_op op = {.u.unscale = {grads, count}};
-
-	if (count == 0)
-		return;
-	for (int i = 0; i < count; i++) {
-		if (grads[i]->dtype != grads[0]->dtype) {
-			ws_graph_fail(graph, WS_BUG,
-			              "gradients of several dtypes unscaled by one op");
-			return;
-		}
-		grads[i]->keep = true;
-	}
-	append_unscale(graph, scaler, &op, grads[0], grads[0]);
-}
-
-struct ws_tensor *ws_scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
-                                    struct ws_tensor *grad, enum ws_dtype dtype)
-{
-	struct ws_op op = {0};
-
-	return append_unscale(graph, scaler, &op, grad,
-	                      ws_graph_tensor(graph, "unscaled", WS_ROLE_ACTIVATION, dtype,
-	                                      grad->shape));
+	ws_graph_append(graph, &op);
 }
 
 void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)

@@ -47,15 +47,12 @@ struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale 
                                    struct ws_tensor *loss, struct ws_scaler *scaler);
 
 /*
- * In the optimizer phase: begin (found_inf = 0), then gradients divided by the scale,
- * many of one dtype in place by one op, or one into a new tensor of another dtype
- * that is returned; at last the update of the scale. Begin and end do nothing for a
- * static scale. The caller opens the scope of all but the end. grads: must live as
- * long as the graph; each is kept to the end of the step.
+ * In the optimizer phase: begin (found_inf = 0), then gradients divided by the scale, a of each row
+ * into out by one op, all a of one dtype and all out; at last the update of the scale. Begin and
+ * end do nothing for a static scale. The caller opens the scope of all but the end. list: must live
+ * as long as the graph.
  */
 void ws_scaler_begin(struct ws_graph *graph, struct ws_scaler *scaler);
-void ws_scaler_unscale_all(struct ws_graph *graph, const struct ws_scaler *scaler,
-                           struct ws_tensor *const *grads, int count);
-struct ws_tensor *ws_scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
-                                    struct ws_tensor *grad, enum ws_dtype dtype);
+void ws_scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
+                       const struct ws_update_row *list, int count);
 void ws_scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler);

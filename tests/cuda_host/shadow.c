@@ -21,7 +21,6 @@ struct run {
 	struct ws_tensor copy[WS_OPERANDS_MAX]; /* on the device */
 	struct ws_op op;                        /* on the copies */
 	struct ws_update_row list[WS_OPERANDS_MAX];
-	struct ws_tensor *unscaled[WS_OPERANDS_MAX];
 };
 
 static void note_wrong(struct run *run, const char *format, ...)
@@ -82,8 +81,6 @@ static int uses_of(const struct ws_op *op, struct use uses[USES_MAX])
 	/* what an op updates in place it may leave alone, as unscale its flag */
 	for (int i = 0; i < op->out_count; i++)
 		uses[count++] = (struct use){op->out[i], false, true};
-	for (int i = 0; op->kind == WS_OP_UNSCALE && i < op->u.unscale.count; i++)
-		uses[count++] = (struct use){op->u.unscale.list[i], true, true};
 	for (int i = op->in_count + op->out_count; i < ws_op_touched(op); i++) {
 		int k = (i - op->in_count - op->out_count) % WS_UPDATE_TENSORS;
 
@@ -141,12 +138,7 @@ static void redirect(struct run *run)
 		run->op.in[i] = copy_of(run, op->in[i]);
 	for (int i = 0; i < op->out_count; i++)
 		run->op.out[i] = copy_of(run, op->out[i]);
-	if (op->kind == WS_OP_UNSCALE && op->u.unscale.count) {
-		for (int i = 0; i < op->u.unscale.count; i++)
-			run->unscaled[i] = copy_of(run, op->u.unscale.list[i]);
-		run->op.u.unscale.list = run->unscaled;
-	}
-	if (op->kind != WS_OP_UPDATE && op->kind != WS_OP_CLIP)
+	if (!ws_op_has_rows(op))
 		return;
 	if (op->u.update.count > WS_OPERANDS_MAX)
 		abort();

@@ -52,17 +52,14 @@ WS_LAUNCHER(embedding)
 /* --- its gradient: rows added into a table ---------------------------------------------------- */
 
 /*
- * A block owns some rows of the table and some columns. It goes through all indices, finds
- * those of its rows, and adds their gradients in the order in which they come: the sums are
- * fp32, rounded once, and the same on each run, without atomics. The indices are read once for
- * each 8 rows of the table, from the second-level cache: 5 MB for 1024 indices and a table of
- * 10,000 rows.
+ * A block owns some rows of the table and some columns. Each of its warps goes through all indices,
+ * 32 at a time, finds those of its rows, and adds their gradients in the order in which they come:
+ * the sums are fp32, rounded once, and the same on each run, without atomics. The indices are read
+ * once for each 8 rows of the table, from the caches: 5 MB for 1024 indices and a table of 10,000
+ * rows.
  */
-#define OWNED        8    /* rows of the table */
-#define SCATTER_PACK 4    /* columns of a thread */
-#define SCATTER_ROWS 4    /* gradients on their way at once */
-#define CHUNK        1024 /* indices looked at before those found are added */
-#define CHUNK_WORDS  (CHUNK / WS_WARP)
+#define OWNED        8 /* rows of the table */
+#define SCATTER_PACK 4 /* columns of a thread */
 
 struct scatter {
 	const void *grad;
@@ -72,87 +69,39 @@ struct scatter {
 	bool whole;         /* rows of whole packs; else a thread has one column */
 };
 
-/* The rows found in a chunk: place in it × OWNED + which of the block's rows of the table. */
-struct found {
-	unsigned words[CHUNK_WORDS]; /* a bit for each index */
-	unsigned short list[CHUNK];
-};
-
-/* Fill in found for the chunk that begins at `begin`; returns how many there are. */
-static __device__ __forceinline__ int find(const struct scatter &s, int64_t begin, int64_t owned,
-                                           struct found *found)
-{
-	int lane = threadIdx.x % WS_WARP, warp = threadIdx.x / WS_WARP, count = 0;
-	int64_t row[CHUNK / WS_THREADS]; /* of the table, from the first that is owned */
-
-	WS_UNROLL(j, CHUNK / WS_THREADS) {
-		int64_t at = begin + j * WS_THREADS + threadIdx.x;
-		unsigned word;
-
-		row[j] = at < s.rows ? s.index[at] - owned : -1;
-		word = __ballot_sync(WS_FULL, row[j] >= 0 && row[j] < OWNED);
-		if (lane == 0)
-			found->words[j * (WS_THREADS / WS_WARP) + warp] = word;
-	}
-	__syncthreads();
-	WS_UNROLL(w, CHUNK_WORDS) {
-		int j = w / (WS_THREADS / WS_WARP);
-		unsigned word = found->words[w];
-
-		/* the word of this thread's j-th index: those before it are counted */
-		if (w % (WS_THREADS / WS_WARP) == warp && word >> lane & 1)
-			found->list[count + __popc(word & ((1u << lane) - 1))] =
-			        (unsigned short)((j * WS_THREADS + threadIdx.x) * OWNED + row[j]);
-		count += __popc(word);
-	}
-	__syncthreads();
-	return count;
-}
-
 template <typename T, int N>
 static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 {
-	__shared__ struct found found;
 	__shared__ float sum[OWNED][N][WS_THREADS]; /* each thread its own columns: no barriers */
 	int64_t owned = (int64_t)blockIdx.x * OWNED;
 	int64_t col = ((int64_t)blockIdx.y * WS_THREADS + threadIdx.x) * N;
 	T *table = (T *)s.table + owned * s.cols + col;
+	int lane = threadIdx.x % WS_WARP;
 	unsigned touched = 0;
+	float x[N], old[N];
 
-#pragma unroll 1
-	for (int64_t begin = 0; begin < s.rows; begin += CHUNK) {
-		int count = find(s, begin, owned, &found);
+	for (int64_t begin = 0; begin < s.rows; begin += WS_WARP) {
+		int64_t own = begin + lane < s.rows ? s.index[begin + lane] - owned : -1;
+		unsigned found = __ballot_sync(WS_FULL, own >= 0 && own < OWNED);
 
-#pragma unroll 1
-		for (int first = 0; first < count && col < s.cols; first += SCATTER_ROWS) {
-			float x[SCATTER_ROWS][N];
+		for (; found; found &= found - 1) {
+			int at = __ffs((int)found) - 1, row = __shfl_sync(WS_FULL, (int)own, at);
 
-			WS_UNROLL(u, SCATTER_ROWS) {
-				int at = found.list[first + u < count ? first + u : first] / OWNED;
-
-				ws_load<T, N>((const T *)s.grad + (begin + at) * s.cols + col,
-				              x[u]);
-			}
-#pragma unroll
-			for (int u = 0; u < SCATTER_ROWS && first + u < count; u++) {
-				int row = found.list[first + u] % OWNED;
-				float old[N];
-
-				if (!(touched >> row & 1)) {
-					ws_load<T, N>(table + row * s.cols, old);
-				} else {
-					WS_UNROLL(k, N)
-						old[k] = sum[row][k][threadIdx.x];
-				}
-				touched |= 1u << row;
+			if (col >= s.cols)
+				continue;
+			ws_load<T, N>((const T *)s.grad + (begin + at) * s.cols + col, x);
+			if (!(touched >> row & 1)) {
+				ws_load<T, N>(table + row * s.cols, old);
+			} else {
 				WS_UNROLL(k, N)
-					sum[row][k][threadIdx.x] = old[k] + x[u][k];
+					old[k] = sum[row][k][threadIdx.x];
 			}
+			touched |= 1u << row;
+			WS_UNROLL(k, N)
+				sum[row][k][threadIdx.x] = old[k] + x[k];
 		}
 	}
 	for (int row = 0; row < OWNED; row++) {
-		float x[N];
-
 		if (!(touched >> row & 1))
 			continue;
 		WS_UNROLL(k, N)

@@ -189,7 +189,12 @@ static enum ws_status next_rows(const struct ws_op *op, int *at, struct tensors 
 	return WS_OK;
 }
 
-WS_LAUNCHER(update)
+typedef enum ws_status launch_rows(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                   const struct tensors *list, dim3 grid, struct ws_err *err);
+
+/* All rows of an op, by as few launches as they fit. */
+static enum ws_status launch_all(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                 launch_rows *launch_rows, struct ws_err *err)
 {
 	struct tensors list;
 	int64_t most;
@@ -198,9 +203,14 @@ WS_LAUNCHER(update)
 	memset(&list, 0, sizeof(list));
 	for (int at = 0; at < op->u.update.count;) {
 		WS_FORWARD(next_rows(op, &at, &list, &n, &most, err));
-		WS_FORWARD(update_launch(launch, op, &list, tensors_grid(launch, n, most), err));
+		WS_FORWARD(launch_rows(launch, op, &list, tensors_grid(launch, n, most), err));
 	}
 	return WS_OK;
+}
+
+WS_LAUNCHER(update)
+{
+	return launch_all(launch, op, update_launch, err);
 }
 
 /* --- clipping --------------------------------------------------------------------------------- */
@@ -286,8 +296,6 @@ WS_LAUNCHER(clip)
 
 /* --- loss scaling ---------------------------------------------------------------------------- */
 
-enum { FROM, TO };
-
 /* y = x / scale, in place where T is U; 1 in the flag (or NULL) for what is not finite. */
 struct unscale {
 	const float *scale;
@@ -306,12 +314,12 @@ static __device__ __forceinline__ void unscale(const struct tensors &list, const
 	{
 		float v[N];
 
-		ws_load_mixed<T, N>(list.data[FROM][blockIdx.y], u.dtype, pack * N, v);
+		ws_load_mixed<T, N>(list.data[WS_UPDATE_A][blockIdx.y], u.dtype, pack * N, v);
 		WS_UNROLL(k, N) {
 			finite &= v[k] - v[k] == 0; /* not of infinity, nor of NaN */
 			v[k] *= inverse;
 		}
-		ws_store<T, N>((T *)list.data[TO][blockIdx.y] + pack * N, v);
+		ws_store<T, N>((T *)list.data[WS_UPDATE_OUT][blockIdx.y] + pack * N, v);
 	}
 	if (!finite && u.found_inf)
 		*u.found_inf = 1; /* whoever writes, writes the same */
@@ -365,27 +373,7 @@ static enum ws_status unscale_launch(const struct ws_cuda_launch *launch, const 
 
 WS_LAUNCHER(unscale)
 {
-	const struct ws_unscale_all *all = &op->u.unscale;
-	int count = all->count ? all->count : 1, n = 0;
-	struct tensors list;
-	int64_t most = 0;
-
-	memset(&list, 0, sizeof(list));
-	for (int i = 0; i < count; i++) {
-		const struct ws_tensor *x = all->count ? all->list[i] : op->in[0];
-
-		WS_FAIL_IF(!x->data, err, BUG, "op %s: %s has no data", op->message, x->name);
-		list.count[n] = x->count;
-		list.data[FROM][n] = x->data;
-		list.data[TO][n++] = all->count ? x->data : op->out[0]->data;
-		most = x->count > most ? x->count : most;
-		if (n < TENSORS && i + 1 < count)
-			continue;
-		WS_FORWARD(unscale_launch(launch, op, &list, tensors_grid(launch, n, most), err));
-		n = 0;
-		most = 0;
-	}
-	return WS_OK;
+	return launch_all(launch, op, unscale_launch, err);
 }
 
 WS_LAUNCHER(scale_update)

@@ -82,31 +82,20 @@ static void keep_all(struct recorded *r, const struct ws_op *op)
 {
 	struct ws_update *u = &r->op.u.update;
 	struct ws_update_row *rows;
-	struct ws_tensor **list;
 
-	if (op->kind == WS_OP_UNSCALE) {
-		r->all = calloc((size_t)op->u.unscale.count + 1, sizeof(*r->all));
-		r->list = list =
-		        calloc((size_t)op->u.unscale.count + 1, sizeof(struct ws_tensor *));
-		for (int i = 0; i < op->u.unscale.count; i++) {
-			r->all[i] = *op->u.unscale.list[i];
-			list[i] = &r->all[i];
-		}
-		r->op.u.unscale.list = list;
-	} else if (op->kind == WS_OP_UPDATE || op->kind == WS_OP_CLIP) {
-		r->all = calloc((size_t)u->count, WS_UPDATE_TENSORS * sizeof(*r->all));
-		r->list = rows = calloc((size_t)u->count, sizeof(*rows));
-		for (int i = 0; i < u->count * WS_UPDATE_TENSORS; i++) {
-			const struct ws_tensor *t =
-			        u->list[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS];
+	if (!ws_op_has_rows(op))
+		return;
+	r->all = calloc((size_t)u->count, WS_UPDATE_TENSORS * sizeof(*r->all));
+	r->list = rows = calloc((size_t)u->count, sizeof(*rows));
+	for (int i = 0; i < u->count * WS_UPDATE_TENSORS; i++) {
+		const struct ws_tensor *t = u->list[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS];
 
-			if (!t)
-				continue;
-			r->all[i] = *t;
-			rows[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS] = &r->all[i];
-		}
-		u->list = rows;
+		if (!t)
+			continue;
+		r->all[i] = *t;
+		rows[i / WS_UPDATE_TENSORS].t[i % WS_UPDATE_TENSORS] = &r->all[i];
 	}
+	u->list = rows;
 }
 
 static void keep(struct recorded *r, const struct ws_op *op)
