@@ -222,8 +222,11 @@ static void put_value(struct body *b, const uint8_t *value)
 	} else if (tag == ws_torch.tags.list) {
 		put_list(b, value);
 	} else {
-		put_input(b, b->with_numbers ? kind : WS_INPUT_OTHER, 0);
-		if (b->with_numbers && kind != WS_INPUT_OTHER && kind != WS_INPUT_COMPLEX)
+		/* a flag has two values, and costs depend on it: causal, transposed, training */
+		const bool is_kept = b->with_numbers || kind == WS_INPUT_BOOL;
+
+		put_input(b, is_kept ? kind : WS_INPUT_OTHER, 0);
+		if (is_kept && kind != WS_INPUT_OTHER && kind != WS_INPUT_COMPLEX)
 			put_word(b, scalar_of(value, kind));
 	}
 }

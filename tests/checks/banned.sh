@@ -3,7 +3,7 @@
 #   - every C file of ours is compiled with formats/base/banned.h in front
 #   - printing and exiting only in command files
 #   - no function that changes the locale of numbers, none that waits for nobody
-#   - one idiom for arrays that grow, one for a lack of memory (WS_FAIL_MEMORY), one for headers
+#   - one idiom for arrays that grow, one for a lack of memory (xalloc.h), one for headers
 # Begins by finding violations that it plants itself.
 set -eu
 root=$1 build=$2

@@ -112,10 +112,17 @@ with torch.no_grad():
     for i in range(40000):
         x.add_(x, alpha=i / 7e9)
     x.mm(x)
+    q = torch.zeros(1, 2, 8, 16)
+    torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True)
+image, filters = torch.zeros(1, 4, 6, 6, requires_grad=True), torch.zeros(4, 2, 3, 3, requires_grad=True)
+torch.nn.functional.conv_transpose2d(image, filters).sum().backward()
 PY
 "$ws" record --pytorch -o values.wtrace -- "$python" values.py >values.log 2>&1 || { cat values.log; fail "values"; }
 table values.wtrace ops
 equal "FLOPs, after 40,000 different values" "$(csv_cell values.wtrace.ops.csv FLOPs Name=aten::mm)" $((2 * 64 * 64 * 64))
+# 2 heads, 8 * 9 / 2 pairs
+equal "FLOPs of causal attention then" "$(csv_cell values.wtrace.ops.csv FLOPs Name=aten::scaled_dot_product_attention)" $((2 * 36 * 2 * (16 + 16)))
+equal "FLOPs of a transposed convolution then" "$(csv_cell values.wtrace.ops.csv FLOPs Name=aten::convolution_backward)" ""
 grep -q pytorch_without_numbers values.log || fail "no count of values that are left out: $(cat values.log)"
 ! grep -q pytorch_without_shapes values.log || fail "shapes were lost: $(cat values.log)"
 
