@@ -30,8 +30,19 @@ void ws_import_row(struct ws_import_out *o, enum ws_kind kind, const void *row)
 	ws_trace_writer_add(o->w, kind, row, NULL);
 }
 
+/* What a trace can hold: what is left tells enough. */
+static struct ws_bytes cut(struct ws_import_out *o, struct ws_bytes text)
+{
+	if (text.len > WS_MAX_BLOB_BYTES) {
+		text.len = WS_MAX_BLOB_BYTES;
+		o->lost[WS_LOST_import_cut_text]++;
+	}
+	return text;
+}
+
 void ws_import_text(struct ws_import_out *o, struct ws_bytes text, uint64_t *id)
 {
+	text = cut(o, text);
 	ws_trace_writer_intern(o->w, text.ptr, text.len, id, NULL);
 }
 
@@ -224,7 +235,7 @@ void ws_import_warn(struct ws_import_out *o, const char *fmt, ...)
 
 void ws_import_meta(struct ws_import_out *o, const char *key, struct ws_bytes value)
 {
-	struct ws_row_meta row = {.key = {key, strlen(key)}, .value = value};
+	struct ws_row_meta row = {.key = {key, strlen(key)}, .value = cut(o, value)};
 
 	ws_import_row(o, WS_KIND_META, &row);
 }
@@ -259,7 +270,8 @@ static void finish_losses(struct ws_import_out *o)
 		skip->is_summed =
 		        i != WS_LOST_import_damaged_table && /* these are tables */
 		        i != WS_LOST_import_unknown_kind &&  /* left out by name */
-		        i != WS_LOST_import_merged_ranks;    /* kept, but for their process */
+		        i != WS_LOST_import_merged_ranks &&  /* kept, but for their process */
+		        i != WS_LOST_import_cut_text;        /* kept, but for the rest */
 		skip->count = row.count = o->lost[i];
 		if (!row.count)
 			continue;

@@ -9,7 +9,7 @@
 #define WS_IMPORT_MAX_WARNINGS 32
 #define WS_IMPORT_TEXT_BYTES   192
 
-#define WS_IMPORT_MAX_LOSSES 8
+#define WS_IMPORT_MAX_LOSSES 9
 
 /* Why records of the input are not in the trace. */
 struct ws_import_skip {

@@ -68,7 +68,8 @@
 	X(import_unknown_kind, "records of a category or phase that this program does not "  \
 	                       "know")                                                       \
 	X(import_merged_ranks, "the process of device work: the file merges several ranks, " \
-	                       "so this work is in no range. Import each rank's own file")
+	                       "so this work is in no range. Import each rank's own file")   \
+	X(import_cut_text, "the rest of texts longer than 16 MiB")
 
 enum ws_dropped {
 #define X(name, meaning) WS_DROPPED_##name,

@@ -27,22 +27,42 @@ Test(import_pytorch, hostile_names_survive_as_they_are)
 	ws_imported_free(i);
 }
 
-Test(import_pytorch, a_name_of_a_megabyte_is_kept)
+/* A call whose name has so many letters, and a value of the file's that is as long. */
+static struct ws_imported *import_long(size_t len)
 {
-	const size_t len = (size_t)1 << 20;
-	char *json = malloc(len + 200);
+	char *json = malloc(2 * len + 200);
 	char *p = stpcpy(json,
 	                 "{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"");
 	struct ws_imported *i;
 
 	memset(p, 'x', len);
-	p = stpcpy(p + len, "\",\"pid\":1,\"tid\":2,\"ts\":5,\"dur\":1}]}");
+	p = stpcpy(p + len, "\",\"pid\":1,\"tid\":2,\"ts\":5,\"dur\":1}],\"cupti_version\":\"");
+	memset(p, 'y', len);
+	p = stpcpy(p + len, "\"}");
 	i = ws_imported_bytes(json, (size_t)(p - json));
-
-	cr_assert(eq(int, i->status, WS_OK));
-	cr_assert(eq(sz, strlen(WS_CELL_TEXT(i, API, api, name, 0)), len));
-	ws_imported_free(i);
+	cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
+	cr_assert(eq(u64, i->damage, 0));
 	free(json);
+	return i;
+}
+
+Test(import_pytorch, a_name_of_a_megabyte_is_kept)
+{
+	struct ws_imported *i = import_long((size_t)1 << 20);
+
+	cr_assert(eq(sz, strlen(WS_CELL_TEXT(i, API, api, name, 0)), (size_t)1 << 20));
+	cr_assert(eq(u64, ws_imported_lost(i, "16 MiB"), 0));
+	ws_imported_free(i);
+}
+
+Test(import_pytorch, a_text_over_16_mib_is_cut_and_counted)
+{
+	struct ws_imported *i = import_long(WS_MAX_BLOB_BYTES + 1);
+
+	cr_assert(eq(sz, strlen(WS_CELL_TEXT(i, API, api, name, 0)), WS_MAX_BLOB_BYTES));
+	cr_assert(eq(u64, ws_imported_lost(i, "16 MiB"), 2));
+	cr_assert(eq(u64, ws_import_left_out(&i->stats), 0));
+	ws_imported_free(i);
 }
 
 Test(import_pytorch, what_waits_for_the_end_costs_its_text_and_100_bytes)
