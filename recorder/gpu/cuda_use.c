@@ -26,6 +26,11 @@ static bool is_cuda_library(const char *name)
 
 /* --- a file --- */
 
+/* Of a large one the begin, where the names of libraries lie, and the end, with those of sections:
+ * a second for each gigabyte would be the recording's end. */
+#define BEGIN_BYTES ((size_t)64 << 20)
+#define END_BYTES   ((size_t)1 << 20)
+
 /* Device code has a section of its own; libraries are named as strings. */
 static bool uses_cuda(const uint8_t *bytes, size_t size)
 {
@@ -44,15 +49,19 @@ int ws_cuda_use_of_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), result = 0;
 	struct stat st;
-	void *bytes;
+	uint8_t *bytes;
+	size_t size;
 
 	if (fd < 0)
 		return 0;
 	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size > 0) {
-		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		size = (size_t)st.st_size;
+		bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (bytes != MAP_FAILED) {
-			result = uses_cuda(bytes, (size_t)st.st_size);
-			munmap(bytes, (size_t)st.st_size);
+			result = uses_cuda(bytes, size < BEGIN_BYTES ? size : BEGIN_BYTES) ||
+			         (size > BEGIN_BYTES &&
+			          uses_cuda(bytes + size - END_BYTES, END_BYTES));
+			munmap(bytes, size);
 		}
 	}
 	close(fd);

@@ -8,7 +8,8 @@
 
 /*
  * 1 when the program in this file holds device code (nvcc's section .nv_fatbin) or names a
- * library of CUDA, to be linked to or loaded.
+ * library of CUDA, to be linked to or loaded. Of a file over 64 MiB its first 64 and its last are
+ * looked at.
  */
 int ws_cuda_use_of_file(const char *path);
 

@@ -53,6 +53,29 @@ Test(cuda_use, one_with_device_code_or_the_name_of_a_library_is)
 		cr_expect_eq(uses_cuda(names[i]), 1, "%s", names[i]);
 }
 
+/* What is said of a file of so many bytes with the name of a library at this place. */
+static int large_uses_cuda(long size, long at)
+{
+	FILE *f = fopen(path, "w");
+
+	cr_assert_not_null(f);
+	cr_assert_eq(fseek(f, at, SEEK_SET), 0);
+	fputs("libcudart.so.12", f);
+	cr_assert_eq(ftruncate(fileno(f), size), 0);
+	fclose(f);
+	return ws_cuda_use_of_file(path);
+}
+
+Test(cuda_use, of_a_large_file_the_begin_and_the_end_are_looked_at)
+{
+	const long mib = 1 << 20;
+
+	cr_expect_eq(large_uses_cuda(80 * mib, 63 * mib), 1);
+	cr_expect_eq(large_uses_cuda(80 * mib, 80 * mib - 100), 1);
+	cr_expect_eq(large_uses_cuda(80 * mib, 70 * mib), 0, "not all of a file of gigabytes");
+	cr_expect_eq(large_uses_cuda(60 * mib, 50 * mib), 1, "all of a smaller one");
+}
+
 Test(cuda_use, of_a_process_it_is_what_it_has_in_memory)
 {
 	FILE *f;
