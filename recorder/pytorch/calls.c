@@ -159,14 +159,14 @@ static uint32_t config_of(const void *fn, struct thread *t)
 {
 	const char *name = ws_torch.name(fn);
 	bool whole;
-	uint32_t size = ws_torch_body(fn, name, 1, t->body, &whole), id;
+	uint32_t size = ws_torch_body(fn, name, 1, t->body, &whole), without_numbers, id;
 	const bool is_scarce = whole && ws_definitions_are_scarce();
 
 	id = config_of_body(t, size, !is_scarce);
 	if (id == WS_DEF_NONE && is_scarce) {
-		size = ws_torch_body(fn, name, 0, t->body, &whole);
-		id = config_of_body(t, size, 1);
-		if (id != WS_DEF_NONE)
+		without_numbers = ws_torch_body(fn, name, 0, t->body, &whole);
+		id = config_of_body(t, without_numbers, 1);
+		if (id != WS_DEF_NONE && without_numbers < size)
 			ws_lost(WS_DROPPED_pytorch_without_numbers, 1);
 	}
 	if (id == WS_DEF_NONE && whole) {
