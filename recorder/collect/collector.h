@@ -139,8 +139,8 @@ void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_
 uint32_t ws_define_op(const void *body, uint32_t size);
 /* The same bytes, published; NULL when there is no such. */
 const void *ws_op_body(uint32_t op, uint32_t *size);
-/* Half of the room is used: define only what is worth it. */
-bool ws_definitions_are_scarce(void);
+/* More than so many sixteenths of the room are used: define only what is worth it. */
+bool ws_definitions_fill(unsigned sixteenths);
 /* A text published as a string; NULL when there is no such. */
 const char *ws_string_text(uint64_t string, uint32_t *size);
 void ws_define_process(int64_t start_ns, uint64_t image, const char *path);

@@ -341,11 +341,12 @@ const char *ws_string_text(uint64_t string, uint32_t *size)
 	return body_of(WS_DEF_STRING, string, size);
 }
 
-bool ws_definitions_are_scarce(void)
+bool ws_definitions_fill(unsigned sixteenths)
 {
 	const struct ws_seg_header *seg = ws_collector.seg;
 
-	return atomic_load_explicit(&seg->defs_head, memory_order_relaxed) > seg->defs_size / 2;
+	return atomic_load_explicit(&seg->defs_head, memory_order_relaxed) >
+	       seg->defs_size / 16 * sixteenths;
 }
 
 const void *ws_op_body(uint32_t op, uint32_t *size)

@@ -151,21 +151,26 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 	return id;
 }
 
+/* Sixteenths of the room for definitions that new values of numbers, and new shapes, may use. */
+#define NUMBERS_ROOM 8
+#define SHAPES_ROOM  15
+
 /*
- * Values that differ in each call, as an index or a rate that decays, would use up all room: from
- * half of it on only what is there already keeps them. WS_DEF_NONE: no room even for its name.
+ * Values that differ in each call, as an index or a rate that decays, would use up all room, and so
+ * would shapes: then only what is there already keeps them, and the rest is for names.
+ * WS_DEF_NONE: no room even for its name.
  */
 static uint32_t config_of(const void *fn, struct thread *t)
 {
 	const char *name = ws_torch.name(fn);
 	bool whole;
 	uint32_t size = ws_torch_body(fn, name, 1, t->body, &whole), without_numbers, id;
-	const bool is_scarce = whole && ws_definitions_are_scarce();
+	const bool is_scarce = whole && ws_definitions_fill(NUMBERS_ROOM);
 
 	id = config_of_body(t, size, !is_scarce);
 	if (id == WS_DEF_NONE && is_scarce) {
 		without_numbers = ws_torch_body(fn, name, 0, t->body, &whole);
-		id = config_of_body(t, without_numbers, 1);
+		id = config_of_body(t, without_numbers, !ws_definitions_fill(SHAPES_ROOM));
 		if (id != WS_DEF_NONE && without_numbers < size)
 			ws_lost(WS_DROPPED_pytorch_without_numbers, 1);
 	}
