@@ -113,7 +113,7 @@ static void limit_work(struct ws_nsys *n)
 static void count_rows(struct ws_nsys *n)
 {
 	static const char *const names[] = {
-#define TABLE(ID, name, first) name,
+#define TABLE(ID, name, first, KIND) name,
 #include "formats/nsys/nsys.def"
 	};
 
@@ -179,6 +179,8 @@ void ws_nsys_free(struct ws_nsys *n)
 	ws_map_free(&n->strings);
 	ws_map_free(&n->domains);
 	ws_map_free(&n->payloads);
+	ws_map_free(&n->payload_schemas);
+	ws_map_free(&n->op_configs);
 	free(n->event_payload);
 	ws_map_free(&n->other_payloads);
 	ws_map_free(&n->domain_names);
@@ -212,7 +214,7 @@ struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_
 	return look_up(r->n, (uint64_t)ws_nsys_i64(r, c));
 }
 
-void ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id)
+static void string_of(struct ws_nsys *n, uint64_t key, uint64_t *id)
 {
 	const uint64_t *known = ws_map_get(&n->strings, key);
 
@@ -229,7 +231,7 @@ void ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_
 	*id = 0;
 	if (ws_nsys_is_null(r, c))
 		return;
-	ws_nsys_string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id);
+	string_of(r->n, (uint64_t)ws_nsys_i64(r, c), id);
 }
 
 bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
@@ -258,8 +260,10 @@ uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id
 
 void ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid, uint64_t *thread)
 {
-	uint64_t tid = (uint64_t)ws_nsys_i64(r, global_tid) & 0xffffff;
+	const uint64_t tid = (uint64_t)ws_nsys_i64(r, global_tid) & 0xffffff;
+	const uint64_t pid = ws_nsys_pid(r, global_tid);
 
-	ws_import_thread(r->n->out, ws_nsys_pid(r, global_tid), tid, (struct ws_bytes){NULL, 0},
-	                 thread);
+	if (!r->n->default_pid)
+		r->n->default_pid = pid;
+	ws_import_thread(r->n->out, pid, tid, (struct ws_bytes){NULL, 0}, thread);
 }

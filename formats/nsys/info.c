@@ -6,7 +6,6 @@
 #include <ctype.h>
 
 #include "formats/nsys/nsys.h"
-#include "formats/foreign/nsys_own.h"
 
 /* --- facts --- */
 
@@ -153,50 +152,6 @@ static void import_devices(struct ws_nsys *n)
 	ws_map_free(&cuda_of_gpu);
 }
 
-/* --- contexts and streams --- */
-
-static void on_context(const struct ws_nsys_rows *r)
-{
-	const struct ws_row_context row = {
-	        .pid = ws_nsys_u64(r, WS_NSYS_CONTEXT_processId),
-	        .id = ws_nsys_u64(r, WS_NSYS_CONTEXT_contextId),
-	        .device = ws_nsys_u64(r, WS_NSYS_CONTEXT_deviceId),
-	        .null_stream = ws_nsys_u64(r, WS_NSYS_CONTEXT_nullStreamId),
-	        .parent = ws_nsys_u64(r, WS_NSYS_CONTEXT_parentContextId),
-	};
-
-	ws_import_device_used(r->n->out, row.device);
-	ws_import_record(r->n->out, WS_KIND_CONTEXT, &row);
-}
-
-static void on_stream(const struct ws_nsys_rows *r)
-{
-	const int64_t flag = ws_nsys_i64(r, WS_NSYS_STREAM_flag), last_flag = 3;
-	const struct ws_row_stream row = {
-	        .pid = ws_nsys_u64(r, WS_NSYS_STREAM_processId),
-	        .context = ws_nsys_u64(r, WS_NSYS_STREAM_contextId),
-	        .id = ws_nsys_u64(r, WS_NSYS_STREAM_streamId),
-	        /* urgent ones are negative, and stand there as unsigned numbers of 32 bits */
-	        .priority = (int32_t)(uint32_t)ws_nsys_i64(r, WS_NSYS_STREAM_priority),
-	        .flag = flag >= 0 && flag <= last_flag ? (uint64_t)flag : 0,
-	};
-
-	ws_import_record(r->n->out, WS_KIND_STREAM, &row);
-}
-
-/* Our own exports have tables of them that say more. */
-static void import_contexts(struct ws_nsys *n)
-{
-	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "context"))
-		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_CONTEXT_INFO");
-	else
-		ws_nsys_each(n, WS_NSYS_CONTEXT, on_context);
-	if (ws_nsys_has_table(n, WS_NSYS_OWN_PREFIX "stream"))
-		ws_nsys_leave_out(n, "TARGET_INFO_CUDA_STREAM");
-	else
-		ws_nsys_each(n, WS_NSYS_STREAM, on_stream);
-}
-
 void ws_nsys_import_info(struct ws_nsys *n)
 {
 	struct ws_buf value = {0};
@@ -206,7 +161,6 @@ void ws_nsys_import_info(struct ws_nsys *n)
 	ws_buf_free(&value);
 	import_session(n);
 	import_devices(n);
-	import_contexts(n);
 }
 
 #define WITHOUT_RECORDS "names of threads and processes without records"
@@ -249,7 +203,7 @@ static void on_process(const struct ws_nsys_rows *r)
 static bool is_imported(const char *name)
 {
 	static const char *const names[] = {
-#define TABLE(ID, name, first) name,
+#define TABLE(ID, name, first, KIND) name,
 #include "formats/nsys/nsys.def"
 	};
 

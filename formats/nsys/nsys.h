@@ -16,21 +16,7 @@
 
 #include "formats/base/map.h"
 #include "formats/foreign/importer.h"
-
-enum ws_nsys_table {
-#define TABLE(ID, name, first) WS_NSYS_##ID,
-#include "formats/nsys/nsys.def"
-	WS_NSYS_TABLES, /* that are read; then those only written */
-#define WRITTEN(ID, name, first) WS_NSYS_##ID,
-#include "formats/nsys/nsys.def"
-};
-
-/* Columns of all tables in a row; one of a table stands behind the table's first. */
-enum ws_nsys_column {
-#define COLUMN(ID, column, type, READ) WS_NSYS_##ID##_##column,
-#include "formats/nsys/nsys.def"
-	WS_NSYS_COLUMNS
-};
+#include "formats/nsys/tables.h"
 
 struct ws_nsys {
 	struct ws_import_out *out;
@@ -38,14 +24,17 @@ struct ws_nsys {
 	sqlite3 *db;
 	uint64_t work, work_limit; /* in units of the progress handler */
 	uint64_t rows_total;       /* about so many rows will be read */
-	uint64_t default_pid;      /* where a record has none: of the first API call */
+	uint64_t default_pid;      /* where a record has none: of the first thread that
+	                            * another names
+	                            */
 	sqlite3_stmt *table;       /* is there one of this name? */
 	sqlite3_stmt *string;      /* of a StringIds key */
 	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
 	int strings_by_row;
-	struct ws_map strings;  /* id -> string id of the trace */
-	struct ws_map domains;  /* pid and domainId -> string id of the trace */
-	struct ws_map payloads; /* of our own exports: id there -> payload of the trace */
+	struct ws_map strings; /* id -> string id of the trace */
+	struct ws_map domains; /* pid and domainId -> string id of the trace */
+	/* of our own exports: id there -> of the trace */
+	struct ws_map payloads, payload_schemas, op_configs;
 	/* eventId -> payload of the trace: those that came in order, of half the size, and others
 	 */
 	struct ws_map_entry *event_payload;
@@ -70,8 +59,8 @@ struct ws_nsys_rows {
 	struct ws_nsys *n;
 	sqlite3_stmt *stmt; /* NULL: no such table */
 	const char *table;
-	int first;    /* enum ws_nsys_column of the result's column 0 */
-	int ncolumns; /* of them, that the result has; 0: it has others */
+	const struct ws_nsys_column_def *columns; /* that the result has */
+	int first, ncolumns; /* enum ws_nsys_column of column 0, where it is of nsys.def */
 	/* of the row: to ask SQLite again for each use of a value took a tenth of an import */
 	uint8_t type[WS_NSYS_MAX_COLUMNS];
 	int64_t integer[WS_NSYS_MAX_COLUMNS]; /* where the type is SQLITE_INTEGER */
@@ -87,8 +76,10 @@ bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column
  */
 void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
                        struct ws_nsys_rows *rows);
-/* The same of other columns: sql is "SELECT ..." up to them, any: there are some. Frees sql. */
-void ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any, const char *tail);
+/* The same of a table of our own, with these columns. */
+void ws_nsys_open_own(struct ws_nsys *n, const char *table,
+                      const struct ws_nsys_column_def *columns, unsigned ncolumns,
+                      struct ws_nsys_rows *rows);
 /*
  * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
  * over and counted whose integers are none, or whose device is negative.
@@ -121,9 +112,6 @@ struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column 
 /* The string that a column names by its StringIds id; 0 for NULL and unknown ids. */
 void ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id);
 
-/* The same of the id itself. */
-void ws_nsys_string_of(struct ws_nsys *n, uint64_t key, uint64_t *id);
-
 /* The same as bytes, borrowed until the next look-up; empty when it cannot be read. */
 struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
 
@@ -139,8 +127,9 @@ void ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid
 void ws_nsys_import_nvtx(struct ws_nsys *n);
 /* Session, versions, devices. Before the events. */
 void ws_nsys_import_info(struct ws_nsys *n);
-/* What our own exports have in tables of their own. Before NVTX. */
-enum ws_status ws_nsys_import_own(struct ws_nsys *n, struct ws_err *err);
+/* Tables whose rows are records of one kind: those of events, of contexts, and, before NVTX, what
+ * our own exports have in tables of their own. */
+void ws_nsys_import_records(struct ws_nsys *n);
 /* Count a table's rows as read and left out. */
 void ws_nsys_leave_out(struct ws_nsys *n, const char *table);
 /* Names of the threads and processes that some record named; what was left out. After the events.

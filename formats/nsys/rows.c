@@ -30,79 +30,73 @@ int ws_nsys_has_table(struct ws_nsys *n, const char *name)
 	return found;
 }
 
-static const struct {
-	const char *name;
-	int first;
-} tables[] = {
-#define TABLE(ID, name, first) {name, WS_NSYS_##ID##_##first},
-#include "formats/nsys/nsys.def"
-};
-
-/* How a column is read. */
-enum { NO, INT, INDEX, TEXT, REAL };
-
-static const struct {
-	enum ws_nsys_table table;
-	const char *name;
-	int read;
-} columns[] = {
-#define COLUMN(ID, column, type, READ) {WS_NSYS_##ID, #column, READ},
-#include "formats/nsys/nsys.def"
-};
-
 static bool is_integer(int read)
 {
-	return read == INT || read == INDEX;
+	return read == WS_NSYS_READ_INT || read == WS_NSYS_READ_INDEX;
 }
 
-/* The names of a table's known columns, NULL for those that the export lacks. *any: it has some. */
-static void put_columns(struct ws_nsys_rows *rows, enum ws_nsys_table table, sqlite3_str *sql,
-                        int *any)
+/* The names of the columns, NULL for those that the export lacks. *any: it has some. */
+static char *select_columns(const struct ws_nsys_rows *rows, const char *tail, bool *any)
 {
-	for (int c = rows->first; c < WS_NSYS_COLUMNS && columns[c].table == table; c++) {
-		int present = columns[c].read != NO &&
-		              ws_nsys_has_column(rows->n, rows->table, columns[c].name);
+	sqlite3_str *sql = sqlite3_str_new(rows->n->db);
+
+	*any = false;
+	for (int c = 0; c < rows->ncolumns; c++) {
+		const bool present =
+		        rows->columns[c].read != WS_NSYS_READ_NO &&
+		        ws_nsys_has_column(rows->n, rows->table, rows->columns[c].name);
 
 		*any |= present;
-		sqlite3_str_appendf(sql, present ? "%s\"%w\"" : "%sNULL",
-		                    rows->ncolumns++ ? "," : "", columns[c].name);
+		sqlite3_str_appendall(sql, c ? "," : "SELECT ");
+		sqlite3_str_appendf(sql, present ? "\"%w\"" : "NULL", rows->columns[c].name);
 	}
+	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
+	return sqlite3_str_finish(sql);
 }
 
-void ws_nsys_begin_rows(struct ws_nsys_rows *rows, sqlite3_str *sql, int any, const char *tail)
+/* --- rows --- */
+
+static void open_rows(struct ws_nsys_rows *rows, const char *tail)
 {
 	struct ws_nsys *n = rows->n;
-	char *text;
+	bool any;
+	char *sql;
 
-	sqlite3_str_appendf(sql, " FROM main.\"%w\" %s", rows->table, tail);
-	text = sqlite3_str_finish(sql);
-	if (!any || sqlite3_prepare_v2(n->db, text, -1, &rows->stmt, NULL) != SQLITE_OK) {
+	memset(rows->type, SQLITE_NULL, sizeof(rows->type));
+	if (!ws_nsys_has_table(n, rows->table))
+		return;
+	sql = select_columns(rows, *tail ? tail : "NOT INDEXED", &any);
+	if (!any || sqlite3_prepare_v2(n->db, sql, -1, &rows->stmt, NULL) != SQLITE_OK) {
 		ws_import_warn(n->out, "%s cannot be read: %s", rows->table,
 		               any ? sqlite3_errmsg(n->db) : "it has none of the known columns");
 		n->out->lost[WS_LOST_import_damaged_table]++;
 		rows->stmt = NULL;
 	}
-	sqlite3_free(text);
+	sqlite3_free(sql);
 }
-
-/* --- rows --- */
 
 void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
                        struct ws_nsys_rows *rows)
 {
-	sqlite3_str *sql;
-	int any = 0;
+	const enum ws_nsys_column first = ws_nsys_tables[table].first;
 
 	*rows = (struct ws_nsys_rows){.n = n,
-	                              .table = tables[table].name,
-	                              .first = tables[table].first};
-	memset(rows->type, SQLITE_NULL, sizeof(rows->type));
-	if (!ws_nsys_has_table(n, rows->table))
-		return;
-	sql = sqlite3_str_new(n->db);
-	sqlite3_str_appendall(sql, "SELECT ");
-	put_columns(rows, table, sql, &any);
-	ws_nsys_begin_rows(rows, sql, any, *tail ? tail : "NOT INDEXED");
+	                              .table = ws_nsys_tables[table].name,
+	                              .columns = &ws_nsys_columns[first],
+	                              .first = (int)first,
+	                              .ncolumns = (int)ws_nsys_count_columns(table)};
+	open_rows(rows, tail);
+}
+
+void ws_nsys_open_own(struct ws_nsys *n, const char *table,
+                      const struct ws_nsys_column_def *columns, unsigned ncolumns,
+                      struct ws_nsys_rows *rows)
+{
+	*rows = (struct ws_nsys_rows){.n = n,
+	                              .table = table,
+	                              .columns = columns,
+	                              .ncolumns = (int)ncolumns};
+	open_rows(rows, "");
 }
 
 void ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn)
@@ -115,56 +109,40 @@ void ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn
 	ws_nsys_close(&rows);
 }
 
-/* Takes the row's integers. */
-static void take_integers(struct ws_nsys_rows *rows)
+/*
+ * Takes the row's integers. Is it sound? SQLite takes a value of any type in any column, and turns
+ * it into a number when asked for one.
+ */
+static bool take_integers(struct ws_nsys_rows *rows)
 {
+	bool is_sound = true;
+
 	for (int i = 0; i < rows->ncolumns; i++) {
+		const int read = rows->columns[i].read;
 		sqlite3_value *value;
 		int type;
 
-		if (columns[rows->first + i].read == NO)
+		if (read == WS_NSYS_READ_NO)
 			continue;
 		/* one thread has the database, so the value needs no mutex */
 		value = sqlite3_column_value(rows->stmt, i);
 		type = sqlite3_value_type(value);
 		rows->type[i] = (uint8_t)type;
 		rows->integer[i] = type == SQLITE_INTEGER ? sqlite3_value_int64(value) : 0;
+		if (is_integer(read) && type != SQLITE_NULL)
+			is_sound &= type == SQLITE_INTEGER &&
+			            (read == WS_NSYS_READ_INT || rows->integer[i] >= 0);
 	}
-}
-
-/*
- * Is the row sound? SQLite takes a value of any type in any column, and turns it into a number when
- * asked for one.
- */
-static bool is_sound(const struct ws_nsys_rows *rows)
-{
-	for (int i = 0; i < rows->ncolumns; i++) {
-		const int read = columns[rows->first + i].read, type = rows->type[i];
-
-		if (is_integer(read) && type != SQLITE_NULL &&
-		    (type != SQLITE_INTEGER || (read == INDEX && rows->integer[i] < 0)))
-			return 0;
-	}
-	return 1;
-}
-
-static int next_row(struct ws_nsys_rows *rows)
-{
-	const int code = rows->stmt ? sqlite3_step(rows->stmt) : SQLITE_DONE;
-
-	if (code == SQLITE_ROW)
-		take_integers(rows);
-	return code;
+	return is_sound;
 }
 
 bool ws_nsys_next(struct ws_nsys_rows *rows)
 {
-	int code = next_row(rows);
+	int code = SQLITE_DONE;
 
-	while (code == SQLITE_ROW && !is_sound(rows)) {
+	while (rows->stmt && (code = sqlite3_step(rows->stmt)) == SQLITE_ROW &&
+	       !take_integers(rows))
 		ws_import_lose(rows->n->out, WS_LOST_import_bad_value, 1);
-		code = next_row(rows);
-	}
 	if (code == SQLITE_ROW) {
 		if (++rows->n->out->stats->events % TELL_ROWS == 0)
 			ws_import_tell(rows->n->out, rows->n->out->stats->events,

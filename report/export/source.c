@@ -21,6 +21,24 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows)
 		p->opts->progress(p->opts->progress_ctx, p->done, p->total);
 }
 
+bool ws_export_has_time(enum ws_kind kind, const void *row)
+{
+	const struct ws_row_kernel *kernel = row;
+	const struct ws_row_memcpy *copy = row;
+	const struct ws_row_memset *fill = row;
+
+	switch (kind) {
+	case WS_KIND_KERNEL:
+		return !(kernel->flags & WS_KERNEL_NO_TIME) && kernel->dur_ns >= 0;
+	case WS_KIND_MEMCPY:
+		return !(copy->flags & WS_COPY_NO_TIME) && copy->dur_ns >= 0;
+	case WS_KIND_MEMSET:
+		return !(fill->flags & WS_COPY_NO_TIME) && fill->dur_ns >= 0;
+	default:
+		return true;
+	}
+}
+
 uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
                           uint64_t *made)
 {

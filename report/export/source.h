@@ -34,6 +34,9 @@ void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trac
 /* More are done. Tells now and then. */
 void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows);
 
+/* Was the time of this row recorded? It is always but of kernels, copies and fills. */
+bool ws_export_has_time(enum ws_kind kind, const void *row);
+
 /* A number that nobody has in the group: `wanted`, or where that is `from` or more, or taken, the
  * next from *made on. used: key and number of all that were given. */
 uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,

@@ -10,13 +10,12 @@
 #include <stdlib.h>
 
 #include "formats/nsys/nsys.h"
-#include "formats/foreign/nsys_own.h"
 #include "formats/trace/check.h"
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/mutate.h"
 
 static const char *const tables[] = {
-#define TABLE(ID, name, first) name,
+#define TABLE(ID, name, first, KIND) name,
 #include "formats/nsys/nsys.def"
         "StringIds",        "META_DATA_EXPORT", "META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV",
         "OSRT_API",
@@ -25,7 +24,7 @@ static const char *const tables[] = {
 #undef X
 };
 #define NTABLES (sizeof(tables) / sizeof(*tables))
-#define STRINGS WS_NSYS_TABLES /* of them: the first behind those that rows are read from */
+#define STRINGS WS_NSYS_STRING /* of them: the first behind those that rows are read from */
 
 enum { NO, INT, INDEX, TEXT, REAL };
 static const struct {
@@ -41,7 +40,7 @@ static const struct {
 static const char *short_name(size_t table)
 {
 	static const char *const names[] = {
-#define TABLE(ID, name, first) #ID,
+#define TABLE(ID, name, first, KIND) #ID,
 #include "formats/nsys/nsys.def"
 	};
 

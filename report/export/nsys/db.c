@@ -7,23 +7,6 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 
-static const struct {
-	const char *name;
-	int first;
-} tables[] = {
-#define TABLE(ID, name, first)   {name, WS_OUT_##ID##_##first},
-#define WRITTEN(ID, name, first) TABLE(ID, name, first)
-#include "formats/nsys/nsys.def"
-};
-
-static const struct {
-	enum ws_nsys_out_table table;
-	const char *name, *type;
-} columns[] = {
-#define COLUMN(ID, column, type, READ) {WS_OUT_##ID, #column, type},
-#include "formats/nsys/nsys.def"
-};
-
 #define PAGE_SETUP                                                                              \
 	"PRAGMA page_size = 4096; PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = OFF; " \
 	"PRAGMA synchronous = OFF; BEGIN"
@@ -81,8 +64,9 @@ static enum ws_status open_file(struct ws_nsys_out *o, const char *path, struct 
 	return WS_OK;
 }
 
-void ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions, unsigned n,
-                    sqlite3_stmt **insert)
+/* definitions: what stands between the parentheses of CREATE TABLE, n of them. */
+static void create_table(struct ws_nsys_out *o, const char *name, const char *definitions,
+                         unsigned n, sqlite3_stmt **insert)
 {
 	char *create = sqlite3_mprintf("CREATE TABLE %s (%s)", name, definitions);
 	sqlite3_str *sql = sqlite3_str_new(o->db);
@@ -99,6 +83,18 @@ void ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definit
 	check(o, sqlite3_prepare_v3(o->db, add, -1, SQLITE_PREPARE_PERSISTENT, insert, NULL));
 	sqlite3_free(create);
 	sqlite3_free(add);
+}
+
+void ws_nsys_create(struct ws_nsys_out *o, const char *name,
+                    const struct ws_nsys_column_def *columns, unsigned n, sqlite3_stmt **insert)
+{
+	char definitions[2048];
+	size_t len = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		len += (size_t)snprintf(definitions + len, sizeof(definitions) - len, "%s\"%s\" %s",
+		                        i ? ", " : "", columns[i].name, columns[i].type);
+	create_table(o, name, definitions, n, insert);
 }
 
 /* --- tables of names --- */
@@ -133,7 +129,7 @@ static void write_enums(struct ws_nsys_out *o)
 		if (strcmp(before, rows[i].table) != 0) {
 			sqlite3_finalize(insert);
 			insert = NULL;
-			ws_nsys_create(o, rows[i].table, columns_of_names, 3, &insert);
+			create_table(o, rows[i].table, columns_of_names, 3, &insert);
 		}
 		before = rows[i].table;
 		ws_nsys_insert(o, insert, row, 3);
@@ -141,37 +137,31 @@ static void write_enums(struct ws_nsys_out *o)
 	sqlite3_finalize(insert);
 }
 
-/* Of a table of nsys.def. */
-static unsigned count_columns(enum ws_nsys_out_table table)
+static void create(struct ws_nsys_out *o, enum ws_nsys_table table)
 {
-	const int first = tables[table].first;
-	int c = first;
+	const struct ws_nsys_table_def *def = &ws_nsys_tables[table];
 
-	while (c < WS_OUT_COLUMNS && columns[c].table == table)
-		c++;
-	return (unsigned)(c - first);
+	o->ncolumns[table] = ws_nsys_count_columns(table);
+	ws_nsys_create(o, def->name, &ws_nsys_columns[def->first], o->ncolumns[table],
+	               &o->table[table]);
 }
 
-static void create(struct ws_nsys_out *o, enum ws_nsys_out_table table)
+/* NULL, or 0 where the schema wants a number. */
+static void clear(struct ws_nsys_out *o, unsigned first, unsigned n)
 {
-	const unsigned n = count_columns(table);
-	char sql[2048];
-	size_t len = 0;
-
-	for (unsigned i = 0; i < n; i++)
-		len += (size_t)snprintf(sql + len, sizeof(sql) - len, "%s\"%s\" %s",
-		                        len ? ", " : "", columns[tables[table].first + (int)i].name,
-		                        columns[tables[table].first + (int)i].type);
-	ws_nsys_create(o, tables[table].name, sql, n, &o->table[table]);
+	for (unsigned c = first; c < first + n; c++)
+		o->value[c] = (struct ws_nsys_value){
+		        .type = ws_nsys_columns[c].has_number ? SQLITE_INTEGER : 0};
 }
 
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err)
 {
 	WS_FORWARD(open_file(o, path, err));
+	clear(o, 0, WS_NSYS_COLUMNS);
 	write_enums(o);
 	/* queries join these, with or without rows */
-	create(o, WS_OUT_STRING);
-	create(o, WS_OUT_THREAD);
+	create(o, WS_NSYS_STRING);
+	create(o, WS_NSYS_THREAD);
 	return WS_OK;
 }
 
@@ -185,7 +175,7 @@ enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err)
 
 void ws_nsys_out_close(struct ws_nsys_out *o)
 {
-	for (size_t i = 0; i < WS_OUT_TABLES; i++)
+	for (size_t i = 0; i < WS_NSYS_TABLES; i++)
 		sqlite3_finalize(o->table[i]);
 	sqlite3_close(o->db);
 	if (o->files.zName) {
@@ -196,25 +186,25 @@ void ws_nsys_out_close(struct ws_nsys_out *o)
 
 /* --- rows --- */
 
-void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value)
+void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value)
 {
 	o->value[c].type = SQLITE_INTEGER;
 	o->value[c].integer = value;
 }
 
-void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value)
+void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint64_t value)
 {
 	if (value)
 		ws_nsys_set(o, c, (int64_t)value);
 }
 
-void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value)
+void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_column c, double value)
 {
 	o->value[c].type = SQLITE_FLOAT;
 	o->value[c].real = value;
 }
 
-void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text)
+void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struct ws_bytes text)
 {
 	struct ws_bytes *value = &o->value[c].bytes;
 
@@ -258,17 +248,16 @@ void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws
 	check(o, code);
 }
 
-void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table)
+void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table)
 {
-	const unsigned n = count_columns(table);
-	struct ws_nsys_value *row = &o->value[tables[table].first];
+	const enum ws_nsys_column first = ws_nsys_tables[table].first;
 
 	if (!o->table[table] && o->status == WS_OK)
 		create(o, table);
-	ws_nsys_insert(o, o->table[table], row, n);
+	ws_nsys_insert(o, o->table[table], &o->value[first], o->ncolumns[table]);
 	o->rows[table]++;
 	ws_export_progress_tell(&o->progress, 1);
-	memset(row, 0, n * sizeof(*row));
-	if (table != WS_OUT_STRING) /* which is put while others are made */
+	clear(o, first, o->ncolumns[table]);
+	if (table != WS_NSYS_STRING) /* which is put while others are made */
 		ws_arena_free(&o->row_texts);
 }

@@ -23,8 +23,8 @@ static void intern(struct ws_nsys_out *o, struct ws_bytes text, int64_t *id)
 
 	if (!known) {
 		known = ws_strtab_add(&o->texts, readable.ptr, readable.len);
-		ws_nsys_set_text(o, WS_OUT_STRING_value, readable);
-		ws_nsys_put(o, WS_OUT_STRING);
+		ws_nsys_set_text(o, WS_NSYS_STRING_value, readable);
+		ws_nsys_put(o, WS_NSYS_STRING);
 	}
 	*id = (int64_t)known;
 }
@@ -80,34 +80,6 @@ void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id)
 	ws_nsys_global_pid(o, row ? row->pid : 0, id);
 	*id |= (int64_t)unique(o, &o->used_threads, (uint64_t)*id >> ID_BITS, row ? row->tid : 0);
 	ws_map_add(&o->thread_ids, thread, (uint64_t)*id);
-}
-
-/* --- by what a number stands for --- */
-
-void ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
-                    int64_t *out)
-{
-	switch (meaning) {
-	case WS_NSYS_OWN_TEXT:
-		ws_nsys_string_id(o, value, out);
-		return;
-	case WS_NSYS_OWN_THREAD:
-		ws_nsys_global_tid(o, value, out);
-		return;
-	case WS_NSYS_OWN_PROCESS:
-		ws_nsys_global_pid(o, value, out);
-		return;
-	case WS_NSYS_OWN_PLAIN:
-		break;
-	}
-	*out = (int64_t)value;
-}
-
-void ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                       enum ws_nsys_own_value meaning, uint64_t value)
-{
-	o->value[c].type = SQLITE_INTEGER;
-	ws_nsys_number(o, meaning, value, &o->value[c].integer);
 }
 
 /* --- kernels --- */

@@ -14,8 +14,8 @@ static bool is_text(struct ws_bytes text, const char *name)
 
 /* --- tables of names and values --- */
 
-static void put_pair(struct ws_nsys_out *o, enum ws_nsys_out_table table,
-                     enum ws_nsys_out_column name, struct ws_bytes key, struct ws_bytes value)
+static void put_pair(struct ws_nsys_out *o, enum ws_nsys_table table, enum ws_nsys_column name,
+                     struct ws_bytes key, struct ws_bytes value)
 {
 	ws_nsys_set_text(o, name, key);
 	ws_nsys_set_text(o, name + 1, value);
@@ -33,17 +33,16 @@ static void write_versions(struct ws_nsys_out *o)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		put_pair(o, WS_OUT_EXPORT, WS_OUT_EXPORT_name, ws_bytes_of(rows[i].name),
+		put_pair(o, WS_NSYS_EXPORT, WS_NSYS_EXPORT_name, ws_bytes_of(rows[i].name),
 		         ws_bytes_of(rows[i].value));
 }
 
 static void put_system(struct ws_nsys_out *o, const char *name, struct ws_bytes value)
 {
-	SET(SYSTEM_nameEnum, 0);
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_name, ws_bytes_of(name));
-	ws_nsys_set_text(o, WS_OUT_SYSTEM_value, value);
-	ws_nsys_put(o, WS_OUT_SYSTEM);
+	ws_nsys_set_text(o, WS_NSYS_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
+	ws_nsys_set_text(o, WS_NSYS_SYSTEM_name, ws_bytes_of(name));
+	ws_nsys_set_text(o, WS_NSYS_SYSTEM_value, value);
+	ws_nsys_put(o, WS_NSYS_SYSTEM);
 }
 
 /* Facts go where an import looks for them; all of them stand in META_DATA_CAPTURE by their key. */
@@ -65,10 +64,10 @@ static void on_meta(void *ctx, const void *data)
 			put_system(o, facts[i].name, row->value);
 			return;
 		}
-		put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, ws_bytes_of(facts[i].name),
+		put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, ws_bytes_of(facts[i].name),
 		         row->value);
 	}
-	put_pair(o, WS_OUT_CAPTURE, WS_OUT_CAPTURE_name, row->key, row->value);
+	put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, row->key, row->value);
 }
 
 /* --- times --- */
@@ -89,14 +88,14 @@ static void write_session(struct ws_nsys_out *o)
 		SET(DETAILS_duration, duration);
 		SET(DETAILS_startTime, o->first_ns);
 		SET(DETAILS_stopTime, o->last_ns);
-		ws_nsys_put(o, WS_OUT_DETAILS);
+		ws_nsys_put(o, WS_NSYS_DETAILS);
 	}
 	if (!s->base_ns)
 		return;
 	SET(SESSION_utcEpochNs, s->base_ns);
 	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
-		ws_nsys_set_text(o, WS_OUT_SESSION_utcTime, ws_bytes_of(text));
-	ws_nsys_put(o, WS_OUT_SESSION);
+		ws_nsys_set_text(o, WS_NSYS_SESSION_utcTime, ws_bytes_of(text));
+	ws_nsys_put(o, WS_NSYS_SESSION);
 }
 
 /* --- devices --- */
@@ -104,10 +103,10 @@ static void write_session(struct ws_nsys_out *o)
 static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 {
 	static const struct {
-		enum ws_nsys_out_column column;
+		enum ws_nsys_column column;
 		const char *attr;
 	} attrs[] = {
-#define GPU(column, attr) {WS_OUT_GPU_##column, attr},
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
 #include "formats/nsys/nsys.def"
 	};
 	const int64_t threads_per_warp = 32;
@@ -116,7 +115,7 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 		if (is_text(attr, attrs[i].attr))
 			ws_nsys_set(o, attrs[i].column, value);
 	if (is_text(attr, "max_threads_per_sm"))
-		ws_nsys_set(o, WS_OUT_GPU_maxWarpsPerSm, value / threads_per_warp);
+		ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm, value / threads_per_warp);
 }
 
 static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
@@ -127,7 +126,7 @@ static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
 	*sm_count = 0;
 	SET(GPU_vmId, INT64_C(1) << 48);
 	SET(GPU_id, d->id);
-	ws_nsys_set_text(o, WS_OUT_GPU_name, ws_records_text(&o->strings, d->name));
+	ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d->name));
 	SET(GPU_cuDevice, d->id);
 	for (size_t i = 0; i < attrs->n; i++) {
 		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
@@ -138,7 +137,7 @@ static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
 		if (is_text(text, "sm_count"))
 			*sm_count = attr[i].value;
 	}
-	ws_nsys_put(o, WS_OUT_GPU);
+	ws_nsys_put(o, WS_NSYS_GPU);
 }
 
 /* A device of each process, by the same number: that is what a trace records. */
@@ -154,7 +153,7 @@ static void write_cuda_device(struct ws_nsys_out *o, uint64_t id, int64_t sm_cou
 		SET(CUDA_DEVICE_cudaId, id);
 		SET(CUDA_DEVICE_pid, p[i].pid);
 		SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
-		ws_nsys_put(o, WS_OUT_CUDA_DEVICE);
+		ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
 	}
 }
 
@@ -178,29 +177,6 @@ static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_recor
 	return status;
 }
 
-static void on_context(void *ctx, const void *data)
-{
-	const struct ws_row_context *row = data;
-	struct ws_nsys_out *o = ctx;
-
-	ws_nsys_set_fields(o, WS_OUT_CONTEXT, row);
-	SET(CONTEXT_hwId, 0);
-	SET(CONTEXT_vmId, 1);
-	SET_KNOWN(CONTEXT_parentContextId, row->parent);
-	SET(CONTEXT_isGreenContext, row->parent != 0);
-	ws_nsys_put(o, WS_OUT_CONTEXT);
-}
-
-static void on_stream(void *ctx, const void *data)
-{
-	struct ws_nsys_out *o = ctx;
-
-	ws_nsys_set_fields(o, WS_OUT_STREAM, data);
-	SET(STREAM_hwId, 0);
-	SET(STREAM_vmId, 1);
-	ws_nsys_put(o, WS_OUT_STREAM);
-}
-
 /* --- processes and threads --- */
 
 static void write_processes(struct ws_nsys_out *o, const struct ws_records *processes)
@@ -214,9 +190,9 @@ static void write_processes(struct ws_nsys_out *o, const struct ws_records *proc
 		ws_nsys_global_pid(o, p[i].pid, &id);
 		SET(PROCESS_globalPid, id);
 		SET(PROCESS_pid, p[i].pid);
-		ws_nsys_set_text(o, WS_OUT_PROCESS_name,
+		ws_nsys_set_text(o, WS_NSYS_PROCESS_name,
 		                 ws_records_text(&o->strings, p[i].program));
-		ws_nsys_put(o, WS_OUT_PROCESS);
+		ws_nsys_put(o, WS_NSYS_PROCESS);
 	}
 }
 
@@ -233,7 +209,7 @@ static void write_threads(struct ws_nsys_out *o)
 		ws_nsys_string_id(o, t[i].name, &name);
 		SET(THREAD_nameId, name);
 		SET(THREAD_globalTid, id);
-		ws_nsys_put(o, WS_OUT_THREAD);
+		ws_nsys_put(o, WS_NSYS_THREAD);
 	}
 }
 
@@ -247,8 +223,8 @@ static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
 	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
 	SET(DIAGNOSTIC_source, ANALYSIS);
 	SET(DIAGNOSTIC_severity, WARNING);
-	ws_nsys_set_text(o, WS_OUT_DIAGNOSTIC_text, ws_bytes_of(text));
-	ws_nsys_put(o, WS_OUT_DIAGNOSTIC);
+	ws_nsys_set_text(o, WS_NSYS_DIAGNOSTIC_text, ws_bytes_of(text));
+	ws_nsys_put(o, WS_NSYS_DIAGNOSTIC);
 }
 
 /* The last reading of each cause counts. */
@@ -308,8 +284,8 @@ static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *proce
 	write_session(o);
 	write_processes(o, processes);
 	WS_FORWARD(write_devices(o, processes, err));
-	WS_FORWARD(ws_records_each(o->r, WS_KIND_CONTEXT, on_context, o, err));
-	WS_FORWARD(ws_records_each(o->r, WS_KIND_STREAM, on_stream, o, err));
+	WS_FORWARD(ws_nsys_write_table(o, WS_NSYS_CONTEXT, err));
+	WS_FORWARD(ws_nsys_write_table(o, WS_NSYS_STREAM, err));
 	write_threads(o);
 	WS_FORWARD(write_losses(o, err));
 	write_left_out(o);

@@ -5,23 +5,9 @@
 #include <sqlite3.h>
 
 #include "formats/base/strtab.h"
-#include "formats/foreign/nsys_own.h"
+#include "formats/nsys/tables.h"
 #include "report/export/source.h"
 #include "report/records/records.h"
-
-enum ws_nsys_out_table {
-#define TABLE(ID, name, first)   WS_OUT_##ID,
-#define WRITTEN(ID, name, first) WS_OUT_##ID,
-#include "formats/nsys/nsys.def"
-	WS_OUT_TABLES
-};
-
-/* Columns of all tables in a row; one of a table stands behind the table's first. */
-enum ws_nsys_out_column {
-#define COLUMN(ID, column, type, READ) WS_OUT_##ID##_##column,
-#include "formats/nsys/nsys.def"
-	WS_OUT_COLUMNS
-};
 
 /* A value of a row. All zero is NULL. */
 struct ws_nsys_value {
@@ -44,9 +30,10 @@ struct ws_nsys_out {
 	enum ws_status status; /* the first failure, which ws_nsys_out_finish tells */
 	struct ws_err err;
 	sqlite3_stmt
-	        *table[WS_OUT_TABLES]; /* that insert a row; NULL: the table does not exist yet */
-	int64_t rows[WS_OUT_TABLES];
-	struct ws_nsys_value value[WS_OUT_COLUMNS]; /* of the rows that are begun */
+	        *table[WS_NSYS_TABLES]; /* that insert a row; NULL: the table does not exist yet */
+	unsigned ncolumns[WS_NSYS_TABLES]; /* of those */
+	int64_t rows[WS_NSYS_TABLES];
+	struct ws_nsys_value value[WS_NSYS_COLUMNS]; /* of the rows that are begun */
 
 	struct ws_records strings, threads, configs;
 	struct ws_nsys_config *config;   /* one a row of configs */
@@ -69,9 +56,9 @@ enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct 
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_out_close(struct ws_nsys_out *o);
 
-/* definitions: what stands between the parentheses of CREATE TABLE, n of them. Finalize *insert. */
-void ws_nsys_create(struct ws_nsys_out *o, const char *name, const char *definitions, unsigned n,
-                    sqlite3_stmt **insert);
+/* Finalize *insert. */
+void ws_nsys_create(struct ws_nsys_out *o, const char *name,
+                    const struct ws_nsys_column_def *columns, unsigned n, sqlite3_stmt **insert);
 /* Add a row. A key that is NULL becomes the number of the row. */
 void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws_nsys_value *values,
                     unsigned n);
@@ -80,38 +67,16 @@ void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws
  * A row: set its columns (those not set are NULL), put it. A table is created
  * with its first row, as exports leave out empty ones.
  */
-void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_out_column c, int64_t value);
+void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value);
 /* NULL for 0. */
-void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_out_column c, uint64_t value);
-void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_out_column c, double value);
-/* What a number of the trace stands for, in the ids of the export. */
-void ws_nsys_number(struct ws_nsys_out *o, enum ws_nsys_own_value meaning, uint64_t value,
-                    int64_t *out);
-void ws_nsys_set_named(struct ws_nsys_out *o, enum ws_nsys_out_column c,
-                       enum ws_nsys_own_value meaning, uint64_t value);
+void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint64_t value);
+void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_column c, double value);
 /* In functions with the export in o. */
-#define SET(c, value)       ws_nsys_set(o, WS_OUT_##c, (int64_t)(value))
-#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_OUT_##c, (uint64_t)(value))
+#define SET(c, value)       ws_nsys_set(o, WS_NSYS_##c, (int64_t)(value))
+#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_NSYS_##c, (uint64_t)(value))
 /* Borrowed until the row is put; what is no UTF-8 as U+FFFD. */
-void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_out_column c, struct ws_bytes text);
-/* The columns that are fields of a row of the trace; table is a constant, so that this is no loop.
- */
-static inline __attribute__((always_inline)) void
-ws_nsys_set_fields(struct ws_nsys_out *o, enum ws_nsys_out_table table, const void *row)
-{
-#define FIELD(ID, column, type, READ, kind, field)                                    \
-	if (table == WS_OUT_##ID && sizeof(type) == sizeof("INTEGER"))                \
-		SET_KNOWN(ID##_##column, ((const struct ws_row_##kind *)row)->field); \
-	else if (table == WS_OUT_##ID)                                                \
-		SET(ID##_##column, ((const struct ws_row_##kind *)row)->field);
-#define NAMED(ID, column, type, READ, kind, field, AS)                         \
-	if (table == WS_OUT_##ID)                                              \
-		ws_nsys_set_named(o, WS_OUT_##ID##_##column, WS_NSYS_OWN_##AS, \
-		                  (uint64_t)((const struct ws_row_##kind *)row)->field);
-#include "formats/nsys/nsys.def"
-}
-
-void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_out_table table);
+void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struct ws_bytes text);
+void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table);
 
 /* --- ids: ids.c --- */
 
@@ -136,7 +101,11 @@ void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
 
 enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err);
 
-/* What the schema has no table for: own.c */
+/* --- records: records.c --- */
+
+/* Rows of a table of nsys.def; rows of tables of our own. */
+enum ws_status ws_nsys_write_table(struct ws_nsys_out *o, enum ws_nsys_table table,
+                                   struct ws_err *err);
 enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
 
 /* NVTX_EVENTS: nvtx.c */

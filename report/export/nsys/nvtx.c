@@ -36,8 +36,8 @@ static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, 
 static void put_event(struct nvtx *n, uint64_t text)
 {
 	if (text)
-		ws_nsys_set_text(n->o, WS_OUT_NVTX_text, ws_records_text(&n->o->strings, text));
-	ws_nsys_put(n->o, WS_OUT_NVTX);
+		ws_nsys_set_text(n->o, WS_NSYS_NVTX_text, ws_records_text(&n->o->strings, text));
+	ws_nsys_put(n->o, WS_NSYS_NVTX);
 }
 
 /* The number of a domain, 0 for the default one; its event comes before its first use. */
@@ -82,10 +82,10 @@ static bool set_number(struct nvtx *n, uint64_t id)
 		SET(NVTX_uint64Value, ws_load_u64(p->bytes.ptr));
 	} else if (size == 4 && p->schema == FLOAT) {
 		memcpy(&single, p->bytes.ptr, sizeof(single));
-		ws_nsys_set_real(o, WS_OUT_NVTX_floatValue, (double)single);
+		ws_nsys_set_real(o, WS_NSYS_NVTX_floatValue, (double)single);
 	} else if (size == 8 && p->schema == DOUBLE) {
 		memcpy(&real, p->bytes.ptr, sizeof(real));
-		ws_nsys_set_real(o, WS_OUT_NVTX_doubleValue, real);
+		ws_nsys_set_real(o, WS_NSYS_NVTX_doubleValue, real);
 	} else {
 		return 0;
 	}
@@ -97,9 +97,9 @@ static void put_payload(struct nvtx *n, uint64_t id)
 {
 	struct ws_nsys_out *o = n->o;
 
-	SET(OWN_PAYLOAD_eventId, o->rows[WS_OUT_NVTX]);
+	SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
 	SET(OWN_PAYLOAD_payload, (int64_t)id);
-	ws_nsys_put(o, WS_OUT_OWN_PAYLOAD);
+	ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
 }
 
 /* A range, or a mark. */

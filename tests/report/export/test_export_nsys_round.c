@@ -186,6 +186,8 @@ Test(export_nsys_round, tables_of_our_own_are_trusted_no_more_than_others)
 	cr_assert(eq(u64, i->table[WS_KIND_KERNEL].rows, 1));
 	cr_assert(eq(u64, i->table[WS_KIND_MEMORY].rows, 1), "of no thread, as is allowed");
 	cr_assert(gt(u64, ws_imported_lost(i, "lack what their kind needs"), 0));
+	/* ('x', x'00', ...) and 2.5 FLOP */
+	cr_assert(eq(u64, ws_imported_lost(i, "a value of the wrong type"), 2));
 	ws_imported_free(i);
 	teardown(&e);
 }

@@ -1,0 +1,133 @@
+/*
+ * The tables of an Nsight Systems export as an import reads and an export writes them: those of
+ * nsys.def, and those of our own for what its schema has no table for. These are called
+ * WARPSHEET_<kind> and have the columns of schema.def by name; other programs pass over them.
+ *
+ * In tables of our own a text is its StringIds id, a thread its globalTid, a process (columns
+ * `pid`) its globalPid; 0 where it means none is NULL.
+ *
+ * `memory` has a table there, but one without the totals that frameworks tell: it is in both, and
+ * an import takes ours.
+ */
+#pragma once
+
+#include "formats/schema/references.h"
+
+enum ws_nsys_table {
+#define TABLE(ID, name, first, KIND) WS_NSYS_##ID,
+#define WRITTEN(ID, name, first)     WS_NSYS_##ID,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_TABLES
+};
+
+/* Columns of all tables in a row; one of a table stands behind the table's first. */
+enum ws_nsys_column {
+#define COLUMN(ID, column, type, READ) WS_NSYS_##ID##_##column,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_COLUMNS
+};
+
+enum ws_nsys_read {
+	WS_NSYS_READ_NO,
+	WS_NSYS_READ_INT,
+	WS_NSYS_READ_INDEX, /* not negative */
+	WS_NSYS_READ_TEXT,
+	WS_NSYS_READ_REAL,
+};
+
+/* What a number of a record is in the database. */
+enum ws_nsys_meaning {
+	WS_NSYS_AS_NUMBER,         /* 0 is NULL, where that may be; negative ones read as 0 */
+	WS_NSYS_AS_NUMBER_OR_ZERO, /* 0 is never NULL */
+	WS_NSYS_AS_SIGNED,
+	WS_NSYS_AS_START,
+	WS_NSYS_AS_END,  /* of a duration; the column before is the start */
+	WS_NSYS_AS_TIME, /* of what has no end */
+	WS_NSYS_AS_DUR,
+	WS_NSYS_AS_TEXT,           /* StringIds id; 0 is NULL, where that may be */
+	WS_NSYS_AS_THREAD,         /* globalTid */
+	WS_NSYS_AS_THREAD_OR_NONE, /* 0 is NULL */
+	WS_NSYS_AS_THREAD_OR_0,    /* NULL reads as thread 0 of the first process */
+	WS_NSYS_AS_PROCESS,        /* globalPid */
+	WS_NSYS_AS_DEVICE,
+	WS_NSYS_AS_DEVICE_OR_NONE,
+	WS_NSYS_AS_OP_CONFIG,
+	WS_NSYS_AS_PAYLOAD_SCHEMA,
+	WS_NSYS_AS_ID_OR_NONE, /* -1 is 2^32 - 1 */
+	WS_NSYS_AS_PRIORITY, /* urgent ones are negative, and read as unsigned numbers of 32 bits */
+	WS_NSYS_AS_REAL,
+	WS_NSYS_AS_BLOB,
+	/* numbers whose order is another there: ws_nsys_choices */
+	WS_NSYS_AS_LAUNCH_TYPE,
+	WS_NSYS_AS_MEMORY_KIND,
+	WS_NSYS_AS_MEMORY_OP,
+	WS_NSYS_AS_OVERHEAD_KIND,
+	WS_NSYS_AS_STREAM_FLAG,
+	WS_NSYS_AS_SYNC_TYPE,
+	WS_NSYS_MEANINGS
+};
+
+struct ws_nsys_column_def {
+	const char *name, *type;
+	uint8_t table;       /* enum ws_nsys_table */
+	uint8_t read;        /* enum ws_nsys_read */
+	bool has_number;     /* always: "INTEGER NOT NULL" */
+	uint8_t kind;        /* whose field it is; 0: no kind's */
+	uint8_t meaning;     /* enum ws_nsys_meaning */
+	uint16_t row_offset; /* of the field in that kind's row */
+};
+extern const struct ws_nsys_column_def ws_nsys_columns[WS_NSYS_COLUMNS];
+
+struct ws_nsys_table_def {
+	const char *name;
+	enum ws_nsys_column first;
+	uint8_t kind; /* of record that its rows are; 0: they are something else */
+};
+extern const struct ws_nsys_table_def ws_nsys_tables[WS_NSYS_TABLES];
+/* Of a table of nsys.def. */
+unsigned ws_nsys_count_columns(enum ws_nsys_table table);
+
+/* Numbers of the database from the first to the last are a record's when `shift` is added. */
+struct ws_nsys_choice {
+	int64_t first, last, shift;
+	int64_t unlisted; /* in the database, of all others; a record has 0 then */
+};
+extern const struct ws_nsys_choice ws_nsys_choices[WS_NSYS_MEANINGS];
+
+/* --- tables of our own --- */
+
+#define WS_NSYS_OWN_PREFIX      "WARPSHEET_"
+#define WS_NSYS_MAX_OWN_COLUMNS 32u
+
+/* X(NAME, name): in the order of writing and reading, definitions before what names them. */
+#define WS_NSYS_OWN_LIST(X)               \
+	X(META, meta)                     \
+	X(DEVICE, device)                 \
+	X(DEVICE_ATTR, device_attr)       \
+	X(CONTEXT, context)               \
+	X(STREAM, stream)                 \
+	X(RESOURCE, resource)             \
+	X(PAYLOAD_SCHEMA, payload_schema) \
+	X(PAYLOAD_FIELD, payload_field)   \
+	X(PAYLOAD_ENUM, payload_enum)     \
+	X(PAYLOAD, payload)               \
+	X(OP_CONFIG, op_config)           \
+	X(CPU_OP, cpu_op)                 \
+	X(PYTHON_CALL, python_call)       \
+	X(FLOW, flow)                     \
+	X(GPU_RANGE, gpu_range)           \
+	X(EXTERNAL_LINK, external_link)   \
+	X(COLLECTIVE, collective)         \
+	X(COUNTER, counter)               \
+	X(MEMORY, memory)                 \
+	X(LOSS, loss)                     \
+	X(CLOCK, clock)                   \
+	X(PROCESS_END, process_end)
+
+extern const enum ws_kind ws_nsys_own_kinds[];
+extern const size_t ws_nsys_own_kinds_count;
+bool ws_nsys_is_own_kind(enum ws_kind kind);
+void ws_nsys_own_name(enum ws_kind kind, char name[64]);
+/* The columns of a kind; so many. */
+unsigned ws_nsys_own_columns(enum ws_kind kind,
+                             struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS]);
