@@ -3,6 +3,7 @@
 #include "formats/base/options.h"
 #include "formats/base/outfile.h"
 #include "report/base/ui.h"
+#include "report/page/page.h"
 
 static int format_of_path(const char *path)
 {
@@ -144,7 +145,8 @@ enum ws_status ws_report_select(const struct ws_report *report, const char *name
 	*out = *report;
 	out->tables = slot;
 	out->ntables = 1;
-	out->answers = NULL; /* one table, bare */
+	if (out->page && out->page->is_comparison)
+		out->page = NULL; /* one table, bare */
 	for (size_t i = 0; i < report->ntables; i++) {
 		const char *own = report->tables[i]->def->name;
 

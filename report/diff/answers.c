@@ -1,5 +1,5 @@
 /* What the first screen of a comparison says: from its tables, so nothing is counted twice. */
-#include "report/page/answers.h"
+#include "report/page/page.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct answering {
 	const struct ws_diff *d;
 	const struct ws_report *report;
-	struct ws_answers *out;
+	struct ws_page *out;
 	struct ws_arena *texts;
 };
 
@@ -84,27 +84,26 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	                      1e6 * number(&row[WS_TC_diff_verdict_b])};
 	const double ratio = number(&row[WS_TC_diff_verdict_ratio]);
 	const char *times = both_times(t, ns[0], ns[1]);
-	struct ws_answer *answer = ws_answers_next(a->out);
-	const char *grade = answer->grade = copy(a, &row[WS_TC_diff_verdict_grade]);
+	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
 
 	if (isnan(ratio)) {
-		ws_say_line(&answer->line, ws_arena_format(t, "%s %s not compared: ", what, are),
+		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s not compared: ", what, are),
 		            times, ".", NULL);
 		return;
 	}
 	if (!strcmp(grade, "SAME") && fabs(ratio - 1) < UNSEEN) {
-		ws_say_line(&answer->line, ws_arena_format(t, "%s %s the same time: ", what, take),
+		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s the same time: ", what, take),
 		            ws_say_time(t, ns[0]), ".", NULL);
 		return;
 	}
 	if (differs && (ratio < 1 / 1.1 || ratio >= 1.1))
-		ws_say_line(&answer->line, ws_arena_format(t, "%s %s ", what, are),
+		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s ", what, are),
 		            ws_arena_format(t, "%s %s: %s", change_of(t, ratio),
 		                            ratio < 1 ? "faster" : "slower", times),
 		            ".", NULL);
 	else
-		ws_say_line(&answer->line, ws_arena_format(t, "%s %s ", what, take),
+		ws_page_say(a->out, grade, ws_arena_format(t, "%s %s ", what, take),
 		            ws_arena_format(t, "%s (%s)", times, change_of(t, ratio)),
 		            differs                  ? "."
 		            : !strcmp(grade, "SAME") ? ": the same."
@@ -115,13 +114,10 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 static void say_reasons(const struct answering *a)
 {
 	const size_t more = a->d->nreasons - 1;
-	struct ws_answer *answer;
 
 	if (!a->d->nreasons)
 		return;
-	answer = ws_answers_next(a->out);
-	answer->grade = ws_grade_name(WS_GRADE_UNLIKE);
-	ws_say_line(&answer->line,
+	ws_page_say(a->out, ws_grade_name(WS_GRADE_UNLIKE),
 	            "Different work: ", ws_arena_format(a->texts, "%s", a->d->reasons[0]),
 	            more == 1 ? ", and 1 more reason."
 	            : more    ? ws_arena_format(a->texts, ", and %zu more reasons.", more)
@@ -162,7 +158,6 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 {
 	const struct ws_diff_part *most = NULL, *against = NULL;
 	const double whole = fmax(parts->typical_ns[0], parts->typical_ns[1]);
-	struct ws_answer *answer;
 
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < parts->n; i++) {
@@ -182,10 +177,9 @@ static void say_main_change(const struct answering *a, const struct ws_diff_part
 	if (against &&
 	    fabs(against->ns[1] - against->ns[0]) < 0.1 * fabs(most->ns[1] - most->ns[0]))
 		against = NULL;
-	answer = ws_answers_next(a->out);
-	answer->grade = grade_of_part(a, most);
-	ws_say_line(&answer->line, "Why: ", part_words(a, most), against ? "; against it " : ".",
-	            against ? part_words(a, against) : "", against ? "." : "", NULL);
+	ws_page_say(a->out, grade_of_part(a, most), "Why: ", part_words(a, most),
+	            against ? "; against it " : ".", against ? part_words(a, against) : "",
+	            against ? "." : "", NULL);
 }
 
 static void say_headline(const struct answering *a, const struct ws_diff_parts *parts)
@@ -196,7 +190,7 @@ static void say_headline(const struct answering *a, const struct ws_diff_parts *
 	say_reasons(a);
 	row = verdict_of(a, "overall");
 	if (row && row[WS_TC_diff_verdict_a].type == WS_CELL_EMPTY) {
-		ws_say_line(&ws_answers_next(a->out)->line, WS_DIFF_NOTHING, NULL);
+		ws_page_say(a->out, "", WS_DIFF_NOTHING, NULL);
 		return;
 	}
 	if (row)
@@ -232,24 +226,26 @@ static const char *part_name(const struct answering *a, const struct ws_diff_par
 	return ws_arena_copy(a->texts, p->name.ptr, p->name.len);
 }
 
-static void add_bar(struct ws_answers *out, const char *name, double change_ns)
+static void add_bar(struct ws_page *out, const char *name, double change_ns)
 {
-	const double from = out->bar[out->nbars - 1].to_ns;
+	const double from = out->change_bar[out->nchange_bars - 1].to_ns;
 
-	out->bar[out->nbars++] = (struct ws_change_bar){name, from, from + change_ns, false};
+	out->change_bar[out->nchange_bars++] =
+	        (struct ws_change_bar){name, from, from + change_ns, false};
 }
 
 /* What changed by 1 % of the step or more, largest first in its group; then the group's rest. */
 static void add_bars(const struct answering *a, const struct ws_diff_parts *parts)
 {
-	struct ws_answers *out = a->out;
+	struct ws_page *out = a->out;
 	const double *typical = parts->typical_ns;
 	const double least = BAR_LEAST * fmax(typical[0], typical[1]);
 
 	if (!(parts->mean_ns[0] > 0) || !(parts->mean_ns[1] > 0))
 		return;
-	WS_NEW(a->texts, out->bar, 2 * parts->n + 2);
-	out->bar[out->nbars++] = (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
+	WS_NEW(a->texts, out->change_bar, 2 * parts->n + 2);
+	out->change_bar[out->nchange_bars++] =
+	        (struct ws_change_bar){out->side_name[0], 0, typical[0], true};
 	for (size_t i = 0; i < parts->n;) {
 		const char *group = group_name(parts->part[i].kind);
 		const struct ws_diff_part *little = NULL;
@@ -271,7 +267,8 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 		if (rest != 0)
 			add_bar(out, n == 1 ? part_name(a, little) : group, rest);
 	}
-	out->bar[out->nbars++] = (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
+	out->change_bar[out->nchange_bars++] =
+	        (struct ws_change_bar){out->side_name[1], 0, typical[1], true};
 }
 
 /* --- operations ------------------------------------------------------------------------------ */
@@ -338,7 +335,7 @@ static void add_changes(const struct answering *a)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void take_pages(struct ws_diff *d, struct ws_answers *out)
+static void take_pages(struct ws_diff *d, struct ws_page *out)
 {
 	for (int s = 0; s < 2; s++) {
 		out->side[s] = d->page[s];
@@ -350,12 +347,13 @@ static void take_pages(struct ws_diff *d, struct ws_answers *out)
 
 void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 {
-	struct ws_answers *out = report->answers = ws_answers_new();
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {d, report, out, &out->arena};
 	struct ws_diff_parts parts;
 	const struct ws_cell *matched;
 	bool by_letter;
 
+	out->is_comparison = true;
 	ws_diff_find_parts(d, d->typical_ns, &parts);
 	/* sides of one name have the letter in it */
 	by_letter = strstr(d->side[0].name, " (A)") && strstr(d->side[1].name, " (B)");
@@ -367,7 +365,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 		                                               : " (A)");
 	}
 	out->title = ws_arena_format(a.texts, "%s → %s", out->side_title[0], out->side_title[1]);
-	out->source = ws_arena_format(a.texts, "%s", report->trace);
+	out->source = report->trace;
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
 	say_headline(&a, &parts);

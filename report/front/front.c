@@ -280,12 +280,12 @@ struct ws_table *ws_front_bar(const struct ws_page *page)
 	return t;
 }
 
-struct ws_table *ws_front_changes(const struct ws_answers *answers)
+struct ws_table *ws_front_changes(const struct ws_page *page)
 {
 	struct ws_table *t = ws_table_new(&change_def);
 
-	for (size_t i = 0; i < answers->nchanges; i++) {
-		const struct ws_change *c = &answers->change[i];
+	for (size_t i = 0; i < page->nchanges; i++) {
+		const struct ws_change *c = &page->change[i];
 		struct ws_arena arena = {0};
 		struct ws_cell *row = ws_table_row(t);
 

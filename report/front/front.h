@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "report/page/answers.h"
+#include "report/page/page.h"
 #include "report/table/display.h"
 
 /*
@@ -23,6 +23,6 @@ struct ws_table *ws_front_bar(const struct ws_page *page);
 /* "H100 · PyTorch profiler · 3 steps · nothing lost", in the arena. */
 const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page);
 /* Operations that changed most. */
-struct ws_table *ws_front_changes(const struct ws_answers *answers);
+struct ws_table *ws_front_changes(const struct ws_page *page);
 /* A column of times of which this is the longest. */
 void ws_front_times(double longest_ns, struct ws_shown_column *out);

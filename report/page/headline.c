@@ -30,11 +30,6 @@ static size_t words_in(const char *text)
 	return n;
 }
 
-static struct ws_page_line *next_line(struct ws_page_making *p)
-{
-	return &p->page->headline[p->page->nheadline++];
-}
-
 /* --- how long, and how much of it computes ------------------------------------------------- */
 
 static double use_percent(const struct ws_page_making *p, enum ws_use use)
@@ -58,25 +53,25 @@ static void say_how_long(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	if (page->has_operations)
-		ws_say_line(next_line(p), what, time, " on the CPU; no GPU kernel was recorded.",
+		ws_page_say(p->page, "", what, time, " on the CPU; no GPU kernel was recorded.",
 		            NULL);
 	else if (!p->sel->kernels)
-		ws_say_line(next_line(p),
+		ws_page_say(p->page, "",
 		            ws_model_has_kernels(p->m)
 		                    ? "No kernel is in this part of the trace."
 		                    : ws_no_kernels_words(p->m, p->sel, p->texts),
 		            NULL);
 	else if (page->on_cpu)
-		ws_say_line(next_line(p), what, time, " on the CPU reference; no GPU ran.", NULL);
+		ws_page_say(p->page, "", what, time, " on the CPU reference; no GPU ran.", NULL);
 	else if (isnan(computing))
-		ws_say_line(next_line(p), what, time, ".", NULL);
+		ws_page_say(p->page, "", what, time, ".", NULL);
 	else if (p->idle->nworked > 1)
-		ws_say_line(next_line(p), what, time,
+		ws_page_say(p->page, "", what, time,
 		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
 		                            p->idle->nworked),
 		            ws_say_percent(p->texts, computing), " of it.", NULL);
 	else
-		ws_say_line(next_line(p), what, time, "; the GPU computes for ",
+		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
 		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
 		            " of it.", NULL);
 }
@@ -131,7 +126,7 @@ static void say_why_idle(struct ws_page_making *p)
 		return;
 	suffix = words[most].suffix ? words[most].suffix
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
-	ws_say_line(next_line(p), words[most].prefix,
+	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
 }
 
@@ -188,7 +183,7 @@ static bool say_graphs(struct ws_page_making *p)
 			ns += p->m->work[i].dur_ns;
 	if (ns <= p->page->gpu_ns)
 		return false;
-	ws_say_line(next_line(p), "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
+	ws_page_say(p->page, "", "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
 	            "; their kernels are not recorded.", NULL);
 	return true;
 }
@@ -227,7 +222,7 @@ static void say_largest_part(struct ws_page_making *p)
 	if (!owner ||
 	    words_in(owner->label) + OWNER_WORDS + (has_both_ways(owner) ? BACKWARD_WORDS : 0) >
 	            MOST_WORDS) {
-		ws_say_line(next_line(p), ws_arena_format(p->texts, "Most %s time goes to ", work),
+		ws_page_say(p->page, "", ws_arena_format(p->texts, "Most %s time goes to ", work),
 		            ws_arena_format(p->texts, "%s (%s)", name, share),
 		            *other ? " and " : "",
 		            *other ? ws_arena_format(p->texts, "%s (%s)", other, other_share) : "",
@@ -241,7 +236,7 @@ static void say_largest_part(struct ws_page_making *p)
 		whose = ws_arena_format(p->texts, "%s holds ", whose);
 	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
 		other = other_share = "";
-	ws_say_line(next_line(p), whose, ws_say_percent(p->texts, node_percent(page, owner)),
+	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, owner)),
 	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
 	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
 	            NULL);
@@ -253,7 +248,7 @@ static void say_operations(struct ws_page_making *p)
 	const struct ws_page *page = p->page;
 	const struct ws_page_kernel *first = page->kernel, *second = first + 1;
 
-	ws_say_line(next_line(p), ws_arena_format(p->texts, "%s takes ", first->name),
+	ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", first->name),
 	            ws_say_percent(p->texts, first->percent),
 	            page->nkernels > 1
 	                    ? ws_arena_format(p->texts, " of operations' time, %s ", second->name)

@@ -31,16 +31,33 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 	return WS_PAGE_GREY;
 }
 
-void ws_say_line(struct ws_page_line *line, ...)
+static void set_line(struct ws_page_line *line, const char *grade, va_list ap)
 {
 	const char *text;
-	va_list ap;
 
-	va_start(ap, line);
+	*line = (struct ws_page_line){.grade = grade};
 	for (bool bold = false; (text = va_arg(ap, const char *)) && line->nparts < WS_PAGE_PARTS;
 	     bold = !bold)
 		if (*text)
 			line->part[line->nparts++] = (struct ws_page_part){text, bold};
+}
+
+void ws_page_say(struct ws_page *page, const char *grade, ...)
+{
+	va_list ap;
+
+	page->nheadline += page->nheadline < WS_PAGE_LINES;
+	va_start(ap, grade);
+	set_line(&page->headline[page->nheadline - 1], grade, ap);
+	va_end(ap);
+}
+
+void ws_say_line(struct ws_page_line *line, ...)
+{
+	va_list ap;
+
+	va_start(ap, line);
+	set_line(line, "", ap);
 	va_end(ap);
 }
 
@@ -49,6 +66,8 @@ void ws_page_free(struct ws_page *page)
 	if (!page)
 		return;
 	ws_timeline_free(page->timeline);
+	ws_page_free(page->side[0]);
+	ws_page_free(page->side[1]);
 	ws_arena_free(&page->arena);
 	free(page);
 }

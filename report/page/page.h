@@ -1,7 +1,7 @@
 /*
- * What the first screen of a report says, whatever it is shown on: HTML, the first sheet of a
- * workbook, a terminal. Plain data, made once by page/make.h; writers choose places and never
- * numbers. docs/dev/pages.md
+ * What the first screen of a report, of a comparison or of many ranks says, whatever it is shown
+ * on: HTML, the first sheet of a workbook, a terminal. Plain data, made once, by page/make.h or
+ * with the tables of a comparison; writers choose places and never numbers. docs/dev/pages.md
  *
  * Times are sums in ns over all that the report is about. A time a step is that over `samples`.
  * Texts are UTF-8 as recorded: a writer escapes them as its format asks.
@@ -21,11 +21,10 @@ struct ws_page_line {
 		const char *text;
 		bool bold;
 	} part[WS_PAGE_PARTS];
-	size_t nparts; /* 0: there is no such sentence */
+	size_t nparts;     /* 0: there is no such sentence */
+	const char *grade; /* "LIKELY FASTER"; "" = none */
 };
-/* Parts of a sentence, plain and bold by turns, beginning with a plain one; NULL ends them. "" is
- * left out. */
-void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
+#define WS_PAGE_LINES 4
 
 /* "383 ms", "step": only what is known. */
 struct ws_page_figure {
@@ -137,10 +136,27 @@ struct ws_page_kernel {
 	double attained;    /* percent of its roof; NaN = not known */
 };
 
+/* A bar of the way from A's step to B's, in ns a step, or of the whole run where there are none:
+ * the first and the last stand on 0. */
+struct ws_change_bar {
+	const char *name;
+	double from_ns, to_ns;
+	bool is_whole;
+};
+
+/* An operation that both sides ran. */
+#define WS_CHANGES 10
+struct ws_change {
+	const char *name, *class, *grade; /* "" = none */
+	const char *shape;                /* behind the phase, where another row has the name */
+	enum ws_page_colour colour;
+	double calls[2], ns[2], ratio, low, high; /* NaN = not known */
+};
+
 struct ws_timeline;
 
 struct ws_page {
-	const char *title; /* what the trace is called, without folders and endings */
+	const char *title; /* of the trace, without folders and endings: "fp32 (A) → bf16 (B)" */
 	/* the grey line, in this order; NULL: not known */
 	const char *device, *source, *scope, *losses;
 	uint64_t lost_events; /* of ranges: parts of the model may lack some */
@@ -149,8 +165,9 @@ struct ws_page {
 	bool has_operations; /* no kernel was recorded: `kernel` has the CPU's operations */
 	double samples;      /* measured steps, else 1 */
 	double step_ns;      /* mean of the measured steps, else of the window */
-	struct ws_page_line headline[3];
+	struct ws_page_line headline[WS_PAGE_LINES];
 	size_t nheadline;
+	const char *note;          /* what they rest on; NULL */
 	struct ws_page_line first; /* "First: …" */
 	struct ws_page_figure *figure;
 	size_t nfigures;
@@ -176,8 +193,26 @@ struct ws_page {
 	const char *rate_name;        /* "TFLOP/s"; "" */
 	uint64_t more_kernels;        /* names that are not shown */
 	struct ws_timeline *timeline; /* NULL: none was asked for */
-	struct ws_arena arena;        /* has all of these */
+
+	/* of a comparison, a sweep or ranks, which have these and no figures, bar and so on */
+	bool is_comparison;
+	struct ws_change_bar *change_bar;
+	size_t nchange_bars;                 /* 0: nothing is compared */
+	struct ws_change change[WS_CHANGES]; /* largest first */
+	size_t nchanges;
+	/* what is shown of each side: its tree, and in HTML its timeline; NULL */
+	struct ws_page *side[2];
+	const char *side_name[2], *side_title[2]; /* "fp32", "fp32 (A)" */
+	struct ws_arena arena;                    /* has all of these but the sides */
 };
+
+/*
+ * The next sentence of the headline, or the last one again where there are enough: its parts, plain
+ * and bold by turns, beginning with a plain one; NULL ends them, and "" is left out.
+ */
+void ws_page_say(struct ws_page *page, const char *grade, ...) __attribute__((sentinel));
+/* Such a sentence anywhere. */
+void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
 
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)
@@ -186,3 +221,11 @@ static inline const char *ws_page_work(const struct ws_page *page)
 }
 
 void ws_page_free(struct ws_page *page); /* NULL is legal */
+/* Nodes of both trees that are the same part: their counterparts. */
+void ws_pages_match(struct ws_page *a, struct ws_page *b);
+/* How B's time of a node of either tree is to A's; NaN: one side alone has it. */
+double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node,
+                      bool is_b);
+/* What its colour says of a change: nothing under 3 %. */
+enum ws_change_colour { WS_CHANGE_NONE, WS_CHANGE_SAVES, WS_CHANGE_COSTS, WS_CHANGE_ALONE };
+enum ws_change_colour ws_change_colour(double ratio);

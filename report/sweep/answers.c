@@ -1,7 +1,8 @@
 /* What the first screen of a sweep says: who is fastest, by how much, and what stands against it.
  */
-#include "report/page/answers.h"
+#include "report/page/page.h"
 
+#include "formats/base/xalloc.h"
 #include "report/base/say.h"
 #include "report/sweep/private.h"
 
@@ -11,14 +12,9 @@
 
 struct answering {
 	const struct ws_sweep *s;
-	struct ws_answers *out;
+	struct ws_page *out;
 	struct ws_arena *texts;
 };
-
-static struct ws_page_line *next(const struct answering *a)
-{
-	return &ws_answers_next(a->out)->line;
-}
 
 static const char *text_of(const struct answering *a, uint32_t text)
 {
@@ -57,16 +53,15 @@ static void say_speed(const struct answering *a, const struct ws_sweep_gain *g)
 {
 	const char *name = text_of(a, g->value), *base = text_of(a, a->s->baseline_value);
 	const bool faster = g->mean > 1;
-	struct ws_answer *answer = ws_answers_next(a->out);
+	const char *grade = ws_grade_name(grade_of(g));
 	const char *of = "";
 
 	if (g->n > 1)
 		of = ws_arena_format(a->texts, " (mean of %u configurations)", g->n);
-	answer->grade = ws_grade_name(grade_of(g));
 	if (fmax(g->mean, 1 / g->mean) < UNSEEN)
-		ws_say_line(&answer->line, "", name, " is as fast as ", base, of, ".", NULL);
+		ws_page_say(a->out, grade, "", name, " is as fast as ", base, of, ".", NULL);
 	else
-		ws_say_line(&answer->line, "", name, " is ",
+		ws_page_say(a->out, grade, "", name, " is ",
 		            ws_arena_format(a->texts, "%s %s", ws_say_amount(a->texts, g->mean),
 		                            faster ? "faster" : "slower"),
 		            ws_arena_format(a->texts, " than %s%s.", base, of), NULL);
@@ -89,7 +84,7 @@ static bool say_throughput(const struct answering *a, bool tokens)
 	if (rate[1] > 0 && rate[0] / rate[1] >= WS_SAY_TIMES_FROM)
 		next_one = ws_arena_format(a->texts, ", %s the next",
 		                           ws_say_amount(a->texts, rate[0] / rate[1]));
-	ws_say_line(next(a), "Highest throughput: ",
+	ws_page_say(a->out, "", "Highest throughput: ",
 	            words > NAME_WORDS || !*name ? "" : ws_arena_format(a->texts, "%s", name),
 	            words > NAME_WORDS || !*name ? "" : ": ",
 	            ws_arena_format(a->texts, "%s%s per second", ws_say_si(a->texts, rate[0], ""),
@@ -106,25 +101,25 @@ static void say_slower_rows(const struct answering *a, const struct ws_sweep_gai
 	const unsigned against = g->mean < 1 ? g->n - g->under_1 : g->under_1,
 	               unsure = g->n - g->unknown - g->faster - g->slower;
 
-	if (a->out->n == WS_ANSWERS)
+	if (a->out->nheadline == WS_PAGE_LINES)
 		return;
 	if (against)
-		ws_say_line(next(a), "Against it: ",
+		ws_page_say(a->out, "", "Against it: ",
 		            ws_arena_format(a->texts, "%s in %u of %u",
 		                            g->mean < 1 ? "faster" : "slower", against, g->n),
 		            ", at most ", ws_say_amount(a->texts, g->mean < 1 ? g->max : g->min),
 		            ".", NULL);
 	else if (g->unknown)
-		ws_say_line(next(a),
+		ws_page_say(a->out, "",
 		            "Against it: CPU runs need at least three per side for an interval.",
 		            NULL);
 	else if (unsure)
-		ws_say_line(next(a), "Against it: ",
+		ws_page_say(a->out, "", "Against it: ",
 		            ws_arena_format(a->texts, "no significant change in %u of %u", unsure,
 		                            g->n),
 		            ".", NULL);
-	if (a->out->n < WS_ANSWERS && g->mean > 1 && g->memory >= MEMORY_FROM)
-		ws_say_line(next(a), "Against it: ",
+	if (a->out->nheadline < WS_PAGE_LINES && g->mean > 1 && g->memory >= MEMORY_FROM)
+		ws_page_say(a->out, "", "Against it: ",
 		            ws_arena_format(a->texts, "%s more memory",
 		                            ws_say_amount(a->texts, g->memory)),
 		            ws_arena_format(a->texts, " than %s.",
@@ -143,13 +138,12 @@ static void say_failures(const struct answering *a, const struct ws_table *verdi
 		failed += a->s->runs[i].failed != 0;
 	for (size_t i = 0; i < verdict->nrows; i++)
 		if (ws_cell_is(&ws_table_cells(verdict, i)[WS_TC_sweep_verdict_subject], "ALARM")) {
-			ws_say_line(next(a), "A configuration exceeds the peak: see Verdict.",
-			            NULL);
-			a->out->answer[a->out->n - 1].grade = "ALARM";
+			ws_page_say(a->out, "ALARM",
+			            "A configuration exceeds the peak: see Verdict.", NULL);
 			break;
 		}
 	if (failed)
-		ws_say_line(next(a), "",
+		ws_page_say(a->out, "", "",
 		            ws_arena_format(a->texts, "%zu of %zu runs failed", failed,
 		                            a->s->nruns),
 		            ": see Verdict.", NULL);
@@ -157,13 +151,14 @@ static void say_failures(const struct answering *a, const struct ws_table *verdi
 
 void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report)
 {
-	struct ws_answers *out = report->answers = ws_answers_new();
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	const struct answering a = {s, out, &out->arena};
 	const struct ws_sweep_gain best = find_best(s);
 
-	out->title = out->source =
-	        ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
-	                        s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
+	out->is_comparison = true;
+	out->source = report->trace;
+	out->title = ws_arena_format(a.texts, "%zu configuration%s in %zu run%s", s->nrows,
+	                             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s");
 	say_failures(&a, report->tables[0]);
 	if (best.n)
 		say_speed(&a, &best);

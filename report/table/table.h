@@ -186,8 +186,6 @@ struct ws_report {
 	struct ws_table **tables;
 	size_t ntables;
 	struct ws_page *page; /* its first screen (report/page/page.h); NULL: it has none */
-	/* that of more than one trace (report/page/answers.h); NULL: it has none */
-	struct ws_answers *answers;
 	void *kept; /* what rows with a source are made of; freed behind the tables */
 	void (*free_kept)(void *kept);
 };

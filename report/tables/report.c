@@ -7,7 +7,6 @@
 
 #include "report/analysis/digest.h"
 #include "report/analysis/rank.h"
-#include "report/page/answers.h"
 #include "report/page/make.h"
 #include "report/pass/pass.h"
 #include "report/tables/tables.h"
@@ -380,7 +379,6 @@ void ws_report_free(struct ws_report *report)
 	for (size_t i = 0; i < report->ntables; i++)
 		ws_table_free(report->tables[i]);
 	ws_page_free(report->page);
-	ws_answers_free(report->answers);
 	if (report->free_kept)
 		report->free_kept(report->kept);
 	free(report->tables);

@@ -1,6 +1,7 @@
 /* Reports for a terminal: pages, tables, notes. */
 #include "report/names/names.h"
 #include "report/table/display.h"
+#include "report/page/page.h"
 
 #include <stdbool.h>
 #include "report/writers/text.h"
@@ -301,9 +302,9 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 		put_fact(f, opts, NULL, "Scope", report->scope);
 	if (*report->filter)
 		put_fact(f, opts, NULL, "Filter", report->filter);
-	if (report->answers) {
+	if (report->page && report->page->is_comparison) {
 		fputc('\n', f);
-		ws__text_answers(f, report->answers, opts);
+		ws__text_headline(f, report->page, opts);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);

@@ -32,8 +32,7 @@ void ws__text_paragraph(FILE *f, const struct ws_text_opts *opts, const char *sg
 
 /* The first screen of a report. */
 void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts);
-/* The answers of a comparison or of ranks, with their grades. */
-struct ws_answers;
-void ws__text_answers(FILE *f, const struct ws_answers *answers, const struct ws_text_opts *opts);
+/* Its sentences alone, with their grades. */
+void ws__text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts);
 /* Header, rows and totals of a table, and what the width left out. */
 void ws__text_table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "report/front/front.h"
-#include "report/page/answers.h"
 #include "report/base/say.h"
 #include "report/writers/text.h"
 
@@ -26,11 +25,15 @@ static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr
 }
 
 /* What counts is bold, where a sentence takes one line. */
-static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *line)
+static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *of)
 {
+	struct ws_page_line with_grade = *of, *line = &with_grade;
 	struct ws_arena arena = {0};
 	const char *whole = "";
 
+	if (of->nparts && *of->grade && of->nparts < WS_PAGE_PARTS)
+		line->part[line->nparts++] =
+		        (struct ws_page_part){ws_arena_format(&arena, " %s", of->grade), false};
 	for (size_t i = 0; i < line->nparts; i++)
 		whole = ws_arena_format(&arena, "%s%s", whole, line->part[i].text);
 	if (opts->width > 0 && ws_display_width(whole, strlen(whole)) > (size_t)opts->width) {
@@ -169,21 +172,12 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	ws_arena_free(&arena);
 }
 
-void ws__text_answers(FILE *f, const struct ws_answers *answers, const struct ws_text_opts *opts)
+void ws__text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
-	struct ws_arena arena = {0};
-
-	for (size_t i = 0; i < answers->n; i++) {
-		struct ws_page_line line = answers->answer[i].line;
-
-		if (*answers->answer[i].grade && line.nparts < WS_PAGE_PARTS)
-			line.part[line.nparts++] = (struct ws_page_part){
-			        ws_arena_format(&arena, " %s", answers->answer[i].grade), false};
-		put_sentence(f, opts, &line);
-	}
-	if (answers->note)
-		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, answers->note);
-	ws_arena_free(&arena);
+	for (size_t i = 0; i < page->nheadline; i++)
+		put_sentence(f, opts, &page->headline[i]);
+	if (page->note)
+		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, page->note);
 }
 
 void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
@@ -197,8 +191,7 @@ void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_op
 	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, ws_front_source(&arena, page));
 	ws_arena_free(&arena);
 	fputc('\n', f);
-	for (size_t i = 0; i < page->nheadline; i++)
-		put_sentence(f, opts, &page->headline[i]);
+	ws__text_headline(f, page, opts);
 	put_sentence(f, opts, &page->first);
 	put_figures(f, opts, page);
 	if (page->nsegments) {

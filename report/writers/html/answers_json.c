@@ -1,5 +1,4 @@
 /* The first screen of a comparison, or of ranks, as the script of the page reads it. */
-#include "report/page/answers.h"
 #include "report/writers/html/private.h"
 
 static void put_pair(struct ws_json_writer *j, const char *name, const double pair[2])
@@ -10,24 +9,24 @@ static void put_pair(struct ws_json_writer *j, const char *name, const double pa
 	ws_json_array_end(j);
 }
 
-static void put_sentences(struct ws_json_writer *j, const struct ws_answers *answers)
+static void put_sentences(struct ws_json_writer *j, const struct ws_page *page)
 {
 	ws_json_array_begin(key(j, "answers"));
-	for (size_t i = 0; i < answers->n; i++) {
+	for (size_t i = 0; i < page->nheadline; i++) {
 		ws_json_object_begin(j);
-		ws_html_put_line(key(j, "line"), &answers->answer[i].line);
-		ws_json_str(key(j, "grade"), answers->answer[i].grade);
+		ws_html_put_line(key(j, "line"), &page->headline[i]);
+		ws_json_str(key(j, "grade"), page->headline[i].grade);
 		ws_json_object_end(j);
 	}
 	ws_json_array_end(j);
-	ws_json_str(key(j, "note"), answers->note);
+	ws_json_str(key(j, "note"), page->note);
 }
 
-static void put_bars(struct ws_json_writer *j, const struct ws_answers *answers)
+static void put_bars(struct ws_json_writer *j, const struct ws_page *page)
 {
 	ws_json_array_begin(key(j, "bars"));
-	for (size_t i = 0; i < answers->nbars; i++) {
-		const struct ws_change_bar *bar = &answers->bar[i];
+	for (size_t i = 0; i < page->nchange_bars; i++) {
+		const struct ws_change_bar *bar = &page->change_bar[i];
 
 		ws_json_object_begin(j);
 		ws_json_str(key(j, "name"), bar->name);
@@ -65,22 +64,22 @@ static void put_side(struct ws_json_writer *j, const struct ws_page *page, const
 	ws_json_object_end(j);
 }
 
-void ws_html_put_answers(struct ws_json_writer *j, const struct ws_answers *answers)
+void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 {
-	if (!answers) {
+	if (!page || !page->is_comparison) {
 		ws_json_null(j);
 		return;
 	}
 	ws_json_object_begin(j);
-	put_sentences(j, answers);
-	put_bars(j, answers);
+	put_sentences(j, page);
+	put_bars(j, page);
 	ws_json_array_begin(key(j, "changes"));
-	for (size_t i = 0; i < answers->nchanges; i++)
-		put_change(j, &answers->change[i]);
+	for (size_t i = 0; i < page->nchanges; i++)
+		put_change(j, &page->change[i]);
 	ws_json_array_end(j);
 	ws_json_array_begin(key(j, "sides"));
-	for (int s = 0; s < 2 && answers->side[0] && answers->side[1]; s++)
-		put_side(j, answers->side[s], answers->side_name[s]);
+	for (int s = 0; s < 2 && page->side[0] && page->side[1]; s++)
+		put_side(j, page->side[s], page->side_name[s]);
 	ws_json_array_end(j);
 	ws_json_object_end(j);
 }

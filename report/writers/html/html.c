@@ -9,7 +9,7 @@
 #include "formats/base/arena.h"
 #include "formats/base/xalloc.h"
 #include "report/kernel_info/classify.h"
-#include "report/page/answers.h"
+#include "report/page/page.h"
 #include "report/table/view.h"
 #include "report/table/table.h"
 #include "report/writers/html/private.h"
@@ -166,7 +166,7 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 	put_views(&j, report);
 	put_colours(&j);
 	ws_html_put_page(ws_json_key(&j, "page"), report->page);
-	ws_html_put_answers(ws_json_key(&j, "first"), report->answers);
+	ws_html_put_answers(ws_json_key(&j, "first"), report->page);
 	ws_json_object_end(&j);
 	status = ws_json_finish(&j, err);
 	ws_xfclose(memory);
@@ -231,7 +231,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 	const char *before = "";
 
 	fputs("<h1>", f);
-	put_text(f, page ? page->title : report->answers ? report->answers->title : report->title);
+	put_text(f, page ? page->title : report->title);
 	fputs("</h1>\n<p>", f);
 	if (page) {
 		put_part(f, page->device, &before);
@@ -239,11 +239,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 		put_part(f, page->scope, &before);
 		put_part(f, page->losses, &before);
 	} else {
-		put_part(f,
-		         report->answers && !strcmp(report->answers->title, report->trace)
-		                 ? NULL
-		                 : report->trace,
-		         &before);
+		put_part(f, report->trace, &before);
 		put_part(f, report->scope, &before);
 		put_part(f, report->filter, &before);
 	}
@@ -252,6 +248,7 @@ static void put_title(FILE *f, const struct ws_report *report)
 
 enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_err *err)
 {
+	const struct ws_page *page = report->page;
 	enum ws_status status;
 
 	put_head(f, report);
@@ -262,12 +259,11 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	      "it.</noscript>\n</main>\n",
 	      f);
 	put_packed_data(f, report, &status, err);
-	if (report->page && report->page->timeline)
-		ws_html_put_boxes(f, report->page->timeline, "boxes");
-	for (int s = 0; s < 2 && report->answers && report->answers->side[1]; s++)
-		if (report->answers->side[s]->timeline)
-			ws_html_put_boxes(f, report->answers->side[s]->timeline,
-			                  s ? "boxes-b" : "boxes-a");
+	if (page && page->timeline)
+		ws_html_put_boxes(f, page->timeline, "boxes");
+	for (int s = 0; s < 2 && page && page->side[1]; s++)
+		if (page->side[s]->timeline)
+			ws_html_put_boxes(f, page->side[s]->timeline, s ? "boxes-b" : "boxes-a");
 	fputs("<script>", f);
 	fwrite(script, 1, sizeof(script), f);
 	fputs("</script>\n</body>\n</html>\n", f);

@@ -175,7 +175,7 @@ static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
 
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 {
-	if (!page) {
+	if (!page || page->is_comparison) {
 		ws_json_null(j);
 		return;
 	}

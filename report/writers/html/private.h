@@ -4,15 +4,13 @@
 #include "formats/text/json_writer.h"
 #include "report/page/page.h"
 
-struct ws_answers;
-
 static inline struct ws_json_writer *key(struct ws_json_writer *j, const char *name)
 {
 	return ws_json_key(j, name);
 }
 
-/* Each an object, or null. */
-void ws_html_put_answers(struct ws_json_writer *j, const struct ws_answers *answers);
+/* Each an object, or null: of a comparison, a sweep or ranks; of one trace. */
+void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page);
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page);
 /* Its lanes and texts as an object, or null; and its boxes, which lie in an element of their own.
  */

@@ -20,7 +20,7 @@ enum { BELOW, WHOLE, SAVES, COSTS, ON_TOP, SERIES };
 struct waterfall {
 	struct ws_xlsx *x;
 	const struct ws_xlsx_sheet *s;
-	const struct ws_answers *answers;
+	const struct ws_page *page;
 	struct ws_shown_column shown;
 	double least_ns, most_ns;
 	uint32_t row; /* of the heads of its cells */
@@ -31,8 +31,8 @@ static void find_axis(struct waterfall *w)
 {
 	double low = INFINITY;
 
-	for (size_t i = 0; i < w->answers->nbars; i++) {
-		const struct ws_change_bar *bar = &w->answers->bar[i];
+	for (size_t i = 0; i < w->page->nchange_bars; i++) {
+		const struct ws_change_bar *bar = &w->page->change_bar[i];
 
 		w->most_ns = fmax(w->most_ns, fmax(bar->from_ns, bar->to_ns));
 		low = fmin(low, bar->is_whole ? bar->to_ns : fmin(bar->from_ns, bar->to_ns));
@@ -51,7 +51,7 @@ static void put_time(const struct waterfall *w, uint32_t row, int series, double
 
 static void put_bar(const struct waterfall *w, size_t i)
 {
-	const struct ws_change_bar *bar = &w->answers->bar[i];
+	const struct ws_change_bar *bar = &w->page->change_bar[i];
 	const double change = bar->to_ns - bar->from_ns;
 	const uint32_t row = w->row + 1 + (uint32_t)i;
 
@@ -66,14 +66,14 @@ static void put_bar(const struct waterfall *w, size_t i)
 /* "383 ms", "−26.9 ms" above each bar. */
 static void label_bars(const struct waterfall *w, lxw_chart_series *series)
 {
-	const size_t n = w->answers->nbars;
+	const size_t n = w->page->nchange_bars;
 	lxw_chart_data_label *label, **labels;
 	struct ws_arena *arena = &w->x->arena;
 
 	WS_NEW(arena, label, n);
 	WS_NEW(arena, labels, n + 1);
 	for (size_t i = 0; i < n; i++) {
-		const struct ws_change_bar *bar = &w->answers->bar[i];
+		const struct ws_change_bar *bar = &w->page->change_bar[i];
 		const double ns = bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
 
 		label[i].value = (char *)(uintptr_t)ws__xlsx_format(w->x, "%s%s",
@@ -92,7 +92,7 @@ static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
 {
 	static const lxw_color_t colours[SERIES] = {
 	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
-	const uint32_t last = w->row + (uint32_t)w->answers->nbars;
+	const uint32_t last = w->row + (uint32_t)w->page->nchange_bars;
 	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + which);
 	lxw_chart_series *series = ws__xlsx_series(chart);
 	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
@@ -134,7 +134,7 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
 	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
-	struct waterfall w = {.x = x, .s = s, .answers = x->report->answers, .row = row};
+	struct waterfall w = {.x = x, .s = s, .page = x->report->page, .row = row};
 	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
 
 	find_axis(&w);
@@ -144,81 +144,65 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 		ws__xlsx_text(x, s->sheet, row, (uint16_t)(FRONT_DATA + 1 + i),
 		              ws__xlsx_format(x, "%s (%s)", heads[i], w.shown.unit),
 		              x->styles[WS_XLSX_SOURCE]);
-	for (size_t i = 0; i < w.answers->nbars; i++)
+	for (size_t i = 0; i < w.page->nchange_bars; i++)
 		put_bar(&w, i);
 	for (int i = 0; i < SERIES; i++)
 		add_series(&w, chart, i);
 	style(&w, chart);
 	ws__xlsx_front_chart(x, s->sheet, chart, row, WATERFALL_ROWS, alt_text);
-	return row + (WATERFALL_ROWS > w.answers->nbars ? WATERFALL_ROWS
-	                                                : (uint32_t)w.answers->nbars + 1);
+	return row + (WATERFALL_ROWS > w.page->nchange_bars ? WATERFALL_ROWS
+	                                                    : (uint32_t)w.page->nchange_bars + 1);
 }
 
 /* --- the sheet ---------------------------------------------------------------------------------
  */
 
 /* The model of both sides, on one scale. */
-static void add_icicles(struct ws_xlsx_front *f, const struct ws_answers *answers,
-                        const char *sheet_name)
+static void add_icicles(struct ws_xlsx_front *f, const struct ws_page *page, const char *sheet_name)
 {
 	double ns[2], most;
 
-	if (!answers->side[0] || !answers->side[1])
+	if (!page->side[0] || !page->side[1])
 		return;
 	for (int s = 0; s < 2; s++)
-		ns[s] = (double)answers->side[s]->gpu_ns / answers->side[s]->samples;
+		ns[s] = (double)page->side[s]->gpu_ns / page->side[s]->samples;
 	most = fmax(ns[0], ns[1]);
 	if (!(ns[0] > 0) || !(ns[1] > 0))
 		return;
 	ws__xlsx_front_section(f, "Where in the model");
 	for (int s = 0; s < 2; s++) {
 		const struct ws_xlsx_icicle icicle = {
-		        .page = answers->side[s],
-		        .other_page = answers->side[1 - s],
+		        .page = page->side[s],
+		        .other_page = page->side[1 - s],
 		        .is_b = s == 1,
 		        .scale = ns[s] / most,
 		        .title = ws__xlsx_format(
 		                f->x,
 		                "Parts of the model, %s, %s: green is faster, red slower, "
 		                "ochre on one side only",
-		                answers->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
+		                page->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
 
 		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row);
 	}
 }
 
-static void add_answers(struct ws_xlsx_front *f, const struct ws_answers *answers)
-{
-	for (size_t i = 0; i < answers->n; i++) {
-		struct ws_page_line line = answers->answer[i].line;
-
-		if (*answers->answer[i].grade && line.nparts < WS_PAGE_PARTS)
-			line.part[line.nparts++] = (struct ws_page_part){
-			        ws__xlsx_format(f->x, "  %s", answers->answer[i].grade), true};
-		ws__xlsx_front_sentence(f, &line, false);
-	}
-	if (answers->note)
-		ws__xlsx_front_words(f, answers->note, WS_XLSX_NOTE);
-	ws__xlsx_front_links(f, 0);
-}
-
 void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 {
-	const struct ws_answers *answers = x->report->answers;
+	const struct ws_page *page = x->report->page;
 	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet};
 
-	ws__xlsx_front_begin(&f, answers->title,
-	                     strcmp(answers->title, answers->source) ? answers->source : NULL);
+	ws__xlsx_front_begin(&f, page->title, ws_front_source(&x->arena, page));
 	ws__xlsx_try(x, worksheet_set_column(s->sheet, FRONT_LAST, FRONT_LAST, GRADE_WIDTH, NULL));
-	add_answers(&f, answers);
-	if (answers->nbars) {
-		if (answers->nbars > 2) { /* else nothing changed */
+	ws__xlsx_front_headline(&f, page);
+	ws__xlsx_front_links(&f, 0);
+	if (page->nchange_bars) {
+		if (page->nchange_bars > 2) { /* else nothing changed */
 			ws__xlsx_front_section(&f, "Why the time changed");
 			f.row = add_waterfall(x, s, f.row);
 		}
-		if (answers->nchanges)
-			ws__xlsx_front_table(&f, ws_front_changes(answers));
-		add_icicles(&f, answers, s->name);
+		if (page->nchanges)
+			ws__xlsx_front_table(&f, ws_front_changes(page));
+		add_icicles(&f, page, s->name);
 	} else {
 		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
 	}

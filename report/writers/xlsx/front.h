@@ -17,16 +17,13 @@ struct ws_xlsx_front {
 	uint32_t row;
 };
 
-/* The widths of the columns, the title and the grey line. */
+/* The widths of the columns, the title and the grey line; "": there is none. */
 void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char *source);
 /* The page, when all is written. */
 void ws__xlsx_front_end(struct ws_xlsx_front *f);
 void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title);
-/* Words across the page. */
-void ws__xlsx_front_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style);
-/* A sentence with what counts in bold. */
-void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line *line,
-                             bool is_first_thing);
+/* The sentences, with what counts in bold, and what they rest on. */
+void ws__xlsx_front_headline(struct ws_xlsx_front *f, const struct ws_page *page);
 /* Links to the sheets of the report's tables from this one on. */
 void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table);
 /* Cells of a table whose first column may be a tree; bars behind its shares. Frees it. */

@@ -29,7 +29,8 @@ void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title)
 	f->row++;
 }
 
-void ws__xlsx_front_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style)
+/* Across the page. */
+static void put_words(struct ws_xlsx_front *f, const char *text, enum ws_xlsx_style style)
 {
 	ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST, FRONT_WIDTH, text, style);
 }
@@ -50,14 +51,19 @@ static void add_first(struct ws_xlsx_front *f, lxw_rich_string_tuple *const *par
 	set_height(f, f->row++, 19 * (double)lines);
 }
 
-void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line *line,
-                             bool is_first_thing)
+/* What counts is bold. */
+static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
+                         bool is_first_thing)
 {
+	struct ws_page_line with_grade = *of, *line = &with_grade;
 	lxw_format *plain = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE];
 	lxw_format *bold = f->x->styles[is_first_thing ? WS_XLSX_FIRST : WS_XLSX_HEADLINE_BOLD];
 	lxw_rich_string_tuple part[WS_PAGE_PARTS], *parts[WS_PAGE_PARTS + 1];
 	size_t n = 0;
 
+	if (of->nparts && *of->grade && of->nparts < WS_PAGE_PARTS)
+		line->part[line->nparts++] =
+		        (struct ws_page_part){ws__xlsx_format(f->x, "  %s", of->grade), true};
 	for (size_t i = 0; i < line->nparts; i++) {
 		const char *text = ws__xlsx_format(f->x, "%s",
 		                                   ws__xlsx_clean(f->x, line->part[i].text,
@@ -85,14 +91,22 @@ void ws__xlsx_front_sentence(struct ws_xlsx_front *f, const struct ws_page_line 
 	f->row++;
 }
 
+void ws__xlsx_front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
+{
+	for (size_t i = 0; i < page->nheadline; i++)
+		put_sentence(f, &page->headline[i], false);
+	if (page->note)
+		put_words(f, page->note, WS_XLSX_NOTE);
+}
+
 void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
 {
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 0, 0, FRONT_NAME, NULL));
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 1, FRONT_LAST, FRONT_OTHERS, NULL));
 	set_height(f, f->row, 24);
 	ws__xlsx_text(f->x, f->sheet, f->row++, 0, title, f->x->styles[WS_XLSX_TITLE]);
-	if (source)
-		ws__xlsx_front_words(f, source, WS_XLSX_NOTE);
+	if (*source)
+		put_words(f, source, WS_XLSX_NOTE);
 }
 
 void ws__xlsx_front_end(struct ws_xlsx_front *f)
@@ -108,12 +122,10 @@ static void add_head(struct ws_xlsx_front *f, const struct ws_page *page)
 	const struct ws_report *r = f->x->report;
 
 	if (*r->filter)
-		ws__xlsx_front_words(f, ws__xlsx_format(f->x, "Filter: %s", r->filter),
-		                     WS_XLSX_NOTE);
+		put_words(f, ws__xlsx_format(f->x, "Filter: %s", r->filter), WS_XLSX_NOTE);
 	f->row++;
-	for (size_t i = 0; i < page->nheadline; i++)
-		ws__xlsx_front_sentence(f, &page->headline[i], false);
-	ws__xlsx_front_sentence(f, &page->first, true);
+	ws__xlsx_front_headline(f, page);
+	put_sentence(f, &page->first, true);
 }
 
 /* The nth of PAIRS places of a line: its first column, and its last. */
@@ -253,7 +265,7 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 			                   WS_XLSX_EVIDENCE);
 	}
 	if (page->findings_note)
-		ws__xlsx_front_words(f, page->findings_note, WS_XLSX_NOTE);
+		put_words(f, page->findings_note, WS_XLSX_NOTE);
 	ws_table_free(t);
 }
 
@@ -352,10 +364,10 @@ static void add_lines(struct ws_xlsx_front *f)
 			add_line(f, &columns, ws_table_cells(t, r), shown);
 	}
 	if (t->not_recorded)
-		ws__xlsx_front_words(f, ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
-		                     WS_XLSX_MISSING);
+		put_words(f, ws__xlsx_format(f->x, "Not recorded: %s", t->not_recorded),
+		          WS_XLSX_MISSING);
 	for (size_t i = 0; i < t->nnotes; i++)
-		ws__xlsx_front_words(f, t->notes[i], WS_XLSX_NOTE);
+		put_words(f, t->notes[i], WS_XLSX_NOTE);
 }
 
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
@@ -365,7 +377,7 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 
 	s->rows = s->table->nrows;
 	ws__xlsx_front_begin(&f, page ? page->title : x->report->title,
-	                     page ? ws_front_source(&x->arena, page) : NULL);
+	                     page ? ws_front_source(&x->arena, page) : "");
 	if (page)
 		add_screen(&f, page, s);
 	add_lines(&f);

@@ -46,7 +46,7 @@ static void guard_sheet_name(const struct ws_xlsx *x, size_t i, char *out)
 
 static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
 {
-	if (x->report->answers) {
+	if (x->report->page && x->report->page->is_comparison) {
 		snprintf(x->front.name, sizeof(x->front.name), "Summary");
 		x->front.sheet = workbook_add_worksheet(x->book, x->front.name);
 		WS_FAIL_IF(!x->front.sheet, err, BUG, "cannot add the first sheet");

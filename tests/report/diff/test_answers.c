@@ -1,38 +1,37 @@
 /* What a comparison says first. */
-#include "report/page/answers.h"
+#include "report/page/page.h"
 #include "tests/report/diff/training.h"
 
 /* The words of an answer, in one text. */
-static const char *words(const struct ws_answers *answers, size_t i, char out[512])
+static const char *words(const struct ws_page *page, size_t i, char out[512])
 {
 	size_t len = 0;
 
 	out[0] = '\0';
-	for (size_t k = 0; i < answers->n && k < answers->answer[i].line.nparts; k++)
-		len += (size_t)snprintf(out + len, 512 - len, "%s",
-		                        answers->answer[i].line.part[k].text);
+	for (size_t k = 0; i < page->nheadline && k < page->headline[i].nparts; k++)
+		len += (size_t)snprintf(out + len, 512 - len, "%s", page->headline[i].part[k].text);
 	return out;
 }
 
-static void expect_begins(const struct ws_answers *answers, size_t i, const char *begin,
-                          const char *has)
+static void expect_begins(const struct ws_page *page, size_t i, const char *begin, const char *has)
 {
 	char text[512];
 
-	words(answers, i, text);
+	words(page, i, text);
 	cr_expect(strncmp(text, begin, strlen(begin)) == 0 && strstr(text, has) != NULL, "%zu: %s",
 	          i, text);
 }
 
 /* The bars stand on each other, from A's step to B's. */
-static void expect_adds_up(const struct ws_answers *answers)
+static void expect_adds_up(const struct ws_page *page)
 {
-	const size_t last = answers->nbars - 1;
+	const size_t last = page->nchange_bars - 1;
 
-	cr_assert(answers->nbars > 2 && answers->bar[0].is_whole && answers->bar[last].is_whole);
+	cr_assert(page->nchange_bars > 2 && page->change_bar[0].is_whole &&
+	          page->change_bar[last].is_whole);
 	for (size_t i = 1; i < last; i++)
-		cr_expect(eq(dbl, answers->bar[i].from_ns, answers->bar[i - 1].to_ns));
-	cr_expect(fabs(answers->bar[last - 1].to_ns - answers->bar[last].to_ns) < 1);
+		cr_expect(eq(dbl, page->change_bar[i].from_ns, page->change_bar[i - 1].to_ns));
+	cr_expect(fabs(page->change_bar[last - 1].to_ns - page->change_bar[last].to_ns) < 1);
 }
 
 Test(answers, step_kernels_and_why)
@@ -45,19 +44,18 @@ Test(answers, step_kernels_and_why)
 	slow.between = fast.between = 0;
 	training_state = 7;
 	report = training_compare(&slow, &fast, 3, NULL, &result);
-	cr_assert(report->answers && report->answers->n == 3);
-	expect_begins(report->answers, 0, "The step is ", "× faster: ");
-	expect_begins(report->answers, 1, "The kernels take the same time: ", " ms.");
-	expect_begins(report->answers, 2, "Why: ", "less waiting for data");
-	cr_expect(strcmp(report->answers->answer[0].grade, "FASTER") == 0);
-	cr_expect(strcmp(report->answers->answer[2].grade, "") == 0); /* causes have none */
-	expect_adds_up(report->answers);
-	for (size_t i = 1; i < report->answers->nchanges; i++)
-		cr_expect(
-		        fabs(report->answers->change[i - 1].ns[1] -
-		             report->answers->change[i - 1].ns[0]) >=
-		        fabs(report->answers->change[i].ns[1] - report->answers->change[i].ns[0]));
-	cr_expect(report->answers->nchanges > 0 && report->answers->nchanges <= WS_CHANGES);
+	cr_assert(report->page && report->page->nheadline == 3);
+	expect_begins(report->page, 0, "The step is ", "× faster: ");
+	expect_begins(report->page, 1, "The kernels take the same time: ", " ms.");
+	expect_begins(report->page, 2, "Why: ", "less waiting for data");
+	cr_expect(strcmp(report->page->headline[0].grade, "FASTER") == 0);
+	cr_expect(strcmp(report->page->headline[2].grade, "") == 0); /* causes have none */
+	expect_adds_up(report->page);
+	for (size_t i = 1; i < report->page->nchanges; i++)
+		cr_expect(fabs(report->page->change[i - 1].ns[1] -
+		               report->page->change[i - 1].ns[0]) >=
+		          fabs(report->page->change[i].ns[1] - report->page->change[i].ns[0]));
+	cr_expect(report->page->nchanges > 0 && report->page->nchanges <= WS_CHANGES);
 	ws_report_free(report);
 }
 
@@ -72,11 +70,11 @@ Test(answers, other_work_has_no_ratio)
 	b.layers = 2 * a.layers;
 	training_state = 8;
 	report = training_compare(&a, &b, 3, NULL, &result);
-	expect_begins(report->answers, 0, "Different work: ", "");
-	expect_begins(report->answers, 1, "The step is not compared: ", " → ");
-	for (size_t i = 0; i < report->answers->n; i++)
-		cr_expect(strstr(words(report->answers, i, text), "×") == NULL, "%s", text);
-	cr_expect(strcmp(report->answers->answer[0].grade, "UNLIKE") == 0);
+	expect_begins(report->page, 0, "Different work: ", "");
+	expect_begins(report->page, 1, "The step is not compared: ", " → ");
+	for (size_t i = 0; i < report->page->nheadline; i++)
+		cr_expect(strstr(words(report->page, i, text), "×") == NULL, "%s", text);
+	cr_expect(strcmp(report->page->headline[0].grade, "UNLIKE") == 0);
 	ws_report_free(report);
 }
 
@@ -89,10 +87,10 @@ Test(answers, the_same_has_no_reason)
 
 	training_state = 9;
 	report = training_compare(&a, &a, 1, NULL, &result);
-	cr_expect(report->answers->n >= 2);
-	expect_begins(report->answers, 0, "The step takes ", "");
-	cr_expect_str_eq(report->answers->title, "test (A) → test (B)");
-	cr_expect_str_eq(report->answers->side_title[0], "test (A)");
+	cr_expect(report->page->nheadline >= 2);
+	expect_begins(report->page, 0, "The step takes ", "");
+	cr_expect_str_eq(report->page->title, "test (A) → test (B)");
+	cr_expect_str_eq(report->page->side_title[0], "test (A)");
 	ws_report_free(report);
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "report/analysis/utilization.h"
-#include "report/page/answers.h"
+#include "report/page/page.h"
 #include "report/sweep/sweep.h"
 #include "tests/support/trace_builder.h"
 
@@ -224,11 +224,11 @@ Test(sweep, a_line_through_three_sizes_has_an_interval)
 static const char *says(const struct ws_report *report, size_t i)
 {
 	static char text[512];
-	const struct ws_page_line *line = &report->answers->answer[i].line;
+	const struct ws_page_line *line = &report->page->headline[i];
 	size_t len = 0;
 
 	text[0] = '\0';
-	for (size_t k = 0; i < report->answers->n && k < line->nparts; k++)
+	for (size_t k = 0; i < report->page->nheadline && k < line->nparts; k++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", line->part[k].text);
 	return text;
 }
@@ -243,26 +243,26 @@ Test(sweep, the_first_screen_says_who_is_fastest_and_what_stands_against_it)
 	struct ws_report *report = sweep_of(points, 4, &s, &opts);
 
 	/* 1900 / 1000 and 4100 / 2000 */
-	cr_expect_str_eq(report->answers->title, "4 configurations in 4 runs");
-	cr_assert(
-	        eq(sz, report->answers->n, 1)); /* nothing stands against it; no rates are known */
+	cr_expect_str_eq(report->page->title, "4 configurations in 4 runs");
+	cr_assert(eq(sz, report->page->nheadline,
+	             1)); /* nothing stands against it; no rates are known */
 	cr_expect_str_eq(says(report, 0),
 	                 "bf16 is 1.97× faster than fp32 (mean of 2 configurations).");
-	cr_expect_str_eq(report->answers->answer[0].grade, "LIKELY FASTER");
+	cr_expect_str_eq(report->page->headline[0].grade, "LIKELY FASTER");
 	end(report, s);
 	report = sweep_of(points, 6, &s, &opts); /* and 900 / 1900 */
-	cr_assert(eq(sz, report->answers->n, 2));
+	cr_assert(eq(sz, report->page->nheadline, 2));
 	cr_expect_str_eq(says(report, 0),
 	                 "bf16 is 1.23× faster than fp32 (mean of 3 configurations).");
-	cr_expect_str_eq(report->answers->answer[0].grade, "AMBIGUOUS");
+	cr_expect_str_eq(report->page->headline[0].grade, "AMBIGUOUS");
 	cr_expect_str_eq(says(report, 1), "Against it: slower in 1 of 3, at most 2.11×.");
 	end(report, s);
 	report = sweep_of(&points[4], 2, &s, &opts); /* the baseline is fastest */
 	cr_expect_str_eq(says(report, 0), "bf16 is 2.11× slower than fp32.");
-	cr_expect_str_eq(report->answers->answer[0].grade, "LIKELY SLOWER");
+	cr_expect_str_eq(report->page->headline[0].grade, "LIKELY SLOWER");
 	end(report, s);
 	report = sweep_of(points, 1, &s, &opts);
-	cr_expect(eq(sz, report->answers->n, 0)); /* nothing to compare */
+	cr_expect(eq(sz, report->page->nheadline, 0)); /* nothing to compare */
 	end(report, s);
 }
 
@@ -285,7 +285,7 @@ Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
 		add_run(s, b, i == 2 ? "out of memory" : NULL);
 	}
 	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
-	cr_assert(eq(sz, report->answers->n, 2));
+	cr_assert(eq(sz, report->page->nheadline, 2));
 	cr_expect_str_eq(says(report, 0), "1 of 3 runs failed: see Verdict.");
 	cr_expect_str_eq(says(report, 1),
 	                 "Highest throughput: context 8: 50 M tokens per second, 2× the next.");

@@ -1,4 +1,6 @@
-#include "report/page/answers.h"
+/* What a comparison shows of both sides: the same parts of their models, and what their colours
+ * say. */
+#include "report/page/page.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,30 +9,6 @@
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/base/stat.h"
-
-struct ws_answers *ws_answers_new(void)
-{
-	return ws_xarray(1, sizeof(struct ws_answers));
-}
-
-void ws_answers_free(struct ws_answers *answers)
-{
-	if (!answers)
-		return;
-	ws_page_free(answers->side[0]);
-	ws_page_free(answers->side[1]);
-	ws_arena_free(&answers->arena);
-	free(answers);
-}
-
-struct ws_answer *ws_answers_next(struct ws_answers *answers)
-{
-	struct ws_answer *next =
-	        &answers->answer[answers->n < WS_ANSWERS ? answers->n++ : WS_ANSWERS - 1];
-
-	*next = (struct ws_answer){.grade = ""};
-	return next;
-}
 
 /* Parts are the same where their paths are. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b)
