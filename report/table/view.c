@@ -235,3 +235,29 @@ size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char 
 		n += (size_t)snprintf(out + n, WS_VIEW_LABEL - n, " ×%lld", (long long)folded);
 	return n;
 }
+
+static size_t width_of(const struct ws_view *v, const struct ws_view_column *c,
+                       const struct ws_cell *cells)
+{
+	char label[WS_VIEW_LABEL];
+	struct ws_cell own;
+	unsigned depth;
+	size_t len;
+
+	if (!c->is_tree)
+		return ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, label));
+	len = ws_view_label(v, cells, label, &depth);
+	return 2 * (size_t)depth + ws_display_width(label, len);
+}
+
+size_t ws_view_widest(const struct ws_view *v, const struct ws_view_column *c, size_t rows)
+{
+	size_t widest = v->t->totals ? width_of(v, c, v->t->totals) : 0;
+
+	for (size_t row = 0; row < rows; row++) {
+		const size_t width = width_of(v, c, ws_table_cells(v->t, row));
+
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}

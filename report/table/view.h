@@ -38,6 +38,9 @@ void ws_view_make(struct ws_arena *arena, const struct ws_table *t, size_t rows,
 const struct ws_cell *ws_view_cell(const struct ws_view_column *c, const struct ws_cell *cells,
                                    struct ws_cell *own, char text[WS_VIEW_SIZE]);
 
+/* Columns of a terminal that the widest cell of a column takes, in the first rows or the totals. */
+size_t ws_view_widest(const struct ws_view *v, const struct ws_view_column *c, size_t rows);
+
 #define WS_VIEW_LABEL 512
 /* The last part of a path, "EncoderLayer ×12", and how deep it lies, from 0; returns its length. */
 size_t ws_view_label(const struct ws_view *v, const struct ws_cell *cells, char out[WS_VIEW_LABEL],

@@ -86,29 +86,6 @@ static size_t tree_label(const struct text_table *x, const struct ws_cell *cells
 	return 2 * depth + len;
 }
 
-static size_t cell_width(const struct text_table *x, const struct ws_view_column *c,
-                         const struct ws_cell *cells)
-{
-	char label[2 * WS_VIEW_LABEL], text[WS_VIEW_SIZE];
-	struct ws_cell own;
-
-	return c->is_tree ? ws_display_width(label, tree_label(x, cells, label))
-	                  : ws_display_cell_width(&c->shown, ws_view_cell(c, cells, &own, text));
-}
-
-static void measure(const struct text_table *x, struct text_column *c)
-{
-	c->width = header_width(c->view->shown.title);
-	for (size_t row = 0; row <= x->rows; row++) {
-		const struct ws_cell *cells =
-		        row < x->rows ? ws_table_cells(x->t, row) : x->t->totals;
-		size_t w = cells ? cell_width(x, c->view, cells) : 0;
-
-		if (w > c->width)
-			c->width = w;
-	}
-}
-
 static bool is_one_of(const char *id, const char *const *ids)
 {
 	for (; *ids; ids++)
@@ -136,7 +113,9 @@ static void add_columns(struct text_table *x)
 		c->is_name = is_one_of(def->id, names);
 		c->is_prose = is_one_of(def->id, prose);
 		x->wraps |= c->is_prose && x->opts->width > 0;
-		measure(x, c);
+		c->width = ws_view_widest(&x->view, c->view, x->rows);
+		if (c->width < header_width(c->view->shown.title))
+			c->width = header_width(c->view->shown.title);
 	}
 	/* blanks at the beginning of a name of a first screen say how deep it lies */
 	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&

@@ -51,37 +51,6 @@ static double header_width(const char *title)
 	return longest * 1.1 + FILTER_BUTTON;
 }
 
-static size_t cell_width(const struct layout *l, uint16_t c, const struct ws_cell *cells)
-{
-	const struct ws_view_column *column = &l->view->column[c];
-	char label[WS_VIEW_LABEL];
-	struct ws_cell own;
-	unsigned depth;
-	size_t len;
-
-	if (!column->is_tree)
-		return ws_display_cell_width(&column->shown,
-		                             ws_view_cell(column, cells, &own, label));
-	len = ws_view_label(l->view, cells, label, &depth);
-	return 2 * (size_t)depth + ws_display_width(label, len);
-}
-
-static double widest_cell(const struct ws_table *t, const struct layout *l, uint16_t c)
-{
-	size_t rows = t->nrows < ROWS_MEASURED ? t->nrows : ROWS_MEASURED;
-	size_t widest = t->totals ? ws_display_cell_width(&l->view->column[c].shown,
-	                                                  &t->totals[l->view->column[c].index])
-	                          : 0;
-
-	for (size_t r = 0; r < rows; r++) {
-		size_t w = cell_width(l, c, ws_table_cells(t, r));
-
-		if (w > widest)
-			widest = w;
-	}
-	return (double)widest;
-}
-
 /* Names, whole or short, and paths take one line, so that a screen shows many rows. */
 static bool is_wrapped(const struct layout *l, uint16_t c)
 {
@@ -115,10 +84,11 @@ static void share_page(struct layout *l)
 
 static void measure(const struct ws_table *t, struct layout *l)
 {
+	const size_t rows = t->nrows < ROWS_MEASURED ? t->nrows : ROWS_MEASURED;
 	double sum = 0;
 
 	for (uint16_t c = 0; c < l->n; c++) {
-		double widest = widest_cell(t, l, c);
+		double widest = (double)ws_view_widest(l->view, &l->view->column[c], rows);
 		double header = header_width(l->view->column[c].shown.title);
 
 		l->natural[c] = widest + 2;
