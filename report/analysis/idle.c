@@ -480,3 +480,14 @@ struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws
 	return ws_model_on_cpu(m) ? ws_idle_judge(m, &(struct ws_device_use){0})
 	                          : ws_idle_find(m, sel)->verdict;
 }
+
+void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES])
+{
+	for (int i = 0; i < WS_USES; i++) {
+		int at = i;
+
+		for (; at > 1 && use->ns[order[at - 1]] < use->ns[i]; at--)
+			order[at] = order[at - 1];
+		order[at] = (enum ws_use)i;
+	}
+}

@@ -132,6 +132,8 @@ struct ws_idle_span {
 void ws_idle_spans(const struct ws_model *m, const struct ws_selection *sel,
                    const struct ws_time_window *window,
                    void (*tell)(void *ctx, const struct ws_idle_span *span), void *ctx);
+/* The most time first, but computing before all: it is what the others are beside. */
+void ws_uses_by_time(const struct ws_device_use *use, enum ws_use order[WS_USES]);
 /* The verdict alone, for which nothing is read where it cannot be told. */
 struct ws_idle_verdict ws_idle_verdict(const struct ws_model *m, const struct ws_selection *sel);
 /* What the use of a device, or of all, says: known = false and the obstacle where it cannot tell.

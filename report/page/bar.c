@@ -111,21 +111,14 @@ static void add_classes(struct ws_page_making *p, const struct walk *w)
 static void add_waits(struct ws_page_making *p)
 {
 	const int64_t *ns = p->idle->all.ns;
-	bool shown[WS_USES] = {0};
+	enum ws_use order[WS_USES];
 
 	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], WS_PAGE_PINK);
 	add_segment(p, "copies", ns[WS_USE_COPY], WS_PAGE_OCHRE);
-	for (;;) {
-		int most = -1;
-
-		for (int i = WS_USE_COPY + 1; i < WS_USES; i++)
-			if (!shown[i] && ns[i] && (most < 0 || ns[i] > ns[most]))
-				most = i;
-		if (most < 0)
-			return;
-		shown[most] = true;
-		add_segment(p, ws_use_defs[most].name, ns[most], WS_PAGE_IDLE);
-	}
+	ws_uses_by_time(&p->idle->all, order);
+	for (int i = 0; i < WS_USES; i++)
+		if (order[i] > WS_USE_COPY)
+			add_segment(p, ws_use_defs[order[i]].name, ns[order[i]], WS_PAGE_IDLE);
 }
 
 void ws_page_add_bar(struct ws_page_making *p)

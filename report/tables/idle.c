@@ -7,18 +7,6 @@
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
-/* The most time first; computing stays on top, as what the others are beside. */
-static void rank(const struct ws_device_use *use, enum ws_use order[WS_USES])
-{
-	for (int i = 0; i < WS_USES; i++) {
-		int at = i;
-
-		for (; at > 1 && use->ns[order[at - 1]] < use->ns[i]; at--)
-			order[at] = order[at - 1];
-		order[at] = (enum ws_use)i;
-	}
-}
-
 static void add_use(const struct ws_table_context *tab, struct ws_table *t, const char *device,
                     const struct ws_device_use *use, enum ws_use what)
 {
@@ -45,7 +33,7 @@ static void add_device(const struct ws_table_context *tab, struct ws_table *t, c
 {
 	enum ws_use order[WS_USES];
 
-	rank(use, order);
+	ws_uses_by_time(use, order);
 	for (int i = 0; i < WS_USES; i++)
 		if (use->ns[order[i]] || order[i] == WS_USE_COMPUTE)
 			add_use(tab, t, device, use, order[i]);

@@ -102,20 +102,14 @@ static void add_coverage(const struct ws_summary_page *p)
 /* The waits that make up most of the time, longest first. */
 static void add_waits(const struct ws_summary_page *p, const struct ws_device_use *use)
 {
-	uint8_t shown[WS_USES] = {[WS_USE_COMPUTE] = 1};
+	enum ws_use order[WS_USES];
 
-	for (int n = 0; n < TOP_WAITS; n++) {
-		int most = -1;
+	ws_uses_by_time(use, order);
+	for (int n = 1; n <= TOP_WAITS && use->ns[order[n]]; n++) {
+		const enum ws_use most = order[n];
+		struct ws_cell *row = ws_page_row(p, ws_bytes_of(ws_use_defs[most].name));
 		char text[80];
-		struct ws_cell *row;
 
-		for (int i = 0; i < WS_USES; i++)
-			if (!shown[i] && use->ns[i] && (most < 0 || use->ns[i] > use->ns[most]))
-				most = i;
-		if (most < 0)
-			return;
-		shown[most] = 1;
-		row = ws_page_row(p, ws_bytes_of(ws_use_defs[most].name));
 		ws_cell_set_real(&row[WS_TC_summary_time_ns], (double)use->ns[most]);
 		snprintf(text, sizeof(text), "%.1f %% of the time of the devices",
 		         ws_stat_percent((double)use->ns[most], (double)use->window_ns));

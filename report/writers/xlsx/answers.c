@@ -133,7 +133,6 @@ static void style(const struct waterfall *w, lxw_chart *chart)
 static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
-	char alt_text[] = "Waterfall: from the time of A to that of B, a bar for each part";
 	struct waterfall w = {.x = x, .s = s, .page = x->report->page, .row = row};
 	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
 
@@ -149,7 +148,8 @@ static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, 
 	for (int i = 0; i < SERIES; i++)
 		add_series(&w, chart, i);
 	style(&w, chart);
-	ws__xlsx_front_chart(x, s->sheet, chart, row, WATERFALL_ROWS, alt_text);
+	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, WATERFALL_ROWS,
+	                     "Waterfall: from the time of A to that of B, a bar for each part");
 	return row + (WATERFALL_ROWS > w.page->nchange_bars ? WATERFALL_ROWS
 	                                                    : (uint32_t)w.page->nchange_bars + 1);
 }

@@ -339,12 +339,23 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 }
 
+void ws__xlsx_place_chart(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, lxw_chart *chart,
+                          double pixels, unsigned rows, const char *alt_text)
+{
+	lxw_chart_options options = {
+	        .description = (char *)(uintptr_t)alt_text, /* only read */
+	        .x_scale = pixels / 480.0,
+	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
+	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
+	};
+
+	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
+}
+
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
                       uint32_t row, double pixels)
 {
-	lxw_chart_options options = {.x_scale = pixels / 480.0,
-	                             .object_position = LXW_OBJECT_MOVE_DONT_SIZE};
 	struct chart_cells cells;
 	const char *values[WS_XLSX_SERIES_MAX + 1];
 	int category, nseries = 0, some = 0;
@@ -369,10 +380,8 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
 			                      i);
 	style(chart, def, &cells, values, nseries);
-	chart_show_hidden_data(chart);                          /* columns may be folded away */
-	options.description = (char *)(uintptr_t)def->alt_text; /* only read */
-	options.y_scale = def->height * WS_XLSX_ROW_PIXELS / 288.0;
-	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
+	chart_show_hidden_data(chart); /* columns may be folded away */
+	ws__xlsx_place_chart(x, sheet, row, chart, pixels, def->height, def->alt_text);
 	return true;
 }
 

@@ -28,9 +28,6 @@ void ws__xlsx_front_headline(struct ws_xlsx_front *f, const struct ws_page *page
 void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table);
 /* Cells of a table whose first column may be a tree; bars behind its shares. Frees it. */
 void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t);
-/* A chart as wide as the page, at its left edge. */
-void ws__xlsx_front_chart(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *chart, uint32_t row,
-                          unsigned rows, char *alt_text);
 /* An icicle: of one side of a comparison, painted by what changed, or of a page, by class. */
 struct ws_xlsx_icicle {
 	const struct ws_page *page, *other_page; /* other: NULL, it is no comparison */

@@ -30,19 +30,6 @@ static lxw_chart *new_chart(struct ws_xlsx *x, const char *title)
 	return chart;
 }
 
-void ws__xlsx_front_chart(struct ws_xlsx *x, lxw_worksheet *sheet, lxw_chart *chart, uint32_t row,
-                          unsigned rows, char *alt_text)
-{
-	lxw_chart_options options = {
-	        .description = alt_text,
-	        .x_scale = WS_XLSX_PAGE_PIXELS / 480.0,
-	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
-	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
-	};
-
-	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
-}
-
 /* --- the step ------------------------------------------------------------------------------- */
 
 /* Idle time is pale, each cause a shade of its own. */
@@ -133,7 +120,6 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
-	char alt_text[] = "Stacked bar: time of work by class, then idle time by cause";
 	const struct ws_page *page = x->report->page;
 	struct ws_table *times = ws_front_bar(page);
 	struct bar b = {.x = x,
@@ -147,7 +133,8 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	add_parts(&b, page, times);
 	ws_table_free(times);
 	style_bar(b.chart, page, &b);
-	ws__xlsx_front_chart(x, s->sheet, b.chart, row, BAR_ROWS, alt_text);
+	ws__xlsx_place_chart(x, s->sheet, row, b.chart, WS_XLSX_PAGE_PIXELS, BAR_ROWS,
+	                     "Stacked bar: time of work by class, then idle time by cause");
 	return row + BAR_ROWS;
 }
 
@@ -310,7 +297,6 @@ static void style_icicle(lxw_chart *chart)
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row)
 {
-	char alt_text[] = "Icicle: parts of the model, each below its parent, as wide as its time";
 	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
 	struct painting p = {x, sheet, sheet_name, of, icicle, NULL};
 	size_t slots = 0;
@@ -334,7 +320,9 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	                    ws__xlsx_format(x, "%% of %s time%s", ws_page_work(of->page),
 	                                    of->other_page ? " of the longer side" : ""));
 	style_icicle(p.chart);
-	ws__xlsx_front_chart(x, sheet, p.chart, row, rows, alt_text);
+	ws__xlsx_place_chart(
+	        x, sheet, row, p.chart, WS_XLSX_PAGE_PIXELS, rows,
+	        "Icicle: parts of the model, each below its parent, as wide as its time");
 	free(icicle);
 	return row + rows;
 }

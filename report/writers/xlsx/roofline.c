@@ -193,16 +193,7 @@ static void style_axis(lxw_chart_axis *axis, const char *name)
 
 double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row)
 {
-	char alt_text[] =
-	        "Scatter chart: TFLOP/s over FLOP/byte of each operation, and the roofs of "
-	        "the device as lines";
 	lxw_chart_font font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
-	lxw_chart_options options = {
-	        .description = alt_text,
-	        .x_scale = CHART_PIXELS / 480.0,
-	        .y_scale = CHART_ROWS * WS_XLSX_ROW_PIXELS / 288.0,
-	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
-	};
 	struct points p = {.s = s};
 	lxw_chart *chart;
 	size_t roofs;
@@ -223,7 +214,9 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	style_axis(chart->x_axis, "FLOP/byte");
 	style_axis(chart->y_axis, "TFLOP/s");
 	chart_legend_set_position(chart, LXW_CHART_LEGEND_RIGHT);
-	ws__xlsx_try(x, worksheet_insert_chart_opt(s->sheet, *row, 0, chart, &options));
+	ws__xlsx_place_chart(x, s->sheet, *row, chart, CHART_PIXELS, CHART_ROWS,
+	                     "Scatter chart: TFLOP/s over FLOP/byte of each operation, and the "
+	                     "roofs of the device as lines");
 	*row += CHART_ROWS + 1;
 	return CHART_PIXELS;
 }

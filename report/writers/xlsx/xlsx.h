@@ -174,6 +174,9 @@ void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
 /* A chart of a type of the library, on no sheet yet; a series of it, of no cells yet. */
 lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type);
 lxw_chart_series *ws__xlsx_series(lxw_chart *chart);
+/* At the left edge of a sheet, so wide, and so many rows high. */
+void ws__xlsx_place_chart(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, lxw_chart *chart,
+                          double pixels, unsigned rows, const char *alt_text);
 /* Of a class of kernels, by the cell with its name: one in every picture. */
 lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
 /* The step's time as a stacked bar, at a row; its cells stand beside the page. Returns the row
