@@ -496,3 +496,16 @@ lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class)
 
 	return ws_page_colour_def(ws_page_class_colour(name.ptr, name.len)).light;
 }
+
+void ws__xlsx_place_chart(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, lxw_chart *chart,
+                          double pixels, unsigned rows, const char *alt_text)
+{
+	lxw_chart_options options = {
+	        .description = (char *)(uintptr_t)alt_text, /* only read */
+	        .x_scale = pixels / 480.0,
+	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
+	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
+	};
+
+	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
+}

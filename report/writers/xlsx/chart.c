@@ -339,19 +339,6 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	                          nseries > 1 ? LXW_CHART_LEGEND_BOTTOM : LXW_CHART_LEGEND_NONE);
 }
 
-void ws__xlsx_place_chart(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, lxw_chart *chart,
-                          double pixels, unsigned rows, const char *alt_text)
-{
-	lxw_chart_options options = {
-	        .description = (char *)(uintptr_t)alt_text, /* only read */
-	        .x_scale = pixels / 480.0,
-	        .y_scale = rows * WS_XLSX_ROW_PIXELS / 288.0,
-	        .object_position = LXW_OBJECT_MOVE_DONT_SIZE,
-	};
-
-	ws__xlsx_try(x, worksheet_insert_chart_opt(sheet, row, 0, chart, &options));
-}
-
 /* 1 when the chart could be made. */
 static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_worksheet *sheet,
                       uint32_t row, double pixels)
