@@ -27,15 +27,25 @@ def _hook(torch):
     begin_call, end_call = library.warpsheet_module_begin, library.warpsheet_module_end
     begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
     is_compiling = torch.compiler.is_compiling
-    texts, of_thread = {}, local()
+    texts, inside, of_thread = {}, set(), local()
+
+    def look_inside(module):
+        inside.update(id(below) for below in module.modules() if below is not module)
 
     def text_of(module, outer, root):
-        """By the name that the caller, or else the root, has for it."""
-        kind = type(module).__name__
+        """By the name that the caller, or else the root, has for it. One that is made where it is called has none: all
+        are looked through for such ones once in a call of the root, not each time."""
+        kind, inner = type(module).__name__, ""
         try:
-            inner = next(name for above in (outer, root) for name, below in above.named_modules() if below is module)
+            if id(module) not in inside and not of_thread.is_searched:
+                look_inside(root)
+                of_thread.is_searched = True
+            if id(module) in inside:
+                inner = next(name for above in (outer, root) for name, below in above.named_modules() if below is module)
+            else:
+                look_inside(module)
         except Exception:  # it is in neither
-            inner = ""
+            pass
         return ("nn.Module: " + (f"{inner} ({kind})" if inner else kind)).encode()
 
     def begin(module, _):
@@ -45,12 +55,16 @@ def _hook(torch):
             calls = of_thread.calls
         except AttributeError:
             calls = of_thread.calls = []
+        if not calls:
+            of_thread.is_searched = False
         outer = calls[-1] if calls else module
         key = id(module), id(outer)
         known = texts.get(key)
         if not known or known[0]() is not module or known[1]() is not outer:
-            if len(texts) > 50000:
+            if len(texts) > 50000 or len(inside) > 500000:
                 texts.clear()
+                inside.clear()
+                of_thread.is_searched = False
             known = texts[key] = ref(module), ref(outer), text_of(module, outer, calls[0] if calls else module)
         begin_call(known[2])
         calls.append(module)

@@ -138,6 +138,40 @@ grep -q pytorch_without_shapes shapes.log || fail "no count of shapes that are l
 ! grep -q definition_overflow shapes.log || fail "operations without a name: $(cat shapes.log)"
 ! grep -q pytorch_without_numbers shapes.log || fail "there are no numbers: $(cat shapes.log)"
 
+# modules that are made where they are called: the model is not looked through for each of them
+cat >made.py <<'PY'
+import torch
+from torch import nn
+
+looks, named_modules = 0, nn.Module.named_modules
+
+
+def counted(*args, **options):  # once for each module that is looked at
+    global looks
+    looks += 1
+    return named_modules(*args, **options)
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x):
+        return nn.Softmax(dim=-1)(self.inner(x))
+
+
+model = nn.Sequential(*(Block() for _ in range(50)))
+model(torch.ones(2, 8))
+nn.Module.named_modules = counted
+model(torch.ones(2, 8))
+assert looks < 200, looks
+PY
+"$ws" record --pytorch -o made.wtrace -- "$python" made.py >made.log 2>&1 || { cat made.log; fail "modules that are made"; }
+table made.wtrace ranges
+contains made.wtrace.ranges.csv "49 (Block)/inner (Linear)"
+contains made.wtrace.ranges.csv "49 (Block)/Softmax"
+
 # nothing of it
 WARPSHEET_PYTORCH=off "$ws" record --pytorch -o off.wtrace -- "$python" train.py >off.log 2>&1 || true
 contains off.log "as it was"
