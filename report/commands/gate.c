@@ -28,9 +28,9 @@ struct gate_opts {
 /* Runs of one workload on one device. */
 struct gate_case {
 	struct ws_gate_key key;
-	struct ws_side_trace **runs; /* taken by their comparison */
-	char **path;                 /* of each, borrowed */
-	size_t nruns;
+	struct ws_sides *sides; /* the runs are side 1 */
+	char **path;            /* of each run, borrowed */
+	size_t nruns, paths_capacity;
 	struct ws_trace_list baseline;
 	struct ws_report *report; /* NULL: there is no baseline */
 	struct ws_diff_result result;
@@ -50,9 +50,7 @@ static void gate_release(struct gate *g)
 	for (size_t i = 0; i < g->ncases; i++) {
 		struct gate_case *c = &g->cases[i];
 
-		for (size_t k = 0; k < c->nruns; k++)
-			ws_side_trace_free(c->runs[k]);
-		free(c->runs);
+		ws_sides_free(c->sides);
 		free(c->path);
 		ws_trace_list_release(&c->baseline);
 		ws_report_free(c->report);
@@ -70,39 +68,27 @@ static struct gate_case *case_of(struct gate *g, const struct ws_gate_key *key)
 		    !strcmp(g->cases[i].key.device, key->device))
 			return &g->cases[i];
 	WS_GROW(g->cases, g->ncases + 1, g->capacity);
-	g->cases[g->ncases] = (struct gate_case){.key = *key};
+	g->cases[g->ncases] = (struct gate_case){.key = *key, .sides = ws_sides_new()};
 	return &g->cases[g->ncases++];
 }
 
-static void add_run(struct gate *g, char *path, struct ws_side_trace *t, size_t most)
+struct of_runs {
+	struct gate *g;
+	const struct ws_trace_list *list;
+};
+
+static void add_run(void *ctx, size_t i, const struct ws_model *m, struct ws_joined_rows *rows)
 {
+	const struct of_runs *of = ctx;
+	char *path = of->list->path[i];
 	struct ws_gate_key key;
 	struct gate_case *c;
 
-	ws_gate_key_of(t, path, g->o.workload, &key);
-	c = case_of(g, &key);
-	if (!c->runs) {
-		c->runs = ws_xarray(most, sizeof(struct ws_side_trace *));
-		c->path = ws_xarray(most, sizeof(*c->path));
-	}
-	c->path[c->nruns] = path;
-	c->runs[c->nruns++] = t;
-}
-
-static enum ws_status read_runs(struct gate *g, const struct ws_trace_list *list,
-                                struct ws_err *err)
-{
-	struct ws_side_trace **runs = ws_xarray(list->n + 1, sizeof(struct ws_side_trace *));
-	enum ws_status status = ws_side_traces_read(list, &g->o.model, NULL, runs, err);
-
-	for (size_t i = 0; i < list->n; i++) {
-		if (status == WS_OK)
-			add_run(g, list->path[i], runs[i], list->n);
-		else
-			ws_side_trace_free(runs[i]);
-	}
-	free(runs);
-	return status;
+	ws_gate_key_of(m, path, of->g->o.workload, &key);
+	c = case_of(of->g, &key);
+	WS_GROW(c->path, c->nruns + 1, c->paths_capacity);
+	c->path[c->nruns++] = path;
+	ws_sides_add(c->sides, 1, m, rows, false);
 }
 
 static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
@@ -178,7 +164,6 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 {
 	char *folder = folder_of(g, c);
 	struct stat st;
-	struct ws_sides *sides;
 	enum ws_status status = WS_OK;
 	const bool there = stat(folder, &st) == 0;
 
@@ -189,15 +174,13 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 		say_no_baseline(g, c);
 	if (status != WS_OK || !there)
 		return status;
-	sides = ws_sides_new();
-	WS_THEN(status, ws_sides_read(sides, &c->baseline, NULL, &g->o.model, false, err));
-	for (size_t i = 0; i < c->nruns && status == WS_OK; i++)
-		ws_sides_add(sides, 1, c->runs[i]);
-	WS_THEN(status, ws_diff_make(sides, &g->o.diff, &c->report, &c->result, err));
+	WS_THEN(status, ws_sides_read(c->sides, &c->baseline, NULL, &g->o.model, false, err));
+	WS_THEN(status, ws_diff_make(c->sides, &g->o.diff, &c->report, &c->result, err));
 	if (status == WS_OK)
 		ws_gate_judge(&c->result, &g->o.diff, &c->key, g->accepted, g->naccepted,
 		              g->o.today, &c->judgement);
-	ws_sides_free(sides);
+	ws_sides_free(c->sides);
+	c->sides = NULL;
 	return status;
 }
 
@@ -459,7 +442,8 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
-	WS_THEN(status, read_runs(g, list, err));
+	WS_THEN(status,
+	        ws_traces_read(list, &g->o.model, add_run, &(struct of_runs){g, list}, err));
 	for (size_t i = 0; i < g->ncases && status == WS_OK; i++)
 		status = g->o.update ? update_case(g, &g->cases[i], err)
 		                     : judge_case(g, &g->cases[i], err);

@@ -262,7 +262,7 @@ static enum ws_status report_ranks(const struct ws_trace_list *list, struct repo
 	enum ws_status status = WS_OK;
 
 	WS_THEN(status, read_user_files(o, &u, err));
-	WS_THEN(status, ws_traces_read(list, &u.opts, false, add_rank, ranks, err));
+	WS_THEN(status, ws_traces_read(list, &u.opts, add_rank, ranks, err));
 	WS_THEN(status, ws_ranks_make(ranks, &report, &alarm, err));
 	o->to.rows = o->rows >= 0 ? o->rows : 0;
 	WS_THEN(status, ws_destination_show(&o->to, report, o->table, short_rank_tables, err));

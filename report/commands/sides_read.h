@@ -6,19 +6,13 @@
 
 /*
  * fn for each, with its place: one after the other, on the caller's thread, while the next is
- * read; at_once: of two at once, each on its thread, also of one behind one that cannot be read.
- * Never more than two are in memory. What is damaged is said on stderr.
+ * read. Never more than two are in memory. What is damaged is said on stderr.
  */
 typedef void (*ws_trace_fn)(void *ctx, size_t i, const struct ws_model *m,
                             struct ws_joined_rows *rows);
 enum ws_status ws_traces_read(const struct ws_trace_list *list, const struct ws_model_opts *opts,
-                              bool at_once, ws_trace_fn fn, void *ctx, struct ws_err *err);
+                              ws_trace_fn fn, void *ctx, struct ws_err *err);
 
-/* What a comparison needs of each, in order: list->n of them, each to be freed, also after a
- * failure. shown: the two with what their first screen shows; NULL: none. */
-enum ws_status ws_side_traces_read(const struct ws_trace_list *list,
-                                   const struct ws_model_opts *opts, const size_t shown[2],
-                                   struct ws_side_trace **out, struct ws_err *err);
 /* Add a's to side 0 and b's, which may be NULL, to side 1. are_shown: the first of each with what
  * its first screen shows. */
 enum ws_status ws_sides_read(struct ws_sides *sides, const struct ws_trace_list *a,

@@ -72,8 +72,8 @@ static enum ws_status add_run(struct ws_sweep *sweep, char *path, const struct w
 	status_path = ws_xformat("%.*s.status", (int)(is_trace ? len - ending : len), path);
 	read_status(is_trace ? status_path : path, &text, &reason);
 	if (is_trace || access(path, F_OK) || !strstr(path, ".status"))
-		status = ws_traces_read(&one, opts, false, add_trace,
-		                        &(struct of_run){sweep, reason}, err);
+		status =
+		        ws_traces_read(&one, opts, add_trace, &(struct of_run){sweep, reason}, err);
 	else if (reason)
 		ws_sweep_add_failed(sweep, text, reason);
 	free(status_path);

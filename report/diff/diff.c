@@ -36,49 +36,15 @@ void ws_sides_free(struct ws_sides *s)
 	free(s);
 }
 
-struct ws_side_trace {
-	struct ws_recording recording;
-	struct ws_names names; /* its own, so that it needs nothing of the other side's */
-	struct ws_page *page;  /* NULL: nobody asked for it */
-};
-
-struct ws_side_trace *ws_side_trace_read(const struct ws_model *m, struct ws_joined_rows *rows,
-                                         bool is_shown)
-{
-	struct ws_side_trace *t = ws_xarray(1, sizeof(*t));
-
-	ws_recording_read(&t->recording, &t->names, m, rows);
-	t->page = is_shown ? ws_page_make_side(m, rows) : NULL;
-	return t;
-}
-
-void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t)
+void ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
+                  struct ws_joined_rows *rows, bool is_shown)
 {
 	struct ws_side *to = &s->d.side[side];
 
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
-	ws_names_take(&s->d.names, &t->names, &t->recording);
-	to->recordings[to->nrecordings++] = t->recording;
-	t->recording = (struct ws_recording){0};
-	if (!s->d.page[side]) {
-		s->d.page[side] = t->page;
-		t->page = NULL;
-	}
-}
-
-struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key)
-{
-	return ws_texts_get(&t->names.texts, ws_recording_fact(&t->recording, &t->names, key));
-}
-
-void ws_side_trace_free(struct ws_side_trace *t)
-{
-	if (!t)
-		return;
-	ws_recording_release(&t->recording);
-	ws_names_release(&t->names);
-	ws_page_free(t->page);
-	free(t);
+	ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows);
+	if (is_shown && !s->d.page[side])
+		s->d.page[side] = ws_page_make_side(m, rows);
 }
 
 /* --- all of it --------------------------------------------------------------------------- */

@@ -45,16 +45,10 @@ struct ws_diff_result {
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void);
-/* What a comparison needs of a trace, and where it is_shown its first screen, on whatever thread;
- * both m and its rows may be freed afterwards. Free with ws_side_trace_free; NULL is legal. */
-struct ws_side_trace;
-struct ws_side_trace *ws_side_trace_read(const struct ws_model *m, struct ws_joined_rows *rows,
-                                         bool is_shown);
-void ws_side_trace_free(struct ws_side_trace *t);
-/* The value of a fact ("workload.dtype", "device"); len 0 = not recorded. */
-struct ws_bytes ws_side_trace_fact(const struct ws_side_trace *t, const char *key);
-/* Side 0 is A, 1 is B. t is to be freed still. */
-void ws_sides_add(struct ws_sides *s, int side, struct ws_side_trace *t);
+/* What a comparison needs of a trace, of side 0, which is A, or 1, B; is_shown: the first of a side
+ * with its first screen. Both m and its rows may be freed afterwards. */
+void ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
+                  struct ws_joined_rows *rows, bool is_shown);
 void ws_sides_free(struct ws_sides *s);
 
 /*

@@ -57,23 +57,23 @@ static struct ws_bytes file_stem(const char *path)
 	return name;
 }
 
-void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char *workload,
+void ws_gate_key_of(const struct ws_model *m, const char *path, const char *workload,
                     struct ws_gate_key *out)
 {
 	static const struct {
 		const char *key, *prefix;
 	} facts[] = {
-	        {"workload.model", ""},         {"workload.phase", ""},
-	        {"workload.dtype", ""},         {"workload.batch", "b"},
-	        {"workload.context", "c"},      {"workload.layers", "l"},
-	        {"workload.kernel_width", "w"}, {"workload.depth_multiplier", "d"},
-	        {"workload.fusion", "fusion-"}, {"workload.optimizer", ""},
-	        {"workload.layout", ""},        {"workload.activation", ""},
+	        {"model", ""},         {"phase", ""},
+	        {"dtype", ""},         {"batch", "b"},
+	        {"context", "c"},      {"layers", "l"},
+	        {"kernel_width", "w"}, {"depth_multiplier", "d"},
+	        {"fusion", "fusion-"}, {"optimizer", ""},
+	        {"layout", ""},        {"activation", ""},
 	};
 
 	*out = (struct ws_gate_key){{0}, {0}};
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts) && !workload; i++) {
-		const struct ws_bytes value = ws_side_trace_fact(t, facts[i].key);
+		const struct ws_bytes value = ws_model_fact(m, facts[i].key);
 
 		if (value.len)
 			add_slug(out->workload, sizeof(out->workload), facts[i].prefix, value);
@@ -81,7 +81,7 @@ void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char 
 	if (!*out->workload)
 		add_slug(out->workload, sizeof(out->workload), "",
 		         workload ? ws_bytes_of(workload) : file_stem(path));
-	add_slug(out->device, sizeof(out->device), "", ws_side_trace_fact(t, "device"));
+	add_slug(out->device, sizeof(out->device), "", ws_model_device_name(m));
 	if (!*out->workload)
 		snprintf(out->workload, sizeof(out->workload), "workload");
 	if (!*out->device)

@@ -30,7 +30,7 @@ struct ws_gate_key {
 	char workload[128], device[64];
 };
 /* workload: its name; NULL: as the trace says, else by its file's name. */
-void ws_gate_key_of(const struct ws_side_trace *t, const char *path, const char *workload,
+void ws_gate_key_of(const struct ws_model *m, const char *path, const char *workload,
                     struct ws_gate_key *out);
 
 bool ws_gate_is_date(const char *text); /* YYYY-MM-DD */

@@ -40,55 +40,6 @@ uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item)
 	return ws_texts_add(&names->items, (struct ws_bytes){item, sizeof(*item)});
 }
 
-/* Texts, places and items as the comparison numbers them, in the order of their own numbers: so the
- * numbers do not depend on who read it when. text: one entry for each of its own. */
-static void take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r,
-                 uint32_t *text)
-{
-	for (uint32_t i = 1; i <= own->texts.n; i++)
-		text[i] = ws_texts_add(&names->texts, own->texts.text[i]);
-	for (uint32_t i = 0; i < own->nplaces; i++) {
-		struct ws_place place;
-
-		memcpy(&place, own->place_keys.text[i + 1].ptr, sizeof(place)); /* and its holes */
-		place.text = text[place.text];
-		place.domain = text[place.domain];
-		ws_names_add_place(names, &place, &r->place_of[i]);
-	}
-	for (uint32_t i = 1; i <= own->items.n; i++) {
-		struct ws_work_item item = *ws_names_item(own, i);
-		uint32_t *const texts[] = {&item.op,    &item.kind,  &item.shape,
-		                           &item.class, &item.dtype, &item.kernels};
-
-		for (size_t k = 0; k < sizeof(texts) / sizeof(*texts); k++)
-			*texts[k] = text[*texts[k]];
-		if (item.place != WS_NONE)
-			item.place = r->place_of[item.place];
-		r->item_of[i] = ws_names_add_item(names, &item);
-	}
-}
-
-void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r)
-{
-	struct ws_arena temp = {0};
-	uint32_t *text;
-
-	WS_NEW(&temp, text, own->texts.n + 1);
-	r->item_of = ws_xarray(own->items.n + 1, sizeof(*r->item_of));
-	r->place_of = ws_xarray(own->nplaces + 1, sizeof(*r->place_of));
-	take(names, own, r, text);
-	r->name = text[r->name];
-	for (size_t i = 0; i < r->nfacts; i++)
-		r->facts[i] =
-		        (struct ws_recorded_fact){text[r->facts[i].key], text[r->facts[i].value]};
-	for (size_t i = 0; i < r->ndtypes; i++)
-		r->dtypes[i] = (struct ws_recorded_fact){r->place_of[r->dtypes[i].key],
-		                                         text[r->dtypes[i].value]};
-	for (size_t i = 0; i < r->nclasses; i++)
-		r->classes[i].class = text[r->classes[i].class];
-	ws_arena_free(&temp);
-}
-
 uint32_t ws_reader_text(struct ws_reader *c, uint32_t text)
 {
 	if (!text)

@@ -197,6 +197,7 @@ void ws_diff_fill_phases(struct ws_diff *d, struct ws_table *t)
 struct ranges {
 	struct ws_diff *d;
 	uint32_t *max_instances[2]; /* place -> most instances in one sample of the side */
+	uint32_t *row_of[3];        /* match -> place -> its row, plus 1; 0: none yet */
 	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
 	uint32_t *variants;         /* text -> places that are rolled into it */
 	uint64_t *dtypes[2];        /* text of a row -> bits of dtypes */
@@ -249,84 +250,50 @@ static void count_instances(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
+		uint32_t *most = ws_xarray(r->d->names.nplaces + 1, sizeof(*most));
 
-		r->max_instances[s] =
-		        ws_xarray(r->d->names.nplaces + 1, sizeof(*r->max_instances[s]));
 		for (size_t i = 0; i < side->nrecordings; i++)
-			for (size_t k = 0; k < side->recordings[i].nrange_sums; k++) {
-				const struct ws_range_sum *sum =
-				        ws_recording_range_sum(&side->recordings[i], k);
+			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
+				const struct ws_range_at *at =
+				        ws_recording_range(&side->recordings[i], k);
 
-				uint32_t *most =
-				        &r->max_instances[s]
-				                         [side->recordings[i].place_of[sum->place]];
-
-				if (sum->instances > *most)
-					*most = sum->instances;
+				if (at->sample != WS_NONE && at->instance >= most[at->place])
+					most[at->place] = at->instance + 1;
 			}
+		r->max_instances[s] = most;
 	}
 }
 
-static uint32_t common_instances(const struct ranges *r, uint32_t place)
+static struct ws_diff_row *row_of(struct ranges *r, int s, const struct ws_range_at *at)
 {
-	return r->max_instances[0][place] < r->max_instances[1][place] ? r->max_instances[0][place]
-	                                                               : r->max_instances[1][place];
-}
-
-/* Have some instances of the place a counterpart, and others none? */
-static bool is_split(const struct ranges *r, int s, uint32_t place)
-{
-	const uint32_t common = common_instances(r, place);
-
-	return common && common < r->max_instances[s][place];
-}
-
-/* n of them, of which the instance is one. */
-static void add_ranges(struct ranges *r, int s, const struct ws_range_sum *sum, size_t before,
-                       uint32_t instance)
-{
-	const struct ws_place *place = &r->d->names.places[sum->place];
-	const uint32_t match = instance < common_instances(r, sum->place) ? MATCH_BOTH
-	                       : s                                        ? MATCH_ONLY_B
-	                                                                  : MATCH_ONLY_A;
-	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[sum->place], place->domain, place->style,
+	const struct ws_place *place = &r->d->names.places[at->place];
+	const bool both = at->instance < r->max_instances[!s][at->place];
+	const uint32_t match = both ? MATCH_BOTH : s ? MATCH_ONLY_B : MATCH_ONLY_A;
+	const uint32_t key[WS_DIFF_FIELDS] = {r->rolled[at->place], place->domain, place->style,
 	                                      match};
-	struct ws_diff_row *row = ws_diff_row_of(&r->rows, key);
+	uint32_t *known = &r->row_of[match][at->place];
+	struct ws_diff_row *row;
 
-	row->instances[s] += sum->n;
-	row->ns[s][before + sum->sample] += sum->gpu_ns;
-}
-
-/* Of places that one side has more instances of each range is looked at. */
-static void gather_split(struct ranges *r, int s, struct ws_recording *recording, size_t before)
-{
-	for (size_t k = 0; k < recording->nranges; k++) {
-		const struct ws_range_at at = *ws_recording_range(recording, k);
-		struct ws_range_sum one = {at.sample, recording->place_of[at.place], 1, 0, 0};
-
-		if (at.sample == WS_NONE || !is_split(r, s, one.place))
-			continue;
-		one.gpu_ns = *ws_recording_range_ns(recording, k);
-		add_ranges(r, s, &one, before, at.instance);
-	}
+	if (*known)
+		return &r->rows.row[*known - 1];
+	row = ws_diff_row_of(&r->rows, key);
+	*known = (uint32_t)(row - r->rows.row) + 1;
+	return row;
 }
 
 /* before: samples of earlier recordings */
 static void gather_recording(struct ranges *r, int s, struct ws_recording *recording, size_t before)
 {
-	bool split = false;
+	for (size_t k = 0; k < recording->nranges; k++) {
+		const struct ws_range_at *at = ws_recording_range(recording, k);
+		struct ws_diff_row *row;
 
-	for (size_t k = 0; k < recording->nrange_sums; k++) {
-		struct ws_range_sum sum = *ws_recording_range_sum(recording, k);
-
-		sum.place = recording->place_of[sum.place];
-		if (is_split(r, s, sum.place))
-			split = true;
-		else
-			add_ranges(r, s, &sum, before, 0);
+		if (at->sample == WS_NONE)
+			continue;
+		row = row_of(r, s, at);
+		row->instances[s]++;
+		row->ns[s][before + at->sample] += at->gpu_ns;
 	}
-	if (split)
-		gather_split(r, s, recording, before);
 }
 
 static void gather_ranges(struct ranges *r)
@@ -473,6 +440,8 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 	roll_places(&r);
 	keep_single_names(&r);
 	count_instances(&r);
+	for (int match = 0; match < 3; match++)
+		r.row_of[match] = ws_xarray(d->names.nplaces + 1, sizeof(**r.row_of));
 	gather_ranges(&r);
 	gather_only(&r);
 	gather_dtypes(&r);
@@ -491,6 +460,8 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 		free(r.max_instances[s]);
 		free(r.dtypes[s]);
 	}
+	for (int match = 0; match < 3; match++)
+		free(r.row_of[match]);
 	free(r.rolled);
 	free(r.variants);
 	ws_diff_rows_release(&r.rows);

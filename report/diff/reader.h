@@ -17,7 +17,6 @@ struct ws_reader {
 	const struct ws_windows *windows; /* one a sample */
 	struct ws_arena arena;
 	uint32_t *sample_of_step; /* WS_NONE = not compared */
-	uint32_t *path_order; /* paths by thread, then begin: the same from a pass and a model */
 	uint32_t *place_of_path;
 	uint32_t *text_of; /* text of the model -> text of the comparison; WS_NONE = not yet */
 	uint32_t unclassified;
@@ -41,6 +40,5 @@ uint32_t ws_reader_text(struct ws_reader *c, uint32_t text);
 void ws_reader_read_ranges(struct ws_reader *c);
 /* Calls, classes, copies and the times of ranges. After all else. */
 void ws_reader_read_work(struct ws_reader *c);
-/* What was launched in a range was launched in those around it; then the sums. */
+/* What was launched in a range was launched in those around it. */
 void ws_reader_add_up_ranges(struct ws_reader *c);
-void ws_reader_sum_ranges(struct ws_reader *c);

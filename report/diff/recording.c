@@ -14,13 +14,9 @@
 
 void ws_recording_release(struct ws_recording *r)
 {
-	free(r->item_of);
-	free(r->place_of);
 	free(r->samples);
 	ws_spill_close(&r->calls);
 	ws_spill_close(&r->ranges);
-	ws_spill_close(&r->range_ns);
-	ws_spill_close(&r->range_sums);
 	free(r->classes);
 	free(r->devices);
 	free(r->copies);
@@ -106,39 +102,14 @@ static void place_text(struct ws_names *names, uint32_t parent, struct ws_bytes 
 	free(out);
 }
 
-/* Paths by thread, then begin of their first range; parents stand before their children. */
-static void order_paths(struct ws_reader *c)
-{
-	const size_t npaths = c->m->ranges.npaths;
-	struct ws_arena temp = {0};
-	int64_t *first;
-
-	WS_NEW(&c->arena, c->path_order, npaths);
-	WS_NEW(&temp, first, npaths);
-	for (size_t p = 0; p < npaths; p++)
-		first[p] = INT64_MAX;
-	for (uint32_t i = 0; i < c->rows->nranges; i++) {
-		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
-		const int64_t at = (int64_t)range->context->thread << 32 | i;
-
-		if (at < first[range->context->path])
-			first[range->context->path] = at;
-	}
-	ws_order_identity(c->path_order, npaths);
-	ws_order_by(c->path_order, first, npaths);
-	ws_arena_free(&temp);
-}
-
-/* path of the model -> place */
+/* path of the model -> place; parents stand before their children */
 static void find_places(struct ws_reader *c)
 {
 	const struct ws_ranges *r = &c->m->ranges;
 
-	order_paths(c);
 	WS_NEW(&c->arena, c->place_of_path, r->npaths);
 	for (uint32_t i = 0; i < r->npaths; i++) {
-		const uint32_t p = c->path_order[i];
-		const struct ws_path *path = &r->paths[p];
+		const struct ws_path *path = &r->paths[i];
 		uint32_t parent =
 		        path->parent == WS_NONE ? WS_NONE : c->place_of_path[path->parent];
 		struct ws_place place;
@@ -147,7 +118,7 @@ static void find_places(struct ws_reader *c)
 		place.style = path->style;
 		place_text(c->names, parent, c->m->texts[path->name], &place.text);
 		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
-		ws_names_add_place(c->names, &place, &c->place_of_path[p]);
+		ws_names_add_place(c->names, &place, &c->place_of_path[i]);
 	}
 }
 
@@ -195,20 +166,15 @@ static void add_clock(struct ws_bytes key, struct ws_bytes value, double *sum, u
 static void read_facts(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
-	struct ws_bytes device = {"", 0};
 	double clocks = 0;
 	unsigned readings = 0;
 
 	c->r->facts = ws_xarray(m->nfacts + m->meta.rows + 2, sizeof(*c->r->facts));
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(c, "workload.", m->facts[i].key, m->facts[i].value);
-	for (size_t i = m->ndevices; i-- > 0;) {
-		if (!m->devices[i].kernels)
-			continue;
-		device = m->texts[m->devices[i].name];
-		c->r->ndevices++;
-	}
-	add_fact(c, "", (struct ws_bytes){"device", 6}, device);
+	for (size_t i = 0; i < m->ndevices; i++)
+		c->r->ndevices += m->devices[i].kernels > 0;
+	add_fact(c, "", ws_bytes_of("device"), ws_model_device_name(m));
 	for (uint64_t i = 0; i < m->meta.rows; i++) {
 		struct ws_bytes key = ws_blob(&m->meta, WS_COL_meta_key, i);
 		struct ws_bytes value = ws_blob(&m->meta, WS_COL_meta_value, i);
@@ -321,7 +287,6 @@ static void read_rows(struct ws_reader *c)
 	ws_reader_read_ranges(c);
 	ws_reader_read_work(c);
 	ws_reader_add_up_ranges(c);
-	ws_reader_sum_ranges(c);
 }
 
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,

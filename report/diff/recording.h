@@ -53,13 +53,7 @@ struct ws_work_call {
 struct ws_range_at {
 	uint32_t sample; /* WS_NONE: not compared */
 	uint32_t place, instance;
-};
-
-/* Ranges of one place in one sample, which may have several such sums. */
-struct ws_range_sum {
-	uint32_t sample, place;
-	uint32_t n, instances; /* instances: one more than the last has */
-	int64_t gpu_ns;
+	int64_t gpu_ns; /* of the kernels launched in it, and in those inside it */
 };
 
 struct ws_class_time {
@@ -107,8 +101,6 @@ struct ws_recorded_fact {
 };
 
 struct ws_recording {
-	/* what calls name an item by, and ranges a place -> its number (ws_names_take) */
-	uint32_t *item_of, *place_of;
 	uint32_t name; /* as given */
 	int64_t base_ns;
 	struct ws_sample *samples;
@@ -116,11 +108,8 @@ struct ws_recording {
 	bool has_steps;
 	struct ws_spill calls; /* struct ws_work_call, those of one sample after those of another */
 	size_t ncalls;
-	struct ws_spill ranges;   /* struct ws_range_at, one for each range of the trace */
-	struct ws_spill range_ns; /* int64_t, of each: GPU time launched in it, inclusive */
+	struct ws_spill ranges; /* struct ws_range_at, one for each range of the trace */
 	size_t nranges;
-	struct ws_spill range_sums; /* struct ws_range_sum */
-	size_t nrange_sums;
 	struct ws_class_time *classes;
 	size_t nclasses;
 	struct ws_device_time *devices;
@@ -159,16 +148,12 @@ static inline const struct ws_work_item *ws_names_item(const struct ws_names *na
 	return names->items.text[item].ptr;
 }
 void ws_names_release(struct ws_names *names);
-/* A recording that was read with names of its own gets those of the comparison; nobody needs its
- * own any more. */
-void ws_names_take(struct ws_names *names, const struct ws_names *own, struct ws_recording *r);
 
-/* names: its own; see ws_names_take. Free with ws_recording_release, also after a failure. */
+/* names: of all recordings of a comparison. Free with ws_recording_release. */
 void ws_recording_read(struct ws_recording *out, struct ws_names *names, const struct ws_model *m,
                        struct ws_joined_rows *rows);
 void ws_recording_release(struct ws_recording *r);
-/* Row i of each, to be used before the next is asked for; a call's item by item_of, a range's place
- * by place_of. */
+/* Row i of each, to be used before the next is asked for. */
 static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, size_t i)
 {
 	return ws_spill_row(&r->calls, sizeof(struct ws_work_call), i);
@@ -176,14 +161,6 @@ static inline struct ws_work_call *ws_recording_call(struct ws_recording *r, siz
 static inline struct ws_range_at *ws_recording_range(struct ws_recording *r, size_t i)
 {
 	return ws_spill_row(&r->ranges, sizeof(struct ws_range_at), i);
-}
-static inline struct ws_range_sum *ws_recording_range_sum(struct ws_recording *r, size_t i)
-{
-	return ws_spill_row(&r->range_sums, sizeof(struct ws_range_sum), i);
-}
-static inline int64_t *ws_recording_range_ns(struct ws_recording *r, size_t i)
-{
-	return ws_spill_row(&r->range_ns, sizeof(int64_t), i);
 }
 
 /* Most bytes allocated on devices at one time; -1 = not recorded. */

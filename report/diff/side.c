@@ -56,19 +56,18 @@ static bool same_work(const struct merger *g, const struct ws_work_list *list)
 	return true;
 }
 
-static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call, uint32_t item)
+static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 {
 	WS_GROW(s->slots, s->nslots + 1, s->slots_capacity);
-	s->slots[s->nslots] = (struct ws_work_ref){item, call->instance};
+	s->slots[s->nslots] = (struct ws_work_ref){call->item, call->instance};
 	s->slots_ns += call->gpu_ns;
 	return (uint32_t)s->nslots++;
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t number,
-                       uint32_t *slot)
+static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t *slot)
 {
-	const struct ws_work_item *item = ws_names_item(g->names, number);
+	const struct ws_work_item *item = ws_names_item(g->names, call->item);
 
 	for (size_t i = g->s->samples[0]->ncalls; i < g->s->nslots; i++) {
 		const struct ws_work_item *known = ws_names_item(g->names, g->s->slots[i].item);
@@ -80,7 +79,7 @@ static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32
 			return;
 		}
 	}
-	*slot = add_slot(g->s, call, number);
+	*slot = add_slot(g->s, call);
 }
 
 /* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
@@ -120,7 +119,7 @@ static void place_sample(struct merger *g, size_t sample)
 	for (size_t i = 0; i < list.n; i++) {
 		const struct ws_work_call *call = ws_recording_call(r, s->first_call + i);
 
-		g->calls[i] = (struct ws_work_ref){r->item_of[call->item], call->instance};
+		g->calls[i] = (struct ws_work_ref){call->item, call->instance};
 	}
 	match_sample(g, &list, &s->calls_are_slots);
 	for (size_t i = 0; i < list.n && !s->calls_are_slots; i++) {
@@ -128,7 +127,7 @@ static void place_sample(struct merger *g, size_t sample)
 
 		call->slot = g->slot_of[i];
 		if (call->slot == WS_NONE)
-			extra_slot(g, call, g->calls[i].item, &call->slot);
+			extra_slot(g, call, &call->slot);
 	}
 }
 
@@ -156,11 +155,8 @@ static void add_first_sample(struct ws_side *s)
 
 	WS_GROW(s->slots, first->ncalls, s->slots_capacity);
 	first->calls_are_slots = true;
-	for (size_t i = 0; i < first->ncalls; i++) {
-		const struct ws_work_call *call = ws_recording_call(r, first->first_call + i);
-
-		add_slot(s, call, r->item_of[call->item]);
-	}
+	for (size_t i = 0; i < first->ncalls; i++)
+		add_slot(s, ws_recording_call(r, first->first_call + i));
 }
 
 void ws_side_merge(struct ws_side *s, const struct ws_names *names)

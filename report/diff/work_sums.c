@@ -52,7 +52,7 @@ static void add_calls(struct adder *a, uint32_t sample)
 			a->touched[a->ntouched++] = kind;
 		}
 		sum->instances++;
-		sum->kernels += ws_names_item(&a->d->names, r->item_of[call->item])->nkernels;
+		sum->kernels += ws_names_item(&a->d->names, call->item)->nkernels;
 		sum->gpu_ns += call->gpu_ns;
 	}
 }

@@ -112,6 +112,14 @@ bool ws_model_has_work(const struct ws_model *m)
 	return m->nwork || ws_model_has_kernels(m);
 }
 
+struct ws_bytes ws_model_device_name(const struct ws_model *m)
+{
+	for (size_t i = 0; i < m->ndevices; i++)
+		if (m->devices[i].kernels && m->texts[m->devices[i].name].len)
+			return m->texts[m->devices[i].name];
+	return m->texts[WS_TEXT_EMPTY];
+}
+
 int ws_model_on_cpu(const struct ws_model *m)
 {
 	uint64_t on_cpu = 0, elsewhere = 0;

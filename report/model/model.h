@@ -318,6 +318,8 @@ bool ws_model_has_kernels(const struct ws_model *m);
 bool ws_model_has_work(const struct ws_model *m);
 /* 1 when every kernel ran on the CPU reference, 2 when only some did, 0 when none. */
 int ws_model_on_cpu(const struct ws_model *m);
+/* The product name of the first device that ran kernels; len 0 when none is known. */
+struct ws_bytes ws_model_device_name(const struct ws_model *m);
 /* When the first record was made, ns since 1970; -1 = not known: the clock of the trace is none of
  * the calendar. */
 int64_t ws_model_recorded_ns(const struct ws_model *m);

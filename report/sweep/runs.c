@@ -120,18 +120,6 @@ void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, c
 	}
 }
 
-/* The GPU is part of the configuration: the product name of the first device that ran kernels. */
-static void add_device(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m)
-{
-	static const struct ws_bytes key = {"device", 6};
-
-	for (size_t i = 0; i < m->ndevices; i++)
-		if (m->devices[i].kernels && m->texts[m->devices[i].name].len) {
-			add_fact(s, run, key, m->texts[m->devices[i].name]);
-			return;
-		}
-}
-
 /* --- times ------------------------------------------------------------------------------- */
 
 static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struct ws_model *m,
@@ -226,9 +214,8 @@ static void keep_steps(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 			run->nsteps = w->n;
 		/* a step is not compared with a whole run */
 		if (run->nsteps && !run->failed)
-			add_fact(s, run, (struct ws_bytes){"total", 5},
-			         run->has_steps ? (struct ws_bytes){"of a step", 9}
-			                        : (struct ws_bytes){"elapsed", 7});
+			add_fact(s, run, ws_bytes_of("total"),
+			         ws_bytes_of(run->has_steps ? "of a step" : "elapsed"));
 	}
 	keep_times(s, run, m, &sel, w);
 	keep_flops(run, m, &sel);
@@ -257,7 +244,9 @@ void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined
 
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
-	add_device(s, run, m);
+	/* the GPU is part of the configuration */
+	if (ws_model_device_name(m).len)
+		add_fact(s, run, ws_bytes_of("device"), ws_model_device_name(m));
 	keep_failure(s, run, reason);
 	keep_steps(s, run, m, rows);
 	run->tokens = run->has_steps ? (double)ws_fact_number(m, "tokens_per_step") : 0;

@@ -137,8 +137,5 @@ enum ws_status all_tables(const struct ws_model *m, struct ws_joined_rows *rows,
 void sides_add(struct ws_sides *sides, int side, const struct ws_model *m,
                struct ws_joined_rows *rows)
 {
-	struct ws_side_trace *t = ws_side_trace_read(m, rows, false);
-
-	ws_sides_add(sides, side, t);
-	ws_side_trace_free(t);
+	ws_sides_add(sides, side, m, rows, false);
 }
