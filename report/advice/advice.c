@@ -249,10 +249,10 @@ static void prepare(struct ws_advice *a)
 	WS_NEW(&a->arena, a->traits, m->nconfigs);
 	WS_NEW(&a->arena, a->config_ns, m->nconfigs);
 	WS_NEW(&a->arena, a->class_ns, m->ntexts);
-	ws_step_times(m, a->tab->sel, a->tab->digest, &a->times);
+	a->times = ws_step_times(m, a->tab->sel);
 	a->idle = ws_idle_find(m, a->tab->sel);
-	a->found->has_steps = a->times.nmeasured > 0;
-	a->samples = a->times.nmeasured ? (double)a->times.nmeasured : 1;
+	a->found->has_steps = a->times->nmeasured > 0;
+	a->samples = a->times->nmeasured ? (double)a->times->nmeasured : 1;
 	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
 	find_casts(a);
 	count_kernels(a);
@@ -327,6 +327,5 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 	free(a.cell);
 	free(a.claim);
 	ws_arena_free(&a.arena);
-	ws_step_times_release(&a.times);
 	return a.found;
 }

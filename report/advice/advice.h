@@ -107,7 +107,7 @@ struct ws_advice {
 	int64_t gpu_ns; /* of these */
 	uint64_t kernels;
 	double samples; /* measured steps, else 1 */
-	struct ws_step_times times;
+	const struct ws_step_times *times;
 	const struct ws_idle *idle;
 	struct ws_cost_ops *costs;
 	const struct ws_utilization *use; /* by the rule about it */

@@ -27,7 +27,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	else if (gaps)
 		of_gaps =
 		        ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
-		                       a->times.nmeasured > 1 ? " in all" : "",
+		                       a->times->nmeasured > 1 ? " in all" : "",
 		                       ws_say_time(a->texts,
 		                                   (double)a->idle->all.ns[use] / (double)gaps),
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));

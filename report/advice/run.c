@@ -19,9 +19,9 @@ static const char *outliers(struct ws_advice *a, int phase, const struct ws_stat
 	size_t n = 0, seen = 0;
 
 	*are_first = true;
-	for (size_t i = 0; i < a->times.nmeasured; i++) {
-		uint32_t s = a->times.measured[i];
-		int64_t ns = ws_step_time(a->m, &a->times, s, phase,
+	for (size_t i = 0; i < a->times->nmeasured; i++) {
+		uint32_t s = a->times->measured[i];
+		int64_t ns = ws_step_time(a->m, a->times, s, phase,
 		                          phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL);
 
 		seen += ns >= 0;
@@ -69,7 +69,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 
 void ws_rule_cold(struct ws_advice *a)
 {
-	if (a->times.nmeasured < WS_STAT_MIN_SAMPLES) {
+	if (a->times->nmeasured < WS_STAT_MIN_SAMPLES) {
 		a->found->not_judged[WS_RULE_cold] = "there are fewer than 3 measured steps";
 		return;
 	}
@@ -77,9 +77,9 @@ void ws_rule_cold(struct ws_advice *a)
 		struct ws_stat stat;
 
 		/* the remainder is what is left over, and short */
-		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(&a->times, phase))
+		if (phase == WS_PHASE_OTHER || !ws_step_phase_present(a->times, phase))
 			continue;
-		ws_step_stat(a->m, &a->times, phase,
+		ws_step_stat(a->m, a->times, phase,
 		             phase == WS_PHASES ? WS_MEASURE_STEP : WS_MEASURE_WALL, &stat);
 		/* a phase that was shorter once slowed no step */
 		if (phase != WS_PHASES && stat.mean <= stat.median)
@@ -199,7 +199,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	int warm;
 
 	/* of a filtered report the first step may be missing */
-	if (!a->m->nsteps || a->times.nmeasured < 2) {
+	if (!a->m->nsteps || a->times->nmeasured < 2) {
 		a->found->not_judged[WS_RULE_autotune] = "there are fewer than 2 measured steps";
 		return;
 	}

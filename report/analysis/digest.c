@@ -54,22 +54,6 @@ static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kerne
 		ws_digest_add_time(d, cell, k->dur_ns);
 }
 
-static void add_to_step(struct ws_digest *d, uint32_t step, enum ws_phase phase,
-                        const struct kernel *k)
-{
-	struct ws_step_gpu *gpu;
-
-	WS_GROW(d->steps, (size_t)step + 1, d->steps_capacity);
-	for (; d->nsteps <= step; d->nsteps++)
-		d->steps[d->nsteps] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
-	gpu = &d->steps[step];
-	gpu->kernels++;
-	gpu->total_ns += k->dur_ns;
-	gpu->phase_ns[phase] += k->dur_ns;
-	if (k->timed)
-		ws_span_widen(&gpu->phase[phase], k->start_ns, k->start_ns + k->dur_ns);
-}
-
 /* marks: WS_IN_… of the range that launched it. */
 static void add_marks(struct ws_digest *d, uint8_t marks, int64_t dur_ns)
 {
@@ -233,7 +217,6 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 static void add_kernels(struct filling *f)
 {
 	const struct ws_selection *sel = f->sel;
-	const unsigned parts = f->d->parts;
 
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
@@ -247,10 +230,6 @@ static void add_kernels(struct filling *f)
 		        .order = i,
 		};
 
-		/* of any scope: a report of measured steps tells the warm-up steps, too */
-		if (parts & WS_DIGEST_STEPS && step != WS_NONE &&
-		    (!sel->any_scope || sel->any_scope[i]))
-			add_to_step(f->d, step, (enum ws_phase)k->kind->phase, &kernel);
 		if (ws_kernel_selected(f->m, sel, k, i))
 			add_kernel(f, k, &kernel, step);
 	}

@@ -40,46 +40,35 @@ static void set_windows(const struct ws_span *step, const struct ws_span phases[
 	out[WS_PHASE_OTHER] = n ? step->end_ns - step->start_ns - covered.busy_ns : -1;
 }
 
-void ws_phase_windows(const struct ws_model *m, const struct ws_selection *sel,
-                      const struct ws_windows *w, int64_t (*out)[WS_PHASES])
+/* Of any scope: a report of measured steps tells the warm-up steps, too. */
+static void add_kernels(const struct ws_selection *sel, struct ws_step_gpu *gpu)
 {
 	struct ws_joined_rows *rows = sel->rows;
-	struct ws_step_gpu *gpu = ws_xarray(m->nsteps + 1, sizeof(*gpu));
 
-	for (size_t s = 0; s < m->nsteps; s++)
-		gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 		const uint32_t step = ws_joined_rows_step(rows, k->step);
 
-		if (step != WS_NONE && k->kind->timed && ws_kernel_selected(m, sel, k, i))
+		if (step == WS_NONE || (sel->any_scope && !sel->any_scope[i]))
+			continue;
+		gpu[step].kernels++;
+		gpu[step].total_ns += k->dur_ns;
+		gpu[step].phase_ns[k->kind->phase] += k->dur_ns;
+		if (k->kind->timed)
 			ws_span_widen(&gpu[step].phase[k->kind->phase], k->start_ns,
 			              k->start_ns + k->dur_ns);
 	}
-	for (size_t i = 0; i < w->n; i++)
-		if (w->window[i].step != WS_NONE)
-			set_windows(&(struct ws_span){w->window[i].start_ns, w->window[i].end_ns},
-			            gpu[w->window[i].step].phase, out[i]);
-	free(gpu);
 }
 
-void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                   const struct ws_digest *digest, struct ws_step_times *out)
+static void find(const struct ws_model *m, const struct ws_selection *sel,
+                 struct ws_step_times *out)
 {
-	size_t n = m->nsteps ? m->nsteps : 1;
-	struct ws_span *windows;
+	struct ws_span *windows = ws_xarray(m->nsteps + 1, sizeof(*windows));
 
-	*out = (struct ws_step_times){0};
-	out->gpu = ws_xarray(n, sizeof(*out->gpu));
-	out->measured = ws_xarray(n, sizeof(*out->measured));
-	out->scratch = ws_xarray(n, sizeof(*out->scratch));
-	out->step_ns = ws_xarray(n, sizeof(*out->step_ns));
-	out->window_ns = ws_xarray(n, sizeof(*out->window_ns));
-	windows = ws_xarray(n, sizeof(*windows));
+	for (size_t s = 0; s < m->nsteps; s++)
+		out->gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
+	add_kernels(sel, out->gpu);
 	ws_step_windows(m, sel, windows);
-	for (size_t s = 0; s < n; s++)
-		out->gpu[s] = s < digest->nsteps ? digest->steps[s]
-		                                 : (struct ws_step_gpu){.phase = WS_NO_PHASES};
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		out->step_ns[s] = windows[s].end_ns - windows[s].start_ns;
 		set_windows(&windows[s], out->gpu[s].phase, out->window_ns[s]);
@@ -92,14 +81,23 @@ void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
 	free(windows);
 }
 
-void ws_step_times_release(struct ws_step_times *t)
+const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct ws_selection *sel)
 {
-	free(t->gpu);
-	free(t->measured);
-	free(t->scratch);
-	free(t->step_ns);
-	free(t->window_ns);
-	*t = (struct ws_step_times){0};
+	static const char key;
+	struct ws_step_times *out = ws_kept_result(sel, &key);
+	struct ws_arena *arena = &sel->kept->arena;
+
+	if (out)
+		return out;
+	WS_NEW(arena, out, 1);
+	WS_NEW(arena, out->gpu, m->nsteps);
+	WS_NEW(arena, out->measured, m->nsteps);
+	WS_NEW(arena, out->scratch, m->nsteps);
+	WS_NEW(arena, out->step_ns, m->nsteps);
+	WS_NEW(arena, out->window_ns, m->nsteps);
+	find(m, sel, out);
+	ws_keep_result(sel, &key, out, NULL);
+	return out;
 }
 
 const char *ws_measure_name(enum ws_measure measure)

@@ -8,6 +8,19 @@
 #include "report/analysis/filter.h"
 #include "report/base/stat.h"
 
+/* What the kernels launched in a step cost. */
+struct ws_step_gpu {
+	uint64_t kernels;
+	int64_t total_ns;
+	int64_t phase_ns[WS_PHASES];
+	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
+};
+#define WS_NO_PHASES                                                                      \
+	{                                                                                 \
+		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY \
+	}
+_Static_assert(WS_PHASES == 5, "WS_NO_PHASES has one of each");
+
 struct ws_step_times {
 	struct ws_step_gpu *gpu; /* one for each step of the model */
 	uint32_t *measured;      /* steps that are samples, by begin */
@@ -20,17 +33,8 @@ struct ws_step_times {
 	uint8_t phases;   /* bit p: some measured step has a range of phase p */
 	int64_t *scratch;
 };
-struct ws_windows;
-/* Of the windows that are steps: from the first start to the last end of the kernels that each
- * phase launched, as window_ns of ws_step_times. */
-void ws_phase_windows(const struct ws_model *m, const struct ws_selection *sel,
-                      const struct ws_windows *w, int64_t (*out)[WS_PHASES]);
-
-/* Of the selected kernels and steps; digest: with the part STEPS. Free with
- * ws_step_times_release, also after a failure. */
-void ws_step_times(const struct ws_model *m, const struct ws_selection *sel,
-                   const struct ws_digest *digest, struct ws_step_times *out);
-void ws_step_times_release(struct ws_step_times *t);
+/* Of the selected kernels and steps; lives as long as sel. */
+const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct ws_selection *sel);
 
 enum ws_measure {
 	WS_MEASURE_WALL, /* time of the ranges on their thread */

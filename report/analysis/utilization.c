@@ -4,8 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "formats/base/xalloc.h"
-#include "report/analysis/device_time.h"
+#include "report/analysis/steps.h"
 #include "report/base/names.h"
 
 const char *ws_over_peak(double percent)
@@ -205,15 +204,10 @@ static void forget(struct ws_utilization *u, size_t nsteps)
 static void time_steps(const struct ws_model *m, const struct ws_selection *sel,
                        struct ws_utilization *out)
 {
-	struct ws_span *windows = ws_xarray(m->nsteps + 1, sizeof(*windows));
-
-	ws_step_windows(m, sel, windows);
-	for (uint32_t i = 0; i < m->nsteps; i++) {
-		out->step_ns[i] = windows[i].end_ns - windows[i].start_ns;
+	out->step_ns = ws_step_times(m, sel)->step_ns;
+	for (uint32_t i = 0; i < m->nsteps; i++)
 		if (is_counted(m, sel, out, i))
 			out->step_sum_ns += out->step_ns[i];
-	}
-	free(windows);
 }
 
 static void find(struct state *s)
@@ -250,7 +244,6 @@ const struct ws_utilization *ws_utilization_find(const struct ws_model *m,
 	*s.out = (struct ws_utilization){.flops = NAN};
 	WS_NEW(arena, s.out->model_ns, m->nsteps);
 	WS_NEW(arena, s.out->ran_ns, m->nsteps);
-	WS_NEW(arena, s.out->step_ns, m->nsteps);
 	WS_NEW(&temp, s.is_training, s.costs->n);
 	WS_NEW(&temp, s.devices, m->ndevices);
 	find(&s);

@@ -17,7 +17,8 @@ struct ws_utilization {
 	double flops;                    /* that ran in them; known without peaks, too */
 	/* time of each step, of its window (device_time.h), -1: it has none; and the sum of those
 	 * selected */
-	int64_t *step_ns, step_sum_ns;
+	const int64_t *step_ns;
+	int64_t step_sum_ns;
 	int64_t product_ns; /* GPU time of the products, summed over devices */
 	uint64_t devices;   /* that ran them */
 	char obstacle[200]; /* nothing is known; empty = it is */

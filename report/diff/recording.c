@@ -48,7 +48,7 @@ static void find_samples(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
 	struct ws_recording *r = c->r;
-	int64_t(*windows)[WS_PHASES];
+	const struct ws_step_times *times = ws_step_times(m, &c->sel);
 
 	c->windows = ws_windows(m, &c->sel);
 	r->nsamples = c->windows->n;
@@ -57,8 +57,6 @@ static void find_samples(struct ws_reader *c)
 	r->samples = ws_xarray(r->nsamples + 1, sizeof(*r->samples));
 	WS_NEW(&c->arena, c->sample_of_step, m->nsteps);
 	memset(c->sample_of_step, 0xff, m->nsteps * sizeof(*c->sample_of_step));
-	windows = ws_xarray(r->nsamples + 1, sizeof(*windows));
-	ws_phase_windows(m, &c->sel, c->windows, windows);
 	for (uint32_t i = 0; i < r->nsamples; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 
@@ -68,9 +66,9 @@ static void find_samples(struct ws_reader *c)
 			continue;
 		c->sample_of_step[w->step] = i;
 		set_phases(&m->steps[w->step], &r->samples[i]);
-		memcpy(r->samples[i].window_ns, windows[i], sizeof(*windows));
+		memcpy(r->samples[i].window_ns, times->window_ns[w->step],
+		       sizeof(r->samples[i].window_ns));
 	}
-	free(windows);
 }
 
 /* --- places ------------------------------------------------------------------------------ */

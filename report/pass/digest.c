@@ -34,7 +34,6 @@ void ws_digest_release(struct ws_digest *d)
 	free(d->paths);
 	free(d->busy);
 	free(d->cell_of);
-	free(d->steps);
 	free(d->calls);
 	free(d->flops);
 	free(d->flops_unknown);

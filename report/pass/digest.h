@@ -1,7 +1,7 @@
 /*
  * Sums of a trace: counts and exact
  * order statistics of kernels by launch configuration and place, of NVTX
- * ranges by path, of steps, of API calls by name. The tables of a report are
+ * ranges by path, of API calls by name. The tables of a report are
  * views of it. It is made of joined rows (analysis/digest.h); of all kernels by
  * configuration and calls by name a pass makes it alone. docs/dev/engine.md
  */
@@ -19,7 +19,7 @@ enum ws_digest_part {
 	WS_DIGEST_KERNELS = 1u << 0, /* kernels by configuration */
 	WS_DIGEST_PLACES = 1u << 1,  /* … and by path, class, direction and dtype */
 	WS_DIGEST_PATHS = 1u << 2,   /* NVTX ranges by path, with the kernels launched in them */
-	WS_DIGEST_STEPS = 1u << 3,   /* GPU time of steps, kernels in measured steps */
+	WS_DIGEST_STEPS = 1u << 3,   /* kernels in measured steps; rows for ws_step_times */
 	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
 	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
 	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
@@ -67,19 +67,6 @@ struct ws_path_sums {
 	uint64_t stamp; /* the last kernel counted, plus 1 */
 };
 
-/* What the kernels launched in a step cost. */
-struct ws_step_gpu {
-	uint64_t kernels;
-	int64_t total_ns;
-	int64_t phase_ns[WS_PHASES];
-	struct ws_span phase[WS_PHASES]; /* first start to last end; empty: end before start */
-};
-#define WS_NO_PHASES                                                                      \
-	{                                                                                 \
-		WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY, WS_SPAN_EMPTY \
-	}
-_Static_assert(WS_PHASES == 5, "WS_NO_PHASES has one of each");
-
 /* The API calls of one name. */
 struct ws_call_sums {
 	struct ws_values dur_ns;
@@ -96,8 +83,6 @@ struct ws_digest {
 	struct ws_path_sums *paths; /* by path; [0] and [1]: no range, no launch */
 	struct ws_union *busy;      /* path × device */
 	size_t npaths, paths_capacity;
-	struct ws_step_gpu *steps;
-	size_t nsteps, steps_capacity;
 	struct ws_call_sums *calls; /* by text of the name */
 	int64_t *flops;             /* by kernel name: of operations all of whose kernels it is */
 	uint8_t *flops_unknown;     /* by kernel name: some kernels have no such operation */

@@ -127,14 +127,13 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 {
 	static const int phases[] = {WS_PHASE_FORWARD, WS_PHASE_BACKWARD, WS_PHASE_OPTIMIZER};
 	const struct ws_time_window *windows = w->window;
-	int64_t(*of_phases)[WS_PHASES] = ws_xarray(w->n + 1, sizeof(*of_phases));
+	const struct ws_step_times *times = ws_step_times(m, sel);
 	uint8_t present = 0, on_device = UINT8_MAX;
 
-	ws_phase_windows(m, sel, w, of_phases);
 	for (size_t i = 0; i < run->nsteps && run->has_steps; i++) {
 		present |= m->steps[windows[i].step].phases;
 		for (int p = 0; p < WS_PHASES; p++)
-			on_device &= (uint8_t) ~((of_phases[i][p] < 0) << p);
+			on_device &= (uint8_t) ~((times->window_ns[windows[i].step][p] < 0) << p);
 	}
 	for (int t = 0; t < WS_SWEEP_TIMES; t++) {
 		const bool is_window = t > WS_SWEEP_TOTAL;
@@ -149,10 +148,9 @@ static void keep_times(struct ws_sweep *s, struct ws_sweep_run *run, const struc
 			run->ns[t][i] =
 			        (double)(t == WS_SWEEP_TOTAL
 			                         ? windows[i].end_ns - windows[i].start_ns
-			                 : is_window ? of_phases[i][phase]
+			                 : is_window ? times->window_ns[windows[i].step][phase]
 			                             : m->steps[windows[i].step].phase_ns[phase]);
 	}
-	free(of_phases);
 }
 
 /* FLOPs of a step's products, and the time that they need at the peak. */

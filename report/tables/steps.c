@@ -145,16 +145,15 @@ void ws_note_utilization(struct ws_table *t, const struct ws_utilization *use)
 void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 {
 	const struct ws_model *m = tab->m;
-	struct ws_step_times times;
+	const struct ws_step_times *times = ws_step_times(m, tab->sel);
 	const struct ws_utilization *use = NULL; /* none asked for it, nor for what needs rows */
 	struct ws_stat total;
 	size_t shown = 0;
 
 	name_host_times(t);
-	ws_step_times(m, tab->sel, tab->digest, &times);
 	if (tab->digest->parts & WS_DIGEST_ROWS)
 		use = ws_utilization_find(m, tab->sel);
-	ws_step_stat(m, &times, WS_PHASES, WS_MEASURE_STEP, &total);
+	ws_step_stat(m, times, WS_PHASES, WS_MEASURE_STEP, &total);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
 		const struct ws_model_step *step = &m->steps[s];
 
@@ -163,13 +162,12 @@ void ws_tab_steps(const struct ws_table_context *tab, struct ws_table *t)
 		     (tab->sel->has_steps || !ws_time_selected(tab->sel, step->start_ns,
 		                                               step->start_ns + step->total_ns))))
 			continue;
-		add_step(tab, t, &times, &total, use, s);
+		add_step(tab, t, times, &total, use, s);
 		shown++;
 	}
-	add_step_notes(tab, t, &times, shown);
+	add_step_notes(tab, t, times, shown);
 	if (shown && use)
 		ws_note_utilization(t, use);
-	ws_step_times_release(&times);
 }
 
 static void set_outliers(const struct ws_model *m, struct ws_table *t, struct ws_cell *cell,
@@ -246,17 +244,15 @@ static void add_all_statistics(const struct ws_model *m, struct ws_table *t,
 
 void ws_tab_step_statistics(const struct ws_table_context *tab, struct ws_table *t)
 {
-	struct ws_step_times times;
+	const struct ws_step_times *times = ws_step_times(tab->m, tab->sel);
 
-	ws_step_times(tab->m, tab->sel, tab->digest, &times);
-	if (!times.nmeasured)
+	if (!times->nmeasured)
 		ws_table_set_not_recorded(t, NO_STEPS);
-	if (times.nmeasured)
-		add_all_statistics(tab->m, t, &times);
-	if (times.nmeasured && times.nmeasured < WS_STAT_MIN_SAMPLES)
+	if (times->nmeasured)
+		add_all_statistics(tab->m, t, times);
+	if (times->nmeasured && times->nmeasured < WS_STAT_MIN_SAMPLES)
 		ws_table_note(t, "Only %zu measured step%s: too few to say how much they vary.",
-		              times.nmeasured, times.nmeasured == 1 ? "" : "s");
-	ws_step_times_release(&times);
+		              times->nmeasured, times->nmeasured == 1 ? "" : "s");
 }
 
 /* --- the five parts of a timed loop ------------------------------------------------------- */

@@ -134,11 +134,9 @@ static void add_step_times(const struct ws_summary_page *p, const struct ws_step
 
 void ws_page_steps(const struct ws_summary_page *p)
 {
-	struct ws_step_times times;
+	const struct ws_step_times *times = ws_step_times(p->tab->m, p->tab->sel);
 
-	ws_step_times(p->tab->m, p->tab->sel, p->tab->digest, &times);
-	add_step_times(p, &times);
-	if (times.nmeasured)
+	add_step_times(p, times);
+	if (times->nmeasured)
 		ws_page_utilization(p);
-	ws_step_times_release(&times);
 }
