@@ -205,7 +205,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 	WS_NEW(&a->arena, group_of, a->costs->n);
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t step = ws_joined_rows_step(rows, k->step);
+		const uint32_t step = k->step;
 		uint32_t op;
 
 		if (step != WS_NONE)

@@ -135,7 +135,7 @@ struct ws_cost_op ws_cost_ops_at(struct ws_cost_ops *c, size_t i)
 	        .range = WS_NONE,
 	        .cpu_op = WS_NONE,
 	        .path = range ? range->context->path : WS_NONE,
-	        .step = range ? ws_joined_rows_step(c->rows, ws_joined_range_step(range)) : WS_NONE,
+	        .step = range ? ws_joined_range_step(c->rows, range) : WS_NONE,
 	        .device = WS_NONE,
 	};
 
@@ -264,7 +264,7 @@ static void add_kernels(struct finder *f)
 			continue;
 		work = ws_spill_row(&out->work, sizeof(*work), at);
 		if (!work->kernels || work->step == WS_NONE)
-			work->step = ws_joined_rows_step(rows, k->step);
+			work->step = k->step;
 		work->gpu_ns += k->dur_ns;
 		if (!work->kernels++ || k->dur_ns > work->longest_ns) {
 			work->longest_ns = k->dur_ns;

@@ -220,7 +220,7 @@ static void add_kernels(struct filling *f)
 
 	for (size_t i = 0; i < sel->rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
-		const uint32_t step = ws_joined_rows_step(sel->rows, k->step);
+		const uint32_t step = k->step;
 
 		const struct kernel kernel = {
 		        .start_ns = k->kind->timed ? k->start_ns : 0,

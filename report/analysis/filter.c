@@ -30,8 +30,7 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 static bool in_scope_of(const struct ws_model *m, const struct ws_selection *s, uint32_t step,
                         uint8_t marks)
 {
-	return s->scope == WS_SCOPE_ALL ||
-	       ws_scope_of(m, ws_joined_rows_step(s->rows, step), marks) == s->scope;
+	return s->scope == WS_SCOPE_ALL || ws_scope_of(m, step, marks) == s->scope;
 }
 
 bool ws_kernel_selected(const struct ws_model *m, const struct ws_selection *s,
@@ -45,13 +44,35 @@ static bool keeps_pid(const struct ws_model *m, const struct ws_selection *s, ui
 	return !s->has_process || (process < m->nprocesses && m->pids[process] == s->pid);
 }
 
+/* Its own, else the one of another thread in whose time it lies; WS_NONE. */
+static uint32_t step_of_range(const struct ws_model *m, const struct ws_joined_rows *rows,
+                              const struct ws_joined_range *r)
+{
+	const uint32_t step = ws_joined_range_step(rows, r);
+
+	if (step != WS_NONE || r->context->marks & WS_IN_WARM_UP)
+		return step;
+	return ws_step_holding(m, r->context->process, r->start_ns - (r->start_ns == r->end_ns),
+	                       r->end_ns, r->context->thread);
+}
+
+static bool asks_for_steps(const struct ws_selection *s)
+{
+	return s->scope != WS_SCOPE_ALL || s->has_steps;
+}
+
+static bool is_in_steps(const struct ws_model *m, const struct ws_selection *s, uint32_t step,
+                        uint8_t marks)
+{
+	return in_scope_of(m, s, step, marks) && (!s->has_steps || ws_step_selected(m, s, step));
+}
+
 bool ws_range_selected(const struct ws_model *m, const struct ws_selection *s,
                        const struct ws_joined_range *r, uint32_t number)
 {
 	return (!s->in_pattern || s->in_pattern[number]) &&
-	       in_scope_of(m, s, r->containing_step, r->context->marks) &&
-	       (!s->has_steps ||
-	        ws_step_selected(m, s, ws_joined_rows_step(s->rows, r->containing_step))) &&
+	       (!asks_for_steps(s) ||
+	        is_in_steps(m, s, step_of_range(m, s->rows, r), r->context->marks)) &&
 	       ws_time_selected(s, r->start_ns, r->end_ns) &&
 	       keeps_pid(m, s, m->threads[r->context->thread].process);
 }
@@ -61,8 +82,8 @@ bool ws_call_selected(const struct ws_model *m, const struct ws_selection *s,
 {
 	if (s->call)
 		return s->call[i];
-	return in_scope_of(m, s, c->step, c->kind->marks) &&
-	       (!s->has_steps || ws_step_selected(m, s, ws_joined_rows_step(s->rows, c->step))) &&
+	return (!asks_for_steps(s) ||
+	        is_in_steps(m, s, ws_joined_call_step(s->rows, m, c), c->kind->marks)) &&
 	       ws_time_selected(s, c->start_ns, c->start_ns + c->dur_ns) &&
 	       keeps_pid(m, s, m->threads[c->kind->thread].process);
 }
@@ -76,21 +97,18 @@ struct thing {
 
 static bool in_scope(const struct ws_model *m, const struct ws_selection *s, const struct thing *t)
 {
-	return s->scope == WS_SCOPE_ALL || ws_scope_of(m, t->step, t->marks) == s->scope;
+	return in_scope_of(m, s, t->step, t->marks);
 }
 
-/* What a process did then in a range, WS_NONE; the rule of its step is that of ws_step_at. */
+/* What a process did then in a range, WS_NONE. */
 static struct thing done_at(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t range,
                             uint32_t process, int64_t start_ns, int64_t end_ns)
 {
 	const struct ws_joined_range *r = ws_joined_rows_range(rows, range);
-	struct thing t = {range, WS_NONE, WS_NONE, r ? r->context->marks : 0, start_ns, end_ns};
 
-	if (r)
-		t.step = ws_joined_rows_step(rows, ws_joined_range_step(r));
-	if (t.step == WS_NONE && !(t.marks & WS_IN_WARM_UP))
-		t.step = ws_step_holding(m, process, start_ns, end_ns, WS_NONE);
-	return t;
+	return (struct thing){range,    ws_joined_step_at(rows, m, r, process, start_ns, end_ns),
+	                      WS_NONE,  r ? r->context->marks : 0,
+	                      start_ns, end_ns};
 }
 
 bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, size_t i)
@@ -281,12 +299,8 @@ static void select_kernels(struct selector *c)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
 		const struct ws_config *config = &c->m->configs[k->kind->config];
 		const int64_t start_ns = k->kind->timed ? k->start_ns : 0;
-		const struct thing t = {k->range,
-		                        ws_joined_rows_step(c->rows, k->step),
-		                        ws_joined_crossing(c->m, k),
-		                        k->kind->marks,
-		                        start_ns,
-		                        start_ns + k->dur_ns};
+		const struct thing t = {k->range,       k->step,  ws_joined_crossing(c->m, k),
+		                        k->kind->marks, start_ns, start_ns + k->dur_ns};
 
 		s->any_scope[i] = keeps_in_any(c, &t) && keeps_pid(c->m, c->s, config->process) &&
 		                  keeps_place(c, config->device, config->stream) &&
@@ -325,7 +339,7 @@ static void select_calls(struct selector *c)
 	for (uint32_t i = 0; s->call && !s->has_launched && i < c->rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(c->rows, i);
 		const struct thing t = {call->range,
-		                        ws_joined_rows_step(c->rows, call->step),
+		                        ws_joined_call_step(c->rows, c->m, call),
 		                        crossing_of_call(c, i),
 		                        call->kind->marks,
 		                        call->start_ns,

@@ -47,7 +47,7 @@ static void add_kernels(const struct ws_selection *sel, struct ws_step_gpu *gpu)
 
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
-		const uint32_t step = ws_joined_rows_step(rows, k->step);
+		const uint32_t step = k->step;
 
 		if (step == WS_NONE || (sel->any_scope && !sel->any_scope[i]))
 			continue;

@@ -63,7 +63,7 @@ static void look_at_kernels(struct state *s)
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
 		if (ws_kernel_selected(s->m, s->sel, k, i) &&
-		    is_counted(s->m, s->sel, s->out, ws_joined_rows_step(rows, k->step)))
+		    is_counted(s->m, s->sel, s->out, k->step))
 			s->out->product_ns += look_at_kernel(s, k);
 	}
 	for (size_t d = 0; d < s->m->ndevices; d++)

@@ -24,13 +24,11 @@ struct ws_reader {
 	        range_ns; /* of each range: GPU time launched in it, then in those inside it, too */
 };
 
-/* The sample of what a row names as its step; 0 for everything where the whole trace is the
- * sample; WS_NONE. */
+/* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */
 static inline uint32_t ws_reader_sample(const struct ws_reader *c, uint32_t step)
 {
 	if (!c->r->has_steps)
 		return 0;
-	step = ws_joined_rows_step(c->rows, step);
 	return step == WS_NONE ? WS_NONE : c->sample_of_step[step];
 }
 /* A text of the model among those of the comparison; 0 stays 0. */

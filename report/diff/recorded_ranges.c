@@ -99,7 +99,7 @@ static void read_ranges(struct ws_reader *c, struct ws_arena *temp)
 	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
-		struct ws_range_at at = {ws_reader_sample(c, ws_joined_range_step(range)),
+		struct ws_range_at at = {ws_reader_sample(c, ws_joined_range_step(c->rows, range)),
 		                         c->place_of_path[range->context->path], 0, 0};
 
 		if (at.sample != WS_NONE) {

@@ -402,7 +402,8 @@ static void read_kernels(struct work *w)
 static uint32_t sample_of_work(const struct ws_reader *c, const struct ws_work *work)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(c->rows, work->range);
-	uint32_t sample = range ? ws_reader_sample(c, ws_joined_range_step(range)) : WS_NONE;
+	uint32_t sample =
+	        range ? ws_reader_sample(c, ws_joined_range_step(c->rows, range)) : WS_NONE;
 	const struct ws_joined_call *call = ws_joined_rows_call(c->rows, work->call);
 	const int64_t at = call ? call->start_ns : work->start_ns;
 

@@ -27,11 +27,9 @@ static uint32_t inherited_range(const struct ws_cpu_ops *ops, uint32_t op)
 static uint32_t inherited_step(const struct ws_joined_rows *rows,
                                const struct ws_joined_range *range, uint32_t of_call)
 {
-	const uint32_t step = ws_joined_range_step(range);
-	bool says =
-	        ws_joined_rows_step(rows, step) != WS_NONE || range->context->marks & WS_IN_WARM_UP;
+	const uint32_t step = ws_joined_range_step(rows, range);
 
-	return says ? step : of_call;
+	return step != WS_NONE || range->context->marks & WS_IN_WARM_UP ? step : of_call;
 }
 
 static uint32_t direction_of(const struct ws_model *m, uint32_t config, uint32_t cpu_op,
@@ -200,11 +198,12 @@ void ws_kernel_join_add(struct ws_kernel_join *j, const struct ws_pass_kernel *f
 	                             .call = number,
 	                             .range = call ? call->range : WS_NONE,
 	                             .cpu_op = from->cpu_op,
-	                             .step = call ? call->step : WS_NONE};
+	                             .step = call ? ws_joined_call_step(j->rows, j->m, call)
+	                                          : WS_NONE};
 
 	complete_kernel(j, from, call, &k);
 	count_unattributed(j, &k);
-	scope = ws_scope_of(j->m, ws_joined_rows_step(j->rows, k.step), k.kind->marks);
+	scope = ws_scope_of(j->m, k.step, k.kind->marks);
 	j->rows->in_scope[scope].kernels++;
 	j->rows->in_scope[scope].gpu_ns += k.dur_ns;
 	if (!j->keeps_rows)
@@ -217,22 +216,20 @@ static void join_work(struct ws_kernel_join *j, struct ws_work *w)
 	const struct ws_model *m = j->m;
 	const struct ws_joined_call *call;
 	const struct ws_joined_range *range;
-	uint32_t step;
 
 	w->call = find_call(j, w->process, w->correlation, !w->no_time, w->start_ns);
 	call = ws_joined_rows_call(j->rows, w->call);
 	w->range = call ? call->range : WS_NONE;
-	step = call ? call->step : WS_NONE;
+	w->step = call ? ws_joined_call_step(j->rows, m, call) : WS_NONE;
 	if (w->op == WS_NONE && call)
 		w->op = ws_joined_call_op(m, call);
 	if (w->range == WS_NONE) {
 		w->range = inherited_range(&m->cpu_ops, w->op);
 		range = ws_joined_rows_range(j->rows, w->range);
-		step = range ? inherited_step(j->rows, range, step) : step;
+		w->step = range ? inherited_step(j->rows, range, w->step) : w->step;
 	}
 	range = ws_joined_rows_range(j->rows, w->range);
 	w->path = range ? range->context->path : WS_NONE;
-	w->step = ws_joined_rows_step(j->rows, step);
 	w->scope = (uint8_t)ws_scope_of(m, w->step, range ? range->context->marks : 0);
 }
 

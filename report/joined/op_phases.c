@@ -130,13 +130,10 @@ static void label_ops(struct runs *f)
 uint32_t ws_step_of_op(const struct ws_model *m, struct ws_joined_rows *rows, uint32_t op)
 {
 	const struct ws_op_tree *tree = &m->cpu_ops.tree;
-	const struct ws_joined_range *range = ws_joined_rows_range(rows, m->cpu_ops.range[op]);
-	uint32_t step = range ? ws_joined_rows_step(rows, ws_joined_range_step(range)) : WS_NONE;
 
-	if (step != WS_NONE || (range && range->context->marks & WS_IN_WARM_UP))
-		return step;
-	return ws_step_holding(m, m->threads[tree->thread[op]].process, tree->start_ns[op],
-	                       tree->end_ns[op], WS_NONE);
+	return ws_joined_step_at(rows, m, ws_joined_rows_range(rows, m->cpu_ops.range[op]),
+	                         m->threads[tree->thread[op]].process, tree->start_ns[op],
+	                         tree->end_ns[op]);
 }
 
 /*
@@ -221,13 +218,13 @@ static void add_ranges(struct runs *f)
 {
 	for (uint32_t i = 0; i < f->rows->nranges; i++) {
 		const struct ws_joined_range r = *ws_joined_rows_range(f->rows, i), *parent;
-		const uint32_t step = ws_joined_rows_step(f->rows, ws_joined_range_step(&r));
+		const uint32_t step = ws_joined_range_step(f->rows, &r);
 
 		if (step == WS_NONE || r.context->phase == WS_PHASE_OTHER)
 			continue;
 		parent = ws_joined_rows_range(f->rows, r.parent);
 		if (!parent || parent->context->phase == WS_PHASE_OTHER ||
-		    ws_joined_rows_step(f->rows, ws_joined_range_step(parent)) != step)
+		    ws_joined_range_step(f->rows, parent) != step)
 			f->spans[f->n++] =
 			        (struct phase_span){r.start_ns, r.end_ns, step, r.context->phase};
 	}

@@ -50,8 +50,8 @@ static void take_range(void *ctx, uint32_t number, const struct ws_joined_range 
 	if (number >= rows->nranges)
 		rows->nranges = number + 1;
 	if (range->is_step) {
-		WS_GROW(rows->range_of, (size_t)range->containing_step + 1, rows->nsteps_of);
-		rows->range_of[range->containing_step] = number;
+		WS_GROW(rows->range_of, (size_t)range->step + 1, rows->nsteps_of);
+		rows->range_of[range->step] = number;
 	}
 	ws_spill_put(&rows->ranges, sizeof(*range), number, range);
 }

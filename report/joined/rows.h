@@ -21,7 +21,7 @@ struct ws_joined_rows {
 		size_t kernels;
 		int64_t gpu_ns;
 	} in_scope[WS_SCOPES]; /* [WS_SCOPE_ALL]: none */
-	/* what rows name a step by -> the model's step, WS_NONE; … -> its range's row */
+	/* what ranges name a step by -> the model's step, WS_NONE; … -> its range's row */
 	uint32_t *step_of, *range_of;
 	size_t nsteps_of;
 };
@@ -85,16 +85,20 @@ static inline const struct ws_collective *ws_joined_collective(const struct ws_m
 {
 	return k->kind->collective == WS_NONE ? NULL : &m->collectives[k->kind->collective];
 }
-/* The model's step that a row names, WS_NONE. */
-static inline uint32_t ws_joined_rows_step(const struct ws_joined_rows *rows, uint32_t step)
+/* The model's step that a range is, or lies in by the ranges around it; WS_NONE. */
+static inline uint32_t ws_joined_range_step(const struct ws_joined_rows *rows,
+                                            const struct ws_joined_range *range)
 {
-	return step < rows->nsteps_of ? rows->step_of[step] : WS_NONE;
+	return range->step < rows->nsteps_of ? rows->step_of[range->step] : WS_NONE;
 }
-/* The step that a range lies in by the ranges around it, as rows name it; WS_NONE. */
-static inline uint32_t ws_joined_range_step(const struct ws_joined_range *range)
-{
-	return range->is_in_step ? range->containing_step : WS_NONE;
-}
+/* The step of what a process did from start to end in a range, NULL: in none: that of the range,
+ * else the one of another thread in whose time it lies; WS_NONE. */
+uint32_t ws_joined_step_at(const struct ws_joined_rows *rows, const struct ws_model *m,
+                           const struct ws_joined_range *range, uint32_t process, int64_t start_ns,
+                           int64_t end_ns);
+/* … of a call. */
+uint32_t ws_joined_call_step(struct ws_joined_rows *rows, const struct ws_model *m,
+                             const struct ws_joined_call *call);
 /* The innermost operation of a framework around a call, WS_NONE. */
 static inline uint32_t ws_joined_call_op(const struct ws_model *m, const struct ws_joined_call *c)
 {

@@ -125,11 +125,9 @@ uint32_t ws_thread_number(struct ws_loader *l, uint64_t id, uint64_t pid)
 
 	if (at != WS_NONE)
 		return at;
-	WS_GROW(l->thread_process, (size_t)m->nthreads + 1, l->processes_of_threads);
 	WS_GROW(m->threads, (size_t)m->nthreads + 1, l->threads_capacity);
 	at = m->nthreads++;
-	l->thread_process[at] = ws_process_number(l, pid);
-	m->threads[at] = (struct ws_thread){pid, 0, l->thread_process[at]};
+	m->threads[at] = (struct ws_thread){pid, 0, ws_process_number(l, pid)};
 	ws_idmap_put(&l->thread_of, id, at);
 	return at;
 }

@@ -10,8 +10,7 @@ struct ws_loader {
 	struct ws_model *m;
 	const struct ws_trace_reader *r;
 	struct ws_idmap thread_of; /* thread id -> number */
-	uint32_t *thread_process;  /* process of each thread of the model */
-	size_t processes_of_threads, threads_capacity;
+	size_t threads_capacity;
 	struct ws_idmap process_of; /* pid -> number */
 	size_t processes_capacity;
 	struct ws_idmap device_of; /* device id -> number */

@@ -162,7 +162,7 @@ static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_ke
 {
 	struct tree *t = g->t;
 	const struct ws_model *m = t->p->m;
-	const uint32_t step = ws_joined_rows_step(t->p->sel->rows, k->step);
+	const uint32_t step = k->step;
 	uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
 
 	if (path == WS_NONE && step != WS_NONE)

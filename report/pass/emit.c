@@ -1,7 +1,7 @@
 /* What a pass joined, as the rows that its sink is told of. */
 #include "report/pass/private.h"
 
-void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step, int open)
+void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, int open)
 {
 	const struct ws_open_range *r = &p->live.range[range];
 	const struct ws_joined_range row = {
@@ -10,8 +10,7 @@ void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t contai
 	        .context = r->context,
 	        .parent = ws_pass_range_number(p, r->parent),
 	        .recorded = r->recorded,
-	        .containing_step = containing_step,
-	        .is_in_step = r->step != WS_NONE,
+	        .step = r->step,
 	        .is_open = open != 0,
 	        .is_step = r->step != WS_NONE && p->steps[r->step].live == range,
 	        .is_counted = r->op == range && r->counted,
@@ -21,7 +20,7 @@ void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t contai
 }
 
 void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
-                       uint32_t step, uint32_t *call)
+                       uint32_t *call)
 {
 	const struct ws_joined_call row = {
 	        .start_ns = c->start_ns,
@@ -30,7 +29,6 @@ void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uin
 	        .kind = p->shapes.calls[c->shape] +
 	                (ws_pass_range_marks(p, range) & WS_MARKS_OF_SCOPE),
 	        .range = ws_pass_range_number(p, range),
-	        .step = step,
 	};
 
 	p->sink->call(p->sink->ctx, &row, call);

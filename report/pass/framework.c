@@ -78,7 +78,7 @@ static void put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row
 	struct ws_event_descriptor shape = {
 	        .type = e->type[event],
 	        .thread = thread,
-	        .process = p->l.thread_process[thread],
+	        .process = p->m->threads[thread].process,
 	        .domain = e->domain[event],
 	        .payload = WS_NONE,
 	};
@@ -97,7 +97,7 @@ static void put_op(struct ws_pass *p, uint32_t op, struct ws_pass_row *row)
 	const struct ws_op_tree *ops = &p->m->cpu_ops.tree;
 	const struct ws_event_descriptor shape = {.type = WS_PASS_CPU_OP,
 	                                          .thread = ops->thread[op],
-	                                          .process = p->l.thread_process[ops->thread[op]],
+	                                          .process = p->m->threads[ops->thread[op]].process,
 	                                          .payload = WS_NONE};
 
 	row->time_ns = ops->end_ns[op];

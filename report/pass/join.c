@@ -74,20 +74,15 @@ static inline enum ws_status close_range(void *ctx, uint32_t range, int open, st
 	struct ws_pass *p = ctx;
 	struct ws_open_range *r = &p->live.range[range];
 	const struct ws_range_context *context = r->context;
-	uint32_t step = r->step;
 
 	WS_FAIL_IF(__builtin_add_overflow(p->range_ns, r->end_ns - r->start_ns, &p->range_ns), err,
 	           CORRUPT, "the ranges' times add up to over 2^63 ns");
 	p->m->ranges.folded += context->depth >= WS_RANGE_MAX_DEPTH;
-	if (step == WS_NONE)
-		step = ws_pass_step_holding(p, context->process,
-		                            r->start_ns - (r->start_ns == r->end_ns), r->end_ns,
-		                            context->thread);
 	if (r->op == range && r->counted) {
 		r->counted = add_cost_checked(p, &p->m->ops.op[context->payload]);
 		p->m->leftovers.ops_too_big += !r->counted;
 	}
-	ws_pass_emit_range(p, range, step, open);
+	ws_pass_emit_range(p, range, open);
 	if (context->tells_step && r->step != WS_NONE)
 		ws_pass_close_step(p, r, range, open);
 	return WS_OK;
@@ -106,16 +101,12 @@ static void join_call(struct ws_pass *p, const struct ws_pass_row *c,
                       const struct ws_event_descriptor *shape)
 {
 	const uint32_t range = ws_live_innermost(&p->live, shape->thread, c->start_ns, c->time_ns);
-	uint32_t step = range == WS_NONE ? WS_NONE : p->live.range[range].step, call;
+	uint32_t call;
 
-	if (step == WS_NONE && p->nactive)
-		step = ws_pass_step_holding(p, shape->process, c->start_ns, c->time_ns, WS_NONE);
-	ws_pass_emit_call(p, c, range, step, &call);
+	ws_pass_emit_call(p, c, range, &call);
 	if (p->m->attribution.first && shape->thread < p->live.nthreads &&
-	    p->live.threads[shape->thread].crosses) {
+	    p->live.threads[shape->thread].crosses)
 		ws_pass_add_crossings(p, c, shape->thread, range, call);
-		return;
-	}
 }
 
 static void join_op(struct ws_pass *p, const struct ws_pass_row *op,

@@ -45,7 +45,6 @@ struct ws_joined_call {
 	uint64_t correlation;
 	const struct ws_joined_call_kind *kind;
 	uint32_t range; /* innermost around it, WS_NONE */
-	uint32_t step;  /* as for a kernel */
 };
 
 /* A kernel before its call is known. */
@@ -81,7 +80,7 @@ struct ws_joined_kernel {
 	uint32_t call;   /* what the sink made of its call, WS_NONE: none */
 	uint32_t range;  /* innermost around its launch */
 	uint32_t cpu_op; /* its framework operation, of the model's; WS_NONE */
-	uint32_t step;   /* `range` of one of the model's steps, or of none */
+	uint32_t step;   /* the model's, WS_NONE */
 };
 
 struct ws_joined_range {
@@ -89,9 +88,7 @@ struct ws_joined_range {
 	const struct ws_range_context *context;
 	uint32_t parent;          /* WS_NONE for an outermost one; else less than its own number */
 	uint32_t recorded;        /* text: the name with what paths leave out of it */
-	uint32_t containing_step; /* as for a kernel: its own, or another thread's in whose time it
-	                             lies */
-	bool is_in_step;          /* it is its own */
+	uint32_t step;            /* around it, or it: see ws_joined_range_step */
 	bool is_open;
 	bool is_step;    /* the step itself, or a whole warm-up */
 	bool is_counted; /* an operation with no operation inside: its FLOPs count */

@@ -175,7 +175,6 @@ static void release(struct ws_pass *p)
 	ws_live_free(&p->live);
 	ws_arena_free(&p->ends_arena);
 	free(p->steps);
-	free(p->active);
 	free(p->marks);
 }
 

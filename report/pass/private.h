@@ -61,8 +61,7 @@ struct ws_pass_mark {
 /* A step in the making. */
 struct ws_pass_step {
 	struct ws_model_step step;
-	uint32_t live; /* its range, while it is active */
-	uint32_t process;
+	uint32_t live; /* its range, while it is open */
 	uint8_t open;
 	uint8_t is_whole_warm_up; /* a range `warm-up`, which is a step if no step lies in it */
 	uint8_t has_step;
@@ -131,8 +130,6 @@ struct ws_pass {
 	struct ws_arena ends_arena;
 	struct ws_pass_step *steps;
 	size_t nsteps, steps_capacity;
-	uint32_t *active; /* steps by time that are open, or ended at this moment */
-	size_t nactive, active_capacity;
 	int64_t range_ns, flops, bytes; /* sums that must not overflow */
 };
 
@@ -211,10 +208,6 @@ void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_
 void ws_pass_begin_step(struct ws_pass *p, uint32_t range);
 /* A range in a step ended, or is the step. */
 void ws_pass_close_step(struct ws_pass *p, const struct ws_open_range *r, uint32_t range, int open);
-/* The step that holds what another thread did from start to end, which is now; the rule is that of
- * ws_step_holding. */
-uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
-                              uint32_t but_thread);
 /* The steps get their numbers, in the model. */
 void ws_pass_end_steps(struct ws_pass *p);
 
@@ -240,11 +233,10 @@ static inline uint8_t ws_pass_range_marks(const struct ws_pass *p, uint32_t rang
 	return range == WS_NONE ? 0 : p->live.range[range].context->marks;
 }
 
-void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, uint32_t containing_step,
-                        int open);
-/* range, step: that it lies in, WS_NONE. *call: the number by which kernels name it. */
+void ws_pass_emit_range(const struct ws_pass *p, uint32_t range, int open);
+/* range: that it lies in, WS_NONE. *call: the number by which kernels name it. */
 void ws_pass_emit_call(const struct ws_pass *p, const struct ws_pass_row *c, uint32_t range,
-                       uint32_t step, uint32_t *call);
+                       uint32_t *call);
 
 /* --- join.c ----------------------------------------------------------------------------- */
 

@@ -5,12 +5,6 @@
 #include "report/model/steps.h"
 #include "report/pass/private.h"
 
-static void add_active(struct ws_pass *p, uint32_t step)
-{
-	WS_GROW(p->active, p->nactive + 1, p->active_capacity);
-	p->active[p->nactive++] = step;
-}
-
 static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 {
 	struct ws_open_range *r = &p->live.range[range];
@@ -23,41 +17,11 @@ static void new_step(struct ws_pass *p, uint32_t range, int is_whole_warm_up)
 	                 .start_ns = r->start_ns,
 	                 .warm_up = (r->context->marks & WS_IN_WARM_UP) != 0},
 	        .live = range,
-	        .process = r->context->process,
 	        .open = 1,
 	        .is_whole_warm_up = (uint8_t)is_whole_warm_up,
 	};
 	p->steps[p->nsteps].step.by_time = !is_whole_warm_up;
 	r->step = (uint32_t)p->nsteps++;
-	if (!(is_whole_warm_up))
-		add_active(p, r->step);
-}
-
-/* The step that holds what another thread did from start to end, which is now; the rule is that of
- * ws_step_holding. */
-uint32_t ws_pass_step_holding(struct ws_pass *p, uint32_t process, int64_t start_ns, int64_t end_ns,
-                              uint32_t but_thread)
-{
-	uint32_t best = WS_NONE;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < p->nactive; i++) {
-		uint32_t at = p->active[i];
-		const struct ws_model_step *s = &p->steps[at].step,
-		                           *b = best == WS_NONE ? NULL : &p->steps[best].step;
-
-		if (!p->steps[at].open && s->start_ns + s->total_ns < end_ns)
-			continue;
-		p->active[kept++] = at;
-		if (s->start_ns > start_ns || s->thread == but_thread ||
-		    p->steps[at].process != process)
-			continue;
-		if (!b || s->start_ns > b->start_ns ||
-		    (s->start_ns == b->start_ns && s->thread >= b->thread))
-			best = at;
-	}
-	p->nactive = kept;
-	return best;
 }
 
 /*

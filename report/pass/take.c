@@ -283,7 +283,7 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 	                                .payload = WS_NONE};
 
 	s.thread = ws_thread_number(&p->l, value_of(b, WS_COL_thread_event_thread, i), 0);
-	s.process = p->l.thread_process[s.thread];
+	s.process = p->m->threads[s.thread].process;
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(b, WS_COL_thread_event_result, i) != 0;
 	else

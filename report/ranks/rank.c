@@ -147,7 +147,7 @@ static uint32_t take_key(struct ws_ranks *r, const struct ws_call_kind *kind)
 /* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
 static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
 {
-	uint32_t step = ws_joined_rows_step(c->rows, k->step);
+	uint32_t step = k->step;
 
 	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
 		if (c->windows->window[i].step == step)

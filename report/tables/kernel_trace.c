@@ -93,7 +93,7 @@ static void make_row(void *ctx, size_t i, struct ws_cell *row)
 	        s->kept.data ? *(uint32_t *)ws_spill_row(&s->kept, sizeof(uint32_t), i) : i;
 	const struct ws_joined_kernel k = *ws_joined_rows_kernel(&s->rows, at);
 	const struct ws_op_config *op = ws_cpu_op_config(m, k.cpu_op);
-	uint32_t step = ws_joined_rows_step(&s->rows, k.step);
+	uint32_t step = k.step;
 
 	if (k.kind->timed) {
 		ws_cell_set_int(&row[WS_TC_kernel_trace_start_ns], k.start_ns - m->begin_ns);

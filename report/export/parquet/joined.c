@@ -142,7 +142,7 @@ static void put_kernel(struct ws_parquet_table *t, const struct kernels_export *
 	put_text(w, m, op ? op->name : WS_TEXT_EMPTY);
 	ws_parquet_path_or_null(w, &k->x->paths, row->kind->path);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->kind->phase));
-	ws_parquet_step(w, m, ws_joined_rows_step(k->x->rows, row->step));
+	ws_parquet_step(w, m, row->step);
 	ws_parquet_table_end_row(t);
 }
 
@@ -193,7 +193,7 @@ static void put_range(struct ws_parquet_table *t, const struct ws_parquet_export
 	ws_parquet_str(w, row->context->style ? "start-end" : "push-pop");
 	ws_parquet_i64(w, row->is_open);
 	ws_parquet_str(w, ws_phase_name((enum ws_phase)row->context->phase));
-	ws_parquet_step(w, m, ws_joined_rows_step(x->rows, ws_joined_range_step(row)));
+	ws_parquet_step(w, m, ws_joined_range_step(x->rows, row));
 	put_op(w, m, row->context->payload);
 	ws_parquet_table_end_row(t);
 }

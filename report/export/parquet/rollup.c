@@ -99,7 +99,7 @@ static void number_launches(struct rollup *r)
 static uint32_t find_group(struct rollup *r, const struct ws_joined_kernel *k)
 {
 	const struct group_key key = {
-	        .step = ws_joined_rows_step(r->rows, k->step),
+	        .step = k->step,
 	        .path = k->kind->path,
 	        .launch = r->launch_of[k->kind->config],
 	        .op_class = k->kind->class,

@@ -397,8 +397,7 @@ static void gather(struct ws_softmax *s)
 	for (size_t i = 0; i < rows->nkernels; i++) {
 		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
 
-		if (ws_kernel_selected(tab->m, tab->sel, k, i) &&
-		    in_basis(s, ws_joined_rows_step(rows, k->step)))
+		if (ws_kernel_selected(tab->m, tab->sel, k, i) && in_basis(s, k->step))
 			gather_kernel(s, k);
 	}
 	for (uint32_t i = 0; i < s->costs->n; i++)

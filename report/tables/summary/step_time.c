@@ -19,8 +19,7 @@ static int64_t step_flops(const struct ws_table_context *tab)
 		const struct ws_op_facts *op = ws_joined_range_op(m, r);
 
 		if (!r->is_counted || op->flops < 0 || !ws_range_selected(m, tab->sel, r, i) ||
-		    !ws_step_selected(m, tab->sel,
-		                      ws_joined_rows_step(rows, ws_joined_range_step(r))))
+		    !ws_step_selected(m, tab->sel, ws_joined_range_step(rows, r)))
 			continue;
 		flops += op->flops;
 		said = 1;

@@ -155,7 +155,7 @@ struct device_time {
 
 static unsigned place_of(const struct ws_table_context *tab, const struct ws_joined_kernel *k)
 {
-	switch (ws_scope_of(tab->m, ws_joined_rows_step(tab->sel->rows, k->step), k->kind->marks)) {
+	switch (ws_scope_of(tab->m, k->step, k->kind->marks)) {
 	case WS_SCOPE_STEPS:
 		return k->kind->phase;
 	case WS_SCOPE_WARM_UP:
