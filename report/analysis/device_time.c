@@ -103,24 +103,17 @@ static void host_windows(struct finder *f)
 /* The window that holds a call wholly, WS_NONE: the first that does not end by its begin. */
 static size_t window_of(const struct finder *f, const struct ws_joined_call *call)
 {
-	size_t lo = 0, hi = f->n;
+	size_t i;
 
 	if (!call)
 		return SIZE_MAX;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->reach_ns[mid] <= call->start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	WS_COUNT_FIRST(i, f->n, f->reach_ns[i] <= call->start_ns);
 	/* a call that begins as all ends */
-	lo -= lo == f->n && lo && f->windows[lo - 1].end_ns == call->start_ns;
-	if (lo == f->n || call->start_ns < f->windows[lo].start_ns ||
-	    call->start_ns + call->dur_ns > f->windows[lo].end_ns)
+	i -= i == f->n && i && f->windows[i - 1].end_ns == call->start_ns;
+	if (i == f->n || call->start_ns < f->windows[i].start_ns ||
+	    call->start_ns + call->dur_ns > f->windows[i].end_ns)
 		return SIZE_MAX;
-	return lo;
+	return i;
 }
 
 /* A piece of device work and the call that launched it. */

@@ -124,18 +124,12 @@ bool ws_memory_selected(const struct ws_model *m, const struct ws_selection *s, 
 
 size_t ws_first_kernel_of(const struct ws_model *m, const struct ws_selection *s, uint32_t device)
 {
-	size_t lo = 0, hi = s->rows->nkernels;
+	struct ws_joined_rows *rows = s->rows;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct ws_joined_kernel *k = ws_joined_rows_kernel(s->rows, mid);
-
-		if (m->configs[k->kind->config].device < device)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	WS_COUNT_FIRST(i, rows->nkernels,
+	               m->configs[ws_joined_rows_kernel(rows, i)->kind->config].device < device);
+	return i;
 }
 
 bool ws_step_selected(const struct ws_model *m, const struct ws_selection *s, uint32_t step)

@@ -313,19 +313,12 @@ static void run(struct place *p, const struct piece *piece)
 	p->until_ns[piece->use] = max_ns(p->until_ns[piece->use], piece->end_ns);
 }
 
-static bool in_windows(const struct ws_time_window *windows, size_t n, int64_t start_ns)
+static bool in_windows(const struct ws_windows *w, int64_t start_ns)
 {
-	size_t lo = 0, hi = n;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (windows[mid].end_ns <= start_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && windows[lo].start_ns <= start_ns;
+	WS_COUNT_FIRST(i, w->n, w->window[i].end_ns <= start_ns);
+	return i < w->n && w->window[i].start_ns <= start_ns;
 }
 
 /* Past the next piece. Of a kernel in the windows: how long it took, by device and by path. */
@@ -334,7 +327,7 @@ static void pass(struct finder *c, struct place *p)
 	const struct piece *at = &p->next;
 	const int64_t ns = at->end_ns - at->start_ns;
 
-	if (at->use != WS_USE_COPY && in_windows(c->w->window, c->w->n, at->start_ns)) {
+	if (at->use != WS_USE_COPY && in_windows(c->w, at->start_ns)) {
 		ws_values_add(&p->dur_ns, ns);
 		add_to_path(c->out->path_kernel_ns, c->m, at->path, ns);
 	}

@@ -83,19 +83,12 @@ void ws_host_activity_release(struct ws_host_activity *host)
 
 int64_t ws_host_waited(const struct ws_host_activity *host, int64_t from_ns, int64_t call_ns)
 {
-	size_t lo = 0, hi = host->waits.n;
 	int64_t ns = 0;
+	size_t i;
 
-	while (lo < hi) { /* the first that begins at or after from */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (host->waits.span[mid].start_ns < from_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	WS_COUNT_FIRST(i, host->waits.n, host->waits.span[i].start_ns < from_ns);
 	/* one that began before and ended in the gap; a few suffice, threads rarely wait at once */
-	for (size_t i = lo, looked = 0; i-- > 0 && host->wait_end_ns[i] >= from_ns && looked < 64;
+	for (size_t looked = 0; i-- > 0 && host->wait_end_ns[i] >= from_ns && looked < 64;
 	     looked++) {
 		const struct ws_span *span = &host->waits.span[i];
 

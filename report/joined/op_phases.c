@@ -73,17 +73,10 @@ struct runs {
 /* Is one of the n ascending times in [from, to)? */
 static bool any_within(const int64_t *times, size_t n, int64_t from_ns, int64_t to_ns)
 {
-	size_t lo = 0, hi = n;
+	size_t i;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (times[mid] < from_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < n && times[lo] < to_ns;
+	WS_COUNT_FIRST(i, n, times[i] < from_ns);
+	return i < n && times[i] < to_ns;
 }
 
 /*

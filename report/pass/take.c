@@ -9,13 +9,6 @@
 #include "formats/trace/thread_events.h"
 #include "report/pass/private.h"
 
-static uint32_t text_of(const struct ws_pass *p, uint64_t string_id)
-{
-	uint32_t text = string_id ? ws_idmap_get(&p->m->text_of, string_id) : WS_TEXT_EMPTY;
-
-	return text == WS_NONE ? WS_TEXT_EMPTY : text;
-}
-
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)
 {
 	uint32_t config = ws_idmap_get(&p->l.config_of, id);
@@ -199,7 +192,7 @@ enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
-			        .shape = text_of(p, value_of(b, WS_COL_thread_event_name, i)),
+			        .shape = ws_model_text(p->m, value_of(b, WS_COL_thread_event_name, i)),
 			        .flags = (value_of(b, WS_COL_thread_event_type, i) ==
 			                                  WS_THREAD_EVENT_API
 			                          ? WS_TOKEN_CALL
@@ -287,10 +280,10 @@ static void find_shape(struct ws_pass *p, const struct ws_block_rows *b, uint32_
 	if (s.type == WS_THREAD_EVENT_API)
 		s.failed = value_of(b, WS_COL_thread_event_result, i) != 0;
 	else
-		s.domain = text_of(p, value_of(b, WS_COL_thread_event_domain, i));
+		s.domain = ws_model_text(p->m, value_of(b, WS_COL_thread_event_domain, i));
 	/* pops have neither */
 	if (s.type != WS_NVTX_POP) {
-		s.name = text_of(p, value_of(b, WS_COL_thread_event_name, i));
+		s.name = ws_model_text(p->m, value_of(b, WS_COL_thread_event_name, i));
 		s.payload = payload ? ws_idmap_get(&p->l.payload_of, payload) : WS_NONE;
 	}
 	*recorded = s.name;
@@ -473,7 +466,7 @@ void ws_pass_look_for_crossings(struct ws_pass *p, const struct ws_block_rows *b
 		*found = type == WS_NVTX_START;
 		if (type != WS_NVTX_PUSH)
 			continue;
-		domain = text_of(p, value_of(&values, WS_COL_thread_event_domain, i));
+		domain = ws_model_text(p->m, value_of(&values, WS_COL_thread_event_domain, i));
 		thread = ws_thread_number(&p->l, value_of(&values, WS_COL_thread_event_thread, i),
 		                          0);
 		known = ws_idmap_get(domain_of, thread);
