@@ -22,7 +22,7 @@ static void say_late_rank(const struct ws_ranks *r, const struct ws_rank *late, 
 	ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
 	            ws_arena_format(t, " makes %zu other%s wait ", others, others == 1 ? "" : "s"),
 	            ws_arena_format(t, "%s a step",
-	                            ws_say_time(t, ws_rank_mean(late, ws_step_caused) /
+	                            ws_say_time(t, ws_rank_mean(late, WS_RANK_CAUSED) /
 	                                                   (double)others)),
 	            others == 1 ? ": " : " each: ",
 	            ws_say_percent(t, ws_rank_caused_share(r, late)), " of all waiting.", NULL);
@@ -41,7 +41,7 @@ static void say_waiting(const struct ws_ranks *r, double residual_ns, struct ws_
 {
 	const struct ws_calls_judged of = ws_ranks_judged(r);
 	const struct ws_rank *late = ws_ranks_straggler(r), *most = ws_ranks_last_rank(r);
-	const double waiting = ws_ranks_mean(r, ws_step_waiting);
+	const double waiting = ws_ranks_mean(r, WS_RANK_WAITING);
 	struct ws_arena *t = &out->arena;
 
 	if (isnan(residual_ns)) {
@@ -69,8 +69,8 @@ void ws_ranks_answer(const struct ws_ranks *r, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
 	struct ws_arena *t = &out->arena;
-	const double step_ns = ws_ranks_mean(r, ws_step_total),
-	             exposed_ns = ws_ranks_mean(r, ws_step_exposed);
+	const double step_ns = ws_ranks_mean(r, WS_RANK_STEP),
+	             exposed_ns = ws_ranks_mean(r, WS_RANK_EXPOSED);
 
 	out->is_comparison = true;
 	out->title = ws_arena_format(t, "%zu ranks", r->n);

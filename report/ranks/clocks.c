@@ -167,11 +167,12 @@ static void judge(struct aligner *a, size_t at)
 		struct ws_rank_step *mine = &r->ranks[call[k].rank].steps[call[k].step];
 
 		mine->calls++;
-		mine->waiting_ns += waited;
+		mine->ns[WS_RANK_WAITING] += waited;
 		r->waiting_ns += waited;
 		if (meeting->last_rank != WS_NONE)
-			r->ranks[meeting->last_rank].steps[call[last_call].step].caused_ns +=
-			        waited;
+			r->ranks[meeting->last_rank]
+			        .steps[call[last_call].step]
+			        .ns[WS_RANK_CAUSED] += waited;
 	}
 }
 

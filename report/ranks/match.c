@@ -11,55 +11,45 @@
 #include "formats/base/xalloc.h"
 #include "report/ranks/private.h"
 
-static int by_number(const void *pa, const void *pb, void *arg)
+static int by_number(const void *pa, const void *pb)
 {
-	const struct ws_ranks *r = arg;
-	const struct ws_rank *a = &r->ranks[*(const uint32_t *)pa],
-	                     *b = &r->ranks[*(const uint32_t *)pb];
+	const struct ws_rank *a = pa, *b = pb;
 
-	return (a->number > b->number) - (a->number < b->number);
+	WS_ORDER_BY(a->number, b->number);
+	return (a->given > b->given) - (a->given < b->given);
 }
 
 /* Ranks by number; without numbers in all traces, as they were given. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
-	uint32_t *order = ws_xarray(2 * r->n + 1, sizeof(*order));
-	uint32_t *place = order ? order + r->n : NULL; /* rank as given -> by number */
-	struct ws_rank *sorted = ws_xarray(r->n + 1, sizeof(*sorted));
-	enum ws_status status = WS_OK;
+	uint32_t *place = ws_xarray(r->n + 1, sizeof(*place)); /* rank as given -> by number */
 	bool known = true;
 
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;
-	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
-		order[i] = i;
+	for (uint32_t i = 0; i < r->n; i++) {
+		r->ranks[i].given = i;
 		if (!known)
 			r->ranks[i].number = i;
 		r->ranks[i].has_number = known;
 	}
-	if (status == WS_OK)
-		qsort_r(order, r->n, sizeof(*order), by_number, r);
-	for (uint32_t i = 0; i < r->n && status == WS_OK; i++) {
-		place[order[i]] = i;
-		sorted[i] = r->ranks[order[i]];
-		if (i && sorted[i].number == sorted[i - 1].number) {
-			struct ws_bytes a = ws_texts_get(&r->texts, sorted[i - 1].name);
-			struct ws_bytes b = ws_texts_get(&r->texts, sorted[i].name);
-
-			status = WS_FAIL(err, USAGE,
-			                 "'%.*s' and '%.*s' are both of rank %" PRId64
-			                 ": give one trace per rank, of one run",
-			                 (int)a.len, (const char *)a.ptr, (int)b.len,
-			                 (const char *)b.ptr, sorted[i].number);
-		}
-	}
-	for (size_t i = 0; i < r->ncalls && status == WS_OK; i++)
+	ws_sort(r->ranks, r->n, sizeof(*r->ranks), by_number);
+	for (uint32_t i = 0; i < r->n; i++)
+		place[r->ranks[i].given] = i;
+	for (size_t i = 0; i < r->ncalls; i++)
 		r->calls[i].rank = place[r->calls[i].rank];
-	for (size_t i = 0; i < r->n && status == WS_OK; i++)
-		r->ranks[i] = sorted[i];
-	free(order);
-	free(sorted);
-	return status;
+	free(place);
+	for (size_t i = 1; i < r->n; i++) {
+		const struct ws_bytes a = ws_texts_get(&r->texts, r->ranks[i - 1].name);
+		const struct ws_bytes b = ws_texts_get(&r->texts, r->ranks[i].name);
+
+		WS_FAIL_IF(r->ranks[i].number == r->ranks[i - 1].number, err, USAGE,
+		           "'%.*s' and '%.*s' are both of rank %" PRId64
+		           ": give one trace per rank, of one run",
+		           (int)a.len, (const char *)a.ptr, (int)b.len, (const char *)b.ptr,
+		           r->ranks[i].number);
+	}
+	return WS_OK;
 }
 
 /* All but the ordinal: calls that are equal in this may face each other. */
@@ -74,20 +64,18 @@ static int compare_slots(const struct ws_rank_call *a, const struct ws_rank_call
 static int by_rank(const void *pa, const void *pb)
 {
 	const struct ws_rank_call *a = pa, *b = pb;
-	int c = compare_slots(a, b);
 
-	if (c || a->rank != b->rank)
-		return c ? c : a->rank < b->rank ? -1 : 1;
+	WS_ORDER_BY(compare_slots(a, b), 0);
+	WS_ORDER_BY(a->rank, b->rank);
 	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
 }
 
 static int by_ordinal(const void *pa, const void *pb)
 {
 	const struct ws_rank_call *a = pa, *b = pb;
-	int c = compare_slots(a, b);
 
-	if (c || a->ordinal != b->ordinal)
-		return c ? c : a->ordinal < b->ordinal ? -1 : 1;
+	WS_ORDER_BY(compare_slots(a, b), 0);
+	WS_ORDER_BY(a->ordinal, b->ordinal);
 	return (a->rank > b->rank) - (a->rank < b->rank);
 }
 

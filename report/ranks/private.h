@@ -38,17 +38,27 @@ struct ws_rank_call {
 	struct ws_call_kind kind;
 };
 
+/* Times of a step of a rank. */
+enum ws_rank_time {
+	WS_RANK_STEP, /* the whole */
+	WS_RANK_COMPUTE,
+	WS_RANK_COMM,
+	WS_RANK_EXPOSED,
+	WS_RANK_WAITING, /* in collectives, for the last to arrive */
+	WS_RANK_CAUSED,  /* others' waiting while this one was the last */
+	WS_RANK_TIMES
+};
+
 struct ws_rank_step {
 	int64_t number; /* as the program counts, the same on all ranks */
-	int64_t total_ns, compute_ns, comm_ns, exposed_ns;
-	double waiting_ns; /* in collectives, for the last to arrive */
-	double caused_ns;  /* others' waiting while this one was the last */
-	uint32_t calls;    /* matched ones */
+	double ns[WS_RANK_TIMES];
+	uint32_t calls; /* matched ones */
 };
 
 struct ws_rank {
 	int64_t number; /* as recorded, else the place among the traces */
 	bool has_number;
+	uint32_t given;               /* that place */
 	uint32_t name, device, dtype; /* texts */
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
 	bool has_steps;
@@ -93,13 +103,8 @@ void ws_ranks_align(struct ws_ranks *r);
 
 /* Bytes a second that the links carry, as nccl-tests define it; NaN = not known. */
 double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns);
-/* Mean over the measured steps of a rank of the value at `offset` in a step. */
-double ws_rank_mean(const struct ws_rank *rank, double (*value)(const struct ws_rank_step *step));
-double ws_step_total(const struct ws_rank_step *step);
-double ws_step_compute(const struct ws_rank_step *step);
-double ws_step_waiting(const struct ws_rank_step *step);
-double ws_step_caused(const struct ws_rank_step *step);
-double ws_step_exposed(const struct ws_rank_step *step);
+/* Mean over the measured steps of a rank. */
+double ws_rank_mean(const struct ws_rank *rank, enum ws_rank_time time);
 /* The rank's computation over the median of those that compute in the same dtype, less 1; NaN. */
 double ws_rank_slower(const struct ws_ranks *r, size_t rank);
 /* Calls by whether they could be matched with those of other ranks, and the time of their kernels.
@@ -119,7 +124,7 @@ const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r);
 const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
 
 /* Mean over the ranks with steps; NaN: none has any. */
-double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step));
+double ws_ranks_mean(const struct ws_ranks *r, enum ws_rank_time time);
 /* What the clocks leave open, and of which rank; NaN: they are not aligned. rank may be NULL. */
 double ws_ranks_residual(const struct ws_ranks *r, int64_t *rank);
 /* Ranks that share collectives with this one, besides itself. */

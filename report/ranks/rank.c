@@ -212,6 +212,11 @@ static void gather_spans(struct reader *c)
 	ws_spans_merge(&c->comm);
 }
 
+static double time_in(const struct ws_time_window *w, const struct ws_spans *spans)
+{
+	return (double)ws_spans_inside(spans, w->start_ns, w->end_ns);
+}
+
 static void read_steps(struct reader *c)
 {
 	struct ws_rank *rank = c->rank;
@@ -226,10 +231,10 @@ static void read_steps(struct reader *c)
 
 		rank->has_steps |= w->step != WS_NONE;
 		s->number = w->step == WS_NONE ? 0 : c->m->steps[w->step].number;
-		s->total_ns = w->end_ns - w->start_ns;
-		s->compute_ns = ws_spans_inside(&c->compute, w->start_ns, w->end_ns);
-		s->comm_ns = ws_spans_inside(&c->comm, w->start_ns, w->end_ns);
-		s->exposed_ns = ws_spans_inside(&c->busy, w->start_ns, w->end_ns) - s->compute_ns;
+		s->ns[WS_RANK_STEP] = (double)(w->end_ns - w->start_ns);
+		s->ns[WS_RANK_COMPUTE] = time_in(w, &c->compute);
+		s->ns[WS_RANK_COMM] = time_in(w, &c->comm);
+		s->ns[WS_RANK_EXPOSED] = time_in(w, &c->busy) - s->ns[WS_RANK_COMPUTE];
 	}
 }
 

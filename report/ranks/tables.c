@@ -18,43 +18,13 @@ void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_c
 
 /* --- ranks and their steps --------------------------------------------------------------- */
 
-double ws_rank_mean(const struct ws_rank *rank, double (*value)(const struct ws_rank_step *step))
+double ws_rank_mean(const struct ws_rank *rank, enum ws_rank_time time)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < rank->nsteps; i++)
-		sum += value(&rank->steps[i]);
+		sum += rank->steps[i].ns[time];
 	return ws_stat_ratio(sum, (double)rank->nsteps);
-}
-
-double ws_step_total(const struct ws_rank_step *step)
-{
-	return (double)step->total_ns;
-}
-
-double ws_step_compute(const struct ws_rank_step *step)
-{
-	return (double)step->compute_ns;
-}
-
-static double step_comm(const struct ws_rank_step *step)
-{
-	return (double)step->comm_ns;
-}
-
-double ws_step_exposed(const struct ws_rank_step *step)
-{
-	return (double)step->exposed_ns;
-}
-
-double ws_step_waiting(const struct ws_rank_step *step)
-{
-	return step->waiting_ns;
-}
-
-double ws_step_caused(const struct ws_rank_step *step)
-{
-	return step->caused_ns;
 }
 
 double ws_rank_slower(const struct ws_ranks *r, size_t rank)
@@ -64,15 +34,15 @@ double ws_rank_slower(const struct ws_ranks *r, size_t rank)
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].dtype == r->ranks[rank].dtype && r->ranks[i].nsteps)
-			values[n++] = ws_rank_mean(&r->ranks[i], ws_step_compute);
+			values[n++] = ws_rank_mean(&r->ranks[i], WS_RANK_COMPUTE);
 	middle = n > 1 ? ws_stat_median(values, n) : NAN;
 	free(values);
-	return ws_stat_ratio(ws_rank_mean(&r->ranks[rank], ws_step_compute), middle) - 1;
+	return ws_stat_ratio(ws_rank_mean(&r->ranks[rank], WS_RANK_COMPUTE), middle) - 1;
 }
 
 static double caused_by(const struct ws_rank *rank)
 {
-	return rank->nsteps ? ws_rank_mean(rank, ws_step_caused) * (double)rank->nsteps : 0;
+	return rank->nsteps ? ws_rank_mean(rank, WS_RANK_CAUSED) * (double)rank->nsteps : 0;
 }
 
 struct ws_calls_judged ws_ranks_judged(const struct ws_ranks *r)
@@ -126,18 +96,18 @@ static void set_rank(const struct ws_ranks *r, size_t i, struct ws_table *t)
 	ws_ranks_set_text(r, t, &row[WS_TC_ranks_trace], rank->name);
 	ws_ranks_set_text(r, t, &row[WS_TC_ranks_device], rank->device);
 	ws_cell_set_int(&row[WS_TC_ranks_steps], rank->has_steps ? (int64_t)rank->nsteps : 0);
-	ws_cell_set_real(&row[WS_TC_ranks_step_ns], ws_rank_mean(rank, ws_step_total));
-	ws_cell_set_real(&row[WS_TC_ranks_compute_ns], ws_rank_mean(rank, ws_step_compute));
+	ws_cell_set_real(&row[WS_TC_ranks_step_ns], ws_rank_mean(rank, WS_RANK_STEP));
+	ws_cell_set_real(&row[WS_TC_ranks_compute_ns], ws_rank_mean(rank, WS_RANK_COMPUTE));
 	ws_cell_set_real(&row[WS_TC_ranks_slower], 100 * ws_rank_slower(r, i));
-	ws_cell_set_real(&row[WS_TC_ranks_comm_ns], ws_rank_mean(rank, step_comm));
-	ws_cell_set_real(&row[WS_TC_ranks_exposed_ns], ws_rank_mean(rank, ws_step_exposed));
+	ws_cell_set_real(&row[WS_TC_ranks_comm_ns], ws_rank_mean(rank, WS_RANK_COMM));
+	ws_cell_set_real(&row[WS_TC_ranks_exposed_ns], ws_rank_mean(rank, WS_RANK_EXPOSED));
 	ws_cell_set_real(&row[WS_TC_ranks_exposed],
-	                 ws_stat_percent(ws_rank_mean(rank, ws_step_exposed),
-	                                 ws_rank_mean(rank, ws_step_total)));
+	                 ws_stat_percent(ws_rank_mean(rank, WS_RANK_EXPOSED),
+	                                 ws_rank_mean(rank, WS_RANK_STEP)));
 	if (!rank->matched)
 		return;
-	ws_cell_set_real(&row[WS_TC_ranks_waiting_ns], ws_rank_mean(rank, ws_step_waiting));
-	ws_cell_set_real(&row[WS_TC_ranks_caused_ns], ws_rank_mean(rank, ws_step_caused));
+	ws_cell_set_real(&row[WS_TC_ranks_waiting_ns], ws_rank_mean(rank, WS_RANK_WAITING));
+	ws_cell_set_real(&row[WS_TC_ranks_caused_ns], ws_rank_mean(rank, WS_RANK_CAUSED));
 	ws_cell_set_real(&row[WS_TC_ranks_last],
 	                 ws_stat_percent((double)rank->last, (double)rank->matched));
 	if (rank == ws_ranks_straggler(r))
@@ -194,21 +164,25 @@ static int by_step(const void *pa, const void *pb)
 
 static void set_step(const struct step_ref *ref, double waiting_of_all, struct ws_table *t)
 {
+	static const int columns[] = {
+	        [WS_RANK_STEP] = WS_TC_rank_steps_step_ns,
+	        [WS_RANK_COMPUTE] = WS_TC_rank_steps_compute_ns,
+	        [WS_RANK_COMM] = WS_TC_rank_steps_comm_ns,
+	        [WS_RANK_EXPOSED] = WS_TC_rank_steps_exposed_ns,
+	};
 	const struct ws_rank_step *s = ref->step;
 	struct ws_cell *row = ws_table_row(t);
 
 	ws_cell_set_int(&row[WS_TC_rank_steps_step], s->number);
 	ws_cell_set_int(&row[WS_TC_rank_steps_rank], ref->rank->number);
-	ws_cell_set_int(&row[WS_TC_rank_steps_step_ns], s->total_ns);
-	ws_cell_set_int(&row[WS_TC_rank_steps_compute_ns], s->compute_ns);
-	ws_cell_set_int(&row[WS_TC_rank_steps_comm_ns], s->comm_ns);
-	ws_cell_set_int(&row[WS_TC_rank_steps_exposed_ns], s->exposed_ns);
+	for (int i = 0; i < 4; i++)
+		ws_cell_set_int(&row[columns[i]], (int64_t)s->ns[i]);
 	ws_cell_set_int(&row[WS_TC_rank_steps_collectives], s->calls);
 	if (!s->calls)
 		return;
-	ws_cell_set_real(&row[WS_TC_rank_steps_waiting_ns], s->waiting_ns);
-	ws_cell_set_real(&row[WS_TC_rank_steps_caused_ns], s->caused_ns);
-	if (s->caused_ns > waiting_of_all / 2)
+	ws_cell_set_real(&row[WS_TC_rank_steps_waiting_ns], s->ns[WS_RANK_WAITING]);
+	ws_cell_set_real(&row[WS_TC_rank_steps_caused_ns], s->ns[WS_RANK_CAUSED]);
+	if (s->ns[WS_RANK_CAUSED] > waiting_of_all / 2)
 		ws_cell_set_str(t, &row[WS_TC_rank_steps_straggler], "yes");
 }
 
@@ -228,7 +202,7 @@ void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t)
 		double waiting = 0;
 
 		for (next = i; next < n && refs[next].step->number == refs[i].step->number; next++)
-			waiting += refs[next].step->waiting_ns;
+			waiting += refs[next].step->ns[WS_RANK_WAITING];
 		for (size_t k = i; k < next; k++)
 			set_step(&refs[k], waiting, t);
 	}

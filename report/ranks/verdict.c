@@ -8,14 +8,14 @@
 #include "report/base/say.h"
 #include "report/ranks/private.h"
 
-double ws_ranks_mean(const struct ws_ranks *r, double (*value)(const struct ws_rank_step *step))
+double ws_ranks_mean(const struct ws_ranks *r, enum ws_rank_time time)
 {
 	double sum = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++)
 		if (r->ranks[i].nsteps) {
-			sum += ws_rank_mean(&r->ranks[i], value);
+			sum += ws_rank_mean(&r->ranks[i], time);
 			n++;
 		}
 	return ws_stat_ratio(sum, (double)n);
@@ -194,7 +194,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 		             ws_stat_percent(of.ns - of.judged_ns, of.ns));
 		return;
 	}
-	caused = ws_rank_mean(most, ws_step_caused) / (double)ws_ranks_beside(r, most);
+	caused = ws_rank_mean(most, WS_RANK_CAUSED) / (double)ws_ranks_beside(r, most);
 	if (most != ws_ranks_straggler(r)) {
 		row = ws_table_add(
 		        t, "straggler",
@@ -218,7 +218,7 @@ static void add_straggler(const struct ws_ranks *r, struct ws_table *t, double s
 static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double step_ns,
                         double residual_ns)
 {
-	double ns = ws_ranks_mean(r, ws_step_waiting);
+	double ns = ws_ranks_mean(r, WS_RANK_WAITING);
 	char time[WS_SAY_TIME];
 
 	if (ns < residual_ns && !ws_ranks_last_rank(r))
@@ -236,7 +236,7 @@ static void add_waiting(const struct ws_ranks *r, struct ws_table *t, double ste
 void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
 	const struct ws_calls_judged of = ws_ranks_judged(r);
-	double step_ns = ws_ranks_mean(r, ws_step_total), residual_ns, ns;
+	double step_ns = ws_ranks_mean(r, WS_RANK_STEP), residual_ns, ns;
 	char time[WS_SAY_TIME];
 
 	sound_alarm(r, t);
@@ -252,7 +252,7 @@ void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t)
 		             "cannot tell: not every rank's communication was recorded");
 		return;
 	}
-	ns = ws_ranks_mean(r, ws_step_exposed);
+	ns = ws_ranks_mean(r, WS_RANK_EXPOSED);
 	set_share(ws_table_add(t, "exposed communication",
 	                       "%s per step and rank, %.1f %% of the step, in which only "
 	                       "communication ran",
