@@ -25,18 +25,7 @@ struct filling {
 	/* of ranges below nspans: from the start of the first kernel to the last end */
 	struct ws_spill spans;
 	uint32_t nspans;
-	struct waiting *waiting; /* of each thread */
 	struct ws_arena temp;
-};
-
-/* Spans of what ranges launched that their parents wait for: of those around a range, the innermost
- * last. */
-struct waiting {
-	struct of_parent {
-		uint32_t range;
-		struct ws_span span;
-	} * parent;
-	size_t n, capacity;
 };
 
 /* --- into the digest ---------------------------------------------------------------------- */
@@ -244,45 +233,21 @@ static void prepare_paths(struct filling *f)
 	WS_NEW(&f->temp, f->path_of, f->m->nsteps);
 	for (size_t s = 0; s < f->m->nsteps; s++)
 		f->path_of[s] = ws_joined_rows_range(rows, f->m->steps[s].range)->context->path;
-	WS_NEW(&f->temp, f->waiting, f->m->nthreads);
 	ws_spill_open(&f->spans, rows->nranges * sizeof(struct ws_span));
 }
 
-/* Where the span of this range stands among those that wait, or would. */
-static size_t place_of_waiting(const struct waiting *w, uint32_t range)
+/* What a range launched, with what those inside it did; its parent did that, too. */
+static struct ws_span span_of(struct filling *f, const struct ws_joined_range *r, uint32_t number)
 {
-	size_t at = w->n;
-
-	while (at && w->parent[at - 1].range >= range)
-		at--;
-	return at;
-}
-
-/* What the range of a thread launched, with what those inside it did. */
-static struct ws_span span_of(struct filling *f, struct waiting *w, uint32_t range)
-{
-	const size_t at = place_of_waiting(w, range);
 	struct ws_span span = WS_SPAN_EMPTY;
 
-	if (range < f->nspans)
-		span = *(struct ws_span *)ws_spill_row(&f->spans, sizeof(span), range);
-	if (at == w->n || w->parent[at].range != range)
+	if (number >= f->nspans)
 		return span;
-	ws_span_widen(&span, w->parent[at].span.start_ns, w->parent[at].span.end_ns);
-	memmove(&w->parent[at], &w->parent[at + 1], (--w->n - at) * sizeof(*w->parent));
+	span = *(struct ws_span *)ws_spill_row(&f->spans, sizeof(span), number);
+	if (r->parent != WS_NONE && span.start_ns <= span.end_ns)
+		ws_span_widen(ws_spill_row(&f->spans, sizeof(span), r->parent), span.start_ns,
+		              span.end_ns);
 	return span;
-}
-
-static void give_to_parent(struct waiting *w, uint32_t parent, struct ws_span span)
-{
-	const size_t at = place_of_waiting(w, parent);
-
-	if (at == w->n || w->parent[at].range != parent) {
-		WS_GROW(w->parent, w->n + 1, w->capacity);
-		memmove(&w->parent[at + 1], &w->parent[at], (w->n++ - at) * sizeof(*w->parent));
-		w->parent[at] = (struct of_parent){parent, WS_SPAN_EMPTY};
-	}
-	ws_span_widen(&w->parent[at].span, span.start_ns, span.end_ns);
 }
 
 static void add_ranges(struct filling *f)
@@ -292,19 +257,13 @@ static void add_ranges(struct filling *f)
 	/* children before parents: what a child launched, its parent did */
 	for (uint32_t i = (uint32_t)rows->nranges; i-- > 0;) {
 		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
-		struct waiting *waiting = &f->waiting[r->context->thread];
-		const struct ws_span span = span_of(f, waiting, i);
+		const struct ws_span span = span_of(f, r, i);
 		struct ws_path_sums *sums = ws_digest_path(f->d, r->context->path);
-		const bool selected = ws_range_selected(f->m, f->sel, r, i);
 
-		if (span.start_ns <= span.end_ns) {
-			if (r->parent != WS_NONE)
-				give_to_parent(waiting, r->parent, span);
-			if (selected)
-				sums->projected_ns += span.end_ns - span.start_ns;
-		}
-		if (!selected)
+		if (!ws_range_selected(f->m, f->sel, r, i))
 			continue;
+		if (span.start_ns <= span.end_ns)
+			sums->projected_ns += span.end_ns - span.start_ns;
 		sums->open += r->is_open;
 		ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns);
 	}
@@ -373,8 +332,6 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	add_all(&f);
 	ws_digest_finish(d);
 	ws_spill_close(&f.spans);
-	for (size_t i = 0; f.waiting && i < m->nthreads; i++)
-		free(f.waiting[i].parent);
 	ws_arena_free(&f.temp);
 }
 

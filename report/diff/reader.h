@@ -20,8 +20,6 @@ struct ws_reader {
 	uint32_t *place_of_path;
 	uint32_t *text_of; /* text of the model -> text of the comparison; WS_NONE = not yet */
 	uint32_t unclassified;
-	int64_t *
-	        range_ns; /* of each range: GPU time launched in it, then in those inside it, too */
 };
 
 /* The sample of a step; 0 for everything where the whole trace is the sample; WS_NONE. */

@@ -126,14 +126,14 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 	const struct ws_crossing *crossings = c->m->attribution.crossings;
 
 	for (size_t i = c->r->nranges; i-- > 0;) {
-		const int64_t gpu_ns = c->range_ns[i];
+		const int64_t gpu_ns = ws_recording_range(c->r, i)->gpu_ns;
 		uint32_t parent;
 
 		if (!gpu_ns)
 			continue;
 		parent = ws_joined_rows_range(c->rows, (uint32_t)i)->parent;
 		if (parent != WS_NONE)
-			c->range_ns[parent] += gpu_ns;
+			ws_recording_range(c->r, parent)->gpu_ns += gpu_ns;
 	}
 	/* after the sums over parents: a crossing range's own parents are listed as well */
 	for (size_t i = 0; i < c->rows->nkernels && crossings; i++) {
@@ -141,8 +141,6 @@ void ws_reader_add_up_ranges(struct ws_reader *c)
 
 		for (uint32_t at = ws_joined_crossing(c->m, k); at != WS_NONE;
 		     at = crossings[at].next)
-			c->range_ns[crossings[at].range] += k->dur_ns;
+			ws_recording_range(c->r, crossings[at].range)->gpu_ns += k->dur_ns;
 	}
-	for (size_t i = 0; i < c->r->nranges; i++)
-		ws_recording_range(c->r, i)->gpu_ns = c->range_ns[i];
 }

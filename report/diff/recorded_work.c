@@ -307,8 +307,10 @@ static uint32_t find_call(struct work *w, const struct ws_joined_kernel *k, uint
 
 	*instance = 0;
 	if (k->range != WS_NONE) {
-		w->c->range_ns[k->range] += k->dur_ns;
-		*instance = ws_recording_range(r, k->range)->instance;
+		struct ws_range_at *range = ws_recording_range(r, k->range);
+
+		range->gpu_ns += k->dur_ns;
+		*instance = range->instance;
 	}
 	if (op_range != WS_NONE)
 		return w->call_of_range[op_range];

@@ -279,7 +279,6 @@ static void read_rows(struct ws_reader *c)
 	const size_t ntexts = c->m->ntexts;
 
 	WS_NEW(&c->arena, c->text_of, ntexts);
-	WS_NEW(&c->arena, c->range_ns, c->rows->nranges);
 	memset(c->text_of, 0xff, ntexts * sizeof(*c->text_of));
 	c->unclassified = ws_texts_add_str(&c->names->texts, "(unclassified)");
 	ws_reader_read_ranges(c);
