@@ -212,30 +212,6 @@ static void read_utilization(struct ws_reader *c)
 	memcpy(c->r->peak, u->basis, sizeof(c->r->peak));
 }
 
-/* Of a trace without steps what lies before the first device work, and behind the last, is no part
- * of the time that is compared. */
-static void clip_to_device_work(struct ws_reader *c)
-{
-	const struct ws_time_window *w = c->windows->window;
-	struct ws_sample *s = c->r->samples;
-	int64_t first, last, all = 0;
-
-	if (!c->r->ndevice_times) { /* nothing worked */
-		s->step_ns = s->host_ns = 0;
-		return;
-	}
-	ws_device_work_span(c->m, &c->sel, &first, &last);
-	for (int i = 0; i < WS_USES; i++)
-		all += s->use_ns[i];
-	s->use_ns[WS_USE_START] -= all / s->step_ns * (first - w->start_ns);
-	s->use_ns[WS_USE_END] -= all / s->step_ns * (w->end_ns - last);
-	for (size_t d = 0; d < c->r->ndevice_times; d++) {
-		c->r->devices[d].use_ns[WS_USE_START] -= first - w->start_ns;
-		c->r->devices[d].use_ns[WS_USE_END] -= w->end_ns - last;
-	}
-	s->step_ns = s->host_ns = last - first;
-}
-
 /* What the devices did with the time of each sample. */
 static void read_uses(struct ws_reader *c)
 {
@@ -255,8 +231,8 @@ static void read_uses(struct ws_reader *c)
 		memcpy(to->use_ns, idle->device[d].ns, sizeof(to->use_ns));
 		r->ndevice_times++;
 	}
-	if (!r->has_steps && r->nsamples)
-		clip_to_device_work(c);
+	if (!r->has_steps && r->nsamples && !r->ndevice_times) /* nothing worked */
+		r->samples[0].step_ns = r->samples[0].host_ns = 0;
 }
 
 static void read_state(struct ws_reader *c)
@@ -290,9 +266,12 @@ void ws_recording_read(struct ws_recording *out, struct ws_names *names, const s
                        struct ws_joined_rows *rows)
 {
 	struct ws_reader c = {.m = m, .r = out, .names = names};
+	struct ws_filter steps = WS_FILTER_ALL;
 
 	*out = (struct ws_recording){0};
-	ws_select_rows(m, rows, NULL, &c.sel);
+	/* of a trace without steps from the first device work to the last */
+	steps.scope = WS_SCOPE_STEPS;
+	ws_select_rows(m, rows, &steps, &c.sel);
 	c.rows = c.sel.rows;
 	find_samples(&c);
 	find_places(&c);
