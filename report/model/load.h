@@ -68,28 +68,16 @@ void ws_extend_time(struct ws_model *m, int64_t from_ns, int64_t to_ns);
  */
 void ws_take_fact(struct ws_model *m, struct ws_strtab *keys, struct ws_bytes mark);
 
-/* Columns of struct ws_nvtx_events, in the making. */
-struct ws_event_columns {
-	int64_t *time_ns;
-	uint32_t *thread, *domain, *name, *payload;
-	uint8_t *type;
-	uint64_t *range_id;
+/* A call of a module (nn.Module) that PyTorch recorded begins or ends. */
+struct ws_module_event {
+	int64_t time_ns;
+	uint32_t position; /* among those of one time */
+	uint32_t thread, name;
+	bool begins; /* else it has no name */
 };
-
-/* Calls of modules (nn.Module) that PyTorch recorded, sorted by thread, then begin. */
-struct ws_modules {
-	struct ws_module_call *call;
-	size_t n;
-};
-enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, struct ws_modules *out,
-                               struct ws_err *err);
-/*
- * Each call as push and pop of domain "pytorch.module" behind the `n` events
- * in c, which has room for two a call; returns how many. A call that outlives
- * the one around it ends with that.
- */
-size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c,
-                             size_t n);
+/* All of them, in order of time. A call ends no later than those around it on its thread. */
+enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
+                                     struct ws_module_event **out, size_t *n, struct ws_err *err);
 
 /* Copies, fills, graph launches, memory, overhead. */
 enum ws_status ws_load_work(struct ws_loader *l, struct ws_err *err);

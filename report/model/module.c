@@ -54,61 +54,77 @@ static enum ws_status take_call(struct ws_loader *l, const struct ws_column_data
 	return WS_OK;
 }
 
-enum ws_status ws_modules_find(struct ws_arena *arena, struct ws_loader *l, struct ws_modules *out,
-                               struct ws_err *err)
+static enum ws_status load_calls(struct ws_loader *l, struct ws_module_call **calls, size_t *n,
+                                 struct ws_err *err)
 {
 	struct ws_column_data t;
-	enum ws_status status;
+	enum ws_status status = WS_OK;
 
-	*out = (struct ws_modules){0};
 	WS_FORWARD(ws_load_kind(l, WS_KIND_PYTHON_CALL, &t, err));
-	WS_NEW(arena, out->call, t.rows);
-	status = WS_OK;
+	WS_NEW(&l->temp, *calls, t.rows);
 	for (uint64_t i = 0; i < t.rows && status == WS_OK; i++)
 		if (t.columns[WS_COL_python_call_module].present &&
 		    (int64_t)ws_value(&t, WS_COL_python_call_module, i) >= 0)
-			status = take_call(l, &t, i, &out->call[out->n++], err);
+			status = take_call(l, &t, i, &(*calls)[(*n)++], err);
 	ws_column_data_release(&t);
-	WS_FORWARD(status);
-	qsort(out->call, out->n, sizeof(*out->call), by_thread_and_begin);
-	return WS_OK;
+	WS_FAIL_IF(status == WS_OK && *n >= WS_NONE / 2, err, NO_MEMORY,
+	           "the trace has more calls of modules than a report handles");
+	qsort(*calls, *n, sizeof(**calls), by_thread_and_begin);
+	return status;
 }
 
-static size_t add_event(struct ws_event_columns *c, size_t at, const struct ws_module_call *call,
-                        enum ws_nvtx_type type)
+static void put_event(struct ws_module_event *events, size_t *n, const struct ws_module_call *call,
+                      bool begins)
 {
-	c->time_ns[at] = type == WS_NVTX_PUSH ? call->start_ns : call->end_ns;
-	c->thread[at] = call->thread;
-	c->domain[at] = WS_TEXT_MODULE_DOMAIN;
-	c->name[at] = type == WS_NVTX_PUSH ? call->name : WS_TEXT_EMPTY;
-	c->payload[at] = WS_NONE;
-	c->type[at] = (uint8_t)type;
-	return at + 1;
+	events[*n] = (struct ws_module_event){
+	        .time_ns = begins ? call->start_ns : call->end_ns,
+	        .position = (uint32_t)*n,
+	        .thread = call->thread,
+	        .name = begins ? call->name : WS_TEXT_EMPTY,
+	        .begins = begins,
+	};
+	++*n;
 }
 
-size_t ws_modules_add_events(const struct ws_modules *modules, struct ws_event_columns *c, size_t n)
+/* The calls that are open lie below i already, in the places from 0 on. */
+static void put_events(struct ws_module_call *calls, size_t ncalls, struct ws_module_event *events,
+                       size_t *n)
 {
-	struct ws_module_call *calls = modules->call;
-	size_t at = n, open = 0;
-	/* the calls that are open lie below i already, in the places from 0 on */
-	struct ws_module_call top;
+	size_t open = 0;
 
-	for (size_t i = 0; i < modules->n; i++) {
+	for (size_t i = 0; i < ncalls; i++) {
 		struct ws_module_call call = calls[i];
 
 		while (open && (calls[open - 1].thread != call.thread ||
-		                calls[open - 1].end_ns <= call.start_ns)) {
-			top = calls[--open];
-			at = add_event(c, at, &top, WS_NVTX_POP);
-		}
+		                calls[open - 1].end_ns <= call.start_ns))
+			put_event(events, n, &calls[--open], false);
 		if (open && calls[open - 1].end_ns < call.end_ns)
 			call.end_ns = calls[open - 1].end_ns;
-		at = add_event(c, at, &call, WS_NVTX_PUSH);
+		put_event(events, n, &call, true);
 		calls[open++] = call;
 	}
-	while (open) {
-		top = calls[--open];
-		at = add_event(c, at, &top, WS_NVTX_POP);
-	}
-	return at - n;
+	while (open)
+		put_event(events, n, &calls[--open], false);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct ws_module_event *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->time_ns, b->time_ns);
+	return (a->position > b->position) - (a->position < b->position);
+}
+
+enum ws_status ws_load_module_events(struct ws_loader *l, struct ws_arena *arena,
+                                     struct ws_module_event **out, size_t *n, struct ws_err *err)
+{
+	struct ws_module_call *calls;
+	size_t ncalls = 0;
+
+	*n = 0;
+	WS_FORWARD(load_calls(l, &calls, &ncalls, err));
+	WS_NEW(arena, *out, 2 * ncalls);
+	put_events(calls, ncalls, *out, n);
+	ws_sort(*out, *n, sizeof(**out), by_time);
+	return WS_OK;
 }

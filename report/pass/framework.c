@@ -11,29 +11,6 @@ bool ws_framework_is_in(const struct ws_trace_reader *r)
 	       ws_trace_reader_count(r, WS_KIND_COLLECTIVE);
 }
 
-/* Calls of modules as events of NVTX, in order of time. */
-static enum ws_status load_modules(struct ws_framework *f, struct ws_loader *l, struct ws_err *err)
-{
-	struct ws_modules modules;
-	size_t most;
-
-	WS_FORWARD(ws_modules_find(&f->arena, l, &modules, err));
-	most = 2 * modules.n;
-	WS_FAIL_IF(most >= WS_NONE, err, NO_MEMORY,
-	           "the trace has more calls of modules than a report handles");
-	WS_NEW(&f->arena, f->events.time_ns, most);
-	WS_NEW(&f->arena, f->events.thread, most);
-	WS_NEW(&f->arena, f->events.domain, most);
-	WS_NEW(&f->arena, f->events.name, most);
-	WS_NEW(&f->arena, f->events.payload, most);
-	WS_NEW(&f->arena, f->events.type, most);
-	WS_NEW(&f->arena, f->event_order, most);
-	f->nevents = ws_modules_add_events(&modules, &f->events, 0);
-	ws_order_identity(f->event_order, f->nevents);
-	ws_order_by(f->event_order, f->events.time_ns, f->nevents);
-	return WS_OK;
-}
-
 static void order_ops(struct ws_framework *f, const struct ws_model *m)
 {
 	f->nops = m->cpu_ops.tree.n;
@@ -50,7 +27,7 @@ enum ws_status ws_framework_load(struct ws_framework *f, struct ws_loader *l, st
 	WS_FORWARD(ws_load_cpu_ops(l, err));
 	WS_FORWARD(ws_load_op_links(l, &f->op_of, err));
 	WS_FORWARD(ws_load_collectives(l, &f->collective_of, err));
-	WS_FORWARD(load_modules(f, l, err));
+	WS_FORWARD(ws_load_module_events(l, &f->arena, &f->events, &f->nevents, err));
 	for (size_t i = 0; i < m->nwork; i++)
 		if (m->work[i].correlation)
 			m->work[i].op = ws_idmap_get(&f->op_of, m->work[i].correlation);
@@ -71,23 +48,20 @@ void ws_framework_free(struct ws_framework *f)
 /* Behind what the file has of the same time. */
 #define AT_FRAMEWORK (UINT64_C(1) << 60)
 
-static void put_event(struct ws_pass *p, uint32_t event, struct ws_pass_row *row)
+static void put_event(struct ws_pass *p, const struct ws_module_event *e, struct ws_pass_row *row)
 {
-	const struct ws_event_columns *e = &p->framework.events;
-	const uint32_t name = e->name[event], thread = e->thread[event];
-	struct ws_event_descriptor shape = {
-	        .type = e->type[event],
-	        .thread = thread,
-	        .process = p->m->threads[thread].process,
-	        .domain = e->domain[event],
+	const struct ws_event_descriptor shape = {
+	        .type = e->begins ? WS_NVTX_PUSH : WS_NVTX_POP,
+	        .thread = e->thread,
+	        .process = p->m->threads[e->thread].process,
+	        .domain = WS_TEXT_MODULE_DOMAIN,
+	        .name = p->m->steady_of[e->name],
 	        .payload = WS_NONE,
 	};
 
-	if (shape.type == WS_NVTX_PUSH)
-		shape.name = p->m->steady_of[name];
-	row->time_ns = e->time_ns[event];
-	row->position = AT_FRAMEWORK | event;
-	row->recorded = name;
+	row->time_ns = e->time_ns;
+	row->position = AT_FRAMEWORK | e->position;
+	row->recorded = e->name;
 	row->shape = ws_pass_number_shape(p, &shape);
 }
 
@@ -115,8 +89,7 @@ void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_
 	struct ws_pass_row *row;
 	size_t n;
 
-	while (f->next_event < f->nevents &&
-	       f->events.time_ns[f->event_order[f->next_event]] < until_ns)
+	while (f->next_event < f->nevents && f->events[f->next_event].time_ns < until_ns)
 		f->next_event++;
 	while (f->next_op < f->nops && end_ns[f->op_order[f->next_op]] < until_ns)
 		f->next_op++;
@@ -126,7 +99,7 @@ void ws_pass_take_framework(struct ws_pass *p, int64_t until_ns, struct ws_pass_
 	row = ws_pass_rows_reserve(to, n);
 	memset(row, 0, n * sizeof(*row));
 	for (size_t i = first_event; i < f->next_event; i++)
-		put_event(p, f->event_order[i], row++);
+		put_event(p, &f->events[i], row++);
 	for (size_t i = first_op; i < f->next_op; i++)
 		put_op(p, f->op_order[i], row++);
 	ws_pass_rows_filled(to, n, true);

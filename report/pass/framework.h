@@ -14,8 +14,8 @@
 struct ws_framework {
 	bool is_present;
 	struct ws_idmap op_of, collective_of; /* by correlation id, as the file links them */
-	struct ws_event_columns events;       /* of modules */
-	uint32_t *event_order, *op_order;     /* by time; by end */
+	struct ws_module_event *events;
+	uint32_t *op_order; /* by end */
 	size_t nevents, nops;
 	size_t next_event, next_op; /* before these everything was given to the join */
 	struct ws_arena arena;

@@ -124,7 +124,7 @@ static enum ws_status look_for_crossings(struct ws_pass *p, struct ws_idmap *dom
 	enum ws_status status;
 
 	for (size_t i = 0; i < f->nevents; i++)
-		ws_idmap_put(domain_of, f->events.thread[i], WS_TEXT_MODULE_DOMAIN);
+		ws_idmap_put(domain_of, f->events[i].thread, WS_TEXT_MODULE_DOMAIN);
 	ws_feed_open(&feed, p->l.r, columns);
 	do {
 		status = ws_feed_next(feed, &rows, &until_ns, err);
