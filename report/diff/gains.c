@@ -19,15 +19,6 @@ void ws_sentence_add(struct ws_sentence *s, const char *fmt, ...)
 	va_end(args);
 }
 
-struct ws_cell *ws_verdict_row(struct ws_table *t, const char *subject, const char *verdict)
-{
-	struct ws_cell *row = ws_table_row(t);
-
-	ws_cell_set_str(t, &row[WS_TC_diff_verdict_subject], subject);
-	ws_cell_set_str(t, &row[WS_TC_diff_verdict_verdict], verdict);
-	return row;
-}
-
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit)
 {
@@ -113,7 +104,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 		ws_sentence_add(&text, "No operation is significantly %s",
 		                gained ? "faster" : "slower");
 	ws_sentence_add(&text, ".");
-	ws_verdict_row(t, gained ? "what gained" : "what lost", text.text);
+	ws_table_add(t, gained ? "what gained" : "what lost", "%s", text.text);
 }
 
 /* Less than this share of a step's GPU time is not worth a word. */
@@ -170,7 +161,7 @@ static void add_gain_breakdown(const struct ws_diff *d, struct ws_table *t,
 		ws_sentence_add(&text, " The other %s became idle time or copies.",
 		                ws_say_time_in(step - gpu, time));
 	add_losses(d, classes, &text);
-	ws_verdict_row(t, "where the gain went", text.text);
+	ws_table_add(t, "where the gain went", "%s", text.text);
 }
 
 /* --- Tensor Cores -------------------------------------------------------------------------- */
@@ -187,7 +178,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
                              const struct ws_diff_rows *classes)
 {
 	double on[2] = {0, 0}, all[2] = {0, 0}, unknown[2] = {0, 0}, share[2], dark[2];
-	struct ws_sentence text = {""};
+	const char *use;
 
 	for (size_t i = 0; i < classes->n; i++) {
 		const struct ws_diff_row *row = &classes->row[i];
@@ -209,22 +200,21 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 		dark[s] = ws_stat_percent(unknown[s], all[s]);
 	}
 	if (dark[0] > 5 || dark[1] > 5) {
-		ws_sentence_add(&text,
-		                "Unknown: kernel names do not tell Tensor Core use for %.0f %% and "
-		                "%.0f %% of " PRODUCTS ".",
-		                dark[0], dark[1]);
-		ws_verdict_row(t, "Tensor Cores", text.text);
+		ws_table_add(t, "Tensor Cores",
+		             "Unknown: kernel names do not tell Tensor Core use for %.0f %% and "
+		             "%.0f %% of " PRODUCTS ".",
+		             dark[0], dark[1]);
 		return;
 	}
-	if (fabs(share[1] - share[0]) <= 5)
-		ws_sentence_add(&text, "Tensor Core use is unchanged: ");
-	else
-		ws_sentence_add(&text, "Tensor Cores are used %s: ",
-		                share[1] > share[0] ? "more" : "less");
-	ws_sentence_add(&text, "%.0f %% and %.0f %% of " PRODUCTS " (from kernel names).", share[0],
-	                share[1]);
-	ws_verdict_numbers(t, ws_verdict_row(t, "Tensor Cores", text.text), share[0], share[1],
-	                   "%");
+	use = fabs(share[1] - share[0]) <= 5 ? "Tensor Core use is unchanged"
+	      : share[1] > share[0]          ? "Tensor Cores are used more"
+	                                     : "Tensor Cores are used less";
+	ws_verdict_numbers(t,
+	                   ws_table_add(t, "Tensor Cores",
+	                                "%s: %.0f %% and %.0f %% of " PRODUCTS
+	                                " (from kernel names).",
+	                                use, share[0], share[1]),
+	                   share[0], share[1], "%");
 }
 
 void ws_verdict_gains(struct ws_diff *d, struct ws_table *t, const double step_ns[2],

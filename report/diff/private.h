@@ -162,7 +162,6 @@ struct ws_sentence {
 };
 void ws_sentence_add(struct ws_sentence *s, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-struct ws_cell *ws_verdict_row(struct ws_table *t, const char *subject, const char *verdict);
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit);
 /* What gained, what lost, where the gain went, Tensor Cores. step_ns, gpu_ns: typical, of each

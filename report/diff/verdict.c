@@ -19,7 +19,7 @@ struct verdict {
 static void add_time(const struct verdict *v, const char *subject, const char *sentence,
                      const struct ws_comparison *c)
 {
-	struct ws_cell *row = ws_verdict_row(v->t, subject, sentence);
+	struct ws_cell *row = ws_table_add(v->t, subject, "%s", sentence);
 
 	ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade], ws_grade_name(c->grade));
 	ws_verdict_numbers(v->t, row, c->typical[0] / 1e6, c->typical[1] / 1e6, "ms");
@@ -40,15 +40,12 @@ static void add_warnings(const struct verdict *v)
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			struct ws_bytes name =
 			        ws_texts_get(&v->d->names.texts, side->recordings[i].name);
-			struct ws_sentence text = {""};
 
-			if (!side->recordings[i].damaged)
-				continue;
-			ws_sentence_add(&text,
-			                "%.*s is damaged: its numbers cover the intact rest. "
-			                "'warpsheet check' lists the damage.",
-			                (int)name.len, (const char *)name.ptr);
-			ws_verdict_row(v->t, "damaged", text.text);
+			if (side->recordings[i].damaged)
+				ws_table_add(v->t, "damaged",
+				             "%.*s is damaged: its numbers cover the intact rest. "
+				             "'warpsheet check' lists the damage.",
+				             (int)name.len, (const char *)name.ptr);
 		}
 	}
 	for (size_t i = 0; i < v->d->nreasons; i++) {
@@ -59,7 +56,8 @@ static void add_warnings(const struct verdict *v)
 		         v->d->reasons[i]);
 	}
 	for (size_t i = 0; i < v->d->nreasons; i++) {
-		struct ws_cell *row = ws_verdict_row(v->t, "not the same work", v->d->reasons[i]);
+		struct ws_cell *row =
+		        ws_table_add(v->t, "not the same work", "%s", v->d->reasons[i]);
 
 		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],
 		                ws_grade_name(WS_GRADE_UNLIKE));
@@ -69,19 +67,20 @@ static void add_warnings(const struct verdict *v)
 static void add_matched(const struct verdict *v)
 {
 	const struct ws_diff *d = v->d;
-	struct ws_sentence text = {""};
+	struct ws_cell *row;
 	double share[2];
 
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
 	if (d->side[0].gpu_ns && d->side[1].gpu_ns)
-		ws_sentence_add(&text,
-		                "%.1f %% of %s's GPU time and %.1f %% of %s's have a counterpart.",
-		                share[0], d->side[0].name, share[1], d->side[1].name);
+		row = ws_table_add(
+		        v->t, "matched work",
+		        "%.1f %% of %s's GPU time and %.1f %% of %s's have a counterpart.",
+		        share[0], d->side[0].name, share[1], d->side[1].name);
 	else
-		ws_sentence_add(&text, "A side has no GPU time, so nothing is matched.");
-	ws_verdict_numbers(v->t, ws_verdict_row(v->t, "matched work", text.text), share[0],
-	                   share[1], "%");
+		row = ws_table_add(v->t, "matched work",
+		                   "A side has no GPU time, so nothing is matched.");
+	ws_verdict_numbers(v->t, row, share[0], share[1], "%");
 }
 
 /* --- times ------------------------------------------------------------------------------- */
@@ -236,14 +235,14 @@ static void add_beside(const struct verdict *v)
 	}
 	for (size_t i = 0; i < 2; i++) {
 		const double change = ns[i][1] - ns[i][0];
-		struct ws_sentence text = {""};
 		char time[WS_SAY_TIME];
 
 		if (!ns[i][0] && !ns[i][1])
 			continue;
-		ws_sentence_add(&text, "%s %s.", ws_say_time_in(fabs(change), time),
-		                change < 0 ? "less" : "more");
-		ws_verdict_numbers(v->t, ws_verdict_row(v->t, subjects[i], text.text),
+		ws_verdict_numbers(v->t,
+		                   ws_table_add(v->t, subjects[i], "%s %s.",
+		                                ws_say_time_in(fabs(change), time),
+		                                change < 0 ? "less" : "more"),
 		                   ns[i][0] / 1e6, ns[i][1] / 1e6, "ms");
 	}
 }
@@ -274,7 +273,7 @@ static bool add_times(const struct verdict *v, double gpu_ns[2])
 		memcpy(gpu_ns, row->mean, sizeof(row->mean));
 	} else {
 		snprintf(d->result->verdict, sizeof(d->result->verdict), WS_DIFF_NOTHING);
-		ws_verdict_row(v->t, "overall", WS_DIFF_NOTHING);
+		ws_table_add(v->t, "overall", WS_DIFF_NOTHING);
 	}
 	ws_diff_rows_release(&rows);
 	return any;
@@ -287,7 +286,6 @@ static void add_memory(const struct verdict *v)
 	const struct ws_diff *d = v->d;
 	double peak[2], ratio;
 	enum ws_grade grade;
-	struct ws_sentence text = {""};
 	struct ws_cell *row;
 
 	for (int s = 0; s < 2; s++) {
@@ -298,14 +296,14 @@ static void add_memory(const struct verdict *v)
 	grade = ws_diff_grade_count(d, peak[0], peak[1]);
 	ratio = ws_stat_ratio(peak[1], peak[0]);
 	if (grade == WS_GRADE_SAME)
-		ws_sentence_add(&text, "The peak allocation is the same.");
+		row = ws_table_add(v->t, "memory", "The peak allocation is the same.");
 	else if (fabs(ratio - 1) < 0.1)
-		ws_sentence_add(&text, "%s allocates %.2g %% %s at its peak.", d->side[1].name,
-		                100 * fabs(ratio - 1), ratio < 1 ? "less" : "more");
+		row = ws_table_add(v->t, "memory", "%s allocates %.2g %% %s at its peak.",
+		                   d->side[1].name, 100 * fabs(ratio - 1),
+		                   ratio < 1 ? "less" : "more");
 	else
-		ws_sentence_add(&text, "%s allocates %.3g× as much as %s at its peak.",
-		                d->side[1].name, ratio, d->side[0].name);
-	row = ws_verdict_row(v->t, "memory", text.text);
+		row = ws_table_add(v->t, "memory", "%s allocates %.3g× as much as %s at its peak.",
+		                   d->side[1].name, ratio, d->side[0].name);
 	ws_verdict_numbers(v->t, row, peak[0] / 1e6, peak[1] / 1e6, "MB");
 	ws_cell_set_real(&row[WS_TC_diff_verdict_ratio], ratio);
 	ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade], ws_grade_count_name(grade));
@@ -343,7 +341,7 @@ static void add_utilization(const struct verdict *v, bool hardware)
 	}
 	if (isnan(percent[0]) && isnan(percent[1]))
 		return;
-	row = ws_verdict_row(v->t, hardware ? "HFU" : "MFU", text.text);
+	row = ws_table_add(v->t, hardware ? "HFU" : "MFU", "%s", text.text);
 	ws_verdict_numbers(v->t, row, percent[0], percent[1], "%");
 }
 
@@ -371,7 +369,7 @@ static void add_unmatched(const struct verdict *v)
 			ws_sentence_add(&text, " %s adds %.4g casts%s (%s).", side->name,
 			                (double)rest->casts / n, per,
 			                ws_say_time_in((double)rest->cast_ns / n, time));
-		ws_verdict_row(v->t, s ? "only in B" : "only in A", text.text);
+		ws_table_add(v->t, s ? "only in B" : "only in A", "%s", text.text);
 	}
 }
 
