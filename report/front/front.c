@@ -21,13 +21,6 @@ static const struct ws_table_column tree_columns[] = {
 };
 enum { PART, PART_TIME, PART_SHARE, PART_OWN, PART_CALLS, PART_KERNELS };
 
-static const struct ws_table_column finding_columns[] = {
-        COLUMN("advice", "Advice", "", TEXT, PLAIN, NAME),
-        COLUMN("gain", "Gain (%)", "%", REAL, PERCENT, ANSWER),
-        COLUMN("why", "Why", "", TEXT, PLAIN, ANSWER),
-};
-enum { ADVICE, ADVICE_GAIN, ADVICE_WHY };
-
 /* Of kernels, or where there are none of operations; the title of the rates has their unit. */
 #define COST_COLUMNS(what, device)                                                           \
 	{                                                                                    \
@@ -75,7 +68,6 @@ enum { CHANGE, CHANGE_CLASS, CHANGE_A, CHANGE_B, CHANGE_DIFF, CHANGE_RATIO, CHAN
 		name, title, title, "", columns, sizeof(columns) / sizeof(*(columns)) \
 	}
 static const struct ws_table_def tree_def = DEF("front-tree", "Where in the model", tree_columns);
-static const struct ws_table_def finding_def = DEF("front-findings", "What to do", finding_columns);
 static const struct ws_table_def kernel_def =
         DEF("front-kernels", "Kernels that cost most", kernel_columns);
 static const struct ws_table_def change_def =
@@ -221,21 +213,6 @@ unsigned ws_front_depth(const struct ws_cell *name)
 }
 
 /* --- the others ---------------------------------------------------------------------------- */
-
-struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows)
-{
-	struct ws_table *t = ws_table_new(&finding_def);
-
-	for (size_t i = 0; i < page->nfindings && i < rows; i++) {
-		const struct ws_page_finding *f = &page->finding[i];
-		struct ws_cell *row = ws_table_row(t);
-
-		ws_cell_set_str(t, &row[ADVICE], f->advice);
-		ws_cell_set_real(&row[ADVICE_GAIN], f->gain_percent);
-		ws_cell_set_str(t, &row[ADVICE_WHY], f->evidence ? f->evidence : f->title);
-	}
-	return t;
-}
 
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 {

@@ -16,7 +16,6 @@ struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows);
 const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page);
 /* Blanks before a name of the tree: its depth. */
 unsigned ws_front_depth(const struct ws_cell *name);
-struct ws_table *ws_front_findings(const struct ws_page *page, size_t rows);
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
 /* What the step's time goes to. */
 struct ws_table *ws_front_bar(const struct ws_page *page);

@@ -238,35 +238,30 @@ void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t)
 /* One line each: advice first, the gain at the right edge, the evidence below in grey. */
 static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 {
+	static const struct ws_shown_column percent = {.display = WS_DISPLAY_PERCENT,
+	                                               .decimals = 1};
 	const double width = FRONT_WIDTH - FRONT_OTHERS;
-	struct ws_table *t = ws_front_findings(page, FINDING_ROWS);
-	struct ws_shown_column gain;
 
-	if (!t->nrows && !page->findings_note) {
-		ws_table_free(t);
+	if (!page->nfindings && !page->findings_note)
 		return;
-	}
 	ws__xlsx_front_section(f, "What to do");
-	ws_display_column(t, 1, &gain);
-	if (t->nrows)
+	if (page->nfindings)
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
-	for (size_t i = 0; i < t->nrows; i++) {
-		const struct ws_cell *cells = ws_table_cells(t, i);
+	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
+		const struct ws_page_finding *finding = &page->finding[i];
+		struct ws_cell gain;
 
+		ws_cell_set_real(&gain, finding->gain_percent);
 		ws__xlsx_paragraph(f->x, f->sheet, f->row, FRONT_LAST - 1, width,
-		                   ws__xlsx_format(f->x, "%zu. %.*s", i + 1,
-		                                   WS_CELL_SHOWN(&cells[0])),
+		                   ws__xlsx_format(f->x, "%zu. %s", i + 1, finding->advice),
 		                   WS_XLSX_ADVICE);
-		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &cells[1], &gain, WS_XLSX_CELL);
-		if (cells[2].type == WS_CELL_TEXT)
-			ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
-			                   ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&cells[2])),
-			                   WS_XLSX_EVIDENCE);
+		ws__xlsx_cell(f->x, f->sheet, f->row++, FRONT_LAST, &gain, &percent, WS_XLSX_CELL);
+		ws__xlsx_paragraph(f->x, f->sheet, f->row++, FRONT_LAST - 1, width,
+		                   finding->evidence, WS_XLSX_EVIDENCE);
 	}
 	if (page->findings_note)
 		put_words(f, page->findings_note, WS_XLSX_NOTE);
-	ws_table_free(t);
 }
 
 static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
