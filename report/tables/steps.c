@@ -13,21 +13,13 @@
 	"No step has finished: no range is called `step`, or the program was stopped inside the " \
 	"first. `--step PATTERN` names the ranges that are steps; the table ranges lists all."
 
-/* Columns of the phases, in the order of enum ws_phase. */
-static const int wall_columns[WS_PHASES] = {
-        WS_TC_steps_forward_ns,   WS_TC_steps_loss_ns,      WS_TC_steps_backward_ns,
-        WS_TC_steps_optimizer_ns, WS_TC_steps_remainder_ns,
-};
-static const int gpu_columns[WS_PHASES] = {
-        WS_TC_steps_gpu_forward_ns,   WS_TC_steps_gpu_loss_ns,      WS_TC_steps_gpu_backward_ns,
-        WS_TC_steps_gpu_optimizer_ns, WS_TC_steps_gpu_remainder_ns,
-};
-
-static const int window_columns[WS_PHASES] = {
-        WS_TC_steps_window_forward_ns,   WS_TC_steps_window_loss_ns,
-        WS_TC_steps_window_backward_ns,  WS_TC_steps_window_optimizer_ns,
-        WS_TC_steps_window_remainder_ns,
-};
+/* Columns of the phases are in the order of enum ws_phase. */
+_Static_assert(WS_TC_steps_remainder_ns - WS_TC_steps_forward_ns == WS_PHASE_OTHER &&
+                       WS_TC_steps_gpu_remainder_ns - WS_TC_steps_gpu_forward_ns ==
+                               WS_PHASE_OTHER &&
+                       WS_TC_steps_window_remainder_ns - WS_TC_steps_window_forward_ns ==
+                               WS_PHASE_OTHER,
+               "order of columns");
 
 static void set_utilization(struct ws_table *t, struct ws_cell *row,
                             const struct ws_utilization *use, int64_t step_ns, uint32_t s)
@@ -61,13 +53,14 @@ static void add_step(const struct ws_table_context *tab, struct ws_table *t,
 		                                  : (step->phases >> p & 1);
 
 		if (present)
-			ws_cell_set_int(&row[wall_columns[p]], step->phase_ns[p]);
+			ws_cell_set_int(&row[WS_TC_steps_forward_ns + p], step->phase_ns[p]);
 		/* a framework's links tell backward kernels without a range `backward` */
 		told |= p != WS_PHASE_OTHER && gpu->phase_ns[p];
 		if (present || (gpu->phase_ns[p] && told))
-			ws_cell_set_int(&row[gpu_columns[p]], gpu->phase_ns[p]);
+			ws_cell_set_int(&row[WS_TC_steps_gpu_forward_ns + p], gpu->phase_ns[p]);
 		if (times->window_ns[s][p] >= 0)
-			ws_cell_set_int(&row[window_columns[p]], times->window_ns[s][p]);
+			ws_cell_set_int(&row[WS_TC_steps_window_forward_ns + p],
+			                times->window_ns[s][p]);
 	}
 	ws_cell_set_int(&row[WS_TC_steps_host_ns], step->total_ns);
 	ws_cell_set_int(&row[WS_TC_steps_kernels], (int64_t)gpu->kernels);
@@ -96,7 +89,7 @@ static void name_host_times(struct ws_table *t)
 	                                              "Host Remainder (ns)"};
 
 	for (int p = 0; p < WS_PHASES; p++)
-		ws_table_show_as(t, (size_t)wall_columns[p], titles[p]);
+		ws_table_show_as(t, (size_t)(WS_TC_steps_forward_ns + p), titles[p]);
 }
 
 static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,
