@@ -46,10 +46,8 @@ enum {
 	KERNEL_ATTAINED
 };
 
-static const struct ws_table_column bar_columns[] = {
-        COLUMN("use", "Use", "", TEXT, PLAIN, NAME),
+static const struct ws_table_column time_columns[] = {
         COLUMN("time_ns", "Time (ns)", "ns", REAL, TIME_NS, ANSWER),
-        COLUMN("share", "Share (%)", "%", REAL, PERCENT, ANSWER),
 };
 
 static const struct ws_table_column change_columns[] = {
@@ -74,7 +72,7 @@ static const struct ws_table_def change_def =
         DEF("front-changes", "Operations that changed most", change_columns);
 static const struct ws_table_def operation_def =
         DEF("front-operations", "Operations that cost most", operation_columns);
-static const struct ws_table_def bar_def = DEF("front-bar", "Where the step goes", bar_columns);
+static const struct ws_table_def time_def = DEF("front-time", "Time", time_columns);
 
 /* --- the tree ---------------------------------------------------------------------------- */
 
@@ -239,24 +237,6 @@ struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows)
 	return t;
 }
 
-struct ws_table *ws_front_bar(const struct ws_page *page)
-{
-	struct ws_table *t = ws_table_new(&bar_def);
-
-	if (page->bar_title)
-		ws_table_set_title(t, page->bar_title, NULL);
-	for (size_t i = 0; i < page->nsegments; i++) {
-		const struct ws_page_segment *s = &page->segment[i];
-		struct ws_cell *row = ws_table_row(t);
-
-		ws_cell_set_str(t, &row[0], s->name);
-		ws_cell_set_real(&row[1], (double)s->ns * page->step_ns /
-		                                  (double)page->whole_ns); /* of a device */
-		ws_cell_set_real(&row[2], s->percent);
-	}
-	return t;
-}
-
 struct ws_table *ws_front_changes(const struct ws_page *page)
 {
 	struct ws_table *t = ws_table_new(&change_def);
@@ -282,10 +262,10 @@ struct ws_table *ws_front_changes(const struct ws_page *page)
 
 void ws_front_times(double longest_ns, struct ws_shown_column *out)
 {
-	struct ws_table *whole = ws_table_new(&bar_def);
+	struct ws_table *whole = ws_table_new(&time_def);
 
-	ws_cell_set_real(&ws_table_row(whole)[1], longest_ns);
-	ws_display_column(whole, 1, out);
+	ws_cell_set_real(&ws_table_row(whole)[0], longest_ns);
+	ws_display_column(whole, 0, out);
 	ws_table_free(whole);
 }
 

@@ -17,8 +17,6 @@ const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page);
 /* Blanks before a name of the tree: its depth. */
 unsigned ws_front_depth(const struct ws_cell *name);
 struct ws_table *ws_front_kernels(const struct ws_page *page, size_t rows);
-/* What the step's time goes to. */
-struct ws_table *ws_front_bar(const struct ws_page *page);
 /* "H100 · PyTorch profiler · 3 steps · nothing lost", in the arena. */
 const char *ws_front_source(struct ws_arena *arena, const struct ws_page *page);
 /* Operations that changed most. */

@@ -220,6 +220,12 @@ static inline const char *ws_page_work(const struct ws_page *page)
 	return page->has_operations ? "CPU" : page->on_cpu ? "kernel" : "GPU";
 }
 
+/* Of a step, on a device. */
+static inline double ws_page_segment_ns(const struct ws_page *page, const struct ws_page_segment *s)
+{
+	return (double)s->ns * page->step_ns / (double)page->whole_ns;
+}
+
 void ws_page_free(struct ws_page *page); /* NULL is legal */
 /* Nodes of both trees that are the same part: their counterparts. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b);

@@ -98,36 +98,34 @@ static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_pa
 	fputc('\n', f);
 }
 
-static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page,
-                       const struct ws_table *bar)
+static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
-	struct ws_shown_column time, share;
+	struct ws_arena arena = {0};
 	size_t used = 0;
 
-	ws_display_column(bar, 2, &share);
-	share.decimals = 1; /* what has under 1 % is not in the legend */
 	for (size_t i = 0; i < page->nsegments; i++) {
-		char a[WS_DISPLAY_NUMBER_MAX], b[WS_DISPLAY_NUMBER_MAX], text[512];
+		const struct ws_page_segment *s = &page->segment[i];
+		const char *text;
 		size_t width;
 
-		if (page->segment[i].percent < LEGEND_SHARE)
+		if (s->percent < LEGEND_SHARE)
 			continue;
-		ws_display_section_column(bar, 1, i, i + 1, &time); /* each in its own unit */
-		ws_display_quantity(bar, &time, i, 1, a);
-		ws_display_quantity(bar, &share, i, 2, b);
-		snprintf(text, sizeof(text), " %s %s (%s)", page->segment[i].name, a, b);
+		text = ws_arena_format(&arena, " %s %s", s->name,
+		                       ws_say_part_of(&arena, ws_page_segment_ns(page, s),
+		                                      s->percent));
 		width = 1 + ws_display_width(text, strlen(text));
 		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
 			fputc('\n', f);
 			used = 0;
 		}
 		fputs(used ? "   " : "", f);
-		put_glyph(f, opts, &page->segment[i], i);
+		put_glyph(f, opts, s, i);
 		ws__text_style(f, opts, WS_TEXT_PLAIN);
 		put_text(f, text);
 		used += (used ? 3 : 0) + width;
 	}
 	fputc('\n', f);
+	ws_arena_free(&arena);
 }
 
 /* --- parts -------------------------------------------------------------------------------- */
@@ -183,7 +181,6 @@ void ws__text_headline(FILE *f, const struct ws_page *page, const struct ws_text
 void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
 {
 	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
-	struct ws_table *bar = ws_front_bar(page);
 	struct ws_arena arena = {0};
 
 	put_styled(f, opts, WS_TEXT_BOLD, page->title);
@@ -196,12 +193,11 @@ void ws__text_front(FILE *f, const struct ws_page *page, const struct ws_text_op
 	put_figures(f, opts, page);
 	if (page->nsegments) {
 		fputc('\n', f);
-		put_styled(f, opts, WS_TEXT_BOLD, bar->def->title);
+		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
 		fputc('\n', f);
 		put_bar(f, opts, page);
-		put_legend(f, opts, page, bar);
+		put_legend(f, opts, page);
 	}
-	ws_table_free(bar);
 	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
 	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
 	put_findings(f, opts, page);

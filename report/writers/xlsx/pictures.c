@@ -76,7 +76,7 @@ static void add_part(struct bar *b, const char *name, double ns, double percent,
 }
 
 /* Work, then idle time; what is too small for a name is one part of each. */
-static void add_parts(struct bar *b, const struct ws_page *page, const struct ws_table *times)
+static void add_parts(struct bar *b, const struct ws_page *page)
 {
 	for (int idle = 0; idle < 2; idle++) {
 		double ns = 0, percent = 0;
@@ -84,7 +84,7 @@ static void add_parts(struct bar *b, const struct ws_page *page, const struct ws
 
 		for (size_t i = 0; i < page->nsegments; i++) {
 			const struct ws_page_segment *part = &page->segment[i];
-			const double time = ws_table_cells(times, i)[1].r;
+			const double time = ws_page_segment_ns(page, part);
 
 			if (part->is_idle != idle)
 				continue;
@@ -121,7 +121,6 @@ static void style_bar(lxw_chart *chart, const struct ws_page *page, const struct
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
 {
 	const struct ws_page *page = x->report->page;
-	struct ws_table *times = ws_front_bar(page);
 	struct bar b = {.x = x,
 	                .s = s,
 	                .chart = new_chart(x, "Time by class of work, then idle time by cause"),
@@ -130,8 +129,7 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
 	ws_front_times(page->step_ns, &b.shown);
 	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the bar", x->styles[WS_XLSX_SOURCE]);
 	ws__xlsx_text(x, s->sheet, row, FRONT_DATA + 1, b.shown.title, x->styles[WS_XLSX_SOURCE]);
-	add_parts(&b, page, times);
-	ws_table_free(times);
+	add_parts(&b, page);
 	style_bar(b.chart, page, &b);
 	ws__xlsx_place_chart(x, s->sheet, row, b.chart, WS_XLSX_PAGE_PIXELS, BAR_ROWS,
 	                     "Stacked bar: time of work by class, then idle time by cause");
