@@ -1,4 +1,5 @@
 /* A table as aligned columns, no wider than the terminal. */
+#include "report/base/names.h"
 #include "report/names/names.h"
 #include "report/table/view.h"
 
@@ -86,20 +87,12 @@ static size_t tree_label(const struct text_table *x, const struct ws_cell *cells
 	return 2 * depth + len;
 }
 
-static bool is_one_of(const char *id, const char *const *ids)
-{
-	for (; *ids; ids++)
-		if (!strcmp(*ids, id))
-			return true;
-	return false;
-}
-
 static void add_columns(struct text_table *x)
 {
 	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
-	                                    "meaning", "definition", "check",    NULL};
-	static const char *const names[] = {"short_name", "name", "kernel_a", "kernel_b",
-	                                    "kernel",     "part", NULL};
+	                                    "meaning", "definition", "check"};
+	static const char *const names[] = {"short_name", "name",   "kernel_a",
+	                                    "kernel_b",   "kernel", "part"};
 
 	WS_NEW(&x->arena, x->columns, x->view.n + 1);
 	for (size_t i = 0; i < x->view.n; i++) {
@@ -110,8 +103,8 @@ static void add_columns(struct text_table *x)
 		def = &x->t->def->columns[c->view->index];
 		c->is_text = def->type == WS_CELL_TEXT;
 		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
-		c->is_name = is_one_of(def->id, names);
-		c->is_prose = is_one_of(def->id, prose);
+		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names);
+		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
 		x->wraps |= c->is_prose && x->opts->width > 0;
 		c->width = ws_view_widest(&x->view, c->view, x->rows);
 		if (c->width < header_width(c->view->shown.title))
