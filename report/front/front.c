@@ -1,10 +1,8 @@
 #include "report/front/front.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "formats/base/xalloc.h"
 
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \
@@ -82,31 +80,9 @@ static const struct ws_table_def time_def = DEF("front-time", "Time", time_colum
 
 struct tree {
 	const struct ws_page *page;
-	size_t *first, *next; /* children of each node */
 	bool *is_shown;
 	const bool *passed;
 };
-
-static void link_children(struct tree *t)
-{
-	size_t n = t->page->nnodes, *last = ws_xarray(n + 1, sizeof(*last));
-
-	t->first = ws_xarray(n + 1, sizeof(*t->first));
-	t->next = ws_xarray(n + 1, sizeof(*t->next));
-	t->is_shown = ws_xarray(n + 1, sizeof(*t->is_shown));
-	for (size_t i = 0; i <= n; i++)
-		t->first[i] = t->next[i] = last[i] = NONE;
-	for (size_t i = 0; i < n; i++) { /* the last list is that of the roots */
-		size_t up = t->page->node[i].parent == WS_PAGE_ROOT ? n : t->page->node[i].parent;
-
-		if (last[up] == NONE)
-			t->first[up] = i;
-		else
-			t->next[last[up]] = i;
-		last[up] = i;
-	}
-	free(last);
-}
 
 const bool *ws_front_passed(struct ws_arena *arena, const struct ws_page *page)
 {
@@ -170,33 +146,29 @@ static void add_part(const struct tree *t, struct ws_table *table, size_t i, uns
 	ws_cell_set_real(&row[PART_KERNELS], (double)node->kernels / page->samples);
 }
 
-static void add_parts(const struct tree *t, struct ws_table *table, size_t first, unsigned depth)
-{
-	for (size_t i = first; i != NONE; i = t->next[i]) {
-		if (t->is_shown[i])
-			add_part(t, table, i, depth);
-		add_parts(t, table, t->first[i], depth + t->is_shown[i]);
-	}
-}
-
 struct ws_table *ws_front_tree(const struct ws_page *page, size_t rows)
 {
 	struct ws_table *table = ws_table_new(&tree_def);
 	struct tree t = {.page = page};
 	struct ws_arena arena = {0};
+	unsigned *depth; /* of those that are shown */
 	size_t node;
 
 	ws_table_set_title(table, page->tree_title ? page->tree_title : tree_def.title, NULL);
 	table->without_gpu = page->on_cpu;
 	table->is_chosen = true; /* in this order, whatever they hold */
-	link_children(&t);
+	WS_NEW(&arena, t.is_shown, page->nnodes);
+	WS_NEW(&arena, depth, page->nnodes);
 	t.passed = ws_front_passed(&arena, page);
 	for (size_t i = 0; i < rows && (node = longest(&t)) != NONE; i++)
 		t.is_shown[node] = true;
-	add_parts(&t, table, t.first[page->nnodes], 0);
-	free(t.first);
-	free(t.next);
-	free(t.is_shown);
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const size_t up = page->node[i].parent;
+
+		depth[i] = up == WS_PAGE_ROOT ? 0 : depth[up] + t.is_shown[up];
+		if (t.is_shown[i])
+			add_part(&t, table, i, depth[i]);
+	}
 	ws_arena_free(&arena);
 	return table;
 }

@@ -82,7 +82,7 @@ struct ws_page_segment {
 	enum ws_page_colour colour;
 };
 
-/* A box of the icicle; parents stand before their children, children longest first. */
+/* A box of the icicle, before all that it holds; children stand longest first. */
 #define WS_PAGE_ROOT SIZE_MAX
 struct ws_page_node {
 	size_t parent;     /* a node, WS_PAGE_ROOT */
