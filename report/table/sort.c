@@ -11,9 +11,9 @@ struct key {
 	size_t row;
 };
 
-/* What made the rows before, and in which order they come now. */
+/* The table before, and in which order its rows come now. */
 struct sorted {
-	struct ws_table_source source;
+	struct ws_table before;
 	size_t *row;
 };
 
@@ -49,40 +49,32 @@ static int compare_keys(const void *x, const void *y, void *descending)
 static void fill_sorted(void *ctx, size_t row, struct ws_cell *cells)
 {
 	const struct sorted *s = ctx;
+	const struct ws_cell *from = ws_table_cells(&s->before, s->row[row]);
 
-	s->source.fill(s->source.ctx, s->row[row], cells);
+	if (from != cells) /* a row that is made is made there */
+		memcpy(cells, from, s->before.def->ncolumns * sizeof(*cells));
 }
 
 static void free_sorted(void *ctx)
 {
 	struct sorted *s = ctx;
 
-	if (s->source.free)
-		s->source.free(s->source.ctx);
+	if (s->before.source.free)
+		s->before.source.free(s->before.source.ctx);
 	free(s->row);
 	free(s);
 }
 
-static void order_made_rows(struct ws_table *t, const struct key *keys)
+static void order_rows(struct ws_table *t, const struct key *keys)
 {
 	struct sorted *s = ws_xarray(1, sizeof(*s));
+	const struct ws_table_source source = {fill_sorted, free_sorted, s};
 
-	s->source = t->source;
+	s->before = *t;
 	s->row = ws_xarray(t->nrows, sizeof(*s->row));
 	for (size_t i = 0; i < t->nrows; i++)
 		s->row[i] = keys[i].row;
-	t->source = (struct ws_table_source){fill_sorted, free_sorted, s};
-}
-
-static void order_rows(struct ws_table *t, const struct key *keys)
-{
-	const size_t n = t->def->ncolumns;
-	struct ws_cell *before = ws_xarray(t->nrows * n, sizeof(*before));
-
-	memcpy(before, t->cells, t->nrows * n * sizeof(*before));
-	for (size_t i = 0; i < t->nrows; i++)
-		memcpy(t->cells + i * n, before + keys[i].row * n, n * sizeof(*before));
-	free(before);
+	ws_table_set_source(t, &source, t->nrows);
 }
 
 void ws_table_sort(struct ws_table *t, size_t column, bool descending)
@@ -103,10 +95,7 @@ void ws_table_sort(struct ws_table *t, size_t column, bool descending)
 			cell->text.ptr = ws_arena_copy(&texts, cell->text.ptr, cell->text.len);
 	}
 	qsort_r(keys, t->nrows, sizeof(*keys), compare_keys, &descending);
-	if (t->source.fill)
-		order_made_rows(t, keys);
-	else
-		order_rows(t, keys);
+	order_rows(t, keys);
 	free(keys);
 	ws_arena_free(&texts);
 }
