@@ -31,13 +31,6 @@ static const char *copy(const struct answering *a, const struct ws_cell *cell)
 	                                  : "";
 }
 
-static double number(const struct ws_cell *cell)
-{
-	return cell->type == WS_CELL_REAL  ? cell->r
-	       : cell->type == WS_CELL_INT ? (double)cell->i
-	                                   : NAN;
-}
-
 /* --- the headline ------------------------------------------------------------------------- */
 
 static const struct ws_cell *verdict_of(const struct answering *a, const char *subject)
@@ -80,9 +73,9 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
                      const char *are, const char *take)
 {
 	struct ws_arena *t = a->texts;
-	const double ns[2] = {1e6 * number(&row[WS_TC_diff_verdict_a]),
-	                      1e6 * number(&row[WS_TC_diff_verdict_b])};
-	const double ratio = number(&row[WS_TC_diff_verdict_ratio]);
+	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
+	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
+	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
 	const char *times = both_times(t, ns[0], ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
@@ -275,7 +268,7 @@ static void add_bars(const struct answering *a, const struct ws_diff_parts *part
 
 static double change_size(const struct ws_cell *row)
 {
-	return fabs(number(&row[WS_TC_diff_ops_diff_ns]));
+	return fabs(ws_cell_number(&row[WS_TC_diff_ops_diff_ns]));
 }
 
 /* "forward" where another row has the same name, and so would read alike. */
@@ -301,7 +294,7 @@ static void add_changes(const struct answering *a)
 		const struct ws_cell *row = ws_table_cells(t, i);
 		size_t at = n;
 
-		if (!(number(&row[WS_TC_diff_ops_ratio]) > 0) || !change_size(row))
+		if (!(ws_cell_number(&row[WS_TC_diff_ops_ratio]) > 0) || !change_size(row))
 			continue;
 		while (at && change_size(row) > change_size(best[at - 1]))
 			at--;
@@ -323,13 +316,13 @@ static void add_changes(const struct answering *a)
 		c->class = copy(a, &row[WS_TC_diff_ops_class]);
 		c->grade = copy(a, &row[WS_TC_diff_ops_grade]);
 		c->colour = ws_page_class_colour(c->class, strlen(c->class));
-		c->calls[0] = number(&row[WS_TC_diff_ops_instances_a]);
-		c->calls[1] = number(&row[WS_TC_diff_ops_instances_b]);
-		c->ns[0] = number(&row[WS_TC_diff_ops_gpu_a_ns]);
-		c->ns[1] = number(&row[WS_TC_diff_ops_gpu_b_ns]);
-		c->ratio = number(&row[WS_TC_diff_ops_ratio]);
-		c->low = number(&row[WS_TC_diff_ops_low]);
-		c->high = number(&row[WS_TC_diff_ops_high]);
+		c->calls[0] = ws_cell_number(&row[WS_TC_diff_ops_instances_a]);
+		c->calls[1] = ws_cell_number(&row[WS_TC_diff_ops_instances_b]);
+		c->ns[0] = ws_cell_number(&row[WS_TC_diff_ops_gpu_a_ns]);
+		c->ns[1] = ws_cell_number(&row[WS_TC_diff_ops_gpu_b_ns]);
+		c->ratio = ws_cell_number(&row[WS_TC_diff_ops_ratio]);
+		c->low = ws_cell_number(&row[WS_TC_diff_ops_low]);
+		c->high = ws_cell_number(&row[WS_TC_diff_ops_high]);
 	}
 }
 

@@ -27,8 +27,7 @@ static int compare_cells(const struct ws_cell *a, const struct ws_cell *b)
 	}
 	if (a->type == WS_CELL_INT && b->type == WS_CELL_INT)
 		return (a->i > b->i) - (a->i < b->i);
-	double x = a->type == WS_CELL_INT ? (double)a->i : a->r;
-	double y = b->type == WS_CELL_INT ? (double)b->i : b->r;
+	const double x = ws_cell_number(a), y = ws_cell_number(b);
 
 	return (x > y) - (x < y);
 }

@@ -75,16 +75,18 @@ bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b)
 	return a->type == WS_CELL_EMPTY || a->i == b->i;
 }
 
+double ws_cell_number(const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_REAL  ? cell->r
+	       : cell->type == WS_CELL_INT ? (double)cell->i
+	                                   : NAN;
+}
+
 double ws_cell_magnitude(const struct ws_cell *cell)
 {
-	switch (cell->type) {
-	case WS_CELL_INT:
-		return fabs((double)cell->i);
-	case WS_CELL_REAL:
-		return fabs(cell->r);
-	default:
-		return 0;
-	}
+	const double number = ws_cell_number(cell);
+
+	return isnan(number) ? 0 : fabs(number);
 }
 
 /* --- what the cells of a column have in common ------------------------------------------- */

@@ -120,6 +120,8 @@ static inline struct ws_cell_text ws_cell_text(const struct ws_cell *cell)
 #define WS_CELL_SHOWN(cell) (int)ws_cell_text(cell).len, ws_cell_text(cell).ptr
 /* Of one type, and the same there; two empty ones are. */
 bool ws_cell_same(const struct ws_cell *a, const struct ws_cell *b);
+/* Its number; NaN of any other cell. */
+double ws_cell_number(const struct ws_cell *cell);
 /* Of a number; 0 of anything else. */
 double ws_cell_magnitude(const struct ws_cell *cell);
 

@@ -78,11 +78,7 @@ static void put_column(struct ws_json_writer *j, const struct ws_view_column *c)
 /* Of a tree: the label and depth of each row, which the script makes into branches. */
 static void put_labels(struct ws_json_writer *j, const struct ws_view *v, size_t rows)
 {
-	bool is_tree = false;
-
-	for (size_t i = 0; i < v->n; i++)
-		is_tree |= v->column[i].is_tree;
-	if (!is_tree)
+	if (!v->column[0].is_tree)
 		return;
 	ws_json_array_begin(ws_json_key(j, "labels"));
 	for (size_t row = 0; row < rows; row++) {

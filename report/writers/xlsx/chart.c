@@ -53,13 +53,8 @@ static double greatest(const struct chart_cells *cells, const char *title)
 
 	if (find_column(cells, title) < 0)
 		return 0;
-	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++) {
-		const struct ws_cell *cell = &ws_table_cells(t, r)[column];
-
-		most = fmax(most, cell->type == WS_CELL_INT    ? (double)cell->i
-		                  : cell->type == WS_CELL_REAL ? cell->r
-		                                               : 0);
-	}
+	for (size_t r = cells->first - WS_XLSX_ROW_DATA; r <= cells->last - WS_XLSX_ROW_DATA; r++)
+		most = fmax(most, ws_cell_number(&ws_table_cells(t, r)[column]));
 	return most;
 }
 

@@ -156,10 +156,12 @@ static void lay_out(const struct ws_page *page, double scale, struct icicle *ici
 {
 	struct ws_arena arena = {0};
 	const bool *passed = ws_front_passed(&arena, page);
-	size_t *depth = ws_xarray(page->nnodes + 1, sizeof(*depth)); /* of what a node holds */
-	double *begin = ws_xarray(page->nnodes + 1, sizeof(*begin));
-	double *used = ws_xarray(page->nnodes + 1, sizeof(*used)); /* by the children of each */
+	size_t *depth;        /* of what a node holds */
+	double *begin, *used; /* used: by the children of each */
 
+	WS_NEW(&arena, depth, page->nnodes + 1);
+	WS_NEW(&arena, begin, page->nnodes + 1);
+	WS_NEW(&arena, used, page->nnodes + 1);
 	for (size_t i = 0; i < page->nnodes; i++) {
 		const struct ws_page_node *node = &page->node[i];
 		const size_t up = node->parent == WS_PAGE_ROOT ? page->nnodes : node->parent;
@@ -182,9 +184,6 @@ static void lay_out(const struct ws_page *page, double scale, struct icicle *ici
 		icicle->end[level] = begin[i] + width;
 		icicle->levels = level + 1 > icicle->levels ? level + 1 : icicle->levels;
 	}
-	free(begin);
-	free(used);
-	free(depth);
 	ws_arena_free(&arena);
 }
 
@@ -295,18 +294,18 @@ static void style_icicle(lxw_chart *chart)
 uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char *sheet_name,
                              const struct ws_xlsx_icicle *of, uint32_t row)
 {
-	struct icicle *icicle = ws_xarray(1, sizeof(*icicle));
-	struct painting p = {x, sheet, sheet_name, of, icicle, NULL};
+	struct icicle *icicle;
+	struct painting p = {x, sheet, sheet_name, of, NULL, NULL};
 	size_t slots = 0;
 	unsigned rows;
 
+	WS_NEW(&x->arena, icicle, 1);
+	p.icicle = icicle;
 	lay_out(of->page, of->scale, icicle);
 	for (size_t level = 0; level < icicle->levels; level++)
 		slots = icicle->n[level] > slots ? icicle->n[level] : slots;
-	if (!slots || (slots < 2 && !of->other_page)) {
-		free(icicle);
+	if (!slots || (slots < 2 && !of->other_page))
 		return row;
-	}
 	p.chart = new_chart(x, of->title);
 	rows = 4 +
 	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
@@ -321,6 +320,5 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	ws__xlsx_place_chart(
 	        x, sheet, row, p.chart, WS_XLSX_PAGE_PIXELS, rows,
 	        "Icicle: parts of the model, each below its parent, as wide as its time");
-	free(icicle);
 	return row + rows;
 }

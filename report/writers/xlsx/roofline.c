@@ -30,9 +30,7 @@ static const struct ws_cell *cell(const struct points *p, size_t row, int column
 
 static double number(const struct points *p, size_t row, int column)
 {
-	const struct ws_cell *c = cell(p, row, column);
-
-	return c->type == WS_CELL_REAL ? c->r : c->type == WS_CELL_INT ? (double)c->i : 0;
+	return ws_cell_number(cell(p, row, column));
 }
 
 /* A logarithmic axis has no place for 0. */
