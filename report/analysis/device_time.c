@@ -228,29 +228,8 @@ const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_se
 	return find_windows(m, sel, 0);
 }
 
-static void set_windows(const struct ws_model *m, const struct ws_selection *sel, int warm_up,
-                        struct ws_span *windows)
+const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
+                                            const struct ws_selection *sel)
 {
-	const struct ws_windows *w = find_windows(m, sel, warm_up);
-
-	for (size_t i = 0; i < w->n; i++)
-		if (w->window[i].step != WS_NONE)
-			windows[w->window[i].step] =
-			        (struct ws_span){w->window[i].start_ns, w->window[i].end_ns};
-}
-
-void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                     struct ws_span *windows)
-{
-	int warm_up = 0;
-
-	for (uint32_t s = 0; s < m->nsteps; s++) {
-		warm_up |= m->steps[s].warm_up;
-		windows[s] = (struct ws_span){0, -1};
-	}
-	if (!sel->rows)
-		return;
-	if (warm_up)
-		set_windows(m, sel, 1, windows);
-	set_windows(m, sel, 0, windows);
+	return find_windows(m, sel, 1);
 }

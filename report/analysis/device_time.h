@@ -36,10 +36,9 @@ const struct ws_windows *ws_windows(const struct ws_model *m, const struct ws_se
 void ws_device_work_span(const struct ws_model *m, const struct ws_selection *sel,
                          int64_t *start_ns, int64_t *end_ns);
 
-/* The window of each step of the model: of the selected ones, and of those of warm-up beside each
- * other; where it has none, its end lies before its start. */
-void ws_step_windows(const struct ws_model *m, const struct ws_selection *sel,
-                     struct ws_span *windows);
+/* The same of the warm-up steps, whatever is selected. */
+const struct ws_windows *ws_warm_up_windows(const struct ws_model *m,
+                                            const struct ws_selection *sel);
 
 /* Does a range or operation of this name load data? By the names of PyTorch's loaders. */
 bool ws_name_loads_data(struct ws_bytes name);

@@ -60,25 +60,41 @@ static void add_kernels(const struct ws_selection *sel, struct ws_step_gpu *gpu)
 	}
 }
 
+static void add_windows(const struct ws_windows *w, struct ws_step_times *out)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		const struct ws_time_window *at = &w->window[i];
+
+		if (at->step == WS_NONE)
+			continue;
+		out->step_ns[at->step] = at->end_ns - at->start_ns;
+		set_windows(&(struct ws_span){at->start_ns, at->end_ns}, out->gpu[at->step].phase,
+		            out->window_ns[at->step]);
+	}
+}
+
 static void find(const struct ws_model *m, const struct ws_selection *sel,
                  struct ws_step_times *out)
 {
-	struct ws_span *windows = ws_xarray(m->nsteps + 1, sizeof(*windows));
+	bool warm_up = false;
 
-	for (size_t s = 0; s < m->nsteps; s++)
+	for (size_t s = 0; s < m->nsteps; s++) {
 		out->gpu[s] = (struct ws_step_gpu){.phase = WS_NO_PHASES};
+		warm_up |= m->steps[s].warm_up;
+	}
+	memset(out->step_ns, 0xff, m->nsteps * sizeof(*out->step_ns));
+	memset(out->window_ns, 0xff, m->nsteps * sizeof(*out->window_ns));
 	add_kernels(sel, out->gpu);
-	ws_step_windows(m, sel, windows);
+	if (warm_up)
+		add_windows(ws_warm_up_windows(m, sel), out);
+	add_windows(ws_windows(m, sel), out);
 	for (uint32_t s = 0; s < m->nsteps; s++) {
-		out->step_ns[s] = windows[s].end_ns - windows[s].start_ns;
-		set_windows(&windows[s], out->gpu[s].phase, out->window_ns[s]);
 		if (!ws_step_selected(m, sel, s))
 			continue;
 		out->measured[out->nmeasured++] = s;
 		out->has_windows |= out->window_ns[s][WS_PHASE_OTHER] >= 0;
 		out->phases |= m->steps[s].phases;
 	}
-	free(windows);
 }
 
 const struct ws_step_times *ws_step_times(const struct ws_model *m, const struct ws_selection *sel)

@@ -13,16 +13,20 @@ void ws_names_release(struct ws_names *names)
 	ws_texts_release(&names->items);
 	ws_texts_release(&names->likenesses);
 	free(names->places);
+	free(names->parents);
 	*names = (struct ws_names){0};
 }
 
-void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t *number)
+void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
+                        uint32_t *number)
 {
 	*number = ws_texts_add(&names->place_keys, (struct ws_bytes){place, sizeof(*place)});
 	--*number;
 	if (*number < names->nplaces)
 		return;
 	WS_GROW(names->places, names->nplaces + 1, names->places_capacity);
+	WS_GROW(names->parents, names->nplaces + 1, names->parents_capacity);
+	names->parents[names->nplaces] = parent;
 	names->places[names->nplaces++] = *place;
 }
 

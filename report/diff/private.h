@@ -104,6 +104,7 @@ struct ws_diff_rows {
 	struct ws_texts keys;
 	struct ws_diff_row *row;
 	size_t n, capacity;
+	struct ws_arena arena; /* of what rows point to */
 };
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */

@@ -72,13 +72,13 @@ static bool has_phases(const struct ws_diff *d)
 
 /* GPU time is compared of matched work; other times have all of it, so what one side did alone is
  * told beside it. */
-static void set_compared(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase,
-                         enum ws_diff_measure measure)
+static void set_compared(const struct ws_diff *d, struct ws_diff_rows *rows,
+                         struct ws_diff_row *row, int s, int phase, enum ws_diff_measure measure)
 {
 	const struct ws_side *side = &d->side[s];
 
 	if (measure == WS_MEASURE_GPU)
-		row->compared[s] = ws_xarray(side->nsamples + 1, sizeof(*row->compared[s]));
+		WS_NEW(&rows->arena, row->compared[s], side->nsamples);
 	for (size_t i = 0; i < side->nsamples; i++) {
 		if (measure == WS_MEASURE_GPU)
 			row->compared[s][i] = ws_diff_matched_ns(d, s, i, phase);
@@ -114,7 +114,7 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 		row->instances[s] = (uint64_t)has_phase(side, phase, measure);
 		for (size_t i = 0; i < side->nsamples; i++)
 			row->ns[s][i] = time_of(side->samples[i], phase, measure);
-		set_compared(d, row, s, phase, measure);
+		set_compared(d, rows, row, s, phase, measure);
 	}
 }
 
@@ -222,7 +222,7 @@ static void roll_places(struct ranges *r)
 		longest = len > longest ? len : longest;
 	}
 	buffer = ws_xmalloc(longest + 1);
-	r->rolled = ws_xarray(names->nplaces + 1, sizeof(*r->rolled));
+	WS_NEW(&r->rows.arena, r->rolled, names->nplaces);
 	for (size_t p = 0; p < names->nplaces; p++) {
 		struct ws_bytes text = ws_texts_get(&names->texts, names->places[p].text);
 
@@ -238,7 +238,7 @@ static void keep_single_names(struct ranges *r)
 {
 	struct ws_names *names = &r->d->names;
 
-	r->variants = ws_xarray(names->texts.n + 1, sizeof(*r->variants));
+	WS_NEW(&r->rows.arena, r->variants, names->texts.n + 1);
 	for (size_t p = 0; p < names->nplaces; p++)
 		r->variants[r->rolled[p]]++;
 	for (size_t p = 0; p < names->nplaces; p++)
@@ -250,8 +250,9 @@ static void count_instances(struct ranges *r)
 {
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
-		uint32_t *most = ws_xarray(r->d->names.nplaces + 1, sizeof(*most));
+		uint32_t *most;
 
+		WS_NEW(&r->rows.arena, most, r->d->names.nplaces);
 		for (size_t i = 0; i < side->nrecordings; i++)
 			for (size_t k = 0; k < side->recordings[i].nranges; k++) {
 				const struct ws_range_at *at =
@@ -307,53 +308,26 @@ static void gather_ranges(struct ranges *r)
 	}
 }
 
-/* The text of the place around the one with this text; false: it is outermost. */
-static bool path_around(struct ws_bytes *text)
-{
-	const char *p = text->ptr;
-
-	/* a '/' of a name stands behind a '\\' */
-	for (size_t i = text->len; i-- > 1;)
-		if (p[i] == '/' && p[i - 1] != '\\') {
-			text->len = i;
-			return true;
-		}
-	return false;
-}
-
 /* What one side did alone in a range is no difference of the range, and of those around it. */
-static void add_only(struct ranges *r, int s, uint32_t place, uint32_t *place_of)
+static void add_only(struct ranges *r, int s, uint32_t place)
 {
-	struct ws_names *names = &r->d->names;
-	struct ws_bytes text = ws_texts_get(&names->texts, names->places[place].text);
+	const double more_ns = r->d->more_place_ns[s][place];
 
-	do {
-		const uint32_t number =
-		        (uint32_t)ws_strtab_find(&names->texts.known, text.ptr, text.len);
-
-		for (size_t i = 0; i < r->rows.n && number && place_of[number] != WS_NONE; i++)
-			if (r->rows.row[i].field[FIELD_PATH] == r->rolled[place_of[number]])
-				r->rows.row[i].more_ns[s] += r->d->more_place_ns[s][place];
-	} while (path_around(&text));
+	for (; place != WS_NONE && more_ns > 0; place = r->d->names.parents[place])
+		for (size_t i = 0; i < r->rows.n; i++)
+			if (r->rows.row[i].field[FIELD_PATH] == r->rolled[place])
+				r->rows.row[i].more_ns[s] += more_ns;
 }
 
 static void gather_only(struct ranges *r)
 {
-	struct ws_names *names = &r->d->names;
-	uint32_t *place_of = ws_xmalloc((names->texts.n + 1) * sizeof(*place_of));
-
-	memset(place_of, 0xff, (names->texts.n + 1) * sizeof(*place_of));
-	for (uint32_t p = 0; p < names->nplaces; p++)
-		place_of[names->places[p].text] = p;
 	for (int s = 0; s < 2; s++) {
-		for (uint32_t p = 0; p < names->nplaces; p++)
-			if (r->d->more_place_ns[s][p] > 0)
-				add_only(r, s, p, place_of);
+		for (uint32_t p = 0; p < r->d->names.nplaces; p++)
+			add_only(r, s, p);
 		for (size_t i = 0; i < r->rows.n; i++)
 			for (size_t k = 0; k < r->d->side[s].nsamples; k++)
 				r->rows.row[i].like_ns[s] += r->rows.row[i].ns[s][k];
 	}
-	free(place_of);
 }
 
 static void gather_dtypes(struct ranges *r)
@@ -361,7 +335,7 @@ static void gather_dtypes(struct ranges *r)
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &r->d->side[s];
 
-		r->dtypes[s] = ws_xarray(r->d->names.texts.n + 1, sizeof(*r->dtypes[s]));
+		WS_NEW(&r->rows.arena, r->dtypes[s], r->d->names.texts.n + 1);
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			for (size_t k = 0; k < side->recordings[i].ndtypes; k++) {
 				const struct ws_recorded_fact *pair =
@@ -441,7 +415,7 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 	keep_single_names(&r);
 	count_instances(&r);
 	for (int match = 0; match < 3; match++)
-		r.row_of[match] = ws_xarray(d->names.nplaces + 1, sizeof(**r.row_of));
+		WS_NEW(&r.rows.arena, r.row_of[match], d->names.nplaces);
 	gather_ranges(&r);
 	gather_only(&r);
 	gather_dtypes(&r);
@@ -456,13 +430,5 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 	        "time of the ranges in it.",
 	        d->by_steps ? "the measured steps" : "the traces");
 	ws_diff_note_samples(d, t);
-	for (int s = 0; s < 2; s++) {
-		free(r.max_instances[s]);
-		free(r.dtypes[s]);
-	}
-	for (int match = 0; match < 3; match++)
-		free(r.row_of[match]);
-	free(r.rolled);
-	free(r.variants);
 	ws_diff_rows_release(&r.rows);
 }

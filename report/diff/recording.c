@@ -116,7 +116,7 @@ static void find_places(struct ws_reader *c)
 		place.style = path->style;
 		place_text(c->names, parent, c->m->texts[path->name], &place.text);
 		place.domain = ws_texts_add(&c->names->texts, c->m->texts[path->domain]);
-		ws_names_add_place(c->names, &place, &c->place_of_path[i]);
+		ws_names_add_place(c->names, &place, parent, &c->place_of_path[i]);
 	}
 }
 

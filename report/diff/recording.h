@@ -137,10 +137,12 @@ struct ws_names {
 	struct ws_texts texts;
 	struct ws_texts place_keys;
 	struct ws_place *places; /* number of the key - 1 */
-	size_t nplaces, places_capacity;
+	uint32_t *parents;       /* of each: the place around it, WS_NONE */
+	size_t nplaces, places_capacity, parents_capacity;
 	struct ws_texts items, likenesses; /* their bytes */
 };
-void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t *number);
+void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
+                        uint32_t *number);
 /* The number of an item, whose like[] is set. */
 uint32_t ws_names_add_item(struct ws_names *names, struct ws_work_item *item);
 static inline const struct ws_work_item *ws_names_item(const struct ws_names *names, uint32_t item)

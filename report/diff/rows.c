@@ -9,16 +9,9 @@
 
 void ws_diff_rows_release(struct ws_diff_rows *r)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		free(r->row[i].ns[0]);
-		free(r->row[i].ns[1]);
-		free(r->row[i].compared[0]);
-		free(r->row[i].compared[1]);
-		free(r->row[i].same_size[0]);
-		free(r->row[i].same_size[1]);
-	}
 	free(r->row);
 	ws_texts_release(&r->keys);
+	ws_arena_free(&r->arena);
 	*r = (struct ws_diff_rows){0};
 }
 
@@ -36,9 +29,9 @@ struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS
 	memcpy(row->field, key, sizeof(row->field));
 	row->noise = r->noise;
 	for (int s = 0; s < 2; s++)
-		row->ns[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->ns[s]));
+		WS_NEW(&r->arena, row->ns[s], r->nsamples[s]);
 	for (int s = 0; s < 2 && r->of_work; s++)
-		row->same_size[s] = ws_xarray(r->nsamples[s] + 1, sizeof(*row->same_size[s]));
+		WS_NEW(&r->arena, row->same_size[s], r->nsamples[s]);
 	return row;
 }
 

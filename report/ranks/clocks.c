@@ -54,9 +54,9 @@ static void open_aligner(struct aligner *a)
 	struct ws_ranks *r = a->r;
 	size_t at = 0;
 
-	a->middle = ws_xarray(r->nmeetings + 1, sizeof(*a->middle));
-	a->first = ws_xarray(r->n + 1, sizeof(*a->first));
-	a->deviation = ws_xarray(r->ncalls + 1, sizeof(*a->deviation));
+	WS_NEW(&r->arena, a->middle, r->nmeetings);
+	WS_NEW(&r->arena, a->first, r->n);
+	WS_NEW(&r->arena, a->deviation, r->ncalls);
 	a->epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
 	for (size_t i = 0; i < r->nmeetings; i++)
 		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
@@ -179,8 +179,9 @@ static void judge(struct aligner *a, size_t at)
 void ws_ranks_align(struct ws_ranks *r)
 {
 	struct aligner a = {.r = r};
-	size_t *filled = ws_xarray(r->n + 1, sizeof(*filled));
+	size_t *filled;
 
+	WS_NEW(&r->arena, filled, r->n);
 	open_aligner(&a);
 	join_ranks(r);
 	for (int round = 0; round < ROUNDS; round++) {
@@ -194,9 +195,4 @@ void ws_ranks_align(struct ws_ranks *r)
 	for (size_t i = 0; i < r->nmeetings; i++)
 		if (r->meetings[i].n > 1)
 			judge(&a, i);
-
-	free(filled);
-	free(a.middle);
-	free(a.first);
-	free(a.deviation);
 }

@@ -152,12 +152,14 @@ static int by_waiting(const void *pa, const void *pb, void *arg)
 void ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t)
 {
 	struct kinds k = {.r = r};
-	uint32_t *order = ws_xarray(r->ncalls + 1, sizeof(*order));
+	struct ws_arena temp = {0};
+	uint32_t *order;
 
-	k.kind = ws_xarray(r->ncalls + 1, sizeof(*k.kind));
-	k.of_meeting = ws_xarray(r->nmeetings + 1, sizeof(*k.of_meeting));
-	k.values = ws_xarray(r->nmeetings + 1, sizeof(*k.values));
-	k.last = ws_xarray(r->n + 1, sizeof(*k.last));
+	WS_NEW(&temp, order, r->ncalls);
+	WS_NEW(&temp, k.kind, r->ncalls);
+	WS_NEW(&temp, k.of_meeting, r->nmeetings);
+	WS_NEW(&temp, k.values, r->nmeetings);
+	WS_NEW(&temp, k.last, r->n);
 	gather(&k);
 	for (uint32_t i = 0; i < k.n; i++)
 		order[i] = i;
@@ -167,9 +169,5 @@ void ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t)
 	if (!t->nrows)
 		ws_table_set_not_recorded(t, "no communication kernel was recorded");
 	ws_strtab_free(&k.ids);
-	free(order);
-	free(k.kind);
-	free(k.of_meeting);
-	free(k.values);
-	free(k.last);
+	ws_arena_free(&temp);
 }

@@ -22,9 +22,10 @@ static int by_number(const void *pa, const void *pb)
 /* Ranks by number; without numbers in all traces, as they were given. */
 static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 {
-	uint32_t *place = ws_xarray(r->n + 1, sizeof(*place)); /* rank as given -> by number */
+	uint32_t *place; /* rank as given -> by number */
 	bool known = true;
 
+	WS_NEW(&r->arena, place, r->n);
 	for (size_t i = 0; i < r->n; i++)
 		known &= r->ranks[i].has_number;
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -38,7 +39,6 @@ static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
 		place[r->ranks[i].given] = i;
 	for (size_t i = 0; i < r->ncalls; i++)
 		r->calls[i].rank = place[r->calls[i].rank];
-	free(place);
 	for (size_t i = 1; i < r->n; i++) {
 		const struct ws_bytes a = ws_texts_get(&r->texts, r->ranks[i - 1].name);
 		const struct ws_bytes b = ws_texts_get(&r->texts, r->ranks[i].name);

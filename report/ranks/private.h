@@ -94,6 +94,7 @@ struct ws_ranks {
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
 	char alarm[512];
+	struct ws_arena arena;
 };
 
 /* match.c: ranks by number, calls into meetings. USAGE: two traces of one rank. */

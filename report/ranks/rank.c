@@ -224,7 +224,7 @@ static void read_steps(struct reader *c)
 	c->windows = ws_windows(c->m, &c->sel);
 	rank->nsteps = c->windows->n;
 	gather_spans(c);
-	rank->steps = ws_xarray(rank->nsteps + 1, sizeof(*rank->steps));
+	WS_NEW(&c->r->arena, rank->steps, rank->nsteps);
 	for (size_t i = 0; i < rank->nsteps; i++) {
 		const struct ws_time_window *w = &c->windows->window[i];
 		struct ws_rank_step *s = &rank->steps[i];

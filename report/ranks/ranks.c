@@ -17,12 +17,11 @@ void ws_ranks_free(struct ws_ranks *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->n; i++)
-		free(r->ranks[i].steps);
 	free(r->ranks);
 	free(r->calls);
 	free(r->meetings);
 	ws_texts_release(&r->texts);
+	ws_arena_free(&r->arena);
 	free(r);
 }
 
