@@ -201,8 +201,6 @@ struct ranges {
 	uint32_t *rolled;           /* place -> text with * for the numbers of layers */
 	uint32_t *variants;         /* text -> places that are rolled into it */
 	uint64_t *dtypes[2];        /* text of a row -> bits of dtypes */
-	uint32_t dtype[64];
-	size_t ndtypes;
 	struct ws_diff_rows rows;
 };
 
@@ -336,21 +334,9 @@ static void gather_dtypes(struct ranges *r)
 		const struct ws_side *side = &r->d->side[s];
 
 		WS_NEW(&r->rows.arena, r->dtypes[s], r->d->names.texts.n + 1);
-		for (size_t i = 0; i < side->nrecordings; i++) {
-			for (size_t k = 0; k < side->recordings[i].ndtypes; k++) {
-				const struct ws_recorded_fact *pair =
-				        &side->recordings[i].dtypes[k];
-				size_t bit = 0;
-
-				while (bit < r->ndtypes && r->dtype[bit] != pair->value)
-					bit++;
-				if (bit == 64)
-					continue;
-				if (bit == r->ndtypes)
-					r->dtype[r->ndtypes++] = pair->value;
-				r->dtypes[s][r->rolled[pair->key]] |= UINT64_C(1) << bit;
-			}
-		}
+		for (size_t i = 0; i < side->nrecordings; i++)
+			for (size_t p = 0; p < side->recordings[i].nplaces; p++)
+				r->dtypes[s][r->rolled[p]] |= side->recordings[i].dtypes[p];
 	}
 }
 
@@ -360,8 +346,8 @@ static void set_dtypes(const struct ranges *r, int s, struct ws_table *t, struct
 	char text[512];
 	size_t n = 0;
 
-	for (size_t bit = 0; bit < r->ndtypes; bit++) {
-		struct ws_bytes name = ws_texts_get(&r->d->names.texts, r->dtype[bit]);
+	for (size_t bit = 0; bit < r->d->names.ndtypes; bit++) {
+		struct ws_bytes name = ws_texts_get(&r->d->names.texts, r->d->names.dtype[bit]);
 
 		if (!(r->dtypes[s][path] >> bit & 1) || name.len + 2 > sizeof(text) - n)
 			continue;

@@ -10,53 +10,24 @@
 #include "formats/base/xalloc.h"
 #include "report/diff/reader.h"
 
-/* Dtypes in the order of their first operation. */
-#define MOST_DTYPES 64
-struct dtypes {
-	uint32_t text[MOST_DTYPES];
-	size_t n;
-	uint64_t *of_path; /* bits */
-};
-
-/* Which dtypes the operations of each path read, at most 64 different ones. */
-static void look_at_dtype(struct dtypes *d, const struct ws_reader *c,
-                          const struct ws_joined_range *range)
+/* Which dtypes the operations of a place read. */
+static void look_at_dtype(struct ws_reader *c, const struct ws_joined_range *range, uint32_t place)
 {
 	const struct ws_op_facts *op = ws_joined_range_op(c->m, range);
+	struct ws_names *names = c->names;
+	uint32_t text;
 	size_t bit = 0;
 
 	if (!range->is_counted || !op->dtype)
 		return;
-	while (bit < d->n && d->text[bit] != op->dtype)
+	text = ws_reader_text(c, op->dtype);
+	while (bit < names->ndtypes && names->dtype[bit] != text)
 		bit++;
-	if (bit == MOST_DTYPES)
+	if (bit == WS_MOST_DTYPES)
 		return;
-	if (bit == d->n)
-		d->text[d->n++] = op->dtype;
-	d->of_path[range->context->path] |= UINT64_C(1) << bit;
-}
-
-/* Parents stand before their children. */
-static void keep_dtypes(struct ws_reader *c, struct dtypes *d)
-{
-	struct ws_recording *r = c->r;
-	const size_t npaths = c->m->ranges.npaths;
-	size_t pairs = 0;
-
-	for (size_t path = npaths; path-- > 0;) {
-		const uint32_t parent = c->m->ranges.paths[path].parent;
-
-		pairs += (size_t)__builtin_popcountll(d->of_path[path]);
-		if (parent != WS_NONE)
-			d->of_path[parent] |= d->of_path[path];
-	}
-	r->dtypes = ws_xarray(pairs + 1, sizeof(*r->dtypes));
-	for (size_t path = 0; path < npaths; path++)
-		for (size_t k = 0; k < d->n; k++)
-			if (d->of_path[path] >> k & 1)
-				r->dtypes[r->ndtypes++] =
-				        (struct ws_recorded_fact){c->place_of_path[path],
-				                                  ws_reader_text(c, d->text[k])};
+	if (bit == names->ndtypes)
+		names->dtype[names->ndtypes++] = text;
+	c->r->dtypes[place] |= UINT64_C(1) << bit;
 }
 
 /*
@@ -88,37 +59,32 @@ static uint32_t take_instance(struct numbering *n, const struct ws_reader *c,
 	return count->n++;
 }
 
-static void read_ranges(struct ws_reader *c, struct ws_arena *temp)
+void ws_reader_read_ranges(struct ws_reader *c)
 {
 	struct ws_recording *r = c->r;
-	struct dtypes dtypes = {.n = 0};
 	struct numbering numbering = {.ncounts = 0};
 
 	r->nranges = c->rows->nranges;
 	ws_spill_open(&r->ranges, r->nranges * sizeof(struct ws_range_at));
-	WS_NEW(temp, dtypes.of_path, c->m->ranges.npaths);
+	r->nplaces = c->names->nplaces;
+	r->dtypes = ws_xarray(r->nplaces + 1, sizeof(*r->dtypes));
 	for (uint32_t i = 0; i < r->nranges; i++) {
 		const struct ws_joined_range *range = ws_joined_rows_range(c->rows, i);
 		struct ws_range_at at = {ws_reader_sample(c, ws_joined_range_step(c->rows, range)),
 		                         c->place_of_path[range->context->path], 0, 0};
 
 		if (at.sample != WS_NONE) {
-			look_at_dtype(&dtypes, c, range);
+			look_at_dtype(c, range, at.place);
 			at.instance = take_instance(&numbering, c, range->context, &at);
 		}
 		ws_spill_put(&r->ranges, sizeof(at), i, &at);
 	}
-	keep_dtypes(c, &dtypes);
+	/* parents stand before what is in them */
+	for (size_t p = r->nplaces; p-- > 0;)
+		if (c->names->parents[p] != WS_NONE)
+			r->dtypes[c->names->parents[p]] |= r->dtypes[p];
 	ws_texts_release(&numbering.keys);
 	free(numbering.count);
-}
-
-void ws_reader_read_ranges(struct ws_reader *c)
-{
-	struct ws_arena temp = {0};
-
-	read_ranges(c, &temp);
-	ws_arena_free(&temp);
 }
 
 void ws_reader_add_up_ranges(struct ws_reader *c)

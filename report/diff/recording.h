@@ -117,8 +117,8 @@ struct ws_recording {
 	struct ws_copy_sum *copies;     /* WS_COPY_NAMES (tables.h) a sample */
 	struct ws_recorded_fact *facts; /* of workload, device and provenance */
 	size_t nfacts;
-	struct ws_recorded_fact *dtypes; /* key: place, value: text of a dtype read in it */
-	size_t ndtypes;
+	uint64_t *dtypes; /* of each place: bits of those that were read in it */
+	size_t nplaces;
 	size_t cut;                  /* steps at the end that were left out as cut off */
 	uint32_t ndevices;           /* that ran kernels */
 	bool on_cpu;                 /* as ws_model_on_cpu */
@@ -140,6 +140,9 @@ struct ws_names {
 	uint32_t *parents;       /* of each: the place around it, WS_NONE */
 	size_t nplaces, places_capacity, parents_capacity;
 	struct ws_texts items, likenesses; /* their bytes */
+#define WS_MOST_DTYPES 64
+	uint32_t dtype[WS_MOST_DTYPES]; /* that operations read: texts; the first that came */
+	size_t ndtypes;
 };
 void ws_names_add_place(struct ws_names *names, const struct ws_place *place, uint32_t parent,
                         uint32_t *number);
