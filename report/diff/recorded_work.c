@@ -191,15 +191,20 @@ static void set_operation(struct work *w, const struct ws_joined_range *range, u
 		item->kind = item->class;
 }
 
+static uint32_t class_of(struct work *w, const struct ws_joined_kernel *k)
+{
+	const uint32_t class = ws_reader_text(w->c, k->kind->class);
+
+	return class ? class : w->c->unclassified;
+}
+
 static void new_item(struct work *w, const struct ws_joined_kernel *k,
                      const struct ws_joined_range *op, uint32_t cpu_op, struct ws_work_item *item)
 {
 	*item = (struct ws_work_item){.place = WS_NONE, .phase = k->kind->phase};
 	if (k->kind->path != WS_NONE)
 		item->place = w->c->place_of_path[k->kind->path];
-	item->class = ws_reader_text(w->c, k->kind->class);
-	if (!item->class)
-		item->class = w->c->unclassified;
+	item->class = class_of(w, k);
 	set_operation(w, op, cpu_op, item);
 }
 
@@ -235,7 +240,7 @@ static void take_telling_class(struct work *w, const struct ws_joined_kernel *k,
                                struct ws_work_item *item)
 {
 	const struct ws_texts *texts = &w->c->names->texts;
-	const uint32_t class = ws_reader_text(w->c, k->kind->class);
+	const uint32_t class = class_of(w, k);
 
 	if (!class_tells_kind(ws_texts_get(texts, class)) ||
 	    class_tells_kind(ws_texts_get(texts, item->class)))
@@ -342,24 +347,24 @@ static void add_kernel(struct work *w, const struct ws_joined_kernel *k, struct 
 		call.longest_ns = k->dur_ns;
 	s->gpu_ns += k->dur_ns;
 	s->phase_gpu_ns[k->kind->phase] += k->dur_ns;
-	s->kernels++;
 	ws_spill_put(&r->calls, sizeof(call), at, &call);
 }
 
-/* Kernels of each class in each sample, which is a text of the model for now. */
+/* Kernels of each class in each sample. */
 static void add_class(struct work *w, const struct ws_joined_kernel *k, struct ws_sample *s)
 {
 	struct ws_recording *r = w->c->r;
 	const uint8_t tensor = w->c->m->configs[k->kind->config].tensor;
+	const uint32_t class = class_of(w, k);
 	size_t at;
 
 	if (!s->nclasses)
 		s->first_class = r->nclasses;
-	for (at = s->first_class; at < r->nclasses && r->classes[at].class != k->kind->class;)
+	for (at = s->first_class; at < r->nclasses && r->classes[at].class != class;)
 		at++;
 	if (at == r->nclasses) {
 		WS_GROW(r->classes, r->nclasses + 1, w->classes_capacity);
-		r->classes[r->nclasses++] = (struct ws_class_time){.class = k->kind->class};
+		r->classes[r->nclasses++] = (struct ws_class_time){.class = class};
 		s->nclasses++;
 	}
 	r->classes[at].kernels++;
@@ -388,13 +393,6 @@ static void read_kernels(struct work *w)
 			continue;
 		add_kernel(w, k, &r->samples[sample]);
 		add_class(w, k, &r->samples[sample]);
-	}
-	for (size_t i = 0; i < r->nclasses; i++) {
-		uint32_t *class = &r->classes[i].class;
-
-		*class = ws_reader_text(c, *class);
-		if (!*class)
-			*class = c->unclassified;
 	}
 }
 

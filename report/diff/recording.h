@@ -87,7 +87,6 @@ struct ws_sample {
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
 	int64_t window_ns[WS_PHASES]; /* ws_phase_windows; -1: not known */
 	uint8_t phases;               /* bit p: it has a range of phase p */
-	uint32_t kernels;
 };
 
 /* A range path, the same number in all recordings: names without what changes from call to call. */
