@@ -244,10 +244,24 @@ void ws_cell_share_str(struct ws_cell *cell, const char *text)
 	ws_cell_share_text(cell, text, strlen(text));
 }
 
+/* "of the kernel time" for "of the GPU time". */
+static char *words_without_gpu(struct ws_arena *arena, char *text)
+{
+	static const char of_gpu[] = "GPU time";
+	char *at = strstr(text, of_gpu);
+
+	return at ? ws_arena_format(arena, "%.*s%s%s", (int)(at - text), text,
+	                            at == text ? "Kernel time" : "kernel time",
+	                            words_without_gpu(arena, at + strlen(of_gpu)))
+	          : text;
+}
+
 static void add_note(struct ws_table *t, size_t at, const char *fmt, va_list ap)
 {
 	char *text = ws_arena_vformat(&t->arena->memory, fmt, ap);
 
+	if (t->without_gpu)
+		text = words_without_gpu(&t->arena->memory, text);
 	WS_GROW(t->notes, t->nnotes + 1, t->arena->notes_capacity);
 	memmove(&t->notes[at + 1], &t->notes[at], (t->nnotes++ - at) * sizeof(*t->notes));
 	t->notes[at] = text;
@@ -285,16 +299,34 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
 	va_end(ap);
 }
 
-void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet)
+/* A copy of its kind that can be changed. */
+static struct ws_table_def *own_def(struct ws_table *t)
 {
 	struct ws_table_def *def;
 
 	WS_NEW(&t->arena->memory, def, 1);
 	*def = *t->def;
+	t->def = def;
+	return def;
+}
+
+void ws_table_set_without_gpu(struct ws_table *t)
+{
+	struct ws_arena *arena = &t->arena->memory;
+	struct ws_table_def *def = own_def(t);
+
+	t->without_gpu = true;
+	def->meaning = words_without_gpu(
+	        arena, ws_arena_copy(arena, def->meaning, strlen(def->meaning)));
+}
+
+void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet)
+{
+	struct ws_table_def *def = own_def(t);
+
 	def->title = ws_arena_copy(&t->arena->memory, title, strlen(title) + 1);
 	if (sheet)
 		def->sheet = ws_arena_copy(&t->arena->memory, sheet, strlen(sheet) + 1);
-	t->def = def;
 }
 
 void ws_table_show_as(struct ws_table *t, size_t column, const char *title)

@@ -92,7 +92,7 @@ struct ws_table {
 	const char **shown_titles; /* by column: what people see for the header; NULL = that */
 	const char *side[2];       /* what people see for A and B in titles; NULL = A and B */
 	char *not_recorded;        /* why the table is empty and which option records it, or NULL */
-	bool without_gpu;          /* people see "Kernel Time" for "GPU Time": no GPU ran */
+	bool without_gpu;          /* people read "kernel time" for "GPU time": no GPU ran */
 	bool is_chosen;            /* its columns are those that the user named, in this order */
 	bool is_sorted;            /* its rows are in an order that the user named */
 	struct ws_table_arena *arena; /* owns cells, texts, notes */
@@ -162,6 +162,8 @@ void ws_table_note(struct ws_table *t, const char *fmt, ...) __attribute__((form
 /* Add a note behind the other answers and before all else; writers for people put it on top. */
 void ws_table_answer(struct ws_table *t, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+/* No GPU ran: before all notes. */
+void ws_table_set_without_gpu(struct ws_table *t);
 /* Another title, and name of the sheet (NULL: the same), than those of its kind. */
 void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet);
 /* Another header of a column for people, with its unit as in the header; programs read that. */

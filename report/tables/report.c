@@ -32,7 +32,8 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 		has_other |= m->devices[i].kernels && !m->devices[i].is_amd;
 		has_amd |= m->devices[i].is_amd;
 	}
-	t->without_gpu = ws_model_on_cpu(m) == 1;
+	if (ws_model_on_cpu(m) == 1)
+		ws_table_set_without_gpu(t);
 	if (t->without_gpu && !strncmp(title, "GPU Time", 8)) {
 		begin = "Kernel ";
 		title += strlen("GPU ");

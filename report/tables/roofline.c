@@ -170,5 +170,9 @@ void ws_tab_roofline(const struct ws_table_context *tab, struct ws_table *t)
 		                             "of the GPU time is without a FLOP model.");
 		return;
 	}
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
 	add_rows(&s);
 }

@@ -287,19 +287,21 @@ static void note_pairs(const struct ws_softmax *s, struct ws_table *t)
 static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 {
 	const struct ws_model *m = s->tab->m;
+	const bool has_kernels = ws_model_has_kernels(m);
 	int fused_parts = 0, fused_softmax = 0, no_peaks = 0;
 
-	if (!ws_model_has_kernels(m))
+	if (!has_kernels)
 		ws_table_note(t, WS_NO_KERNELS);
 	if (s->tab->sel->measured)
 		ws_table_note(t,
-		              "Kernels, time, FLOPs and bytes are those of one step: the mean over "
-		              "%zu measured steps.",
+		              "%s are those of one step: the mean over %zu measured steps.",
+		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
 		              s->tab->sel->measured);
 	else
 		ws_table_note(t,
 		              "The trace has no finished range `step`, so the numbers are of all "
-		              "kernels in the report.");
+		              "%s in the report.",
+		              has_kernels ? "kernels" : "operations");
 	if (!s->nscopes)
 		ws_table_note(
 		        t, "No attention range was recorded, so attention has no rows. Its names: "

@@ -214,8 +214,10 @@ static void add_outside(const struct ws_summary_page *p)
 static void add_device_time(const struct ws_summary_page *p, const struct device_time *t)
 {
 	ws_page_count(p, "kernels", p->tab->sel->kernels);
-	ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
-	ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
+	if (ws_model_has_work(p->tab->m)) { /* else not known: not 0 */
+		ws_page_time(p, "GPU time of all kernels", (double)p->tab->sel->gpu_ns);
+		ws_page_time(p, "GPU busy", (double)t->busy.busy_ns);
+	}
 	ws_page_time(p, "recorded time, first to last event",
 	             (double)(p->tab->m->end_ns - p->tab->m->begin_ns));
 	add_outside(p);

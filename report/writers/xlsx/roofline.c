@@ -1,6 +1,6 @@
 /*
  * The roofline as a scatter chart with logarithmic axes: what each operation attains, as a circle
- * whose area is its GPU time, under the roofs of the device as lines.
+ * whose area is its kernel time, under the roofs of the device as lines.
  */
 #include "report/writers/xlsx/xlsx.h"
 
@@ -206,8 +206,8 @@ double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, u
 	for (size_t i = 0; i < p.n; i++)
 		add_point(x, &p, chart, i);
 	chart_title_set_name(chart, roofs ? "Roofline: TFLOP/s attained, under the device's roofs; "
-	                                    "area is GPU time"
-	                                  : "Roofline: TFLOP/s attained; area is GPU time");
+	                                    "area is kernel time"
+	                                  : "Roofline: TFLOP/s attained; area is kernel time");
 	chart_title_set_name_font(chart, &font);
 	style_axis(chart->x_axis, "FLOP/byte");
 	style_axis(chart->y_axis, "TFLOP/s");
