@@ -41,11 +41,12 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 
 		ws_sweep_name_row(s, &s->rows[i], name, sizeof(name));
 		if (!ws_bytes_begin(why, WS_SWEEP_OK))
-			ws_table_add(t, "failed", "%s: %.*s.", name,
+			ws_table_add(t, "failed", "%s%s%.*s.", name, *name ? ": " : "",
 			             why.len < 200 ? (int)why.len : 200, (const char *)why.ptr);
 		if (ws_over_peak(fmax(s->rows[i].mfu_percent, s->rows[i].hfu_percent)))
-			ws_table_add(t, "ALARM", "%s: MFU %.1f %%, HFU %.1f %%, %s", name,
-			             s->rows[i].mfu_percent, s->rows[i].hfu_percent, WS_OVER_PEAK);
+			ws_table_add(t, "ALARM", "%s%sMFU %.1f %%, HFU %.1f %%, %s", name,
+			             *name ? ": " : "", s->rows[i].mfu_percent,
+			             s->rows[i].hfu_percent, WS_OVER_PEAK);
 	}
 }
 
@@ -176,8 +177,8 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	if (!best)
 		return;
 	ws_sweep_name_row(s, best, name, sizeof(name));
-	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput: %s.",
-	                               name)[WS_TC_sweep_verdict_value],
+	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
+	                               *name ? ": " : "", name)[WS_TC_sweep_verdict_value],
 	                 rate[0]);
 }
 

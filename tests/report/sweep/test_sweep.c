@@ -166,6 +166,22 @@ Test(sweep, without_steps_the_elapsed_time_counts)
 	end(report, s);
 }
 
+Test(sweep, a_run_of_which_nothing_is_known_has_no_name)
+{
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s = ws_sweep_new();
+	struct ws_report *report;
+	const struct ws_table *t;
+	struct ws_err err;
+
+	add_run(s, tb_new(), NULL);
+	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
+	t = tb_table_of(report, "sweep-verdict");
+	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "subject", "failed"), "verdict"),
+	                 "no steps and no device work.");
+	end(report, s);
+}
+
 Test(sweep, a_share_over_100_percent_is_called_an_error)
 {
 	static const struct point points[] = {{H100, "bf16", 8, 450, 40}};
