@@ -19,17 +19,34 @@ void ws_joined_rows_ranges_by_thread(struct ws_joined_rows *rows, const struct w
 	ws_spill_partition(&rows->ranges, sizeof(struct ws_joined_range), rows->nranges, &thread);
 }
 
+/* Of all at once, parents first: they may nest as deep as there are ranges. */
+static void find_op_ranges(struct ws_joined_rows *rows)
+{
+	ws_spill_open(&rows->op_ranges, rows->nranges * sizeof(uint32_t));
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, i);
+		uint32_t op = WS_NONE;
+
+		if (range->context->is_op)
+			op = i;
+		else if (range->context->op != WS_NONE)
+			op = *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(op),
+			                                     range->parent);
+		ws_spill_put(&rows->op_ranges, sizeof(op), i, &op);
+	}
+}
+
 uint32_t ws_joined_rows_op_range(struct ws_joined_rows *rows, uint32_t number)
 {
 	const struct ws_joined_range *range = ws_joined_rows_range(rows, number);
 
 	if (!range || range->context->op == WS_NONE)
 		return WS_NONE;
-	while (!range->context->is_op) {
-		number = range->parent;
-		range = ws_joined_rows_range(rows, number);
-	}
-	return number;
+	if (range->context->is_op)
+		return number;
+	if (!rows->op_ranges.data)
+		find_op_ranges(rows);
+	return *(const uint32_t *)ws_spill_row(&rows->op_ranges, sizeof(uint32_t), number);
 }
 
 uint32_t ws_joined_step_at(const struct ws_joined_rows *rows, const struct ws_model *m,
@@ -54,6 +71,7 @@ uint32_t ws_joined_call_step(struct ws_joined_rows *rows, const struct ws_model 
 void ws_joined_rows_free(struct ws_joined_rows *rows)
 {
 	ws_spill_close(&rows->kernels);
+	ws_spill_close(&rows->op_ranges);
 	ws_spill_close(&rows->calls);
 	ws_spill_close(&rows->ranges);
 	free(rows->range_of);

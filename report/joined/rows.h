@@ -13,6 +13,7 @@
 /* Kernels by device, then start; ranges by number. Starts as all zeros. */
 struct ws_joined_rows {
 	struct ws_spill kernels, calls, ranges;
+	struct ws_spill op_ranges; /* of ws_joined_rows_op_range, once it is asked for some */
 	size_t nkernels, ncalls, nranges;
 	size_t nkinds;    /* of kernels */
 	bool calls_by_id; /* each has a greater correlation id than the one before */

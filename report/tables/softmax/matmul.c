@@ -123,7 +123,10 @@ static int64_t layer_of(const struct ws_softmax *s, const struct ws_joined_range
 	     range = ws_joined_rows_range(rows, range->parent)) {
 		const struct ws_op_facts *op = ws_joined_range_op(s->tab->m, range);
 
-		if (range->context->is_op && op->layer >= 0)
+		if (!range->context->is_op)
+			range = ws_joined_rows_range(
+			        rows, ws_joined_rows_op_range(rows, range->parent));
+		if (op->layer >= 0)
 			layer = op->layer;
 	}
 	return layer;
