@@ -138,7 +138,7 @@ struct ws_advice {
 	struct ws_arena arena;  /* of all else */
 };
 
-/* All rules, once a selection: *out lives as long as that. */
+/* All rules, once a selection: they live as long as that. */
 const struct ws_findings *ws_advice_find(const struct ws_table_context *tab);
 
 /*

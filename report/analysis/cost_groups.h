@@ -23,7 +23,7 @@ struct ws_cost_groups {
 	int64_t counted_ns, modelled_ns; /* of operations; of those that tell their FLOPs */
 };
 
-/* Of the selected operations that launched kernels, found once a selection: *out lives as long. */
+/* Of the selected operations that launched kernels, found once a selection: they live as long. */
 const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
                                                  const struct ws_selection *sel);
 

@@ -147,7 +147,7 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 
 /* --- idle_host.c: what the host did meanwhile: waits for a device, loading of data ------------ */
 
-/* Starts as all zeros; free with ws_host_activity_release, also after a failure. */
+/* Starts as all zeros; free with ws_host_activity_release. */
 struct ws_host_activity {
 	struct ws_spans data;  /* when it loaded data: disjoint, by begin */
 	struct ws_spans waits; /* calls that wait for a device, by begin, not merged */

@@ -26,7 +26,7 @@ struct ws_utilization {
 };
 
 /*
- * Found once a selection: *out lives as long as that. Model FLOPs: of what ran neither in backward
+ * Found once a selection: it lives as long as that. Model FLOPs: of what ran neither in backward
  * nor in the optimizer, three times where there is a backward, so nothing that is computed again
  * counts.
  */

@@ -17,7 +17,7 @@ struct ws_stat {
 
 /*
  * Statistics of values[0..n). Reorders values. The caller knows that the sum
- * fits into an int64_t (ws_model_open_reader refuses traces where it does not).
+ * fits into an int64_t (a pass refuses traces where it does not).
  */
 void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
 

@@ -27,7 +27,7 @@ struct ws_launches {
 	              */
 };
 
-/* Room for so many calls. Free with ws_launches_free, also after a failure. */
+/* Room for so many calls. Free with ws_launches_free. */
 void ws_launches_open(struct ws_launches *l, uint64_t calls);
 void ws_launches_add(struct ws_launches *l, const struct ws_launch_key *call);
 /* Instead of these: the calls of joined rows, in the order of their ids or to be sorted. */

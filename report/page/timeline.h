@@ -1,6 +1,6 @@
 /*
  * When a step's threads, streams and devices did what, as boxes on lanes. Plain data, made by
- * timeline_make.h. What is too short for a box of its own stands in a box of many, which counts it:
+ * timeline.c. What is too short for a box of its own stands in a box of many, which counts it:
  * nothing is left out. docs/dev/pages.md
  */
 #pragma once

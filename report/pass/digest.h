@@ -23,7 +23,7 @@ enum ws_digest_part {
 	WS_DIGEST_COSTS = 1u << 4,   /* FLOPs and bytes of paths and kernel names */
 	WS_DIGEST_CALLS = 1u << 5,   /* API calls by name */
 	WS_DIGEST_NAMES = 1u << 6,   /* what kernel names tell of class, direction and dtype */
-	/* no sum: the joined rows themselves (joined_rows.h), with what kernel names tell */
+	/* no sum: the joined rows themselves (report/joined/rows.h), with what kernel names tell */
 	WS_DIGEST_ROWS = 1u << 7,
 	/* no sum of its own: what the joins left over, in the model (struct ws_leftovers) */
 	WS_DIGEST_LEFT = 1u << 8,

@@ -60,7 +60,7 @@ static inline struct ws_ops_sums *ws_ops_sums_of(struct ws_ops_table *s,
 int64_t ws_ops_node_flops(const struct ws_ops_table *s, const struct ws_ops_node *node);
 /* Nodes of ranges. */
 void ws_ops_add_ranges(struct ws_ops_table *s);
-/* Nodes of a framework's operations, with the ranges that the program put around them. IO_WRITE */
+/* Nodes of a framework's operations, with the ranges that the program put around them. */
 void ws_ops_merge(struct ws_ops_table *s);
 /* The node of what lies in this operation and in this range, WS_NONE. */
 uint32_t ws_ops_node_of(const struct ws_ops_table *s, uint32_t op, uint32_t range);
