@@ -14,12 +14,13 @@
 #define LANES 8  /* sums of a dot product, so that it can be vectorised */
 
 struct attention {
-	const struct ws_op *op;
+	const struct ws_op *op; /* as the graph has it: its operands tell how products read */
 	int64_t time, width;
 	ws_real scale;
 	const ws_real *dy, *q, *k, *v, *y; /* all heads, one below the other */
 	const ws_real *log_sum;
-	ws_real *delta; /* of each query: sum(dy y) */
+	ws_real *delta;  /* of each query: sum(dy y) */
+	ws_real *out[3]; /* y and its log_sum; dq, dk, dv */
 };
 
 /* One head. */
@@ -75,14 +76,10 @@ static ws_real as_operand(const struct ws_op *op, ws_real value)
 	}
 }
 
-static void store_row(const struct ws_tensor *t, int64_t offset, int64_t n, const double *row,
-                      double factor)
+static void store_row(ws_real *to, int64_t n, const double *row, double factor)
 {
-	ws_real buf[WS_ATTENTION_WIDTH_MAX], *to = ws_real_target(t, offset, buf);
-
 	for (int64_t i = 0; i < n; i++)
 		to[i] = (ws_real)(row[i] * factor);
-	ws_real_store(t, offset, n, to);
 }
 
 /* --- forward ---------------------------------------------------------------------------- */
@@ -126,8 +123,8 @@ static void forward_item(void *arg, int64_t row)
 
 	for (int64_t key = 0; key <= query; key += KEYS)
 		add_keys(&a, query, key, ws_min64(query + 1 - key, KEYS), &r);
-	store_row(a.op->out[0], row * a.width, a.width, r.y, 1 / r.sum);
-	ws_real_put(a.op->out[1], row, r.max + (ws_real)log(r.sum));
+	store_row(a.out[0] + row * a.width, a.width, r.y, 1 / r.sum);
+	a.out[1][row] = r.max + (ws_real)log(r.sum);
 }
 
 /* --- gradients ---------------------------------------------------------------------------- */
@@ -161,7 +158,7 @@ static void query_grad(const struct attention *a, int64_t row)
 		pair(a, query, key, &dscore);
 		add_scaled(dq, dscore, a->k + key * a->width, a->width);
 	}
-	store_row(a->op->out[0], row * a->width, a->width, dq, (double)a->scale);
+	store_row(a->out[0] + row * a->width, a->width, dq, (double)a->scale);
 }
 
 static void key_grad(const struct attention *a, int64_t row)
@@ -175,8 +172,8 @@ static void key_grad(const struct attention *a, int64_t row)
 		add_scaled(dk, dscore, a->q + query * a->width, a->width);
 		add_scaled(dv, p, a->dy + query * a->width, a->width);
 	}
-	store_row(a->op->out[1], row * a->width, a->width, dk, (double)a->scale);
-	store_row(a->op->out[2], row * a->width, a->width, dv, 1);
+	store_row(a->out[1] + row * a->width, a->width, dk, (double)a->scale);
+	store_row(a->out[2] + row * a->width, a->width, dv, 1);
 }
 
 static void grad_item(void *arg, int64_t row)
@@ -190,36 +187,17 @@ static void grad_item(void *arg, int64_t row)
 
 /* --- ops ---------------------------------------------------------------------------------- */
 
-/* Operands as ws_real, one behind the other in a slot where they are not so already. */
-static void open_operands(struct ws_cpu *cpu, const struct ws_op *op, int count,
-                          const ws_real **operand, ws_real **rest)
-{
-	int64_t size = op->in[0]->count;
-
-	*rest = cpu->workspace[WS_CPU_IN_SLOT];
-	for (int i = 0; i < count; i++) {
-		struct ws_whole whole = {.t = op->in[i], .data = op->in[i]->data};
-
-		/* the result of the forward pass is not an operand of a product: its dtype stays */
-		whole.tf32 = op->tf32 && i < 4 ? WS_TF32_ROUNDED : WS_TF32_EXACT;
-		whole.converted = whole.tf32 != WS_TF32_EXACT || op->in[i]->dtype != WS_REAL_DTYPE;
-		if (whole.converted) {
-			whole.data = *rest;
-			*rest += size;
-		}
-		WS_CPU_FN(whole_load)(cpu, &whole);
-		operand[i] = whole.data;
-	}
-}
-
-static struct attention attention_of(const struct ws_op *op)
+static struct attention attention_of(const struct ws_cpu *cpu, const struct ws_op *op)
 {
 	const struct ws_heads *head = &op->u.attention.head;
+	struct attention a = {.op = cpu->op,
+	                      .time = head->time,
+	                      .width = head->width,
+	                      .scale = (ws_real)op->u.attention.scale};
 
-	return (struct attention){.op = op,
-	                          .time = head->time,
-	                          .width = head->width,
-	                          .scale = (ws_real)op->u.attention.scale};
+	for (int i = 0; i < op->out_count; i++)
+		a.out[i] = op->out[i]->data;
+	return a;
 }
 
 static int64_t rows_of(const struct ws_op *op)
@@ -229,29 +207,27 @@ static int64_t rows_of(const struct ws_op *op)
 
 void WS_CPU_FN(attention)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	struct attention a = attention_of(op);
-	const ws_real *operand[3];
-	ws_real *rest;
+	struct attention a = attention_of(cpu, op);
 
-	open_operands(cpu, op, 3, operand, &rest);
-	a.q = operand[0];
-	a.k = operand[1];
-	a.v = operand[2];
-	ws_cpu_launch(cpu, op, rows_of(op), forward_item, &a);
+	a.q = op->in[0]->data;
+	a.k = op->in[1]->data;
+	a.v = op->in[2]->data;
+	ws_cpu_launch(cpu, rows_of(op), forward_item, &a);
 }
 
 void WS_CPU_FN(attention_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	struct attention a = attention_of(op);
-	const ws_real *operand[5];
+	struct attention a = attention_of(cpu, op);
 
-	open_operands(cpu, op, 5, operand, &a.delta);
-	a.dy = operand[0];
-	a.q = operand[1];
-	a.k = operand[2];
-	a.v = operand[3];
-	a.y = operand[4];
+	a.dy = op->in[0]->data;
+	a.q = op->in[1]->data;
+	a.k = op->in[2]->data;
+	a.v = op->in[3]->data;
+	a.y = op->in[4]->data;
 	a.log_sum = op->in[5]->data;
+	a.delta = cpu->scratch;
+	ws_cpu_kernel_begin(cpu, rows_of(op));
 	ws_pool_run(cpu->pool, rows_of(op), delta_item, &a);
-	ws_cpu_launch(cpu, op, rows_of(op), grad_item, &a);
+	ws_pool_run(cpu->pool, rows_of(op), grad_item, &a);
+	ws_cpu_kernel_end(cpu);
 }

@@ -27,20 +27,18 @@ static void bias_tile(const struct rows *rows, int64_t row, int64_t col, int64_t
 {
 	const struct ws_op *op = rows->op;
 	int64_t offset = row * rows->cols + col;
-	ws_real x_buf[WS_TILE], bias_buf[WS_TILE], y_buf[WS_TILE];
-	const ws_real *x = ws_real_load(op->in[0], offset, n, x_buf), *bias;
-	ws_real *y = ws_real_target(op->out[0], offset, y_buf);
+	const ws_real *x = ws_reals(op->in[0], offset), *bias;
+	ws_real *y = ws_reals(op->out[0], offset);
 
 	if (rows->ch.inner > 1) {
-		const ws_real one = ws_real_get(op->in[1], row % rows->ch.channels);
+		const ws_real one = *ws_reals(op->in[1], row % rows->ch.channels);
 
 		WS_EACH(x[i] + one);
 	} else {
-		bias = ws_real_load(op->in[1], col, n, bias_buf);
+		bias = ws_reals(op->in[1], col);
 		WS_EACH(x[i] + bias[i]);
 	}
 	activate(op, n, y);
-	ws_real_store(op->out[0], offset, n, y);
 }
 
 static void bias_item(void *arg, int64_t item)
@@ -61,7 +59,7 @@ static void bias_run(struct ws_cpu *cpu, const struct ws_op *op, struct ws_chann
 	rows.rows = ch.inner > 1 ? ch.outer * ch.channels : ch.outer;
 	rows.cols = ch.inner > 1 ? ch.inner : ch.channels;
 	rows.rows_per_item = ws_div_up(WS_GRAIN, rows.cols);
-	ws_cpu_launch(cpu, op, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
+	ws_cpu_launch(cpu, ws_div_up(rows.rows, rows.rows_per_item), bias_item, &rows);
 }
 
 WS_CPU_KERNEL(bias, bias_run(cpu, op, op->u.ch))
@@ -74,7 +72,7 @@ WS_CPU_KERNEL(bias_act, bias_run(cpu, op, op->u.bias.ch))
 struct block {
 	const struct ws_channels *ch;
 	int64_t channel, channels; /* channels > 1 only where inner = 1 */
-	int64_t outer, inner;      /* position */
+	int64_t outer;             /* position; -1: before the first */
 	int64_t offset, count;     /* of the span there; its number i is of channel i * step */
 	int64_t step;
 };
@@ -86,43 +84,35 @@ static int64_t block_items(const struct ws_channels *ch)
 
 static struct block block_of(const struct ws_channels *ch, int64_t item)
 {
-	struct block b = {.ch = ch, .channel = item, .channels = 1, .outer = -1};
+	struct block b = {
+	        .ch = ch, .channel = item, .channels = 1, .outer = -1, .count = ch->inner};
 
 	if (ch->inner == 1) {
 		b.channel = item * BLOCK;
-		b.channels = ws_min64(BLOCK, ch->channels - b.channel);
+		b.channels = b.count = ws_min64(BLOCK, ch->channels - b.channel);
 		b.step = 1;
 	}
 	return b;
 }
 
-/* Go on to the next span of at most WS_TILE numbers; false, and back to the start, at the end. */
+/* Go on to the next span; false, and back to the start, at the end. */
 static bool block_next(struct block *b)
 {
 	const struct ws_channels *ch = b->ch;
 
-	b->inner += b->count;
-	if (b->outer < 0 || b->inner >= (b->step ? b->channels : ch->inner)) {
-		b->outer++;
-		b->inner = 0;
-	}
-	if (b->outer == ch->outer) {
+	if (++b->outer == ch->outer) {
 		b->outer = -1;
-		b->count = 0;
 		return false;
 	}
-	b->count = b->step ? b->channels : ws_min64(WS_TILE, ch->inner - b->inner);
-	b->offset = (b->outer * ch->channels + b->channel) * ch->inner + b->inner;
+	b->offset = (b->outer * ch->channels + b->channel) * ch->inner;
 	return true;
 }
 
 static void channel_sums(const struct ws_tensor *t, struct block *b, double *sum)
 {
-	ws_real buf[WS_TILE];
-
 	memset(sum, 0, BLOCK * sizeof(*sum));
 	while (block_next(b)) {
-		const ws_real *x = ws_real_load(t, b->offset, b->count, buf);
+		const ws_real *x = ws_reals(t, b->offset);
 
 		for (int64_t i = 0; i < b->count; i++)
 			sum[i * b->step] += x[i];
@@ -148,7 +138,7 @@ void WS_CPU_FN(channel_sums)(struct ws_cpu *cpu, const struct ws_op *op, struct 
 {
 	struct sums sums = {op, ch};
 
-	ws_cpu_launch(cpu, op, block_items(&ch), sums_item, &sums);
+	ws_cpu_launch(cpu, block_items(&ch), sums_item, &sums);
 }
 
 WS_CPU_KERNEL(bias_grad, WS_CPU_FN(channel_sums)(cpu, op, op->u.ch))
@@ -159,14 +149,13 @@ WS_CPU_KERNEL(bias_grad, WS_CPU_FN(channel_sums)(cpu, op, op->u.ch))
 static void batch_statistics(const struct ws_op *op, struct block *b, double *mean, double *var)
 {
 	double count = (double)(b->ch->outer * b->ch->inner);
-	ws_real buf[WS_TILE];
 
 	memset(var, 0, BLOCK * sizeof(*var));
 	channel_sums(op->in[0], b, mean);
 	for (int64_t i = 0; i < b->channels; i++)
 		mean[i] /= count;
 	while (block_next(b)) {
-		const ws_real *x = ws_real_load(op->in[0], b->offset, b->count, buf);
+		const ws_real *x = ws_reals(op->in[0], b->offset);
 
 		for (int64_t i = 0; i < b->count; i++) {
 			double d = (double)x[i] - mean[i * b->step];
@@ -182,8 +171,7 @@ static void batch_statistics(const struct ws_op *op, struct block *b, double *me
 static void update_running(const struct ws_tensor *t, const struct block *b, double momentum,
                            const double *batch)
 {
-	ws_real buf[BLOCK];
-	const ws_real *old = ws_real_load(t, b->channel, b->channels, buf);
+	const ws_real *old = ws_reals(t, b->channel);
 	double new[BLOCK] = {0};
 
 	for (int64_t i = 0; i < b->channels; i++)
@@ -197,9 +185,8 @@ static void batch_norm_item(void *arg, int64_t item)
 	struct block b = block_of(&op->u.norm.ch, item);
 	double mean[BLOCK], var[BLOCK], scale[BLOCK] = {0};
 	double count = (double)(b.ch->outer * b.ch->inner);
-	ws_real x_buf[WS_TILE], y_buf[WS_TILE], gamma_buf[BLOCK], beta_buf[BLOCK];
-	const ws_real *gamma = ws_real_load(op->in[1], b.channel, b.channels, gamma_buf);
-	const ws_real *beta = ws_real_load(op->in[2], b.channel, b.channels, beta_buf);
+	const ws_real *gamma = ws_reals(op->in[1], b.channel);
+	const ws_real *beta = ws_reals(op->in[2], b.channel);
 
 	batch_statistics(op, &b, mean, var);
 	for (int64_t i = 0; i < b.channels; i++)
@@ -214,31 +201,28 @@ static void batch_norm_item(void *arg, int64_t item)
 	update_running(op->out[4], &b, op->u.norm.momentum, var);
 
 	while (block_next(&b)) {
-		const ws_real *x = ws_real_load(op->in[0], b.offset, b.count, x_buf);
-		ws_real *y = ws_real_target(op->out[0], b.offset, y_buf);
+		const ws_real *x = ws_reals(op->in[0], b.offset);
+		ws_real *y = ws_reals(op->out[0], b.offset);
 
 		for (int64_t i = 0; i < b.count; i++) {
 			int64_t c = i * b.step;
 
 			y[i] = (ws_real)(((double)x[i] - mean[c]) * scale[c] + (double)beta[c]);
 		}
-		ws_real_store(op->out[0], b.offset, b.count, y);
 	}
 }
 
-WS_CPU_KERNEL(batch_norm, ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_item, &op))
+WS_CPU_KERNEL(batch_norm, ws_cpu_launch(cpu, block_items(&op->u.norm.ch), batch_norm_item, &op))
 
 /* With z = (x - mean) / deviation: dgamma = sum(dy z), dbeta = sum(dy). */
 static void batch_norm_sums(const struct ws_op *op, struct block *b, const ws_real *mean,
                             const ws_real *inverse, double *dgamma, double *dbeta)
 {
-	ws_real dy_buf[WS_TILE], x_buf[WS_TILE];
-
 	memset(dgamma, 0, BLOCK * sizeof(*dgamma));
 	memset(dbeta, 0, BLOCK * sizeof(*dbeta));
 	while (block_next(b)) {
-		const ws_real *dy = ws_real_load(op->in[0], b->offset, b->count, dy_buf);
-		const ws_real *x = ws_real_load(op->in[1], b->offset, b->count, x_buf);
+		const ws_real *dy = ws_reals(op->in[0], b->offset);
+		const ws_real *x = ws_reals(op->in[1], b->offset);
 
 		for (int64_t i = 0; i < b->count; i++) {
 			int64_t c = i * b->step;
@@ -257,18 +241,17 @@ static void batch_norm_grad_item(void *arg, int64_t item)
 	struct block b = block_of(&op->u.norm.ch, item);
 	double dgamma[BLOCK], dbeta[BLOCK];
 	double count = (double)(b.ch->outer * b.ch->inner);
-	ws_real dy_buf[WS_TILE], x_buf[WS_TILE], dx_buf[WS_TILE], buf[3][BLOCK];
-	const ws_real *gamma = ws_real_load(op->in[2], b.channel, b.channels, buf[0]);
-	const ws_real *mean = ws_real_load(op->in[3], b.channel, b.channels, buf[1]);
-	const ws_real *inverse = ws_real_load(op->in[4], b.channel, b.channels, buf[2]);
+	const ws_real *gamma = ws_reals(op->in[2], b.channel);
+	const ws_real *mean = ws_reals(op->in[3], b.channel);
+	const ws_real *inverse = ws_reals(op->in[4], b.channel);
 
 	batch_norm_sums(op, &b, mean, inverse, dgamma, dbeta);
 	ws_real_put_sums(op->out[1], b.channel, b.channels, dgamma);
 	ws_real_put_sums(op->out[2], b.channel, b.channels, dbeta);
 	while (block_next(&b)) {
-		const ws_real *dy = ws_real_load(op->in[0], b.offset, b.count, dy_buf);
-		const ws_real *x = ws_real_load(op->in[1], b.offset, b.count, x_buf);
-		ws_real *dx = ws_real_target(op->out[0], b.offset, dx_buf);
+		const ws_real *dy = ws_reals(op->in[0], b.offset);
+		const ws_real *x = ws_reals(op->in[1], b.offset);
+		ws_real *dx = ws_reals(op->out[0], b.offset);
 
 		for (int64_t i = 0; i < b.count; i++) {
 			int64_t c = i * b.step;
@@ -277,9 +260,8 @@ static void batch_norm_grad_item(void *arg, int64_t item)
 
 			dx[i] = (ws_real)(d * (double)gamma[c] * (double)inverse[c]);
 		}
-		ws_real_store(op->out[0], b.offset, b.count, dx);
 	}
 }
 
 WS_CPU_KERNEL(batch_norm_grad,
-              ws_cpu_launch(cpu, op, block_items(&op->u.norm.ch), batch_norm_grad_item, &op))
+              ws_cpu_launch(cpu, block_items(&op->u.norm.ch), batch_norm_grad_item, &op))

@@ -17,7 +17,6 @@
 #define THREADS_MAX 1024 /* of a pool: parallel.h */
 
 struct job {
-	const struct ws_op *op;
 	const struct ws_conv *f;
 	bool nhwc, direct;
 	int64_t c, k;   /* channels and filters of one group */
@@ -25,7 +24,7 @@ struct job {
 	int64_t pixels; /* of an output: p q */
 	int64_t part;   /* what an item covers: pixels, patch numbers or channels */
 	int64_t parts;  /* of such in a group of an image, or of all images */
-	ws_real *image, *filter, *output;
+	ws_real *image, *filter, *output; /* two of them are given */
 	ws_real *tiles; /* one for each thread */
 	int threads;
 	atomic_bool taken[THREADS_MAX]; /* tiles in use */
@@ -310,7 +309,6 @@ static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op
 	const struct ws_conv *f = &op->u.conv;
 
 	memset(job, 0, sizeof(*job));
-	job->op = op;
 	job->f = f;
 	job->nhwc = f->layout == WS_LAYOUT_NHWC;
 	job->direct = f->r == 1 && f->s == 1 && f->stride == 1 && f->pad_h == 0 && f->pad_w == 0;
@@ -319,7 +317,13 @@ static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op
 	job->patch = job->c * f->r * f->s;
 	job->pixels = f->p * f->q;
 	job->threads = ws_pool_threads(cpu->pool);
-	job->tiles = cpu->workspace[WS_CPU_TILE_SLOT];
+	job->tiles = cpu->scratch;
+	job->image = (op->kind == WS_OP_CONV_DGRAD ? op->out[0] : op->in[0])->data;
+	job->filter = (op->kind == WS_OP_CONV_WGRAD ? op->out[0] : op->in[1])->data;
+	job->output = (op->kind == WS_OP_CONV         ? op->out[0]
+	               : op->kind == WS_OP_CONV_DGRAD ? op->in[0]
+	                                              : op->in[1])
+	                      ->data;
 }
 
 static void divide(struct job *job, int64_t total, int64_t part)
@@ -328,33 +332,11 @@ static void divide(struct job *job, int64_t total, int64_t part)
 	job->parts = ws_div_up(total, job->part);
 }
 
-/* result: which of image, filter and output the op computes, from the other two. */
-static void job_run(struct job *job, struct ws_cpu *cpu, ws_real **result, int64_t items,
+static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
                     void (*fn)(void *arg, int64_t item))
 {
-	const struct ws_op *op = job->op;
-	ws_real **const places[3] = {&job->image, &job->filter, &job->output};
-	struct ws_whole in[2], out;
-
-	for (int i = 0, operand = 0; i < 3; i++)
-		if (places[i] != result) {
-			/* the operands of all three ops are so, but for dy before weight */
-			int which = op->kind == WS_OP_CONV_DGRAD ? 1 - operand : operand;
-
-			in[operand] = WS_CPU_FN(whole_open)(cpu, op->in[which], operand,
-			                                    ws_cpu_tf32(cpu, op));
-			*places[i] = in[operand++].data;
-		}
-	out = WS_CPU_FN(whole_open)(cpu, op->out[0], WS_CPU_OUT_SLOT, WS_TF32_EXACT);
-	*result = out.data;
-
-	ws_cpu_kernel_begin(cpu, op, items);
-	WS_CPU_FN(whole_load)(cpu, &in[0]);
-	WS_CPU_FN(whole_load)(cpu, &in[1]);
 	WS_CPU_FN(matmul_concurrently)();
-	ws_pool_run(cpu->pool, items, fn, job);
-	WS_CPU_FN(whole_store)(cpu, &out);
-	ws_cpu_kernel_end();
+	ws_cpu_launch(cpu, items, fn, job);
 }
 
 void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -364,7 +346,7 @@ void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
 	job_init(&job, cpu, op);
 	divide(&job, job.pixels,
 	       ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / ws_min64(job.patch, TILE_PATCH)));
-	job_run(&job, cpu, &job.output, job.f->n * job.f->groups * job.parts, forward_item);
+	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, forward_item);
 }
 
 void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -373,7 +355,7 @@ void WS_CPU_FN(conv_dgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 
 	job_init(&job, cpu, op);
 	divide(&job, job.c, TILE_PATCH / (job.f->r * job.f->s));
-	job_run(&job, cpu, &job.image, job.f->n * job.f->groups * job.parts, input_grad_item);
+	job_run(&job, cpu, job.f->n * job.f->groups * job.parts, input_grad_item);
 }
 
 void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
@@ -385,5 +367,5 @@ void WS_CPU_FN(conv_wgrad)(struct ws_cpu *cpu, const struct ws_op *op)
 	/* a few parts even of a small filter, for threads share no part */
 	part = job.patch / 8 < 32 ? 32 : job.patch / 8;
 	divide(&job, job.patch, ws_min64(part, TILE_PATCH / 2));
-	job_run(&job, cpu, &job.filter, job.f->groups * job.parts, weight_grad_item);
+	job_run(&job, cpu, job.f->groups * job.parts, weight_grad_item);
 }

@@ -1,41 +1,116 @@
-/* Whole tensors as ws_real, for kernels that compute on matrices rather than on tiles. */
+/*
+ * Operands and results that kernels cannot compute in, as fp32: those of 16 bits, and fp32 that is
+ * read as TF32. A tensor that is both operand and result has one copy.
+ */
+#define WS_CPU_REAL_IS_DOUBLE 0
 #include "kernels/cpu/real.h"
 
-struct ws_whole WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                      enum ws_tf32 tf32)
-{
-	bool converted = tf32 != WS_TF32_EXACT || t->dtype != WS_REAL_DTYPE;
+/* What attention's gradient reads beside them is no operand of a product: its dtype stays. */
+#define TF32_OPERANDS 4
 
-	return (struct ws_whole){t, converted ? cpu->workspace[slot] : t->data, converted, tf32};
+static bool is_copied(const struct ws_op *op, int i)
+{
+	switch (op->kind) {
+	case WS_OP_UNARY: /* these compute little: tile by tile, from the first-level cache */
+	case WS_OP_BINARY:
+	case WS_OP_COPY:
+	case WS_OP_UPDATE:
+	case WS_OP_CLIP:
+	case WS_OP_UNSCALE:
+	case WS_OP_EMBEDDING: /* these move what they read as it is */
+	case WS_OP_PERMUTE:
+		return false;
+	default:
+		break;
+	}
+	return ws_dtype_size(ws_op_tensor(op, i)->dtype) == sizeof(uint16_t) ||
+	       (op->tf32 && i < op->in_count && i < TF32_OPERANDS);
+}
+
+uint64_t ws_cpu_copies_bytes(const struct ws_op *op)
+{
+	uint64_t total_bytes = 0;
+
+	for (int i = 0; i < op->in_count + op->out_count; i++)
+		if (is_copied(op, i))
+			total_bytes += (uint64_t)ws_op_tensor(op, i)->count * sizeof(float);
+	return total_bytes;
+}
+
+static struct ws_cpu_copy *copy_of(struct ws_cpu *cpu, const struct ws_tensor *t)
+{
+	struct ws_cpu_copy *copy = cpu->copies;
+	float *place = cpu->copies_at;
+
+	for (; copy < cpu->copies + cpu->copy_count; copy++) {
+		if (copy->original == t)
+			return copy;
+		place += copy->original->count;
+	}
+	*copy = (struct ws_cpu_copy){.original = t, .t = *t};
+	copy->t.dtype = WS_DTYPE_F32;
+	copy->t.data = place;
+	cpu->copy_count++;
+	return copy;
+}
+
+const struct ws_op *ws_cpu_copies_open(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	struct ws_op *copied = &cpu->op_on_copies;
+
+	cpu->op = op;
+	cpu->copy_count = 0;
+	*copied = *op;
+	for (int i = 0; i < op->in_count + op->out_count; i++) {
+		struct ws_cpu_copy *copy;
+
+		if (!is_copied(op, i))
+			continue;
+		copy = copy_of(cpu, ws_op_tensor(op, i));
+		if (i < op->in_count)
+			copied->in[i] = &copy->t;
+		else
+			copied->out[i - op->in_count] = &copy->t;
+		copy->is_read |= i < op->in_count;
+		copy->is_written |= i >= op->in_count;
+		copy->tf32 = op->tf32 ? cpu->base.tf32 : WS_TF32_EXACT;
+	}
+	return copied;
 }
 
 static void load_item(void *arg, int64_t item)
 {
-	const struct ws_whole *w = arg;
-	int64_t first = item * WS_GRAIN, count = ws_min64(WS_GRAIN, w->t->count - first);
-	const ws_real *from = ws_real_load(w->t, first, count, w->data + first);
+	const struct ws_cpu_copy *copy = arg;
+	int64_t first = item * WS_GRAIN, count = ws_min64(WS_GRAIN, copy->original->count - first);
+	float *to = ws_reals(&copy->t, first);
+	const float *from = ws_real_load(copy->original, first, count, to);
 
-	if (w->tf32 != WS_TF32_EXACT)
+	if (copy->original->dtype == WS_DTYPE_F32)
 		for (int64_t i = 0; i < count; i++)
-			w->data[first + i] = (ws_real)ws_f32_read((float)from[i], w->tf32);
+			to[i] = ws_f32_read(from[i], copy->tf32);
 }
 
 static void store_item(void *arg, int64_t item)
 {
-	const struct ws_whole *w = arg;
+	const struct ws_cpu_copy *copy = arg;
 	int64_t first = item * WS_GRAIN;
 
-	ws_real_store(w->t, first, ws_min64(WS_GRAIN, w->t->count - first), w->data + first);
+	ws_real_store(copy->original, first, ws_min64(WS_GRAIN, copy->original->count - first),
+	              ws_reals(&copy->t, first));
 }
 
-void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole)
+void ws_cpu_copies_load(struct ws_cpu *cpu)
 {
-	if (whole->converted)
-		ws_pool_run(cpu->pool, ws_div_up(whole->t->count, WS_GRAIN), load_item, whole);
+	for (int i = 0; i < cpu->copy_count; i++)
+		if (cpu->copies[i].is_read)
+			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
+			            load_item, &cpu->copies[i]);
 }
 
-void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole)
+void ws_cpu_copies_store(struct ws_cpu *cpu)
 {
-	if (whole->converted)
-		ws_pool_run(cpu->pool, ws_div_up(whole->t->count, WS_GRAIN), store_item, whole);
+	for (int i = 0; i < cpu->copy_count; i++)
+		if (cpu->copies[i].is_written)
+			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
+			            store_item, &cpu->copies[i]);
 }

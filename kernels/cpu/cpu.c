@@ -3,97 +3,63 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/xalloc.h"
 
-static void raise_to(uint64_t *slot_bytes, int64_t count, size_t real_bytes)
-{
-	if ((uint64_t)count * real_bytes > *slot_bytes)
-		*slot_bytes = (uint64_t)count * real_bytes;
-}
-
-/* What one op takes of the slots at most: convert.c, conv.c, attention.c, rows.c. */
-static void op_workspace(const struct ws_cpu *cpu, const struct ws_op *op,
-                         uint64_t slots[WS_CPU_SLOTS])
+/* What the kernel of an op takes beside its operands: sums of its items, tiles. */
+static uint64_t scratch_bytes(const struct ws_cpu *cpu, const struct ws_op *op)
 {
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
-	size_t real_bytes = real_is_double ? sizeof(double) : sizeof(float);
-	bool conv = op->kind == WS_OP_CONV || op->kind == WS_OP_CONV_DGRAD ||
-	            op->kind == WS_OP_CONV_WGRAD;
 
-	if (op->kind == WS_OP_CLIP)
-		raise_to(&slots[WS_CPU_IN_SLOT], ws_cpu_update_items(op), sizeof(double));
-	if (op->kind == WS_OP_CROSS_ENTROPY)
-		raise_to(&slots[WS_CPU_IN_SLOT], op->in[1]->count, sizeof(double));
-	if (op->kind == WS_OP_EMBEDDING_GRAD && ws_dtype_size(op->out[0]->dtype) != real_bytes)
-		raise_to(&slots[WS_CPU_IN_SLOT], op->out[0]->count, real_bytes);
-	if (op->kind == WS_OP_ATTENTION || op->kind == WS_OP_ATTENTION_GRAD)
-		raise_to(&slots[WS_CPU_IN_SLOT], (int64_t)ws_cpu_attention_reals(op), real_bytes);
-	if (conv)
-		raise_to(&slots[WS_CPU_TILE_SLOT], WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool),
-		         real_bytes);
-	if (!conv && op->kind != WS_OP_GEMM)
-		return;
-	for (int i = 0; i < 3; i++) {
-		const struct ws_tensor *t = i < WS_CPU_OUT_SLOT ? op->in[i] : op->out[0];
-		bool is_operand = i < WS_CPU_OUT_SLOT;
-		bool converted = ws_dtype_size(t->dtype) != real_bytes || (op->tf32 && is_operand);
-		/* convolutions open their operands in either order */
-		int first = conv && is_operand ? WS_CPU_IN_SLOT : i;
-		int end = conv && is_operand ? WS_CPU_OUT_SLOT : i + 1;
-
-		for (int slot = first; converted && slot < end; slot++)
-			raise_to(&slots[slot], t->count, real_bytes);
+	switch (op->kind) {
+	case WS_OP_CLIP:
+		return (uint64_t)ws_cpu_update_items(op) * sizeof(double);
+	case WS_OP_CROSS_ENTROPY:
+		return (uint64_t)op->in[1]->count * sizeof(double);
+	case WS_OP_ATTENTION_GRAD: /* a number for each query, as log_sum */
+		return op->in[5]->size_bytes;
+	case WS_OP_CONV:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+		return (uint64_t)(WS_CPU_TILE_REALS * ws_pool_threads(cpu->pool)) *
+		       (real_is_double ? sizeof(double) : sizeof(float));
+	default:
+		return 0;
 	}
-}
-
-static uint64_t plan_workspace(const struct ws_backend *backend, const struct ws_backend_plan *plan,
-                               uint64_t slots[WS_CPU_SLOTS])
-{
-	uint64_t total_bytes = 0;
-
-	memset(slots, 0, WS_CPU_SLOTS * sizeof(*slots));
-	for (int i = 0; i < plan->op_count; i++)
-		op_workspace((const struct ws_cpu *)backend, plan->ops[i], slots);
-	for (int i = 0; i < WS_CPU_SLOTS; i++)
-		total_bytes += slots[i];
-	return total_bytes;
 }
 
 static uint64_t cpu_workspace_bytes(const struct ws_backend *backend,
                                     const struct ws_backend_plan *plan)
 {
-	uint64_t slots[WS_CPU_SLOTS];
+	uint64_t most_bytes = 0;
 
-	return plan_workspace(backend, plan, slots);
+	for (int i = 0; i < plan->op_count; i++) {
+		uint64_t bytes = scratch_bytes((const struct ws_cpu *)backend, plan->ops[i]) +
+		                 ws_cpu_copies_bytes(plan->ops[i]);
+
+		most_bytes = bytes > most_bytes ? bytes : most_bytes;
+	}
+	return most_bytes;
 }
 
 static void free_memory(struct ws_cpu *cpu)
 {
 	free(cpu->block);
-	cpu->block = NULL;
-	for (int i = 0; i < WS_CPU_SLOTS; i++) {
-		free(cpu->workspace[i]);
-		cpu->workspace[i] = NULL;
-	}
+	free(cpu->workspace);
 }
 
 static enum ws_status cpu_prepare(struct ws_backend *backend, const struct ws_backend_plan *plan,
                                   void **block, struct ws_err *err)
 {
 	struct ws_cpu *cpu = (struct ws_cpu *)backend;
-	uint64_t slots[WS_CPU_SLOTS], total_bytes = plan_workspace(backend, plan, slots);
-	bool fits;
+	uint64_t workspace_bytes = cpu_workspace_bytes(backend, plan);
 
 	free_memory(cpu);
 	*block = cpu->block = malloc(plan->block_bytes);
-	fits = cpu->block != NULL;
-	for (int i = 0; i < WS_CPU_SLOTS; i++) {
-		cpu->workspace[i] = malloc(slots[i]);
-		fits &= cpu->workspace[i] || !slots[i];
-	}
-	WS_FAIL_IF(!fits, err, NO_MEMORY, "%" PRIu64 " bytes cannot be allocated",
-	           plan->block_bytes + total_bytes);
+	cpu->workspace = malloc(workspace_bytes);
+	WS_FAIL_IF(!cpu->block || (!cpu->workspace && workspace_bytes), err, NO_MEMORY,
+	           "%" PRIu64 " bytes cannot be allocated", plan->block_bytes + workspace_bytes);
 	return WS_OK;
 }
 
@@ -155,12 +121,6 @@ static enum ws_status check(const struct ws_op *op, struct ws_err *err)
 		WS_FAIL_IF(!blas_takes(op), err, ENVIRONMENT,
 		           "%s: a dimension exceeds what the BLAS can take", op->message);
 		return WS_OK;
-	case WS_OP_ROPE:
-	case WS_OP_ROPE_QKV:
-		WS_FAIL_IF(op->u.head.width > 2 * WS_CPU_PAIRS_MAX, err, USAGE,
-		           "heads of width %lld: at most %d is possible",
-		           (long long)op->u.head.width, 2 * WS_CPU_PAIRS_MAX);
-		return WS_OK;
 	case WS_OP_EMBEDDING:
 	case WS_OP_EMBEDDING_GRAD:
 	case WS_OP_GATHER:
@@ -181,10 +141,13 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 #define WS_OP(KIND, name, ...) [WS_OP_##KIND] = {ws_cpu_##name##_f32, ws_cpu_##name##_f64},
 #include "kernels/graph/op.def"
 	};
+	struct ws_cpu *cpu = (struct ws_cpu *)backend;
 	bool real_is_double = op->out[0]->dtype == WS_DTYPE_F64;
 
 	WS_FORWARD(check(op, err));
-	kernels[op->kind][real_is_double]((struct ws_cpu *)backend, op);
+	cpu->scratch = cpu->workspace;
+	cpu->copies_at = cpu->workspace + scratch_bytes(cpu, op);
+	kernels[op->kind][real_is_double](cpu, ws_cpu_copies_open(cpu, op));
 	return WS_OK;
 }
 

@@ -12,29 +12,38 @@
 #define WS_CPU_TILE_REALS \
 	((int64_t)1 << 18) /* of a thread's tile of a convolution: about the second-level cache */
 
-/* Operands and result of a product, converted; tiles of convolutions. */
-enum ws_cpu_slot {
-	WS_CPU_IN_SLOT,
-	WS_CPU_OUT_SLOT = 2,
-	WS_CPU_TILE_SLOT,
-	WS_CPU_SLOTS,
+/* A tensor that kernels cannot compute in, as fp32: convert.c. */
+struct ws_cpu_copy {
+	struct ws_tensor t;         /* the copy */
+	const struct ws_tensor *original; /* borrowed */
+	bool is_read, is_written;
+	enum ws_tf32 tf32; /* what is done to fp32 on the way */
 };
 
 struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
-	void *block;                   /* of the session's tensors */
-	void *workspace[WS_CPU_SLOTS]; /* as large as the greediest op of the session needs */
+	void *block;              /* of the session's tensors */
+	unsigned char *workspace; /* as large as the greediest op of the session needs */
+
+	/* of the op that runs */
+	const struct ws_op *op; /* as the graph has it: kernels are given that on copies */
+	struct ws_op op_on_copies;
+	struct ws_cpu_copy copies[WS_OP_INPUTS_MAX + WS_OP_OUTPUTS_MAX];
+	int copy_count;
+	void *scratch, *copies_at; /* parts of the workspace: what a kernel takes itself, copies */
 };
 
 /* What this process may still allocate without being killed for it. */
 uint64_t ws_cpu_memory_available(void);
 
-/* How the operands of an op are read. */
-static inline enum ws_tf32 ws_cpu_tf32(const struct ws_cpu *cpu, const struct ws_op *op)
-{
-	return op->tf32 ? cpu->base.tf32 : WS_TF32_EXACT;
-}
+/* What the copies of an op take of the workspace. */
+uint64_t ws_cpu_copies_bytes(const struct ws_op *op);
+/* The op on copies where it needs them, until the next one; they are filled and read back around
+ * its kernel. */
+const struct ws_op *ws_cpu_copies_open(struct ws_cpu *cpu, const struct ws_op *op);
+void ws_cpu_copies_load(struct ws_cpu *cpu);
+void ws_cpu_copies_store(struct ws_cpu *cpu);
 
 /* Elements that one work item of the pool covers, about. */
 #define WS_GRAIN 32768
@@ -54,21 +63,15 @@ static inline int64_t ws_cpu_update_items(const struct ws_op *op)
 	return items;
 }
 
-/* Reals that an attention op, or its gradient, takes of the slot WS_CPU_IN_SLOT at most. */
-uint64_t ws_cpu_attention_reals(const struct ws_op *op);
-
 /*
  * Run fn on all items as one "kernel": an NVTX range in WSNVTX_CPU_DOMAIN around
  * the computation, named after the op, with the items as its grid.
  */
-void ws_cpu_launch(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
-                   void (*fn)(void *arg, int64_t item), void *arg);
-/* The same for computations that do not use the pool. */
-void ws_cpu_kernel_begin(struct ws_cpu *cpu, const struct ws_op *op, int64_t items);
-void ws_cpu_kernel_end(void);
-
-/* Pairs of numbers that a head has at most where it is rotated. */
-#define WS_CPU_PAIRS_MAX 1024
+void ws_cpu_launch(struct ws_cpu *cpu, int64_t items, void (*fn)(void *arg, int64_t item),
+                   void *arg);
+/* The same for computations that are not one run of the pool: operands are there in between. */
+void ws_cpu_kernel_begin(struct ws_cpu *cpu, int64_t items);
+void ws_cpu_kernel_end(struct ws_cpu *cpu);
 
 /* One kernel for each op kind and build; what it cannot compute cpu.c has refused. */
 typedef void ws_cpu_kernel(struct ws_cpu *cpu, const struct ws_op *op);

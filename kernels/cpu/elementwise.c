@@ -58,7 +58,8 @@ static const ws_real *load(const struct map *map, int operand, const struct tile
 	case WS_BROADCAST_ROW:
 		return ws_real_load(t, tile->col, tile->count, buf);
 	default:
-		one = ws_real_get(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0);
+		one = *ws_real_load(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0, 1,
+		                    &one);
 		for (int64_t i = 0; i < tile->count; i++)
 			buf[i] = one;
 		return buf;
@@ -112,21 +113,20 @@ static void map_item(void *arg, int64_t item)
 {
 	const struct map *map = arg;
 	const struct ws_op *op = map->op;
-	const struct ws_tensor *out = op->out[0];
 	int64_t first = item * map->tiles_per_item;
 	int64_t end = ws_min64(first + map->tiles_per_item, map->tiles);
-	ws_real in_buf[2][WS_TILE], out_buf[WS_TILE];
+	ws_real buf[3][WS_TILE];
 
 	for (int64_t index = first; index < end; index++) {
 		struct tile tile = map_tile(map, index);
-		const ws_real *a = load(map, 0, &tile, in_buf[0]);
-		ws_real *y = ws_real_target(out, tile.offset, out_buf);
+		const ws_real *a = load(map, 0, &tile, buf[0]);
+		ws_real *y = ws_real_target(op->out[0], tile.offset, buf[2]);
 
 		if (op->kind == WS_OP_BINARY)
-			binary_tile(op, tile.count, a, load(map, 1, &tile, in_buf[1]), y);
+			binary_tile(op, tile.count, a, load(map, 1, &tile, buf[1]), y);
 		else
 			unary_tile(op, &tile, map->cols, a, y);
-		ws_real_store(out, tile.offset, tile.count, y);
+		ws_real_store(op->out[0], tile.offset, tile.count, y);
 	}
 }
 
@@ -135,7 +135,7 @@ static void map_run(struct ws_cpu *cpu, const struct ws_op *op)
 	struct map map;
 
 	map_init(&map, op);
-	ws_cpu_launch(cpu, op, ws_div_up(map.tiles, map.tiles_per_item), map_item, &map);
+	ws_cpu_launch(cpu, ws_div_up(map.tiles, map.tiles_per_item), map_item, &map);
 }
 
 WS_CPU_KERNEL(unary, map_run(cpu, op))
@@ -145,17 +145,10 @@ WS_CPU_KERNEL(copy, map_run(cpu, op))
 static void fill_item(void *arg, int64_t item)
 {
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	const struct ws_tensor *out = op->out[0];
-	int64_t first = item * WS_GRAIN;
-	int64_t end = ws_min64(first + WS_GRAIN, out->count);
-	ws_real buf[WS_TILE];
+	int64_t first = item * WS_GRAIN, n = ws_min64(op->out[0]->count - first, WS_GRAIN);
+	ws_real *y = ws_reals(op->out[0], first);
 
-	WS_EACH_TILE(offset, n, first, end) {
-		ws_real *y = ws_real_target(out, offset, buf);
-
-		WS_EACH((ws_real)op->u.alpha);
-		ws_real_store(out, offset, n, y);
-	}
+	WS_EACH((ws_real)op->u.alpha);
 }
 
-WS_CPU_KERNEL(fill, ws_cpu_launch(cpu, op, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &op))
+WS_CPU_KERNEL(fill, ws_cpu_launch(cpu, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &op))

@@ -11,11 +11,6 @@
 #define USE_BLAS 0
 #endif
 
-struct product {
-	const struct ws_op *op;
-	struct ws_whole a, b, c;
-};
-
 #if USE_BLAS
 
 void WS_CPU_FN(matmul_concurrently)(void)
@@ -70,18 +65,17 @@ void WS_CPU_FN(matmul)(const struct ws_matmul *p)
 #endif
 
 /* Rows first … first + count of one product of a batch. */
-static struct ws_matmul rows_of(const struct product *p, int64_t batch, int64_t first,
-                                int64_t count)
+static struct ws_matmul rows_of(const struct ws_op *op, int64_t batch, int64_t first, int64_t count)
 {
-	const struct ws_gemm *g = &p->op->u.gemm;
+	const struct ws_gemm *g = &op->u.gemm;
 
 	return (struct ws_matmul){
 	        .m = count,
 	        .n = g->n,
 	        .k = g->k,
-	        .a = p->a.data + batch * g->m * g->k + first * (g->trans_a ? 1 : g->k),
-	        .b = p->b.data + batch * g->k * g->n,
-	        .c = p->c.data + (batch * g->m + first) * g->n,
+	        .a = ws_reals(op->in[0], batch * g->m * g->k + first * (g->trans_a ? 1 : g->k)),
+	        .b = ws_reals(op->in[1], batch * g->k * g->n),
+	        .c = ws_reals(op->out[0], (batch * g->m + first) * g->n),
 	        .a_stride = g->trans_a ? g->m : g->k,
 	        .b_stride = g->trans_b ? g->k : g->n,
 	        .c_stride = g->n,
@@ -92,11 +86,11 @@ static struct ws_matmul rows_of(const struct product *p, int64_t batch, int64_t 
 
 #if USE_BLAS
 
-static void multiply(struct ws_cpu *cpu, struct product *p)
+static void multiply(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	openblas_set_num_threads(ws_pool_threads(cpu->pool));
-	for (int64_t i = 0; i < p->op->u.gemm.batch; i++) {
-		struct ws_matmul product = rows_of(p, i, 0, p->op->u.gemm.m);
+	for (int64_t i = 0; i < op->u.gemm.batch; i++) {
+		struct ws_matmul product = rows_of(op, i, 0, op->u.gemm.m);
 
 		WS_CPU_FN(matmul)(&product);
 	}
@@ -106,36 +100,23 @@ static void multiply(struct ws_cpu *cpu, struct product *p)
 
 static void row_item(void *arg, int64_t item)
 {
-	const struct product *p = arg;
-	int64_t m = p->op->u.gemm.m;
-	struct ws_matmul product = rows_of(p, item / m, item % m, 1);
+	const struct ws_op *op = *(const struct ws_op *const *)arg;
+	int64_t m = op->u.gemm.m;
+	struct ws_matmul product = rows_of(op, item / m, item % m, 1);
 
 	WS_CPU_FN(matmul)(&product);
 }
 
-static void multiply(struct ws_cpu *cpu, struct product *p)
+static void multiply(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	const struct ws_gemm *g = &p->op->u.gemm;
-
-	ws_pool_run(cpu->pool, g->batch * g->m, row_item, p);
+	ws_pool_run(cpu->pool, op->u.gemm.batch * op->u.gemm.m, row_item, &op);
 }
 
 #endif
 
 void WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	enum ws_tf32 tf32 = ws_cpu_tf32(cpu, op);
-	struct product p = {
-	        .op = op,
-	        .a = WS_CPU_FN(whole_open)(cpu, op->in[0], 0, tf32),
-	        .b = WS_CPU_FN(whole_open)(cpu, op->in[1], 1, tf32),
-	        .c = WS_CPU_FN(whole_open)(cpu, op->out[0], WS_CPU_OUT_SLOT, WS_TF32_EXACT),
-	};
-
-	ws_cpu_kernel_begin(cpu, op, op->u.gemm.batch * op->u.gemm.m);
-	WS_CPU_FN(whole_load)(cpu, &p.a);
-	WS_CPU_FN(whole_load)(cpu, &p.b);
-	multiply(cpu, &p);
-	WS_CPU_FN(whole_store)(cpu, &p.c);
-	ws_cpu_kernel_end();
+	ws_cpu_kernel_begin(cpu, op->u.gemm.batch * op->u.gemm.m);
+	multiply(cpu, op);
+	ws_cpu_kernel_end(cpu);
 }

@@ -15,7 +15,7 @@ static void permute_item(void *arg, int64_t item)
 		       run_bytes);
 }
 
-WS_CPU_KERNEL(permute, ws_cpu_launch(cpu, op, op->u.dims[0] * op->u.dims[1], permute_item, &op))
+WS_CPU_KERNEL(permute, ws_cpu_launch(cpu, op->u.dims[0] * op->u.dims[1], permute_item, &op))
 
 static void rotate(const ws_real *x, const ws_real *cosine, const ws_real *sine, ws_real sign,
                    int64_t pairs, ws_real *y)
@@ -40,27 +40,22 @@ static void rope_item(void *arg, int64_t item)
 	int parts = op->kind == WS_OP_ROPE_QKV ? 3 : 1;
 	const struct ws_tensor *table = op->in[back ? parts : 1];
 	int64_t b = item / h->time, t = item % h->time, pairs = h->width / 2;
-	ws_real in_buf[2 * WS_CPU_PAIRS_MAX], out_buf[2 * WS_CPU_PAIRS_MAX],
-	        table_buf[2][WS_CPU_PAIRS_MAX];
-	const ws_real *cosine = ws_real_load(table, t * pairs, pairs, table_buf[0]);
-	const ws_real *sine = ws_real_load(table, (h->time + t) * pairs, pairs, table_buf[1]);
+	const ws_real *cosine = ws_reals(table, t * pairs);
+	const ws_real *sine = ws_reals(table, (h->time + t) * pairs);
 
 	for (int64_t i = 0; i < parts * h->heads; i++) {
 		int64_t part = i / h->heads, head = i % h->heads;
 		int64_t merged = (parts * item * h->heads + i) * h->width;
 		int64_t split = ((b * h->heads + head) * h->time + t) * h->width;
-		const struct ws_tensor *in = op->in[back ? part : 0];
-		const struct ws_tensor *out = op->out[back ? 0 : part];
-		const ws_real *x = ws_real_load(in, back ? split : merged, h->width, in_buf);
-		ws_real *y = ws_real_target(out, back ? merged : split, out_buf);
+		const ws_real *x = ws_reals(op->in[back ? part : 0], back ? split : merged);
+		ws_real *y = ws_reals(op->out[back ? 0 : part], back ? merged : split);
 
 		if (part < 2)
 			rotate(x, cosine, sine, back ? -1 : 1, pairs, y);
 		else
 			memcpy(y, x, (size_t)h->width * sizeof(*y));
-		ws_real_store(out, back ? merged : split, h->width, y);
 	}
 }
 
-WS_CPU_KERNEL(rope, ws_cpu_launch(cpu, op, op->u.head.batch * op->u.head.time, rope_item, &op))
-WS_CPU_KERNEL(rope_qkv, ws_cpu_launch(cpu, op, op->u.head.batch * op->u.head.time, rope_item, &op))
+WS_CPU_KERNEL(rope, ws_cpu_launch(cpu, op->u.head.batch * op->u.head.time, rope_item, &op))
+WS_CPU_KERNEL(rope_qkv, ws_cpu_launch(cpu, op->u.head.batch * op->u.head.time, rope_item, &op))

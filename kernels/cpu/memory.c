@@ -40,37 +40,28 @@ uint64_t ws_cpu_memory_available(void)
 	return available;
 }
 
-uint64_t ws_cpu_attention_reals(const struct ws_op *op)
-{
-	bool grad = op->kind == WS_OP_ATTENTION_GRAD;
-	bool converted = op->tf32 || ws_dtype_size(op->in[0]->dtype) == sizeof(uint16_t);
-	int64_t operands = !converted ? 0 : grad ? 5 : 3;
-	int64_t rows = grad ? op->in[0]->count / op->u.attention.head.width : 0;
-
-	return (uint64_t)(operands * op->in[0]->count + rows);
-}
-
-void ws_cpu_kernel_begin(struct ws_cpu *cpu, const struct ws_op *op, int64_t items)
+void ws_cpu_kernel_begin(struct ws_cpu *cpu, int64_t items)
 {
 	struct wsnvtx_launch launch = {.grid_y = 1, .grid_z = 1, .block_y = 1, .block_z = 1};
 	char name[96];
 
-	if (!wsnvtx_attached())
-		return;
 	launch.grid_x = items > UINT32_MAX ? UINT32_MAX : (uint32_t)items;
 	launch.block_x = (uint32_t)ws_pool_threads(cpu->pool);
-	wsnvtx_kernel_push(ws_op_kernel_name(op, name, sizeof(name)), &launch);
+	if (wsnvtx_attached())
+		wsnvtx_kernel_push(ws_op_kernel_name(cpu->op, name, sizeof(name)), &launch);
+	ws_cpu_copies_load(cpu);
 }
 
-void ws_cpu_kernel_end(void)
+void ws_cpu_kernel_end(struct ws_cpu *cpu)
 {
+	ws_cpu_copies_store(cpu);
 	wsnvtx_kernel_pop();
 }
 
-void ws_cpu_launch(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
-                   void (*fn)(void *arg, int64_t item), void *arg)
+void ws_cpu_launch(struct ws_cpu *cpu, int64_t items, void (*fn)(void *arg, int64_t item),
+                   void *arg)
 {
-	ws_cpu_kernel_begin(cpu, op, items);
+	ws_cpu_kernel_begin(cpu, items);
 	ws_pool_run(cpu->pool, items, fn, arg);
-	ws_cpu_kernel_end();
+	ws_cpu_kernel_end(cpu);
 }

@@ -52,30 +52,32 @@ static void max_output(const struct job *job, int64_t input, int64_t output, con
 {
 	const struct ws_op *op = job->op;
 	int64_t best_at = a->h * job->w->w + a->w;
-	ws_real best = ws_real_get(op->in[0], input + a->h * job->in.h + a->w * job->in.w);
+	const ws_real *in = ws_reals(op->in[0], input);
+	ws_real best = in[a->h * job->in.h + a->w * job->in.w];
 
 	for (int64_t h = a->h; h < a->h_end; h++)
 		for (int64_t w = a->w; w < a->w_end; w++) {
-			ws_real x = ws_real_get(op->in[0], input + h * job->in.h + w * job->in.w);
+			ws_real x = in[h * job->in.h + w * job->in.w];
 
 			if (x > best || (isnan(x) && !isnan(best))) {
 				best = x;
 				best_at = h * job->w->w + w;
 			}
 		}
-	ws_real_put(op->out[0], output, best);
+	*ws_reals(op->out[0], output) = best;
 	((int32_t *)op->out[1]->data)[output] = (int32_t)best_at;
 }
 
 static void mean_output(const struct job *job, int64_t input, int64_t output, const struct area *a)
 {
+	const ws_real *in = ws_reals(job->op->in[0], input);
 	double sum = 0;
 
 	for (int64_t h = a->h; h < a->h_end; h++)
 		for (int64_t w = a->w; w < a->w_end; w++)
-			sum += ws_real_get(job->op->in[0], input + h * job->in.h + w * job->in.w);
-	ws_real_put(job->op->out[0], output,
-	            (ws_real)(sum / (double)((a->h_end - a->h) * (a->w_end - a->w))));
+			sum += in[h * job->in.h + w * job->in.w];
+	*ws_reals(job->op->out[0], output) =
+	        (ws_real)(sum / (double)((a->h_end - a->h) * (a->w_end - a->w)));
 }
 
 static void forward_item(void *arg, int64_t item)
@@ -104,16 +106,15 @@ static double from_max(const struct job *job, int64_t output, int64_t position)
 {
 	const struct ws_op *op = job->op;
 
-	return ((const int32_t *)op->in[1]->data)[output] == position
-	               ? ws_real_get(op->in[0], output)
-	               : 0;
+	return ((const int32_t *)op->in[1]->data)[output] == position ? *ws_reals(op->in[0], output)
+	                                                              : 0;
 }
 
 static double from_mean(const struct job *job, int64_t output, int64_t p, int64_t q)
 {
 	struct area a = inputs_of(job->w, p, q);
 
-	return ws_real_get(job->op->in[0], output) / (double)((a.h_end - a.h) * (a.w_end - a.w));
+	return *ws_reals(job->op->in[0], output) / (double)((a.h_end - a.h) * (a.w_end - a.w));
 }
 
 static void backward_item(void *arg, int64_t item)
@@ -137,9 +138,8 @@ static void backward_item(void *arg, int64_t item)
 					               ? from_max(job, output, h * w->w + x)
 					               : from_mean(job, output, p, q);
 				}
-			ws_real_put(job->op->out[0],
-			            n * job->in.n + c * job->in.c + h * job->in.h + x * job->in.w,
-			            (ws_real)sum);
+			*ws_reals(job->op->out[0], n * job->in.n + c * job->in.c + h * job->in.h +
+			                                   x * job->in.w) = (ws_real)sum;
 		}
 }
 
@@ -156,7 +156,7 @@ static void run(struct ws_cpu *cpu, const struct ws_op *op, int64_t rows,
 	        .out = strides_of(w->layout, w->c, w->p, w->q),
 	};
 
-	ws_cpu_launch(cpu, op, w->n * rows, fn, &job);
+	ws_cpu_launch(cpu, w->n * rows, fn, &job);
 }
 
 WS_CPU_KERNEL(max_pool, run(cpu, op, op->u.window.p, forward_item))

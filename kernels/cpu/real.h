@@ -1,6 +1,7 @@
 /*
- * The type a kernel file computes in, and how it reads and writes tensors of
- * any dtype through it. Only for files that are compiled twice (cpu.h).
+ * The type a kernel file computes in: its operands and results are of that type. Those of 16 bits
+ * are copies by then (convert.c), but of ops that read tiles of any dtype. Only for files that are
+ * compiled twice (cpu.h), and for convert.c.
  */
 #pragma once
 
@@ -26,10 +27,16 @@ typedef float ws_real;
 #define WS_REAL_TANH    tanhf
 #endif
 
-/* Elements that a kernel converts and computes at a time: fits the first-level cache. */
+/* Elements that a kernel computes at a time where it keeps them: fits the first-level cache. */
 #define WS_TILE 1024
 
-/* count elements of t from an offset, as ws_real: in place where they are that, else in buf. */
+/* Elements of t from an offset. */
+static inline ws_real *ws_reals(const struct ws_tensor *t, int64_t offset)
+{
+	return (ws_real *)t->data + offset;
+}
+
+/* count elements of t from an offset: in place where they are ws_real, else in buf. */
 static inline const ws_real *ws_real_load(const struct ws_tensor *t, int64_t offset, int64_t count,
                                           ws_real *buf)
 {
@@ -45,14 +52,14 @@ static inline const ws_real *ws_real_load(const struct ws_tensor *t, int64_t off
 			buf[i] = ws_f16_to_f32(half[i]);
 		return buf;
 	default:
-		return (const ws_real *)t->data + offset;
+		return ws_reals(t, offset);
 	}
 }
 
 /* Where to compute elements of t: its own memory where ws_real is its type, else buf. */
 static inline ws_real *ws_real_target(const struct ws_tensor *t, int64_t offset, ws_real *buf)
 {
-	return t->dtype == WS_REAL_DTYPE ? (ws_real *)t->data + offset : buf;
+	return t->dtype == WS_REAL_DTYPE ? ws_reals(t, offset) : buf;
 }
 
 /* Write what was computed at ws_real_target(); rounds to nearest even. */
@@ -69,31 +76,12 @@ static inline void ws_real_store(const struct ws_tensor *t, int64_t offset, int6
 			half[i] = ws_f32_to_f16((float)from[i]);
 }
 
-/* One element of t. */
-static inline ws_real ws_real_get(const struct ws_tensor *t, int64_t i)
-{
-	ws_real buf;
-
-	return *ws_real_load(t, i, 1, &buf);
-}
-
-static inline void ws_real_put(const struct ws_tensor *t, int64_t i, ws_real value)
-{
-	ws_real buf, *y = ws_real_target(t, i, &buf);
-
-	*y = value;
-	ws_real_store(t, i, 1, y);
-}
-
-/* Sums of at most WS_TILE elements of t, rounded once. */
+/* Sums of n elements of t, rounded once. */
 static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, int64_t n,
                                     const double *sums)
 {
-	ws_real buf[WS_TILE], *y = ws_real_target(t, offset, buf);
-
 	for (int64_t i = 0; i < n; i++)
-		y[i] = (ws_real)sums[i];
-	ws_real_store(t, offset, n, y);
+		ws_reals(t, offset)[i] = (ws_real)sums[i];
 }
 
 /* For each tile from begin up to end: where it begins, and its n elements. */
@@ -117,21 +105,6 @@ static inline void ws_real_put_sums(const struct ws_tensor *t, int64_t offset, i
 	{                                                                 \
 		call;                                                     \
 	}
-
-/* A tensor as ws_real, all of it. */
-struct ws_whole {
-	const struct ws_tensor *t;
-	ws_real *data;     /* its own memory, or the workspace slot */
-	bool converted;    /* the latter */
-	enum ws_tf32 tf32; /* what is done to its elements on the way */
-};
-
-/* tf32: as an operand of a product is read whose op wants that; EXACT for all others. */
-struct ws_whole WS_CPU_FN(whole_open)(struct ws_cpu *cpu, const struct ws_tensor *t, int slot,
-                                      enum ws_tf32 tf32);
-/* Fill data from the tensor, and the tensor from data, where data is not its own. */
-void WS_CPU_FN(whole_load)(struct ws_cpu *cpu, struct ws_whole *whole);
-void WS_CPU_FN(whole_store)(struct ws_cpu *cpu, struct ws_whole *whole);
 
 /*
  * c (+)= op(a) · op(b), m × k by k × n, row-major, rows stride apart. Runs on the

@@ -9,194 +9,121 @@
 static void reduce_row(const struct ws_op *op, int64_t row)
 {
 	int64_t cols = ws_tensor_cols(op->in[0]);
-	ws_real buf[WS_TILE], max = -INFINITY;
+	const ws_real *x = ws_reals(op->in[0], row * cols);
+	ws_real max = -INFINITY;
 	double sum = 0;
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *x = ws_real_load(op->in[0], row * cols + col, n, buf);
-
-		if (op->sub == WS_SUB_MAX) {
-			/* a NaN stays: nothing is larger */
-			for (int64_t i = 0; i < n; i++)
-				max = x[i] > max || isnan(x[i]) ? x[i] : max;
-		} else {
-			for (int64_t i = 0; i < n; i++)
-				sum += x[i];
-		}
-	}
-	if (op->sub != WS_SUB_MAX)
+	if (op->sub == WS_SUB_MAX) {
+		/* a NaN stays: nothing is larger */
+		for (int64_t i = 0; i < cols; i++)
+			max = x[i] > max || isnan(x[i]) ? x[i] : max;
+	} else {
+		for (int64_t i = 0; i < cols; i++)
+			sum += x[i];
 		max = (ws_real)(op->sub == WS_SUB_MEAN ? sum / (double)cols : sum);
-	ws_real_put(op->out[0], row, max);
+	}
+	*ws_reals(op->out[0], row) = max;
 }
 
 /* --- softmax -------------------------------------------------------------------------- */
 
-/* max of scale * x, and the sum of exp(scale * x - max), over n columns from an offset. */
-static double row_sums(const struct ws_tensor *t, ws_real scale, int64_t offset, int64_t n,
-                       ws_real *max)
+/* max of scale * x, and the sum of exp(scale * x - max), over n columns. */
+static double row_sums(const ws_real *x, ws_real scale, int64_t n, ws_real *max)
 {
-	ws_real buf[WS_TILE];
 	double sum = 0;
 
 	*max = -INFINITY;
-	WS_EACH_TILE(col, count, 0, n) {
-		const ws_real *x = ws_real_load(t, offset + col, count, buf);
-
-		/* a NaN stays: nothing is larger */
-		for (int64_t i = 0; i < count; i++)
-			*max = scale * x[i] > *max || isnan(x[i]) ? scale * x[i] : *max;
-	}
-	WS_EACH_TILE(col, count, 0, n) {
-		const ws_real *x = ws_real_load(t, offset + col, count, buf);
-
-		for (int64_t i = 0; i < count; i++)
-			sum += WS_REAL_EXP(scale * x[i] - *max);
-	}
+	/* a NaN stays: nothing is larger */
+	for (int64_t i = 0; i < n; i++)
+		*max = scale * x[i] > *max || isnan(x[i]) ? scale * x[i] : *max;
+	for (int64_t i = 0; i < n; i++)
+		sum += WS_REAL_EXP(scale * x[i] - *max);
 	return sum;
 }
 
 static void softmax_row(const struct ws_op *op, int64_t row)
 {
 	int64_t cols = ws_tensor_cols(op->out[0]), visible = row % cols + 1, offset = row * cols;
-	const ws_real scale = (ws_real)op->u.alpha;
-	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max;
-	const ws_real sum = (ws_real)row_sums(op->in[0], scale, offset, visible, &max);
+	const ws_real scale = (ws_real)op->u.alpha, *x = ws_reals(op->in[0], offset);
+	ws_real *y = ws_reals(op->out[0], offset), max;
+	const ws_real sum = (ws_real)row_sums(x, scale, visible, &max);
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		int64_t shown = ws_min64(visible - col, n);
-		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
-		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
-
-		for (int64_t i = 0; i < shown; i++)
-			y[i] = WS_REAL_EXP(scale * x[i] - max) / sum;
-		for (int64_t i = shown < 0 ? 0 : shown; i < n; i++)
-			y[i] = 0;
-		ws_real_store(op->out[0], offset + col, n, y);
-	}
+	for (int64_t i = 0; i < visible; i++)
+		y[i] = WS_REAL_EXP(scale * x[i] - max) / sum;
+	for (int64_t i = visible; i < cols; i++)
+		y[i] = 0;
 }
 
 /* dx = scale y (dy - sum(dy y)) */
 static void softmax_grad_row(const struct ws_op *op, int64_t row)
 {
 	int64_t cols = ws_tensor_cols(op->out[0]), visible = row % cols + 1, offset = row * cols;
+	const ws_real *dy = ws_reals(op->in[0], offset), *y = ws_reals(op->in[1], offset);
 	const ws_real scale = (ws_real)op->u.alpha;
-	ws_real dy_buf[WS_TILE], y_buf[WS_TILE], dx_buf[WS_TILE];
+	ws_real *dx = ws_reals(op->out[0], offset);
 	double sum = 0;
 
-	WS_EACH_TILE(col, n, 0, visible) {
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
-		const ws_real *y = ws_real_load(op->in[1], offset + col, n, y_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum += (double)dy[i] * (double)y[i];
-	}
-	WS_EACH_TILE(col, n, 0, cols) {
-		int64_t shown = ws_min64(visible - col, n);
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
-		const ws_real *y = ws_real_load(op->in[1], offset + col, n, y_buf);
-		ws_real *dx = ws_real_target(op->out[0], offset + col, dx_buf);
-
-		for (int64_t i = 0; i < shown; i++)
-			dx[i] = scale * y[i] * (dy[i] - (ws_real)sum);
-		for (int64_t i = shown < 0 ? 0 : shown; i < n; i++)
-			dx[i] = 0;
-		ws_real_store(op->out[0], offset + col, n, dx);
-	}
+	for (int64_t i = 0; i < visible; i++)
+		sum += (double)dy[i] * (double)y[i];
+	for (int64_t i = 0; i < visible; i++)
+		dx[i] = scale * y[i] * (dy[i] - (ws_real)sum);
+	for (int64_t i = visible; i < cols; i++)
+		dx[i] = 0;
 }
 
 /* y = x - log(sum(exp(x))) */
 static void log_softmax_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real x_buf[WS_TILE], y_buf[WS_TILE], max;
-	const ws_real log_sum = (ws_real)log(row_sums(op->in[0], 1, offset, cols, &max));
+	int64_t n = ws_tensor_cols(op->out[0]);
+	const ws_real *x = ws_reals(op->in[0], row * n);
+	ws_real *y = ws_reals(op->out[0], row * n), max;
+	const ws_real log_sum = (ws_real)log(row_sums(x, 1, n, &max));
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
-		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
-
-		WS_EACH(x[i] - max - log_sum);
-		ws_real_store(op->out[0], offset + col, n, y);
-	}
+	WS_EACH(x[i] - max - log_sum);
 }
 
 /* dx = dy - exp(y) sum(dy) */
 static void log_softmax_grad_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real a_buf[WS_TILE], b_buf[WS_TILE], y_buf[WS_TILE];
+	int64_t n = ws_tensor_cols(op->out[0]);
+	const ws_real *dy = ws_reals(op->in[0], row * n), *log_p = ws_reals(op->in[1], row * n);
+	ws_real *y = ws_reals(op->out[0], row * n);
 	double sum = 0;
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, a_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum += (double)dy[i];
-	}
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, a_buf);
-		const ws_real *log_p = ws_real_load(op->in[1], offset + col, n, b_buf);
-		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
-
-		WS_EACH(dy[i] - WS_REAL_EXP(log_p[i]) * (ws_real)sum);
-		ws_real_store(op->out[0], offset + col, n, y);
-	}
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)dy[i];
+	WS_EACH(dy[i] - WS_REAL_EXP(log_p[i]) * (ws_real)sum);
 }
 
 /* --- RMS norm ------------------------------------------------------------------------- */
 
 static void rms_norm_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real x_buf[WS_TILE], w_buf[WS_TILE], y_buf[WS_TILE], inverse;
+	int64_t n = ws_tensor_cols(op->out[0]);
+	const ws_real *x = ws_reals(op->in[0], row * n), *w = op->in[1]->data;
+	ws_real *y = ws_reals(op->out[0], row * n), inverse;
 	double sum = 0;
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum += (double)x[i] * (double)x[i];
-	}
-	inverse = (ws_real)(1 / sqrt(sum / (double)cols + op->u.alpha));
-	ws_real_put(op->out[1], row, inverse);
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *x = ws_real_load(op->in[0], offset + col, n, x_buf);
-		const ws_real *w = ws_real_load(op->in[1], col, n, w_buf);
-		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			y[i] = x[i] * inverse * w[i];
-		ws_real_store(op->out[0], offset + col, n, y);
-	}
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)x[i] * (double)x[i];
+	inverse = (ws_real)(1 / sqrt(sum / (double)n + op->u.alpha));
+	*ws_reals(op->out[1], row) = inverse;
+	WS_EACH(x[i] * inverse * w[i]);
 }
 
 /* With r = 1 / rms: dx = r w dy - x r^3 mean(w dy x) */
 static void rms_norm_grad_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real dy_buf[WS_TILE], x_buf[WS_TILE], w_buf[WS_TILE], dx_buf[WS_TILE], back;
-	const ws_real r = ws_real_get(op->in[3], row);
+	int64_t n = ws_tensor_cols(op->out[0]);
+	const ws_real *dy = ws_reals(op->in[0], row * n), *x = ws_reals(op->in[1], row * n);
+	const ws_real *w = op->in[2]->data, r = *ws_reals(op->in[3], row);
+	ws_real *y = ws_reals(op->out[0], row * n), back;
 	double sum = 0;
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
-		const ws_real *x = ws_real_load(op->in[1], offset + col, n, x_buf);
-		const ws_real *w = ws_real_load(op->in[2], col, n, w_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			sum += (double)w[i] * (double)dy[i] * (double)x[i];
-	}
-	back = (ws_real)(sum / (double)cols * (double)r * (double)r * (double)r);
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
-		const ws_real *x = ws_real_load(op->in[1], offset + col, n, x_buf);
-		const ws_real *w = ws_real_load(op->in[2], col, n, w_buf);
-		ws_real *dx = ws_real_target(op->out[0], offset + col, dx_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			dx[i] = r * w[i] * dy[i] - x[i] * back;
-		ws_real_store(op->out[0], offset + col, n, dx);
-	}
+	for (int64_t i = 0; i < n; i++)
+		sum += (double)w[i] * (double)dy[i] * (double)x[i];
+	back = (ws_real)(sum / (double)n * (double)r * (double)r * (double)r);
+	WS_EACH(r * w[i] * dy[i] - x[i] * back);
 }
 
 /* dweight = sum over rows of dy x r */
@@ -205,13 +132,12 @@ static void weight_grad_item(void *arg, int64_t item)
 	const struct ws_op *op = *(const struct ws_op *const *)arg;
 	int64_t cols = ws_tensor_cols(op->out[0]), rows = ws_tensor_rows(op->out[0]);
 	int64_t first = item * COLUMNS, n = ws_min64(cols - first, COLUMNS);
-	ws_real dy_buf[COLUMNS], x_buf[COLUMNS];
 	double sum[COLUMNS] = {0};
 
 	for (int64_t row = 0; row < rows; row++) {
-		const ws_real *dy = ws_real_load(op->in[0], row * cols + first, n, dy_buf);
-		const ws_real *x = ws_real_load(op->in[1], row * cols + first, n, x_buf);
-		double r = ws_real_get(op->in[3], row);
+		const ws_real *dy = ws_reals(op->in[0], row * cols + first);
+		const ws_real *x = ws_reals(op->in[1], row * cols + first);
+		double r = *ws_reals(op->in[3], row);
 
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += (double)dy[i] * (double)x[i] * r;
@@ -228,42 +154,26 @@ static ws_real sigmoid(ws_real a)
 
 static void swiglu_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->out[0]), offset = row * cols;
-	ws_real a_buf[WS_TILE], b_buf[WS_TILE], y_buf[WS_TILE];
+	int64_t n = ws_tensor_cols(op->out[0]);
+	const ws_real *a = ws_reals(op->in[0], 2 * row * n), *b = a + n;
+	ws_real *y = ws_reals(op->out[0], row * n);
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *a = ws_real_load(op->in[0], 2 * offset + col, n, a_buf);
-		const ws_real *b = ws_real_load(op->in[0], 2 * offset + cols + col, n, b_buf);
-		ws_real *y = ws_real_target(op->out[0], offset + col, y_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			y[i] = a[i] * sigmoid(a[i]) * b[i];
-		ws_real_store(op->out[0], offset + col, n, y);
-	}
+	WS_EACH(a[i] * sigmoid(a[i]) * b[i]);
 }
 
 /* With s = sigmoid(a): da = dy b s (1 + a (1 - s)), db = dy a s */
 static void swiglu_grad_row(const struct ws_op *op, int64_t row)
 {
-	int64_t cols = ws_tensor_cols(op->in[0]), offset = row * cols;
-	ws_real dy_buf[WS_TILE], a_buf[WS_TILE], b_buf[WS_TILE], da_buf[WS_TILE], db_buf[WS_TILE];
+	int64_t n = ws_tensor_cols(op->in[0]);
+	const ws_real *dy = ws_reals(op->in[0], row * n);
+	const ws_real *a = ws_reals(op->in[1], 2 * row * n), *b = a + n;
+	ws_real *da = ws_reals(op->out[0], 2 * row * n), *db = da + n;
 
-	WS_EACH_TILE(col, n, 0, cols) {
-		int64_t at_a = 2 * offset + col, at_b = at_a + cols;
-		const ws_real *dy = ws_real_load(op->in[0], offset + col, n, dy_buf);
-		const ws_real *a = ws_real_load(op->in[1], at_a, n, a_buf);
-		const ws_real *b = ws_real_load(op->in[1], at_b, n, b_buf);
-		ws_real *da = ws_real_target(op->out[0], at_a, da_buf);
-		ws_real *db = ws_real_target(op->out[0], at_b, db_buf);
+	for (int64_t i = 0; i < n; i++) {
+		ws_real s = sigmoid(a[i]);
 
-		for (int64_t i = 0; i < n; i++) {
-			ws_real s = sigmoid(a[i]);
-
-			da[i] = dy[i] * b[i] * s * (1 + a[i] * (1 - s));
-			db[i] = dy[i] * a[i] * s;
-		}
-		ws_real_store(op->out[0], at_a, n, da);
-		ws_real_store(op->out[0], at_b, n, db);
+		da[i] = dy[i] * b[i] * s * (1 + a[i] * (1 - s));
+		db[i] = dy[i] * a[i] * s;
 	}
 }
 
@@ -272,24 +182,15 @@ static void swiglu_grad_row(const struct ws_op *op, int64_t row)
 /* losses[row] = log(sum) - (x[target] - max); dlogits = (softmax - onehot) / rows */
 static void cross_entropy_row(const struct ws_op *op, int64_t row, double *losses)
 {
-	const struct ws_tensor *logits = op->in[0], *grad = op->out[1];
-	int64_t cols = ws_tensor_cols(logits), offset = row * cols;
-	int64_t target = ((const int32_t *)op->in[1]->data)[row];
-	ws_real x_buf[WS_TILE], dx_buf[WS_TILE], max, factor;
-	double sum = row_sums(logits, 1, offset, cols, &max), rows = (double)op->in[1]->count;
+	int64_t n = ws_tensor_cols(op->in[0]), target = ((const int32_t *)op->in[1]->data)[row];
+	const ws_real *x = ws_reals(op->in[0], row * n);
+	ws_real *y = ws_reals(op->out[1], row * n), max, factor;
+	double sum = row_sums(x, 1, n, &max), rows = (double)op->in[1]->count;
 
-	losses[row] = log(sum) - ((double)ws_real_get(logits, offset + target) - (double)max);
+	losses[row] = log(sum) - ((double)x[target] - (double)max);
 	factor = (ws_real)(1 / (sum * rows));
-	WS_EACH_TILE(col, n, 0, cols) {
-		const ws_real *x = ws_real_load(logits, offset + col, n, x_buf);
-		ws_real *dx = ws_real_target(grad, offset + col, dx_buf);
-
-		for (int64_t i = 0; i < n; i++)
-			dx[i] = WS_REAL_EXP(x[i] - max) * factor;
-		if (target >= col && target < col + n)
-			dx[target - col] -= (ws_real)(1 / rows);
-		ws_real_store(grad, offset + col, n, dx);
-	}
+	WS_EACH(WS_REAL_EXP(x[i] - max) * factor);
+	y[target] -= (ws_real)(1 / rows);
 }
 
 /* --- running -------------------------------------------------------------------------- */
@@ -329,7 +230,7 @@ static void rows_run(struct ws_cpu *cpu, const struct ws_op *op, const struct ws
 {
 	struct rows rows = {op, t, row, NULL};
 
-	ws_cpu_launch(cpu, op, rows_items(t), rows_item, &rows);
+	ws_cpu_launch(cpu, rows_items(t), rows_item, &rows);
 }
 
 static void reduce_run(struct ws_cpu *cpu, const struct ws_op *op)
@@ -352,10 +253,10 @@ void WS_CPU_FN(rms_norm_grad)(struct ws_cpu *cpu, const struct ws_op *op)
 	const struct ws_tensor *dx = op->out[0];
 	struct rows rows = {op, dx, rms_norm_grad_row, NULL};
 
-	ws_cpu_kernel_begin(cpu, op, rows_items(dx));
+	ws_cpu_kernel_begin(cpu, rows_items(dx));
 	ws_pool_run(cpu->pool, rows_items(dx), rows_item, &rows);
 	ws_pool_run(cpu->pool, ws_div_up(ws_tensor_cols(dx), COLUMNS), weight_grad_item, &op);
-	ws_cpu_kernel_end();
+	ws_cpu_kernel_end(cpu);
 }
 
 WS_CPU_KERNEL(swiglu, rows_run(cpu, op, op->out[0], swiglu_row))
@@ -363,14 +264,14 @@ WS_CPU_KERNEL(swiglu_grad, rows_run(cpu, op, op->in[0], swiglu_grad_row))
 
 void WS_CPU_FN(cross_entropy)(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	const struct ws_tensor *target = op->in[1], *out = op->out[0];
-	struct rows rows = {.op = op, .t = op->in[0], .losses = cpu->workspace[WS_CPU_IN_SLOT]};
+	const struct ws_tensor *target = op->in[1];
+	struct rows rows = {.op = op, .t = op->in[0], .losses = cpu->scratch};
 	double sum = 0;
 
-	ws_cpu_kernel_begin(cpu, op, rows_items(op->in[0]));
+	ws_cpu_kernel_begin(cpu, rows_items(op->in[0]));
 	ws_pool_run(cpu->pool, rows_items(op->in[0]), rows_item, &rows);
 	for (int64_t i = 0; i < target->count; i++)
 		sum += rows.losses[i];
-	ws_real_put(out, 0, (ws_real)(sum / (double)target->count));
-	ws_cpu_kernel_end();
+	*ws_reals(op->out[0], 0) = (ws_real)(sum / (double)target->count);
+	ws_cpu_kernel_end(cpu);
 }

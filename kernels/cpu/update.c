@@ -92,7 +92,7 @@ static void update_tile(const struct ws_op *op, const struct ws_update_row *row,
 	struct values v = {{NULL}, {0, 0}};
 
 	for (int i = 0; i < ws_update_numbers(op); i++)
-		v.number[i] = ws_real_get(op->in[i], 0);
+		v.number[i] = *ws_reals(op->in[i], 0);
 	for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
 		struct ws_tensor *t = row->t[k];
 
@@ -122,7 +122,7 @@ static bool unscale_tile(const struct ws_op *op, const struct ws_update_row *row
                          int64_t n)
 {
 	/* the inverse as GradScaler makes it: divided in double, rounded once */
-	const ws_real inverse = (ws_real)(1 / (double)*(ws_real *)op->in[1]->data);
+	const ws_real inverse = (ws_real)(1 / (double)*ws_reals(op->in[1], 0));
 	ws_real x_buf[WS_TILE], y_buf[WS_TILE];
 	const ws_real *x = ws_real_load(row->t[WS_UPDATE_A], offset, n, x_buf);
 	ws_real *y = ws_real_target(row->t[WS_UPDATE_OUT], offset, y_buf);
@@ -174,31 +174,31 @@ void WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct walk walk = {.op = op};
 
-	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
+	ws_cpu_launch(cpu, ws_cpu_update_items(op), walk_item, &walk);
 }
 
 void WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	int64_t items = ws_cpu_update_items(op);
-	struct walk walk = {.op = op, .sums = cpu->workspace[WS_CPU_IN_SLOT]};
+	struct walk walk = {.op = op, .sums = cpu->scratch};
 	double sum = 0, factor;
 
-	ws_cpu_kernel_begin(cpu, op, items);
+	ws_cpu_kernel_begin(cpu, items);
 	ws_pool_run(cpu->pool, items, walk_item, &walk);
 	for (int64_t i = 0; i < items; i++)
 		sum += walk.sums[i];
 	factor = op->u.update.factors.alpha / (sqrt(sum) + WS_CLIP_EPS);
-	ws_real_put(op->out[0], 0, (ws_real)(factor < 1 ? factor : 1));
-	ws_cpu_kernel_end();
+	*ws_reals(op->out[0], 0) = (ws_real)(factor < 1 ? factor : 1);
+	ws_cpu_kernel_end(cpu);
 }
 
 void WS_CPU_FN(unscale)(struct ws_cpu *cpu, const struct ws_op *op)
 {
 	struct walk walk = {.op = op};
 
-	ws_cpu_launch(cpu, op, ws_cpu_update_items(op), walk_item, &walk);
+	ws_cpu_launch(cpu, ws_cpu_update_items(op), walk_item, &walk);
 	if (op->in_count > 2 && atomic_load(&walk.not_finite))
-		*(ws_real *)op->out[1]->data = 1;
+		*ws_reals(op->out[1], 0) = 1;
 }
 
 static void scale_item(void *arg, int64_t item)
@@ -214,4 +214,4 @@ static void scale_item(void *arg, int64_t item)
 	*scale = (ws_real)value;
 }
 
-WS_CPU_KERNEL(scale_update, ws_cpu_launch(cpu, op, 1, scale_item, &op))
+WS_CPU_KERNEL(scale_update, ws_cpu_launch(cpu, 1, scale_item, &op))
