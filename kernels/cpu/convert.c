@@ -43,7 +43,7 @@ static struct ws_cpu_copy *copy_of(struct ws_cpu *cpu, const struct ws_tensor *t
 	float *place = cpu->copies_at;
 
 	for (; copy < cpu->copies + cpu->copy_count; copy++) {
-		if (copy->original == t)
+		if (copy->original->data == t->data)
 			return copy;
 		place += copy->original->count;
 	}
