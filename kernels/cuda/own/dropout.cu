@@ -60,8 +60,6 @@ WS_LAUNCHER(dropout)
 	const struct ws_tensor *x = op->in[0];
 	struct dropout d;
 
-	if (op->out[0]->dtype != x->dtype || op->out[1]->dtype != x->dtype)
-		return ws_cuda_no_kernel(op, err);
 	d.x = x->data;
 	d.step = (const int32_t *)op->in[1]->data;
 	d.y = op->out[0]->data;
@@ -70,6 +68,6 @@ WS_LAUNCHER(dropout)
 	d.rng = op->u.dropout.rng;
 	d.below = ws_rng_below(op->u.dropout.p);
 	d.keep = (float)(1 / (1 - op->u.dropout.p));
-	WS_LAUNCH_FLOATS(launch, op, err, x->dtype, ws_rng_dropout_fwd,
-	                 ws_item_grid(launch, x->count / 4), WS_THREADS, 0, d)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_rng_dropout_fwd, ws_item_grid(launch, x->count / 4),
+	                 WS_THREADS, 0, d)
 }

@@ -207,19 +207,15 @@ static __device__ __forceinline__ void map_packs(const struct map &map, enum ws_
 	ALL(X, BIAS_LEAKY_RELU, ws_elementwise_bias_leaky_relu_fwd, forward) \
 	ALL(X, BIAS_TANH, ws_elementwise_bias_tanh_fwd, forward)
 
-#define KERNEL(operands, SUB, name, in, out)                                                   \
-	static __global__ void __launch_bounds__(WS_THREADS, 4) name(struct map map)           \
-	{                                                                                      \
-		using Tin = WS_KERNEL_TYPE_##in;                                               \
-		using Tout = WS_KERNEL_TYPE_##out;                                             \
-		constexpr int N =                                                              \
-		        WS_ACCESS / (sizeof(Tin) > sizeof(Tout) ? sizeof(Tin) : sizeof(Tout)); \
-                                                                                               \
-		if (map.packs)                                                                 \
-			map_packs<Tin, Tout, N, operands>(map, WS_SUB_##SUB);                  \
-		else                                                                           \
-			map_packs<Tin, Tout, 1, operands>(map, WS_SUB_##SUB);                  \
-	}
+#define BYTES(in, out)                                              \
+	(sizeof(WS_KERNEL_TYPE_##in) > sizeof(WS_KERNEL_TYPE_##out) \
+	         ? sizeof(WS_KERNEL_TYPE_##in)                      \
+	         : sizeof(WS_KERNEL_TYPE_##out))
+#define KERNEL(operands, SUB, name, in, out)                                              \
+	WS_WIDE_KERNEL((WS_THREADS, 4), name, WS_ACCESS / BYTES(in, out), 1, map.packs,   \
+	               (struct map map),                                                  \
+	               map_packs<WS_KERNEL_TYPE_##in, WS_KERNEL_TYPE_##out, N, operands>( \
+	                       map, WS_SUB_##SUB))
 #define X(SUB, name, direction, in, out) KERNEL(0, SUB, name, in, out)
 FILL_LIST(X)
 #undef X

@@ -43,10 +43,8 @@ WS_LAUNCHER(embedding)
 	n = l.whole ? n : 1;
 	l.packs = out->count / n;
 	l.row = ws_divisor_of(ws_tensor_cols(table) / n);
-	if (out->dtype != table->dtype)
-		return ws_cuda_no_kernel(op, err);
-	WS_LAUNCH_FLOATS(launch, op, err, table->dtype, ws_embedding_lookup_fwd,
-	                 ws_item_grid(launch, l.packs), WS_THREADS, 0, l)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_embedding_lookup_fwd, ws_item_grid(launch, l.packs),
+	                 WS_THREADS, 0, l)
 }
 
 /* --- its gradient: rows added into a table ---------------------------------------------------- */
@@ -110,15 +108,9 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 	}
 }
 
-#define X(ID, T, suffix)                                                \
-	static __global__ void __launch_bounds__(WS_THREADS, 4)         \
-	        ws_embedding_scatter_add_bwd_##suffix(struct scatter s) \
-	{                                                               \
-		if (s.whole)                                            \
-			scatter_add<T, SCATTER_PACK>(s);                \
-		else                                                    \
-			scatter_add<T, 1>(s);                           \
-	}
+#define X(ID, T, suffix)                                                                        \
+	WS_WIDE_KERNEL((WS_THREADS, 4), ws_embedding_scatter_add_bwd_##suffix, SCATTER_PACK, 1, \
+	               s.whole, (struct scatter s), scatter_add<T, N>(s))
 WS_CUDA_FLOATS(X)
 #undef X
 
@@ -128,8 +120,6 @@ WS_LAUNCHER(embedding_grad)
 	int64_t threads;
 	struct scatter s;
 
-	if (grad->dtype != table->dtype)
-		return ws_cuda_no_kernel(op, err);
 	s.grad = grad->data;
 	s.index = (const int32_t *)op->in[1]->data;
 	s.table = table->data;
@@ -139,8 +129,7 @@ WS_LAUNCHER(embedding_grad)
 	threads = s.cols / (s.whole ? SCATTER_PACK : 1);
 	dim3 grid((unsigned)ws_div_up(table->shape.dim[0], OWNED),
 	          (unsigned)ws_div_up(threads, WS_THREADS));
-	WS_LAUNCH_FLOATS(launch, op, err, grad->dtype, ws_embedding_scatter_add_bwd, grid,
-	                 WS_THREADS, 0, s)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_embedding_scatter_add_bwd, grid, WS_THREADS, 0, s)
 }
 
 /* --- gather and its gradient: one element of each row ----------------------------------------- */

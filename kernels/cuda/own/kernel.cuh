@@ -326,38 +326,60 @@ static inline enum ws_status ws_cuda_no_kernel(const struct ws_op *op, struct ws
 	               ws_op_kernel_name(op, name, sizeof(name)));
 }
 
+/* Whether operands and results are of the dtype of the first result, but for whole numbers. */
+static inline bool ws_cuda_has_one_dtype(const struct ws_op *op)
+{
+	for (int i = 0; i < op->in_count + op->out_count; i++)
+		if (ws_dtype_is_float(ws_op_tensor(op, i)->dtype) &&
+		    ws_op_tensor(op, i)->dtype != op->out[0]->dtype)
+			return false;
+	return true;
+}
+
 #define WS_LAUNCH_CASE(ID, type, ...)            \
 	case WS_DTYPE_##ID: {                    \
 		using T [[maybe_unused]] = type; \
 		return WS_LAUNCH(__VA_ARGS__);   \
 	}
 /*
- * The end of a launcher: the kernel NAME_f32, NAME_f16 or NAME_bf16 of a dtype, as WS_LAUNCH has
- * it, in whose arguments T is the type of elements; any other dtype is refused.
+ * The end of a launcher of an op of one dtype: the kernel NAME_f32, NAME_f16 or NAME_bf16, as
+ * WS_LAUNCH has it, in whose arguments T is the type of elements; anything else is refused.
  */
-#define WS_LAUNCH_FLOATS(launch, op, err, dtype, name, ...)                                 \
-	switch (dtype) {                                                                    \
+#define WS_LAUNCH_FLOATS(launch, op, err, name, ...)                                        \
+	switch (ws_cuda_has_one_dtype(op) ? op->out[0]->dtype : WS_DTYPE_I32) {             \
 		WS_LAUNCH_CASE(F32, float, launch, err, name##_f32, __VA_ARGS__)            \
 		WS_LAUNCH_CASE(F16, struct ws_f16, launch, err, name##_f16, __VA_ARGS__)    \
 		WS_LAUNCH_CASE(BF16, struct ws_bf16, launch, err, name##_bf16, __VA_ARGS__) \
 	default:                                                                            \
 		return ws_cuda_no_kernel(op, err);                                          \
 	}
+/* The same where there is a kernel of fp32 alone. */
+#define WS_LAUNCH_F32(launch, op, err, ...)                                  \
+	if (!ws_cuda_has_one_dtype(op) || op->out[0]->dtype != WS_DTYPE_F32) \
+		return ws_cuda_no_kernel(op, err);                           \
+	return WS_LAUNCH(launch, err, __VA_ARGS__)
 
 /*
- * A kernel whose threads take packs of N elements of type T, or where `whole` does not hold single
- * ones: body<T, N>(...). bounds: in brackets, of __launch_bounds__; so are the parameters.
+ * A kernel whose threads take `wide` elements at a time or, where `whole` does not hold, `narrow`
+ * ones: a call, of which N is that number. bounds: in brackets, of __launch_bounds__; so are the
+ * parameters.
  */
-#define WS_PACK_KERNEL(bounds, name, T, whole, body, parameters, ...)   \
-	static __global__ void __launch_bounds__ bounds name parameters \
-	{                                                               \
-		constexpr int N = WS_ACCESS / sizeof(T);                \
-                                                                        \
-		if (whole)                                              \
-			body<T, N>(__VA_ARGS__);                        \
-		else                                                    \
-			body<T, 1>(__VA_ARGS__);                        \
+#define WS_WIDE_KERNEL(bounds, name, wide, narrow, whole, parameters, ...) \
+	static __global__ void __launch_bounds__ bounds name parameters    \
+	{                                                                  \
+		constexpr int N = wide;                                    \
+                                                                           \
+		if (whole) {                                               \
+			__VA_ARGS__;                                       \
+		} else {                                                   \
+			constexpr int N = narrow;                          \
+			__VA_ARGS__;                                       \
+		}                                                          \
 	}
+/* Packs of N elements of type T, or single ones: body<T, N>(...). */
+#define WS_PACK_KERNEL(bounds, name, T, whole, body, parameters, ...)             \
+	WS_WIDE_KERNEL(bounds, name, WS_ACCESS / sizeof(T), 1, whole, parameters, \
+	               body<T, N>(__VA_ARGS__))
 
 /* A launcher's own check before it writes sums. */
 static inline enum ws_status ws_cuda_scratch_check(const struct ws_cuda_launch *launch,

@@ -40,8 +40,6 @@ WS_LAUNCHER(permute)
 	struct permute p;
 	unsigned grid;
 
-	if (op->in[0]->dtype != op->out[0]->dtype)
-		return ws_cuda_no_kernel(op, err);
 	p.in = op->in[0]->data;
 	p.out = op->out[0]->data;
 	p.whole = dims[3] % n == 0;
@@ -51,11 +49,9 @@ WS_LAUNCHER(permute)
 	p.c = ws_divisor_of(dims[2]);
 	grid = ws_item_grid(launch, p.packs);
 	if (op->payload.direction == WSNVTX_DIRECTION_forward)
-		WS_LAUNCH_FLOATS(launch, op, err, op->in[0]->dtype, ws_copy_permute_fwd, grid,
-		                 WS_THREADS, 0, p)
+		WS_LAUNCH_FLOATS(launch, op, err, ws_copy_permute_fwd, grid, WS_THREADS, 0, p)
 	if (op->payload.direction == WSNVTX_DIRECTION_backward)
-		WS_LAUNCH_FLOATS(launch, op, err, op->in[0]->dtype, ws_copy_permute_bwd, grid,
-		                 WS_THREADS, 0, p)
+		WS_LAUNCH_FLOATS(launch, op, err, ws_copy_permute_bwd, grid, WS_THREADS, 0, p)
 	return ws_cuda_no_kernel(op, err);
 }
 
@@ -160,16 +156,10 @@ static __device__ __forceinline__ void rope_packs(const struct rope &r)
 	X(ROTATE_QKV_BACK, ws_elementwise_rotate_qkv_back_bwd_f32_bf16, backward, f32, bf16, true) \
 	X(ROTATE_QKV_BACK, ws_elementwise_rotate_qkv_back_bwd_f32_f16, backward, f32, f16, true)
 
-#define X(SUB, name, direction, table, io, back)                                               \
-	static __global__ void __launch_bounds__(WS_THREADS, 4) name(struct rope r)            \
-	{                                                                                      \
-		using T = WS_KERNEL_TYPE_##io;                                                 \
-                                                                                               \
-		if (r.whole)                                                                   \
-			rope_packs<T, WS_KERNEL_TYPE_##table, WS_ACCESS / sizeof(T), back>(r); \
-		else                                                                           \
-			rope_packs<T, WS_KERNEL_TYPE_##table, 2, back>(r);                     \
-	}
+#define X(SUB, name, direction, table, io, back)                                                   \
+	WS_WIDE_KERNEL((WS_THREADS, 4), name, WS_ACCESS / sizeof(WS_KERNEL_TYPE_##io), 2, r.whole, \
+	               (struct rope r),                                                            \
+	               rope_packs<WS_KERNEL_TYPE_##io, WS_KERNEL_TYPE_##table, N, back>(r))
 ROPE_LIST(X)
 #undef X
 

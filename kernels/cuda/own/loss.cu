@@ -53,15 +53,9 @@ static __device__ __forceinline__ void cross_entropy(const struct losses &a)
 	X(f16_f32, F16, struct ws_f16, F32, float) \
 	X(bf16_f32, BF16, struct ws_bf16, BF16, struct ws_bf16)
 
-#define X(suffix, IN, T, OUT, U)                                       \
-	static __global__ void __launch_bounds__(WS_THREADS, 4)        \
-	        ws_loss_cross_entropy_fwd_##suffix(struct losses a)    \
-	{                                                              \
-		if (a.r.whole)                                         \
-			cross_entropy<T, U, WS_ACCESS / sizeof(U)>(a); \
-		else                                                   \
-			cross_entropy<T, U, 1>(a);                     \
-	}
+#define X(suffix, IN, T, OUT, U)                                                                   \
+	WS_WIDE_KERNEL((WS_THREADS, 4), ws_loss_cross_entropy_fwd_##suffix, WS_ACCESS / sizeof(U), \
+	               1, a.r.whole, (struct losses a), cross_entropy<T, U, N>(a))
 KERNEL_LIST(X)
 #undef X
 
@@ -191,20 +185,16 @@ WS_LAUNCHER(log_softmax)
 {
 	struct log_softmax s = log_softmax_of(op, op->in[0]);
 
-	if (op->in[0]->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_softmax_log_softmax_fwd_f32, ws_row_grid(launch, &s.r),
-	                 WS_THREADS, 0, s);
+	WS_LAUNCH_F32(launch, op, err, ws_softmax_log_softmax_fwd_f32, ws_row_grid(launch, &s.r),
+	              WS_THREADS, 0, s);
 }
 
 WS_LAUNCHER(log_softmax_grad)
 {
 	struct log_softmax s = log_softmax_of(op, op->in[1]);
 
-	if (op->in[0]->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_softmax_log_softmax_grad_bwd_f32,
-	                 ws_row_grid(launch, &s.r), WS_THREADS, 0, s);
+	WS_LAUNCH_F32(launch, op, err, ws_softmax_log_softmax_grad_bwd_f32,
+	              ws_row_grid(launch, &s.r), WS_THREADS, 0, s);
 }
 
 /* One block. A target that is no class has no loss: NaN, as the mean is. */
@@ -239,24 +229,20 @@ WS_LAUNCHER(nll_loss)
 {
 	const struct ws_tensor *y = op->in[0];
 
-	if (y->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_loss_nll_loss_fwd_f32, 1, MEAN_THREADS, 0,
-	                 (const float *)y->data, (const int32_t *)op->in[1]->data,
-	                 (float *)op->out[0]->data, op->in[1]->count, ws_tensor_cols(y));
+	WS_LAUNCH_F32(launch, op, err, ws_loss_nll_loss_fwd_f32, 1, MEAN_THREADS, 0,
+	              (const float *)y->data, (const int32_t *)op->in[1]->data,
+	              (float *)op->out[0]->data, op->in[1]->count, ws_tensor_cols(y));
 }
 
 WS_LAUNCHER(nll_loss_grad)
 {
 	const struct ws_tensor *dx = op->out[0];
 
-	if (dx->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_loss_nll_loss_grad_bwd_f32,
-	                 ws_item_grid(launch, dx->count), WS_THREADS, 0,
-	                 (const float *)op->in[0]->data, (const int32_t *)op->in[1]->data,
-	                 (float *)dx->data, dx->count, op->in[1]->count,
-	                 ws_divisor_of(ws_tensor_cols(dx)));
+	WS_LAUNCH_F32(launch, op, err, ws_loss_nll_loss_grad_bwd_f32,
+	              ws_item_grid(launch, dx->count), WS_THREADS, 0,
+	              (const float *)op->in[0]->data, (const int32_t *)op->in[1]->data,
+	              (float *)dx->data, dx->count, op->in[1]->count,
+	              ws_divisor_of(ws_tensor_cols(dx)));
 }
 
 /* --- squared errors -------------------------------------------------------------------------- */
@@ -287,23 +273,19 @@ WS_LAUNCHER(squared_error)
 {
 	const struct ws_tensor *out = op->out[0];
 
-	if (out->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_loss_squared_error_fwd_f32,
-	                 ws_item_grid(launch, out->count), WS_THREADS, 0,
-	                 (const float *)op->in[0]->data, (const float *)op->in[1]->data,
-	                 (float *)out->data, out->count, (float)op->u.alpha);
+	WS_LAUNCH_F32(launch, op, err, ws_loss_squared_error_fwd_f32,
+	              ws_item_grid(launch, out->count), WS_THREADS, 0,
+	              (const float *)op->in[0]->data, (const float *)op->in[1]->data,
+	              (float *)out->data, out->count, (float)op->u.alpha);
 }
 
 WS_LAUNCHER(squared_error_grad)
 {
 	const struct ws_tensor *dx = op->out[0];
 
-	if (dx->dtype != WS_DTYPE_F32)
-		return ws_cuda_no_kernel(op, err);
-	return WS_LAUNCH(launch, err, ws_loss_squared_error_grad_bwd_f32,
-	                 ws_item_grid(launch, dx->count), WS_THREADS, 0,
-	                 (const float *)op->in[0]->data, (const float *)op->in[1]->data,
-	                 (const float *)op->in[2]->data, (float *)dx->data, dx->count,
-	                 (float)op->u.alpha);
+	WS_LAUNCH_F32(launch, op, err, ws_loss_squared_error_grad_bwd_f32,
+	              ws_item_grid(launch, dx->count), WS_THREADS, 0,
+	              (const float *)op->in[0]->data, (const float *)op->in[1]->data,
+	              (const float *)op->in[2]->data, (float *)dx->data, dx->count,
+	              (float)op->u.alpha);
 }

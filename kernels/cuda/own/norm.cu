@@ -51,15 +51,9 @@ static __device__ __forceinline__ void rms_norm(const struct norm &a)
 	X(bf16, BF16, struct ws_bf16, BF16, struct ws_bf16) \
 	X(f16, F16, struct ws_f16, F16, struct ws_f16)
 
-#define X(suffix, IN, T, OUT, U)                                  \
-	static __global__ void __launch_bounds__(WS_THREADS, 4)   \
-	        ws_norm_rms_norm_fwd_##suffix(struct norm a)      \
-	{                                                         \
-		if (a.r.whole)                                    \
-			rms_norm<T, U, WS_ACCESS / sizeof(T)>(a); \
-		else                                              \
-			rms_norm<T, U, 1>(a);                     \
-	}
+#define X(suffix, IN, T, OUT, U)                                                                 \
+	WS_WIDE_KERNEL((WS_THREADS, 4), ws_norm_rms_norm_fwd_##suffix, WS_ACCESS / sizeof(T), 1, \
+	               a.r.whole, (struct norm a), rms_norm<T, U, N>(a))
 NORM_LIST(X)
 #undef X
 

@@ -289,16 +289,14 @@ static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_
 	return WS_OK;
 }
 
-#define LAUNCHER(op_name, kernel)                                                  \
-	WS_LAUNCHER(op_name)                                                       \
-	{                                                                          \
-		struct pool p;                                                     \
-                                                                                   \
-		WS_FORWARD(pool_of(op, &p, err));                                  \
-		if (op->in[0]->dtype != op->out[0]->dtype)                         \
-			return ws_cuda_no_kernel(op, err);                         \
-		WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, kernel,       \
-		                 ws_item_grid(launch, p.places), WS_THREADS, 0, p) \
+#define LAUNCHER(op_name, kernel)                                                         \
+	WS_LAUNCHER(op_name)                                                              \
+	{                                                                                 \
+		struct pool p;                                                            \
+                                                                                          \
+		WS_FORWARD(pool_of(op, &p, err));                                         \
+		WS_LAUNCH_FLOATS(launch, op, err, kernel, ws_item_grid(launch, p.places), \
+		                 WS_THREADS, 0, p)                                        \
 	}
 LAUNCHER(max_pool, ws_pool_max_pool_fwd)
 LAUNCHER(avg_pool, ws_pool_avg_pool_fwd)

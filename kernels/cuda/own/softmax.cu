@@ -92,18 +92,14 @@ WS_LAUNCHER(softmax)
 {
 	struct softmax s = softmax_of(op, op->in[0], op->u.alpha * M_LOG2E);
 
-	if (op->in[0]->dtype != op->out[0]->dtype)
-		return ws_cuda_no_kernel(op, err);
-	WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, ws_softmax_causal_softmax_fwd,
-	                 ws_row_grid(launch, &s.r), WS_THREADS, 0, s)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_softmax_causal_softmax_fwd, ws_row_grid(launch, &s.r),
+	                 WS_THREADS, 0, s)
 }
 
 WS_LAUNCHER(softmax_grad)
 {
 	struct softmax s = softmax_of(op, op->in[1], op->u.alpha);
 
-	if (op->in[0]->dtype != op->out[0]->dtype || op->in[1]->dtype != op->out[0]->dtype)
-		return ws_cuda_no_kernel(op, err);
-	WS_LAUNCH_FLOATS(launch, op, err, op->out[0]->dtype, ws_softmax_causal_softmax_grad_bwd,
+	WS_LAUNCH_FLOATS(launch, op, err, ws_softmax_causal_softmax_grad_bwd,
 	                 ws_row_grid(launch, &s.r), WS_THREADS, 0, s)
 }

@@ -85,22 +85,16 @@ static struct swiglu swiglu_of(const struct ws_op *op, const struct ws_tensor *h
 
 WS_LAUNCHER(swiglu)
 {
-	const struct ws_tensor *x = op->in[0], *y = op->out[0];
-	struct swiglu s = swiglu_of(op, y, x);
+	struct swiglu s = swiglu_of(op, op->out[0], op->in[0]);
 
-	if (x->dtype != y->dtype)
-		return ws_cuda_no_kernel(op, err);
-	WS_LAUNCH_FLOATS(launch, op, err, y->dtype, ws_elementwise_swiglu_fwd,
-	                 ws_item_grid(launch, s.packs), WS_THREADS, 0, s)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_elementwise_swiglu_fwd, ws_item_grid(launch, s.packs),
+	                 WS_THREADS, 0, s)
 }
 
 WS_LAUNCHER(swiglu_grad)
 {
-	const struct ws_tensor *dy = op->in[0], *x = op->in[1];
-	struct swiglu s = swiglu_of(op, dy, x);
+	struct swiglu s = swiglu_of(op, op->in[0], op->in[1]);
 
-	if (dy->dtype != x->dtype || op->out[0]->dtype != x->dtype)
-		return ws_cuda_no_kernel(op, err);
-	WS_LAUNCH_FLOATS(launch, op, err, x->dtype, ws_elementwise_swiglu_grad_bwd,
+	WS_LAUNCH_FLOATS(launch, op, err, ws_elementwise_swiglu_grad_bwd,
 	                 ws_item_grid(launch, s.packs), WS_THREADS, 0, s)
 }
