@@ -288,6 +288,8 @@ Test(recording, the_first_step_runs_the_second_is_recorded_all_others_are_replay
 	s = compare("lenet5", "fp32", WS_FUSION_NONE, 0);
 	cr_assert_eq(s->replayed, (STEPS - 1) * s->recorded);
 	close_strict(s);
+	s = compare("transformer-tiny", "bf16", WS_FUSION_NONE, 0);
+	close_strict(s);
 }
 
 /* With a dynamic scale the first steps mostly overflow: their updates are left out. */
