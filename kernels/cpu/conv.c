@@ -14,7 +14,6 @@
 
 #define TILE_PATCH  1024 /* numbers of a patch in a tile, at most */
 #define TILE_PIXELS 2048 /* pixels in a tile, at most */
-#define THREADS_MAX 1024 /* of a pool: parallel.h */
 
 struct job {
 	const struct ws_conv *f;
@@ -26,8 +25,9 @@ struct job {
 	int64_t parts;  /* of such in a group of an image, or of all images */
 	ws_real *image, *filter, *output; /* two of them are given */
 	ws_real *tiles; /* one for each thread */
-	int threads;
-	atomic_bool taken[THREADS_MAX]; /* tiles in use */
+	int64_t items;
+	atomic_int_least64_t next; /* item */
+	void (*run)(const struct job *job, int64_t item, ws_real *tile);
 };
 
 /* Part of the patch matrix of one group of one image: pixels × patch numbers. */
@@ -36,19 +36,6 @@ struct area {
 	int64_t pixel, pixels; /* first, count */
 	int64_t number, numbers;
 };
-
-static ws_real *tile_take(struct job *job, int *slot)
-{
-	/* there are as many tiles as threads: one is free */
-	for (*slot = 0; atomic_exchange(&job->taken[*slot], true);)
-		*slot = (*slot + 1) % job->threads;
-	return job->tiles + *slot * WS_CPU_TILE_REALS;
-}
-
-static void tile_give(struct job *job, int slot)
-{
-	atomic_store(&job->taken[slot], false);
-}
 
 /* --- between images and tiles ----------------------------------------------------- */
 
@@ -181,13 +168,10 @@ static void multiply(int64_t m, int64_t n, int64_t k, struct matrix a, bool tran
 
 /* --- forward: item = some pixels of one group of one image ------------------------ */
 
-static void forward_item(void *arg, int64_t item)
+static void forward_item(const struct job *job, int64_t item, ws_real *tile)
 {
-	struct job *job = arg;
 	struct area a = {.g = item / job->parts % job->f->groups};
 	struct matrix x, y;
-	int slot;
-	ws_real *tile = tile_take(job, &slot);
 
 	a.n = item / job->parts / job->f->groups;
 	a.pixel = item % job->parts * job->part;
@@ -205,7 +189,6 @@ static void forward_item(void *arg, int64_t item)
 			multiply(job->k, a.pixels, a.numbers, filters(job, &a), false, x, false, y,
 			         a.number > 0);
 	}
-	tile_give(job, slot);
 }
 
 /* --- input gradient: item = some channels of one group of one image --------------- */
@@ -247,14 +230,11 @@ static void input_grad(const struct job *job, struct area *a, ws_real *tile)
 	}
 }
 
-static void input_grad_item(void *arg, int64_t item)
+static void input_grad_item(const struct job *job, int64_t item, ws_real *tile)
 {
-	struct job *job = arg;
 	struct area a = {.g = item / job->parts % job->f->groups};
 	int64_t c = item % job->parts * job->part, count = ws_min64(job->part, job->c - c);
 	int64_t window = job->f->r * job->f->s;
-	int slot;
-	ws_real *tile = tile_take(job, &slot);
 
 	a.n = item / job->parts / job->f->groups;
 	if (!job->direct)
@@ -271,18 +251,14 @@ static void input_grad_item(void *arg, int64_t item)
 			input_grad(job, &a, tile);
 		}
 	}
-	tile_give(job, slot);
 }
 
 /* --- weight gradient: item = some numbers of the filters of one group ------------- */
 
-static void weight_grad_item(void *arg, int64_t item)
+static void weight_grad_item(const struct job *job, int64_t item, ws_real *tile)
 {
-	struct job *job = arg;
 	struct area a = {.g = item / job->parts, .number = item % job->parts * job->part};
 	int64_t step;
-	int slot;
-	ws_real *tile = tile_take(job, &slot);
 
 	a.numbers = ws_min64(job->part, job->patch - a.number);
 	step = ws_min64(TILE_PIXELS, WS_CPU_TILE_REALS / a.numbers);
@@ -299,7 +275,6 @@ static void weight_grad_item(void *arg, int64_t item)
 			         filters(job, &a), a.n > 0 || a.pixel > 0);
 		}
 	}
-	tile_give(job, slot);
 }
 
 /* --- the three ops ---------------------------------------------------------------- */
@@ -316,7 +291,6 @@ static void job_init(struct job *job, struct ws_cpu *cpu, const struct ws_op *op
 	job->k = f->k / f->groups;
 	job->patch = job->c * f->r * f->s;
 	job->pixels = f->p * f->q;
-	job->threads = ws_pool_threads(cpu->pool);
 	job->tiles = cpu->scratch;
 	job->image = (op->kind == WS_OP_CONV_DGRAD ? op->out[0] : op->in[0])->data;
 	job->filter = (op->kind == WS_OP_CONV_WGRAD ? op->out[0] : op->in[1])->data;
@@ -332,11 +306,24 @@ static void divide(struct job *job, int64_t total, int64_t part)
 	job->parts = ws_div_up(total, job->part);
 }
 
-static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
-                    void (*fn)(void *arg, int64_t item))
+/* One for each thread: it has a tile, and takes items while there are some. */
+static void run_on_tile(void *arg, int64_t tile)
 {
+	struct job *job = arg;
+
+	for (int64_t item; (item = atomic_fetch_add(&job->next, 1)) < job->items;)
+		job->run(job, item, job->tiles + tile * WS_CPU_TILE_REALS);
+}
+
+static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
+                    void (*run)(const struct job *job, int64_t item, ws_real *tile))
+{
+	job->items = items;
+	job->run = run;
 	WS_CPU_FN(matmul_concurrently)();
-	ws_cpu_launch(cpu, items, fn, job);
+	ws_cpu_kernel_begin(cpu, items);
+	ws_pool_run(cpu->pool, ws_pool_threads(cpu->pool), run_on_tile, job);
+	ws_cpu_kernel_end(cpu);
 }
 
 void WS_CPU_FN(conv)(struct ws_cpu *cpu, const struct ws_op *op)
