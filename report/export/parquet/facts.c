@@ -12,32 +12,30 @@
 #include "report/export/parquet/private.h"
 
 /* A value that is a whole number in decimal is a number, too. */
-static void put_number(struct ws_parquet_writer *w, struct ws_bytes value)
+static bool parse_number(struct ws_bytes value, int64_t *number)
 {
 	char text[24], *end;
-	long long number;
 
+	*number = 0;
 	if (!value.len || value.len >= sizeof(text) ||
-	    !memchr("-0123456789", *(const char *)value.ptr, 11)) {
-		ws_parquet_null(w);
-		return;
-	}
+	    !memchr("-0123456789", *(const char *)value.ptr, 11))
+		return false;
 	memcpy(text, value.ptr, value.len);
 	text[value.len] = 0;
 	errno = 0;
-	number = strtoll(text, &end, 10);
-	ws_parquet_i64_or_null(w, number, !errno && end == text + value.len);
+	*number = strtoll(text, &end, 10);
+	return !errno && end == text + value.len;
 }
 
 /* device: NULL = of none */
 static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
                      struct ws_bytes key, struct ws_bytes value)
 {
-	ws_parquet_str(t->w, source);
-	ws_parquet_u64_or_null(t->w, device ? *device : 0, device != NULL);
-	ws_parquet_text(t->w, key.ptr, key.len);
-	ws_parquet_text(t->w, value.ptr, value.len);
-	put_number(t->w, value);
+	struct ws_parquet_writer *w = t->w;
+	int64_t number;
+	const bool is_number = parse_number(value, &number);
+
+	WS_PARQUET_FACT_FIELDS(WS_PARQUET_PUT)
 	ws_parquet_table_end_row(t);
 }
 

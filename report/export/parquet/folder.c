@@ -224,17 +224,41 @@ void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int know
 		ws_parquet_null(w);
 }
 
+void ws_parquet_f64_or_null(struct ws_parquet_writer *w, double value, int known)
+{
+	if (known)
+		ws_parquet_f64(w, value);
+	else
+		ws_parquet_null(w);
+}
+
+void ws_parquet_known(struct ws_parquet_writer *w, uint64_t value)
+{
+	ws_parquet_u64_or_null(w, value, value != 0);
+}
+
+void ws_parquet_not_negative(struct ws_parquet_writer *w, int64_t value)
+{
+	ws_parquet_i64_or_null(w, value, value >= 0);
+}
+
 void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step)
+{
+	const bool known = step != WS_NONE;
+
+	ws_parquet_i64_or_null(w, known ? m->steps[step].index : 0, known);
+}
+
+void ws_parquet_step_kind(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step)
 {
 	const struct ws_model_step *s = step == WS_NONE ? NULL : &m->steps[step];
 
-	if (!s) {
+	if (!s)
 		ws_parquet_null(w);
-		ws_parquet_null(w);
-		return;
-	}
-	ws_parquet_i64(w, s->index);
-	ws_parquet_str(w, s->unfinished ? "unfinished" : s->warm_up ? "warm-up" : "measured");
+	else
+		ws_parquet_str(w, s->unfinished ? "unfinished"
+		                  : s->warm_up  ? "warm-up"
+		                                : "measured");
 }
 
 void ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m)

@@ -66,8 +66,12 @@ void ws_parquet_table_end_row(struct ws_parquet_table *t);
 void ws_parquet_text_or_null(struct ws_parquet_writer *w, struct ws_bytes text); /* len 0 = null */
 void ws_parquet_u64_or_null(struct ws_parquet_writer *w, uint64_t value, int known);
 void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int known);
-/* The columns step and step_kind: null outside steps. step: index into m->steps or WS_NONE. */
+void ws_parquet_f64_or_null(struct ws_parquet_writer *w, double value, int known);
+void ws_parquet_known(struct ws_parquet_writer *w, uint64_t value);       /* 0 = null */
+void ws_parquet_not_negative(struct ws_parquet_writer *w, int64_t value); /* else null */
+/* Null outside steps. step: index into m->steps or WS_NONE. */
 void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step);
+void ws_parquet_step_kind(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step);
 
 /* Texts of all paths of the model's ranges; free with ws_parquet_paths_free. */
 struct ws_parquet_paths {

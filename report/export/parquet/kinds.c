@@ -15,7 +15,7 @@ struct source {
 	const struct ws_column_def *def;
 	const struct ws_records *named; /* not NULL: in the row of these that a column names */
 	size_t name_offset;             /* of that column in the row */
-	bool has_no_time;               /* may be a time that was not recorded: flags tell */
+	bool is_time;                   /* may be a time that was not recorded */
 	int zero_is_none;
 };
 
@@ -47,19 +47,17 @@ static enum ws_parquet_type type_of(uint8_t type)
 static void add_column(struct kind_export *k, struct source source)
 {
 	const struct ws_column_def *def = source.def;
-	bool is_time = def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR;
 	bool is_copy =
 	        !source.named && (k->def->id == WS_KIND_MEMCPY || k->def->id == WS_KIND_MEMSET);
 
-	source.has_no_time = is_time && is_copy;
+	source.is_time = is_copy && (def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR);
 	/* 0 is "none recorded"; as a number it would join with all others, or be added */
 	source.zero_is_none = strcmp(def->name, "correlation") == 0 ||
 	                      (is_copy && strcmp(def->name, "bytes") == 0);
-	k->fields[k->n] =
-	        (struct ws_parquet_field){def->name, type_of(def->type),
-	                                  def->type == WS_TYPE_STR || source.named ||
-	                                          source.has_no_time || source.zero_is_none,
-	                                  def->type == WS_TYPE_ENUM ? "" : def->unit};
+	k->fields[k->n] = (struct ws_parquet_field){def->name, type_of(def->type),
+	                                            def->type == WS_TYPE_STR || source.named ||
+	                                                    source.is_time || source.zero_is_none,
+	                                            def->type == WS_TYPE_ENUM ? "" : def->unit};
 	k->sources[k->n++] = source;
 }
 
@@ -150,20 +148,13 @@ static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
 	}
 }
 
-static bool is_without_time(const struct kind_export *k, const void *row)
-{
-	uint64_t flags = k->def->id == WS_KIND_MEMCPY ? ((const struct ws_row_memcpy *)row)->flags
-	                                              : ((const struct ws_row_memset *)row)->flags;
-
-	return flags & WS_COPY_NO_TIME;
-}
-
 static void put_row(void *ctx, const void *row)
 {
 	struct kind_export *k = ctx;
+	const bool has_time = ws_export_has_time(k->def->id, row);
 
 	for (size_t i = 0; i < k->n; i++) {
-		if (k->sources[i].has_no_time && is_without_time(k, row))
+		if (k->sources[i].is_time && !has_time)
 			ws_parquet_null(k->out->w);
 		else
 			put_value(k->out->w, k, &k->sources[i], row);

@@ -161,45 +161,18 @@ _Static_assert(WS_ROLLUP_BUCKETS <= UINT16_MAX, "a bucket's type");
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
-static void put_launch(struct ws_parquet_writer *w, const struct ws_model *m, const struct group *g)
-{
-	const struct ws_config *c = &m->configs[g->config];
-	const struct ws_launch_shape *s = &c->shape;
-
-	ws_parquet_u64(w, m->devices[c->device].id);
-	ws_parquet_text_or_null(w, m->texts[m->devices[c->device].name]);
-	ws_parquet_u64(w, s->grid_x);
-	ws_parquet_u64(w, s->grid_y);
-	ws_parquet_u64(w, s->grid_z);
-	ws_parquet_u64(w, s->block_x);
-	ws_parquet_u64(w, s->block_y);
-	ws_parquet_u64(w, s->block_z);
-	ws_parquet_u64_or_null(w, s->registers, s->registers != 0);
-	ws_parquet_u64(w, s->shared_bytes);
-}
-
 static void put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
                       const struct ws_parquet_paths *paths)
 {
 	const struct ws_model *m = r->m;
 	const struct group *g = &r->groups[i];
-	struct ws_bytes name = m->texts[m->configs[g->config].name];
+	const struct ws_config *config = &m->configs[g->config];
+	const struct ws_device *device = &m->devices[config->device];
+	const struct ws_launch_shape *shape = &config->shape;
+	const struct ws_bytes name = m->texts[config->name];
 	struct ws_parquet_writer *w = t->w;
 
-	ws_parquet_i64(w, (int64_t)i);
-	ws_parquet_step(w, m, g->key.step);
-	ws_parquet_path_or_null(w, paths, g->key.path);
-	ws_parquet_text(w, name.ptr, name.len);
-	ws_parquet_text_or_null(w, m->texts[g->key.op_class]);
-	ws_parquet_text_or_null(w, m->texts[g->key.dtype]);
-	put_launch(w, m, g);
-	ws_parquet_i64(w, g->kernels);
-	ws_parquet_i64(w, g->without_time);
-	ws_parquet_i64(w, g->sum_ns);
-	ws_parquet_i64(w, g->sum_sq_hi);
-	ws_parquet_i64(w, g->sum_sq_lo);
-	ws_parquet_i64_or_null(w, g->min_ns, g->kernels > 0);
-	ws_parquet_i64_or_null(w, g->max_ns, g->kernels > 0);
+	WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_PUT)
 	ws_parquet_table_end_row(t);
 }
 
@@ -218,13 +191,10 @@ static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct w
 
 static void put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket, size_t kernels)
 {
-	uint64_t from = ws_rollup_bucket_from(bucket);
+	const uint64_t from = ws_rollup_bucket_from(bucket);
+	struct ws_parquet_writer *w = t->w;
 
-	ws_parquet_i64(t->w, (int64_t)group);
-	ws_parquet_i64(t->w, bucket);
-	ws_parquet_i64(t->w, (int64_t)from);
-	ws_parquet_i64(t->w, (int64_t)(ws_rollup_bucket_from(bucket + 1) - from));
-	ws_parquet_i64(t->w, (int64_t)kernels);
+	WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_PUT)
 	ws_parquet_table_end_row(t);
 }
 
