@@ -7,28 +7,6 @@
 #include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
-enum event_type {
-	TYPE_CATEGORY = 33,
-	TYPE_MARK = 34,
-	TYPE_THREAD = 39,
-	TYPE_PUSH_POP = 59,
-	TYPE_START_END = 60,
-	TYPE_IMPORTED_PUSH_POP = 70,
-	TYPE_IMPORTED_START_END = 71,
-	TYPE_DOMAIN_CREATE = 75,
-	TYPE_DOMAIN_DESTROY = 76,
-};
-
-/* Entry types of the NVTX payload extension. */
-enum payload_type {
-	PAYLOAD_INT32 = 15,
-	PAYLOAD_UINT32 = 16,
-	PAYLOAD_INT64 = 17,
-	PAYLOAD_UINT64 = 18,
-	PAYLOAD_FLOAT = 19,
-	PAYLOAD_DOUBLE = 20,
-};
-
 /* A domain belongs to a process; its number is small. */
 static uint64_t domain_key(const struct ws_nsys_rows *r)
 {
@@ -99,43 +77,23 @@ static const uint64_t *own_payload(struct ws_nsys *n, uint64_t event)
 
 static void payload(const struct ws_nsys_rows *r, uint64_t *id)
 {
-	static const struct {
-		enum ws_nsys_column column;
-		enum payload_type type;
-		size_t bytes;
-	} values[] = {
-	        {WS_NSYS_NVTX_uint64Value, PAYLOAD_UINT64, 8},
-	        {WS_NSYS_NVTX_int64Value, PAYLOAD_INT64, 8},
-	        {WS_NSYS_NVTX_doubleValue, PAYLOAD_DOUBLE, 8},
-	        {WS_NSYS_NVTX_uint32Value, PAYLOAD_UINT32, 4},
-	        {WS_NSYS_NVTX_int32Value, PAYLOAD_INT32, 4},
-	        {WS_NSYS_NVTX_floatValue, PAYLOAD_FLOAT, 4},
-	};
-
 	const uint64_t *own = own_payload(r->n, ws_nsys_u64(r, WS_NSYS_NVTX_eventId));
 
 	*id = own ? *own : 0;
-	if (own)
-		return;
-	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
-		enum ws_nsys_column c = values[i].column;
-		int64_t integer;
-		double real;
-		float single;
+	for (size_t i = 0; i < WS_NSYS_PAYLOADS && !own; i++) {
+		const struct ws_nsys_payload *p = &ws_nsys_payloads[i];
+		const int64_t integer = ws_nsys_i64(r, p->column);
+		const double real = p->is_real ? ws_nsys_real(r, p->column) : 0;
+		const float single = (float)real;
 
-		if (ws_nsys_is_null(r, c))
+		if (ws_nsys_is_null(r, p->column))
 			continue;
-		integer = ws_nsys_i64(r, c);
-		real = ws_nsys_real(r, c);
-		single = (float)real;
 		/* little-endian: the low half of an integer comes first */
-		ws_trace_writer_intern_payload(r->n->out->w, values[i].type,
-		                               values[i].type == PAYLOAD_DOUBLE
-		                                       ? (const void *)&real
-		                               : values[i].type == PAYLOAD_FLOAT
-		                                       ? (const void *)&single
-		                                       : &integer,
-		                               values[i].bytes, id, NULL);
+		ws_trace_writer_intern_payload(r->n->out->w, p->schema,
+		                               !p->is_real     ? (const void *)&integer
+		                               : p->bytes == 8 ? (const void *)&real
+		                                               : &single,
+		                               p->bytes, id, NULL);
 		return;
 	}
 }
@@ -220,25 +178,25 @@ static void on_range(const struct ws_nsys_rows *r, struct ws_import_nest *nest, 
 static void on_event(const struct ws_nsys_rows *r, struct ws_import_nest *nest, uint64_t *others)
 {
 	switch (ws_nsys_i64(r, WS_NSYS_NVTX_eventType)) {
-	case TYPE_PUSH_POP:
-	case TYPE_IMPORTED_PUSH_POP:
+	case WS_NSYS_PUSH_POP:
+	case WS_NSYS_IMPORTED_PUSH_POP:
 		on_range(r, nest, 1);
 		return;
-	case TYPE_START_END:
-	case TYPE_IMPORTED_START_END:
+	case WS_NSYS_START_END:
+	case WS_NSYS_IMPORTED_START_END:
 		on_range(r, nest, 0);
 		return;
-	case TYPE_MARK:
+	case WS_NSYS_MARK:
 		on_mark(r);
 		return;
-	case TYPE_CATEGORY:
+	case WS_NSYS_CATEGORY:
 		on_category(r);
 		return;
-	case TYPE_THREAD:
+	case WS_NSYS_THREAD_NAME:
 		on_thread(r);
 		return;
-	case TYPE_DOMAIN_CREATE: /* ws_nsys_import_nvtx has their names */
-	case TYPE_DOMAIN_DESTROY:
+	case WS_NSYS_DOMAIN_CREATE: /* ws_nsys_import_nvtx has their names */
+	case WS_NSYS_DOMAIN_DESTROY:
 		ws_import_keep(r->n->out, 1);
 		return;
 	default:
@@ -256,7 +214,7 @@ static void read_domains(struct ws_nsys *n)
 	struct ws_nsys_rows rows;
 	char tail[60];
 
-	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", TYPE_DOMAIN_CREATE);
+	snprintf(tail, sizeof(tail), "WHERE eventType = %d ORDER BY start", WS_NSYS_DOMAIN_CREATE);
 	ws_nsys_open_rows(n, WS_NSYS_NVTX, tail, &rows);
 	while (ws_nsys_next(&rows)) {
 		struct ws_bytes name = ws_nsys_bytes(&rows, WS_NSYS_NVTX_text);

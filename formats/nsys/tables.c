@@ -47,6 +47,15 @@ const struct ws_nsys_choice ws_nsys_choices[WS_NSYS_MEANINGS] = {
         [WS_NSYS_AS_SYNC_TYPE] = {0, 4, 0, 0},
 };
 
+const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS] = {
+        {WS_NSYS_NVTX_uint64Value, 18, 8, false, false},
+        {WS_NSYS_NVTX_int64Value, 17, 8, false, true},
+        {WS_NSYS_NVTX_doubleValue, 20, 8, true, true},
+        {WS_NSYS_NVTX_uint32Value, 16, 4, false, false},
+        {WS_NSYS_NVTX_int32Value, 15, 4, false, true},
+        {WS_NSYS_NVTX_floatValue, 19, 4, true, true},
+};
+
 /* --- tables of our own --- */
 
 const enum ws_kind ws_nsys_own_kinds[] = {

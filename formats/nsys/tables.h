@@ -94,6 +94,31 @@ struct ws_nsys_choice {
 };
 extern const struct ws_nsys_choice ws_nsys_choices[WS_NSYS_MEANINGS];
 
+/* --- NVTX_EVENTS --- */
+
+enum ws_nsys_event_type {
+	WS_NSYS_CATEGORY = 33,
+	WS_NSYS_MARK = 34,
+	WS_NSYS_THREAD_NAME = 39,
+	WS_NSYS_PUSH_POP = 59,
+	WS_NSYS_START_END = 60,
+	WS_NSYS_IMPORTED_PUSH_POP = 70,
+	WS_NSYS_IMPORTED_START_END = 71,
+	WS_NSYS_DOMAIN_CREATE = 75,
+	WS_NSYS_DOMAIN_DESTROY = 76,
+};
+
+/* A payload that has a column there: a number of one of NVTX's own types. */
+struct ws_nsys_payload {
+	enum ws_nsys_column column;
+	uint64_t schema; /* entry type of the NVTX payload extension */
+	size_t bytes;
+	bool is_real, is_signed;
+};
+#define WS_NSYS_PAYLOADS 6u
+/* An import takes the first that is not NULL. */
+extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
+
 /* --- tables of our own --- */
 
 #define WS_NSYS_OWN_PREFIX      "WARPSHEET_"

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "formats/base/utf8.h"
+#include "formats/text/utf8_repair.h"
 #include "formats/base/xalloc.h"
 
 static const char magic[4] = {'P', 'A', 'R', '1'};
@@ -108,46 +108,12 @@ void ws_parquet_null(struct ws_parquet_writer *w)
 	c->present[c->rows++] = 0;
 }
 
-static bool is_ascii(const uint8_t *p, size_t len)
-{
-	uint8_t all = 0;
-
-	for (size_t i = 0; i < len; i++)
-		all |= p[i];
-	return all < 0x80;
-}
-
-/* *text becomes UTF-8 for certain. */
-static void repair(struct ws_buf *to, struct ws_bytes *text)
-{
-	const uint8_t *p = text->ptr;
-	size_t left = text->len;
-
-	if (is_ascii(p, left))
-		return;
-	to->len = 0;
-	/* a broken byte becomes three */
-	ws_buf_reserve(to, 3 * left);
-	while (left) {
-		uint32_t code_point;
-		unsigned took = ws_utf8_get(p, left, &code_point);
-		char utf8[WS_UTF8_MAX_BYTES];
-		unsigned made = ws_utf8_put(code_point, utf8);
-
-		memcpy(to->data + to->len, utf8, made);
-		to->len += made;
-		p += took;
-		left -= took;
-	}
-	*text = (struct ws_bytes){to->data, to->len};
-}
-
 static void put_text(struct ws_parquet_writer *w, struct ws_parquet_values *c, struct ws_bytes text)
 {
 	uint64_t place;
 	uint32_t len;
 
-	repair(&w->repaired, &text);
+	text = ws_utf8_repair(&w->repaired, text, true);
 	len = (uint32_t)text.len;
 	place = ws_strtab_find(&c->places, text.ptr, text.len);
 	if (!place) {

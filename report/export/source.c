@@ -1,7 +1,5 @@
 #include "report/export/source.h"
 
-#include "formats/base/utf8.h"
-
 #define TELL_ROWS 65536u /* a call a row would cost more than the row */
 
 void ws_export_progress_begin(struct ws_export_progress *p, const struct ws_trace_reader *r,
@@ -39,6 +37,13 @@ bool ws_export_has_time(enum ws_kind kind, const void *row)
 	}
 }
 
+bool ws_export_is_driver_call(struct ws_bytes name)
+{
+	const char *p = name.ptr;
+
+	return name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
+}
+
 uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
                           uint64_t *made)
 {
@@ -51,42 +56,4 @@ uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wante
 	}
 	ws_strtab_add(used, key, sizeof(key));
 	return key[1];
-}
-
-/* --- texts --- */
-
-static bool is_readable(const char *p, size_t len)
-{
-	uint32_t code;
-
-	for (size_t pos = 0; pos < len;) {
-		unsigned n = 1;
-
-		if ((unsigned char)p[pos] >= 0x80) {
-			n = ws_utf8_get(p + pos, len - pos, &code);
-			if (code == WS_UTF8_REPLACEMENT)
-				return 0;
-		} else if (!p[pos]) {
-			return 0;
-		}
-		pos += n;
-	}
-	return 1;
-}
-
-struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_bytes text)
-{
-	const char *p = text.ptr;
-
-	if (!text.len || is_readable(p, text.len))
-		return text;
-	room->len = 0;
-	for (size_t pos = 0; pos < text.len;) {
-		char utf8[WS_UTF8_MAX_BYTES];
-		uint32_t code;
-
-		pos += ws_utf8_get(p + pos, text.len - pos, &code);
-		ws_buf_put(room, utf8, ws_utf8_put(code ? code : WS_UTF8_REPLACEMENT, utf8));
-	}
-	return (struct ws_bytes){room->data, room->len};
 }

@@ -9,6 +9,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
+#include "formats/text/utf8_repair.h"
 #include "formats/trace/reader.h"
 
 struct ws_export_opts {
@@ -37,13 +38,19 @@ void ws_export_progress_tell(struct ws_export_progress *p, uint64_t rows);
 /* Was the time of this row recorded? It is always but of kernels, copies and fills. */
 bool ws_export_has_time(enum ws_kind kind, const void *row);
 
+/* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
+bool ws_export_is_driver_call(struct ws_bytes name);
+
 /* A number that nobody has in the group: `wanted`, or where that is `from` or more, or taken, the
  * next from *made on. used: key and number of all that were given. */
 uint64_t ws_export_unique(struct ws_strtab *used, uint64_t group, uint64_t wanted, uint64_t from,
                           uint64_t *made);
 
 /* UTF-8 without NUL: broken sequences and NUL as U+FFFD. Borrowed from text or room. */
-struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_bytes text);
+static inline struct ws_bytes ws_export_readable(struct ws_buf *room, struct ws_bytes text)
+{
+	return ws_utf8_repair(room, text, false);
+}
 
 /* An SQLite database in the schema of Nsight Systems' export; path is empty or new. IO_WRITE. */
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,

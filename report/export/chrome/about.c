@@ -1,4 +1,5 @@
 /* What a timeline says of the trace itself: devices, and how it was recorded. */
+#include "report/base/names.h"
 #include "report/export/chrome/private.h"
 
 #include <stdbool.h>
@@ -49,10 +50,8 @@ static void put_properties(struct ws_chrome *ch, uint64_t device, const struct l
 		if (row->device != device || !last_rows_is(last, thing, sizeof(thing), i))
 			continue;
 		for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
-			if (attr.len == strlen(properties[p].attr) &&
-			    !memcmp(attr.ptr, properties[p].attr, attr.len)) {
+			if (ws_name_is(attr, properties[p].attr))
 				ws_json_i64(ws_json_key(&ch->j, properties[p].key), row->value);
-			}
 	}
 }
 

@@ -242,10 +242,8 @@ static void put_api(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
 	const struct ws_row_api *r = WS_CHROME_ROW(ch, API, api, s->row);
 	struct ws_bytes name = ws_chrome_text(ch, r->name);
-	const char *p = name.ptr;
-	bool is_driver = name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
 
-	put_name(ch, name, is_driver ? "cuda_driver" : "cuda_runtime");
+	put_name(ch, name, ws_export_is_driver_call(name) ? "cuda_driver" : "cuda_runtime");
 	put_u64(ch, "External id", ws_chrome_external_id_of_call(ch, s));
 	put_known(ch, "correlation", r->correlation);
 	if (r->result) {

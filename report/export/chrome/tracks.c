@@ -63,12 +63,12 @@ static void add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
  * A slice of each row of a kind, on the track of this key; rows that have no time are counted. In a
  * function with ch and err.
  */
-#define COLLECT(NAME, name, has_time, ...)                                             \
+#define COLLECT(NAME, name, ...)                                                       \
 	for (size_t i = 0; i < ch->kind[WS_KIND_##NAME].n; i++) {                      \
 		const struct ws_row_##name *r = WS_CHROME_ROW(ch, NAME, name, i);      \
 		const uint64_t key[5] = {__VA_ARGS__};                                 \
                                                                                        \
-		if (has_time)                                                          \
+		if (ws_export_has_time(WS_KIND_##NAME, r))                             \
 			add_slice(ch, WS_KIND_##NAME, i, key, r->start_ns, r->dur_ns); \
 		else                                                                   \
 			ch->stats->without_time++;                                     \
@@ -80,10 +80,10 @@ static void add_on_thread(struct ws_chrome *ch, enum ws_kind kind, uint64_t row,
 
 static void collect_host(struct ws_chrome *ch)
 {
-	COLLECT(API, api, true, ON_THREAD)
-	COLLECT(CPU_OP, cpu_op, true, ON_THREAD)
-	COLLECT(PYTHON_CALL, python_call, true, ON_THREAD)
-	COLLECT(OVERHEAD, overhead, true, ON_THREAD)
+	COLLECT(API, api, ON_THREAD)
+	COLLECT(CPU_OP, cpu_op, ON_THREAD)
+	COLLECT(PYTHON_CALL, python_call, ON_THREAD)
+	COLLECT(OVERHEAD, overhead, ON_THREAD)
 }
 
 static void extend_by_counters(struct ws_chrome *ch)
@@ -130,10 +130,10 @@ static void collect_kernels(struct ws_chrome *ch)
 		const uint64_t key[5] = {WS_CHROME_STREAM, c->device, c->pid, c->context,
 		                         c->stream};
 
-		if (r->flags & WS_KERNEL_NO_TIME || r->dur_ns < 0)
-			ch->stats->without_time++;
-		else
+		if (ws_export_has_time(WS_KIND_KERNEL, r))
 			add_slice(ch, WS_KIND_KERNEL, i, key, r->start_ns, r->dur_ns);
+		else
+			ch->stats->without_time++;
 	}
 }
 
@@ -141,12 +141,11 @@ static void collect_kernels(struct ws_chrome *ch)
 
 static void collect_device_rest(struct ws_chrome *ch)
 {
-	COLLECT(MEMCPY, memcpy, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
-	COLLECT(MEMSET, memset, !(r->flags & WS_COPY_NO_TIME) && r->dur_ns >= 0, ON_STREAM)
-	COLLECT(GRAPH_LAUNCH, graph_launch, true, ON_STREAM)
-	COLLECT(SYNC, sync, true, WS_CHROME_WAITS, r->device, r->pid, r->context,
-	        (uint64_t)r->stream)
-	COLLECT(GPU_RANGE, gpu_range, true, WS_CHROME_RANGES, r->device, r->pid, 0, r->stream)
+	COLLECT(MEMCPY, memcpy, ON_STREAM)
+	COLLECT(MEMSET, memset, ON_STREAM)
+	COLLECT(GRAPH_LAUNCH, graph_launch, ON_STREAM)
+	COLLECT(SYNC, sync, WS_CHROME_WAITS, r->device, r->pid, r->context, (uint64_t)r->stream)
+	COLLECT(GPU_RANGE, gpu_range, WS_CHROME_RANGES, r->device, r->pid, 0, r->stream)
 }
 
 /* --- order and subtracks --- */
@@ -313,20 +312,16 @@ int ws_chrome_compare_launches(const void *a, const void *b, void *ctx)
 
 uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s)
 {
-	switch (s->kind) {
-	case WS_KIND_API:
-		return WS_CHROME_ROW(ch, API, api, s->row)->correlation;
-	case WS_KIND_KERNEL:
-		return WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->correlation;
-	case WS_KIND_MEMCPY:
-		return WS_CHROME_ROW(ch, MEMCPY, memcpy, s->row)->correlation;
-	case WS_KIND_MEMSET:
-		return WS_CHROME_ROW(ch, MEMSET, memset, s->row)->correlation;
-	case WS_KIND_GRAPH_LAUNCH:
-		return WS_CHROME_ROW(ch, GRAPH_LAUNCH, graph_launch, s->row)->correlation;
-	default:
-		return 0;
-	}
+	static const uint8_t at[WS_KIND_END] = {
+	        [WS_KIND_API] = offsetof(struct ws_row_api, correlation),
+	        [WS_KIND_KERNEL] = offsetof(struct ws_row_kernel, correlation),
+	        [WS_KIND_MEMCPY] = offsetof(struct ws_row_memcpy, correlation),
+	        [WS_KIND_MEMSET] = offsetof(struct ws_row_memset, correlation),
+	        [WS_KIND_GRAPH_LAUNCH] = offsetof(struct ws_row_graph_launch, correlation),
+	};
+	const uint8_t *row = at[s->kind] ? ws_records_row(&ch->kind[s->kind], s->row) : NULL;
+
+	return row ? ws_load_u64(row + at[s->kind]) : 0;
 }
 
 static void collect_calls(struct ws_chrome *ch, struct ws_launches *calls)

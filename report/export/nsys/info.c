@@ -5,12 +5,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
+#include "report/base/names.h"
 #include "report/export/nsys/nsys.h"
-
-static bool is_text(struct ws_bytes text, const char *name)
-{
-	return text.len == strlen(name) && !memcmp(text.ptr, name, text.len);
-}
 
 /* --- tables of names and values --- */
 
@@ -58,7 +54,7 @@ static void on_meta(void *ctx, const void *data)
 	struct ws_nsys_out *o = ctx;
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
-		if (!is_text(row->key, facts[i].key))
+		if (!ws_name_is(row->key, facts[i].key))
 			continue;
 		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV")) {
 			put_system(o, facts[i].name, row->value);
@@ -112,9 +108,9 @@ static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
 	const int64_t threads_per_warp = 32;
 
 	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
-		if (is_text(attr, attrs[i].attr))
+		if (ws_name_is(attr, attrs[i].attr))
 			ws_nsys_set(o, attrs[i].column, value);
-	if (is_text(attr, "max_threads_per_sm"))
+	if (ws_name_is(attr, "max_threads_per_sm"))
 		ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm, value / threads_per_warp);
 }
 
@@ -134,7 +130,7 @@ static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
 		if (attr[i].device != d->id)
 			continue;
 		set_attr(o, text, attr[i].value);
-		if (is_text(text, "sm_count"))
+		if (ws_name_is(text, "sm_count"))
 			*sm_count = attr[i].value;
 	}
 	ws_nsys_put(o, WS_NSYS_GPU);

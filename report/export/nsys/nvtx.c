@@ -8,14 +8,6 @@
 #include <stdbool.h>
 #include "report/pass/recorded.h"
 
-enum event_type {
-	TYPE_CATEGORY = 33,
-	TYPE_MARK = 34,
-	TYPE_PUSH_POP = 59,
-	TYPE_START_END = 60,
-	TYPE_DOMAIN_CREATE = 75,
-};
-
 struct nvtx {
 	struct ws_nsys_out *o;
 	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
@@ -23,7 +15,7 @@ struct nvtx {
 	struct ws_records payloads;
 };
 
-static void begin_event(struct nvtx *n, enum event_type type, int64_t start_ns, int64_t tid)
+static void begin_event(struct nvtx *n, enum ws_nsys_event_type type, int64_t start_ns, int64_t tid)
 {
 	struct ws_nsys_out *o = n->o;
 
@@ -56,7 +48,7 @@ static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t 
 	if (ws_strtab_find(&n->created, key, sizeof(key)))
 		return;
 	ws_strtab_add(&n->created, key, sizeof(key));
-	begin_event(n, TYPE_DOMAIN_CREATE, time_ns, tid);
+	begin_event(n, WS_NSYS_DOMAIN_CREATE, time_ns, tid);
 	SET(NVTX_domainId, *number);
 	put_event(n, domain);
 }
@@ -64,32 +56,27 @@ static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t 
 /* A number of one of NVTX's own types. 0: it is something else, which has no column. */
 static bool set_number(struct nvtx *n, uint64_t id)
 {
-	/* entry types of the NVTX payload extension */
-	enum { INT32 = 15, UINT32, INT64, UINT64, FLOAT, DOUBLE };
-	const struct ws_row_payload *p = id ? ws_records_find(&n->payloads, id) : NULL;
-	struct ws_nsys_out *o = n->o;
-	size_t size = p ? p->bytes.len : 0;
+	const struct ws_row_payload *row = ws_records_find(&n->payloads, id);
+	const struct ws_nsys_payload *p = ws_nsys_payloads;
+	uint64_t bits = 0;
 	float single;
 	double real;
 
-	if (size == 4 && p->schema == INT32) {
-		SET(NVTX_int32Value, (int32_t)ws_load_u32(p->bytes.ptr));
-	} else if (size == 4 && p->schema == UINT32) {
-		SET(NVTX_uint32Value, ws_load_u32(p->bytes.ptr));
-	} else if (size == 8 && p->schema == INT64) {
-		SET(NVTX_int64Value, ws_load_u64(p->bytes.ptr));
-	} else if (size == 8 && p->schema == UINT64) {
-		SET(NVTX_uint64Value, ws_load_u64(p->bytes.ptr));
-	} else if (size == 4 && p->schema == FLOAT) {
-		memcpy(&single, p->bytes.ptr, sizeof(single));
-		ws_nsys_set_real(o, WS_NSYS_NVTX_floatValue, (double)single);
-	} else if (size == 8 && p->schema == DOUBLE) {
-		memcpy(&real, p->bytes.ptr, sizeof(real));
-		ws_nsys_set_real(o, WS_NSYS_NVTX_doubleValue, real);
-	} else {
-		return 0;
-	}
-	return 1;
+	if (!row)
+		return false;
+	while (p->schema != row->schema || p->bytes != row->bytes.len)
+		if (++p == ws_nsys_payloads + WS_NSYS_PAYLOADS)
+			return false;
+	memcpy(&bits, row->bytes.ptr, p->bytes);
+	memcpy(&real, &bits, sizeof(real));
+	memcpy(&single, &bits, sizeof(single));
+	if (p->is_real)
+		ws_nsys_set_real(n->o, p->column, p->bytes == 8 ? real : (double)single);
+	else if (p->is_signed && p->bytes == 4)
+		ws_nsys_set(n->o, p->column, (int32_t)(uint32_t)bits);
+	else
+		ws_nsys_set(n->o, p->column, (int64_t)bits);
+	return true;
 }
 
 /* After the event: its payload, where that did not fit into it. */
@@ -106,9 +93,9 @@ static void put_payload(struct nvtx *n, uint64_t id)
 static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
                       const struct ws_recorded_range *range)
 {
-	static const enum event_type types[] = {[WS_NVTX_PUSH] = TYPE_PUSH_POP,
-	                                        [WS_NVTX_START] = TYPE_START_END,
-	                                        [WS_NVTX_MARK] = TYPE_MARK};
+	static const enum ws_nsys_event_type types[] = {[WS_NVTX_PUSH] = WS_NSYS_PUSH_POP,
+	                                                [WS_NVTX_START] = WS_NSYS_START_END,
+	                                                [WS_NVTX_MARK] = WS_NSYS_MARK};
 	const struct ws_recorded_event *begin = &ranges->events[range->begin];
 	const struct ws_recorded_event *end =
 	        range->end == WS_NONE ? NULL : &ranges->events[range->end];
@@ -148,7 +135,7 @@ static void on_category(void *ctx, const void *data)
 
 	ws_nsys_global_tid(o, first, &tid);
 	domain_of(n, row->domain, 0, tid, &domain);
-	begin_event(n, TYPE_CATEGORY, 0, tid);
+	begin_event(n, WS_NSYS_CATEGORY, 0, tid);
 	SET(NVTX_category, row->id);
 	SET(NVTX_domainId, domain);
 	put_event(n, row->name);

@@ -127,14 +127,6 @@ static void set_peers(struct ws_nsys_out *o, const struct ws_row_memcpy *row)
 	SET(MEMCPY_dstDeviceId, row->dst_device);
 }
 
-/* "cuLaunchKernel" is the driver's; "cudaLaunchKernel", and what is no CUDA call, runtime's. */
-static bool event_class(struct ws_bytes name)
-{
-	const char *p = name.ptr;
-
-	return name.len > 2 && p[0] == 'c' && p[1] == 'u' && p[2] >= 'A' && p[2] <= 'Z';
-}
-
 /* Columns that are no field. */
 static void set_others(const struct table *t, const void *row)
 {
@@ -143,7 +135,7 @@ static void set_others(const struct table *t, const void *row)
 	switch (t->table) {
 	case WS_NSYS_RUNTIME:
 		SET(RUNTIME_eventClass,
-		    event_class(
+		    ws_export_is_driver_call(
 		            ws_records_text(&o->strings, ((const struct ws_row_api *)row)->name)));
 		break;
 	case WS_NSYS_KERNEL:
