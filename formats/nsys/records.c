@@ -6,7 +6,7 @@
 #include "formats/base/grow.h"
 #include "formats/nsys/nsys.h"
 
-#define MAX_ROW_BYTES 1024
+#define MAX_ROW_BYTES (WS_NSYS_MAX_OWN_COLUMNS * sizeof(struct ws_bytes))
 
 /* --- cells --- */
 

@@ -63,6 +63,10 @@ const enum ws_kind ws_nsys_own_kinds[] = {
         WS_NSYS_OWN_LIST(X)
 #undef X
 };
+#define X(NAME, name) \
+	_Static_assert(WS_NCOLS_##name <= WS_NSYS_MAX_OWN_COLUMNS, "columns have room for them");
+WS_NSYS_OWN_LIST(X)
+#undef X
 const size_t ws_nsys_own_kinds_count = sizeof(ws_nsys_own_kinds) / sizeof(*ws_nsys_own_kinds);
 
 bool ws_nsys_is_own_kind(enum ws_kind kind)

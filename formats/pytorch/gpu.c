@@ -177,11 +177,18 @@ static int64_t stream_of(const struct ws_pytorch_event *e)
 	return stream == UINT32_MAX ? -1 : stream;
 }
 
+/* Of device work, which has one. */
+static uint64_t work_stream(const struct ws_pytorch_event *e)
+{
+	const int64_t stream = stream_of(e);
+
+	return stream < 0 ? 0 : (uint64_t)stream;
+}
+
 void ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_KERNEL};
 	struct ws_row_launch_config *c = &g.config;
-	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &g.kernel.start_ns, &g.kernel.dur_ns))
 		return;
@@ -191,7 +198,7 @@ void ws_pytorch_on_kernel(struct ws_pytorch *p, const struct ws_pytorch_event *e
 	ws_pytorch_text(p, &e->name, &c->name);
 	c->device = device_of(e);
 	c->context = ARG_U64(e, CONTEXT);
-	c->stream = stream < 0 ? 0 : (uint64_t)stream;
+	c->stream = work_stream(e);
 	take_xyz(&e->arg[WS_ARG_GRID], &c->grid_x, &c->grid_y, &c->grid_z);
 	take_xyz(&e->arg[WS_ARG_BLOCK], &c->block_x, &c->block_y, &c->block_z);
 	c->registers = ARG_U64(e, REGISTERS);
@@ -239,7 +246,6 @@ void ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMCPY};
 	struct ws_row_memcpy *row = &g.copy;
-	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
 		return;
@@ -248,7 +254,7 @@ void ws_pytorch_on_copy(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 	row->device = device_of(e);
 	row->context = e->arg[WS_ARG_CONTEXT].type == WS_JSON_ABSENT ? ARG_U64(e, IN_CONTEXT)
 	                                                             : ARG_U64(e, CONTEXT);
-	row->stream = stream < 0 ? 0 : (uint64_t)stream;
+	row->stream = work_stream(e);
 	row->bytes = ARG_U64(e, BYTES);
 	row->src_device = ARG_U64(e, FROM_DEVICE);
 	row->dst_device = ARG_U64(e, TO_DEVICE);
@@ -266,7 +272,6 @@ void ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_MEMSET};
 	struct ws_row_memset *row = &g.set;
-	int64_t stream = stream_of(e);
 	struct ws_bytes memory = text_between(&e->name, "(", ")");
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
@@ -275,7 +280,7 @@ void ws_pytorch_on_set(struct ws_pytorch *p, const struct ws_pytorch_event *e)
 	row->correlation = ARG_U64(e, CORRELATION);
 	row->device = device_of(e);
 	row->context = ARG_U64(e, CONTEXT);
-	row->stream = stream < 0 ? 0 : (uint64_t)stream;
+	row->stream = work_stream(e);
 	row->bytes = ARG_U64(e, BYTES);
 	row->graph_node = ARG_U64(e, GRAPH_NODE);
 	ws_import_device_used(p->out, row->device);
@@ -325,13 +330,12 @@ void ws_pytorch_on_gpu_annotation(struct ws_pytorch *p, const struct ws_pytorch_
 {
 	struct ws_gpu_row g = {.kind = WS_KIND_GPU_RANGE};
 	struct ws_row_gpu_range *row = &g.range;
-	int64_t stream = stream_of(e);
 
 	if (!ws_pytorch_span(p, e, &row->start_ns, &row->dur_ns))
 		return;
 	ws_pytorch_text(p, &e->name, &row->name);
 	row->device = device_of(e);
-	row->stream = stream < 0 ? 0 : (uint64_t)stream;
+	row->stream = work_stream(e);
 	ws_import_device_used(p->out, row->device);
 	gpu_row(p, &g);
 }
