@@ -1,8 +1,19 @@
 #include "report/base/say.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+void ws_say_more(char *text, size_t size, const char *fmt, ...)
+{
+	const size_t n = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text + n, size - n, fmt, args);
+	va_end(args);
+}
 
 /* Decimals that make three digits of it; of 0 none. */
 static int decimals_of(double value)

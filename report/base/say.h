@@ -4,6 +4,10 @@
 
 #include "formats/base/arena.h"
 
+/* Adds to a text in a room of so many bytes; what does not fit is left out. */
+void ws_say_more(char *text, size_t size, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
 #define WS_SAY_TIME 32
 const char *ws_say_time_in(double ns, char out[WS_SAY_TIME]); /* returns out */
 const char *ws_say_time(struct ws_arena *texts, double ns);

@@ -107,18 +107,14 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts)
 /* The time that is compared: of steps, or from the first device work to the last. */
 static void find_typical(struct ws_diff *d)
 {
-	struct ws_comparison c;
-	int64_t *ns[2];
+	struct ws_diff_rows rows = {.nsamples = {d->side[0].nsamples, d->side[1].nsamples}};
 
-	for (int s = 0; s < 2; s++) {
-		ns[s] = ws_xarray(d->side[s].nsamples + 1, sizeof(*ns[s]));
-		for (size_t i = 0; i < d->side[s].nsamples; i++)
-			ns[s][i] = d->side[s].samples[i]->step_ns;
-	}
-	ws_diff_compare(d, ns, WS_DIFF_NOISE_STEP, &c);
-	memcpy(d->typical_ns, c.typical, sizeof(c.typical));
-	free(ns[0]);
-	free(ns[1]);
+	d->typical_ns[0] = d->typical_ns[1] = NAN;
+	ws_diff_gather_time(d, &rows, WS_PHASES, WS_MEASURE_STEP);
+	ws_diff_rows_grade(d, &rows);
+	if (rows.n)
+		memcpy(d->typical_ns, rows.row->c.typical, sizeof(d->typical_ns));
+	ws_diff_rows_release(&rows);
 }
 
 static void prepare(struct ws_diff *d)

@@ -2,22 +2,10 @@
  * What gained and what lost, and whether Tensor Cores took over: rows of diff-verdict.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "report/base/names.h"
 #include "report/diff/private.h"
-
-void ws_sentence_add(struct ws_sentence *s, const char *fmt, ...)
-{
-	size_t n = strlen(s->text);
-	va_list args;
-
-	va_start(args, fmt);
-	vsnprintf(s->text + n, sizeof(s->text) - n, fmt, args);
-	va_end(args);
-}
 
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit)

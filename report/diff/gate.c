@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,19 +138,8 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 
 /* --- the judgement ------------------------------------------------------------------------ */
 
-static void add_words(struct ws_gate_judgement *j, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
-static void add_words(struct ws_gate_judgement *j, const char *fmt, ...)
-{
-	size_t n = strlen(j->words);
-	va_list args;
-
-	if (n && n + 1 < sizeof(j->words))
-		j->words[n++] = ' ';
-	va_start(args, fmt);
-	vsnprintf(j->words + n, sizeof(j->words) - n, fmt, args);
-	va_end(args);
-}
+#define add_words(judgement, ...) \
+	ws_say_more((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
 
 static bool clocks_differ(const struct ws_diff_result *r)
 {
@@ -174,11 +162,11 @@ static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
 	if (c->high <= most)
 		return WS_GATE_PASSED;
 	if (c->low <= most) {
-		add_words(j, "Whether it is over the threshold is not certain.");
+		add_words(j, " Whether it is over the threshold is not certain.");
 		return WS_GATE_UNDECIDED;
 	}
 	if (!(c->p <= WS_GATE_CHANCE)) {
-		add_words(j, "The gate asks for a 99 %% CI.");
+		add_words(j, " The gate asks for a 99 %% CI.");
 		return WS_GATE_UNDECIDED;
 	}
 	return WS_GATE_SLOWER;
@@ -192,12 +180,12 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
 	if (clocks_differ(r)) {
-		add_words(j, "The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
+		add_words(j, " The clocks differed: %.0f and %.0f MHz. Lock them, or record again.",
 		          r->clock_mhz[0], r->clock_mhz[1]);
 		return WS_GATE_UNDECIDED;
 	}
 	if (!is_known(c, opts)) {
-		add_words(j, "Record three runs or more per side, or pass --run-noise.");
+		add_words(j, " Record three runs or more per side, or pass --run-noise.");
 		return WS_GATE_UNDECIDED;
 	}
 	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
@@ -231,9 +219,9 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 
 		if (a && strcmp(today, a->last_day) <= 0) {
 			out->outcome = WS_GATE_ACCEPTED;
-			add_words(out, "Accepted until %s: %s.", a->last_day, a->reason);
+			add_words(out, " Accepted until %s: %s.", a->last_day, a->reason);
 		} else if (a) {
-			add_words(out, "It was accepted until %s: %s.", a->last_day, a->reason);
+			add_words(out, " It was accepted until %s: %s.", a->last_day, a->reason);
 		}
 	}
 }

@@ -161,8 +161,8 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 struct ws_sentence {
 	char text[512];
 };
-void ws_sentence_add(struct ws_sentence *s, const char *fmt, ...)
-        __attribute__((format(printf, 2, 3)));
+#define ws_sentence_add(sentence, ...) \
+	ws_say_more((sentence)->text, sizeof((sentence)->text), __VA_ARGS__)
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit);
 /* What gained, what lost, where the gain went, Tensor Cores. step_ns, gpu_ns: typical, of each

@@ -49,16 +49,11 @@ static void add_warnings(const struct verdict *v)
 		}
 	}
 	for (size_t i = 0; i < v->d->nreasons; i++) {
-		char *reasons = v->d->result->reasons;
-		const size_t n = strlen(reasons);
-
-		snprintf(reasons + n, sizeof(v->d->result->reasons) - n, "%s%s", n ? ", " : "",
-		         v->d->reasons[i]);
-	}
-	for (size_t i = 0; i < v->d->nreasons; i++) {
 		struct ws_cell *row =
 		        ws_table_add(v->t, "not the same work", "%s", v->d->reasons[i]);
 
+		ws_say_more(v->d->result->reasons, sizeof(v->d->result->reasons), "%s%s",
+		            i ? ", " : "", v->d->reasons[i]);
 		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],
 		                ws_grade_name(WS_GRADE_UNLIKE));
 	}

@@ -148,24 +148,24 @@ bool ws_sweep_differ(const struct ws_sweep *s, const char *key)
 static void find_labels(struct ws_sweep *s, const char *but, const char *and_but,
                         const uint32_t **out)
 {
-	static const char *const also[] = {"model", "context", "batch", "dtype", "phase"};
 	uint32_t *labels = ws_arena_array(&s->arena, s->nrows, sizeof(*labels));
-	bool told[5];
+	bool told[WS_SWEEP_FACTS];
 
-	for (size_t k = 0; k < 5; k++)
-		told[k] = ws_sweep_differ(s, also[k]) && strcmp(also[k], but) != 0 &&
-		          strcmp(also[k], and_but) != 0;
+	for (size_t k = 0; k < WS_SWEEP_FACTS; k++)
+		told[k] = ws_sweep_differ(s, ws_sweep_facts[k]) &&
+		          strcmp(ws_sweep_facts[k], but) != 0 &&
+		          strcmp(ws_sweep_facts[k], and_but) != 0;
 	for (size_t i = 0; i < s->nrows; i++) {
 		char others[512];
 		const char *label = "";
 
-		for (size_t k = 0; k < 5; k++) {
-			struct ws_bytes text = ws_sweep_text(s, s->rows[i].run, also[k]);
+		for (size_t k = 0; k < WS_SWEEP_FACTS; k++) {
+			struct ws_bytes text = ws_sweep_text(s, s->rows[i].run, ws_sweep_facts[k]);
 
 			if (told[k] && text.len)
 				label = ws_arena_format(&s->arena, "%s%s%s %.*s", label,
-				                        *label ? ", " : "", also[k], (int)text.len,
-				                        (const char *)text.ptr);
+				                        *label ? ", " : "", ws_sweep_facts[k],
+				                        (int)text.len, (const char *)text.ptr);
 		}
 		ws_sweep_others(s, s->rows[i].run, but, others, sizeof(others));
 		if (*others)

@@ -108,6 +108,9 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 
 /* Facts that are sizes, NULL behind them. */
 extern const char *const ws_sweep_sizes[];
+/* Facts that have a column, in their order. */
+#define WS_SWEEP_FACTS 5
+extern const char *const ws_sweep_facts[WS_SWEEP_FACTS];
 void ws_sweep_verdict(const struct ws_sweep *s, struct ws_table *t);
 void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
                        size_t size);

@@ -8,11 +8,9 @@
 static int compare_runs(const struct ws_sweep *s, const struct ws_sweep_run *a,
                         const struct ws_sweep_run *b)
 {
-	static const char *const first[] = {"model", "context", "batch", "dtype", "phase"};
-
-	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++) {
-		int c = ws_sweep_compare_values(s, ws_sweep_fact(s, a, first[i]),
-		                                ws_sweep_fact(s, b, first[i]));
+	for (size_t i = 0; i < WS_SWEEP_FACTS; i++) {
+		int c = ws_sweep_compare_values(s, ws_sweep_fact(s, a, ws_sweep_facts[i]),
+		                                ws_sweep_fact(s, b, ws_sweep_facts[i]));
 
 		if (c)
 			return c;

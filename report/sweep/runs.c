@@ -88,12 +88,11 @@ int ws_sweep_compare_values(const struct ws_sweep *s, uint32_t a, uint32_t b)
 	return ws_name_compare(x, y);
 }
 
+const char *const ws_sweep_facts[] = {"model", "context", "batch", "dtype", "phase"};
+
 static bool has_column(struct ws_bytes key)
 {
-	static const char *const shown[] = {"model", "context", "batch",
-	                                    "dtype", "phase",   "loss_scale"};
-
-	return WS_NAME_IS_ONE_OF(key, shown);
+	return WS_NAME_IS_ONE_OF(key, ws_sweep_facts) || ws_name_is(key, "loss_scale");
 }
 
 void ws_sweep_others(const struct ws_sweep *s, const struct ws_sweep_run *run, const char *but,

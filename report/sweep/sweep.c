@@ -18,7 +18,6 @@ static void set_fact(struct ws_table *t, struct ws_cell *row, int column, struct
 
 static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct ws_sweep_row *row)
 {
-	static const char *const facts[] = {"model", "context", "batch", "dtype", "phase"};
 	static const int means[] = {WS_TC_sweep_forward_ns, WS_TC_sweep_backward_ns,
 	                            WS_TC_sweep_optimizer_ns, WS_TC_sweep_total_ns};
 	const struct ws_sweep_run *run = row->run;
@@ -27,8 +26,8 @@ static void add_row(const struct ws_sweep *s, struct ws_table *t, const struct w
 	const char *check = ws_over_peak(fmax(row->mfu_percent, row->hfu_percent));
 	char others[512];
 
-	for (int i = 0; i < 5; i++)
-		set_fact(t, cells, WS_TC_sweep_model + i, ws_sweep_text(s, run, facts[i]));
+	for (int i = 0; i < WS_SWEEP_FACTS; i++)
+		set_fact(t, cells, WS_TC_sweep_model + i, ws_sweep_text(s, run, ws_sweep_facts[i]));
 	ws_cell_set_int(&cells[WS_TC_sweep_recordings], (int64_t)row->n);
 	if (run->has_steps || !row->steps)
 		ws_cell_set_int(&cells[WS_TC_sweep_steps], (int64_t)row->steps);

@@ -8,7 +8,6 @@
 void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row, char *out,
                        size_t size)
 {
-	static const char *const facts[] = {"model", "context", "batch", "dtype"};
 	static const char *const words[] = {"", "context ", "batch ", ""};
 	char others[256];
 	size_t n = 0;
@@ -16,9 +15,10 @@ void ws_sweep_name_row(const struct ws_sweep *s, const struct ws_sweep_row *row,
 	*out = '\0';
 	ws_sweep_others(s, row->run, "", others, sizeof(others));
 	for (size_t i = 0; i < 4; i++) {
-		struct ws_bytes value = ws_sweep_text(s, row->run, facts[i]);
+		struct ws_bytes value = ws_sweep_text(s, row->run, ws_sweep_facts[i]);
 
-		if (value.len && n < size && (s->nrows == 1 || ws_sweep_differ(s, facts[i])))
+		if (value.len && n < size &&
+		    (s->nrows == 1 || ws_sweep_differ(s, ws_sweep_facts[i])))
 			n += (size_t)snprintf(out + n, size - n, "%s%s%.*s", n ? ", " : "",
 			                      words[i], value.len < 60 ? (int)value.len : 60,
 			                      (const char *)value.ptr);
