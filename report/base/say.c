@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-void ws_say_more(char *text, size_t size, const char *fmt, ...)
+void ws_say_add(char *text, size_t size, const char *fmt, ...)
 {
 	const size_t n = strlen(text);
 	va_list args;

@@ -5,7 +5,7 @@
 #include "formats/base/arena.h"
 
 /* Adds to a text in a room of so many bytes; what does not fit is left out. */
-void ws_say_more(char *text, size_t size, const char *fmt, ...)
+void ws_say_add(char *text, size_t size, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 
 #define WS_SAY_TIME 32

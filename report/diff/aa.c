@@ -254,9 +254,9 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 	        "would be called different. ",
 	        n, 100 * aa->spread[q], 100 * aa->spread[q], aa->pairs_called[q], aa->pairs);
 	if (need)
-		ws_say_more(verdict, 512, "Record %u runs per side to detect 2 %%.", need);
+		ws_say_add(verdict, 512, "Record %u runs per side to detect 2 %%.", need);
 	else
-		ws_say_more(verdict, 512, "These runs vary too much to detect 2 %%.");
+		ws_say_add(verdict, 512, "These runs vary too much to detect 2 %%.");
 }
 
 static void fill_aa(struct aa_context *aa, struct ws_table *t)

@@ -139,7 +139,7 @@ static const struct ws_gate_accepted *find_accepted(const struct ws_gate_accepte
 /* --- the judgement ------------------------------------------------------------------------ */
 
 #define add_words(judgement, ...) \
-	ws_say_more((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
+	ws_say_add((judgement)->words, sizeof((judgement)->words), __VA_ARGS__)
 
 static bool clocks_differ(const struct ws_diff_result *r)
 {

@@ -131,8 +131,8 @@ static void compare_steps(struct ws_diff *d)
 	for (int s = 0; s < 2; s++)
 		for (int p = 0; p < WS_PHASE_OTHER; p++)
 			if (phases_of(&d->side[s]) >> p & 1)
-				ws_say_more(list[s], sizeof(*list), "%s%s", *list[s] ? ", " : "",
-				            ws_phase_name((enum ws_phase)p));
+				ws_say_add(list[s], sizeof(*list), "%s%s", *list[s] ? ", " : "",
+				           ws_phase_name((enum ws_phase)p));
 	add_reason(d, "phases %s and %s", list[0], list[1]);
 }
 

@@ -111,9 +111,6 @@ void ws_diff_rows_release(struct ws_diff_rows *r);
 struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS]);
 /* Means and grades; then what changed most comes first. */
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
-/* One value a sample of each side. Grade: AMBIGUOUS, or UNLIKE. */
-void ws_diff_compare(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
-                     struct ws_comparison *out);
 /* GPU time of a sample of side s in a phase, WS_PHASES: in all, for work that both sides did. */
 int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int phase);
 /* --- work_sums.c -------------------------------------------------------------------------- */
@@ -162,7 +159,7 @@ struct ws_sentence {
 	char text[512];
 };
 #define ws_sentence_add(sentence, ...) \
-	ws_say_more((sentence)->text, sizeof((sentence)->text), __VA_ARGS__)
+	ws_say_add((sentence)->text, sizeof((sentence)->text), __VA_ARGS__)
 void ws_verdict_numbers(struct ws_table *t, struct ws_cell *row, double a, double b,
                         const char *unit);
 /* What gained, what lost, where the gain went, Tensor Cores. step_ns, gpu_ns: typical, of each

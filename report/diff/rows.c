@@ -60,8 +60,9 @@ static void compare_values(const struct ws_diff *d, double *const values[2], siz
 		out->grade = WS_GRADE_UNLIKE;
 }
 
-void ws_diff_compare(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
-                     struct ws_comparison *out)
+/* One value a sample of each side. Grade: AMBIGUOUS, or UNLIKE. */
+static void compare_samples(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
+                            struct ws_comparison *out)
 {
 	double *values[2];
 
@@ -184,7 +185,7 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 		/* of work that one side has alone the typical time is wanted, no grade */
 		const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
 
-		ws_diff_compare(d, row->compared[0] ? row->compared : row->ns, row->noise, &row->c);
+		compare_samples(d, row->compared[0] ? row->compared : row->ns, row->noise, &row->c);
 		set_work(&row->c, whole, row->more_ns);
 		if (r->of_work && both)
 			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;

@@ -52,8 +52,8 @@ static void add_warnings(const struct verdict *v)
 		struct ws_cell *row =
 		        ws_table_add(v->t, "not the same work", "%s", v->d->reasons[i]);
 
-		ws_say_more(v->d->result->reasons, sizeof(v->d->result->reasons), "%s%s",
-		            i ? ", " : "", v->d->reasons[i]);
+		ws_say_add(v->d->result->reasons, sizeof(v->d->result->reasons), "%s%s",
+		           i ? ", " : "", v->d->reasons[i]);
 		ws_cell_set_str(v->t, &row[WS_TC_diff_verdict_grade],
 		                ws_grade_name(WS_GRADE_UNLIKE));
 	}

@@ -143,6 +143,27 @@ Test(diff_verdict, a_launch_bound_pair_gets_no_dtype_verdict)
 	release(&p);
 }
 
+/* Of traces without steps the time before the first device work is none of it, as in a report. */
+Test(diff_verdict, set_up_hides_no_launch_bound_pair)
+{
+	struct pair p = {.b = {tb_new(), tb_new()}};
+
+	for (int s = 0; s < 2; s++) {
+		tb_push(p.b[s], 0, "set-up");
+		tb_pop(p.b[s], 50000000);
+		/* kernels of 10 us, each launched 39 us after the one before it ended */
+		for (int i = 0; i < 20; i++)
+			tb_launch(p.b[s], 60000000 + 50000 * i, "k", 60001000 + 50000 * i,
+			          10000 + 100 * s);
+		p.j[s] = tb_joined(p.b[s]);
+	}
+	compare_models(&p, NULL);
+	cr_expect(strstr(p.result.verdict, "launch-bound (the GPU waits for launches 79 % and") !=
+	                  NULL,
+	          "%s", p.result.verdict);
+	release(&p);
+}
+
 Test(diff_verdict, a_hostile_dtype_name_is_made_harmless_in_the_verdict)
 {
 	struct pair p = {0};
