@@ -7,6 +7,13 @@
 
 #include "formats/base/xalloc.h"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(data, size_bytes)   ((void)(data), (void)(size_bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(data, size_bytes) ((void)(data), (void)(size_bytes))
+#endif
+
 /* What the kernel of an op takes beside its operands: sums of its items, tiles. */
 static uint64_t scratch_bytes(const struct ws_cpu *cpu, const struct ws_op *op)
 {
@@ -57,6 +64,7 @@ static enum ws_status cpu_prepare(struct ws_backend *backend, const struct ws_ba
 
 	free_memory(cpu);
 	*block = cpu->block = malloc(plan->block_bytes);
+	cpu->block_bytes = cpu->block ? plan->block_bytes : 0;
 	cpu->workspace = malloc(workspace_bytes);
 	WS_FAIL_IF(!cpu->block || (!cpu->workspace && workspace_bytes), err, NO_MEMORY,
 	           "%" PRIu64 " bytes cannot be allocated", plan->block_bytes + workspace_bytes);
@@ -134,6 +142,16 @@ static enum ws_status check(const struct ws_op *op, struct ws_err *err)
 	}
 }
 
+/* Tensors lie side by side, so the address sanitizer is told that an op stays in its own. */
+static void hide_others(const struct ws_cpu *cpu, const struct ws_op *op)
+{
+	ASAN_POISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
+	for (int i = 0; i < ws_op_touched(op); i++)
+		if (ws_op_touches(op, i))
+			ASAN_UNPOISON_MEMORY_REGION(ws_op_touches(op, i)->data,
+			                            ws_op_touches(op, i)->size_bytes);
+}
+
 static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op,
                               struct ws_err *err)
 {
@@ -147,7 +165,9 @@ static enum ws_status cpu_run(struct ws_backend *backend, const struct ws_op *op
 	WS_FORWARD(check(op, err));
 	cpu->scratch = cpu->workspace;
 	cpu->copies_at = cpu->workspace + scratch_bytes(cpu, op);
+	hide_others(cpu, op);
 	kernels[op->kind][real_is_double](cpu, ws_cpu_copies_open(cpu, op));
+	ASAN_UNPOISON_MEMORY_REGION(cpu->block, cpu->block_bytes);
 	return WS_OK;
 }
 

@@ -24,6 +24,7 @@ struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
 	void *block;              /* of the session's tensors */
+	uint64_t block_bytes;
 	unsigned char *workspace; /* as large as the greediest op of the session needs */
 
 	/* of the op that runs */

@@ -1,5 +1,7 @@
 #include "tests/support/kernels_run.h"
 
+#include <unistd.h>
+
 #include "kernels/nn/layers.h"
 
 /* --- values, by hand ------------------------------------------------------------------- */
@@ -417,3 +419,18 @@ Test(ops, precision_results_do_not_depend_on_the_number_of_threads)
 	free(results[0]);
 	free(results[1]);
 }
+
+#ifdef __SANITIZE_ADDRESS__
+/* Tensors are no pieces of memory of their own, so this is what shows a kernel that leaves its. */
+Test(ops, one_that_writes_behind_its_result_ends_under_the_sanitizer, .exit_code = 1)
+{
+	struct kernels_run r = kernels_open(&kernels_fp32);
+	struct ws_tensor *x = input(r.graph, "x", WS_DTYPE_F32, WS_SHAPE(100, 10));
+	struct ws_tensor *y = ws_op_unary(r.graph, WS_SUB_NEG, x, 0);
+
+	kernels_start(&r);
+	y->size_bytes -= sizeof(float); /* of which the kernel knows nothing */
+	kernels_forward(&r);
+	_exit(0);
+}
+#endif
