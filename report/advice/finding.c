@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/base/grow.h"
 #include "report/names/names.h"

@@ -1,5 +1,4 @@
 /* A22: products far from what the device can do. */
-#include <math.h>
 
 #include "report/advice/advice.h"
 

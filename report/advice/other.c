@@ -1,8 +1,6 @@
 /* Rules about work that is no matrix product: A6, A9, A10, A12, A13. */
-#include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/advice/advice.h"

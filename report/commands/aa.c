@@ -1,5 +1,4 @@
 #include <limits.h>
-#include <math.h>
 
 #include "report/commands/command.h"
 #include "report/commands/destination.h"

@@ -6,7 +6,6 @@
 
 #include "formats/base/xalloc.h"
 #include "report/base/say.h"
-#include "report/base/stat.h"
 #include "report/diff/private.h"
 #include "report/tables/report.h"
 

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <math.h>
 #include <stdbool.h>
 
 #include "report/base/grade.h"

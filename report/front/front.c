@@ -1,8 +1,5 @@
 #include "report/front/front.h"
 
-#include <math.h>
-#include <string.h>
-
 #define COLUMN(id, title, unit, type, display, rank)                                      \
 	{                                                                                 \
 		id, title, unit, WS_CELL_##type, WS_DISPLAY_##display, "", WS_RANK_##rank \

@@ -2,7 +2,6 @@
  * Where the step goes: each moment of a device's window once. Computing time is that of the table
  * `idle`, and here belongs to the class of the kernel that began first of those that run.
  */
-#include <stdlib.h>
 
 #include "report/base/order.h"
 #include "report/base/stat.h"

@@ -1,7 +1,6 @@
 #include "report/page/make.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/xalloc.h"

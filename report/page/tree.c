@@ -10,7 +10,6 @@
 #include "formats/base/strtab.h"
 #include "report/analysis/cost_ops.h"
 #include "report/base/order.h"
-#include "report/base/stat.h"
 #include "report/names/names.h"
 #include "report/page/private.h"
 

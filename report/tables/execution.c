@@ -5,8 +5,6 @@
  */
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/analysis/idle.h"
 #include "report/tables/tables.h"

@@ -178,25 +178,19 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		ws_table_note(t, "No kernel passes the filter.");
 }
 
-static void fill(struct summary *s, struct ws_table *t)
-{
-	allocate(s);
-	gather(s);
-	ws_digest_group(s->tab->digest, s->group, s->names, s->groups);
-	for (uint32_t name = 0; name < s->names; name++)
-		if (s->groups[name].time.n || s->groups[name].without_time)
-			s->rows[s->nrows++] =
-			        ws_group_key(&s->groups[name], s->tab->m->texts[name], name);
-	ws_row_keys_sort(s->rows, s->nrows);
-	for (size_t i = 0; i < s->nrows; i++)
-		add_row(s, t, s->rows[i].row);
-	ws_totals_set_stat(t, s->tab->sel->gpu_ns, WS_TC_kernel_summary_without_time);
-	add_notes(s, t);
-}
-
 void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t)
 {
 	struct summary s = {.tab = tab};
 
-	fill(&s, t);
+	allocate(&s);
+	gather(&s);
+	ws_digest_group(tab->digest, s.group, s.names, s.groups);
+	for (uint32_t name = 0; name < s.names; name++)
+		if (s.groups[name].time.n || s.groups[name].without_time)
+			s.rows[s.nrows++] = ws_group_key(&s.groups[name], tab->m->texts[name], name);
+	ws_row_keys_sort(s.rows, s.nrows);
+	for (size_t i = 0; i < s.nrows; i++)
+		add_row(&s, t, s.rows[i].row);
+	ws_totals_set_stat(t, tab->sel->gpu_ns, WS_TC_kernel_summary_without_time);
+	add_notes(&s, t);
 }

@@ -1,5 +1,4 @@
 /* Every execution of every kernel: made only when it is asked for by name. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"

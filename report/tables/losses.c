@@ -1,6 +1,5 @@
 /* What is missing: the table `losses`, and what notes say of it. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/analysis/missing.h"
 #include "report/model/columns.h"

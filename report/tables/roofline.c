@@ -1,7 +1,6 @@
 /*
  * Roofline: what operations attained against what the device can do.
  */
-#include <math.h>
 
 #include "report/analysis/cost_groups.h"
 #include "report/base/order.h"

@@ -4,11 +4,7 @@
  * framework's where the trace has them, with what the program annotated around
  * them; else the NVTX ranges.
  */
-#include "formats/base/xalloc.h"
 #include "report/tables/ops/ops.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/base/order.h"
 

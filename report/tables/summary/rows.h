@@ -1,8 +1,6 @@
 /* The lines of the first sheet: each an item of a section, with a text or numbers. */
 #pragma once
 
-#include <string.h>
-
 #include "report/tables/tables.h"
 
 struct ws_summary_page {

@@ -1,7 +1,6 @@
 /*
  * The first sheet: one page about the run.
  */
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
  * The boxes of a timeline, column by column, as LEB128 numbers: deflate packs a column of like
  * numbers best. Layout: docs/dev/pages.md. Read by timeline.js and by tests/e2e/page_data.py.
  */
-#include <stdlib.h>
 
 #include "formats/base/bytes.h"
 #include "report/page/timeline.h"

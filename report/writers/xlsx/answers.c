@@ -1,7 +1,6 @@
 /* The first sheet of a comparison, or of ranks: the answers, why, and what changed. */
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "report/front/front.h"
 #include "report/base/say.h"

@@ -2,9 +2,7 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
-#include "formats/base/xalloc.h"
 #include "report/base/say.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
