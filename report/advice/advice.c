@@ -134,6 +134,8 @@ static uint32_t find_group(struct ws_advice *a, struct ws_strtab *ids, const str
 		                                           .longest_ns = -1,
 		                                           .id = (uint32_t)a->nwork,
 		                                           .new_kernels_ns = NAN};
+		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor,
+		             &a->work[a->nwork].roof);
 		a->nwork++;
 	}
 	return (uint32_t)id;

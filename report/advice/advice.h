@@ -63,6 +63,7 @@ struct ws_advice;
 /* Operations of one name, class, dtype, size and cost on one device, in what counts. */
 struct ws_work_group {
 	struct ws_cost_op op; /* the first of them: everything they have in common */
+	struct ws_roof roof;  /* of that */
 	uint64_t calls, kernels;
 	int64_t gpu_ns;
 	uint32_t config; /* of the longest kernel */
@@ -178,7 +179,7 @@ void ws_advice_merge(struct ws_advice *a);
 /* Every cell has its group of operations in the order that these have now. */
 void ws_advice_number_work(struct ws_advice *a);
 /* The least time that the calls of a group need on their device, ns; NaN = not known. */
-double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *g);
+double ws_advice_roof_ns(const struct ws_work_group *g);
 /* The short name of a kernel, or another text of the model, for a sentence: the middle left out
  * where it is long. */
 const char *ws_advice_name(struct ws_advice *a, uint32_t text);

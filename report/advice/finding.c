@@ -38,18 +38,16 @@ const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
 	return text;
 }
 
-double ws_advice_roof_ns(const struct ws_advice *a, const struct ws_work_group *g)
+double ws_advice_roof_ns(const struct ws_work_group *g)
 {
 	const struct ws_cost_op *op = &g->op;
-	struct ws_roof roof;
 	double seconds;
 
-	ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	if (roof.flops_per_s <= 0 || op->flops <= 0)
+	if (g->roof.flops_per_s <= 0 || op->flops <= 0)
 		return NAN;
-	seconds = (double)op->flops / roof.flops_per_s;
-	if (op->bytes > 0 && roof.bytes_per_s > 0)
-		seconds = fmax(seconds, (double)op->bytes / roof.bytes_per_s);
+	seconds = (double)op->flops / g->roof.flops_per_s;
+	if (op->bytes > 0 && g->roof.bytes_per_s > 0)
+		seconds = fmax(seconds, (double)op->bytes / g->roof.bytes_per_s);
 	return seconds * 1e9 * (double)g->calls;
 }
 

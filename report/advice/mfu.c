@@ -3,10 +3,9 @@
 #include "report/advice/advice.h"
 
 /* What a product would save at WS_A22_ROOF_PERCENT of its roof; 0: nothing, not known or none. */
-static double saved_near_the_roof(const struct ws_advice *a, const struct ws_work_group *g)
+static double saved_near_the_roof(const struct ws_work_group *g)
 {
-	const double saved =
-	        (double)g->gpu_ns - ws_advice_roof_ns(a, g) * 100 / WS_A22_ROOF_PERCENT;
+	const double saved = (double)g->gpu_ns - ws_advice_roof_ns(g) * 100 / WS_A22_ROOF_PERCENT;
 
 	return ws_class_is_product(g->op.class) && saved > 0 ? saved : 0;
 }
@@ -15,7 +14,7 @@ static double rate_near_the_roof(const struct ws_advice *a, const struct ws_advi
                                  const struct ws_claim *claim)
 {
 	const struct ws_work_group *g = cell->work == WS_NONE ? NULL : &a->work[cell->work];
-	const double saved = g ? saved_near_the_roof(a, g) : 0;
+	const double saved = g ? saved_near_the_roof(g) : 0;
 
 	(void)claim;
 	return saved > 0 ? saved / (double)g->gpu_ns : -1;
@@ -27,7 +26,7 @@ static double saved_ns_of_products(const struct ws_advice *a)
 	double saved_ns = 0;
 
 	for (size_t i = 0; i < a->nwork; i++)
-		saved_ns += saved_near_the_roof(a, &a->work[i]);
+		saved_ns += saved_near_the_roof(&a->work[i]);
 	return saved_ns / (double)a->use->devices;
 }
 

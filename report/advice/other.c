@@ -132,7 +132,7 @@ static double rate_of_attention(const struct ws_advice *a, const struct ws_advic
 		return -1;
 	if (!g || g->op.class != WS_TEXT_GEMM)
 		return 1;
-	roof_ns = ws_advice_roof_ns(a, g);
+	roof_ns = ws_advice_roof_ns(g);
 	return isnan(roof_ns) ? 1 : fmax(0, 1 - roof_ns / (double)g->gpu_ns);
 }
 
@@ -240,28 +240,27 @@ static double passes(const struct ws_advice *a, const struct ws_cost_op *op)
 	               : 1;
 }
 
-static void slow_group(struct ws_advice *a, const struct ws_work_group *g,
-                       const struct ws_roof *roof, size_t *shown)
+static void slow_group(struct ws_advice *a, const struct ws_work_group *g, size_t *shown)
 {
 	double bytes = passes(a, &g->op) * (double)g->op.bytes * (double)g->calls;
 	double attained = bytes / ((double)g->gpu_ns / 1e9);
 
 	if (g->gpu_ns <= (int64_t)g->kernels * WS_A10_KERNEL_US * 1000 ||
 	    ws_advice_share(a, g->gpu_ns) <= WS_A10_SHARE_PERCENT ||
-	    100 * attained >= WS_A10_PERCENT * roof->bytes_per_s)
+	    100 * attained >= WS_A10_PERCENT * g->roof.bytes_per_s)
 		return;
 	if (!ws_advice_has_room(a, WS_RULE_slow_memory, shown))
 		return;
 	ws_advice_add_claim(
 	        a, WS_RULE_slow_memory, WS_SEVERITY_WEAK,
-	        ws_claim_work(g, (double)g->gpu_ns - bytes / roof->bytes_per_s * 1e9),
+	        ws_claim_work(g, (double)g->gpu_ns - bytes / g->roof.bytes_per_s * 1e9),
 	        ws_advice_name(a, g->op.name),
 	        ws_advice_text(a,
 	                       "%.1f %% of the GPU time. It moves %s of %s GB/s; %s per "
 	                       "kernel (%s)",
 	                       ws_advice_share(a, g->gpu_ns),
 	                       ws_say_number(a->texts, attained / 1e9),
-	                       ws_say_number(a->texts, roof->bytes_per_s / 1e9),
+	                       ws_say_number(a->texts, g->roof.bytes_per_s / 1e9),
 	                       ws_say_time(a->texts, (double)g->gpu_ns / (double)g->kernels),
 	                       ws_advice_name(a, a->m->configs[g->config].name)),
 	        NULL);
@@ -274,17 +273,15 @@ void ws_rule_slow_memory(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		struct ws_roof roof;
 		const char *bound;
 
 		if (op->flops < 0 || op->bytes <= 0 || !g->gpu_ns ||
 		    is_product_class(a->m->texts[op->class]))
 			continue;
-		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		bound = ws_roof_bound(&roof, (double)op->flops, (double)op->bytes);
+		bound = ws_roof_bound(&g->roof, (double)op->flops, (double)op->bytes);
 		judged += bound != NULL;
 		if (bound && !strcmp(bound, "memory"))
-			slow_group(a, g, &roof, &shown);
+			slow_group(a, g, &shown);
 	}
 	if (!judged)
 		a->found->not_judged[WS_RULE_slow_memory] =

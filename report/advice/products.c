@@ -68,16 +68,14 @@ static unsigned misaligned(const struct ws_cost_op *op, unsigned item, unsigned 
 }
 
 /* Share of the device's peak that the group attains, in percent; 0 = not known. */
-static double attained_percent(const struct ws_advice *a, const struct ws_work_group *g)
+static double attained_percent(const struct ws_work_group *g)
 {
 	const struct ws_cost_op *op = &g->op;
-	struct ws_roof roof;
 
-	ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-	if (roof.flops_per_s <= 0 || op->flops <= 0 || !g->gpu_ns)
+	if (g->roof.flops_per_s <= 0 || op->flops <= 0 || !g->gpu_ns)
 		return 0;
 	return 100 * (double)op->flops * (double)g->calls / ((double)g->gpu_ns / 1e9) /
-	       roof.flops_per_s;
+	       g->roof.flops_per_s;
 }
 
 static const char *padding(struct ws_advice *a, const struct ws_cost_op *op, unsigned item,
@@ -110,7 +108,7 @@ static double gain_at_best_rate(const struct ws_advice *a, const struct ws_work_
                                 bool (*is_better)(const struct ws_advice *,
                                                   const struct ws_work_group *))
 {
-	const double rate = rate_of(g), roof_ns = ws_advice_roof_ns(a, g);
+	const double rate = rate_of(g), roof_ns = ws_advice_roof_ns(g);
 	double best = 0;
 
 	for (size_t i = 0; i < a->nwork; i++) {
@@ -145,7 +143,7 @@ static void align_group(struct ws_advice *a, const struct ws_work_group *g, size
 
 	if (op->class != WS_TEXT_GEMM || !op->m || !item || cc < 70 || op->tensor == WS_TENSOR_NO ||
 	    ws_advice_share(a, g->gpu_ns) < WS_A3_SHARE_PERCENT ||
-	    attained_percent(a, g) > WS_A3_ATTAINED_PERCENT)
+	    attained_percent(g) > WS_A3_ATTAINED_PERCENT)
 		return;
 	if (!misaligned(op, item, multiple, which)) {
 		multiple = WS_A3_WEAK_BYTES;
@@ -385,6 +383,11 @@ static const char *intensity_advice(struct ws_advice *a, const struct ws_cost_op
 	                  "(no M makes it compute-bound at this N and K)";
 }
 
+static bool knows_roof(const struct ws_work_group *g)
+{
+	return g->roof.flops_per_s > 0 && g->roof.bytes_per_s > 0;
+}
+
 void ws_rule_low_intensity(struct ws_advice *a)
 {
 	size_t shown = 0, judged = 0;
@@ -392,20 +395,16 @@ void ws_rule_low_intensity(struct ws_advice *a)
 	for (size_t i = 0; i < a->nwork; i++) {
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
-		struct ws_roof roof;
 		double intensity, ridge;
 
-		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0)
-			continue;
-		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		if (roof.flops_per_s <= 0 || roof.bytes_per_s <= 0)
+		if (op->class != WS_TEXT_GEMM || op->flops <= 0 || op->bytes <= 0 || !knows_roof(g))
 			continue;
 		judged++;
 		/* products of many small matrices, as in attention: their sizes are the model's */
 		if (op->batch > 1)
 			continue;
 		intensity = (double)op->flops / (double)op->bytes;
-		ridge = roof.flops_per_s / roof.bytes_per_s;
+		ridge = g->roof.flops_per_s / g->roof.bytes_per_s;
 		if (intensity >= ridge || ws_advice_share(a, g->gpu_ns) <= WS_A7_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_low_intensity, &shown))
 			continue;
@@ -522,16 +521,13 @@ void ws_rule_separable(struct ws_advice *a)
 		const struct ws_work_group *g = &a->work[i];
 		const struct ws_cost_op *op = &g->op;
 		double seconds = (double)g->gpu_ns / 1e9, flops, bytes;
-		struct ws_roof roof;
 
-		if (op->class != WS_TEXT_CONV || op->flops < 0 || op->bytes < 0 || !g->gpu_ns)
-			continue;
-		ws_roof_find(a->m, op->device, op->class, op->dtype, op->tensor, &roof);
-		if (roof.flops_per_s <= 0 || roof.bytes_per_s <= 0)
+		if (op->class != WS_TEXT_CONV || op->flops < 0 || op->bytes < 0 || !g->gpu_ns ||
+		    !knows_roof(g))
 			continue;
 		judged++;
-		flops = 100 * (double)op->flops * (double)g->calls / seconds / roof.flops_per_s;
-		bytes = 100 * (double)op->bytes * (double)g->calls / seconds / roof.bytes_per_s;
+		flops = attained_percent(g);
+		bytes = 100 * (double)op->bytes * (double)g->calls / seconds / g->roof.bytes_per_s;
 		if (!is_separable(a, g) || flops >= WS_A15_PERCENT || bytes >= WS_A15_PERCENT ||
 		    !ws_advice_has_room(a, WS_RULE_separable, &shown))
 			continue;
