@@ -10,6 +10,7 @@ symbols.txt lists the exceptions, none more than there are. Needs the objects of
 import collections
 import fnmatch
 import glob
+import json
 import os
 import re
 import subprocess
@@ -19,21 +20,15 @@ PRODUCT = ("formats", "kernels", "recorder", "report")
 
 
 def objects(root, build):
-    """Source path -> object files, of sources that (still) exist in the product."""
+    """Source path -> object files, of the product's sources, that the build makes now: older ones may lie beside them."""
     found = collections.defaultdict(list)
-    for top in PRODUCT:
-        for folder, _, files in os.walk(os.path.join(build, top)):
-            m = re.search(r"CMakeFiles/[^/]+\.dir(/.*)?$", folder)
-            for name in files if m else ():
-                if not name.endswith((".c.o", ".cu.o")):
-                    continue
-                inside = (m.group(1) or "")[1:].split("/")
-                base = top.split("/")
-                for part in inside:
-                    base = base[:-1] if part == "__" else base + [part] if part else base
-                source = "/".join(base + [name[:-2]])
-                if os.path.exists(os.path.join(root, source)):
-                    found[source].append(os.path.join(folder, name))
+    with open(os.path.join(build, "compile_commands.json")) as f:
+        commands = json.load(f)
+    for command in commands:
+        source = os.path.relpath(command["file"], root)
+        path = os.path.join(build, re.search(r" -o (\S+)", command["command"]).group(1))
+        if source.split(os.sep)[0] in PRODUCT and os.path.exists(path):
+            found[source].append(path)
     return found
 
 
@@ -157,7 +152,7 @@ def main():
     symbols = read_symbols(found)
     has_cuda = any(source.startswith("kernels/cuda/") for source in symbols)
     excepted = [name for name in names if " " not in name]
-    excepted += [name[5:] for name in names if has_cuda and name.startswith("cuda ")]
+    excepted += [name.split(" ")[1] for name in names if name.startswith("cuda " if has_cuda else "nocuda ")]
     round_rooms = [name[7:] for name in names if name.startswith("circle ")]
     archives = glob.glob(os.path.join(build, "lib", "*.a"))
     if not archives:
