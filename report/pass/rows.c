@@ -168,7 +168,8 @@ void ws_pass_rows_merge(struct ws_pass_rows *waiting, struct ws_pass_rows *more)
 		merge_behind(waiting, more);
 		return;
 	}
-	merge_in_front(waiting, more);
+	if (waiting->first < waiting->n) /* else there may be no room of theirs */
+		merge_in_front(waiting, more);
 	*waiting = *more;
 	*more = was;
 }
