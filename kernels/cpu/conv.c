@@ -24,7 +24,7 @@ struct job {
 	int64_t part;   /* what an item covers: pixels, patch numbers or channels */
 	int64_t parts;  /* of such in a group of an image, or of all images */
 	ws_real *image, *filter, *output; /* two of them are given */
-	ws_real *tiles; /* one for each thread */
+	ws_real *tiles;                   /* one for each thread */
 	int64_t items;
 	atomic_int_least64_t next; /* item */
 	void (*run)(const struct job *job, int64_t item, ws_real *tile);

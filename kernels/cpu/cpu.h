@@ -14,7 +14,7 @@
 
 /* A tensor that kernels cannot compute in, as fp32: convert.c. */
 struct ws_cpu_copy {
-	struct ws_tensor t;         /* the copy */
+	struct ws_tensor t;               /* the copy */
 	const struct ws_tensor *original; /* borrowed */
 	bool is_read, is_written;
 	enum ws_tf32 tf32; /* what is done to fp32 on the way */
@@ -23,7 +23,7 @@ struct ws_cpu_copy {
 struct ws_cpu {
 	struct ws_backend base; /* first: the two are cast into each other */
 	struct ws_pool *pool;
-	void *block;              /* of the session's tensors */
+	void *block; /* of the session's tensors */
 	uint64_t block_bytes;
 	unsigned char *workspace; /* as large as the greediest op of the session needs */
 

@@ -211,8 +211,8 @@ struct ws_op {
 		struct ws_channels ch;   /* BIAS, BIAS_GRAD */
 		struct ws_norm norm;     /* BATCH_NORM and its gradient */
 		struct ws_dropout dropout;
-		struct ws_bias bias;     /* BIAS_ACT */
-		struct ws_update update; /* UPDATE, CLIP, UNSCALE */
+		struct ws_bias bias;          /* BIAS_ACT */
+		struct ws_update update;      /* UPDATE, CLIP, UNSCALE */
 		struct ws_scaler_rule scaler; /* SCALE_UPDATE */
 	} u;
 

@@ -52,8 +52,7 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t nee
 	        .flops = op->flops > 0 ? op->flops : 0,
 	        .bytes = op->bytes > 0 ? op->bytes : 0,
 	        .flops_unknown = op->flops < 0,
-	        .bytes_unknown = op->bytes < 0,
-	        .needed = needed > 0 ? needed : 0,
+	        .bytes_unknown = op->bytes<0, .needed = needed> 0 ? needed : 0,
 	        .needed_unknown = needed < 0,
 	};
 	const uint64_t id = ws_strtab_add(&s->ids, key, sizeof(key));

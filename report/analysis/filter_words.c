@@ -92,8 +92,9 @@ char *ws_scope_words(const struct ws_model *m, enum ws_scope asked, struct ws_se
 			return ws_arena_format(arena,
 			                       "all of the trace, warm-up and set-up included");
 		return ws_arena_format(arena, "%s: %s",
-		                       ws_model_has_work(m) ? "from the first device work to the last"
-		                                            : "all of the trace",
+		                       ws_model_has_work(m)
+		                               ? "from the first device work to the last"
+		                               : "all of the trace",
 		                       m->nmeasured
 		                               ? "no device work is known to belong to its steps"
 		                               : "the trace has no finished measured step");

@@ -86,9 +86,9 @@ struct ws_joined_kernel {
 struct ws_joined_range {
 	int64_t start_ns, end_ns;
 	const struct ws_range_context *context;
-	uint32_t parent;          /* WS_NONE for an outermost one; else less than its own number */
-	uint32_t recorded;        /* text: the name with what paths leave out of it */
-	uint32_t step;            /* around it, or it: see ws_joined_range_step */
+	uint32_t parent;   /* WS_NONE for an outermost one; else less than its own number */
+	uint32_t recorded; /* text: the name with what paths leave out of it */
+	uint32_t step;     /* around it, or it: see ws_joined_range_step */
 	bool is_open;
 	bool is_step;    /* the step itself, or a whole warm-up */
 	bool is_counted; /* an operation with no operation inside: its FLOPs count */

@@ -192,7 +192,8 @@ enum ws_status ws_pass_sum_calls(struct ws_pass *p, const struct ws_block_rows *
 
 		if (token->shape == WS_NONE)
 			*token = (struct ws_pass_token){
-			        .shape = ws_model_text(p->m, value_of(b, WS_COL_thread_event_name, i)),
+			        .shape = ws_model_text(p->m,
+			                               value_of(b, WS_COL_thread_event_name, i)),
 			        .flags = (value_of(b, WS_COL_thread_event_type, i) ==
 			                                  WS_THREAD_EVENT_API
 			                          ? WS_TOKEN_CALL

@@ -177,8 +177,8 @@ static void add_best(const struct ws_sweep *s, struct ws_table *t, const char *s
 	if (!best)
 		return;
 	ws_sweep_name_row(s, best, name, sizeof(name));
-	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.",
-	                               *name ? ": " : "", name)[WS_TC_sweep_verdict_value],
+	ws_cell_set_real(&ws_table_add(t, subject, "Highest throughput%s%s.", *name ? ": " : "",
+	                               name)[WS_TC_sweep_verdict_value],
 	                 rate[0]);
 }
 

@@ -316,8 +316,8 @@ void ws_table_set_without_gpu(struct ws_table *t)
 	struct ws_table_def *def = own_def(t);
 
 	t->without_gpu = true;
-	def->meaning = words_without_gpu(
-	        arena, ws_arena_copy(arena, def->meaning, strlen(def->meaning)));
+	def->meaning =
+	        words_without_gpu(arena, ws_arena_copy(arena, def->meaning, strlen(def->meaning)));
 }
 
 void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet)

@@ -190,7 +190,7 @@ struct ws_report {
 	struct ws_table **tables;
 	size_t ntables;
 	struct ws_page *page; /* its first screen (report/page/page.h); NULL: it has none */
-	void *kept; /* what rows with a source are made of; freed behind the tables */
+	void *kept;           /* what rows with a source are made of; freed behind the tables */
 	void (*free_kept)(void *kept);
 };
 

@@ -187,7 +187,8 @@ void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *
 	ws_digest_group(tab->digest, s.group, s.names, s.groups);
 	for (uint32_t name = 0; name < s.names; name++)
 		if (s.groups[name].time.n || s.groups[name].without_time)
-			s.rows[s.nrows++] = ws_group_key(&s.groups[name], tab->m->texts[name], name);
+			s.rows[s.nrows++] =
+			        ws_group_key(&s.groups[name], tab->m->texts[name], name);
 	ws_row_keys_sort(s.rows, s.nrows);
 	for (size_t i = 0; i < s.nrows; i++)
 		add_row(&s, t, s.rows[i].row);

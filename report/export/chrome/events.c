@@ -518,7 +518,7 @@ void ws_chrome_put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory 
 		put_i64(ch, "Device Type", !is_host);
 	put_i64(ch, "Device Id", is_host ? -1 : (int64_t)r->device);
 	put_known(ch, "Addr", r->address);
-	put_i64(ch, "Bytes", is_free ? -(int64_t)r->bytes : (int64_t)r->bytes);
+	put_i64(ch, "Bytes", (int64_t)(is_free ? -r->bytes : r->bytes));
 	put_known(ch, "Total Allocated", r->total_allocated_bytes);
 	put_known(ch, "Total Reserved", r->total_reserved_bytes);
 	if (ch->form->end_args)

@@ -124,8 +124,8 @@ static int64_t layer_of(const struct ws_softmax *s, const struct ws_joined_range
 		const struct ws_op_facts *op = ws_joined_range_op(s->tab->m, range);
 
 		if (!range->context->is_op)
-			range = ws_joined_rows_range(
-			        rows, ws_joined_rows_op_range(rows, range->parent));
+			range = ws_joined_rows_range(rows,
+			                             ws_joined_rows_op_range(rows, range->parent));
 		if (op->layer >= 0)
 			layer = op->layer;
 	}

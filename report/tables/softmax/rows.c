@@ -293,8 +293,7 @@ static void add_notes(const struct ws_softmax *s, struct ws_table *t)
 	if (!has_kernels)
 		ws_table_note(t, WS_NO_KERNELS);
 	if (s->tab->sel->measured)
-		ws_table_note(t,
-		              "%s are those of one step: the mean over %zu measured steps.",
+		ws_table_note(t, "%s are those of one step: the mean over %zu measured steps.",
 		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
 		              s->tab->sel->measured);
 	else

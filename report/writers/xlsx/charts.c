@@ -92,7 +92,8 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          SHOWS("Phase", "time", "A Typical (ns)", "B Typical (ns)"),
          FORM(COLUMN, 0, 5, 15)},
         {.table = "diff-ops",
-         .title = "Operations that changed most, as on their sheet: kernel time of a typical step, A "
+         .title = "Operations that changed most, as on their sheet: kernel time of a typical step, "
+                  "A "
                   "and B",
          .alt_text = "Bar chart of the first rows of Operations: kernel time of A and of B",
          SHOWS("Op", "kernel time", "A Typical (ns)", "B Typical (ns)"),
