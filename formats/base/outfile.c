@@ -82,7 +82,7 @@ static void release(struct ws_outfile *o)
 		free(u);
 	}
 	free(o->path);
-	*o = (struct ws_outfile){0};
+	memset(o, 0, sizeof(*o));
 }
 
 /* --- a file --- */

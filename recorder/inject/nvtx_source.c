@@ -272,6 +272,7 @@ static int64_t on_TimestampGet(void)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
+/* NOLINTBEGIN(misc-unused-parameters) */
 
 /* The callback NAME: counts n more of this loss; `answer` is what the program gets. */
 #define COUNT(ret, name, params, loss, n, answer)        \
@@ -362,6 +363,7 @@ NOT_KEPT(DomainSyncUserAcquireFailed, (wsn_resource object), sync_objects)
 NOT_KEPT(DomainSyncUserAcquireSuccess, (wsn_resource object), sync_objects)
 NOT_KEPT(DomainSyncUserReleasing, (wsn_resource object), sync_objects)
 
+/* NOLINTEND(misc-unused-parameters) */
 #pragma GCC diagnostic pop
 
 /* --- attaching --- */

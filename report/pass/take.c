@@ -223,9 +223,9 @@ static struct ws_joined_call_kind *call_kinds(struct ws_pass *p,
 	struct ws_joined_call_kind *kinds;
 
 	WS_NEW(&p->m->arena, kinds, WS_MARKS_OF_SCOPE + 1);
-	for (uint8_t marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
-		kinds[marks] = (struct ws_joined_call_kind){shape->name, shape->thread, marks,
-		                                            shape->failed != 0};
+	for (unsigned marks = 0; marks <= WS_MARKS_OF_SCOPE; marks++)
+		kinds[marks] = (struct ws_joined_call_kind){shape->name, shape->thread,
+		                                            (uint8_t)marks, shape->failed != 0};
 	return kinds;
 }
 

@@ -88,8 +88,8 @@ static void name_host_times(struct ws_table *t)
 	                                              "Host Backward (ns)", "Host Optimizer (ns)",
 	                                              "Host Remainder (ns)"};
 
-	for (int p = 0; p < WS_PHASES; p++)
-		ws_table_show_as(t, (size_t)(WS_TC_steps_forward_ns + p), titles[p]);
+	for (size_t p = 0; p < WS_PHASES; p++)
+		ws_table_show_as(t, WS_TC_steps_forward_ns + p, titles[p]);
 }
 
 static void add_step_notes(const struct ws_table_context *tab, struct ws_table *t,

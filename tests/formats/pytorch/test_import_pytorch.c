@@ -76,7 +76,7 @@ Test(import_pytorch, what_waits_for_the_end_costs_its_text_and_100_bytes)
 
 	for (size_t k = 0; k < copies; k++)
 		at = stpcpy(at, half);
-	at = stpcpy(at, "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2}]}");
+	(void)stpcpy(at, "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":2}]}");
 	begin_peak_memory();
 	before = peak_memory_kib();
 	i = import(text);

@@ -157,8 +157,9 @@ Test(cupti_damage, records_are_as_long_as_the_collector_says)
 	sizes->of_kind[WS_CUPTI_KIND_CONCURRENT_KERNEL] = WS_CUPTI_SIZE_kernel + 16;
 	sizes->of_kind[WS_CUPTI_KIND_MEMSET] = WS_CUPTI_LEAST_memset;
 	for (uint32_t i = 1; i <= 3; i++) {
-		uint8_t *r = put_kernel(i, 0);
+		uint8_t *r;
 
+		put_kernel(i, 0);
 		used += 16;
 		r = put_record(WS_CUPTI_KIND_MEMSET, WS_CUPTI_LEAST_memset);
 		PUT(r, memset, start, BASE + 1000);
