@@ -74,7 +74,9 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	struct ws_arena *t = a->texts;
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
-	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
+	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]),
+	             low = ws_cell_number(&row[WS_TC_diff_verdict_low]),
+	             high = ws_cell_number(&row[WS_TC_diff_verdict_high]);
 	const char *times = both_times(t, ns[0], ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
@@ -99,6 +101,8 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		            ws_arena_format(t, "%s (%s)", times, change_of(t, ratio)),
 		            differs                  ? "."
 		            : !strcmp(grade, "SAME") ? ": the same."
+		            : isnan(low)             ? ", but run-to-run noise is unknown."
+		            : low > 1 || high < 1    ? ", no significant change in common work."
 		                                     : ", no significant change.",
 		            NULL);
 }
@@ -360,6 +364,10 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	out->source = report->trace;
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
+	if (ws_diff_sides_on_cpu(d) == 2)
+		out->note =
+		        ws_arena_format(a.texts, "Both ran on the CPU reference; no GPU ran.%s%s",
+		                        out->note ? " " : "", out->note ? out->note : "");
 	say_headline(&a, &parts);
 	add_bars(&a, &parts);
 	add_changes(&a);

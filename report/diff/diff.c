@@ -73,20 +73,12 @@ struct ws_grade_opts ws_grade_opts_of(const struct ws_diff_opts *opts, bool on_c
 	return grade;
 }
 
-static bool is_on_cpu(const struct ws_diff *d)
-{
-	for (int s = 0; s < 2; s++)
-		if (d->side[s].nrecordings && d->side[s].recordings[0].on_cpu)
-			return true;
-	return false;
-}
-
 static void resolve_grade(struct ws_diff *d)
 {
-	d->grade = ws_grade_opts_of(&d->opts, is_on_cpu(d));
+	d->grade = ws_grade_opts_of(&d->opts, ws_diff_sides_on_cpu(d));
 	d->noise[WS_DIFF_NOISE_GPU] = d->grade.run_noise;
 	d->noise[WS_DIFF_NOISE_STEP] = d->noise[WS_DIFF_NOISE_HOST] = d->grade.run_noise;
-	if (isnan(d->opts.run_noise_percent) && !is_on_cpu(d))
+	if (isnan(d->opts.run_noise_percent) && !ws_diff_sides_on_cpu(d))
 		ws_diff_assume_noise(d);
 }
 

@@ -233,13 +233,11 @@ static void compare_unmatched(struct ws_diff *d)
 		if (!d->side[!s].gpu_ns || like >= (1 - MOST_UNMATCHED) * all)
 			continue;
 		if (matched < (1 - MOST_UNMATCHED) * all)
-			add_reason(d, "only %.3g %% of the GPU time of %s has a counterpart",
-			           100 * matched / all, side->name);
+			add_reason(d, "only %.3g %% of the %s of %s has a counterpart",
+			           100 * matched / all, ws_diff_work_time(d), side->name);
 		else if (!ws_work_apart(d->flops[0], d->flops[1]))
-			add_reason(d,
-			           "%.3g %% of the GPU time of %s has a counterpart of "
-			           "another size",
-			           100 * (matched - like) / all, side->name);
+			add_reason(d, "%.3g %% of the %s of %s has a counterpart of another size",
+			           100 * (matched - like) / all, ws_diff_work_time(d), side->name);
 	}
 }
 

@@ -410,11 +410,10 @@ void ws_diff_fill_ranges(struct ws_diff *d, struct ws_table *t)
 		add_range_row(&r, t, &r.rows.row[i]);
 	if (!r.rows.n)
 		ws_table_set_not_recorded(t, "Neither trace has NVTX ranges to match.");
-	ws_table_note(
-	        t,
-	        "Shares are of the GPU time of all kernels in %s. Rows nest: a range holds the "
-	        "time of the ranges in it.",
-	        d->by_steps ? "the measured steps" : "the traces");
+	ws_table_note(t,
+	              "Shares are of the time of all kernels in %s. Rows nest: a range holds the "
+	              "time of the ranges in it.",
+	              d->by_steps ? "the measured steps" : "the traces");
 	ws_diff_note_samples(d, t);
 	ws_diff_rows_release(&r.rows);
 }

@@ -68,13 +68,13 @@ static void add_matched(const struct verdict *v)
 	for (int s = 0; s < 2; s++)
 		share[s] = ws_stat_percent((double)d->matched_ns[s], (double)d->side[s].gpu_ns);
 	if (d->side[0].gpu_ns && d->side[1].gpu_ns)
-		row = ws_table_add(
-		        v->t, "matched work",
-		        "%.1f %% of %s's GPU time and %.1f %% of %s's have a counterpart.",
-		        share[0], d->side[0].name, share[1], d->side[1].name);
+		row = ws_table_add(v->t, "matched work",
+		                   "%.1f %% of %s's %s and %.1f %% of %s's have a counterpart.",
+		                   share[0], d->side[0].name, ws_diff_work_time(d), share[1],
+		                   d->side[1].name);
 	else
 		row = ws_table_add(v->t, "matched work",
-		                   "A side has no GPU time, so nothing is matched.");
+		                   "A side has no kernels with a time, so nothing is matched.");
 	ws_verdict_numbers(v->t, row, share[0], share[1], "%");
 }
 
