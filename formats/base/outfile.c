@@ -12,11 +12,12 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 
-/* A file that has not got its name yet. */
+/* A file that has not got its name yet, or a folder that was made for files. */
 struct ws_outfile_unfinished {
 	int folder;
 	const char *final; /* a name in the folder, as temp is */
 	char *temp;
+	int flags; /* of unlinkat: AT_REMOVEDIR of a folder */
 };
 
 /* --- who is interrupted leaves no temporary files --- */
@@ -31,11 +32,12 @@ static struct ws_outfile_unfinished *_Atomic pending[MAX_PENDING];
 /* Of calls only unlinkat, which a signal's handler may make. */
 void ws_outfile_remove_unfinished(void)
 {
-	for (size_t i = 0; i < MAX_PENDING; i++) {
-		const struct ws_outfile_unfinished *u = atomic_load(&pending[i]);
+	/* a folder goes once it is empty */
+	for (size_t i = 0; i < (1 + WS_OUTFOLDER_DEPTH) * MAX_PENDING; i++) {
+		const struct ws_outfile_unfinished *u = atomic_load(&pending[i % MAX_PENDING]);
 
 		if (u)
-			unlinkat(u->folder, u->temp, 0);
+			unlinkat(u->folder, u->temp, u->flags);
 	}
 }
 
@@ -87,8 +89,7 @@ static void release(struct ws_outfile *o)
 
 /* --- a file --- */
 
-/* A signal waits until the file that is made is known to its handler. -1: errno says why there is
- * none. */
+/* A signal waits until what is made is known to its handler. -1: errno says why there is none. */
 static int make_remembered(struct ws_outfile_unfinished *u)
 {
 	sigset_t wait, before;
@@ -98,7 +99,8 @@ static int make_remembered(struct ws_outfile_unfinished *u)
 	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaddset(&wait, signals[i]);
 	pthread_sigmask(SIG_BLOCK, &wait, &before);
-	fd = ws_own_file_temporary(u->folder, u->temp);
+	fd = u->flags ? mkdirat(u->folder, u->temp, 0777)
+	              : ws_own_file_temporary(u->folder, u->temp);
 	why = errno;
 	if (fd >= 0)
 		remember(u);
@@ -287,6 +289,24 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	return WS_OK;
 }
 
+/* The folder that is at this path was made; NULL: errno says why not. */
+static struct ws_outfile_unfinished *make_folder(int parent, char *path)
+{
+	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
+	char *slash = strrchr(path, '/');
+	int why;
+
+	u->folder = parent;
+	u->temp = slash && slash[1] ? slash + 1 : path;
+	u->flags = AT_REMOVEDIR;
+	if (make_remembered(u) >= 0)
+		return u;
+	why = errno;
+	free(u);
+	errno = why;
+	return NULL;
+}
+
 /* Make and open the folder `name` of a parent. Takes path, which is that of it. */
 static enum ws_status add_level(struct ws_outfolder *f, int parent, const char *name, char *path,
                                 struct ws_err *err)
@@ -295,7 +315,7 @@ static enum ws_status add_level(struct ws_outfolder *f, int parent, const char *
 
 	*level = (struct ws_outfolder_level){.path = path, .fd = -1};
 	f->depth++;
-	level->made = mkdirat(parent, name, 0777) == 0;
+	level->made = make_folder(parent, path);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
 	level->fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -361,13 +381,13 @@ static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 {
 	for (int i = f->depth - 1; i >= 0; i--) {
 		struct ws_outfolder_level *level = &f->levels[i];
-		const char *name = strrchr(level->path, '/');
 
 		if (level->fd >= 0)
 			close(level->fd);
 		if (is_abandoned && level->made)
-			unlinkat(i ? f->levels[i - 1].fd : f->parent, name ? name + 1 : level->path,
-			         AT_REMOVEDIR);
+			unlinkat(level->made->folder, level->made->temp, AT_REMOVEDIR);
+		forget(level->made);
+		free(level->made);
 		free(level->path);
 	}
 	if (f->depth)

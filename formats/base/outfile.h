@@ -1,8 +1,8 @@
 /*
  * An output file that appears whole or not at all: made under a name that nobody can guess, in
  * its folder, which is opened once, and renamed there when it is done. So it is nobody else's and
- * never leads elsewhere, whatever others do to names in that folder meanwhile. SIGINT, SIGTERM and
- * SIGHUP remove what is under way.
+ * never leads elsewhere, whatever others do to names in that folder meanwhile. SIGINT, SIGTERM,
+ * SIGHUP and ws_end_program remove what is under way, folders that were made for it, too.
  */
 #pragma once
 
@@ -58,7 +58,7 @@ struct ws_outfolder {
 	struct ws_outfolder_level {
 		char *path;
 		int fd;
-		bool made;            /* it was not there before */
+		struct ws_outfile_unfinished *made; /* NULL: it was there before */
 	} levels[WS_OUTFOLDER_DEPTH]; /* one in the other; files go into the last */
 	int depth;
 	int parent;               /* the folder that the first lies in; while there are levels */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
 
 static int signal_when_made;
 
@@ -143,5 +144,44 @@ Test(outfile, a_name_that_is_a_folder_is_an_error_at_once)
 	cr_expect_eq(ws_outfile_open(&out, path, &err), WS_IO_WRITE);
 	cr_expect_eq(ws_outfile_open(&out, dir, &err), WS_IO_WRITE);
 	cr_expect_not_null(strstr(err.text, "it is a folder"), "%s", err.text);
+	rmdir(dir);
+}
+
+/* Ends in the middle of a file of two folders; the outer one is at path. */
+static void end_amid_a_folder(int signal_number)
+{
+	struct ws_outfolder folder;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		signal(SIGINT, SIG_DFL);
+		if (ws_outfolder_open(&folder, path, &err) == WS_OK &&
+		    ws_outfolder_enter(&folder, "inner", &err) == WS_OK &&
+		    ws_outfolder_file(&folder, "a", &out, &err) == WS_OK && signal_number)
+			raise(signal_number);
+		ws_end_program(WS_IO_WRITE, "no room");
+	}
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
+}
+
+Test(outfile, who_ends_in_the_middle_leaves_no_new_folder_and_each_of_before)
+{
+	struct ws_outfolder folder;
+
+	begin_output("outer");
+	for (int signal_number = 0; signal_number <= SIGINT; signal_number += SIGINT) {
+		end_amid_a_folder(signal_number);
+		cr_expect_eq(files_in(dir), 0, "signal %d", signal_number);
+		cr_assert_eq(mkdir(path, 0700), 0);
+		end_amid_a_folder(signal_number);
+		cr_expect_eq(files_in(path), 0, "signal %d", signal_number);
+		cr_expect_eq(rmdir(path), 0, "it was there before");
+	}
+	cr_assert_eq(ws_outfolder_open(&folder, path, &err), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_outfolder_commit(&folder, &err), WS_OK, "%s", err.text);
+	ws_outfile_remove_unfinished();
+	cr_expect_eq(rmdir(path), 0, "one that is complete stays");
 	rmdir(dir);
 }
