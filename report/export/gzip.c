@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -12,40 +12,52 @@
 
 #define BUFFER_BYTES (1u << 17)
 
+struct gzip {
+	gzFile gz;
+	int first_errno; /* of the first failure: zlib tells no other */
+};
+
 /* 0: nothing taken, an error. */
 static ssize_t put(void *cookie, const char *bytes, size_t size)
 {
+	struct gzip *g = cookie;
+
 	errno = 0;
-	if (gzwrite(cookie, bytes, (unsigned)size) == (int)size)
+	if (gzwrite(g->gz, bytes, (unsigned)size) == (int)size)
 		return (ssize_t)size;
-	errno = errno ? errno : EIO;
+	if (!g->first_errno)
+		g->first_errno = errno ? errno : EIO;
+	errno = g->first_errno;
 	return 0;
 }
 
 static int end(void *cookie)
 {
-	int code;
+	struct gzip *g = cookie;
+	int code, why;
 
 	errno = 0;
-	code = gzclose_w(cookie);
-	if (code != Z_OK && !(code == Z_ERRNO && errno))
-		errno = EIO;
+	code = gzclose_w(g->gz);
+	why = g->first_errno ? g->first_errno : code == Z_ERRNO && errno ? errno : EIO;
+	free(g);
+	errno = why;
 	return code == Z_OK ? 0 : EOF;
 }
 
 enum ws_status ws_export_gzip_open(FILE **f, const char *path, struct ws_err *err)
 {
 	const cookie_io_functions_t functions = {.write = put, .close = end};
-	gzFile gz;
+	struct gzip *g;
 	int fd;
 
 	*f = NULL;
 	WS_FORWARD(ws_own_file_create(AT_FDCWD, path, path, &fd, err));
-	gz = gzdopen(fd, "wb6");
-	if (!gz)
+	g = ws_xarray(1, sizeof(*g));
+	g->gz = gzdopen(fd, "wb6");
+	if (!g->gz)
 		ws_out_of_memory(BUFFER_BYTES);
-	gzbuffer(gz, BUFFER_BYTES);
-	*f = fopencookie(gz, "w", functions);
+	gzbuffer(g->gz, BUFFER_BYTES);
+	*f = fopencookie(g, "w", functions);
 	if (!*f)
 		ws_out_of_memory(BUFFER_BYTES);
 	setvbuf(*f, NULL, _IOFBF, BUFFER_BYTES);
