@@ -220,6 +220,9 @@ Test(parquet_export, ids_of_record_kinds_become_what_they_name)
 	                               .bytes = (uint64_t)1 << 40});
 	tb_add(b, WS_KIND_MEMCPY,
 	       &(struct ws_row_memcpy){.pid = 200, .kind = 2, .flags = WS_COPY_NO_TIME});
+	tb_add(b, WS_KIND_MEMCPY,
+	       &(struct ws_row_memcpy){
+	               .start_ns = 90, .dur_ns = -5, .pid = 200, .kind = 2, .bytes = 8});
 	tb_add(b, WS_KIND_OP_CONFIG,
 	       &(struct ws_row_op_config){.id = 1, .name = tb_text(b, "aten::mm"), .flops = 64});
 	tb_add(b, WS_KIND_CPU_OP,
@@ -246,6 +249,8 @@ Test(parquet_export, ids_of_record_kinds_become_what_they_name)
 	cr_assert(eq(i64, pq_int(f, 0, "dur_ns"), 7));
 	cr_assert(is_null(f, 1, "start_ns") && is_null(f, 1, "dur_ns"));
 	cr_assert(is_null(f, 1, "bytes"), "a size that was not recorded is not 0");
+	cr_assert(is_null(f, 2, "start_ns") && is_null(f, 2, "dur_ns"), "no time is less than 0");
+	cr_assert(eq(i64, pq_int(f, 2, "bytes"), 8));
 	pq_free(f);
 
 	f = read_table(p.out, "cpu_op");
