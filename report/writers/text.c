@@ -224,15 +224,15 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 
 	WS_NEW(&arena, s.shown, t->def->ncolumns);
 	for (; s.begin < t->nrows; s.begin = s.end) {
-		const struct ws_cell *section = &page_cells(&s, s.begin)[columns->section];
+		const struct ws_cell section = page_cells(&s, s.begin)[columns->section];
 
 		measure_section(&s);
 		cut_names(&s);
 		if (s.begin)
 			fputc('\n', f);
 		ws__text_style(f, opts, WS_TEXT_BOLD);
-		if (section->type == WS_CELL_TEXT)
-			ws__text_cut(f, section->text.ptr, section->text.len, SIZE_MAX);
+		if (section.type == WS_CELL_TEXT)
+			ws__text_cut(f, section.text.ptr, section.text.len, SIZE_MAX);
 		ws__text_style(f, opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		for (size_t row = s.begin; row < s.end; row++)

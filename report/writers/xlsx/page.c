@@ -245,7 +245,7 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	if (!page->nfindings && !page->findings_note)
 		return;
 	ws__xlsx_front_section(f, "What to do");
-	if (page->nfindings)
+	if (page->nfindings && page->finding[0].gain_ns > 0) /* that is the largest */
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
 	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
@@ -347,12 +347,12 @@ static void add_lines(struct ws_xlsx_front *f)
 	WS_NEW(&f->x->arena, shown, t->def->ncolumns);
 	ws_display_page(t->def, &columns);
 	for (size_t begin = 0, end; begin < t->nrows; begin = end) {
-		const struct ws_cell *section = &ws_table_cells(t, begin)[columns.section];
+		const struct ws_cell section = ws_table_cells(t, begin)[columns.section];
 
 		end = ws_display_section_end(t, &columns, begin);
-		if (f->x->report->page && is_shown_above(section))
+		if (f->x->report->page && is_shown_above(&section))
 			continue;
-		ws__xlsx_front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(section)));
+		ws__xlsx_front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
 		for (size_t r = begin; r < end; r++)
