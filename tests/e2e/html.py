@@ -90,6 +90,17 @@ def check_roofline():
             truth(f"{name}: circles have names", names > 0 or not b.run("document.querySelectorAll('#where-roof .point').length"))
 
 
+def check_gains():
+    """Gains are explained where some advice has one."""
+    for name, has_gain in (("traces/step-fp32", True), ("recorded/aa/mlp-r1", False)):
+        report(os.path.join(ROOT, "fixtures", name + ".wtrace"), "gains.html")
+        with Browser(FOLDER) as b:
+            b.open("gains.html")
+            words = b.run("document.querySelector('#what-to-do').parentElement.textContent")
+            truth("the page has findings", "rules checked" in words, words)
+            equal(f"{name}: gains are explained", "Gains are" in words, has_gain)
+
+
 def check_icicle(b, page):
     """Click and keyboard zoom, hover tells."""
     node = next(n for n in page["tree"]["nodes"] if n["parent"] >= 0 and n["inclusive"] < 0.9 * page["tree"]["total"]
@@ -361,6 +372,7 @@ def main():
         sys.exit(77)
     check_step()
     check_roofline()
+    check_gains()
     check_phone()
     check_hostile()
     check_diff()

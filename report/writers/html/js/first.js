@@ -187,7 +187,7 @@ function addFindings(page, to) {
   box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: note ? "Nothing stands out." : "Without kernels no rule can be judged." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
-  if (note) box.append(make("p", { className: "soft", textContent: note + (items.length ? `. Gains are of ${each}, at most.` : ".") }));
+  if (note) box.append(make("p", { className: "soft", textContent: note + (list.some(f => f.gain > 0) ? `. Gains are upper bounds, in percent of ${each}.` : ".") }));
   to.append(card("what-to-do", "What to do", "", box));
 }
 
