@@ -320,6 +320,18 @@ void ws_table_set_without_gpu(struct ws_table *t)
 	        words_without_gpu(arena, ws_arena_copy(arena, def->meaning, strlen(def->meaning)));
 }
 
+void ws_table_set_without_shares(struct ws_table *t)
+{
+	const char *meaning = t->def->meaning,
+	           *at = strstr(meaning, ". Shares are of the GPU time"),
+	           *behind = at ? strstr(at + 1, ". ") : NULL;
+
+	if (at)
+		own_def(t)->meaning =
+		        ws_arena_format(&t->arena->memory, "%.*s%s", (int)(at - meaning), meaning,
+		                        behind ? behind : "");
+}
+
 void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet)
 {
 	struct ws_table_def *def = own_def(t);

@@ -164,6 +164,8 @@ void ws_table_answer(struct ws_table *t, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
 /* No GPU ran: before all notes. */
 void ws_table_set_without_gpu(struct ws_table *t);
+/* No kernel ran: the meaning says nothing of shares of its time. */
+void ws_table_set_without_shares(struct ws_table *t);
 /* Another title, and name of the sheet (NULL: the same), than those of its kind. */
 void ws_table_set_title(struct ws_table *t, const char *title, const char *sheet);
 /* Another header of a column for people, with its unit as in the header; programs read that. */

@@ -34,6 +34,8 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	}
 	if (ws_model_on_cpu(m) == 1)
 		ws_table_set_without_gpu(t);
+	if (!ws_model_has_work(m))
+		ws_table_set_without_shares(t);
 	if (t->without_gpu && !strncmp(title, "GPU Time", 8)) {
 		begin = "Kernel ";
 		title += strlen("GPU ");
