@@ -338,8 +338,8 @@ static enum ws_status parse_options(int argc, char **argv, struct report_opts *o
 	               "name of a device that the file does not name; sets its peak\n"
 	               "rates, e.g. 'AMD Instinct MI300X'"),
 	        WS_OPT("timeline", 0, TEXT, "STEP", &o->timeline,
-	               "HTML: measured step that the timeline draws, by its number in\n"
-	               "`steps`; none: no timeline (default: the median step)"),
+	               "HTML: measured step that the timeline draws, by its number\n"
+	               "in `steps`; none: no timeline (default: the median step)"),
 	        WS_OPT("softmax-flops", 0, REAL, "N", &o->softmax_flops,
 	               "FLOPs per softmax element in softmax-matmul (default 5)"),
 	        WS_OPT("rows", 0, INT, "N", &o->rows,

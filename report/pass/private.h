@@ -190,7 +190,7 @@ enum ws_status ws_pass_pair_recorded(struct ws_pass *p, struct ws_err *err);
 /* --- damage.c --------------------------------------------------------------------------- */
 
 /* Row i of a block has a time before that in the block's header, or out of bounds, or takes too
- * long: CORRUPT, in the words of ws_trace_check and ws_check_time. */
+ * long: CORRUPT, in the words of ws_trace_check_file and ws_check_time. */
 enum ws_status ws_pass_refuse_time(const struct ws_pass *p, const struct ws_block_rows *b,
                                    uint32_t block, uint32_t i, int64_t dur_ns, struct ws_err *err);
 /* So many of its rows are calls, and its header has another number: the same. */

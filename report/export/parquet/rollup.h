@@ -9,9 +9,8 @@
 #include "report/export/parquet/parquet.h"
 
 /*
- * Write rollup.parquet and rollup_histogram.parquet; all as with
- * ws_export_parquet. CORRUPT when a sum of squares leaves its 64 bits: a
- * kernel of over 2.3 days.
+ * Write rollup.parquet and rollup_histogram.parquet into the folder. CORRUPT when a sum of squares
+ * leaves its 64 bits: a kernel of over 2.3 days.
  */
 enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
                                 const struct ws_export_job *job, struct ws_err *err);
