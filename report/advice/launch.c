@@ -1,7 +1,6 @@
 /* What the device waits for: A1 launches, A16 data, A17 communication, A18 copies, A19 host
  * synchronisation, A20 other work of the host, A23 to A26 the device itself and both ends. All from
  * one analysis, idle.h. */
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -25,7 +24,8 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		of_gaps = ", in one gap";
 	else if (gaps)
 		of_gaps =
-		        ws_advice_text(a, ". %" PRIu64 " gaps%s: mean %s, longest %s", gaps,
+		        ws_advice_text(a, ". %s gaps%s: mean %s, longest %s",
+		                       ws_say_number(a->texts, (double)gaps),
 		                       a->times->nmeasured > 1 ? " in all" : "",
 		                       ws_say_time(a->texts,
 		                                   (double)a->idle->all.ns[use] / (double)gaps),

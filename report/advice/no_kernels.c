@@ -1,6 +1,5 @@
 #include "report/advice/advice.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 /* Kinds of launches named in the sentence. */
@@ -52,9 +51,10 @@ static const char *names_of(const struct ws_model *m, struct launches *l, struct
 				most = i;
 		if (!l->of_name[most])
 			break;
-		list = ws_arena_format(arena, "%s%s%.*s %" PRIu64, list, shown ? ", " : "",
+		list = ws_arena_format(arena, "%s%s%.*s %s", list, shown ? ", " : "",
 		                       (int)(m->texts[most].len < 64 ? m->texts[most].len : 64),
-		                       (const char *)m->texts[most].ptr, l->of_name[most]);
+		                       (const char *)m->texts[most].ptr,
+		                       ws_say_number(arena, (double)l->of_name[most]));
 		l->of_name[most] = 0;
 	}
 	return list;
@@ -79,26 +79,28 @@ const char *ws_no_kernels_words(const struct ws_model *m, const struct ws_select
 	count_launches(m, sel, arena, &l);
 	if (graphs)
 		return ws_arena_format(arena,
-		                       "CUDA graphs were recorded as wholes (launches: %" PRIu64
-		                       "), so their kernels are not known. Record with "
+		                       "CUDA graphs were recorded as wholes (launches: %s), so "
+		                       "their kernels are not known. Record with "
 		                       "`--graph-level node` to see them.",
-		                       graphs);
+		                       ws_say_number(arena, (double)graphs));
 	if (l.n)
 		return ws_arena_format(
 		        arena,
-		        "%" PRIu64 " kernel %s recorded (%s), but no kernel: the "
+		        "%s kernel %s recorded (%s), but no kernel: the "
 		        "profiler saw no work of the GPU. Usual reasons: no permission to read "
 		        "GPU activity (container, administrator). Another profiler holds the "
 		        "GPU. The driver is older than the profiler's CUDA. The recording ended "
 		        "before the kernels ran.",
-		        l.n, l.n == 1 ? "launch was" : "launches were", names_of(m, &l, arena));
+		        ws_say_number(arena, (double)l.n),
+		        l.n == 1 ? "launch was" : "launches were", names_of(m, &l, arena));
 	if (sel->rows->ncalls || m->cpu_ops.tree.n)
 		return ws_arena_format(arena,
-		                       "The host was recorded (%" PRIu64 " API calls, %" PRIu64
-		                       " operations), but no kernel and no launch. The program ran "
+		                       "The host was recorded (%s API calls, %s operations), but "
+		                       "no kernel and no launch. The program ran "
 		                       "on the CPU, or GPU "
 		                       "activity was not asked for.",
-		                       (uint64_t)sel->rows->ncalls, (uint64_t)m->cpu_ops.tree.n);
+		                       ws_say_number(arena, (double)sel->rows->ncalls),
+		                       ws_say_number(arena, (double)m->cpu_ops.tree.n));
 	return "No kernel, no launch and no operation was recorded: the program launched none, or "
 	       "the "
 	       "recording did not reach it.";

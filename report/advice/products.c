@@ -472,17 +472,16 @@ static void quantize_group(struct ws_advice *a, const struct ws_work_group *g, s
 	if (!isnan(f.wave))
 		waves = ws_advice_text(a, ". %.2f waves on %" PRId64 " SMs, %.0f %% filled",
 		                       f.waves, sms, 100 * f.wave);
-	ws_advice_add_claim(a, WS_RULE_quantization, WS_SEVERITY_WEAK,
-	                    ws_claim_work(g, (double)g->gpu_ns *
-	                                             (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
-	                    scope_of(a, op),
-	                    ws_advice_text(a,
-	                                   "%.1f %% of the GPU time. %" PRIu64
-	                                   " tiles of %u x %u, %.0f %% filled%s (%s)",
-	                                   ws_advice_share(a, g->gpu_ns), f.tiles, traits->tile_m,
-	                                   traits->tile_n, 100 * f.tile, waves,
-	                                   ws_advice_name(a, a->m->configs[g->config].name)),
-	                    NULL);
+	ws_advice_add_claim(
+	        a, WS_RULE_quantization, WS_SEVERITY_WEAK,
+	        ws_claim_work(g, (double)g->gpu_ns * (1 - f.tile * (isnan(f.wave) ? 1 : f.wave))),
+	        scope_of(a, op),
+	        ws_advice_text(
+	                a, "%.1f %% of the GPU time. %s tiles of %u x %u, %.0f %% filled%s (%s)",
+	                ws_advice_share(a, g->gpu_ns), ws_say_number(a->texts, (double)f.tiles),
+	                traits->tile_m, traits->tile_n, 100 * f.tile, waves,
+	                ws_advice_name(a, a->m->configs[g->config].name)),
+	        NULL);
 }
 
 void ws_rule_quantization(struct ws_advice *a)

@@ -54,12 +54,13 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
 	              ws_advice_text(a,
 	                             "%s%smean %s, median %s, standard deviation %s over "
-	                             "%" PRIu64 " steps%s. Far from the others: step %s",
+	                             "%s steps%s. Far from the others: step %s",
 	                             phase == WS_PHASES ? "" : ws_phase_name((enum ws_phase)phase),
 	                             phase == WS_PHASES ? "" : " on the host: ",
 	                             ws_say_time(a->texts, stat->mean),
 	                             ws_say_time(a->texts, stat->median),
-	                             ws_say_time(a->texts, stat->std), stat->n,
+	                             ws_say_time(a->texts, stat->std),
+	                             ws_say_number(a->texts, (double)stat->n),
 	                             has_warm_up(a->m) ? "" : ", none of warm-up", which),
 	              ws_advice_text(a, are_first ? "Run more full warm-up steps (forward and "
 	                                            "backward), and report the median"
@@ -145,9 +146,9 @@ void ws_rule_precision(struct ws_advice *a)
 	if (skipped)
 		add_fact(a, "loss scale",
 		         ws_advice_text(a,
-		                        "%" PRId64 " steps were skipped: their gradients were "
+		                        "%s steps were skipped: their gradients were "
 		                        "infinite or not a number",
-		                        skipped),
+		                        ws_say_number(a->texts, (double)skipped)),
 		         "A few at the start are normal for a dynamic scale. If there are more, "
 		         "lower its first value, or check whether the loss diverges");
 	if (fact_is(a, "dtype", "fp16") &&

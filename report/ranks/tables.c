@@ -120,6 +120,7 @@ static void set_rank(const struct ws_ranks *r, size_t i, struct ws_table *t)
 
 void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t)
 {
+	struct ws_arena temp = {0};
 	uint64_t outside = 0;
 	bool steps = false, numbers = false;
 
@@ -136,17 +137,18 @@ void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t)
 		ws_table_note(t, "Not every trace says its rank: they are numbered as given.");
 	if (outside)
 		ws_table_note(t,
-		              "%" PRIu64 " communication kernels lie in no measured step and are "
+		              "%s communication kernels lie in no measured step and are "
 		              "left out.",
-		              outside);
+		              ws_say_number(&temp, (double)outside));
 	if (r->unmatched)
 		ws_table_note(t,
-		              "%" PRIu64 " calls of collectives are not matched: the ranks have "
+		              "%s calls of collectives are not matched: the ranks have "
 		              "different numbers of them in a step, and no sequence numbers.",
-		              r->unmatched);
+		              ws_say_number(&temp, (double)r->unmatched));
 	if (r->no_groups)
 		ws_table_note(t, "Some collectives have no recorded group: those of one kernel and "
 		                 "order in the step are taken for one call of all ranks.");
+	ws_arena_free(&temp);
 }
 
 struct step_ref {

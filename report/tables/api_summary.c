@@ -71,7 +71,8 @@ void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
 	ws_totals_set_stat(t, s.total_ns, WS_TC_api_summary_failed);
 	if (m->overheads)
 		ws_table_note(t,
-		              "Recording itself took %.3f ms in %llu pieces (compiling, loading, "
+		              "Recording itself took %.3f ms in %s pieces (compiling, loading, "
 		              "flushing buffers), some of it inside these calls.",
-		              (double)m->overhead_ns / 1e6, (unsigned long long)m->overheads);
+		              (double)m->overhead_ns / 1e6,
+		              ws_say_number(tab->temp, (double)m->overheads));
 }

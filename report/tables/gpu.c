@@ -311,10 +311,11 @@ static void add_device(struct gpu *g, struct ws_table *t, uint32_t device)
 		note_name(t, m, m->devices[device].id);
 	if (d.without_shape)
 		ws_table_note(t,
-		              "Device %" PRIu64 ": %" PRIu64 " kernels have no occupancy "
+		              "Device %" PRIu64 ": %s kernels have no occupancy "
 		              "estimate: the device's limits or the launch's shape were not "
 		              "recorded. SM efficiency and occupancy leave them out.",
-		              m->devices[device].id, d.without_shape);
+		              m->devices[device].id,
+		              ws_say_number(g->tab->temp, (double)d.without_shape));
 }
 
 void ws_tab_gpu(const struct ws_table_context *tab, struct ws_table *t)

@@ -162,16 +162,18 @@ static void add_notes(const struct summary *s, struct ws_table *t)
 		}
 	if (graphs)
 		ws_table_note(t,
-		              "%zu runs of CUDA graphs were traced as a whole. Their kernels (%.3f "
+		              "%s runs of CUDA graphs were traced as a whole. Their kernels (%.3f "
 		              "ms) are not in this table. `warpsheet record --graph-level node` "
 		              "records them.",
-		              graphs, (double)graph_ns / 1e6);
+		              ws_say_number(s->tab->temp, (double)graphs), (double)graph_ns / 1e6);
 	if (d->warm_up || d->setup)
 		ws_table_note(t,
-		              "Set-up and warm-up are in this table: %llu kernels (%.3f ms) of "
-		              "set-up, %llu (%.3f ms) of warm-up. `--scope steps` leaves them out.",
-		              (unsigned long long)d->setup, (double)d->setup_ns / 1e6,
-		              (unsigned long long)d->warm_up, (double)d->warm_up_ns / 1e6);
+		              "Set-up and warm-up are in this table: %s kernels (%.3f ms) of "
+		              "set-up, %s (%.3f ms) of warm-up. `--scope steps` leaves them out.",
+		              ws_say_number(s->tab->temp, (double)d->setup),
+		              (double)d->setup_ns / 1e6,
+		              ws_say_number(s->tab->temp, (double)d->warm_up),
+		              (double)d->warm_up_ns / 1e6);
 	if (!ws_model_has_kernels(m))
 		ws_table_set_not_recorded(t, WS_NO_KERNELS);
 	else if (!sel->kernels)

@@ -142,9 +142,9 @@ static void add_verdict(struct latency *s, struct ws_table *t)
 	              ws_idle_words(&idle->verdict, words, sizeof(words)));
 	if (s->no_launch)
 		ws_table_note(t,
-		              "%llu kernels have no record of the call "
+		              "%s kernels have no record of the call "
 		              "that launched them and are left out.",
-		              (unsigned long long)s->no_launch);
+		              ws_say_number(s->tab->temp, (double)s->no_launch));
 	ws_table_note(t, "Total is from the start of the call to the end of the kernel or the "
 	                 "call, whichever is later. Queue is from the end of the call to the start "
 	                 "of the kernel, where it started later.");

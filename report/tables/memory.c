@@ -353,7 +353,7 @@ void ws_tab_memory(const struct ws_table_context *tab, struct ws_table *t)
 		ws_table_note(t, "Allocated is summed up from the first recorded "
 		                 "allocation on: what the program held before is not in it.");
 	if (s.out_of_memory)
-		ws_table_note(t, "%llu requests for memory failed.",
-		              (unsigned long long)s.out_of_memory);
+		ws_table_note(t, "%s requests for memory failed.",
+		              ws_say_number(tab->temp, (double)s.out_of_memory));
 	ws_table_note(t, "Memory of devices only; times count from the first record of the trace.");
 }

@@ -1,5 +1,4 @@
 /* Copies and fills on devices, by direction: their time and their size. */
-#include <inttypes.h>
 
 #include "report/model/copies.h"
 #include "report/analysis/digest.h"
@@ -90,8 +89,8 @@ static void prepare(struct memory_ops *s, struct ws_table *t)
 			        .row = i};
 	ws_row_keys_sort(s->rows, s->nrows);
 	if (s->without_size)
-		ws_table_note(t, "Of %" PRIu64 " copies and fills the trace does not say the size.",
-		              s->without_size);
+		ws_table_note(t, "Of %s copies and fills the trace does not say the size.",
+		              ws_say_number(s->tab->temp, (double)s->without_size));
 }
 
 /* Bytes a nanosecond are GB a second; of those whose time and size are known. */

@@ -135,7 +135,7 @@ static void find_rows(struct ranges *s)
 	ws_cell_set_int(&totals[WS_TC_ranges_ops_exclusive], ops_exclusive);
 }
 
-static void add_notes(const struct ranges *s, struct ws_table *t)
+static void add_notes(struct ranges *s, struct ws_table *t)
 {
 	const struct ws_ranges *r = &s->m->ranges;
 
@@ -154,8 +154,8 @@ static void add_notes(const struct ranges *s, struct ws_table *t)
 	if (r->open)
 		ws_table_note(t,
 		              "Ranges still open when the trace ended, and taken to end with its "
-		              "last record: %llu.",
-		              (unsigned long long)r->open);
+		              "last record: %s.",
+		              ws_say_number(&s->arena, (double)r->open));
 }
 
 void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title,

@@ -4,6 +4,7 @@
 #include "report/analysis/utilization.h"
 #include "report/model/model.h"
 #include "report/tables/report.h"
+#include "report/base/say.h"
 #include "report/base/stat.h"
 #include "report/tables/tables.def"
 
