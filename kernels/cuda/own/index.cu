@@ -50,14 +50,15 @@ WS_LAUNCHER(embedding)
 /* --- its gradient: rows added into a table ---------------------------------------------------- */
 
 /*
- * A block owns some rows of the table and some columns. Each of its warps goes through all indices,
- * 32 at a time, finds those of its rows, and adds their gradients in the order in which they come:
- * the sums are fp32, rounded once, and the same on each run, without atomics. The indices are read
- * once for each 8 rows of the table, from the caches: 5 MB for 1024 indices and a table of 10,000
- * rows.
+ * A block owns some rows of the table and some columns. It looks through all indices, a chunk at a
+ * time, for those of its rows, and adds their gradients in the order in which they come: the sums
+ * are fp32, rounded once, and the same on each run, without atomics. The indices are read once for
+ * each 8 rows of the table, from the second-level cache: 5 MB for 1024 indices and a table of
+ * 10,000 rows.
  */
-#define OWNED        8 /* rows of the table */
-#define SCATTER_PACK 4 /* columns of a thread */
+#define OWNED        8                   /* rows of the table */
+#define SCATTER_PACK 4                   /* columns of a thread */
+#define CHUNK        (WS_WARP * WS_WARP) /* indices: each lane knows of a word of bits */
 
 struct scatter {
 	const void *grad;
@@ -70,7 +71,8 @@ struct scatter {
 template <typename T, int N>
 static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 {
-	__shared__ float sum[OWNED][N][WS_THREADS]; /* each thread its own columns: no barriers */
+	__shared__ unsigned found[WS_WARP];         /* a bit for each index of a chunk */
+	__shared__ float sum[OWNED][N][WS_THREADS]; /* each thread its own columns */
 	int64_t owned = (int64_t)blockIdx.x * OWNED;
 	int64_t col = ((int64_t)blockIdx.y * WS_THREADS + threadIdx.x) * N;
 	T *table = (T *)s.table + owned * s.cols + col;
@@ -78,26 +80,38 @@ static __device__ __forceinline__ void scatter_add(const struct scatter &s)
 	unsigned touched = 0;
 	float x[N], old[N];
 
-	for (int64_t begin = 0; begin < s.rows; begin += WS_WARP) {
-		int64_t own = begin + lane < s.rows ? s.index[begin + lane] - owned : -1;
-		unsigned found = __ballot_sync(WS_FULL, own >= 0 && own < OWNED);
+	for (int64_t begin = 0; begin < s.rows; begin += CHUNK) {
+		WS_UNROLL(j, CHUNK / WS_THREADS) {
+			int i = j * WS_THREADS + (int)threadIdx.x;
+			int64_t own = begin + i < s.rows ? s.index[begin + i] - owned : -1;
+			unsigned word = __ballot_sync(WS_FULL, own >= 0 && own < OWNED);
 
-		for (; found; found &= found - 1) {
-			int at = __ffs((int)found) - 1, row = __shfl_sync(WS_FULL, (int)own, at);
-
-			if (col >= s.cols)
-				continue;
-			ws_load<T, N>((const T *)s.grad + (begin + at) * s.cols + col, x);
-			if (!(touched >> row & 1)) {
-				ws_load<T, N>(table + row * s.cols, old);
-			} else {
-				WS_UNROLL(k, N)
-					old[k] = sum[row][k][threadIdx.x];
-			}
-			touched |= 1u << row;
-			WS_UNROLL(k, N)
-				sum[row][k][threadIdx.x] = old[k] + x[k];
+			if (lane == 0)
+				found[i / WS_WARP] = word;
 		}
+		__syncthreads();
+		unsigned words = __ballot_sync(WS_FULL, found[lane] != 0);
+
+		for (; words && col < s.cols; words &= words - 1) {
+			int w = __ffs((int)words) - 1;
+
+			for (unsigned word = found[w]; word; word &= word - 1) {
+				int64_t at = begin + w * WS_WARP + __ffs((int)word) - 1;
+				int row = (int)(s.index[at] - owned);
+
+				ws_load<T, N>((const T *)s.grad + at * s.cols + col, x);
+				if (!(touched >> row & 1)) {
+					ws_load<T, N>(table + row * s.cols, old);
+				} else {
+					WS_UNROLL(k, N)
+						old[k] = sum[row][k][threadIdx.x];
+				}
+				touched |= 1u << row;
+				WS_UNROLL(k, N)
+					sum[row][k][threadIdx.x] = old[k] + x[k];
+			}
+		}
+		__syncthreads();
 	}
 	for (int row = 0; row < OWNED; row++) {
 		if (!(touched >> row & 1))
