@@ -156,6 +156,34 @@ Test(ops, rope_rotates_pairs_by_time_and_splits_heads)
 	kernels_close(&r);
 }
 
+Test(ops, rope_rotates_heads_of_any_width)
+{
+	enum { WIDTH = 4100 };
+	struct ws_heads head = {1, 2, 1, WIDTH};
+	struct kernels_run r = kernels_open(&kernels_fp32);
+	struct ws_tensor *in = input(r.graph, "x", WS_DTYPE_F32, WS_SHAPE(1, 2, WIDTH));
+	struct ws_tensor *table = ws_graph_tensor(r.graph, "table", WS_ROLE_CONST, WS_DTYPE_F32,
+	                                          WS_SHAPE(2, 2, WIDTH / 2));
+	struct ws_tensor *y;
+	double *x = calloc(2, WIDTH * sizeof(*x)), *want = calloc(2, WIDTH * sizeof(*want));
+
+	for (int i = 0; i < WIDTH; i++) {
+		double angle = pow(10000, -(double)(i / 2 * 2) / WIDTH);
+
+		x[i] = want[i] = x[WIDTH + i] = 1;
+		want[WIDTH + i] = cos(angle) + (i % 2 ? sin(angle) : -sin(angle));
+	}
+	table->init = (struct ws_init){WS_INIT_ROPE_TABLE, 10000};
+	y = ws_op_rope(r.graph, WS_SUB_ROTATE, in, table, head, NULL);
+	y->keep = true;
+	kernels_start(&r);
+	kernels_write(&r, in, x);
+	expect(&r, y, want, 1e-6);
+	free(x);
+	free(want);
+	kernels_close(&r);
+}
+
 Test(ops, embedding_adds_gradients_of_repeated_tokens)
 {
 	static const double table[] = {1, 2, 3, 4, 5, 6}, index[] = {2, 0, 2};
