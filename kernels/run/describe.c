@@ -87,7 +87,9 @@ static void print_head(const struct description *d)
 	if (d->memory.peak_op)
 		fprintf(out, ", at op %s of %s", d->memory.peak_op->message,
 		        phase_names[d->memory.peak_op->payload.phase]);
-	fputc('\n', out);
+	fprintf(out,
+	        "\n%-17s %17" PRIu64 "  all in their places: a step needs this and workspaces\n",
+	        "block", d->memory.block_bytes);
 }
 
 static void print_ops(const struct description *d)

@@ -1,8 +1,10 @@
 /* --describe: the numbers of the models' definitions, as text. */
 #include <criterion/criterion.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/exec/memory_plan.h"
 #include "kernels/run/describe.h"
 #include "tests/support/precision_named.h"
 
@@ -52,6 +54,25 @@ Test(describe, totals_are_those_of_the_definition)
 	expect(text, "layer 11/scaled dot product attention/computing softmax/exp  "
 	             "ws_elementwise_exp_fwd_f32  fp32[4x12x128x128] -> fp32[4x12x128x128]  "
 	             "786432 FLOPs\n");
+	free(text);
+}
+
+/* Places have holes between them, so it is more than what is alive at once. */
+Test(describe, tells_the_bytes_without_which_a_step_is_refused)
+{
+	struct ws_step_options options = options_of("transformer-tiny", "fp32");
+	char *text = described("transformer-tiny"), needs[64];
+	struct ws_memory_plan plan;
+	struct ws_step *step;
+	struct ws_err err = {0};
+
+	cr_assert_eq(ws_step_build(&options, &step, &err), WS_OK, "%s", err.text);
+	plan = ws_memory_plan(step->graph);
+	ws_step_close(step);
+	cr_assert_gt(plan.block_bytes, plan.peak_bytes);
+	snprintf(needs, sizeof(needs), "block %29" PRIu64 "  all in their places",
+	         plan.block_bytes);
+	expect(text, needs);
 	free(text);
 }
 
