@@ -28,6 +28,7 @@ static void print_tables(FILE *f)
 		if (strncmp(defs[i]->name, "diff-", 5) == 0)
 			print_table(f, defs[i], " (of `warpsheet diff`)");
 	print_table(f, ws_aa_defs(&n)[0], " (of `warpsheet aa`)");
+	print_table(f, ws_gate_defs(&n)[0], " (of `warpsheet gate`)");
 	defs = ws_sweep_defs(&n);
 	for (size_t i = 0; i + 1 < n; i++)
 		print_table(f, defs[i], " (of `warpsheet sweep`)");
