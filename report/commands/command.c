@@ -36,7 +36,7 @@ void ws_command_list(FILE *f)
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		fprintf(f, "  %-14s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n'warpsheet help COMMAND' lists the options of a command. Exit status: 0 done,\n"
-	      "1 finding, 2 usage, 3 input, 4 output, 5 machine, 70 bug.\n",
+	      "1 finding, 2 usage, 3 input, 4 output, 5 machine, 6 cannot tell, 70 bug.\n",
 	      f);
 }
 
