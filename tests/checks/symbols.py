@@ -26,8 +26,9 @@ def objects(root, build):
         commands = json.load(f)
     for command in commands:
         source = os.path.relpath(command["file"], root)
-        path = os.path.join(build, re.search(r" -o (\S+)", command["command"]).group(1))
-        if source.split(os.sep)[0] in PRODUCT and os.path.exists(path):
+        made = re.search(r" -o (\S+)", command["command"]).group(1)  # by tests, too: the kernels, emulated
+        path = os.path.join(build, made)
+        if source.split(os.sep)[0] in PRODUCT and made.split(os.sep)[0] in PRODUCT and os.path.exists(path):
             found[source].append(path)
     return found
 
