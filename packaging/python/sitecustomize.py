@@ -27,20 +27,25 @@ def _hook(torch):
     begin_call, end_call = library.warpsheet_module_begin, library.warpsheet_module_end
     begin_call.argtypes, begin_call.restype, end_call.restype = [c_char_p], None, None
     is_compiling = torch.compiler.is_compiling
-    texts, inside, of_thread = {}, set(), local()
+    texts, inside, of_thread = {}, {}, local()
 
     def look_inside(module):
-        inside.update(id(below) for below in module.modules() if below is not module)
+        inside.update((id(below), ref(below)) for below in module.modules() if below is not module)
+
+    def is_inside(module):
+        """A new module may lie where one that is gone did."""
+        below = inside.get(id(module))
+        return below and below() is module
 
     def text_of(module, outer, root):
         """By the name that the caller, or else the root, has for it. One that is made where it is called has none: all
         are looked through for such ones once in a call of the root, not each time."""
         kind, inner = type(module).__name__, ""
         try:
-            if id(module) not in inside and not of_thread.is_searched:
+            if not is_inside(module) and not of_thread.is_searched:
                 look_inside(root)
                 of_thread.is_searched = True
-            if id(module) in inside:
+            if is_inside(module):
                 inner = next(name for above in (outer, root) for name, below in above.named_modules() if below is module)
             else:
                 look_inside(module)

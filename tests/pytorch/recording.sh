@@ -166,11 +166,27 @@ model(torch.ones(2, 8))
 nn.Module.named_modules = counted
 model(torch.ones(2, 8))
 assert looks < 200, looks
+
+
+class Parts(nn.Module):
+    def forward(self, x):
+        for _ in range(4):  # each may lie where a part of the one before did
+            x = nn.Sequential(nn.Linear(8, 8), nn.ReLU())(x)
+        return x
+
+
+model = nn.Sequential(*(Parts() for _ in range(50)))
+model(torch.ones(2, 8))
+looks = 0
+model(torch.ones(2, 8))
+assert looks < 4000, looks  # 400 parts, each found in its Sequential
 PY
 "$ws" record --pytorch -o made.wtrace -- "$python" made.py >made.log 2>&1 || { cat made.log; fail "modules that are made"; }
 table made.wtrace ranges
 contains made.wtrace.ranges.csv "49 (Block)/inner (Linear)"
 contains made.wtrace.ranges.csv "49 (Block)/Softmax"
+contains made.wtrace.ranges.csv "49 (Parts)/Sequential/0 (Linear)"
+! grep -q "Sequential/Linear" made.wtrace.ranges.csv || fail "names of parts of a module that is made: $(cat made.wtrace.ranges.csv)"
 
 # nothing of it
 WARPSHEET_PYTORCH=off "$ws" record --pytorch -o off.wtrace -- "$python" train.py >off.log 2>&1 || true
