@@ -18,7 +18,7 @@
 struct ws_spill {
 	void *data; /* most_bytes of addresses, of which reserved_bytes can be used */
 	size_t most_bytes, reserved_bytes, touched_bytes;
-	size_t last_part; /* of WS_SPILL_AROUND_BYTES: where the row lies that was used last */
+	size_t last_part, part_before; /* of WS_SPILL_AROUND_BYTES: where rows were used last */
 	int is_file, fd;
 	/* of a file: what was put last, and is written at once; from window_at on */
 	char *window;
@@ -50,8 +50,10 @@ static inline void *ws_spill_row(struct ws_spill *s, size_t row_bytes, size_t i)
 	if (at - s->window_at < s->window_bytes) /* never of one before it */
 		return s->window + (at - s->window_at);
 	if (part != s->last_part) {
+		if (part != s->part_before) /* rows are often used in turn with one far away */
+			ws_spill_used(s, WS_SPILL_AROUND_BYTES);
+		s->part_before = s->last_part;
 		s->last_part = part;
-		ws_spill_used(s, WS_SPILL_AROUND_BYTES);
 	}
 	return (char *)s->data + at;
 }

@@ -154,6 +154,34 @@ Test(spill, what_comes_late_is_what_was_put)
 	ws_spill_close(&s);
 }
 
+/* A range's row and that of the range around it, in turn: both stay at hand, and are not brought
+ * anew each time. Rows of ever new parts are. */
+Test(spill, a_row_far_away_in_turn_is_not_brought_anew)
+{
+	const size_t part_rows = WS_SPILL_AROUND_BYTES / sizeof(struct row);
+	const size_t n = 2 * WS_SPILL_SMALL_BYTES / sizeof(struct row);
+	struct ws_spill s;
+
+	ws_spill_open(&s, n * sizeof(struct row));
+	for (uint32_t i = 0; i < n; i++)
+		ws_spill_put(&s, sizeof(struct row), i, &(struct row){i, i});
+	ws_spill_flush(&s);
+	ws_spill_let_go(&s);
+	for (uint32_t i = 0; i < 20; i++) {
+		struct row *row = ws_spill_row(&s, sizeof(*row), 20 * part_rows + i);
+
+		cr_assert(eq(u32, row->number, (uint32_t)(20 * part_rows + i)));
+		row = ws_spill_row(&s, sizeof(*row), 10 * part_rows);
+		cr_assert(eq(u32, row->key, (uint32_t)(10 * part_rows) + i));
+		row->key++;
+	}
+	cr_assert(le(sz, s.touched_bytes, 2 * WS_SPILL_AROUND_BYTES));
+	for (size_t part = 0; part < 5; part++)
+		ws_spill_row(&s, sizeof(struct row), part * part_rows);
+	cr_assert(ge(sz, s.touched_bytes, 5 * WS_SPILL_AROUND_BYTES));
+	ws_spill_close(&s);
+}
+
 Test(spill, no_folder_for_the_file_ends_the_program, .exit_code = 4)
 {
 	struct ws_spill s;
