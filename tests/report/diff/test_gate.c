@@ -172,3 +172,28 @@ Test(gate, accepted_slowdowns_have_a_size_a_reason_and_an_end)
 		cr_expect_eq(ws_gate_accepted_read(bad[i], &accepted, NULL), WS_USAGE, "%s",
 		             bad[i]);
 }
+
+/* A GPU without a name says nothing: the next that ran kernels is named. */
+Test(gate, a_case_has_the_first_gpu_with_a_name)
+{
+	static const char *const names[] = {"NVIDIA H100 80GB HBM3", ""};
+	static const char *const keys[] = {"nvidia-h100-80gb-hbm3", "unknown-device"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct tb *b = tb_new();
+		struct ws_gate_key found;
+		struct joined *j;
+
+		tb_device(b, 0, WS_DEVICE_CUDA, "");
+		tb_device(b, 1, WS_DEVICE_CUDA, "of no kernel");
+		tb_device(b, 2, WS_DEVICE_CUDA, names[i]);
+		for (uint64_t device = 0; device < 3; device += 2)
+			tb_kernel(b, &(struct tb_kernel){"k", 10, 10, 0, device, 100, 0});
+		j = tb_joined(b);
+		ws_gate_key_of(j->m, "folder/run.wtrace", NULL, &found);
+		cr_expect_str_eq(found.workload, "run");
+		cr_expect_str_eq(found.device, keys[i]);
+		joined_free(j);
+		tb_free(b);
+	}
+}
