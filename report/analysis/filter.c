@@ -26,7 +26,7 @@ bool ws_time_selected(const struct ws_selection *s, int64_t start_ns, int64_t en
 	       (end_ns > s->time_first_ns || (end_ns == start_ns && end_ns == s->time_first_ns));
 }
 
-/* By what rows say: step names one by its range. */
+/* step: of the model; marks: of the range. */
 static bool in_scope_of(const struct ws_model *m, const struct ws_selection *s, uint32_t step,
                         uint8_t marks)
 {

@@ -85,7 +85,7 @@ struct ws_sample {
 	int64_t host_ns;         /* the range on its thread */
 	int64_t gpu_ns;          /* of all kernels */
 	int64_t phase_ns[WS_PHASES], phase_gpu_ns[WS_PHASES];
-	int64_t window_ns[WS_PHASES]; /* ws_phase_windows; -1: not known */
+	int64_t window_ns[WS_PHASES]; /* as of ws_step_times; -1: not known */
 	uint8_t phases;               /* bit p: it has a range of phase p */
 };
 
