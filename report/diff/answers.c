@@ -67,6 +67,25 @@ static const char *both_times(struct ws_arena *texts, double a_ns, double b_ns)
 	return ws_arena_format(texts, "%s → %s", a, b);
 }
 
+/* Why a change is called none: as the row of the verdict says. */
+static const char *say_no_change(const struct answering *a, const struct ws_cell *row)
+{
+	static const char *const of[][2] = {
+	        {"No significant difference in common work",
+	         ", no significant change in common work."},
+	        {"No significant difference in cycles", ", no significant change in cycles."},
+	        {"Both runs are launch-bound", ", but both runs are launch-bound."},
+	};
+	const char *verdict = copy(a, &row[WS_TC_diff_verdict_verdict]);
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		if (strstr(verdict, of[i][0]))
+			return of[i][1];
+	return isnan(ws_cell_number(&row[WS_TC_diff_verdict_low]))
+	               ? ", but run-to-run noise is unknown."
+	               : ", no significant change.";
+}
+
 /* "The step is 1.3× faster: 155 → 119 ms." row: of the verdict. */
 static void say_time(const struct answering *a, const struct ws_cell *row, const char *what,
                      const char *are, const char *take)
@@ -74,9 +93,7 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 	struct ws_arena *t = a->texts;
 	const double ns[2] = {1e6 * ws_cell_number(&row[WS_TC_diff_verdict_a]),
 	                      1e6 * ws_cell_number(&row[WS_TC_diff_verdict_b])};
-	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]),
-	             low = ws_cell_number(&row[WS_TC_diff_verdict_low]),
-	             high = ws_cell_number(&row[WS_TC_diff_verdict_high]);
+	const double ratio = ws_cell_number(&row[WS_TC_diff_verdict_ratio]);
 	const char *times = both_times(t, ns[0], ns[1]);
 	const char *grade = copy(a, &row[WS_TC_diff_verdict_grade]);
 	const bool differs = strstr(grade, "FASTER") || strstr(grade, "SLOWER");
@@ -101,9 +118,7 @@ static void say_time(const struct answering *a, const struct ws_cell *row, const
 		            ws_arena_format(t, "%s (%s)", times, change_of(t, ratio)),
 		            differs                  ? "."
 		            : !strcmp(grade, "SAME") ? ": the same."
-		            : isnan(low)             ? ", but run-to-run noise is unknown."
-		            : low > 1 || high < 1    ? ", no significant change in common work."
-		                                     : ", no significant change.",
+		                                     : say_no_change(a, row),
 		            NULL);
 }
 

@@ -1,4 +1,5 @@
 /* What a comparison says, and what it says that it cannot tell. */
+#include "report/page/page.h"
 #include "tests/report/diff/pair.h"
 
 /* Medians say that B is faster, means that it is slower: what is drawn and what is graded say one
@@ -140,6 +141,52 @@ Test(diff_verdict, a_launch_bound_pair_gets_no_dtype_verdict)
 	p = compare(&a, &b, -1);
 	t = table(&p, "diff-verdict");
 	cr_expect(strstr(tb_str(t, 1, "verdict"), "launch-bound") == NULL);
+	release(&p);
+}
+
+static void expect_first(const struct pair *p, const char *words)
+{
+	const struct ws_page_line *line = &p->report->page->headline[0];
+	char text[512];
+	size_t len = 0;
+
+	for (size_t k = 0; k < line->nparts; k++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s", line->part[k].text);
+	cr_expect(strstr(text, words) != NULL, "%s, for: %s", text, p->result.verdict);
+}
+
+/* The first screen has the verdict's reason for which a change is none, and no other. */
+Test(diff_verdict, the_first_screen_says_why_a_change_is_none)
+{
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
+	struct program a = fp32, b = fp32;
+	struct pair p;
+
+	/* 4 % longer, of which 840 us of kernels instead of 800 are enough */
+	opts.run_noise_percent = 0.1;
+	a.unit = b.unit = 1000;
+	b.extra = "more";
+	for (size_t i = 0; i < b.steps; i++)
+		b.step_ns[i] = a.step_ns[i] * 104 / 100;
+	p = compare_with(&a, &b, &opts);
+	expect_first(&p, ", no significant change in common work.");
+	release(&p);
+
+	/* of the same work, but kernels of 10 ns in steps of 1000 and 1190 */
+	for (size_t i = 0; i < b.steps; i++)
+		b.step_ns[i] = a.step_ns[i] * 119 / 100;
+	a.unit = b.unit = 1;
+	a.layer_ns = b.layer_ns = 10;
+	b.extra = NULL;
+	p = compare_with(&a, &b, &opts);
+	expect_first(&p, "(1.19×), but both runs are launch-bound.");
+	release(&p);
+
+	/* and where a change so small is none */
+	a.layer_ns = b.layer_ns = 400;
+	opts.min_effect_percent = 50;
+	p = compare_with(&a, &b, &opts);
+	expect_first(&p, "(1.19×), no significant change.");
 	release(&p);
 }
 
