@@ -356,6 +356,15 @@ static void take_pages(struct ws_diff *d, struct ws_page *out)
 		ws_pages_match(out->side[0], out->side[1]);
 }
 
+static bool no_gpu_ran(const struct ws_diff *d)
+{
+	for (int s = 0; s < 2; s++)
+		for (size_t i = 0; i < d->side[s].nrecordings; i++)
+			if (d->side[s].recordings[i].on_cpu != 1)
+				return false;
+	return true;
+}
+
 void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 {
 	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
@@ -379,7 +388,7 @@ void ws_diff_answer(struct ws_diff *d, struct ws_report *report)
 	out->source = report->trace;
 	matched = verdict_of(&a, "matched work");
 	out->note = matched ? copy(&a, &matched[WS_TC_diff_verdict_verdict]) : NULL;
-	if (ws_diff_sides_on_cpu(d) == 2)
+	if (no_gpu_ran(d))
 		out->note =
 		        ws_arena_format(a.texts, "Both ran on the CPU reference; no GPU ran.%s%s",
 		                        out->note ? " " : "", out->note ? out->note : "");

@@ -180,7 +180,7 @@ static void add_tensor_cores(const struct ws_diff *d, struct ws_table *t,
 			        row->instances[s] ? row->mean[s] * (double)d->side[s].nsamples : 0;
 		}
 	}
-	if (!all[0] || !all[1] || ws_diff_sides_on_cpu(d))
+	if (!all[0] || !all[1] || ws_diff_is_on_cpu(d))
 		return;
 	for (int s = 0; s < 2; s++) {
 		share[s] = ws_stat_percent(on[s], all[s]);

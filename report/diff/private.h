@@ -206,19 +206,19 @@ void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size);
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
                          size_t size);
 
-/* How many of the two have times of the CPU reference. */
-static inline int ws_diff_sides_on_cpu(const struct ws_diff *d)
+/* Has a side times of the CPU reference? */
+static inline bool ws_diff_is_on_cpu(const struct ws_diff *d)
 {
-	int n = 0;
+	bool is = false;
 
 	for (int s = 0; s < 2; s++)
-		n += d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
-	return n;
+		is |= d->side[s].nrecordings && d->side[s].recordings[0].on_cpu;
+	return is;
 }
 /* What the sum of their kernels is called. */
 static inline const char *ws_diff_work_time(const struct ws_diff *d)
 {
-	return ws_diff_sides_on_cpu(d) ? "kernel time" : "GPU time";
+	return ws_diff_is_on_cpu(d) ? "kernel time" : "GPU time";
 }
 
 /* --- answers.c ------------------------------------------------------------------------------ */

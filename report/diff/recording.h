@@ -120,7 +120,7 @@ struct ws_recording {
 	size_t nplaces;
 	size_t cut;                  /* steps at the end that were left out as cut off */
 	uint32_t ndevices;           /* that ran kernels */
-	bool on_cpu;                 /* as ws_model_on_cpu */
+	int on_cpu;                  /* as ws_model_on_cpu */
 	struct ws_idle_verdict idle; /* of the measured steps */
 	bool damaged;                /* blocks were lost */
 	int64_t peak_bytes;          /* allocated on a device; -1 = not recorded */

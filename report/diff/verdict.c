@@ -374,16 +374,17 @@ static void add_notes(const struct verdict *v)
 
 	ws_diff_note_samples(d, v->t);
 	if (!d->by_steps)
-		ws_table_note(v->t, "No steps found, so whole traces are compared, start-up "
-		                    "included. Use --step PATTERN to name the step range.");
+		ws_table_note(v->t, "No steps found, so whole traces are compared, from the first "
+		                    "device work to the last. Use --step PATTERN to name the "
+		                    "step range.");
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
 		if (side->recordings[0].on_cpu)
 			ws_table_note(v->t,
-			              "%s ran on the CPU reference: real CPU timings; not GPU "
-			              "performance.",
-			              side->name);
+			              "%s ran %son the CPU reference: real CPU timings; not "
+			              "GPU performance.",
+			              side->name, side->recordings[0].on_cpu == 2 ? "partly " : "");
 		for (size_t i = 0; i < side->nrecordings; i++) {
 			const struct ws_recording *r = &side->recordings[i];
 			struct ws_bytes name = ws_texts_get(&d->names.texts, r->name);

@@ -214,7 +214,7 @@ Test(diff, traces_without_steps_are_compared_as_a_whole_and_it_says_so)
 	compare_models(&p, NULL);
 	t = table(&p, "diff-verdict");
 	cr_expect(not(p.result.finding));
-	cr_expect(tb_notes_say(t, "whole traces are compared"));
+	cr_expect(tb_notes_say(t, "whole traces are compared, from the first device work"));
 	cr_expect(eq(dbl, tb_real(t, 0, "a"), 100),
 	          "what lies in no range is matched by its class");
 	cr_expect(table(&p, "diff-phases")->not_recorded != NULL);

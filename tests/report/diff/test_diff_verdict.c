@@ -144,6 +144,30 @@ Test(diff_verdict, a_launch_bound_pair_gets_no_dtype_verdict)
 	release(&p);
 }
 
+/* Where a GPU ran as well, nothing says that none ran. */
+Test(diff_verdict, a_gpu_beside_the_cpu_reference_is_no_lack_of_gpus)
+{
+	for (int gpu = 0; gpu < 2; gpu++) {
+		struct pair p = {.b = {tb_new(), tb_new()}};
+		const char *note;
+
+		for (int s = 0; s < 2; s++) {
+			tb_device(p.b[s], 0, WS_DEVICE_CPU_REFERENCE, "CPU reference");
+			tb_device(p.b[s], 1, WS_DEVICE_CUDA, "NVIDIA H100 80GB HBM3");
+			for (uint64_t device = 0; device <= (uint64_t)(gpu && s); device++)
+				tb_kernel(p.b[s],
+				          &(struct tb_kernel){"k", 10, 10, 0, device, 100, 0});
+			p.j[s] = tb_joined(p.b[s]);
+		}
+		compare_models(&p, NULL);
+		note = p.report->page->note;
+		cr_expect(eq(int, strstr(note, "no GPU ran") != NULL, !gpu), "%s", note);
+		cr_expect(
+		        eq(int, tb_notes_say(table(&p, "diff-verdict"), "partly on the CPU"), gpu));
+		release(&p);
+	}
+}
+
 static void expect_first(const struct pair *p, const char *words)
 {
 	const struct ws_page_line *line = &p->report->page->headline[0];
