@@ -1,6 +1,7 @@
 /* --attention fused: the function of eager attention, from one op that stores no scores. */
 #include "tests/support/kernels_run.h"
 
+#include "kernels/cpu/cpu.h"
 #include "kernels/exec/memory_plan.h"
 #include "kernels/graph/ops.h"
 #include "kernels/models/model.h"
@@ -365,4 +366,53 @@ Test(attention, makes_the_plan_of_a_long_context_smaller)
 	}
 	/* a layer keeps its softmax, B H T T of bf16, for backward: 805 MB */
 	cr_assert_gt(peak_bytes[0] - peak_bytes[1], 12 * 2 * 12 * 4096ull * 4096 * 2 * 9 / 10);
+}
+
+/* --- what the time of a kernel has in it ---------------------------------------------------- */
+
+static const struct ws_cpu *watched;
+static int ranges;
+
+/* In place of the client's. */
+bool wsnvtx_attached(void)
+{
+	return watched;
+}
+
+static bool is_spoiled(const struct ws_tensor *t)
+{
+	return *(const uint16_t *)t->data == UINT16_MAX;
+}
+
+/* What was converted by now is lost. */
+void wsnvtx_kernel_push(const char *name, const struct wsnvtx_launch *launch)
+{
+	(void)name;
+	(void)launch;
+	for (int i = 0; i < watched->copy_count; i++) {
+		const struct ws_cpu_copy *copy = &watched->copies[i];
+
+		memset(copy->t.data, 0xff, (size_t)copy->t.count * sizeof(float));
+		if (copy->is_written)
+			memset(copy->original->data, 0xff, copy->original->size_bytes);
+	}
+}
+
+void wsnvtx_kernel_pop(void)
+{
+	for (int i = 0; watched && i < watched->copy_count; i++, ranges++) {
+		cr_assert_not(is_spoiled(&watched->copies[i].t), "operand %d", i);
+		cr_assert_not(is_spoiled(watched->copies[i].original), "result %d", i);
+	}
+}
+
+Test(attention, is_timed_with_the_conversions_of_its_operands_and_results)
+{
+	struct attention a = attention_open(&kernels_amp, WS_ATTENTION_MODE_FUSED);
+
+	watched = (const struct ws_cpu *)a.run.backend;
+	attention_run(&a);
+	watched = NULL;
+	cr_assert_geq(ranges, 4 + 8, "%d copies", ranges);
+	kernels_close(&a.run);
 }
