@@ -131,13 +131,15 @@ static void add_losses(const struct ws_diff *d, const struct ws_diff_rows *class
 		ws_sentence_add(text, ".");
 }
 
-static void add_gain_breakdown(const struct ws_diff *d, struct ws_table *t,
+static void add_gain_breakdown(struct ws_diff *d, struct ws_table *t,
                                const struct ws_diff_rows *classes, const double step_ns[2],
                                const double gpu_ns[2])
 {
 	const double gpu = gpu_ns[1] - gpu_ns[0], step = step_ns[1] - step_ns[0];
 	struct ws_sentence text = {"Kernels: "};
+	struct ws_diff_parts parts; /* their means: those of the kernels are no typical ones */
 	char time[WS_SAY_TIME];
+	double other;
 
 	if (isnan(gpu) || isnan(step))
 		return;
@@ -145,9 +147,12 @@ static void add_gain_breakdown(const struct ws_diff *d, struct ws_table *t,
 	ws_sentence_add(&text, ". %s: ", d->by_steps ? "Step" : "Elapsed time");
 	add_change(&text, step);
 	ws_sentence_add(&text, ".");
-	if (gpu < 0 && step - gpu > 0.1 * -gpu)
+	ws_diff_find_parts(d, step_ns, &parts);
+	other = parts.mean_ns[1] - parts.mean_ns[0] - gpu;
+	ws_diff_parts_release(&parts);
+	if (gpu < 0 && other > 0.1 * -gpu)
 		ws_sentence_add(&text, " The other %s became idle time or copies.",
-		                ws_say_time_in(step - gpu, time));
+		                ws_say_time_in(other, time));
 	add_losses(d, classes, &text);
 	ws_table_add(t, "where the gain went", "%s", text.text);
 }
