@@ -5,7 +5,6 @@
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "kernels/data/images.h"
 #include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
 
@@ -122,8 +121,6 @@ enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_mode
 	struct ws_image x = {NULL, batch.n, batch.c, batch.h, batch.w};
 
 	WS_FORWARD(check(&o, err));
-	if (o.data)
-		WS_FORWARD(ws_data_file_check_images(o.data, &batch, err));
 	memset(io, 0, sizeof(*io));
 	/* beside masters the model is fed fp32 and casts it; else what it is stored in */
 	io->input = ws_graph_tensor(graph, "images", WS_ROLE_INPUT, ws_graph_norm_dtype(graph),
@@ -160,19 +157,6 @@ static enum ws_status draw_images(struct ws_exec *exec, const struct ws_image_op
 	return status;
 }
 
-static enum ws_status load_images(struct ws_exec *exec, const struct ws_image_options *o,
-                                  const struct ws_image_batch *batch, struct ws_tensor *input,
-                                  int64_t step, double *labels, struct ws_err *err)
-{
-	double *images = ws_xarray((size_t)input->count, sizeof(*images));
-	enum ws_status status;
-
-	status = ws_data_file_images(o->data, o->seed, step, batch, images, labels, err);
-	WS_THEN(status, ws_exec_write(exec, input, images, err));
-	free(images);
-	return status;
-}
-
 enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *model,
                              const struct ws_image_options *options, const struct ws_model_io *io,
                              int64_t step, struct ws_err *err)
@@ -183,8 +167,7 @@ enum ws_status ws_image_feed(struct ws_exec *exec, const struct ws_image_model *
 	double *targets = ws_xarray((size_t)(o.batch * o.classes), sizeof(*targets));
 	double number = (double)(step % INT32_MAX); /* dropout is new with each step */
 	int64_t drawn = o.batches ? step % o.batches : step;
-	enum ws_status status = (o.data ? load_images : draw_images)(exec, &o, &batch, io->input,
-	                                                             drawn, labels, err);
+	enum ws_status status = draw_images(exec, &o, &batch, io->input, drawn, labels, err);
 
 	if (status == WS_OK && io->target) {
 		spread_labels(&o, labels, targets);

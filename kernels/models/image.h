@@ -1,7 +1,7 @@
 /* Networks on images and signals: the WS_IMAGE rows of models.def. */
 #pragma once
 
-#include "kernels/data/file.h"
+#include "kernels/data/images.h"
 #include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/image_layers.h"
@@ -31,7 +31,6 @@ struct ws_image_options {
 	enum ws_loss loss;
 	bool xavier; /* first values by Xavier, bias 0.01, instead of the model's own */
 	uint64_t seed;
-	const struct ws_data_file *data; /* NULL: synthetic images */
 
 	/* conv1d-resnet only */
 	int64_t kernel_width;     /* odd; 3 */
@@ -61,8 +60,7 @@ struct ws_image_model {
  * Append the forward phase of an image model, and its loss phase if with_loss.
  * io->input: storage dtype, in the layout asked for; io->target: int32 [batch],
  * for the mean squared error fp32 [batch, classes]; io->step: the number of the
- * step, NULL where no layer draws random numbers. CORRUPT: a data file that does
- * not fit the options.
+ * step, NULL where no layer draws random numbers.
  */
 enum ws_status ws_image_build(struct ws_graph *graph, const struct ws_image_model *model,
                               const struct ws_image_options *options, bool with_loss,

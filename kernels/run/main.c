@@ -54,14 +54,9 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 {
 	struct ws_pool *pool = NULL;
 	struct ws_backend *backend = NULL;
-	struct ws_data_file data = {0};
 	char why[640];
 	enum ws_status status;
 
-	if (c->data) {
-		WS_FORWARD(ws_data_file_open(&data, c->data, err));
-		c->run.step.data = &data;
-	}
 	if (c->dump_loss) {
 		c->run.report = dump_loss;
 		printf("Step,Warm-up,Loss\n");
@@ -78,7 +73,6 @@ static enum ws_status run(struct ws_step_command *c, struct ws_err *err)
 	}
 	ws_backend_close(backend);
 	ws_pool_destroy(pool);
-	ws_data_file_close(&data);
 	return status;
 }
 

@@ -12,8 +12,7 @@ enum ws_step_option {
 struct ws_step_command {
 	struct ws_step_run_options run;
 	struct ws_backend_options backend;
-	const char *data; /* path; NULL: synthetic */
-	int64_t threads;  /* 0: one for each CPU */
+	int64_t threads; /* 0: one for each CPU */
 	bool describe, print_dtypes, dump_loss;
 	bool help, version;                  /* nothing else was looked at but help_model */
 	const struct ws_network *help_model; /* named beside --help; NULL = none that is known */

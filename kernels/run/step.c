@@ -43,24 +43,20 @@ static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
 {
 	struct ws_step_options *o = &step->options;
 	bool with_loss = o->phase != WS_STEP_FORWARD;
-	struct ws_token_batch tokens;
 
 	if (o->model->image) {
 		o->image.batch = o->batch;
 		o->image.layers = o->layers;
 		o->image.batches = o->batches;
 		o->image.seed = o->seed;
-		o->image.data = o->data;
 		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
 		                      err);
 	}
 	step->size = o->model->transformer;
 	if (o->layers)
 		step->size.layers = o->layers;
-	WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
-	                                &step->io, err));
-	tokens = token_batch(step);
-	return o->data ? ws_data_file_check_tokens(o->data, &tokens, err) : WS_OK;
+	return ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
+	                            &step->io, err);
 }
 
 static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
@@ -169,11 +165,7 @@ static enum ws_status feed_tokens(struct ws_step *step, int64_t number, struct w
 	const struct ws_step_options *o = &step->options;
 	struct ws_token_batch batch = token_batch(step);
 
-	if (o->data)
-		WS_FORWARD(ws_data_file_tokens(o->data, o->seed, number, &batch, step->tokens,
-		                               step->targets, err));
-	else
-		ws_data_tokens(o->seed, number, &batch, step->tokens, step->targets);
+	ws_data_tokens(o->seed, number, &batch, step->tokens, step->targets);
 	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
 	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
 	                       : WS_OK;
@@ -296,7 +288,7 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 		state_optimizer(&o->optimizer, o->fusion);
 	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
 		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
-	wsnvtx_workload("data", o->data ? "file" : "synthetic"); /* a path would tell too much */
+	wsnvtx_workload("data", "synthetic");
 	ws_workload_number("warmup", options->warmup);
 	ws_workload_number("steps", options->steps);
 	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);

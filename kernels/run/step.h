@@ -28,8 +28,7 @@ struct ws_step_options {
 	int64_t layers;  /* 0: the model's own */
 	int64_t batches; /* so many are drawn, and then repeated; 0: each step has a new one */
 	uint64_t seed;
-	const struct ws_data_file *data; /* what to train on; borrowed; NULL: synthetic data */
-	struct ws_image_options image; /* image models; batch, layers, seed and data: those above */
+	struct ws_image_options image; /* image models; batch, layers and seed: those above */
 	struct ws_optimizer optimizer;
 	struct ws_loss_scale loss_scale;
 };

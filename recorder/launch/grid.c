@@ -17,24 +17,15 @@ struct planner {
 	size_t naxes;
 };
 
-/* A path may have a comma. */
-static bool may_list(const char *option)
-{
-	return strcmp(option, "--data") != 0;
-}
-
 bool ws_grid_has_lists(const char *model, char *const *rest, int nrest)
 {
 	if (!model)
 		return false;
 	if (strchr(model, ','))
 		return true;
-	for (int i = 0; i < nrest; i++) {
-		const char *option = i && rest[i][0] != '-' ? rest[i - 1] : rest[i];
-
-		if (strchr(rest[i], ',') && strncmp(option, "--data", 6) != 0)
+	for (int i = 0; i < nrest; i++)
+		if (strchr(rest[i], ','))
 			return true;
-	}
 	return false;
 }
 
@@ -52,10 +43,6 @@ static void add_axis(struct planner *p, const char *option, const char *values)
 	p->naxes++;
 	if (!values)
 		return;
-	if (!may_list(option)) {
-		axis->value[axis->n++] = copy;
-		return;
-	}
 	for (char *value = strsep(&copy, ","); value; value = strsep(&copy, ","))
 		axis->value[axis->n++] = value;
 }

@@ -35,7 +35,7 @@ struct ws_grid {
 
 /*
  * The grid of a command line. rest: options of warpsheet-step, where a comma
- * in a value makes a list (but in --data); model NULL: a program of this name.
+ * in a value makes a list; model NULL: a program of this name.
  * Every point once, then every point again, in an order that seed shuffles
  * anew each time: so drift of the machine hits all points alike.
  */

@@ -405,25 +405,6 @@ Test(device_steps, of_a_transformer_with_fused_attention_are_the_cpu_s)
 	cr_assert_gt(compared, 0);
 }
 
-/* Each batch is made while the step before runs: three steps show that none is lost or late. */
-Test(device_steps, of_tokens_from_a_file_are_the_cpu_s)
-{
-	unsigned char bytes[2 * 1000] = {0};
-	const struct ws_data_file file = {bytes, sizeof(bytes)};
-	struct ws_workload w;
-
-	for (int i = 0; i < 1000; i++)
-		bytes[2 * i] = (unsigned char)(37 * i % 251);
-	for (int i = 0; ws_workload_at(i, true, &w); i++)
-		if (!strcmp(w.name, "transformer-tiny fp32 full")) {
-			w.options.optimizer = ws_optimizer_defaults(WS_OPTIMIZER_SGD);
-			w.options.data = &file;
-			compare_steps(&w, 3);
-			return;
-		}
-	cr_assert_fail("no such workload");
-}
-
 Test(device_steps, an_overflow_skips_the_same_updates)
 {
 	struct ws_workload w;

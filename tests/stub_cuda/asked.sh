@@ -72,9 +72,6 @@ step 0 --model transformer-tiny --steps 9
 [ "$(grep -c '^cudaMalloc' "$WS_STUB_LOG")" = "$once" ] || fail "steps allocate"
 step 0 --model transformer-tiny --cuda-graph --steps 4
 
-head -c 20000 /dev/zero >"$work/tokens"
-step 0 --model transformer-tiny --fusion full --context 16 --data "$work/tokens"
-
 # cuDNN 9.10.2 to 9.15.0: attention backwards wants a padding mask where the context is no multiple of 128
 for version in 91002 91500; do
 	WS_STUB_CUDNN=$version step 0 --model transformer-tiny --dtype amp-bf16 --attention fused --context 128

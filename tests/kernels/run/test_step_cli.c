@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "kernels/models/model.h"
 #include "tests/support/paths.h"
@@ -217,44 +216,6 @@ Test(step_cli, image_models_take_their_options_and_refuse_those_of_others)
 	expect_error(TINY "--layout nhwc", 2, "--layout does not apply to model transformer-tiny");
 	expect_error("--model conv1d-resnet --kernel-width 4", 2, "odd");
 	expect_error("--model resnet50 --batch 1000000", 5, "out of memory");
-}
-
-/* The same with --data. */
-static void expect_data_error(const char *arguments, const char *path, int code, const char *says)
-{
-	char filled[256];
-
-	cr_assert_lt((size_t)snprintf(filled, sizeof(filled), "%s --data %s", arguments, path),
-	             sizeof(filled));
-	expect_error(filled, code, says);
-}
-
-Test(step_cli, data_from_a_file_is_trained_on_and_an_unfit_one_exits_3)
-{
-	char path[] = "/tmp/ws_step_cli_XXXXXX", arguments[256];
-	char tokens[2 * 64] = {0}; /* one id over and over */
-	int fd = mkstemp(path);
-	struct outcome o;
-	double loss[3];
-
-	cr_assert_geq(fd, 0);
-	cr_assert_eq(write(fd, tokens, sizeof(tokens)), (ssize_t)sizeof(tokens));
-	close(fd);
-	snprintf(arguments, sizeof(arguments), TINY "--data %s --dump-loss 2>/dev/null", path);
-	o = run(arguments);
-	cr_assert_eq(o.code, 0);
-	cr_assert_eq(sscanf(o.text, "Step,Warm-up,Loss\n1,1,%lf\n1,0,%lf\n2,0,%lf", &loss[0],
-	                    &loss[1], &loss[2]),
-	             3, "%s", o.text);
-	cr_assert(loss[2] < loss[1] && loss[1] < loss[0], "%s", o.text);
-	expect_data_error(TINY "--context 64", path, 3, "smaller --context");
-	expect_data_error(SMALL "--image-size 16", path, 3, "a multiple of 257");
-	unlink(path);
-	expect_data_error(TINY, path, 3, "No such file");
-	expect_data_error(TINY, path, 3, path);
-	expect_data_error(TINY, "/dev/zero", 3, "not a regular file");
-	expect_data_error("--model conv1d-resnet", path, 2,
-	                  "--data does not apply to model conv1d-resnet");
 }
 
 Test(step_cli, cuda_without_the_backend_exits_5_with_the_cure)
