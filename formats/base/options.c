@@ -278,6 +278,13 @@ static const char *opt_name(const void *ctx, size_t i)
 	return i < list->n ? list->opts[i].name : NULL;
 }
 
+/* Options, commands and tables that earlier versions had, and what does their work now. */
+static const char *const replaced[][2] = {
+        {"merge", "a report reads the traces of all processes at once: warpsheet report A B"},
+        {"repair", "reports read the intact data of a damaged trace as it is"},
+        {"data", "steps train on synthetic data"},
+};
+
 enum ws_status ws_opt_unknown_name(const char *what, const char *word,
                                    const char *(*names)(const void *ctx, size_t i), const void *ctx,
                                    const char *cure, struct ws_err *err)
@@ -285,6 +292,9 @@ enum ws_status ws_opt_unknown_name(const char *what, const char *word,
 	const char *near = nearest(word, names, ctx);
 	const char *dashes = strcmp(what, "option") ? "" : "--";
 
+	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++)
+		if (!strcmp(word, replaced[i][0]))
+			near = NULL, cure = replaced[i][1];
 	return WS_FAIL(err, USAGE, "unknown %s %s%s%s%s%s%s%s%s", what, dashes, word,
 	               near ? " (did you mean " : "", near ? dashes : "", near ? near : "",
 	               near ? "?)" : "", cure ? "; " : "", cure ? cure : "");

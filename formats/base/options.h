@@ -105,7 +105,8 @@ void ws_opt_print_help(FILE *f, const struct ws_opt *opts, size_t nopts);
 /*
  * USAGE: "unknown WHAT WORD (did you mean NEAR?); CURE". NEAR: the most similar
  * name, at most a third of its letters differ; left out when none is near, as
- * is a CURE of NULL. names(ctx, i) gives NULL after the last one.
+ * is a CURE of NULL. names(ctx, i) gives NULL after the last one. A word that an
+ * earlier version had gets a line that names what replaces it.
  */
 enum ws_status ws_opt_unknown_name(const char *what, const char *word,
                                    const char *(*names)(const void *ctx, size_t i), const void *ctx,

@@ -30,9 +30,6 @@ struct check {
 	void *ctx;
 	struct ws_check_result *result;
 
-	/* what a repair left out is no news: DAMAGE, or NOTE in a repaired file */
-	enum ws_finding_level absence;
-
 	/* memory for one column, kept from block to block */
 	struct ws_block_decoder decoder;
 	struct ws_buf blob_bytes;
@@ -99,7 +96,7 @@ static void check_ids(struct check *c, const struct ws_block_view *view,
 	}
 	ws_block_label(label, view->header.kind, view->offset);
 	if (missing)
-		FIND(c, c->absence, view->offset,
+		FIND(c, WS_FINDING_DAMAGE, view->offset,
 		     "%s: ids not defined before it: %" PRIu64 ", the first is %" PRIu64
 		     "; rows that name them lost their meaning",
 		     label, missing, first_missing);
@@ -129,7 +126,7 @@ static void check_refs(struct check *c, const struct ws_block_view *view,
 		}
 	}
 	if (dangling)
-		FIND(c, c->absence, view->offset,
+		FIND(c, WS_FINDING_DAMAGE, view->offset,
 		     "%s, column %s: rows name a %s that no earlier row defines: %" PRIu64 ". "
 		     "The first is row %u with id %" PRIu64,
 		     ws_block_label(label, view->header.kind, view->offset),
@@ -271,7 +268,7 @@ static void check_sequence(struct check *c, size_t i)
 		     "; blocks were moved or copied",
 		     label, b->sequence, before->sequence);
 	else
-		FIND(c, end == b->offset ? c->absence : WS_FINDING_NOTE, b->offset,
+		FIND(c, end == b->offset ? WS_FINDING_DAMAGE : WS_FINDING_NOTE, b->offset,
 		     "%s: blocks missing before it: %" PRIu64, label, b->sequence - expected);
 }
 
@@ -366,31 +363,11 @@ static void check_end(struct check *c)
 		     "the file was not closed: its recorder was killed, or is still running");
 }
 
-/* Is there a meta row that only a repair writes? */
-static void find_repair(struct check *c)
-{
-	static const char prefix[] = "repair.";
-	struct ws_column_data t;
-	enum ws_status status = ws_trace_reader_load(c->reader, WS_KIND_META, &t, NULL);
-
-	c->absence = WS_FINDING_DAMAGE;
-	if (status != WS_OK)
-		return;
-	for (uint64_t i = 0; i < t.rows && t.columns[WS_COL_meta_key].present; i++) {
-		const struct ws_bytes *key = &t.columns[WS_COL_meta_key].b[i];
-
-		if (key->len > strlen(prefix) && !memcmp(key->ptr, prefix, strlen(prefix)))
-			c->absence = WS_FINDING_NOTE;
-	}
-	ws_column_data_release(&t);
-}
-
 static void check_all(struct check *c)
 {
 	c->v = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c->v));
 	c->b = ws_xmalloc(WS_MAX_BLOCK_ROWS * sizeof(*c->b));
 	ws_block_decoder_init(&c->decoder);
-	find_repair(c);
 
 	check_first_block(c);
 	check_schema(c);

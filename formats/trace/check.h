@@ -1,4 +1,4 @@
-/* Lists all damage of a trace file, and rescues what is whole. */
+/* Lists all damage of a trace file. */
 #pragma once
 
 #include <stdint.h>
@@ -35,13 +35,3 @@ enum ws_status ws_trace_check_mem(const void *data, size_t size, ws_finding_fn f
                                   struct ws_check_result *result, struct ws_err *err);
 enum ws_status ws_trace_check_file(const char *path, ws_finding_fn fn, void *ctx,
                                    struct ws_check_result *result, struct ws_err *err);
-
-/*
- * Write a new file with every whole block of the old one, byte for byte, and
- * a fresh index and trailer. `meta` rows repair.* say what was left out.
- * Written to a temporary name and renamed; from and to may be the same. kept
- * (may be NULL) gets the blocks and rows kept, and else what a check of the
- * old file finds. CORRUPT when it has no whole block.
- */
-enum ws_status ws_trace_repair(const char *from, const char *to, struct ws_check_result *kept,
-                               struct ws_err *err);

@@ -1,5 +1,5 @@
 /*
- * What reader, writer, check and repair share beyond the public headers:
+ * What reader, writer and check share beyond the public headers:
  * opening a file with a damaged header, the index, going on with a file that
  * is not understood in full.
  */
@@ -37,10 +37,3 @@ enum ws_status ws_trace_reader_decode_stored(const struct ws_trace_reader *r, si
  */
 void ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, void *ctx,
                            int *right);
-
-/*
- * Go on where this sink of a file is, which is taken over, but without dictionaries: only rows that
- * name none (meta) may be added then. The blocks need not be decodable.
- */
-enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, struct ws_sink *sink,
-                                          struct ws_err *err);

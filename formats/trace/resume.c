@@ -152,17 +152,9 @@ static enum ws_status take_over_blocks(struct ws_trace_writer *w, const struct w
 	return WS_OK;
 }
 
-static enum ws_status load_dicts(struct ws_trace_writer *w, const struct ws_trace_reader *r,
-                                 struct ws_err *err)
-{
-	WS_FORWARD(load_dict(w, r, WS_KIND_STRING, &w->strings, string_row_key, err));
-	WS_FORWARD(load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, payload_row_key, err));
-	return load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, config_row_key, err);
-}
-
 /* Become the writer that wrote these bytes. */
 static enum ws_status take_over(struct ws_trace_writer *w, const void *data, size_t size,
-                                int with_dicts, struct ws_err *err)
+                                struct ws_err *err)
 {
 	const struct ws_trace_summary *s;
 	struct ws_trace_reader *r;
@@ -176,15 +168,15 @@ static enum ws_status take_over(struct ws_trace_writer *w, const void *data, siz
 		                 s->skipped_bytes, size);
 	else
 		status = take_over_blocks(w, r, err);
-	if (status == WS_OK && with_dicts)
-		status = load_dicts(w, r, err);
+	WS_THEN(status, load_dict(w, r, WS_KIND_STRING, &w->strings, string_row_key, err));
+	WS_THEN(status, load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, payload_row_key, err));
+	WS_THEN(status, load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, config_row_key, err));
 	ws_trace_reader_free(r);
 	return status;
 }
 
 /* What the sink has open is read, whatever its name stands for by now. */
-static enum ws_status take_over_file(struct ws_trace_writer *w, uint64_t size, int with_dicts,
-                                     struct ws_err *err)
+static enum ws_status take_over_file(struct ws_trace_writer *w, uint64_t size, struct ws_err *err)
 {
 	struct ws_trace_map map;
 	struct ws_err cause;
@@ -197,22 +189,12 @@ static enum ws_status take_over_file(struct ws_trace_writer *w, uint64_t size, i
 		status = WS_FAIL(&cause, CORRUPT, "it has %zu bytes, fewer than %" PRIu64, map.size,
 		                 size);
 	else
-		status = take_over(w, map.data, (size_t)size, with_dicts, &cause);
+		status = take_over(w, map.data, (size_t)size, &cause);
 	ws_trace_map_close(&map);
 	if (status != WS_OK)
 		return ws_fail(err, status, cause.file, cause.line, "cannot continue %s: %s",
 		               w->sink.path, cause.text);
 	return ws_sink_cut(&w->sink, size, err);
-}
-
-/* With status WS_OK the writer, else none. */
-static enum ws_status give(struct ws_trace_writer **out, struct ws_trace_writer *w,
-                           enum ws_status status)
-{
-	*out = status == WS_OK ? w : NULL;
-	if (status != WS_OK)
-		ws_trace_writer_free(w);
-	return status;
 }
 
 enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, const char *path,
@@ -222,17 +204,10 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	struct ws_trace_writer *w = ws_trace_writer_new(opts);
 	enum ws_status status = ws_sink_open_fd(&w->sink, fd, path, err);
 
-	WS_THEN(status, take_over_file(w, size, 1, err));
+	WS_THEN(status, take_over_file(w, size, err));
 	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
-	return give(out, w, status);
-}
-
-enum ws_status ws_trace_writer_resume_raw(struct ws_trace_writer **out, struct ws_sink *sink,
-                                          struct ws_err *err)
-{
-	struct ws_trace_writer *w = ws_trace_writer_new(&(struct ws_trace_writer_opts){0});
-
-	w->sink = *sink;
-	ws_sink_open_mem(sink);
-	return give(out, w, take_over_file(w, w->sink.size, 0, err));
+	*out = status == WS_OK ? w : NULL;
+	if (status != WS_OK)
+		ws_trace_writer_free(w);
+	return status;
 }

@@ -1,6 +1,6 @@
 /*
  * From one block to the next through the bytes of a trace, past whatever is
- * damaged. Shared by the reader, the check and the repair, so that they mean
+ * damaged. Shared by the reader and the check, so that they mean
  * the same by "whole".
  */
 #pragma once

@@ -352,7 +352,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
 
-	*result = (struct ws_record_result){.folder = -1};
+	*result = (struct ws_record_result){0};
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_child_find(argv[0], program, sizeof(program), &result->exit_code, err));
 	WS_FORWARD(find_collector(collector, err));
@@ -440,7 +440,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	sigset_t before;
 	int folder = -1;
 
-	*result = (struct ws_record_result){.folder = -1};
+	*result = (struct ws_record_result){0};
 	ws_missing_pages_replace();
 	WS_FORWARD(ws_segment_file_open(&file, segment, err));
 	status = ws_segment_file_lock(&file, err);

@@ -67,7 +67,6 @@ struct ws_record_result {
 	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
 	int uses_cuda;        /* by its file, or by what it loaded (recorder/gpu/cuda_use.h) */
 	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */
-	int folder;           /* of the traces, open; -1: none */
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };
 void ws_record_result_release(struct ws_record_result *result);

@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "formats/merge/merge.h"
-#include "formats/trace/map.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/options.h"
 #include "recorder/launch/output_name.h"
@@ -223,13 +221,6 @@ static int require_gpu(const struct ws_record_result *r)
 
 /* --- the commands --- */
 
-/* What is in the file now instead of in the files of the result. */
-static void print_merged(size_t ntraces, const char *path, const struct ws_merge_result *merged)
-{
-	complain("%s, of %zu trace%s: %" PRIu64 " kernels, %" PRIu64 " bytes", path, ntraces,
-	         ntraces == 1 ? "" : "s", merged->kernels, merged->file_size);
-}
-
 /* Of a command that reads what others made. */
 static void limit(char *const *files, int n)
 {
@@ -241,48 +232,6 @@ static void limit(char *const *files, int n)
 static int failed(enum ws_status status, const struct ws_err *err)
 {
 	complain("%s", err->text);
-	return ws_status_exit_code(status);
-}
-
-static int merge(struct ws_record_command *cmd)
-{
-	struct ws_merge_result merged;
-	enum ws_status status;
-	struct ws_err err;
-
-	limit(cmd->rest, cmd->nrest);
-	ws_trace_map_end_well_when_cut();
-	status = ws_trace_merge((const char *const *)cmd->rest, (size_t)cmd->nrest, cmd->output,
-	                        cmd->record.zstd_level, &merged, &err);
-	if (status != WS_OK)
-		return failed(status, &err);
-	print_merged((size_t)cmd->nrest, short_path(cmd->output), &merged);
-	return 0;
-}
-
-/* The traces of a recording become the first one's; the others go when that is done. All of that
- * in their folder, whatever has its name by now. */
-static int merge_recorded(struct ws_record_command *cmd, const struct ws_record_result *r)
-{
-	const char **paths = ws_xarray(r->ntraces, sizeof(*paths));
-	const char *shown = short_path(r->traces[0].path);
-	struct ws_merge_result merged;
-	enum ws_status status;
-	struct ws_err err;
-
-	for (size_t i = 0; i < r->ntraces; i++)
-		paths[i] = strrchr(r->traces[i].path, '/') + 1;
-	status = fchdir(r->folder) ? WS_FAIL(&err, ENVIRONMENT, "cannot merge: %s", strerror(errno))
-	                           : ws_trace_merge(paths, r->ntraces, paths[0],
-	                                            cmd->record.zstd_level, &merged, &err);
-	if (status == WS_OK) {
-		for (size_t i = 1; i < r->ntraces; i++)
-			unlink(paths[i]);
-		print_merged(r->ntraces, shown, &merged);
-	} else {
-		complain("%s; the traces are left as they are", err.text);
-	}
-	free(paths);
 	return ws_status_exit_code(status);
 }
 
@@ -344,11 +293,6 @@ static int record(struct ws_record_command *cmd)
 		if (cmd->record.capture.pytorch)
 			print_pytorch_absence(&result);
 		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
-		if (cmd->merge && result.ntraces > 1) {
-			int failed = merge_recorded(cmd, &result);
-
-			code = code ? code : failed;
-		}
 	}
 	ws_record_result_release(&result);
 	return code;
@@ -409,8 +353,7 @@ static void print_help(void)
 {
 	printf("Usage: " NAME " [-o FILE] [options] -- PROGRAM [ARGS...]\n"
 	       "       " NAME " [-o FILE] [options] --model NAME [model options]\n"
-	       "       " NAME " --salvage SEGMENT [-o FILE]\n"
-	       "       " NAME " --merge -o FILE TRACE...\n\n"
+	       "       " NAME " --salvage SEGMENT [-o FILE]\n\n"
 	       "Records what a program does into a trace file, however it ends.\n"
 	       "Ends with the program's own exit status (128 + signal when it was killed).\n\n");
 	ws_record_options_print(stdout);
@@ -456,8 +399,6 @@ static int run(struct ws_record_command *cmd, int argc, char **argv)
 	}
 	if (cmd->salvage)
 		return salvage(cmd);
-	if (cmd->merge && cmd->nrest && !cmd->model)
-		return merge(cmd);
 	if (!cmd->model && (!cmd->program || !cmd->program[0])) {
 		complain("nothing to run: give --model NAME or -- PROGRAM (see --help)");
 		return ws_status_exit_code(WS_USAGE);

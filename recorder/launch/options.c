@@ -148,12 +148,10 @@ static enum ws_status resolve(struct ws_record_command *cmd, const struct given 
 
 /* --- the command line --- */
 
-/* What is no option of ours is one of warpsheet-step, or with --merge a trace. */
+/* What is no option of ours is one of warpsheet-step. */
 static enum ws_status check_rest(const struct ws_record_command *cmd, const struct ws_opt *table,
                                  size_t noptions, struct ws_err *err)
 {
-	bool merges = cmd->merge && !cmd->program;
-
 	if (cmd->model) {
 		WS_FAIL_IF(cmd->program, err, USAGE, "--model and a program exclude each other");
 		return WS_OK;
@@ -163,13 +161,10 @@ static enum ws_status check_rest(const struct ws_record_command *cmd, const stru
 
 		if (word[0] == '-' && word[1])
 			return ws_opt_unknown(table, noptions, word, err);
-		WS_FAIL_IF(!merges, err, USAGE,
-		           "unexpected argument %s: a program and its arguments stand after --",
-		           word);
+		return WS_FAIL(err, USAGE,
+		               "unexpected argument %s: a program and its arguments stand after --",
+		               word);
 	}
-	WS_FAIL_IF(merges && !cmd->nrest, err, USAGE,
-	           "--merge needs a program after --, or traces");
-	WS_FAIL_IF(merges && !cmd->output, err, USAGE, "--merge of traces needs -o FILE");
 	return WS_OK;
 }
 

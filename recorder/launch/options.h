@@ -12,13 +12,13 @@ struct ws_record_command {
 	const char *salvage; /* NULL: record */
 	const char *model;   /* value of --model, NULL: a program after -- */
 	char **program;      /* with its arguments, NULL-terminated; NULL: none was given */
-	char **rest;         /* options of warpsheet-step, or traces to merge; NULL-terminated */
+	char **rest;         /* options of warpsheet-step; NULL-terminated */
 	int nrest;
 	char **capture_options; /* as given, NULL-terminated: part of the provenance */
 	int ncapture_options;
 	int64_t repeat; /* recordings of each point; 1 unless has_repeat */
 	bool has_repeat;
-	bool require_gpu, merge, help, version;
+	bool require_gpu, help, version;
 };
 
 /*

@@ -127,7 +127,6 @@ static void add_host(struct ws_drain *d)
 	ws_drain_add_meta(d, "host.cores", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/* With the first two --merge puts traces of one machine on one clock. */
 static void add_clock(struct ws_drain *d, const struct ws_seg_header *seg)
 {
 	ws_drain_add_meta(d, "clock.base_ns", "%ld", seg->base_ns);

@@ -468,8 +468,6 @@ enum ws_status ws_session_finish(struct ws_session *s, struct ws_record_result *
 			finish(s, s->processes[i]);
 
 	result->ntraces = s->nprocesses;
-	result->folder = s->folder;
-	s->folder = -1; /* the result's now */
 	for (size_t i = 0; i < s->nprocesses; i++) {
 		result->traces[i] = s->processes[i]->result;
 		s->processes[i]->trace = NULL; /* the result's now */
@@ -486,9 +484,6 @@ void ws_record_result_release(struct ws_record_result *result)
 	free(result->traces);
 	result->traces = NULL;
 	result->ntraces = 0;
-	if (result->folder >= 0)
-		close(result->folder);
-	result->folder = -1;
 }
 
 void ws_session_close(struct ws_session *s, int keep_segments)

@@ -2,7 +2,6 @@
 
 #include "formats/trace/check.h"
 #include "report/commands/command.h"
-#include "report/commands/destination.h"
 #include "report/commands/trace_open.h"
 #include "report/table/display.h"
 
@@ -31,26 +30,11 @@ static void print_result(const char *path, const struct ws_check_result *r)
 		puts("whole");
 }
 
-static enum ws_status repair(const char *from, const char *to, struct ws_err *err)
-{
-	struct ws_check_result kept;
-
-	WS_FORWARD(ws_output_check(to, from, err));
-	WS_FORWARD(ws_trace_repair(from, to, &kept, err));
-	ws_display_name(stdout, to);
-	printf(": %" PRIu64 " block%s with %" PRIu64 " row%s rescued\n", kept.blocks,
-	       plural(kept.blocks), kept.rows, plural(kept.rows));
-	return WS_OK;
-}
-
 /* What an import could not read is the damage of a file of another profiler. */
-static enum ws_status check_import(const struct ws_trace_file *f, const char *to,
-                                   struct ws_err *err)
+static enum ws_status check_import(const struct ws_trace_file *f)
 {
 	uint64_t lost = 0;
 
-	WS_FAIL_IF(to, err, USAGE,
-	           "'%s' is not a trace: 'warpsheet import' keeps what can be read of it", f->name);
 	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
 		lost += f->stats->losses[i].count;
 	ws_display_name(stdout, f->name);
@@ -62,36 +46,25 @@ static enum ws_status check_import(const struct ws_trace_file *f, const char *to
 	return lost ? WS_FINDING : WS_OK;
 }
 
-static enum ws_status check_trace(const char *path, const char *to, struct ws_err *err)
-{
-	struct ws_check_result result;
-
-	WS_FORWARD(ws_trace_check_file(path, print_finding, NULL, &result, err));
-	print_result(path, &result);
-	if (to)
-		WS_FORWARD(repair(path, to, err));
-	return result.damage ? WS_FINDING : WS_OK;
-}
-
 enum ws_status ws_cmd_check(int argc, char **argv, struct ws_err *err)
 {
+	struct ws_check_result result;
 	struct ws_trace_file f;
 	enum ws_status status;
-	const char *to = NULL;
 	int n;
 	const struct ws_opt opts[] = {
-	        WS_OPT("repair", 0, TEXT, "OUT.wtrace", &to,
-	               "write a new trace with every whole block, and a note of\n"
-	               "what was left out"),
 	        WS_OPT_HELP,
 	};
 	const struct ws_arguments a = WS_ARGUMENTS("check", opts, 1, 1, NULL);
 
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
-	if (!ws_trace_is_foreign(argv[0]))
-		return check_trace(argv[0], to, err);
+	if (!ws_trace_is_foreign(argv[0])) {
+		WS_FORWARD(ws_trace_check_file(argv[0], print_finding, NULL, &result, err));
+		print_result(argv[0], &result);
+		return result.damage ? WS_FINDING : WS_OK;
+	}
 	status = ws_trace_file_open(&f, argv[0], err);
-	WS_THEN(status, check_import(&f, to, err));
+	WS_THEN(status, check_import(&f));
 	ws_trace_file_close(&f);
 	return status;
 }

@@ -18,11 +18,11 @@ import sys
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 HERE = os.path.join(SOURCE, "tests", "fuzz")
 TRACES = [os.path.join(HERE, "corpus", "reader"), os.path.join(SOURCE, "fixtures", "traces")]
-SEEDS = {"reader": TRACES[1:], "merge": TRACES, "tables": TRACES}
+SEEDS = {"reader": TRACES[1:], "tables": TRACES}
 # bytes of an input: seeds are cut to that, and a trace's schema alone has 3,000
-MAX_LEN = {"reader": 24576, "merge": 24576, "tables": 8192, "codec": 16384}
+MAX_LEN = {"reader": 24576, "tables": 8192, "codec": 16384}
 # Not decoding: what writes, and what only opens files or talks to people.
-WRITING = re.compile(r"_encode\.c|codec/model\.c|trace/(writer|repair)\.c|formats/parquet/|_writer\.c|"
+WRITING = re.compile(r"_encode\.c|codec/model\.c|trace/writer\.c|formats/parquet/|_writer\.c|"
                      r"base/(outfile|own_file|options|sink)\.c|foreign/out\.c")
 DECODING = re.compile(r"formats/|recorder/(shared|drain)/")
 # freed memory is used again at once, and not given back to the system after each run

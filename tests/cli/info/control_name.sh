@@ -5,13 +5,11 @@ cp fixtures/imports/alexnet-a100.json.gz "$name.json.gz"
 {
 	warpsheet info "$name.wtrace" | head -n 1
 	warpsheet check "$name.wtrace"
-	warpsheet check "$name.wtrace" --repair "$name.2"
 	warpsheet check "$name.json.gz"
 	warpsheet import "$name.json.gz" -o "$name.3" | head -n 1
 	warpsheet info "$name"
 	warpsheet check "$name"
 	warpsheet import "$name" -o x.wtrace
 	warpsheet export "$name.wtrace" -o "$name.4"
-	warpsheet-record --merge "$name.wtrace" -o "$name.5"
 	warpsheet-record -o "$name" -- /no/such/"$name"
 } 2>&1 | sed -E 's/[0-9]+ (blocks|rows|records|kernels|bytes)/N \1/g'

@@ -148,18 +148,6 @@ Test(options, a_refusal_names_the_argument)
 	release();
 	cr_expect_eq(PARSE("--model", "m", "--", "p"), WS_USAGE);
 	cr_expect_not_null(strstr(err.text, "exclude each other"), "%s", err.text);
-	release();
-	cr_expect_eq(PARSE("--merge", "-o", "x", "--unknown"), WS_USAGE);
-	cr_expect_not_null(strstr(err.text, "unknown option --unknown"), "%s", err.text);
-}
-
-Test(options, merging_of_named_traces)
-{
-	cr_assert_eq(PARSE("--merge", "a.wtrace", "-o", "c.wtrace", "b.wtrace"), WS_OK);
-	cr_assert_eq(cmd.nrest, 2);
-	cr_expect_str_eq(cmd.rest[1], "b.wtrace");
-	cr_expect_str_eq(cmd.output, "c.wtrace");
-	cr_expect_eq(cmd.merge, 1);
 }
 
 Test(options, a_typing_error_gets_a_suggestion_and_a_program_its_place)

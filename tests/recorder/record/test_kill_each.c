@@ -229,24 +229,6 @@ static int cut_at(const char *const *argv, long n, const char *file)
 	return cut;
 }
 
-Test(kill_each, a_trace_that_is_cut_at_any_call_of_a_merge_ends_it_with_3)
-{
-	char whole[RUN_PATH], merged[RUN_PATH], copy[3 * RUN_PATH];
-	long n = 1;
-
-	cr_assert_eq(RECORD(&r, "exit", "20"), 3, "%s", r.text);
-	snprintf(whole, sizeof(whole), "%s/whole", r.dir);
-	snprintf(merged, sizeof(merged), "%s/merged", r.dir);
-	snprintf(copy, sizeof(copy), "cp %s %s", whole, r.trace);
-	cr_assert_eq(rename(r.trace, whole), 0);
-	do {
-		cr_assert_eq(system(copy), 0);
-	} while (cut_at((const char *const[]){WS_TEST_RECORD, "--merge", "-o", merged, whole,
-	                                      r.trace, NULL},
-	                n++, r.trace));
-	cr_expect_gt(n, 40, "%ld calls", n);
-}
-
 Test(kill_each, a_segment_that_is_cut_at_any_call_of_a_salvage_ends_it_with_3)
 {
 	char segment[600], command[4 * 600];

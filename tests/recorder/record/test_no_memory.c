@@ -224,33 +224,3 @@ Test(no_memory, a_salvager_without_memory_ends_with_5_and_leaves_all_to_the_next
 {
 	fail_each(&(struct command){prepare_salvage, 0, check_rest});
 }
-
-/* --- merge --- */
-
-static void prepare_merge(const char **args)
-{
-	static const char trace[] = WS_FIXTURES "/traces/step-fp32.wtrace";
-	const char *const list[] = {"--merge", "-o", r.trace, trace, trace, NULL};
-
-	begin_anew();
-	memcpy(args, list, sizeof(list));
-}
-
-static void judge_merge(int code, long place)
-{
-	char paths[2][RUN_PATH];
-	const size_t n = run_traces(&r, paths, 2);
-	struct probe p;
-
-	cr_expect(n == 1 || (!n && code), "allocation %ld: %zu traces, %s", place, n, r.text);
-	if (!n)
-		return;
-	probe_open(&p, r.trace); /* words about it need memory, too */
-	cr_expect(ws_trace_reader_summary(p.reader)->closed);
-	probe_close(&p);
-}
-
-Test(no_memory, a_merge_without_memory_ends_with_5_and_leaves_nothing_half_written)
-{
-	fail_each(&(struct command){prepare_merge, 0, judge_merge});
-}

@@ -164,8 +164,6 @@ Test(other_user, nothing_is_written_into_a_pipe_of_another_user)
 	        {"warpsheet export " TRACE " -o", "p.json.gz", ""},
 	        {"warpsheet import '" WS_FIXTURES "/imports/alexnet-a100.json.gz' -o", "p.wtrace",
 	         ""},
-	        {"warpsheet check " TRACE " --repair", "p.wtrace", ""},
-	        {"warpsheet-record --merge " TRACE " -o", "p.wtrace", ""},
 	        {"warpsheet-record -o", "p.wtrace", "-- /bin/true"},
 	};
 	char path[2 * RUN_PATH], byte;

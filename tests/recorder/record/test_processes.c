@@ -306,52 +306,6 @@ Test(processes, a_segment_that_is_being_made_is_waited_for)
 	cr_expect_str_empty(run_segment(&r), "a segment is left behind");
 }
 
-/* --- one trace of all --- */
-
-static void check_merged(const char *path, uint64_t kernels)
-{
-	struct probe p = open_whole(path);
-
-	cr_expect_eq(ROWS(&p, kernel), kernels);
-	cr_expect_eq(ROWS(&p, api), kernels);
-	cr_expect_eq(ROWS(&p, process), 2);
-	cr_expect_neq(CELL(&p, process, pid, 0), CELL(&p, process, pid, 1));
-	cr_expect_eq(ROWS(&p, device), 1, "both ran on the CPU");
-	cr_expect_eq(probe_count(&p, WS_NVTX_PUSH, "event 1"), 2);
-	cr_expect_str_eq(probe_meta(&p, "record.merged"), "2");
-	probe_close(&p);
-}
-
-Test(processes, with_merge_there_is_one_trace_of_all)
-{
-	char command[4096], paths[3][RUN_PATH];
-
-	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
-	         victim(1, "exit", 700));
-	cr_expect_eq(SHELL(r.trace, command, "--merge"), 0, "%s", r.text);
-	cr_assert_eq(run_traces(&r, paths, 3), 1, "%s", r.text);
-	cr_expect_str_eq(paths[0], r.trace);
-	check_merged(r.trace, 1200);
-	cr_expect_not_null(strstr(r.text, "of 2 traces: 1200 kernels"), "%s", r.text);
-}
-
-Test(processes, traces_are_merged_later_too)
-{
-	char command[4096], paths[4][RUN_PATH];
-
-	snprintf(command, sizeof(command), "%s & %s & wait", victim(0, "exit", 500),
-	         victim(1, "exit", 700));
-	cr_expect_eq(SHELL(r.trace, command), 0, "%s", r.text);
-	cr_assert_eq(run_traces(&r, paths, 4), 2, "%s", r.text);
-	cr_expect_eq(RUN(&r, "--merge", paths[0], paths[1], "-o", "all.wtrace"), 0, "%s", r.text);
-	snprintf(paths[2], RUN_PATH, "%s/all.wtrace", r.dir);
-	check_merged(paths[2], 1200);
-	cr_expect_eq(run_traces(&r, paths, 4), 3, "what was named stays");
-	cr_expect_eq(RUN(&r, "--merge", paths[0], paths[1]), 2, "%s", r.text);
-	cr_expect_eq(RUN(&r, "--merge", "-o", "x.wtrace"), 2, "%s", r.text);
-	cr_expect_eq(RUN(&r, "--merge", "-o", "x.wtrace", r.tally), 3, "%s", r.text);
-}
-
 /* --- the launcher --- */
 
 static pid_t start_two_for(const char *also, int rounds0, int rounds1)

@@ -215,9 +215,9 @@ static void make_command(const struct output *o, const char *path, const char *a
 	argv[n++] = records ? WS_TEST_RECORD : WS_TEST_WARPSHEET;
 	for (size_t i = records; o->args[i]; i++)
 		argv[n++] = o->args[i];
-	argv[n++] = strcmp(o->args[0], "check") ? "-o" : "--repair";
+	argv[n++] = "-o";
 	argv[n++] = path;
-	if (records && strcmp(o->input, TRACE) != 0)
+	if (records)
 		argv[n++] = "--";
 	argv[n++] = o->input;
 	argv[n] = NULL;
@@ -263,8 +263,6 @@ static const struct output files[] = {
         {"e.json.gz", {"export"}, TRACE, 0},
         {"e.pftrace", {"export"}, TRACE, 0},
         {"i.wtrace", {"import"}, WS_FIXTURES "/imports/alexnet-a100.json.gz", 1},
-        {"repaired.wtrace", {"check"}, TRACE, 1},
-        {"merged.wtrace", {"record", "--merge"}, TRACE, 0},
         {"recorded.wtrace", {"record"}, "/bin/true", 0},
 };
 #define NFILES (sizeof(files) / sizeof(*files))

@@ -1,1 +1,0 @@
-warpsheet check fixtures/broken/flipped-bit.wtrace --repair absent/out.wtrace

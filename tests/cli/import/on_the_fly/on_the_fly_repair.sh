@@ -1,1 +1,0 @@
-warpsheet check fixtures/imports/event-sync-a100.json.gz --repair t.wtrace

@@ -1,1 +1,0 @@
-warpsheet record --merge a.wtrace b.wtrace
