@@ -24,6 +24,18 @@ enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *fi
 	return status;
 }
 
+enum ws_status ws_err_prefix(struct ws_err *err, enum ws_status status, const char *fmt, ...)
+{
+	const struct ws_err cause = err ? *err : (struct ws_err){0};
+	char prefix[sizeof(cause.text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(prefix, sizeof(prefix), fmt, ap);
+	va_end(ap);
+	return ws_fail(err, status, cause.file, cause.line, "%s: %s", prefix, cause.text);
+}
+
 void ws_defuse(char *text)
 {
 	unsigned due = 0; /* bytes of this character that are still to come */

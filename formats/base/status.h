@@ -38,6 +38,10 @@ struct ws_err {
 enum ws_status ws_fail(struct ws_err *err, enum ws_status status, const char *file, int line,
                        const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
+/* Name in front of a failure what it happened to: its text becomes "FMT: TEXT". Returns status. */
+enum ws_status ws_err_prefix(struct ws_err *err, enum ws_status status, const char *fmt, ...)
+        __attribute__((format(printf, 3, 4)));
+
 /* Control characters of a text for a terminal become '?', those of the upper half (C1) too. */
 void ws_defuse(char *text);
 

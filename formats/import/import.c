@@ -6,7 +6,7 @@
 #include "formats/base/outfile.h"
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "formats/foreign/text_file.h"
 
 static const struct ws_importer *const importers[] = {

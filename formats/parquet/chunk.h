@@ -10,7 +10,7 @@
 #include "formats/parquet/thrift.h"
 #include "formats/schema/schema.h"
 #include "formats/base/strtab.h"
-#include "formats/codec/zframe.h"
+#include "formats/codec/columns.h"
 
 enum ws_parquet_type {
 	WS_PARQUET_I64,

@@ -72,12 +72,7 @@ void ws_thread_events_merge(const struct ws_row_buf *api, const struct ws_row_bu
 
 int ws_thread_rows_source(const struct ws_block_view *view, enum ws_kind kind, unsigned position)
 {
-	unsigned wanted = ws_thread_events_column(kind, position);
-
-	for (unsigned i = 0; i < view->header.ncolumns; i++)
-		if (view->columns[i].position == (int)wanted)
-			return (int)i;
-	return -1;
+	return ws_block_view_column(view, ws_thread_events_column(kind, position));
 }
 
 struct ws_thread_rows *ws_thread_rows_new(void)

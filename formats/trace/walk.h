@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"
 

@@ -256,7 +256,7 @@ enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *e
 /* One row for each block so far, in as many index blocks as that takes, then the trailer. */
 static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 {
-	struct ws_trailer trailer = {.index_offset = w->sink.size};
+	const uint64_t index_offset = w->sink.size;
 	struct ws_row_buf *rows = &w->pending[WS_KIND_INDEX];
 	const size_t n = w->nblocks;
 	uint8_t bytes[WS_TRAILER_BYTES];
@@ -267,8 +267,7 @@ static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 		if (ws_row_buf_is_full(rows) || i + 1 == n)
 			WS_FORWARD(write_block(w, WS_KIND_INDEX, err));
 	}
-	trailer.file_size = w->sink.size + sizeof(bytes);
-	ws_trailer_put(bytes, &trailer);
+	ws_trailer_put(bytes, index_offset, w->sink.size + sizeof(bytes));
 	return ws_sink_append(&w->sink, bytes, sizeof(bytes), err);
 }
 

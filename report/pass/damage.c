@@ -1,7 +1,7 @@
 /* What is wrong with a block whose rows cannot be joined, said when one was found. */
 #include <inttypes.h>
 
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "report/pass/private.h"
 
 /* Of a row: in a block of two kinds that of the row. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "formats/base/bytes.h"
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "tests/support/trace_sample.h"
 
 #define MAX_BLOCKS 64
@@ -84,14 +84,14 @@ static void change_column(struct parts *p, size_t block)
 	pos = body + n * WS_DIR_ENTRY_BYTES;
 	end = n * WS_DIR_ENTRY_BYTES;
 	for (unsigned i = 0; i < n; i++) {
-		ws_dir_entry_get(body + i * WS_DIR_ENTRY_BYTES, &other);
+		memcpy(&other, body + i * WS_DIR_ENTRY_BYTES, sizeof(other));
 		if (other.stored_size > body_size - end)
 			return;
 		if (i < which)
 			pos += other.stored_size;
 		end += other.stored_size;
 	}
-	ws_dir_entry_get(body + which * WS_DIR_ENTRY_BYTES, &entry);
+	memcpy(&entry, body + which * WS_DIR_ENTRY_BYTES, sizeof(entry));
 	if (!entry.stored_size)
 		return;
 	room = entry.stored_size + pick(p, 16);
@@ -109,7 +109,7 @@ static void change_column(struct parts *p, size_t block)
 	if (!resize(p, (size_t)(body + end - p->data), 0, body_size - end))
 		return;
 	entry.stored_size = (uint32_t)size;
-	ws_dir_entry_put(body + which * WS_DIR_ENTRY_BYTES, &entry);
+	memcpy(body + which * WS_DIR_ENTRY_BYTES, &entry, sizeof(entry));
 	ws_store_u64(header + 16, body_size);
 }
 

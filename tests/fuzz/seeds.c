@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
-#include "formats/codec/zframe.h"
 #include "tests/support/trace_sample.h"
 
 static int write_bytes(const char *path, const uint8_t *data, size_t size)
@@ -66,7 +65,7 @@ static void put_inflated(struct ws_sample *out, const struct ws_sample *s, size_
 			                 entry.encoded_size, NULL);
 		entry.compression = WS_COMPRESSION_NONE;
 		entry.stored_size = entry.encoded_size;
-		ws_dir_entry_put(body + i * WS_DIR_ENTRY_BYTES, &entry);
+		memcpy(body + i * WS_DIR_ENTRY_BYTES, &entry, sizeof(entry));
 		pos += entry.encoded_size;
 	}
 	while ((size_t)(pos - body) % WS_ALIGN_BYTES)

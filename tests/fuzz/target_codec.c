@@ -18,7 +18,7 @@ static struct ws_block_decoder *decoder(void)
 	if (!d.z)
 		ws_block_decoder_init(&d);
 	/* what it remembers of another run would make this one another */
-	d.tokens_from = d.durations_from = NULL;
+	d.carrier.stored = d.durations.stored = NULL;
 	return &d;
 }
 

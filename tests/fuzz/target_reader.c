@@ -1,5 +1,5 @@
 /* Any bytes as a trace: check it, open it, decode every block, load every kind. */
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "formats/trace/check.h"
 #include "formats/trace/reader.h"
 #include "tests/fuzz/mutate.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/codec/zframe.h"
+#include "formats/codec/columns.h"
 #include "tests/support/thrift_reading.h"
 
 #define NEED(cond) cr_assert((cond), "Parquet: %s", #cond)

@@ -8,7 +8,7 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/checksum.h"
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 
 static void must(int ok, const char *what)
 {

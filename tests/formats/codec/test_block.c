@@ -5,7 +5,6 @@
 
 #include "formats/codec/block.h"
 #include "formats/base/checksum.h"
-#include "formats/codec/encodings.h"
 
 /* A block in memory and a look into it. */
 struct made {

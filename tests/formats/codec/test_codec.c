@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#include "formats/codec/encodings.h"
-#include "formats/codec/zframe.h"
+#include "formats/codec/columns.h"
 #include "tests/environment/random.h"
 
 static const enum ws_encoding fixed[] = {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "formats/codec/residual.h"
+#include "formats/codec/columns.h"
 #include "tests/environment/random.h"
 
 static uint64_t state = 88172645463325252u;
@@ -32,8 +32,8 @@ static void rows_init(struct rows *r, uint32_t n, uint32_t kinds)
 		r->name[i] = 100 + random_u64(&state) % kinds;
 	ws_tokens_init(&r->tokens, 1);
 	ws_tokens_init(&r->tokens_back, 0);
-	ws_residual_new(&r->writer);
-	ws_residual_new(&r->reader);
+	r->writer = ws_residual_new();
+	r->reader = ws_residual_new();
 	ws_tokens_build(&r->tokens, (const uint64_t *const[]){r->name}, 1, n);
 }
 
@@ -45,8 +45,8 @@ static void rows_free(struct rows *r)
 	free(r->back);
 	ws_tokens_free(&r->tokens);
 	ws_tokens_free(&r->tokens_back);
-	ws_residual_free(r->writer);
-	ws_residual_free(r->reader);
+	free(r->writer);
+	free(r->reader);
 	ws_buf_free(&r->bytes);
 }
 
@@ -290,4 +290,32 @@ Test(residual, tokens_that_are_not_there_are_corrupt)
 	cr_assert(eq(int, get_tokens(&t, (const uint8_t *)"\2\7\11\0\1", 5, 3), WS_CORRUPT));
 	cr_assert(eq(int, get_tokens(&t, (const uint8_t *)"\2\7\11\0\1\0\0", 7, 3), WS_CORRUPT));
 	ws_tokens_free(&t);
+}
+
+/* The bytes and values of docs/dev/trace-format.md, section 2.2, written out by hand. */
+Test(residual, the_example_of_the_format_page_decodes)
+{
+	static const uint8_t tokens[] = {2, 7, 9, 0, 0, 1, 0, 1};
+	static const uint8_t bytes[] = {0x02, 0x00, 0x04, 0x02, 0x00, 0x01, 0x00, 0x08, 0x08,
+	                                0x00, 0xf6, 0x02, 0x03, 0xff, 0x02, 0x06, 0x8f, 0x05};
+	static const uint64_t durations[] = {400, 404, 400, 400, 400};
+	static const uint64_t starts[] = {1000, 1424, 1500, 1856, 1936};
+	uint64_t values[5], back[5];
+	struct ws_tokens t;
+	struct ws_residual *r = ws_residual_new();
+	struct ws_err err;
+
+	ws_tokens_init(&t, 0);
+	cr_assert(eq(int, ws_tokens_get(&t, WS_TYPE_U64, tokens, sizeof(tokens), 5, values, &err),
+	             WS_OK));
+	cr_assert(eq(int,
+	             ws_residual_get(
+	                     r, &(struct ws_residual_how){.tokens = &t, .durations = durations},
+	                     bytes, sizeof(bytes), 5, back, &err),
+	             WS_OK),
+	          "%s", err.text);
+	for (int i = 0; i < 5; i++)
+		cr_assert(eq(u64, back[i], starts[i]), "row %d", i);
+	ws_tokens_free(&t);
+	free(r);
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "formats/codec/block.h"
-#include "formats/codec/encodings.h"
 #include "formats/trace/internal.h"
 #include "tests/support/trace_sample.h"
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "formats/trace/internal.h"
 #include "tests/support/trace_sample.h"
 

@@ -8,8 +8,7 @@
 
 #include <stdio.h>
 
-#include "formats/codec/container.h"
-#include "formats/codec/encodings.h"
+#include "formats/codec/block.h"
 #include "tests/support/trace_sample.h"
 
 enum place {

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "formats/trace/feed.h"
 #include "tests/support/trace_sample.h"
 

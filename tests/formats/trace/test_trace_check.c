@@ -316,7 +316,7 @@ static struct ws_sample make_with_index(const struct ws_row_index *index, size_t
 {
 	struct ws_row_buf rows = {.def = ws_schema_kind(WS_KIND_INDEX)};
 	struct ws_sample s = ws_sample_make_unclosed();
-	struct ws_trailer trailer = {.index_offset = s.size};
+	const uint64_t index_offset = s.size;
 	uint8_t end[WS_TRAILER_BYTES];
 	struct ws_block_encoder encoder;
 	struct ws_block_header header;
@@ -327,8 +327,7 @@ static struct ws_sample make_with_index(const struct ws_row_index *index, size_t
 	ws_block_encoder_init(&encoder, 1);
 	ws_block_encode(&encoder, &rows, n, &block, &header);
 	ws_sample_insert(&s, s.size, block.data, block.len);
-	trailer.file_size = s.size + sizeof(end);
-	ws_trailer_put(end, &trailer);
+	ws_trailer_put(end, index_offset, s.size + sizeof(end));
 	ws_sample_insert(&s, s.size, end, sizeof(end));
 	ws_block_encoder_free(&encoder);
 	ws_row_buf_free(&rows);

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "formats/base/checksum.h"
-#include "formats/codec/encodings.h"
-#include "formats/codec/container.h"
+#include "formats/codec/block.h"
 #include "tests/support/trace_sample.h"
 
 static struct ws_trace_reader *open_sample(const struct ws_sample *s)
