@@ -283,6 +283,9 @@ static const char *const replaced[][2] = {
         {"merge", "a report reads the traces of all processes at once: warpsheet report A B"},
         {"repair", "reports read the intact data of a damaged trace as it is"},
         {"data", "steps train on synthetic data"},
+        {"sweep-over-size", "use --table sweep-pivot --rows KEY --columns KEY --value COLUMN"},
+        {"sweep-over-dtype", "use --table sweep-pivot --columns dtype --value COLUMN"},
+        {"sweep-scaling", "use --table sweep-pivot --columns KEY --value COLUMN"},
 };
 
 enum ws_status ws_opt_unknown_name(const char *what, const char *word,

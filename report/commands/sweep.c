@@ -20,8 +20,7 @@ struct sweep_opts {
 };
 
 /* What the sweep without --table and -o shows. */
-static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", "sweep-scaling",
-                                           NULL};
+static const char *const short_tables[] = {"sweep-verdict", "sweep", "sweep-pivot", NULL};
 
 /*
  * The state that `warpsheet record --repeat` left beside a trace, or instead of

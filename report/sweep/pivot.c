@@ -5,29 +5,29 @@
 
 #define MOST_SHOWN 5
 
-/* A table with a group of columns for each value of something; texts of each row of the sweep. */
+/* The texts of each row of the sweep: its row in the pivot, its group of columns. */
 struct pivot {
 	struct ws_sweep *s;
-	const uint32_t *row;    /* what tells its rows apart */
-	const uint32_t *label;  /* and this; NULL: nothing else does */
-	const uint32_t *column; /* which group of columns it stands in */
-	const char *row_title, *column_prefix;
+	const uint32_t *row;    /* the value of the fact --rows */
+	const uint32_t *label;  /* the other facts in which rows differ */
+	const uint32_t *column; /* the value of the fact --columns: its group of columns */
+	const char *row_title, *column_title;
 	uint32_t *group; /* the values of `column`, once each, in order */
 	size_t ngroups;
 	int shown[MOST_SHOWN]; /* columns of the table sweep that each group shows */
 	size_t nshown;
-	bool hides_baseline;  /* whose speed-up over itself says nothing */
-	bool group_only;      /* the title of a column is its group's */
-	const char *nameless; /* what a row is called that nothing tells apart */
 };
 
-/* What --value says, else the usual. */
-static enum ws_status find_shown(struct pivot *p, const int *usual, size_t n, struct ws_err *err)
+/* The column that --value names, else the phases' times. */
+static enum ws_status find_shown(struct pivot *p, struct ws_err *err)
 {
+	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
+	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
+	                                      WS_TC_sweep_backward_ratio};
 	const struct ws_table_def *def = p->s->table->def;
 	const char *value = p->s->opts->value;
 
-	for (size_t i = 0; i < n && !value; i++)
+	for (size_t i = 0; i < MOST_SHOWN && !value; i++)
 		p->shown[p->nshown++] = usual[i];
 	for (size_t i = 0; i < def->ncolumns && value && !p->nshown; i++)
 		if (!strcasecmp(def->columns[i].id, value) ||
@@ -81,7 +81,7 @@ static void find_groups(struct pivot *p)
 	struct ws_sweep *s = p->s;
 	uint32_t *value = ws_arena_array(&s->arena, s->nrows, sizeof(*value));
 
-	for (size_t i = 0; i < s->nrows && p->column; i++)
+	for (size_t i = 0; i < s->nrows; i++)
 		value[i] = p->column[i];
 	if (s->nrows)
 		qsort_r(value, s->nrows, sizeof(*value), by_value, s);
@@ -91,7 +91,7 @@ static void find_groups(struct pivot *p)
 	p->group = value;
 }
 
-/* The fixed columns of def, the first of which gets another title, and the groups'. */
+/* The fixed columns of def, the first of which is called as --rows, and the groups'. */
 static struct ws_table_def *make_def(const struct pivot *p, const struct ws_table_def *def)
 {
 	struct ws_arena *arena = &p->s->arena;
@@ -102,14 +102,12 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 	size_t at = def->ncolumns;
 
 	memcpy(columns, def->columns, at * sizeof(*columns));
-	if (p->row_title)
-		columns[0].title = ws_arena_copy(arena, p->row_title, strlen(p->row_title));
+	columns[0].title = ws_arena_copy(arena, p->row_title, strlen(p->row_title));
 	for (size_t c = 0; c < p->ngroups; c++) {
 		struct ws_bytes value = ws_texts_get(&p->s->texts, p->group[c]);
 
 		for (size_t k = 0; k < p->nshown; k++) {
 			const struct ws_table_column *of = &from[p->shown[k]];
-			const char *unit = value.len ? strchr(of->title, '(') : NULL;
 
 			columns[at] = *of;
 			/* the ends of an interval are no ratios to draw */
@@ -117,11 +115,10 @@ static struct ws_table_def *make_def(const struct pivot *p, const struct ws_tabl
 				columns[at].display = WS_DISPLAY_REAL;
 			columns[at].id = ws_arena_format(arena, "%s_%zu", of->id, c);
 			columns[at++].title =
-			        ws_arena_format(arena, "%s%.*s%s%s", p->column_prefix,
+			        ws_arena_format(arena, "%s %.*s%s%s", p->column_title,
 			                        value.len < 60 ? (int)value.len : 60,
 			                        value.len ? (const char *)value.ptr : "",
-			                        value.len ? " " : "",
-			                        p->group_only && unit ? unit : of->title);
+			                        value.len ? " " : "", of->title);
 		}
 	}
 	*made = *def;
@@ -184,16 +181,11 @@ static void set_text(const struct pivot *p, struct ws_table *t, struct ws_cell *
 		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
 }
 
-static bool is_baseline_itself(const struct ws_sweep *s, size_t row)
-{
-	return s->baseline_key &&
-	       ws_sweep_value(s->rows[row].run, s->baseline_key) == s->baseline_value;
-}
-
-/* first: row of the pivot -> row of the sweep that it began with. */
-static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_table *t)
+static void fill(const struct pivot *p, size_t fixed, struct ws_table *t)
 {
 	struct ws_sweep *s = p->s;
+	/* row of the pivot -> row of the sweep that it began with */
+	size_t *first = ws_arena_array(&s->arena, s->nrows, sizeof(*first));
 
 	for (size_t i = 0; i < s->nrows; i++) {
 		const struct ws_cell *from = s->table->cells + i * s->table->def->ncolumns;
@@ -202,95 +194,41 @@ static void fill(const struct pivot *p, size_t fixed, size_t *first, struct ws_t
 
 		while (p->group[c] != p->column[i])
 			c++;
-		while (r < t->nrows && (p->row[first[r]] != p->row[i] ||
-		                        (p->label && p->label[first[r]] != p->label[i])))
+		while (r < t->nrows &&
+		       (p->row[first[r]] != p->row[i] || p->label[first[r]] != p->label[i]))
 			r++;
 		if (r == t->nrows) {
 			first[r] = i;
 			cells = ws_table_row(t);
 			set_text(p, t, &cells[0], p->row[i]);
 			if (cells[0].type == WS_CELL_EMPTY)
-				ws_cell_set_str(t, &cells[0], p->nameless);
-			if (p->label)
-				set_text(p, t, &cells[1], p->label[i]);
+				ws_cell_set_str(t, &cells[0], "not known");
+			set_text(p, t, &cells[1], p->label[i]);
 		}
 		cells = t->cells + r * t->def->ncolumns + fixed + c * p->nshown;
 		for (size_t k = 0; k < p->nshown; k++)
-			if (!(p->hides_baseline && is_baseline_itself(s, i) &&
-			      p->shown[k] >= WS_TC_sweep_speedup))
-				cells[k] = from[p->shown[k]];
+			cells[k] = from[p->shown[k]];
 	}
-}
-
-/* In place of *t, an empty table whose columns are those that are fixed. */
-static void make(struct pivot *p, struct ws_table **t)
-{
-	const struct ws_table_def *fixed = (*t)->def, *def;
-	size_t *first = ws_arena_array(&p->s->arena, p->s->nrows, sizeof(*first));
-
-	find_groups(p);
-	def = make_def(p, fixed);
-	ws_table_free(*t);
-	*t = ws_table_new(def);
-	fill(p, fixed->ncolumns, first, *t);
 }
 
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
 {
-	static const int usual[MOST_SHOWN] = {WS_TC_sweep_forward_ns, WS_TC_sweep_forward_std_ns,
-	                                      WS_TC_sweep_backward_ns, WS_TC_sweep_backward_std_ns,
-	                                      WS_TC_sweep_backward_ratio};
-	struct pivot p = {.s = s, .nameless = "not known"};
-	const char *rows = s->opts->rows, *columns;
+	const struct ws_table_def *fixed = (*t)->def, *def;
+	const char *rows = s->opts->rows;
+	struct pivot p = {.s = s};
 
 	if (!rows && ws_sweep_has_key(s, "model"))
 		rows = "model";
-	WS_FORWARD(find_shown(&p, usual, MOST_SHOWN, err));
+	WS_FORWARD(find_shown(&p, err));
 	WS_FORWARD(find_key(s, rows, "rows", "", &p.row_title, err));
-	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &columns, err));
-	find_labels(s, p.row_title, columns, &p.label);
+	WS_FORWARD(find_key(s, s->opts->columns, "columns", p.row_title, &p.column_title, err));
+	find_labels(s, p.row_title, p.column_title, &p.label);
 	p.row = facts_of(s, p.row_title);
-	p.column = facts_of(s, columns);
-	p.column_prefix = ws_arena_format(&s->arena, "%s ", columns);
-	make(&p, t);
-	return WS_OK;
-}
-
-enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
-{
-	static const int total[] = {WS_TC_sweep_total_ns};
-	struct pivot p = {.s = s, .column_prefix = "", .group_only = true, .nameless = "not known"};
-
-	for (size_t k = 0; ws_sweep_sizes[k] && !p.row_title; k++)
-		if (ws_sweep_differ(s, ws_sweep_sizes[k]))
-			p.row_title = ws_sweep_sizes[k];
-	if (!p.row_title) {
-		ws_table_set_not_recorded(*t, "All traces are of one size.");
-		return WS_OK;
-	}
-	WS_FORWARD(find_shown(&p, total, 1, err));
-	p.row = facts_of(s, p.row_title);
-	find_labels(s, p.row_title, "", &p.column);
-	make(&p, t);
-	return WS_OK;
-}
-
-enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err)
-{
-	struct pivot p = {.s = s,
-	                  .column_prefix = "",
-	                  .hides_baseline = true,
-	                  .nameless = "all",
-	                  .column = facts_of(s, "dtype")};
-	static const int usual[] = {WS_TC_sweep_total_ns, WS_TC_sweep_speedup, WS_TC_sweep_low,
-	                            WS_TC_sweep_high};
-
-	if (!ws_sweep_differ(s, "dtype")) {
-		ws_table_set_not_recorded(*t, "All traces are of one dtype.");
-		return WS_OK;
-	}
-	WS_FORWARD(find_shown(&p, usual, 4, err));
-	find_labels(s, "dtype", "loss_scale", &p.row);
-	make(&p, t);
+	p.column = facts_of(s, p.column_title);
+	find_groups(&p);
+	def = make_def(&p, fixed);
+	ws_table_free(*t);
+	*t = ws_table_new(def);
+	fill(&p, fixed->ncolumns, *t);
 	return WS_OK;
 }

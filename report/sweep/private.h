@@ -87,9 +87,6 @@ static inline struct ws_bytes ws_sweep_text(const struct ws_sweep *s,
 bool ws_sweep_has_key(const struct ws_sweep *s, const char *key);
 /* Two runs of one configuration may differ in the fact of this number. */
 bool ws_sweep_is_no_work(const struct ws_sweep *s, size_t key);
-/* Are they the same but for a fact, and for one that follows from it? */
-bool ws_sweep_differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
-                             const struct ws_sweep_run *b, const char *key, const char *follows);
 /* The text as a number; false when it is none. */
 bool ws_sweep_number(struct ws_bytes text, double *out);
 /* < 0 as numbers where both are, else as text; unknown first. */
@@ -106,8 +103,6 @@ enum ws_status ws_sweep_find_rows(struct ws_sweep *s, struct ws_err *err);
 
 /* --- the tables --- */
 
-/* Facts that are sizes, NULL behind them. */
-extern const char *const ws_sweep_sizes[];
 /* Facts that have a column, in their order. */
 #define WS_SWEEP_FACTS 5
 extern const char *const ws_sweep_facts[WS_SWEEP_FACTS];
@@ -130,6 +125,3 @@ const struct ws_sweep_row *ws_sweep_best(const struct ws_sweep *s, bool tokens, 
 void ws_sweep_answer(const struct ws_sweep *s, struct ws_report *report);
 /* In place of the empty table *t; after the table sweep. */
 enum ws_status ws_sweep_pivot(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
-enum ws_status ws_sweep_over_size(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
-enum ws_status ws_sweep_over_dtype(struct ws_sweep *s, struct ws_table **t, struct ws_err *err);
-void ws_sweep_scaling(struct ws_sweep *s, struct ws_table *t);

@@ -113,8 +113,9 @@ static void find_rest(struct ws_sweep *s, struct ws_sweep_row *row)
 
 /* --- speed-ups --------------------------------------------------------------------------- */
 
-bool ws_sweep_differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
-                             const struct ws_sweep_run *b, const char *key, const char *follows)
+/* Are they the same but for a fact, and for one that follows from it? */
+static bool differ_only_in(const struct ws_sweep *s, const struct ws_sweep_run *a,
+                           const struct ws_sweep_run *b, const char *key, const char *follows)
 {
 	for (size_t k = 1; k <= s->keys.n; k++) {
 		struct ws_bytes name = ws_texts_get(&s->keys, (uint32_t)k);
@@ -172,8 +173,7 @@ static enum ws_status find_speedups(struct ws_sweep *s, struct ws_err *err)
 		/* a dtype brings a loss scale of its own */
 		while (base < s->nrows &&
 		       (ws_sweep_value(s->rows[base].run, key) != value ||
-		        !ws_sweep_differ_only_in(s, s->rows[i].run, s->rows[base].run, name,
-		                                 "loss_scale")))
+		        !differ_only_in(s, s->rows[i].run, s->rows[base].run, name, "loss_scale")))
 			base++;
 		if (base < s->nrows)
 			compare_rows(s, &s->rows[i], &s->rows[base]);

@@ -74,14 +74,6 @@ static enum ws_status fill(void *ctx, size_t which, struct ws_table **t, struct 
 	}
 	if (def == &ws_def_sweep_pivot)
 		return ws_sweep_pivot(s, t, err);
-	if (def == &ws_def_sweep_over_size)
-		return ws_sweep_over_size(s, t, err);
-	if (def == &ws_def_sweep_over_dtype)
-		return ws_sweep_over_dtype(s, t, err);
-	if (def == &ws_def_sweep_scaling) {
-		ws_sweep_scaling(s, *t);
-		return WS_OK;
-	}
 	s->table = *t;
 	for (size_t i = 0; i < s->nrows; i++)
 		add_row(s, *t, &s->rows[i]);

@@ -1,7 +1,4 @@
-/*
- * Many traces as one table: a row a configuration, with its recordings
- * together; as a pivot; and how times grow with sizes.
- */
+/* Many traces as one table: a row per configuration, with all its recordings; and as a pivot. */
 #pragma once
 
 #include "report/diff/diff.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of `warpsheet sweep`, made from the rows of `warpsheet dump` by a program that shares nothing with it.
 
-  grid.py WARPSHEET FOLDER TABLES    compares sweep.csv, pivot.csv and scaling.csv in TABLES
+  grid.py WARPSHEET FOLDER TABLES    compares sweep.csv and pivot.csv in TABLES
 """
 import csv
 import math
@@ -79,7 +79,7 @@ def table(name):
 
 
 def main():
-    sweep, pivot, scaling = table("sweep.csv"), table("pivot.csv"), table("scaling.csv")
+    sweep, pivot = table("sweep.csv"), table("pivot.csv")
     if len(points) != 8 or len(sweep) != 8 or len(pivot) != 4:
         sys.exit(f"{len(points)} points, {len(sweep)} rows, {len(pivot)} in the pivot: not 8, 8 and 4")
     for r in sweep:
@@ -103,12 +103,7 @@ def main():
                 same(head, r[f"{head} (ns)"], mean[time])
                 same(head + " StdDev", r[f"{head} StdDev (ns)"], statistics.stdev(values(point, time)))
             same("ratio", r[f"context {context} Backward / Forward"], mean["backward"] / mean["forward"])
-    if len(scaling) != 12:
-        sys.exit(f"{len(scaling)} exponents, not 3 times of 4 pairs")
-    for r in scaling:
-        means = [statistics.mean(values((r["Model"], c, r["Dtype"]), r["Time"])) for c in (8, 16)]
-        same("exponent", r["Exponent"], math.log(means[1] / means[0]) / math.log(2))
-    print(f"{len(sweep)} rows, {len(pivot)} rows of the pivot and {len(scaling)} exponents as from the raw rows")
+    print(f"{len(sweep)} rows and {len(pivot)} rows of the pivot as from the raw rows")
 
 
 main()

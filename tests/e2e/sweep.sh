@@ -19,7 +19,6 @@ printf 'result=exit status 5: out of memory\nmodel=vgg11\nbatch=64\ndtype=fp32\n
 "$ws" sweep runs --table sweep-pivot --format csv >pivot.csv
 "$ws" sweep runs --table sweep-pivot --rows model --columns dtype --value 'Total (ns)' \
 	--format csv >total.csv
-"$ws" sweep runs --table sweep-scaling --format csv >scaling.csv
 mkdir csv
 for t in runs/*.wtrace; do
 	"$ws" report "$t" --table steps --format csv >"csv/$(basename "$t" .wtrace).csv"
@@ -84,15 +83,6 @@ for r in sweep[:-1]:
     same("total", total[r["Model"], "batch " + r["Batch"]][f"dtype {r['Dtype']} Total (ns)"],
          float(r["Total (ns)"]))
 
-# the exponent by the definition
-by = [s for s in rows("scaling.csv")
-      if (s["Model"], s["Dtype"], s["Over"], s["Time"]) == ("lenet5", "fp32", "batch", "total")]
-pts = [(math.log(float(r["Batch"])), math.log(float(r["Total (ns)"])))
-       for r in sweep if (r["Model"], r["Dtype"]) == ("lenet5", "fp32")]
-mx, my = (statistics.mean(v) for v in zip(*pts))
-same("exponent", by[0]["Exponent"],
-     sum((x - mx) * (y - my) for x, y in pts) / sum((x - mx) ** 2 for x, _ in pts))
-same("exponent of FLOPs", by[0]["Exponent of FLOPs"], 1.0)
 PY
 
 # the recordings of one point are the same program: whatever the machine, few false alarms

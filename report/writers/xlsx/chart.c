@@ -64,21 +64,6 @@ static bool has_numbers(const struct chart_cells *cells, const char *title)
 	return greatest(cells, title) > 0;
 }
 
-/* The titles of the columns that it shows, NULL behind the last. */
-static void list_values(const struct ws_xlsx_chart *def, const struct ws_table_def *table,
-                        const char *values[WS_XLSX_SERIES_MAX + 1])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < WS_XLSX_SERIES_MAX && def->values[i]; i++)
-		values[n++] = def->values[i];
-	for (size_t i = 0; i < table->ncolumns && n < WS_XLSX_SERIES_MAX && def->all; i++)
-		if (table->columns[i].type != WS_CELL_TEXT &&
-		    table->columns[i].display + 1 == def->all)
-			values[n++] = table->columns[i].title;
-	values[n] = NULL;
-}
-
 /* The first run of rows with this text. */
 static bool find_rows(const struct ws_xlsx_chart *def, struct chart_cells *cells)
 {
@@ -233,7 +218,7 @@ static bool add_series(struct ws_xlsx *x, lxw_chart *chart, const struct ws_xlsx
 		chart_series_set_line(series, &line);
 	else
 		chart_series_set_fill(series, &fill);
-	if (def->category && !strcmp(def->category, "Class"))
+	if (!strcmp(def->category, "Class"))
 		colour_classes(series, cells);
 	return true;
 }
@@ -273,11 +258,10 @@ static void title_of(const struct ws_xlsx_chart *def, const struct chart_cells *
 }
 
 static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
-                  const struct chart_cells *cells, const char *const *series, int nseries)
+                  const struct chart_cells *cells, int nseries)
 {
 	char title[256];
 	struct ws_shown_column of_names;
-	double most = 0;
 	lxw_chart_font title_font = {.size = 12, .bold = LXW_TRUE, .color = 0x1F3864};
 	lxw_chart_font axis_font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
 	lxw_chart_font name_font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};
@@ -292,28 +276,16 @@ static void style(lxw_chart *chart, const struct ws_xlsx_chart *def,
 	chart_title_set_name_font(chart, &title_font);
 	axis_name(values, def->values_axis, cells, &cells->shown);
 	chart_axis_set_name_font(values, &axis_font);
-	if (def->names_axis || !def->category) {
-		const bool has_unit =
-		        def->category && shown_column(cells, def->category, &of_names);
+	if (def->names_axis) {
+		const bool has_unit = shown_column(cells, def->category, &of_names);
 
-		axis_name(names,
-		          def->category ? def->names_axis
-		                        : cells->sheet->table->def->columns[0].title,
-		          cells, has_unit ? &of_names : NULL);
+		axis_name(names, def->names_axis, cells, has_unit ? &of_names : NULL);
 		chart_axis_set_name_font(names, &axis_font);
 	}
 	chart_axis_set_num_font(values, &axis_font);
 	chart_axis_set_num_font(names, bar ? &name_font : &axis_font);
-	chart_axis_set_num_format(values, def->number_format ? def->number_format : "#,##0.###");
+	chart_axis_set_num_format(values, "#,##0.###");
 	chart_axis_set_min(values, 0); /* lengths compare only from 0 on */
-	if (def->base != 0) {
-		chart_axis_set_crossing(values, def->base);
-		/* the line is seen */
-		for (size_t i = 0; series[i]; i++)
-			most = fmax(most, greatest(cells, series[i]));
-		chart_axis_set_max(values, fmax(1.2 * def->base, 1.1 * most));
-		chart_axis_set_label_position(names, LXW_CHART_AXIS_LABEL_POSITION_LOW);
-	}
 	if (def->names_format) {
 		chart_axis_set_num_format(names, def->names_format);
 		chart_axis_set_interval_unit(names, 40);
@@ -339,29 +311,27 @@ static bool add_chart(struct ws_xlsx *x, const struct ws_xlsx_chart *def, lxw_wo
                       uint32_t row, double pixels)
 {
 	struct chart_cells cells;
-	const char *values[WS_XLSX_SERIES_MAX + 1];
+	const char *const *values = def->values;
 	int category, nseries = 0, some = 0;
 	lxw_chart *chart;
 
 	if (!find_cells(x, def, &cells))
 		return false;
-	category = def->category ? find_column(&cells, def->category) : 0;
-	list_values(def, cells.sheet->table->def, values);
+	category = find_column(&cells, def->category);
 	find_unit(&cells, values);
 	for (size_t i = 0; values[i]; i++)
 		some |= has_numbers(&cells, values[i]);
-	if (category < 0 || !(def->all || def->type == LXW_CHART_COLUMN_STACKED
-	                              ? some
-	                              : values[0] && has_numbers(&cells, values[0])))
+	if (category < 0 ||
+	    !(def->type == LXW_CHART_COLUMN_STACKED ? some
+	                                            : values[0] && has_numbers(&cells, values[0])))
 		return false;
 	chart = ws__xlsx_chart(x, def->type);
 	for (size_t i = 0; values[i]; i++)
 		/* a part that there is none of needs no name below the chart */
-		if ((def->type != LXW_CHART_COLUMN_STACKED && !def->all) ||
-		    has_numbers(&cells, values[i]))
+		if (def->type != LXW_CHART_COLUMN_STACKED || has_numbers(&cells, values[i]))
 			nseries += add_series(x, chart, def, &cells, (lxw_col_t)category, values[i],
 			                      i);
-	style(chart, def, &cells, values, nseries);
+	style(chart, def, &cells, nseries);
 	chart_show_hidden_data(chart); /* columns may be folded away */
 	ws__xlsx_place_chart(x, sheet, row, chart, pixels, def->height, def->alt_text);
 	return true;

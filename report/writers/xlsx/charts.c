@@ -7,9 +7,6 @@
 #define WHERE(column, text) .where_column = (column), .where_text = (text)
 /* The columns to draw, by the names of the category, and what their axis is called. */
 #define SHOWS(of, axis, ...) .category = (of), .values_axis = (axis), .values = {__VA_ARGS__}
-/* The same of all columns that are displayed so. */
-#define SHOWS_ALL(of, axis, display) \
-	.category = (of), .values_axis = (axis), .all = 1 + WS_DISPLAY_##display
 /* Its type, for how many rows it is drawn, and rows of cells that it is high. */
 #define FORM(kind, least, most, rows) \
 	.type = LXW_CHART_##kind, .min_rows = (least), .max_rows = (most), .height = (rows)
@@ -110,22 +107,5 @@ const struct ws_xlsx_chart ws__xlsx_charts[] = {
          SHOWS("Rank", "time of all others, per step", "Caused Waiting (ns)"),
          .names_axis = "rank",
          FORM(COLUMN, 2, 1024, 16)},
-        {.table = "sweep-over-size",
-         .title = "Time of a step over the size, one line per configuration",
-         .alt_text = "Line chart of the sizes: time of a step of each configuration",
-         SHOWS_ALL(NULL, "time of a step", TIME_NS),
-         FORM(LINE, 2, 60, 20)},
-        {.table = "sweep-over-dtype",
-         .title = "Time of a step by dtype",
-         .alt_text = "Bar chart of the configurations: time of a step in each dtype",
-         SHOWS_ALL("Configuration", "time of a step", TIME_NS),
-         FORM(BAR, 0, 40, 20)},
-        {.table = "sweep-over-dtype",
-         .title = "Speed-up over the baseline",
-         .alt_text = "Bar chart of the configurations: speed-up, from 1.0 on",
-         SHOWS_ALL("Configuration", "speed-up: above 1.0 it is faster", RATIO),
-         .number_format = "0.00",
-         FORM(BAR, 0, 40, 20),
-         .base = 1},
 };
 const size_t ws__xlsx_ncharts = sizeof(ws__xlsx_charts) / sizeof(*ws__xlsx_charts);

@@ -15,15 +15,12 @@ struct ws_xlsx_chart {
 	const char *title;
 	const char *alt_text;                   /* for those who do not see it */
 	const char *category;                   /* title of the column that names the bars */
-	const char *values[WS_XLSX_SERIES_MAX]; /* titles of columns */
+	const char *values[WS_XLSX_SERIES_MAX + 1]; /* titles of columns, NULL behind the last */
 	const char *names_axis, *values_axis;
-	const char *number_format;   /* NULL: "#,##0.###" */
 	const char *names_format;    /* where the category is a number */
 	uint32_t max_rows, min_rows; /* of fewer there is nothing to compare */
 	unsigned height;             /* in rows of the sheet it lies on */
 	uint8_t type;
-	uint8_t all; /* instead of `values`: 1 + enum ws_display, every column of it */
-	double base; /* value that the columns stand on: a line across the chart */
 };
 
 extern const struct ws_xlsx_chart ws__xlsx_charts[];

@@ -112,12 +112,6 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	                 "bf16 runs at 1.9× the speed of fp32 (1 configuration). The difference is "
 	                 "significant.") != NULL);
 	cr_expect_str_eq(tb_str(t, 0, "verdict"), "2 configurations, 2 runs, 0 failed.");
-	t = tb_table_of(report, "sweep-over-dtype");
-	cr_expect(epsilon_eq(dbl, tb_real(t, 0, "speedup_0"), 1.9, 1e-9));
-	cr_expect(tb_is_empty(t, 0, "speedup_1"));              /* of the baseline over itself */
-	cr_expect_str_eq(tb_str(t, 0, "configuration"), "all"); /* nothing else differs */
-	t = tb_table_of(report, "sweep-over-size");
-	cr_expect(t->not_recorded != NULL);
 	end(report, s);
 }
 
@@ -211,28 +205,6 @@ Test(sweep, another_gpu_is_another_configuration_and_may_be_the_baseline)
 
 	cr_assert(eq(sz, t->nrows, 2));
 	cr_expect(epsilon_eq(dbl, tb_real(t, row, "speedup"), 2.0, 1e-9));
-	end(report, s);
-}
-
-Test(sweep, a_line_through_three_sizes_has_an_interval)
-{
-	static const struct point points[] = {{H100, "bf16", 8, 500, 1},
-	                                      {H100, "bf16", 16, 1000, 2},
-	                                      {H100, "bf16", 32, 2000, 4}};
-	static const struct ws_sweep_opts opts = BASELINE;
-	struct ws_sweep *s;
-	struct ws_report *report = sweep_of(points, 3, &s, &opts);
-	const struct ws_table *t = tb_table_of(report, "sweep-scaling");
-	size_t forward = tb_find(t, 0, "time", "forward"), total = tb_find(t, 0, "time", "total");
-
-	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "exponent"), 1.0, 1e-9));
-	cr_expect(epsilon_eq(dbl, tb_real(t, forward, "low"), 1.0, 1e-9));
-	cr_expect(epsilon_eq(dbl, tb_real(t, total, "flops"), 1.0, 1e-9));
-	cr_expect(gt(dbl, tb_real(t, total, "high"), tb_real(t, total, "exponent")));
-	t = tb_table_of(report, "sweep-over-size");
-	cr_assert(eq(sz, t->nrows, 3));
-	cr_expect_str_eq(tb_str(t, 2, "size"), "32");
-	cr_expect(epsilon_eq(dbl, tb_real(t, 2, "total_ns_0"), 4100, 1e-9));
 	end(report, s);
 }
 

@@ -35,9 +35,9 @@ function unlike(texts) { // what does not fit ends in …; of those that would t
   return texts.map((t, i) => texts.some((other, k) => other !== t && begin[k] === begin[i]) ? short[i] : t);
 }
 
-function bars(rows, names, series, unit, line) { // rows of horizontal bars, stacked where there are several series
+function bars(rows, names, series, unit) { // rows of horizontal bars, stacked where there are several series
   const high = 22, left = 250, wide = 420, sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
-  const most = Math.max(...sums, line || 0, 1e-300), [by, label] = scaleOf(unit, sums);
+  const most = Math.max(...sums, 1e-300), [by, label] = scaleOf(unit, sums);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * high + 8}`, role: "img" });
   const labels = clips(rows.map(r => String(r[names])), 32);
   rows.forEach((r, i) => {
@@ -51,12 +51,11 @@ function bars(rows, names, series, unit, line) { // rows of horizontal bars, sta
     });
     svg.append(draw("text", { x: x + 5, y: i * high + 16, class: "soft" }, `${shown(sums[i], by)} ${label}`));
   });
-  if (line) svg.append(draw("line", { x1: left + line / most * wide, x2: left + line / most * wide, y1: 0, y2: rows.length * high, stroke: "var(--ink)", "stroke-dasharray": "4 3" }));
   return svg;
 }
-function groups(rows, names, series, unit, line) { // a bar a series beside each other in each row
+function groups(rows, names, series, unit) { // a bar a series beside each other in each row
   const thin = 16, left = 250, wide = 420, step = series.length * thin + 10, values = rows.flatMap(r => series.map(c => Math.max(r[c.at] || 0, 0)));
-  const most = Math.max(...values, line || 0, 1e-300), [by, label] = scaleOf(unit, values);
+  const most = Math.max(...values, 1e-300), [by, label] = scaleOf(unit, values);
   const svg = draw("svg", { viewBox: `0 0 ${left + wide + 100} ${rows.length * step + 8}`, role: "img" });
   const labels = clips(rows.map(r => String(r[names])), 36);
   rows.forEach((r, i) => {
@@ -67,44 +66,21 @@ function groups(rows, names, series, unit, line) { // a bar a series beside each
         draw("text", { x: left + w + 5, y: y + 11, class: "soft" }, r[c.at] === null ? "" : `${shown(r[c.at], by)} ${label}`));
     });
   });
-  if (line) svg.append(draw("line", { x1: left + line / most * wide, x2: left + line / most * wide, y1: 0, y2: rows.length * step, stroke: "var(--ink)", "stroke-dasharray": "4 3" }));
   return svg;
 }
 function ticksOf(greatest) { // round steps of a linear axis from 0: their size and number
   const power = 10 ** Math.floor(Math.log10(greatest / 4)), tick = power * [1, 2, 2.5, 5, 10].find(k => 4 * k * power >= greatest * 0.999);
   return [tick, Math.ceil(greatest / tick - 1e-3)];
 }
-function lines(rows, names, series, unit) { // a line a series over an ordered axis; the values' axis is linear and begins at 0
-  const wide = 700, high = 260, left = 80, values = rows.flatMap(r => series.map(c => r[c.at])).filter(v => v > 0);
-  const [by, label] = scaleOf(unit, values), [tick, n] = ticksOf(Math.max(...values) / by);
-  const px = i => left + (i + 0.5) / rows.length * wide, py = v => high - v / by / (tick * n) * (high - 12);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide + 10} ${high + 26}`, role: "img" });
-  for (let i = 0; i <= n; i++)
-    svg.append(draw("line", { x1: left, x2: left + wide, y1: py(i * tick * by), y2: py(i * tick * by), class: "axis" }),
-      draw("text", { x: left - 6, y: py(i * tick * by) + 4, "text-anchor": "end", class: "soft" }, `${shown(i * tick * by, by)} ${label}`));
-  rows.forEach((r, i) => svg.append(draw("text", { x: px(i), y: high + 18, "text-anchor": "middle", class: "soft" }, String(r[names]))));
-  series.forEach((c, k) => {
-    const known = rows.map((r, i) => [r, i]).filter(([r]) => r[c.at] > 0);
-    svg.append(draw("polyline", { points: known.map(([r, i]) => `${px(i)},${py(r[c.at])}`).join(" "), fill: "none", stroke: colour(k), "stroke-width": 2 }));
-    for (const [r, i] of known)
-      svg.append(draw("circle", { cx: px(i), cy: py(r[c.at]), r: 4, fill: colour(k) }, tip(`${r[names]}, ${c.name}: ${shown(r[c.at], by)} ${label}`)));
-  });
-  return svg;
-}
-function ratios(rows, names, series) { // bars from 1, on a logarithmic axis: left of the line is less
-  const mains = series.filter(c => !/^(low|high)/.test(c.id)), ends = c => ["low", "high"].map(id => series.find(other => other.id === c.id.replace(/^[a-z]+/, id)));
-  const bars = rows.flatMap((r, i) => mains.map(c => ({ r, c, name: i, value: r[c.at], ends: ends(c).map(end => end && r[end.at]) }))).filter(b => b.value > 0);
-  const high = 22, left = 250, wide = 460, values = bars.flatMap(b => [b.value, ...b.ends.filter(v => v > 0)]), reach = Math.max(0.05, ...values.map(v => Math.abs(Math.log(v))));
+function ratios(rows, names, [of]) { // bars from 1, on a logarithmic axis: left of the line is less
+  const high = 22, left = 250, wide = 460, bars = rows.filter(r => r[of.at] > 0), reach = Math.max(0.05, ...bars.map(r => Math.abs(Math.log(r[of.at]))));
   const px = v => left + wide / 2 + Math.log(v) / reach * (wide / 2 - 50);
-  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(rows.map(r => String(r[names])), 32);
-  bars.forEach(({ r, c, name, value, ends: [low, high_] }, i) => {
-    const x = px(value), words = ratioWords(value), y = i * high + high / 2 + 1;
-    const far = value < 1 ? Math.min(x, low > 0 ? px(low) : x) - 5 : Math.max(x, high_ > 0 ? px(high_) : x) + 5;
-    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[name]),
-      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: (value < 1) === !c.id.startsWith("speedup") ? "saves" : "costs" }, tip(`${r[names]}${mains.length > 1 ? ", " + c.name : ""}: ${words}`)),
-      draw("text", { x: far, y: i * high + 16, "text-anchor": value < 1 ? "end" : "start", class: "soft" }, words));
-    if (low > 0 && high_ > 0)
-      svg.append(draw("path", { d: `M${px(low)} ${y - 4}V${y + 4}M${px(low)} ${y}H${px(high_)}M${px(high_)} ${y - 4}V${y + 4}`, class: "error" }, tip(`95 % CI ${shown(low, 1, 2)}× to ${shown(high_, 1, 2)}×`)));
+  const svg = draw("svg", { viewBox: `0 0 ${left + wide} ${bars.length * high + 8}`, role: "img" }), labels = clips(bars.map(r => String(r[names])), 32);
+  bars.forEach((r, i) => {
+    const value = r[of.at], x = px(value), words = ratioWords(value);
+    svg.append(draw("text", { x: left - 6, y: i * high + 16, "text-anchor": "end" }, tip(String(r[names])), labels[i]),
+      draw("rect", { x: Math.min(x, px(1)), y: i * high + 4, width: Math.max(1, Math.abs(x - px(1))), height: high - 6, class: value < 1 ? "saves" : "costs" }, tip(`${r[names]}: ${words}`)),
+      draw("text", { x: value < 1 ? x - 5 : x + 5, y: i * high + 16, "text-anchor": value < 1 ? "end" : "start", class: "soft" }, words));
   });
   svg.append(draw("line", { x1: px(1), x2: px(1), y1: 0, y2: bars.length * high, class: "one" }));
   return svg;
@@ -116,7 +92,7 @@ function legend(series) {
     return make("span", null, box, c.name);
   }));
 }
-function columnsChart(rows, names, series, unit, line, axis) { // stacked columns over an ordered axis
+function columnsChart(rows, names, series, unit, axis) { // stacked columns over an ordered axis
   const wide = 760, high = 230, left = 70, gap = Math.min(wide / rows.length, 190);
   const sums = rows.map(r => series.reduce((s, c) => s + Math.max(r[c.at] || 0, 0), 0));
   const [by, label] = scaleOf(unit, sums), [tick, ticks] = ticksOf(Math.max(...sums, 1e-300) / by), most = ticks * tick * by;
@@ -168,23 +144,18 @@ const CHARTS = [
   { table: "ranks", title: "A step of each rank: computation and exposed communication", names: "rank", values: ["compute_ns", "exposed_ns"], most: 1024,
     kind: columnsChart, first: true },
   { table: "ranks", title: "Waiting that each rank caused to the others, per step", names: "rank", values: ["caused_ns"], most: 1024, kind: columnsChart },
-  { table: "sweep-over-size", title: "Time of a step over the size, one line per configuration", values: /_ns_\d+$/, most: 60, kind: lines, first: true },
-  { table: "sweep-over-dtype", title: "Time of a step by dtype", values: /_ns_\d+$/, most: 40, kind: groups, first: true },
-  { table: "sweep-over-dtype", title: "Speed-up over the baseline; the line is 1", values: /^(speedup|low|high)_\d+$/, most: 40, kind: ratios,
-    first: true },
 ];
 function chart(spec) {
   const table = report.tables[spec.table];
   if (!table) return null;
-  const ids = spec.values.filter ? spec.values : table.columns.map(c => c.id).filter(id => spec.values.test(id)); // a pattern: what there is of it
-  const names = spec.names ? at(table, spec.names) : 0, series = ids.map(id => ({ id, at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
+  const names = at(table, spec.names), series = spec.values.map(id => ({ id, at: at(table, id), name: sided((table.columns[at(table, id)] || { title: "" }).title) }));
   if (names < 0 || series.some(c => c.at < 0)) return null;
   const rows = table.rows.filter(r => (!spec.where || spec.where(table, r)) && series.some(c => spec.kind === columnsChart ? r[c.at] !== null : r[c.at] > 0)).slice(0, spec.most);
   if (!rows.length) return null;
   const used = series.filter(c => rows.some(r => r[c.at] > 0)).map(c => ({ ...c, name: c.name.replace(/ \(\w+\)$/, "") }));
   if (rows.length < (spec.kind ? 1 : 2) || !used.length) return null;
   const unit = table.columns[series[0].at].unit;
-  const card = make("div", { className: "card chart" }, make("h3", { textContent: sided(spec.title) }), (spec.kind || bars)(rows, names, used, unit, spec.line,
+  const card = make("div", { className: "card chart" }, make("h3", { textContent: sided(spec.title) }), (spec.kind || bars)(rows, names, used, unit,
     sided(table.columns[names].title).toLowerCase()));
   if (used.length > 1 || spec.kind === columnsChart) card.append(legend(used));
   card.querySelector("svg").setAttribute("aria-label", `${sided(spec.title)}. The numbers are in the table ${sided(table.title)}.`);
