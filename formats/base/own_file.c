@@ -171,37 +171,88 @@ enum ws_status ws_own_file_create(int folder, const char *name, const char *path
 
 #define LETTERS 8 /* of 32: 40 bits */
 
-int ws_own_file_temporary(int folder, char *name)
+/* The XXXXXXXX that end a name become letters that nobody can guess. -1: errno. */
+static int choose_letters(char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz234567";
 	char *end = name + strlen(name) - LETTERS;
 	uint8_t random[LETTERS];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -1;
+	for (size_t i = 0; i < LETTERS; i++)
+		end[i] = letters[random[i] % 32];
+	return 0;
+}
+
+int ws_own_file_temporary(int folder, char *name, mode_t mode)
+{
 	int fd;
 
 	do {
-		if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		if (choose_letters(name))
 			return -1;
-		for (size_t i = 0; i < LETTERS; i++)
-			end[i] = letters[random[i] % 32];
-		fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+		fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	} while (fd < 0 && errno == EEXIST);
 	return fd;
 }
 
+int ws_own_folder_temporary(int folder, char *name, mode_t mode)
+{
+	int result;
+
+	do {
+		if (choose_letters(name))
+			return -1;
+		result = mkdirat(folder, name, mode);
+	} while (result && errno == EEXIST);
+	return result;
+}
+
+/* Closes folder; errno stays. */
+static int end_in(int folder, int result)
+{
+	const int why = errno;
+
+	close(folder);
+	errno = why;
+	return result;
+}
+
+int ws_own_folder_make(const char *path, mode_t mode)
+{
+	const char *name;
+	const int folder = ws_own_file_folder(path, &name);
+
+	return folder < 0 ? -1 : end_in(folder, mkdirat(folder, name, mode));
+}
+
+int ws_own_folder_remove(const char *path)
+{
+	const char *name;
+	const int folder = ws_own_file_folder(path, &name);
+
+	return folder < 0 ? -1 : end_in(folder, unlinkat(folder, name, AT_REMOVEDIR));
+}
+
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *path = getenv("TMPDIR");
+	char name[] = "warpsheet-XXXXXXXX";
 	enum ws_status status = WS_OK;
-	char *name;
+	int folder;
 
-	WS_FAIL_IF(asprintf(&name, "%s/warpsheet-XXXXXX", folder && *folder ? folder : "/tmp") < 0,
-	           err, NO_MEMORY, "out of memory for a temporary name");
-	*fd = mkostemp(name, O_CLOEXEC);
+	if (!path || !*path)
+		path = "/tmp";
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	*fd = folder < 0 ? -1 : ws_own_file_temporary(folder, name, 0600);
 	if (*fd < 0)
-		status = WS_FAIL(err, IO_WRITE, "cannot create %s: %s (TMPDIR names the folder)",
-		                 name, strerror(errno));
+		status = WS_FAIL(err, IO_WRITE,
+		                 "cannot create a file in %s: %s (TMPDIR names the folder)", path,
+		                 strerror(errno));
 	else
-		unlink(name);
-	free(name);
+		unlinkat(folder, name, 0);
+	if (folder >= 0)
+		close(folder);
 	return status;
 }

@@ -48,6 +48,11 @@ enum ws_status ws_own_file_open(int folder, const char *name, const char *path, 
  * XXXXXXXX that end its name become letters that nobody can guess. -1: errno
  * says why not.
  */
-int ws_own_file_temporary(int folder, char *name);
+int ws_own_file_temporary(int folder, char *name, mode_t mode);
+/* The same for a folder, which is not opened. 0: it is made. */
+int ws_own_folder_temporary(int folder, char *name, mode_t mode);
+/* Make a folder, or remove an empty one, in the folder that its path names. -1: errno. */
+int ws_own_folder_make(const char *path, mode_t mode);
+int ws_own_folder_remove(const char *path);
 /* A file that has no name any more, in $TMPDIR or /tmp. IO_WRITE. */
 enum ws_status ws_own_file_unnamed(int *fd, struct ws_err *err);

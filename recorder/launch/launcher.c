@@ -134,6 +134,15 @@ static enum ws_status open_folder(const char *path, int *folder, enum ws_status 
 	                              strerror(errno));
 }
 
+void ws_record_folder_id(int folder, char out[48])
+{
+	struct stat st = {0};
+
+	fstat(folder, &st);
+	snprintf(out, 48, "%llu:%llu", (unsigned long long)st.st_dev,
+	         (unsigned long long)st.st_ino);
+}
+
 /* What the pattern stands for while nobody is recorded. */
 static enum ws_status plain_path(const struct ws_session *s, char out[PATH_MAX], struct ws_err *err)
 {
@@ -153,9 +162,13 @@ static enum ws_status first_path(struct ws_session *s, char out[PATH_MAX], bool 
 {
 	const char *name;
 	struct stat st;
+	char id[48];
 
 	WS_FORWARD(plain_path(s, out, err));
 	WS_FORWARD(open_folder(out, &s->folder, WS_IO_WRITE, err));
+	ws_record_folder_id(s->folder, id);
+	WS_FAIL_IF(s->opts->folder_id && strcmp(id, s->opts->folder_id) != 0, err, IO_WRITE,
+	           "cannot write %s: its folder has made way for another", out);
 	name = strrchr(out, '/') + 1;
 	*is_settled = ws_own_file_descriptor(out) >= 0 ||
 	              (!fstatat(s->folder, name, &st, AT_SYMLINK_NOFOLLOW) &&
@@ -214,7 +227,7 @@ static enum ws_status open_session(struct ws_session *s, const char *program, ch
 	struct ws_seg_plan *plan;
 	enum ws_status status;
 	char path[PATH_MAX];
-	bool is_settled;
+	bool is_settled = false;
 
 	WS_FORWARD(first_path(s, path, &is_settled, err));
 	WS_FORWARD(make_segment(opts, path, &file, err));

@@ -29,6 +29,8 @@ enum ws_library_ranges {
 struct ws_record_opts {
 	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage:
 	                       where the trace is now, NULL: where it was made */
+	/* That the folder of the trace must have, as ws_record_folder_id() prints it; NULL: any. */
+	const char *folder_id;
 	bool keep_existing; /* the name may get a number, so that no file is replaced */
 	const char *segment_dir; /* this user's alone; NULL: see ws_segment_folder_make().
 	                            Beside the trace when there is none or it has no room */
@@ -70,6 +72,9 @@ struct ws_record_result {
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };
 void ws_record_result_release(struct ws_record_result *result);
+
+/* Which folder is open, in words that no other has while it is: "DEVICE:INODE". */
+void ws_record_folder_id(int folder, char out[48]);
 
 /*
  * Run argv (NULL-terminated, argv[0] found as a shell does) and record it.

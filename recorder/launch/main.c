@@ -256,12 +256,17 @@ static int salvage(struct ws_record_command *cmd)
 
 static int record(struct ws_record_command *cmd)
 {
+	const char *folder_id = getenv(WS_SERIES_FOLDER_ENV);
 	struct ws_record_result result;
 	char output[PATH_MAX];
 	enum ws_status status;
 	struct ws_err err;
 	int code;
 
+	if (folder_id) { /* of this recording, and nothing that the program sees */
+		cmd->record.folder_id = folder_id = ws_xstrdup(folder_id);
+		unsetenv(WS_SERIES_FOLDER_ENV);
+	}
 	cmd->record.output = cmd->output;
 	/* a model tells its steps itself */
 	cmd->record.tell_progress = !cmd->model && isatty(STDERR_FILENO);
@@ -295,6 +300,7 @@ static int record(struct ws_record_command *cmd)
 		code = cmd->require_gpu ? require_gpu(&result) : result.exit_code;
 	}
 	ws_record_result_release(&result);
+	free((char *)folder_id);
 	return code;
 }
 

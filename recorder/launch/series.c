@@ -14,6 +14,7 @@
 
 #include "formats/base/outfile.h"
 #include "formats/base/xalloc.h"
+#include "recorder/launch/launcher.h"
 
 struct series {
 	struct ws_outfolder folder;
@@ -111,6 +112,7 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
                                   struct ws_err *err)
 {
 	int words[2], status = 0;
+	char folder[48];
 	pid_t pid;
 
 	WS_FAIL_IF(pipe2(words, O_CLOEXEC), err, ENVIRONMENT, "cannot make a pipe: %s",
@@ -119,6 +121,8 @@ static enum ws_status run_command(const struct series *s, char **argv, struct ou
 	if (pid == 0) {
 		sigprocmask(SIG_SETMASK, &s->before, NULL);
 		dup2(words[1], STDERR_FILENO);
+		ws_record_folder_id(ws_outfolder_fd(&s->folder), folder);
+		setenv(WS_SERIES_FOLDER_ENV, folder, 1);
 		execv("/proc/self/exe", argv);
 		dprintf(STDERR_FILENO, "cannot run this program again: %s\n", strerror(errno));
 		_exit(127);

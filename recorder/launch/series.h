@@ -3,6 +3,10 @@
 
 #include "recorder/launch/grid.h"
 
+/* Tells the recorder of a run the folder of the series, which is opened once (launcher.h:
+ * folder_id). */
+#define WS_SERIES_FOLDER_ENV "WARPSHEET_SERIES_FOLDER"
+
 struct ws_series_opts {
 	const char *folder;               /* made when it is not there */
 	char *const *capture_options;     /* of warpsheet-record, NULL-terminated; without -o */

@@ -269,7 +269,7 @@ static void look_at(void *ctx, const char *path)
 		                 "for the segment",
 		                 (unsigned)pid);
 		ws_seg_count(first_segment(s), WS_DROPPED_process_not_recorded, 1);
-		unlink(path);
+		ws_segment_file_unlink(path);
 		return;
 	}
 	/* asked first: of a process that was gone before the look nothing changes after it */
@@ -281,7 +281,7 @@ static void look_at(void *ctx, const char *path)
 		else if (is_alive_yet)
 			s->look_again = 1;
 		else
-			unlink(path);
+			ws_segment_file_unlink(path);
 		return;
 	}
 	if (is_alive_yet && !file.is_attached) {

@@ -64,6 +64,23 @@ enum ws_status ws_segment_file_seal(struct ws_segment_file *file, struct ws_err 
 	return put_fixed(file, fixed, err);
 }
 
+/* The folder of the segment at this path, and its name there: only a folder of this user's alone.
+ */
+static enum ws_status open_folder(char *path, const char **name, int *folder, struct ws_err *err)
+{
+	/* cut here, for a thread's stack may be small */
+	char *slash = strrchr(path, '/');
+	enum ws_status status;
+
+	*name = slash ? slash + 1 : path;
+	if (slash)
+		*slash = 0;
+	status = ws_segment_folder_open(!slash ? "." : slash == path ? "/" : path, folder, err);
+	if (slash)
+		*slash = '/';
+	return status;
+}
+
 /*
  * The one way to a segment, old or new, for both sides: only in a folder of
  * this user's alone, through no link, and the file itself is this user's alone.
@@ -72,27 +89,15 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
                                struct ws_err *err)
 {
 	enum ws_status missing = flags & O_CREAT ? WS_ENVIRONMENT : WS_IO_READ;
-	const char *problem;
-	enum ws_status status;
-	char *slash;
+	enum ws_status status = WS_OK;
+	const char *problem, *name;
 	int folder;
 
 	memset(out, 0, sizeof(*out));
 	WS_FAIL_IF(strlen(path) >= sizeof(out->path), err, USAGE, "the path %s is too long", path);
 	memcpy(out->path, path, strlen(path) + 1);
-	/* cut here, for a thread's stack may be small */
-	slash = strrchr(out->path, '/');
-	if (slash)
-		*slash = 0;
-	status = ws_segment_folder_open(!slash               ? "."
-	                                : slash == out->path ? "/"
-	                                                     : out->path,
-	                                &folder, err);
-	if (slash)
-		*slash = '/';
-	WS_FORWARD(status);
-	*fd = openat(folder, slash ? slash + 1 : path,
-	             flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	WS_FORWARD(open_folder(out->path, &name, &folder, err));
+	*fd = openat(folder, name, flags | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	problem = *fd < 0 ? strerror(errno) : ws_own_file_problem(*fd, 077);
 	if (*fd < 0 && errno != ELOOP && errno != EACCES && errno != ENXIO)
 		status = ws_fail(err, missing, __FILE__, __LINE__, "cannot %s the segment %s: %s",
@@ -104,6 +109,26 @@ static enum ws_status open_own(struct ws_segment_file *out, const char *path, in
 		close(*fd);
 	close(folder);
 	return status;
+}
+
+/* The same way to the end of one. path is as before afterwards. */
+static void unlink_own(char *path)
+{
+	const char *name;
+	int folder;
+
+	if (open_folder(path, &name, &folder, NULL) != WS_OK)
+		return;
+	unlinkat(folder, name, 0);
+	close(folder);
+}
+
+void ws_segment_file_unlink(const char *path)
+{
+	char copy[PATH_MAX];
+
+	if (snprintf(copy, sizeof(copy), "%s", path) < (int)sizeof(copy))
+		unlink_own(copy);
 }
 
 /* A page of it that was written once can be written again, however full it is. */
@@ -164,7 +189,7 @@ enum ws_status ws_segment_file_create_at(struct ws_segment_file *out, const char
 	status = make_room(out, fd, &made, err);
 	close(fd);
 	if (status != WS_OK) {
-		unlink(out->path);
+		unlink_own(out->path);
 		return status;
 	}
 	ws_seg_init(out->seg, &made);
@@ -309,14 +334,14 @@ static void remove_folder(char *path)
 	name = strrchr(path, '/');
 	name = name ? name + 1 : path;
 	if (!strncmp(name, WS_SEG_BESIDE, strlen(WS_SEG_BESIDE)))
-		rmdir(path);
+		ws_own_folder_remove(path);
 	*slash = '/';
 }
 
 void ws_segment_file_remove(struct ws_segment_file *file)
 {
 	if (file->seg) {
-		unlink(file->path);
+		unlink_own(file->path);
 		remove_folder(file->path);
 	}
 	ws_segment_file_close(file);
@@ -331,6 +356,6 @@ enum ws_status ws_segment_file_create_beside(struct ws_segment_file *out, const 
 	WS_FORWARD(ws_segment_folder_beside(file, dir, err));
 	status = ws_segment_file_create(out, dir, opts, err);
 	if (status != WS_OK)
-		rmdir(dir);
+		ws_own_folder_remove(dir);
 	return status;
 }

@@ -56,6 +56,8 @@ enum ws_status ws_segment_file_lock(struct ws_segment_file *file, struct ws_err 
  */
 void ws_segment_file_leave_word(const char *first_path);
 bool ws_segment_file_is_word(const char *path);
+/* Remove what lies in a folder of segments; none is legal. */
+void ws_segment_file_unlink(const char *path);
 /* Unmap; the file stays. Legal twice. */
 void ws_segment_file_close(struct ws_segment_file *file);
 /* Unmap and delete, with the folder that was made for it beside a trace. */

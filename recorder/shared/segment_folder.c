@@ -10,6 +10,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "formats/base/own_file.h"
+
 #define FLAGS (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 /* NULL when nobody but this user can reach into it. */
@@ -83,17 +85,22 @@ void ws_segment_folder_make(uint64_t bytes, char out[PATH_MAX])
 		if (ws_segment_folder_default(i, bytes, out))
 			break;
 	/* whether it is there now, and whose it is, is seen when it is opened */
-	(void)!mkdir(out, 0700);
+	(void)!ws_own_folder_make(out, 0700);
 }
 
 enum ws_status ws_segment_folder_beside(const char *file, char out[PATH_MAX], struct ws_err *err)
 {
-	const char *name = strrchr(file, '/');
-	int n = snprintf(out, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXX",
-	                 name ? (int)(name - file) + 1 : 0, file);
+	const char *slash = strrchr(file, '/'), *name;
+	const int before = slash ? (int)(slash - file) + 1 : 0;
+	int n = snprintf(out, PATH_MAX, "%.*s" WS_SEG_BESIDE "XXXXXXXX", before, file);
+	int folder, result;
 
 	WS_FAIL_IF(n < 0 || n >= PATH_MAX, err, USAGE, "the path %s is too long", file);
-	WS_FAIL_IF(!mkdtemp(out), err, ENVIRONMENT, "cannot make the folder %s: %s", out,
-	           strerror(errno));
-	return WS_OK;
+	folder = ws_own_file_folder(out, &name);
+	result = folder < 0 ? -1 : ws_own_folder_temporary(folder, out + before, 0700);
+	if (result)
+		WS_FAIL(err, ENVIRONMENT, "cannot make the folder %s: %s", out, strerror(errno));
+	if (folder >= 0)
+		close(folder);
+	return result ? WS_ENVIRONMENT : WS_OK;
 }

@@ -13,7 +13,7 @@
 #define WS_SEG_DIR "/dev/shm"
 /* Names another folder, as --segment-dir does, which wins. */
 #define WS_SEG_DIR_ENV "WARPSHEET_SEGMENT_DIR"
-/* Of one made beside a trace; mkdtemp's six characters follow. */
+/* Of one made beside a trace; eight letters follow. */
 #define WS_SEG_BESIDE "warpsheet-segments."
 
 /*

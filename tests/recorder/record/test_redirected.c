@@ -71,6 +71,7 @@ struct attack {
 	const char *name;
 	void (*change)(const char *path);
 	bool is_folder; /* the output is one: only its own name changes */
+	bool is_below;  /* … or that of a folder in it, which `change` finds */
 	bool begins_as_pipe;
 	bool is_of_parent; /* the folder that the output lies in becomes another, once it was opened
 	                    */
@@ -83,6 +84,10 @@ static void change_names(const struct attack *a, const char *output)
 
 	if (a->is_of_parent)
 		output = folder;
+	if (a->is_below) {
+		a->change(output);
+		return;
+	}
 	if (a->is_folder || a->is_of_parent) {
 		snprintf(path, sizeof(path), "%s.moved", output);
 		cr_assert(!rename(output, path) || errno == ENOENT);
@@ -215,7 +220,7 @@ static void make_command(const struct output *o, const char *path, const char *a
 	argv[n++] = records ? WS_TEST_RECORD : WS_TEST_WARPSHEET;
 	for (size_t i = records; o->args[i]; i++)
 		argv[n++] = o->args[i];
-	argv[n++] = "-o";
+	argv[n++] = strcmp(o->args[0], "gate") ? "-o" : "--baseline";
 	argv[n++] = path;
 	if (records)
 		argv[n++] = "--";
@@ -307,6 +312,7 @@ static const struct output folders[] = {
         {"csv", {"export", "--format", "csv"}, TRACE, 0},
         {"parquet", {"export", "--format", "parquet"}, TRACE, 0},
         {"rollup", {"export", "--format", "parquet", "--rollup"}, TRACE, 0},
+        {"baseline", {"gate", "--workload", "w", "--update"}, TRACE, 0},
 };
 
 Test(redirected, nothing_is_written_into_a_folder_that_the_name_leads_to_later)
@@ -324,6 +330,50 @@ Test(redirected, nothing_is_written_into_a_folder_that_the_name_leads_to_later)
 		describe(before);
 		attack(&a, &folders[i]);
 	}
+}
+
+/* A folder of a baseline, if there is one yet, becomes a link to that of another baseline. */
+static void link_below(const char *output, const char *below)
+{
+	char path[3 * RUN_PATH], moved[3 * RUN_PATH], to[3 * RUN_PATH];
+
+	snprintf(path, sizeof(path), "%s/%s", output, below);
+	snprintf(moved, sizeof(moved), "%s/%s.moved", output, below);
+	snprintf(to, sizeof(to), "%s/%s", elsewhere, below);
+	rename(path, moved);
+	(void)!symlink(to, path);
+}
+
+static void link_workload(const char *output)
+{
+	link_below(output, "w");
+}
+
+static void link_device(const char *output)
+{
+	link_below(output, "w/example-gpu-invented");
+}
+
+Test(redirected, no_folder_of_a_baseline_leads_into_another)
+{
+	static const struct attack attacks[] = {
+	        {"workload", .change = link_workload, .is_below = true},
+	        {"device", .change = link_device, .is_below = true},
+	};
+	const struct output *gate = &folders[sizeof(folders) / sizeof(*folders) - 1];
+	const char *argv[16];
+	char precious[2 * RUN_PATH];
+	int code;
+
+	make_command(gate, elsewhere, argv);
+	shell("rm -rf %s; mkdir -p %s", elsewhere, folder);
+	cr_assert(!run_attacked(argv, NULL, elsewhere, -1, &code) && !code);
+	snprintf(precious, sizeof(precious), "%s/w/example-gpu-invented/precious.wtrace",
+	         elsewhere);
+	shell("cp " TRACE " %s", precious);
+	describe(before);
+	for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
+		attack(&attacks[i], gate);
 }
 
 /* The program that takes `output`, of which the name is a link from the start. */
@@ -365,6 +415,25 @@ Test(redirected, an_output_folder_is_no_link)
 		                                     "--", "/bin/true", NULL});
 	}
 	expect_untouched("a folder", 0);
+}
+
+/* The program that is recorded moves the folder of its series away. */
+Test(redirected, runs_of_a_series_follow_no_link_that_comes_between_them)
+{
+	char out[2 * RUN_PATH], move[10 * RUN_PATH];
+
+	shell("mkdir %s %s; echo precious >%s/.sh-r2.wtrace", folder, elsewhere, elsewhere);
+	describe(before);
+	snprintf(out, sizeof(out), "%s/out", folder);
+	snprintf(move, sizeof(move),
+	         "env | grep -q WARPSHEET_SERIES && exit 9; test -h %s && exit; "
+	         "mv %s %s.moved && ln -s %s %s",
+	         out, out, out, elsewhere, out);
+	RUN(&r, "--repeat", "3", "-o", out, "--", "/bin/sh", "-c", move);
+	cr_expect_not_null(strstr(r.text, "its folder has made way for another"), "%s", r.text);
+	cr_expect_null(strstr(r.text, "exit status 9"), "%s", r.text);
+	expect_untouched("a series", 0);
+	shell("test -s %s.moved/sh-r*.wtrace", out);
 }
 
 Test(redirected, a_pipe_without_a_reader_is_told_before_the_program_starts)
