@@ -1,10 +1,12 @@
 #include "formats/base/outfile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,10 +14,10 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 
-/* A file that has not got its name yet, or a folder that was made for files. */
+/* A file or folder that has not got its name yet, or a folder that was made for files. */
 struct ws_outfile_unfinished {
 	int folder;
-	const char *final; /* a name in the folder, as temp is */
+	const char *final; /* a name in the folder, as temp is; NULL: temp is the name */
 	char *temp;
 	int flags; /* of unlinkat: AT_REMOVEDIR of a folder */
 };
@@ -32,13 +34,17 @@ static struct ws_outfile_unfinished *_Atomic pending[MAX_PENDING];
 /* Of calls only unlinkat, which a signal's handler may make. */
 void ws_outfile_remove_unfinished(void)
 {
-	/* a folder goes once it is empty */
-	for (size_t i = 0; i < (1 + WS_OUTFOLDER_DEPTH) * MAX_PENDING; i++) {
-		const struct ws_outfile_unfinished *u = atomic_load(&pending[i % MAX_PENDING]);
+	bool is_removed;
 
-		if (u)
-			unlinkat(u->folder, u->temp, u->flags);
-	}
+	/* a folder goes once it is empty */
+	do {
+		is_removed = false;
+		for (size_t i = 0; i < MAX_PENDING; i++) {
+			const struct ws_outfile_unfinished *u = atomic_load(&pending[i]);
+
+			is_removed |= u && !unlinkat(u->folder, u->temp, u->flags);
+		}
+	} while (is_removed);
 }
 
 static void on_signal(int number)
@@ -89,18 +95,36 @@ static void release(struct ws_outfile *o)
 
 /* --- a file --- */
 
-/* A signal waits until what is made is known to its handler. -1: errno says why there is none. */
-static int make_remembered(struct ws_outfile_unfinished *u)
+static void hold_signals(sigset_t *before)
 {
-	sigset_t wait, before;
-	int fd, why;
+	sigset_t wait;
 
 	sigemptyset(&wait);
 	for (size_t i = 0; i < NSIGNALS; i++)
 		sigaddset(&wait, signals[i]);
-	pthread_sigmask(SIG_BLOCK, &wait, &before);
-	fd = u->flags ? mkdirat(u->folder, u->temp, 0777)
-	              : ws_own_file_temporary(u->folder, u->temp);
+	pthread_sigmask(SIG_BLOCK, &wait, before);
+}
+
+void ws_outfile_hold_signals(bool are_held)
+{
+	static sigset_t before;
+
+	if (are_held)
+		hold_signals(&before);
+	else
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* A signal waits until what is made is known to its handler. -1: errno says why there is none. */
+static int make_remembered(struct ws_outfile_unfinished *u)
+{
+	sigset_t before;
+	int fd, why;
+
+	hold_signals(&before);
+	fd = !u->flags  ? ws_own_file_temporary(u->folder, u->temp, 0666)
+	     : u->final ? ws_own_folder_temporary(u->folder, u->temp, 0777)
+	                : mkdirat(u->folder, u->temp, 0777);
 	why = errno;
 	if (fd >= 0)
 		remember(u);
@@ -289,16 +313,14 @@ static enum ws_status check_folder(int folder, const char *path, struct ws_err *
 	return WS_OK;
 }
 
-/* The folder that is at this path was made; NULL: errno says why not. */
-static struct ws_outfile_unfinished *make_folder(int parent, char *path)
+/* The folder `name` was made, or with final one whose name it will take; NULL: errno says why not.
+ */
+static struct ws_outfile_unfinished *make_folder(int parent, char *name, const char *final)
 {
 	struct ws_outfile_unfinished *u = ws_xarray(1, sizeof(*u));
-	char *slash = strrchr(path, '/');
 	int why;
 
-	u->folder = parent;
-	u->temp = slash && slash[1] ? slash + 1 : path;
-	u->flags = AT_REMOVEDIR;
+	*u = (struct ws_outfile_unfinished){parent, final, name, AT_REMOVEDIR};
 	if (make_remembered(u) >= 0)
 		return u;
 	why = errno;
@@ -307,29 +329,43 @@ static struct ws_outfile_unfinished *make_folder(int parent, char *path)
 	return NULL;
 }
 
-/* Make and open the folder `name` of a parent. Takes path, which is that of it. */
-static enum ws_status add_level(struct ws_outfolder *f, int parent, const char *name, char *path,
-                                struct ws_err *err)
+static char *path_of(const struct ws_outfolder *f, const char *name)
 {
-	struct ws_outfolder_level *level = &f->levels[f->depth];
+	return ws_xformat("%s/%s", f->levels[f->depth - 1].path, name);
+}
 
-	*level = (struct ws_outfolder_level){.path = path, .fd = -1};
-	f->depth++;
-	level->made = make_folder(parent, path);
+/* Takes path. */
+static struct ws_outfolder_level *add_level(struct ws_outfolder *f, char *path)
+{
+	WS_GROW(f->levels, f->depth + 1, f->levels_capacity);
+	f->levels[f->depth] = (struct ws_outfolder_level){.path = path, .fd = -1, .before = -1};
+	return &f->levels[f->depth++];
+}
+
+/* The level's folder is there, under this name in a parent: opened, it is nobody else's. */
+static enum ws_status open_level(struct ws_outfolder_level *level, int parent, const char *name,
+                                 struct ws_err *err)
+{
+	level->fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return check_folder(level->fd, level->path, err);
+}
+
+/* Make and open the folder `name` of a parent. Takes path, which is that of it. */
+static enum ws_status enter(struct ws_outfolder *f, int parent, const char *name, char *path,
+                            struct ws_err *err)
+{
+	struct ws_outfolder_level *level = add_level(f, path);
+	char *slash = strrchr(path, '/');
+
+	level->made = make_folder(parent, slash && slash[1] ? slash + 1 : path, NULL);
 	WS_FAIL_IF(!level->made && errno != EEXIST, err, IO_WRITE,
 	           "cannot make the folder '%s': %s", path, strerror(errno));
-	level->fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	return check_folder(level->fd, path, err);
+	return open_level(level, parent, name, err);
 }
 
 int ws_outfolder_fd(const struct ws_outfolder *f)
 {
 	return f->levels[f->depth - 1].fd;
-}
-
-static char *path_of(const struct ws_outfolder *f, const char *name)
-{
-	return ws_xformat("%s/%s", f->levels[f->depth - 1].path, name);
 }
 
 enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struct ws_err *err)
@@ -348,13 +384,51 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 		free(copy);
 		return WS_IO_WRITE;
 	}
-	return add_level(f, f->parent, *name ? name : ".", copy, err);
+	return enter(f, f->parent, *name ? name : ".", copy, err);
 }
 
 enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, struct ws_err *err)
 {
-	WS_FAIL_IF(f->depth == WS_OUTFOLDER_DEPTH, err, BUG, "folder %s is one too many", name);
-	return add_level(f, ws_outfolder_fd(f), name, path_of(f, name), err);
+	return enter(f, ws_outfolder_fd(f), name, path_of(f, name), err);
+}
+
+/* Others may use the new folder as they may that of before. */
+static void keep_rights(const struct ws_outfolder_level *level)
+{
+	struct stat st;
+	int fd;
+
+	if (level->before < 0 || fstat(level->before, &st))
+		return;
+	fd = openat(level->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	(void)!fchmod(fd, st.st_mode & 07777);
+	close(fd);
+}
+
+enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
+                                    bool (*is_old)(const char *name), struct ws_err *err)
+{
+	const int parent = ws_outfolder_fd(f);
+	struct ws_outfolder_level *level = add_level(f, path_of(f, name));
+	char *temp;
+
+	f->is_old = is_old;
+	level->before = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (level->before >= 0 || errno != ENOENT)
+		WS_FORWARD(check_folder(level->before, level->path, err));
+	temp = ws_xformat(".%s.XXXXXXXX", name);
+	level->made = make_folder(parent, temp, strrchr(level->path, '/') + 1);
+	if (!level->made) {
+		WS_FAIL(err, IO_WRITE, "cannot make a folder beside '%s': %s", level->path,
+		        strerror(errno));
+		free(temp);
+		return WS_IO_WRITE;
+	}
+	WS_FORWARD(open_level(level, parent, temp, err));
+	keep_rights(level);
+	return WS_OK;
 }
 
 enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
@@ -377,35 +451,195 @@ void ws_outfolder_remove(const struct ws_outfolder *f, const char *name)
 	unlinkat(ws_outfolder_fd(f), name, 0);
 }
 
+/* --- one folder in the place of another --- */
+
+static bool is_replacing(const struct ws_outfolder_level *level)
+{
+	return level->made && level->made->final;
+}
+
+/*
+ * Two folders change names. Where the file system cannot do that at once, as NFS, there is none of
+ * the name `final` for a moment. -1: errno; all is as it was.
+ */
+static int exchange(int folder, const char *temp, const char *final)
+{
+	char *aside;
+	int result, why;
+
+	result = renameat2(folder, temp, folder, final, RENAME_EXCHANGE);
+	if (!result || (errno != EINVAL && errno != ENOSYS))
+		return result;
+	aside = ws_xstrdup(temp);
+	result = ws_own_folder_temporary(folder, aside, 0700);
+	if (!result && (result = renameat(folder, final, folder, aside))) {
+		why = errno;
+		unlinkat(folder, aside, AT_REMOVEDIR);
+		errno = why;
+	} else if (!result && (result = renameat(folder, temp, folder, final))) {
+		why = errno;
+		renameat(folder, aside, folder, final);
+		errno = why;
+	} else if (!result) {
+		result = renameat(folder, aside, folder, temp);
+	}
+	why = errno;
+	free(aside);
+	errno = why;
+	return result;
+}
+
+/* The new folder gets its name, or, when it has it, gives it back. -1: errno. */
+static int change_places(struct ws_outfolder_level *level)
+{
+	const struct ws_outfile_unfinished *u = level->made;
+	int result;
+
+	if (level->before >= 0)
+		result = exchange(u->folder, u->temp, u->final);
+	else if (level->is_shown)
+		result = renameat(u->folder, u->final, u->folder, u->temp);
+	else
+		result = renameat(u->folder, u->temp, u->folder, u->final);
+	level->is_shown ^= !result;
+	return result;
+}
+
+/* Names that an open folder has, but . and .. of it; for free() each, and all. -1: errno. */
+static int list_names(int folder, struct dirent ***entries)
+{
+	int n = scandirat(folder, ".", entries, NULL, alphasort), kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *name = (*entries)[i]->d_name;
+
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+			(*entries)[kept++] = (*entries)[i];
+		else
+			free((*entries)[i]);
+	}
+	return n < 0 ? n : kept;
+}
+
+/* A name moves into another folder, where nothing has it. -1: errno. */
+static int move(int from, const char *name, int to)
+{
+	struct stat st;
+
+	if (!renameat2(from, name, to, name, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	if (!fstatat(to, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		errno = EEXIST;
+		return -1;
+	}
+	return renameat(from, name, to, name);
+}
+
+/* Files of the folder of before that are old go; all else that lies there moves. */
+static enum ws_status empty_before(const struct ws_outfolder *f, struct ws_err *err)
+{
+	const struct ws_outfolder_level *level = &f->levels[f->depth - 1];
+	const struct ws_outfile_unfinished *u = level->made;
+	enum ws_status status = WS_OK;
+	struct dirent **entries;
+	int n = list_names(level->before, &entries);
+
+	WS_FAIL_IF(n < 0, err, IO_WRITE, "cannot read the folder of before of '%s': %s",
+	           level->path, strerror(errno));
+	for (int i = 0; i < n; free(entries[i++])) {
+		const char *name = entries[i]->d_name;
+
+		if (f->is_old(name) && !unlinkat(level->before, name, 0))
+			continue;
+		if (move(level->before, name, level->fd) && status == WS_OK)
+			status = WS_FAIL(err, IO_WRITE,
+			                 "'%s' is new, but '%s' of before stays in '%s' beside "
+			                 "it: %s",
+			                 level->path, name, u->temp, strerror(errno));
+	}
+	free(entries);
+	if (status == WS_OK && unlinkat(u->folder, u->temp, AT_REMOVEDIR))
+		status = WS_FAIL(err, IO_WRITE,
+		                 "'%s' is new, but that of before stays as '%s' beside it: %s",
+		                 level->path, u->temp, strerror(errno));
+	return status;
+}
+
+/* What was made for a folder that nobody is to see. */
+static void remove_new(struct ws_outfolder_level *level)
+{
+	struct dirent **entries;
+	int n;
+
+	if (level->is_shown && change_places(level))
+		return;
+	n = list_names(level->fd, &entries);
+	for (int i = 0; i < n; free(entries[i++]))
+		unlinkat(level->fd, entries[i]->d_name, 0);
+	if (n >= 0)
+		free(entries);
+}
+
+/* --- the end --- */
+
 static void release_folder(struct ws_outfolder *f, bool is_abandoned)
 {
-	for (int i = f->depth - 1; i >= 0; i--) {
+	for (size_t i = f->depth; i-- > 0;) {
 		struct ws_outfolder_level *level = &f->levels[i];
 
-		if (level->fd >= 0)
-			close(level->fd);
+		if (is_abandoned && is_replacing(level))
+			remove_new(level);
 		if (is_abandoned && level->made)
 			unlinkat(level->made->folder, level->made->temp, AT_REMOVEDIR);
-		forget(level->made);
+		if (level->made)
+			forget(level->made);
+		if (is_replacing(level))
+			free(level->made->temp);
 		free(level->made);
 		free(level->path);
+		if (level->fd >= 0)
+			close(level->fd);
+		if (level->before >= 0)
+			close(level->before);
 	}
 	if (f->depth)
 		close(f->parent);
+	free(f->levels);
 	free(f->files);
 	*f = (struct ws_outfolder){0};
 }
 
-enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
+enum ws_status ws_outfolder_show(struct ws_outfolder *f, struct ws_err *err)
 {
+	struct ws_outfolder_level *level = f->depth ? &f->levels[f->depth - 1] : NULL;
 	enum ws_status status = WS_OK;
 
 	for (size_t i = 0; i < f->nfiles && status == WS_OK; i++)
 		status = ws_outfile_commit(&f->files[i], err);
+	if (status == WS_OK && level && is_replacing(level) && !level->is_shown) {
+		if (change_places(level))
+			return WS_FAIL(err, IO_WRITE, "cannot replace the folder '%s': %s",
+			               level->path, strerror(errno));
+		forget(level->made); /* its name is that of the folder of before */
+	}
 	if (status == WS_OK)
-		release_folder(f, false);
-	else
+		f->nfiles = 0;
+	return status;
+}
+
+enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err)
+{
+	enum ws_status status = ws_outfolder_show(f, err);
+
+	if (status != WS_OK) {
 		ws_outfolder_abandon(f);
+		return status;
+	}
+	if (f->depth && f->levels[f->depth - 1].before >= 0)
+		status = empty_before(f, err);
+	release_folder(f, false);
 	return status;
 }
 

@@ -47,11 +47,13 @@ void ws_outfile_remove_unfinished(void);
 /* Close and remove the temporary file. An empty o is legal. */
 void ws_outfile_abandon(struct ws_outfile *o);
 
+/* SIGINT, SIGTERM and SIGHUP wait until they are no longer held. */
+void ws_outfile_hold_signals(bool are_held);
+
 /*
  * A folder of output files that appear together or not at all: each is written
  * under a temporary name, all are renamed when all are whole.
  */
-#define WS_OUTFOLDER_DEPTH 2
 
 /* All zero is an empty one. */
 struct ws_outfolder {
@@ -59,11 +61,14 @@ struct ws_outfolder {
 		char *path;
 		int fd;
 		struct ws_outfile_unfinished *made; /* NULL: it was there before */
-	} levels[WS_OUTFOLDER_DEPTH]; /* one in the other; files go into the last */
-	int depth;
+		int before;                         /* the folder that it replaces, open; or -1 */
+		bool is_shown;                      /* it has replaced it */
+	} * levels;                                 /* one in the other; files go into the last */
+	size_t depth, levels_capacity;
 	int parent;               /* the folder that the first lies in; while there are levels */
 	struct ws_outfile *files; /* whole, not yet under their names */
 	size_t nfiles, capacity;
+	bool (*is_old)(const char *name);
 };
 
 /*
@@ -76,6 +81,13 @@ enum ws_status ws_outfolder_open(struct ws_outfolder *f, const char *path, struc
 int ws_outfolder_fd(const struct ws_outfolder *f);
 /* The same with a folder in it: files go there from now on. */
 enum ws_status ws_outfolder_enter(struct ws_outfolder *f, const char *name, struct ws_err *err);
+/*
+ * The same with a new folder that replaces the one of this name as a whole, whenever the program
+ * is killed. Of the one before the files go that are old; all else moves into the new one. The
+ * last level: nothing can be entered behind it.
+ */
+enum ws_status ws_outfolder_replace(struct ws_outfolder *f, const char *name,
+                                    bool (*is_old)(const char *name), struct ws_err *err);
 /* Begin a file; then either _add it or ws_outfile_abandon it. */
 enum ws_status ws_outfolder_file(const struct ws_outfolder *f, const char *name,
                                  struct ws_outfile *out, struct ws_err *err);
@@ -84,7 +96,10 @@ void ws_outfolder_add(struct ws_outfolder *f, struct ws_outfile *out);
 /* Remove a file of an earlier output that this one lacks; none is legal. */
 void ws_outfolder_remove(const struct ws_outfolder *f, const char *name);
 
-/* Give all files their names. f is empty afterwards. */
+/* Give all files their names, and a folder that replaces another its name; of that, _abandon
+ * brings the one before back. */
+enum ws_status ws_outfolder_show(struct ws_outfolder *f, struct ws_err *err);
+/* The same, and what was replaced goes. f is empty afterwards. */
 enum ws_status ws_outfolder_commit(struct ws_outfolder *f, struct ws_err *err);
 /* Remove what was written and made; a folder that holds something stays. f is empty afterwards. */
 void ws_outfolder_abandon(struct ws_outfolder *f);

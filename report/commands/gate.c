@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -185,93 +186,131 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 
 /* --- --update ------------------------------------------------------------------------------ */
 
-static enum ws_status make_folders(const char *path, struct ws_err *err)
+static bool is_trace_name(const char *path)
 {
-	char *part = ws_xstrdup(path);
-	enum ws_status status = WS_OK;
+	const size_t len = strlen(path);
 
-	for (char *end = part; end && status == WS_OK;) {
-		end = strchr(end + 1, '/');
-		if (end)
-			*end = '\0';
-		if (mkdir(part, 0777) != 0 && errno != EEXIST)
-			status = WS_FAIL(err, IO_WRITE, "cannot make the folder '%s': %s", part,
-			                 strerror(errno));
-		if (end)
+	return len > 7 && !strcmp(path + len - 7, ".wtrace");
+}
+
+/* A run of the baseline before, which does not stay. */
+static bool is_old_run(const char *name)
+{
+	return *name != '.' && is_trace_name(name);
+}
+
+/* As far as the path is there it is followed as the user says it; what is missing is made. */
+static enum ws_status open_baseline(const char *path, struct ws_outfolder *f, struct ws_err *err)
+{
+	char *copy = ws_xstrdup(path), *end = copy + strspn(copy, "/"), *rest = NULL;
+	enum ws_status status;
+	struct stat st;
+
+	for (; !rest && *(end += strcspn(end, "/")); end += strspn(end, "/")) {
+		*end = '\0';
+		if (stat(copy, &st))
+			rest = end + 1;
+		else
 			*end = '/';
 	}
-	free(part);
+	status = ws_outfolder_open(f, copy, err);
+	for (char *name; status == WS_OK && rest && (name = strtok_r(rest, "/", &end)); rest = end)
+		status = ws_outfolder_enter(f, name, err);
+	free(copy);
 	return status;
 }
 
-static enum ws_status copy_file(const char *from, const char *to, struct ws_err *err)
+static enum ws_status copy_run(const char *from, size_t number, struct ws_outfolder *to,
+                               struct ws_err *err)
 {
 	FILE *f = fopen(from, "rbe");
 	struct ws_outfile out = {0};
-	char buffer[1 << 16];
+	char buffer[1 << 16], name[32];
 	enum ws_status status;
 	size_t n;
 
 	WS_FAIL_IF(!f, err, IO_READ, "cannot read '%s': %s", from, strerror(errno));
-	status = ws_outfile_open(&out, to, err);
+	snprintf(name, sizeof(name), "run-%zu.wtrace", number);
+	status = ws_outfolder_file(to, name, &out, err);
 	while (status == WS_OK && (n = fread(buffer, 1, sizeof(buffer), f)) > 0 &&
 	       fwrite(buffer, 1, n, out.f) == n)
-		; /* what is not written the commit says */
+		; /* the commit fails when a byte was not written */
 	if (status == WS_OK && ferror(f))
 		status = WS_FAIL(err, IO_READ, "cannot read '%s'", from);
-	WS_THEN(status, ws_outfile_commit(&out, err));
+	if (status == WS_OK)
+		ws_outfolder_add(to, &out);
 	ws_outfile_abandon(&out);
 	fclose(f);
 	return status;
 }
 
-static bool is_trace_name(const char *path)
+/* A folder of these runs beside that of the baseline before, whose place it will take. */
+static enum ws_status prepare_case(const struct gate *g, const struct gate_case *c,
+                                   struct ws_outfolder *f, struct ws_err *err)
 {
-	const size_t len = strlen(path);
+	enum ws_status status = open_baseline(g->o.baseline, f, err);
 
-	return len >= 7 && !strcmp(path + len - 7, ".wtrace");
-}
-
-/* Runs of the baseline so far that the new ones did not replace. */
-static enum ws_status remove_others(const char *folder, size_t nruns, struct ws_err *err)
-{
-	struct ws_trace_list list = {0};
-	enum ws_status status = ws_trace_list_add(&list, 1, &(char *){(char *)folder}, false, err);
-
-	for (size_t i = 0; i < list.n && status == WS_OK; i++) {
-		const char *name = strrchr(list.path[i], '/') + 1;
-		const unsigned long number =
-		        strncmp(name, "run-", 4) ? 0 : strtoul(name + 4, NULL, 10);
-		char own[40];
-
-		snprintf(own, sizeof(own), "run-%lu.wtrace", number);
-		if (!is_trace_name(name)) /* a profile of somebody, that stands for a run, too */
-			ws_ui_print("warning: '%s' stays in the baseline", list.path[i]);
-		else if ((strcmp(name, own) || number - 1 >= nruns) && unlink(list.path[i]))
-			status = WS_FAIL(err, IO_WRITE, "cannot remove '%s': %s", list.path[i],
-			                 strerror(errno));
-	}
-	ws_trace_list_release(&list);
+	WS_THEN(status, ws_outfolder_enter(f, c->key.workload, err));
+	WS_THEN(status, ws_outfolder_replace(f, c->key.device, is_old_run, err));
+	for (size_t i = 0; i < c->nruns; i++)
+		WS_THEN(status, copy_run(c->path[i], i + 1, f, err));
 	return status;
 }
 
-static enum ws_status update_case(const struct gate *g, const struct gate_case *c,
-                                  struct ws_err *err)
+static void print_updated(const struct gate *g, const struct gate_case *c)
 {
 	char *folder = folder_of(g, c);
-	enum ws_status status = make_folders(folder, err);
+	struct ws_trace_list list = {0};
 
-	for (size_t i = 0; i < c->nruns && status == WS_OK; i++) {
-		char *to = ws_xformat("%s/run-%zu.wtrace", folder, i + 1);
-
-		status = copy_file(c->path[i], to, err);
-		free(to);
-	}
-	WS_THEN(status, remove_others(folder, c->nruns, err));
-	if (status == WS_OK)
-		ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
-		            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
+	/* a profile that lies there is a run of the baseline, too */
+	if (ws_trace_list_add(&list, 1, &folder, false, NULL) == WS_OK)
+		for (size_t i = 0; i < list.n; i++)
+			if (!is_trace_name(list.path[i]))
+				ws_ui_print("warning: '%s' stays in the baseline", list.path[i]);
+	ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
+	            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
+	ws_trace_list_release(&list);
 	free(folder);
+}
+
+/* Each workload has a few descriptors, and each of its runs, until all of them are whole. */
+static void allow_descriptors(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* Whatever fails, all workloads are new or none is; when the program is killed, each by itself. */
+static enum ws_status update(const struct gate *g, struct ws_err *err)
+{
+	struct ws_outfolder *folders = ws_xarray(g->ncases + 1, sizeof(*folders));
+	enum ws_status status = WS_OK;
+
+	allow_descriptors();
+	for (size_t i = 0; i < g->ncases; i++)
+		WS_THEN(status, prepare_case(g, &g->cases[i], &folders[i], err));
+	ws_outfile_hold_signals(true);
+	for (size_t i = 0; i < g->ncases; i++)
+		WS_THEN(status, ws_outfolder_show(&folders[i], err));
+	for (size_t i = 0, all = status == WS_OK ? g->ncases : 0; i < all; i++) {
+		const bool is_first_error = status == WS_OK;
+		const enum ws_status one =
+		        ws_outfolder_commit(&folders[i], is_first_error ? err : NULL);
+
+		if (one == WS_OK)
+			print_updated(g, &g->cases[i]);
+		else if (is_first_error)
+			status = one;
+	}
+	/* in turn: a folder that holds none of them any more goes, too */
+	for (size_t i = g->ncases; i-- > 0;)
+		ws_outfolder_abandon(&folders[i]);
+	ws_outfile_hold_signals(false);
+	free(folders);
 	return status;
 }
 
@@ -443,11 +482,11 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 		WS_THEN(status, check_update(g, list, err));
 	WS_THEN(status,
 	        ws_traces_read(list, &g->o.model, add_run, &(struct of_runs){g, list}, err));
-	for (size_t i = 0; i < g->ncases && status == WS_OK; i++)
-		status = g->o.update ? update_case(g, &g->cases[i], err)
-		                     : judge_case(g, &g->cases[i], err);
-	if (status != WS_OK || g->o.update)
-		return status;
+	if (status == WS_OK && g->o.update)
+		return update(g, err);
+	for (size_t i = 0; i < g->ncases; i++)
+		WS_THEN(status, judge_case(g, &g->cases[i], err));
+	WS_FORWARD(status);
 	WS_FORWARD(write_gate(g, err));
 	return status_of(g);
 }

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -28,6 +29,51 @@ int openat(int folder, const char *name, int flags, ...)
 	if (signal_when_made && flags & O_CREAT)
 		raise(signal_when_made);
 	return fd;
+}
+
+/* Of the calls that change names the one of this number kills the program; 0: none does. */
+static int killed_by, changes;
+
+static void change_a_name(void)
+{
+	if (++changes == killed_by)
+		raise(SIGKILL);
+}
+
+static bool cannot_exchange; /* as on NFS */
+
+int renameat2(int from, const char *name, int to, const char *new_name, unsigned flags)
+{
+	int (*real)(int, const char *, int, const char *, unsigned) = dlsym(RTLD_NEXT, "renameat2");
+
+	change_a_name();
+	if (cannot_exchange && flags) {
+		errno = EINVAL;
+		return -1;
+	}
+	return real(from, name, to, new_name, flags);
+}
+
+static int renames_that_work = -1;
+
+int renameat(int from, const char *name, int to, const char *new_name)
+{
+	int (*real)(int, const char *, int, const char *) = dlsym(RTLD_NEXT, "renameat");
+
+	change_a_name();
+	if (renames_that_work >= 0 && renames_that_work-- == 0) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return real(from, name, to, new_name);
+}
+
+int unlinkat(int folder, const char *name, int flags)
+{
+	int (*real)(int, const char *, int) = dlsym(RTLD_NEXT, "unlinkat");
+
+	change_a_name();
+	return real(folder, name, flags);
 }
 
 static int files_in(const char *path)
@@ -184,4 +230,221 @@ Test(outfile, who_ends_in_the_middle_leaves_no_new_folder_and_each_of_before)
 	ws_outfile_remove_unfinished();
 	cr_expect_eq(rmdir(path), 0, "one that is complete stays");
 	rmdir(dir);
+}
+
+/* --- a folder that replaces another --- */
+
+static bool is_run(const char *name)
+{
+	return !strncmp(name, "run-", 4);
+}
+
+static void put(const char *name, const char *text)
+{
+	char file[200];
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/%s", path, name);
+	f = fopen(file, "w");
+	cr_assert_not_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The first letter of a file of the folder; 0: there is none. */
+static int letter_of(const char *name)
+{
+	char file[200];
+	int letter;
+	FILE *f;
+
+	snprintf(file, sizeof(file), "%s/%s", path, name);
+	f = fopen(file, "r");
+	if (!f)
+		return 0;
+	letter = fgetc(f);
+	fclose(f);
+	return letter;
+}
+
+/* dir/it with three runs, a file and a folder of the user's. */
+static void begin_old(void)
+{
+	char kept[100];
+
+	begin_output("it");
+	cr_assert_eq(mkdir(path, 0700), 0);
+	cr_assert_eq(chmod(path, 02750), 0);
+	put("run-1", "old");
+	put("run-2", "old");
+	put("run-3", "old");
+	put("notes", "mine");
+	snprintf(kept, sizeof(kept), "%s/kept", path);
+	cr_assert_eq(mkdir(kept, 0700), 0);
+	put("kept/run-1", "inside");
+}
+
+static void remove_all(void)
+{
+	char command[200];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	cr_assert_eq(system(command), 0);
+}
+
+/* Two new runs, not yet under their names. */
+static enum ws_status replace_folder(struct ws_outfolder *f)
+{
+	static const char *const names[] = {"run-1", "run-2"};
+	enum ws_status status = ws_outfolder_open(f, dir, &err);
+
+	WS_THEN(status, ws_outfolder_replace(f, "it", is_run, &err));
+	for (size_t i = 0; i < 2 && status == WS_OK; i++) {
+		status = ws_outfolder_file(f, names[i], &out, &err);
+		if (status == WS_OK) {
+			fputs("new", out.f);
+			ws_outfolder_add(f, &out);
+		}
+	}
+	return status;
+}
+
+static void expect_runs(int first, int second, int third)
+{
+	cr_expect_eq(letter_of("run-1"), first);
+	cr_expect_eq(letter_of("run-2"), second);
+	cr_expect_eq(letter_of("run-3"), third);
+}
+
+Test(outfile, a_folder_is_replaced_and_keeps_its_rights_and_what_is_not_old)
+{
+	struct ws_outfolder f;
+	struct stat st;
+
+	for (int i = 0; i < 2; i++) {
+		cannot_exchange = i;
+		begin_old();
+		cr_assert_eq(replace_folder(&f), WS_OK, "%s", err.text);
+		expect_runs('o', 'o', 'o');
+		cr_assert_eq(ws_outfolder_commit(&f, &err), WS_OK, "%s", err.text);
+		expect_runs('n', 'n', 0);
+		cr_expect_eq(letter_of("notes"), 'm');
+		cr_expect_eq(letter_of("kept/run-1"), 'i');
+		cr_expect_eq(files_in(dir), 1);
+		cr_assert_eq(stat(path, &st), 0);
+		cr_expect_eq(st.st_mode & 07777, 02750);
+		remove_all();
+	}
+}
+
+Test(outfile, a_folder_that_replaces_none_is_new)
+{
+	struct ws_outfolder f;
+
+	begin_output("it");
+	cr_assert_eq(replace_folder(&f), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_outfolder_show(&f, &err), WS_OK, "%s", err.text);
+	expect_runs('n', 'n', 0);
+	ws_outfolder_abandon(&f);
+	cr_expect_eq(files_in(dir), 0, "it is taken back");
+	cr_assert_eq(replace_folder(&f), WS_OK, "%s", err.text);
+	cr_assert_eq(ws_outfolder_commit(&f, &err), WS_OK, "%s", err.text);
+	expect_runs('n', 'n', 0);
+	remove_all();
+}
+
+Test(outfile, a_folder_that_is_not_replaced_stays_as_it_is)
+{
+	struct ws_outfolder f;
+
+	for (int i = 0; i < 4; i++) {
+		cannot_exchange = i & 1;
+		begin_old();
+		cr_assert_eq(replace_folder(&f), WS_OK, "%s", err.text);
+		if (i & 2)
+			cr_assert_eq(ws_outfolder_show(&f, &err), WS_OK, "%s", err.text);
+		ws_outfolder_abandon(&f);
+		expect_runs('o', 'o', 'o');
+		cr_expect_eq(letter_of("notes"), 'm');
+		cr_expect_eq(files_in(dir), 1);
+		remove_all();
+	}
+}
+
+/* Each rename that fails: of a file, and of folders that change places one by one. */
+Test(outfile, a_folder_of_which_a_name_cannot_be_changed_stays_as_it_is)
+{
+	cannot_exchange = true;
+	for (int n = 0; n < 4; n++) {
+		struct ws_outfolder f;
+
+		begin_old();
+		cr_assert_eq(replace_folder(&f), WS_OK, "%s", err.text);
+		renames_that_work = n;
+		cr_expect_eq(ws_outfolder_commit(&f, &err), WS_IO_WRITE, "%d", n);
+		renames_that_work = -1;
+		expect_runs('o', 'o', 'o');
+		cr_expect_eq(letter_of("notes"), 'm');
+		cr_expect_eq(files_in(dir), 1, "%d", n);
+		remove_all();
+	}
+}
+
+/* How often it left the one before, the new one and none, killed at each change of a name. */
+static void kill_each(int left[3])
+{
+	int status, n = 0;
+
+	do {
+		struct ws_outfolder f;
+		pid_t pid;
+		int first;
+
+		begin_old();
+		n++;
+		fflush(NULL);
+		pid = fork();
+		if (!pid) {
+			changes = 0;
+			killed_by = n;
+			if (replace_folder(&f) == WS_OK)
+				ws_outfolder_commit(&f, &err);
+			_exit(0);
+		}
+		cr_assert_eq(waitpid(pid, &status, 0), pid);
+		first = letter_of("run-1");
+		left[first == 'o' ? 0 : first == 'n' ? 1 : 2]++;
+		expect_runs(first, first, first == 'o' ? 'o' : 0);
+		remove_all();
+	} while (WIFSIGNALED(status));
+}
+
+Test(outfile, who_is_killed_while_it_replaces_a_folder_leaves_one_or_the_other)
+{
+	int left[3] = {0, 0, 0}, without[3] = {0, 0, 0};
+
+	kill_each(left);
+	cr_expect(left[0] >= 3 && left[1] >= 4 && !left[2], "%d, %d, %d", left[0], left[1],
+	          left[2]);
+	cannot_exchange = true;
+	kill_each(without);
+	cr_expect(without[0] >= 3 && without[1] >= 4 && without[2] == 1, "%d, %d, %d", without[0],
+	          without[1], without[2]);
+}
+
+Test(outfile, a_folder_is_not_replaced_through_a_link)
+{
+	struct ws_outfolder f;
+	char link[100];
+
+	begin_old();
+	snprintf(link, sizeof(link), "%s/link", dir);
+	cr_assert_eq(symlink(path, link), 0);
+	cr_assert_eq(ws_outfolder_open(&f, dir, &err), WS_OK, "%s", err.text);
+	cr_expect_eq(ws_outfolder_replace(&f, "link", is_run, &err), WS_IO_WRITE);
+	cr_expect_not_null(strstr(err.text, "it is a symbolic link"), "%s", err.text);
+	ws_outfolder_abandon(&f);
+	expect_runs('o', 'o', 'o');
+	cr_expect_eq(files_in(dir), 2);
+	remove_all();
 }

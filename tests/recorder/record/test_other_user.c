@@ -192,6 +192,7 @@ Test(other_user, nothing_is_written_into_a_folder_of_another_user)
 	        {"warpsheet export " TRACE " --format parquet -o", "out", ""},
 	        {"warpsheet export " TRACE " --format parquet --rollup -o", "out", ""},
 	        {"warpsheet-record --repeat 2 -o", "out", "-- /bin/true"},
+	        {"warpsheet gate --update " TRACE " --baseline", "out", ""},
 	};
 	char path[2 * RUN_PATH];
 
