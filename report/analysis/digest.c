@@ -335,14 +335,6 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 	ws_arena_free(&f.temp);
 }
 
-struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, uint32_t row)
-{
-	return (struct ws_row_key){.number = {0, !g->time.n, WS_DESCENDING(g->time.sum),
-	                                      (int64_t)g->time.n},
-	                           .text = {name},
-	                           .row = row};
-}
-
 uint32_t ws_digest_class(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
 	return cell->place.class ? cell->place.class : m->configs[cell->config].name_class;
@@ -351,6 +343,15 @@ uint32_t ws_digest_class(const struct ws_model *m, const struct ws_digest_cell *
 uint32_t ws_digest_name(const struct ws_model *m, const struct ws_digest_cell *cell)
 {
 	return m->configs[cell->config].name;
+}
+
+/* Total time descending, instances ascending, name; without any known time at the end. */
+static struct ws_row_key key_of(const struct ws_group *g, struct ws_bytes name, uint32_t row)
+{
+	return (struct ws_row_key){.number = {!g->time.n, WS_DESCENDING(g->time.sum),
+	                                      (int64_t)g->time.n},
+	                           .text = {name},
+	                           .row = row};
 }
 
 void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_of,
@@ -371,6 +372,6 @@ void ws_digest_rank(const struct ws_table_context *tab, ws_digest_text_fn text_o
 	}
 	for (uint32_t i = 0; i < m->ntexts; i++)
 		if (out->groups[i].time.n || out->groups[i].without_time)
-			out->order[out->n++] = ws_group_key(&out->groups[i], m->texts[i], i);
+			out->order[out->n++] = key_of(&out->groups[i], m->texts[i], i);
 	ws_row_keys_sort(out->order, out->n);
 }

@@ -10,16 +10,15 @@
 /* Of what the selection lets through, from its rows. Free with ws_digest_release. */
 void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
                        const struct ws_selection *sel, unsigned parts);
-/*
- * The order of the kernel summaries: total time descending, instances ascending, name. A group
- * without any known time comes last. number[0] is left for what comes before that.
- */
-struct ws_row_key ws_group_key(const struct ws_group *g, struct ws_bytes name, uint32_t row);
-
 /* A text of a cell's kernels: their class, else what their name says; their name. */
 typedef uint32_t (*ws_digest_text_fn)(const struct ws_model *, const struct ws_digest_cell *);
 uint32_t ws_digest_class(const struct ws_model *m, const struct ws_digest_cell *cell);
 uint32_t ws_digest_name(const struct ws_model *m, const struct ws_digest_cell *cell);
+/* Kernels of one text: time.n and time.sum are of those whose time is known. */
+struct ws_group {
+	struct ws_stat time;
+	uint64_t without_time;
+};
 /* Kernels by a text of theirs, in the order of the kernel summary; only counts and sums. */
 struct ws_ranking {
 	struct ws_group *groups;  /* by text */

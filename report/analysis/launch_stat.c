@@ -29,16 +29,3 @@ double ws_launch_stat_kineto(const struct ws_launch_stat *s)
 {
 	return ws_stat_ratio(s->kineto_ns, s->weight_ns);
 }
-
-void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s)
-{
-	if (s->registers_max && s->registers_max <= INT64_MAX)
-		ws_cell_set_int(&cells[0], (int64_t)s->registers_max);
-	/* 0 bytes are a true number where anything of the launch was recorded */
-	if ((s->registers_max || s->known || s->shared_max_bytes) &&
-	    s->shared_max_bytes <= INT64_MAX)
-		ws_cell_set_int(&cells[1], (int64_t)s->shared_max_bytes);
-	ws_cell_set_real(&cells[2], ws_stat_ratio(s->blocks_ns, s->weight_ns));
-	ws_cell_set_real(&cells[3], ws_launch_stat_percent(s));
-	ws_cell_set_real(&cells[4], ws_launch_stat_kineto(s));
-}

@@ -5,7 +5,6 @@
 #pragma once
 
 #include "report/model/model.h"
-#include "report/table/table.h"
 
 /* Starts as all zeros. Means are weighted by execution time, as PyTorch's TensorBoard plugin has
  * them (docs/reference/occupancy.md). */
@@ -18,10 +17,6 @@ struct ws_launch_stat {
 /* n launches of a configuration. weight_ns: the part of their time that counts. */
 void ws_launch_stat_add(struct ws_launch_stat *s, const struct ws_config *config, uint64_t n,
                         int64_t weight_ns);
-
-/* Five cells: registers, shared memory, blocks per SM, occupancy, Kineto's occupancy; unknown ones
- * stay empty. */
-void ws_cells_set_launch(struct ws_cell *cells, const struct ws_launch_stat *s);
 
 /* Weighted means; NaN when nothing is known. */
 double ws_launch_stat_percent(const struct ws_launch_stat *s);

@@ -100,49 +100,6 @@ void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int 
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
+	d->calls[name].total_ns += dur_ns;
 	ws_values_add(&d->calls[name].dur_ns, dur_ns);
-}
-
-/* --- statistics -------------------------------------------------------------------------- */
-
-/* Cells by group: cells[begin[g] .. begin[g + 1]). */
-static void sort_cells(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
-                       size_t *begin, uint32_t *cells)
-{
-	size_t total = 0;
-
-	for (size_t c = 0; c < d->ncells; c++)
-		if (group[c] != WS_NONE)
-			begin[group[c] + 1]++;
-	for (size_t g = 0; g <= ngroups; g++) {
-		total += begin[g];
-		begin[g] = total;
-	}
-	for (uint32_t c = 0; c < d->ncells; c++)
-		if (group[c] != WS_NONE)
-			cells[begin[group[c]]++] = c;
-	for (size_t g = ngroups; g > 0; g--)
-		begin[g] = begin[g - 1];
-	begin[0] = 0;
-}
-
-void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
-                     struct ws_group *out)
-{
-	size_t *begin = ws_xarray(ngroups + 2, sizeof(*begin));
-	uint32_t *cells = ws_xarray(d->ncells + 1, sizeof(*cells));
-	const struct ws_values **values = ws_xarray(d->ncells + 1, sizeof(struct ws_values *));
-
-	sort_cells(d, group, ngroups, begin, cells);
-	for (size_t g = 0; g < ngroups; g++) {
-		out[g] = (struct ws_group){0};
-		for (size_t i = begin[g]; i < begin[g + 1]; i++) {
-			values[i] = &d->cells[cells[i]].dur_ns;
-			out[g].without_time += d->cells[cells[i]].without_time;
-		}
-		ws_values_stat(values + begin[g], begin[g + 1] - begin[g], &out[g].time);
-	}
-	free(values);
-	free(begin);
-	free(cells);
 }

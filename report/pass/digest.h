@@ -70,6 +70,7 @@ struct ws_path_sums {
 /* The API calls of one name. */
 struct ws_call_sums {
 	struct ws_values dur_ns;
+	int64_t total_ns;
 	uint64_t failed;
 };
 
@@ -128,11 +129,3 @@ static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uin
 int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path);
 
 void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed);
-
-/* Statistics of groups of cells: group[c] of cell c, WS_NONE = in none. */
-struct ws_group {
-	struct ws_stat time; /* of the kernels whose time is known */
-	uint64_t without_time;
-};
-void ws_digest_group(const struct ws_digest *d, const uint32_t *group, size_t ngroups,
-                     struct ws_group *out);

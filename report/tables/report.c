@@ -11,14 +11,24 @@
 #include "report/pass/pass.h"
 #include "report/tables/tables.h"
 
-static const struct {
+static const struct builder {
 	const struct ws_table_def *def;
+	const struct ws_table_query *query;
 	void (*build)(const struct ws_table_context *, struct ws_table *);
 } builders[] = {
-#define T(id, name, title, sheet, what) {&ws_def_##id, ws_tab_##id},
+#define T(id, ...) {&ws_def_##id, &ws_query_##id, ws_tab_##id},
         WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
 #undef T
 };
+
+static const struct builder *builder_of(const struct ws_table_def *def)
+{
+	const struct builder *b = builders;
+
+	while (b->def != def)
+		b++;
+	return b;
+}
 
 /* Tables named after CUDA are HIP's where all that ran kernels is AMD's, and no GPU's without one.
  */
@@ -51,18 +61,20 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static struct ws_table *make(const struct ws_table_context *all, const struct ws_table_def *def)
+static enum ws_status make(const struct ws_table_context *all, struct ws_query *q,
+                           const struct ws_table_def *def, const uint8_t *columns,
+                           struct ws_table **out, struct ws_err *err)
 {
+	const struct builder *builder = builder_of(def);
 	struct ws_arena temp = {0};
 	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
 	                              *tab = &with_temp;
-	struct ws_table *t = ws_table_new(def);
-	size_t which = 0;
+	struct ws_table *t = *out = ws_table_new(def);
 
-	while (builders[which].def != def)
-		which++;
 	name_for_devices(tab->m, t);
-	builders[which].build(tab, t);
+	if (*builder->query->from)
+		WS_FORWARD(ws_query_table(q, t, builder->query, columns, err));
+	builder->build(tab, t);
 	ws_arena_free(&temp);
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
@@ -73,7 +85,7 @@ static struct ws_table *make(const struct ws_table_context *all, const struct ws
 		ws_table_note(t,
 		              "%s ran on the CPU reference: real CPU timings; not GPU performance.",
 		              ws_model_on_cpu(tab->m) == 1 ? "All kernels" : "Some kernels");
-	return t;
+	return WS_OK;
 }
 
 /* --- what each table needs of a digest, so that only that is read and joined ------------------ */
@@ -88,24 +100,11 @@ static const struct need {
 	int column;
 	unsigned parts;
 } needs[] = {
-        {&ws_def_kernel_summary, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_op_class, CLASSES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_direction, CLASSES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_dtype, CLASSES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_tensor, WS_DIGEST_NAMES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_name, WS_DIGEST_NAMES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_class_by_range, WS_DIGEST_PLACES},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_per_step, WS_DIGEST_STEPS},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_flops, WS_DIGEST_COSTS},
-        {&ws_def_kernel_summary, WS_TC_kernel_summary_tflops, WS_DIGEST_COSTS},
-        {&ws_def_kernel_launches, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_classes, ALWAYS, CLASSES},
         {&ws_def_ranges, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
         {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
-        {&ws_def_range_kernels, ALWAYS, WS_DIGEST_PLACES | WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
@@ -121,9 +120,6 @@ static const struct need {
         {&ws_def_steps, WS_TC_steps_window_remainder_ns, WS_DIGEST_ROWS},
         {&ws_def_step_statistics, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_step_split, ALWAYS, WS_DIGEST_STEPS},
-        {&ws_def_api_summary, ALWAYS, WS_DIGEST_CALLS | WS_DIGEST_KERNELS},
-        {&ws_def_memory_time, ALWAYS, WS_DIGEST_KERNELS},
-        {&ws_def_memory_size, ALWAYS, WS_DIGEST_KERNELS},
         {&ws_def_summary, ALWAYS, CLASSES | WS_DIGEST_STEPS | WS_DIGEST_LEFT | WS_DIGEST_ROWS},
         {&ws_def_advice, ALWAYS, WS_DIGEST_STEPS | WS_DIGEST_ROWS},
         {&ws_def_losses, ALWAYS, WS_DIGEST_NAMES | WS_DIGEST_LEFT},
@@ -150,14 +146,28 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 }
 
 /* What these tables are views of; columns: of the only one, those that are wanted, NULL = all. */
-static unsigned parts_of(const struct ws_table_def *const *defs, size_t ndefs,
-                         const uint8_t *columns)
+static enum ws_status parts_of(const struct ws_table_def *const *defs, size_t ndefs,
+                               const uint8_t *columns, unsigned *parts, struct ws_err *err)
 {
-	unsigned parts = 0;
+	struct ws_query *q;
+	enum ws_status status;
 
-	for (size_t i = 0; i < ndefs; i++)
-		parts |= needs_of(defs[i], columns);
-	return parts;
+	*parts = 0;
+	WS_FORWARD(ws_query_open(&q, err));
+	ws_relations_add(q, NULL);
+	status = WS_OK;
+	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
+		const struct ws_table_query *query = builder_of(defs[i])->query;
+
+		if (*query->from)
+			status = ws_query_check_table(q, query, columns, err);
+		else
+			*parts |= needs_of(defs[i], columns);
+	}
+	/* every table says where kernels ran on the CPU */
+	*parts |= ws_relations_parts(q) | WS_DIGEST_KERNELS;
+	ws_query_close(q);
+	return status;
 }
 
 /* The first screen says what the summary says. */
@@ -184,10 +194,31 @@ static void free_kept(void *kept)
 	free(k);
 }
 
+/* All tables, in the order of defs. */
+static enum ws_status make_tables(const struct ws_table_context *tab,
+                                  const struct ws_table_def *const *defs, size_t ndefs,
+                                  const uint8_t *columns, struct ws_table **tables,
+                                  struct ws_err *err)
+{
+	struct ws_relations relations = {.tab = tab};
+	struct ws_query *q;
+	enum ws_status status;
+
+	WS_FORWARD(ws_query_open(&q, err));
+	ws_relations_add(q, &relations);
+	status = WS_OK;
+	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
+		status = make(tab, q, defs[i], columns, &tables[i], err);
+	ws_query_close(q);
+	ws_relations_release(&relations);
+	return status;
+}
+
 /* All tables from what is in tab; the report takes the digest, of which rows are made, too. */
 static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest *d,
                                   const struct ws_table_def *const *defs, size_t ndefs,
-                                  struct ws_report **out, struct ws_err *err)
+                                  const uint8_t *columns, struct ws_report **out,
+                                  struct ws_err *err)
 {
 	struct ws_report *report = ws_xarray(1, sizeof(*report));
 	struct kept *k = ws_xarray(1, sizeof(*k));
@@ -208,8 +239,7 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	report->ntables = ndefs;
 	if (has_summary(defs, ndefs))
 		status = ws_page_make(tab, &report->page, err);
-	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		report->tables[i] = make(tab, defs[i]);
+	WS_THEN(status, make_tables(tab, defs, ndefs, columns, report->tables, err));
 	if (status == WS_OK)
 		*out = report;
 	else
@@ -251,6 +281,7 @@ struct asked {
 	const struct ws_filter *filter;
 	const struct ws_table_def *const *defs;
 	size_t ndefs;
+	const uint8_t *columns; /* of the only table, those that are wanted; NULL: all */
 	unsigned parts;
 	const struct ws_trace_reader *r;
 	const char *name;
@@ -274,7 +305,7 @@ static enum ws_status make_selected(const struct asked *a, const struct ws_model
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
 	if (status == WS_OK) {
 		ws_digest_of_rows(&d, m, &sel, a->parts);
-		status = make_report(&tab, &d, a->defs, a->ndefs, out, err);
+		status = make_report(&tab, &d, a->defs, a->ndefs, a->columns, out, err);
 	}
 	ws_selection_release(&sel);
 	return status;
@@ -285,12 +316,10 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
                                      const struct ws_table_def *const *defs, size_t ndefs,
                                      struct ws_report **out, struct ws_err *err)
 {
-	const struct asked a = {.filter = filter,
-	                        .defs = defs,
-	                        .ndefs = ndefs,
-	                        .parts = parts_of(defs, ndefs, NULL)};
+	struct asked a = {.filter = filter, .defs = defs, .ndefs = ndefs};
 
 	*out = NULL;
+	WS_FORWARD(parts_of(defs, ndefs, NULL, &a.parts, err));
 	return make_selected(&a, m, rows, false, out, err);
 }
 
@@ -325,7 +354,7 @@ static enum ws_status stream_summed(const struct asked *a, struct ws_report **ou
 	tab.m = m;
 	if (status == WS_OK && m) {
 		select_all(m, a->filter->scope, &d, &sel);
-		status = make_report(&tab, &d, a->defs, a->ndefs, out, err);
+		status = make_report(&tab, &d, a->defs, a->ndefs, a->columns, out, err);
 	}
 	ws_selection_release(&sel);
 	ws_digest_release(&d);
@@ -338,9 +367,10 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err)
 {
-	const struct asked a = {filter, defs, ndefs, parts_of(defs, ndefs, columns), r, name, opts};
+	struct asked a = {filter, defs, ndefs, columns, 0, r, name, opts};
 
 	*out = NULL;
+	WS_FORWARD(parts_of(defs, ndefs, columns, &a.parts, err));
 	if (ws_filter_is_all(filter))
 		WS_FORWARD(stream_summed(&a, out, err));
 	return *out ? WS_OK : stream_selected(&a, out, err);

@@ -5,19 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define C(table, column, title, unit, type, display, rank, definition) \
-	{#column, title, unit, WS_CELL_##type, WS_DISPLAY_##display, definition, WS_RANK_##rank},
-#define T(id, name, title, sheet, what)                                           \
-	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(C)};  \
-	const struct ws_table_def ws_def_##id = {                                 \
-	        name, title,        sheet,                                        \
-	        what, columns_##id, sizeof(columns_##id) / sizeof(*columns_##id), \
+/* Of what follows a column's or table's place in tables.def: its definition, and its SQL. */
+#define WORDS(words, ...) words
+#define SQL(words, ...)   __VA_ARGS__
+
+#define C(table, column, title, unit, type, display, rank, ...)                                  \
+	{#column,       title, unit, WS_CELL_##type, WS_DISPLAY_##display, WORDS(__VA_ARGS__, ), \
+	 WS_RANK_##rank},
+#define T(id, name, title, sheet, ...)                                           \
+	static const struct ws_table_column columns_##id[] = {WS_TCOLS_##id(C)}; \
+	const struct ws_table_def ws_def_##id = {                                \
+	        name,         title,                                             \
+	        sheet,        WORDS(__VA_ARGS__, ),                              \
+	        columns_##id, sizeof(columns_##id) / sizeof(*columns_##id),      \
 	};
 WS_ALL_TABLES(T)
 #undef T
 #undef C
 
-#define T(id, name, title, sheet, what) &ws_def_##id,
+#define C(table, column, title, unit, type, display, rank, ...) {SQL(__VA_ARGS__)},
+#define T(id, name, title, sheet, ...)                                    \
+	static const char *const sql_##id[][2] = {WS_TCOLS_##id(C)};      \
+	const struct ws_table_query ws_query_##id = {.def = &ws_def_##id, \
+	                                             .columns = sql_##id, \
+	                                             .from = "" SQL(__VA_ARGS__)};
+WS_ALL_TABLES(T)
+#undef T
+#undef C
+
+#define T(id, ...) &ws_def_##id,
 /* those of every report, then those on request */
 static const struct ws_table_def *const report_defs[] = {WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)};
 
@@ -38,7 +54,7 @@ LIST(ranks, WS_RANKS_TABLES)
 #undef LIST
 #undef T
 
-#define T(id, name, title, sheet, what) +1
+#define T(id, ...) +1
 enum { NREPORT = 0 WS_REPORT_TABLES(T), NKNOWN = NREPORT WS_REQUEST_TABLES(T) };
 #undef T
 
@@ -110,16 +126,6 @@ void ws_cells_set_spread(struct ws_cell *cells, const struct ws_stat *stat)
 	ws_cell_set_real(&cells[4], stat->std);
 }
 
-void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole)
-{
-	ws_cell_set_int(&cells[2], (int64_t)stat->n);
-	if (!stat->n)
-		return;
-	ws_cell_set_share(&cells[0], stat->sum, whole);
-	ws_cell_set_int(&cells[1], stat->sum);
-	ws_cells_set_spread(&cells[3], stat);
-}
-
 void ws_totals_add_up(struct ws_table *t, int column)
 {
 	int64_t sum = 0;
@@ -130,14 +136,6 @@ void ws_totals_add_up(struct ws_table *t, int column)
 		sum += cell->type == WS_CELL_INT ? cell->i : 0;
 	}
 	ws_cell_set_int(&ws_table_totals(t)[column], sum);
-}
-
-void ws_totals_set_stat(struct ws_table *t, int64_t whole, int column)
-{
-	ws_cell_set_real(&ws_table_totals(t)[0], whole ? 100 : NAN);
-	ws_cell_set_int(&ws_table_totals(t)[1], whole);
-	ws_totals_add_up(t, 2);
-	ws_totals_add_up(t, column);
 }
 
 void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,

@@ -1,6 +1,7 @@
 /* tables.def as data, and what the builders of the tables share. */
 #pragma once
 
+#include "report/analysis/relations.h"
 #include "report/analysis/utilization.h"
 #include "report/model/model.h"
 #include "report/tables/report.h"
@@ -9,15 +10,16 @@
 #include "report/tables/tables.def"
 
 /* WS_TC_kernel_summary_total_ns = 1, …: position of a column in its table. */
-#define C(table, column, title, unit, type, display, rank, definition) WS_TC_##table##_##column,
-#define T(id, name, title, sheet, what) \
-	enum { WS_TCOLS_##id(C) WS_NTC_##id /* number of columns */ };
+#define C(table, column, ...) WS_TC_##table##_##column,
+#define T(id, ...)            enum { WS_TCOLS_##id(C) WS_NTC_##id /* number of columns */ };
 WS_ALL_TABLES(T)
 #undef T
 #undef C
 
-/* ws_def_kernel_summary, … */
-#define T(id, name, title, sheet, what) extern const struct ws_table_def ws_def_##id;
+/* ws_def_kernel_summary, …; ws_query_kernel_summary, … */
+#define T(id, ...)                                    \
+	extern const struct ws_table_def ws_def_##id; \
+	extern const struct ws_table_query ws_query_##id;
 WS_ALL_TABLES(T)
 #undef T
 
@@ -25,9 +27,9 @@ WS_ALL_TABLES(T)
 #define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."
 
-/* ws_tab_kernel_summary(), …: fill an empty table of their kind. */
-#define T(id, name, title, sheet, what) \
-	void ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t);
+/* ws_tab_kernel_summary(), …: fill an empty table of their kind; where it has a query, whose rows
+ * are there already, add what the query does not say, such as notes. */
+#define T(id, ...) void ws_tab_##id(const struct ws_table_context *tab, struct ws_table *t);
 WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 #undef T
@@ -47,13 +49,6 @@ void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
 void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
 /* Five cells: mean, median, least, most, deviation. Empty when there is none of them. */
 void ws_cells_set_spread(struct ws_cell *cells, const struct ws_stat *stat);
-/*
- * The eight cells share, sum, number, and those, that begin every table in the manner of nsys;
- * whole is what the share is of. Of none only the number is known.
- */
-void ws_cells_set_stat(struct ws_cell *cells, const struct ws_stat *stat, int64_t whole);
-/* Totals of such a table: the whole, and the sums of number and of another column. */
-void ws_totals_set_stat(struct ws_table *t, int64_t whole, int column);
 /* Totals of a column of whole numbers: the sum of its rows so far. */
 void ws_totals_add_up(struct ws_table *t, int column);
 /* The short name of a kernel, by the text of its name. */
@@ -65,25 +60,6 @@ void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws
 /* Another title of a table of ranges, and of its sheet, where all ranges are modules of PyTorch. */
 void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
                      const char *sheet);
-/* Rows behind the paths of a model: kernels launched in no range, kernels without a launch. */
-static inline uint32_t ws_path_no_range(const struct ws_model *m)
-{
-	return (uint32_t)m->ranges.npaths;
-}
-static inline uint32_t ws_path_no_launch(const struct ws_model *m)
-{
-	return (uint32_t)m->ranges.npaths + 1;
-}
-/* Their names, and the style of a path. */
-static inline const char *ws_path_outside(const struct ws_model *m, uint32_t p)
-{
-	return p == ws_path_no_range(m) ? "(in no range)" : "(no launch record)";
-}
-static inline const char *ws_path_style(const struct ws_model *m, uint32_t p)
-{
-	return m->ranges.paths[p].style ? "StartEnd" : "PushPop";
-}
-
 /* Notes about how the recording ended. */
 void ws_note_origin(const struct ws_model *m, struct ws_table *t);
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of

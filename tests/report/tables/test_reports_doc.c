@@ -20,7 +20,7 @@ static void print_tables(FILE *f)
 
 	for (size_t i = 0; i < n; i++)
 		print_table(f, defs[i], "");
-#define T(id, name, title, sheet, what) print_table(f, &ws_def_##id, " (only on request)");
+#define T(id, ...) print_table(f, &ws_def_##id, " (only on request)");
 	WS_REQUEST_TABLES(T)
 #undef T
 	defs = ws_diff_defs(&n);

@@ -1,0 +1,964 @@
+#include "report/query/query.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/bytes.h"
+#include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
+#include "report/base/order.h"
+#include "report/base/stat.h"
+
+/* A relation of a database. */
+struct bound {
+	const struct ws_relation *rel;
+	void *ctx;
+	struct ws_query *q;
+	uint64_t read; /* bits of columns, and WS_RELATION_COLUMNS */
+	struct bound *next;
+};
+
+struct parameter {
+	const char *name;
+	struct ws_cell value;
+};
+
+struct ws_query {
+	sqlite3 *db;
+	struct bound *relations;
+	struct parameter *parameters;
+	size_t nparameters, parameters_capacity;
+	/* what ws_put_samples put: its number in a query is that in this list, from 1 */
+	const struct ws_values **samples;
+	size_t nsamples, samples_capacity;
+	unsigned running; /* queries that have not ended */
+	/* The statistics of the lists that were asked for last: the aggregates of a group follow
+	 * each other and ask for the same. */
+	const struct ws_values **last;
+	size_t nlast;
+	struct ws_stat last_stat;
+	enum ws_status blame;
+};
+
+struct ws_query_run {
+	struct ws_query *q;
+	sqlite3_stmt *statement;
+	int code;
+	struct ws_cell *cells;
+};
+
+struct ws_put {
+	sqlite3_context *to;
+	struct ws_query *q;
+};
+
+/* --- values of relations -------------------------------------------------------------------- */
+
+void ws_put_int(struct ws_put *out, int64_t value)
+{
+	sqlite3_result_int64(out->to, value);
+}
+
+void ws_put_count(struct ws_put *out, uint64_t value)
+{
+	if (value <= INT64_MAX)
+		sqlite3_result_int64(out->to, (int64_t)value);
+}
+
+void ws_put_real(struct ws_put *out, double value)
+{
+	if (isfinite(value))
+		sqlite3_result_double(out->to, value);
+}
+
+void ws_put_text(struct ws_put *out, struct ws_bytes text)
+{
+	if (text.len)
+		sqlite3_result_text64(out->to, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+void ws_put_str(struct ws_put *out, const char *text)
+{
+	if (text)
+		sqlite3_result_text(out->to, text, -1, SQLITE_STATIC);
+}
+
+void ws_put_copy(struct ws_put *out, const char *text, size_t len)
+{
+	sqlite3_result_text64(out->to, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+void ws_put_samples(struct ws_put *out, const struct ws_values *samples)
+{
+	struct ws_query *q = out->q;
+
+	WS_GROW(q->samples, q->nsamples + 1, q->samples_capacity);
+	q->samples[q->nsamples++] = samples;
+	sqlite3_result_int64(out->to, (sqlite3_int64)q->nsamples);
+}
+
+/* --- relations as virtual tables of SQLite -------------------------------------------------- */
+
+struct virtual_table {
+	sqlite3_vtab base;
+	struct bound *bound;
+};
+
+struct cursor {
+	sqlite3_vtab_cursor base;
+	size_t row, end;
+};
+
+enum plan { ALL_ROWS, ONE_ROW };
+
+static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
+{
+	return ((struct virtual_table *)cursor->pVtab)->bound;
+}
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
+                   char **error)
+{
+	struct virtual_table *t = ws_xarray(1, sizeof(*t));
+	const char *columns = ((const struct bound *)aux)->rel->columns;
+	char *declaration = ws_xformat("CREATE TABLE x(%.*s)", (int)strlen(columns) - 1, columns);
+	const int code = sqlite3_declare_vtab(db, declaration);
+
+	(void)argc;
+	(void)argv;
+	(void)error;
+	free(declaration);
+	t->bound = aux;
+	*out = &t->base;
+	return code;
+}
+
+static int disconnect(sqlite3_vtab *t)
+{
+	free(t);
+	return SQLITE_OK;
+}
+
+/* A row is found by its rowid; for all else SQLite looks at all rows. */
+static int choose_plan(sqlite3_vtab *t, sqlite3_index_info *info)
+{
+	struct bound *bound = ((struct virtual_table *)t)->bound;
+
+	bound->read |= info->colUsed | (uint64_t)1 << WS_RELATION_COLUMNS;
+	info->idxNum = ALL_ROWS;
+	info->estimatedCost = 1e6;
+	for (int i = 0; i < info->nConstraint; i++) {
+		if (!info->aConstraint[i].usable || info->aConstraint[i].iColumn != -1 ||
+		    info->aConstraint[i].op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->aConstraintUsage[i].omit = 1;
+		info->idxNum = ONE_ROW;
+		info->estimatedCost = info->estimatedRows = 1;
+		break;
+	}
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *t, sqlite3_vtab_cursor **out)
+{
+	struct cursor *c = ws_xarray(1, sizeof(*c));
+
+	(void)t;
+	*out = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *cursor)
+{
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static int go_to_first(sqlite3_vtab_cursor *cursor, int plan, const char *unused, int argc,
+                       sqlite3_value **argv)
+{
+	struct cursor *c = (struct cursor *)cursor;
+	struct bound *bound = bound_of(cursor);
+	sqlite3_int64 row;
+
+	(void)unused;
+	(void)argc;
+	c->row = 0;
+	c->end = bound->rel->count(bound->ctx);
+	if (plan == ALL_ROWS)
+		return SQLITE_OK;
+	row = sqlite3_value_int64(argv[0]);
+	if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER || row < 0 ||
+	    (size_t)row >= c->end) {
+		c->end = 0;
+	} else {
+		c->row = (size_t)row;
+		c->end = c->row + 1;
+	}
+	return SQLITE_OK;
+}
+
+static int go_to_next(sqlite3_vtab_cursor *cursor)
+{
+	((struct cursor *)cursor)->row++;
+	return SQLITE_OK;
+}
+
+static int is_at_end(sqlite3_vtab_cursor *cursor)
+{
+	const struct cursor *c = (struct cursor *)cursor;
+
+	return c->row >= c->end;
+}
+
+static int put_value(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int column)
+{
+	const struct bound *bound = bound_of(cursor);
+	struct ws_put out = {to, bound->q};
+
+	bound->rel->put(bound->ctx, ((struct cursor *)cursor)->row, column, &out);
+	return SQLITE_OK;
+}
+
+static int put_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *out)
+{
+	*out = (sqlite3_int64)((struct cursor *)cursor)->row;
+	return SQLITE_OK;
+}
+
+/* Without xCreate: the table is there as soon as the module is. */
+static const sqlite3_module module = {
+        .xConnect = connect,
+        .xBestIndex = choose_plan,
+        .xDisconnect = disconnect,
+        .xOpen = open_cursor,
+        .xClose = close_cursor,
+        .xFilter = go_to_first,
+        .xNext = go_to_next,
+        .xEof = is_at_end,
+        .xColumn = put_value,
+        .xRowid = put_rowid,
+};
+
+void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx)
+{
+	struct bound *bound = ws_xarray(1, sizeof(*bound));
+
+	*bound = (struct bound){rel, ctx, q, 0, q->relations};
+	q->relations = bound;
+	if (sqlite3_create_module(q->db, rel->name, &module, bound) != SQLITE_OK)
+		ws_out_of_memory(sizeof(module));
+}
+
+uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel)
+{
+	for (const struct bound *b = q->relations; b; b = b->next)
+		if (b->rel == rel)
+			return b->read;
+	return 0;
+}
+
+/* --- aggregates of lists of samples --------------------------------------------------------- */
+
+enum statistic { COUNT, SUM, MIN, MAX, MEAN, MEDIAN, DEVIATION };
+
+/* An SQL function: what it is, and whose. */
+struct function {
+	struct ws_query *q;
+	enum statistic which;
+};
+
+struct lists {
+	const struct ws_values **list;
+	size_t n, capacity;
+};
+
+static struct function *function_of(sqlite3_context *ctx)
+{
+	return sqlite3_user_data(ctx);
+}
+
+/* What an aggregate has gathered; NULL without memory, of which the query then fails. */
+static void *gathered(sqlite3_context *ctx, size_t bytes)
+{
+	void *p = sqlite3_aggregate_context(ctx, (int)bytes);
+
+	if (!p && bytes)
+		sqlite3_result_error_nomem(ctx);
+	return p;
+}
+
+static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct ws_query *q = function_of(ctx)->q;
+	const sqlite3_int64 number = sqlite3_value_int64(argv[0]);
+	struct lists *l = gathered(ctx, sizeof(*l));
+
+	(void)argc;
+	if (!l || sqlite3_value_type(argv[0]) == SQLITE_NULL)
+		return;
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || number < 1 ||
+	    (size_t)number > q->nsamples) {
+		sqlite3_result_error(ctx, "this is no list of samples", -1);
+		return;
+	}
+	WS_GROW(l->list, l->n + 1, l->capacity);
+	l->list[l->n++] = q->samples[number - 1];
+}
+
+static void find_statistics(struct ws_query *q, struct lists *l)
+{
+	if (q->last && l->n == q->nlast && !memcmp(l->list, q->last, l->n * sizeof(*l->list))) {
+		free(l->list);
+		return;
+	}
+	ws_values_stat(l->list, l->n, &q->last_stat);
+	free(q->last);
+	q->last = l->list;
+	q->nlast = l->n;
+}
+
+static void put_statistic(sqlite3_context *ctx, enum statistic which, const struct ws_stat *s)
+{
+	if (which == COUNT)
+		sqlite3_result_int64(ctx, (sqlite3_int64)s->n);
+	else if (!s->n)
+		sqlite3_result_null(ctx);
+	else if (which == SUM)
+		sqlite3_result_int64(ctx, s->sum);
+	else if (which == MIN)
+		sqlite3_result_int64(ctx, s->min);
+	else if (which == MAX)
+		sqlite3_result_int64(ctx, s->max);
+	else if (which == MEAN)
+		sqlite3_result_double(ctx, s->mean);
+	else if (which == MEDIAN)
+		sqlite3_result_double(ctx, s->median);
+	else
+		sqlite3_result_double(ctx, s->std);
+}
+
+static void finish_lists(sqlite3_context *ctx)
+{
+	static const struct ws_stat none;
+	struct ws_query *q = function_of(ctx)->q;
+	struct lists *l = gathered(ctx, 0);
+	struct ws_stat count = {0};
+
+	if (!l || !l->n) {
+		put_statistic(ctx, function_of(ctx)->which, &none);
+	} else if (function_of(ctx)->which == COUNT) {
+		for (size_t i = 0; i < l->n; i++)
+			count.n += ws_values_count(l->list[i]);
+		free(l->list);
+		put_statistic(ctx, COUNT, &count);
+	} else {
+		find_statistics(q, l);
+		put_statistic(ctx, function_of(ctx)->which, &q->last_stat);
+	}
+}
+
+/* --- aggregates of numbers ------------------------------------------------------------------ */
+
+struct numbers {
+	struct ws_values whole;
+	double *real; /* all of them, once one is not whole */
+	size_t n, capacity;
+	bool has_real;
+};
+
+static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct numbers *s = gathered(ctx, sizeof(*s));
+	const int type = sqlite3_value_numeric_type(argv[0]);
+
+	(void)argc;
+	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
+		return;
+	s->has_real |= type == SQLITE_FLOAT;
+	if (type == SQLITE_INTEGER)
+		ws_values_add(&s->whole, sqlite3_value_int64(argv[0]));
+	WS_GROW(s->real, s->n + 1, s->capacity);
+	s->real[s->n++] = sqlite3_value_double(argv[0]);
+}
+
+static double deviation_of_reals(const double *v, size_t n)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += v[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (v[i] - mean) * (v[i] - mean);
+	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
+}
+
+static void finish_numbers(sqlite3_context *ctx)
+{
+	const enum statistic which = function_of(ctx)->which;
+	struct numbers *s = gathered(ctx, 0);
+	struct ws_stat stat;
+
+	if (!s || !s->n)
+		return;
+	if (s->has_real) {
+		/* the median sorts them, so the deviation adds them up in one order, too */
+		const double median = ws_stat_median(s->real, s->n);
+
+		sqlite3_result_double(ctx,
+		                      which == MEDIAN ? median : deviation_of_reals(s->real, s->n));
+	} else {
+		ws_values_stat_of(&s->whole, &stat);
+		put_statistic(ctx, which, &stat);
+	}
+	ws_values_free(&s->whole);
+	free(s->real);
+}
+
+/* What sum_in_order(place, value) and weighted_mean(value, weight) gather: a double by a whole
+ * number.
+ */
+struct terms {
+	struct term {
+		double value;
+		int64_t whole; /* place or weight */
+	} * term;
+	size_t n, capacity;
+};
+
+static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
+{
+	struct terms *s = gathered(ctx, sizeof(*s));
+
+	if (!s || sqlite3_value_type(value) == SQLITE_NULL ||
+	    sqlite3_value_type(whole) == SQLITE_NULL)
+		return;
+	WS_GROW(s->term, s->n + 1, s->capacity);
+	s->term[s->n++] = (struct term){sqlite3_value_double(value), sqlite3_value_int64(whole)};
+}
+
+static void add_placed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	add_term(ctx, argv[1], argv[0]);
+}
+
+static void add_weighted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	add_term(ctx, argv[0], argv[1]);
+}
+
+static int by_place(const void *pa, const void *pb)
+{
+	const struct term *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->whole, b->whole);
+	WS_ORDER_BY(a->value, b->value);
+	return 0;
+}
+
+static int by_value(const void *pa, const void *pb)
+{
+	const struct term *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->value, b->value);
+	return 0;
+}
+
+/* In the order of the places, whatever order the rows came in. */
+static void finish_sum(sqlite3_context *ctx)
+{
+	struct terms *s = gathered(ctx, 0);
+	double sum = 0;
+
+	if (!s || !s->n)
+		return;
+	ws_sort(s->term, s->n, sizeof(*s->term), by_place);
+	for (size_t i = 0; i < s->n; i++)
+		sum += s->term[i].value;
+	free(s->term);
+	sqlite3_result_double(ctx, sum);
+}
+
+/* In the order of the values, and of equal values once: so neither the order of the rows matters
+ * nor how the weight of a value is divided among them. */
+static void finish_mean(sqlite3_context *ctx)
+{
+	struct terms *s = gathered(ctx, 0);
+	double sum = 0;
+	int64_t weights = 0;
+
+	if (!s || !s->n)
+		return;
+	ws_sort(s->term, s->n, sizeof(*s->term), by_value);
+	for (size_t i = 0, next; i < s->n; i = next) {
+		int64_t weight = 0;
+
+		for (next = i; next < s->n && s->term[next].value <= s->term[i].value; next++)
+			weight += s->term[next].whole;
+		sum += (double)weight * s->term[i].value;
+		weights += weight;
+	}
+	free(s->term);
+	if (weights)
+		sqlite3_result_double(ctx, sum / (double)weights);
+}
+
+/* --- in_order(place, text) ------------------------------------------------------------------ */
+
+/* Texts that differ, each with the first place at which it was seen. */
+struct seen {
+	struct seen_text {
+		sqlite3_int64 place;
+		char *text;
+		size_t len;
+	} * text;
+	size_t n, capacity;
+};
+
+static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct seen *s = gathered(ctx, sizeof(*s));
+	const sqlite3_int64 place = sqlite3_value_int64(argv[0]);
+	const unsigned char *text = sqlite3_value_text(argv[1]);
+	const size_t len = (size_t)sqlite3_value_bytes(argv[1]);
+
+	(void)argc;
+	if (!s || !text)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->text[i].len == len && !memcmp(s->text[i].text, text, len)) {
+			if (place < s->text[i].place)
+				s->text[i].place = place;
+			return;
+		}
+	WS_GROW(s->text, s->n + 1, s->capacity);
+	s->text[s->n] = (struct seen_text){place, ws_xmalloc(len + 1), len};
+	memcpy(s->text[s->n++].text, text, len);
+}
+
+static int by_first_place(const void *pa, const void *pb)
+{
+	const struct seen_text *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->place, b->place);
+	return 0;
+}
+
+static void finish_texts(sqlite3_context *ctx)
+{
+	struct seen *s = gathered(ctx, 0);
+	struct ws_buf list = {0};
+
+	if (!s || !s->n)
+		return;
+	ws_sort(s->text, s->n, sizeof(*s->text), by_first_place);
+	for (size_t i = 0; i < s->n; i++) {
+		if (i)
+			ws_buf_put(&list, ", ", 2);
+		ws_buf_put(&list, s->text[i].text, s->text[i].len);
+		free(s->text[i].text);
+	}
+	free(s->text);
+	sqlite3_result_text64(ctx, (const char *)list.data, list.len, SQLITE_TRANSIENT,
+	                      SQLITE_UTF8);
+	ws_buf_free(&list);
+}
+
+/* --- functions of a row --------------------------------------------------------------------- */
+
+/* percent(part, whole): NULL where the whole is 0. */
+static void put_percent(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const double whole = sqlite3_value_double(argv[1]);
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL && whole != 0)
+		sqlite3_result_double(ctx, ws_stat_percent(sqlite3_value_double(argv[0]), whole));
+}
+
+/* per(sum, n): a whole number where it divides, so that exact counts stay exact. */
+static void put_per(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const sqlite3_int64 sum = sqlite3_value_int64(argv[0]), n = sqlite3_value_int64(argv[1]);
+
+	(void)argc;
+	if (sqlite3_value_type(argv[0]) == SQLITE_NULL || n <= 0)
+		return;
+	if (sum % n == 0)
+		sqlite3_result_int64(ctx, sum / n);
+	else
+		sqlite3_result_double(ctx, (double)sum / (double)n);
+}
+
+typedef void row_function(sqlite3_context *, int, sqlite3_value **);
+typedef void end_function(sqlite3_context *);
+
+static struct function_def {
+	const char *name;
+	int nargs;
+	enum statistic which;
+	row_function *row;
+	end_function *end; /* NULL: row gives the value */
+} const function_defs[] = {
+        {"count_of", 1, COUNT, add_list, finish_lists},
+        {"sum_of", 1, SUM, add_list, finish_lists},
+        {"min_of", 1, MIN, add_list, finish_lists},
+        {"max_of", 1, MAX, add_list, finish_lists},
+        {"mean_of", 1, MEAN, add_list, finish_lists},
+        {"median_of", 1, MEDIAN, add_list, finish_lists},
+        {"deviation_of", 1, DEVIATION, add_list, finish_lists},
+        {"median", 1, MEDIAN, add_number, finish_numbers},
+        {"deviation", 1, DEVIATION, add_number, finish_numbers},
+        {"sum_in_order", 2, SUM, add_placed, finish_sum},
+        {"weighted_mean", 2, MEAN, add_weighted, finish_mean},
+        {"in_order", 2, COUNT, add_text, finish_texts},
+        {"percent", 2, COUNT, put_percent, NULL},
+        {"per", 2, COUNT, put_per, NULL},
+};
+
+static int create_functions(struct ws_query *q)
+{
+	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
+	int code = SQLITE_OK;
+
+	for (size_t i = 0; i < sizeof(function_defs) / sizeof(*function_defs); i++) {
+		const struct function_def *f = &function_defs[i];
+		struct function *user = ws_xarray(1, sizeof(*user));
+
+		*user = (struct function){q, f->which};
+		code |= sqlite3_create_function_v2(q->db, f->name, f->nargs, flags, user,
+		                                   f->end ? NULL : f->row, f->end ? f->row : NULL,
+		                                   f->end, free);
+	}
+	return code;
+}
+
+/* --- a database ----------------------------------------------------------------------------- */
+
+enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err)
+{
+	const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX;
+	struct ws_query *q = ws_xarray(1, sizeof(*q));
+
+	*out = q;
+	q->blame = WS_BUG;
+	if (sqlite3_open_v2(":memory:", &q->db, flags, NULL) == SQLITE_OK &&
+	    /* "x" is a name, never a text */
+	    sqlite3_db_config(q->db, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL) == SQLITE_OK &&
+	    create_functions(q) == SQLITE_OK)
+		return WS_OK;
+	ws_query_close(q);
+	*out = NULL;
+	return WS_FAIL(err, ENVIRONMENT, "SQLite %s opens no database in memory",
+	               sqlite3_libversion());
+}
+
+void ws_query_close(struct ws_query *q)
+{
+	if (!q)
+		return;
+	sqlite3_close(q->db);
+	for (struct bound *b = q->relations, *next; b; b = next) {
+		next = b->next;
+		free(b);
+	}
+	free(q->parameters);
+	free(q->samples);
+	free(q->last);
+	free(q);
+}
+
+static struct ws_cell *parameter(struct ws_query *q, const char *name)
+{
+	for (size_t i = 0; i < q->nparameters; i++)
+		if (!strcmp(q->parameters[i].name, name))
+			return &q->parameters[i].value;
+	WS_GROW(q->parameters, q->nparameters + 1, q->parameters_capacity);
+	q->parameters[q->nparameters] = (struct parameter){.name = name};
+	return &q->parameters[q->nparameters++].value;
+}
+
+void ws_query_set_int(struct ws_query *q, const char *name, int64_t value)
+{
+	ws_cell_set_int(parameter(q, name), value);
+}
+
+void ws_query_set_real(struct ws_query *q, const char *name, double value)
+{
+	ws_cell_set_real(parameter(q, name), value);
+}
+
+void ws_query_blame(struct ws_query *q, enum ws_status status)
+{
+	q->blame = status;
+}
+
+/* --- queries -------------------------------------------------------------------------------- */
+
+static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *err)
+{
+	if (code == SQLITE_NOMEM)
+		return WS_FAIL(err, NO_MEMORY, "out of memory for a query");
+	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
+}
+
+static void bind(const struct ws_query *q, sqlite3_stmt *statement)
+{
+	for (size_t i = 0; i < q->nparameters; i++) {
+		const struct ws_cell *value = &q->parameters[i].value;
+		char name[64];
+		int at;
+
+		snprintf(name, sizeof(name), ":%s", q->parameters[i].name);
+		at = sqlite3_bind_parameter_index(statement, name);
+		if (at && value->type == WS_CELL_INT)
+			sqlite3_bind_int64(statement, at, value->i);
+		else if (at && value->type == WS_CELL_REAL)
+			sqlite3_bind_double(statement, at, value->r);
+	}
+}
+
+static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt **out,
+                              struct ws_err *err)
+{
+	const char *rest;
+	const int code = sqlite3_prepare_v2(q->db, sql, -1, out, &rest);
+
+	if (code != SQLITE_OK)
+		return fail(q, code, err);
+	if (*out && !rest[strspn(rest, " \t\r\n;")])
+		return WS_OK;
+	sqlite3_finalize(*out);
+	*out = NULL;
+	return ws_fail(err, q->blame, __FILE__, __LINE__, "a query is one SELECT, not %s",
+	               *rest ? "several statements" : "none");
+}
+
+enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,
+                              struct ws_err *err)
+{
+	struct ws_query_run *run;
+	sqlite3_stmt *statement;
+
+	*rows = (struct ws_query_rows){0};
+	WS_FORWARD(prepare(q, sql, &statement, err));
+	bind(q, statement);
+	if (!q->running++)
+		q->nsamples = 0;
+	run = ws_xarray(1, sizeof(*run));
+	rows->ncolumns = sqlite3_column_count(statement);
+	*run = (struct ws_query_run){q, statement, SQLITE_OK,
+	                             ws_xarray((size_t)rows->ncolumns, sizeof(*run->cells))};
+	rows->run = run;
+	rows->cells = run->cells;
+	return WS_OK;
+}
+
+static void read_cell(sqlite3_stmt *s, int column, struct ws_cell *cell)
+{
+	*cell = (struct ws_cell){0};
+	switch (sqlite3_column_type(s, column)) {
+	case SQLITE_INTEGER:
+		ws_cell_set_int(cell, sqlite3_column_int64(s, column));
+		break;
+	case SQLITE_FLOAT:
+		ws_cell_set_real(cell, sqlite3_column_double(s, column));
+		break;
+	case SQLITE_TEXT:
+	case SQLITE_BLOB:
+		ws_cell_share_text(cell, (const char *)sqlite3_column_text(s, column),
+		                   (size_t)sqlite3_column_bytes(s, column));
+		break;
+	default:
+		break;
+	}
+}
+
+bool ws_query_next(struct ws_query_rows *rows)
+{
+	struct ws_query_run *run = rows->run;
+
+	if (run->code == SQLITE_OK || run->code == SQLITE_ROW)
+		run->code = sqlite3_step(run->statement);
+	if (run->code != SQLITE_ROW)
+		return false;
+	for (int i = 0; i < rows->ncolumns; i++)
+		read_cell(run->statement, i, &run->cells[i]);
+	return true;
+}
+
+const char *ws_query_column_name(const struct ws_query_rows *rows, int column)
+{
+	return sqlite3_column_name(rows->run->statement, column);
+}
+
+int ws_query_column(const struct ws_query_rows *rows, const char *name)
+{
+	for (int i = 0; i < rows->ncolumns; i++)
+		if (!strcmp(ws_query_column_name(rows, i), name))
+			return i;
+	return -1;
+}
+
+enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err)
+{
+	struct ws_query_run *run = rows->run;
+	enum ws_status status = WS_OK;
+
+	if (!run)
+		return WS_OK;
+	if (run->code != SQLITE_OK && run->code != SQLITE_ROW && run->code != SQLITE_DONE)
+		status = fail(run->q, run->code, err);
+	sqlite3_finalize(run->statement);
+	run->q->running--;
+	free(run->cells);
+	free(run);
+	*rows = (struct ws_query_rows){0};
+	return status;
+}
+
+/* --- rows of a query as rows of a table ------------------------------------------------------ */
+
+static void set_cell(struct ws_table *t, struct ws_cell *cell, const struct ws_cell *value)
+{
+	if (value->type == WS_CELL_TEXT)
+		ws_cell_set_text(t, cell, value->text.ptr, value->text.len);
+	else
+		*cell = *value;
+}
+
+static bool is_known(const struct ws_cell *cells, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (cells[i].type != WS_CELL_EMPTY)
+			return true;
+	return false;
+}
+
+/* Of a query for totals alone all rows are totals, and one of which nothing is known is none. */
+static enum ws_status append(struct ws_query *q, struct ws_table *t, const char *sql,
+                             bool only_totals, struct ws_err *err)
+{
+	struct ws_query_rows rows;
+	int *place, is_total;
+
+	WS_FORWARD(ws_query_start(q, sql, &rows, err));
+	place = ws_xarray((size_t)rows.ncolumns, sizeof(*place));
+	is_total = ws_query_column(&rows, "is_total");
+	for (int i = 0; i < rows.ncolumns; i++)
+		place[i] = ws_table_column_index(t->def, ws_query_column_name(&rows, i));
+	while (ws_query_next(&rows)) {
+		const bool totals = only_totals || (is_total >= 0 &&
+		                                    ws_cell_magnitude(&rows.cells[is_total]) != 0);
+		struct ws_cell *row;
+
+		if (only_totals && !is_known(rows.cells, rows.ncolumns))
+			continue;
+		row = totals ? ws_table_totals(t) : ws_table_row(t);
+		for (int i = 0; i < rows.ncolumns; i++)
+			if (place[i] >= 0)
+				set_cell(t, &row[place[i]], &rows.cells[i]);
+	}
+	free(place);
+	return ws_query_end(&rows, err);
+}
+
+enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char *sql,
+                             struct ws_err *err)
+{
+	return append(q, t, sql, false, err);
+}
+
+/*
+ * "SELECT a AS x, b AS y FROM …": of the columns that are wanted; or, for totals, of all that have
+ * one, since a total may be made of others. NULL: there is none.
+ */
+static char *rows_sql(const struct ws_table_query *of, const uint8_t *wanted, bool for_totals)
+{
+	char *sql;
+	size_t len, n = 0;
+	FILE *f = ws_xmemstream(&sql, &len);
+
+	for (size_t c = 0; c < of->def->ncolumns; c++) {
+		const char *value = of->columns[c][0], *total = of->columns[c][1];
+
+		if (value && (for_totals ? total != NULL : !wanted || wanted[c]))
+			fprintf(f, "%s%s AS %s", n++ ? ", " : "SELECT ", value,
+			        of->def->columns[c].id);
+	}
+	fprintf(f, " %s", of->from);
+	ws_xfclose(f);
+	if (n)
+		return sql;
+	free(sql);
+	return NULL;
+}
+
+/* "SELECT sum(x) AS x FROM (SELECT …)": of the columns that are wanted and have a total. NULL:
+ * there is none. */
+static char *totals_sql(const struct ws_table_query *of, const uint8_t *wanted)
+{
+	char *rows, *sql;
+	size_t len, n = 0;
+	FILE *f = ws_xmemstream(&sql, &len);
+
+	for (size_t c = 0; c < of->def->ncolumns; c++)
+		if (of->columns[c][1] && (!wanted || wanted[c]))
+			fprintf(f, "%s%s AS %s", n++ ? ", " : "SELECT ", of->columns[c][1],
+			        of->def->columns[c].id);
+	rows = n ? rows_sql(of, NULL, true) : NULL;
+	fprintf(f, " FROM (%s)", rows ? rows : "");
+	ws_xfclose(f);
+	free(rows);
+	if (n)
+		return sql;
+	free(sql);
+	return NULL;
+}
+
+enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
+                              const struct ws_table_query *of, const uint8_t *wanted,
+                              struct ws_err *err)
+{
+	char *rows = rows_sql(of, wanted, false), *totals = totals_sql(of, wanted);
+	enum ws_status status = WS_OK;
+
+	if (rows)
+		status = append(q, t, rows, false, err);
+	if (totals)
+		WS_THEN(status, append(q, t, totals, true, err));
+	free(rows);
+	free(totals);
+	return status;
+}
+
+/* --- what queries read ---------------------------------------------------------------------- */
+
+enum ws_status ws_query_check(struct ws_query *q, const char *sql, struct ws_err *err)
+{
+	sqlite3_stmt *statement;
+
+	WS_FORWARD(prepare(q, sql, &statement, err));
+	sqlite3_finalize(statement);
+	return WS_OK;
+}
+
+enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_query *of,
+                                    const uint8_t *wanted, struct ws_err *err)
+{
+	char *rows = rows_sql(of, wanted, false), *totals = totals_sql(of, wanted);
+	enum ws_status status = WS_OK;
+
+	if (rows)
+		status = ws_query_check(q, rows, err);
+	if (totals)
+		WS_THEN(status, ws_query_check(q, totals, err));
+	free(rows);
+	free(totals);
+	return status;
+}

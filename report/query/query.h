@@ -1,0 +1,185 @@
+/*
+ * Tables by SQL: docs/dev/query.md.
+ *
+ * C folds the rows of a trace into cells, of which there are some hundred, and shows them as
+ * relations. A table is one SELECT over relations, which SQLite runs in memory. Nothing is copied
+ * into the database: SQLite asks a relation for the value of a column of a row when it needs it.
+ *
+ * A relation of fruits, and a table of it:
+ *
+ *	struct basket {
+ *		struct fruit {
+ *			const char *kind;
+ *			double price;
+ *			struct ws_values grams; // of each piece
+ *		} *fruit;
+ *		size_t n;
+ *	};
+ *
+ *	// X(name of the column, statement that puts its value)
+ *	#define FRUIT(X)                             \
+ *		X(kind, ws_put_str(out, f->kind))    \
+ *		X(price, ws_put_real(out, f->price)) \
+ *		X(grams, ws_put_samples(out, &f->grams))
+ *
+ *	static size_t count_fruit(void *basket)
+ *	{
+ *		return ((const struct basket *)basket)->n;
+ *	}
+ *
+ *	static void put_fruit(void *basket, size_t row, int column, struct ws_put *out)
+ *	{
+ *		const struct fruit *f = &((const struct basket *)basket)->fruit[row];
+ *
+ *		WS_PUT_COLUMN(column, FRUIT);
+ *	}
+ *
+ *	static const struct ws_relation fruit = {
+ *	        "fruit", FRUIT(WS_COLUMN_NAME), count_fruit, put_fruit};
+ *
+ *	WS_FORWARD(ws_query_open(&q, err));
+ *	ws_query_add(q, &fruit, &basket);
+ *	ws_query_set_real(q, "budget", 2.50);
+ *	// the columns of t called kind, pieces and grams are filled
+ *	status = ws_query_into(q, t,
+ *	                       "SELECT kind, count_of(grams) AS pieces, median_of(grams) AS grams "
+ *	                       "FROM fruit WHERE price < :budget GROUP BY kind ORDER BY kind", err);
+ *	ws_query_close(q);
+ *
+ * Where the table is one of tables.def, each column's expression stands in the column's line and
+ * the rest of the query in the table's line; ws_query_table fills it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "formats/base/status.h"
+#include "formats/schema/schema.h"
+#include "report/base/values.h"
+#include "report/table/table.h"
+
+/* A database in memory. Not for several threads at once. */
+struct ws_query;
+
+/* --- relations ------------------------------------------------------------------------------ */
+
+#define WS_RELATION_COLUMNS 63 /* at most */
+
+/* Where the value of a column goes. A column that nothing is put for is NULL: unknown. */
+struct ws_put;
+
+struct ws_relation {
+	const char *name;    /* what a query calls it */
+	const char *columns; /* their names, a comma behind each */
+	/* ctx is what ws_query_add was given. Both are called only while a query runs. */
+	size_t (*count)(void *ctx);
+	void (*put)(void *ctx, size_t row, int column, struct ws_put *out);
+};
+
+/* For lists of columns, X(name, statement that puts the value). */
+#define WS_COLUMN_NAME(name, ...) #name ","
+#define WS_COLUMN_ID(name, ...)   WS_AT_##name,
+#define WS_COLUMN_CASE(name, put, ...) \
+	case WS_AT_##name:             \
+		put;                   \
+		break;
+/* Puts the value of the column with this number in the list. */
+#define WS_PUT_COLUMN(column, LIST)          \
+	do {                                 \
+		enum { LIST(WS_COLUMN_ID) }; \
+		switch (column) {            \
+			LIST(WS_COLUMN_CASE) \
+		default:                     \
+			break;               \
+		}                            \
+	} while (0)
+
+void ws_put_int(struct ws_put *out, int64_t value);
+/* Larger than an INT64_MAX: NULL. */
+void ws_put_count(struct ws_put *out, uint64_t value);
+void ws_put_real(struct ws_put *out, double value); /* not finite: NULL */
+/* A text that lives as long as the relation; the empty one is NULL. */
+void ws_put_text(struct ws_put *out, struct ws_bytes text);
+void ws_put_str(struct ws_put *out, const char *text); /* "" stays a text; NULL is NULL */
+/* A copy of a text, which may be empty. */
+void ws_put_copy(struct ws_put *out, const char *text, size_t len);
+/*
+ * A list of samples, for the aggregates whose names end in _of. It lives as long as the relation.
+ * What a query sees of it is a number that means nothing elsewhere.
+ */
+void ws_put_samples(struct ws_put *out, const struct ws_values *samples);
+
+/* --- a database ----------------------------------------------------------------------------- */
+
+enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err);
+void ws_query_close(struct ws_query *q); /* NULL is legal */
+
+/*
+ * The relation `rel` under its own name, or under `name`. rel, name and ctx outlive q. The `rowid`
+ * of a row is its number, from 0; a join by it takes no search: ... JOIN path ON path.rowid =
+ * cell.path. ctx may be NULL where no query runs (ws_query_check).
+ */
+void ws_query_add(struct ws_query *q, const struct ws_relation *rel, void *ctx);
+
+/* A parameter of all queries, without the colon: "gpu_ns" for :gpu_ns. One that is not set is
+ * NULL. name outlives q. */
+void ws_query_set_int(struct ws_query *q, const char *name, int64_t value);
+void ws_query_set_real(struct ws_query *q, const char *name, double value);
+
+/* What a query that cannot be run is to blame on: BUG, unless a user wrote it (USAGE). */
+void ws_query_blame(struct ws_query *q, enum ws_status status);
+
+/* --- queries -------------------------------------------------------------------------------- */
+
+/* A query that runs. */
+struct ws_query_rows {
+	const struct ws_cell *cells; /* of the row; texts live until the next */
+	int ncolumns;
+	struct ws_query_run *run;
+};
+/* sql: one SELECT. End with ws_query_end, also after a failure. */
+enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,
+                              struct ws_err *err);
+/* The next row is in rows->cells; false: there is none, or the query failed. */
+bool ws_query_next(struct ws_query_rows *rows);
+/* The name of a column; its number, -1 when there is none of the name. */
+const char *ws_query_column_name(const struct ws_query_rows *rows, int column);
+int ws_query_column(const struct ws_query_rows *rows, const char *name);
+/* Why there was no next row. */
+enum ws_status ws_query_end(struct ws_query_rows *rows, struct ws_err *err);
+
+/*
+ * Appends the rows to t. A column of the query fills the column of t whose id is its name; columns
+ * of other names are for the query's own use. A row whose column `is_total` is not 0 is t's totals.
+ */
+enum ws_status ws_query_into(struct ws_query *q, struct ws_table *t, const char *sql,
+                             struct ws_err *err);
+
+/* How a kind of table is made by a query: its line and columns in tables.def. */
+struct ws_table_query {
+	const struct ws_table_def *def;
+	const char *from; /* what follows the columns: "FROM … GROUP BY … ORDER BY …"; "": C makes
+	                     the table */
+	/* Of each column of def: the expression of its value, NULL where C fills it; and the
+	 * expression of its total over the rows of the table, NULL where it has none. */
+	const char *const (*columns)[2];
+};
+/*
+ * Fills t with rows and totals. There is a row of totals where one of them is not NULL.
+ * wanted[c] = 0: column c stays empty, and nothing is read for it; NULL: all are wanted.
+ */
+enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
+                              const struct ws_table_query *of, const uint8_t *wanted,
+                              struct ws_err *err);
+
+/* --- what queries read ---------------------------------------------------------------------- */
+
+/* Prepares a query, or those of a kind of table, without running it. */
+enum ws_status ws_query_check(struct ws_query *q, const char *sql, struct ws_err *err);
+enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_query *of,
+                                    const uint8_t *wanted, struct ws_err *err);
+/* The columns of a relation that queries of q read: bit c for column c. Bit WS_RELATION_COLUMNS: it
+ * is read at all, if only to count its rows. 0: no query reads it. */
+uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel);
