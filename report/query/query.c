@@ -268,7 +268,7 @@ enum statistic { COUNT, SUM, MIN, MAX, MEAN, MEDIAN, DEVIATION };
 /* An SQL function: what it is, and whose. */
 struct function {
 	struct ws_query *q;
-	enum statistic which;
+	enum statistic result;
 };
 
 struct lists {
@@ -321,21 +321,21 @@ static void find_statistics(struct ws_query *q, struct lists *l)
 	q->nlast = l->n;
 }
 
-static void put_statistic(sqlite3_context *ctx, enum statistic which, const struct ws_stat *s)
+static void put_statistic(sqlite3_context *ctx, enum statistic result, const struct ws_stat *s)
 {
-	if (which == COUNT)
+	if (result == COUNT)
 		sqlite3_result_int64(ctx, (sqlite3_int64)s->n);
 	else if (!s->n)
 		sqlite3_result_null(ctx);
-	else if (which == SUM)
+	else if (result == SUM)
 		sqlite3_result_int64(ctx, s->sum);
-	else if (which == MIN)
+	else if (result == MIN)
 		sqlite3_result_int64(ctx, s->min);
-	else if (which == MAX)
+	else if (result == MAX)
 		sqlite3_result_int64(ctx, s->max);
-	else if (which == MEAN)
+	else if (result == MEAN)
 		sqlite3_result_double(ctx, s->mean);
-	else if (which == MEDIAN)
+	else if (result == MEDIAN)
 		sqlite3_result_double(ctx, s->median);
 	else
 		sqlite3_result_double(ctx, s->std);
@@ -349,15 +349,15 @@ static void finish_lists(sqlite3_context *ctx)
 	struct ws_stat count = {0};
 
 	if (!l || !l->n) {
-		put_statistic(ctx, function_of(ctx)->which, &none);
-	} else if (function_of(ctx)->which == COUNT) {
+		put_statistic(ctx, function_of(ctx)->result, &none);
+	} else if (function_of(ctx)->result == COUNT) {
 		for (size_t i = 0; i < l->n; i++)
 			count.n += ws_values_count(l->list[i]);
 		free(l->list);
 		put_statistic(ctx, COUNT, &count);
 	} else {
 		find_statistics(q, l);
-		put_statistic(ctx, function_of(ctx)->which, &q->last_stat);
+		put_statistic(ctx, function_of(ctx)->result, &q->last_stat);
 	}
 }
 
@@ -398,7 +398,7 @@ static double deviation_of_reals(const double *v, size_t n)
 
 static void finish_numbers(sqlite3_context *ctx)
 {
-	const enum statistic which = function_of(ctx)->which;
+	const enum statistic result = function_of(ctx)->result;
 	struct numbers *s = gathered(ctx, 0);
 	struct ws_stat stat;
 
@@ -408,11 +408,11 @@ static void finish_numbers(sqlite3_context *ctx)
 		/* the median sorts them, so the deviation adds them up in one order, too */
 		const double median = ws_stat_median(s->real, s->n);
 
-		sqlite3_result_double(ctx,
-		                      which == MEDIAN ? median : deviation_of_reals(s->real, s->n));
+		sqlite3_result_double(ctx, result == MEDIAN ? median
+		                                            : deviation_of_reals(s->real, s->n));
 	} else {
 		ws_values_stat_of(&s->whole, &stat);
-		put_statistic(ctx, which, &stat);
+		put_statistic(ctx, result, &stat);
 	}
 	ws_values_free(&s->whole);
 	free(s->real);
@@ -601,7 +601,7 @@ typedef void end_function(sqlite3_context *);
 static struct function_def {
 	const char *name;
 	int nargs;
-	enum statistic which;
+	enum statistic result;
 	row_function *row;
 	end_function *end; /* NULL: row gives the value */
 } const function_defs[] = {
@@ -630,7 +630,7 @@ static int create_functions(struct ws_query *q)
 		const struct function_def *f = &function_defs[i];
 		struct function *user = ws_xarray(1, sizeof(*user));
 
-		*user = (struct function){q, f->which};
+		*user = (struct function){q, f->result};
 		code |= sqlite3_create_function_v2(q->db, f->name, f->nargs, flags, user,
 		                                   f->end ? NULL : f->row, f->end ? f->row : NULL,
 		                                   f->end, free);

@@ -7,7 +7,6 @@
 
 #include "formats/base/grow.h"
 #include "report/analysis/device_time.h"
-#include "report/analysis/launch_stat.h"
 #include "report/base/interval.h"
 #include "report/base/order.h"
 #include "report/base/spans.h"
@@ -36,12 +35,19 @@ struct residency {
 	size_t running;
 };
 
+/* What the launches have in common; means are weighted by execution time, as PyTorch's TensorBoard
+ * plugin has them (docs/reference/occupancy.md). */
+struct occupancy_sums {
+	uint64_t known; /* launches with an estimate */
+	double weight_ns, percent_ns, kineto_ns;
+};
+
 struct device_sums {
 	struct ws_union kernels, computation, busy;
 	struct ws_union kernels_inside; /* the window */
 	struct ws_union
 	        computation_or_graphs;   /* what a graph traced as a whole does is not known */
-	struct ws_launch_stat occupancy; /* of the time in the window */
+	struct occupancy_sums occupancy; /* of the time in the window */
 	struct residency residency;
 	uint64_t count, without_shape, graphs;
 	int64_t kernel_ns, tensor_ns, unknown_tensor_ns;
@@ -150,6 +156,7 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 {
 	const struct ws_config *config = &g->tab->m->configs[k->kind->config];
 	int64_t start = k->start_ns, end = start + k->dur_ns;
+	double weight;
 
 	d->count++;
 	d->kernel_ns += end - start;
@@ -166,7 +173,11 @@ static void add_kernel(const struct gpu *g, struct device_sums *d, const struct 
 		d->without_shape++;
 		return;
 	}
-	ws_launch_stat_add(&d->occupancy, config, 1, overlap_ns(g, start, end));
+	weight = (double)overlap_ns(g, start, end);
+	d->occupancy.known++;
+	d->occupancy.weight_ns += weight;
+	d->occupancy.percent_ns += weight * config->occupancy.percent;
+	d->occupancy.kineto_ns += weight * config->occupancy.kineto_percent;
 	add_resident(g, &d->residency, start, end, config->occupancy.blocks_per_sm);
 }
 
@@ -257,8 +268,9 @@ static void set_times(const struct gpu *g, struct ws_cell *row, const struct dev
 			ws_cell_set_real(&row[WS_TC_gpu_sm_efficiency],
 			                 100 * (d->residency.covered / window));
 		ws_cell_set_real(&row[WS_TC_gpu_occupancy_kineto],
-		                 ws_launch_stat_kineto(&d->occupancy));
-		ws_cell_set_real(&row[WS_TC_gpu_occupancy], ws_launch_stat_percent(&d->occupancy));
+		                 ws_stat_ratio(d->occupancy.kineto_ns, d->occupancy.weight_ns));
+		ws_cell_set_real(&row[WS_TC_gpu_occupancy],
+		                 ws_stat_ratio(d->occupancy.percent_ns, d->occupancy.weight_ns));
 	}
 	/* 0 of kernels that may all use them is no measurement */
 	if (d->tensor_ns || !d->unknown_tensor_ns)

@@ -16,7 +16,7 @@ static const struct builder {
 	const struct ws_table_query *query;
 	void (*build)(const struct ws_table_context *, struct ws_table *);
 } builders[] = {
-#define T(id, ...) {&ws_def_##id, &ws_query_##id, ws_tab_##id},
+#define T(id, ...) {&ws_def_##id, &ws_sql_##id, ws_tab_##id},
         WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
 #undef T
 };

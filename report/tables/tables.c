@@ -24,11 +24,11 @@ WS_ALL_TABLES(T)
 #undef C
 
 #define C(table, column, title, unit, type, display, rank, ...) {SQL(__VA_ARGS__)},
-#define T(id, name, title, sheet, ...)                                    \
-	static const char *const sql_##id[][2] = {WS_TCOLS_##id(C)};      \
-	const struct ws_table_query ws_query_##id = {.def = &ws_def_##id, \
-	                                             .columns = sql_##id, \
-	                                             .from = "" SQL(__VA_ARGS__)};
+#define T(id, name, title, sheet, ...)                                  \
+	static const char *const sql_##id[][2] = {WS_TCOLS_##id(C)};    \
+	const struct ws_table_query ws_sql_##id = {.def = &ws_def_##id, \
+	                                           .columns = sql_##id, \
+	                                           .from = "" SQL(__VA_ARGS__)};
 WS_ALL_TABLES(T)
 #undef T
 #undef C

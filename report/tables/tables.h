@@ -16,10 +16,10 @@ WS_ALL_TABLES(T)
 #undef T
 #undef C
 
-/* ws_def_kernel_summary, …; ws_query_kernel_summary, … */
+/* ws_def_kernel_summary, …; ws_sql_kernel_summary, … */
 #define T(id, ...)                                    \
 	extern const struct ws_table_def ws_def_##id; \
-	extern const struct ws_table_query ws_query_##id;
+	extern const struct ws_table_query ws_sql_##id;
 WS_ALL_TABLES(T)
 #undef T
 

@@ -5,7 +5,7 @@
 #include "report/tables/tables.h"
 
 static const struct ws_table_query *const queries[] = {
-#define T(id, ...) &ws_query_##id,
+#define T(id, ...) &ws_sql_##id,
         WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
 #undef T
 };
