@@ -888,7 +888,7 @@ static char *rows_sql(const struct ws_table_query *of, const uint8_t *wanted, bo
 		const char *value = of->columns[c][0], *total = of->columns[c][1];
 
 		if (value && (for_totals ? total != NULL : !wanted || wanted[c]))
-			fprintf(f, "%s%s AS %s", n++ ? ", " : "SELECT ", value,
+			fprintf(f, "%s%s AS \"%s\"", n++ ? ", " : "SELECT ", value,
 			        of->def->columns[c].id);
 	}
 	fprintf(f, " %s", of->from);

@@ -1,4 +1,4 @@
-/* What the parts of a report of ranks share. */
+/* The ranks of one run, as read, matched and aligned (ranks.c) for their tables (tables.c). */
 #pragma once
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "report/base/texts.h"
 #include "report/ranks/ranks.h"
-#include "report/tables/tables.h"
+#include "report/query/query.h"
 
 enum ws_collective_op {
 	WS_OP_ALL_REDUCE,
@@ -36,6 +36,8 @@ struct ws_rank_call {
 	int64_t start_ns, end_ns; /* since 1970 by the rank's clock */
 	double waiting_ns;        /* for the last rank, once the clocks are aligned */
 	struct ws_call_kind kind;
+	uint32_t kind_number; /* equal for calls of one name, group, ranks, dtype and size */
+	uint32_t meeting;     /* index, WS_NONE: it cannot be matched */
 };
 
 /* Times of a step of a rank. */
@@ -63,13 +65,19 @@ struct ws_rank {
 	int64_t base_ns, world_size;  /* world_size 0 = not recorded */
 	bool has_steps;
 	struct ws_rank_step *steps;
-	size_t nsteps;
+	size_t nsteps, first_step; /* first_step: of all ranks' steps, one after the other */
 	uint64_t comm_kernels;
 	uint64_t noutside; /* communication in no measured step */
 	/* after the clocks are aligned; NaN = cannot be told */
 	double offset_ns, residual_ns;
-	uint32_t component;     /* ranks of other components share no collective with it */
-	uint64_t matched, last; /* calls; those at which it was the last to arrive, surely */
+	uint32_t component; /* ranks of other components share no collective with it */
+	uint64_t matched,
+	        last; /* its calls in meetings of several; those at which it surely was the last */
+	/* from here on: by ws_ranks_make */
+	double mean_ns[WS_RANK_TIMES]; /* over its steps; NaN without any */
+	double slower; /* its computation over the median of ranks of its dtype, less 1; NaN */
+	double caused_share; /* percent of all waiting: others' waiting while it was the last */
+	size_t peers;        /* ranks that share collectives with it */
 };
 
 /* The same collective on several ranks: calls first .. first + n - 1. */
@@ -86,6 +94,7 @@ struct ws_ranks {
 	struct ws_texts texts;
 	struct ws_rank *ranks; /* by number, once they are matched */
 	size_t n, capacity;
+	size_t nsteps;              /* of all ranks */
 	struct ws_rank_call *calls; /* by what faces each other, once they are matched */
 	size_t ncalls, calls_capacity;
 	struct ws_meeting *meetings;
@@ -93,52 +102,20 @@ struct ws_ranks {
 	uint64_t unmatched; /* calls that could face each other, but not surely do */
 	double waiting_ns;  /* of all ranks and steps */
 	bool no_groups;     /* some collective's group is not recorded */
+	/* from here on: by ws_ranks_make */
+	double calls_ns, judged_ns;    /* time of all calls; of those that match on several ranks */
+	uint64_t judged, asymmetric;   /* those calls; calls that can never show who is late */
+	size_t njudged_meetings;       /* meetings of several ranks */
+	double mean_ns[WS_RANK_TIMES]; /* over the ranks with steps; NaN: none has any */
+	const struct ws_rank *last;    /* caused most waiting; NULL: none did */
+	const struct ws_rank *straggler;  /* last, if it caused most of all waiting and most of the
+	                                     communication is judged; else NULL */
+	const struct ws_rank *least_sure; /* of the largest residual; NULL: no clock is aligned */
 	char alarm[512];
 	struct ws_arena arena;
 };
 
-/* match.c: ranks by number, calls into meetings. USAGE: two traces of one rank. */
-enum ws_status ws_ranks_match(struct ws_ranks *r, struct ws_err *err);
-/* clocks.c: offsets and residuals of the ranks, then who waited for whom. */
-void ws_ranks_align(struct ws_ranks *r);
+/* --- tables.c --- */
 
-/* Bytes a second that the links carry, as nccl-tests define it; NaN = not known. */
-double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns);
-/* Mean over the measured steps of a rank. */
-double ws_rank_mean(const struct ws_rank *rank, enum ws_rank_time time);
-/* The rank's computation over the median of those that compute in the same dtype, less 1; NaN. */
-double ws_rank_slower(const struct ws_ranks *r, size_t rank);
-/* Calls by whether they could be matched with those of other ranks, and the time of their kernels.
- */
-struct ws_calls_judged {
-	uint64_t calls, judged;
-	uint64_t asymmetric; /* sends, broadcasts, and what no name tells; the rest have no match */
-	double ns, judged_ns;
-};
-struct ws_calls_judged ws_ranks_judged(const struct ws_ranks *r);
-/* Of all waiting, in percent, what others had while this rank was the last. */
-double ws_rank_caused_share(const struct ws_ranks *r, const struct ws_rank *rank);
-/* The rank that caused most waiting; NULL = none did. */
-const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r);
-/* That rank, where it caused more than half of all waiting and most of communication is judged;
- * NULL = none. */
-const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r);
-
-/* Mean over the ranks with steps; NaN: none has any. */
-double ws_ranks_mean(const struct ws_ranks *r, enum ws_rank_time time);
-/* What the clocks leave open, and of which rank; NaN: they are not aligned. rank may be NULL. */
-double ws_ranks_residual(const struct ws_ranks *r, int64_t *rank);
-/* Ranks that share collectives with this one, besides itself. */
-size_t ws_ranks_beside(const struct ws_ranks *r, const struct ws_rank *rank);
-/* The first screen of the report, which has all its tables. */
-void ws_ranks_answer(const struct ws_ranks *r, struct ws_report *report);
-
-/* tables.c and verdict.c */
-/* Also fills r->alarm. */
-void ws_ranks_fill_verdict(struct ws_ranks *r, struct ws_table *t);
-void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t);
-void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t);
-void ws_ranks_fill_collectives(const struct ws_ranks *r, struct ws_table *t);
-void ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t);
-void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
-                       uint32_t text);
+/* The report with its first screen; also fills r->alarm. */
+enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out, struct ws_err *err);

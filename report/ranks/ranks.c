@@ -1,12 +1,704 @@
+/*
+ * From one trace per rank to what the tables show: steps and collectives of each rank, the calls
+ * that are one collective, clocks aligned on them, and who waited for whom.
+ */
 #include "report/ranks/ranks.h"
 
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+#include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
+#include "report/analysis/device_time.h"
+#include "report/analysis/rank.h"
+#include "report/base/names.h"
+#include "report/base/stat.h"
 #include "report/ranks/private.h"
-#include "report/tables/report.h"
+
+struct reader {
+	struct ws_ranks *r;
+	struct ws_rank *rank;
+	const struct ws_model *m;
+	struct ws_joined_rows *rows;
+	struct ws_selection sel;
+	const struct ws_windows *windows;
+	struct ws_spans busy, compute, comm;
+};
+
+/* --- what a collective is ---------------------------------------------------------------- */
+
+/* By the letters of the name: all_reduce_, AllReduce and allreduce are the same operation. */
+static enum ws_collective_op op_of(struct ws_bytes name)
+{
+	static const struct {
+		const char *part;
+		enum ws_collective_op op;
+	} ops[] = {
+	        {"allreduce", WS_OP_ALL_REDUCE},         {"crossdevicereduce", WS_OP_ALL_REDUCE},
+	        {"barrier", WS_OP_ALL_REDUCE},           {"allgather", WS_OP_ALL_GATHER},
+	        {"reducescatter", WS_OP_REDUCE_SCATTER}, {"alltoall", WS_OP_ALL_TO_ALL},
+	};
+
+	const char *p = name.ptr;
+	char letters[256];
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len && n + 1 < sizeof(letters); i++) {
+		const char c = (char)(p[i] >= 'A' && p[i] <= 'Z' ? p[i] + 32 : p[i]);
+
+		if (c >= 'a' && c <= 'z')
+			letters[n++] = c;
+	}
+	letters[n] = '\0';
+	for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+		if (strstr(letters, ops[i].part))
+			return ops[i].op;
+	return WS_OP_ASYMMETRIC;
+}
+
+/* Bytes of an element by PyTorch's name of its type; NaN = another name. */
+static double element_bytes(struct ws_bytes dtype)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} types[] = {{"Float", 4},  {"Half", 2},   {"BFloat16", 2},     {"Double", 8},
+	             {"Int", 4},    {"Long", 8},   {"Short", 2},        {"Byte", 1},
+	             {"Char", 1},   {"Bool", 1},   {"ComplexFloat", 8}, {"ComplexDouble", 16},
+	             {"UInt16", 2}, {"UInt32", 4}, {"UInt64", 8}};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++)
+		if (ws_name_is(dtype, types[i].name))
+			return types[i].bytes;
+	return dtype.len > 6 && !memcmp(dtype.ptr, "Float8", 6) ? 1 : NAN;
+}
+
+/* Is this the name that a framework or a library gives a collective: nccl:all_to_all,
+ * c10d::allreduce_, ncclAllReduce? The program's own range names prove nothing. */
+static bool names_collective(struct ws_bytes name)
+{
+	static const char *const begins[] = {"nccl", "rccl", "c10d::", "_c10d_functional::"};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (ws_bytes_begin(name, begins[i]))
+			return op_of(name) != WS_OP_ASYMMETRIC;
+	return false;
+}
+
+/* The innermost range or operation around the launch that names a collective, since a collective
+ * may run as a kernel of sends and receives. WS_TEXT_EMPTY = none does. */
+static uint32_t collective_around(const struct ws_model *m, const struct ws_joined_kernel *k)
+{
+	for (uint32_t at = k->kind->path; at != WS_NONE; at = m->ranges.paths[at].parent)
+		if (names_collective(m->texts[m->ranges.paths[at].name]))
+			return m->ranges.paths[at].name;
+	for (uint32_t at = k->cpu_op; at != WS_NONE; at = m->cpu_ops.tree.parent[at])
+		if (names_collective(m->texts[m->cpu_ops.tree.name[at]]))
+			return m->cpu_ops.tree.name[at];
+	return WS_TEXT_EMPTY;
+}
+
+static void take_kind(struct reader *c, const struct ws_joined_kernel *k,
+                      const struct ws_collective *known, struct ws_call_kind *kind)
+{
+	const struct ws_model *m = c->m;
+	struct ws_texts *texts = &c->r->texts;
+
+	*kind = (struct ws_call_kind){.bytes = NAN};
+	if (!known) {
+		const uint32_t around = collective_around(m, k);
+		struct ws_bytes name =
+		        around != WS_TEXT_EMPTY
+		                ? m->texts[around]
+		                : ws_model_short_name(m, m->configs[k->kind->config].name);
+
+		kind->op = op_of(name);
+		c->r->no_groups = true;
+		kind->name = ws_texts_add(texts, name);
+		return;
+	}
+	kind->op = op_of(m->texts[known->name]);
+	kind->group_size = known->group_size;
+	kind->bytes =
+	        element_bytes(m->texts[known->dtype]) *
+	        (double)(kind->op == WS_OP_ALL_GATHER ? known->out_elements : known->in_elements);
+	kind->name = ws_texts_add(texts, m->texts[known->name]);
+	kind->group = ws_texts_add(texts, m->texts[known->group]);
+	kind->ranks = ws_texts_add(texts, m->texts[known->ranks]);
+	kind->dtype = ws_texts_add(texts, m->texts[known->dtype]);
+}
+
+/* The step that a kernel belongs to, else the one in whose time it began; WS_NONE. */
+static uint32_t step_of_kernel(const struct reader *c, const struct ws_joined_kernel *k)
+{
+	uint32_t step = k->step;
+
+	for (uint32_t i = 0; i < c->rank->nsteps && step != WS_NONE; i++)
+		if (c->windows->window[i].step == step)
+			return i;
+	for (uint32_t i = 0; i < c->rank->nsteps; i++)
+		if (k->start_ns >= c->windows->window[i].start_ns &&
+		    k->start_ns < c->windows->window[i].end_ns)
+			return i;
+	return WS_NONE;
+}
+
+static void add_collective_call(struct reader *c, const struct ws_joined_kernel *k,
+                                const struct ws_collective *known)
+{
+	struct ws_ranks *r = c->r;
+	struct ws_rank_call call = {
+	        .rank = (uint32_t)(r->n - 1),
+	        .step = step_of_kernel(c, k),
+	        .start_ns = c->rank->base_ns + k->start_ns,
+	        .end_ns = c->rank->base_ns + k->start_ns + k->dur_ns,
+	        .has_sequence = known && known->sequence >= 0,
+	};
+
+	c->rank->comm_kernels++;
+	if (call.step == WS_NONE) {
+		c->rank->noutside++;
+		return;
+	}
+	call.slot = call.has_sequence ? known->sequence : c->rank->steps[call.step].number;
+	take_kind(c, k, known, &call.kind);
+	/* sizes and types may differ between the ranks of one collective: they are not in the key
+	 */
+	call.key = ws_texts_add(&r->texts,
+	                        (struct ws_bytes){(uint32_t[]){call.kind.name, call.kind.group,
+	                                                       call.kind.ranks},
+	                                          3 * sizeof(uint32_t)});
+	WS_GROW(r->calls, r->ncalls + 1, r->calls_capacity);
+	r->calls[r->ncalls++] = call;
+}
+
+/* --- time -------------------------------------------------------------------------------- */
+
+static void gather_spans(struct reader *c)
+{
+	const struct ws_model *m = c->m;
+
+	for (size_t i = 0; i < c->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c->rows, i);
+		const int64_t start = k->start_ns, end = start + k->dur_ns;
+
+		if (!k->kind->timed)
+			continue;
+		ws_spans_cover(&c->busy, start, end);
+		ws_spans_cover(k->kind->class == WS_TEXT_COMM ? &c->comm : &c->compute, start, end);
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		/* the kernels of a graph that was traced as a whole are unknown; its time is
+		 * computing */
+		if (w->kind != WS_WORK_GRAPH || w->no_time)
+			continue;
+		ws_spans_add(&c->busy, w->start_ns, w->start_ns + w->dur_ns);
+		ws_spans_add(&c->compute, w->start_ns, w->start_ns + w->dur_ns);
+	}
+	ws_spans_merge(&c->busy);
+	ws_spans_merge(&c->compute);
+	ws_spans_merge(&c->comm);
+}
+
+static void read_steps(struct reader *c)
+{
+	struct ws_rank *rank = c->rank;
+
+	c->windows = ws_windows(c->m, &c->sel);
+	rank->nsteps = c->windows->n;
+	gather_spans(c);
+	WS_NEW(&c->r->arena, rank->steps, rank->nsteps);
+	for (size_t i = 0; i < rank->nsteps; i++) {
+		const struct ws_time_window *w = &c->windows->window[i];
+		struct ws_rank_step *s = &rank->steps[i];
+
+		rank->has_steps |= w->step != WS_NONE;
+		s->number = w->step == WS_NONE ? 0 : c->m->steps[w->step].number;
+		s->ns[WS_RANK_STEP] = (double)(w->end_ns - w->start_ns);
+		s->ns[WS_RANK_COMPUTE] =
+		        (double)ws_spans_inside(&c->compute, w->start_ns, w->end_ns);
+		s->ns[WS_RANK_COMM] = (double)ws_spans_inside(&c->comm, w->start_ns, w->end_ns);
+		s->ns[WS_RANK_EXPOSED] = (double)ws_spans_inside(&c->busy, w->start_ns, w->end_ns) -
+		                         s->ns[WS_RANK_COMPUTE];
+	}
+}
+
+void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined_rows *rows)
+{
+	struct reader c = {.r = r, .m = m};
+	struct ws_rank *rank;
+
+	WS_GROW(r->ranks, r->n + 1, r->capacity);
+	c.rank = rank = &r->ranks[r->n++];
+	*rank = (struct ws_rank){.number = ws_model_rank(m),
+	                         .world_size = ws_model_world_size(m),
+	                         .base_ns = m->file.base_ns,
+	                         .name = ws_texts_add_str(&r->texts, m->name),
+	                         .dtype = ws_texts_add(&r->texts, ws_model_fact(m, "dtype")),
+	                         .offset_ns = NAN,
+	                         .residual_ns = NAN};
+	rank->has_number = rank->number >= 0;
+	ws_select_rows(m, rows, NULL, &c.sel);
+	c.rows = c.sel.rows;
+	read_steps(&c);
+	for (size_t i = 0; i < c.rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(c.rows, i);
+		const uint32_t device = m->configs[k->kind->config].device;
+
+		if (!i && device != WS_NONE)
+			rank->device = ws_texts_add(&r->texts, m->texts[m->devices[device].name]);
+		if (k->kind->class == WS_TEXT_COMM && k->kind->timed)
+			add_collective_call(&c, k, ws_joined_collective(m, k));
+	}
+	ws_selection_release(&c.sel);
+	ws_spans_release(&c.busy);
+	ws_spans_release(&c.compute);
+	ws_spans_release(&c.comm);
+}
+
+/* --- which calls are one collective -------------------------------------------------------
+ *
+ * Calls match by the sequence number in their group if it was recorded; else by step and order in
+ * the step, if all ranks have as many calls of that kind. Recordings of several ranks begin and
+ * end at different times, so the order alone proves nothing.
+ */
+
+static int by_number(const void *pa, const void *pb)
+{
+	const struct ws_rank *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->number, b->number);
+	return (a->given > b->given) - (a->given < b->given);
+}
+
+/* Sorts the ranks by number, or as they were given if a trace lacks its number. */
+static enum ws_status number_ranks(struct ws_ranks *r, struct ws_err *err)
+{
+	uint32_t *place; /* rank as given -> by number */
+	bool known = true;
+
+	WS_NEW(&r->arena, place, r->n);
+	for (size_t i = 0; i < r->n; i++)
+		known &= r->ranks[i].has_number;
+	for (uint32_t i = 0; i < r->n; i++) {
+		r->ranks[i].given = i;
+		if (!known)
+			r->ranks[i].number = i;
+		r->ranks[i].has_number = known;
+	}
+	ws_sort(r->ranks, r->n, sizeof(*r->ranks), by_number);
+	for (uint32_t i = 0; i < r->n; i++)
+		place[r->ranks[i].given] = i;
+	for (size_t i = 0; i < r->ncalls; i++)
+		r->calls[i].rank = place[r->calls[i].rank];
+	for (size_t i = 1; i < r->n; i++) {
+		const struct ws_bytes a = ws_texts_get(&r->texts, r->ranks[i - 1].name);
+		const struct ws_bytes b = ws_texts_get(&r->texts, r->ranks[i].name);
+
+		WS_FAIL_IF(r->ranks[i].number == r->ranks[i - 1].number, err, USAGE,
+		           "'%.*s' and '%.*s' are both of rank %" PRId64
+		           ": give one trace per rank, of one run",
+		           (int)a.len, (const char *)a.ptr, (int)b.len, (const char *)b.ptr,
+		           r->ranks[i].number);
+	}
+	return WS_OK;
+}
+
+/* Calls that are equal here, and in their ordinal, may be one collective. */
+static int compare_slots(const struct ws_rank_call *a, const struct ws_rank_call *b)
+{
+	WS_ORDER_BY(a->key, b->key);
+	if (a->has_sequence != b->has_sequence)
+		return a->has_sequence ? -1 : 1;
+	return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+static int by_rank(const void *pa, const void *pb)
+{
+	const struct ws_rank_call *a = pa, *b = pb;
+
+	WS_ORDER_BY(compare_slots(a, b), 0);
+	WS_ORDER_BY(a->rank, b->rank);
+	return (a->start_ns > b->start_ns) - (a->start_ns < b->start_ns);
+}
+
+static int by_ordinal(const void *pa, const void *pb)
+{
+	const struct ws_rank_call *a = pa, *b = pb;
+
+	WS_ORDER_BY(compare_slots(a, b), 0);
+	WS_ORDER_BY(a->ordinal, b->ordinal);
+	return (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+static void add_meetings(struct ws_ranks *r, size_t from, size_t to)
+{
+	for (size_t i = from, next; i < to; i = next) {
+		struct ws_meeting *meeting;
+
+		for (next = i + 1; next < to && r->calls[next].ordinal == r->calls[i].ordinal;)
+			next++;
+		WS_GROW(r->meetings, r->nmeetings + 1, r->meetings_capacity);
+		meeting = &r->meetings[r->nmeetings++];
+		*meeting = (struct ws_meeting){.first = i,
+		                               .n = (uint32_t)(next - i),
+		                               .first_rank = WS_NONE,
+		                               .last_rank = WS_NONE,
+		                               .skew_ns = NAN,
+		                               .residual_ns = NAN,
+		                               .transfer_ns = NAN};
+	}
+}
+
+/* Calls [from, to) of one slot, by ordinal: has each of its ranks as many of them? */
+static bool has_even_ranks(const struct ws_ranks *r, size_t from, size_t to)
+{
+	size_t ranks = 0;
+
+	while (from + ranks < to && r->calls[from + ranks].ordinal == 0)
+		ranks++;
+	return ranks && (to - from) % ranks == 0 &&
+	       r->calls[to - 1].ordinal + 1 == (to - from) / ranks;
+}
+
+static enum ws_status match_calls(struct ws_ranks *r, struct ws_err *err)
+{
+	WS_FORWARD(number_ranks(r, err));
+	if (r->ncalls)
+		qsort(r->calls, r->ncalls, sizeof(*r->calls), by_rank);
+	for (size_t i = 0; i < r->ncalls; i++) {
+		const struct ws_rank_call *before = i ? &r->calls[i - 1] : NULL;
+
+		if (before && !compare_slots(before, &r->calls[i]) &&
+		    before->rank == r->calls[i].rank)
+			r->calls[i].ordinal = before->ordinal + 1;
+	}
+	if (r->ncalls)
+		qsort(r->calls, r->ncalls, sizeof(*r->calls), by_ordinal);
+	for (size_t i = 0, next; i < r->ncalls; i = next) {
+		for (next = i + 1;
+		     next < r->ncalls && !compare_slots(&r->calls[i], &r->calls[next]);)
+			next++;
+		if (r->calls[i].kind.op == WS_OP_ASYMMETRIC)
+			continue;
+		if (has_even_ranks(r, i, next))
+			add_meetings(r, i, next);
+		else
+			r->unmatched += next - i;
+	}
+	return WS_OK;
+}
+
+/* --- clocks ---------------------------------------------------------------------------------
+ *
+ * The ranks of a symmetric collective end it together, so the ends of collectives align the clocks
+ * of several machines. Aligned clocks show who waited for whom.
+ */
+
+/* At most so many rounds: each brings clocks closer that only a chain of collectives joins. */
+#define ROUNDS    200
+#define ENOUGH_NS 0.5
+
+struct aligner {
+	struct ws_ranks *r;
+	int64_t epoch_ns; /* times count from here, so that doubles hold them */
+	double *middle;   /* of a meeting: the mean of its ends by aligned clocks */
+	/* deviations of each rank, one after the other: from first[rank] on */
+	size_t *first;
+	int64_t *deviation;
+};
+
+static double end_of(const struct aligner *a, const struct ws_rank_call *c)
+{
+	return (double)(c->end_ns - a->epoch_ns) - a->r->ranks[c->rank].offset_ns;
+}
+
+static uint32_t root_of(const struct ws_ranks *r, uint32_t rank)
+{
+	while (r->ranks[rank].component != rank)
+		rank = r->ranks[rank].component;
+	return rank;
+}
+
+/* Only ranks that a chain of collectives joins have comparable clocks: they are a component. */
+static void find_components(struct ws_ranks *r)
+{
+	for (uint32_t i = 0; i < r->n; i++)
+		r->ranks[i].component = i;
+	for (size_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 1; k < r->meetings[i].n; k++) {
+			uint32_t a = root_of(r, r->calls[r->meetings[i].first].rank);
+			uint32_t b = root_of(r, r->calls[r->meetings[i].first + k].rank);
+
+			r->ranks[a > b ? a : b].component = a > b ? b : a;
+		}
+	for (uint32_t i = 0; i < r->n; i++)
+		r->ranks[i].component = root_of(r, i);
+}
+
+static void count_matched(struct aligner *a)
+{
+	struct ws_ranks *r = a->r;
+	size_t at = 0;
+
+	WS_NEW(&r->arena, a->middle, r->nmeetings);
+	WS_NEW(&r->arena, a->first, r->n);
+	WS_NEW(&r->arena, a->deviation, r->ncalls);
+	a->epoch_ns = r->ncalls ? r->calls[0].end_ns : 0;
+	for (size_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 0; k < r->meetings[i].n && r->meetings[i].n > 1; k++)
+			r->ranks[r->calls[r->meetings[i].first + k].rank].matched++;
+	for (size_t i = 0; i < r->n; i++) {
+		a->first[i] = at;
+		at += r->ranks[i].matched;
+		r->ranks[i].offset_ns = 0;
+	}
+}
+
+/* By how much each end is later than the mean of its meeting. */
+static void find_deviations(struct aligner *a, size_t *filled)
+{
+	struct ws_ranks *r = a->r;
+
+	for (size_t i = 0; i < r->n; i++)
+		filled[i] = a->first[i];
+	for (size_t i = 0; i < r->nmeetings; i++) {
+		const struct ws_meeting *meeting = &r->meetings[i];
+		const struct ws_rank_call *call = &r->calls[meeting->first];
+		double sum = 0;
+
+		if (meeting->n < 2)
+			continue;
+		for (uint32_t k = 0; k < meeting->n; k++)
+			sum += end_of(a, &call[k]);
+		a->middle[i] = sum / meeting->n;
+		for (uint32_t k = 0; k < meeting->n; k++)
+			a->deviation[filled[call[k].rank]++] =
+			        llround(end_of(a, &call[k]) - a->middle[i]);
+	}
+}
+
+/* Moves each clock by its median deviation, so that a few late ends do not matter. Returns the
+ * largest move. */
+static double move_clocks(struct aligner *a)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < a->r->n; i++) {
+		struct ws_rank *rank = &a->r->ranks[i];
+		double by;
+
+		if (!rank->matched)
+			continue;
+		by = (double)ws_stat_select(a->deviation + a->first[i], rank->matched,
+		                            rank->matched / 2);
+		rank->offset_ns += by;
+		most = fmax(most, fabs(by));
+	}
+	return most;
+}
+
+static void measure_residual(struct aligner *a, size_t i)
+{
+	struct ws_rank *rank = &a->r->ranks[i];
+	int64_t *deviation = a->deviation + a->first[i];
+
+	if (!rank->matched) {
+		rank->offset_ns = NAN;
+		return;
+	}
+	for (size_t k = 0; k < rank->matched; k++)
+		deviation[k] = llabs(deviation[k]);
+	rank->residual_ns = (double)ws_stat_select(deviation, rank->matched,
+	                                           (rank->matched * 95 + 99) / 100 - 1);
+}
+
+/* All ranks of a meeting wait for the last one to arrive. It is named only if the skew exceeds what
+ * the clocks leave open. */
+static void judge_meeting(struct aligner *a, size_t at)
+{
+	struct ws_ranks *r = a->r;
+	struct ws_meeting *meeting = &r->meetings[at];
+	struct ws_rank_call *call = &r->calls[meeting->first];
+	double first = INFINITY, last = -INFINITY, shortest = INFINITY, residual = 0, doubt;
+	uint32_t first_call = 0, last_call = 0;
+
+	for (uint32_t k = 0; k < meeting->n; k++) {
+		double dur = (double)(call[k].end_ns - call[k].start_ns);
+		double end = end_of(a, &call[k]), begin = end - dur;
+
+		shortest = fmin(shortest, dur);
+		residual = fmax(residual, fabs(end - a->middle[at]));
+		if (begin < first) {
+			first = begin;
+			first_call = k;
+		}
+		if (begin > last) {
+			last = begin;
+			last_call = k;
+		}
+	}
+	meeting->transfer_ns = shortest;
+	meeting->residual_ns = residual;
+	meeting->skew_ns = last - first;
+	/* ends that lie together by chance do not make the clocks better */
+	doubt = r->ranks[call[first_call].rank].residual_ns +
+	        r->ranks[call[last_call].rank].residual_ns;
+	if (last - first > fmax(2 * residual, doubt)) {
+		meeting->first_rank = call[first_call].rank;
+		meeting->last_rank = call[last_call].rank;
+		r->ranks[call[last_call].rank].last++;
+	}
+	for (uint32_t k = 0; k < meeting->n; k++) {
+		double dur = (double)(call[k].end_ns - call[k].start_ns);
+		double waited = call[k].waiting_ns = fmin(last - (end_of(a, &call[k]) - dur), dur);
+		struct ws_rank_step *mine = &r->ranks[call[k].rank].steps[call[k].step];
+
+		mine->calls++;
+		mine->ns[WS_RANK_WAITING] += waited;
+		r->waiting_ns += waited;
+		if (meeting->last_rank != WS_NONE)
+			r->ranks[meeting->last_rank]
+			        .steps[call[last_call].step]
+			        .ns[WS_RANK_CAUSED] += waited;
+	}
+}
+
+static void align_clocks(struct ws_ranks *r)
+{
+	struct aligner a = {.r = r};
+	size_t *filled;
+
+	WS_NEW(&r->arena, filled, r->n);
+	count_matched(&a);
+	find_components(r);
+	for (int round = 0; round < ROUNDS; round++) {
+		find_deviations(&a, filled);
+		if (move_clocks(&a) < ENOUGH_NS)
+			break;
+	}
+	find_deviations(&a, filled);
+	for (size_t i = 0; i < r->n; i++)
+		measure_residual(&a, i);
+	for (size_t i = 0; i < r->nmeetings; i++)
+		if (r->meetings[i].n > 1)
+			judge_meeting(&a, i);
+}
+
+/* --- what tables and sentences share --------------------------------------------------------- */
+
+static void summarise_rank(struct ws_rank *rank)
+{
+	for (int time = 0; time < WS_RANK_TIMES; time++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < rank->nsteps; i++)
+			sum += rank->steps[i].ns[time];
+		rank->mean_ns[time] = ws_stat_ratio(sum, (double)rank->nsteps);
+	}
+}
+
+/* The rank's computation over the median of the ranks that compute in the same dtype, less 1. */
+static double slower_than_median(const struct ws_ranks *r, const struct ws_rank *rank)
+{
+	double *values = ws_xarray(r->n + 1, sizeof(*values)), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].dtype == rank->dtype && r->ranks[i].nsteps)
+			values[n++] = r->ranks[i].mean_ns[WS_RANK_COMPUTE];
+	median = n > 1 ? ws_stat_median(values, n) : NAN;
+	free(values);
+	return ws_stat_ratio(rank->mean_ns[WS_RANK_COMPUTE], median) - 1;
+}
+
+static void count_judged_calls(struct ws_ranks *r)
+{
+	for (size_t i = 0; i < r->ncalls; i++) {
+		r->calls_ns += (double)(r->calls[i].end_ns - r->calls[i].start_ns);
+		r->asymmetric += r->calls[i].kind.op == WS_OP_ASYMMETRIC;
+	}
+	for (size_t i = 0; i < r->nmeetings; i++) {
+		const struct ws_meeting *meeting = &r->meetings[i];
+
+		if (meeting->n < 2)
+			continue;
+		r->njudged_meetings++;
+		r->judged += meeting->n;
+		for (uint32_t c = 0; c < meeting->n; c++) {
+			const struct ws_rank_call *call = &r->calls[meeting->first + c];
+
+			r->judged_ns += (double)(call->end_ns - call->start_ns);
+		}
+	}
+}
+
+/* Kinds in the order of their first calls. */
+static void number_kinds(struct ws_ranks *r)
+{
+	struct ws_strtab kinds = {0};
+
+	for (size_t i = 0; i < r->ncalls; i++) {
+		struct ws_rank_call *call = &r->calls[i];
+		struct {
+			uint32_t key, dtype;
+			double bytes;
+		} kind = {call->key, call->kind.dtype, call->kind.bytes};
+
+		kind.bytes = isnan(kind.bytes) ? -1 : kind.bytes;
+		call->kind_number = (uint32_t)ws_strtab_add(&kinds, &kind, sizeof(kind));
+		call->meeting = WS_NONE;
+	}
+	ws_strtab_free(&kinds);
+	for (uint32_t i = 0; i < r->nmeetings; i++)
+		for (uint32_t k = 0; k < r->meetings[i].n; k++)
+			r->calls[r->meetings[i].first + k].meeting = i;
+}
+
+static void summarise(struct ws_ranks *r)
+{
+	size_t with_steps = 0;
+	double most_ns = 0;
+
+	count_judged_calls(r);
+	number_kinds(r);
+	for (size_t i = 0; i < r->n; i++) {
+		summarise_rank(&r->ranks[i]);
+		r->ranks[i].first_step = r->nsteps;
+		r->nsteps += r->ranks[i].nsteps;
+	}
+	for (size_t i = 0; i < r->n; i++) {
+		struct ws_rank *rank = &r->ranks[i];
+
+		rank->slower = slower_than_median(r, rank);
+		for (size_t k = 0; k < r->n; k++)
+			rank->peers += k != i && r->ranks[k].component == rank->component;
+		if (rank->nsteps) {
+			const double caused_ns =
+			        rank->mean_ns[WS_RANK_CAUSED] * (double)rank->nsteps;
+
+			rank->caused_share = ws_stat_percent(caused_ns, r->waiting_ns);
+			if (caused_ns > most_ns) {
+				most_ns = caused_ns;
+				r->last = rank;
+			}
+			for (int time = 0; time < WS_RANK_TIMES; time++)
+				r->mean_ns[time] += rank->mean_ns[time];
+			with_steps++;
+		}
+		if (rank->matched &&
+		    (!r->least_sure || rank->residual_ns > r->least_sure->residual_ns))
+			r->least_sure = rank;
+	}
+	for (int time = 0; time < WS_RANK_TIMES; time++)
+		r->mean_ns[time] = ws_stat_ratio(r->mean_ns[time], (double)with_steps);
+	if (r->last && r->last->caused_share > 50 && r->judged_ns >= r->calls_ns / 2)
+		r->straggler = r->last;
+}
 
 struct ws_ranks *ws_ranks_new(void)
 {
@@ -25,41 +717,14 @@ void ws_ranks_free(struct ws_ranks *r)
 	free(r);
 }
 
-static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, struct ws_err *err)
-{
-	struct ws_ranks *r = ctx;
-	struct ws_table *t = *table;
-
-	(void)which;
-	(void)err;
-	if (t->def == &ws_def_ranks_verdict)
-		ws_ranks_fill_verdict(r, t);
-	else if (t->def == &ws_def_ranks)
-		ws_ranks_fill_ranks(r, t);
-	else if (t->def == &ws_def_rank_steps)
-		ws_ranks_fill_steps(r, t);
-	else if (t->def == &ws_def_collectives)
-		ws_ranks_fill_collectives(r, t);
-	else
-		ws_ranks_fill_calls(r, t);
-	return WS_OK;
-}
-
 enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
                              struct ws_err *err)
 {
-	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
-	char trace[32];
-
 	*out = NULL;
-	snprintf(trace, sizeof(trace), "%zu ranks", r->n);
-	plan.trace = trace;
-	plan.created_ns = r->n ? r->ranks[0].base_ns : 0;
-	plan.defs = ws_ranks_defs(&plan.ndefs);
-	WS_FORWARD(ws_ranks_match(r, err));
-	ws_ranks_align(r);
-	WS_FORWARD(ws_report_of_plan(&plan, out, err));
-	ws_ranks_answer(r, *out);
+	WS_FORWARD(match_calls(r, err));
+	align_clocks(r);
+	summarise(r);
+	WS_FORWARD(ws_ranks_report(r, out, err));
 	*alarm = *r->alarm ? r->alarm : NULL;
 	return WS_OK;
 }

@@ -8,6 +8,7 @@
 #include "report/table/table.h"
 
 struct ws_ranks;
+struct ws_query;
 struct ws_ranks *ws_ranks_new(void);
 void ws_ranks_free(struct ws_ranks *r); /* after the report; NULL is legal */
 
@@ -20,3 +21,6 @@ void ws_ranks_add(struct ws_ranks *r, const struct ws_model *m, struct ws_joined
  */
 enum ws_status ws_ranks_make(struct ws_ranks *r, struct ws_report **out, const char **alarm,
                              struct ws_err *err);
+
+/* The relations that the tables are made of; r may be NULL where no query runs. */
+void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r);

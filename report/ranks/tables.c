@@ -1,131 +1,167 @@
-/* The tables of the ranks, but for the verdict. */
+/* The report of several ranks: its tables, the sentences of its verdict and its first screen. */
+#include <ctype.h>
 #include <inttypes.h>
-#include <stdlib.h>
+#include <stdio.h>
 
-#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
+#include "report/analysis/rank.h"
+#include "report/base/say.h"
 #include "report/base/stat.h"
+#include "report/page/page.h"
+#include "report/query/query.h"
 #include "report/ranks/private.h"
+#include "report/tables/report.h"
+#include "report/tables/tables.h"
 
-void ws_ranks_set_text(const struct ws_ranks *r, struct ws_table *t, struct ws_cell *cell,
-                       uint32_t text)
+/* A rank's computation explains that it is late if it takes so much longer than the median. */
+#define SLOWER_PERCENT 1.0
+
+/* --- relations -------------------------------------------------------------------------------
+ *
+ * Lists of columns, X(name, statement that puts its value). The queries over them are in
+ * tables.def.
+ */
+
+static void put_text(struct ws_put *out, const struct ws_ranks *r, uint32_t text)
 {
-	struct ws_bytes bytes = ws_texts_get(&r->texts, text);
-
-	if (bytes.len)
-		ws_cell_set_text(t, cell, bytes.ptr, bytes.len);
+	ws_put_text(out, ws_texts_get(&r->texts, text));
 }
 
-/* --- ranks and their steps --------------------------------------------------------------- */
-
-double ws_rank_mean(const struct ws_rank *rank, enum ws_rank_time time)
+static size_t count_ranks(void *ctx)
 {
-	double sum = 0;
-
-	for (size_t i = 0; i < rank->nsteps; i++)
-		sum += rank->steps[i].ns[time];
-	return ws_stat_ratio(sum, (double)rank->nsteps);
+	return ((const struct ws_ranks *)ctx)->n;
 }
 
-double ws_rank_slower(const struct ws_ranks *r, size_t rank)
-{
-	double *values = ws_xarray(r->n + 1, sizeof(*values)), middle;
-	size_t n = 0;
+#define RANK(X)                                                                            \
+	X(number, ws_put_int(out, rank->number))                                           \
+	X(trace, put_text(out, r, rank->name))                                             \
+	X(device, put_text(out, r, rank->device))                                          \
+	X(steps, ws_put_count(out, rank->has_steps ? rank->nsteps : 0))                    \
+	X(step_ns, ws_put_real(out, rank->mean_ns[WS_RANK_STEP]))                          \
+	X(compute_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMPUTE]))                    \
+	X(slower, ws_put_real(out, 100 * rank->slower))                                    \
+	X(comm_ns, ws_put_real(out, rank->mean_ns[WS_RANK_COMM]))                          \
+	X(exposed_ns, ws_put_real(out, rank->mean_ns[WS_RANK_EXPOSED]))                    \
+	/* the rest is unknown of a rank that shares no collective with another */         \
+	X(waiting_ns, if (rank->matched) ws_put_real(out, rank->mean_ns[WS_RANK_WAITING])) \
+	X(caused_ns, if (rank->matched) ws_put_real(out, rank->mean_ns[WS_RANK_CAUSED]))   \
+	X(matched, if (rank->matched) ws_put_count(out, rank->matched))                    \
+	X(last, ws_put_count(out, rank->last))                                             \
+	X(straggler, if (rank == r->straggler) ws_put_str(out, "yes"))                     \
+	X(offset_ns, if (rank->matched && rank->component == r->ranks[0].component)        \
+	                     ws_put_real(out, rank->offset_ns - r->ranks[0].offset_ns))    \
+	X(residual_ns, if (rank->matched) ws_put_real(out, rank->residual_ns))
 
-	for (size_t i = 0; i < r->n; i++)
-		if (r->ranks[i].dtype == r->ranks[rank].dtype && r->ranks[i].nsteps)
-			values[n++] = ws_rank_mean(&r->ranks[i], WS_RANK_COMPUTE);
-	middle = n > 1 ? ws_stat_median(values, n) : NAN;
-	free(values);
-	return ws_stat_ratio(ws_rank_mean(&r->ranks[rank], WS_RANK_COMPUTE), middle) - 1;
+static void put_rank(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_ranks *r = ctx;
+	const struct ws_rank *rank = &r->ranks[row];
+
+	WS_PUT_COLUMN(column, RANK);
 }
 
-static double caused_by(const struct ws_rank *rank)
+static size_t count_steps(void *ctx)
 {
-	return rank->nsteps ? ws_rank_mean(rank, WS_RANK_CAUSED) * (double)rank->nsteps : 0;
+	return ((const struct ws_ranks *)ctx)->nsteps;
 }
 
-struct ws_calls_judged ws_ranks_judged(const struct ws_ranks *r)
+#define RANK_STEP(X)                                                          \
+	X(rank, ws_put_int(out, rank->number))                                \
+	X(step, ws_put_int(out, s->number))                                   \
+	X(step_ns, ws_put_int(out, (int64_t)s->ns[WS_RANK_STEP]))             \
+	X(compute_ns, ws_put_int(out, (int64_t)s->ns[WS_RANK_COMPUTE]))       \
+	X(comm_ns, ws_put_int(out, (int64_t)s->ns[WS_RANK_COMM]))             \
+	X(exposed_ns, ws_put_int(out, (int64_t)s->ns[WS_RANK_EXPOSED]))       \
+	X(collectives, ws_put_count(out, s->calls))                           \
+	X(waiting_ns, if (s->calls) ws_put_real(out, s->ns[WS_RANK_WAITING])) \
+	X(caused_ns, if (s->calls) ws_put_real(out, s->ns[WS_RANK_CAUSED]))
+
+static void put_step(void *ctx, size_t row, int column, struct ws_put *out)
 {
-	struct ws_calls_judged sum = {.calls = r->ncalls};
+	const struct ws_ranks *r = ctx;
+	const struct ws_rank *rank = r->ranks;
+	const struct ws_rank_step *s;
 
-	for (size_t i = 0; i < r->ncalls; i++) {
-		sum.ns += (double)(r->calls[i].end_ns - r->calls[i].start_ns);
-		sum.asymmetric += r->calls[i].kind.op == WS_OP_ASYMMETRIC;
-	}
-	for (size_t i = 0; i < r->nmeetings; i++)
-		for (uint32_t c = 0; c < r->meetings[i].n && r->meetings[i].n > 1; c++) {
-			const struct ws_rank_call *call = &r->calls[r->meetings[i].first + c];
-
-			sum.judged++;
-			sum.judged_ns += (double)(call->end_ns - call->start_ns);
-		}
-	return sum;
+	while (row >= rank->first_step + rank->nsteps)
+		rank++;
+	s = &rank->steps[row - rank->first_step];
+	WS_PUT_COLUMN(column, RANK_STEP);
 }
 
-double ws_rank_caused_share(const struct ws_ranks *r, const struct ws_rank *rank)
+static size_t count_collectives(void *ctx)
 {
-	return ws_stat_percent(caused_by(rank), r->waiting_ns);
+	return ((const struct ws_ranks *)ctx)->ncalls;
 }
 
-const struct ws_rank *ws_ranks_last_rank(const struct ws_ranks *r)
+static void put_rank_number(struct ws_put *out, const struct ws_ranks *r, uint32_t rank)
 {
-	const struct ws_rank *most = NULL;
-
-	for (size_t i = 0; i < r->n; i++)
-		if (caused_by(&r->ranks[i]) > (most ? caused_by(most) : 0))
-			most = &r->ranks[i];
-	return most;
+	if (rank != WS_NONE)
+		ws_put_int(out, r->ranks[rank].number);
 }
 
-const struct ws_rank *ws_ranks_straggler(const struct ws_ranks *r)
+/* The factor of the bus bandwidth, but for (n - 1) / n. */
+static void put_bus_factor(struct ws_put *out, const struct ws_call_kind *kind)
 {
-	const struct ws_calls_judged of = ws_ranks_judged(r);
-	const struct ws_rank *most = ws_ranks_last_rank(r);
-
-	return most && ws_rank_caused_share(r, most) > 50 && of.judged_ns >= of.ns / 2 ? most
-	                                                                               : NULL;
+	if (kind->op != WS_OP_ASYMMETRIC)
+		ws_put_real(out, kind->op == WS_OP_ALL_REDUCE ? 2 : 1);
 }
 
-static void set_rank(const struct ws_ranks *r, size_t i, struct ws_table *t)
-{
-	const struct ws_rank *rank = &r->ranks[i];
-	struct ws_cell *row = ws_table_row(t);
+/* first: the first call of its meeting, which names all of them; met: several ranks met in it.
+ * What is of a meeting stands at its first call alone. */
+#define COLLECTIVE(X)                                                                         \
+	X(kind, ws_put_int(out, first->kind_number))                                          \
+	X(name, put_text(out, r, first->kind.name))                                           \
+	X(group_name, put_text(out, r, first->kind.group))                                    \
+	X(group_size, if (first->kind.group_size) ws_put_count(out, first->kind.group_size))  \
+	X(dtype, put_text(out, r, first->kind.dtype))                                         \
+	X(bytes, ws_put_real(out, first->kind.bytes))                                         \
+	X(bus_factor, put_bus_factor(out, &first->kind))                                      \
+	X(counts, ws_put_int(out, !met || call == first))                                     \
+	X(gpu_ns, ws_put_int(out, call->end_ns - call->start_ns))                             \
+	X(ranks, if (meeting) ws_put_int(out, meeting->n))                                    \
+	X(waiting_ns, if (met) ws_put_real(out, call->waiting_ns))                            \
+	X(step, if (met && call == first)                                                     \
+	                ws_put_int(out, r->ranks[call->rank].steps[call->step].number))       \
+	X(begin_ns, ws_put_int(out, call->start_ns))                                          \
+	X(number, ws_put_int(out, call->has_sequence ? call->slot : (int64_t)call->ordinal))  \
+	X(first_rank, if (met && call == first) put_rank_number(out, r, meeting->first_rank)) \
+	X(last_rank, if (met && call == first) put_rank_number(out, r, meeting->last_rank))   \
+	X(skew_ns, if (met && call == first) ws_put_real(out, meeting->skew_ns))              \
+	X(transfer_ns, if (met && call == first) ws_put_real(out, meeting->transfer_ns))      \
+	X(residual_ns, if (met && call == first) ws_put_real(out, meeting->residual_ns))
 
-	ws_cell_set_int(&row[WS_TC_ranks_rank], rank->number);
-	ws_ranks_set_text(r, t, &row[WS_TC_ranks_trace], rank->name);
-	ws_ranks_set_text(r, t, &row[WS_TC_ranks_device], rank->device);
-	ws_cell_set_int(&row[WS_TC_ranks_steps], rank->has_steps ? (int64_t)rank->nsteps : 0);
-	ws_cell_set_real(&row[WS_TC_ranks_step_ns], ws_rank_mean(rank, WS_RANK_STEP));
-	ws_cell_set_real(&row[WS_TC_ranks_compute_ns], ws_rank_mean(rank, WS_RANK_COMPUTE));
-	ws_cell_set_real(&row[WS_TC_ranks_slower], 100 * ws_rank_slower(r, i));
-	ws_cell_set_real(&row[WS_TC_ranks_comm_ns], ws_rank_mean(rank, WS_RANK_COMM));
-	ws_cell_set_real(&row[WS_TC_ranks_exposed_ns], ws_rank_mean(rank, WS_RANK_EXPOSED));
-	ws_cell_set_real(&row[WS_TC_ranks_exposed],
-	                 ws_stat_percent(ws_rank_mean(rank, WS_RANK_EXPOSED),
-	                                 ws_rank_mean(rank, WS_RANK_STEP)));
-	if (!rank->matched)
-		return;
-	ws_cell_set_real(&row[WS_TC_ranks_waiting_ns], ws_rank_mean(rank, WS_RANK_WAITING));
-	ws_cell_set_real(&row[WS_TC_ranks_caused_ns], ws_rank_mean(rank, WS_RANK_CAUSED));
-	ws_cell_set_real(&row[WS_TC_ranks_last],
-	                 ws_stat_percent((double)rank->last, (double)rank->matched));
-	if (rank == ws_ranks_straggler(r))
-		ws_cell_set_str(t, &row[WS_TC_ranks_straggler], "yes");
-	if (rank->component == r->ranks[0].component)
-		ws_cell_set_real(&row[WS_TC_ranks_offset_ns],
-		                 rank->offset_ns - r->ranks[0].offset_ns);
-	ws_cell_set_real(&row[WS_TC_ranks_residual_ns], rank->residual_ns);
+static void put_collective(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_ranks *r = ctx;
+	const struct ws_rank_call *call = &r->calls[row], *first = call;
+	const struct ws_meeting *meeting =
+	        call->meeting == WS_NONE ? NULL : &r->meetings[call->meeting];
+	const bool met = meeting && meeting->n > 1;
+
+	if (met)
+		first = &r->calls[meeting->first];
+	WS_PUT_COLUMN(column, COLLECTIVE);
 }
 
-void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t)
+static const struct ws_relation relations[] = {
+        {"rank", RANK(WS_COLUMN_NAME), count_ranks, put_rank},
+        {"rank_step", RANK_STEP(WS_COLUMN_NAME), count_steps, put_step},
+        {"collective", COLLECTIVE(WS_COLUMN_NAME), count_collectives, put_collective},
+};
+
+void ws_ranks_relations(struct ws_query *q, struct ws_ranks *r)
+{
+	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
+		ws_query_add(q, &relations[i], r);
+}
+
+static void note_ranks(const struct ws_ranks *r, struct ws_table *t)
 {
 	struct ws_arena temp = {0};
 	uint64_t outside = 0;
 	bool steps = false, numbers = false;
 
 	for (size_t i = 0; i < r->n; i++) {
-		set_rank(r, i, t);
 		outside += r->ranks[i].noutside;
 		steps |= r->ranks[i].has_steps;
 		numbers |= r->ranks[i].has_number;
@@ -151,133 +187,275 @@ void ws_ranks_fill_ranks(const struct ws_ranks *r, struct ws_table *t)
 	ws_arena_free(&temp);
 }
 
-struct step_ref {
-	const struct ws_rank *rank;
-	const struct ws_rank_step *step;
-};
+/* --- the verdict ----------------------------------------------------------------------------- */
 
-static int by_step(const void *pa, const void *pb)
+/* The largest world size of any trace; 0: none has one. */
+static int64_t recorded_world_size(const struct ws_ranks *r)
 {
-	const struct step_ref *a = pa, *b = pb;
+	int64_t most = 0;
 
-	WS_ORDER_BY(a->step->number, b->step->number);
-	return (a->rank->number > b->rank->number) - (a->rank->number < b->rank->number);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->ranks[i].world_size > most)
+			most = r->ranks[i].world_size;
+	return most;
 }
 
-static void set_step(const struct step_ref *ref, double waiting_of_all, struct ws_table *t)
+/* If one of several ranks, or all of them, ran no communication, the recording is incomplete. */
+static void sound_alarm(struct ws_ranks *r, struct ws_table *t)
 {
-	static const int columns[] = {
-	        [WS_RANK_STEP] = WS_TC_rank_steps_step_ns,
-	        [WS_RANK_COMPUTE] = WS_TC_rank_steps_compute_ns,
-	        [WS_RANK_COMM] = WS_TC_rank_steps_comm_ns,
-	        [WS_RANK_EXPOSED] = WS_TC_rank_steps_exposed_ns,
-	};
-	const struct ws_rank_step *s = ref->step;
-	struct ws_cell *row = ws_table_row(t);
+	const int64_t recorded = recorded_world_size(r);
+	size_t silent = 0;
+	const struct ws_rank *first = NULL;
 
-	ws_cell_set_int(&row[WS_TC_rank_steps_step], s->number);
-	ws_cell_set_int(&row[WS_TC_rank_steps_rank], ref->rank->number);
-	for (int i = 0; i < 4; i++)
-		ws_cell_set_int(&row[columns[i]], (int64_t)s->ns[i]);
-	ws_cell_set_int(&row[WS_TC_rank_steps_collectives], s->calls);
-	if (!s->calls)
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->ranks[i].comm_kernels) {
+			silent++;
+			first = first ? first : &r->ranks[i];
+		}
+	if (!silent || (r->n < 2 && recorded < 2))
 		return;
-	ws_cell_set_real(&row[WS_TC_rank_steps_waiting_ns], s->ns[WS_RANK_WAITING]);
-	ws_cell_set_real(&row[WS_TC_rank_steps_caused_ns], s->ns[WS_RANK_CAUSED]);
-	if (s->ns[WS_RANK_CAUSED] > waiting_of_all / 2)
-		ws_cell_set_str(t, &row[WS_TC_rank_steps_straggler], "yes");
+	if (silent == r->n && !recorded)
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "no trace has a world size or a communication kernel. If these %zu are "
+		         "ranks of one run, communication was not recorded. Else compare them "
+		         "with `warpsheet diff` or `warpsheet sweep`",
+		         r->n);
+	else if (silent == r->n)
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "no rank ran a communication kernel, at a world size of %" PRId64
+		         ": " WS_LACKS_COMM,
+		         recorded > (int64_t)r->n ? recorded : (int64_t)r->n);
+	else
+		snprintf(r->alarm, sizeof(r->alarm),
+		         "%zu of %zu ranks ran no communication kernel (the first: rank %" PRId64
+		         "), the others did: their recordings are incomplete",
+		         silent, r->n, first->number);
+	ws_table_add(t, "ALARM", "%s", r->alarm);
 }
 
-void ws_ranks_fill_steps(const struct ws_ranks *r, struct ws_table *t)
+static void set_share(struct ws_cell *row, double ns, double of_ns)
 {
-	struct step_ref *refs;
-	size_t n = 0, all = 0;
+	ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], ns);
+	ws_cell_set_real(&row[WS_TC_ranks_verdict_share], ws_stat_percent(ns, of_ns));
+}
 
-	for (size_t i = 0; i < r->n; i++)
-		all += r->ranks[i].nsteps;
-	refs = ws_xarray(all + 1, sizeof(*refs));
-	for (size_t i = 0; i < r->n; i++)
-		for (size_t s = 0; s < r->ranks[i].nsteps; s++)
-			refs[n++] = (struct step_ref){&r->ranks[i], &r->ranks[i].steps[s]};
-	ws_sort(refs, n, sizeof(*refs), by_step);
-	for (size_t i = 0, next; i < n; i = next) {
-		double waiting = 0;
+static void add_straggler(const struct ws_ranks *r, struct ws_table *t)
+{
+	const struct ws_rank *last = r->last;
+	double caused_ns;
+	char compute[128], time[WS_SAY_TIME];
+	struct ws_cell *row;
 
-		for (next = i; next < n && refs[next].step->number == refs[i].step->number; next++)
-			waiting += refs[next].step->ns[WS_RANK_WAITING];
-		for (size_t k = i; k < next; k++)
-			set_step(&refs[k], waiting, t);
+	if (!last) {
+		ws_table_add(t, "straggler",
+		             "cannot tell: all ranks arrive within the error of the clocks");
+		return;
 	}
-	free(refs);
+	if (r->judged_ns < r->calls_ns / 2) {
+		ws_table_add(t, "straggler",
+		             "cannot tell: %.3g %% of communication time is not judged",
+		             ws_stat_percent(r->calls_ns - r->judged_ns, r->calls_ns));
+		return;
+	}
+	caused_ns = last->mean_ns[WS_RANK_CAUSED] / (double)last->peers;
+	if (isnan(last->slower))
+		snprintf(compute, sizeof(compute), "Its computation cannot be compared.");
+	else
+		snprintf(compute, sizeof(compute),
+		         "Its computation takes %+.1f %% against the median rank%s.",
+		         100 * last->slower,
+		         100 * last->slower < SLOWER_PERCENT
+		                 ? ": look at its host, data and launches"
+		                 : "");
+	if (last == r->straggler)
+		row = ws_table_add(
+		        t, "straggler",
+		        "rank %" PRId64 " causes %.3g %% of all waiting: the others wait "
+		        "%s per step for it. It is the last at %.0f %% of its collectives. %s",
+		        last->number, last->caused_share, ws_say_time_in(caused_ns, time),
+		        ws_stat_percent((double)last->last, (double)last->matched), compute);
+	else
+		row = ws_table_add(
+		        t, "straggler",
+		        "none: no single rank causes more than half of the waiting. Rank "
+		        "%" PRId64 " causes most: %.3g %%, %s per step",
+		        last->number, last->caused_share, ws_say_time_in(caused_ns, time));
+	ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], last->number);
+	set_share(row, caused_ns, r->mean_ns[WS_RANK_STEP]);
 }
 
-/* --- collectives ------------------------------------------------------------------------- */
-
-double ws_call_bus_bandwidth(const struct ws_call_kind *kind, uint32_t nranks, double ns)
+static void fill_verdict(struct ws_ranks *r, struct ws_table *t)
 {
-	double n = kind->group_size ? (double)kind->group_size : nranks;
-	double share = (n - 1) / n;
+	const int64_t recorded = recorded_world_size(r);
+	const uint64_t not_judged = r->ncalls - r->judged;
+	const double not_judged_ns = r->calls_ns - r->judged_ns;
+	const double step_ns = r->mean_ns[WS_RANK_STEP], waiting_ns = r->mean_ns[WS_RANK_WAITING],
+	             exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
+	char time[WS_SAY_TIME];
+	struct ws_cell *row;
 
-	if (kind->op == WS_OP_ASYMMETRIC || n < 2 || !(ns > 0) || !(kind->bytes > 0))
-		return NAN;
-	return kind->bytes * (kind->op == WS_OP_ALL_REDUCE ? 2 * share : share) / ns;
+	sound_alarm(r, t);
+	if (recorded > (int64_t)r->n)
+		ws_table_add(t, "ranks",
+		             "%zu of %" PRId64 " ranks are here; a missing rank may be the late "
+		             "one",
+		             r->n, recorded);
+	else
+		ws_table_add(t, "ranks",
+		             recorded ? "%zu ranks (complete)" : "%zu ranks of an unknown number",
+		             r->n);
+	if (not_judged)
+		set_share(ws_table_add(t, "not judged",
+		                       "%" PRIu64 " of %zu calls, %.3g %% of communication time "
+		                       "(%s), cannot show who is late. %" PRIu64
+		                       " are sends, broadcasts "
+		                       "or of unknown kind, %" PRIu64
+		                       " have no match on another rank",
+		                       not_judged, r->ncalls,
+		                       ws_stat_percent(not_judged_ns, r->calls_ns),
+		                       ws_say_time_in(not_judged_ns, time), r->asymmetric,
+		                       not_judged - r->asymmetric),
+		          not_judged_ns, r->calls_ns);
+	if (!r->least_sure) {
+		ws_table_add(t, "clocks",
+		             "Clocks cannot be aligned (no common collective), so there is no "
+		             "straggler analysis");
+	} else {
+		const double residual_ns = r->least_sure->residual_ns;
+
+		row = ws_table_add(t, "clocks",
+		                   "aligned on the ends of %zu collectives; 95 %% of them end "
+		                   "together within %s on every rank",
+		                   r->njudged_meetings, ws_say_time_in(residual_ns, time));
+		ws_cell_set_int(&row[WS_TC_ranks_verdict_rank], r->least_sure->number);
+		ws_cell_set_real(&row[WS_TC_ranks_verdict_time_ns], residual_ns);
+		add_straggler(r, t);
+		if (waiting_ns < residual_ns && !r->last)
+			ws_table_add(t, "waiting", "cannot tell: the clocks agree only within %s",
+			             ws_say_time_in(residual_ns, time));
+		else
+			set_share(ws_table_add(t, "waiting",
+			                       "a rank waits %s per step in collectives for the "
+			                       "last to arrive, %.1f %% of the step",
+			                       ws_say_time_in(waiting_ns, time),
+			                       ws_stat_percent(waiting_ns, step_ns)),
+			          waiting_ns, step_ns);
+	}
+	if (*r->alarm) /* the unrecorded communication is not 0 */
+		ws_table_add(t, "exposed communication",
+		             "cannot tell: not every rank's communication was recorded");
+	else
+		set_share(ws_table_add(t, "exposed communication",
+		                       "%s per step and rank, %.1f %% of the step, in which only "
+		                       "communication ran",
+		                       ws_say_time_in(exposed_ns, time),
+		                       ws_stat_percent(exposed_ns, step_ns)),
+		          exposed_ns, step_ns);
 }
 
-static void set_rank_number(const struct ws_ranks *r, struct ws_cell *cell, uint32_t rank)
+/* --- the first screen ------------------------------------------------------------------------ */
+
+static void say_late_rank(const struct ws_rank *late, struct ws_page *out)
 {
-	if (rank != WS_NONE)
-		ws_cell_set_int(cell, r->ranks[rank].number);
+	struct ws_arena *t = &out->arena;
+	const size_t others = late->peers;
+	const double slower = 100 * late->slower;
+
+	ws_page_say(out, "", "", ws_arena_format(t, "Rank %" PRId64, late->number),
+	            ws_arena_format(t, " makes %zu other%s wait ", others, others == 1 ? "" : "s"),
+	            ws_arena_format(t, "%s per step",
+	                            ws_say_time(t, late->mean_ns[WS_RANK_CAUSED] / (double)others)),
+	            others == 1 ? ": " : " each: ", ws_say_percent(t, late->caused_share),
+	            " of all waiting.", NULL);
+	if (slower >= SLOWER_PERCENT)
+		ws_page_say(out, "", "Its computation takes ",
+		            ws_arena_format(t, "%s longer", ws_say_percent(t, slower)),
+		            " than that of the median rank.", NULL);
+	else if (!isnan(slower))
+		ws_page_say(out, "",
+		            "Its computation is not slower: look at its host, data and launches.",
+		            NULL);
 }
 
-static int64_t step_of(const struct ws_ranks *r, const struct ws_rank_call *call)
+static void say_waiting(const struct ws_ranks *r, struct ws_page *out)
 {
-	return r->ranks[call->rank].steps[call->step].number;
+	struct ws_arena *t = &out->arena;
+
+	if (!r->least_sure)
+		ws_page_say(out, "",
+		            "Nobody can tell who waits for whom: the ranks share no collective.",
+		            NULL);
+	else if (r->straggler)
+		say_late_rank(r->straggler, out);
+	else if (r->judged_ns < r->calls_ns / 2)
+		ws_page_say(out, "", "Nobody can tell who waits for whom: ",
+		            ws_say_percent(t, ws_stat_percent(r->calls_ns - r->judged_ns,
+		                                              r->calls_ns)),
+		            " of communication has no match.", NULL);
+	else if (!r->last)
+		ws_page_say(out, "", "Cannot tell which rank is late: the clocks agree only to ",
+		            ws_say_time(t, r->least_sure->residual_ns), ".", NULL);
+	else
+		ws_page_say(out, "", "No single rank is late: each waits ",
+		            ws_arena_format(t, "%s per step",
+		                            ws_say_time(t, r->mean_ns[WS_RANK_WAITING])),
+		            ws_arena_format(t, "; rank %" PRId64 " causes most, ", r->last->number),
+		            ws_say_percent(t, r->last->caused_share), ".", NULL);
 }
 
-static void set_call(const struct ws_ranks *r, const struct ws_meeting *meeting, struct ws_table *t)
+static void make_first_screen(const struct ws_ranks *r, struct ws_report *report)
 {
-	const struct ws_rank_call *call = &r->calls[meeting->first];
-	struct ws_cell *row = ws_table_row(t);
+	struct ws_page *out = report->page = ws_xarray(1, sizeof(*out));
+	struct ws_arena *t = &out->arena;
+	const double step_ns = r->mean_ns[WS_RANK_STEP], exposed_ns = r->mean_ns[WS_RANK_EXPOSED];
 
-	ws_cell_set_int(&row[WS_TC_collective_calls_step], step_of(r, call));
-	ws_ranks_set_text(r, t, &row[WS_TC_collective_calls_name], call->kind.name);
-	ws_ranks_set_text(r, t, &row[WS_TC_collective_calls_group], call->kind.group);
-	ws_cell_set_int(&row[WS_TC_collective_calls_number],
-	                call->has_sequence ? call->slot : (int64_t)call->ordinal);
-	ws_cell_set_int(&row[WS_TC_collective_calls_ranks], meeting->n);
-	ws_cell_set_real(&row[WS_TC_collective_calls_bytes], call->kind.bytes);
-	set_rank_number(r, &row[WS_TC_collective_calls_first_rank], meeting->first_rank);
-	set_rank_number(r, &row[WS_TC_collective_calls_last_rank], meeting->last_rank);
-	ws_cell_set_real(&row[WS_TC_collective_calls_skew_ns], meeting->skew_ns);
-	ws_cell_set_real(&row[WS_TC_collective_calls_transfer_ns], meeting->transfer_ns);
-	ws_cell_set_real(&row[WS_TC_collective_calls_bus],
-	                 ws_call_bus_bandwidth(&call->kind, meeting->n, meeting->transfer_ns));
-	ws_cell_set_real(&row[WS_TC_collective_calls_residual_ns], meeting->residual_ns);
+	out->is_comparison = true;
+	out->title = ws_arena_format(t, "%zu ranks", r->n);
+	if (*r->alarm)
+		ws_page_say(out, "ALARM",
+		            ws_arena_format(t, "%c%s.", toupper(*r->alarm), r->alarm + 1), NULL);
+	say_waiting(r, out);
+	if (!isnan(step_ns) && *r->alarm)
+		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), ".", NULL);
+	else if (!isnan(step_ns))
+		ws_page_say(out, "", "A step takes ", ws_say_time(t, step_ns), "; for ",
+		            ws_say_part_of(t, exposed_ns, ws_stat_percent(exposed_ns, step_ns)),
+		            " of it only communication runs.", NULL);
 }
 
-static int by_step_and_begin(const void *pa, const void *pb, void *arg)
+/* The rows of a query are there already: what is left are sentences. */
+static enum ws_status fill(void *ctx, size_t which, struct ws_table **table, struct ws_err *err)
 {
-	const struct ws_ranks *r = arg;
-	const struct ws_meeting *a = &r->meetings[*(const size_t *)pa],
-	                        *b = &r->meetings[*(const size_t *)pb];
-	const struct ws_rank_call *ca = &r->calls[a->first], *cb = &r->calls[b->first];
+	struct ws_ranks *r = ctx;
+	struct ws_table *t = *table;
 
-	WS_ORDER_BY(step_of(r, ca), step_of(r, cb));
-	WS_ORDER_BY(ca->start_ns, cb->start_ns);
-	return (a->first > b->first) - (a->first < b->first);
-}
-
-void ws_ranks_fill_calls(const struct ws_ranks *r, struct ws_table *t)
-{
-	size_t *order = ws_xarray(r->nmeetings + 1, sizeof(*order));
-
-	for (size_t i = 0; i < r->nmeetings; i++)
-		order[i] = i;
-	qsort_r(order, r->nmeetings, sizeof(*order), by_step_and_begin, (void *)r);
-	for (size_t i = 0; i < r->nmeetings; i++)
-		if (r->meetings[order[i]].n > 1)
-			set_call(r, &r->meetings[order[i]], t);
-	free(order);
-	if (!t->nrows)
+	(void)which, (void)err;
+	if (t->def == &ws_def_ranks_verdict)
+		fill_verdict(r, t);
+	else if (t->def == &ws_def_ranks)
+		note_ranks(r, t);
+	else if (t->def == &ws_def_collectives && !t->nrows)
+		ws_table_set_not_recorded(t, "no communication kernel was recorded");
+	else if (t->def == &ws_def_collective_calls && !t->nrows)
 		ws_table_set_not_recorded(t, "no collective was found on two ranks or more");
+	return WS_OK;
+}
+
+enum ws_status ws_ranks_report(struct ws_ranks *r, struct ws_report **out, struct ws_err *err)
+{
+	struct ws_report_plan plan = {.title = "Warpsheet report of ranks", .fill = fill, .ctx = r};
+	enum ws_status status;
+	char trace[32];
+
+	snprintf(trace, sizeof(trace), "%zu ranks", r->n);
+	plan.trace = trace;
+	plan.created_ns = r->n ? r->ranks[0].base_ns : 0;
+	plan.defs = ws_ranks_defs(&plan.ndefs);
+	WS_FORWARD(ws_query_open(&plan.query, err));
+	ws_ranks_relations(plan.query, r);
+	status = ws_report_of_plan(&plan, out, err);
+	ws_query_close(plan.query);
+	WS_FORWARD(status);
+	make_first_screen(r, *out);
+	return WS_OK;
 }

@@ -393,10 +393,14 @@ enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_re
 
 		*t = ws_table_new(plan->defs[i]);
 		report->ntables++;
-		if (i + 1 < plan->ndefs)
-			status = plan->fill(plan->ctx, i, t, err);
-		else
+		if (i + 1 == plan->ndefs) {
 			ws_method_fill(*t, plan->defs, plan->ndefs);
+			break;
+		}
+		if (*ws_table_query_of(plan->defs[i])->from)
+			status = ws_query_table(plan->query, *t, ws_table_query_of(plan->defs[i]), NULL,
+			                        err);
+		WS_THEN(status, plan->fill(plan->ctx, i, t, err));
 	}
 	if (status == WS_OK)
 		*out = report;

@@ -33,12 +33,15 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err);
 /* A report of more than one trace. */
+struct ws_query;
 struct ws_report_plan {
 	const char *title, *trace;
 	int64_t created_ns;
 	const struct ws_table_def *const *defs; /* the last is the method, which comes by itself */
 	size_t ndefs;
-	/* fills table `which` of defs, which is empty, or puts another in its place */
+	struct ws_query *query; /* has the relations of the tables that are queries; NULL: none is */
+	/* fills table `which` of defs, which has the rows of its query and is else empty, or puts
+	 * another in its place */
 	enum ws_status (*fill)(void *ctx, size_t which, struct ws_table **t, struct ws_err *err);
 	void *ctx;
 };

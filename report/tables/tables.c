@@ -64,6 +64,20 @@ const struct ws_table_def *const *ws_table_defs(size_t *count)
 	return report_defs;
 }
 
+const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def)
+{
+	static const struct ws_table_query *const queries[] = {
+#define T(id, ...) &ws_sql_##id,
+	        WS_ALL_TABLES(T)
+#undef T
+	};
+	size_t i = 0;
+
+	while (queries[i]->def != def)
+		i++;
+	return queries[i];
+}
+
 static const struct {
 	const char *alias, *name;
 } aliases[] = {

@@ -23,6 +23,9 @@ WS_ALL_TABLES(T)
 WS_ALL_TABLES(T)
 #undef T
 
+/* How the rows of a table of tables.def are made. */
+const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def);
+
 /* What tables of kernels say of a trace without any. */
 #define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."

@@ -347,7 +347,7 @@ def check_diff():
         b.open("ranks.html")
         quiet(b, "ranks.html")
         words = b.run("document.querySelector('#overview').textContent")
-        truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "a step each" in words, words)
+        truth("who waits for whom", "Rank 5 makes 3 others wait 1.7" in words and "per step each" in words, words)
         equal("ranks that the charts show", b.run("[...document.querySelectorAll('.chart svg')].map(s => s.querySelectorAll('rect').length)"), [16, 8])
 
 

@@ -2,11 +2,12 @@
 #include <criterion/criterion.h>
 #include <criterion/new/assert.h>
 
+#include "report/ranks/ranks.h"
 #include "report/tables/tables.h"
 
 static const struct ws_table_query *const queries[] = {
 #define T(id, ...) &ws_sql_##id,
-        WS_REPORT_TABLES(T) WS_REQUEST_TABLES(T)
+        WS_ALL_TABLES(T)
 #undef T
 };
 #define NQUERIES (sizeof(queries) / sizeof(*queries))
@@ -25,6 +26,7 @@ Test(queries, each_is_prepared_as_a_whole_and_for_each_column_alone)
 			continue;
 		cr_assert(eq(int, ws_query_open(&q, &err), WS_OK));
 		ws_relations_add(q, NULL);
+		ws_ranks_relations(q, NULL);
 		cr_expect(eq(int, ws_query_check_table(q, of, NULL, &err), WS_OK), "%s: %s",
 		          of->def->name, err.text);
 		for (size_t c = 0; c < of->def->ncolumns; c++) {
