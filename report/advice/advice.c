@@ -152,7 +152,7 @@ static bool in_attention(const struct ws_advice *a, const struct ws_joined_kerne
 		return true;
 	if (op == WS_NONE || op < a->costs->nranges)
 		return false;
-	part = a->attention[op - a->costs->nranges].part;
+	part = a->attention[op - a->costs->nranges];
 	return part != WS_ATTENTION_NONE && part != WS_ATTENTION_FUSED;
 }
 
@@ -236,7 +236,7 @@ static void count_kernels(struct ws_advice *a)
 	a->cast = text_of(a->m, "cast");
 	a->conv_aux = text_of(a->m, "conv_aux");
 	a->costs = ws_cost_ops_find(a->m, a->tab->sel);
-	ws_attention_find(a->m, a->costs, &a->arena, &a->attention);
+	a->attention = ws_attention_find(a->m, a->costs, &a->arena);
 	look_at_kernels(a, &ids, &cells);
 	ws_strtab_free(&ids);
 	ws_strtab_free(&cells);

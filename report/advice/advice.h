@@ -129,7 +129,7 @@ struct ws_advice {
 	} casts, optimizer;
 	uint32_t optimizer_device;         /* of its last kernel */
 	bool trains;                       /* a kernel is of backward or the optimizer */
-	struct ws_attention_op *attention; /* of operations of a framework */
+	uint8_t *attention;                /* enum ws_attention_part of operations of a framework */
 	int64_t attention_ns;              /* kernels inside attention that is not fused */
 	struct ws_tried *tried;            /* by text of a kernel's name */
 

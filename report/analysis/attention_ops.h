@@ -1,6 +1,6 @@
 /*
  * Self-attention among the operations of a framework: which of them is QK^T,
- * softmax, PV, and of which layer. Told by their order and sizes alone.
+ * softmax or PV, told by their order and sizes alone.
  */
 #pragma once
 
@@ -16,11 +16,6 @@ enum ws_attention_part {
 	WS_ATTENTION_NONE,
 };
 
-struct ws_attention_op {
-	uint8_t part;  /* enum ws_attention_part */
-	int64_t layer; /* by order within its step, from 0; -1 = none */
-};
-
 /*
  * The FLOPs of a product, convolution or fused attention by the pairs of query and key that the
  * result needs: of causal self-attention n (n + 1) / 2 of n^2. -1: its mask is not known.
@@ -30,15 +25,15 @@ int64_t ws_attention_flops_needed(const struct ws_model *m, const struct ws_cost
                                   bool in_attention);
 
 /*
- * One entry for each operation of a framework, in the arena: costs->nranges is the first of them.
+ * The enum ws_attention_part of each operation of a framework, in the arena; costs->nranges is the
+ * first of them.
  *
  * Forward: a softmax with the batched matrix product before it on its thread,
  * at most elementwise work between, and one behind it, where the batches are
  * equal and the second sums over the columns of the first. Backward: what is
  * linked to such an operation, else a softmax gradient between two pairs of
  * batched products with equal batches. An operation of class attention is all
- * of it at once. Layers are counted by the order of the forward operations
- * within a step, backward without links by the reverse order.
+ * of it at once.
  */
-void ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs, struct ws_arena *arena,
-                       struct ws_attention_op **out);
+uint8_t *ws_attention_find(const struct ws_model *m, struct ws_cost_ops *costs,
+                           struct ws_arena *arena);

@@ -66,11 +66,11 @@ static void add_op(struct gathering *s, const struct ws_cost_op *op, int64_t nee
 
 /* attention: of an operation of a framework; a range's own product says itself what it needs. */
 static int64_t needed_of(const struct ws_model *m, const struct ws_cost_op *op,
-                         const struct ws_attention_op *attention)
+                         const uint8_t *attention)
 {
-	const bool may_be = attention ? attention->part == WS_ATTENTION_SCORES ||
-	                                        attention->part == WS_ATTENTION_FINAL
-	                              : op->class == WS_TEXT_GEMM;
+	const bool may_be =
+	        attention ? *attention == WS_ATTENTION_SCORES || *attention == WS_ATTENTION_FINAL
+	                  : op->class == WS_TEXT_GEMM;
 
 	return ws_class_is_product(op->class) ? ws_attention_flops_needed(m, op, may_be) : 0;
 }
@@ -86,7 +86,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 	static const char key;
 	const struct ws_cost_groups *out = ws_kept_result(sel, &key);
 	struct gathering s = {0};
-	struct ws_attention_op *attention;
+	uint8_t *attention;
 	struct ws_cost_ops *costs;
 
 	if (out)
@@ -94,7 +94,7 @@ const struct ws_cost_groups *ws_cost_groups_find(const struct ws_model *m,
 	costs = ws_cost_ops_find(m, sel);
 	WS_NEW(&sel->kept->arena, s.out, 1);
 	s.out->nops = costs->n;
-	ws_attention_find(m, costs, &sel->kept->arena, &attention);
+	attention = ws_attention_find(m, costs, &sel->kept->arena);
 	for (size_t i = 0; i < costs->n; i++) {
 		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
 		int64_t needed;

@@ -12,8 +12,8 @@ cd "$work"
 
 head -n 1 sm.csv | grep -q '^Scope,Phase,Part,Kernels,GPU Time (ns),FLOPs,Bytes,FLOP/byte,TFLOP/s,GB/s,Bound' ||
 	fail "header: $(head -n 1 sm.csv)"
-equal "matmul FLOPs of one forward" \
-	"$(csv_cell sm.csv FLOPs Scope=model Phase=forward 'Part=all matmul kernels')" 126244356096
+"$ws" report s.wtrace --table roofline --format csv >roofline.csv
+equal "matmul FLOPs of two forwards" "$(csv_cell roofline.csv FLOPs Level=class Name=gemm)" $((2 * 126244356096))
 qk=$(csv_cell sm.csv FLOPs Scope='all layers' Phase=forward 'Part=computing attention scores')
 softmax=$(csv_cell sm.csv FLOPs Scope='all layers' Phase=forward 'Part=computing softmax')
 equal "FLOP ratio of QK^T to softmax" "$(awk -v a="$qk" -v b="$softmax" 'BEGIN { printf "%.6f", a / b }')" 25.600000

@@ -173,22 +173,13 @@ static void write_totals(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 	}
 }
 
-/*
- * How deep a row lies in the outline: ranges by their path, single layers below
- * the sum of all. 0 in tables that are no tree.
- */
+/* How deep a row lies in the outline: ranges by their path. 0 in tables that are no tree. */
 static unsigned row_level(const struct ws_xlsx_sheet *s, size_t row)
 {
 	const struct ws_cell *cells = ws_table_cells(s->table, row);
 	char label[WS_VIEW_LABEL];
 	unsigned level = 0;
 
-	if (!strcmp(s->table->def->name, "softmax-matmul")) {
-		const struct ws_cell *scope = &cells[ws_table_column_index(s->table->def, "scope")];
-
-		return scope->type == WS_CELL_TEXT && scope->text.len > 5 &&
-		       !memcmp(scope->text.ptr, "layer", 5);
-	}
 	if (s->view.column[0].is_tree)
 		ws_view_label(&s->view, cells, label, &level);
 	return level < OUTLINE_LEVELS ? level : OUTLINE_LEVELS;
@@ -246,7 +237,7 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 {
 	const struct ws_table *t = s->table;
 	uint32_t row = WS_XLSX_ROW_DATA;
-	const bool is_tree = s->view.column[0].is_tree || !strcmp(t->def->name, "softmax-matmul");
+	const bool is_tree = s->view.column[0].is_tree;
 	unsigned open = is_tree ? open_level(s) : 0;
 
 	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);

@@ -34,8 +34,8 @@ static const struct expectation {
         {BERT, "ops", "name", "aten::addmm", "flops", "8036168946"},
         {BERT, "ops", "name", "aten::_flash_attention_forward", "self_cuda_ns", "37408"},
         {BERT, "roofline", "name", "gemm", "gpu_ns", "197598"},
-        {BERT, "softmax-matmul", "scope", "layer 0", "gpu_ns", "10080"},
-        {BERT, "softmax-matmul", "scope", "layer 0", "flops", "40716288"},
+        {BERT, "softmax-matmul", "part", "whole attention", "gpu_ns", "37408"},
+        {BERT, "softmax-matmul", "part", "whole attention", "flops", "162865152"},
         {BERT, "classes", "class", "attention", "gpu_ns", "37408"},
         {BERT, "memory-time", "operation", "[CUDA memcpy Device-to-Host]", "total_ns", "2240"},
         /* baseTimeNanoseconds is an epoch of the profiler's, 17 days before the first event */

@@ -1,0 +1,541 @@
+/*
+ * softmax-matmul: softmax against the two matrix products of self-attention. Five rows in each
+ * direction, over all layers; what they leave out of the whole stands in notes.
+ */
+#include <stdbool.h>
+#include <math.h>
+
+#include "report/analysis/attention_ops.h"
+#include "report/base/say.h"
+#include "report/base/stat.h"
+#include "report/model/label.h"
+#include "report/tables/tables.h"
+
+enum direction { FORWARD, BACKWARD, UNKNOWN, DIRECTIONS };
+
+static const char *const direction_names[DIRECTIONS] = {"forward", "backward", "phase unknown"};
+
+/* Work of one part, over all steps. */
+struct work {
+	uint64_t kernels, ops; /* ops: a kernel of no known operation is one, too */
+	int64_t gpu_ns, flops, bytes;
+	double scores; /* of fused attention: scores that lie in no memory */
+	bool flops_unknown, bytes_unknown;
+	/* of products and fused attention: FLOPs by the pairs of query and key that are needed */
+	uint64_t products;
+	int64_t needed;
+	bool needed_unknown;
+	/* least time that the device needs by its arithmetic and by its memory */
+	double compute_s, memory_s;
+	bool roof_unknown;
+};
+
+struct softmax {
+	const struct ws_table_context *tab;
+	uint64_t basis;         /* steps that the numbers are the mean of */
+	uint8_t *named;         /* path -> enum ws_attention_part by the words of its names */
+	uint8_t *attention;     /* operation of a framework -> enum ws_attention_part */
+	uint8_t *runs_backward; /* thread -> some operation on it is backward */
+	struct ws_cost_ops *costs;
+	struct work parts[DIRECTIONS][WS_ATTENTION_NONE];
+	struct work model_softmax[DIRECTIONS], model_products[DIRECTIONS];
+};
+
+/* --- which part of attention, in which direction ------------------------------------------ */
+
+/* around: part of the path around it; beside: another path of the same parent is a product. */
+static uint8_t part_of_word(enum ws_attention_word word, uint8_t around, bool beside)
+{
+	const bool surely = around != WS_ATTENTION_NONE || beside;
+
+	switch (word) {
+	case WS_WORD_ATTENTION:
+		return WS_ATTENTION_OTHER;
+	case WS_WORD_SCORES:
+		return WS_ATTENTION_SCORES;
+	case WS_WORD_SOFTMAX:
+		return WS_ATTENTION_SOFTMAX;
+	case WS_WORD_FINAL:
+		return WS_ATTENTION_FINAL;
+	case WS_WORD_MAYBE_SCORES:
+		return surely ? WS_ATTENTION_SCORES : around;
+	case WS_WORD_MAYBE_SOFTMAX:
+		return surely ? WS_ATTENTION_SOFTMAX : around;
+	default:
+		return around;
+	}
+}
+
+static void label_paths(struct softmax *s)
+{
+	const struct ws_model *m = s->tab->m;
+	const size_t n = m->ranges.npaths;
+	uint8_t *word, *holds_product; /* [n]: outermost paths are in no other */
+
+	WS_NEW(s->tab->temp, s->named, n);
+	WS_NEW(s->tab->temp, word, n);
+	WS_NEW(s->tab->temp, holds_product, n + 1);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ws_path *path = &m->ranges.paths[i];
+
+		word[i] = (uint8_t)ws_label_attention(m->texts[path->name]);
+		if (word[i] == WS_WORD_SCORES || word[i] == WS_WORD_FINAL)
+			holds_product[path->parent == WS_NONE ? n : path->parent] = 1;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t parent = m->ranges.paths[i].parent;
+
+		s->named[i] = part_of_word((enum ws_attention_word)word[i],
+		                           parent == WS_NONE ? WS_ATTENTION_NONE : s->named[parent],
+		                           holds_product[parent == WS_NONE ? n : parent]);
+	}
+}
+
+/*
+ * The words of a path decide, with the class of the work: a product's range may hold kernels that
+ * scale and mask, and its word counts where nothing tells the class. Where words do not tell the
+ * part, the order and sizes of a framework's operations do. i: number of the operation, WS_NONE.
+ */
+static uint8_t part_of(const struct softmax *s, const struct ws_cost_op *op, uint32_t i)
+{
+	const uint8_t named = op->path == WS_NONE ? WS_ATTENTION_NONE : s->named[op->path];
+	const uint8_t by_sizes = i == WS_NONE || i < s->costs->nranges
+	                                 ? WS_ATTENTION_NONE
+	                                 : s->attention[i - s->costs->nranges];
+	const bool may_multiply =
+	        !op->class || ws_bytes_begin(s->tab->m->texts[op->class], "gemm");
+
+	if (by_sizes != WS_ATTENTION_NONE &&
+	    (named == WS_ATTENTION_NONE || named == WS_ATTENTION_OTHER))
+		return by_sizes;
+	if (op->class == WS_TEXT_FUSED_ATTENTION)
+		return WS_ATTENTION_FUSED;
+	if (named != WS_ATTENTION_NONE &&
+	    (op->class == WS_TEXT_SCALE || op->class == WS_TEXT_MASK))
+		return WS_ATTENTION_SCALE_MASK;
+	switch (named) {
+	case WS_ATTENTION_SCORES:
+		return may_multiply ? named : WS_ATTENTION_SCALE_MASK;
+	case WS_ATTENTION_SOFTMAX:
+		return op->class && may_multiply ? WS_ATTENTION_OTHER : named;
+	case WS_ATTENTION_FINAL:
+		return may_multiply ? named : WS_ATTENTION_OTHER;
+	default:
+		return named;
+	}
+}
+
+/*
+ * What the operation says, else what its phase tells. A framework's operation of no known phase is
+ * forward, unless it is on a thread that runs backward, where most do not say.
+ * said: a text; cpu_op: WS_NONE; range: NULL.
+ */
+static enum direction direction_of(const struct softmax *s, uint32_t said, uint32_t cpu_op,
+                                   const struct ws_joined_range *range)
+{
+	const struct ws_cpu_ops *ops = &s->tab->m->cpu_ops;
+	const bool by_framework = cpu_op != WS_NONE;
+	const struct ws_op_facts *op =
+	        by_framework || !range ? NULL : ws_joined_range_op(s->tab->m, range);
+
+	if (!by_framework)
+		said = op ? op->direction : 0;
+	if (said == WS_TEXT_FORWARD)
+		return FORWARD;
+	if (said == WS_TEXT_BACKWARD)
+		return BACKWARD;
+	if (!by_framework && !range)
+		return UNKNOWN;
+	switch (by_framework ? ops->phase[cpu_op] : range->context->phase) {
+	case WS_PHASE_FORWARD:
+		return FORWARD;
+	case WS_PHASE_BACKWARD:
+		return BACKWARD;
+	case WS_PHASE_LOSS:
+		return by_framework ? FORWARD : UNKNOWN;
+	case WS_PHASE_OPTIMIZER:
+		return UNKNOWN;
+	default:
+		return by_framework && !s->runs_backward[ops->tree.thread[cpu_op]] ? FORWARD
+		                                                                   : UNKNOWN;
+	}
+}
+
+/* --- sums --------------------------------------------------------------------------------- */
+
+/* FLOPs by the convention that was asked for. */
+static int64_t flops_of(const struct softmax *s, const struct ws_cost_op *op)
+{
+	double scaled = (double)op->flops * s->tab->m->softmax_flops / WS_SOFTMAX_FLOPS;
+
+	if (op->flops <= 0 || op->class != WS_TEXT_SOFTMAX ||
+	    s->tab->m->softmax_flops == WS_SOFTMAX_FLOPS)
+		return op->flops > 0 ? op->flops : 0;
+	return scaled < 9e18 ? (int64_t)(scaled + 0.5) : INT64_MAX;
+}
+
+/* Only a softmax that was asked to count for more can overflow. */
+static void add_flops(struct work *w, int64_t flops)
+{
+	w->flops_unknown |= __builtin_add_overflow(w->flops, flops, &w->flops);
+}
+
+static void add_op(const struct softmax *s, struct work *w, const struct ws_cost_op *op,
+                   bool in_attention)
+{
+	const int64_t flops = flops_of(s, op), bytes = op->bytes > 0 ? op->bytes : 0;
+	struct ws_roof roof;
+
+	w->ops++;
+	w->kernels += op->kernels;
+	w->gpu_ns += op->gpu_ns;
+	add_flops(w, flops);
+	w->bytes += bytes;
+	w->flops_unknown |= op->flops < 0;
+	w->bytes_unknown |= op->bytes < 0;
+	if (ws_class_is_product(op->class)) {
+		const int64_t needed = ws_attention_flops_needed(s->tab->m, op, in_attention);
+
+		w->products++;
+		w->needed += needed > 0 ? needed : 0; /* as sums of FLOPs: cost_ops.h */
+		w->needed_unknown |= needed < 0;
+	}
+	if (op->class == WS_TEXT_FUSED_ATTENTION)
+		w->scores += (double)op->batch * (double)op->m * (double)op->n;
+	if (!op->kernels)
+		return;
+	ws_roof_find(s->tab->m, op->device, op->class, op->dtype, op->tensor, &roof);
+	if (roof.flops_per_s > 0 && roof.bytes_per_s > 0) {
+		w->compute_s += (double)flops / roof.flops_per_s;
+		w->memory_s += (double)bytes / roof.bytes_per_s;
+	} else {
+		w->roof_unknown = true;
+	}
+}
+
+static void add_up(struct work *to, const struct work *from)
+{
+	to->kernels += from->kernels;
+	to->ops += from->ops;
+	to->gpu_ns += from->gpu_ns;
+	add_flops(to, from->flops);
+	to->bytes += from->bytes;
+	to->products += from->products;
+	to->needed += from->needed;
+	to->needed_unknown |= from->needed_unknown;
+	to->flops_unknown |= from->flops_unknown;
+	to->bytes_unknown |= from->bytes_unknown;
+	to->compute_s += from->compute_s;
+	to->memory_s += from->memory_s;
+	to->roof_unknown |= from->roof_unknown;
+}
+
+/* Adds an operation with its kernels to its part, and to what the whole model has of its class. */
+static void count(struct softmax *s, const struct ws_cost_op *op, uint32_t i)
+{
+	const struct ws_joined_range *range = ws_joined_rows_range(s->tab->sel->rows, op->range);
+	const enum direction d = direction_of(s, op->direction, op->cpu_op, range);
+	const uint8_t part = part_of(s, op, i);
+
+	if (s->tab->sel->measured && !ws_step_selected(s->tab->m, s->tab->sel, op->step))
+		return;
+	if (op->class == WS_TEXT_SOFTMAX)
+		add_op(s, &s->model_softmax[d], op, false);
+	if (op->class == WS_TEXT_GEMM)
+		add_op(s, &s->model_products[d], op, false);
+	if (part != WS_ATTENTION_NONE)
+		add_op(s, &s->parts[d][part], op,
+		       part == WS_ATTENTION_SCORES || part == WS_ATTENTION_FINAL);
+}
+
+static void gather(struct softmax *s)
+{
+	const struct ws_model *m = s->tab->m;
+	struct ws_joined_rows *rows = s->tab->sel->rows;
+
+	label_paths(s);
+	WS_NEW(s->tab->temp, s->runs_backward, m->nthreads);
+	for (uint32_t i = 0; i < m->cpu_ops.tree.n; i++)
+		s->runs_backward[m->cpu_ops.tree.thread[i]] |=
+		        m->cpu_ops.forward[i] != WS_NONE ||
+		        ws_cpu_op_config(m, i)->direction == WS_TEXT_BACKWARD;
+	s->costs = ws_cost_ops_find(m, s->tab->sel);
+	s->attention = ws_attention_find(m, s->costs, s->tab->temp);
+	for (uint32_t i = 0; i < s->costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(s->costs, i);
+
+		count(s, &op, i);
+	}
+	for (size_t i = 0; i < rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+		const struct ws_joined_range *range = ws_joined_rows_range(rows, k->range);
+
+		/* a kernel of no operation of known cost is one of unknown cost */
+		if (ws_kernel_selected(m, s->tab->sel, k, i) &&
+		    ws_cost_ops_of_kernel(s->costs, k) == WS_NONE)
+			count(s,
+			      &(struct ws_cost_op){.class = k->kind->class,
+			                           .direction = k->kind->direction,
+			                           .flops = -1,
+			                           .bytes = -1,
+			                           .flops_needed = -1,
+			                           .kernels = 1,
+			                           .gpu_ns = k->dur_ns,
+			                           .range = k->range,
+			                           .cpu_op = k->cpu_op,
+			                           .path = range ? range->context->path : WS_NONE,
+			                           .step = k->step,
+			                           .device = WS_NONE},
+			      WS_NONE);
+	}
+}
+
+/* --- rows and sentences ------------------------------------------------------------------- */
+
+static bool has_work(const struct work *w)
+{
+	return w->kernels || w->ops;
+}
+
+static bool knows_flops(const struct work *w)
+{
+	return w->ops && !w->flops_unknown;
+}
+
+/* w NULL: its numbers are not known. softmax: to compare the row's products with, NULL. */
+static void add_row(const struct softmax *s, struct ws_table *t, enum direction d, const char *part,
+                    const struct work *w, const struct work *softmax)
+{
+	struct ws_cell *row = ws_table_row(t);
+	const double ns = w ? (double)w->gpu_ns : 0;
+	const char *over;
+
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_scope], "all layers");
+	if (d != UNKNOWN)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_phase], direction_names[d]);
+	ws_cell_set_str(t, &row[WS_TC_softmax_matmul_part], part);
+	if (!w)
+		return;
+	if (ws_model_has_kernels(s->tab->m)) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_kernels], (int64_t)w->kernels, s->basis);
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_gpu_ns], w->gpu_ns, s->basis);
+	}
+	if (knows_flops(w)) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops], w->flops, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops],
+		                 ws_stat_ratio((double)w->flops, ns) / 1e3);
+	}
+	if (w->ops && !w->bytes_unknown) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_bytes], w->bytes, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_gbs],
+		                 ws_stat_ratio((double)w->bytes, ns));
+		if (knows_flops(w))
+			ws_cell_set_real(&row[WS_TC_softmax_matmul_intensity],
+			                 ws_stat_ratio((double)w->flops, (double)w->bytes));
+		if (knows_flops(w) && !w->roof_unknown && w->compute_s + w->memory_s > 0)
+			ws_cell_set_str(t, &row[WS_TC_softmax_matmul_bound],
+			                w->compute_s > w->memory_s ? "compute" : "memory");
+	}
+	if (w->products && !w->needed_unknown) {
+		ws_cell_set_mean(&row[WS_TC_softmax_matmul_flops_needed], w->needed, s->basis);
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_tflops_needed],
+		                 ws_stat_ratio((double)w->needed, ns) / 1e3);
+	}
+	/* work of unknown cost adds nothing, so a share over 100 % is wrong all the same */
+	over = ws_over_peak(ws_stat_percent(1e9 * fmax(w->compute_s, w->memory_s), ns));
+	if (over)
+		ws_cell_set_str(t, &row[WS_TC_softmax_matmul_check], over);
+	if (softmax && knows_flops(w) && knows_flops(softmax))
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_flop_ratio],
+		                 ws_stat_ratio((double)w->flops, (double)softmax->flops));
+	if (softmax && softmax->kernels)
+		ws_cell_set_real(&row[WS_TC_softmax_matmul_time_ratio],
+		                 ws_stat_ratio((double)softmax->gpu_ns, ns));
+}
+
+/* How the difference in time compares with the difference in FLOPs. */
+static void compare(struct ws_table *t, void (*say)(struct ws_table *, const char *, ...),
+                    const char *where, enum direction d, const char *products,
+                    const struct work *matmul, const struct work *softmax)
+{
+	double time = ws_stat_ratio((double)softmax->gpu_ns, (double)matmul->gpu_ns);
+	double flops = ws_stat_ratio((double)matmul->flops, (double)softmax->flops);
+	int decimals = time < 0.1 ? 4 : 2; /* of so small a part two would be 0.00 */
+
+	if (!softmax->gpu_ns || !matmul->gpu_ns)
+		return;
+	if (knows_flops(matmul) && knows_flops(softmax) && softmax->flops && matmul->flops)
+		say(t,
+		    "%s, %s: softmax takes %.*f times the GPU time of %s, with 1/%.1f of the FLOPs: "
+		    "per FLOP it takes %.1f times as long.",
+		    where, direction_names[d], decimals, time, products, flops, time * flops);
+	else
+		say(t,
+		    "%s, %s: softmax takes %.*f times the GPU time of %s. Their FLOPs are not "
+		    "recorded.",
+		    where, direction_names[d], decimals, time, products);
+}
+
+/* What stands in no row of its own: "Whole attention, forward, has 12 µs of scale and mask". */
+static void note_rest(const struct softmax *s, struct ws_table *t, enum direction d)
+{
+	static const struct {
+		enum ws_attention_part part;
+		const char *name;
+	} rest[] = {{WS_ATTENTION_SCALE_MASK, "scale and mask"},
+	            {WS_ATTENTION_FUSED, "fused attention"},
+	            {WS_ATTENTION_OTHER, "other kernels"}};
+	char time[WS_SAY_TIME], text[160] = "";
+
+	for (size_t i = 0; i < sizeof(rest) / sizeof(*rest); i++) {
+		const struct work *w = &s->parts[d][rest[i].part];
+
+		if (w->kernels)
+			ws_say_add(text, sizeof(text), "%s%s of %s", *text ? ", " : "",
+			           ws_say_time_in((double)w->gpu_ns / (double)s->basis, time),
+			           rest[i].name);
+	}
+	if (*text)
+		ws_table_note(t, "Whole attention, %s, includes %s.", direction_names[d], text);
+}
+
+/* Five rows, and the sentence that answers the question. */
+static bool add_direction(const struct softmax *s, struct ws_table *t, enum direction d)
+{
+	const struct work *parts = s->parts[d], *scores = &parts[WS_ATTENTION_SCORES],
+	                  *softmax = &parts[WS_ATTENTION_SOFTMAX],
+	                  *final = &parts[WS_ATTENTION_FINAL], *fused = &parts[WS_ATTENTION_FUSED];
+	const bool has_both = has_work(scores) && has_work(final);
+	struct work both = *scores, whole = {0};
+	/* a part that no kernel is of has zero kernels, but in fused attention nobody knows */
+#define KNOWN(w) (has_work(w) || !has_work(fused) ? (w) : NULL)
+
+	add_up(&both, final);
+	for (int p = 0; p < WS_ATTENTION_NONE; p++)
+		add_up(&whole, &parts[p]);
+	if (!has_work(&whole))
+		return false;
+	add_row(s, t, d, "computing attention scores", KNOWN(scores), softmax);
+	add_row(s, t, d, "computing softmax", KNOWN(softmax), NULL);
+	add_row(s, t, d, "final matmul", KNOWN(final), softmax);
+	add_row(s, t, d, "both products", has_both ? &both : NULL, softmax);
+	add_row(s, t, d, "whole attention", &whole, NULL);
+#undef KNOWN
+	if (has_both)
+		compare(t, ws_table_answer, "Self-attention", d, "QK^T and PV together", &both,
+		        softmax);
+	else if (softmax->gpu_ns)
+		ws_table_answer(t,
+		                "Self-attention, %s: cannot tell, since no kernel of %s was found. "
+		                "Put its kernels in a range `%s`.",
+		                direction_names[d],
+		                has_work(scores)  ? "PV"
+		                : has_work(final) ? "QK^T"
+		                                  : "QK^T and PV",
+		                has_work(scores) ? "final matmul" : "computing attention scores");
+	else if (fused->kernels)
+		ws_table_answer(t,
+		                "Self-attention, %s: cannot tell, since fused attention computes "
+		                "QK^T, softmax and PV in one kernel. Its FLOPs are those of its "
+		                "products.",
+		                direction_names[d]);
+	note_rest(s, t, d);
+	if (fused->scores > 0 && !fused->bytes_unknown)
+		ws_table_note(
+		        t,
+		        "Fused attention, %s, keeps the T x T scores, %.0f per step, out of memory. "
+		        "Eager attention writes and reads them: in 16 bits, %.1f MB in each pass. "
+		        "Fused attention moves %.1f MB in all.",
+		        direction_names[d], fused->scores / (double)s->basis,
+		        2 * fused->scores / (double)s->basis / 1e6,
+		        (double)fused->bytes / (double)s->basis / 1e6);
+	return true;
+}
+
+/* Which pairs of query and key count. */
+static void note_pairs(const struct softmax *s, struct ws_table *t)
+{
+	bool unknown = false, fewer = false;
+
+	for (int d = 0; d < DIRECTIONS; d++)
+		for (int p = 0; p < WS_ATTENTION_NONE; p++) {
+			const struct work *w = &s->parts[d][p];
+
+			unknown |= w->products && w->needed_unknown && knows_flops(w);
+			fewer |= w->products && !w->needed_unknown && w->needed < w->flops &&
+			         (p == WS_ATTENTION_SCORES || p == WS_ATTENTION_FINAL);
+		}
+	if (unknown)
+		ws_table_note(
+		        t, "FLOPs Needed is empty: the mask of attention was not recorded. FLOPs "
+		           "counts the pairs that kernels compute.");
+	if (fewer)
+		ws_table_note(
+		        t,
+		        "Attention is causal: FLOPs counts all pairs that eager kernels compute, "
+		        "FLOPs Needed those that the mask keeps. TFLOP/s Needed compares eager "
+		        "and fused attention.");
+}
+
+static void add_notes(const struct softmax *s, struct ws_table *t)
+{
+	const struct ws_model *m = s->tab->m;
+	const bool has_kernels = ws_model_has_kernels(m);
+	bool no_peaks = false, no_scale_mask = false;
+
+	for (int d = 0; d < DIRECTIONS; d++) {
+		compare(t, ws_table_note, "Whole model", (enum direction)d, "all matrix products",
+		        &s->model_products[d], &s->model_softmax[d]);
+		no_scale_mask |= s->parts[d][WS_ATTENTION_SOFTMAX].kernels &&
+		                 !s->parts[d][WS_ATTENTION_SCALE_MASK].kernels;
+	}
+	if (!has_kernels)
+		ws_table_note(t, WS_NO_KERNELS);
+	if (s->tab->sel->measured)
+		ws_table_note(t, "%s are those of one step: the mean over %zu measured steps.",
+		              has_kernels ? "Kernels, time, FLOPs and bytes" : "FLOPs and bytes",
+		              s->tab->sel->measured);
+	else
+		ws_table_note(t,
+		              "The trace has no finished range `step`, so the numbers are of all "
+		              "%s in the report.",
+		              has_kernels ? "kernels" : "operations");
+	note_pairs(s, t);
+	if (no_scale_mask)
+		ws_table_note(t, "No separate kernel scales or masks: the kernels of softmax "
+		                 "include that work and its FLOPs, or nothing does it.");
+	ws_table_note(
+	        t,
+	        "FLOPs as recorded; a multiply-add is 2, softmax %g per element, attention the "
+	        "full T x T unless the kernel skips half of it. With softmax as 1, 3, 5 or 40 "
+	        "the FLOP ratio is %g, %g, %g or %g times as large (`--softmax-flops N`).",
+	        m->softmax_flops, m->softmax_flops, m->softmax_flops / 3, m->softmax_flops / 5,
+	        m->softmax_flops / 40);
+	for (size_t i = 0; i < m->ndevices; i++)
+		no_peaks |= m->devices[i].kernels && !m->devices[i].has_peaks;
+	if (no_peaks)
+		ws_table_note(
+		        t, "Bound is empty where the device's peak rates are not known: `--peaks "
+		           "FILE` adds them.");
+}
+
+void ws_tab_softmax_matmul(const struct ws_table_context *tab, struct ws_table *t)
+{
+	struct softmax s = {.tab = tab, .basis = tab->sel->measured ? tab->sel->measured : 1};
+	bool some = false;
+
+	gather(&s);
+	if (!ws_model_has_kernels(tab->m) && !s.costs->n) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+	for (int d = 0; d < DIRECTIONS; d++)
+		some |= add_direction(&s, t, (enum direction)d);
+	if (!some)
+		ws_table_answer(
+		        t, "Cannot tell softmax from the products of attention: no attention was "
+		           "recorded. Put ranges `computing attention scores`, `computing "
+		           "softmax` and `final matmul` around its parts; with PyTorch's "
+		           "profiler, record_shapes=True does it.");
+	add_notes(&s, t);
+}
