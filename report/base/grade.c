@@ -310,10 +310,9 @@ void ws_grade_rows(struct ws_comparison *const *rows, size_t n, const struct ws_
 
 #define POWER 0.8
 
-static double reach(double error, double df)
+static double reach(double error, double df, double confidence)
 {
-	return (ws_stat_t_quantile(0.5 + WS_GRADE_CONFIDENCE / 2, df) +
-	        ws_stat_t_quantile(POWER, df)) *
+	return (ws_stat_t_quantile(0.5 + confidence / 2, df) + ws_stat_t_quantile(POWER, df)) *
 	       error;
 }
 
@@ -321,7 +320,7 @@ double ws_grade_detectable(const struct ws_comparison *c)
 {
 	if (isnan(c->error) || c->df <= 0)
 		return NAN;
-	return expm1(reach(c->error, c->df));
+	return expm1(reach(c->error, c->df, WS_GRADE_CONFIDENCE));
 }
 
 double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts)
@@ -331,12 +330,12 @@ double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts
 	return effect < opts->min_effect ? opts->same_within : effect;
 }
 
-unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect)
+unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect, double confidence)
 {
 	if (isnan(c->error) || !(effect > 0))
 		return 0;
 	for (unsigned n = WS_GRADE_RECORDINGS; n <= 1000; n++)
-		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1)) <= log1p(effect))
+		if (reach(c->spread * sqrt(2.0 / n), 2.0 * (n - 1), confidence) <= log1p(effect))
 			return n;
 	return 0;
 }

@@ -109,7 +109,7 @@ double ws_grade_detectable(const struct ws_comparison *c);
  * where it is too small to count, what is the same. */
 double ws_grade_effect(const struct ws_comparison *c, const struct ws_grade_opts *opts);
 /*
- * Recordings a side that would find a relative slow-down of effect with
- * probability 0.8, when recordings scatter by c->spread; 0: over 1000, or unknown.
+ * Recordings a side that would find a relative slow-down of effect, at this level of confidence,
+ * with probability 0.8, when recordings scatter by c->spread; 0: over 1000, or unknown.
  */
-unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect);
+unsigned ws_grade_recordings_for(const struct ws_comparison *c, double effect, double confidence);

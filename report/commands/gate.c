@@ -31,6 +31,7 @@ struct gate_case {
 	struct ws_sides *sides; /* the runs are side 1 */
 	char **path;            /* of each run, borrowed */
 	size_t nruns, paths_capacity;
+	size_t ncopies; /* that were given, too, and are none: they have the bytes of a run */
 	struct ws_trace_list baseline;
 	struct ws_report *report; /* NULL: there is no baseline */
 	struct ws_diff_result result;
@@ -86,9 +87,12 @@ static void add_run(void *ctx, size_t i, const struct ws_model *m, struct ws_joi
 
 	ws_gate_key_of(m, path, of->g->o.workload, &key);
 	c = case_of(of->g, &key);
+	if (!ws_sides_add(c->sides, 1, m, rows, false)) {
+		c->ncopies++;
+		return;
+	}
 	WS_GROW(c->path, c->nruns + 1, c->paths_capacity);
 	c->path[c->nruns++] = path;
-	ws_sides_add(c->sides, 1, m, rows, false);
 }
 
 static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
@@ -96,19 +100,27 @@ static enum ws_status read_accepted(struct gate *g, struct ws_err *err)
 	FILE *f = g->o.accept ? fopen(g->o.accept, "re") : NULL;
 	enum ws_status status = WS_OK;
 	struct ws_err cause;
-	char line[1024];
+	char *line = NULL;
+	size_t size = 0;
+	ssize_t len;
 
 	WS_FAIL_IF(g->o.accept && !f, err, IO_READ, "cannot read '%s': %s", g->o.accept,
 	           strerror(errno));
-	for (size_t n = 1; f && status == WS_OK && fgets(line, sizeof(line), f); n++) {
+	for (size_t n = 1; f && status == WS_OK && (len = getline(&line, &size, f)) > 0; n++) {
+		const bool is_text = strlen(line) == (size_t)len;
+
 		line[strcspn(line, "\r\n")] = '\0';
-		if (!line[strspn(line, " \t")] || line[strspn(line, " \t")] == '#')
+		if (is_text && (!line[strspn(line, " \t")] || line[strspn(line, " \t")] == '#'))
 			continue;
 		WS_GROW(g->accepted, g->naccepted + 1, g->accepted_capacity);
-		status = ws_gate_accepted_read(line, &g->accepted[g->naccepted++], &cause);
+		status = is_text ? ws_gate_accepted_read(line, &g->accepted[g->naccepted++], &cause)
+		                 : WS_FAIL(&cause, USAGE, "it has a byte 0");
 		if (status != WS_OK)
 			WS_FAIL(err, USAGE, "'%s', line %zu: %s", g->o.accept, n, cause.text);
 	}
+	if (f && ferror(f) && status == WS_OK)
+		status = WS_FAIL(err, IO_READ, "cannot read '%s'", g->o.accept);
+	free(line);
 	if (f)
 		fclose(f);
 	return status;
@@ -121,6 +133,29 @@ static char *folder_of(const struct gate *g, const struct gate_case *c)
 	return ws_xformat("%s/%s/%s", g->o.baseline, c->key.workload, c->key.device);
 }
 
+static enum ws_status check_baseline(const struct gate *g, struct ws_err *err)
+{
+	const char *path = g->o.baseline;
+	struct stat st;
+
+	if (stat(path, &st)) {
+		WS_FAIL_IF(errno != ENOENT, err, IO_READ, "cannot read '%s': %s", path,
+		           strerror(errno));
+		WS_FAIL_IF(!g->o.update, err, USAGE,
+		           "there is no folder '%s' with a baseline. Make runs the baseline with "
+		           "--update",
+		           path);
+		return WS_OK;
+	}
+	WS_FAIL_IF(!S_ISDIR(st.st_mode), err, USAGE, "--baseline '%s' is no folder", path);
+	return WS_OK;
+}
+
+static int is_visible(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.';
+}
+
 /* Names of what is in a folder, joined by ", "; for free(). */
 static char *list_folder(const char *path)
 {
@@ -128,14 +163,10 @@ static char *list_folder(const char *path)
 	size_t len;
 	FILE *f = ws_xmemstream(&list, &len);
 	struct dirent **entries;
-	int n = scandir(path, &entries, NULL, alphasort);
-	const char *between = "";
+	int n = scandir(path, &entries, is_visible, alphasort);
 
 	for (int i = 0; i < n; free(entries[i++]))
-		if (entries[i]->d_name[0] != '.') {
-			fprintf(f, "%s%s", between, entries[i]->d_name);
-			between = ", ";
-		}
+		fprintf(f, "%s%s", i ? ", " : "", entries[i]->d_name);
 	if (n >= 0)
 		free(entries);
 	ws_xfclose(f);
@@ -163,9 +194,8 @@ static void say_no_baseline(const struct gate *g, struct gate_case *c)
 static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_err *err)
 {
 	char *folder = folder_of(g, c);
-	struct stat st;
 	enum ws_status status = WS_OK;
-	const bool there = stat(folder, &st) == 0;
+	const bool there = !access(folder, F_OK);
 
 	if (there)
 		status = ws_trace_list_add(&c->baseline, 1, &folder, false, err);
@@ -182,6 +212,50 @@ static enum ws_status judge_case(struct gate *g, struct gate_case *c, struct ws_
 	ws_sides_free(c->sides);
 	c->sides = NULL;
 	return status;
+}
+
+/* A workload of the baseline on a device that has runs, and none of this workload. */
+static void add_if_missing(struct gate *g, const char *workload, const char *device)
+{
+	struct gate_case missing = {.judgement = {
+	                                    .outcome = WS_GATE_UNDECIDED,
+	                                    .words = "The baseline has this workload, and no run "
+	                                             "of it was given. Record it, or remove its "
+	                                             "folder from the baseline.",
+	                            }};
+	struct ws_gate_key *key = &missing.key;
+	char *folder;
+
+	for (size_t i = 0; i < g->ncases; i++)
+		if (!strcmp(g->cases[i].key.workload, workload) &&
+		    !strcmp(g->cases[i].key.device, device))
+			return;
+	if (snprintf(key->workload, sizeof(key->workload), "%s", workload) >=
+	    (int)sizeof(key->workload))
+		return; /* none of ours */
+	snprintf(key->device, sizeof(key->device), "%s", device);
+	folder = folder_of(g, &missing);
+	if (!access(folder, F_OK) &&
+	    ws_trace_list_add(&missing.baseline, 1, &folder, false, NULL) == WS_OK) {
+		WS_GROW(g->cases, g->ncases + 1, g->capacity);
+		g->cases[g->ncases++] = missing;
+	}
+	free(folder);
+}
+
+static enum ws_status add_missing(struct gate *g, struct ws_err *err)
+{
+	const size_t given = g->ncases;
+	struct dirent **entries;
+	int n = scandir(g->o.baseline, &entries, is_visible, alphasort);
+
+	WS_FAIL_IF(n < 0, err, IO_READ, "cannot read the folder '%s': %s", g->o.baseline,
+	           strerror(errno));
+	for (int i = 0; i < n; free(entries[i++]))
+		for (size_t k = 0; k < given; k++)
+			add_if_missing(g, entries[i]->d_name, g->cases[k].key.device);
+	free(entries);
+	return WS_OK;
 }
 
 /* --- --update ------------------------------------------------------------------------------ */
@@ -267,6 +341,9 @@ static void print_updated(const struct gate *g, const struct gate_case *c)
 		for (size_t i = 0; i < list.n; i++)
 			if (!is_trace_name(list.path[i]))
 				ws_ui_print("warning: '%s' stays in the baseline", list.path[i]);
+	if (c->ncopies)
+		ws_ui_print("%s: %zu trace%s the same bytes as another; a run counts once", folder,
+		            c->ncopies, c->ncopies == 1 ? " has" : "s have");
 	ws_ui_print("%s: %zu run%s%s", folder, c->nruns, c->nruns == 1 ? "" : "s",
 	            c->nruns < WS_GRADE_RECORDINGS ? ". Record three or more" : "");
 	ws_trace_list_release(&list);
@@ -357,7 +434,7 @@ static void add_case(struct ws_table *t, const struct gate_case *c)
 			ws_cell_set_real(&row[WS_TC_gate_high], r->high);
 		}
 	}
-	ws_cell_set_int(&row[WS_TC_gate_runs_a], (int64_t)c->baseline.n);
+	ws_cell_set_int(&row[WS_TC_gate_runs_a], (int64_t)(c->baseline.n - c->result.copies[0]));
 	ws_cell_set_int(&row[WS_TC_gate_runs_b], (int64_t)c->nruns);
 	if (c->judgement.runs_needed)
 		ws_cell_set_int(&row[WS_TC_gate_needed], c->judgement.runs_needed);
@@ -478,6 +555,7 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 {
 	enum ws_status status = read_accepted(g, err);
 
+	WS_THEN(status, check_baseline(g, err));
 	if (g->o.update)
 		WS_THEN(status, check_update(g, list, err));
 	WS_THEN(status,
@@ -486,6 +564,9 @@ static enum ws_status run(struct gate *g, const struct ws_trace_list *list, stru
 		return update(g, err);
 	for (size_t i = 0; i < g->ncases; i++)
 		WS_THEN(status, judge_case(g, &g->cases[i], err));
+	/* with --workload it is the only one that is asked about */
+	if (!g->o.workload)
+		WS_THEN(status, add_missing(g, err));
 	WS_FORWARD(status);
 	WS_FORWARD(write_gate(g, err));
 	return status_of(g);
@@ -514,14 +595,14 @@ static enum ws_status check_opts(struct gate_opts *o, const char *format, char t
 		strftime(today, 11, "%Y-%m-%d", &day);
 		o->today = today;
 	}
-	WS_FAIL_IF(!ws_gate_is_date(o->today), err, USAGE, "--today needs YYYY-MM-DD");
+	WS_FAIL_IF(!ws_gate_is_date(o->today), err, USAGE, "--today needs a day as YYYY-MM-DD");
 	/* the only table, so CSV needs no choice */
 	return ws_destination_resolve(&o->to, "gate", err);
 }
 
 enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 {
-	struct gate g = {.o = {.to = {.format = -1}, .diff = WS_DIFF_OPTS_DEFAULT}};
+	struct gate g = {.o = {.to = {.format = -1}, .diff = ws_gate_diff_opts()}};
 	struct gate_opts *o = &g.o;
 	const char *format = NULL;
 	struct ws_trace_list list = {0};
@@ -535,7 +616,8 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	               "UNTIL WORKLOAD DEVICE PERCENT REASON"),
 	        WS_OPT("update", 0, FLAG, NULL, &o->update, "make these runs the baseline"),
 	        WS_OPT("workload", 0, TEXT, "NAME", &o->workload,
-	               "workload of the runs; default: as recorded"),
+	               "workload of the runs, which alone is judged;\n"
+	               "default: as recorded"),
 	        WS_OPT("threshold", 0, REAL, "PCT", &o->diff.threshold_percent,
 	               "pass up to PCT percent slower; default 0"),
 	        WS_OPT("run-noise", 0, REAL, "PCT", &o->diff.run_noise_percent,
@@ -553,9 +635,6 @@ enum ws_status ws_cmd_gate(int argc, char **argv, struct ws_err *err)
 	const struct ws_arguments a = WS_ARGUMENTS("gate", opts, 1, INT_MAX, ws_gate_defs);
 	enum ws_status status;
 
-	o->diff.threshold_percent = 0;
-	o->diff.name[0] = "baseline";
-	o->diff.name[1] = "candidate";
 	WS_COMMAND_PARSE(&a, argc, argv, &n, err);
 	WS_FORWARD(check_opts(o, format, today, err));
 	for (int i = 0; i < n; i++)

@@ -229,8 +229,10 @@ static void add_quantity(const struct aa_context *aa, struct ws_table *t, int q)
 
 		ws_cell_set_real(&row[detectable[i].column], 100 * ws_grade_detectable(&with));
 	}
-	set_recordings(&row[WS_TC_aa_for_2], ws_grade_recordings_for(&c, 0.02));
-	set_recordings(&row[WS_TC_aa_for_5], ws_grade_recordings_for(&c, 0.05));
+	set_recordings(&row[WS_TC_aa_for_2],
+	               ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE));
+	set_recordings(&row[WS_TC_aa_for_5],
+	               ws_grade_recordings_for(&c, 0.05, WS_GRADE_CONFIDENCE));
 }
 
 static void print_verdict(const struct aa_context *aa, char verdict[512])
@@ -247,7 +249,7 @@ static void print_verdict(const struct aa_context *aa, char verdict[512])
 		         aa->pairs_called[q], aa->pairs);
 		return;
 	}
-	need = ws_grade_recordings_for(&c, 0.02);
+	need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
 	snprintf(
 	        verdict, 512,
 	        "%zu runs vary by %.3g %% (pass --run-noise %.3g). One against one, %u of %u pairs "
@@ -275,6 +277,7 @@ static void fill_aa(struct aa_context *aa, struct ws_table *t)
 			add_quantity(aa, t, q);
 	print_verdict(aa, aa->verdict);
 	ws_table_note(t, "%s", aa->verdict);
+	ws_diff_note_copies(aa->side, "", t);
 	if (aa->splits)
 		ws_table_note(t, "Halves of one series share their runs, so they are no "
 		                 "independent trials. Even of independent runs, up to half of all "
@@ -312,7 +315,8 @@ enum ws_status ws_aa_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 
 	*out = NULL;
 	WS_FAIL_IF(aa.side->nrecordings < 2, err, USAGE,
-	           "an A/A test needs at least two recordings");
+	           "an A/A test needs at least two recordings%s",
+	           aa.side->ncopies ? "; these have the same bytes and are one" : "");
 	ws_sides_prepare_aa(s, opts);
 	name = ws_texts_get(&d->names.texts, aa.side->recordings[0].name);
 	trace = ws_xformat("%.*s and %zu more", (int)name.len, (const char *)name.ptr,

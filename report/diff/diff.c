@@ -36,15 +36,22 @@ void ws_sides_free(struct ws_sides *s)
 	free(s);
 }
 
-void ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
+bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
                   struct ws_joined_rows *rows, bool is_shown)
 {
 	struct ws_side *to = &s->d.side[side];
 
+	for (size_t i = 0; i < to->nrecordings; i++)
+		if (to->recordings[i].file_hash == m->file.file_hash &&
+		    to->recordings[i].file_size == m->file.file_size) {
+			to->ncopies++;
+			return false;
+		}
 	WS_GROW(to->recordings, to->nrecordings + 1, s->capacity[side]);
 	ws_recording_read(&to->recordings[to->nrecordings++], &s->d.names, m, rows);
 	if (is_shown && !s->d.page[side])
 		s->d.page[side] = ws_page_make_side(m, rows);
+	return true;
 }
 
 /* --- all of it --------------------------------------------------------------------------- */
@@ -171,6 +178,8 @@ enum ws_status ws_diff_make(struct ws_sides *s, const struct ws_diff_opts *opts,
 	*result = (struct ws_diff_result){0};
 	d->opts = opts ? *opts : defaults;
 	d->result = result;
+	for (int i = 0; i < 2; i++)
+		result->copies[i] = d->side[i].ncopies;
 	prepare(d);
 	plan.trace = trace = name_report(d);
 	plan.created_ns = d->side[1].recordings[0].base_ns;

@@ -16,13 +16,14 @@ struct ws_diff_opts {
 	double threshold_percent; /* surely slower than this is a finding; < 0 = never */
 	double min_effect_percent, same_within_percent;
 	double run_noise_percent; /* NaN: the default of the backend */
+	double confidence; /* of the difference that so many runs, as a sentence says, would show */
 	bool force;               /* a ratio even of what is not the same work */
 	const char *name[2];      /* what sentences call the sides; NULL: by how they differ */
 };
 #define WS_DIFF_OPTS_DEFAULT                                                                \
 	{                                                                                   \
 		.threshold_percent = -1, .min_effect_percent = 1, .same_within_percent = 3, \
-		.run_noise_percent = NAN                                                    \
+		.run_noise_percent = NAN, .confidence = WS_GRADE_CONFIDENCE                 \
 	}
 /* What recordings of one thing vary by on a GPU, in percent. On the CPU reference it is unknown:
  * from hour to hour it is anything. Measured: docs/dev/statistics.md. */
@@ -41,14 +42,16 @@ struct ws_diff_result {
 	char reasons[512];            /* why it is not the same work, joined; "" = it is */
 	struct ws_comparison overall; /* of steps or elapsed time; its basis NONE: there is none */
 	double clock_mhz[2];          /* mean of the readings of each side; 0 = not recorded */
+	size_t copies[2];             /* recordings of each side that are another one's bytes */
 };
 
 /* The recordings to compare. Free with ws_sides_free; NULL is legal. */
 struct ws_sides;
 struct ws_sides *ws_sides_new(void);
 /* What a comparison needs of a trace, of side 0, which is A, or 1, B; is_shown: the first of a side
- * with its first screen. Both m and its rows may be freed afterwards. */
-void ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
+ * with its first screen. Both m and its rows may be freed afterwards. False: the side has a
+ * recording of the same bytes, which counts once. */
+bool ws_sides_add(struct ws_sides *s, int side, const struct ws_model *m,
                   struct ws_joined_rows *rows, bool is_shown);
 void ws_sides_free(struct ws_sides *s);
 

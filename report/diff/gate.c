@@ -21,6 +21,17 @@ const char *ws_gate_name(enum ws_gate_outcome outcome)
 	return names[outcome];
 }
 
+struct ws_diff_opts ws_gate_diff_opts(void)
+{
+	struct ws_diff_opts opts = WS_DIFF_OPTS_DEFAULT;
+
+	opts.threshold_percent = 0;
+	opts.confidence = 1 - WS_GATE_CHANCE;
+	opts.name[0] = "baseline";
+	opts.name[1] = "candidate";
+	return opts;
+}
+
 /* --- what runs are of --------------------------------------------------------------------- */
 
 /* Lower case letters and digits, all else a '-', none at the ends or beside another. */
@@ -92,30 +103,67 @@ void ws_gate_key_of(const struct ws_model *m, const char *path, const char *work
 bool ws_gate_is_date(const char *text)
 {
 	static const char form[] = "dddd-dd-dd";
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	int year, month, day;
+	bool is_leap;
 
 	for (size_t i = 0; i < sizeof(form); i++)
 		if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
 			return false;
-	return true;
+	if (sscanf(text, "%d-%d-%d", &year, &month, &day) != 3 || month < 1 || month > 12)
+		return false;
+	is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+	return day >= 1 && day <= days[month - 1] + (month == 2 && is_leap);
+}
+
+/* The next word of a line, of which size bytes hold all. Empty: there is none. */
+static enum ws_status take_word(const char **at, char *out, size_t size, struct ws_err *err)
+{
+	const char *word = *at + strspn(*at, " \t");
+	const size_t len = strcspn(word, " \t");
+
+	*at = word + len;
+	*out = '\0';
+	WS_FAIL_IF(len >= size, err, USAGE, "'%.20s…' is longer than %zu characters", word,
+	           size - 1);
+	memcpy(out, word, len);
+	out[len] = '\0';
+	return WS_OK;
+}
+
+/* "12", "1.5" or "2.25%" */
+static bool read_percent(const char *text, double *out)
+{
+	const size_t digits = strspn(text, "0123456789");
+	const char *end = text + digits;
+
+	if (*end == '.') {
+		const size_t more = strspn(end + 1, "0123456789");
+
+		end += more ? 1 + more : 0;
+	}
+	*out = strtod(text, NULL);
+	return digits && (!*end || !strcmp(end, "%"));
 }
 
 enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *out,
                                      struct ws_err *err)
 {
-	char percent[16], *end;
-	int reason = 0;
+	char percent[32];
 
 	*out = (struct ws_gate_accepted){.percent = NAN};
-	if (sscanf(line, "%10s %127s %63s %15s %n", out->last_day, out->workload, out->device,
-	           percent, &reason) < 4)
-		return WS_FAIL(err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
+	WS_FORWARD(take_word(&line, out->last_day, sizeof(out->last_day), err));
+	WS_FORWARD(take_word(&line, out->workload, sizeof(out->workload), err));
+	WS_FORWARD(take_word(&line, out->device, sizeof(out->device), err));
+	WS_FORWARD(take_word(&line, percent, sizeof(percent), err));
+	WS_FAIL_IF(!*percent, err, USAGE, "write UNTIL WORKLOAD DEVICE PERCENT REASON");
 	WS_FAIL_IF(!ws_gate_is_date(out->last_day), err, USAGE, "'%s' is no date YYYY-MM-DD",
 	           out->last_day);
-	out->percent = strtod(percent, &end);
-	WS_FAIL_IF((*end && strcmp(end, "%") != 0) || !(out->percent >= 0), err, USAGE,
-	           "'%s' is no percentage", percent);
-	WS_FAIL_IF(!reason || !line[reason], err, USAGE, "the reason is missing");
-	snprintf(out->reason, sizeof(out->reason), "%s", line + reason);
+	WS_FAIL_IF(!read_percent(percent, &out->percent), err, USAGE,
+	           "'%s' is no percentage in digits, as 2.5", percent);
+	line += strspn(line, " \t");
+	WS_FAIL_IF(!*line, err, USAGE, "the reason is missing");
+	snprintf(out->reason, sizeof(out->reason), "%s", line);
 	ws_defuse(out->reason);
 	return WS_OK;
 }
@@ -153,7 +201,19 @@ static bool is_known(const struct ws_comparison *c, const struct ws_diff_opts *o
 	return c->basis == WS_BASIS_RECORDINGS || c->identical || !isnan(opts->run_noise_percent);
 }
 
-static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
+/* For an effect of this size, and more than the side with fewer has; 0: not known. */
+static unsigned runs_for(const struct ws_comparison *c, double effect)
+{
+	const size_t given =
+	        c->recordings[0] < c->recordings[1] ? c->recordings[0] : c->recordings[1];
+	unsigned n = ws_grade_recordings_for(c, effect, 1 - WS_GATE_CHANCE);
+
+	if (!n && c->basis == WS_BASIS_STEPS)
+		n = WS_GRADE_RECORDINGS;
+	return n && n <= given ? (unsigned)given + 1 : n;
+}
+
+static enum ws_gate_outcome judge_slower(const struct ws_comparison *c, double effect,
                                          const struct ws_diff_opts *opts,
                                          struct ws_gate_judgement *j)
 {
@@ -163,10 +223,12 @@ static enum ws_gate_outcome judge_slower(const struct ws_comparison *c,
 		return WS_GATE_PASSED;
 	if (c->low <= most) {
 		add_words(j, " Whether it is over the threshold is not certain.");
+		j->runs_needed = runs_for(c, expm1(fabs(log(c->ratio / most))));
 		return WS_GATE_UNDECIDED;
 	}
 	if (!(c->p <= WS_GATE_CHANCE)) {
 		add_words(j, " The gate asks for a 99 %% CI.");
+		j->runs_needed = runs_for(c, effect);
 		return WS_GATE_UNDECIDED;
 	}
 	return WS_GATE_SLOWER;
@@ -176,6 +238,8 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
                                   struct ws_gate_judgement *j)
 {
 	const struct ws_comparison *c = &r->overall;
+	const struct ws_grade_opts grade = ws_grade_opts_of(opts, true);
+	const double effect = ws_grade_effect(c, &grade);
 
 	if (c->basis == WS_BASIS_NONE || c->grade == WS_GRADE_UNLIKE)
 		return WS_GATE_UNDECIDED;
@@ -186,11 +250,28 @@ static enum ws_gate_outcome judge(const struct ws_diff_result *r, const struct w
 	}
 	if (!is_known(c, opts)) {
 		add_words(j, " Record three runs or more per side, or pass --run-noise.");
+		j->runs_needed = runs_for(c, effect);
 		return WS_GATE_UNDECIDED;
 	}
 	if (c->grade == WS_GRADE_SAME || ws_grade_is_faster(c->grade))
 		return WS_GATE_PASSED;
-	return ws_grade_is_slower(c->grade) ? judge_slower(c, opts, j) : WS_GATE_UNDECIDED;
+	if (ws_grade_is_slower(c->grade))
+		return judge_slower(c, effect, opts, j);
+	j->runs_needed = runs_for(c, effect);
+	return WS_GATE_UNDECIDED;
+}
+
+static void add_copies(const struct ws_diff_result *result, struct ws_gate_judgement *j)
+{
+	static const char *const sides[] = {"baseline", "runs"};
+
+	for (int s = 0; s < 2; s++)
+		if (result->copies[s])
+			add_words(j,
+			          " In the %s %zu trace%s the same bytes as another; a run "
+			          "counts once.",
+			          sides[s], result->copies[s],
+			          result->copies[s] == 1 ? " has" : "s have");
 }
 
 void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opts *opts,
@@ -205,14 +286,10 @@ void ws_gate_judge(const struct ws_diff_result *result, const struct ws_diff_opt
 	else
 		add_words(out, "%s", result->verdict);
 	out->outcome = judge(result, opts, out);
-	if (out->outcome == WS_GATE_UNDECIDED && c->basis != WS_BASIS_NONE &&
-	    c->grade != WS_GRADE_UNLIKE) {
-		const struct ws_grade_opts grade = ws_grade_opts_of(opts, true);
-
-		out->runs_needed = ws_grade_recordings_for(c, ws_grade_effect(c, &grade));
-		if (!out->runs_needed && c->basis == WS_BASIS_STEPS)
-			out->runs_needed = WS_GRADE_RECORDINGS;
-	}
+	/* what the comparison says of runs has their number */
+	if (out->runs_needed && !strstr(out->words, " per side"))
+		add_words(out, " Record %u runs or more per side.", out->runs_needed);
+	add_copies(result, out);
 	if (out->outcome == WS_GATE_SLOWER) {
 		const struct ws_gate_accepted *a =
 		        find_accepted(accepted, naccepted, key, c->ratio);

@@ -25,6 +25,9 @@ const char *ws_gate_name(enum ws_gate_outcome outcome);
 /* Clocks further apart say nothing about a program. */
 #define WS_GATE_CLOCKS_APART 0.02
 
+/* A comparison as a gate asks for it. */
+struct ws_diff_opts ws_gate_diff_opts(void);
+
 /* What the runs of a gate are of: names for folders, of letters, digits and '-'. */
 struct ws_gate_key {
 	char workload[128], device[64];
@@ -33,7 +36,8 @@ struct ws_gate_key {
 void ws_gate_key_of(const struct ws_model *m, const char *path, const char *workload,
                     struct ws_gate_key *out);
 
-bool ws_gate_is_date(const char *text); /* YYYY-MM-DD */
+/* YYYY-MM-DD, of a day that there is. */
+bool ws_gate_is_date(const char *text);
 
 /* A line of the file of accepted slowdowns. */
 struct ws_gate_accepted {
@@ -42,13 +46,13 @@ struct ws_gate_accepted {
 	double percent;
 	char reason[200];
 };
-/* USAGE: the line is none; it has no end. */
+/* USAGE: the line is none. It is whole, without its end. */
 enum ws_status ws_gate_accepted_read(const char *line, struct ws_gate_accepted *out,
                                      struct ws_err *err);
 
 struct ws_gate_judgement {
 	enum ws_gate_outcome outcome;
-	unsigned runs_needed; /* per side to settle it; 0 = not known */
+	unsigned runs_needed; /* per side to settle it, more than there are; 0 = not known */
 	char words[768];      /* why, in sentences */
 };
 /* opts: as the comparison was made; accepted may be NULL; today: YYYY-MM-DD. */

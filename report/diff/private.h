@@ -238,6 +238,8 @@ void ws_diff_set_text(const struct ws_diff *d, struct ws_table *t, struct ws_cel
                       uint32_t text);
 /* Says once a table what its times are of. */
 void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t);
+/* Traces that were given twice. */
+void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t);
 
 #define X(name) void ws_diff_fill_##name(struct ws_diff *d, struct ws_table *t);
 X(verdict)

@@ -238,6 +238,8 @@ static void read_uses(struct ws_reader *c)
 static void read_state(struct ws_reader *c)
 {
 	const struct ws_model *m = c->m;
+	c->r->file_hash = m->file.file_hash;
+	c->r->file_size = m->file.file_size;
 	c->r->base_ns = m->file.base_ns;
 	c->r->on_cpu = ws_model_on_cpu(m);
 	c->r->damaged = m->file.damaged_blocks || m->file.skipped_bytes;

@@ -101,6 +101,7 @@ struct ws_recorded_fact {
 
 struct ws_recording {
 	uint32_t name; /* as given */
+	uint64_t file_hash, file_size;
 	int64_t base_ns;
 	struct ws_sample *samples;
 	size_t nsamples;

@@ -15,6 +15,7 @@
 struct ws_side {
 	struct ws_recording *recordings;
 	size_t nrecordings;
+	size_t ncopies; /* that were left out: they have the bytes of one that is there */
 	size_t *steps; /* samples of each recording */
 	size_t nsamples;
 	struct ws_sample **samples;

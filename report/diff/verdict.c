@@ -109,12 +109,24 @@ static bool is_different(const struct ws_comparison *c)
 	return ws_grade_is_faster(c->grade) || ws_grade_is_slower(c->grade);
 }
 
+static bool are_launch_bound(const struct ws_diff *d)
+{
+	return d->side[0].recordings[0].idle.launch_bound &&
+	       d->side[1].recordings[0].idle.launch_bound;
+}
+
+static void add_launch_bound(const struct ws_diff *d, struct ws_sentence *text)
+{
+	ws_sentence_add(text,
+	                "%sBoth runs are launch-bound (the GPU waits for launches %.0f %% and "
+	                "%.0f %% of a step).",
+	                *text->text ? " " : "", d->side[0].recordings[0].idle.percent,
+	                d->side[1].recordings[0].idle.percent);
+}
+
 /* Why nothing is called different although the step differs; false: nothing keeps it. */
 static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct ws_sentence *text)
 {
-	const struct ws_idle_verdict *a = &d->side[0].recordings[0].idle,
-	                             *b = &d->side[1].recordings[0].idle;
-
 	if (is_different(c) && clocks_explain(d, c)) {
 		*text->text = '\0';
 		ws_sentence_add(
@@ -124,14 +136,14 @@ static bool add_excuse(const struct ws_diff *d, struct ws_comparison *c, struct 
 		        d->result->clock_mhz[0], d->result->clock_mhz[1]);
 		c->grade = WS_GRADE_AMBIGUOUS;
 	}
-	if (c->grade == WS_GRADE_UNLIKE || c->identical || !a->launch_bound || !b->launch_bound)
+	/* with a threshold the question is the step, whatever sets its pace, and not the GPU work
+	 */
+	if (c->grade == WS_GRADE_UNLIKE || c->identical || d->opts.threshold_percent >= 0 ||
+	    !are_launch_bound(d))
 		return c->grade == WS_GRADE_AMBIGUOUS;
 	*text->text = '\0';
-	ws_sentence_add(
-	        text,
-	        "Both runs are launch-bound (the GPU waits for launches %.0f %% and %.0f %% "
-	        "of a step). The step says nothing about the GPU work.",
-	        a->percent, b->percent);
+	add_launch_bound(d, text);
+	ws_sentence_add(text, " The step says nothing about the GPU work.");
 	c->grade = WS_GRADE_AMBIGUOUS;
 	return true;
 }
@@ -151,6 +163,8 @@ static void judge_overall(const struct verdict *v, struct ws_comparison *c)
 		ws_diff_print_cause(d, &parts, cause, sizeof(cause));
 		ws_sentence_add(&text, "%s%s", *cause ? " " : "", cause);
 		ws_diff_parts_release(&parts);
+		if (are_launch_bound(d))
+			add_launch_bound(d, &text);
 	} else if (c->grade == WS_GRADE_UNLIKE) {
 		ws_sentence_add(&text, " Pass --force to compare them all the same.");
 	} else if (isnan(d->noise[WS_DIFF_NOISE_STEP]) && c->basis == WS_BASIS_STEPS &&

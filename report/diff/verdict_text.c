@@ -69,7 +69,7 @@ static void print_runs_needed(const struct ws_diff *d, const struct ws_compariso
 	const double effect = ws_grade_effect(c, &d->grade);
 	unsigned n;
 
-	n = ws_grade_recordings_for(c, effect);
+	n = ws_grade_recordings_for(c, effect, d->opts.confidence);
 	*out = '\0';
 	if (n && (n > c->recordings[0] || n > c->recordings[1]))
 		snprintf(out, size, " Record about %u runs per side to resolve %s %%.", n,

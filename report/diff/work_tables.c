@@ -55,7 +55,20 @@ void ws_diff_note_samples(const struct ws_diff *d, struct ws_table *t)
 		              side->nsamples,
 		              side->recordings[0].has_steps ? "measured step" : "whole trace",
 		              side->nsamples == 1 ? "" : "s");
+		ws_diff_note_copies(side, s ? "B: " : "A: ", t);
 	}
+}
+
+void ws_diff_note_copies(const struct ws_side *side, const char *before, struct ws_table *t)
+{
+	const bool is_one = side->ncopies == 1;
+
+	if (side->ncopies)
+		ws_table_note(t,
+		              "%s%zu trace%s left out: %s has the same bytes as another, and a "
+		              "recording counts once.",
+		              before, side->ncopies, is_one ? " is" : "s are",
+		              is_one ? "it" : "each");
 }
 
 static void set_mean_counts(const struct ws_diff *d, const uint64_t counts[2],

@@ -32,6 +32,7 @@ struct ws_sweep_run {
 	double model_ns, ran_ns;    /* that the model's and all need at the peak; NaN = not known */
 	double peak_bytes, softmax_percent;
 	uint32_t failed; /* text: why; 0 = it did not fail */
+	uint64_t file_hash, file_size; /* 0: it left no trace */
 	int64_t base_ns;
 	bool on_cpu;
 	bool has_steps; /* else its only time is the elapsed one, as in diff */
@@ -58,6 +59,7 @@ struct ws_sweep {
 	struct ws_texts keys;  /* of facts */
 	struct ws_sweep_run *runs;
 	size_t nruns, runs_capacity;
+	size_t ncopies; /* that were left out: they have the bytes of a run that is there */
 	struct ws_sweep_row *rows;
 	size_t nrows;
 	struct ws_grade_opts grade;

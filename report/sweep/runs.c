@@ -233,12 +233,28 @@ static struct ws_sweep_run *new_run(struct ws_sweep *s)
 	return &s->runs[s->nruns++];
 }
 
+static bool is_copy(const struct ws_sweep *s, const struct ws_trace_summary *file)
+{
+	for (size_t i = 0; i < s->nruns; i++)
+		if (s->runs[i].file_hash == file->file_hash &&
+		    s->runs[i].file_size == file->file_size)
+			return true;
+	return false;
+}
+
 void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
                   const char *reason)
 {
-	struct ws_sweep_run *run = new_run(s);
 	int64_t peak = ws_memory_peak(m);
+	struct ws_sweep_run *run;
 
+	if (is_copy(s, &m->file)) {
+		s->ncopies++;
+		return;
+	}
+	run = new_run(s);
+	run->file_hash = m->file.file_hash;
+	run->file_size = m->file.file_size;
 	for (size_t i = 0; i < m->nfacts; i++)
 		add_fact(s, run, m->facts[i].key, m->facts[i].value);
 	/* the GPU is part of the configuration */

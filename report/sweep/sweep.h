@@ -7,8 +7,8 @@ struct ws_sweep;
 struct ws_sweep *ws_sweep_new(void);
 void ws_sweep_free(struct ws_sweep *s); /* after the report; NULL is legal */
 
-/* A trace, as for ws_sides_add. reason: why its run failed, NULL = it did not, unless the
- * trace says so. */
+/* A trace, as for ws_sides_add: one of the same bytes as another counts once. reason: why its run
+ * failed, NULL = it did not, unless the trace says so. */
 void ws_sweep_add(struct ws_sweep *s, const struct ws_model *m, struct ws_joined_rows *rows,
                   const char *reason);
 /* A run that left no trace: lines "key=value" of its configuration. */

@@ -35,6 +35,12 @@ static void add_failures(const struct ws_sweep *s, struct ws_table *t)
 		failed += s->runs[i].failed != 0;
 	ws_table_add(t, "configurations", "%zu configuration%s, %zu run%s, %zu failed.", s->nrows,
 	             s->nrows == 1 ? "" : "s", s->nruns, s->nruns == 1 ? "" : "s", failed);
+	if (s->ncopies)
+		ws_table_add(t, "copies",
+		             "%zu trace%s left out: %s has the same bytes as another, and a run "
+		             "counts once.",
+		             s->ncopies, s->ncopies == 1 ? " is" : "s are",
+		             s->ncopies == 1 ? "it" : "each");
 	for (size_t i = 0; i < s->nrows; i++) {
 		struct ws_bytes why = ws_texts_get(&s->texts, s->rows[i].status);
 		char name[640];

@@ -386,7 +386,7 @@ Test(grade, what_could_have_been_found)
 	cr_assert(effect > 0.005 && effect < 0.1, "%g", effect);
 	/* as many recordings as it asks for find the effect as often as it says */
 	c.spread = 0.01;
-	need = ws_grade_recordings_for(&c, 0.02);
+	need = ws_grade_recordings_for(&c, 0.02, WS_GRADE_CONFIDENCE);
 	cr_assert(need >= 4 && need <= 12, "%u", need);
 	for (int i = 0; i < 1000; i++) {
 		record(&a, need, 8, 1e6, 0.01, 0.0001);
@@ -394,5 +394,13 @@ Test(grade, what_could_have_been_found)
 		found += graded(&a, &b, &defaults).grade == WS_GRADE_SLOWER;
 	}
 	cr_assert(found > 740 && found < 900, "%u of 1000 with %u recordings", found, need);
-	cr_assert_eq(ws_grade_recordings_for(&c, 0), 0);
+	cr_assert_eq(ws_grade_recordings_for(&c, 0, WS_GRADE_CONFIDENCE), 0);
+	/* more, to be surer of it */
+	need = ws_grade_recordings_for(&c, 0.02, 0.99);
+	for (int i = found = 0; i < 1000; i++) {
+		record(&a, need, 8, 1e6, 0.01, 0.0001);
+		record(&b, need, 8, 1.02e6, 0.01, 0.0001);
+		found += graded(&a, &b, &defaults).p <= 0.01;
+	}
+	cr_assert(found > 740 && found < 900, "%u of 1000 with %u recordings", found, need);
 }

@@ -115,6 +115,32 @@ Test(sweep, a_row_has_the_times_utilization_and_speed_up_of_its_configuration)
 	end(report, s);
 }
 
+Test(sweep, a_run_that_is_given_again_counts_once)
+{
+	static const struct ws_sweep_opts opts = BASELINE;
+	struct ws_sweep *s = ws_sweep_new();
+	struct ws_report *report;
+	const struct ws_table *t;
+	struct ws_err err;
+
+	for (int i = 0; i < 4; i++) {
+		struct tb *b = tb_new();
+
+		tb_push(b, 4000, "step");
+		tb_launch(b, 5000, "gemm", 5000, i == 3 ? 600 : 500);
+		tb_pop(b, 6000);
+		add_run(s, b, NULL);
+	}
+	cr_assert(eq(int, ws_sweep_make(s, &opts, &report, &err), WS_OK), "%s", err.text);
+	cr_expect(eq(i64, tb_int(tb_table_of(report, "sweep"), 0, "recordings"), 2));
+	t = tb_table_of(report, "sweep-verdict");
+	cr_expect_str_eq(tb_str(t, 0, "verdict"), "1 configuration, 2 runs, 0 failed.");
+	cr_expect_str_eq(tb_str(t, tb_find(t, 0, "subject", "copies"), "verdict"),
+	                 "2 traces are left out: each has the same bytes as another, and a run "
+	                 "counts once.");
+	end(report, s);
+}
+
 /* From the first device work to the last, as diff compares it. */
 Test(sweep, without_steps_the_elapsed_time_counts)
 {
@@ -268,7 +294,7 @@ Test(sweep, the_first_screen_has_the_throughput_and_what_failed)
 		tb_mark(b, 0, i ? "workload.context=8" : "workload.context=16");
 		tb_mark(b, 0, "workload.tokens_per_step=100");
 		tb_push(b, 4000, "step");
-		tb_launch(b, 5000, "gemm", 5000, i ? 500 : 1500);
+		tb_launch(b, 5000, "gemm", 5000, i ? 499 + i : 1500);
 		tb_pop(b, i ? 6000 : 8000);
 		add_run(s, b, i == 2 ? "out of memory" : NULL);
 	}

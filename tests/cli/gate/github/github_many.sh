@@ -1,5 +1,5 @@
 warpsheet import fixtures/imports/event-sync-a100.json.gz -o one.wtrace >/dev/null
-mkdir many
+mkdir base many
 name=$(printf 'a-workload-with-a-name-that-is-long-%.0s' 1 2 3)
 for i in $(seq 700); do ln one.wtrace "many/$name$i.wtrace"; done
 warpsheet gate --baseline base --format github many >comment.md

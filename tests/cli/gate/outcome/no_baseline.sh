@@ -1,1 +1,2 @@
+mkdir base
 warpsheet gate --baseline base --format csv fixtures/traces/step-fp32.wtrace
