@@ -1,61 +1,300 @@
 #include "formats/trace/reader.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "formats/base/arena.h"
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "formats/trace/reader_private.h"
+#include "formats/trace/internal.h"
 
-/* --- the file's own schema --- */
+/* --- rows of two kinds in blocks of kind thread_event --- */
 
-static const char *keep_name(char **pos, const struct ws_bytes *name)
+/* The position in thread_event of each column of api and of nvtx. */
+static const uint8_t of_api[WS_NCOLS_api] = {
+        [WS_COL_api_start_ns] = WS_COL_thread_event_time_ns,
+        [WS_COL_api_dur_ns] = WS_COL_thread_event_dur_ns,
+        [WS_COL_api_thread] = WS_COL_thread_event_thread,
+        [WS_COL_api_name] = WS_COL_thread_event_name,
+        [WS_COL_api_correlation] = WS_COL_thread_event_correlation,
+        [WS_COL_api_result] = WS_COL_thread_event_result,
+};
+static const uint8_t of_nvtx[WS_NCOLS_nvtx] = {
+        [WS_COL_nvtx_time_ns] = WS_COL_thread_event_time_ns,
+        [WS_COL_nvtx_thread] = WS_COL_thread_event_thread,
+        [WS_COL_nvtx_type] = WS_COL_thread_event_type,
+        [WS_COL_nvtx_domain] = WS_COL_thread_event_domain,
+        [WS_COL_nvtx_name] = WS_COL_thread_event_name,
+        [WS_COL_nvtx_range] = WS_COL_thread_event_range,
+        [WS_COL_nvtx_category] = WS_COL_thread_event_category,
+        [WS_COL_nvtx_color] = WS_COL_thread_event_color,
+        [WS_COL_nvtx_payload] = WS_COL_thread_event_payload,
+};
+
+unsigned ws_thread_events_column(enum ws_kind kind, unsigned position)
 {
-	char *start = *pos;
-
-	if (name->len)
-		memcpy(start, name->ptr, name->len);
-	start[name->len] = 0;
-	*pos += name->len + 1;
-	return start;
+	return kind == WS_KIND_API ? of_api[position] : of_nvtx[position];
 }
 
-static void keep_names(struct ws_trace_reader *r, const struct ws_column_data *t)
+static bool holds_two_kinds(const struct ws_block_info *info)
 {
-	const struct ws_column *c = t->columns;
-	size_t size = 0;
-	char *pos;
+	return info->kind == WS_KIND_THREAD_EVENT;
+}
 
-	for (uint64_t i = 0; i < t->rows; i++)
-		size += c[WS_COL_schema_kind_name].b[i].len + c[WS_COL_schema_unit].b[i].len +
-		        c[WS_COL_schema_column_name].b[i].len + 3;
-	r->schema = ws_xarray(t->rows, sizeof(*r->schema));
-	r->names = ws_xmalloc(size);
-	pos = r->names;
-	r->nschema = t->rows;
-	for (uint64_t i = 0; i < t->rows; i++)
-		r->schema[i] = (struct ws_reader_schema){
-		        .kind = c[WS_COL_schema_kind].v[i],
-		        .column = c[WS_COL_schema_column].v[i],
-		        .kind_name = keep_name(&pos, &c[WS_COL_schema_kind_name].b[i]),
-		        .column_name = keep_name(&pos, &c[WS_COL_schema_column_name].b[i]),
-		        .unit = keep_name(&pos, &c[WS_COL_schema_unit].b[i]),
+/* The block's column with the values of this column of api or nvtx, or -1. */
+static int column_of_kind(const struct ws_block_view *view, enum ws_kind kind, unsigned position)
+{
+	return ws_block_view_column(view, ws_thread_events_column(kind, position));
+}
+
+/* Which rows of a thread_event block are of one kind, and room for one of its columns. */
+struct ws_thread_rows {
+	uint32_t n;
+	uint32_t row[WS_MAX_BLOCK_ROWS];
+	uint64_t values[WS_MAX_BLOCK_ROWS];
+};
+
+/* Find the rows of kind api or nvtx. CORRUPT when the block has no types, or another number of such
+ * rows than its header says. */
+static enum ws_status find_rows(struct ws_thread_rows *t, const struct ws_block_view *view,
+                                struct ws_block_decoder *d, enum ws_kind kind, struct ws_err *err)
+{
+	const uint32_t rows = view->header.rows;
+	const uint32_t expected =
+	        kind == WS_KIND_API ? view->header.api_rows : rows - view->header.api_rows;
+	int i = ws_block_view_column(view, WS_COL_thread_event_type);
+
+	WS_FAIL_IF(i < 0, err, CORRUPT, "%s: it has no column type", view->label);
+	WS_FORWARD(ws_block_column_decode(view, (unsigned)i, d, t->values, err));
+	t->n = 0;
+	for (uint32_t k = 0; k < rows; k++) {
+		t->row[t->n] = k;
+		t->n += (t->values[k] == WS_THREAD_EVENT_API) == (kind == WS_KIND_API);
+	}
+	WS_FAIL_IF(t->n != expected, err, CORRUPT,
+	           "%s: %" PRIu32 " rows are %s rows, its header says %" PRIu32, view->label, t->n,
+	           ws_schema_kind(kind)->name, expected);
+	return WS_OK;
+}
+
+/* --- decoding one block --- */
+
+/* The columns of a block as they are stored. */
+static enum ws_status decode_columns(const struct ws_trace_reader *r,
+                                     const struct ws_block_view *view, struct ws_block *out,
+                                     struct ws_err *err)
+{
+	const uint32_t rows = view->header.rows;
+
+	/* a column that this program does not know may be too new in any way; others are needed */
+	for (unsigned c = 0; c < out->ncolumns; c++) {
+		enum ws_status status = ws_block_column_check(view, c, err);
+
+		if (status != WS_OK && (status != WS_TOO_NEW || view->columns[c].position >= 0))
+			return status;
+		out->columns[c] = (struct ws_column){
+		        .id = view->columns[c].entry.column,
+		        .type = view->columns[c].entry.type,
+		        .encoding = view->columns[c].entry.encoding,
+		        .stored_bytes = view->columns[c].entry.stored_size,
+		        .present = status == WS_OK,
 		};
+	}
+	for (unsigned c = 0; c < out->ncolumns; c++) {
+		struct ws_column *column = &out->columns[c];
+
+		if (!column->present)
+			continue;
+		if (column->type != WS_TYPE_BLOB) {
+			column->v = ws_xmalloc(rows * sizeof(*column->v));
+			WS_FORWARD(ws_block_column_decode(view, c, r->decoder, column->v, err));
+			continue;
+		}
+		column->b = ws_xmalloc(rows * sizeof(*column->b));
+		column->bytes = ws_xmalloc(view->columns[c].entry.encoded_size);
+		WS_FORWARD(ws_block_column_decode_blobs(view, c, r->decoder, column->bytes,
+		                                        column->b, err));
+	}
+	return WS_OK;
 }
 
-/* Names are a help, not a need: a schema that does not decode gives none. */
-static enum ws_status load_schema(struct ws_trace_reader *r, struct ws_err *err)
+/* The columns of one kind of a thread_event block. */
+static enum ws_status decode_part(const struct ws_trace_reader *r, const struct ws_block_view *view,
+                                  struct ws_block *out, struct ws_err *err)
+{
+	const struct ws_kind_def *def = ws_schema_kind(out->info.kind);
+	struct ws_thread_rows *t = r->thread_rows;
+
+	WS_FORWARD(find_rows(t, view, r->decoder, out->info.kind, err));
+	out->ncolumns = 0;
+	for (unsigned p = 0; p < def->ncolumns; p++) {
+		const int source = column_of_kind(view, out->info.kind, p);
+		struct ws_column *column = &out->columns[out->ncolumns];
+
+		if (source < 0)
+			continue;
+		out->ncolumns++;
+		*column = (struct ws_column){
+		        .id = def->columns[p].id,
+		        .type = def->columns[p].type,
+		        .present = 1,
+		        .encoding = view->columns[source].entry.encoding,
+		        .stored_bytes = view->columns[source].entry.stored_size,
+		        .v = ws_xmalloc(out->info.rows * sizeof(*column->v)),
+		};
+		WS_FORWARD(
+		        ws_block_column_decode(view, (unsigned)source, r->decoder, t->values, err));
+		for (uint32_t k = 0; k < t->n; k++)
+			column->v[k] = t->values[t->row[k]];
+	}
+	return WS_OK;
+}
+
+/* Decode a stored block, or the rows of one kind in it. */
+static enum ws_status decode(const struct ws_trace_reader *r, size_t stored,
+                             const struct ws_block_info *info, struct ws_block *out,
+                             struct ws_err *err)
+{
+	struct ws_block_view view;
+	enum ws_status status;
+
+	*out = (struct ws_block){.info = *info};
+	WS_FORWARD(ws_walk_view(&r->walk, stored, &view, err));
+	out->ncolumns = info->kind == view.header.kind ? view.header.ncolumns
+	                                               : ws_schema_kind(info->kind)->ncolumns;
+	out->columns = ws_xarray(out->ncolumns, sizeof(*out->columns));
+	status = info->kind == view.header.kind ? decode_columns(r, &view, out, err)
+	                                        : decode_part(r, &view, out, err);
+	ws_walk_let_go(&r->walk, stored);
+	if (status != WS_OK)
+		ws_block_release(out);
+	return status;
+}
+
+enum ws_status ws_trace_reader_decode(const struct ws_trace_reader *r, size_t i,
+                                      struct ws_block *out, struct ws_err *err)
+{
+	return decode(r, r->parts[i].stored, &r->parts[i].info, out, err);
+}
+
+void ws_block_release(struct ws_block *block)
+{
+	for (unsigned c = 0; c < block->ncolumns; c++) {
+		free(block->columns[c].v);
+		free(block->columns[c].b);
+		free(block->columns[c].bytes);
+	}
+	free(block->columns);
+	*block = (struct ws_block){0};
+}
+
+/* --- all rows of a kind --- */
+
+/* Append the rows of a decoded block; columns that it lacks stay 0. */
+static void append_block(struct ws_column_data *t, struct ws_block *block, uint64_t all_rows)
+{
+	for (unsigned c = 0; c < block->ncolumns; c++) {
+		struct ws_column *from = &block->columns[c];
+		const int position = ws_schema_column(t->def, from->id);
+		struct ws_column *to = &t->columns[position < 0 ? 0 : position];
+
+		if (position < 0 || !from->present)
+			continue;
+		if (from->b) {
+			to->b = to->b ? to->b : ws_xarray(all_rows, sizeof(*to->b));
+			memcpy(to->b + t->rows, from->b, block->info.rows * sizeof(*to->b));
+			WS_GROW(t->kept, t->nkept + 1, t->capacity);
+			t->kept[t->nkept++] = from->bytes;
+			from->bytes = NULL;
+		} else {
+			to->v = to->v ? to->v : ws_xarray(all_rows, sizeof(*to->v));
+			memcpy(to->v + t->rows, from->v, block->info.rows * sizeof(*to->v));
+		}
+		to->encoding = from->encoding;
+		to->stored_bytes += from->stored_bytes;
+		to->present = 1;
+	}
+	t->rows += block->info.rows;
+}
+
+enum ws_status ws_trace_reader_load(const struct ws_trace_reader *r, enum ws_kind kind,
+                                    struct ws_column_data *out, struct ws_err *err)
+{
+	const struct ws_kind_def *def = ws_schema_kind(kind);
+	const uint64_t rows = ws_trace_reader_count(r, kind);
+	enum ws_status status = WS_OK;
+
+	*out = (struct ws_column_data){.def = def};
+	out->columns = ws_xarray(def->ncolumns, sizeof(*out->columns));
+	for (unsigned c = 0; c < def->ncolumns; c++) {
+		out->columns[c].id = def->columns[c].id;
+		out->columns[c].type = def->columns[c].type;
+	}
+	for (size_t i = 0; status == WS_OK && i < r->nparts; i++) {
+		struct ws_block block;
+
+		if (r->parts[i].info.kind != kind)
+			continue;
+		status = ws_trace_reader_decode(r, i, &block, err);
+		if (status == WS_OK) {
+			append_block(out, &block, rows);
+			ws_block_release(&block);
+		}
+	}
+	if (status != WS_OK)
+		ws_column_data_release(out);
+	return status;
+}
+
+void ws_column_data_release(struct ws_column_data *t)
+{
+	for (unsigned c = 0; t->columns && c < t->def->ncolumns; c++) {
+		free(t->columns[c].v);
+		free(t->columns[c].b);
+	}
+	for (size_t i = 0; i < t->nkept; i++)
+		free(t->kept[i]);
+	free(t->columns);
+	free(t->kept);
+	*t = (struct ws_column_data){0};
+}
+
+/* --- the file's own names of kinds and columns --- */
+
+struct ws_reader_schema {
+	uint64_t kind, column;
+	const char *kind_name, *column_name, *unit;
+};
+
+/* The names are of use, but not needed: a schema that cannot be decoded gives none. */
+static void load_schema(struct ws_trace_reader *r)
 {
 	struct ws_column_data t;
-	enum ws_status status = ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, err);
-	int complete = 1;
+	const struct ws_column *c;
+	bool complete = true;
 
-	if (status != WS_OK)
-		return WS_OK;
-	for (unsigned c = 0; c < t.def->ncolumns; c++)
-		complete &= t.columns[c].present;
+	if (ws_trace_reader_load(r, WS_KIND_SCHEMA, &t, NULL) != WS_OK)
+		return;
+	c = t.columns;
+	for (unsigned i = 0; i < t.def->ncolumns; i++)
+		complete &= c[i].present;
 	if (complete)
-		keep_names(r, &t);
+		WS_NEW(&r->names, r->schema, t.rows);
+	for (uint64_t i = 0; complete && i < t.rows; i++) {
+		const struct ws_bytes *kind = &c[WS_COL_schema_kind_name].b[i];
+		const struct ws_bytes *column = &c[WS_COL_schema_column_name].b[i];
+		const struct ws_bytes *unit = &c[WS_COL_schema_unit].b[i];
+
+		r->schema[r->nschema++] = (struct ws_reader_schema){
+		        .kind = c[WS_COL_schema_kind].v[i],
+		        .column = c[WS_COL_schema_column].v[i],
+		        .kind_name = ws_arena_copy(&r->names, kind->ptr, kind->len),
+		        .column_name = ws_arena_copy(&r->names, column->ptr, column->len),
+		        .unit = ws_arena_copy(&r->names, unit->ptr, unit->len),
+		};
+	}
 	ws_column_data_release(&t);
-	return status;
 }
 
 static const struct ws_reader_schema *find_name(const struct ws_trace_reader *r, unsigned kind,
@@ -90,25 +329,132 @@ const char *ws_trace_reader_column_unit(const struct ws_trace_reader *r, unsigne
 	return s ? s->unit : NULL;
 }
 
-/* --- opening --- */
+/* --- index and trailer --- */
 
-static void summarize(struct ws_trace_reader *r, const struct ws_file_header *h)
+struct verify {
+	const struct ws_walk *walk;
+	size_t first_index; /* block number of the first index block */
+	size_t next;        /* block number that the next index row should describe */
+	uint64_t last_offset;
+	ws_finding_fn fn;
+	void *ctx;
+	int right;
+};
+
+#define WRONG(v, offset, ...)                                                         \
+	do {                                                                          \
+		(v)->right = 0;                                                       \
+		ws_check_finding_emit((v)->fn, (v)->ctx, WS_FINDING_DAMAGE, (offset), \
+		                      __VA_ARGS__);                                   \
+	} while (0)
+static void report_not_listed(struct verify *v, uint64_t before)
 {
-	struct ws_trace_summary *s = &r->summary;
+	while (v->next < v->first_index && v->walk->blocks[v->next].offset < before) {
+		const struct ws_block_info *b = &v->walk->blocks[v->next++];
+		char label[WS_BLOCK_LABEL_BYTES];
 
-	s->file_size = r->walk.size;
-	s->file_hash = ws_walk_checksum(&r->walk);
-	s->base_ns = h->base_ns;
-	s->version_major = h->version_major;
-	s->version_minor = h->version_minor;
-	s->required_features = h->required_features;
-	s->optional_features = h->optional_features;
-	s->blocks = r->walk.nblocks;
-	s->damaged_blocks = r->walk.damaged;
-	s->skipped_bytes = r->walk.skipped_bytes;
-	for (size_t i = 0; i < r->walk.nblocks; i++)
-		s->unknown_blocks += !ws_schema_kind(r->walk.blocks[i].kind);
+		WRONG(v, b->offset, "%s: the index does not list it",
+		      ws_block_label(label, b->kind, b->offset));
+	}
 }
+
+static void compare_row(struct verify *v, const struct ws_row_index *row)
+{
+	char label[WS_BLOCK_LABEL_BYTES];
+	const struct ws_block_info *b;
+
+	ws_block_label(label, (unsigned)row->kind, row->offset);
+	if (row->offset <= v->last_offset) {
+		WRONG(v, row->offset, "the index lists offset %" PRIu64 " after %" PRIu64,
+		      row->offset, v->last_offset);
+		return;
+	}
+	v->last_offset = row->offset;
+	report_not_listed(v, row->offset);
+
+	b = &v->walk->blocks[v->next];
+	if (v->next == v->first_index || b->offset != row->offset) {
+		ws_check_finding_emit(v->fn, v->ctx, WS_FINDING_DAMAGE, row->offset,
+		                      "%s: the index lists it with %" PRIu64
+		                      " rows, but no whole block is there; its rows are lost",
+		                      label, row->rows);
+		return;
+	}
+	v->next++;
+	if (row->kind != b->kind || row->rows != b->rows)
+		WRONG(v, b->offset,
+		      "%s: the index lists kind %" PRIu64 " with %" PRIu64
+		      " rows, the block has kind %u with %u rows",
+		      label, row->kind, row->rows, b->kind, b->rows);
+	else if (row->time_min_ns != b->time_min_ns || row->time_max_ns != b->time_max_ns)
+		WRONG(v, b->offset, "%s: the index lists another time range than the block has",
+		      label);
+}
+
+static uint64_t value_of(const struct ws_block *block, int position, uint32_t row)
+{
+	unsigned id = ws_schema_kind(WS_KIND_INDEX)->columns[position].id;
+
+	for (unsigned c = 0; c < block->ncolumns; c++)
+		if (block->columns[c].id == id && block->columns[c].present)
+			return block->columns[c].v[row];
+	return 0;
+}
+
+void ws_trace_index_verify(const struct ws_trace_reader *r, ws_finding_fn fn, void *ctx, int *right)
+{
+	const struct ws_walk *w = &r->walk;
+	struct verify v = {.walk = w, .fn = fn, .ctx = ctx, .right = 1};
+
+	*right = 0;
+	if (!w->has_trailer)
+		return;
+	if (w->trailer.file_size != w->size)
+		WRONG(&v, w->size - WS_TRAILER_BYTES,
+		      "the trailer says that the file has %" PRIu64 " bytes, but it has %zu",
+		      w->trailer.file_size, w->size);
+	while (v.first_index < w->nblocks &&
+	       w->blocks[v.first_index].offset != w->trailer.index_offset)
+		v.first_index++;
+	if (v.first_index == w->nblocks || w->blocks[v.first_index].kind != WS_KIND_INDEX) {
+		WRONG(&v, w->size - WS_TRAILER_BYTES,
+		      "the trailer points to offset %" PRIu64 ", where no whole index block is",
+		      w->trailer.index_offset);
+		return;
+	}
+	for (size_t i = v.first_index; i < w->nblocks; i++) {
+		const struct ws_block_info *info = &w->blocks[i];
+		struct ws_block block;
+		struct ws_err cause;
+
+		if (info->kind != WS_KIND_INDEX) {
+			WRONG(&v, info->offset, "a block other than an index follows the index");
+			continue;
+		}
+		if (decode(r, i, info, &block, &cause) != WS_OK) {
+			WRONG(&v, info->offset, "%s", cause.text);
+			continue;
+		}
+		for (uint32_t k = 0; k < block.info.rows; k++) {
+			struct ws_row_index row = {
+			        .offset = value_of(&block, WS_COL_index_offset, k),
+			        .kind = value_of(&block, WS_COL_index_kind, k),
+			        .rows = value_of(&block, WS_COL_index_rows, k),
+			        .time_min_ns =
+			                (int64_t)value_of(&block, WS_COL_index_time_min_ns, k),
+			        .time_max_ns =
+			                (int64_t)value_of(&block, WS_COL_index_time_max_ns, k),
+			};
+
+			compare_row(&v, &row);
+		}
+		ws_block_release(&block);
+	}
+	report_not_listed(&v, UINT64_MAX);
+	*right = v.right;
+}
+
+/* --- opening --- */
 
 static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, uint32_t rows)
 {
@@ -121,102 +467,92 @@ static void add_part(struct ws_trace_reader *r, size_t stored, unsigned kind, ui
 	part->info.kind = (uint16_t)kind;
 	part->info.rows = rows;
 	part->info.ncolumns =
-	        ws_reader_holds_two_kinds(block) ? ws_schema_kind(kind)->ncolumns : block->ncolumns;
+	        holds_two_kinds(block) ? ws_schema_kind(kind)->ncolumns : block->ncolumns;
 	part->info.size = block->size * rows / block->rows;
 	r->nparts++;
 }
 
-/* The rows of one kind in each stored block. */
-static void find_parts(struct ws_trace_reader *r)
+/* Read what a file holds whose header, if it is not damaged, is h. */
+static struct ws_trace_reader *read_blocks(const void *data, size_t size, bool is_map,
+                                           const struct ws_file_header *h, ws_finding_fn fn,
+                                           void *ctx)
 {
+	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
 	const struct ws_walk *w = &r->walk;
-	int two_kinds = 0;
 
+	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
+	r->decoder = ws_xmalloc(sizeof(*r->decoder));
+	ws_block_decoder_init(r->decoder);
 	r->parts = ws_xmalloc((2 * w->nblocks + 1) * sizeof(*r->parts));
+	r->summary = (struct ws_trace_summary){
+	        .file_size = w->size,
+	        .file_hash = ws_walk_checksum(w),
+	        .base_ns = h->base_ns,
+	        .version_major = h->version_major,
+	        .version_minor = h->version_minor,
+	        .required_features = h->required_features,
+	        .optional_features = h->optional_features,
+	        .blocks = w->nblocks,
+	        .damaged_blocks = w->damaged,
+	        .skipped_bytes = w->skipped_bytes,
+	};
 	for (size_t i = 0; i < w->nblocks; i++) {
 		const struct ws_block_info *block = &w->blocks[i];
 
-		if (!ws_reader_holds_two_kinds(block)) {
+		r->summary.unknown_blocks += !ws_schema_kind(block->kind);
+		if (!holds_two_kinds(block)) {
 			add_part(r, i, block->kind, block->rows);
 			continue;
 		}
-		two_kinds = 1;
+		if (!r->thread_rows)
+			r->thread_rows = ws_xmalloc(sizeof(*r->thread_rows));
 		add_part(r, i, WS_KIND_API, block->api_rows);
 		add_part(r, i, WS_KIND_NVTX, block->rows - block->api_rows);
 	}
-	r->thread_rows = two_kinds ? ws_thread_rows_new() : NULL;
+	load_schema(r);
+	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
+	return r;
 }
 
-static enum ws_status open_into(struct ws_trace_reader *r, const void *data, size_t size,
-                                int is_map, const struct ws_file_header *header, ws_finding_fn fn,
-                                void *ctx, struct ws_err *err)
+void ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data, size_t size,
+                                  ws_finding_fn fn, void *ctx)
 {
-	ws_walk_run(&r->walk, data, size, is_map, fn, ctx);
-	r->decoder = ws_xarray(1, sizeof(*r->decoder));
-	ws_block_decoder_init(r->decoder);
-	find_parts(r);
-	summarize(r, header);
-	WS_FORWARD(load_schema(r, err));
-	ws_trace_index_verify(r, NULL, NULL, &r->summary.closed);
-	return WS_OK;
+	struct ws_file_header h;
+
+	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
+		memset(&h, 0, sizeof(h));
+	*out = read_blocks(data, size, false, &h, fn, ctx);
 }
 
 static enum ws_status open_bytes(struct ws_trace_reader **out, const void *data, size_t size,
-                                 int is_map, ws_finding_fn fn, void *ctx, struct ws_err *err)
-{
-	struct ws_trace_reader *r = ws_xarray(1, sizeof(*r));
-	struct ws_file_header h;
-	enum ws_status status;
-
-	*out = NULL;
-	if (ws_file_header_get(data, size, &h, NULL) != WS_OK)
-		memset(&h, 0, sizeof(h));
-	status = open_into(r, data, size, is_map, &h, fn, ctx, err);
-	if (status != WS_OK) {
-		ws_trace_reader_free(r);
-		return status;
-	}
-	*out = r;
-	return WS_OK;
-}
-
-enum ws_status ws_trace_reader_open_damaged(struct ws_trace_reader **out, const void *data,
-                                            size_t size, ws_finding_fn fn, void *ctx,
-                                            struct ws_err *err)
-{
-	return open_bytes(out, data, size, 0, fn, ctx, err);
-}
-
-/* First the header, as there is nothing to search in a file that is no trace. */
-static enum ws_status open_trace(struct ws_trace_reader **out, const void *data, size_t size,
-                                 int is_map, struct ws_err *err)
+                                 bool is_map, struct ws_err *err)
 {
 	struct ws_file_header h;
 
 	*out = NULL;
 	WS_FORWARD(ws_file_header_get(data, size, &h, err));
-	return open_bytes(out, data, size, is_map, NULL, NULL, err);
+	*out = read_blocks(data, size, is_map, &h, NULL, NULL);
+	return WS_OK;
 }
 
 enum ws_status ws_trace_reader_open_mem(struct ws_trace_reader **out, const void *data, size_t size,
                                         struct ws_err *err)
 {
-	return open_trace(out, data, size, 0, err);
+	return open_bytes(out, data, size, false, err);
 }
 
 enum ws_status ws_trace_reader_open(struct ws_trace_reader **out, const char *path,
                                     struct ws_err *err)
 {
 	struct ws_trace_map map;
-	struct ws_err cause;
 	enum ws_status status;
 
 	*out = NULL;
 	WS_FORWARD(ws_trace_map_open(&map, path, err));
-	status = open_trace(out, map.data, map.size, 1, &cause);
+	status = open_bytes(out, map.data, map.size, true, err);
 	if (status != WS_OK) {
 		ws_trace_map_close(&map);
-		return ws_fail(err, status, cause.file, cause.line, "%s: %s", path, cause.text);
+		return ws_err_prefix(err, status, "%s", path);
 	}
 	(*out)->map = map;
 	return WS_OK;
@@ -226,14 +562,284 @@ void ws_trace_reader_free(struct ws_trace_reader *r)
 {
 	if (!r)
 		return;
-	if (r->decoder)
-		ws_block_decoder_free(r->decoder);
+	ws_block_decoder_free(r->decoder);
 	free(r->decoder);
 	ws_walk_free(&r->walk);
 	ws_trace_map_close(&r->map);
+	ws_arena_free(&r->names);
 	free(r->parts);
 	free(r->thread_rows);
-	free(r->schema);
-	free(r->names);
 	free(r);
+}
+
+/* --- what an open trace holds --- */
+
+const struct ws_trace_summary *ws_trace_reader_summary(const struct ws_trace_reader *r)
+{
+	return &r->summary;
+}
+size_t ws_trace_reader_block_count(const struct ws_trace_reader *r)
+{
+	return r->nparts;
+}
+
+const struct ws_block_info *ws_trace_reader_block(const struct ws_trace_reader *r, size_t i)
+{
+	return i < r->nparts ? &r->parts[i].info : NULL;
+}
+
+uint64_t ws_trace_reader_count(const struct ws_trace_reader *r, enum ws_kind kind)
+{
+	uint64_t rows = 0;
+
+	for (size_t i = 0; i < r->nparts; i++)
+		if (r->parts[i].info.kind == kind)
+			rows += r->parts[i].info.rows;
+	return rows;
+}
+
+bool ws_trace_reader_has_column(const struct ws_trace_reader *r, enum ws_kind kind, int column)
+{
+	for (size_t i = 0; i < r->nparts; i++) {
+		struct ws_block_view view;
+
+		if (r->parts[i].info.kind != kind ||
+		    ws_walk_view(&r->walk, r->parts[i].stored, &view, NULL) != WS_OK)
+			continue;
+		if ((view.header.kind == kind ? ws_block_view_column(&view, (unsigned)column)
+		                              : column_of_kind(&view, kind, (unsigned)column)) >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* --- some columns of some kinds, block after block --- */
+
+struct ws_feed {
+	const struct ws_trace_reader *r;
+	ws_column_set columns[WS_KIND_END]; /* also those of thread_event, from api and nvtx */
+	struct wanted {
+		int64_t time_ns;
+		uint32_t block;
+	} * wanted;
+	size_t n;
+	size_t next; /* in wanted: the block that the caller wants next */
+	struct ws_block_decoder decoder;
+	struct ws_block_view view;
+	/* the caller reads one block while the next is decoded into the other slot */
+	struct slot {
+		struct ws_block_rows rows;
+		enum ws_status status;
+		struct ws_err err;
+	} slots[2];
+	struct ws_task ahead; /* decodes wanted[next], once it was begun */
+};
+
+/* Decode a column as it is stored, into out->v[position]; zeros if the block lacks it. */
+static enum ws_status read_column(struct ws_feed *f, unsigned position, struct ws_block_rows *out,
+                                  struct ws_err *err)
+{
+	const enum ws_type type = f->view.def->columns[position].type;
+	const int c = ws_block_view_column(&f->view, position);
+	bool by_token = out->token && type != WS_TYPE_TIME && type != WS_TYPE_DUR;
+	uint64_t *v = out->v[position];
+
+	if (c < 0)
+		memset(v, 0, (by_token ? out->ntokens : out->info.rows) * sizeof(*v));
+	else if (by_token)
+		WS_FORWARD(ws_block_column_decode_stored(&f->view, (unsigned)c, &f->decoder, v,
+		                                         &by_token, err));
+	else
+		WS_FORWARD(ws_block_column_decode(&f->view, (unsigned)c, &f->decoder, v, err));
+	out->by_token |= (ws_column_set)by_token << position;
+	return WS_OK;
+}
+
+/* Decode the stored block that block i is part of. */
+static enum ws_status read_block(struct ws_feed *f, size_t i, struct ws_block_rows *out,
+                                 struct ws_err *err)
+{
+	const size_t stored = f->r->parts[i].stored;
+	const struct ws_tokens *tokens = &f->decoder.tokens;
+	const struct ws_kind_def *def;
+	ws_column_set columns;
+	size_t rows, values;
+	uint16_t *token;
+
+	WS_FORWARD(ws_walk_view(&f->r->walk, stored, &f->view, err));
+	rows = f->view.header.rows;
+	def = f->view.def;
+	WS_FAIL_IF(!def || def->ncolumns > 64, err, BUG,
+	           "blocks of kind %u are not read by columns", f->view.header.kind);
+	columns = f->columns[def->id] & ~(ws_column_set)0 >> (64 - def->ncolumns);
+	for (unsigned at = 0; at < def->ncolumns; at++)
+		WS_FAIL_IF(columns >> at & 1 && def->columns[at].type == WS_TYPE_BLOB, err, BUG,
+		           "column %s is no number", def->columns[at].name);
+
+	/* tokens lie behind the values, four in the place of one */
+	values = rows * (size_t)__builtin_popcountll(columns);
+	if (values + rows / 4 + 1 > out->capacity) {
+		/* the values before are of no use: new memory, no more than this takes */
+		free(out->memory);
+		out->memory = NULL;
+		out->capacity = 0;
+		WS_GROW(out->memory, values + rows / 4 + 1, out->capacity);
+	}
+	*out = (struct ws_block_rows){.info = f->r->parts[i].info,
+	                              .memory = out->memory,
+	                              .capacity = out->capacity};
+	out->info.kind = f->view.header.kind;
+	out->info.rows = f->view.header.rows;
+	WS_FORWARD(ws_block_tokens(&f->view, &f->decoder, err));
+	out->ntokens = tokens->count;
+	if (tokens->count) {
+		token = (uint16_t *)(out->memory + values);
+		memcpy(token, tokens->of_row, rows * sizeof(*token));
+		out->token = token;
+	}
+	for (values = 0; columns; columns &= columns - 1, values += rows) {
+		unsigned at = (unsigned)__builtin_ctzll(columns);
+
+		out->v[at] = out->memory + values;
+		WS_FORWARD(read_column(f, at, out, err));
+	}
+	ws_walk_let_go(&f->r->walk, stored);
+	return WS_OK;
+}
+
+static void decode_next(void *ctx)
+{
+	struct ws_feed *f = ctx;
+	struct slot *slot = &f->slots[f->next % 2];
+
+	slot->status = read_block(f, f->wanted[f->next].block, &slot->rows, &slot->err);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct wanted *a = pa, *b = pb;
+
+	if (a->time_ns != b->time_ns)
+		return a->time_ns < b->time_ns ? -1 : 1;
+	return a->block < b->block ? -1 : 1;
+}
+
+void ws_feed_open(struct ws_feed **out, const struct ws_trace_reader *r,
+                  const ws_column_set columns[WS_KIND_END])
+{
+	struct ws_feed *f = ws_xarray(1, sizeof(*f));
+
+	*out = f;
+	f->r = r;
+	memcpy(f->columns, columns, sizeof(f->columns));
+	f->columns[WS_KIND_THREAD_EVENT] = WS_COLUMN(thread_event, type);
+	for (unsigned at = 0; at < WS_NCOLS_api; at++)
+		if (columns[WS_KIND_API] >> at & 1)
+			f->columns[WS_KIND_THREAD_EVENT] |=
+			        (ws_column_set)1 << ws_thread_events_column(WS_KIND_API, at);
+	for (unsigned at = 0; at < WS_NCOLS_nvtx; at++)
+		if (columns[WS_KIND_NVTX] >> at & 1)
+			f->columns[WS_KIND_THREAD_EVENT] |=
+			        (ws_column_set)1 << ws_thread_events_column(WS_KIND_NVTX, at);
+	f->wanted = ws_xarray(r->nparts, sizeof(*f->wanted));
+	for (size_t i = 0; i < r->nparts; i++) {
+		const struct ws_block_info *info = &r->parts[i].info;
+
+		if (info->kind >= WS_KIND_END || !columns[info->kind])
+			continue;
+		/* the two kinds of a stored block lie next to each other: it is read once */
+		if (f->n && r->parts[f->wanted[f->n - 1].block].stored == r->parts[i].stored)
+			continue;
+		f->wanted[f->n++] = (struct wanted){info->time_min_ns, (uint32_t)i};
+	}
+	qsort(f->wanted, f->n, sizeof(*f->wanted), by_time);
+	ws_block_decoder_init(&f->decoder);
+}
+
+void ws_feed_close(struct ws_feed *f)
+{
+	if (!f)
+		return;
+	ws_task_end(&f->ahead);
+	ws_block_decoder_free(&f->decoder);
+	for (size_t i = 0; i < 2; i++)
+		free(f->slots[i].rows.memory);
+	free(f->wanted);
+	free(f);
+}
+
+/* A block of fewer rows is not worth a thread. */
+#define FEW_ROWS 8192u
+
+enum ws_status ws_feed_next(struct ws_feed *f, const struct ws_block_rows **rows, int64_t *until_ns,
+                            struct ws_err *err)
+{
+	struct slot *slot = &f->slots[f->next % 2];
+
+	*rows = NULL;
+	*until_ns = INT64_MAX;
+	if (f->next == f->n)
+		return WS_OK;
+	if (f->ahead.fn)
+		ws_task_end(&f->ahead);
+	else
+		decode_next(f);
+	f->next++;
+	if (slot->status != WS_OK) {
+		if (err)
+			*err = slot->err;
+		return slot->status;
+	}
+	*rows = &slot->rows;
+	if (f->next == f->n)
+		return WS_OK;
+	*until_ns = f->wanted[f->next].time_ns;
+	if (f->r->parts[f->wanted[f->next].block].info.rows >= FEW_ROWS)
+		ws_task_begin(&f->ahead, decode_next, f);
+	return WS_OK;
+}
+
+enum ws_status ws_feed_each(const struct ws_trace_reader *r,
+                            const ws_column_set columns[WS_KIND_END], ws_feed_fn take, void *ctx,
+                            struct ws_err *err)
+{
+	const struct ws_block_rows *rows;
+	struct ws_feed *feed;
+	int64_t until_ns;
+	enum ws_status status;
+
+	ws_feed_open(&feed, r, columns);
+	do {
+		status = ws_feed_next(feed, &rows, &until_ns, err);
+		if (status == WS_OK && rows)
+			status = take(ctx, rows, feed->wanted[feed->next - 1].block, until_ns, err);
+	} while (status == WS_OK && rows);
+	ws_feed_close(feed);
+	return status;
+}
+
+/* --- work for another thread --- */
+
+static void *run_task(void *arg)
+{
+	struct ws_task *t = arg;
+
+	t->fn(t->ctx);
+	return NULL;
+}
+
+void ws_task_begin(struct ws_task *t, void (*fn)(void *ctx), void *ctx)
+{
+	t->fn = fn;
+	t->ctx = ctx;
+	t->has_thread = sysconf(_SC_NPROCESSORS_ONLN) > 1 &&
+	                pthread_create(&t->thread, NULL, run_task, t) == 0;
+}
+void ws_task_end(struct ws_task *t)
+{
+	if (t->has_thread)
+		pthread_join(t->thread, NULL);
+	else if (t->fn)
+		t->fn(t->ctx);
+	*t = (struct ws_task){0};
 }

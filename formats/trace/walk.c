@@ -1,14 +1,94 @@
-#include "formats/trace/walk.h"
+#include "formats/trace/internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
-#include "formats/trace/map.h"
+#include "formats/base/outfile.h"
+
+/* --- a file as read-only memory --- */
+
+enum ws_status ws_trace_map_open(struct ws_trace_map *map, const char *path, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	void *data = NULL;
+	struct stat st;
+	int fd;
+
+	*map = (struct ws_trace_map){0};
+	/* O_NONBLOCK: a pipe without a writer must not block */
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	WS_FAIL_IF(fd < 0, err, IO_READ, "cannot open %s: %s", path, strerror(errno));
+	if (fstat(fd, &st))
+		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	else if (!S_ISREG(st.st_mode))
+		status = WS_FAIL(err, IO_READ, "cannot read %s: not a regular file", path);
+	else if ((uint64_t)st.st_size > SIZE_MAX)
+		status = WS_FAIL(err, IO_READ, "cannot read %s: too large", path);
+	else if (st.st_size)
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (data == MAP_FAILED)
+		status = WS_FAIL(err, IO_READ, "cannot read %s: %s", path, strerror(errno));
+	else if (data)
+		*map = (struct ws_trace_map){data, (size_t)st.st_size};
+	close(fd);
+	return status;
+}
+
+/* Let go of pages of a map: they stop counting as this program's memory until they are read again.
+ * In memory other than a map the data would be lost. */
+static void let_go(const void *data, size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)data % page;
+
+	madvise((uint8_t *)(uintptr_t)data - before, size + before, MADV_DONTNEED);
+}
+
+/* The file of a map was cut: there is no memory behind its new end. */
+static void on_missing_page(int number, siginfo_t *info, void *context)
+{
+	static const char words[] =
+	        "warpsheet: an input was cut short while it was read. Try again when nobody "
+	        "writes to it\n";
+
+	(void)context;
+	if (info->si_code == BUS_ADRERR) {
+		ssize_t ignored = write(STDERR_FILENO, words, sizeof(words) - 1);
+
+		(void)ignored;
+		/* both only read memory and call unlink() */
+		ws_outfile_remove_unfinished();         /* NOLINT(bugprone-signal-handler) */
+		_exit(ws_status_exit_code(WS_IO_READ)); /* NOLINT(bugprone-signal-handler) */
+	}
+	raise(number); /* as without us: SA_RESETHAND */
+}
+
+void ws_trace_map_end_well_when_cut(void)
+{
+	struct sigaction action = {.sa_sigaction = on_missing_page,
+	                           .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGBUS, &action, NULL);
+}
+
+void ws_trace_map_close(struct ws_trace_map *map)
+{
+	if (map->data)
+		munmap((void *)map->data, map->size);
+	*map = (struct ws_trace_map){0};
+}
+
+/* --- from block to block --- */
 
 void ws_check_finding_emit(ws_finding_fn fn, void *ctx, enum ws_finding_level level,
                            uint64_t offset, const char *fmt, ...)
@@ -62,7 +142,7 @@ static bool header_at(const struct ws_walk *w, size_t pos, size_t end)
 	return ws_block_header_get(w->data + pos, end - pos, pos, &h, NULL) == WS_OK;
 }
 
-/* The next place behind pos where a block header is right, or end. */
+/* The next place after pos with a right block header, or end. */
 static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
 {
 	size_t p = pos - pos % WS_ALIGN_BYTES + WS_ALIGN_BYTES;
@@ -73,28 +153,12 @@ static size_t resync(const struct ws_walk *w, size_t pos, size_t end)
 	return end;
 }
 
-static void keep_block(struct ws_walk *w, size_t pos, const struct ws_block_header *h)
-{
-	WS_GROW(w->blocks, w->nblocks + 1, w->capacity);
-	w->blocks[w->nblocks++] = (struct ws_block_info){
-	        .offset = pos,
-	        .size = h->body_size + WS_BLOCK_HEADER_BYTES,
-	        .sequence = h->sequence,
-	        .kind = h->kind,
-	        .rows = h->rows,
-	        .api_rows = h->api_rows,
-	        .ncolumns = h->ncolumns,
-	        .time_min_ns = h->time_min_ns,
-	        .time_max_ns = h->time_max_ns,
-	};
-}
-
 /*
- * The end of the damaged stretch at pos. The length in a right header of a
- * damaged body is trusted where something whole follows; else blocks may have
- * slid into this one's place, and the search begins behind its header. A file
- * made to have many such bodies inside each other is not searched for ever:
- * the length is trusted, too, once the work in vain was several file sizes.
+ * The end of the damaged stretch at pos. If the header is right and the body is not, the length in
+ * the header is trusted when something right follows the body. Otherwise bytes may be missing from
+ * the body, so that later blocks begin within its length: the search begins behind the header. A
+ * file can be made to hold many such bodies one inside the other; once the bodies that were wrong
+ * add up to several times its size, lengths are trusted, so that the search ends.
  */
 static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, size_t end,
                             const struct ws_block_header *h)
@@ -111,12 +175,12 @@ static size_t end_of_damage(struct ws_walk *w, enum piece piece, size_t pos, siz
 
 #define LET_GO_BYTES ((size_t)1 << 20)
 
-/* Let go of the pages from *begun to pos when they are many. */
-static void let_go(const struct ws_walk *w, size_t *begun, size_t pos)
+/* Let go of the pages from *begun to pos if they are many. */
+static void let_go_of_many(const struct ws_walk *w, size_t *begun, size_t pos)
 {
 	if (!w->is_map || pos - *begun < LET_GO_BYTES)
 		return;
-	ws_trace_map_let_go(w->data + *begun, pos - *begun);
+	let_go(w->data + *begun, pos - *begun);
 	*begun = pos;
 }
 
@@ -129,20 +193,17 @@ uint64_t ws_walk_checksum(const struct ws_walk *w)
 	for (size_t pos = 0, n; pos < w->size; pos += n) {
 		n = w->size - pos < LET_GO_BYTES ? w->size - pos : LET_GO_BYTES;
 		ws_checksum_add(&sum, w->data + pos, n);
-		let_go(w, &begun, pos + n);
+		let_go_of_many(w, &begun, pos + n);
 	}
 	return ws_checksum_end(&sum);
 }
 
-void ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map, ws_finding_fn fn,
+void ws_walk_run(struct ws_walk *w, const void *data, size_t size, bool is_map, ws_finding_fn fn,
                  void *ctx)
 {
 	size_t begun = 0, pos = WS_FILE_HEADER_BYTES, end = size;
 
-	memset(w, 0, sizeof(*w));
-	w->data = data;
-	w->size = size;
-	w->is_map = is_map;
+	*w = (struct ws_walk){.data = data, .size = size, .is_map = is_map};
 	w->has_trailer = ws_trailer_get(data, size, &w->trailer, &w->no_trailer) == WS_OK;
 	if (w->has_trailer)
 		end -= WS_TRAILER_BYTES;
@@ -153,19 +214,30 @@ void ws_walk_run(struct ws_walk *w, const void *data, size_t size, int is_map, w
 		enum piece piece;
 		size_t next;
 
-		let_go(w, &begun, pos);
+		let_go_of_many(w, &begun, pos);
 		piece = look(w, pos, end, &h, &why);
-		if (piece == PIECE_WHOLE) {
-			keep_block(w, pos, &h);
-			pos += WS_BLOCK_HEADER_BYTES + h.body_size;
+		if (piece != PIECE_WHOLE) {
+			next = end_of_damage(w, piece, pos, end, &h);
+			w->damaged++;
+			w->skipped_bytes += next - pos;
+			ws_check_finding_emit(fn, ctx, WS_FINDING_DAMAGE, pos,
+			                      "%s; %zu bytes are lost", why.text, next - pos);
+			pos = next;
 			continue;
 		}
-		next = end_of_damage(w, piece, pos, end, &h);
-		w->damaged++;
-		w->skipped_bytes += next - pos;
-		ws_check_finding_emit(fn, ctx, WS_FINDING_DAMAGE, pos, "%s; %zu bytes are lost",
-		                      why.text, next - pos);
-		pos = next;
+		WS_GROW(w->blocks, w->nblocks + 1, w->capacity);
+		w->blocks[w->nblocks++] = (struct ws_block_info){
+		        .offset = pos,
+		        .size = h.body_size + WS_BLOCK_HEADER_BYTES,
+		        .sequence = h.sequence,
+		        .kind = h.kind,
+		        .rows = h.rows,
+		        .api_rows = h.api_rows,
+		        .ncolumns = h.ncolumns,
+		        .time_min_ns = h.time_min_ns,
+		        .time_max_ns = h.time_max_ns,
+		};
+		pos += WS_BLOCK_HEADER_BYTES + h.body_size;
 	}
 }
 
@@ -176,20 +248,20 @@ void ws_walk_free(struct ws_walk *w)
 	w->nblocks = w->capacity = 0;
 }
 
-void ws_walk_block_header(const struct ws_walk *w, size_t i, struct ws_block_header *header)
+enum ws_status ws_walk_view(const struct ws_walk *w, size_t i, struct ws_block_view *view,
+                            struct ws_err *err)
 {
 	const struct ws_block_info *info = &w->blocks[i];
+	struct ws_block_header header;
 
-	/* was right when the block was found */
-	ws_block_header_get(w->data + info->offset, info->size, info->offset, header, NULL);
+	/* the header was right when the block was found */
+	ws_block_header_get(w->data + info->offset, info->size, info->offset, &header, NULL);
+	return ws_block_view_open(view, &header, w->data + info->offset + WS_BLOCK_HEADER_BYTES,
+	                          info->offset, err);
 }
 
-const uint8_t *ws_walk_block_body(const struct ws_walk *w, size_t i)
-{
-	return w->data + w->blocks[i].offset + WS_BLOCK_HEADER_BYTES;
-}
-
-/* With a page Linux maps what it has of an aligned stretch of this many bytes around it. */
+/* When a page is read, Linux also maps what it has of the aligned stretch of this size around it.
+ */
 #define MAPPED_AROUND 65536u
 
 void ws_walk_let_go(const struct ws_walk *w, size_t i)
@@ -199,5 +271,5 @@ void ws_walk_let_go(const struct ws_walk *w, size_t i)
 	const uint64_t to = w->size - end < MAPPED_AROUND ? w->size : end + MAPPED_AROUND;
 
 	if (w->is_map)
-		ws_trace_map_let_go(w->data + from, to - from);
+		let_go(w->data + from, to - from);
 }

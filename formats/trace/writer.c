@@ -1,18 +1,45 @@
 #include "formats/trace/writer.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
+#include "formats/base/sink.h"
+#include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
-#include "formats/trace/writer_private.h"
+#include "formats/trace/internal.h"
 
 #define DEFAULT_ZSTD_LEVEL 1
 
+struct ws_trace_writer {
+	struct ws_sink sink;
+	struct ws_block_encoder encoder;
+	struct ws_buf block; /* being encoded */
+	struct ws_row_buf pending[WS_KIND_END];
+	uint8_t addable[WS_KIND_END]; /* kinds whose rows callers add */
+	uint64_t rows[WS_KIND_END];
+	uint64_t rows_lost;
+	int64_t cpu_time_quantum_ns;
+	uint64_t sequence;
+	struct ws_row_index *blocks; /* written so far */
+	size_t nblocks, blocks_capacity;
+	struct ws_strtab strings, payloads, configs;
+	struct ws_buf key;      /* the bytes that a dictionary row is interned by */
+	uint64_t *config_lanes; /* by launch_config id: what encoder.config_lanes is */
+	size_t config_lanes_capacity;
+	enum {
+		STATE_OPEN,
+		STATE_FAILED, /* rows are lost; failure says why */
+		STATE_CLOSED,
+	} state;
+	struct ws_err failure;
+};
+
 /* --- blocks --- */
 
-/* All that is gathered is lost, and all that will come: the file ends with its last whole block. */
+/* Drop all pending rows, and all that will come: the file ends with its last whole block. */
 static enum ws_status fail_for_good(struct ws_trace_writer *w, const struct ws_err *cause,
                                     struct ws_err *err)
 {
@@ -39,7 +66,7 @@ enum ws_status ws_trace_writer_check_open(const struct ws_trace_writer *w, struc
 }
 
 /* Remember a block for the index. */
-void ws_trace_writer_note_block(struct ws_trace_writer *w, const struct ws_row_index *row)
+static void note_block(struct ws_trace_writer *w, const struct ws_row_index *row)
 {
 	WS_GROW(w->blocks, w->nblocks + 1, w->blocks_capacity);
 	w->blocks[w->nblocks++] = *row;
@@ -58,7 +85,7 @@ static enum ws_status write_block(struct ws_trace_writer *w, unsigned kind, stru
 	WS_FORWARD(ws_sink_append(&w->sink, w->block.data, w->block.len, err));
 	w->sequence++;
 	ws_row_buf_clear(rows);
-	ws_trace_writer_note_block(w, &row);
+	note_block(w, &row);
 	return WS_OK;
 }
 
@@ -67,58 +94,86 @@ static bool is_thread_event(unsigned kind)
 	return kind == WS_KIND_API || kind == WS_KIND_NVTX;
 }
 
-/* The pending api and nvtx rows as one block. */
+/* Append row i of api or nvtx to thread_event. column: the position there of each column. */
+static void put_row(const struct ws_row_buf *from, uint32_t i, const uint8_t *column,
+                    struct ws_row_buf *out)
+{
+	const struct ws_row_column *columns = from->columns;
+	struct ws_row_column *to = out->columns;
+	const uint32_t at = out->rows++;
+
+	for (unsigned c = 0, n = from->def->ncolumns; c < n; c++)
+		to[column[c]].v[at] = columns[c].v[i];
+}
+
+/*
+ * Write the pending api and nvtx rows as one block of kind thread_event, in the order of their
+ * times: each kind keeps its own order, and of the two next rows the earlier comes first.
+ */
 static enum ws_status write_thread_events(struct ws_trace_writer *w, struct ws_err *err)
 {
 	struct ws_row_buf *api = &w->pending[WS_KIND_API], *nvtx = &w->pending[WS_KIND_NVTX];
 	struct ws_row_buf *both = &w->pending[WS_KIND_THREAD_EVENT];
+	const uint32_t n = api->rows + nvtx->rows;
+	uint8_t of_api[WS_NCOLS_api], of_nvtx[WS_NCOLS_nvtx];
 
-	ws_thread_events_merge(api, nvtx, both);
+	for (unsigned c = 0; c < WS_NCOLS_api; c++)
+		of_api[c] = (uint8_t)ws_thread_events_column(WS_KIND_API, c);
+	for (unsigned c = 0; c < WS_NCOLS_nvtx; c++)
+		of_nvtx[c] = (uint8_t)ws_thread_events_column(WS_KIND_NVTX, c);
+	ws_row_buf_reserve(both, n);
+	for (unsigned c = 0; c < both->def->ncolumns; c++)
+		memset(both->columns[c].v, 0, n * sizeof(*both->columns[c].v));
+	for (uint32_t a = 0, e = 0; a + e < n;) {
+		if (a == api->rows ||
+		    (e < nvtx->rows && (int64_t)nvtx->columns[WS_COL_nvtx_time_ns].v[e] <=
+		                               (int64_t)api->columns[WS_COL_api_start_ns].v[a])) {
+			put_row(nvtx, e++, of_nvtx, both);
+			continue;
+		}
+		both->columns[WS_COL_thread_event_type].v[both->rows] = WS_THREAD_EVENT_API;
+		put_row(api, a++, of_api, both);
+	}
 	ws_row_buf_clear(api);
 	ws_row_buf_clear(nvtx);
 	return write_block(w, WS_KIND_THREAD_EVENT, err);
 }
 
+/* Pending rows that make one block with those of this kind: api and nvtx rows share one. */
+static uint64_t pending_rows(const struct ws_trace_writer *w, unsigned kind)
+{
+	return is_thread_event(kind)
+	               ? (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows
+	               : w->pending[kind].rows;
+}
+
 /*
- * Write the pending rows of a kind, and before them those of all dictionaries
- * that it may refer to: data refers to any, a dictionary to those of lower id.
+ * Write the pending rows of a kind, and before them those of all dictionaries that they may refer
+ * to: data may refer to any dictionary, a dictionary to those of lower kind ids.
  */
 static enum ws_status write_kind(struct ws_trace_writer *w, unsigned kind, struct ws_err *err)
 {
 	const unsigned end = ws_schema_kind(kind)->is_dict ? kind : WS_KIND_END;
+	enum ws_status status = WS_OK;
 	struct ws_err cause;
 
-	for (unsigned k = 0; k < end; k++)
-		if (w->pending[k].rows && w->pending[k].def->is_dict &&
-		    write_block(w, k, &cause) != WS_OK)
-			return fail_for_good(w, &cause, err);
-	if (!(is_thread_event(kind) ? w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows
-	                            : w->pending[kind].rows))
-		return WS_OK;
-	if ((is_thread_event(kind) ? write_thread_events(w, &cause)
-	                           : write_block(w, kind, &cause)) != WS_OK)
-		return fail_for_good(w, &cause, err);
-	return WS_OK;
+	for (unsigned k = 0; k < end && status == WS_OK; k++)
+		if (w->pending[k].rows && w->pending[k].def->is_dict)
+			status = write_block(w, k, &cause);
+	if (status == WS_OK && pending_rows(w, kind))
+		status = is_thread_event(kind) ? write_thread_events(w, &cause)
+		                               : write_block(w, kind, &cause);
+	return status == WS_OK ? WS_OK : fail_for_good(w, &cause, err);
 }
 
-/* Are the pending rows of a kind enough for a block? Those of api and nvtx share one. */
-static bool is_full(const struct ws_trace_writer *w, unsigned kind)
-{
-	uint64_t rows = w->pending[kind].rows;
-
-	if (is_thread_event(kind))
-		rows = (uint64_t)w->pending[WS_KIND_API].rows + w->pending[WS_KIND_NVTX].rows;
-	return rows >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]);
-}
-
-/* Remember on which stream a launch configuration runs: kernels of one follow each other. */
-void ws_trace_writer_note_config(struct ws_trace_writer *w,
-                                 const struct ws_row_launch_config *config)
+/* Remember which stream the kernels of a launch configuration run on: each begins after the one
+ * before it on its stream. */
+static void note_config(struct ws_trace_writer *w, const struct ws_row_launch_config *config)
 {
 	const uint64_t stream[] = {config->pid, config->device, config->context, config->stream};
 	uint64_t id = config->id;
 
-	/* ids are counted; whoever leaves gaps gets one lane for what lies behind them */
+	/* ids are counted; configurations behind a gap in the ids share one lane */
 	if (id > (w->encoder.config_count ? w->encoder.config_count : 1))
 		return;
 	WS_GROW(w->config_lanes, id + 1, w->config_lanes_capacity);
@@ -132,7 +187,7 @@ void ws_trace_writer_note_config(struct ws_trace_writer *w,
 
 /* --- rows --- */
 
-/* t to the nearest multiple; a time at the end of all times stays. */
+/* The multiple of quantum nearest to t; t itself if that is not a number of 64 bits. */
 static int64_t rounded(int64_t t, int64_t quantum)
 {
 	int64_t rest = t % quantum, up = rest < 0 ? rest + quantum : rest;
@@ -141,7 +196,8 @@ static int64_t rounded(int64_t t, int64_t quantum)
 	return __builtin_add_overflow(t, to, &sum) ? t : sum;
 }
 
-/* Begin and end are rounded, so that what follows on another still does. */
+/* Round the begin and the end of the row added last, so that what began when another row ended
+ * still does. */
 static void round_last_row(struct ws_trace_writer *w, enum ws_kind kind)
 {
 	const struct ws_row_buf *rows = &w->pending[kind];
@@ -171,9 +227,11 @@ enum ws_status ws_trace_writer_add(struct ws_trace_writer *w, enum ws_kind kind,
 	if (w->cpu_time_quantum_ns && is_thread_event(kind))
 		round_last_row(w, kind);
 	if (kind == WS_KIND_LAUNCH_CONFIG)
-		ws_trace_writer_note_config(w, row);
+		note_config(w, row);
 	w->rows[kind]++;
-	return is_full(w, kind) ? write_kind(w, kind, err) : WS_OK;
+	if (pending_rows(w, kind) >= WS_MAX_BLOCK_ROWS || ws_row_buf_is_full(&w->pending[kind]))
+		return write_kind(w, kind, err);
+	return WS_OK;
 }
 
 enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, const char *value,
@@ -187,9 +245,71 @@ enum ws_status ws_trace_writer_meta(struct ws_trace_writer *w, const char *key, 
 	return ws_trace_writer_add(w, WS_KIND_META, &row, err);
 }
 
+/* --- dictionaries: equal rows have one id --- */
+
+_Static_assert(offsetof(struct ws_row_string, id) == 0 &&
+                       offsetof(struct ws_row_payload, id) == 0 &&
+                       offsetof(struct ws_row_launch_config, id) == 0 &&
+                       sizeof(struct ws_row_launch_config) ==
+                               WS_NCOLS_launch_config * sizeof(uint64_t),
+               "the id comes first; configurations are equal-sized fields without padding");
+
+/* *id: of the row that has these key bytes; if there is none yet, add `row` with a new id. */
+static enum ws_status intern(struct ws_trace_writer *w, struct ws_strtab *tab, const void *key,
+                             size_t len, enum ws_kind kind, void *row, uint64_t *id,
+                             struct ws_err *err)
+{
+	*id = ws_strtab_find(tab, key, len);
+	if (*id)
+		return WS_OK;
+	WS_FORWARD(ws_trace_writer_check_open(w, err));
+	*id = ws_strtab_add(tab, key, len);
+	memcpy(row, id, sizeof(*id));
+	return ws_trace_writer_add(w, kind, row, err);
+}
+
+/* The key of a payload, in w->key: its schema, then its bytes. */
+static void payload_key(struct ws_trace_writer *w, uint64_t schema, const void *bytes, size_t len)
+{
+	w->key.len = 0;
+	ws_buf_put(&w->key, &schema, sizeof(schema));
+	ws_buf_put(&w->key, bytes, len);
+}
+
+enum ws_status ws_trace_writer_intern(struct ws_trace_writer *w, const void *text, size_t len,
+                                      uint64_t *id, struct ws_err *err)
+{
+	struct ws_row_string row = {.text = {text, len}};
+
+	*id = 0;
+	return len ? intern(w, &w->strings, text, len, WS_KIND_STRING, &row, id, err) : WS_OK;
+}
+
+enum ws_status ws_trace_writer_intern_payload(struct ws_trace_writer *w, uint64_t schema,
+                                              const void *bytes, size_t len, uint64_t *id,
+                                              struct ws_err *err)
+{
+	struct ws_row_payload row = {.schema = schema, .bytes = {bytes, len}};
+
+	payload_key(w, schema, bytes, len);
+	return intern(w, &w->payloads, w->key.data, w->key.len, WS_KIND_PAYLOAD, &row, id, err);
+}
+
+enum ws_status ws_trace_writer_intern_config(struct ws_trace_writer *w,
+                                             const struct ws_row_launch_config *config,
+                                             uint64_t *id, struct ws_err *err)
+{
+	struct ws_row_launch_config row = *config;
+
+	/* the key is all of it but the id */
+	return intern(w, &w->configs, (const uint8_t *)config + sizeof(row.id),
+	              sizeof(row) - sizeof(row.id), WS_KIND_LAUNCH_CONFIG, &row, id, err);
+}
+
 /* --- opening --- */
 
-struct ws_trace_writer *ws_trace_writer_new(const struct ws_trace_writer_opts *opts)
+/* A writer that has no file yet. */
+static struct ws_trace_writer *new_writer(const struct ws_trace_writer_opts *opts)
 {
 	int level = opts->zstd_level ? opts->zstd_level : DEFAULT_ZSTD_LEVEL;
 	struct ws_trace_writer *w = ws_xarray(1, sizeof(*w));
@@ -204,7 +324,19 @@ struct ws_trace_writer *ws_trace_writer_new(const struct ws_trace_writer_opts *o
 	return w;
 }
 
-/* The file header and the schema block. */
+/* Reserve room if all went well so far, and give the writer to the caller; else free it. */
+static enum ws_status opened(struct ws_trace_writer **out, struct ws_trace_writer *w,
+                             const struct ws_trace_writer_opts *opts, enum ws_status status,
+                             struct ws_err *err)
+{
+	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
+	*out = status == WS_OK ? w : NULL;
+	if (status != WS_OK)
+		ws_trace_writer_free(w);
+	return status;
+}
+
+/* Write the file header and the schema block. */
 static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct ws_err *err)
 {
 	uint8_t header[WS_FILE_HEADER_BYTES];
@@ -219,18 +351,11 @@ static enum ws_status begin(struct ws_trace_writer *w, int64_t base_ns, struct w
 enum ws_status ws_trace_writer_create(struct ws_trace_writer **out, int fd, const char *path,
                                       const struct ws_trace_writer_opts *opts, struct ws_err *err)
 {
-	struct ws_trace_writer *w = ws_trace_writer_new(opts);
+	struct ws_trace_writer *w = new_writer(opts);
 	enum ws_status status = path ? ws_sink_open_fd(&w->sink, fd, path, err) : WS_OK;
 
-	*out = NULL;
 	WS_THEN(status, begin(w, opts->base_ns, err));
-	WS_THEN(status, ws_sink_reserve(&w->sink, opts->reserve_bytes, err));
-	if (status != WS_OK) {
-		ws_trace_writer_free(w);
-		return status;
-	}
-	*out = w;
-	return WS_OK;
+	return opened(out, w, opts, status, err);
 }
 
 enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
@@ -238,6 +363,113 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
                                           struct ws_err *err)
 {
 	return ws_trace_writer_create(out, -1, NULL, opts, err);
+}
+
+/* --- going on with a file --- */
+
+/* The bytes that row i of a dictionary was interned by, in w->key. */
+static void row_key(struct ws_trace_writer *w, const struct ws_column_data *t, uint64_t i)
+{
+	const struct ws_column *c = t->columns;
+
+	w->key.len = 0;
+	if (t->def->id == WS_KIND_STRING) {
+		const struct ws_bytes *text = &c[WS_COL_string_text].b[i];
+
+		ws_buf_put(&w->key, text->ptr, text->len);
+	} else if (t->def->id == WS_KIND_PAYLOAD) {
+		const struct ws_bytes *bytes = &c[WS_COL_payload_bytes].b[i];
+
+		payload_key(w, c[WS_COL_payload_schema].v[i], bytes->ptr, bytes->len);
+	} else {
+		for (unsigned k = 1; k < WS_NCOLS_launch_config; k++)
+			ws_buf_put(&w->key, &c[k].v[i], sizeof(uint64_t));
+	}
+}
+
+/* Load the interned rows of the file, so that their ids go on. The id is their first column. */
+static enum ws_status load_dict(struct ws_trace_writer *w, const struct ws_trace_reader *r,
+                                enum ws_kind kind, struct ws_strtab *tab, struct ws_err *err)
+{
+	enum ws_status status = WS_OK;
+	struct ws_column_data t;
+
+	WS_FORWARD(ws_trace_reader_load(r, kind, &t, err));
+	for (unsigned c = 0; t.rows && status == WS_OK && c < t.def->ncolumns; c++)
+		if (!t.columns[c].present)
+			status = WS_FAIL(err, CORRUPT, "%s rows lack the column %s", t.def->name,
+			                 t.def->columns[c].name);
+	for (uint64_t i = 0; status == WS_OK && i < t.rows; i++) {
+		if (kind == WS_KIND_LAUNCH_CONFIG)
+			note_config(w,
+			            &(struct ws_row_launch_config){
+			                    .id = t.columns[WS_COL_launch_config_id].v[i],
+			                    .pid = t.columns[WS_COL_launch_config_pid].v[i],
+			                    .device = t.columns[WS_COL_launch_config_device].v[i],
+			                    .context = t.columns[WS_COL_launch_config_context].v[i],
+			                    .stream = t.columns[WS_COL_launch_config_stream].v[i],
+			            });
+		row_key(w, &t, i);
+		status = ws_strtab_load(tab, w->key.data, w->key.len, t.columns[0].v[i], err);
+	}
+	ws_column_data_release(&t);
+	return status;
+}
+
+/* Take over what the whole blocks of an unclosed file hold. */
+static enum ws_status take_over(struct ws_trace_writer *w, const struct ws_trace_reader *r,
+                                struct ws_err *err)
+{
+	const struct ws_walk *walk = &r->walk;
+
+	WS_FAIL_IF(walk->skipped_bytes || !walk->nblocks, err, CORRUPT,
+	           "%" PRIu64 " of the first %zu bytes are not whole blocks", walk->skipped_bytes,
+	           walk->size);
+	for (size_t i = 0; i < r->nparts; i++)
+		if (ws_schema_kind(r->parts[i].info.kind))
+			w->rows[r->parts[i].info.kind] += r->parts[i].info.rows;
+	for (size_t i = 0; i < walk->nblocks; i++) {
+		const struct ws_block_info *b = &walk->blocks[i];
+		struct ws_row_index row = {b->offset, b->kind, b->rows, b->time_min_ns,
+		                           b->time_max_ns};
+
+		WS_FAIL_IF(b->kind == WS_KIND_INDEX, err, USAGE,
+		           "the trace has an index: it is complete and cannot be continued");
+		note_block(w, &row);
+		if (b->sequence >= w->sequence)
+			w->sequence = b->sequence + 1;
+	}
+	WS_FORWARD(load_dict(w, r, WS_KIND_STRING, &w->strings, err));
+	WS_FORWARD(load_dict(w, r, WS_KIND_PAYLOAD, &w->payloads, err));
+	return load_dict(w, r, WS_KIND_LAUNCH_CONFIG, &w->configs, err);
+}
+
+enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, const char *path,
+                                      uint64_t size, const struct ws_trace_writer_opts *opts,
+                                      struct ws_err *err)
+{
+	struct ws_trace_writer *w = new_writer(opts);
+	struct ws_trace_reader *r = NULL;
+	struct ws_trace_map map = {0};
+	enum ws_status status = ws_sink_open_fd(&w->sink, fd, path, err);
+	char open_file[32];
+
+	/* read the file that is open, whatever its name stands for by now */
+	snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", w->sink.fd);
+	WS_THEN(status, ws_trace_map_open(&map, open_file, err));
+	if (status == WS_OK) {
+		if (map.size < size)
+			status = WS_FAIL(err, CORRUPT, "it has %zu bytes, fewer than %" PRIu64,
+			                 map.size, size);
+		WS_THEN(status, ws_trace_reader_open_mem(&r, map.data, (size_t)size, err));
+		WS_THEN(status, take_over(w, r, err));
+		if (status != WS_OK)
+			ws_err_prefix(err, status, "cannot continue %s", path);
+	}
+	ws_trace_reader_free(r);
+	ws_trace_map_close(&map);
+	WS_THEN(status, ws_sink_cut(&w->sink, size, err));
+	return opened(out, w, opts, status, err);
 }
 
 /* --- finishing --- */
@@ -253,7 +485,8 @@ enum ws_status ws_trace_writer_flush(struct ws_trace_writer *w, struct ws_err *e
 	return WS_OK;
 }
 
-/* One row for each block so far, in as many index blocks as that takes, then the trailer. */
+/* Write the index, one row for each block so far, in as many blocks as that takes; then the
+ * trailer. */
 static enum ws_status write_index(struct ws_trace_writer *w, struct ws_err *err)
 {
 	const uint64_t index_offset = w->sink.size;

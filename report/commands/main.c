@@ -1,6 +1,6 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
 #include "formats/base/xalloc.h"
-#include "formats/trace/map.h"
+#include "formats/trace/reader.h"
 #include "formats/trace/small_input.h"
 #include "report/commands/command.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "formats/base/xalloc.h"
-#include "formats/trace/task.h"
+#include "formats/trace/reader.h"
 #include "report/base/ui.h"
 #include "report/commands/trace_open.h"
 

@@ -1,7 +1,7 @@
 /* What the two parts of loading a model share: ids of the trace to numbers. */
 #pragma once
 
-#include "formats/trace/block_reader.h"
+#include "formats/trace/reader.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/model.h"
 #include "report/records/records.h"

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include "formats/trace/feed.h"
-#include "formats/trace/thread_events.h"
+#include "formats/trace/reader.h"
 #include "report/model/load.h"
 #include "report/pass/framework.h"
 #include "report/pass/live.h"

@@ -6,7 +6,7 @@
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "formats/trace/thread_events.h"
+#include "formats/trace/reader.h"
 #include "report/pass/private.h"
 
 static uint32_t config_of(const struct ws_pass *p, uint64_t id)

@@ -114,7 +114,7 @@ static void fill(struct ws_trace_writer *w[3], unsigned rows, unsigned threads)
 
 static unsigned stored_blocks(const struct ws_trace_reader *r, enum ws_kind kind)
 {
-	const struct ws_walk *walk = ws_trace_reader_walk(r);
+	const struct ws_walk *walk = &r->walk;
 	unsigned n = 0;
 
 	for (size_t i = 0; i < walk->nblocks; i++)

@@ -20,7 +20,7 @@ struct blocks {
 
 static const struct ws_block_info *block_of(const struct ws_trace_reader *r, size_t i)
 {
-	return &ws_trace_reader_walk(r)->blocks[i];
+	return &r->walk.blocks[i];
 }
 
 static struct blocks blocks_of(const struct ws_sample *s)
@@ -29,7 +29,7 @@ static struct blocks blocks_of(const struct ws_sample *s)
 	struct ws_err err;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&b.reader, s->data, s->size, &err), WS_OK));
-	b.n = ws_trace_reader_walk(b.reader)->nblocks;
+	b.n = b.reader->walk.nblocks;
 	return b;
 }
 
@@ -88,7 +88,7 @@ static void cut_at(const struct ws_sample *s, const struct blocks *whole, size_t
 				break;
 			expected++;
 		}
-		cr_assert(eq(sz, ws_trace_reader_walk(r)->nblocks, expected), "cut at %zu", size);
+		cr_assert(eq(sz, r->walk.nblocks, expected), "cut at %zu", size);
 		cr_assert(eq(int, ws_trace_reader_summary(r)->closed, size == s->size));
 		read_all(r);
 		ws_trace_reader_free(r);
@@ -138,11 +138,11 @@ static void assert_one_gone(const struct ws_sample *s, const struct blocks *whol
 	for (size_t i = 0; i < whole->n; i++) {
 		if (i == gone)
 			continue;
-		cr_assert(lt(sz, k, ws_trace_reader_walk(r)->nblocks), "byte %zu", byte);
+		cr_assert(lt(sz, k, r->walk.nblocks), "byte %zu", byte);
 		cr_assert(eq(u64, block_of(r, k++)->offset, block_of(whole->reader, i)->offset),
 		          "byte %zu", byte);
 	}
-	cr_assert(eq(sz, ws_trace_reader_walk(r)->nblocks, k), "byte %zu", byte);
+	cr_assert(eq(sz, r->walk.nblocks, k), "byte %zu", byte);
 	ws_trace_reader_free(r);
 }
 

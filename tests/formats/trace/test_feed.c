@@ -3,7 +3,7 @@
 #include <criterion/new/assert.h>
 
 #include "formats/codec/block.h"
-#include "formats/trace/feed.h"
+#include "formats/trace/reader.h"
 #include "tests/support/trace_sample.h"
 
 #define BLOCKS 7u

@@ -344,10 +344,10 @@ static size_t index_of_sample(struct ws_row_index rows[64])
 	size_t n;
 
 	cr_assert(eq(int, ws_trace_reader_open_mem(&r, s.data, s.size, &err), WS_OK));
-	n = ws_trace_reader_walk(r)->nblocks;
+	n = r->walk.nblocks;
 	cr_assert(le(sz, n, 64));
 	for (size_t i = 0; i < n; i++) {
-		const struct ws_block_info *b = &ws_trace_reader_walk(r)->blocks[i];
+		const struct ws_block_info *b = &r->walk.blocks[i];
 
 		rows[i] = (struct ws_row_index){b->offset, b->kind, b->rows, b->time_min_ns,
 		                                b->time_max_ns};

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "formats/import/import.h"
-#include "formats/trace/map.h"
+#include "formats/trace/internal.h"
 #include "report/tables/report.h"
 #include "tests/support/joined.h"
 #include "tests/support/paths.h"
