@@ -77,7 +77,8 @@ static void add_point(struct ws_xlsx *x, const struct points *p, lxw_chart *char
 	const lxw_row_t at = (lxw_row_t)(WS_XLSX_ROW_DATA + row);
 	const lxw_col_t to_right = (lxw_col_t)ws__xlsx_column(p->s, p->intensity);
 	const lxw_col_t up = (lxw_col_t)ws__xlsx_column(p->s, p->tflops);
-	const double size = MARKER_MAX * sqrt(number(p, row, p->share) / 100);
+	/* a share over all is an error of its table, and no larger circle */
+	const double size = MARKER_MAX * sqrt(fmin(number(p, row, p->share), 100) / 100);
 	lxw_chart_fill fill = {.transparency = 25};
 	lxw_chart_line line = {.color = LXW_COLOR_WHITE, .width = 0.75};
 	lxw_chart_font font = {.size = 8, .bold = LXW_EXPLICIT_FALSE};

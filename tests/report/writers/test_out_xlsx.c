@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/tables/tables.h"
 #include "tests/report/writers/writer_tables.h"
 
 /* What the cells hold is read back by tests/workbooks/check_xlsx.py. */
@@ -146,4 +147,41 @@ Test(out_xlsx, rows_that_a_sheet_does_not_hold_are_in_a_csv_beside_it)
 	cr_assert_not_null(strstr(csv, "\r\n,,100000,,\r\n"));
 	free(csv);
 	ws_table_free(t);
+}
+
+/* The circles of a roofline, in points. */
+static int circle_of(double share)
+{
+	struct ws_table *t = ws_table_new(&ws_def_roofline);
+	struct ws_cell *row = ws_table_row(t);
+	char command[400];
+	struct ws_err err;
+	int size = -1;
+	FILE *f;
+
+	ws_cell_set_str(t, &row[WS_TC_roofline_level], "operation");
+	ws_cell_set_str(t, &row[WS_TC_roofline_name], "gemm");
+	ws_cell_set_real(&row[WS_TC_roofline_share], share);
+	ws_cell_set_real(&row[WS_TC_roofline_intensity], 1);
+	ws_cell_set_real(&row[WS_TC_roofline_tflops], 1);
+	cr_assert(eq(int, make(path, &t, 1, &err), WS_OK), "%s", err.text);
+	ws_table_free(t);
+	snprintf(command, sizeof(command),
+	         "python3 -c \"import re, zipfile; print(re.search('<c:size val=.(.*?)./>', "
+	         "zipfile.ZipFile('%s').read('xl/charts/chart1.xml').decode())[1])\"",
+	         path);
+	f = popen(command, "r");
+	cr_assert_not_null(f);
+	cr_assert(eq(int, fscanf(f, "%d", &size), 1));
+	cr_assert(zero(int, pclose(f)));
+	return size;
+}
+
+Test(out_xlsx, a_circle_of_the_roofline_is_as_large_as_the_whole_at_most)
+{
+	cr_expect(eq(int, circle_of(100), 30));
+	cr_expect(eq(int, circle_of(25), 15));
+	cr_expect(eq(int, circle_of(400), 30));
+	cr_expect(eq(int, circle_of(1e147), 30));
+	cr_expect(eq(int, circle_of(0.6), 5));
 }
