@@ -473,7 +473,8 @@ static void print_details(FILE *f, const struct gate_case *c, size_t rows)
 		cut[i].nnotes = cut[i].nheadline_notes = 0;
 		slots[i] = &cut[i];
 	}
-	fprintf(f, "\n<details><summary>%s on %s</summary>\n\n", c->key.workload, c->key.device);
+	fprintf(f, "\n<details><summary><code>%s</code> on <code>%s</code></summary>\n\n",
+	        c->key.workload, c->key.device);
 	ws_out_markdown(f, &view);
 	fputs("\n</details>\n", f);
 }

@@ -1,39 +1,230 @@
 /* GitHub's Markdown: pipe tables with the numbers of the text writer. */
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/table/view.h"
 #include "report/table/table.h"
 
-/* What means something to Markdown or HTML inside a line. */
-static bool is_markup(const char *text, size_t len, size_t pos)
+struct markdown {
+	FILE *f;
+	bool in_table; /* a pipe ends a cell, in code as well */
+	char *shown;   /* room for a text as people see it */
+	size_t capacity;
+};
+
+/*
+ * What a word means to Markdown or HTML, and what GitHub makes of it afterwards, where a backslash
+ * does not help: mentions (@), references (#1, GH-1, a commit's hash), links (://, www.),
+ * formulas ($) and emojis (:x:). Nothing of that is looked for in code.
+ */
+
+/* A run of letters and digits that GitHub may take for a commit. */
+static bool is_hash(const char *word, size_t len)
 {
-	if (text[pos] == '_')
-		/* inside a word it is no emphasis, and identifiers stay readable */
-		return !pos || pos + 1 >= len || !isalnum((unsigned char)text[pos - 1]) ||
-		       !isalnum((unsigned char)text[pos + 1]);
-	return text[pos] && strchr("\\`*{}[]<>#|~&", text[pos]) != NULL;
+	size_t hex = 0;
+
+	while (hex < len && isxdigit((unsigned char)word[hex]))
+		hex++;
+	return hex == len && len >= 7;
 }
 
-static void put_text(FILE *f, const char *text, size_t len)
+static bool is_mark_plain(const char *word, size_t len, size_t i)
 {
-	struct ws_glyph glyph;
+	const char before = i ? word[i - 1] : 0, after = i + 1 < len ? word[i + 1] : 0;
 
-	for (size_t pos = 0; pos < len;) {
-		int escape = is_markup(text, len, pos);
-
-		pos += ws_display_glyph(text + pos, len - pos, &glyph);
-		/* an escape such as \n shows its backslash only when that is doubled */
-		if (escape || (glyph.len > 1 && glyph.bytes[0] == '\\'))
-			fputc('\\', f);
-		fwrite(glyph.bytes, 1, glyph.len, f);
+	switch (word[i]) {
+	case ':':
+		return !after;
+	case '_':
+		return isalnum((unsigned char)before) && isalnum((unsigned char)after);
+	case '-':
+		return !isalpha((unsigned char)before) || !isdigit((unsigned char)after);
+	case '.':
+		return i < 3 || strncasecmp(word + i - 3, "www", 3) != 0;
+	default:
+		return strchr("'\"()%+=,;!?/", word[i]) != NULL;
 	}
 }
 
-static void put_str(FILE *f, const char *text)
+/* Nothing but itself, wherever it stands. */
+static bool is_plain(const char *word, size_t len)
 {
-	put_text(f, text, strlen(text));
+	size_t begin = 0; /* of letters and digits */
+
+	for (size_t i = 0; i <= len; i++) {
+		if (i < len && isalnum((unsigned char)word[i]))
+			continue;
+		if (is_hash(word + begin, i - begin))
+			return false;
+		begin = i + 1;
+		if (i < len && !(word[i] & 0x80) && !is_mark_plain(word, len, i))
+			return false;
+	}
+	return true;
+}
+
+/* "-" or "1." in front of a line make it an item of a list. */
+static bool is_item(const char *word, size_t len)
+{
+	const size_t digits = strspn(word, "0123456789");
+
+	return strspn(word, "-+=") >= len ||
+	       (digits && digits + 1 == len && strchr(".)", word[digits]));
+}
+
+static size_t longest_run(const char *text, size_t len, char of)
+{
+	size_t longest = 0, run = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		run = text[i] == of ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+/* Between more backticks than it has in a row. */
+static void put_code(const struct markdown *m, const char *text, size_t len)
+{
+	const size_t fence = longest_run(text, len, '`') + 1;
+	const char *pad =
+	        *text == '`' || text[len - 1] == '`' || (*text == ' ' && text[len - 1] == ' ') ? " "
+	                                                                                       : "";
+
+	for (size_t i = 0; i < fence; i++)
+		fputc('`', m->f);
+	fputs(pad, m->f);
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '|' && m->in_table)
+			fputc('\\', m->f);
+		fputc(text[i], m->f);
+	}
+	fputs(pad, m->f);
+	for (size_t i = 0; i < fence; i++)
+		fputc('`', m->f);
+}
+
+/* As people see it: into m->shown, a byte 0 behind it; returns its length. */
+static size_t show(struct markdown *m, const char *text, size_t len)
+{
+	struct ws_glyph glyph;
+	size_t n = 0;
+
+	for (size_t pos = 0; pos < len; n += glyph.len) {
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		WS_GROW(m->shown, n + glyph.len + 1, m->capacity);
+		memcpy(m->shown + n, glyph.bytes, glyph.len);
+	}
+	WS_GROW(m->shown, n + 1, m->capacity);
+	m->shown[n] = '\0';
+	return n;
+}
+
+/* A sentence under way. */
+struct sentence {
+	const struct markdown *m;
+	size_t written;   /* bytes of m->shown */
+	size_t code, end; /* words that become code together: none where the two are equal */
+};
+
+/* Without what is of the sentence behind it. */
+static size_t length_of_name(const char *text, size_t len)
+{
+	while (len > 1 &&
+	       (strchr(".,;", text[len - 1]) || (text[len - 1] == ')' && !memchr(text, '(', len))))
+		len--;
+	return len;
+}
+
+/* All that stands in front of a byte is written. */
+static void write_to(struct sentence *s, size_t to)
+{
+	if (s->code < s->end) {
+		s->end = s->code + length_of_name(s->m->shown + s->code, s->end - s->code);
+		fwrite(s->m->shown + s->written, 1, s->code - s->written, s->m->f);
+		put_code(s->m, s->m->shown + s->code, s->end - s->code);
+		s->written = s->end;
+	}
+	s->code = s->end = to;
+	fwrite(s->m->shown + s->written, 1, to - s->written, s->m->f);
+	s->written = to;
+}
+
+/* Words of ours that are code: "(see `x y`)." written; where they end. begin: they are none. */
+static size_t put_own_code(struct sentence *s, size_t begin)
+{
+	const char *text = s->m->shown, *code = text + begin + strspn(text + begin, "('\""), *end;
+	size_t behind;
+
+	end = *code == '`' ? strchr(code + 1, '`') : NULL;
+	if (!end || end == code + 1)
+		return begin;
+	behind = strspn(end + 1, ".,;:)!?'\"");
+	if (end[1 + behind] && end[1 + behind] != ' ')
+		return begin;
+	write_to(s, (size_t)(code - text));
+	put_code(s->m, code + 1, (size_t)(end - code) - 1);
+	s->written = (size_t)(end - text) + 1;
+	write_to(s, s->written + behind);
+	return s->written;
+}
+
+/* May have names in it: words that are not plain are code, several in a row together. */
+static void put_text(struct markdown *m, const char *text, size_t len)
+{
+	const size_t n = show(m, text, len);
+	struct sentence s = {m, 0, 0, 0};
+	bool is_first = !m->in_table;
+
+	for (size_t at = strspn(m->shown, " "); at < n; at += strspn(m->shown + at, " ")) {
+		const char *word = m->shown + at;
+		const size_t end = at + strcspn(word, " "), own = put_own_code(&s, at);
+
+		if (own > at) {
+			at = own;
+		} else if (is_plain(word, end - at) && !(is_first && is_item(word, end - at))) {
+			write_to(&s, end);
+			at = end;
+		} else {
+			s.code = s.code < s.end ? s.code : at;
+			s.end = at = end;
+		}
+		is_first = false;
+	}
+	write_to(&s, n);
+}
+
+static void put_str(struct markdown *m, const char *text)
+{
+	put_text(m, text, strlen(text));
+}
+
+/* A name is code as a whole, unless each word of it is plain. */
+static void put_name(struct markdown *m, const char *text, size_t len)
+{
+	const size_t n = show(m, text, len);
+	bool plain = true;
+
+	for (size_t at = 0, end; at < n && plain; at = end + 1) {
+		end = at + strcspn(m->shown + at, " ");
+		plain = is_plain(m->shown + at, end - at);
+	}
+	if (plain)
+		fwrite(m->shown, 1, n, m->f);
+	else
+		put_code(m, m->shown, n);
+}
+
+/* "1,200" or "<0.1" */
+static void put_number(const struct markdown *m, const char *text, size_t len)
+{
+	if (*text == '<')
+		fputc('\\', m->f);
+	fwrite(text, 1, len, m->f);
 }
 
 /* The columns of a table; of a page those that one of its sections uses. */
@@ -47,8 +238,9 @@ struct pipes {
 	struct ws_arena arena;
 };
 
-static void put_header(FILE *f, const struct pipes *s)
+static void put_header(struct markdown *m, const struct pipes *s)
 {
+	FILE *f = m->f;
 	const struct ws_table_column *columns = s->t->def->columns;
 
 	fputc('|', f);
@@ -59,7 +251,7 @@ static void put_header(FILE *f, const struct pipes *s)
 		const char *unit = s->page ? strstr(title, " (") : NULL;
 
 		fputc(' ', f);
-		put_text(f, title, unit ? (size_t)(unit - title) : strlen(title));
+		put_text(m, title, unit ? (size_t)(unit - title) : strlen(title));
 		fputs(" |", f);
 	}
 	fputs("\n|", f);
@@ -68,20 +260,30 @@ static void put_header(FILE *f, const struct pipes *s)
 	fputc('\n', f);
 }
 
+/* Is the column one of names? Others have sentences, or words of ours. */
+static bool is_name(const struct pipes *s, const struct ws_view_column *p)
+{
+	const enum ws_column_rank rank = s->t->def->columns[p->index].rank;
+
+	return rank == WS_RANK_NAME || rank == WS_RANK_KEY || rank == WS_RANK_FULL;
+}
+
 /* Blanks at the beginning of a cell are lost. */
-static void put_label(FILE *f, const struct pipes *s, const struct ws_cell *cells)
+static void put_label(struct markdown *m, const struct pipes *s, const struct ws_cell *cells)
 {
 	char label[WS_VIEW_LABEL];
 	unsigned depth;
 	size_t len = ws_view_label(&s->view, cells, label, &depth);
 
 	for (; depth; depth--)
-		fputs("&emsp;", f);
-	put_text(f, label, len);
+		fputs("&emsp;", m->f);
+	put_name(m, label, len);
 }
 
-static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_cell *cells)
+static void put_row(struct markdown *m, const struct pipes *s, size_t row,
+                    const struct ws_cell *cells)
 {
+	FILE *f = m->f;
 	char number[WS_DISPLAY_NUMBER_MAX], size[WS_VIEW_SIZE];
 
 	fputc('|', f);
@@ -96,24 +298,30 @@ static void put_row(FILE *f, const struct pipes *s, size_t row, const struct ws_
 		if (!i && !s->page && cells == s->t->totals && cell->type == WS_CELL_EMPTY)
 			fputs("**Total**", f);
 		else if (p->is_tree)
-			put_label(f, s, cells);
+			put_label(m, s, cells);
+		else if (cell->type == WS_CELL_TEXT && is_name(s, p))
+			put_name(m, cell->text.ptr, cell->text.len);
 		else if (cell->type == WS_CELL_TEXT)
-			put_text(f, cell->text.ptr, cell->text.len);
+			put_text(m, cell->text.ptr, cell->text.len);
 		else if (s->page)
-			put_text(f, number,
-			         ws_display_quantity(s->t, &p->shown, row, p->index, number));
+			put_number(m, number,
+			           ws_display_quantity(s->t, &p->shown, row, p->index, number));
 		else
-			put_text(f, number, ws_display_number(&p->shown, cell, number));
+			put_number(m, number, ws_display_number(&p->shown, cell, number));
 		fprintf(f, "%s |", strong);
 	}
 	fputc('\n', f);
 }
 
-static void put_rows(FILE *f, const struct pipes *s)
+static void put_rows(struct markdown *m, const struct pipes *s)
 {
-	put_header(f, s);
+	m->in_table = true;
+	put_header(m, s);
 	for (size_t row = s->begin; row < s->end; row++)
-		put_row(f, s, row, ws_table_cells(s->t, row));
+		put_row(m, s, row, ws_table_cells(s->t, row));
+	if (!s->page && s->t->totals)
+		put_row(m, s, 0, s->t->totals);
+	m->in_table = false;
 }
 
 static void add(struct pipes *s, size_t column)
@@ -145,17 +353,17 @@ static bool column_has(const struct pipes *s, size_t column, bool text)
 }
 
 /* Each section under its heading: item, numbers, text. */
-static void put_page(FILE *f, struct pipes *s)
+static void put_page(struct markdown *m, struct pipes *s)
 {
 	const struct ws_table_def *def = s->t->def;
 
 	for (; s->begin < s->t->nrows; s->begin = s->end) {
 		const struct ws_cell *section = &ws_table_cells(s->t, s->begin)[s->page->section];
 
-		fputs(s->begin ? "\n### " : "### ", f);
+		fputs(s->begin ? "\n### " : "### ", m->f);
 		if (section->type == WS_CELL_TEXT)
-			put_text(f, section->text.ptr, section->text.len);
-		fputs("\n\n", f);
+			put_text(m, section->text.ptr, section->text.len);
+		fputs("\n\n", m->f);
 		s->end = ws_display_section_end(s->t, s->page, s->begin);
 		s->n = 0;
 		add(s, s->page->item);
@@ -164,72 +372,76 @@ static void put_page(FILE *f, struct pipes *s)
 				add(s, i);
 		if (column_has(s, s->page->text, true))
 			add(s, s->page->text);
-		put_rows(f, s);
+		put_rows(m, s);
 	}
 }
 
-static void put_table(FILE *f, const struct ws_table *t)
+static void put_table(struct markdown *m, const struct ws_table *t)
 {
 	struct ws_page_columns page;
 	struct pipes s = {.t = t, .page = ws_display_page(t->def, &page) ? &page : NULL};
 
 	s.pipe = ws_xarray(t->def->ncolumns + 2, sizeof(*s.pipe));
 	if (s.page) {
-		put_page(f, &s);
+		put_page(m, &s);
 	} else {
 		s.end = t->nrows;
 		add_table(&s);
-		put_rows(f, &s);
-		if (t->totals)
-			put_row(f, &s, 0, t->totals);
+		put_rows(m, &s);
 		if (s.view.constants) {
-			fputs("\nSame in all rows: ", f);
-			put_str(f, s.view.constants);
-			fputs(".\n", f);
+			fputs("\nSame in all rows: ", m->f);
+			put_str(m, s.view.constants);
+			fputs(".\n", m->f);
 		}
 	}
 	ws_arena_free(&s.arena);
 	free(s.pipe);
 }
 
-static void put_one(FILE *f, const struct ws_table *t)
+static void put_one(struct markdown *m, const struct ws_table *t)
 {
 	char title[WS_DISPLAY_TITLE];
+	FILE *f = m->f;
 
 	fputs("\n## ", f);
-	put_str(f, ws_display_title(t, title));
+	put_str(m, ws_display_title(t, title));
 	fputs("\n\n", f);
-	put_str(f, t->def->meaning);
+	put_str(m, t->def->meaning);
 	fputs("\n\n", f);
 	if (t->not_recorded) {
 		fputs("Not recorded: ", f);
-		put_str(f, t->not_recorded);
+		put_str(m, t->not_recorded);
 		fputs(t->nrows ? "\n\n" : "\n", f);
 	} else if (!t->nrows) {
 		fputs("No rows.\n", f);
 	}
 	if (t->nrows)
-		put_table(f, t);
+		put_table(m, t);
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "- " : "\n- ", f);
-		put_str(f, t->notes[i]);
+		put_str(m, t->notes[i]);
 		fputc('\n', f);
 	}
 }
 
 void ws_out_markdown(FILE *f, const struct ws_report *report)
 {
+	struct markdown m = {.f = f};
+
 	fputs("# ", f);
-	put_str(f, report->title);
+	put_str(&m, report->title);
 	fputs("\n\nTrace: ", f);
-	put_str(f, report->trace);
-	if (report->scope)
-		fprintf(f, " · Scope: %s", report->scope);
+	put_str(&m, report->trace);
+	if (report->scope) {
+		fputs(" · Scope: ", f);
+		put_str(&m, report->scope);
+	}
 	if (*report->filter) {
 		fputs(" · Filter: ", f);
-		put_str(f, report->filter);
+		put_str(&m, report->filter);
 	}
 	fputc('\n', f);
 	for (size_t i = 0; i < report->ntables; i++)
-		put_one(f, report->tables[i]);
+		put_one(&m, report->tables[i]);
+	free(m.shown);
 }
