@@ -147,6 +147,9 @@ const char *ws_idle_words(const struct ws_idle_verdict *v, char *out, size_t siz
 
 /* --- idle_host.c: what the host did meanwhile: waits for a device, loading of data ------------ */
 
+/* Does a call of this name wait for the device: …Synchronize, a blocking copy? */
+bool ws_call_waits(struct ws_bytes name);
+
 /* Starts as all zeros; free with ws_host_activity_release. */
 struct ws_host_activity {
 	struct ws_spans data;  /* when it loaded data: disjoint, by begin */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static bool name_is_sync(struct ws_bytes name)
+bool ws_call_waits(struct ws_bytes name)
 {
 	static const char *const blocking[] = {"cudaMemcpy", "cuMemcpyDtoH", "cuMemcpyHtoD",
 	                                       "hipMemcpy", "hipMemcpyWithStream"};
@@ -31,7 +31,7 @@ static void find_waits(const struct ws_model *m, struct ws_joined_rows *rows,
 
 	WS_NEW(&host->arena, is_sync, m->ntexts);
 	for (size_t i = 0; i < m->ntexts; i++)
-		any |= is_sync[i] = name_is_sync(m->texts[i]);
+		any |= is_sync[i] = ws_call_waits(m->texts[i]);
 	for (uint32_t i = 0; any && i < rows->ncalls; i++) {
 		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
 

@@ -1,0 +1,882 @@
+#include "report/replay/replay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/base/grow.h"
+#include "formats/base/xalloc.h"
+#include "report/base/stat.h"
+
+#define QUIET_NS        50000  /* a thread quiet for longer may wait for another thread */
+#define BESIDE_NS       20000  /* a piece that waits for another stream begins this soon after it */
+#define DEEP_QUEUE      256    /* launches block only behind so many unfinished pieces */
+#define CYCLES          8      /* times that a step is played in a row, */
+#define SETTLED         4      /* of which the last are measured */
+#define MOST_CHECKED    9      /* steps that are checked */
+#define MOST_PIECES     250000 /* of a window without steps */
+#define STEP_TOLERANCE  0.005  /* of the step, how far a sound replay may be off */
+#define PIECE_TOLERANCE 0.02   /* …, and the begin of each piece */
+#define MOST_UNLAUNCHED 0.05   /* of the device time, without a launch record */
+#define TYPICAL_LATENCY 5000.0 /* ns, where no piece of the step shows it */
+#define TYPICAL_GAP     1000.0
+
+/* The begin or the end of a call on a thread that launches device work. */
+struct point {
+	int64_t at_ns;    /* as recorded */
+	uint32_t thread;
+	uint32_t call;   /* row; WS_NONE: the end of the step */
+	uint32_t range;  /* innermost around the call, a row; WS_NONE */
+	uint32_t anchor; /* the point that it follows, WS_NONE: the begin of the step */
+	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
+	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
+	double data_ns;  /* part of the gap in which the host loaded data */
+	bool is_end;
+};
+
+/* A piece and what holds it back. Each delay counts from the end of what it names. */
+struct piece {
+	uint32_t launch; /* point, WS_NONE: no record of it */
+	uint32_t before; /* piece on its stream, WS_NONE: it is the first of the step */
+	uint32_t beside; /* piece of another stream that it waited for, WS_NONE */
+	double latency_ns, gap_ns, beside_ns;
+	double offset_ns; /* of one that nothing launched: since the begin of the step */
+};
+
+struct stream {
+	uint64_t id;
+	uint32_t process, device;
+	uint32_t last;     /* piece of the step, WS_NONE */
+	int64_t before_ns; /* end of what ran on it before the step, INT64_MIN: nothing */
+};
+
+struct ws_replay {
+	const struct ws_model *m;
+	const struct ws_selection *sel;
+	const struct ws_windows *windows;
+	struct ws_arena *arena; /* of the selection's results: holds what stays */
+	struct ws_replay_facts facts;
+	int64_t start_ns, end_ns;               /* of the step on the host */
+	int64_t window_start_ns, window_end_ns; /* with its device work */
+	bool repeats;                           /* it is a step, not a whole trace */
+	struct point *point;                    /* by time */
+	size_t npoints, points_capacity;
+	uint32_t tail;                /* the point at the end of the step, WS_NONE */
+	double between_ns;            /* host time from the step before to this one, if it counts */
+	struct ws_replay_piece *work; /* by begin */
+	struct piece *piece;          /* of each */
+	size_t npieces, work_capacity;
+	uint32_t *by_end; /* pieces */
+	struct stream *stream;
+	size_t nstreams, streams_capacity;
+	uint32_t *order;                     /* points, and npoints + pieces, by recorded time */
+	double latency_ns, queue_gap_ns;     /* typical of the step: of a launch, of a queued piece */
+	double launch_gap_ns;                /* of the host between two points while it launches */
+	double period_ns; /* of the unchanged step */
+	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* of one play */
+	uint32_t *cause;                     /* node that each node waited for last; WS_NONE */
+	struct ws_replay_stretch *path;
+	size_t npath;
+};
+
+/* --- gathering --------------------------------------------------------------------------------- */
+
+static uint32_t find_stream(struct ws_replay *r, uint32_t process, uint32_t device, uint64_t id)
+{
+	for (size_t i = 0; i < r->nstreams; i++)
+		if (r->stream[i].id == id && r->stream[i].process == process &&
+		    r->stream[i].device == device)
+			return (uint32_t)i;
+	WS_GROW(r->stream, r->nstreams + 1, r->streams_capacity);
+	r->stream[r->nstreams] = (struct stream){id, process, device, WS_NONE, INT64_MIN};
+	return (uint32_t)r->nstreams++;
+}
+
+/* A piece of the step is replayed. One before the step only says until when its stream was busy. */
+static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_t step,
+                      uint32_t process, uint64_t stream_id)
+{
+	const bool is_of_step = r->repeats ? step == r->facts.step : true;
+	const int64_t end_ns = piece.start_ns + piece.dur_ns;
+
+	piece.stream = find_stream(r, process, piece.device, stream_id);
+	if (!is_of_step && piece.start_ns < r->window_start_ns) {
+		struct stream *s = &r->stream[piece.stream];
+
+		s->before_ns = end_ns > s->before_ns ? end_ns : s->before_ns;
+	}
+	/* what was launched outside of all steps holds up the step in whose time it runs */
+	if (is_of_step || (step == WS_NONE && piece.start_ns >= r->window_start_ns &&
+	                   piece.start_ns < r->window_end_ns)) {
+		WS_GROW(r->work, r->npieces + 1, r->work_capacity);
+		r->work[r->npieces++] = piece;
+	}
+}
+
+static int by_begin(const void *pa, const void *pb)
+{
+	const struct ws_replay_piece *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->start_ns, b->start_ns);
+	WS_ORDER_BY(b->is_kernel, a->is_kernel);
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+static void gather_pieces(struct ws_replay *r)
+{
+	const struct ws_model *m = r->m;
+	struct ws_joined_rows *rows = r->sel->rows;
+
+	for (uint32_t d = 0; d < m->ndevices; d++) {
+		const size_t end = ws_first_kernel_of(m, r->sel, d + 1);
+
+		for (size_t i = ws_first_kernel_of(m, r->sel, d); i < end; i++) {
+			const struct ws_joined_kernel *k = ws_joined_rows_kernel(rows, i);
+			const struct ws_config *config = &m->configs[k->kind->config];
+
+			if (k->start_ns >= r->window_end_ns)
+				break; /* by begin: the step's work has ended */
+			if (ws_kernel_ran(r->sel, k, i))
+				add_piece(r,
+				          (struct ws_replay_piece){
+				                  .row = (uint32_t)i,
+				                  .is_kernel = true,
+				                  .use = k->kind->class == WS_TEXT_COMM
+				                                 ? WS_USE_COLLECTIVE
+				                                 : WS_USE_COMPUTE,
+				                  .device = d,
+				                  .call = k->call,
+				                  .start_ns = k->start_ns,
+				                  .dur_ns = k->dur_ns},
+				          k->step, config->process, config->stream);
+		}
+	}
+	for (size_t i = 0; i < m->nwork; i++) {
+		const struct ws_work *w = &m->work[i];
+
+		if (ws_work_ran(r->sel, m, i))
+			add_piece(r,
+			          (struct ws_replay_piece){
+			                  .row = (uint32_t)i,
+			                  .use = w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+			                                                  : WS_USE_COPY,
+			                  .device = w->device,
+			                  .call = w->call,
+			                  .start_ns = w->start_ns,
+			                  .dur_ns = w->dur_ns},
+			          w->step, w->process, w->stream);
+	}
+	ws_sort(r->work, r->npieces, sizeof(*r->work), by_begin);
+}
+
+static int by_time(const void *pa, const void *pb)
+{
+	const struct point *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->at_ns, b->at_ns);
+	WS_ORDER_BY(a->thread, b->thread);
+	return a->is_end - b->is_end;
+}
+
+static void add_point(struct ws_replay *r, struct point point)
+{
+	WS_GROW(r->point, r->npoints + 1, r->points_capacity);
+	point.anchor = point.waits = WS_NONE;
+	r->point[r->npoints++] = point;
+}
+
+/* Calls of the threads that launch work of the step, and the end of the step itself. */
+static void gather_points(struct ws_replay *r, struct ws_arena *temp)
+{
+	const struct ws_model *m = r->m;
+	struct ws_joined_rows *rows = r->sel->rows;
+	uint8_t *launches; /* by thread */
+	size_t first;
+
+	WS_NEW(temp, launches, m->nthreads);
+	for (size_t i = 0; i < r->npieces; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, r->work[i].call);
+
+		if (!call)
+			continue;
+		launches[call->kind->thread] = 1;
+		if (!r->repeats && call->start_ns < r->start_ns)
+			r->start_ns = call->start_ns;
+	}
+	if (r->repeats) {
+		const struct ws_model_step *step = &m->steps[r->facts.step];
+
+		launches[step->thread] = 1;
+		add_point(r, (struct point){.at_ns = r->end_ns,
+		                            .thread = step->thread,
+		                            .call = WS_NONE,
+		                            .is_end = true});
+	}
+	/* calls stand in the order of their ends */
+	WS_COUNT_FIRST(first, rows->ncalls,
+	               ws_joined_rows_call(rows, (uint32_t)first)->start_ns +
+	                               ws_joined_rows_call(rows, (uint32_t)first)->dur_ns <
+	                       r->start_ns);
+	for (uint32_t i = (uint32_t)first; i < rows->ncalls; i++) {
+		const struct ws_joined_call *call = ws_joined_rows_call(rows, i);
+		const int64_t end_ns = call->start_ns + call->dur_ns;
+		struct point point = {.at_ns = call->start_ns,
+		                      .thread = call->kind->thread,
+		                      .call = i,
+		                      .range = call->range};
+
+		if (call->start_ns > r->end_ns && end_ns > r->end_ns + rows->longest_call_ns)
+			break;
+		if (!launches[point.thread] || call->start_ns < r->start_ns || end_ns > r->end_ns)
+			continue;
+		add_point(r, point);
+		point.at_ns = end_ns;
+		point.is_end = true;
+		add_point(r, point);
+	}
+	ws_sort(r->point, r->npoints, sizeof(*r->point), by_time);
+}
+
+/* --- what each node waits for ------------------------------------------------------------------ */
+
+/* The last piece that ended in (after, until] by recorded time and was launched by `launched`, on
+ * another stream than `stream` if that is one; WS_NONE. */
+static uint32_t last_ended(const struct ws_replay *r, int64_t after_ns, int64_t until_ns,
+                           int64_t launched_ns, uint32_t stream)
+{
+	size_t i;
+
+	WS_COUNT_FIRST(i, r->npieces, ws_piece_end(&r->work[r->by_end[i]]) <= until_ns);
+	while (i-- > 0) {
+		const uint32_t at = r->by_end[i];
+		const uint32_t launch = r->piece[at].launch;
+
+		if (ws_piece_end(&r->work[at]) <= after_ns)
+			break;
+		if (r->work[at].stream != stream && r->work[at].start_ns <= until_ns &&
+		    (launch == WS_NONE || r->point[launch].at_ns <= launched_ns))
+			return at;
+	}
+	return WS_NONE;
+}
+
+static int by_recorded_end(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_replay *r = arg;
+	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
+
+	WS_ORDER_BY(ws_piece_end(&r->work[a]), ws_piece_end(&r->work[b]));
+	return (a > b) - (a < b);
+}
+
+/* The begin of each piece's call, and the piece before it on its stream. */
+static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
+{
+	uint32_t *point_of;
+	uint32_t first_call = UINT32_MAX, last_call = 0;
+
+	for (size_t i = 0; i < r->npoints; i++)
+		if (r->point[i].call != WS_NONE) {
+			first_call = r->point[i].call < first_call ? r->point[i].call : first_call;
+			last_call = r->point[i].call > last_call ? r->point[i].call : last_call;
+		}
+	WS_NEW(temp, point_of, last_call >= first_call ? last_call - first_call + 1 : 0);
+	for (size_t i = r->npoints; i-- > 0;)
+		if (r->point[i].call != WS_NONE && !r->point[i].is_end)
+			point_of[r->point[i].call - first_call] = (uint32_t)i + 1;
+	WS_NEW(r->arena, r->piece, r->npieces);
+	WS_NEW(r->arena, r->by_end, r->npieces);
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const struct ws_replay_piece *w = &r->work[i];
+		struct piece *p = &r->piece[i];
+		const bool has_point = w->call >= first_call && w->call <= last_call &&
+		                       w->call != WS_NONE;
+
+		*p = (struct piece){.launch = WS_NONE, .before = r->stream[w->stream].last,
+		                    .beside = WS_NONE};
+		if (has_point && point_of[w->call - first_call])
+			p->launch = point_of[w->call - first_call] - 1;
+		r->stream[w->stream].last = i;
+		r->by_end[i] = i;
+	}
+	qsort_r(r->by_end, r->npieces, sizeof(*r->by_end), by_recorded_end, r);
+}
+
+static double median_or(double *values, size_t n, double otherwise)
+{
+	return n ? ws_stat_median(values, n) : otherwise;
+}
+
+/* When the stream of a piece became free before it; INT64_MIN: it was never used. */
+static int64_t stream_free_ns(const struct ws_replay *r, uint32_t i)
+{
+	const uint32_t before = r->piece[i].before;
+
+	return before == WS_NONE ? r->stream[r->work[i].stream].before_ns
+	                         : ws_piece_end(&r->work[before]);
+}
+
+static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
+{
+	double *latencies, *gaps;
+	size_t nlatencies = 0, ngaps = 0;
+
+	WS_NEW(temp, latencies, r->npieces);
+	WS_NEW(temp, gaps, r->npieces);
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const struct piece *p = &r->piece[i];
+		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
+
+		if (p->launch != WS_NONE && free_ns <= r->point[p->launch].at_ns)
+			latencies[nlatencies++] = (double)(begin_ns - r->point[p->launch].at_ns);
+		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
+			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
+	}
+	r->latency_ns = median_or(latencies, nlatencies, TYPICAL_LATENCY);
+	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		struct piece *p = &r->piece[i];
+		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
+		const int64_t call_ns = p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
+		const double since_call_ns = (double)(begin_ns - call_ns);
+		const double since_free_ns = (double)(begin_ns - free_ns);
+		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns;
+		double ready_ns;
+
+		p->latency_ns = was_queued ? fmin(since_call_ns, r->latency_ns) : since_call_ns;
+		p->gap_ns = was_queued ? since_free_ns
+		            : free_ns == INT64_MIN
+		                    ? 0
+		                    : fmin(since_free_ns, r->queue_gap_ns);
+		p->offset_ns = (double)(begin_ns - r->start_ns);
+		ready_ns = (double)(call_ns == INT64_MIN ? free_ns : call_ns) +
+		           (call_ns == INT64_MIN ? 0 : r->latency_ns);
+		if (was_queued)
+			ready_ns = fmax(ready_ns, (double)free_ns + r->queue_gap_ns);
+		if ((double)begin_ns - ready_ns <= WS_IDLE_QUEUE_US * 1000)
+			continue;
+		p->beside = last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns,
+		                       r->work[i].stream);
+		if (p->beside == WS_NONE)
+			continue; /* what held it back is unknown, and stays */
+		p->beside_ns = (double)(begin_ns - ws_piece_end(&r->work[p->beside]));
+		p->latency_ns = fmin(p->latency_ns, r->latency_ns);
+		p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
+	}
+}
+
+/* A call that begins to wait for the device at once, by its name. */
+static bool *find_blocking(const struct ws_model *m, struct ws_arena *temp)
+{
+	static const char *const frees[] = {"cudaFree", "cuMemFree", "cuMemFree_v2", "hipFree"};
+	bool *blocks;
+
+	WS_NEW(temp, blocks, m->ntexts);
+	for (size_t i = 0; i < m->ntexts; i++) {
+		blocks[i] = ws_call_waits(m->texts[i]);
+		for (size_t k = 0; k < sizeof(frees) / sizeof(*frees); k++)
+			blocks[i] |= m->texts[i].len == strlen(frees[k]) &&
+			             !memcmp(m->texts[i].ptr, frees[k], m->texts[i].len);
+	}
+	return blocks;
+}
+
+/* Pieces launched by then and not yet done. */
+static size_t queued_at(const struct ws_replay *r, size_t launched, int64_t at_ns)
+{
+	size_t done;
+
+	WS_COUNT_FIRST(done, r->npieces, ws_piece_end(&r->work[r->by_end[done]]) <= at_ns);
+	return launched > done ? launched - done : 0;
+}
+
+static void link_points(struct ws_replay *r, struct ws_arena *temp)
+{
+	struct ws_joined_rows *rows = r->sel->rows;
+	const bool *blocks = find_blocking(r->m, temp);
+	struct ws_host_activity host = {0};
+	uint32_t *last_of_thread, *launched; /* + 1; pieces launched by each point or before */
+	uint32_t last = WS_NONE;             /* point of any thread */
+	double *gaps;
+	size_t ngaps = 0, nlaunched = 0;
+
+	WS_NEW(temp, last_of_thread, r->m->nthreads);
+	WS_NEW(temp, launched, r->npoints);
+	WS_NEW(temp, gaps, r->npoints);
+	for (size_t i = 0; i < r->npieces; i++)
+		if (r->piece[i].launch != WS_NONE)
+			launched[r->piece[i].launch]++;
+	ws_host_activity_find(r->m, rows, &host);
+	r->tail = WS_NONE;
+	for (uint32_t i = 0; i < r->npoints; i++) {
+		struct point *p = &r->point[i];
+		const uint32_t own = last_of_thread[p->thread];
+		int64_t since_ns = own ? r->point[own - 1].at_ns : r->start_ns;
+
+		p->anchor = own ? own - 1 : WS_NONE;
+		if (!p->is_end && last != WS_NONE && p->at_ns - since_ns > QUIET_NS &&
+		    r->point[last].at_ns > since_ns && r->point[last].thread != p->thread) {
+			p->anchor = last; /* the thread was quiet and waited for another one */
+			since_ns = r->point[last].at_ns;
+		}
+		if (p->call == WS_NONE)
+			r->tail = i;
+		p->data_ns = (double)ws_spans_inside(&host.data, since_ns, p->at_ns);
+		if (p->is_end && p->call != WS_NONE) {
+			const struct ws_joined_call *call = ws_joined_rows_call(rows, p->call);
+			const bool is_held = call->dur_ns > WS_IDLE_LAUNCH_US * 1000 &&
+			                     queued_at(r, nlaunched, call->start_ns) > DEEP_QUEUE;
+
+			if (blocks[call->kind->name] || is_held)
+				p->waits = last_ended(r, call->start_ns, p->at_ns, call->start_ns,
+				                      WS_NONE);
+			if (p->waits != WS_NONE && ws_piece_end(&r->work[p->waits]) > since_ns)
+				since_ns = ws_piece_end(&r->work[p->waits]);
+		}
+		p->gap_ns = (double)(p->at_ns - since_ns);
+		if (p->waits == WS_NONE && p->gap_ns <= WS_IDLE_LAUNCH_US * 1000)
+			gaps[ngaps++] = p->gap_ns;
+		nlaunched += launched[i];
+		last_of_thread[p->thread] = i + 1;
+		last = i;
+	}
+	r->launch_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
+	ws_host_activity_release(&host);
+}
+
+/* A node of the replay: points first, then pieces. */
+struct node {
+	int64_t at_ns;
+	uint32_t number;
+	uint8_t rank; /* at one moment: begins of calls, then pieces, then ends of calls */
+};
+
+static int by_node(const void *pa, const void *pb)
+{
+	const struct node *a = pa, *b = pb;
+
+	WS_ORDER_BY(a->at_ns, b->at_ns);
+	WS_ORDER_BY(a->rank, b->rank);
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
+{
+	const size_t n = r->npoints + r->npieces;
+	struct node *node;
+
+	WS_NEW(temp, node, n);
+	WS_NEW(r->arena, r->order, n);
+	for (uint32_t i = 0; i < r->npoints; i++)
+		node[i] = (struct node){r->point[i].at_ns, i, r->point[i].is_end ? 2 : 0};
+	for (uint32_t i = 0; i < r->npieces; i++) {
+		const uint32_t launch = r->piece[i].launch, before = r->piece[i].before;
+		int64_t at_ns = r->work[i].start_ns;
+
+		/* clocks that disagree put a piece before its call: it is played behind it */
+		if (launch != WS_NONE && r->point[launch].at_ns > at_ns)
+			at_ns = r->point[launch].at_ns;
+		if (before != WS_NONE && node[r->npoints + before].at_ns > at_ns)
+			at_ns = node[r->npoints + before].at_ns;
+		node[r->npoints + i] = (struct node){at_ns, (uint32_t)r->npoints + i, 1};
+	}
+	qsort(node, n, sizeof(*node), by_node);
+	for (size_t i = 0; i < n; i++)
+		r->order[i] = node[i].number;
+}
+
+/* --- playing ----------------------------------------------------------------------------------- */
+
+static double gap_with(const struct ws_replay *r, const struct point *p,
+                       const struct ws_whatif *change)
+{
+	const double other_ns = p->gap_ns - p->data_ns, limit_ns = WS_IDLE_LAUNCH_US * 1000;
+	double kept_ns = other_ns;
+
+	if (p->waits == WS_NONE && other_ns > limit_ns && change->no_host_gaps)
+		kept_ns = r->launch_gap_ns;
+	if (kept_ns <= limit_ns && change->as_graph)
+		kept_ns = 0;
+	return kept_ns + (change->no_data_waits ? 0 : p->data_ns);
+}
+
+/* Is `ns` later than *at? Then that is what the node waits for. */
+static void wait_until(double *at, double ns, uint32_t *cause, uint32_t node)
+{
+	if (ns > *at) {
+		*at = ns;
+		*cause = node;
+	}
+}
+
+static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
+                       const struct ws_whatif *change)
+{
+	const struct point *p = &r->point[i];
+	double at_ns = p->anchor == WS_NONE ? base_ns : r->point_ns[p->anchor];
+
+	r->cause[i] = p->anchor;
+	if (p->waits != WS_NONE && !change->no_syncs)
+		wait_until(&at_ns, r->end_of_piece_ns[p->waits], &r->cause[i],
+		           (uint32_t)r->npoints + p->waits);
+	r->point_ns[i] = at_ns + gap_with(r, p, change);
+}
+
+static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
+                       const struct ws_whatif *change)
+{
+	const struct ws_replay_piece *w = &r->work[i];
+	const struct piece *p = &r->piece[i];
+	const double gap_ns = change->no_queue_gaps && p->gap_ns <= WS_IDLE_QUEUE_US * 1000
+	                              ? 0
+	                              : p->gap_ns;
+	const double before_ns = p->before == WS_NONE ? r->stream_ns[w->stream]
+	                                              : r->end_of_piece_ns[p->before];
+	uint32_t *cause = &r->cause[r->npoints + i];
+	double at_ns = -INFINITY;
+
+	*cause = WS_NONE;
+	if (p->launch != WS_NONE)
+		wait_until(&at_ns, r->point_ns[p->launch] + p->latency_ns, cause, p->launch);
+	wait_until(&at_ns,
+	           before_ns + (change->no_stream_waits && gap_ns > WS_IDLE_QUEUE_US * 1000
+	                                ? r->queue_gap_ns
+	                                : gap_ns),
+	           cause, p->before == WS_NONE ? WS_NONE : (uint32_t)r->npoints + p->before);
+	if (p->beside != WS_NONE && !change->no_stream_waits)
+		wait_until(&at_ns, r->end_of_piece_ns[p->beside] + p->beside_ns, cause,
+		           (uint32_t)r->npoints + p->beside);
+	/* nothing says what it waited for: it begins when it did */
+	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
+		at_ns = fmax(at_ns, base_ns + p->offset_ns);
+	if (isinf(at_ns))
+		at_ns = base_ns + p->offset_ns;
+	r->begin_ns[i] = at_ns;
+	r->end_of_piece_ns[i] = at_ns + (change->dur_ns ? change->dur_ns[i] : (double)w->dur_ns);
+	r->stream_ns[w->stream] = r->end_of_piece_ns[i];
+}
+
+/* Plays the step once, from base_ns of the host on. Returns when all of it has ended. */
+static double play_once(struct ws_replay *r, const struct ws_whatif *change, double base_ns)
+{
+	double end_ns = r->tail == WS_NONE ? -INFINITY : base_ns;
+
+	for (size_t i = 0; i < r->npoints + r->npieces; i++) {
+		const uint32_t node = r->order[i];
+
+		if (node < r->npoints)
+			play_point(r, node, base_ns, change);
+		else
+			play_piece(r, node - (uint32_t)r->npoints, base_ns, change);
+	}
+	for (size_t i = 0; i < r->npieces; i++)
+		end_ns = fmax(end_ns, r->end_of_piece_ns[i]);
+	return r->tail == WS_NONE ? end_ns : fmax(end_ns, r->point_ns[r->tail]);
+}
+
+/* Streams are in use as long as they were when the step began. */
+static void rewind_streams(struct ws_replay *r)
+{
+	for (size_t s = 0; s < r->nstreams; s++)
+		r->stream_ns[s] = r->stream[s].before_ns == INT64_MIN
+		                          ? -INFINITY
+		                          : (double)(r->stream[s].before_ns - r->start_ns);
+}
+
+/* The period of the step, played many times in a row; of a window without steps the time from its
+ * first device work to its last. */
+static double play(struct ws_replay *r, const struct ws_whatif *change)
+{
+	double base_ns = 0, end_ns, settled_ns = 0, begin_ns = INFINITY;
+
+	rewind_streams(r);
+	end_ns = play_once(r, change, base_ns);
+	if (!r->repeats) {
+		for (size_t i = 0; i < r->npieces; i++)
+			begin_ns = fmin(begin_ns, r->begin_ns[i]);
+		return end_ns - begin_ns;
+	}
+	for (int cycle = 1; cycle < CYCLES; cycle++) {
+		if (cycle == CYCLES - SETTLED)
+			settled_ns = end_ns;
+		base_ns = r->point_ns[r->tail] + r->between_ns;
+		end_ns = play_once(r, change, base_ns);
+	}
+	return (end_ns - settled_ns) / SETTLED;
+}
+
+/* --- one step, checked ------------------------------------------------------------------------- */
+
+static void free_replay(void *replay)
+{
+	struct ws_replay *r = replay;
+
+	free(r->point);
+	free(r->work);
+	free(r->stream);
+}
+
+/* Everything of a window, ready to be played. An obstacle may say that it cannot be. */
+static void read_window(struct ws_replay *r, size_t which)
+{
+	const struct ws_time_window *w = &r->windows->window[which];
+	struct ws_arena temp = {0};
+	double unlaunched_ns = 0, device_ns = 0;
+
+	r->facts.step = w->step;
+	r->repeats = w->step != WS_NONE;
+	r->window_start_ns = r->start_ns = w->start_ns;
+	r->window_end_ns = r->end_ns = w->end_ns;
+	r->facts.recorded_ns = (double)(w->end_ns - w->start_ns);
+	if (r->repeats) {
+		const struct ws_model_step *step = &r->m->steps[w->step];
+
+		r->start_ns = step->start_ns;
+		r->end_ns = step->start_ns + step->total_ns;
+		/* a window that begins after its step holds the host's time between the steps */
+		if (which && w->start_ns > step->start_ns) {
+			const struct ws_model_step *last = &r->m->steps[w[-1].step];
+
+			r->between_ns = fmax(0, (double)(step->start_ns - last->start_ns -
+			                                 last->total_ns));
+		}
+	}
+	gather_pieces(r);
+	if (!r->npieces) {
+		r->facts.obstacle = "no device work was launched in it";
+		return;
+	}
+	if (r->npieces > MOST_PIECES) {
+		r->facts.obstacle = "the trace has no steps, and too much device work to be played "
+		                    "as one";
+		return;
+	}
+	gather_points(r, &temp);
+	link_pieces(r, &temp);
+	time_pieces(r, &temp);
+	link_points(r, &temp);
+	order_nodes(r, &temp);
+	WS_NEW(r->arena, r->point_ns, r->npoints);
+	WS_NEW(r->arena, r->begin_ns, r->npieces);
+	WS_NEW(r->arena, r->end_of_piece_ns, r->npieces);
+	WS_NEW(r->arena, r->stream_ns, r->nstreams);
+	WS_NEW(r->arena, r->cause, r->npoints + r->npieces);
+	for (size_t i = 0; i < r->npieces; i++) {
+		device_ns += (double)r->work[i].dur_ns;
+		unlaunched_ns += r->piece[i].launch == WS_NONE ? (double)r->work[i].dur_ns : 0;
+	}
+	if (unlaunched_ns > MOST_UNLAUNCHED * device_ns)
+		r->facts.obstacle = "too much device work has no record of its launch";
+	r->facts.npieces = r->npieces;
+	r->facts.pieces = r->work;
+	ws_arena_free(&temp);
+}
+
+/* Played once and unchanged, does all of the step happen when it did? */
+static bool agrees(struct ws_replay *r)
+{
+	const double recorded_ns = r->facts.recorded_ns;
+	double end_ns;
+
+	rewind_streams(r);
+	end_ns = play_once(r, &(struct ws_whatif){0}, 0) + (double)r->start_ns;
+	r->facts.replayed_ns = end_ns - (double)(r->repeats ? r->window_start_ns
+	                                                    : r->window_end_ns) +
+	                       (r->repeats ? 0 : recorded_ns);
+	if (!r->repeats) /* behind the last device work a window stays as it is */
+		r->facts.replayed_ns += (double)(r->window_end_ns -
+		                                 ws_piece_end(&r->work[r->by_end[r->npieces - 1]]));
+	if (fabs(r->facts.replayed_ns - recorded_ns) > STEP_TOLERANCE * recorded_ns)
+		return false;
+	for (size_t i = 0; i < r->npieces; i++)
+		if (fabs(r->begin_ns[i] - (double)(r->work[i].start_ns - r->start_ns)) >
+		    PIECE_TOLERANCE * recorded_ns)
+			return false;
+	return true;
+}
+
+static int by_length(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_time_window *w = arg;
+	const struct ws_time_window *a = &w[*(const uint32_t *)pa], *b = &w[*(const uint32_t *)pb];
+
+	WS_ORDER_BY(a->end_ns - a->start_ns, b->end_ns - b->start_ns);
+	return (a > b) - (a < b);
+}
+
+/* How many of some measured steps a replay reproduces. */
+static void check_steps(struct ws_replay *median)
+{
+	const struct ws_windows *windows = median->windows;
+	const size_t n = windows->n < MOST_CHECKED ? windows->n : MOST_CHECKED;
+	struct ws_arena arena = {0};
+
+	for (size_t i = 0; i < n && median->repeats; i++) {
+		const size_t which = i * windows->n / n;
+		struct ws_replay r = {.m = median->m, .sel = median->sel, .windows = windows, .arena = &arena};
+
+		if (windows->window[which].step == median->facts.step)
+			continue;
+		read_window(&r, which);
+		median->facts.checked++;
+		median->facts.passed += !r.facts.obstacle && agrees(&r);
+		free_replay(&r);
+	}
+	ws_arena_free(&arena);
+}
+
+static void read_median_step(struct ws_replay *r)
+{
+	struct ws_time_window *window = r->windows->window;
+	struct ws_arena temp = {0};
+	uint32_t *order;
+
+	if (ws_model_on_cpu(r->m)) {
+		r->facts.obstacle = "kernels ran on the CPU reference, which does not wait";
+		return;
+	}
+	if (!r->windows->n || !r->sel->rows) {
+		r->facts.obstacle = "there is no device work";
+		return;
+	}
+	WS_NEW(&temp, order, r->windows->n);
+	ws_order_identity(order, r->windows->n);
+	qsort_r(order, r->windows->n, sizeof(*order), by_length, window);
+	read_window(r, order[(r->windows->n - 1) / 2]);
+	ws_arena_free(&temp);
+	if (r->facts.obstacle)
+		return;
+	r->period_ns = play(r, &(struct ws_whatif){0});
+	r->facts.checked = 1;
+	r->facts.passed = agrees(r);
+	if (!r->facts.passed)
+		r->facts.obstacle = "played again unchanged, the step does not take its recorded "
+		                    "time: something that it waited for was not recorded";
+	check_steps(r);
+}
+
+struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel)
+{
+	static const char key;
+	struct ws_replay *r = ws_kept_result(sel, &key);
+
+	if (r)
+		return r;
+	WS_NEW(&sel->kept->arena, r, 1);
+	*r = (struct ws_replay){
+	        .m = m, .sel = sel, .windows = ws_windows(m, sel), .arena = &sel->kept->arena};
+	r->facts.step = WS_NONE;
+	read_median_step(r);
+	ws_keep_result(sel, &key, r, free_replay);
+	return r;
+}
+
+const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r)
+{
+	return &r->facts;
+}
+
+double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
+{
+	double changed_ns;
+
+	if (r->facts.obstacle)
+		return NAN;
+	changed_ns = play(r, change);
+	/* of a window without steps, the host's time before and behind the device work stays */
+	return r->repeats ? r->facts.recorded_ns * changed_ns / r->period_ns
+	                  : r->facts.recorded_ns - r->period_ns + changed_ns;
+}
+
+/* --- the critical path -------------------------------------------------------------------------- */
+
+static enum ws_use use_of_gap(const struct ws_replay *r, const struct point *p, bool has_waited)
+{
+	if (has_waited)
+		return WS_USE_SYNC;
+	if (2 * p->data_ns > p->gap_ns)
+		return WS_USE_DATA;
+	(void)r;
+	return p->gap_ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+}
+
+static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_stretch stretch)
+{
+	if (!(stretch.ns > 0))
+		return;
+	WS_GROW(r->path, r->npath + 1, *capacity);
+	r->path[r->npath++] = stretch;
+}
+
+/* From the node that ended last, back along what each node waited for last, until the step began. */
+static void trace_back(struct ws_replay *r, size_t *capacity)
+{
+	double at_ns = -INFINITY;
+	uint32_t node = WS_NONE;
+
+	for (uint32_t i = 0; i < r->npieces; i++)
+		if (r->end_of_piece_ns[i] > at_ns) {
+			at_ns = r->end_of_piece_ns[i];
+			node = (uint32_t)r->npoints + i;
+		}
+	if (r->tail != WS_NONE && r->point_ns[r->tail] > at_ns)
+		node = r->tail;
+	while (node != WS_NONE) {
+		const uint32_t cause = r->cause[node];
+		const bool from_piece = cause != WS_NONE && cause >= r->npoints;
+		const double from_ns = cause == WS_NONE ? NAN
+		                       : from_piece     ? r->end_of_piece_ns[cause - r->npoints]
+		                                        : r->point_ns[cause];
+
+		if (node < r->npoints) {
+			const struct point *p = &r->point[node];
+
+			add_stretch(r, capacity,
+			            (struct ws_replay_stretch){
+			                    WS_NONE, p->range, use_of_gap(r, p, from_piece),
+			                    isnan(from_ns) ? p->gap_ns : r->point_ns[node] - from_ns});
+		} else {
+			const uint32_t i = node - (uint32_t)r->npoints;
+			const double began_ns = r->begin_ns[i];
+
+			add_stretch(r, capacity,
+			            (struct ws_replay_stretch){i, WS_NONE,
+			                                       (enum ws_use)r->work[i].use,
+			                                       r->end_of_piece_ns[i] - began_ns});
+			if (!isnan(from_ns))
+				add_stretch(
+				        r, capacity,
+				        (struct ws_replay_stretch){
+				                WS_NONE, WS_NONE,
+				                !from_piece ? WS_USE_LAUNCH
+				                : began_ns - from_ns > WS_IDLE_QUEUE_US * 1000
+				                        ? WS_USE_WAIT
+				                        : WS_USE_DEVICE,
+				                began_ns - from_ns});
+		}
+		node = cause;
+	}
+}
+
+const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, size_t *n)
+{
+	const struct ws_whatif unchanged = {0};
+	struct ws_replay_stretch *grown;
+	size_t capacity = 0;
+
+	*n = 0;
+	if (r->facts.obstacle)
+		return NULL;
+	if (!r->npath) {
+		rewind_streams(r);
+		play_once(r, &unchanged, 0);
+		trace_back(r, &capacity);
+		grown = r->path;
+		WS_NEW(r->arena, r->path, r->npath);
+		for (size_t i = 0; i < r->npath; i++)
+			r->path[i] = grown[r->npath - 1 - i];
+		free(grown);
+	}
+	*n = r->npath;
+	return r->path;
+}

@@ -1,0 +1,66 @@
+/*
+ * Replay of a step: the earliest times of its host calls and device work that keep what each waits
+ * for. All gains are differences of two replays. docs/dev/replay.md
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "report/analysis/idle.h"
+
+/* Device work of the replayed step: a kernel, copy, fill or whole graph. */
+struct ws_replay_piece {
+	uint32_t row;      /* of kernels, else index into the model's work */
+	bool is_kernel;
+	uint8_t use;       /* WS_USE_COMPUTE, WS_USE_COLLECTIVE or WS_USE_COPY */
+	uint32_t device;   /* index into the model's devices */
+	uint32_t stream;   /* number in this replay */
+	uint32_t call;     /* that launched it, a row; WS_NONE */
+	int64_t start_ns, dur_ns; /* as recorded */
+};
+
+static inline int64_t ws_piece_end(const struct ws_replay_piece *piece)
+{
+	return piece->start_ns + piece->dur_ns;
+}
+
+struct ws_replay; /* one step, ready to be played */
+
+/* What is changed. All zeros: nothing. */
+struct ws_whatif {
+	const double *dur_ns; /* of each piece; NULL: as recorded */
+	bool no_data_waits;   /* the host never loads data */
+	bool no_host_gaps;    /* the host does nothing but launch, at its typical pace */
+	bool no_syncs;        /* no call waits for the device */
+	bool as_graph;        /* launches cost the host nothing */
+	bool free_collectives; /* collectives end when their own work does */
+	bool no_stream_waits; /* no piece waits for another stream or for an unknown thing */
+	bool no_queue_gaps;   /* queued pieces follow each other at once */
+};
+
+/* A stretch of the critical path. */
+struct ws_replay_stretch {
+	uint32_t piece;  /* WS_NONE: the host's, or a latency */
+	uint32_t range;  /* innermost range of the host there, a row; WS_NONE */
+	enum ws_use use; /* of a piece, else what the device waited for */
+	double ns;
+};
+
+struct ws_replay_facts {
+	const char *obstacle; /* why gains cannot be replayed; NULL: they can */
+	uint32_t step;        /* of the model, WS_NONE: the whole window */
+	double recorded_ns;   /* time of the step */
+	double replayed_ns;   /* with nothing changed */
+	size_t checked, passed; /* measured steps that were played unchanged; those that agree */
+	size_t npieces;
+	const struct ws_replay_piece *pieces; /* by begin */
+};
+
+/* Of the median measured step of the selection, once: it lives as long as sel. Never NULL. */
+struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selection *sel);
+const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r);
+/* Time of the step with this change, ns; NaN where facts have an obstacle. */
+double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change);
+/* The critical path of the unchanged step, in the order of time. Its stretches add up to it. NULL
+ * where facts have an obstacle. Lives as long as sel. */
+const struct ws_replay_stretch *ws_replay_critical_path(struct ws_replay *r, size_t *n);
