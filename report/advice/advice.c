@@ -178,8 +178,8 @@ static void look_at_op(struct ws_advice *a, const struct ws_joined_kernel *k, ui
 }
 
 /* What tells kernels apart; op: its operation, group: that one's; WS_NONE. */
-static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, uint32_t op,
-                        uint32_t group, struct ws_strtab *ids)
+static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, size_t row,
+                        uint32_t op, uint32_t group, struct ws_strtab *ids)
 {
 	const struct ws_advice_cell cell = {.config = k->kind->config,
 	                                    .class = k->kind->class,
@@ -196,6 +196,12 @@ static void add_to_cell(struct ws_advice *a, const struct ws_joined_kernel *k, u
 	if (id > a->ncells)
 		a->cell[a->ncells++] = cell;
 	a->cell[id - 1].ns += k->dur_ns;
+	while (a->next_of_row < a->nof_row &&
+	       a->replayed->pieces[a->of_row[a->next_of_row]].row < row)
+		a->next_of_row++;
+	if (a->next_of_row < a->nof_row &&
+	    a->replayed->pieces[a->of_row[a->next_of_row]].row == row)
+		a->cell_of[a->of_row[a->next_of_row]] = (uint32_t)id - 1;
 	a->attention_ns += cell.attention ? k->dur_ns : 0;
 }
 
@@ -222,7 +228,7 @@ static void look_at_kernels(struct ws_advice *a, struct ws_strtab *ids, struct w
 		op = ws_cost_ops_of_kernel(a->costs, k);
 		if (op != WS_NONE)
 			look_at_op(a, k, op, ids, group_of);
-		add_to_cell(a, k, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
+		add_to_cell(a, k, i, op, op == WS_NONE ? WS_NONE : group_of[op] - 1, cells);
 	}
 	if (a->nwork)
 		qsort_r(a->work, a->nwork, sizeof(*a->work), by_time, a->m->texts);
@@ -242,6 +248,31 @@ static void count_kernels(struct ws_advice *a)
 	ws_strtab_free(&cells);
 }
 
+static int by_row(const void *pa, const void *pb, void *arg)
+{
+	const struct ws_replay_piece *piece = arg;
+
+	return ws_order_compare(piece[*(const uint32_t *)pa].row, piece[*(const uint32_t *)pb].row);
+}
+
+/* The replay, whose kernels find their cells as rows are counted. */
+static void open_replay(struct ws_advice *a)
+{
+	a->replay = ws_replay_of(a->m, a->tab->sel);
+	a->replayed = ws_replay_facts(a->replay);
+	a->found->obstacle = a->replayed->obstacle;
+	if (a->replayed->obstacle)
+		return;
+	WS_NEW(&a->arena, a->cell_of, a->replayed->npieces);
+	WS_NEW(&a->arena, a->of_row, a->replayed->npieces);
+	for (uint32_t i = 0; i < a->replayed->npieces; i++) {
+		a->cell_of[i] = WS_NONE;
+		if (a->replayed->pieces[i].is_kernel)
+			a->of_row[a->nof_row++] = i;
+	}
+	qsort_r(a->of_row, a->nof_row, sizeof(*a->of_row), by_row, (void *)a->replayed->pieces);
+}
+
 static void prepare(struct ws_advice *a)
 {
 	const struct ws_model *m = a->m;
@@ -255,7 +286,9 @@ static void prepare(struct ws_advice *a)
 	a->idle = ws_idle_find(m, a->tab->sel);
 	a->found->has_steps = a->times->nmeasured > 0;
 	a->samples = a->times->nmeasured ? (double)a->times->nmeasured : 1;
-	a->found->step_ns = (double)a->idle->wall_ns / a->samples;
+	open_replay(a);
+	a->found->step_ns = a->replayed->obstacle ? (double)a->idle->wall_ns / a->samples
+	                                          : a->replayed->recorded_ns;
 	find_casts(a);
 	count_kernels(a);
 	find_traits(a);

@@ -15,6 +15,7 @@
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
 #include "report/base/say.h"
+#include "report/replay/replay.h"
 
 enum ws_rule {
 #define R(function, id, gpu, title, condition, says) WS_RULE_##function,
@@ -40,7 +41,8 @@ const char *ws_severity_name(enum ws_severity severity);
 struct ws_finding {
 	enum ws_rule rule;
 	enum ws_severity severity;
-	double gain_ns; /* at most, of a step; NaN = not known */
+	double gain_ns; /* per step; NaN = not known */
+	bool is_replayed; /* the gain is a replay's; else it is an upper bound by formula */
 	/* time of the kernels that it is about, of a step: no gain is more; NaN = it is about none
 	 */
 	double kernels_ns;
@@ -50,7 +52,8 @@ struct ws_finding {
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
-	double step_ns; /* wall time of one step, else of all */
+	double step_ns; /* wall time of the replayed step, else of the mean step, else of all */
+	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
 	uint64_t skipped[WS_RULES];       /* findings over WS_ADVICE_FINDINGS_MAX */
@@ -110,6 +113,11 @@ struct ws_advice {
 	double samples; /* measured steps, else 1 */
 	const struct ws_step_times *times;
 	const struct ws_idle *idle;
+	struct ws_replay *replay;
+	const struct ws_replay_facts *replayed;
+	uint32_t *cell_of;  /* of each of its pieces, WS_NONE: none */
+	uint32_t *of_row;   /* its pieces that are kernels, by row */
+	size_t nof_row, next_of_row;
 	struct ws_cost_ops *costs;
 	const struct ws_utilization *use; /* by the rule about it */
 	struct ws_work_group *work;       /* by GPU time, longest first */
@@ -163,9 +171,11 @@ WS_ADVICE_RULES(R)
 /* A formatted text in the arena. */
 const char *ws_advice_text(struct ws_advice *a, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
-/* advice may be NULL. gain_ns over all that counts, NaN = not known. */
+/* advice may be NULL. gain_ns over all that counts, NaN = not known. change: what the replay is
+ * asked for the gain instead; NULL: nothing. */
 void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, const char *scope, const char *evidence, const char *advice);
+                   double gain_ns, const struct ws_whatif *change, const char *scope,
+                   const char *evidence, const char *advice);
 /* The same about kernels: its gain is the sum of what the claim says of each. */
 void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
                          struct ws_claim claim, const char *scope, const char *evidence,

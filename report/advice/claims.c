@@ -8,12 +8,12 @@
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-/* Under one per cent of the time nothing is worth acting on first. */
+/* A finding that gains less than one per cent of the step is weak. gain_ns: per step. */
 static enum ws_severity severity_of(const struct ws_advice *a, enum ws_severity severity,
                                     double gain_ns)
 {
 	return severity == WS_SEVERITY_STRONG && !isnan(gain_ns) &&
-	                       100 * gain_ns < WS_WAIT_PERCENT * (double)a->idle->wall_ns
+	                       100 * gain_ns < WS_WAIT_PERCENT * a->found->step_ns
 	               ? WS_SEVERITY_WEAK
 	               : severity;
 }
@@ -29,11 +29,21 @@ static void add(struct ws_advice *a, struct ws_finding finding, struct ws_claim 
 	found->finding[found->n++] = finding;
 }
 
-void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
-                   double gain_ns, const char *scope, const char *evidence, const char *advice)
+/* What the step gains by a change; NaN where the replay has an obstacle. */
+static double replay_gain(const struct ws_advice *a, const struct ws_whatif *change)
 {
+	return a->replayed->recorded_ns - ws_replay_step_ns(a->replay, change);
+}
+
+void ws_advice_add(struct ws_advice *a, enum ws_rule rule, enum ws_severity severity,
+                   double gain_ns, const struct ws_whatif *change, const char *scope,
+                   const char *evidence, const char *advice)
+{
+	const bool is_replayed = change && !a->replayed->obstacle;
+
+	gain_ns = is_replayed ? replay_gain(a, change) : gain_ns / a->samples;
 	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns / a->samples, NAN,
+	    (struct ws_finding){rule, severity_of(a, severity, gain_ns), gain_ns, is_replayed, NAN,
 	                        scope, evidence, advice},
 	    (struct ws_claim){NULL, NULL, 0});
 }
@@ -51,14 +61,16 @@ struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns)
 
 /* --- sums over kernels ------------------------------------------------------------------------ */
 
-/* What a claim says of the kernels that no finding has yet. Devices work side by side: a step gains
- * what the one that gains most does, and no more than it computed. */
+/* A claim about the kernels that no finding has yet. */
 struct sum {
-	double gain_ns; /* NaN = of none of them known */
+	double gain_ns; /* per step; NaN = of none of them known */
 	int64_t all_ns, taken_ns;
 };
 
-static double most_of_a_device(const struct ws_advice *a, const double *gain_ns)
+/* The gain of each device's kernels, if time saved in kernels were time saved in the step: devices
+ * work side by side, so the step gains at most what one of them does, and no more than it computed.
+ */
+static double bound_gain(const struct ws_advice *a, const double *gain_ns)
 {
 	double most = NAN;
 
@@ -71,7 +83,22 @@ static double most_of_a_device(const struct ws_advice *a, const double *gain_ns)
 			gain = fmin(gain, (double)a->idle->device[d].ns[WS_USE_COMPUTE]);
 		most = isnan(most) ? gain : fmax(most, gain);
 	}
-	return most;
+	return most / a->samples;
+}
+
+/* The same, replayed. cell_rate: of each cell, NaN: it stays as it is. */
+static double replay_cells(struct ws_advice *a, const double *cell_rate)
+{
+	double *dur_ns;
+
+	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+	for (size_t i = 0; i < a->replayed->npieces; i++) {
+		const uint32_t cell = a->cell_of[i];
+		const double rate = cell == WS_NONE || isnan(cell_rate[cell]) ? 0 : cell_rate[cell];
+
+		dur_ns[i] = (1 - rate) * (double)a->replayed->pieces[i].dur_ns;
+	}
+	return replay_gain(a, &(struct ws_whatif){.dur_ns = dur_ns});
 }
 
 /* owner: finding of each cell plus 1, NULL = no finding has one yet. */
@@ -79,9 +106,10 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
                             const uint32_t *owner)
 {
 	struct sum s = {NAN, 0, 0};
-	double *gain;
+	double *gain, *cell_rate;
 
 	WS_NEW(&a->arena, gain, a->m->ndevices);
+	WS_NEW(&a->arena, cell_rate, a->ncells);
 	for (size_t d = 0; d < a->m->ndevices; d++)
 		gain[d] = NAN;
 	for (size_t i = 0; i < a->ncells; i++) {
@@ -89,16 +117,21 @@ static struct sum sum_claim(struct ws_advice *a, const struct ws_claim *claim,
 		const double rate = claim->rate(a, cell, claim);
 		double *of_device = &gain[a->m->configs[cell->config].device];
 
+		cell_rate[i] = NAN;
 		if (rate < 0)
 			continue;
 		s.all_ns += cell->ns;
-		if (owner && owner[i])
+		if (owner && owner[i]) {
 			s.taken_ns += cell->ns;
-		else if (!isnan(rate))
+		} else if (!isnan(rate)) {
+			cell_rate[i] = fmin(rate, 1);
 			*of_device = (isnan(*of_device) ? 0 : *of_device) +
-			             fmin(rate, 1) * (double)cell->ns;
+			             cell_rate[i] * (double)cell->ns;
+		}
 	}
-	s.gain_ns = most_of_a_device(a, gain);
+	s.gain_ns = bound_gain(a, gain);
+	if (!isnan(s.gain_ns) && !a->replayed->obstacle)
+		s.gain_ns = replay_cells(a, cell_rate);
 	return s;
 }
 
@@ -109,7 +142,8 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	const struct sum s = sum_claim(a, &claim, NULL);
 
 	add(a,
-	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns / a->samples,
+	    (struct ws_finding){rule, severity_of(a, severity, s.gain_ns), s.gain_ns,
+	                        !a->replayed->obstacle && !isnan(s.gain_ns),
 	                        (double)s.all_ns / a->samples, scope, evidence, advice},
 	    claim);
 }
@@ -211,7 +245,7 @@ static void settle(struct merger *m, uint32_t at)
 	struct ws_finding *f = &a->found->finding[at];
 	const struct ws_claim *claim = &a->claim[at];
 	const struct sum s = sum_claim(a, claim, m->owner);
-	const double left_ns = s.gain_ns / a->samples;
+	const double left_ns = s.gain_ns;
 	const bool is_known = !isnan(f->gain_ns);
 	uint32_t host;
 

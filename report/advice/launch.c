@@ -12,8 +12,34 @@ static double mean_ns(const struct ws_advice *a, enum ws_use use)
 	return a->idle->nworked ? (double)a->idle->all.ns[use] / (double)a->idle->nworked : 0;
 }
 
+/* The step without a cause of waiting. A cause that no replay takes away: false. */
+static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whatif *change)
+{
+	double *dur_ns;
+
+	*change = (struct ws_whatif){.as_graph = use == WS_USE_LAUNCH,
+	                             .no_host_gaps = use == WS_USE_HOST,
+	                             .no_syncs = use == WS_USE_SYNC,
+	                             .no_data_waits = use == WS_USE_DATA,
+	                             .no_stream_waits = use == WS_USE_WAIT,
+	                             .no_queue_gaps = use == WS_USE_DEVICE,
+	                             .no_late_start = use == WS_USE_START,
+	                             .no_late_end = use == WS_USE_END};
+	if (use == WS_USE_COLLECTIVE || use == WS_USE_COPY) {
+		WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+		for (size_t i = 0; i < a->replayed->npieces; i++) {
+			const struct ws_replay_piece *piece = &a->replayed->pieces[i];
+
+			dur_ns[i] = piece->use == use ? 0 : (double)piece->dur_ns;
+		}
+		change->dur_ns = dur_ns;
+	}
+	return use != WS_USE_UNKNOWN;
+}
+
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 {
+	struct ws_whatif change;
 	double ns = mean_ns(a, use), share = 100 * ns / (double)a->idle->wall_ns;
 	const uint64_t gaps = a->idle->all.gaps[use];
 	const char *of_gaps = "";
@@ -32,7 +58,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 		                       ws_say_time(a->texts, (double)a->idle->all.longest_ns[use]));
 	ws_advice_add(a, rule,
 	              share >= WS_WAIT_STRONG_PERCENT ? WS_SEVERITY_STRONG : WS_SEVERITY_WEAK, ns,
-	              "whole run",
+	              change_without(a, use, &change) ? &change : NULL, "whole run",
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
 	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
 	              /* what PyTorch calls it helps where operations say that it is PyTorch */
@@ -77,7 +103,7 @@ static void add_paths(struct ws_advice *a)
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
-		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
+		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns, NULL,
 		              ws_arena_copy(a->texts, path, len),
 		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s",
 		                             ws_advice_name(a, a->m->ranges.paths[p].name),

@@ -109,8 +109,8 @@ void ws_rule_other_work(struct ws_advice *a)
 		                    "Fuse scale, mask and softmax: the scores are "
 		                    "then read and written once, not three times");
 	else
-		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN, "whole run", evidence,
-		              NULL);
+		ws_advice_add(a, WS_RULE_other_work, WS_SEVERITY_WEAK, NAN, NULL, "whole run",
+		              evidence, NULL);
 }
 
 /* --- A21 attention that is not fused --------------------------------------------------------- */

@@ -50,7 +50,7 @@ static void add_cold(struct ws_advice *a, int phase, const struct ws_stat *stat)
 	bool are_first;
 	const char *which = outliers(a, phase, stat, &are_first);
 
-	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN,
+	ws_advice_add(a, WS_RULE_cold, WS_SEVERITY_STRONG, NAN, NULL,
 	              phase == WS_PHASES ? "step" : ws_phase_name((enum ws_phase)phase),
 	              ws_advice_text(a,
 	                             "%s%smean %s, median %s, standard deviation %s over "
@@ -101,7 +101,7 @@ static bool fact_is(const struct ws_advice *a, const char *key, const char *valu
 static void add_fact(struct ws_advice *a, const char *scope, const char *evidence,
                      const char *advice)
 {
-	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, scope, evidence, advice);
+	ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_STRONG, NAN, NULL, scope, evidence, advice);
 }
 
 static void judge_loss_scale(struct ws_advice *a)
@@ -160,7 +160,7 @@ void ws_rule_precision(struct ws_advice *a)
 	for (size_t i = 0; i < a->m->nconfigs; i++)
 		half_ns += a->config_ns[i] && sums_in_fp16(a, i) ? a->config_ns[i] : 0;
 	if (ws_advice_share(a, half_ns) >= WS_A3_SHARE_PERCENT)
-		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN,
+		ws_advice_add(a, WS_RULE_precision, WS_SEVERITY_HINT, NAN, NULL,
 		              "matrix products that sum in fp16",
 		              ws_advice_top_kernels(a, sums_in_fp16),
 		              "Ask for fp32 as compute type");
@@ -208,7 +208,7 @@ void ws_rule_autotune(struct ws_advice *a)
 	if (!n)
 		return;
 	warm = a->m->steps[0].warm_up;
-	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN,
+	ws_advice_add(a, WS_RULE_autotune, warm ? WS_SEVERITY_HINT : WS_SEVERITY_STRONG, NAN, NULL,
 	              warm ? "first warm-up step" : "first step",
 	              ws_advice_text(a,
 	                             "%" PRIu64 " convolution kernel%s (%s) ran only in "

@@ -23,7 +23,7 @@
 
 /* The begin or the end of a call on a thread that launches device work. */
 struct point {
-	int64_t at_ns;    /* as recorded */
+	int64_t at_ns; /* as recorded */
 	uint32_t thread;
 	uint32_t call;   /* row; WS_NONE: the end of the step */
 	uint32_t range;  /* innermost around the call, a row; WS_NONE */
@@ -69,17 +69,20 @@ struct ws_replay {
 	uint32_t *by_end; /* pieces */
 	struct stream *stream;
 	size_t nstreams, streams_capacity;
-	uint32_t *order;                     /* points, and npoints + pieces, by recorded time */
-	double latency_ns, queue_gap_ns;     /* typical of the step: of a launch, of a queued piece */
-	double launch_gap_ns;                /* of the host between two points while it launches */
-	double period_ns; /* of the unchanged step */
+	uint32_t *order;                 /* points, and npoints + pieces, by recorded time */
+	double latency_ns, queue_gap_ns; /* typical of the step: of a launch, of a queued piece */
+	double launch_gap_ns;            /* of the host between two points while it launches */
+	double period_ns;                /* of the unchanged step */
+	uint32_t first_launch;           /* point; WS_NONE: none is known */
+	int64_t last_end_ns;             /* of the device work of the step, as recorded */
 	double *point_ns, *begin_ns, *end_of_piece_ns, *stream_ns; /* of one play */
-	uint32_t *cause;                     /* node that each node waited for last; WS_NONE */
+	uint32_t *cause; /* node that each node waited for last; WS_NONE */
 	struct ws_replay_stretch *path;
 	size_t npath;
 };
 
-/* --- gathering --------------------------------------------------------------------------------- */
+/* --- gathering ---------------------------------------------------------------------------------
+ */
 
 static uint32_t find_stream(struct ws_replay *r, uint32_t process, uint32_t device, uint64_t id)
 {
@@ -156,14 +159,14 @@ static void gather_pieces(struct ws_replay *r)
 
 		if (ws_work_ran(r->sel, m, i))
 			add_piece(r,
-			          (struct ws_replay_piece){
-			                  .row = (uint32_t)i,
-			                  .use = w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE
+			          (struct ws_replay_piece){.row = (uint32_t)i,
+			                                   .use = w->kind == WS_WORK_GRAPH
+			                                                  ? WS_USE_COMPUTE
 			                                                  : WS_USE_COPY,
-			                  .device = w->device,
-			                  .call = w->call,
-			                  .start_ns = w->start_ns,
-			                  .dur_ns = w->dur_ns},
+			                                   .device = w->device,
+			                                   .call = w->call,
+			                                   .start_ns = w->start_ns,
+			                                   .dur_ns = w->dur_ns},
 			          w->step, w->process, w->stream);
 	}
 	ws_sort(r->work, r->npieces, sizeof(*r->work), by_begin);
@@ -237,7 +240,8 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 	ws_sort(r->point, r->npoints, sizeof(*r->point), by_time);
 }
 
-/* --- what each node waits for ------------------------------------------------------------------ */
+/* --- what each node waits for ------------------------------------------------------------------
+ */
 
 /* The last piece that ended in (after, until] by recorded time and was launched by `launched`, on
  * another stream than `stream` if that is one; WS_NONE. */
@@ -289,10 +293,11 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		const struct ws_replay_piece *w = &r->work[i];
 		struct piece *p = &r->piece[i];
-		const bool has_point = w->call >= first_call && w->call <= last_call &&
-		                       w->call != WS_NONE;
+		const bool has_point =
+		        w->call >= first_call && w->call <= last_call && w->call != WS_NONE;
 
-		*p = (struct piece){.launch = WS_NONE, .before = r->stream[w->stream].last,
+		*p = (struct piece){.launch = WS_NONE,
+		                    .before = r->stream[w->stream].last,
 		                    .beside = WS_NONE};
 		if (has_point && point_of[w->call - first_call])
 			p->launch = point_of[w->call - first_call] - 1;
@@ -337,17 +342,17 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		struct piece *p = &r->piece[i];
 		const int64_t free_ns = stream_free_ns(r, i), begin_ns = r->work[i].start_ns;
-		const int64_t call_ns = p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
+		const int64_t call_ns =
+		        p->launch == WS_NONE ? INT64_MIN : r->point[p->launch].at_ns;
 		const double since_call_ns = (double)(begin_ns - call_ns);
 		const double since_free_ns = (double)(begin_ns - free_ns);
 		const bool was_queued = free_ns != INT64_MIN && free_ns > call_ns;
 		double ready_ns;
 
 		p->latency_ns = was_queued ? fmin(since_call_ns, r->latency_ns) : since_call_ns;
-		p->gap_ns = was_queued ? since_free_ns
-		            : free_ns == INT64_MIN
-		                    ? 0
-		                    : fmin(since_free_ns, r->queue_gap_ns);
+		p->gap_ns = was_queued             ? since_free_ns
+		            : free_ns == INT64_MIN ? 0
+		                                   : fmin(since_free_ns, r->queue_gap_ns);
 		p->offset_ns = (double)(begin_ns - r->start_ns);
 		ready_ns = (double)(call_ns == INT64_MIN ? free_ns : call_ns) +
 		           (call_ns == INT64_MIN ? 0 : r->latency_ns);
@@ -355,8 +360,8 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 			ready_ns = fmax(ready_ns, (double)free_ns + r->queue_gap_ns);
 		if ((double)begin_ns - ready_ns <= WS_IDLE_QUEUE_US * 1000)
 			continue;
-		p->beside = last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns,
-		                       r->work[i].stream);
+		p->beside =
+		        last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns, r->work[i].stream);
 		if (p->beside == WS_NONE)
 			continue; /* what held it back is unknown, and stays */
 		p->beside_ns = (double)(begin_ns - ws_piece_end(&r->work[p->beside]));
@@ -485,15 +490,20 @@ static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
 		r->order[i] = node[i].number;
 }
 
-/* --- playing ----------------------------------------------------------------------------------- */
+/* --- playing -----------------------------------------------------------------------------------
+ */
 
-static double gap_with(const struct ws_replay *r, const struct point *p,
-                       const struct ws_whatif *change)
+/* The gap in front of point i. */
+static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
+	const struct point *p = &r->point[i];
+	const bool is_cut = i <= r->first_launch        ? change->no_late_start
+	                    : p->at_ns > r->last_end_ns ? change->no_late_end
+	                                                : change->no_host_gaps;
 	const double other_ns = p->gap_ns - p->data_ns, limit_ns = WS_IDLE_LAUNCH_US * 1000;
 	double kept_ns = other_ns;
 
-	if (p->waits == WS_NONE && other_ns > limit_ns && change->no_host_gaps)
+	if (p->waits == WS_NONE && other_ns > limit_ns && is_cut)
 		kept_ns = r->launch_gap_ns;
 	if (kept_ns <= limit_ns && change->as_graph)
 		kept_ns = 0;
@@ -519,7 +529,7 @@ static void play_point(struct ws_replay *r, uint32_t i, double base_ns,
 	if (p->waits != WS_NONE && !change->no_syncs)
 		wait_until(&at_ns, r->end_of_piece_ns[p->waits], &r->cause[i],
 		           (uint32_t)r->npoints + p->waits);
-	r->point_ns[i] = at_ns + gap_with(r, p, change);
+	r->point_ns[i] = at_ns + gap_with(r, i, change);
 }
 
 static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
@@ -527,11 +537,10 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 {
 	const struct ws_replay_piece *w = &r->work[i];
 	const struct piece *p = &r->piece[i];
-	const double gap_ns = change->no_queue_gaps && p->gap_ns <= WS_IDLE_QUEUE_US * 1000
-	                              ? 0
-	                              : p->gap_ns;
-	const double before_ns = p->before == WS_NONE ? r->stream_ns[w->stream]
-	                                              : r->end_of_piece_ns[p->before];
+	const double gap_ns =
+	        change->no_queue_gaps && p->gap_ns <= WS_IDLE_QUEUE_US * 1000 ? 0 : p->gap_ns;
+	const double before_ns =
+	        p->before == WS_NONE ? r->stream_ns[w->stream] : r->end_of_piece_ns[p->before];
 	uint32_t *cause = &r->cause[r->npoints + i];
 	double at_ns = -INFINITY;
 
@@ -605,7 +614,8 @@ static double play(struct ws_replay *r, const struct ws_whatif *change)
 	return (end_ns - settled_ns) / SETTLED;
 }
 
-/* --- one step, checked ------------------------------------------------------------------------- */
+/* --- one step, checked -------------------------------------------------------------------------
+ */
 
 static void free_replay(void *replay)
 {
@@ -637,8 +647,8 @@ static void read_window(struct ws_replay *r, size_t which)
 		if (which && w->start_ns > step->start_ns) {
 			const struct ws_model_step *last = &r->m->steps[w[-1].step];
 
-			r->between_ns = fmax(0, (double)(step->start_ns - last->start_ns -
-			                                 last->total_ns));
+			r->between_ns =
+			        fmax(0, (double)(step->start_ns - last->start_ns - last->total_ns));
 		}
 	}
 	gather_pieces(r);
@@ -656,6 +666,11 @@ static void read_window(struct ws_replay *r, size_t which)
 	time_pieces(r, &temp);
 	link_points(r, &temp);
 	order_nodes(r, &temp);
+	r->first_launch = WS_NONE;
+	for (size_t i = 0; i < r->npieces; i++)
+		if (r->piece[i].launch < r->first_launch)
+			r->first_launch = r->piece[i].launch;
+	r->last_end_ns = ws_piece_end(&r->work[r->by_end[r->npieces - 1]]);
 	WS_NEW(r->arena, r->point_ns, r->npoints);
 	WS_NEW(r->arena, r->begin_ns, r->npieces);
 	WS_NEW(r->arena, r->end_of_piece_ns, r->npieces);
@@ -680,8 +695,8 @@ static bool agrees(struct ws_replay *r)
 
 	rewind_streams(r);
 	end_ns = play_once(r, &(struct ws_whatif){0}, 0) + (double)r->start_ns;
-	r->facts.replayed_ns = end_ns - (double)(r->repeats ? r->window_start_ns
-	                                                    : r->window_end_ns) +
+	r->facts.replayed_ns = end_ns -
+	                       (double)(r->repeats ? r->window_start_ns : r->window_end_ns) +
 	                       (r->repeats ? 0 : recorded_ns);
 	if (!r->repeats) /* behind the last device work a window stays as it is */
 		r->facts.replayed_ns += (double)(r->window_end_ns -
@@ -713,7 +728,10 @@ static void check_steps(struct ws_replay *median)
 
 	for (size_t i = 0; i < n && median->repeats; i++) {
 		const size_t which = i * windows->n / n;
-		struct ws_replay r = {.m = median->m, .sel = median->sel, .windows = windows, .arena = &arena};
+		struct ws_replay r = {.m = median->m,
+		                      .sel = median->sel,
+		                      .windows = windows,
+		                      .arena = &arena};
 
 		if (windows->window[which].step == median->facts.step)
 			continue;
@@ -763,8 +781,10 @@ struct ws_replay *ws_replay_of(const struct ws_model *m, const struct ws_selecti
 	if (r)
 		return r;
 	WS_NEW(&sel->kept->arena, r, 1);
-	*r = (struct ws_replay){
-	        .m = m, .sel = sel, .windows = ws_windows(m, sel), .arena = &sel->kept->arena};
+	*r = (struct ws_replay){.m = m,
+	                        .sel = sel,
+	                        .windows = ws_windows(m, sel),
+	                        .arena = &sel->kept->arena};
 	r->facts.step = WS_NONE;
 	read_median_step(r);
 	ws_keep_result(sel, &key, r, free_replay);
@@ -778,17 +798,19 @@ const struct ws_replay_facts *ws_replay_facts(const struct ws_replay *r)
 
 double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 {
-	double changed_ns;
+	double saved_ns;
 
 	if (r->facts.obstacle)
 		return NAN;
-	changed_ns = play(r, change);
+	saved_ns = r->period_ns - play(r, change);
 	/* of a window without steps, the host's time before and behind the device work stays */
-	return r->repeats ? r->facts.recorded_ns * changed_ns / r->period_ns
-	                  : r->facts.recorded_ns - r->period_ns + changed_ns;
+	if (r->repeats)
+		saved_ns *= r->facts.recorded_ns / r->period_ns;
+	return r->facts.recorded_ns - fmax(0, saved_ns);
 }
 
-/* --- the critical path -------------------------------------------------------------------------- */
+/* --- the critical path --------------------------------------------------------------------------
+ */
 
 static enum ws_use use_of_gap(const struct ws_replay *r, const struct point *p, bool has_waited)
 {
@@ -808,7 +830,8 @@ static void add_stretch(struct ws_replay *r, size_t *capacity, struct ws_replay_
 	r->path[r->npath++] = stretch;
 }
 
-/* From the node that ended last, back along what each node waited for last, until the step began. */
+/* From the node that ended last, back along what each node waited for last, until the step began.
+ */
 static void trace_back(struct ws_replay *r, size_t *capacity)
 {
 	double at_ns = -INFINITY;
@@ -832,9 +855,11 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 			const struct point *p = &r->point[node];
 
 			add_stretch(r, capacity,
-			            (struct ws_replay_stretch){
-			                    WS_NONE, p->range, use_of_gap(r, p, from_piece),
-			                    isnan(from_ns) ? p->gap_ns : r->point_ns[node] - from_ns});
+			            (struct ws_replay_stretch){WS_NONE, p->range,
+			                                       use_of_gap(r, p, from_piece),
+			                                       isnan(from_ns) ? p->gap_ns
+			                                                      : r->point_ns[node] -
+			                                                                from_ns});
 		} else {
 			const uint32_t i = node - (uint32_t)r->npoints;
 			const double began_ns = r->begin_ns[i];
@@ -844,15 +869,14 @@ static void trace_back(struct ws_replay *r, size_t *capacity)
 			                                       (enum ws_use)r->work[i].use,
 			                                       r->end_of_piece_ns[i] - began_ns});
 			if (!isnan(from_ns))
-				add_stretch(
-				        r, capacity,
-				        (struct ws_replay_stretch){
-				                WS_NONE, WS_NONE,
-				                !from_piece ? WS_USE_LAUNCH
-				                : began_ns - from_ns > WS_IDLE_QUEUE_US * 1000
-				                        ? WS_USE_WAIT
-				                        : WS_USE_DEVICE,
-				                began_ns - from_ns});
+				add_stretch(r, capacity,
+				            (struct ws_replay_stretch){
+				                    WS_NONE, WS_NONE,
+				                    !from_piece ? WS_USE_LAUNCH
+				                    : began_ns - from_ns > WS_IDLE_QUEUE_US * 1000
+				                            ? WS_USE_WAIT
+				                            : WS_USE_DEVICE,
+				                    began_ns - from_ns});
 		}
 		node = cause;
 	}

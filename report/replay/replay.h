@@ -10,12 +10,12 @@
 
 /* Device work of the replayed step: a kernel, copy, fill or whole graph. */
 struct ws_replay_piece {
-	uint32_t row;      /* of kernels, else index into the model's work */
+	uint32_t row; /* of kernels, else index into the model's work */
 	bool is_kernel;
-	uint8_t use;       /* WS_USE_COMPUTE, WS_USE_COLLECTIVE or WS_USE_COPY */
-	uint32_t device;   /* index into the model's devices */
-	uint32_t stream;   /* number in this replay */
-	uint32_t call;     /* that launched it, a row; WS_NONE */
+	uint8_t use;              /* WS_USE_COMPUTE, WS_USE_COLLECTIVE or WS_USE_COPY */
+	uint32_t device;          /* index into the model's devices */
+	uint32_t stream;          /* number in this replay */
+	uint32_t call;            /* that launched it, a row; WS_NONE */
 	int64_t start_ns, dur_ns; /* as recorded */
 };
 
@@ -28,14 +28,16 @@ struct ws_replay; /* one step, ready to be played */
 
 /* What is changed. All zeros: nothing. */
 struct ws_whatif {
-	const double *dur_ns; /* of each piece; NULL: as recorded */
-	bool no_data_waits;   /* the host never loads data */
-	bool no_host_gaps;    /* the host does nothing but launch, at its typical pace */
-	bool no_syncs;        /* no call waits for the device */
-	bool as_graph;        /* launches cost the host nothing */
+	const double *dur_ns;  /* of each piece; NULL: as recorded */
+	bool no_data_waits;    /* the host never loads data */
+	bool no_host_gaps;     /* between launches the host does nothing else: its typical pace */
+	bool no_late_start;    /* the same before the first launch */
+	bool no_late_end;      /* … and behind the last device work */
+	bool no_syncs;         /* no call waits for the device */
+	bool as_graph;         /* launches cost the host nothing */
 	bool free_collectives; /* collectives end when their own work does */
-	bool no_stream_waits; /* no piece waits for another stream or for an unknown thing */
-	bool no_queue_gaps;   /* queued pieces follow each other at once */
+	bool no_stream_waits;  /* no piece waits for another stream or for an unknown thing */
+	bool no_queue_gaps;    /* queued pieces follow each other at once */
 };
 
 /* A stretch of the critical path. */
@@ -47,10 +49,10 @@ struct ws_replay_stretch {
 };
 
 struct ws_replay_facts {
-	const char *obstacle; /* why gains cannot be replayed; NULL: they can */
-	uint32_t step;        /* of the model, WS_NONE: the whole window */
-	double recorded_ns;   /* time of the step */
-	double replayed_ns;   /* with nothing changed */
+	const char *obstacle;   /* why gains cannot be replayed; NULL: they can */
+	uint32_t step;          /* of the model, WS_NONE: the whole window */
+	double recorded_ns;     /* time of the step */
+	double replayed_ns;     /* with nothing changed */
 	size_t checked, passed; /* measured steps that were played unchanged; those that agree */
 	size_t npieces;
 	const struct ws_replay_piece *pieces; /* by begin */
