@@ -357,6 +357,7 @@ const struct ws_findings *ws_advice_find(const struct ws_table_context *tab)
 	judge(&a);
 	ws_advice_merge(&a);
 	sort_findings(&a);
+	ws_advice_climb(&a);
 	ws_keep_result(tab->sel, &key, a.found, NULL);
 	free(a.work);
 	free(a.cell);

@@ -41,13 +41,21 @@ const char *ws_severity_name(enum ws_severity severity);
 struct ws_finding {
 	enum ws_rule rule;
 	enum ws_severity severity;
-	double gain_ns; /* per step; NaN = not known */
+	double gain_ns;   /* per step; NaN = not known */
 	bool is_replayed; /* the gain is a replay's; else it is an upper bound by formula */
 	/* time of the kernels that it is about, of a step: no gain is more; NaN = it is about none
 	 */
 	double kernels_ns;
 	const char *scope, *evidence, *advice; /* advice NULL: what the rule says */
 };
+
+/* The step as one thing after the other no longer holds it up, each rung with all before it. */
+struct ws_ladder_rung {
+	const char *name;
+	double step_ns;
+};
+#define WS_LADDER_RUNGS   6
+#define WS_LADDER_PERCENT 1 /* of the step: a rung that gains less is left out */
 
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
@@ -56,9 +64,11 @@ struct ws_findings {
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
 	uint8_t fired[WS_RULES];
-	uint64_t skipped[WS_RULES];       /* findings over WS_ADVICE_FINDINGS_MAX */
-	uint64_t merged[WS_RULES];        /* alternatives inside other findings */
-	const char *not_judged[WS_RULES]; /* why; NULL = it was */
+	uint64_t skipped[WS_RULES];                  /* findings over WS_ADVICE_FINDINGS_MAX */
+	uint64_t merged[WS_RULES];                   /* alternatives inside other findings */
+	const char *not_judged[WS_RULES];            /* why; NULL = it was */
+	struct ws_ladder_rung rung[WS_LADDER_RUNGS]; /* the first is now */
+	size_t nrungs;                               /* 0: see obstacle */
 };
 
 struct ws_advice;
@@ -115,8 +125,8 @@ struct ws_advice {
 	const struct ws_idle *idle;
 	struct ws_replay *replay;
 	const struct ws_replay_facts *replayed;
-	uint32_t *cell_of;  /* of each of its pieces, WS_NONE: none */
-	uint32_t *of_row;   /* its pieces that are kernels, by row */
+	uint32_t *cell_of; /* of each of its pieces, WS_NONE: none */
+	uint32_t *of_row;  /* its pieces that are kernels, by row */
 	size_t nof_row, next_of_row;
 	struct ws_cost_ops *costs;
 	const struct ws_utilization *use; /* by the rule about it */
@@ -184,6 +194,8 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
 /* Its gain, or the time of its kernels, is under a per cent of the step: no first page shows it. */
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
+/* Fills the ladder. */
+void ws_advice_climb(struct ws_advice *a);
 /* Findings on the same kernels become one, with alternatives; no kernel is in two gains. */
 void ws_advice_merge(struct ws_advice *a);
 /* Every cell has its group of operations in the order that these have now. */

@@ -503,7 +503,7 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 	const double other_ns = p->gap_ns - p->data_ns, limit_ns = WS_IDLE_LAUNCH_US * 1000;
 	double kept_ns = other_ns;
 
-	if (p->waits == WS_NONE && other_ns > limit_ns && is_cut)
+	if (other_ns > limit_ns && is_cut)
 		kept_ns = r->launch_gap_ns;
 	if (kept_ns <= limit_ns && change->as_graph)
 		kept_ns = 0;

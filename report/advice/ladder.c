@@ -1,0 +1,92 @@
+/* The ladder: the time of the step now, and as one thing after the other no longer holds it up. */
+#include <math.h>
+
+#include "report/advice/advice.h"
+
+/* Communication in the time of the shortest call of its kind in the step: the last rank to arrive
+ * waits for nobody. */
+static void shorten_collectives(struct ws_advice *a, double *dur_ns)
+{
+	struct ws_joined_rows *rows = a->tab->sel->rows;
+	struct ws_strtab kinds = {0};
+	const size_t n = a->replayed->npieces;
+	double *shortest_ns; /* by number of the kind */
+	uint64_t *kind;      /* of each piece, 0: no collective */
+
+	WS_NEW(&a->arena, shortest_ns, n + 1);
+	WS_NEW(&a->arena, kind, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_replay_piece *piece = &a->replayed->pieces[i];
+		const struct ws_joined_kernel *k;
+		const struct ws_collective *known;
+		uint64_t key[3] = {0};
+
+		if (piece->use != WS_USE_COLLECTIVE)
+			continue;
+		k = ws_joined_rows_kernel(rows, piece->row);
+		known = ws_joined_collective(a->m, k);
+		key[0] = a->m->configs[k->kind->config].name;
+		if (known) {
+			key[1] = known->name;
+			key[2] = known->in_elements;
+		}
+		kind[i] = ws_strtab_add(&kinds, key, sizeof(key));
+		if (!(shortest_ns[kind[i]] > 0 && shortest_ns[kind[i]] <= (double)piece->dur_ns))
+			shortest_ns[kind[i]] = (double)piece->dur_ns;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (kind[i])
+			dur_ns[i] = shortest_ns[kind[i]];
+	ws_strtab_free(&kinds);
+}
+
+/* Kernels of operations whose cost is known in the least time that the device needs for it. */
+static void bring_to_roof(const struct ws_advice *a, double *dur_ns)
+{
+	for (size_t i = 0; i < a->replayed->npieces; i++) {
+		const uint32_t cell = a->cell_of[i];
+		const uint32_t work = cell == WS_NONE ? WS_NONE : a->cell[cell].work;
+		double roof_ns;
+
+		if (work == WS_NONE)
+			continue;
+		roof_ns = ws_advice_roof_ns(&a->work[work]);
+		if (roof_ns < (double)a->work[work].gpu_ns)
+			dur_ns[i] *= roof_ns / (double)a->work[work].gpu_ns;
+	}
+}
+
+static void add_rung(struct ws_advice *a, const char *name, const struct ws_whatif *change)
+{
+	struct ws_findings *found = a->found;
+	const double before_ns = found->rung[found->nrungs - 1].step_ns;
+	const double step_ns = ws_replay_step_ns(a->replay, change);
+
+	if (before_ns - step_ns >= WS_LADDER_PERCENT / 100.0 * found->step_ns)
+		found->rung[found->nrungs++] = (struct ws_ladder_rung){name, step_ns};
+}
+
+void ws_advice_climb(struct ws_advice *a)
+{
+	struct ws_whatif change = {0};
+	double *dur_ns;
+
+	if (a->replayed->obstacle)
+		return;
+	a->found->rung[a->found->nrungs++] =
+	        (struct ws_ladder_rung){"now", a->replayed->recorded_ns};
+	change.no_data_waits = true;
+	add_rung(a, "without waits for data", &change);
+	change.no_host_gaps = change.no_late_start = change.no_late_end = change.no_syncs = true;
+	add_rung(a, "without gaps of the host", &change);
+	change.as_graph = true;
+	add_rung(a, "launches as one graph", &change);
+	WS_NEW(&a->arena, dur_ns, a->replayed->npieces);
+	for (size_t i = 0; i < a->replayed->npieces; i++)
+		dur_ns[i] = (double)a->replayed->pieces[i].dur_ns;
+	change.dur_ns = dur_ns;
+	shorten_collectives(a, dur_ns);
+	add_rung(a, "communication without waiting", &change);
+	bring_to_roof(a, dur_ns);
+	add_rung(a, "kernels at their roof", &change);
+}
