@@ -1,5 +1,9 @@
-/* What is odd about the run, and what could be done: findings of the rules as rows. */
+/* What is odd about the run, and what could be done: findings of the rules, the ladder and the
+ * critical path. */
+#include <math.h>
+
 #include "report/advice/advice.h"
+#include "report/model/copies.h"
 #include "report/tables/tables.h"
 
 static void add_row(struct ws_table *t, const struct ws_findings *a, const struct ws_finding *f)
@@ -46,9 +50,13 @@ static void add_notes(struct ws_table *t, const struct ws_findings *a)
 		ws_table_note(
 		        t, "The trace has no measured steps: the rules look at everything in the "
 		           "report, as if it were one step.");
-	ws_table_note(t, "A gain is an upper bound, for one step; a kernel is in one gain. Shares "
-	                 "are of the GPU time of the kernels that count. The definitions have the "
-	                 "rules.");
+	if (a->obstacle)
+		ws_table_note(t, "Gains are upper bounds, not replayed: %s.", a->obstacle);
+	else
+		ws_table_note(t, "Gains are replayed: the step was played again without what the "
+		                 "finding is about.");
+	ws_table_note(t, "A gain is for one step; a kernel is in one gain. Shares are of the GPU "
+	                 "time of the kernels that count. The definitions have the rules.");
 }
 
 void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
@@ -63,4 +71,131 @@ void ws_tab_advice(const struct ws_table_context *tab, struct ws_table *t)
 	for (size_t i = 0; i < a->n; i++)
 		add_row(t, a, &a->finding[i]);
 	add_notes(t, a);
+}
+
+/* --- relations of the replay ---------------------------------------------------------------- */
+
+static const struct ws_findings *findings_of(const struct ws_table_context *tab)
+{
+	return ws_model_has_kernels(tab->m) ? ws_advice_find(tab) : NULL;
+}
+
+static size_t count_rungs(void *tab)
+{
+	const struct ws_findings *a = findings_of(tab);
+
+	return a ? a->nrungs : 0;
+}
+
+#define RUNG(X)                              \
+	X(name, ws_put_str(out, rung->name)) \
+	X(step_ns, ws_put_real(out, rung->step_ns))
+
+static void put_rung(void *tab, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_ladder_rung *rung = &findings_of(tab)->rung[row];
+
+	WS_PUT_COLUMN(column, RUNG);
+}
+
+static const struct ws_replay_stretch *critical_path(const struct ws_table_context *tab, size_t *n)
+{
+	return ws_replay_critical_path(ws_replay_of(tab->m, tab->sel), n);
+}
+
+static size_t count_stretches(void *tab)
+{
+	size_t n;
+
+	critical_path(tab, &n);
+	return n;
+}
+
+static void put_stretch_name(const struct ws_table_context *tab, const struct ws_replay_stretch *s,
+                             const struct ws_joined_kernel *k, struct ws_put *out)
+{
+	const struct ws_replay_facts *facts = ws_replay_facts(ws_replay_of(tab->m, tab->sel));
+	const struct ws_joined_range *range = ws_joined_rows_range(tab->sel->rows, s->range);
+
+	if (k)
+		ws_put_text(out,
+		            ws_model_short_name(tab->m, tab->m->configs[k->kind->config].name));
+	else if (s->piece != WS_NONE)
+		ws_put_str(out, ws_copy_name(ws_copy_name_of(
+		                        &tab->m->work[facts->pieces[s->piece].row])));
+	else if (range)
+		ws_put_text(out, tab->m->texts[range->context->name]);
+	else
+		ws_put_str(out, "(no range)");
+}
+
+#define STRETCH(X)                                                       \
+	X(name, put_stretch_name(tab, s, k, out))                        \
+	X(what, ws_put_str(out, ws_use_defs[s->use].name))               \
+	X(class, if (k) ws_put_text(out, tab->m->texts[k->kind->class])) \
+	X(ns, ws_put_real(out, s->ns))
+
+static void put_stretch(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_table_context *tab = ctx;
+	const struct ws_replay_facts *facts = ws_replay_facts(ws_replay_of(tab->m, tab->sel));
+	size_t n;
+	const struct ws_replay_stretch *s = &critical_path(tab, &n)[row];
+	const struct ws_joined_kernel *k =
+	        s->piece != WS_NONE && facts->pieces[s->piece].is_kernel
+	                ? ws_joined_rows_kernel(tab->sel->rows, facts->pieces[s->piece].row)
+	                : NULL;
+
+	WS_PUT_COLUMN(column, STRETCH);
+}
+
+static const struct ws_relation relations[] = {
+        {"rung", RUNG(WS_COLUMN_NAME), count_rungs, put_rung},
+        {"stretch", STRETCH(WS_COLUMN_NAME), count_stretches, put_stretch},
+};
+
+void ws_replay_relations_add(struct ws_query *q, const struct ws_table_context *tab)
+{
+	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
+		ws_query_add(q, &relations[i], (void *)tab);
+}
+
+unsigned ws_replay_relations_parts(const struct ws_query *q)
+{
+	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++)
+		if (ws_query_columns_read(q, &relations[i]))
+			return WS_DIGEST_STEPS | WS_DIGEST_ROWS;
+	return 0;
+}
+
+/* Why a table of the replay has no rows. */
+static void note_replay(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_replay_facts *facts;
+
+	if (!ws_model_has_kernels(tab->m)) {
+		ws_table_set_not_recorded(t, WS_NO_KERNELS);
+		return;
+	}
+	facts = ws_replay_facts(ws_replay_of(tab->m, tab->sel));
+	if (facts->obstacle) {
+		ws_table_note(t, "The step cannot be replayed: %s.", facts->obstacle);
+		return;
+	}
+	if (facts->step != WS_NONE)
+		ws_table_note(t,
+		              "Step %llu is replayed, the median one. Played unchanged, %zu of %zu "
+		              "steps that were tried take their recorded time within 0.5 %%.",
+		              (unsigned long long)tab->m->steps[facts->step].number, facts->passed,
+		              facts->checked);
+}
+
+void ws_tab_ladder(const struct ws_table_context *tab, struct ws_table *t)
+{
+	note_replay(tab, t);
+}
+
+void ws_tab_critical_path(const struct ws_table_context *tab, struct ws_table *t)
+{
+	note_replay(tab, t);
 }

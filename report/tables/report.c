@@ -155,6 +155,7 @@ static enum ws_status parts_of(const struct ws_table_def *const *defs, size_t nd
 	*parts = 0;
 	WS_FORWARD(ws_query_open(&q, err));
 	ws_relations_add(q, NULL);
+	ws_replay_relations_add(q, NULL);
 	status = WS_OK;
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++) {
 		const struct ws_table_query *query = builder_of(defs[i])->query;
@@ -165,7 +166,7 @@ static enum ws_status parts_of(const struct ws_table_def *const *defs, size_t nd
 			*parts |= needs_of(defs[i], columns);
 	}
 	/* every table says where kernels ran on the CPU */
-	*parts |= ws_relations_parts(q) | WS_DIGEST_KERNELS;
+	*parts |= ws_relations_parts(q) | ws_replay_relations_parts(q) | WS_DIGEST_KERNELS;
 	ws_query_close(q);
 	return status;
 }
@@ -206,6 +207,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab,
 
 	WS_FORWARD(ws_query_open(&q, err));
 	ws_relations_add(q, &relations);
+	ws_replay_relations_add(q, tab);
 	status = WS_OK;
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
 		status = make(tab, q, defs[i], columns, &tables[i], err);

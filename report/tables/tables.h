@@ -26,6 +26,11 @@ WS_ALL_TABLES(T)
 /* How the rows of a table of tables.def are made. */
 const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def);
 
+/* The relations `rung` and `stretch`, of the replay; tab NULL: queries are only checked. The parts
+ * of a digest that queries of q read for them. */
+void ws_replay_relations_add(struct ws_query *q, const struct ws_table_context *tab);
+unsigned ws_replay_relations_parts(const struct ws_query *q);
+
 /* What tables of kernels say of a trace without any. */
 #define WS_NO_KERNELS \
 	"The trace holds no kernel: the program launched none, or its GPU was not recorded."

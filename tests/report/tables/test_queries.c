@@ -27,6 +27,7 @@ Test(queries, each_is_prepared_as_a_whole_and_for_each_column_alone)
 		cr_assert(eq(int, ws_query_open(&q, &err), WS_OK));
 		ws_relations_add(q, NULL);
 		ws_ranks_relations(q, NULL);
+		ws_replay_relations_add(q, NULL);
 		cr_expect(eq(int, ws_query_check_table(q, of, NULL, &err), WS_OK), "%s: %s",
 		          of->def->name, err.text);
 		for (size_t c = 0; c < of->def->ncolumns; c++) {
