@@ -192,6 +192,10 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
                          const char *advice);
 /* About the kernels of one group; gain_ns of all of them, NaN = not known. */
 struct ws_claim ws_claim_work(const struct ws_work_group *g, double gain_ns);
+/* Its gain in words: "29.1 ms → 23.4 ms per step" by replay, "at most 5.7 ms (19 %) per step" by
+ * formula; "" where it has none. */
+const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
+                            const struct ws_finding *f);
 /* Its gain, or the time of its kernels, is under a per cent of the step: no first page shows it. */
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f);
 /* Fills the ladder. */

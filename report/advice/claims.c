@@ -148,6 +148,21 @@ void ws_advice_add_claim(struct ws_advice *a, enum ws_rule rule, enum ws_severit
 	    claim);
 }
 
+const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *all,
+                            const struct ws_finding *f)
+{
+	const char *each = all->has_steps ? " per step" : "";
+
+	if (!(f->gain_ns > 0) || !(all->step_ns > 0))
+		return "";
+	if (f->is_replayed)
+		return ws_arena_format(texts, "%s → %s%s", ws_say_time(texts, all->step_ns),
+		                       ws_say_time(texts, all->step_ns - f->gain_ns), each);
+	return ws_arena_format(texts, "at most %s%s",
+	                       ws_say_part_of(texts, f->gain_ns, 100 * f->gain_ns / all->step_ns),
+	                       each);
+}
+
 bool ws_finding_is_small(const struct ws_findings *all, const struct ws_finding *f)
 {
 	const double most_ns = isnan(f->gain_ns) ? f->kernels_ns : f->gain_ns;

@@ -34,6 +34,7 @@ static void add_finding(struct ws_page_making *p, const struct ws_findings *all,
 	                                 .evidence = ws_arena_copy(p->texts, f->evidence,
 	                                                           strlen(f->evidence)),
 	                                 .gain_ns = f->gain_ns,
+	                                 .gain = ws_finding_gain(p->texts, all, f),
 	                                 .gain_percent = ws_stat_percent(f->gain_ns, all->step_ns)};
 }
 
@@ -47,9 +48,11 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 		n += all->skipped[i];
 	}
 	p->page->findings_note =
-	        ws_arena_format(p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data",
-	                        judged, WS_RULES, n, n == 1 ? "finding" : "findings",
-	                        WS_RULES - judged);
+	        ws_arena_format(p->texts,
+	                        "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	                        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	                        all->obstacle ? ". Gains are upper bounds: " : "",
+	                        all->obstacle ? all->obstacle : "");
 }
 
 void ws_page_add_findings(struct ws_page_making *p)

@@ -279,14 +279,14 @@ static void say_first(struct ws_page_making *p)
 	const struct ws_page_finding *f = p->page->finding;
 	const char *advice;
 
-	if (!p->page->nfindings)
+	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
+	if (!p->page->nfindings || !(f->gain_ns > 0))
 		return;
 	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
-	if (f->gain_ns > 0)
-		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s. Saves up to ", advice),
-		            ws_say_part_of(p->texts, f->gain_ns, f->gain_percent), ".", NULL);
-	else
-		ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s.", advice), NULL);
+	ws_say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
+	            ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain),
+	                            f->gain + 1),
+	            ".", NULL);
 }
 
 /* --- figures ---------------------------------------------------------------------------------- */

@@ -122,7 +122,8 @@ struct ws_page_finding {
 	const char *title;
 	const char *advice; /* what to do, a sentence or two */
 	const char *evidence;
-	double gain_ns, gain_percent; /* at most, of a step (of the run without steps); NaN */
+	double gain_ns, gain_percent; /* of a step (of the run without steps); NaN */
+	const char *gain;             /* in words, see ws_finding_gain */
 	uint64_t nsimilar;            /* findings of the same rule with less gain */
 };
 

@@ -158,9 +158,8 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 		                                ? ""
 		                                : ".");
 
-		if (finding->gain_percent > 0)
-			text = ws_arena_format(&arena, "%s Gain: at most %s.", text,
-			                       ws_say_percent(&arena, finding->gain_percent));
+		if (*finding->gain)
+			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);
 		ws__text_paragraph(f, opts, NULL, 0, text);
 		if (finding->evidence)
 			ws__text_paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);

@@ -349,8 +349,7 @@ static void add_finding(const struct ws_summary_page *p, const struct ws_finding
 	char *item, *text, gain[80] = "", others[64] = "";
 
 	if (f->gain_ns > 0 && a->step_ns > 0)
-		snprintf(gain, sizeof(gain), " Gain: at most %.1f %% of %s.",
-		         100 * f->gain_ns / a->step_ns, a->has_steps ? "a step" : "the run");
+		snprintf(gain, sizeof(gain), " Gain: %s.", ws_finding_gain(p->tab->temp, a, f));
 	if (more)
 		snprintf(others, sizeof(others), "; %llu more like this", (unsigned long long)more);
 	item = ws_xformat("%s: %s (%s)", rule->title, f->scope, rule->id);

@@ -133,6 +133,7 @@ static void put_findings(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_str(key(j, "advice"), f->advice);
 		ws_json_str(key(j, "evidence"), f->evidence);
 		ws_json_f64(key(j, "gain"), f->gain_ns);
+		ws_json_str(key(j, "saves"), f->gain);
 		ws_json_f64(key(j, "percent"), f->gain_percent);
 		ws_json_u64(key(j, "more"), f->nsimilar);
 		ws_json_object_end(j);

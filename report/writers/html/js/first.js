@@ -176,10 +176,10 @@ function addRoofline(page, to) {
 }
 
 function addFindings(page, to) {
-  const { list, note, each } = page.findings;
+  const { list, note } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
-    if (f.gain > 0) li.append(make("b", { className: "gain", textContent: `up to −${shownPercent(f.percent)}` }));
+    if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
     li.append(make("div", { className: "soft", textContent: `${f.title.toLowerCase().includes(f.evidence.split(":")[0].toLowerCase()) ? "" : f.title + ": "}${f.evidence}${f.more ? `; ${f.more} more like this` : ""}.`.replace(/\.\.$/, ".") }));
     return li;
   });
@@ -187,7 +187,7 @@ function addFindings(page, to) {
   box.append(items.length ? make("ol", null, ...items.slice(0, 5)) : make("p", { textContent: note ? "Nothing stands out." : "Without kernels no rule can be judged." }));
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
-  if (note) box.append(make("p", { className: "soft", textContent: note + (list.some(f => f.gain > 0) ? `. Gains are upper bounds, in percent of ${each}.` : ".") }));
+  if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
   to.append(card("what-to-do", "What to do", "", box));
 }
 
