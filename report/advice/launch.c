@@ -103,7 +103,8 @@ static void add_paths(struct ws_advice *a)
 		if (!ws_advice_has_room(a, WS_RULE_launch_bound, &shown))
 			continue;
 		ws_path_text(&a->m->ranges, p, a->m->texts, &path, &len);
-		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns, NULL,
+		ws_advice_add(a, WS_RULE_launch_bound, WS_SEVERITY_WEAK, ns,
+		              &(struct ws_whatif){.as_graph = true, .graph_path = p + 1},
 		              ws_arena_copy(a->texts, path, len),
 		              ws_advice_text(a, "%s waits for launches %s%s; its kernels run %s",
 		                             ws_advice_name(a, a->m->ranges.paths[p].name),

@@ -27,6 +27,7 @@ struct point {
 	uint32_t thread;
 	uint32_t call;   /* row; WS_NONE: the end of the step */
 	uint32_t range;  /* innermost around the call, a row; WS_NONE */
+	uint32_t path;   /* of that range, WS_NONE */
 	uint32_t anchor; /* the point that it follows, WS_NONE: the begin of the step */
 	uint32_t waits;  /* of an end: the piece that the call waited for, WS_NONE */
 	double gap_ns;   /* since the anchor, or since the end of the piece if that was later */
@@ -226,12 +227,17 @@ static void gather_points(struct ws_replay *r, struct ws_arena *temp)
 		struct point point = {.at_ns = call->start_ns,
 		                      .thread = call->kind->thread,
 		                      .call = i,
-		                      .range = call->range};
+		                      .range = call->range,
+		                      .path = WS_NONE};
+		const struct ws_joined_range *range;
 
 		if (call->start_ns > r->end_ns && end_ns > r->end_ns + rows->longest_call_ns)
 			break;
 		if (!launches[point.thread] || call->start_ns < r->start_ns || end_ns > r->end_ns)
 			continue;
+		range = ws_joined_rows_range(rows, point.range);
+		if (range)
+			point.path = range->context->path;
 		add_point(r, point);
 		point.at_ns = end_ns;
 		point.is_end = true;
@@ -493,6 +499,16 @@ static void order_nodes(struct ws_replay *r, struct ws_arena *temp)
 /* --- playing -----------------------------------------------------------------------------------
  */
 
+/* Is the point in a range of this path? */
+static bool is_in_path(const struct ws_replay *r, const struct point *p, uint32_t path)
+{
+	uint32_t at = p->path;
+
+	while (at != WS_NONE && at != path)
+		at = r->m->ranges.paths[at].parent;
+	return at == path;
+}
+
 /* The gap in front of point i. */
 static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_whatif *change)
 {
@@ -505,7 +521,8 @@ static double gap_with(const struct ws_replay *r, uint32_t i, const struct ws_wh
 
 	if (other_ns > limit_ns && is_cut)
 		kept_ns = r->launch_gap_ns;
-	if (kept_ns <= limit_ns && change->as_graph)
+	if (kept_ns <= limit_ns && change->as_graph &&
+	    (!change->graph_path || is_in_path(r, p, change->graph_path - 1)))
 		kept_ns = 0;
 	return kept_ns + (change->no_data_waits ? 0 : p->data_ns);
 }
@@ -803,10 +820,7 @@ double ws_replay_step_ns(struct ws_replay *r, const struct ws_whatif *change)
 	if (r->facts.obstacle)
 		return NAN;
 	saved_ns = r->period_ns - play(r, change);
-	/* of a window without steps, the host's time before and behind the device work stays */
-	if (r->repeats)
-		saved_ns *= r->facts.recorded_ns / r->period_ns;
-	return r->facts.recorded_ns - fmax(0, saved_ns);
+	return r->facts.recorded_ns - fmin(fmax(0, saved_ns), r->facts.recorded_ns);
 }
 
 /* --- the critical path --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Gains of the advice, worked out a second time: from our SQLite and CSV, not by our rules' code.
+"""Gains of the advice, worked out a second time: from our SQLite and CSV, not by our rules' code, and replayed by replay.py.
 
     python3 gains.py WARPSHEET DEVICES.md FOLDER TRACE...
 
@@ -17,6 +17,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+
+from replay import Replay
 
 WAITS = {'A1': 'launch', 'A16': 'data', 'A17': 'comm', 'A18': 'copy', 'A19': 'sync', 'A20': 'host', 'A23': 'wait', 'A24': 'queue',
          'A25': 'start', 'A26': 'end'}
@@ -62,20 +64,25 @@ class Trace:
             return []
 
     def read_calls(self):
-        self.calls, self.syncs = {}, []
+        self.calls, self.syncs, self.all_calls = {}, [], {}
         for start, end, tid, correlation, name in self.rows(
                 'select start, end, globalTid, correlationId, nameId from CUPTI_ACTIVITY_KIND_RUNTIME'):
             self.calls.setdefault((tid >> 24, correlation), (start, end, tid))
-            if re.search('Synchronize|^(cu|cuda|hip)Memcpy(?!.*Async)', self.strings[name]):
+            waits = re.search('Synchronize|^(cu|cuda|hip)Memcpy(?!.*Async)', self.strings[name])
+            if waits:
                 self.syncs.append((start, end))
+            frees = self.strings[name] in ('cudaFree', 'cuMemFree', 'cuMemFree_v2', 'hipFree')
+            self.all_calls[tid >> 24, correlation, start] = (start, end, tid, bool(waits or frees))
 
     def read_windows(self):
-        ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)) from NVTX_EVENTS "
+        ranges = self.rows("select start, end, coalesce(text, (select value from StringIds where id = textId)), globalTid from NVTX_EVENTS "
                            'where end is not null order by start')
+        self.ranges = ranges
         self.loads = sorted(r[:2] for r in ranges if 'dataloader' in r[2].lower())
-        self.steps = [r[:2] for r in ranges if re.fullmatch(r'step|ProfilerStep#\d+', r[2])]
+        self.steps = [(r[0], r[1], r[3]) for r in ranges if re.fullmatch(r'step|ProfilerStep#\d+', r[2])]
         warm = [r[:2] for r in ranges if r[2] == 'warm-up']
-        self.measured = [s for s in self.steps if not any(w[0] <= s[0] < w[1] for w in warm)]
+        self.hosts = [s for s in self.steps if not any(w[0] <= s[0] < w[1] for w in warm)]
+        self.measured = [s[:2] for s in self.hosts]
 
     def read_kernels(self, told):
         found = self.rows('select start, end, streamId, correlationId, globalPid, demangledName, deviceId from '
@@ -83,9 +90,10 @@ class Trace:
         told.sort(key=lambda r: (int(r['Start (ns)']), int(r['Stream'])))
         assert len(found) == len(told), 'kernel-trace and the database have other kernels'
         self.kernels = []
-        for (start, end, _, correlation, pid, name, device), row in zip(found, told):
+        for (start, end, stream, correlation, pid, name, device), row in zip(found, told):
             call = self.calls.get(((pid or 0) >> 24, correlation))
-            self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, name=self.strings[name], device=device,
+            self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, key=((pid or 0) >> 24, correlation), name=self.strings[name],
+                                     device=device, stream=(pid, device, stream),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
         if not self.steps:
@@ -94,18 +102,19 @@ class Trace:
             self.count = [k for k in self.kernels if k['step'] is not None]
 
     def step_of(self, time):
-        return next((i for i, s in enumerate(self.measured) if s[0] <= time < s[1]), None)
+        return next((i for i, s in enumerate(self.hosts) if s[0] <= time < s[1]), None)
 
     def read_copies(self):
         self.copies = []
         for kind in ('MEMCPY', 'MEMSET'):
-            for start, end, correlation, pid, device in self.rows('select start, end, correlationId, globalPid, deviceId from '
-                                                                 f'CUPTI_ACTIVITY_KIND_{kind}'):
-                self.copies.append((start, end, self.calls.get(((pid or 0) >> 24, correlation)), device))
+            for start, end, correlation, pid, device, stream in self.rows(
+                    f'select start, end, correlationId, globalPid, deviceId, streamId from CUPTI_ACTIVITY_KIND_{kind}'):
+                key = ((pid or 0) >> 24, correlation)
+                self.copies.append((start, end, self.calls.get(key), device, key, (pid, device, stream)))
         ends = collections.defaultdict(list)
         for k in self.kernels:
             ends[k['step']].append(k['end'])
-        for start, end, call, _ in self.copies:
+        for start, end, call, *_ in self.copies:
             ends[self.step_of(call[0] if call else start)].append(end)
         for at, step in enumerate(self.measured):  # a step lasts to the end of its last device work
             self.measured[at] = (step[0], max([step[1]] + ends[at]))
@@ -171,6 +180,49 @@ class Trace:
         return g['calls'] * max(g['flops'] / flops, g['bytes'] / (self.peak['memory'] * 1e9)) * 1e9
 
     # --- uses of the device
+
+    def replay(self):
+        """Of the median measured step, else of the whole trace."""
+        steps, windows, before = [], [], None
+        for at, (start, end) in enumerate(self.measured):
+            work = [k['end'] for k in self.kernels if k['call'] and k['step'] == at]
+            work += [c[1] for c in self.copies if self.step_of_copy(c) == at]
+            begin = max(start, before) if before is not None else self.first_begin(start, at)
+            windows.append((begin, max([end] + work)))
+            before = windows[-1][1]
+        which = sorted(range(len(windows)), key=lambda i: (windows[i][1] - windows[i][0], i))[(len(windows) - 1) // 2] if windows else None
+        key_of = {(c[0], c[1], c[2]): key for key, c in self.all_calls.items()}
+        def piece(row, start, end, call, use, stream, step, is_kernel):
+            return dict(row=row, start=start, ns=end - start, call=key_of.get(call), use=use, stream=stream, is_kernel=is_kernel, step=step)
+        pieces = [piece(i, k['start'], k['end'], k['call'], 'comm' if k['kind'] == 'comm' else 'kernel', k['stream'], k['step'] if k['call'] else None, True)
+                  for i, k in enumerate(self.kernels)]
+        pieces += [piece(i, c[0], c[1], c[2], 'copy', c[5], self.step_of_copy(c), False) for i, c in enumerate(self.copies)]
+        if which is None:
+            window = (min(p['start'] for p in pieces), max(p['start'] + p['ns'] for p in pieces))
+            step, between = None, 0
+        else:
+            window, step = windows[which], self.hosts[which]
+            between = max(0, step[0] - self.hosts[which - 1][1]) if which and window[0] > step[0] else 0
+        for p in pieces:
+            p['in_step'] = step is None or p['step'] == which or \
+                (p['step'] is None and window[0] <= p['start'] < window[1])
+        return Replay(pieces, self.all_calls, self.loads, window, step, between, self.path_of_call)
+
+    def path_of_call(self, key):
+        """The names of the ranges around a call, outermost first; a step's number is no part of its name."""
+        start, end, thread, _ = self.all_calls[key]
+        around = [r for r in self.ranges if r[3] == thread and r[0] <= start and end <= r[1]]
+        return '/'.join(re.sub(r'^(ProfilerStep)#\d+$', r'\1#*', r[2]).replace('/', '\\/')
+                        for r in sorted(around, key=lambda r: (r[0], -r[1])))
+
+    def first_begin(self, start, at):
+        """The first window begins no earlier than the work before all steps ends."""
+        mine = [k['start'] for k in self.kernels if k['call'] and k['step'] == at] + [c[0] for c in self.copies if self.step_of_copy(c) == at]
+        earlier = [k['end'] for k in self.kernels if not k['call'] or k['step'] is None] + [c[1] for c in self.copies if self.step_of_copy(c) is None]
+        return max([start] + [e for e in earlier if mine and e < min(mine)])
+
+    def step_of_copy(self, copy):
+        return self.step_of(copy[2][0]) if copy[2] else None
 
     def uses(self):
         out = collections.Counter()
@@ -344,32 +396,44 @@ OF_NAMES = ('A4', 'A12', 'A21')
 FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22}
 
 
+CHANGES = {'A1': 'as_graph', 'A16': 'no_data_waits', 'A19': 'no_syncs', 'A20': 'no_host_gaps', 'A23': 'no_stream_waits',
+           'A24': 'no_queue_gaps', 'A25': 'no_late_start', 'A26': 'no_late_end'}
+
+
 def by_hand(trace):
     """(finding, gain) of those with a gain; kernels count for what is told first."""
-    steps = max(1, len(trace.measured))
-    uses, taken = trace.uses(), set()
+    replay, taken = trace.replay(), set()
+    if not replay.is_sound():  # then gains are upper bounds
+        yield from ((row, None) for row in trace.advice if row['Est. Gain (ns)'])
+        return
+    piece_of = {p['row']: i for i, p in enumerate(replay.pieces) if p['is_kernel']}
     order = sorted(trace.advice, key=lambda r: ('strong weak hint'.split().index(r['Severity']), -float(r['Est. Gain (ns)'] or -1)))
     for row in order:
         rule = row['Rule']
         if not row['Est. Gain (ns)']:
             continue
-        if rule in WAITS and row['Scope'] == 'whole run':
-            yield row, uses.get(WAITS[rule], 0) / steps
-        elif rule == 'A1':  # the waits before work that was launched in the range
-            inside = [ns for use, ns in uses.items() if use[0] == 'launch' and (use[1] + '/').startswith(row['Scope'] + '/')]
-            yield row, sum(inside) / steps
+        if rule in ('A17', 'A18'):
+            use = 'comm' if rule == 'A17' else 'copy'
+            yield row, replay.gain({'ns': {i: 0 for i, p in enumerate(replay.pieces) if p['use'] == use}})
+        elif rule == 'A1' and row['Scope'] != 'whole run':
+            yield row, replay.gain({'as_graph': True, 'graph_path': row['Scope']})
+        elif rule in CHANGES:
+            yield row, replay.gain({CHANGES[rule]: True})
         elif rule in FORMULAS and (trace.groups or rule in OF_NAMES):
             rate = FORMULAS[rule](trace, row['Scope'], *([row['Evidence']] if rule == 'A10' else []))
-            gain = 0
-            for i, k in enumerate(trace.count):
+            ns, about = {}, 0
+            for i, k in enumerate(trace.kernels):
                 r = rate(k)
-                if r < 0 or i in taken:
+                if r < 0:
+                    continue
+                about += k['ns']
+                if i in taken:
                     continue
                 taken.add(i)
-                gain += 0 if math.isnan(r) else min(r, 1) * k['ns']
-            about = sum(k['ns'] for k in trace.count if not rate(k) < 0)
-            assert float(row['Est. Gain (ns)']) * steps <= about * (1 + 1e-9), f'{rule} gains more than its kernels took'
-            yield row, gain / steps
+                if i in piece_of and not math.isnan(r):
+                    ns[piece_of[i]] = k['ns'] * (1 - min(r, 1))
+            assert float(row['Est. Gain (ns)']) <= about * (1 + 1e-9), f'{rule} gains more than its kernels took'
+            yield row, replay.gain({'ns': ns})
         else:
             yield row, None
 
