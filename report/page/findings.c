@@ -42,17 +42,20 @@ static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
 {
 	size_t n = all->n;
 	int judged = 0;
+	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
 
 	for (int i = 0; i < WS_RULES; i++) {
 		judged += !all->not_judged[i];
 		n += all->skipped[i];
 	}
-	p->page->findings_note =
-	        ws_arena_format(p->texts,
-	                        "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
-	                        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
-	                        all->obstacle ? ". Gains are upper bounds: " : "",
-	                        all->obstacle ? all->obstacle : "");
+	p->page->findings_note = ws_arena_format(
+	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	        !has_gain ? ""
+	        : all->obstacle
+	                ? ". Gains are upper bounds: "
+	                : ". Gains are replayed: the step without what the finding is about",
+	        has_gain && all->obstacle ? all->obstacle : "");
 }
 
 void ws_page_add_findings(struct ws_page_making *p)

@@ -39,8 +39,8 @@ struct point {
 struct piece {
 	uint32_t launch; /* point, WS_NONE: no record of it */
 	uint32_t before; /* piece on its stream, WS_NONE: it is the first of the step */
-	uint32_t beside; /* piece of another stream that it waited for, WS_NONE */
-	double latency_ns, gap_ns, beside_ns;
+	uint32_t neighbour; /* piece of another stream that it waited for, WS_NONE */
+	double latency_ns, gap_ns, neighbour_ns;
 	double offset_ns; /* of one that nothing launched: since the begin of the step */
 };
 
@@ -304,7 +304,7 @@ static void link_pieces(struct ws_replay *r, struct ws_arena *temp)
 
 		*p = (struct piece){.launch = WS_NONE,
 		                    .before = r->stream[w->stream].last,
-		                    .beside = WS_NONE};
+		                    .neighbour = WS_NONE};
 		if (has_point && point_of[w->call - first_call])
 			p->launch = point_of[w->call - first_call] - 1;
 		r->stream[w->stream].last = i;
@@ -366,11 +366,11 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 			ready_ns = fmax(ready_ns, (double)free_ns + r->queue_gap_ns);
 		if ((double)begin_ns - ready_ns <= WS_IDLE_QUEUE_US * 1000)
 			continue;
-		p->beside =
+		p->neighbour =
 		        last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns, r->work[i].stream);
-		if (p->beside == WS_NONE)
+		if (p->neighbour == WS_NONE)
 			continue; /* what held it back is unknown, and stays */
-		p->beside_ns = (double)(begin_ns - ws_piece_end(&r->work[p->beside]));
+		p->neighbour_ns = (double)(begin_ns - ws_piece_end(&r->work[p->neighbour]));
 		p->latency_ns = fmin(p->latency_ns, r->latency_ns);
 		p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
 	}
@@ -569,9 +569,9 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 	                                ? r->queue_gap_ns
 	                                : gap_ns),
 	           cause, p->before == WS_NONE ? WS_NONE : (uint32_t)r->npoints + p->before);
-	if (p->beside != WS_NONE && !change->no_stream_waits)
-		wait_until(&at_ns, r->end_of_piece_ns[p->beside] + p->beside_ns, cause,
-		           (uint32_t)r->npoints + p->beside);
+	if (p->neighbour != WS_NONE && !change->no_stream_waits)
+		wait_until(&at_ns, r->end_of_piece_ns[p->neighbour] + p->neighbour_ns, cause,
+		           (uint32_t)r->npoints + p->neighbour);
 	/* nothing says what it waited for: it begins when it did */
 	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
 		at_ns = fmax(at_ns, base_ns + p->offset_ns);
