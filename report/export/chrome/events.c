@@ -1,11 +1,185 @@
-/*
- * One event of the timeline each: slices with what is known of them, arrows,
- * marks. Categories and the names of arguments are those of PyTorch's
- * profiler where it has them, so that its tools find them.
- */
+/* What a timeline writes: slices with their arguments, marks, counters, and what the file says of
+ * the trace. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include "formats/base/grow.h"
+#include "report/base/names.h"
 #include "report/export/chrome/private.h"
 
-#include <stdbool.h>
+/* --- devices, and how the trace was recorded ------------------------------------------------- */
+
+/* Of rows that say the same thing twice, the last one counts: a number for each thing. */
+struct last_rows {
+	struct ws_strtab things;
+	struct ws_map row;
+};
+
+static void last_rows_add(struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	uint64_t id;
+
+	id = ws_strtab_add(&l->things, thing, len);
+	ws_map_put(&l->row, id, row);
+}
+
+static bool last_rows_is(const struct last_rows *l, const void *thing, size_t len, size_t row)
+{
+	const uint64_t *last = ws_map_get(&l->row, ws_strtab_find(&l->things, thing, len));
+
+	return last && *last == row;
+}
+
+static void last_rows_free(struct last_rows *l)
+{
+	ws_strtab_free(&l->things);
+	ws_map_free(&l->row);
+}
+
+void ws_chrome_put_devices(struct ws_chrome *ch)
+{
+	struct last_rows last = {0};
+	struct ws_json_writer *j = &ch->j;
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE_ATTR].n; i++) {
+		const struct ws_row_device_attr *row =
+		        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, i);
+		const uint64_t thing[2] = {row->device, row->attr};
+
+		last_rows_add(&last, thing, sizeof(thing), i);
+	}
+	ws_json_break(j);
+	ws_json_array_begin(ws_json_key(j, "deviceProperties"));
+	for (size_t i = 0; i < ch->kind[WS_KIND_DEVICE].n; i++) {
+		const struct ws_row_device *d = WS_CHROME_ROW(ch, DEVICE, device, i);
+		struct ws_bytes name = ws_chrome_text(ch, d->name);
+
+		if (ws_records_find(&ch->kind[WS_KIND_DEVICE], d->id) != d)
+			continue; /* a later row says more */
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_u64(ws_json_key(j, "id"), d->id);
+		ws_json_string(ws_json_key(j, "name"), name.ptr, name.len);
+		/* as PyTorch's profiler has them */
+		static const struct {
+			const char *key, *attr;
+		} properties[] = {
+#define DEVICE(text, attr) {text, attr},
+#include "formats/pytorch/pytorch.def"
+		};
+
+		for (size_t k = 0; k < ch->kind[WS_KIND_DEVICE_ATTR].n; k++) {
+			const struct ws_row_device_attr *row =
+			        WS_CHROME_ROW(ch, DEVICE_ATTR, device_attr, k);
+			const uint64_t thing[2] = {row->device, row->attr};
+			struct ws_bytes attr = ws_chrome_text(ch, row->attr);
+
+			if (row->device != d->id || !last_rows_is(&last, thing, sizeof(thing), k))
+				continue;
+			for (size_t p = 0; p < sizeof(properties) / sizeof(*properties); p++)
+				if (ws_name_is(attr, properties[p].attr))
+					ws_json_i64(ws_json_key(&ch->j, properties[p].key),
+					            row->value);
+		}
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	last_rows_free(&last);
+}
+
+void ws_chrome_each_meta(struct ws_chrome *ch,
+                         void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value))
+{
+	struct last_rows last = {0};
+	char key[200];
+
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		last_rows_add(&last, m->key.ptr, m->key.len, i);
+	}
+	for (size_t i = 0; i < ch->kind[WS_KIND_META].n; i++) {
+		const struct ws_row_meta *m = WS_CHROME_ROW(ch, META, meta, i);
+
+		if (!last_rows_is(&last, m->key.ptr, m->key.len, i) || !m->key.len ||
+		    m->key.len >= sizeof(key))
+			continue;
+		memcpy(key, m->key.ptr, m->key.len);
+		key[m->key.len] = 0;
+		fn(ch, key, (struct ws_bytes){m->value.ptr ? m->value.ptr : "", m->value.len});
+	}
+	last_rows_free(&last);
+}
+
+/* --- what PyTorch's tools look for ---------------------------------------------------------- */
+
+/* A number as one, if it is short enough to be one for sure. */
+static void put_scalar(struct ws_json_writer *j, const char *key, struct ws_bytes value)
+{
+	const char *text = value.ptr;
+	bool is_number = value.len > 0 && value.len < 16;
+	int64_t number = 0;
+
+	for (size_t i = 0; i < value.len && is_number; i++) {
+		is_number = text[i] >= '0' && text[i] <= '9';
+		number = number * 10 + (text[i] - '0');
+	}
+	ws_json_key(j, key);
+	if (is_number)
+		ws_json_i64(j, number);
+	else
+		ws_json_string(j, text, value.len);
+}
+
+static void put_top(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const struct {
+		const char *text, *key;
+	} names[] = {
+#define META(text, key) {text, key},
+#include "formats/pytorch/pytorch.def"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(names[i].key, key) != 0)
+			continue;
+		ws_json_break(&ch->j);
+		put_scalar(&ch->j, names[i].text, value);
+	}
+}
+
+static void put_distributed(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	static const char *const ends[] = {"rank", "world_size", "backend", "nccl_version"};
+
+	for (size_t e = 0; e < sizeof(ends) / sizeof(*ends); e++)
+		if (ws_bytes_begin(ws_bytes_of(key), ch->rank_keys) &&
+		    !strcmp(key + strlen(ch->rank_keys), ends[e]))
+			put_scalar(&ch->j, ends[e], value);
+}
+
+/* Of PyTorch's names and of the recorder's: both mean the same, and a trace may have both. */
+static void look_for_rank(struct ws_chrome *ch, const char *key, struct ws_bytes value)
+{
+	(void)value;
+	if (!strcmp(key, "distributed.rank"))
+		ch->rank_keys = "distributed.";
+	else if (!strcmp(key, "process.rank") && !ch->rank_keys)
+		ch->rank_keys = "process.";
+}
+
+void ws_chrome_put_pytorch_meta(struct ws_chrome *ch)
+{
+	ws_chrome_each_meta(ch, put_top);
+	ws_chrome_each_meta(ch, look_for_rank);
+	if (!ch->rank_keys)
+		return;
+	ws_json_break(&ch->j);
+	ws_json_object_begin(ws_json_key(&ch->j, "distributedInfo"));
+	ws_chrome_each_meta(ch, put_distributed);
+	ws_json_object_end(&ch->j);
+}
+
+/* --- slices and marks ------------------------------------------------------------------------ */
 
 #define TELL_SLICES 4096 /* between two words about progress */
 
@@ -160,6 +334,7 @@ static void put_rate(struct ws_chrome *ch, uint64_t bytes, const struct ws_chrom
 /* As PyTorch's profiler writes them: "Memcpy HtoD (Pinned -> Device)". */
 static const char *const directions[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                          "DtoA",    "DtoD", "HtoH", "PtoP", "HtoD", "DtoH", "DtoD"};
+
 static const char *const memories[] = {"Unknown", "Pageable", "Pinned",        "Device",
                                        "Array",   "Managed",  "Device Static", "Managed Static"};
 
@@ -259,22 +434,6 @@ static bool is_op(const struct ws_chrome *ch, uint64_t payload)
 	return payload && place && ch->m->ops.is_op[*place];
 }
 
-/* A step as PyTorch's tools know it: by the number that it carries, else one after the other. */
-static struct ws_bytes step_name(struct ws_chrome *ch, uint64_t payload, char *text, size_t size)
-{
-	const uint64_t *place = ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, payload);
-	int64_t number = (int64_t)ch->next_step;
-
-	if (payload && place) {
-		const struct ws_row_payload *row = WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
-
-		ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number);
-	}
-	ch->next_step++;
-	return (struct ws_bytes){text, (size_t)snprintf(text, size, "ProfilerStep#%lld",
-	                                                (long long)number)};
-}
-
 /* What an annotated operation says of itself. */
 static void put_op(struct ws_chrome *ch, uint64_t payload)
 {
@@ -310,8 +469,24 @@ static void put_range(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 	struct ws_bytes name = ws_chrome_text(ch, begin->name);
 	char step[40];
 
-	if (name.len == 4 && !memcmp(name.ptr, "step", 4))
-		name = step_name(ch, begin->payload, step, sizeof(step));
+	if (name.len == 4 && !memcmp(name.ptr, "step", 4)) {
+		/* A step as PyTorch's tools know it: by the number that it carries, else one after
+		 * the other. */
+		const uint64_t *place =
+		        ws_map_get(&ch->kind[WS_KIND_PAYLOAD].places, begin->payload);
+		int64_t number = (int64_t)ch->next_step;
+
+		if (begin->payload && place) {
+			const struct ws_row_payload *row =
+			        WS_CHROME_ROW(ch, PAYLOAD, payload, *place);
+
+			ws_payload_number(row->schema, row->bytes.ptr, row->bytes.len, &number);
+		}
+		ch->next_step++;
+		name = (struct ws_bytes){step,
+		                         (size_t)snprintf(step, sizeof(step), "ProfilerStep#%lld",
+		                                          (long long)number)};
+	}
 	if (is_op(ch, begin->payload)) {
 		put_name(ch, name, "cpu_op");
 		/* like a framework's, where the trace has none of those */
@@ -443,40 +618,35 @@ static void put_thread(struct ws_chrome *ch, const struct ws_chrome_slice *s)
 		put_u64(ch, "on thread", row->tid);
 }
 
-static void put_slice(struct ws_chrome *ch, size_t slice)
-{
-	const struct ws_chrome_slice *s = ws_chrome_slice(ch, slice);
-	static void (*const put[WS_KIND_END])(struct ws_chrome *,
-	                                      const struct ws_chrome_slice *) = {
-	        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
-	        [WS_KIND_MEMSET] = put_memset,     [WS_KIND_GRAPH_LAUNCH] = put_graph,
-	        [WS_KIND_SYNC] = put_sync,         [WS_KIND_GPU_RANGE] = put_gpu_range,
-	        [WS_KIND_API] = put_api,           [WS_KIND_NVTX] = put_range,
-	        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
-	        [WS_KIND_OVERHEAD] = put_overhead,
-	};
-
-	ch->form->begin_slice(ch, s);
-	put[s->kind](ch, s);
-	put_thread(ch, s);
-	if (ch->form->end_args)
-		ch->form->end_args(ch);
-	/* right behind the slice that it binds to, as both are at one moment */
-	if (s->kind == WS_KIND_API)
-		begin_arrows(ch, s, slice);
-	else if (ws_chrome_correlation(ch, s))
-		end_arrow(ch, s, slice);
-	if (ch->form->end_slice)
-		ch->form->end_slice(ch, s);
-}
-
 /* Threads come first in the order of tracks, so the begin of an arrow before its end. */
 void ws_chrome_put_slices(struct ws_chrome *ch)
 {
 	for (size_t i = 0; i < ch->nslices; i++) {
 		if (i % TELL_SLICES == 0 && ch->opts->progress)
 			ch->opts->progress(ch->opts->progress_ctx, i, ch->nslices);
-		put_slice(ch, i);
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		static void (*const put[WS_KIND_END])(struct ws_chrome *,
+		                                      const struct ws_chrome_slice *) = {
+		        [WS_KIND_KERNEL] = put_kernel,     [WS_KIND_MEMCPY] = put_memcpy,
+		        [WS_KIND_MEMSET] = put_memset,     [WS_KIND_GRAPH_LAUNCH] = put_graph,
+		        [WS_KIND_SYNC] = put_sync,         [WS_KIND_GPU_RANGE] = put_gpu_range,
+		        [WS_KIND_API] = put_api,           [WS_KIND_NVTX] = put_range,
+		        [WS_KIND_CPU_OP] = put_cpu_op,     [WS_KIND_PYTHON_CALL] = put_python_call,
+		        [WS_KIND_OVERHEAD] = put_overhead,
+		};
+
+		ch->form->begin_slice(ch, s);
+		put[s->kind](ch, s);
+		put_thread(ch, s);
+		if (ch->form->end_args)
+			ch->form->end_args(ch);
+		/* right behind the slice that it binds to, as both are at one moment */
+		if (s->kind == WS_KIND_API)
+			begin_arrows(ch, s, i);
+		else if (ws_chrome_correlation(ch, s))
+			end_arrow(ch, s, i);
+		if (ch->form->end_slice)
+			ch->form->end_slice(ch, s);
 	}
 }
 
@@ -506,7 +676,8 @@ void ws_chrome_put_marks(struct ws_chrome *ch)
 	}
 }
 
-void ws_chrome_put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r)
+/* An instant of PyTorch's profiler: memory that a thread took or gave back. */
+static void put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r)
 {
 	const bool is_host = r->memory_kind == WS_MEMORY_PAGEABLE;
 	const bool is_free = r->op == WS_MEMORY_OP_FREE;
@@ -544,4 +715,150 @@ void ws_chrome_put_forward_backward(struct ws_chrome *ch)
 		ch->form->link(ch, id, from, r->from_ns, 1);
 		ch->form->link(ch, id, to, r->to_ns, 0);
 	}
+}
+
+/* --- counters -------------------------------------------------------------------------------- */
+
+/* --- sampled quantities --- */
+
+/* --- memory --- */
+
+static bool is_on_device(uint64_t memory_kind)
+{
+	return memory_kind == WS_MEMORY_DEVICE || memory_kind == WS_MEMORY_DEVICE_STATIC ||
+	       memory_kind == WS_MEMORY_ARRAY;
+}
+
+struct by_time {
+	int64_t time_ns;
+	uint64_t key; /* row, or device */
+	int64_t change;
+};
+
+static int compare_by_time(const void *a, const void *b, void *ctx)
+{
+	const struct by_time *x = a, *y = b;
+
+	(void)ctx;
+	WS_ORDER_BY(x->time_ns, y->time_ns);
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void put_memory(struct ws_chrome *ch, const struct ws_row_memory *r,
+                       const struct ws_map *in_use)
+{
+	int on_device = is_on_device(r->memory_kind);
+	uint64_t pid =
+	        on_device ? ws_chrome_device(r->device) : *ws_map_get(&ch->json_pids, r->pid);
+	const uint64_t *sum = ws_map_get(in_use, pid);
+
+	if (r->total_allocated_bytes || r->total_reserved_bytes) {
+		ch->form->counter(ch, pid, ws_bytes_of("memory allocated by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_allocated_bytes, 0);
+		ch->form->counter(ch, pid, ws_bytes_of("memory reserved by the framework"),
+		                  r->time_ns, "bytes", (int64_t)r->total_reserved_bytes, 0);
+	} else {
+		ch->form->counter(ch, pid,
+		                  ws_bytes_of(on_device ? "device memory allocated since the begin"
+		                                        : "host memory allocated since the begin"),
+		                  r->time_ns, "bytes", (int64_t)*sum, 0);
+	}
+}
+
+/* Allocations add, releases subtract; what was allocated before the recording is not known. */
+static void put_memories(struct ws_chrome *ch)
+{
+	size_t n = ch->kind[WS_KIND_MEMORY].n;
+	struct ws_map in_use = {0};
+	struct by_time *order;
+
+	WS_NEW(&ch->arena, order, n);
+	for (size_t i = 0; i < n; i++)
+		order[i] = (struct by_time){WS_CHROME_ROW(ch, MEMORY, memory, i)->time_ns, i, 0};
+	qsort_r(order, n, sizeof(*order), compare_by_time, NULL);
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_row_memory *r = WS_CHROME_ROW(ch, MEMORY, memory, order[i].key);
+		const uint64_t *before;
+		uint64_t pid, sum;
+
+		/* of a thread: what a framework says of its allocator, as it says it */
+		if (r->thread && r->op <= WS_MEMORY_OP_OUT_OF_MEMORY)
+			put_memory_mark(ch, r);
+		if (r->thread && r->op == WS_MEMORY_OP_OUT_OF_MEMORY)
+			continue;
+		if (r->op != WS_MEMORY_OP_ALLOC && r->op != WS_MEMORY_OP_FREE) {
+			ch->stats->skipped[WS_KIND_MEMORY]++;
+			continue;
+		}
+		ws_chrome_process(ch, r->pid, &pid);
+		if (is_on_device(r->memory_kind))
+			pid = ws_chrome_device(r->device);
+		before = ws_map_get(&in_use, pid);
+		sum = before ? *before : 0;
+		sum = r->op == WS_MEMORY_OP_ALLOC ? sum + r->bytes : sum - r->bytes;
+		ws_map_put(&in_use, pid, sum);
+		put_memory(ch, r, &in_use);
+	}
+	ws_map_free(&in_use);
+}
+
+/* --- occupancy --- */
+
+#define PERCENT_DIGITS 3 /* of which sums are exact */
+#define PERCENT_ONE    1000
+
+static void put_occupancy(struct ws_chrome *ch)
+{
+	struct ws_spill changes;
+	struct ws_map sums = {0};
+	size_t n = 0;
+
+	ws_spill_open(&changes, 2 * ch->kind[WS_KIND_KERNEL].n * sizeof(struct by_time));
+	for (size_t i = 0; i < ch->nslices; i++) {
+		const struct ws_chrome_slice *s = ws_chrome_slice(ch, i);
+		const struct ws_config *c;
+		struct by_time change;
+		int64_t share;
+
+		if (s->kind != WS_KIND_KERNEL || s->end_ns <= s->start_ns)
+			continue;
+		ws_chrome_config(ch, WS_CHROME_ROW(ch, KERNEL, kernel, s->row)->config, &c);
+		if (!c->has_occupancy)
+			continue;
+		share = (int64_t)(c->occupancy.percent * PERCENT_ONE + 0.5);
+		change = (struct by_time){s->start_ns, ch->track[s->track].a, share};
+		ws_spill_put(&changes, sizeof(change), (n)++, &change);
+		change = (struct by_time){s->end_ns, ch->track[s->track].a, -share};
+		ws_spill_put(&changes, sizeof(change), (n)++, &change);
+	}
+	ws_spill_sort(&changes, sizeof(struct by_time), n, compare_by_time, NULL);
+	/* The kernels' estimates added up, at most 100: kernels side by side fill the device
+	 * together. */
+	const int64_t full = 100 * PERCENT_ONE;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct by_time *change = ws_spill_row(&changes, sizeof(*change), i);
+		const uint64_t *before = ws_map_get(&sums, change->key);
+		int64_t sum = (before ? (int64_t)*before : 0) + change->change;
+
+		ws_map_put(&sums, change->key, (uint64_t)sum);
+		/* all changes of a moment make one value */
+		if (i + 1 < n && change[1].time_ns == change->time_ns &&
+		    change[1].key == change->key)
+			continue;
+		ch->form->counter(ch, ws_chrome_device(change->key),
+		                  ws_bytes_of("est. achieved occupancy of running kernels"),
+		                  change->time_ns, "%", sum > full ? full : sum, PERCENT_DIGITS);
+	}
+	ws_map_free(&sums);
+	ws_spill_close(&changes);
+}
+
+void ws_chrome_put_counters(struct ws_chrome *ch)
+{
+	WS_CHROME_EACH(ch, COUNTER, counter, r)
+		ch->form->counter(ch, ws_chrome_device(r->device), ws_chrome_text(ch, r->name),
+		                  r->time_ns, "value", r->value, 0);
+	put_memories(ch);
+	put_occupancy(ch);
 }

@@ -8,12 +8,48 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-
+#include "formats/base/bytes.h"
 #include "formats/base/xalloc.h"
 #include "report/export/chrome/private.h"
-#include "report/export/chrome/protobuf.h"
+
+enum { WS_PROTOBUF_VARINT = 0, WS_PROTOBUF_64 = 1, WS_PROTOBUF_BYTES = 2 };
+
+/* bytes, strings, messages */
+static inline void ws_protobuf_bytes(struct ws_buf *b, unsigned field, const void *bytes,
+                                     size_t len)
+{
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX + len);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_BYTES);
+	p = ws_varint_put(p, len);
+	if (len)
+		memcpy(p, bytes, len);
+	b->len = (size_t)(p - b->data) + len;
+}
+
+/* fixed64 and double */
+static inline void ws_protobuf_64(struct ws_buf *b, unsigned field, uint64_t bits)
+{
+	uint8_t *p;
+
+	ws_buf_reserve(b, WS_VARINT_MAX + sizeof(bits));
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_64);
+	ws_store_u64(p, bits);
+	b->len = (size_t)(p - b->data) + sizeof(bits);
+}
+
+static inline void ws_protobuf_u64(struct ws_buf *b, unsigned field, uint64_t value)
+{
+	uint8_t *p;
+
+	ws_buf_reserve(b, 2 * WS_VARINT_MAX);
+	p = ws_varint_put(b->data + b->len, field << 3 | WS_PROTOBUF_VARINT);
+	b->len = (size_t)(ws_varint_put(p, value) - b->data);
+}
 
 enum { TRACE_PACKET = 1 };
+
 enum {
 	PACKET_CLOCK_SNAPSHOT = 6,
 	PACKET_TIMESTAMP = 8,
@@ -23,11 +59,13 @@ enum {
 	PACKET_SEQUENCE_FLAGS = 13,
 	PACKET_TRACK_DESCRIPTOR = 60,
 };
+
 enum { SEQUENCE_BEGINS = 1, SEQUENCE_GOES_ON = 2 };
 enum { SNAPSHOT_CLOCKS = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
 enum { CLOCK_REALTIME_ = 1, CLOCK_BOOTTIME_ = 6 }; /* builtin ids; packets are in the latter */
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3 };
 enum { INTERNED_IID = 1, INTERNED_TEXT = 2 };
+
 enum {
 	TRACK_UUID = 1,
 	TRACK_NAME = 2,
@@ -36,9 +74,11 @@ enum {
 	TRACK_PARENT = 5,
 	TRACK_COUNTER = 8,
 };
+
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 enum { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6, UNIT_SIZE_BYTES = 3 };
+
 enum {
 	EVENT_CATEGORY = 3,
 	EVENT_ANNOTATION = 4,
@@ -50,7 +90,9 @@ enum {
 	EVENT_FLOW = 47,
 	EVENT_FLOW_END = 48,
 };
+
 enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT, TYPE_COUNTER };
+
 enum {
 	ANNOTATION_KEY = 1,
 	ANNOTATION_BOOL = 2,
@@ -345,9 +387,17 @@ static void counter(struct ws_chrome *ch, uint64_t pid, struct ws_bytes name, in
 
 /* --- the file --- */
 
-/* What the begin is on the clock of the wall. */
-static void put_clocks(struct ws_chrome *ch)
+static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes value)
 {
+	put_arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_TEXT, .text = value});
+}
+
+static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
+{
+	(void)err;
+	ch->packets = ws_xarray(1, sizeof(*ch->packets));
+	ch->packets->f = f;
+	/* What the begin is on the clock of the wall. */
 	struct ws_chrome_packets *p = ch->packets;
 	const struct {
 		uint64_t clock, time_ns;
@@ -365,19 +415,6 @@ static void put_clocks(struct ws_chrome *ch)
 	}
 	message(&p->packet, PACKET_CLOCK_SNAPSHOT, &p->event);
 	end_packet(p);
-}
-
-static void put_meta(struct ws_chrome *ch, const char *key, struct ws_bytes value)
-{
-	put_arg(ch, key, &(struct ws_chrome_value){.type = WS_CHROME_TEXT, .text = value});
-}
-
-static enum ws_status begin(struct ws_chrome *ch, FILE *f, struct ws_err *err)
-{
-	(void)err;
-	ch->packets = ws_xarray(1, sizeof(*ch->packets));
-	ch->packets->f = f;
-	put_clocks(ch);
 	/* how it was recorded: an event on the track of all */
 	begin_event(ch, TYPE_INSTANT, 0, ch->begin_ns);
 	put_name(ch, ws_bytes_of("trace"), "meta");

@@ -139,16 +139,19 @@ struct ws_chrome {
 
 #define WS_CHROME_ROW(ch, KIND, kind_, i) \
 	((const struct ws_row_##kind_ *)ws_records_row(&(ch)->kind[WS_KIND_##KIND], i))
+
 /* r: each row of a kind; no break. */
 #define WS_CHROME_EACH(ch, KIND, kind_, r)                                                      \
 	for (size_t i_##r = 0; i_##r < (ch)->kind[WS_KIND_##KIND].n; i_##r++)                   \
 		for (const struct ws_row_##kind_ *r = WS_CHROME_ROW(ch, KIND, kind_, i_##r); r; \
 		     r = NULL)
+
 /* To be used now. */
 static inline struct ws_chrome_slice *ws_chrome_slice(struct ws_chrome *ch, size_t i)
 {
 	return ws_spill_row(&ch->slices, sizeof(struct ws_chrome_slice), i);
 }
+
 static inline struct ws_chrome_launch *ws_chrome_launch(struct ws_chrome *ch, size_t i)
 {
 	return ws_spill_row(&ch->launches, sizeof(struct ws_chrome_launch), i);
@@ -162,8 +165,10 @@ const struct ws_row_launch_config *ws_chrome_config(const struct ws_chrome *ch, 
                                                     const struct ws_config **config);
 struct ws_bytes ws_chrome_text(const struct ws_chrome *ch, uint64_t string);
 int64_t ws_chrome_since_begin(const struct ws_chrome *ch, int64_t time_ns);
+
 /* The process of a thread; 0 when the trace lost it. */
 uint64_t ws_chrome_thread_pid(const struct ws_chrome *ch, uint64_t thread);
+
 /* The pid that stands for a process, and the one that stands for a device. */
 void ws_chrome_process(struct ws_chrome *ch, uint64_t pid, uint64_t *out);
 uint64_t ws_chrome_device(uint64_t device);
@@ -171,13 +176,17 @@ uint64_t ws_chrome_device(uint64_t device);
 /* --- links.c: which operation asked for what --- */
 
 void ws_chrome_load_links(struct ws_chrome *ch);
+
 /* The operation that launched what has this id; 0 = not known. */
 uint64_t ws_chrome_external_id(const struct ws_chrome *ch, uint64_t pid, uint64_t correlation);
+
 /* An operation begins: calls inside it are for it, unless they were linked to another. */
 void ws_chrome_begin_op(struct ws_chrome *ch, const struct ws_chrome_slice *s,
                         uint64_t external_id);
+
 /* The operation that a call is for; of annotated operations also that of what it launched. */
 uint64_t ws_chrome_external_id_of_call(struct ws_chrome *ch, const struct ws_chrome_slice *s);
+
 /* What a framework says of the collective that this kernel (correlation) or operation (external_id)
  * is; NULL: nothing. */
 const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch, uint64_t correlation,
@@ -187,8 +196,10 @@ const struct ws_row_collective *ws_chrome_collective(struct ws_chrome *ch, uint6
 
 /* Slices of all records on their tracks, sorted; subtracks; arrows. */
 enum ws_status ws_chrome_collect(struct ws_chrome *ch, struct ws_err *err);
+
 /* The order of arrows. */
 int ws_chrome_compare_launches(const void *a, const void *b, void *ctx);
+
 /* Of device work and calls; 0 of other slices. */
 uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrome_slice *s);
 
@@ -196,15 +207,15 @@ uint64_t ws_chrome_correlation(const struct ws_chrome *ch, const struct ws_chrom
 
 void ws_chrome_put_slices(struct ws_chrome *ch);
 void ws_chrome_put_marks(struct ws_chrome *ch);
-/* An instant of PyTorch's profiler: memory that a thread took or gave back. */
-void ws_chrome_put_memory_mark(struct ws_chrome *ch, const struct ws_row_memory *r);
 void ws_chrome_put_forward_backward(struct ws_chrome *ch);
 
 /* --- about.c: what the file says of the trace itself --- */
 
 void ws_chrome_put_devices(struct ws_chrome *ch);
+
 /* What PyTorch's tools look for at the top. */
 void ws_chrome_put_pytorch_meta(struct ws_chrome *ch);
+
 /* Each of the meta rows that count. */
 void ws_chrome_each_meta(struct ws_chrome *ch,
                          void (*fn)(struct ws_chrome *ch, const char *key, struct ws_bytes value));

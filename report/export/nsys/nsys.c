@@ -3,13 +3,682 @@
  * what becomes of each record.
  */
 #include "report/export/nsys/nsys.h"
+#include <inttypes.h>
+#include <stdbool.h>
+#include "formats/base/outfile.h"
+#include "report/base/names.h"
+#include "report/export/exporter.h"
+#include "report/pass/recorded.h"
+
+/* A moment that the export tells of. */
+static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
+{
+	if (from_ns < o->first_ns)
+		o->first_ns = from_ns;
+	if (to_ns > o->last_ns)
+		o->last_ns = to_ns;
+}
+
+#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_NSYS_##c, (uint64_t)(value))
+
+/* In functions with the export in o. */
+#define SET(c, value) ws_nsys_set(o, WS_NSYS_##c, (int64_t)(value))
+
+static enum ws_status write_table(struct ws_nsys_out *o, enum ws_nsys_table table,
+                                  struct ws_err *err);
+
+/* --- what the export says of the trace, its machine and its processes ------------------------ */
+
+/* --- tables of names and values --- */
+
+static void put_pair(struct ws_nsys_out *o, enum ws_nsys_table table, enum ws_nsys_column name,
+                     struct ws_bytes key, struct ws_bytes value)
+{
+	ws_nsys_set_text(o, name, key);
+	ws_nsys_set_text(o, name + 1, value);
+	ws_nsys_put(o, table);
+}
+
+/* Facts go where an import looks for them; all of them stand in META_DATA_CAPTURE by their key. */
+static void on_meta(void *ctx, const void *data)
+{
+	static const struct {
+		const char *table, *name, *key;
+	} facts[] = {
+#define FACT(table, name, key) {table, name, key},
+#include "formats/nsys/nsys.def"
+	};
+	const struct ws_row_meta *row = data;
+	struct ws_nsys_out *o = ctx;
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(*facts); i++) {
+		if (!ws_name_is(row->key, facts[i].key))
+			continue;
+		if (!strcmp(facts[i].table, "TARGET_INFO_SYSTEM_ENV")) {
+			ws_nsys_set_text(o, WS_NSYS_SYSTEM_devStateName, ws_bytes_of("Warpsheet"));
+			ws_nsys_set_text(o, WS_NSYS_SYSTEM_name, ws_bytes_of(facts[i].name));
+			ws_nsys_set_text(o, WS_NSYS_SYSTEM_value, row->value);
+			ws_nsys_put(o, WS_NSYS_SYSTEM);
+			return;
+		}
+		put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, ws_bytes_of(facts[i].name),
+		         row->value);
+	}
+	put_pair(o, WS_NSYS_CAPTURE, WS_NSYS_CAPTURE_name, row->key, row->value);
+}
+
+/* --- times --- */
+
+static void write_session(struct ws_nsys_out *o)
+{
+	const struct ws_trace_summary *s = ws_trace_reader_summary(o->r);
+	time_t seconds = (time_t)(s->base_ns / 1000000000);
+	char text[64];
+	struct tm tm;
+
+	if (o->first_ns <= o->last_ns) {
+		int64_t duration;
+
+		if (__builtin_sub_overflow(o->last_ns, o->first_ns, &duration))
+			duration = INT64_MAX;
+		SET(DETAILS_globalVid, INT64_C(1) << 48);
+		SET(DETAILS_duration, duration);
+		SET(DETAILS_startTime, o->first_ns);
+		SET(DETAILS_stopTime, o->last_ns);
+		ws_nsys_put(o, WS_NSYS_DETAILS);
+	}
+	if (!s->base_ns)
+		return;
+	SET(SESSION_utcEpochNs, s->base_ns);
+	if (gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm))
+		ws_nsys_set_text(o, WS_NSYS_SESSION_utcTime, ws_bytes_of(text));
+	ws_nsys_put(o, WS_NSYS_SESSION);
+}
+
+/* --- devices --- */
+
+static void set_attr(struct ws_nsys_out *o, struct ws_bytes attr, int64_t value)
+{
+	static const struct {
+		enum ws_nsys_column column;
+		const char *attr;
+	} attrs[] = {
+#define GPU(column, attr) {WS_NSYS_GPU_##column, attr},
+#include "formats/nsys/nsys.def"
+	};
+	const int64_t threads_per_warp = 32;
+
+	for (size_t i = 0; i < sizeof(attrs) / sizeof(*attrs); i++)
+		if (ws_name_is(attr, attrs[i].attr))
+			ws_nsys_set(o, attrs[i].column, value);
+	if (ws_name_is(attr, "max_threads_per_sm"))
+		ws_nsys_set(o, WS_NSYS_GPU_maxWarpsPerSm, value / threads_per_warp);
+}
+
+static void write_device(struct ws_nsys_out *o, const struct ws_row_device *d,
+                         const struct ws_records *attrs, int64_t *sm_count)
+{
+	const struct ws_row_device_attr *attr = attrs->rows;
+
+	*sm_count = 0;
+	SET(GPU_vmId, INT64_C(1) << 48);
+	SET(GPU_id, d->id);
+	ws_nsys_set_text(o, WS_NSYS_GPU_name, ws_records_text(&o->strings, d->name));
+	SET(GPU_cuDevice, d->id);
+	for (size_t i = 0; i < attrs->n; i++) {
+		struct ws_bytes text = ws_records_text(&o->strings, attr[i].attr);
+
+		if (attr[i].device != d->id)
+			continue;
+		set_attr(o, text, attr[i].value);
+		if (ws_name_is(text, "sm_count"))
+			*sm_count = attr[i].value;
+	}
+	ws_nsys_put(o, WS_NSYS_GPU);
+}
+
+static enum ws_status write_devices(struct ws_nsys_out *o, const struct ws_records *processes,
+                                    struct ws_err *err)
+{
+	struct ws_records devices, attrs = {0};
+	enum ws_status status = ws_records_load_by(&devices, o->r, WS_KIND_DEVICE, 0, err);
+	const struct ws_row_device *d = devices.rows;
+	int64_t sm_count;
+
+	WS_THEN(status, ws_records_load(&attrs, o->r, WS_KIND_DEVICE_ATTR, err));
+	for (size_t i = 0; i < devices.n && status == WS_OK; i++) {
+		if (ws_records_find(&devices, d[i].id) != &d[i])
+			continue; /* a later row says more */
+		write_device(o, &d[i], &attrs, &sm_count);
+		/* A device of each process, by the same number: that is what a trace records. */
+		const struct ws_row_process *p = processes->rows;
+
+		for (size_t k = 0; k < processes->n; k++) {
+			if (ws_records_find(processes, p[k].pid) != &p[k])
+				continue;
+			SET(CUDA_DEVICE_gpuId, d[i].id);
+			SET(CUDA_DEVICE_cudaId, d[i].id);
+			SET(CUDA_DEVICE_pid, p[k].pid);
+			SET_KNOWN(CUDA_DEVICE_numMultiprocessors, sm_count);
+			ws_nsys_put(o, WS_NSYS_CUDA_DEVICE);
+		}
+	}
+	ws_records_free(&devices);
+	ws_records_free(&attrs);
+	return status;
+}
+
+/* --- processes and threads --- */
+
+static void write_threads(struct ws_nsys_out *o)
+{
+	const struct ws_row_thread *t = o->threads.rows;
+	int64_t id, name;
+
+	/* some reports want the table even when it is empty */
+	for (size_t i = 0; i < o->threads.n; i++) {
+		if (!t[i].name || ws_records_find(&o->threads, t[i].id) != &t[i])
+			continue;
+		ws_nsys_global_tid(o, t[i].id, &id);
+		ws_nsys_string_id(o, t[i].name, &name);
+		SET(THREAD_nameId, name);
+		SET(THREAD_globalTid, id);
+		ws_nsys_put(o, WS_NSYS_THREAD);
+	}
+}
+
+/* --- diagnostics --- */
+
+static void warn(struct ws_nsys_out *o, int64_t time_ns, const char *text)
+{
+	enum { FROM_TARGET = 1, ANALYSIS = 3, WARNING = 2 };
+
+	SET(DIAGNOSTIC_timestamp, time_ns);
+	SET(DIAGNOSTIC_timestampType, FROM_TARGET);
+	SET(DIAGNOSTIC_source, ANALYSIS);
+	SET(DIAGNOSTIC_severity, WARNING);
+	ws_nsys_set_text(o, WS_NSYS_DIAGNOSTIC_text, ws_bytes_of(text));
+	ws_nsys_put(o, WS_NSYS_DIAGNOSTIC);
+}
+
+/* The last reading of each cause counts. */
+static enum ws_status write_losses(struct ws_nsys_out *o, struct ws_err *err)
+{
+	struct ws_records losses;
+	enum ws_status status =
+	        ws_records_load_by(&losses, o->r, WS_KIND_LOSS, WS_COL_loss_cause, err);
+	const struct ws_row_loss *row = losses.rows;
+
+	for (size_t i = 0; i < losses.n && status == WS_OK; i++) {
+		struct ws_bytes cause = ws_records_text(&o->strings, row[i].cause);
+		char text[200];
+
+		if (ws_records_find(&losses, row[i].cause) != &row[i] || !row[i].count)
+			continue;
+		snprintf(text, sizeof(text), "lost in the recording: %.*s: %" PRIu64,
+		         cause.len > 100 ? 100 : (int)cause.len, (const char *)cause.ptr,
+		         row[i].count);
+		warn(o, row[i].time_ns, text);
+	}
+	ws_records_free(&losses);
+	return status;
+}
+
+static void write_left_out(struct ws_nsys_out *o)
+{
+	char text[200];
+
+	if (!o->stats->without_time)
+		return;
+	snprintf(text, sizeof(text),
+	         "not in this export: kernels and copies without time: %" PRIu64,
+	         o->stats->without_time);
+	warn(o, 0, text);
+}
+
+static void on_process_end(void *ctx, const void *data)
+{
+	const struct ws_row_process_end *row = data;
+	char text[100];
+
+	if (row->how != WS_END_SIGNALED && row->code == 0)
+		return;
+	snprintf(text, sizeof(text), "process %" PRIu64 " %s %" PRId64, row->pid,
+	         row->how == WS_END_SIGNALED ? "was ended by signal" : "ended with status",
+	         row->code);
+	warn(ctx, row->time_ns, text);
+}
+
+static enum ws_status write_info(struct ws_nsys_out *o, struct ws_records *processes,
+                                 struct ws_err *err)
+{
+	WS_FORWARD(ws_records_load_by(processes, o->r, WS_KIND_PROCESS, 0, err));
+	static const struct {
+		const char *name, *value;
+	} rows[] = {
+	        {"EXPORT_PRODUCT_NAME", "Warpsheet"},  {"EXPORT_PRODUCT_VERSION", WS_VERSION},
+	        {"EXPORT_SCHEMA_VERSION", "3.17.2"},   {"EXPORT_SCHEMA_VERSION_MAJOR", "3"},
+	        {"EXPORT_SCHEMA_VERSION_MINOR", "17"}, {"EXPORT_SCHEMA_VERSION_MICRO", "2"},
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		put_pair(o, WS_NSYS_EXPORT, WS_NSYS_EXPORT_name, ws_bytes_of(rows[i].name),
+		         ws_bytes_of(rows[i].value));
+	WS_FORWARD(ws_records_each(o->r, WS_KIND_META, on_meta, o, err));
+	write_session(o);
+	const struct ws_row_process *p = processes->rows;
+	int64_t id;
+
+	for (size_t i = 0; i < processes->n; i++) {
+		if (ws_records_find(processes, p[i].pid) != &p[i])
+			continue; /* the last image's program */
+		ws_nsys_global_pid(o, p[i].pid, &id);
+		SET(PROCESS_globalPid, id);
+		SET(PROCESS_pid, p[i].pid);
+		ws_nsys_set_text(o, WS_NSYS_PROCESS_name,
+		                 ws_records_text(&o->strings, p[i].program));
+		ws_nsys_put(o, WS_NSYS_PROCESS);
+	}
+	WS_FORWARD(write_devices(o, processes, err));
+	WS_FORWARD(write_table(o, WS_NSYS_CONTEXT, err));
+	WS_FORWARD(write_table(o, WS_NSYS_STREAM, err));
+	write_threads(o);
+	WS_FORWARD(write_losses(o, err));
+	write_left_out(o);
+	return ws_records_each(o->r, WS_KIND_PROCESS_END, on_process_end, o, err);
+}
+
+static enum ws_status nsys_write_info(struct ws_nsys_out *o, struct ws_err *err)
+{
+	struct ws_records processes;
+	enum ws_status status = write_info(o, &processes, err);
+
+	ws_records_free(&processes);
+	return status;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+/* --- cells --- */
+
+/* Times of a hostile trace may overflow; calls that were cut off have a negative duration. */
+static int64_t end_ns(int64_t start_ns, int64_t dur_ns)
+{
+	int64_t end;
+
+	if (dur_ns < 0)
+		return start_ns;
+	return __builtin_add_overflow(start_ns, dur_ns, &end) ? INT64_MAX : end;
+}
+
+static int64_t choose(const struct ws_nsys_choice *choice, int64_t value)
+{
+	return value < choice->first + choice->shift || value > choice->last + choice->shift
+	               ? choice->unlisted
+	               : value - choice->shift;
+}
+
+/* What a number is in the database; row: it is of. */
+static void set_number(struct ws_nsys_out *o, const struct ws_nsys_column_def *c,
+                       const uint8_t *row, uint64_t value, int64_t *to)
+{
+	int64_t start_ns;
+
+	*to = (int64_t)value;
+	switch ((enum ws_nsys_meaning)c->meaning) {
+	case WS_NSYS_AS_TEXT:
+		ws_nsys_string_id(o, value, to);
+		break;
+	case WS_NSYS_AS_THREAD:
+	case WS_NSYS_AS_THREAD_OR_NONE:
+	case WS_NSYS_AS_THREAD_OR_0:
+		ws_nsys_global_tid(o, value, to);
+		break;
+	case WS_NSYS_AS_PROCESS:
+		ws_nsys_global_pid(o, value, to);
+		break;
+	case WS_NSYS_AS_END:
+		start_ns = (int64_t)ws_load_u64(row + c[-1].row_offset);
+		*to = end_ns(start_ns, (int64_t)value);
+		ws_nsys_extend(o, start_ns, *to);
+		break;
+	case WS_NSYS_AS_ID_OR_NONE:
+		*to = (int64_t)value < 0 ? UINT32_MAX : (int64_t)value;
+		break;
+	default:
+		if (c->meaning >= WS_NSYS_AS_LAUNCH_TYPE)
+			*to = choose(&ws_nsys_choices[c->meaning], (int64_t)value);
+	}
+}
+
+static bool is_null(const struct ws_nsys_column_def *c, uint64_t value)
+{
+	return !value && !c->has_number &&
+	       (c->meaning == WS_NSYS_AS_NUMBER || c->meaning == WS_NSYS_AS_TEXT ||
+	        c->meaning == WS_NSYS_AS_THREAD_OR_NONE);
+}
+
+static void set_field(struct ws_nsys_out *o, const struct ws_nsys_column_def *c, const uint8_t *row,
+                      struct ws_nsys_value *to)
+{
+	const uint8_t *at = row + c->row_offset;
+	uint64_t value;
+
+	switch ((enum ws_nsys_meaning)c->meaning) {
+	case WS_NSYS_AS_BLOB:
+		to->type = SQLITE_BLOB;
+		memcpy(&to->bytes, at, sizeof(to->bytes));
+		break;
+	case WS_NSYS_AS_REAL:
+		to->type = SQLITE_FLOAT;
+		memcpy(&to->real, at, sizeof(to->real));
+		break;
+	default:
+		value = ws_load_u64(at);
+		to->type = is_null(c, value) ? 0 : SQLITE_INTEGER;
+		if (to->type)
+			set_number(o, c, row, value, &to->integer);
+	}
+}
+
+struct table {
+	struct ws_nsys_out *o;
+	enum ws_nsys_table table;
+	const struct ws_nsys_column_def *columns;
+	unsigned n;
+	struct ws_nsys_value *values;
+	enum ws_kind kind;
+	sqlite3_stmt *insert; /* of one of our own */
+};
+
+/* The columns that are fields of this kind. */
+static void set_fields(const struct table *t, enum ws_kind kind, const void *row)
+{
+	for (unsigned i = 0; i < t->n; i++)
+		if (t->columns[i].kind == kind)
+			set_field(t->o, &t->columns[i], row, &t->values[i]);
+}
+
+/* --- tables of Nsight Systems --- */
+
+static void set_kernel(const struct table *t, const struct ws_row_kernel *row)
+{
+	const struct ws_row_launch_config *c;
+	const struct ws_nsys_config *names;
+	struct ws_nsys_out *o = t->o;
+
+	ws_nsys_config_of(o, row->config, &c, &names);
+	set_fields(t, WS_KIND_LAUNCH_CONFIG, c);
+	SET(KERNEL_demangledName, names->demangled);
+	SET(KERNEL_shortName, names->base);
+	SET_KNOWN(KERNEL_mangledName, names->mangled);
+}
+
+static void set_peers(struct ws_nsys_out *o, const struct ws_row_memcpy *row)
+{
+	if (row->kind != WS_MEMCPY_PTOP)
+		return;
+	SET(MEMCPY_srcDeviceId, row->src_device);
+	SET(MEMCPY_dstDeviceId, row->dst_device);
+}
+
+/* Failures and pools are in the table of our own only. */
+static bool has_place(const struct table *t, const void *row)
+{
+	const struct ws_row_memory *memory = row;
+
+	if (t->kind == WS_KIND_MEMORY)
+		return memory->op == WS_MEMORY_OP_ALLOC || memory->op == WS_MEMORY_OP_FREE;
+	if (ws_export_has_time(t->kind, row))
+		return true;
+	t->o->stats->without_time++;
+	return false;
+}
+
+static void put_row(void *ctx, const void *row)
+{
+	const struct table *t = ctx;
+
+	if (!has_place(t, row))
+		return;
+	set_fields(t, t->kind, row);
+	/* Columns that are no field. */
+	struct ws_nsys_out *o = t->o;
+
+	switch (t->table) {
+	case WS_NSYS_RUNTIME:
+		SET(RUNTIME_eventClass,
+		    ws_export_is_driver_call(
+		            ws_records_text(&o->strings, ((const struct ws_row_api *)row)->name)));
+		break;
+	case WS_NSYS_KERNEL:
+		set_kernel(t, row);
+		break;
+	case WS_NSYS_MEMCPY:
+		set_peers(o, row);
+		break;
+	case WS_NSYS_MEMORY:
+		ws_nsys_extend(o, ((const struct ws_row_memory *)row)->time_ns,
+		               ((const struct ws_row_memory *)row)->time_ns);
+		break;
+	case WS_NSYS_CONTEXT:
+		SET(CONTEXT_vmId, 1);
+		SET(CONTEXT_isGreenContext, ((const struct ws_row_context *)row)->parent != 0);
+		break;
+	case WS_NSYS_STREAM:
+		SET(STREAM_vmId, 1);
+		break;
+	default:
+		break;
+	}
+	ws_nsys_put(t->o, t->table);
+}
+
+/* Rows of a table of nsys.def; rows of tables of our own. */
+static enum ws_status write_table(struct ws_nsys_out *o, enum ws_nsys_table table,
+                                  struct ws_err *err)
+{
+	const struct ws_nsys_table_def *def = &ws_nsys_tables[table];
+	struct table t = {.o = o,
+	                  .table = table,
+	                  .columns = &ws_nsys_columns[def->first],
+	                  .n = ws_nsys_count_columns(table),
+	                  .values = &o->value[def->first],
+	                  .kind = def->kind};
+
+	return ws_records_each(o->r, t.kind, put_row, &t, err);
+}
+
+/* --- tables of our own --- */
+
+static void put_own_row(void *ctx, const void *row)
+{
+	const struct table *t = ctx;
+
+	set_fields(t, t->kind, row);
+	ws_nsys_insert(t->o, t->insert, t->values, t->n);
+}
+
+static enum ws_status write_own_table(struct ws_nsys_out *o, enum ws_kind kind, struct ws_err *err)
+{
+	struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS];
+	struct ws_nsys_value values[WS_NSYS_MAX_OWN_COLUMNS];
+	struct table t = {.o = o, .columns = columns, .values = values, .kind = kind};
+	enum ws_status status;
+	char name[64];
+
+	if (!ws_trace_reader_count(o->r, kind))
+		return WS_OK;
+	t.n = ws_nsys_own_columns(kind, columns);
+	ws_nsys_own_name(kind, name);
+	ws_nsys_create(o, name, columns, t.n, &t.insert);
+	status = ws_records_each(o->r, kind, put_own_row, &t, err);
+	sqlite3_finalize(t.insert);
+	return status;
+}
+
+/* --- ranges and marks ------------------------------------------------------------------------ */
+
+struct nvtx {
+	struct ws_nsys_out *o;
+	struct ws_strtab domains; /* string id of the name; its id is the domain's number */
+	struct ws_strtab created; /* process and domain that have their event */
+	struct ws_records payloads;
+};
+
+static void begin_event(struct nvtx *n, enum ws_nsys_event_type type, int64_t start_ns, int64_t tid)
+{
+	struct ws_nsys_out *o = n->o;
+
+	SET(NVTX_start, start_ns);
+	SET(NVTX_eventType, type);
+	SET(NVTX_globalTid, tid);
+}
+
+/* Texts stand in the row: whether a program registered them is not recorded. */
+static void put_event(struct nvtx *n, uint64_t text)
+{
+	if (text)
+		ws_nsys_set_text(n->o, WS_NSYS_NVTX_text, ws_records_text(&n->o->strings, text));
+	ws_nsys_put(n->o, WS_NSYS_NVTX);
+}
+
+/* The number of a domain, 0 for the default one; its event comes before its first use. */
+static void domain_of(struct nvtx *n, uint64_t domain, int64_t time_ns, int64_t tid,
+                      uint64_t *number)
+{
+	uint64_t key[2] = {(uint64_t)tid >> 24, domain};
+	struct ws_nsys_out *o = n->o;
+
+	*number = 0;
+	if (!domain)
+		return;
+	*number = ws_strtab_find(&n->domains, &domain, sizeof(domain));
+	if (!*number)
+		*number = ws_strtab_add(&n->domains, &domain, sizeof(domain));
+	if (ws_strtab_find(&n->created, key, sizeof(key)))
+		return;
+	ws_strtab_add(&n->created, key, sizeof(key));
+	begin_event(n, WS_NSYS_DOMAIN_CREATE, time_ns, tid);
+	SET(NVTX_domainId, *number);
+	put_event(n, domain);
+}
+
+/* A number of one of NVTX's own types. 0: it is something else, which has no column. */
+static bool set_payload_number(struct nvtx *n, uint64_t id)
+{
+	const struct ws_row_payload *row = ws_records_find(&n->payloads, id);
+	const struct ws_nsys_payload *p = ws_nsys_payloads;
+	uint64_t bits = 0;
+	float single;
+	double real;
+
+	if (!row)
+		return false;
+	while (p->schema != row->schema || p->bytes != row->bytes.len)
+		if (++p == ws_nsys_payloads + WS_NSYS_PAYLOADS)
+			return false;
+	memcpy(&bits, row->bytes.ptr, p->bytes);
+	memcpy(&real, &bits, sizeof(real));
+	memcpy(&single, &bits, sizeof(single));
+	if (p->is_real)
+		ws_nsys_set_real(n->o, p->column, p->bytes == 8 ? real : (double)single);
+	else if (p->is_signed && p->bytes == 4)
+		ws_nsys_set(n->o, p->column, (int32_t)(uint32_t)bits);
+	else
+		ws_nsys_set(n->o, p->column, (int64_t)bits);
+	return true;
+}
+
+/* After the event: its payload, where that did not fit into it. */
+static void put_payload(struct nvtx *n, uint64_t id)
+{
+	struct ws_nsys_out *o = n->o;
+
+	SET(OWN_PAYLOAD_eventId, o->rows[WS_NSYS_NVTX]);
+	SET(OWN_PAYLOAD_payload, (int64_t)id);
+	ws_nsys_put(o, WS_NSYS_OWN_PAYLOAD);
+}
+
+/* A range, or a mark. */
+static void put_range(struct nvtx *n, const struct ws_recorded_ranges *ranges,
+                      const struct ws_recorded_range *range)
+{
+	static const enum ws_nsys_event_type types[] = {[WS_NVTX_PUSH] = WS_NSYS_PUSH_POP,
+	                                                [WS_NVTX_START] = WS_NSYS_START_END,
+	                                                [WS_NVTX_MARK] = WS_NSYS_MARK};
+	const struct ws_recorded_event *begin = &ranges->events[range->begin];
+	const struct ws_recorded_event *end =
+	        range->end == WS_NONE ? NULL : &ranges->events[range->end];
+	struct ws_nsys_out *o = n->o;
+	int64_t tid, end_tid = 0;
+	uint64_t domain;
+	bool is_set;
+
+	ws_nsys_global_tid(o, begin->thread, &tid);
+	if (end && end->thread != begin->thread)
+		ws_nsys_global_tid(o, end->thread, &end_tid);
+	domain_of(n, begin->domain, range->start_ns, tid, &domain);
+	begin_event(n, types[begin->type], range->start_ns, tid);
+	if (end)
+		SET(NVTX_end, range->end_ns);
+	if (begin->type == WS_NVTX_START)
+		SET(NVTX_rangeId, range->id);
+	SET_KNOWN(NVTX_category, begin->category);
+	SET_KNOWN(NVTX_color, begin->color);
+	SET_KNOWN(NVTX_endGlobalTid, end_tid);
+	SET(NVTX_domainId, domain);
+	is_set = !begin->payload || set_payload_number(n, begin->payload);
+	ws_nsys_extend(o, range->start_ns, range->end_ns);
+	put_event(n, begin->name);
+	if (!is_set)
+		put_payload(n, begin->payload);
+}
+
+/* A category belongs to no thread: the trace's first stands for it. */
+static void on_category(void *ctx, const void *data)
+{
+	const struct ws_row_category *row = data;
+	struct nvtx *n = ctx;
+	struct ws_nsys_out *o = n->o;
+	uint64_t domain, first = o->threads.n ? ((struct ws_row_thread *)o->threads.rows)->id : 0;
+	int64_t tid;
+
+	ws_nsys_global_tid(o, first, &tid);
+	domain_of(n, row->domain, 0, tid, &domain);
+	begin_event(n, WS_NSYS_CATEGORY, 0, tid);
+	SET(NVTX_category, row->id);
+	SET(NVTX_domainId, domain);
+	put_event(n, row->name);
+}
+
+/* --- the export ------------------------------------------------------------------------------ */
 
 static enum ws_status write_events(struct ws_nsys_out *o, struct ws_err *err)
 {
 	for (enum ws_nsys_table table = WS_NSYS_RUNTIME; table <= WS_NSYS_MEMORY; table++)
-		WS_FORWARD(ws_nsys_write_table(o, table, err));
-	WS_FORWARD(ws_nsys_write_own(o, err));
-	return ws_nsys_write_nvtx(o, err);
+		WS_FORWARD(write_table(o, table, err));
+	for (size_t i = 0; i < ws_nsys_own_kinds_count; i++)
+		WS_FORWARD(write_own_table(o, ws_nsys_own_kinds[i], err));
+	/* NVTX_EVENTS: nvtx.c */
+	struct nvtx n = {.o = o};
+	struct ws_recorded_ranges ranges;
+	struct ws_model *m;
+	enum ws_status status = ws_recorded_ranges_read(&ranges, o->r, &m, err);
+
+	WS_THEN(status, ws_records_load_by(&n.payloads, o->r, WS_KIND_PAYLOAD, 0, err));
+	for (size_t i = 0; i < ranges.nranges && status == WS_OK; i++)
+		put_range(&n, &ranges, ws_recorded_range(&ranges.ranges, i));
+	for (size_t i = 0; i < ranges.nmarks && status == WS_OK; i++)
+		put_range(&n, &ranges, ws_recorded_range(&ranges.marks, i));
+	WS_THEN(status, ws_records_each(o->r, WS_KIND_CATEGORY, on_category, &n, err));
+	o->stats->dangling = ranges.dangling;
+	ws_recorded_ranges_free(&ranges);
+	ws_model_free(m);
+	ws_records_free(&n.payloads);
+	ws_strtab_free(&n.domains);
+	ws_strtab_free(&n.created);
+	return status;
 }
 
 enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
@@ -26,9 +695,27 @@ enum ws_status ws_export_nsys(const struct ws_trace_reader *r, const char *path,
 	status = ws_nsys_out_open(&o, path, err);
 	WS_THEN(status, ws_nsys_ids_load(&o, err));
 	WS_THEN(status, write_events(&o, err));
-	WS_THEN(status, ws_nsys_write_info(&o, err));
+	WS_THEN(status, nsys_write_info(&o, err));
 	WS_THEN(status, ws_nsys_out_finish(&o, err));
 	ws_nsys_out_close(&o);
 	ws_nsys_ids_free(&o);
 	return status;
 }
+
+static enum ws_status write(const struct ws_trace_reader *r, const struct ws_export_job *job,
+                            struct ws_export_stats *stats, struct ws_err *err)
+{
+	struct ws_outfile out;
+	struct ws_err cause;
+	enum ws_status status;
+
+	WS_FORWARD(ws_outfile_open(&out, job->to, err));
+	status = ws_export_nsys(r, ws_outfile_name(&out), job->opts, stats, &cause);
+	return ws_outfile_end(&out, status, &cause, err);
+}
+
+const struct ws_exporter ws_exporter_sqlite = {
+        .name = "sqlite",
+        .extensions = {".sqlite", ".db"},
+        .write = write,
+};

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sqlite3.h>
-
 #include "formats/base/strtab.h"
 #include "formats/nsys/tables.h"
 #include "report/export/source.h"
@@ -52,6 +51,7 @@ struct ws_nsys_out {
 
 /* path: of an empty file, or none. IO_WRITE. What fails later is told by ws_nsys_out_finish. */
 enum ws_status ws_nsys_out_open(struct ws_nsys_out *o, const char *path, struct ws_err *err);
+
 /* Write what is left. IO_WRITE. */
 enum ws_status ws_nsys_out_finish(struct ws_nsys_out *o, struct ws_err *err);
 void ws_nsys_out_close(struct ws_nsys_out *o);
@@ -59,6 +59,7 @@ void ws_nsys_out_close(struct ws_nsys_out *o);
 /* Finalize *insert. */
 void ws_nsys_create(struct ws_nsys_out *o, const char *name,
                     const struct ws_nsys_column_def *columns, unsigned n, sqlite3_stmt **insert);
+
 /* Add a row. A key that is NULL becomes the number of the row. */
 void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws_nsys_value *values,
                     unsigned n);
@@ -68,12 +69,11 @@ void ws_nsys_insert(struct ws_nsys_out *o, sqlite3_stmt *insert, const struct ws
  * with its first row, as exports leave out empty ones.
  */
 void ws_nsys_set(struct ws_nsys_out *o, enum ws_nsys_column c, int64_t value);
+
 /* NULL for 0. */
 void ws_nsys_set_known(struct ws_nsys_out *o, enum ws_nsys_column c, uint64_t value);
 void ws_nsys_set_real(struct ws_nsys_out *o, enum ws_nsys_column c, double value);
-/* In functions with the export in o. */
-#define SET(c, value)       ws_nsys_set(o, WS_NSYS_##c, (int64_t)(value))
-#define SET_KNOWN(c, value) ws_nsys_set_known(o, WS_NSYS_##c, (uint64_t)(value))
+
 /* Borrowed until the row is put; what is no UTF-8 as U+FFFD. */
 void ws_nsys_set_text(struct ws_nsys_out *o, enum ws_nsys_column c, struct ws_bytes text);
 void ws_nsys_put(struct ws_nsys_out *o, enum ws_nsys_table table);
@@ -85,6 +85,7 @@ void ws_nsys_ids_free(struct ws_nsys_out *o);
 
 /* The StringIds row of a string of the trace, added when it is new. */
 void ws_nsys_string_id(struct ws_nsys_out *o, uint64_t string, int64_t *id);
+
 /* globalPid and globalTid; see docs/reference/export.md for numbers over 24 bits. */
 void ws_nsys_global_pid(struct ws_nsys_out *o, uint64_t pid, int64_t *id);
 void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id);
@@ -93,29 +94,7 @@ void ws_nsys_global_tid(struct ws_nsys_out *o, uint64_t thread, int64_t *id);
 struct ws_nsys_config {
 	int64_t demangled, base, mangled; /* mangled 0: the recorded name is the readable one */
 };
+
 void ws_nsys_config_of(struct ws_nsys_out *o, uint64_t config,
                        const struct ws_row_launch_config **row,
                        const struct ws_nsys_config **names);
-
-/* --- what the export says of the trace, its machine and its processes: info.c --- */
-
-enum ws_status ws_nsys_write_info(struct ws_nsys_out *o, struct ws_err *err);
-
-/* --- records: records.c --- */
-
-/* Rows of a table of nsys.def; rows of tables of our own. */
-enum ws_status ws_nsys_write_table(struct ws_nsys_out *o, enum ws_nsys_table table,
-                                   struct ws_err *err);
-enum ws_status ws_nsys_write_own(struct ws_nsys_out *o, struct ws_err *err);
-
-/* NVTX_EVENTS: nvtx.c */
-enum ws_status ws_nsys_write_nvtx(struct ws_nsys_out *o, struct ws_err *err);
-
-/* A moment that the export tells of. */
-static inline void ws_nsys_extend(struct ws_nsys_out *o, int64_t from_ns, int64_t to_ns)
-{
-	if (from_ns < o->first_ns)
-		o->first_ns = from_ns;
-	if (to_ns > o->last_ns)
-		o->last_ns = to_ns;
-}

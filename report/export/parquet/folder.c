@@ -1,9 +1,7 @@
 #include "report/export/parquet/folder.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
 #include "formats/base/xalloc.h"
 #include "report/analysis/rank.h"
 
@@ -28,21 +26,6 @@ enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct 
 
 /* --- a file ----------------------------------------------------------------------------------- */
 
-static void put_trace_meta(struct ws_parquet_table *t)
-{
-	const struct ws_parquet_folder *f = t->folder;
-	char number[32];
-
-	snprintf(number, sizeof(number), "%016" PRIx64, f->m->file.file_hash);
-	ws_parquet_meta(t->w, "trace.hash", number);
-	snprintf(number, sizeof(number), "%" PRId64, f->m->file.base_ns);
-	ws_parquet_meta(t->w, "trace.base_ns", number);
-	if (f->rank >= 0) {
-		snprintf(number, sizeof(number), "%" PRId64, f->rank);
-		ws_parquet_meta(t->w, "trace.rank", number);
-	}
-}
-
 static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfolder *out,
                              const char *name, const struct ws_parquet_field *fields,
                              size_t nfields, const struct ws_parquet_folder *alone,
@@ -63,8 +46,19 @@ static enum ws_status create(struct ws_parquet_table *t, const struct ws_outfold
 	t->w = ws_parquet_writer_new(t->out.f, t->columns, n, NULL);
 	ws_parquet_meta(t->w, "warpsheet.table", name);
 	ws_parquet_meta(t->w, "warpsheet.version", WS_VERSION);
-	if (alone)
-		put_trace_meta(t);
+	if (alone) {
+		const struct ws_parquet_folder *f = t->folder;
+		char number[32];
+
+		snprintf(number, sizeof(number), "%016" PRIx64, f->m->file.file_hash);
+		ws_parquet_meta(t->w, "trace.hash", number);
+		snprintf(number, sizeof(number), "%" PRId64, f->m->file.base_ns);
+		ws_parquet_meta(t->w, "trace.base_ns", number);
+		if (f->rank >= 0) {
+			snprintf(number, sizeof(number), "%" PRId64, f->rank);
+			ws_parquet_meta(t->w, "trace.rank", number);
+		}
+	}
 	for (size_t i = 0; i < nfields; i++) {
 		if (!*fields[i].unit)
 			continue;

@@ -34,6 +34,7 @@ struct ws_parquet_folder {
 enum ws_status ws_parquet_folder_open(struct ws_parquet_folder *f, const struct ws_model *m,
                                       const struct ws_export_job *job, uint64_t total,
                                       struct ws_err *err);
+
 /* A file in the making. */
 struct ws_parquet_table {
 	struct ws_parquet_folder *folder;
@@ -42,9 +43,11 @@ struct ws_parquet_table {
 	struct ws_parquet_writer *w;
 	struct ws_parquet_table *of_fleet; /* whose writer it is; NULL: its own */
 };
+
 /* Puts all rows of a table. */
 typedef enum ws_status (*ws_parquet_fill_fn)(void *ctx, struct ws_parquet_table *t,
                                              struct ws_err *err);
+
 /*
  * Write name.parquet, with what says where it comes from as key-value
  * metadata, and the rows that fill puts; no file after a failure.
@@ -52,13 +55,7 @@ typedef enum ws_status (*ws_parquet_fill_fn)(void *ctx, struct ws_parquet_table 
 enum ws_status ws_parquet_table_write(struct ws_parquet_folder *f, const char *name,
                                       const struct ws_parquet_field *fields, size_t nfields,
                                       ws_parquet_fill_fn fill, void *ctx, struct ws_err *err);
-/* The same of a table whose columns parquet.def lists. */
-#define WS_PARQUET_TABLE_WRITE(f, name, FIELDS, fill, ctx, err)                                \
-	ws_parquet_table_write((f), (name),                                                    \
-	                       (const struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)},    \
-	                       sizeof((struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)}) / \
-	                               sizeof(struct ws_parquet_field),                        \
-	                       (fill), (ctx), (err))
+
 /* End a row and tell the progress. */
 void ws_parquet_table_end_row(struct ws_parquet_table *t);
 
@@ -69,6 +66,7 @@ void ws_parquet_i64_or_null(struct ws_parquet_writer *w, int64_t value, int know
 void ws_parquet_f64_or_null(struct ws_parquet_writer *w, double value, int known);
 void ws_parquet_known(struct ws_parquet_writer *w, uint64_t value);       /* 0 = null */
 void ws_parquet_not_negative(struct ws_parquet_writer *w, int64_t value); /* else null */
+
 /* Null outside steps. step: index into m->steps or WS_NONE. */
 void ws_parquet_step(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step);
 void ws_parquet_step_kind(struct ws_parquet_writer *w, const struct ws_model *m, uint32_t step);
@@ -78,8 +76,10 @@ struct ws_parquet_paths {
 	struct ws_bytes *text;
 	size_t n;
 };
+
 void ws_parquet_paths_make(struct ws_parquet_paths *p, const struct ws_model *m);
 void ws_parquet_paths_free(struct ws_parquet_paths *p);
+
 /* One of them, which may be an empty name; null for WS_NONE. */
 void ws_parquet_path_or_null(struct ws_parquet_writer *w, const struct ws_parquet_paths *paths,
                              uint32_t path);

@@ -1,7 +1,692 @@
+/*
+ * A trace as a folder of Parquet files: facts, record kinds with names in the place of ids, kernels
+ * and ranges as analysis knows them, and sums in place of rows (--rollup).
+ */
 #include "report/export/parquet/parquet.h"
-
-#include "report/export/parquet/private.h"
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "formats/base/grow.h"
+#include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
+#include "formats/schema/references.h"
+#include "formats/trace/reader.h"
+#include "report/base/order.h"
+#include "report/base/signature.h"
+#include "report/export/parquet/folder.h"
+#include "report/export/parquet/parquet.def"
 #include "report/export/parquet/rollup.h"
+#include "report/joined/rows.h"
+#include "report/model/columns.h"
+#include "report/names/names.h"
+#include "report/records/records.h"
+
+/* KIND, name of the table */
+#define WS_PARQUET_KINDS(X)             \
+	X(API, "api")                   \
+	X(MEMCPY, "memcpy")             \
+	X(MEMSET, "memset")             \
+	X(SYNC, "sync")                 \
+	X(GRAPH_LAUNCH, "graph_launch") \
+	X(MEMORY, "memory")             \
+	X(CPU_OP, "cpu_op")             \
+	X(PYTHON_CALL, "python_call")   \
+	X(GPU_RANGE, "gpu_range")       \
+	X(OVERHEAD, "overhead")         \
+	X(COUNTER, "counter")
+
+struct ws_parquet_export {
+	const struct ws_trace_reader *r;
+	const struct ws_model *m;
+	struct ws_joined_rows *rows;
+	struct ws_parquet_folder folder;
+	struct ws_parquet_paths paths;
+};
+
+/* The same of a table whose columns parquet.def lists. */
+#define WS_PARQUET_TABLE_WRITE(f, name, FIELDS, fill, ctx, err)                                \
+	ws_parquet_table_write((f), (name),                                                    \
+	                       (const struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)},    \
+	                       sizeof((struct ws_parquet_field[]){FIELDS(WS_PARQUET_FIELD)}) / \
+	                               sizeof(struct ws_parquet_field),                        \
+	                       (fill), (ctx), (err))
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* A value that is a whole number in decimal is a number, too. */
+static bool parse_number(struct ws_bytes value, int64_t *number)
+{
+	char text[24], *end;
+
+	*number = 0;
+	if (!value.len || value.len >= sizeof(text) ||
+	    !memchr("-0123456789", *(const char *)value.ptr, 11))
+		return false;
+	memcpy(text, value.ptr, value.len);
+	text[value.len] = 0;
+	errno = 0;
+	*number = strtoll(text, &end, 10);
+	return !errno && end == text + value.len;
+}
+
+/* device: NULL = of none */
+static void put_fact(struct ws_parquet_table *t, const char *source, const uint64_t *device,
+                     struct ws_bytes key, struct ws_bytes value)
+{
+	struct ws_parquet_writer *w = t->w;
+	int64_t number;
+	const bool is_number = parse_number(value, &number);
+
+	WS_PARQUET_FACT_FIELDS(WS_PARQUET_PUT)
+	ws_parquet_table_end_row(t);
+}
+
+struct attrs {
+	struct ws_parquet_table *t;
+	const struct ws_model *m;
+};
+
+static void put_attr(void *ctx, const void *row)
+{
+	const struct ws_row_device_attr *r = row;
+	const struct attrs *a = ctx;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%lld", (long long)r->value);
+	put_fact(a->t, "device", &r->device, a->m->texts[ws_model_text(a->m, r->attr)],
+	         ws_bytes_of(text));
+}
+
+static enum ws_status put_devices(struct ws_parquet_table *t, const struct ws_parquet_export *x,
+                                  struct ws_err *err)
+{
+	const struct ws_model *m = x->m;
+	struct attrs attrs = {t, m};
+
+	for (size_t i = 0; i < m->ndevices; i++)
+		put_fact(t, "device", &m->devices[i].id, ws_bytes_of("name"),
+		         m->texts[m->devices[i].name]);
+	return ws_records_each(x->r, WS_KIND_DEVICE_ATTR, put_attr, &attrs, err);
+}
+
+static enum ws_status put_facts(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	const struct ws_parquet_export *x = ctx;
+	const struct ws_model *m = x->m;
+
+	const struct ws_trace_summary *s = &m->file;
+	const struct {
+		const char *key;
+		long long value;
+	} numbers[] = {
+	        {"base_ns", s->base_ns},
+	        {"file_bytes", (long long)s->file_size},
+	        {"closed", s->closed},
+	        {"damaged_blocks", (long long)s->damaged_blocks},
+	        {"skipped_bytes", (long long)s->skipped_bytes},
+	};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		snprintf(text, sizeof(text), "%lld", numbers[i].value);
+		put_fact(t, "trace", NULL, ws_bytes_of(numbers[i].key), ws_bytes_of(text));
+	}
+	for (uint64_t i = 0; i < m->meta.rows; i++)
+		put_fact(t, "meta", NULL, ws_blob(&m->meta, WS_COL_meta_key, i),
+		         ws_blob(&m->meta, WS_COL_meta_value, i));
+	for (size_t i = 0; i < m->nfacts; i++)
+		put_fact(t, "workload", NULL, m->facts[i].key, m->facts[i].value);
+	WS_FORWARD(put_devices(t, x, err));
+	/* The counters only grow: the last reading of each cause counts. */
+	uint64_t *last = ws_xarray(m->ntexts, sizeof(*last)); /* row + 1 by k */
+
+	for (uint64_t i = 0; i < m->loss.rows; i++)
+		last[ws_model_text(m, ws_value(&m->loss, WS_COL_loss_cause, i))] = i + 1;
+	for (size_t k = 0; k < m->ntexts; k++) {
+		char number[32];
+
+		if (!last[k])
+			continue;
+		snprintf(number, sizeof(number), "%llu",
+		         (unsigned long long)ws_value(&m->loss, WS_COL_loss_count, last[k] - 1));
+		put_fact(t, "loss", NULL, m->texts[k], ws_bytes_of(number));
+	}
+	free(last);
+	return WS_OK;
+}
+
+/* --- record kinds ---------------------------------------------------------------------------- */
+
+/* Where the values of a column come from. */
+struct source {
+	const struct ws_column_def *def;
+	const struct ws_records *named; /* not NULL: in the row of these that a column names */
+	size_t name_offset;             /* of that column in the row */
+	bool is_time;                   /* may be a time that was not recorded */
+	int zero_is_none;
+};
+
+struct kind_export {
+	const struct ws_parquet_export *x;
+	struct ws_records threads, op_configs;
+	const struct ws_kind_def *def;
+	struct ws_parquet_table *out;
+	struct ws_parquet_field fields[WS_PARQUET_MAX_FIELDS];
+	struct source sources[WS_PARQUET_MAX_FIELDS];
+	size_t n;
+};
+
+static enum ws_parquet_type type_of(uint8_t type)
+{
+	switch (type) {
+	case WS_TYPE_U64:
+		return WS_PARQUET_U64;
+	case WS_TYPE_F64:
+		return WS_PARQUET_F64;
+	case WS_TYPE_STR:
+	case WS_TYPE_ENUM:
+		return WS_PARQUET_TEXT;
+	default:
+		return WS_PARQUET_I64;
+	}
+}
+
+static void add_column(struct kind_export *k, struct source source)
+{
+	const struct ws_column_def *def = source.def;
+	bool is_copy =
+	        !source.named && (k->def->id == WS_KIND_MEMCPY || k->def->id == WS_KIND_MEMSET);
+
+	source.is_time = is_copy && (def->type == WS_TYPE_TIME || def->type == WS_TYPE_DUR);
+	/* 0 is "none recorded"; as a number it would join with all others, or be added */
+	source.zero_is_none = strcmp(def->name, "correlation") == 0 ||
+	                      (is_copy && strcmp(def->name, "bytes") == 0);
+	k->fields[k->n] = (struct ws_parquet_field){def->name, type_of(def->type),
+	                                            def->type == WS_TYPE_STR || source.named ||
+	                                                    source.is_time || source.zero_is_none,
+	                                            def->type == WS_TYPE_ENUM ? "" : def->unit};
+	k->sources[k->n++] = source;
+}
+
+static bool has_column(const struct ws_kind_def *def, const char *name)
+{
+	for (int i = 0; i < def->ncolumns; i++)
+		if (strcmp(def->columns[i].name, name) == 0)
+			return 1;
+	return 0;
+}
+
+/* The columns of the row that this one names take its place, but those the kind has. */
+static void add_columns_of(struct kind_export *k, const struct ws_records *named, enum ws_kind kind,
+                           const struct ws_column_def *name)
+{
+	const struct ws_kind_def *def = ws_schema_kind(kind);
+
+	for (int i = 1; i < def->ncolumns; i++) {
+		bool is_name_of_thread = kind == WS_KIND_THREAD && i == WS_COL_thread_name;
+
+		if (!is_name_of_thread && !has_column(k->def, def->columns[i].name))
+			add_column(k, (struct source){.def = &def->columns[i],
+			                              .named = named,
+			                              .name_offset = name->row_offset});
+	}
+}
+
+static void put_enum(struct ws_parquet_writer *w, const char *names, uint64_t value)
+{
+	struct ws_bytes name = ws_enum_name(names, value);
+	char number[24];
+
+	if (name.len) {
+		ws_parquet_text(w, name.ptr, name.len);
+		return;
+	}
+	snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
+	ws_parquet_str(w, number);
+}
+
+static void put_value(struct ws_parquet_writer *w, const struct kind_export *k,
+                      const struct source *s, const uint8_t *row)
+{
+	uint64_t value;
+	double real;
+
+	if (s->named)
+		row = ws_records_find(s->named, ws_load_u64(row + s->name_offset));
+	if (!row) {
+		ws_parquet_null(w);
+		return;
+	}
+	value = ws_load_u64(row + s->def->row_offset);
+	switch (s->def->type) {
+	case WS_TYPE_STR:
+		ws_parquet_text_or_null(w, k->x->m->texts[ws_model_text(k->x->m, value)]);
+		break;
+	case WS_TYPE_ENUM:
+		put_enum(w, s->def->unit, value);
+		break;
+	case WS_TYPE_F64:
+		memcpy(&real, &value, sizeof(real));
+		ws_parquet_f64(w, real);
+		break;
+	case WS_TYPE_U64:
+		ws_parquet_u64_or_null(w, value, value || !s->zero_is_none);
+		break;
+	default:
+		ws_parquet_i64(w, (int64_t)value);
+	}
+}
+
+static void put_row(void *ctx, const void *row)
+{
+	struct kind_export *k = ctx;
+	const bool has_time = ws_export_has_time(k->def->id, row);
+
+	for (size_t i = 0; i < k->n; i++) {
+		if (k->sources[i].is_time && !has_time)
+			ws_parquet_null(k->out->w);
+		else
+			put_value(k->out->w, k, &k->sources[i], row);
+	}
+	ws_parquet_table_end_row(k->out);
+}
+
+static enum ws_status put_rows(void *ctx, struct ws_parquet_table *out, struct ws_err *err)
+{
+	struct kind_export *k = ctx;
+
+	k->out = out;
+	return ws_records_each(k->x->r, k->def->id, put_row, k, err);
+}
+
+/* One table for each of these record kinds, as they are: kinds.c. */
+static enum ws_status export_kinds(struct ws_parquet_export *x, struct ws_err *err)
+{
+	static const struct {
+		enum ws_kind kind;
+		const char *table;
+	} kinds[] = {
+#define X(KIND, table) {WS_KIND_##KIND, table},
+	        WS_PARQUET_KINDS(X)
+#undef X
+	};
+	struct kind_export *k = ws_xarray(1, sizeof(*k));
+	enum ws_status status;
+
+	k->x = x;
+	status = ws_records_load_by(&k->threads, x->r, WS_KIND_THREAD, WS_COL_thread_id, err);
+	WS_THEN(status, ws_records_load_by(&k->op_configs, x->r, WS_KIND_OP_CONFIG,
+	                                   WS_COL_op_config_id, err));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && status == WS_OK; i++) {
+		k->def = ws_schema_kind(kinds[i].kind);
+		const struct ws_kind_def *def = k->def;
+
+		k->n = 0;
+		for (int j = 0; j < def->ncolumns; j++) {
+			struct ws_ref_column ref = {0};
+
+			ws_ref_column_at(def, (unsigned)j, &ref);
+			if (ref.target == WS_KIND_THREAD)
+				add_columns_of(k, &k->threads, ref.target, &def->columns[j]);
+			else if (ref.target == WS_KIND_OP_CONFIG)
+				add_columns_of(k, &k->op_configs, ref.target, &def->columns[j]);
+			else
+				add_column(k, (struct source){.def = &def->columns[j]});
+		}
+		WS_THEN(status, ws_parquet_table_write(&x->folder, kinds[i].table, k->fields, k->n,
+		                                       put_rows, k, err));
+	}
+	ws_records_free(&k->threads);
+	ws_records_free(&k->op_configs);
+	free(k);
+	return status;
+}
+
+/* --- kernels and ranges ---------------------------------------------------------------------- */
+
+/* --- kernels ---------------------------------------------------------------------------------- */
+
+struct kernels_export {
+	const struct ws_parquet_export *x;
+	struct ws_column_data configs; /* launch configurations as recorded */
+	char *short_name;              /* room for the longest name */
+};
+
+static enum ws_status kernels_load(struct kernels_export *k, struct ws_err *err)
+{
+	const struct ws_model *m = k->x->m;
+	size_t longest = 0;
+
+	WS_FORWARD(ws_trace_reader_load(k->x->r, WS_KIND_LAUNCH_CONFIG, &k->configs, err));
+	/* the model numbers them in the order of the file, from 1 */
+	for (size_t i = 0; i < m->nconfigs; i++)
+		if (m->texts[m->configs[i].name].len > longest)
+			longest = m->texts[m->configs[i].name].len;
+	k->short_name = ws_xmalloc(longest + 1);
+	return WS_OK;
+}
+
+/* A column of the configuration as recorded; 0 where the trace lost that. */
+static uint64_t config_value(const struct kernels_export *k, uint32_t config, int column)
+{
+	return config ? ws_value(&k->configs, column, config - 1u) : 0;
+}
+
+/* The configuration's name of how it was launched; a trace without that column says nothing. */
+static struct ws_bytes launch_type(const struct kernels_export *k, uint32_t config)
+{
+	const int column = WS_COL_launch_config_launch_type;
+
+	if (!config || !k->configs.columns[column].present)
+		return (struct ws_bytes){"", 0};
+	return ws_enum_name(k->configs.def->columns[column].unit, config_value(k, config, column));
+}
+
+static void put_kernel(struct ws_parquet_table *t, const struct kernels_export *k,
+                       const struct ws_joined_kernel *row)
+{
+#define CONFIG(column) config_value(k, kind->config, WS_COL_launch_config_##column)
+#define CALL(field)    (call ? call->field : 0)
+	const struct ws_model *m = k->x->m;
+	const struct ws_parquet_paths *paths = &k->x->paths;
+	const struct ws_kernel_kind *kind = row->kind;
+	const struct ws_config *config = &m->configs[kind->config];
+	const struct ws_device *device = &m->devices[config->device];
+	const bool has_config = kind->config > 0;
+	const struct ws_bytes name = m->texts[config->name];
+	const struct ws_joined_call *call = ws_joined_rows_call(k->x->rows, row->call);
+	const struct ws_op_config *op = ws_cpu_op_config(m, row->cpu_op);
+	const uint32_t step = row->step;
+	struct ws_parquet_writer *w = t->w;
+
+	WS_PARQUET_KERNEL_FIELDS(WS_PARQUET_PUT)
+	ws_parquet_table_end_row(t);
+#undef CONFIG
+#undef CALL
+}
+
+static enum ws_status put_kernels(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	struct ws_parquet_export *x = ctx;
+	struct kernels_export k = {.x = x};
+	enum ws_status status = kernels_load(&k, err);
+
+	for (size_t i = 0; i < x->rows->nkernels && status == WS_OK; i++)
+		put_kernel(t, &k, ws_joined_rows_kernel(x->rows, i));
+	ws_column_data_release(&k.configs);
+	free(k.short_name);
+	return status;
+}
+
+/* --- NVTX ranges ------------------------------------------------------------------------------ */
+
+static void put_range(struct ws_parquet_table *t, const struct ws_parquet_export *x,
+                      const struct ws_joined_range *row)
+{
+	static const struct ws_op_facts none = {.layer = -1, .flops = -1, .bytes = -1};
+	const struct ws_model *m = x->m;
+	const struct ws_range_context *context = row->context;
+	const struct ws_thread *thread = &m->threads[context->thread];
+	const struct ws_bytes name = m->texts[context->name];
+	const uint32_t step = ws_joined_range_step(x->rows, row);
+	const uint32_t payload = context->payload;
+	const struct ws_op_facts *op =
+	        payload != WS_NONE && m->ops.is_op[payload] ? &m->ops.op[payload] : &none;
+	struct ws_parquet_writer *w = t->w;
+
+	WS_PARQUET_NVTX_FIELDS(WS_PARQUET_PUT)
+	ws_parquet_table_end_row(t);
+}
+
+static enum ws_status put_ranges(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	const struct ws_parquet_export *x = ctx;
+
+	(void)err;
+	for (uint32_t i = 0; i < x->rows->nranges; i++)
+		put_range(t, x, ws_joined_rows_range(x->rows, i));
+	return WS_OK;
+}
+
+/* --- sums: --rollup -------------------------------------------------------------------------- */
+
+/* --- buckets ---------------------------------------------------------------------------------- */
+
+#define SUB_BITS 7u /* an octave has 2^7 buckets */
+#define SUB      (1u << SUB_BITS)
+
+uint32_t ws_rollup_bucket(uint64_t dur_ns)
+{
+	unsigned octave;
+
+	if (dur_ns < SUB)
+		return (uint32_t)dur_ns;
+	octave = 63u - (unsigned)__builtin_clzll(dur_ns) - SUB_BITS;
+	return octave * SUB + (uint32_t)(dur_ns >> octave);
+}
+
+uint64_t ws_rollup_bucket_from(uint32_t bucket)
+{
+	unsigned octave;
+
+	if (bucket < 2 * SUB)
+		return bucket;
+	octave = bucket / SUB - 1;
+	return (uint64_t)(bucket % SUB + SUB) << octave;
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+/* What tells rows apart; indexes of the model. Hashed as bytes, so without holes. */
+struct group_key {
+	uint32_t step, path; /* WS_NONE: in none */
+	uint32_t launch;     /* number of the launch configuration by its values */
+	uint32_t op_class, dtype;
+};
+
+struct group {
+	struct group_key key;
+	uint32_t config; /* one that has those values */
+	int64_t kernels, without_time;
+	int64_t sum_ns, min_ns, max_ns;
+	/* Sums of the squares' parts above and below bit 32: each adds up on its own, exactly, in
+	 * the 64 bits that every engine has */
+	int64_t sum_sq_hi, sum_sq_lo;
+};
+
+struct rollup {
+	const struct ws_model *m;
+	struct ws_joined_rows *rows;
+	uint32_t *launch_of; /* number of each config of the model */
+	struct ws_strtab launches, keys;
+	struct group *groups;
+	size_t n, capacity;
+	uint32_t *group_of; /* of each kernel with a time, WS_NONE */
+	uint16_t *bucket;   /* of its time */
+	struct ws_arena arena;
+};
+
+static uint32_t find_group(struct rollup *r, const struct ws_joined_kernel *k)
+{
+	const struct group_key key = {
+	        .step = k->step,
+	        .path = k->kind->path,
+	        .launch = r->launch_of[k->kind->config],
+	        .op_class = k->kind->class,
+	        .dtype = k->kind->dtype,
+	};
+	const uint64_t id = ws_strtab_add(&r->keys, &key, sizeof(key));
+
+	if (id > r->n) {
+		WS_GROW(r->groups, r->n + 1, r->capacity);
+		r->groups[r->n++] = (struct group){.key = key, .config = k->kind->config};
+	}
+	return (uint32_t)(id - 1);
+}
+
+static enum ws_status roll_up(struct rollup *r, struct ws_err *err)
+{
+	const size_t n = r->rows->nkernels;
+
+	WS_NEW(&r->arena, r->launch_of, r->m->nconfigs);
+	WS_NEW(&r->arena, r->group_of, n);
+	WS_NEW(&r->arena, r->bucket, n);
+	/* Stream, context and process are left out: the same launch in two processes is the same.
+	 */
+	const struct ws_model *m = r->m;
+
+	for (size_t i = 0; i < m->nconfigs; i++) {
+		const struct ws_config *c = &m->configs[i];
+		const uint64_t key[] = {c->name,
+		                        c->device,
+		                        c->shape.grid_x,
+		                        c->shape.grid_y,
+		                        c->shape.grid_z,
+		                        c->shape.block_x,
+		                        c->shape.block_y,
+		                        c->shape.block_z,
+		                        c->shape.registers,
+		                        c->shape.shared_bytes};
+		uint64_t id;
+
+		id = ws_strtab_add(&r->launches, key, sizeof(key));
+		r->launch_of[i] = (uint32_t)id;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(r->rows, i);
+		struct group *g;
+
+		r->group_of[i] = find_group(r, k);
+		g = &r->groups[r->group_of[i]];
+		if (!k->kind->timed) {
+			g->without_time++;
+			r->group_of[i] = WS_NONE;
+			continue;
+		}
+		unsigned __int128 square =
+		        (unsigned __int128)k->dur_ns * (unsigned __int128)k->dur_ns;
+
+		if (!g->kernels++ || k->dur_ns < g->min_ns)
+			g->min_ns = k->dur_ns;
+		if (k->dur_ns > g->max_ns)
+			g->max_ns = k->dur_ns;
+		g->sum_ns += k->dur_ns; /* the model has seen that all of them fit */
+		WS_FAIL_IF(square >> 95 ||
+		                   __builtin_add_overflow(g->sum_sq_hi, (int64_t)(square >> 32),
+		                                          &g->sum_sq_hi) ||
+		                   __builtin_add_overflow(g->sum_sq_lo, (int64_t)(uint32_t)square,
+		                                          &g->sum_sq_lo),
+		           err, CORRUPT,
+		           "the squares of the kernels' times do not fit a roll-up: %lld ns",
+		           (long long)k->dur_ns);
+		r->bucket[i] = (uint16_t)ws_rollup_bucket((uint64_t)k->dur_ns);
+	}
+	return WS_OK;
+}
+
+_Static_assert(WS_ROLLUP_BUCKETS <= UINT16_MAX, "a bucket's type");
+
+/* --- tables ----------------------------------------------------------------------------------- */
+
+static void put_group(struct ws_parquet_table *t, const struct rollup *r, size_t i,
+                      const struct ws_parquet_paths *paths)
+{
+	const struct ws_model *m = r->m;
+	const struct group *g = &r->groups[i];
+	const struct ws_config *config = &m->configs[g->config];
+	const struct ws_device *device = &m->devices[config->device];
+	const struct ws_launch_shape *shape = &config->shape;
+	const struct ws_bytes name = m->texts[config->name];
+	struct ws_parquet_writer *w = t->w;
+
+	WS_PARQUET_ROLLUP_FIELDS(WS_PARQUET_PUT)
+	ws_parquet_table_end_row(t);
+}
+
+static enum ws_status put_groups(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	const struct rollup *r = ctx;
+	struct ws_parquet_paths paths = {0};
+
+	(void)err;
+	ws_parquet_paths_make(&paths, r->m);
+	for (size_t i = 0; i < r->n; i++)
+		put_group(t, r, i, &paths);
+	ws_parquet_paths_free(&paths);
+	return WS_OK;
+}
+
+static void put_bucket(struct ws_parquet_table *t, size_t group, uint32_t bucket, size_t kernels)
+{
+	const uint64_t from = ws_rollup_bucket_from(bucket);
+	struct ws_parquet_writer *w = t->w;
+
+	WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS(WS_PARQUET_PUT)
+	ws_parquet_table_end_row(t);
+}
+
+static int by_bucket(const void *pa, const void *pb)
+{
+	const uint16_t *a = pa, *b = pb;
+
+	return *a - *b;
+}
+
+/* The kernels of a group, in the order of their buckets. */
+static void put_group_buckets(struct ws_parquet_table *t, size_t group, uint16_t *bucket, size_t n)
+{
+	ws_sort(bucket, n, sizeof(*bucket), by_bucket);
+	for (size_t i = 0, run; i < n; i += run) {
+		for (run = 1; i + run < n && bucket[i + run] == bucket[i];)
+			run++;
+		put_bucket(t, group, bucket[i], run);
+	}
+}
+
+static enum ws_status put_buckets(void *ctx, struct ws_parquet_table *t, struct ws_err *err)
+{
+	struct rollup *r = ctx;
+	const size_t n = r->rows->nkernels;
+	struct ws_rows_by_key of;
+	uint16_t *bucket;
+
+	(void)err;
+	ws_order_by_key(&of, &r->arena, r->group_of, n, r->n);
+	WS_NEW(&r->arena, bucket, n);
+	for (size_t g = 0; g < r->n; g++) {
+		const size_t first = of.first[g], end = of.first[g + 1];
+
+		for (size_t i = first; i < end; i++)
+			bucket[i] = r->bucket[of.order[i]];
+		put_group_buckets(t, g, bucket + first, end - first);
+	}
+	return WS_OK;
+}
+
+enum ws_status ws_rollup_export(const struct ws_model *m, struct ws_joined_rows *rows,
+                                const struct ws_export_job *job, struct ws_err *err)
+{
+	struct ws_parquet_folder f = {0};
+	struct rollup r = {.m = m, .rows = rows};
+	enum ws_status status = roll_up(&r, err);
+
+	WS_THEN(status, ws_parquet_folder_open(&f, m, job, r.n, err));
+	WS_THEN(status, WS_PARQUET_TABLE_WRITE(&f, "rollup", WS_PARQUET_ROLLUP_FIELDS, put_groups,
+	                                       &r, err));
+	WS_THEN(status,
+	        WS_PARQUET_TABLE_WRITE(&f, "rollup_histogram", WS_PARQUET_ROLLUP_HISTOGRAM_FIELDS,
+	                               put_buckets, &r, err));
+	WS_THEN(status, ws_outfolder_commit(&f.out, err));
+	ws_outfolder_abandon(&f.out);
+	ws_arena_free(&r.arena);
+	ws_strtab_free(&r.launches);
+	ws_strtab_free(&r.keys);
+	free(r.groups);
+	return status;
+}
+
+/* --- the export ------------------------------------------------------------------------------ */
 
 /* Rows that the tables will have, for progress; facts, which are few, are not counted. */
 static uint64_t count_rows(const struct ws_parquet_export *x)
@@ -23,8 +708,15 @@ static enum ws_status export_tables(struct ws_parquet_export *x, const struct ws
 {
 	ws_parquet_paths_make(&x->paths, x->m);
 	WS_FORWARD(ws_parquet_folder_open(&x->folder, x->m, job, count_rows(x), err));
-	WS_FORWARD(ws_parquet_export_joined(x, err));
-	WS_FORWARD(ws_parquet_export_kinds(x, err));
+	/* kernels, nvtx and facts: joined.c. */
+	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "kernels", WS_PARQUET_KERNEL_FIELDS,
+	                                  put_kernels, x, err));
+	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "nvtx", WS_PARQUET_NVTX_FIELDS, put_ranges, x,
+	                                  err));
+	/* The last of these: facts.c. */
+	WS_FORWARD(WS_PARQUET_TABLE_WRITE(&x->folder, "facts", WS_PARQUET_FACT_FIELDS, put_facts, x,
+	                                  err));
+	WS_FORWARD(export_kinds(x, err));
 	return ws_outfolder_commit(&x->folder.out, err);
 }
 
