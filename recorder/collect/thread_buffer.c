@@ -74,11 +74,12 @@ int ws_thread_buffer_grow(struct ws_thread_buffer *thread_buffer)
 }
 
 /*
- * Take one that is in this state, which is free or without memory. Page faults belong here, at a
- * thread's first event, not into its measured ranges.
+ * Take a buffer in this state: FREE, which has its memory, or NONE, which gets it here. Page faults
+ * belong here, at a thread's first event, not into its measured ranges. NULL: there is none.
  */
 static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 {
+	const bool is_new = wanted == WS_THREAD_BUFFER_NONE;
 	struct ws_seg_header *seg = ws_collector.seg;
 	const uint32_t ring_size = ws_collector.ring_size;
 	const uint32_t first = seg->grows && ring_size > FIRST_BYTES ? FIRST_BYTES : ring_size;
@@ -89,15 +90,21 @@ static struct ws_thread_buffer *take(enum ws_thread_buffer_state wanted)
 		uint32_t found = wanted;
 
 		if (atomic_load_explicit(state, memory_order_relaxed) != wanted ||
-		    !atomic_compare_exchange_strong(state, &found, WS_THREAD_BUFFER_COMING))
+		    !atomic_compare_exchange_strong(state, &found,
+		                                    is_new ? WS_THREAD_BUFFER_COMING
+		                                           : WS_THREAD_BUFFER_OWNED))
 			continue;
-		if (ws_seg_populate(seg, thread_buffer, WS_THREAD_BUFFER_HEADER_SIZE + first)) {
-			atomic_store(state, WS_THREAD_BUFFER_NONE);
+		/* of a segment that cannot grow all buffers are FREE from the start, and not
+		 * touched yet */
+		if ((is_new || thread_buffer->ready < first) &&
+		    ws_seg_populate(seg, thread_buffer, WS_THREAD_BUFFER_HEADER_SIZE + first)) {
+			atomic_store(state, wanted);
 			return NULL;
 		}
 		if (thread_buffer->ready < first)
 			thread_buffer->ready = first;
-		atomic_store(state, WS_THREAD_BUFFER_OWNED);
+		if (is_new)
+			atomic_store(state, WS_THREAD_BUFFER_OWNED);
 		return begin(thread_buffer);
 	}
 	return NULL;

@@ -60,7 +60,7 @@ static void restore_tail(struct ws_drain *d, uint32_t i, uint64_t committed)
 	struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
 	const uint64_t published = atomic_load(&ring->tail);
 
-	d->seen[i] = 1;
+	d->seen[i] = WS_SEEN;
 	if (published > committed) {
 		d->counted[WS_DROPPED_unknown_record]++;
 		if (published <= ws_ring_head(ring))
@@ -176,16 +176,19 @@ static uint64_t drain_thread_buffer(struct ws_drain *d, uint32_t i, uint64_t hea
 	return n;
 }
 
-/* One that was there once is there for good, whatever the program writes into the table. */
+/* A buffer that had its memory once has it for good (enum ws_thread_buffer_state). That the table
+ * says something else is damage: counted once for each buffer, and left as it is. */
 static bool has_thread_buffer(struct ws_drain *d, uint32_t i)
 {
-	if (ws_seg_has_thread_buffer(d->seg, i)) {
-		d->seen[i] = 1;
-	} else if (d->seen[i]) {
+	const bool is_there = ws_seg_has_thread_buffer(d->seg, i);
+
+	if (is_there && d->seen[i] == WS_UNSEEN)
+		d->seen[i] = WS_SEEN;
+	if (!is_there && d->seen[i] == WS_SEEN) {
+		d->seen[i] = WS_SEEN_DAMAGED;
 		d->counted[WS_DROPPED_unknown_record]++;
-		atomic_store(ws_seg_thread_state(d->seg, i), WS_THREAD_BUFFER_OWNED);
 	}
-	return d->seen[i];
+	return d->seen[i] != WS_UNSEEN;
 }
 
 uint64_t ws_drain_pass(struct ws_drain *d)
@@ -261,7 +264,7 @@ bool ws_drain_wants_commit(const struct ws_drain *d)
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		const struct ws_ring *ring = &ws_seg_thread_buffer(d->seg, i)->ring;
 
-		if (ws_seg_has_thread_buffer(d->seg, i) &&
+		if (d->seen[i] != WS_UNSEEN &&
 		    ws_ring_head(ring) - atomic_load_explicit(&ring->tail, memory_order_relaxed) >
 		            d->seg->ring_size / 2)
 			return 1;
@@ -294,17 +297,17 @@ static void give_back(struct ws_drain *d)
 	give_slots_back(d);
 	for (uint32_t i = 0; i < d->seg->thread_buffer_count; i++) {
 		struct ws_thread_buffer *thread_buffer = ws_seg_thread_buffer(d->seg, i);
-		/* before head is read: a thread that ended moves it no more */
 		_Atomic uint32_t *state = ws_seg_thread_state(d->seg, i);
-		int has_left = atomic_load(state) == WS_THREAD_BUFFER_LEFT;
+		/* before head is read: a thread that ended moves it no more */
+		uint32_t found = atomic_load(state);
+		const bool has_left = found == WS_THREAD_BUFFER_LEFT;
 
-		if (!ws_seg_has_thread_buffer(d->seg, i))
+		if (d->seen[i] == WS_UNSEEN)
 			continue;
 		ws_ring_release(&thread_buffer->ring, d->tails[i]);
-		if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i]) {
-			atomic_store(state, WS_THREAD_BUFFER_FREE);
+		if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i] &&
+		    atomic_compare_exchange_strong(state, &found, WS_THREAD_BUFFER_FREE))
 			atomic_fetch_add(&d->seg->thread_buffers_freed, 1);
-		}
 	}
 }
 

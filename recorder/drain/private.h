@@ -30,6 +30,13 @@ struct ws_drain_thread_name {
 	struct ws_bytes name; /* in the segment */
 };
 
+/* What a pass has found of a thread buffer. */
+enum ws_drain_seen {
+	WS_UNSEEN,
+	WS_SEEN,         /* it has its memory for good */
+	WS_SEEN_DAMAGED, /* and the table of states said later that it has none */
+};
+
 struct ws_drain {
 	struct ws_seg_header *seg;
 	struct ws_trace_writer *writer;
@@ -47,7 +54,7 @@ struct ws_drain {
 	uint64_t flags;
 	uint64_t gpus;        /* bit n: device n has a row */
 	uint64_t *tails;      /* next position to read, by thread buffer */
-	bool *seen;           /* thread buffers that were there */
+	uint8_t *seen;        /* by thread buffer: enum ws_drain_seen */
 	uint64_t *slots_read; /* by slot: `done` of what was last read */
 
 	/* a definition before this position has its rows in the file */

@@ -190,12 +190,37 @@ enum ws_seg_room {
 	WS_ROOM_READY,
 };
 
+/*
+ * Each state has one side that may leave it, and these are all transitions:
+ *
+ *   NONE   -> COMING   program: a thread without a buffer, by compare-and-swap
+ *   COMING -> OWNED    program: the same thread, once the buffer has its memory
+ *   COMING -> NONE     program: the same thread, when there is no room for it; or the next image
+ *                      of the process, when exec ended that thread
+ *   OWNED  -> LEFT     program: the owner, as it ends; or the next image, when exec ended it
+ *   OWNED  -> FREE     program: the owner, when the thread cannot be defined; its ring is empty
+ *   FREE   -> OWNED    program: a thread without a buffer, by compare-and-swap
+ *   LEFT   -> FREE     launcher: everything in the ring is committed
+ *
+ * 1. Memory: OWNED is first entered from COMING, by a thread that has fetched the memory. From
+ *    OWNED, LEFT and FREE no transition leads to NONE or COMING. So a buffer that was FREE or above
+ *    once has its memory for good, and the launcher may read it whatever the table says later.
+ * 2. No lost update: the launcher writes a state in LEFT only. There the program writes none: its
+ *    threads take FREE and NONE buffers, and the owner is gone. So neither side ever overwrites a
+ *    transition of the other one.
+ * 3. Nothing is read twice or skipped: the launcher loads the state before the head. LEFT means
+ * that the head is final, since the owner stored it before LEFT (release, acquire). The next owner
+ *    starts at that head, in a ring of which the launcher has committed everything.
+ *
+ * A NONE or COMING buffer that the launcher has seen at FREE or above is therefore damage.
+ */
 enum ws_thread_buffer_state {
 	WS_THREAD_BUFFER_NONE = WS_ROOM_NONE,
 	WS_THREAD_BUFFER_COMING = WS_ROOM_COMING,
 	WS_THREAD_BUFFER_FREE = WS_ROOM_READY,
 	WS_THREAD_BUFFER_OWNED,
-	WS_THREAD_BUFFER_LEFT, /* its thread ended; free again once empty */
+	WS_THREAD_BUFFER_LEFT, /* its thread ended */
+	WS_THREAD_BUFFER_STATES,
 };
 
 /* A CPU kernel between its push and its pop. */
@@ -303,11 +328,13 @@ static inline _Atomic uint32_t *ws_seg_thread_state(const struct ws_seg_header *
 	return (_Atomic uint32_t *)((char *)seg + seg->threads_offset) + i;
 }
 
-/* Acquire: what a thread that left it wrote is seen. */
+/* The buffer has its memory. Acquire: what a thread that left it wrote is seen. */
 static inline bool ws_seg_has_thread_buffer(const struct ws_seg_header *seg, uint32_t i)
 {
-	return atomic_load_explicit(ws_seg_thread_state(seg, i), memory_order_acquire) >=
-	       WS_THREAD_BUFFER_FREE;
+	const uint32_t state =
+	        atomic_load_explicit(ws_seg_thread_state(seg, i), memory_order_acquire);
+
+	return state >= WS_THREAD_BUFFER_FREE && state < WS_THREAD_BUFFER_STATES;
 }
 
 static inline struct ws_thread_buffer *ws_seg_thread_buffer(const struct ws_seg_header *seg,

@@ -1,10 +1,12 @@
 /*
  * Threads against each other: the ring between its two sides, and many
- * threads in the collector while the drain runs. A plain program, so that it
- * also runs under ThreadSanitizer. Ends with 1 when anything is wrong.
+ * threads in the collector while the drain runs; with the argument "short",
+ * thousands of threads that live for one range each. A plain program, so that
+ * it also runs under ThreadSanitizer. Ends with 1 when anything is wrong.
  */
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -156,35 +158,14 @@ static uint64_t rows(const struct ws_trace_reader *reader, enum ws_kind kind)
 	return n;
 }
 
-static void check_trace(struct ws_trace_writer *writer)
+/* A segment, the drain over it into a trace in memory, and the collector in this process. */
+static struct ws_segment_file file;
+static struct ws_trace_writer *writer;
+static struct ws_drain *drain;
+
+static void begin(const struct ws_seg_opts *opts)
 {
-	struct ws_bytes trace = ws_trace_writer_mem(writer);
-	struct ws_trace_reader *reader;
-
-	if (ws_trace_reader_open_mem(&reader, trace.ptr, trace.len, NULL) != WS_OK) {
-		CHECK(!"the trace can be read");
-		return;
-	}
-	CHECK(rows(reader, WS_KIND_NVTX) == 2 * THREADS * ROUNDS);
-	CHECK(rows(reader, WS_KIND_THREAD) == THREADS);
-	CHECK(rows(reader, WS_KIND_PAYLOAD_SCHEMA) == 5);
-	CHECK(rows(reader, WS_KIND_PAYLOAD_FIELD) == 2 * 5);
-	CHECK(rows(reader, WS_KIND_PAYLOAD) == 5 * 2); /* i mod 10 fixes i mod 5 */
-	CHECK(rows(reader, WS_KIND_CATEGORY) == 3 * 100);
-	ws_trace_reader_free(reader);
-}
-
-static void stress_collector(void)
-{
-	const struct ws_seg_opts opts = {.thread_buffers = THREADS,
-	                                 .ring_size = 1 << 20,
-	                                 .defs_size = 1 << 20};
-	struct ws_segment_file file;
-	struct ws_trace_writer *writer = NULL;
-	struct ws_drain *drain = NULL;
-	pthread_t threads[THREADS];
-
-	if (ws_segment_file_create_beside(&file, "/tmp/", &opts, NULL) != WS_OK ||
+	if (ws_segment_file_create_beside(&file, "/tmp/", opts, NULL) != WS_OK ||
 	    ws_segment_file_seal(&file, NULL) != WS_OK ||
 	    ws_trace_writer_create_mem(&writer, &(struct ws_trace_writer_opts){0}, NULL) != WS_OK) {
 		CHECK(!"a segment and a trace can be made");
@@ -194,15 +175,14 @@ static void stress_collector(void)
 	setenv(WSN_ENV_INJECTION, WS_TEST_COLLECTOR, 1);
 	setenv(WS_SEG_ENV, file.path, 1);
 	CHECK(nvtx_attach());
-	for (int i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, hammer, NULL);
-	for (int i = 0; i < 50; i++) {
-		usleep(500);
-		ws_drain_pass(drain);
-		ws_drain_commit(drain);
-	}
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
+}
+
+/* Nothing is lost. The trace; NULL when it cannot be read. */
+static struct ws_trace_reader *end(void)
+{
+	struct ws_trace_reader *reader = NULL;
+	struct ws_bytes trace;
+
 	ws_drain_pass(drain);
 	CHECK(drain_has_all(drain));
 	ws_drain_commit(drain);
@@ -215,15 +195,112 @@ static void stress_collector(void)
 			        (unsigned long long)lost);
 		CHECK(!lost);
 	}
-	check_trace(writer);
+	trace = ws_trace_writer_mem(writer);
+	CHECK(ws_trace_reader_open_mem(&reader, trace.ptr, trace.len, NULL) == WS_OK);
+	return reader;
+}
+
+static void release(struct ws_trace_reader *reader)
+{
+	ws_trace_reader_free(reader);
 	ws_drain_free(drain);
 	ws_trace_writer_free(writer);
 	ws_segment_file_remove(&file);
 }
 
-int main(void)
+static void stress_collector(void)
 {
-	stress_ring();
-	stress_collector();
+	const struct ws_seg_opts opts = {.thread_buffers = THREADS,
+	                                 .ring_size = 1 << 20,
+	                                 .defs_size = 1 << 20};
+	struct ws_trace_reader *reader;
+	pthread_t threads[THREADS];
+
+	begin(&opts);
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, hammer, NULL);
+	for (int i = 0; i < 50; i++) {
+		usleep(500);
+		ws_drain_pass(drain);
+		ws_drain_commit(drain);
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	reader = end();
+	if (reader) {
+		CHECK(rows(reader, WS_KIND_NVTX) == 2 * THREADS * ROUNDS);
+		CHECK(rows(reader, WS_KIND_THREAD) == THREADS);
+		CHECK(rows(reader, WS_KIND_PAYLOAD_SCHEMA) == 5);
+		CHECK(rows(reader, WS_KIND_PAYLOAD_FIELD) == 2 * 5);
+		CHECK(rows(reader, WS_KIND_PAYLOAD) == 5 * 2); /* i mod 10 fixes i mod 5 */
+		CHECK(rows(reader, WS_KIND_CATEGORY) == 3 * 100);
+	}
+	release(reader);
+}
+
+/* --- short threads --- */
+
+#define SPAWNERS 2
+#define SHORT    2000 /* threads of each, one after the other */
+
+static atomic_int spawners_done;
+
+static void *one_range(void *arg)
+{
+	nvtx.RangePushA("short");
+	nvtx.RangePop();
+	return arg;
+}
+
+static void *spawn(void *arg)
+{
+	for (int i = 0; i < SHORT; i++) {
+		pthread_t thread;
+
+		CHECK(!pthread_create(&thread, NULL, one_range, NULL));
+		pthread_join(thread, NULL);
+	}
+	atomic_fetch_add(&spawners_done, 1);
+	return arg;
+}
+
+/*
+ * Thread buffers go from hand to hand while the launcher's side looks at them all the time. There
+ * are more buffers than threads, so none can be missing, however slow the drain is.
+ */
+static void stress_short_threads(void)
+{
+	const struct ws_seg_opts opts = {.thread_buffers = WS_SEG_MAX_THREAD_BUFFERS,
+	                                 .ring_size = WS_SEG_MIN_RING,
+	                                 .defs_size = 4 << 20};
+	struct ws_trace_reader *reader;
+	pthread_t threads[SPAWNERS];
+
+	begin(&opts);
+	for (int i = 0; i < SPAWNERS; i++)
+		pthread_create(&threads[i], NULL, spawn, NULL);
+	while (atomic_load(&spawners_done) < SPAWNERS) {
+		ws_drain_pass(drain);
+		ws_drain_commit(drain);
+		sched_yield();
+	}
+	for (int i = 0; i < SPAWNERS; i++)
+		pthread_join(threads[i], NULL);
+	reader = end();
+	if (reader) {
+		CHECK(rows(reader, WS_KIND_NVTX) == 2 * SPAWNERS * SHORT);
+		CHECK(rows(reader, WS_KIND_THREAD) == SPAWNERS * SHORT);
+	}
+	release(reader);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "short")) {
+		stress_short_threads();
+	} else {
+		stress_ring();
+		stress_collector();
+	}
 	return failures != 0;
 }
