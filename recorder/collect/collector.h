@@ -135,8 +135,11 @@ uint32_t ws_define_string(struct ws_event_text text);
 void ws_define_category(uint32_t domain, uint32_t category, struct ws_event_text name);
 void ws_define_thread_name(uint32_t tid, struct ws_event_text name);
 void ws_define_resource(const struct ws_def_resource *resource, struct ws_event_text name);
-/* An operation and its inputs: struct ws_def_op and what follows. */
+/* An operation and its inputs: struct ws_def_op and what follows. An equal one that is there
+ * already is not looked for, and an overflow not counted. */
 uint32_t ws_define_op(const void *body, uint32_t size);
+/* found() for each operation in the log: those of an earlier image of this process, too. */
+void ws_ops_defined(void (*found)(uint32_t op, const void *body, uint32_t size));
 /* The same bytes, published; NULL when there is no such. */
 const void *ws_op_body(uint32_t op, uint32_t *size);
 /* More than so many sixteenths of the room are used: define only what is worth it. */

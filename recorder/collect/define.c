@@ -152,7 +152,7 @@ void ws_def_reload(void)
 	for (const struct ws_def_head *def = NULL; (def = next_def(def));) {
 		const uint8_t *body = (const uint8_t *)(def + 1);
 
-		if (def->type >= WS_DEF_DOMAIN)
+		if (def->type >= WS_DEF_DOMAIN && def->type != WS_DEF_OP)
 			remember((uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)),
 			         hash_def(def->type, body, def->body_size));
 	}
@@ -215,6 +215,8 @@ uint32_t ws_define_string(struct ws_event_text text)
 	return define(WS_DEF_STRING, "", 0, text, 0);
 }
 
+/* The caller finds equal ones itself. There can be so many that this table would be full of them,
+ * and other definitions were not found in it any more. */
 uint32_t ws_define_op(const void *bytes, uint32_t size)
 {
 	uint32_t room, result = WS_DEF_NONE;
@@ -226,7 +228,7 @@ uint32_t ws_define_op(const void *bytes, uint32_t size)
 		def = ws_def_publish(
 		        WS_DEF_OP, size,
 		        (uint64_t)((const uint8_t *)def - ws_seg_defs(ws_collector.seg)) / 8 + 1,
-		        1);
+		        0);
 		result = (uint32_t)def->id;
 	}
 	ws_def_end();
@@ -347,6 +349,13 @@ bool ws_definitions_fill(unsigned sixteenths)
 
 	return atomic_load_explicit(&seg->defs_head, memory_order_relaxed) >
 	       seg->defs_size / 16 * sixteenths;
+}
+
+void ws_ops_defined(void (*found)(uint32_t op, const void *body, uint32_t size))
+{
+	for (const struct ws_def_head *def = NULL; (def = next_def(def));)
+		if (def->type == WS_DEF_OP)
+			found((uint32_t)def->id, def + 1, def->body_size);
 }
 
 const void *ws_op_body(uint32_t op, uint32_t *size)

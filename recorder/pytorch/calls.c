@@ -11,10 +11,11 @@
 #include "recorder/pytorch/pytorch.h"
 #include "recorder/pytorch/torch.h"
 
-#define MAX_OPEN   256 /* calls of a thread that are open */
-#define TABLE_SIZE (1u << 16)
-#define LOG_SIZE   (1u << 16)
-#define DOMAIN     "pytorch" /* of what the program and PyTorch annotate, as importers call it */
+/* Calls of a thread that are open. More than any program nests; no memory is behind the entries
+ * that are not used. */
+#define MAX_OPEN (1u << 16)
+#define LOG_SIZE (1u << 16)
+#define DOMAIN   "pytorch" /* of what the program and PyTorch annotate, as importers call it */
 
 struct open_call {
 	const void *fn; /* PyTorch's RecordFunction */
@@ -64,9 +65,30 @@ static struct thread *new_thread(void)
 
 /* --- definitions --- */
 
-/* Where the definition of an equal body is: hash in the high half, id in the low one; 0: unused. */
-static _Atomic uint64_t table[TABLE_SIZE];
-static _Atomic uint32_t table_used;
+/*
+ * Where the definition of an equal body is. Names have a table of their own, as they are what is
+ * left of an operation whose shapes found no room: so they must be found, and defined once, however
+ * many shapes there are.
+ */
+struct body_table {
+	_Atomic uint64_t *entries; /* hash in the high half, id in the low one; 0: unused */
+	uint32_t size;             /* a power of two, of which three quarters are used at most */
+	_Atomic uint32_t used;
+};
+
+/* As many as the definition log has room for, and more. */
+static _Atomic uint64_t shape_entries[1u << 17], name_entries[1u << 16];
+static struct body_table shapes = {shape_entries, 1u << 17, 0};
+static struct body_table names = {name_entries, 1u << 16, 0};
+static pthread_mutex_t define_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct body_table *table_of(const uint8_t *body)
+{
+	struct ws_def_op op;
+
+	memcpy(&op, body, sizeof(op));
+	return op.inputs ? &shapes : &names;
+}
 
 static inline uint64_t mixed(uint64_t hash, const uint8_t *from)
 {
@@ -93,21 +115,6 @@ static uint32_t hash_of(const uint8_t *body, uint32_t size)
 	return (uint32_t)(h >> 32) | 1;
 }
 
-static void remember(uint32_t hash, uint32_t id)
-{
-	if (atomic_fetch_add(&table_used, 1) > TABLE_SIZE / 4 * 3)
-		return;
-	for (uint32_t i = hash % TABLE_SIZE;; i = (i + 1) % TABLE_SIZE) {
-		uint64_t unused = 0;
-
-		if (atomic_compare_exchange_strong_explicit(&table[i], &unused,
-		                                            (uint64_t)hash << 32 | id,
-		                                            memory_order_release,
-		                                            memory_order_relaxed))
-			return;
-	}
-}
-
 static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 {
 	uint32_t found_size;
@@ -116,21 +123,69 @@ static bool is_body(uint32_t id, const uint8_t *body, uint32_t size)
 	return found && found_size == size && !memcmp(found, body, size);
 }
 
-static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_define)
+static uint32_t find(const struct body_table *table, uint32_t hash, const uint8_t *body,
+                     uint32_t size)
 {
-	const uint32_t hash = hash_of(body, size);
 	uint64_t entry;
-	uint32_t id;
 
-	for (uint32_t i = hash % TABLE_SIZE;
-	     (entry = atomic_load_explicit(&table[i], memory_order_acquire));
-	     i = (i + 1) % TABLE_SIZE)
+	for (uint32_t i = hash % table->size;
+	     (entry = atomic_load_explicit(&table->entries[i], memory_order_acquire));
+	     i = (i + 1) % table->size)
 		if (entry >> 32 == hash && is_body((uint32_t)entry, body, size))
 			return (uint32_t)entry;
-	id = may_define ? ws_define_op(body, size) : WS_DEF_NONE;
-	if (id != WS_DEF_NONE)
-		remember(hash, id);
+	return WS_DEF_NONE;
+}
+
+static bool is_full(const struct body_table *table)
+{
+	return atomic_load_explicit(&table->used, memory_order_relaxed) >= table->size / 4 * 3;
+}
+
+/* Under the lock, in a table that is not full. */
+static void remember(struct body_table *table, uint32_t hash, uint32_t id)
+{
+	uint32_t i = hash % table->size;
+
+	while (atomic_load_explicit(&table->entries[i], memory_order_relaxed))
+		i = (i + 1) % table->size;
+	atomic_store_explicit(&table->entries[i], (uint64_t)hash << 32 | id, memory_order_release);
+	atomic_fetch_add(&table->used, 1);
+}
+
+/* Only what is remembered is defined: one that cannot be found again would be defined anew in each
+ * call. */
+static uint32_t define(struct body_table *table, uint32_t hash, const uint8_t *body, uint32_t size)
+{
+	sigset_t before;
+	uint32_t id;
+
+	ws_lock(&define_lock, &before);
+	id = find(table, hash, body, size); /* another thread may have defined it meanwhile */
+	if (id == WS_DEF_NONE && !is_full(table)) {
+		id = ws_define_op(body, size);
+		if (id != WS_DEF_NONE)
+			remember(table, hash, id);
+	}
+	ws_unlock(&define_lock, &before);
 	return id;
+}
+
+static uint32_t find_or_define(const uint8_t *body, uint32_t size, bool may_define)
+{
+	struct body_table *table = table_of(body);
+	const uint32_t hash = hash_of(body, size);
+	const uint32_t id = find(table, hash, body, size);
+
+	return id == WS_DEF_NONE && may_define ? define(table, hash, body, size) : id;
+}
+
+/* What an image of this process before an exec defined. */
+static void remember_defined(uint32_t id, const void *body, uint32_t size)
+{
+	struct body_table *table = table_of(body);
+
+	if (!is_full(table))
+		remember(table, hash_of(body, size), id);
 }
 
 /* Steps repeat themselves: what came next the last time is tried first, without a hash. */
@@ -157,18 +212,17 @@ static uint32_t config_of_body(struct thread *t, uint32_t size, bool may_define)
 
 /*
  * Values that differ in each call, as an index or a rate that decays, would use up all room, and so
- * would shapes: then only what is there already keeps them, and the rest is for names.
- * WS_DEF_NONE: no room even for its name.
+ * would shapes: then only what is there already keeps them, and the rest is for names. The same
+ * holds once the table of shapes is full. WS_DEF_NONE: no room even for its name.
  */
 static uint32_t config_of(const void *fn, struct thread *t)
 {
 	const char *name = ws_torch.name(fn);
 	bool whole;
 	uint32_t size = ws_torch_body(fn, name, 1, t->body, &whole), without_numbers, id;
-	const bool is_scarce = whole && ws_definitions_fill(NUMBERS_ROOM);
 
-	id = config_of_body(t, size, !is_scarce);
-	if (id == WS_DEF_NONE && is_scarce) {
+	id = config_of_body(t, size, !whole || !ws_definitions_fill(NUMBERS_ROOM));
+	if (id == WS_DEF_NONE && whole) {
 		without_numbers = ws_torch_body(fn, name, 0, t->body, &whole);
 		id = config_of_body(t, without_numbers, !ws_definitions_fill(SHAPES_ROOM));
 		if (id != WS_DEF_NONE && without_numbers < size)
@@ -277,6 +331,20 @@ static void link_call(const void *fn, struct open_call *call)
 
 /* --- the calls --- */
 
+/* So many can only be calls whose ends were on other threads. Ranges among them end now, or all
+ * that follow on this thread would lie in them. */
+static void give_up_open(struct thread *t)
+{
+	struct ws_event ev;
+
+	ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
+	while (t->nopen)
+		if (t->open[--t->nopen].is_range) {
+			ws_event_init(&ev, domain, NULL, WS_TEXT_BYTES);
+			ws_event_pop(&ev);
+		}
+}
+
 static struct open_call *open_one(const void *fn)
 {
 	struct thread *t = self ? self : new_thread();
@@ -286,10 +354,8 @@ static struct open_call *open_one(const void *fn)
 		ws_lost(WS_DROPPED_thread_without_ring, 1);
 		return NULL;
 	}
-	if (WS_UNLIKELY(t->nopen == MAX_OPEN)) { /* their ends were on other threads */
-		ws_lost(WS_DROPPED_pytorch_unfinished, t->nopen);
-		t->nopen = 0;
-	}
+	if (WS_UNLIKELY(t->nopen == MAX_OPEN))
+		give_up_open(t);
 	call = &t->open[t->nopen++];
 	call->fn = fn;
 	call->sequence = -1;
@@ -430,6 +496,7 @@ bool ws_torch_register(bool with_inputs)
 
 	domain = ws_define_domain((struct ws_event_text){.ptr = DOMAIN});
 	ws_torch_steps_begin();
+	ws_ops_defined(remember_defined);
 	if (pthread_key_create(&thread_key, forget_thread))
 		return 0;
 	memset(callback.scopes, 1, sizeof(callback.scopes));
