@@ -1,6 +1,7 @@
 # What `warpsheet record --pytorch` adds to a Python program: calls of modules of torch.nn become
 # ranges. Python imports this file as it starts (PYTHONPATH); the sitecustomize that would have been
-# imported without us follows. Nothing here may stop the program or change what it sees.
+# imported without us follows. Nothing here may stop the program or change what it sees. This file is read by Python 2 as
+# well, which a recorded program may start: it must be valid there, and only hands on to the user's file.
 import os
 import sys
 
@@ -9,6 +10,9 @@ def _chain():
     """Our folder leaves the path, and the user's own sitecustomize runs as if we were not there."""
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [p for p in sys.path if os.path.abspath(p) != here]
+    if sys.version_info[0] < 3:
+        _chain_2()
+        return
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
     spec = PathFinder.find_spec("sitecustomize")
@@ -16,6 +20,22 @@ def _chain():
         module = module_from_spec(spec)
         sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
+
+
+def _chain_2():
+    from imp import find_module, load_module
+    try:
+        found = find_module("sitecustomize", sys.path)
+    except ImportError:  # the user has none
+        return
+    # Python 2 empties a module that nothing holds, and load_module would run the user's file in ours
+    ours = sys.modules.pop("sitecustomize")
+    try:
+        load_module("sitecustomize", *found)
+    finally:
+        if found[0]:
+            found[0].close()
+        del ours
 
 
 def _hook(torch):
@@ -51,7 +71,7 @@ def _hook(torch):
                 look_inside(module)
         except Exception:  # it is in neither
             pass
-        return ("nn.Module: " + (f"{inner} ({kind})" if inner else kind)).encode()
+        return ("nn.Module: " + ("%s (%s)" % (inner, kind) if inner else kind)).encode()
 
     def begin(module, _):
         if is_compiling():
@@ -87,7 +107,7 @@ def _hook(torch):
     modules.register_module_forward_hook(end, always_call=True)
 
 
-class _Finder:
+class _Finder(object):
     """Waits for `import torch`, and then is gone."""
 
     def find_spec(self, name, path=None, target=None):
@@ -110,7 +130,7 @@ class _Finder:
 
 
 try:
-    if os.environ.get("WARPSHEET_PYTORCH", "off") != "off":
+    if sys.version_info[0] >= 3 and os.environ.get("WARPSHEET_PYTORCH", "off") != "off":
         sys.meta_path.insert(0, _Finder())
 finally:
     _chain()

@@ -1,0 +1,54 @@
+#!/bin/sh
+# The start-up file that --pytorch puts before the user's leaves every Python as it would be, Python 2 too, and needs no
+# PyTorch: start_file.sh BIN
+set -eu
+# shellcheck source=tests/e2e/common.sh
+. "$(dirname "$0")/../e2e/common.sh"
+bin=$(cd "$1" && pwd)
+ws=$bin/warpsheet
+cd "$work"
+
+# Python 2 reads the file as well: nothing in it may be newer. It has no f-strings, annotations, nonlocal, …
+cat >old.py <<'PY'
+import ast
+import sys
+
+new = ("JoinedStr", "AnnAssign", "Nonlocal", "NamedExpr", "YieldFrom", "AsyncFunctionDef", "Await", "MatMult", "Match")
+for node in ast.walk(ast.parse(open(sys.argv[1]).read())):
+    arguments = isinstance(node, ast.arguments) and (node.kwonlyargs or any(a.annotation for a in node.args))
+    if type(node).__name__ in new or arguments or (isinstance(node, ast.Raise) and node.cause) or \
+            (isinstance(node, ast.ClassDef) and node.keywords) or (isinstance(node, ast.FunctionDef) and node.returns):
+        sys.exit("Python 2 does not know %s in line %s" % (type(node).__name__, getattr(node, "lineno", "?")))
+PY
+python3 old.py "$bin/python/sitecustomize.py" || fail "the file is no Python 2"
+
+mkdir user
+cat >user/sitecustomize.py <<'PY'
+value = 41
+
+
+def use():  # Python 2 empties the globals of a module that is gone
+    return value + 1
+PY
+cat >program.py <<'PY'
+import sys
+import sitecustomize
+print("%d %s" % (sitecustomize.use(), sitecustomize.__file__.replace(".pyc", ".py")))
+print([p for p in sys.path if p.endswith("/bin/python") or p.endswith("warpsheet/python")])
+PY
+tried=0
+for python in python2.7 python2 "$HOME"/.pyenv/versions/2.7*/bin/python python3; do
+	"$python" -c 'pass' 2>/dev/null || continue
+	"$python" -c 'import sys; sys.exit(sys.version_info[0] > 2)' && tried=1
+	PYTHONPATH=$work/user "$python" program.py >alone 2>&1 || fail "$python alone: $(cat alone)"
+	PYTHONPATH=$work/user "$ws" record --pytorch -o t.wtrace -- "$python" program.py >out 2>log || fail "$python: $(cat out log)"
+	cmp -s alone out || fail "$python: $(cat alone out)"
+	! grep -q "import sitecustomize" log || fail "$python: $(cat log)"
+	# without one of the user's the program starts in silence, too
+	"$ws" record --pytorch -o t.wtrace -- "$python" -c 'print("on")' >out 2>log || fail "$python without: $(cat out log)"
+	! grep -q "sitecustomize" log || fail "$python without: $(cat log)"
+done
+if [ $tried = 0 ]; then
+	echo "SKIP: no Python 2 was run here"
+	exit 77
+fi
