@@ -452,13 +452,18 @@ enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, cons
 	struct ws_trace_reader *r = NULL;
 	struct ws_trace_map map = {0};
 	enum ws_status status = ws_sink_open_fd(&w->sink, fd, path, err);
+	struct ws_file_header header;
 	char open_file[32];
 
 	/* read the file that is open, whatever its name stands for by now */
 	snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", w->sink.fd);
 	WS_THEN(status, ws_trace_map_open(&map, open_file, err));
 	if (status == WS_OK) {
-		if (map.size < size)
+		/* no two recordings have one base time, which is in ns */
+		if (ws_file_header_get(map.data, map.size, &header, NULL) == WS_OK &&
+		    header.base_ns != opts->base_ns)
+			status = WS_FAIL(err, CORRUPT, "it is the trace of another recording");
+		else if (map.size < size)
 			status = WS_FAIL(err, CORRUPT, "it has %zu bytes, fewer than %" PRIu64,
 			                 map.size, size);
 		WS_THEN(status, ws_trace_reader_open_mem(&r, map.data, (size_t)size, err));

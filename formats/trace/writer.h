@@ -32,9 +32,10 @@ enum ws_status ws_trace_writer_create_mem(struct ws_trace_writer **out,
 /*
  * Continue an unclosed file of which the first `size` bytes are whole blocks
  * (ws_trace_writer_size() at the last flush): cut off the rest, load its
- * dictionaries so that ids go on, append from there. The base time is the
- * file's own, opts->base_ns is not used. CORRUPT when these bytes are no whole
- * blocks, USAGE when the trace is complete. For salvage.
+ * dictionaries so that ids go on, append from there. CORRUPT when these bytes
+ * are no whole blocks, or the file's base time is not opts->base_ns: then it is
+ * the trace of another recording, which is not touched. USAGE when the trace is
+ * complete. For salvage.
  */
 enum ws_status ws_trace_writer_resume(struct ws_trace_writer **out, int fd, const char *path,
                                       uint64_t size, const struct ws_trace_writer_opts *opts,

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "recorder/shared/clock.h"
@@ -155,15 +154,6 @@ static void inherit(struct ws_seg_header *seg, const struct ws_seg_header *first
 	seg->capture = first->capture;
 }
 
-/* A file over the limit for files would kill the program (SIGXFSZ). */
-static bool is_over_limit(uint64_t size)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-	       limit.rlim_cur < size;
-}
-
 /* From another PID namespace nobody can tell; there it is taken to live. */
 static bool launcher_lives(const struct ws_seg_header *first)
 {
@@ -199,8 +189,7 @@ static struct ws_seg_header *own_segment(struct ws_seg_header *first, const char
 	}
 	if (!launcher_lives(first))
 		return NULL;
-	if (is_over_limit(ws_seg_size(&opts)) ||
-	    ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
+	if (ws_segment_file_create_at(&file, path, &opts, NULL) != WS_OK) {
 		atomic_store(&first->control.no_room, self.pid);
 		return NULL;
 	}

@@ -302,7 +302,7 @@ static void give_back(struct ws_drain *d)
 		uint32_t found = atomic_load(state);
 		const bool has_left = found == WS_THREAD_BUFFER_LEFT;
 
-		if (d->seen[i] == WS_UNSEEN)
+		if (!has_thread_buffer(d, i))
 			continue;
 		ws_ring_release(&thread_buffer->ring, d->tails[i]);
 		if (has_left && ws_ring_head(&thread_buffer->ring) == d->tails[i] &&

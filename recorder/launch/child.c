@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -110,6 +113,59 @@ const char *ws_child_obstacle(const char *path)
 	return NULL;
 }
 
+/* --- signals to the group --- */
+
+static void close_all(void)
+{
+#ifdef SYS_close_range
+	if (!syscall(SYS_close_range, 0, ~0U, 0))
+		return;
+#endif
+	for (int fd = 0; fd < 4096; fd++)
+		close(fd);
+}
+
+pid_t ws_witness_start(void)
+{
+	const pid_t launcher = getpid();
+	const pid_t pid = fork();
+
+	if (pid)
+		return pid > 0 ? pid : 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close_all();
+	while (getppid() == launcher)
+		pause();
+	_exit(0);
+}
+
+uint64_t ws_witness_signals(pid_t witness)
+{
+	char path[48], status[4096], *pending;
+	ssize_t n = -1;
+	int fd;
+
+	/* Whoever is sending to our group now is done with all of it after this call: it changes
+	 * nothing, but waits for the kernel's lock on the processes of all groups. */
+	(void)!setpgid(0, getpgrp());
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)witness);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		n = read(fd, status, sizeof(status) - 1);
+		close(fd);
+	}
+	status[n > 0 ? n : 0] = 0;
+	pending = strstr(status, "\nShdPnd:");
+	return pending ? strtoull(pending + strlen("\nShdPnd:"), NULL, 16) : 0;
+}
+
+void ws_witness_end(pid_t witness)
+{
+	kill(witness, SIGKILL);
+	while (waitpid(witness, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
 /* --- starting --- */
 
 /* In the child. A launcher that was killed before *who had its pid says nothing: nobody would look
@@ -152,7 +208,7 @@ static int exec_result(pid_t pid, int child)
 	return error;
 }
 
-enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
+enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char *const argv[],
                               const struct ws_child_env *vars, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err)
 {
@@ -169,6 +225,7 @@ enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
 	close(ends[1]);
 	if (*out > 0) {
 		atomic_store(&who->pid, (uint32_t)*out);
+		*witness = ws_witness_start();
 		error = exec_result(*out, ends[0]);
 	}
 	close(ends[0]);

@@ -33,9 +33,21 @@ struct ws_child_env {
 
 /*
  * Run path with argv, signal mask `mask` and our environment changed by n
- * variables. Before it runs *who says which process it is.
+ * variables. Before it runs *who says which process it is, and *witness is there (below).
  * ENVIRONMENT when it could not be started, *exit_code as above. NO_MEMORY.
  */
-enum ws_status ws_child_start(pid_t *out, const char *path, char *const argv[],
+enum ws_status ws_child_start(pid_t *out, pid_t *witness, const char *path, char *const argv[],
                               const struct ws_child_env *env, size_t n, const sigset_t *mask,
                               struct ws_seg_process *who, int *exit_code, struct ws_err *err);
+
+/*
+ * Whoever receives a signal cannot tell whether it was sent to him or to his process group, which
+ * the program is in as well. So a process that only waits stands in the same group, with the
+ * signals blocked that are blocked here: what is pending there was sent to the group. It ends with
+ * this process. 0: there is none, and nothing is known.
+ */
+pid_t ws_witness_start(void);
+/* Signals that are pending there, bit n - 1 for signal n: of those received by now, the ones that
+ * were sent to the group. */
+uint64_t ws_witness_signals(pid_t witness);
+void ws_witness_end(pid_t witness);

@@ -85,6 +85,16 @@ static enum ws_status absolute_pattern(const char *pattern, char out[WS_MAX_OUTP
 	return WS_OK;
 }
 
+static void tell_shrunk(const struct ws_record_opts *opts, const struct ws_segment_file *file)
+{
+	if (file->is_shrunk)
+		ws_record_notice(opts,
+		                 "ulimit -f or ulimit -v leaves %u MiB for shared memory: buffers "
+		                 "for %u threads at a time, of %u KiB each",
+		                 (unsigned)(file->size >> 20), file->seg->thread_buffer_count,
+		                 file->seg->ring_size >> 10);
+}
+
 /* The folder of further processes' segments too: room for this many in all, or another one. */
 #define ROOM_SEGMENTS 8
 
@@ -110,8 +120,10 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 	if (status == WS_OK) {
 		close(fd);
 		status = ws_segment_file_create(file, dir, &opts->segment, &first);
-		if (status == WS_OK)
+		if (status == WS_OK) {
+			tell_shrunk(opts, file);
 			return WS_OK;
+		}
 	} else if (status != WS_IO_READ) {
 		return ws_fail(err, status, first.file, first.line, "%s", first.text);
 	}
@@ -119,6 +131,7 @@ static enum ws_status make_segment(const struct ws_record_opts *opts, const char
 		return ws_fail(err, WS_ENVIRONMENT, __FILE__, __LINE__,
 		               "%s, and none beside the trace", first.text);
 	ws_record_notice(opts, "%s; using %s", first.text, file->path);
+	tell_shrunk(opts, file);
 	return WS_OK;
 }
 
@@ -313,8 +326,9 @@ static enum ws_status add_pytorch(const char *collector, struct pytorch_env *env
 	return longer_path(ENV_PYTHON, python, 1, env->python, err);
 }
 
+/* mask: the signals that the program is to find blocked. */
 static enum ws_status start_program(struct ws_session *s, const char *collector,
-                                    const char *program, char *const argv[],
+                                    const char *program, char *const argv[], const sigset_t *mask,
                                     struct ws_record_result *result, struct ws_err *err)
 {
 	struct ws_child_env env[MAX_VARIABLES] = {
@@ -323,7 +337,6 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 	};
 	struct pytorch_env pytorch;
 	size_t n = 2;
-	sigset_t before;
 
 	if (s->opts->capture.pytorch)
 		WS_FORWARD(add_pytorch(collector, &pytorch, err));
@@ -336,8 +349,7 @@ static enum ws_status start_program(struct ws_session *s, const char *collector,
 		env[n++] = (struct ws_child_env){ENV_PRELOAD, pytorch.preload};
 		env[n++] = (struct ws_child_env){ENV_PYTHON, pytorch.python};
 	}
-	WS_FORWARD(ws_session_signals(s, &before, err));
-	WS_FORWARD(ws_child_start(&s->child, program, argv, env, n, &before,
+	WS_FORWARD(ws_child_start(&s->child, &s->witness, program, argv, env, n, mask,
 	                          &s->processes[0]->file.seg->started, &result->exit_code, err));
 	s->started = (uint32_t)s->child;
 	keep_from_now_on(s->processes[0]->file.path);
@@ -364,6 +376,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	                       .no_args = opts->no_args};
 	char program[PATH_MAX], collector[PATH_MAX];
 	enum ws_status status;
+	sigset_t before;
 
 	*result = (struct ws_record_result){0};
 	ws_missing_pages_replace();
@@ -373,8 +386,9 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 		WS_FORWARD(check_other_tools(collector, err));
 	WS_FORWARD(absolute_pattern(opts->output, s.pattern, err));
 
-	status = open_session(&s, program, argv, err);
-	WS_THEN(status, start_program(&s, collector, program, argv, result, err));
+	status = ws_session_signals(&s, &before, err);
+	WS_THEN(status, open_session(&s, program, argv, err));
+	WS_THEN(status, start_program(&s, collector, program, argv, &before, result, err));
 	if (status != WS_OK) {
 		if (s.nprocesses)
 			ws_process_remove_trace(s.processes[0]); /* no program ran */
@@ -383,6 +397,7 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
 	}
 	ws_session_loop(&s);
 	take_wait_status(&s, result);
+	result->is_hidden = s.is_hidden;
 	result->obstacle = ws_child_obstacle(program);
 	result->uses_cuda = s.uses_cuda || ws_cuda_use_of_file(program);
 	status = ws_session_finish(&s, result, err);
@@ -447,7 +462,7 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	                       .look_again = 1,
 	                       .no_args = opts->no_args};
 	struct ws_segment_file file;
-	struct ws_process *first;
+	struct ws_process *first = NULL;
 	enum ws_status status;
 	char path[PATH_MAX];
 	sigset_t before;
@@ -465,17 +480,16 @@ enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *
 	}
 	/* killed after the trace was closed: only the segment was left to be removed */
 	if (ws_drain_is_finished(file.seg)) {
+		result->found = WS_SALVAGE_FINISHED;
 		ws_segment_file_remove(&file);
 		return WS_OK;
 	}
-	status = find_trace(&s, &file, path, &folder, err);
-	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, err));
-	if (status == WS_OK) {
+	status = ws_session_signals(&s, &before, err);
+	WS_THEN(status, find_trace(&s, &file, path, &folder, err));
+	WS_THEN(status, ws_process_resume(&first, opts, &file, folder, path, &result->found, err));
+	if (status == WS_OK && first) {
 		first->is_settled |= opts->output != NULL;
 		ws_session_add(&s, first);
-		status = ws_session_signals(&s, &before, err);
-	}
-	if (status == WS_OK) {
 		ws_session_loop(&s);
 		status = ws_session_finish(&s, result, err);
 	}

@@ -63,9 +63,18 @@ struct ws_trace_result {
 	uint64_t noutside; /* events outside the window */
 };
 
+/* What --salvage found of the trace. */
+enum ws_salvage {
+	WS_SALVAGE_UNFINISHED,
+	WS_SALVAGE_FINISHED, /* closed and whole */
+	WS_SALVAGE_REPLACED, /* a whole trace of another recording has its name by now */
+};
+
 struct ws_record_result {
 	int exit_code;        /* what to end with; for a program that ran, what a shell would */
 	int term_signal;      /* that killed the program, 0 = none */
+	bool is_hidden;       /* a process of the program ran where it cannot see the segment */
+	enum ws_salvage found; /* if not unfinished, the segment was removed */
 	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
 	int uses_cuda;        /* by its file, or by what it loaded (recorder/gpu/cuda_use.h) */
 	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */

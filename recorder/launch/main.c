@@ -194,9 +194,14 @@ static void print_summary(const struct ws_record_result *r)
 		         strsignal(r->term_signal));
 	if (r->ntraces && !r->traces[0].pid && r->obstacle)
 		complain("nothing to record: the program %s", r->obstacle);
+	else if (r->ntraces && !r->traces[0].pid && r->is_hidden)
+		complain("nothing to record: the program could not see the recorder's shared "
+		         "memory. bwrap, Apptainer and other containers have a /dev/shm of their "
+		         "own. Name a folder that it sees with --segment-dir");
 	else if (r->ntraces && !r->traces[0].pid)
 		complain("nothing to record: the program used neither CUDA nor NVTX. Or it is "
-		         "statically linked, runs as another user, or clears its environment");
+		         "statically linked, runs as another user, clears its environment, or has "
+		         "a /dev/shm of its own, as in a container (see --segment-dir)");
 	print_gpu_problems(r);
 	print_traces(r, "");
 }
@@ -246,8 +251,13 @@ static int salvage(struct ws_record_command *cmd)
 	cmd->record.output = cmd->output;
 	status = ws_record_salvage(&cmd->record, cmd->salvage, &result, &err);
 	if (status == WS_OK) {
-		if (!result.ntraces)
+		if (result.found == WS_SALVAGE_FINISHED)
 			complain("the trace was finished; %s is removed", cmd->salvage);
+		else if (result.found == WS_SALVAGE_REPLACED)
+			complain("another recording has replaced the trace since, and is whole; %s "
+			         "is "
+			         "removed",
+			         cmd->salvage);
 		print_traces(&result, " rescued");
 	}
 	ws_record_result_release(&result);

@@ -10,6 +10,7 @@
 
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
+#include "formats/trace/reader.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/missing_pages.h"
@@ -126,18 +127,47 @@ enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_
 	return status;
 }
 
-static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
+/*
+ * Of a trace that cannot be continued. One that is closed and whole has all that there will ever be
+ * of it, and it may be another recording's that took the name since: then this one's is no more.
+ */
+static enum ws_salvage look_at_trace(int fd, const struct ws_seg_header *seg)
+{
+	const struct ws_trace_summary *s;
+	enum ws_salvage found = WS_SALVAGE_UNFINISHED;
+	struct ws_trace_reader *r;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (ws_trace_reader_open(&r, path, NULL) != WS_OK)
+		return WS_SALVAGE_UNFINISHED;
+	s = ws_trace_reader_summary(r);
+	if (s->closed && !s->damaged_blocks)
+		found = s->base_ns == seg->base_realtime_ns ? WS_SALVAGE_FINISHED
+		                                            : WS_SALVAGE_REPLACED;
+	ws_trace_reader_free(r);
+	return found;
+}
+
+static enum ws_status resume_trace(struct ws_process *p, enum ws_salvage *found, struct ws_err *err)
 {
 	struct ws_seg_header *seg = p->file.seg;
 	const struct ws_trace_writer_opts opts = writer_opts(p);
 	enum ws_status status;
+	struct ws_err cause;
 	int fd;
 
 	WS_FORWARD(ws_own_file_open(p->folder, ws_trace_path_name(p->trace), p->trace, &fd, err));
 	status = ws_trace_writer_resume(&p->writer, fd, p->trace, ws_drain_file_size(seg), &opts,
-	                                err);
+	                                &cause);
+	if (status == WS_CORRUPT || status == WS_USAGE)
+		*found = look_at_trace(fd, seg);
 	close(fd);
-	WS_FORWARD(status);
+	if (status == WS_CORRUPT && !p->opts->output)
+		return ws_fail(err, status, cause.file, cause.line,
+		               "%s; if the trace was moved, give its name with -o", cause.text);
+	if (status != WS_OK)
+		return ws_fail(err, status, cause.file, cause.line, "%s", cause.text);
 	become_launcher(seg);
 	p->drain = ws_drain_new(seg, p->writer);
 	return WS_OK;
@@ -145,17 +175,22 @@ static enum ws_status resume_trace(struct ws_process *p, struct ws_err *err)
 
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, int folder, const char *trace,
-                                 struct ws_err *err)
+                                 enum ws_salvage *found, struct ws_err *err)
 {
 	struct ws_process *p = make(opts, file, folder, trace);
 	enum ws_status status;
 
+	*out = NULL;
+	*found = WS_SALVAGE_UNFINISHED;
 	p->is_salvaged = 1;
-	status = resume_trace(p, err);
+	status = resume_trace(p, found, err);
+	/* whoever named the trace may have named the wrong one */
+	if (*found == WS_SALVAGE_REPLACED && opts->output)
+		*found = WS_SALVAGE_UNFINISHED;
 	if (status != WS_OK) {
-		ws_process_close(p, 1);
+		ws_process_close(p, *found == WS_SALVAGE_UNFINISHED);
 		ws_process_free(p);
-		return status;
+		return *found == WS_SALVAGE_UNFINISHED ? status : WS_OK;
 	}
 	ws_drain_make_repeatable(p->drain);
 	p->is_settled = ws_drain_flag(p->drain, WS_COMMIT_SETTLED);

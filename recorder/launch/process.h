@@ -38,14 +38,15 @@ struct ws_process {
 /*
  * Take over a segment (also when it fails) and begin its trace at this path,
  * which is copied; or go on with the trace of its last commit, if there was
- * one. folder is the path's, which is not gone through again.
+ * one. folder is the path's, which is not gone through again. When that trace is
+ * done with, *found says why, the segment is removed, and there is no process.
  */
 enum ws_status ws_process_begin(struct ws_process **out, const struct ws_record_opts *opts,
                                 struct ws_segment_file *file, int folder, const char *trace,
                                 const struct ws_provenance *provenance, struct ws_err *err);
 enum ws_status ws_process_resume(struct ws_process **out, const struct ws_record_opts *opts,
                                  struct ws_segment_file *file, int folder, const char *trace,
-                                 struct ws_err *err);
+                                 enum ws_salvage *found, struct ws_err *err);
 /* Nothing was recorded, so there is no trace: one that has its name for good stays, and a device.
  */
 void ws_process_remove_trace(const struct ws_process *p);

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "recorder/gpu/cuda_use.h"
+#include "recorder/launch/child.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/segments.h"
 #include "recorder/launch/trace_path.h"
@@ -24,6 +26,8 @@
 /* The first look for libraries of CUDA; each pause is twice the last, as looking costs the program
  * something. */
 #define CUDA_LOOK_NS 50000000
+/* The first look for processes that cannot see the segment: it costs them nothing. */
+#define HIDDEN_LOOK_NS 2000000
 /* When the user is told that it goes on: first, and at most so far apart. */
 #define TELL_FIRST_NS 3000000000
 #define TELL_EACH_NS  60000000000
@@ -54,8 +58,8 @@ enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(*forwarded); i++)
 		sigaddset(&set, forwarded[i]);
 	sigprocmask(SIG_BLOCK, &set, before);
-	/* nobody reads our words any more: the recording goes on all the same; and a file that
-	   may not grow is an error like a full disk */
+	/* when nobody reads our messages any more the recording goes on; a file that may not grow
+	   (ulimit -f) is an error like a full disk. The program gets the mask of before. */
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
 	sigaddset(&pipe, SIGXFSZ);
@@ -66,31 +70,49 @@ enum ws_status ws_session_signals(struct ws_session *s, sigset_t *before, struct
 	return WS_OK;
 }
 
+#define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
+
 /*
- * While our child lives a signal is for the program. The terminal has sent it
- * to the program too then (it comes from the kernel); what one process sent to
- * us alone must be passed on. With the child gone it is for us.
+ * While our child lives a signal is for the program. One that was sent to the process group has
+ * reached the program already: it is the one that the witness has, too. Without a witness what
+ * comes from the kernel is taken for that, as Ctrl-C does; but a closed terminal's SIGHUP goes to
+ * its leader alone.
  */
-static void handle_signal(struct ws_session *s, const struct signalfd_siginfo *info)
+static void pass_on(struct ws_session *s, uint64_t signals, uint64_t from_kernel)
 {
-	if (info->ssi_signo == SIGCHLD)
-		return;
-	if (!s->child)
-		s->stop |= info->ssi_signo != SIGUSR1 && info->ssi_signo != SIGUSR2;
-	/* the kernel sends a closed terminal's SIGHUP to its leader alone */
-	else if (info->ssi_code <= 0 || info->ssi_signo == SIGHUP)
-		kill(s->child, (int)info->ssi_signo);
+	const uint64_t to_group =
+	        s->witness ? ws_witness_signals(s->witness) : from_kernel & ~SIGNAL_BIT(SIGHUP);
+
+	for (int signal = 1; signal <= 64; signal++)
+		if (signals & ~to_group & SIGNAL_BIT(signal))
+			kill(s->child, signal);
+	if (s->witness && signals & to_group) {
+		ws_witness_end(s->witness); /* a signal stays pending there */
+		s->witness = ws_witness_start();
+	}
 }
 
 static void handle_signals(struct ws_session *s)
 {
+	uint64_t signals = 0, from_kernel = 0;
 	struct signalfd_siginfo info;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info))
-		handle_signal(s, &info);
+	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		signals |= SIGNAL_BIT(info.ssi_signo);
+		from_kernel |= info.ssi_code > 0 ? SIGNAL_BIT(info.ssi_signo) : 0;
+	}
+	if (signals && s->child)
+		pass_on(s, signals, from_kernel);
+	else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
+		s->stop = 1;
 	if (s->child && waitpid(s->child, &s->wait_status, WNOHANG) == s->child) {
 		s->child = 0;
 		s->stop |= s->opts->stop_on_exit;
+		if (s->witness)
+			ws_witness_end(s->witness);
+		s->witness = 0;
 	}
 }
 
@@ -190,8 +212,9 @@ static enum ws_status begin_further(struct ws_session *s, struct ws_segment_file
 static enum ws_status resume_further(struct ws_session *s, struct ws_segment_file *file,
                                      uint32_t pid, struct ws_process **out, struct ws_err *err)
 {
-	char path[PATH_MAX];
+	enum ws_salvage found;
 	enum ws_status status;
+	char path[PATH_MAX];
 
 	/* it can be salvaged alone, too */
 	status = ws_segment_file_lock(file, err);
@@ -200,7 +223,7 @@ static enum ws_status resume_further(struct ws_session *s, struct ws_segment_fil
 		                 file->path);
 	WS_THEN(status, ws_trace_path_left_at(file, s->folder, s->pattern, pid, path, err));
 	if (status == WS_OK)
-		return ws_process_resume(out, s->opts, file, s->folder, path, err);
+		return ws_process_resume(out, s->opts, file, s->folder, path, &found, err);
 	ws_segment_file_close(file);
 	return status;
 }
@@ -295,9 +318,9 @@ static void look_at(void *ctx, const char *path)
 	}
 	status = ws_drain_file_size(file.seg) ? resume_further(s, &file, pid, &p, &err)
 	                                      : begin_further(s, &file, pid, &p, &err);
-	if (status == WS_OK)
+	if (p)
 		ws_session_add(s, p);
-	else
+	else if (status != WS_OK)
 		no_trace_for(s, pid, status, &err);
 }
 
@@ -335,6 +358,51 @@ static void look_for_cuda(struct ws_session *s)
 	for (size_t i = 0; i < s->nprocesses && !s->uses_cuda; i++)
 		s->uses_cuda = !s->processes[i]->is_gone && ws_process_our_pid(s->processes[i]) &&
 		               ws_cuda_use_of_process(ws_process_our_pid(s->processes[i]));
+}
+
+/* --- programs that cannot see the segment --- */
+
+/* Where this process looks for the segment there is none: its root, or its /dev/shm, is another. */
+static bool lacks_segment(long pid, const char *segment)
+{
+	char path[PATH_MAX + 32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%ld/root/.", pid);
+	if (stat(path, &st))
+		return 0; /* it is gone, or may not be looked at */
+	snprintf(path, sizeof(path), "/proc/%ld/root%s", pid, segment);
+	return stat(path, &st) && errno == ENOENT;
+}
+
+/* The process, or one that it started, down to this depth. */
+static bool any_lacks_segment(long pid, const char *segment, int depth)
+{
+	char path[64];
+	bool found = lacks_segment(pid, segment);
+	FILE *children;
+
+	snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", pid, pid);
+	children = found || !depth ? NULL : ws_xopened(fopen(path, "re"));
+	while (children && !found && fscanf(children, "%ld", &pid) == 1)
+		found = any_lacks_segment(pid, segment, depth - 1);
+	if (children)
+		fclose(children);
+	return found;
+}
+
+/* As long as nobody has attached: it may be the reason. */
+static void look_for_hidden(struct ws_session *s)
+{
+	const char *segment = s->processes[0]->file.path;
+	int64_t now = ws_clock_ns(CLOCK_MONOTONIC);
+
+	if (s->is_hidden || !s->child || *segment != '/' || ws_process_pid(s->processes[0]) ||
+	    now < s->hidden_look_ns)
+		return;
+	s->hidden_pause_ns = s->hidden_pause_ns ? s->hidden_pause_ns * 2 : HIDDEN_LOOK_NS;
+	s->hidden_look_ns = now + s->hidden_pause_ns;
+	s->is_hidden = any_lacks_segment(s->child, segment, 8);
 }
 
 /* --- the loop --- */
@@ -429,6 +497,7 @@ void ws_session_loop(struct ws_session *s)
 
 		handle_signals(s);
 		look_for_cuda(s);
+		look_for_hidden(s);
 		n = pass(s, &alive);
 		s->records += n;
 		tell_progress(s);
@@ -497,6 +566,9 @@ void ws_session_close(struct ws_session *s, int keep_segments)
 	free(s->processes);
 	s->processes = NULL;
 	s->nprocesses = 0;
+	if (s->witness)
+		ws_witness_end(s->witness);
+	s->witness = 0;
 	if (s->signals >= 0)
 		close(s->signals);
 	if (s->folder >= 0)

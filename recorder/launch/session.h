@@ -12,6 +12,7 @@ struct ws_session {
 	size_t nprocesses, capacity;
 	int signals;                 /* signalfd, -1 = none */
 	pid_t child;                 /* our child while it is not reaped, else 0 */
+	pid_t witness;               /* of signals to our process group; 0: none */
 	uint32_t started;            /* pid of the program we started, 0 for salvage */
 	int wait_status;             /* of the child, once reaped */
 	int folder;                  /* of the traces' names, opened once; -1: it cannot be */
@@ -29,6 +30,8 @@ struct ws_session {
 	int uses_cuda;         /* a process has a library of CUDA in its memory, or had */
 	int64_t cuda_look_ns;  /* when to look next, by CLOCK_MONOTONIC */
 	int64_t cuda_pause_ns; /* from that look to the one after it */
+	bool is_hidden;        /* a process of the program cannot see the segment */
+	int64_t hidden_look_ns, hidden_pause_ns; /* the same of looking for such a one */
 	uint64_t records;      /* read so far */
 	int64_t begin_ns;      /* of the loop, by CLOCK_MONOTONIC */
 	int64_t tell_after_ns; /* from there: when to say that it goes on */

@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -18,12 +19,18 @@
 static enum ws_status map(struct ws_segment_file *out, int fd, uint64_t there, struct ws_err *err)
 {
 	const int rights = PROT_READ | PROT_WRITE;
-	void *mem =
-	        mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *mem;
 
-	if (mem != MAP_FAILED && mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
-		munmap(mem, out->size);
-		mem = MAP_FAILED;
+	if (there >= out->size) {
+		mem = mmap(NULL, out->size, rights, MAP_SHARED, fd, 0);
+	} else {
+		mem = mmap(NULL, out->size, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		           0);
+		if (mem != MAP_FAILED &&
+		    mmap(mem, there, rights, MAP_SHARED | MAP_FIXED, fd, 0) != mem) {
+			munmap(mem, out->size);
+			mem = MAP_FAILED;
+		}
 	}
 	WS_FAIL_IF(mem == MAP_FAILED, err, ENVIRONMENT, "cannot map %s: %s", out->path,
 	           strerror(errno));
@@ -140,6 +147,55 @@ static bool keeps_room(int fd)
 	                             fs.f_type == XFS_SUPER_MAGIC);
 }
 
+/*
+ * The largest segment that the limits of this process allow. Of the address space it takes an
+ * eighth at most, as the program has the same limit and needs the rest.
+ */
+static uint64_t size_limit(void)
+{
+	uint64_t limit = UINT64_MAX;
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY)
+		limit = r.rlim_cur;
+	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 8 < limit)
+		limit = r.rlim_cur / 8;
+	return limit;
+}
+
+#define LEAST_DEFS (UINT64_C(1) << 20)
+#define LEAST_SLOT (UINT64_C(64) << 10)
+
+/* Halve the part that takes most until the segment is no larger than that. 0: it cannot be. */
+static bool shrink(struct ws_seg_opts *opts, uint64_t limit)
+{
+	while (ws_seg_size(opts) > limit) {
+		const uint64_t slots = opts->slots * opts->slot_size;
+		const uint64_t rings = (uint64_t)opts->thread_buffers *
+		                       (WS_THREAD_BUFFER_HEADER_SIZE + opts->ring_size);
+
+		if (opts->defs_size > LEAST_DEFS && opts->defs_size > slots &&
+		    opts->defs_size > rings)
+			opts->defs_size = opts->defs_size / 2 / WS_SEG_PAGE * WS_SEG_PAGE;
+		else if (slots > rings && opts->slots > 2)
+			opts->slots /= 2;
+		else if (slots > rings && opts->slot_size > LEAST_SLOT)
+			opts->slot_size = opts->slot_size / 2 / WS_SEG_PAGE * WS_SEG_PAGE;
+		/* short rings for many threads serve more programs than long ones for a few */
+		else if (opts->thread_buffers > 64)
+			opts->thread_buffers /= 2;
+		else if (opts->ring_size > 256u << 10)
+			opts->ring_size /= 2;
+		else if (opts->thread_buffers > 2)
+			opts->thread_buffers /= 2;
+		else if (opts->ring_size > WS_SEG_MIN_RING)
+			opts->ring_size /= 2;
+		else
+			return 0;
+	}
+	return 1;
+}
+
 /* The two copies of what is fixed have a page each of all that is kept for them. */
 static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *opts)
 {
@@ -155,6 +211,7 @@ static int populate_first(struct ws_seg_header *seg, const struct ws_seg_opts *o
 static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_seg_opts *opts,
                                 struct ws_err *err)
 {
+	uint64_t whole;
 	int error;
 
 	/* of nothing: whether the system can */
@@ -163,7 +220,12 @@ static enum ws_status make_room(struct ws_segment_file *out, int fd, struct ws_s
 		opts->thread_buffers = opts->reserved_thread_buffers;
 	if (!opts->grows && opts->reserved_ring_size)
 		opts->ring_size = opts->reserved_ring_size;
+	whole = ws_seg_size(opts);
+	/* a larger file would end the process (SIGXFSZ) */
+	WS_FAIL_IF(!shrink(opts, size_limit()), err, ENVIRONMENT,
+	           "ulimit -f or ulimit -v leaves no room for shared memory; 2 MiB are enough");
 	out->size = ws_seg_size(opts);
+	out->is_shrunk = out->size < whole;
 	error = ftruncate(fd, (off_t)out->size) ? errno : 0;
 	if (!error)
 		WS_FORWARD(map(out, fd, out->size, err));

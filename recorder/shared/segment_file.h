@@ -15,13 +15,15 @@ struct ws_segment_file {
 	uint64_t size;             /* bytes that are mapped */
 	int lock;                  /* 1 + the descriptor that holds it; 0: not locked */
 	bool is_attached;          /* a process had attached before it was opened */
+	bool is_shrunk;            /* made smaller than asked for, by the limits of this process */
 	char path[PATH_MAX];
 };
 
 /*
  * Make a segment of this layout in folder dir, readable by this user alone: one that grows where
- * that is safe, else with its space reserved. ENVIRONMENT when there is no room for all that it
- * can grow to; as ws_segment_folder_open() when the folder is missing or not to be trusted.
+ * that is safe, else with its space reserved; a smaller one where the limits of this process
+ * (RLIMIT_FSIZE, RLIMIT_AS) do not allow all of it. ENVIRONMENT when there is no room for all that
+ * it can grow to; as ws_segment_folder_open() when the folder is missing or not to be trusted.
  */
 enum ws_status ws_segment_file_create(struct ws_segment_file *out, const char *dir,
                                       const struct ws_seg_opts *opts, struct ws_err *err);

@@ -129,10 +129,9 @@ static void check_trace(long n)
 	probe_close(&p);
 }
 
-/* One recording killed at its n-th call, and what salvage makes of it. 0: it was not killed. */
-static int try_launcher(long n)
+/* What salvage makes of a recording whose launcher was killed, or was not. */
+static int check_salvaged(int killed, long n)
 {
-	int killed = record_until(n);
 	char segment[600];
 
 	wait_for_orphans();
@@ -159,13 +158,114 @@ Test(kill_each, a_launcher_that_is_killed_at_any_call_loses_nothing)
 	long n = 1;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	while (try_launcher(n)) {
+	while (check_salvaged(record_until(n), n)) {
 		run_end(&r);
 		run_begin(&r);
 		n++;
 	}
 	cr_expect_gt(n, 60, "%ld calls", n);
 }
+
+/* --- between two changes of the segment --- */
+
+#if defined(__x86_64__) /* where kill_at_write.c can do it */
+
+/* With kill_at_write.c: killed as soon as the n-th change is made. The code that it ends with. */
+static int run_until_write(const char *const *args, long n)
+{
+	char at[32];
+	int code;
+
+	snprintf(at, sizeof(at), "%ld", n);
+	setenv("KILL_AT_WRITE", at, 1);
+	run_preload(&r, WS_TEST_BIN "/libkill_at_write.so");
+	code = run_wait(&r, run_start(&r, args));
+	unsetenv("LD_PRELOAD");
+	return code;
+}
+
+/* 1: it was killed. */
+static int record_until_write(long n)
+{
+	const int code =
+	        run_until_write((const char *const[]){"-o", r.trace, "--segment-dir", r.segments,
+	                                              "--gpu-buffers", "0", "--buffers", "2",
+	                                              "--buffer-size", "64K", "--flush-interval",
+	                                              "100000", "--", WS_TEST_VICTIM, "exit", "20",
+	                                              r.tally, NULL},
+	                        n);
+
+	cr_expect(code == 3 || code == 128 + SIGKILL, "change %ld: ends with %d: %s", n, code,
+	          r.text);
+	return code == 128 + SIGKILL;
+}
+
+/* A good trace of before has the name, which the new one takes once it is whole. */
+static void leave_trace_of_before(void)
+{
+	cr_assert_eq(RECORD(&r, "exit", "5"), 3, "%s", r.text);
+	cr_assert(!truncate(r.tally, 0) && !truncate(r.tally, 4096));
+}
+
+static void kill_launcher_between_writes(bool has_trace_of_before)
+{
+	long n;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (n = 1;; n++) {
+		if (has_trace_of_before)
+			leave_trace_of_before();
+		if (!check_salvaged(record_until_write(n), n))
+			break;
+		run_end(&r);
+		run_begin(&r);
+	}
+	cr_expect_gt(n, 12, "%ld changes", n);
+}
+
+Test(kill_each, nor_does_one_that_is_killed_between_any_two_writes)
+{
+	kill_launcher_between_writes(0);
+}
+
+Test(kill_each, nor_where_the_name_has_a_trace_of_before)
+{
+	kill_launcher_between_writes(1);
+}
+
+Test(kill_each, a_salvager_that_is_killed_between_any_two_writes_leaves_everything_to_the_next)
+{
+	char segment[600];
+	long n, code;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	for (n = 1;; n++) {
+		/* after the first commit, as the program ran, and before the end */
+		for (long at = 6 + n % 8; r.rounds[0] != ROUNDS || !*run_segment(&r); at++) {
+			cr_assert_lt(at, 100);
+			run_end(&r);
+			run_begin(&r);
+			record_until_write(at);
+			wait_for_orphans();
+		}
+		snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+		code = run_until_write((const char *const[]){"--salvage", segment, NULL}, n);
+		if (*run_segment(&r))
+			cr_expect_eq(RUN(&r, "--salvage", segment), 0, "change %ld: %s", n, r.text);
+		check_trace(n);
+		cr_expect_str_eq(run_segment(&r), "", "change %ld: a segment stays", n);
+		if (code != 128 + SIGKILL)
+			break;
+		run_end(&r);
+		run_begin(&r);
+	}
+	cr_expect_eq(code, 0);
+	cr_expect_gt(n, 6, "%ld changes", n);
+}
+
+#endif
+
+/* --- salvagers, at their calls --- */
 
 /* is_unnamed: only where the launcher was killed before it gave the trace its name. */
 static void kill_salvagers(bool is_unnamed)

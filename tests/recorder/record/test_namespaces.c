@@ -2,6 +2,7 @@
  * outside. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tests/support/paths.h"
 #include "tests/support/recorder/run.h"
@@ -147,4 +148,24 @@ Test(namespaces, one_that_cannot_be_seen_is_recorded_while_the_program_runs_and_
 	cr_expect_eq(probe_loss(&p, "process_not_recorded"), 1);
 	cr_expect_eq(probe_losses(&p), 1);
 	probe_close(&p);
+}
+
+/* As bwrap and Apptainer have it: the folder of the shared memory is another one there. */
+Test(namespaces, one_that_cannot_see_the_shared_memory_is_named_as_the_cause)
+{
+	const char *unshare =
+	        geteuid() ? "unshare --user --map-root-user --mount" : "unshare --mount";
+	char command[1024];
+
+	if (!can(unshare))
+		return;
+	snprintf(command, sizeof(command),
+	         "%s /bin/sh -c \"mount -t tmpfs none '%s' && sleep 2 && exec '%s' exit 20 '%s'\"",
+	         unshare, r.segments, WS_TEST_VICTIM, r.tally);
+	/* 5: the victim that has nobody to talk to says so */
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
+	                 command),
+	             5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "bwrap, Apptainer and other containers"), "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "--segment-dir"), "%s", r.text);
 }

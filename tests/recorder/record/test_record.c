@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -211,6 +212,68 @@ Test(record, while_the_launcher_is_stopped_what_does_not_fit_the_ring_is_counted
 	probe_close(&p);
 }
 
+/* --- limits of the process --- */
+
+/* Record the victim under a limit that the test has not. */
+static int record_under(int resource, rlim_t bytes)
+{
+	struct rlimit before, limit;
+	int code;
+
+	cr_assert_eq(getrlimit(resource, &before), 0);
+	limit = before;
+	limit.rlim_cur = bytes;
+	cr_assert_eq(setrlimit(resource, &limit), 0);
+	code = RECORD(&r, "exit", "20");
+	cr_assert_eq(setrlimit(resource, &before), 0);
+	return code;
+}
+
+Test(record, limits_of_the_process_make_the_shared_memory_smaller_and_lose_nothing)
+{
+	static const struct {
+		int resource;
+		rlim_t bytes;
+	} limits[] = {
+	        {RLIMIT_FSIZE, 100 << 20},
+	        {RLIMIT_FSIZE, 3 << 20},
+#ifndef __SANITIZE_ADDRESS__ /* which needs an address space without limits */
+	        {RLIMIT_AS, 1 << 30},
+	        {RLIMIT_DATA, 256 << 20},
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		struct probe p;
+
+		cr_expect_eq(record_under(limits[i].resource, limits[i].bytes), 3, "%s", r.text);
+		if (limits[i].resource != RLIMIT_DATA)
+			cr_expect_not_null(strstr(r.text, "ulimit -f or ulimit -v"), "%s", r.text);
+		p = run_open_whole(&r);
+		run_check_rounds(&r, &p, 0);
+		cr_expect_eq(ROWS(&p, kernel), 20, "limit %zu: %s", i, r.text);
+		probe_expect_no_loss(&p);
+		probe_close(&p);
+		run_end(&r);
+		run_begin(&r);
+	}
+}
+
+Test(record, a_limit_below_any_shared_memory_is_told_before_the_program_runs)
+{
+	cr_expect_eq(record_under(RLIMIT_FSIZE, 100000), 5, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "ulimit -f"), "%s", r.text);
+	cr_expect_eq(r.rounds[1], 0);
+	cr_expect_neq(access(r.trace, F_OK), 0);
+}
+
+Test(record, a_program_over_its_limit_for_files_ends_as_without_us)
+{
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/sh", "-c",
+	                 "ulimit -f 1; exec dd if=/dev/zero of=big bs=4096 count=10"),
+	             128 + SIGXFSZ, "%s", r.text);
+}
+
 /* --- signals --- */
 
 Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
@@ -235,6 +298,37 @@ Test(record, a_signal_to_the_launcher_is_passed_on_and_the_trace_finished)
 		run_end(&r);
 		run_begin(&r);
 	}
+}
+
+static void do_nothing(int number)
+{
+	(void)number;
+}
+
+/* As schedulers and CI runners do it: the program has got it already. */
+Test(record, a_signal_to_the_process_group_reaches_the_program_once)
+{
+	pid_t pid;
+
+	signal(SIGUSR1, do_nothing);
+	cr_assert(getpgrp() == getpid() || !setpgid(0, 0));
+	pid = run_start(&r,
+	                (const char *const[]){"-o", r.trace, "--segment-dir", r.segments, "--",
+	                                      WS_TEST_VICTIM, "count-signals", "1", r.tally, NULL});
+	while (!r.rounds[2])
+		usleep(1000);
+	for (int i = 1; i <= 20; i++) {
+		cr_assert_eq(kill(0, SIGUSR1), 0);
+		while (r.rounds[0] < i)
+			usleep(1000);
+		/* passed on in the order in which they come: another SIGUSR1 would come first */
+		cr_assert_eq(kill(pid, SIGUSR2), 0);
+		while (r.rounds[1] < i)
+			usleep(1000);
+		cr_assert_eq(r.rounds[0], i, "%d signals of %d", r.rounds[0], i);
+	}
+	kill(pid, SIGTERM);
+	cr_expect_eq(run_wait(&r, pid), 128 + SIGTERM, "%s", r.text);
 }
 
 /* Whose terminal is closed: the kernel tells the leader of the session, which the launcher is. */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "recorder/shared/segment_file.h"
 #include "tests/support/recorder/run.h"
 
 static struct run r;
@@ -173,6 +174,78 @@ Test(salvage, salvage_finds_a_trace_that_was_moved)
 	cr_expect_str_eq(run_segment(&r), segment, "a failed salvage keeps what there is");
 	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", moved), 0, "%s", r.text);
 	cr_assert_eq(rename(moved, r.trace), 0);
+	check_salvaged();
+}
+
+static void read_trace(const char *path, char bytes[1 << 20], size_t *size)
+{
+	FILE *f = fopen(path, "r");
+
+	cr_assert_not_null(f);
+	*size = fread(bytes, 1, 1 << 20, f);
+	fclose(f);
+}
+
+/* Who forgets a killed recording and makes another under its name has that one, whole, in any case.
+ */
+Test(salvage, a_trace_that_another_recording_replaced_is_not_touched)
+{
+	static char before[1 << 20], after[1 << 20];
+	char segment[600], moved[RUN_PATH + 8], copy[2 * RUN_PATH + 700];
+	size_t size, size_after;
+
+	kill_launcher_after(1000, true);
+	while (r.rounds[0] < 6000)
+		usleep(1000);
+	snprintf(segment, sizeof(segment), "%s", run_segment(&r));
+	snprintf(moved, sizeof(moved), "%s.moved", r.trace);
+	snprintf(copy, sizeof(copy), "cp %s %s; cp %s %s/copy", r.trace, moved, segment, r.dir);
+	cr_assert_eq(system(copy), 0);
+	cr_assert_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/true"), 0);
+	read_trace(r.trace, before, &size);
+
+	/* it may be that he moved this one's trace, and names the wrong file */
+	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", r.trace), 3, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "another recording"), "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), segment, "a failed salvage keeps what there is");
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "replaced"), "%s", r.text);
+	cr_expect_str_eq(run_segment(&r), "", "nothing can be made of it");
+	read_trace(r.trace, after, &size_after);
+	cr_expect(size == size_after && !memcmp(before, after, size), "the good trace was changed");
+
+	/* with the right one all is there */
+	snprintf(copy, sizeof(copy), "mv %s/copy %s", r.dir, segment);
+	cr_assert_eq(system(copy), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment, "-o", moved), 0, "%s", r.text);
+	cr_assert_eq(rename(moved, r.trace), 0);
+	check_salvaged();
+}
+
+/* Its last commit is lost, and so where the trace ended; but that is closed and whole. */
+Test(salvage, the_segment_of_a_finished_trace_is_removed)
+{
+	struct ws_segment_file file;
+	struct ws_seg_commit *commit;
+	char segment[600], copy[700];
+	struct ws_err err;
+
+	leave_segment(segment);
+	snprintf(copy, sizeof(copy), "cp %s %s/copy", segment, r.dir);
+	cr_assert_eq(system(copy), 0);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	snprintf(copy, sizeof(copy), "mv %s/copy %s", r.dir, segment);
+	cr_assert_eq(system(copy), 0);
+	cr_assert_eq(ws_segment_file_open(&file, segment, &err), WS_OK, "%s", err.text);
+	commit = calloc(1, ws_seg_commit_size(file.seg));
+	cr_assert(ws_seg_commit_read(file.seg, commit));
+	commit->number++;
+	commit->file_size -= 8;
+	ws_seg_commit_write(file.seg, commit);
+	free(commit);
+	ws_segment_file_close(&file);
+	cr_expect_eq(RUN(&r, "--salvage", segment), 0, "%s", r.text);
+	cr_expect_not_null(strstr(r.text, "was finished"), "%s", r.text);
 	check_salvaged();
 }
 

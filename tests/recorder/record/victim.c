@@ -258,6 +258,22 @@ static int until_counted(int count)
 	return 0;
 }
 
+static void count_signal(int number)
+{
+	atomic_fetch_add(&tally[number == SIGUSR2], 1);
+}
+
+/* How often SIGUSR1 and SIGUSR2 come; [2]: they may come now. */
+static int counting_signals(int count)
+{
+	signal(SIGUSR1, count_signal);
+	signal(SIGUSR2, count_signal);
+	atomic_store(&tally[2], 1);
+	for (;;)
+		pause();
+	return count;
+}
+
 /* --- main --- */
 
 static const struct {
@@ -281,6 +297,7 @@ static const struct {
         {"until-killed", until_killed},
         {"slowly", slowly},
         {"until-counted", until_counted},
+        {"count-signals", counting_signals},
 };
 
 int main(int argc, char **argv)
@@ -291,7 +308,7 @@ int main(int argc, char **argv)
 		return 2;
 	arguments = argv;
 	fd = open(argv[3], O_RDWR);
-	tally = mmap(NULL, 2 * sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	tally = mmap(NULL, 3 * sizeof(*tally), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (tally == MAP_FAILED)
 		return 2;
 	if (!nvtx_attach() && strcmp(argv[1], "other") != 0)

@@ -2,7 +2,7 @@
  * A PyTorch as far as the recorder sees one: functions under PyTorch's names, and objects that keep
  * their contents as PyTorch's do. A program that is linked to it runs operations by fake_torch.h.
  */
-#include "tests/recorder/record/fake_torch.h"
+#include "tests/recorder/record/torch/fake_torch.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -173,8 +173,8 @@ static void *new_tensor(int64_t ndim, const int64_t *sizes, const int64_t *strid
 	t->vtable = vtable + 1;
 	t->ndim = (uint64_t)ndim;
 	t->type = (uint16_t)type;
-	t->keys = (UINT64_C(1) << 8) * (1 | 1 << (KEY_INPLACE - KEY_DENSE) |
-	                               1 << (KEY_AUTOGRAD - KEY_DENSE));
+	t->keys = (UINT64_C(1) << 8) *
+	          (1 | 1 << (KEY_INPLACE - KEY_DENSE) | 1 << (KEY_AUTOGRAD - KEY_DENSE));
 	t->numel = 1;
 	for (int64_t i = 0; i < ndim; i++)
 		t->numel *= (uint64_t)sizes[i];
@@ -226,7 +226,8 @@ int32_t aoti_torch_empty_strided(int64_t ndim, const int64_t *sizes, const int64
 EXPORT int32_t aoti_torch_copy_(void *self, void *from, int32_t non_blocking);
 int32_t aoti_torch_copy_(void *self, void *from, int32_t non_blocking)
 {
-	const struct value inputs[] = {tensor_of(*(void **)self), tensor_of(*(void **)from),
+	const struct value inputs[] = {tensor_of(*(void **)self),
+	                               tensor_of(*(void **)from),
 	                               {(uint64_t)non_blocking, TAG_BOOL, 0}};
 
 	run("aten::copy_", inputs, 3);
@@ -283,8 +284,8 @@ void fake_ranges(const char *name, unsigned depth)
 	if (!fns)
 		abort();
 	for (unsigned i = 0; i < depth; i++) {
-		fns[i] = (struct record_function){
-		        .name = name, .sequence = -1, .scope = SCOPE_USER};
+		fns[i] =
+		        (struct record_function){.name = name, .sequence = -1, .scope = SCOPE_USER};
 		begin(&fns[i]);
 	}
 	while (depth--)

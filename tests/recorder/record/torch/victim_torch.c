@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/recorder/record/fake_torch.h"
+#include "tests/recorder/record/torch/fake_torch.h"
 
 static void *one_op(void *arg)
 {
