@@ -103,7 +103,8 @@ build_preset() {
 	build_only "$1"
 }
 
-# test_preset PRESET [OPTION...]: options for ctest; the command for another time is in $again.
+# test_preset PRESET [OPTION...]: options for ctest; the command for another time is in $again. With
+# WS_RESULTS=FOLDER the results are kept there, too, for the summary of several runs.
 test_preset() {
 	name=$1
 	shift
@@ -113,5 +114,30 @@ test_preset() {
 	counted "build/$name.test.log" ctest --preset "$name" -j "$test_jobs" "$@" \
 		--output-junit "$PWD/build/$name.junit.xml" --test-output-size-passed 65536 || status=$?
 	python3 run/summary.py "build/$name.junit.xml" "build/$name.test.log" "${again:-ctest --preset $name}" || status=1
+	if [ -n "${WS_RESULTS:-}" ]; then
+		mkdir -p "$WS_RESULTS" && cp "build/$name.junit.xml" "$WS_RESULTS/$name.$(date +%s).xml" || status=1
+	fi
 	return $status
 }
+
+# environment NAME ARGUMENT...: an environment of Python with what `pip install ARGUMENT...` gives, in
+# build/NAME, where it stays; prints its Python. Fails with a line where pip has it not.
+environment() {
+	name=$1
+	shift
+	if [ "$(cat "build/$name/made" 2>/dev/null)" != "$*" ]; then
+		rm -rf "build/$name"
+		mkdir -p build
+		if ! { python3 -m venv "build/$name" &&
+			timeout 900 "build/$name/bin/pip" --disable-pip-version-check install -q --no-compile --retries 2 --timeout 30 "$@" &&
+			echo "$*" >"build/$name/made"; } >"build/$name.log" 2>&1; then
+			rm -rf "build/$name"
+			echo "$name: left out: pip has no $* here; what it says: build/$name.log" >&2
+			return 1
+		fi
+	fi
+	echo "$PWD/build/$name/bin/python"
+}
+
+# The build for CPUs alone: that for CUDA has gigabytes.
+torch_environment() { environment torch torch==2.13.0+cpu numpy nvtx; }

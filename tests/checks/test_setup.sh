@@ -1,13 +1,15 @@
 #!/bin/sh
 # run/setup on machines of our own making: test_setup.sh SOURCE
-# apt-get, dpkg-query, id, sudo and sleep are scripts here; what apt-get is asked is in $work/asked.
+# apt-get, dpkg-query, id, sudo, sleep, python3 and nvcc are scripts here; what apt-get and pip are asked
+# is in $work/asked.
 set -u
-setup=$1/run/setup
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 bin=$work/bin
-mkdir "$bin"
-for tool in sh sed grep date env cat rm cut mv; do ln -s "$(command -v $tool)" "$bin/$tool"; done
+mkdir "$bin" "$work/tree"
+cp -r "$1/run" "$work/tree" # it writes into the build/ of its own tree
+setup=$work/tree/run/setup
+for tool in sh sed grep date env cat rm cut mv dirname nproc mkdir timeout chmod; do ln -s "$(command -v $tool)" "$bin/$tool"; done
 fake() { # fake NAME: its script from stdin
 	{ echo '#!/bin/sh' && cat; } >"$bin/$1"
 	chmod 755 "$bin/$1"
@@ -32,6 +34,26 @@ echo sudo >>"$work/asked"
 exec env -i PATH="$bin" "\$@"
 E
 fake sleep </dev/null
+# an environment whose pip has the packages of $work/index
+fake python3 <<E
+case "\$1 \$2" in
+'-m venv') mkdir -p "\$3/bin"; cat "$work/pip" >"\$3/bin/pip"; chmod 755 "\$3/bin/pip" ;;
+'-c import ensurepip') [ ! -f "$work/no_venv" ] ;;
+esac
+E
+cat >"$work/pip" <<E
+#!/bin/sh
+shift 8 # --disable-pip-version-check install -q --no-compile --retries 2 --timeout 30
+echo "pip \$*" >>"$work/asked"
+grep -qx -e "\$1" "$work/index" || { echo "no \$1 is found" >&2; exit 1; }
+E
+# a toolkit with the headers of $work/headers
+fake nvcc <<E
+case "\$*" in
+--version) cat "$work/nvcc_says" ;;
+*) [ -f "$work/headers" ] ;;
+esac
+E
 
 failed=0
 bad() {
@@ -118,6 +140,54 @@ fake soffice </dev/null
 ends 0 test
 does_nothing
 
+libraries='pip --no-deps nvidia-cublas==13.0.2.14 nvidia-cudnn-cu13==9.28.1.4 nvidia-nvtx-cu12==12.4.127'
+torch='pip torch==2.13.0+cpu numpy nvtx'
+made() { # made [NAME...]: these environments, and no other
+	for name in nvidia torch; do
+		case " $* " in *" $name "*) expected=yes ;; *) expected=no ;; esac
+		[ -e "$work/tree/build/$name" ] && is=yes || is=no
+		[ $is = $expected ] || bad "build/$name is there: $is"
+	done
+}
+machine 'CI, with a toolkit that lacks cuBLAS' 0 libcriterion-dev clang-tidy
+echo 'Cuda compilation tools, release 13.0, V13.0.88' >"$work/nvcc_says"
+printf '%s\n' --no-deps torch==2.13.0+cpu >"$work/index"
+ends 0 ci
+asks "$apt update" "$install libcriterion-dev" "$libraries" "$torch"
+made nvidia torch
+
+machine 'CI, again' 0 none
+ends 0 ci
+does_nothing
+
+machine 'CI, no registry' 0 none
+rm -rf "$work/tree/build"
+: >"$work/index"
+ends 0 ci
+says 'nvidia: left out: pip has no --no-deps nvidia-cublas'
+says 'torch: left out: pip has no torch==2.13.0+cpu'
+made
+
+machine 'CI, a whole toolkit' 0 none
+: >"$work/headers"
+printf '%s\n' torch==2.13.0+cpu >"$work/index"
+ends 0 ci
+asks "$torch"
+made torch
+
+machine 'CI, a toolkit of another CUDA' 0 none
+rm "$work/headers"
+echo 'Cuda compilation tools, release 12.9, V12.9.1' >"$work/nvcc_says"
+ends 0 ci
+says 'the CUDA toolkit lacks them, and is not of CUDA 13'
+made torch
+
+machine 'CI, no toolkit and a Python that makes no environments' 0 python3-venv
+rm "$bin/nvcc"
+: >"$work/no_venv"
+ends 0 ci
+asks "$apt update" "$install python3-venv"
+
 machine 'a wrong word' 0 cmake
 ends 2 tests
 
@@ -125,6 +195,10 @@ machine 'no sudo' 1000 gcc cmake
 rm "$bin/sudo"
 ends 5
 says 'apt-get update && apt-get install -y --no-install-recommends gcc cmake'
+
+machine 'no sudo, and no browser' 1000 chromium
+ends 0 test
+! grep -qx ID=debian /etc/os-release || says 'tests that open pages are skipped'
 
 machine 'no apt-get' 0 gcc
 rm "$bin/apt-get"

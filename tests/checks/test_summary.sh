@@ -10,14 +10,14 @@ failed=0
 cat >"$work/junit.xml" <<'E'
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuite name="x" tests="10" time="132">
-	<testcase name="a.passes" status="run"><system-out>fine</system-out></testcase>
+	<testcase name="a.passes" status="run"><system-out>fine&#10;processor time: 2.40 s&#10;</system-out></testcase>
 	<testcase name="a.in_part" status="run"><system-out>SKIP: no zsh</system-out></testcase>
 	<testcase name="a.fails" status="fail"><failure message=""/><system-out>[NON-XML-CHAR-0x1B][31mred[NON-XML-CHAR-0x1B][0m &lt;&amp;&gt;</system-out></testcase>
 	<testcase name="a.hangs" status="fail"><failure message=""/><system-out>begun</system-out></testcase>
 	<testcase name="a.gone" status="notrun"><skipped message="Unable to find executable"/><system-out>Unable to find executable: /no/such</system-out></testcase>
 	<testcase name="b.skips" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>SKIP: no headers of NVTX</system-out></testcase>
 	<testcase name="b.unit" status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/><system-out>[[NON-XML-CHAR-0x1B][33mSKIP[NON-XML-CHAR-0x1B][0m] unit::abi: no headers of NVTX</system-out></testcase>
-	<testcase name="b.gpu" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>begun&#10;no driver&#10;</system-out></testcase>
+	<testcase name="b.gpu" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out>begun&#10;no driver&#10;processor time: 0.70 s&#10;</system-out></testcase>
 	<testcase name="b.silent" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/><system-out></system-out></testcase>
 	<testcase name="b.off" status="disabled"><system-out>Disabled</system-out></testcase>
 </testsuite>
@@ -52,6 +52,9 @@ cat >"$work/expected" <<E
 == passed, but left out a part
    no zsh: a.in_part
 
+== processor time: 3 s
+   a.passes 2, b.gpu 1, a.in_part 0, a.fails 0, a.hangs 0
+
 == failed; all that tests printed: $work/ctest.log
    a.fails (failed): run/test -R '^a\.fails\$'
    a.hangs (timeout): run/test -R '^a\.hangs\$'
@@ -75,6 +78,32 @@ grep -v 'a[.]fails\|a[.]hangs\|a[.]gone\|b[.]' "$work/junit.xml" >"$work/green.x
 summary 0 "$work/green.xml"
 tail -n 1 "$work/said" | grep -qx '2 passed, 0 failed, 0 skipped' || failed=1
 summary 1 "$work/none.xml"
+
+# several runs: what one skips another may pass, and what one passes another may fail
+all() { # all STATUS FILE...: of these results
+	expected=$1
+	shift
+	rm -rf "$work/all"
+	mkdir "$work/all"
+	[ $# = 0 ] || cp "$@" "$work/all"
+	status=0
+	python3 run/summary.py --all "$work/all" >"$work/said" || status=$?
+	[ $status = "$expected" ] || {
+		echo "summary.py --all: exit status $status, not $expected"
+		failed=1
+	}
+}
+sed -n '1,2p; s/status="notrun"><skipped.*<system-out>.*<.system-out>/status="run">/; /b[.]gpu\|b[.]unit/p; $p' "$work/junit.xml" >"$work/other.xml"
+grep -v 'a[.]fails\|a[.]hangs\|a[.]gone' "$work/junit.xml" >"$work/skips.xml"
+printf '%s\n' '' '== skipped in all of it' '   no headers of NVTX: b.skips' '   no reason is given: b.silent' \
+	'   Disabled: b.off' '' '== passed, but left out a part' '   no zsh: a.in_part' '' \
+	'4 passed, 0 failed, 3 skipped' >"$work/expected"
+all 0 "$work/skips.xml" "$work/other.xml"
+diff -u "$work/expected" "$work/said" || failed=1
+sed 's/name="a.fails" status="fail"/name="a.fails" status="run"/' "$work/junit.xml" >"$work/passes.xml"
+all 1 "$work/junit.xml" "$work/passes.xml"
+tail -n 1 "$work/said" | grep -qx '2 passed, 3 failed, 5 skipped' || failed=1
+all 1
 
 # --- counted, of run/steps.sh ---
 # counts STATUS COMMAND...: it ends so; its lines are in the log, what is shown in $work/said

@@ -2,7 +2,8 @@
  * keeper COMMAND...: a test of which nothing stays behind, however it ends. Its programs are ended
  * with it, and its folders, $TMPDIR and $WS_TEST_MEMORY (in memory, where /dev/shm is), are
  * removed: also when the test crashes, or ctest kills this program at its time limit or is killed
- * itself. Signals and the mask for new files are those of a shell, whatever the caller's are.
+ * itself. Signals and the mask for new files are those of a shell, whatever the caller's are. The
+ * last line says how much processor time the test and its programs took.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -80,6 +82,17 @@ static void end_programs(void)
 	} while (waitpid(-1, NULL, 0) > 0 || errno == EINTR);
 }
 
+/* Of all programs of the test: this process has waited for each. */
+static void print_processor_time(void)
+{
+	struct rusage all;
+
+	getrusage(RUSAGE_CHILDREN, &all);
+	fprintf(stderr, "processor time: %.2f s\n",
+	        (double)(all.ru_utime.tv_sec + all.ru_stime.tv_sec) +
+	                (double)(all.ru_utime.tv_usec + all.ru_stime.tv_usec) / 1e6);
+}
+
 static int keep(char **command)
 {
 	const char *in = getenv("TMPDIR");
@@ -105,6 +118,7 @@ static int keep(char **command)
 		run(command, &none);
 	status = test < 0 ? fail("fork") << 8 : wait_for(test, &signals);
 	end_programs();
+	print_processor_time();
 	nftw(memory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

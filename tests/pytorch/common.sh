@@ -1,12 +1,15 @@
 # shellcheck shell=sh disable=SC2034
-# Shared by these tests: $python is the one with PyTorch ($WARPSHEET_TEST_TORCH, python3); skips visibly without.
+# Shared by these tests: $python is the one with PyTorch ($WARPSHEET_TEST_TORCH, else that of `run/setup ci`, else
+# python3); skips visibly without.
 # shellcheck source=tests/e2e/common.sh
 . "$(dirname "$0")/../e2e/common.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
-python=${WARPSHEET_TEST_TORCH:-python3}
+python=$here/../../build/torch/bin/python
+[ -x "$python" ] || python=python3
+python=${WARPSHEET_TEST_TORCH:-$python}
 if ! "$python" -c 'import torch' 2>/dev/null; then
-	echo "SKIP: no PyTorch in $python"
+	echo "SKIP: no PyTorch in $python: \`run/setup ci\` fetches one where pip has it"
 	exit 77
 fi
 cd "$work"

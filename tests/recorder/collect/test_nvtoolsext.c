@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 
+#include "tests/support/paths.h"
 #include "tests/support/recorder/in_process.h"
 
 TestSuite(nvtoolsext, .timeout = 600);
@@ -19,7 +20,7 @@ Test(nvtoolsext, events_and_names_of_the_library_arrive)
 	struct probe p;
 	wsn_domain d;
 
-	library = dlopen("libnvToolsExt.so.1", RTLD_NOW);
+	library = dlopen(WS_NVTOOLSEXT, RTLD_NOW);
 	if (!library) {
 		cr_log_warn(
 		        "[SKIP] no libnvToolsExt.so.1 is installed"); /* CTest knows it by this */
