@@ -3,11 +3,13 @@
 with Browser(folder) as b:
     b.open("page.html"); b.run("1 + 1"); b.click("#id"); b.key("w"); b.picture("page.png")
 """
+import atexit
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -18,16 +20,12 @@ def find():
     return next((path for path in map(shutil.which, NAMES) if path), None)
 
 
-class Browser:
-    """All that a page says or asks for is in `messages` and `requests`."""
+class Program:
+    """Chromium itself: one is enough for all pages of a test. Events go to `note`, of the page that is open."""
 
-    def __init__(self, folder, width=1230, height=900, dark=False, phone=False, limit=300):
-        self.folder, self.limit = folder, limit
-        self.metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
-        self.dark = dark
-        self.messages, self.requests, self.number, self.buffer, self.answers = [], [], 0, b"", {}
-
-    def __enter__(self):
+    def __init__(self, limit):
+        self.limit, self.number, self.buffer, self.answers, self.note = limit, 0, b"", {}, lambda event: None
+        self.folder = tempfile.mkdtemp()
         to_read, self.out = os.pipe()
         self.into, to_write = os.pipe()
 
@@ -45,16 +43,9 @@ class Browser:
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
-        target = self.ask("Target.createTarget", {"url": "about:blank"})["targetId"]
-        self.session = self.ask("Target.attachToTarget", {"targetId": target, "flatten": True})["sessionId"]
-        for domain in ("Page", "Runtime", "Network", "Log"):
-            self.tell(domain + ".enable")
-        self.tell("Emulation.setDeviceMetricsOverride", self.metrics)
-        self.tell("Emulation.setEmulatedMedia", {"features": [
-            {"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}]})
-        return self
+        atexit.register(self.end)
 
-    def __exit__(self, *_):
+    def end(self):
         try:
             self.ask("Browser.close")
         except (EOFError, BrokenPipeError):
@@ -64,8 +55,7 @@ class Browser:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-
-    # --- the protocol
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def ask(self, method, parameters=None, session=None):
         self.number += 1
@@ -74,9 +64,6 @@ class Browser:
             command["sessionId"] = session
         os.write(self.out, json.dumps(command).encode() + b"\0")
         return self.answer(self.number)
-
-    def tell(self, method, parameters=None):
-        return self.ask(method, parameters, self.session)
 
     def answer(self, number):
         end = time.monotonic() + self.limit
@@ -89,16 +76,49 @@ class Browser:
                     raise EOFError("the browser ended")
                 self.buffer += part
             line, self.buffer = self.buffer.split(b"\0", 1)
-            self.note(json.loads(line))
+            event = json.loads(line)
+            if "id" in event:
+                self.answers[event["id"]] = event
+            else:
+                self.note(event)
         reply = self.answers.pop(number)
         if "error" in reply:
             raise RuntimeError(reply["error"]["message"])
         return reply["result"]
 
+
+class Browser:
+    """A page. All that it says or asks for is in `messages` and `requests`."""
+
+    program = None
+
+    def __init__(self, folder, width=1230, height=900, dark=False, phone=False, limit=300):
+        self.folder, self.limit = folder, limit
+        self.metrics = {"width": width, "height": height, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
+        self.dark = dark
+        self.messages, self.requests = [], []
+
+    def __enter__(self):
+        Browser.program = Browser.program or Program(self.limit)
+        self.target = self.program.ask("Target.createTarget", {"url": "about:blank"})["targetId"]
+        self.session = self.program.ask("Target.attachToTarget", {"targetId": self.target, "flatten": True})["sessionId"]
+        self.program.note = self.note
+        for domain in ("Page", "Runtime", "Network", "Log"):
+            self.tell(domain + ".enable")
+        self.tell("Emulation.setDeviceMetricsOverride", self.metrics)
+        self.tell("Emulation.setEmulatedMedia", {"features": [
+            {"name": "prefers-color-scheme", "value": "dark" if self.dark else "light"}]})
+        return self
+
+    def __exit__(self, *_):
+        self.program.note = lambda event: None
+        self.program.ask("Target.closeTarget", {"targetId": self.target})
+
+    def tell(self, method, parameters=None):
+        return self.program.ask(method, parameters, self.session)
+
     def note(self, event):
-        if "id" in event:
-            self.answers[event["id"]] = event
-        elif event["method"] == "Runtime.exceptionThrown":
+        if event["method"] == "Runtime.exceptionThrown":
             detail = event["params"]["exceptionDetails"]
             self.messages.append(detail.get("exception", {}).get("description") or detail["text"])
         elif event["method"] == "Runtime.consoleAPICalled" and event["params"]["type"] in ("error", "warning"):
@@ -162,7 +182,6 @@ class Browser:
 def main():
     """browser.py PAGE.html PICTURE.png [light|dark|phone] [HEIGHT]: a picture of a page."""
     page, picture, how, height = (sys.argv[1:] + ["light", "1720"])[:4] if len(sys.argv) < 5 else sys.argv[1:5]
-    import tempfile
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(page, os.path.join(folder, "page.html"))
         with Browser(folder, width=390 if how == "phone" else 1230, dark=how == "dark", phone=how == "phone") as b:

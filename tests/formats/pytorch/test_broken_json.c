@@ -1,5 +1,6 @@
 /* Invalid JSON that no text can hold, or much of it; all else: import/scenarios/pytorch.scenario.
  */
+#include <ctype.h>
 #include <unistd.h>
 
 #include "tests/formats/pytorch/import.h"
@@ -52,6 +53,16 @@ Test(broken_json, space_behind_the_document_is_nothing)
 	ws_imported_free(i);
 }
 
+/* The byte from which to try next: within a word or a number one is as good as another. */
+static size_t after(const char *text, size_t at)
+{
+	at += WS_SAMPLE_STRIDE;
+	while (at > 1 && isalnum(text[at - 2]) && isalnum(text[at - 1]) && isalnum(text[at]) &&
+	       isalnum(text[at + 1]))
+		at++;
+	return at;
+}
+
 /* What is wrong with an import of the first `cut` bytes; NULL: nothing. One assertion a file, for
  * the test program is told of each. */
 static const char *cut_fault(const char *text, size_t cut, uint64_t *kept)
@@ -78,14 +89,15 @@ Test(broken_json, a_file_cut_off_at_any_byte_is_read_up_to_there)
 	char *const files[] = {generation(2021), generation(2022), generation(2024)};
 
 	for (size_t f = 0; f < 3; f++) {
-		size_t len = strlen(files[f]), cut = 0;
-		const char *fault = NULL;
+		const size_t len = strlen(files[f]);
 		uint64_t kept = 0;
 
-		for (; cut < len && !fault; cut += WS_SAMPLE_STRIDE)
-			fault = cut_fault(files[f], cut, &kept);
-		cr_assert(fault == NULL, "file %zu, first %zu bytes: %s", f, cut - WS_SAMPLE_STRIDE,
-		          fault);
+		for (size_t cut = 0; cut < len; cut = after(files[f], cut)) {
+			const char *fault = cut_fault(files[f], cut, &kept);
+
+			if (fault)
+				cr_fail("file %zu, first %zu bytes: %s", f, cut, fault);
+		}
 		cr_assert(gt(u64, kept, 3));
 		free(files[f]);
 	}
@@ -98,7 +110,7 @@ Test(broken_json, any_byte_may_be_wrong)
 	char *text = malloc(len);
 	uint64_t damage = 0;
 
-	for (size_t at = 0; at < len && !damage; at += WS_SAMPLE_STRIDE) {
+	for (size_t at = 0; at < len && !damage; at = after(right, at)) {
 		static const char wrong[] = {0, '"', '{', '}', '\\', (char)0xff};
 		struct ws_imported *i;
 

@@ -226,7 +226,7 @@ Test(step_cli, cuda_without_the_backend_exits_5_with_the_cure)
 Test(step_cli, a_model_too_large_for_the_machine_exits_5)
 {
 	/* told by the plan: not a byte of it is allocated */
-	expect_error("--model transformer-2.7b --batch 100000 --context 1024 --layers 1000", 5,
+	expect_error("--model transformer-2.7b --batch 100000 --context 1024", 5,
 	             "out of memory: the step needs ");
 	expect_error(TINY "--memory-limit 1", 5, "the device has 1048576.");
 }
