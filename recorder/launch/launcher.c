@@ -19,7 +19,7 @@
 #include "recorder/shared/clock.h"
 #include "recorder/shared/segment_folder.h"
 #include "recorder/launch/session.h"
-#include "recorder/launch/trace_path.h"
+#include "recorder/launch/trace_name.h"
 
 #define COLLECTOR_NAME "libwarpsheet-collect.so"
 #define ENV_NVTX       WSN_ENV_INJECTION

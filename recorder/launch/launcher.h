@@ -61,6 +61,7 @@ struct ws_trace_result {
 	uint64_t lost[WS_DROPPED_COUNT];
 	struct ws_gpu_report gpu;
 	uint64_t noutside; /* events outside the window */
+	unsigned masked;   /* arguments of the program whose secrets are not in the trace */
 };
 
 /* What --salvage found of the trace. */

@@ -10,7 +10,7 @@
 #include "formats/base/xalloc.h"
 #include "formats/trace/small_input.h"
 #include "recorder/launch/options.h"
-#include "recorder/launch/output_name.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/launch/provenance.h"
 #include "recorder/launch/segments.h"
 #include "recorder/launch/series.h"
@@ -119,6 +119,18 @@ static void print_outside(const struct ws_record_result *r)
 		complain("%" PRIu64 " events outside the capture range were left out", outside);
 }
 
+static void print_masked(const struct ws_record_result *r)
+{
+	unsigned masked = 0;
+
+	for (size_t i = 0; i < r->ntraces; i++)
+		masked += r->traces[i].masked;
+	if (masked)
+		complain("secrets in %u argument%s are masked in the trace; --no-args keeps all "
+		         "arguments out",
+		         masked, masked == 1 ? "" : "s");
+}
+
 /* Paths in this folder without it, as they were most likely given. */
 static const char *short_path(const char *path)
 {
@@ -203,6 +215,7 @@ static void print_summary(const struct ws_record_result *r)
 		         "statically linked, runs as another user, clears its environment, or has "
 		         "a /dev/shm of its own, as in a container (see --segment-dir)");
 	print_gpu_problems(r);
+	print_masked(r);
 	print_traces(r, "");
 }
 

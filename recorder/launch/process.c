@@ -14,7 +14,7 @@
 #include "formats/trace/small_input.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/missing_pages.h"
-#include "recorder/launch/trace_path.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/shared/clock.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
@@ -104,7 +104,7 @@ static enum ws_status begin_trace(struct ws_process *p, const struct ws_provenan
 	memcpy(seg->trace_path, p->trace, strlen(p->trace) + 1);
 	become_launcher(seg);
 	p->drain = ws_drain_new(seg, p->writer);
-	ws_provenance_begin(p->drain, provenance, seg);
+	p->result.masked = ws_provenance_begin(p->drain, provenance, seg);
 	ws_drain_statistics(p->drain);
 	ws_drain_commit(p->drain);
 	return ws_drain_error(p->drain, err);

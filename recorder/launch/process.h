@@ -5,7 +5,7 @@
 #pragma once
 
 #include "recorder/launch/launcher.h"
-#include "recorder/launch/output_name.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/launch/provenance.h"
 #include "recorder/shared/segment_file.h"
 

@@ -10,6 +10,7 @@
 
 #include "formats/base/xalloc.h"
 #include "recorder/gpu/readings.h"
+#include "recorder/launch/secrets.h"
 #include "recorder/shared/clock.h"
 #include "recorder/shared/procfs.h"
 
@@ -39,60 +40,22 @@ static void put_quoted(FILE *f, const char *arg)
 	fputc('\'', f);
 }
 
-/* The last part of a name like --api-key or API_TOKEN tells what its value is. */
-static bool names_secret(const char *name, size_t len)
-{
-	static const char *const words[] = {"password", "passwd", "passphrase", "secret",
-	                                    "token",    "key",    "apikey",     "credentials"};
-	size_t begin = len;
-
-	while (begin && !strchr("-_.", name[begin - 1]))
-		begin--;
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (len - begin == strlen(words[i]) &&
-		    !strncasecmp(name + begin, words[i], len - begin))
-			return 1;
-	return 0;
-}
-
-/* Bytes of the argument that may be told; *is_next: the argument after it is a secret. */
-static size_t length_to_show(const char *arg, bool *is_next)
-{
-	size_t name = strcspn(arg, "="), len = strlen(arg);
-	bool is_secret = *is_next && *arg != '-';
-
-	*is_next = *arg == '-' && name == len && names_secret(arg, len);
-	if (is_secret)
-		return 0;
-	return name < len && names_secret(arg, name) ? name + 1 : len;
-}
-
-static char *quote(char *const *arguments, bool hides_secrets)
+char *ws_quote(char *const *arguments)
 {
 	char *text = NULL;
 	size_t size;
 	FILE *f = ws_xopened(open_memstream(&text, &size));
-	bool is_next = 0, is_whole;
+	bool is_whole;
 
 	for (int i = 0; arguments[i]; i++) {
-		const char *argument = arguments[i];
-		size_t len = hides_secrets ? length_to_show(argument, &is_next) : strlen(argument);
-		char *shown = argument[len] ? ws_xformat("%.*s***", (int)len, argument) : NULL;
-
 		if (i)
 			fputc(' ', f);
-		put_quoted(f, shown ? shown : argument);
-		free(shown);
+		put_quoted(f, arguments[i]);
 	}
 	is_whole = !ferror(f);
 	if (fclose(f) || !is_whole)
 		ws_out_of_memory(0);
 	return text;
-}
-
-char *ws_quote(char *const *arguments)
-{
-	return quote(arguments, false);
 }
 
 /* --- rows --- */
@@ -158,9 +121,29 @@ static void add_clock_end(struct ws_drain *d, const struct ws_seg_header *seg)
 		                  atomic_load(&seg->gpu.realtime_apart_ns));
 }
 
-void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
-                         const struct ws_seg_header *seg)
+/* Without the secrets in them. */
+static void add_arguments(struct ws_drain *d, char *const *arguments, struct ws_secrets *secrets)
 {
+	size_t n = 0;
+	char **masked, *line;
+
+	while (arguments[n])
+		n++;
+	masked = ws_xarray(n + 1, sizeof(*masked));
+	for (size_t i = 0; i < n; i++)
+		masked[i] = ws_secrets_mask(secrets, arguments[i]);
+	line = ws_quote(masked);
+	ws_drain_add_meta(d, "program.arguments", "%s", line);
+	free(line);
+	for (size_t i = 0; i < n; i++)
+		free(masked[i]);
+	free(masked);
+}
+
+unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+                             const struct ws_seg_header *seg)
+{
+	struct ws_secrets secrets = {.program = p->program};
 	time_t seconds = (time_t)(seg->base_realtime_ns / 1000000000);
 	char utc[32] = "";
 	struct tm tm;
@@ -176,16 +159,13 @@ void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
 		ws_drain_add_meta(d, "record.cpu_time_quantum_ns", "%u", p->cpu_time_quantum_ns);
 	if (p->program)
 		ws_drain_add_meta(d, "program.path", "%s", p->program);
-	if (p->arguments) {
-		char *arguments = quote(p->arguments, true);
-
-		ws_drain_add_meta(d, "program.arguments", "%s", arguments);
-		free(arguments);
-	}
+	if (p->arguments)
+		add_arguments(d, p->arguments, &secrets);
 	add_clock(d, seg);
 	add_host(d);
 	if (!p->no_gpu)
 		ws_gpu_readings_add(d, "start", 1);
+	return secrets.masked;
 }
 
 static bool is_small_number(const char *text)

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "recorder/drain/drain.h"
-#include "recorder/launch/strings.h"
+#include "recorder/launch/trace_name.h"
 
 struct ws_provenance {
 	const char *program;          /* path; NULL: not known */
@@ -12,9 +12,10 @@ struct ws_provenance {
 	uint32_t cpu_time_quantum_ns; /* 0 = none */
 };
 
-/* The rows known before the program starts. */
-void ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
-                         const struct ws_seg_header *seg);
+/* The rows known before the program starts. Returns how many arguments had secrets, which are
+ * masked there. */
+unsigned ws_provenance_begin(struct ws_drain *d, const struct ws_provenance *p,
+                             const struct ws_seg_header *seg);
 /*
  * The rows known of the process that attached, by its environment: ranks, as
  * numbers of at most nine digits; anything else is not taken.

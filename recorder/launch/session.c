@@ -15,7 +15,7 @@
 #include "recorder/launch/child.h"
 #include "recorder/launch/host_pid.h"
 #include "recorder/launch/segments.h"
-#include "recorder/launch/trace_path.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/shared/clock.h"
 
 /* Pauses between passes: short while there is something to do, longer when there is not. */

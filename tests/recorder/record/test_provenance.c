@@ -96,6 +96,28 @@ Test(provenance, what_an_argument_calls_a_secret_is_not_told)
 	probe_close(&p);
 }
 
+Test(provenance, masked_secrets_are_told_in_one_line)
+{
+	struct probe p;
+
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/true", "-H",
+	                 "Authorization: Bearer hunter2", "https://user:hunter2@host/x", "--pwd",
+	                 "hunter2", "--auth", "hunter2", "--cookie", "hunter2",
+	                 "{\"token\":\"hunter2\"}"),
+	             0);
+	cr_expect_not_null(strstr(r.text, "secrets in 6 arguments are masked"), "%s", r.text);
+	p = open_trace();
+	for (uint64_t i = 0; i < ROWS(&p, meta); i++) {
+		struct ws_bytes value = BYTES(&p, meta, value, i);
+
+		cr_expect_null(memmem(value.ptr, value.len, "hunter2", 7));
+	}
+	probe_close(&p);
+	cr_expect_eq(RUN(&r, "-o", r.trace, "--segment-dir", r.segments, "--", "/bin/true", "-v"),
+	             0);
+	cr_expect_null(strstr(r.text, "masked"), "%s", r.text);
+}
+
 Test(provenance, every_loss_counter_and_variable_is_documented)
 {
 	char text[16384];

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recorder/launch/output_name.h"
+#include "recorder/launch/trace_name.h"
 
 static const char env_text[] = "RANK=7\0PATHLIKE=a/b\0EMPTY=\0RANKS=no\0";
 static const struct ws_strings env = {env_text, sizeof(env_text) - 1};
@@ -26,14 +26,14 @@ static enum ws_status refusal(const char *pattern)
 	return ws_output_expand(pattern, &vars, out, sizeof(out), &err);
 }
 
-Test(output_name, p_is_the_process_and_two_percent_signs_are_one)
+Test(trace_name, p_is_the_process_and_two_percent_signs_are_one)
 {
 	cr_expect_str_eq(expand("/x/t.wtrace"), "/x/t.wtrace");
 	cr_expect_str_eq(expand("/x/%p-%p.wtrace"), "/x/1234-1234.wtrace");
 	cr_expect_str_eq(expand("/50%%/100%%p.wtrace"), "/50%/100%p.wtrace");
 }
 
-Test(output_name, q_is_a_variable_and_unset_when_there_is_none_or_it_is_empty)
+Test(trace_name, q_is_a_variable_and_unset_when_there_is_none_or_it_is_empty)
 {
 	cr_expect_str_eq(expand("r%q{RANK}.w"), "r7.w");
 	cr_expect_str_eq(expand("r%q{RAN}.w"), "runset.w");
@@ -41,7 +41,7 @@ Test(output_name, q_is_a_variable_and_unset_when_there_is_none_or_it_is_empty)
 	cr_expect_str_eq(expand("%q{PATHLIKE}"), "a_b", "a value never leads to another folder");
 }
 
-Test(output_name, h_is_the_host_without_its_domain)
+Test(trace_name, h_is_the_host_without_its_domain)
 {
 	char host[256] = "";
 
@@ -50,7 +50,7 @@ Test(output_name, h_is_the_host_without_its_domain)
 	cr_expect_str_eq(expand("%h"), host);
 }
 
-Test(output_name, what_makes_no_sense_is_refused)
+Test(trace_name, what_makes_no_sense_is_refused)
 {
 	cr_expect_eq(refusal("%"), WS_USAGE);
 	cr_expect_eq(refusal("a%x"), WS_USAGE);
@@ -64,7 +64,7 @@ Test(output_name, what_makes_no_sense_is_refused)
 	             WS_OK, "63 and a NUL fit");
 }
 
-Test(output_name, an_escaped_path_expands_to_itself)
+Test(trace_name, an_escaped_path_expands_to_itself)
 {
 	char pattern[64];
 
@@ -92,7 +92,7 @@ static const char *choose(const char *path, uint32_t pid, const char **taken)
 	return out;
 }
 
-Test(output_name, a_name_that_is_taken_gets_the_process_and_then_a_number)
+Test(trace_name, a_name_that_is_taken_gets_the_process_and_then_a_number)
 {
 	const char *taken[] = {"/d.x/t.wtrace", "/d.x/t.77.wtrace", "/d.x/t.77-2.wtrace",
 	                       "/d.x/t",        "/d.x/.t",          NULL};
@@ -104,14 +104,14 @@ Test(output_name, a_name_that_is_taken_gets_the_process_and_then_a_number)
 	cr_expect_str_eq(choose("/d.x/.t", 77, taken), "/d.x/.t.77");
 }
 
-Test(output_name, without_a_process_it_gets_a_number)
+Test(trace_name, without_a_process_it_gets_a_number)
 {
 	const char *taken[] = {"t.wtrace", "t-2.wtrace", NULL};
 
 	cr_expect_str_eq(choose("t.wtrace", 0, taken), "t-3.wtrace");
 }
 
-Test(output_name, a_name_that_gets_too_long_is_refused)
+Test(trace_name, a_name_that_gets_too_long_is_refused)
 {
 	const char *taken[] = {"0123456789", NULL};
 	char path[12] = "0123456789";
@@ -120,7 +120,7 @@ Test(output_name, a_name_that_gets_too_long_is_refused)
 	cr_expect_eq(ws_output_choose(path, sizeof(path), 77, is_listed, taken, &err), WS_USAGE);
 }
 
-Test(output_name, strings_a_field_without_its_last_nul_ends_before_the_cut_off_string)
+Test(trace_name, strings_a_field_without_its_last_nul_ends_before_the_cut_off_string)
 {
 	static const char field[] = {'a', '=', '1', 0, 'b', 0, 'c', 'd'};
 	struct ws_strings list = ws_strings_in(field, sizeof(field));
