@@ -128,11 +128,12 @@ static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
 }
 
-/* The first window begins no earlier than the work before all steps ends. */
+/* The first window begins no earlier than the work ends that began before all steps. Work inside
+ * the step that has no launch record moves nothing. */
 static void find_earlier(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 {
-	(void)start_ns;
-	if (w == SIZE_MAX && end_ns < f->device_start[0] && end_ns > f->earlier_ns)
+	if (w == SIZE_MAX && start_ns < f->windows[0].start_ns && end_ns < f->device_start[0] &&
+	    end_ns > f->earlier_ns)
 		f->earlier_ns = end_ns;
 }
 
@@ -184,22 +185,6 @@ static void move_bounds(struct finder *f)
 	}
 }
 
-static size_t keep_windows(const struct finder *f)
-{
-	size_t kept = f->n;
-
-	if (kept < 2 || !f->m->steps[f->windows[0].step].is_pytorch)
-		return kept;
-	while (kept && !f->windows[kept - 1].device_work)
-		kept--;
-	if (!kept)
-		return f->n;
-	if (kept > 1 && (double)f->windows[kept - 2].device_work * 0.8 >
-	                        (double)f->windows[kept - 1].device_work)
-		kept--;
-	return kept;
-}
-
 /* Those of the report and those of warm-up steps are kept apart. */
 static const struct ws_windows *find_windows(const struct ws_model *m,
                                              const struct ws_selection *sel, int warm_up)
@@ -216,8 +201,8 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);
 	windows->window = f.windows;
-	windows->n = keep_windows(&f);
-	windows->cut = f.n - windows->n;
+	windows->n = f.n;
+	windows->cut = warm_up ? 0 : m->ncut;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;

@@ -22,10 +22,8 @@ struct ws_windows {
 };
 
 /*
- * The windows of the selected measured steps, ascending and disjoint. Of
- * PyTorch's steps those at the end without device work are left out, and the
- * last one when it has under 0.8 times the device work of the one before: it
- * was cut off (cut counts them). A trace without finished steps has one window, from
+ * The windows of the selected measured steps, ascending and disjoint; cut counts the steps at the
+ * end that were cut off and are none. A trace without finished steps has one window, from
  * its first device work to its last, or all of it where that was asked for.
  * They live as long as sel. Source: definitions of PyTorch's TensorBoard plugin.
  */

@@ -162,7 +162,14 @@ static void add_ops(struct state *s)
 		if (s->is_training[i])
 			continue;
 		u->model_ns[op.step] += s->has_backward ? 3 * ns : ns;
-		u->model_sum_ns += s->has_backward ? 3 * ns : ns;
+	}
+	/* Three times the forward counts the data gradient of the first layer, which nothing needs.
+	 * What ran bounds it, if the products of backward are known: they take as long as
+	 * forward's. */
+	for (size_t i = 0; i < s->m->nsteps; i++) {
+		if (s->has_backward && u->ran_ns[i] >= 2 * u->model_ns[i] / 3)
+			u->model_ns[i] = fmin(u->model_ns[i], u->ran_ns[i]);
+		u->model_sum_ns += u->model_ns[i];
 	}
 	if (s->unknown.kernels)
 		say_why_no_peak(s);

@@ -31,7 +31,8 @@
 	X(COPY, copy, COPY, "copies and permutations")                                  \
 	X(CAST, cast, COPY, "one type into another, quantisation")                      \
 	X(FILL, fill, COPY, "constants and sequences written")                          \
-	X(EMBEDDING, embedding, EMBEDDING, "table look-ups, gather and scatter")        \
+	X(EMBEDDING, embedding, EMBEDDING, "embeddings and their gradients")            \
+	X(GATHER, gather, COPY, "rows picked or written by indices")                    \
 	X(LOSS, loss, LOSS, "loss functions")                                           \
 	X(OPTIMIZER, optimizer, OPTIMIZER, "parameter updates, loss scaling")           \
 	X(POOL, pool, POOL, "pooling")                                                  \

@@ -186,12 +186,40 @@ static void on_device_attr(void *loader, const void *row)
 		l->m->devices[at].memory_bytes = r->value;
 }
 
+/*
+ * ROCm describes device 0 and runs on another number: a device without a name is like AMD's named
+ * ones if these all have one name.
+ */
+static void share_name(struct ws_model *m)
+{
+	const struct ws_device *named = NULL;
+
+	for (size_t i = 0; i < m->ndevices; i++) {
+		const struct ws_device *d = &m->devices[i];
+
+		if (d->name == WS_TEXT_EMPTY ||
+		    !ws_device_name_is_amd(m->texts[d->name].ptr, m->texts[d->name].len))
+			continue;
+		if (named && d->name != named->name)
+			return;
+		named = d;
+	}
+	for (size_t i = 0; named && i < m->ndevices; i++)
+		if (m->devices[i].name == WS_TEXT_EMPTY) {
+			m->devices[i].name = named->name;
+			m->devices[i].kind = named->kind;
+			m->devices[i].facts = named->facts;
+			m->devices[i].memory_bytes = named->memory_bytes;
+		}
+}
+
 /* What follows from limits, clocks and sizes: occupancy's limits, peaks. */
 static enum ws_status look_up_devices(struct ws_loader *l, struct ws_err *err)
 {
 	struct ws_model *m = l->m;
 
 	WS_FORWARD(ws_peaks_new(l->opts->peaks, l->opts->peaks_len, &m->peaks, err));
+	share_name(m);
 	for (size_t i = 0; i < m->ndevices; i++) {
 		struct ws_device *d = &m->devices[i];
 		struct ws_bytes name;

@@ -347,9 +347,9 @@ static void add_figures(struct ws_page_making *p)
 	}
 	if (p->sel->kernels)
 		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
-		           page->has_steps        ? "kernels per step"
-		           : p->sel->kernels == 1 ? "kernel"
-		                                  : "kernels");
+		           ws_arena_format(p->texts, "kernel%s%s",
+		                           (double)p->sel->kernels == page->samples ? "" : "s",
+		                           page->has_steps ? " per step" : ""));
 	if (page->has_steps)
 		add_rates(p);
 }

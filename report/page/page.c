@@ -12,17 +12,17 @@ enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 		const char *class;
 		enum ws_page_colour colour;
 	} of[] = {
-	        {"gemm", WS_PAGE_BLUE},       {"gemm_aux", WS_PAGE_BLUE},
-	        {"conv", WS_PAGE_INDIGO},     {"conv_aux", WS_PAGE_INDIGO},
-	        {"layout", WS_PAGE_OLIVE},    {"attention", WS_PAGE_CYAN},
-	        {"softmax", WS_PAGE_RED},     {"norm", WS_PAGE_GREEN},
-	        {"recurrence", WS_PAGE_TEAL}, {"activation", WS_PAGE_PURPLE},
-	        {"reduce", WS_PAGE_TEAL},     {"copy", WS_PAGE_OCHRE},
-	        {"cast", WS_PAGE_OCHRE},      {"fill", WS_PAGE_OCHRE},
-	        {"embedding", WS_PAGE_OLIVE}, {"loss", WS_PAGE_PINK},
-	        {"optimizer", WS_PAGE_BROWN}, {"sort", WS_PAGE_OLIVE},
-	        {"comm", WS_PAGE_PINK},       {"communication", WS_PAGE_PINK},
-	        {"copies", WS_PAGE_OCHRE},
+	        {"gemm", WS_PAGE_BLUE},          {"gemm_aux", WS_PAGE_BLUE},
+	        {"conv", WS_PAGE_INDIGO},        {"conv_aux", WS_PAGE_INDIGO},
+	        {"layout", WS_PAGE_OLIVE},       {"attention", WS_PAGE_CYAN},
+	        {"softmax", WS_PAGE_RED},        {"norm", WS_PAGE_GREEN},
+	        {"recurrence", WS_PAGE_TEAL},    {"activation", WS_PAGE_PURPLE},
+	        {"reduce", WS_PAGE_TEAL},        {"copy", WS_PAGE_OCHRE},
+	        {"cast", WS_PAGE_OCHRE},         {"fill", WS_PAGE_OCHRE},
+	        {"embedding", WS_PAGE_OLIVE},    {"gather", WS_PAGE_OLIVE},
+	        {"loss", WS_PAGE_PINK},          {"optimizer", WS_PAGE_BROWN},
+	        {"sort", WS_PAGE_OLIVE},         {"comm", WS_PAGE_PINK},
+	        {"communication", WS_PAGE_PINK}, {"copies", WS_PAGE_OCHRE},
 	};
 
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)

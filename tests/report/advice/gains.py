@@ -48,6 +48,7 @@ class Trace:
         self.strings = dict(self.db.execute('select id, value from StringIds'))
         self.advice = table(warpsheet, path, 'advice')
         gpu = self.rows('select name, smCount, computeMajor from TARGET_INFO_GPU')
+        gpu.sort(key=lambda g: not g[0])  # ROCm runs on numbers that it does not name
         self.sms, self.capability = (gpu[0][1], gpu[0][2]) if gpu else (None, None)
         self.peak = next((p for n, p in devices if gpu and fnmatch.fnmatchcase(gpu[0][0] or '', n)), None)
         self.read_calls()
