@@ -1,156 +1,178 @@
 #include "report/base/stat.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "report/base/order.h"
-
-static void swap(int64_t *a, int64_t *b)
+static inline int64_t value_at(const struct ws_stat_part *p, size_t i)
 {
-	int64_t t = *a;
-
-	*a = *b;
-	*b = t;
+	switch (p->form) {
+	case WS_STAT_U32:
+		return ((const uint32_t *)p->v)[i];
+	case WS_STAT_COUNTED:
+		return ((const struct ws_counted_value *)p->v)[i].value;
+	default:
+		return ((const int64_t *)p->v)[i];
+	}
 }
 
-/*
- * Quickselect with a three-way partition, so that many equal values cost one
- * pass. The pivot comes from a fixed generator: same input, same work, and no
- * ordinary order of the input is a bad case.
- */
-int64_t ws_stat_select(int64_t *v, size_t n, size_t k)
+static inline uint64_t times_at(const struct ws_stat_part *p, size_t i)
 {
-	size_t lo = 0, hi = n;
-	uint64_t seed = 0x9e3779b97f4a7c15u;
+	return p->form == WS_STAT_COUNTED ? ((const struct ws_counted_value *)p->v)[i].times : 1;
+}
 
-	while (hi - lo > 1) {
-		int64_t pivot;
-		size_t lt = lo, i = lo, gt = hi;
+/* Values of a statistic: all of them, in any order. */
+struct samples {
+	const struct ws_stat_part *part;
+	size_t nparts;
+};
+#define FOR_EACH_PART(p, of) \
+	for (const struct ws_stat_part *p = (of)->part, *end_ = p + (of)->nparts; p < end_; p++)
 
-		seed ^= seed << 13;
-		seed ^= seed >> 7;
-		seed ^= seed << 17;
-		pivot = v[lo + seed % (hi - lo)];
-		while (i < gt) {
-			if (v[i] < pivot)
-				swap(&v[lt++], &v[i++]);
-			else if (v[i] > pivot)
-				swap(&v[i], &v[--gt]);
-			else
-				i++;
+/* Bits that x has. */
+static unsigned bits_of(uint64_t x)
+{
+	return x ? 64 - (unsigned)__builtin_clzll(x) : 0;
+}
+
+/* --- selection ---------------------------------------------------------------------------- */
+
+#define MOST_DIGIT_BITS 12
+#define FEW_DIGIT_BITS  6 /* few values take less time than many counters that are cleared */
+#define FEW_VALUES      2048
+
+/*
+ * The k-th smallest (k from 0) of values from min to max; *same: how many values equal it and *k
+ * which of those it is. Values are counted by their highest digit; those of the digit that holds
+ * the k-th are counted by the next.
+ */
+static int64_t select_value(const struct samples *of, const struct ws_stat *stat, uint64_t *k,
+                            uint64_t *same)
+{
+	const unsigned most = stat->n < FEW_VALUES ? FEW_DIGIT_BITS : MOST_DIGIT_BITS;
+	uint64_t count[1 << MOST_DIGIT_BITS], low = (uint64_t)stat->min;
+	unsigned left = bits_of((uint64_t)stat->max - (uint64_t)stat->min);
+
+	*same = stat->n;
+	while (left) {
+		const unsigned digit_bits = left < most ? left : most, below = left - digit_bits;
+		const uint64_t span = UINT64_MAX >> (64 - left);
+		size_t digit = 0;
+
+		memset(count, 0, sizeof(*count) << digit_bits);
+		FOR_EACH_PART(p, of)
+		for (size_t i = 0; i < p->n; i++) {
+			const uint64_t above = (uint64_t)value_at(p, i) - low;
+
+			if (above <= span)
+				count[above >> below] += times_at(p, i);
 		}
-		if (k < lt)
-			hi = lt;
-		else if (k >= gt)
-			lo = gt;
-		else
-			return pivot;
+		for (; *k >= count[digit]; digit++)
+			*k -= count[digit];
+		*same = count[digit];
+		low += (uint64_t)digit << below;
+		left = below;
 	}
-	return v[lo];
+	return (int64_t)low;
 }
 
 /* Of an even number of values the mean of the two in the middle. */
-static double median(int64_t *v, size_t n)
+static double median(const struct samples *of, const struct ws_stat *stat)
 {
-	const int64_t upper = ws_stat_select(v, n, n / 2);
-	int64_t lower;
+	uint64_t k = (stat->n - 1) / 2, same;
+	const int64_t lower = select_value(of, stat, &k, &same);
+	int64_t upper = stat->max;
 
-	if (n % 2)
-		return (double)upper;
-	/* the part below the middle holds the other middle value as its largest */
-	lower = v[0];
-	for (size_t i = 1; i < n / 2; i++)
-		if (v[i] > lower)
-			lower = v[i];
+	if (stat->n % 2 || k + 1 < same)
+		return (double)lower;
+	FOR_EACH_PART(p, of)
+	for (size_t i = 0; i < p->n; i++) {
+		const int64_t v = value_at(p, i);
+
+		if (v > lower && v < upper)
+			upper = v;
+	}
 	return ((double)lower + (double)upper) / 2;
 }
 
-/*
- * Sum of the squared differences to the mean sum / n, the same for every
- * order of the values: the differences to the mean rounded down are whole
- * numbers, and what the rounding adds is (sum mod n)^2 / n.
- */
-static int64_t floor_of_mean(const struct ws_stat *stat)
-{
-	int64_t n = (int64_t)stat->n;
-
-	return stat->sum / n - (stat->sum % n < 0);
-}
-
-static double less_rest(unsigned __int128 squares, const struct ws_stat *stat)
-{
-	double rest = (double)(stat->sum - floor_of_mean(stat) * (int64_t)stat->n);
-
-	return (double)squares - rest * rest / (double)stat->n;
-}
-
-static double squares_of(const int64_t *v, const struct ws_stat *stat)
-{
-	size_t n = stat->n;
-	int64_t low = floor_of_mean(stat);
-	unsigned __int128 squares = 0;
-	size_t i = 0;
-
-	/* differences below 2^24: the squares of 2^16 fit into 64 bits */
-	if ((uint64_t)stat->max - (uint64_t)stat->min < 1u << 24) {
-		while (i < n) {
-			size_t end = n - i < 1u << 16 ? n : i + (1u << 16);
-			uint64_t part = 0;
-
-			for (; i < end; i++)
-				part += (uint64_t)((v[i] - low) * (v[i] - low));
-			squares += part;
-		}
-	}
-	for (; i < n; i++) {
-		__int128 d = (__int128)v[i] - low;
-
-		squares += (unsigned __int128)(d * d);
-	}
-	return less_rest(squares, stat);
-}
+/* --- deviation ---------------------------------------------------------------------------- */
 
 /* Differences up to this have squares of which any number fits into 128 bits. */
-#define MAX_EXACT ((uint64_t)1 << 47)
+#define EXACT_BITS 47
 
-static double deviation_of_squares(double squares, const struct ws_stat *stat)
+/*
+ * From the sum of the squared differences to the mean, in whole numbers, so that the order of the
+ * values does not matter. Differences to the mean rounded down are whole; what the rounding adds
+ * is (sum mod n)^2 / n. Values that are further apart than EXACT_BITS lose their lowest bits.
+ */
+static double deviation(const struct samples *of, const struct ws_stat *stat)
 {
-	return sqrt(squares / (double)(stat->n - 1));
-}
-
-static double deviation(const int64_t *v, const struct ws_stat *stat)
-{
-	double squares = 0;
+	const unsigned bits = bits_of((uint64_t)stat->max - (uint64_t)stat->min);
+	const unsigned cut = bits > EXACT_BITS ? bits - EXACT_BITS : 0;
+	const uint64_t min = (uint64_t)stat->min;
+	unsigned __int128 sum = 0, squares = 0;
+	int64_t mean;
+	double rest;
 
 	if (stat->n < 2)
 		return 0;
-	if ((uint64_t)stat->max - (uint64_t)stat->min < MAX_EXACT) {
-		squares = squares_of(v, stat);
-	} else {
-		/* two passes: the squares of differences to the mean do not cancel */
-		for (size_t i = 0; i < stat->n; i++) {
-			double d = (double)v[i] - stat->mean;
+	FOR_EACH_PART(p, of)
+	for (size_t i = 0; i < p->n; i++)
+		sum += (unsigned __int128)(((uint64_t)value_at(p, i) - min) >> cut) *
+		       times_at(p, i);
+	mean = (int64_t)(sum / stat->n);
+	rest = (double)(uint64_t)(sum % stat->n);
+	FOR_EACH_PART(p, of)
+	for (size_t i = 0; i < p->n; i++) {
+		const int64_t d = (int64_t)(((uint64_t)value_at(p, i) - min) >> cut) - mean;
 
-			squares += d * d;
-		}
+		squares += (unsigned __int128)((__int128)d * d) * times_at(p, i);
 	}
-	return deviation_of_squares(squares, stat);
+	return ldexp(sqrt(((double)squares - rest * rest / (double)stat->n) /
+	                  (double)(stat->n - 1)),
+	             (int)cut);
 }
 
-void ws_stat_of(int64_t *v, size_t n, struct ws_stat *out)
+void ws_stat_of_parts(const struct ws_stat_part *part, size_t nparts, struct ws_stat *out)
 {
-	*out = (struct ws_stat){.n = n};
-	if (!n)
-		return;
+	const struct samples of = {part, nparts};
 
-	out->min = out->max = v[0];
-	for (size_t i = 0; i < n; i++) {
-		out->sum += v[i];
-		out->min = v[i] < out->min ? v[i] : out->min;
-		out->max = v[i] > out->max ? v[i] : out->max;
+	*out = (struct ws_stat){.min = INT64_MAX, .max = INT64_MIN};
+	FOR_EACH_PART(p, &of)
+	for (size_t i = 0; i < p->n; i++) {
+		const int64_t v = value_at(p, i);
+		const uint64_t times = times_at(p, i);
+
+		out->n += times;
+		out->sum += v * (int64_t)times;
+		out->min = v < out->min ? v : out->min;
+		out->max = v > out->max ? v : out->max;
 	}
-	out->mean = (double)out->sum / (double)n;
-	out->std = deviation(v, out);
-	out->median = median(v, n);
+	if (!out->n) {
+		*out = (struct ws_stat){0};
+		return;
+	}
+	out->mean = (double)out->sum / (double)out->n;
+	out->std = deviation(&of, out);
+	out->median = median(&of, out);
+}
+
+void ws_stat_of(const int64_t *v, size_t n, struct ws_stat *out)
+{
+	ws_stat_of_parts(&(struct ws_stat_part){WS_STAT_I64, v, n}, 1, out);
+}
+
+int64_t ws_stat_select(const int64_t *v, size_t n, size_t k)
+{
+	const struct ws_stat_part part = {WS_STAT_I64, v, n};
+	struct ws_stat stat = {.n = n, .min = INT64_MAX, .max = INT64_MIN};
+	uint64_t which = k, same;
+
+	for (size_t i = 0; i < n; i++) {
+		stat.min = v[i] < stat.min ? v[i] : stat.min;
+		stat.max = v[i] > stat.max ? v[i] : stat.max;
+	}
+	return select_value(&(struct samples){&part, 1}, &stat, &which, &same);
 }
 
 /*

@@ -15,15 +15,26 @@ struct ws_stat {
 	double std;    /* of a sample: divisor n - 1; 0 for one sample */
 };
 
-/*
- * Statistics of values[0..n). Reorders values. The caller knows that the sum
- * fits into an int64_t (a pass refuses traces where it does not).
- */
-void ws_stat_of(int64_t *values, size_t n, struct ws_stat *out);
+/* A value that occurred so many times. */
+struct ws_counted_value {
+	uint32_t value, times;
+};
+/* Some of the values of a statistic. */
+struct ws_stat_part {
+	enum { WS_STAT_I64, WS_STAT_U32, WS_STAT_COUNTED } form;
+	const void *v; /* int64_t, uint32_t or struct ws_counted_value */
+	size_t n;
+};
 
-/* The k-th smallest (k from 0). Reorders values; afterwards values[0..k) <= values[k] <= the rest.
+/*
+ * Statistics of values, which takes no memory. The caller guarantees that their sum fits into an
+ * int64_t (a pass refuses traces where it does not).
  */
-int64_t ws_stat_select(int64_t *values, size_t n, size_t k);
+void ws_stat_of_parts(const struct ws_stat_part *part, size_t nparts, struct ws_stat *out);
+void ws_stat_of(const int64_t *values, size_t n, struct ws_stat *out);
+
+/* The k-th smallest (k from 0) of n > k values. */
+int64_t ws_stat_select(const int64_t *values, size_t n, size_t k);
 
 /* The middle one, or the mean of the middle two; NaN of none. Sorts them. */
 double ws_stat_median(double *values, size_t n);

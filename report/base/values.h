@@ -1,4 +1,8 @@
-/* Many numbers of which most fit into 32 bits: times in ns up to 4 s. */
+/*
+ * Many numbers of which most fit into 32 bits, as times in ns up to 4 s do, for exact statistics.
+ * Memory grows with the number of different values, not with that of all: many values that are
+ * mostly equal are kept as pairs, a value and how often it occurred.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -6,10 +10,13 @@
 
 #include "report/base/stat.h"
 
-/* Starts as all zeros; free with ws_values_free. There is one a path and call: it is kept small. */
+/* Starts as all zeros; free with ws_values_free. Each path and call has one, so it is small. */
 struct ws_values {
-	uint32_t *narrow;
-	uint32_t n, capacity;
+	/* first npairs pairs (struct ws_counted_value), by value, then single values as they came
+	 */
+	uint32_t *word;
+	uint32_t npairs;
+	uint32_t n, capacity; /* words in use, and words that there is room for */
 	struct ws_wide_values {
 		size_t n, capacity;
 		int64_t v[];
@@ -28,13 +35,10 @@ static inline void ws_values_add(struct ws_values *v, int64_t value)
 	}
 	if (v->n == v->capacity)
 		ws_values_make_room(v);
-	v->narrow[v->n++] = (uint32_t)value;
+	v->word[v->n++] = (uint32_t)value;
 }
 
-static inline size_t ws_values_count(const struct ws_values *v)
-{
-	return v->n + (v->wide ? v->wide->n : 0);
-}
+uint64_t ws_values_count(const struct ws_values *v);
 
 /* Statistics of several of them as of one. */
 void ws_values_stat(const struct ws_values *const *values, size_t n, struct ws_stat *out);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What reads a trace as a stream has a bound on its memory, whatever the trace's length.
 
-memory.py BUILD: each command on a model trace of 400,000 launches, by its peak of resident memory.
+memory.py BUILD: each command, by its peak of resident memory: on a model trace of 400,000 launches, and on traces
+that are small as files and large in what they hold (tests/fixtures/make_many.c).
 """
 import os
 import subprocess
@@ -24,6 +25,11 @@ BOUNDS = [
     (64, ["export", "--rollup", "-o", "sums.parquet"]),
     (64, ["sweep"]),
     (64, ["diff", "t.wtrace"]),
+]
+# most MB, what make_many makes and how many, the command: memory follows what differs
+MANY = [
+    (32, "kernels", 4000000, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
+    (32, "jittered", 4000000, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
 ]
 
 
@@ -48,6 +54,13 @@ def main():
             of = [] if command == "import" else ["t.wtrace"]
             peak = peak_mb([build + "/bin/warpsheet", command] + of + options)
             print("%3.0f MB of %d: %s" % (peak, bound, " ".join([command] + options)))
+            worse += peak > bound
+        for bound, what, n, (command, *options) in MANY:
+            trace = "%s-%d.wtrace" % (what, n)
+            if not os.path.exists(trace):
+                subprocess.run([build + "/tests/make_many", what, str(n), trace], check=True)
+            peak = peak_mb([build + "/bin/warpsheet", command, trace] + options)
+            print("%3.0f MB of %d: %d %s, %s" % (peak, bound, n, what, " ".join([command] + options)))
             worse += peak > bound
     return worse > 0
 

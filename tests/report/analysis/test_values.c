@@ -51,3 +51,25 @@ Test(values, those_of_several_are_as_of_one)
 	check(N - 1, UINT32_MAX, 0, true);
 	check(100, 5, 0, true);
 }
+
+/* One kernel of a long program: its memory is that of the durations that it has, exactly. */
+Test(values, memory_grows_with_the_number_of_different_values)
+{
+	struct ws_values v = {0};
+	struct ws_stat stat;
+
+	for (int64_t i = 0; i < 10000000; i++)
+		ws_values_add(&v, 5000 + i * 7919 % 1001);
+	cr_expect(eq(u64, ws_values_count(&v), 10000000));
+	cr_expect(lt(u32, v.capacity, 8192));
+	ws_values_stat_of(&v, &stat);
+	cr_expect(eq(i64, stat.min, 5000));
+	cr_expect(eq(i64, stat.max, 6000));
+	cr_expect(eq(dbl, stat.median, 5500));
+	ws_values_free(&v);
+	/* where no two are equal, it is four bytes a value and what a growing array has free */
+	for (int64_t i = 0; i < 100000; i++)
+		ws_values_add(&v, i * 7919 % 100003);
+	cr_expect(le(u32, v.capacity, 150000));
+	ws_values_free(&v);
+}
