@@ -29,39 +29,78 @@ const char *ws_grade_count_name(enum ws_grade grade)
 	return names[grade];
 }
 
+/* A value that so many steps behind each other have. */
+struct sample {
+	double value, times;
+};
+
+static double times_of(const struct ws_samples *s, size_t i)
+{
+	return s->times ? (double)s->times[i] : 1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double x = ((const struct sample *)a)->value, y = ((const struct sample *)b)->value;
+
+	return (x > y) - (x < y);
+}
+
+/* The middle one, or the mean of the middle two. Sorts them. */
+static double median_of(struct sample *v, size_t n)
+{
+	double all = 0, below = 0;
+	size_t i = 0;
+
+	qsort(v, n, sizeof(*v), by_value);
+	for (size_t k = 0; k < n; k++)
+		all += v[k].times;
+	for (; below + v[i].times < all / 2; i++)
+		below += v[i].times;
+	return below + v[i].times > all / 2 ? v[i].value : (v[i].value + v[i + 1].value) / 2;
+}
+
 /* Mean and variance of values that may be few. */
 struct moments {
-	size_t n;
+	size_t n;              /* steps */
 	double mean, variance; /* divisor n - 1; 0 for one value */
 };
 
-static struct moments moments_of(const double *v, size_t n)
+static struct moments moments_of(const struct sample *v, size_t n)
 {
-	struct moments m = {.n = n};
+	struct moments m = {0};
 
+	for (size_t i = 0; i < n; i++) {
+		m.n += (size_t)v[i].times;
+		m.mean += v[i].value * v[i].times;
+	}
+	m.mean /= (double)m.n;
 	for (size_t i = 0; i < n; i++)
-		m.mean += v[i];
-	m.mean /= (double)n;
-	for (size_t i = 0; i < n; i++)
-		m.variance += (v[i] - m.mean) * (v[i] - m.mean);
-	m.variance = n > 1 ? m.variance / (double)(n - 1) : 0;
+		m.variance += (v[i].value - m.mean) * (v[i].value - m.mean) * v[i].times;
+	m.variance = m.n > 1 ? m.variance / (double)(m.n - 1) : 0;
 	return m;
 }
 
 /*
- * How many independent values n values are worth, from their correlation with
+ * How many independent values m->n values are worth, from their correlation with
  * their predecessor: n (1 - r) / (1 + r), as for an autoregressive series of
  * first order. Drift (clocks, heat) makes neighbours alike; unlike neighbours
  * are not counted as more than n.
  */
-static double independent_values(const double *v, const struct moments *m)
+static double independent_values(const struct sample *v, size_t n, const struct moments *m)
 {
 	double r = 0;
 
 	if (m->n < 4 || m->variance <= 0)
 		return (double)m->n;
-	for (size_t i = 1; i < m->n; i++)
-		r += (v[i] - m->mean) * (v[i - 1] - m->mean);
+	for (size_t i = 0; i < n; i++) {
+		const double d = v[i].value - m->mean;
+
+		if (i)
+			r += d * (v[i - 1].value - m->mean);
+		if (v[i].times > 1)
+			r += d * d * (v[i].times - 1);
+	}
 	r /= m->variance * (double)(m->n - 1);
 	/* the estimate is too low by about (1 + 3 r) / n: Kendall, Biometrika 41 (1954) 403 */
 	r += (1 + 3 * r) / (double)m->n;
@@ -80,18 +119,18 @@ struct centre {
 	double spread2; /* variance between recordings */
 };
 
-/* Logs of the medians of the recordings into out; returns the last median. scratch holds the steps
+/* Logs of the medians of the recordings into out; returns the last median. scratch holds the values
  * of the longest. */
-static double recording_medians(const struct ws_samples *s, double *scratch, double *out)
+static double recording_medians(const struct ws_samples *s, struct sample *scratch, double *out)
 {
-	const double *v = s->values;
 	double median = NAN;
+	size_t at = 0;
 
 	for (size_t r = 0; r < s->recordings; r++) {
-		memcpy(scratch, v, s->steps[r] * sizeof(*scratch));
-		median = ws_stat_median(scratch, s->steps[r]);
+		for (size_t i = 0; i < s->steps[r]; i++, at++)
+			scratch[i] = (struct sample){s->values[at], times_of(s, at)};
+		median = median_of(scratch, s->steps[r]);
 		out[r] = log(median);
-		v += s->steps[r];
 	}
 	return median;
 }
@@ -101,15 +140,15 @@ static double recording_medians(const struct ws_samples *s, double *scratch, dou
  * deviation is the standard deviation of normal values. With few values, or when most are
  * equal, the plain variance. Sorts scratch.
  */
-static double scatter(const struct moments *m, double *scratch)
+static double scatter(const struct moments *m, struct sample *scratch, size_t n)
 {
-	double middle = ws_stat_median(scratch, m->n), deviation;
+	double middle = median_of(scratch, n), deviation;
 
 	if (m->n < 5)
 		return m->variance;
-	for (size_t i = 0; i < m->n; i++)
-		scratch[i] = fabs(scratch[i] - middle);
-	deviation = 1.4826 * ws_stat_median(scratch, m->n);
+	for (size_t i = 0; i < n; i++)
+		scratch[i].value = fabs(scratch[i].value - middle);
+	deviation = 1.4826 * median_of(scratch, n);
 	return deviation > 0 ? fmin(deviation * deviation, m->variance) : m->variance;
 }
 
@@ -119,26 +158,26 @@ static double scatter(const struct moments *m, double *scratch)
  * values has pi / 2 times the variance of their mean.
  */
 static struct centre centre_by_steps(const struct ws_samples *s, const double *medians,
-                                     double *scratch, double run_noise)
+                                     struct sample *scratch, double run_noise)
 {
 	struct centre c = {.spread2 = run_noise * run_noise};
 	double within = 0, freedom = 0;
-	const double *v = s->values;
+	size_t at = 0;
 
 	for (size_t r = 0; r < s->recordings; r++) {
+		const size_t n = s->steps[r];
 		struct moments m;
 
-		for (size_t i = 0; i < s->steps[r]; i++)
-			scratch[i] = log(v[i]);
-		m = moments_of(scratch, s->steps[r]);
+		for (size_t i = 0; i < n; i++, at++)
+			scratch[i] = (struct sample){log(s->values[at]), times_of(s, at)};
+		m = moments_of(scratch, n);
 		c.value += medians[r] / (double)s->recordings;
 		if (m.n > 1) {
-			double worth = independent_values(scratch, &m);
+			double worth = independent_values(scratch, n, &m);
 
-			within += (m.n > 2 ? M_PI_2 : 1) * scatter(&m, scratch) / worth;
+			within += (m.n > 2 ? M_PI_2 : 1) * scatter(&m, scratch, n) / worth;
 			freedom += fmax(1, worth - 1);
 		}
-		v += s->steps[r];
 	}
 	within /= (double)(s->recordings * s->recordings);
 	c.error2 = within + c.spread2 / (double)s->recordings;
@@ -152,8 +191,13 @@ static struct centre centre_by_steps(const struct ws_samples *s, const double *m
 
 static struct centre centre_by_recordings(const double *medians, size_t n)
 {
-	struct moments m = moments_of(medians, n);
+	struct sample *v = ws_xarray(n, sizeof(*v));
+	struct moments m;
 
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct sample){medians[i], 1};
+	m = moments_of(v, n);
+	free(v);
 	return (struct centre){.value = m.mean,
 	                       .error2 = m.variance / (double)n,
 	                       .df = (double)(n - 1),
@@ -186,7 +230,7 @@ static void set_interval(struct ws_comparison *c, const struct centre *a, const 
 	c->high = exp(change + half);
 }
 
-static size_t count_steps(const struct ws_samples *s)
+static size_t count_values(const struct ws_samples *s)
 {
 	size_t n = 0;
 
@@ -195,19 +239,35 @@ static size_t count_steps(const struct ws_samples *s)
 	return n;
 }
 
-/* The same recordings: nothing between them is by chance. */
-static bool are_identical(const struct ws_samples *a, const struct ws_samples *b, size_t steps)
+static size_t count_steps(const struct ws_samples *s)
 {
-	return a->recordings == b->recordings &&
-	       !memcmp(a->steps, b->steps, a->recordings * sizeof(*a->steps)) &&
-	       !memcmp(a->values, b->values, steps * sizeof(*a->values));
+	size_t values = count_values(s), n = s->times ? 0 : values;
+
+	for (size_t i = 0; i < values && s->times; i++)
+		n += s->times[i];
+	return n;
+}
+
+/* The same recordings: nothing between them is by chance. */
+static bool are_identical(const struct ws_samples *a, const struct ws_samples *b)
+{
+	const size_t n = count_values(a);
+	bool same = a->recordings == b->recordings &&
+	            !memcmp(a->steps, b->steps, a->recordings * sizeof(*a->steps)) &&
+	            !memcmp(a->values, b->values, n * sizeof(*a->values));
+
+	for (size_t i = 0; i < n && same; i++)
+		same = times_of(a, i) == times_of(b, i);
+	return same;
 }
 
 void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
                 const struct ws_grade_opts *opts, struct ws_comparison *out)
 {
 	const struct ws_samples *side[2] = {a, b};
-	double *medians[2], *scratch, median, noise;
+	double *medians[2], median, noise;
+	struct sample *scratch;
+	size_t most = 0;
 	struct centre centre[2];
 	bool by_recordings =
 	        a->recordings >= WS_GRADE_RECORDINGS && b->recordings >= WS_GRADE_RECORDINGS;
@@ -228,8 +288,10 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 	}
 	if (!out->steps[0] || !out->steps[1])
 		return;
-	scratch = ws_xarray(out->steps[0] > out->steps[1] ? out->steps[0] : out->steps[1],
-	                    sizeof(*scratch));
+	for (int i = 0; i < 2; i++)
+		for (size_t r = 0; r < side[i]->recordings; r++)
+			most = side[i]->steps[r] > most ? side[i]->steps[r] : most;
+	scratch = ws_xarray(most, sizeof(*scratch));
 	for (int i = 0; i < 2; i++) {
 		medians[i] = ws_xarray(side[i]->recordings, sizeof(*medians[i]));
 		median = recording_medians(side[i], scratch, medians[i]);
@@ -240,7 +302,7 @@ void ws_compare(const struct ws_samples *a, const struct ws_samples *b,
 		/* of one recording to the last digit, without a logarithm between */
 		centre[i].typical = side[i]->recordings == 1 ? median : exp(centre[i].value);
 	}
-	out->identical = are_identical(a, b, out->steps[0]);
+	out->identical = are_identical(a, b);
 	if (out->identical)
 		centre[0].error2 = centre[1].error2 = 0;
 	out->basis = by_recordings ? WS_BASIS_RECORDINGS : WS_BASIS_STEPS;

@@ -62,8 +62,11 @@ struct ws_grade_opts {
 /* One side: the steps of its recordings, one recording after the other. All values > 0. */
 struct ws_samples {
 	const double *values;
-	const size_t *steps; /* of each recording, > 0 */
+	const size_t *steps; /* values of each recording, > 0 */
 	size_t recordings;
+	/* how many steps behind each other have a value; NULL: one. Where most are equal, as those
+	 * without a range that is rare, comparing takes no longer than there are others. */
+	const size_t *times;
 };
 
 /* What the interval rests on. */

@@ -71,7 +71,9 @@ static struct ws_samples pick(const struct aa_context *aa, int quantity, const u
 		}
 		from += steps;
 	}
-	return (struct ws_samples){aa->picked[s], aa->steps[s], recordings};
+	return (struct ws_samples){.values = aa->picked[s],
+	                           .steps = aa->steps[s],
+	                           .recordings = recordings};
 }
 
 /* Compare two sets of recordings as a diff would; count what it would call different. */
@@ -171,7 +173,9 @@ static struct ws_comparison predicted_comparison(double spread, unsigned n)
 static void find_spread(struct aa_context *aa, int q)
 {
 	size_t n = aa->side->nrecordings;
-	struct ws_samples all = {aa->values[q], aa->side->steps, n};
+	struct ws_samples all = {.values = aa->values[q],
+	                         .steps = aa->side->steps,
+	                         .recordings = n};
 	struct ws_comparison c;
 	struct ws_grade_opts opts = aa->d->grade;
 

@@ -211,12 +211,19 @@ static int64_t range_of(const struct matcher *m, int side, uint32_t call)
 	                 m->side[side].call[call].instance);
 }
 
-static int by_instance(const void *pa, const void *pb, void *ctx)
+/* What by_place compares. */
+struct by_range {
+	const uint32_t *place; /* of each call */
+	const struct ws_work_ref *call;
+};
+
+static int by_place(const void *pa, const void *pb, void *ctx)
 {
 	const uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
-	const struct ws_work_ref *call = ctx;
+	const struct by_range *r = ctx;
 
-	WS_ORDER_BY(call[a].instance, call[b].instance);
+	WS_ORDER_BY(r->place[a], r->place[b]);
+	WS_ORDER_BY(r->call[a].instance, r->call[b].instance);
 	return ws_order_compare(a, b);
 }
 
@@ -225,10 +232,24 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 {
 	const struct ws_work_list *list = &m->side[side];
 	const size_t nplaces = m->names->nplaces;
+	struct by_range by = {temp, list->call};
 	struct ws_rows_by_key of;
 
 	for (uint32_t i = 0; i < list->n; i++)
 		temp[i] = item_of(m, side, i)->place;
+	/* a short step of a program of many places: do not look at each place */
+	if (list->n < nplaces) {
+		uint32_t *order;
+		size_t n = 0;
+
+		WS_NEW(&m->temp, order, list->n);
+		for (uint32_t i = 0; i < list->n; i++)
+			if (temp[i] != WS_NONE)
+				order[n++] = i;
+		qsort_r(order, n, sizeof(*order), by_place, &by);
+		*out = (struct positions){order, n};
+		return;
+	}
 	ws_order_by_key(&of, &m->temp, temp, list->n, nplaces);
 	*out = (struct positions){of.order, of.first[nplaces]};
 	for (size_t p = 0; p < nplaces; p++) {
@@ -239,7 +260,7 @@ static void by_range(struct matcher *m, int side, struct positions *out, uint32_
 			i++;
 		if (i < of.first[p + 1])
 			qsort_r(of.order + of.first[p], of.first[p + 1] - of.first[p],
-			        sizeof(*of.order), by_instance, (void *)list->call);
+			        sizeof(*of.order), by_place, &by);
 	}
 }
 

@@ -76,13 +76,20 @@ void ws_sides_prepare_aa(struct ws_sides *s, const struct ws_diff_opts *opts);
 #define WS_DIFF_FIELDS 10
 struct ws_diff_row {
 	uint32_t field[WS_DIFF_FIELDS]; /* what the row is of: the key */
-	int64_t *ns[2];                 /* a sample of the side */
-	int64_t *compared[2];           /* what of it is compared; NULL: all */
+	struct ws_diff_sums {
+		/* what the row has in a sample of the side; samples that have nothing of it are
+		 * left out, so memory follows what there is, not steps × rows */
+		struct ws_diff_sum {
+			uint32_t sample;
+			int64_t ns;
+			int64_t like_ns; /* matched work of one size */
+			/* calls of that, of which several count as one where they face one */
+			double groups;
+		} * at; /* by sample */
+		size_t n, capacity;
+	} sums[2];
+	bool compares_like; /* like_ns is compared, not ns */
 	enum ws_diff_noise noise;
-	struct ws_like_work { /* of rows of work: matched work of one size */
-		int64_t ns;
-		double groups; /* calls, of which several count as one where they face one */
-	} * same_size[2];      /* a sample of the side */
 	uint64_t instances[2], kernels[2];
 	uint64_t like_calls[2], apart_calls[2]; /* matched, and of one size or not */
 	int64_t like_ns[2], call_ns[2];         /* of those of one size; of all */
@@ -98,17 +105,20 @@ struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_no
 
 struct ws_diff_rows {
 	size_t nsamples[2];
-	bool of_work;             /* rows have like[] */
+	bool of_work;             /* rows are of matched work */
 	bool of_calls;            /* few or short ones are not graded */
 	enum ws_diff_noise noise; /* of their times */
 	struct ws_texts keys;
 	struct ws_diff_row *row;
 	size_t n, capacity;
-	struct ws_arena arena; /* of what rows point to */
+	struct ws_arena arena; /* for who fills them */
 };
 void ws_diff_rows_release(struct ws_diff_rows *r);
 /* The row of this key, new where there is none; valid until the next call. */
 struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS_DIFF_FIELDS]);
+/* What the row has in a sample of side s, nothing so far where it is new; valid until the next
+ * call. */
+struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t sample);
 /* Means and grades; then what changed most comes first. */
 void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r);
 /* GPU time of a sample of side s in a phase, WS_PHASES: in all, for work that both sides did. */

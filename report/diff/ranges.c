@@ -72,23 +72,13 @@ static bool has_phases(const struct ws_diff *d)
 
 /* GPU time is compared of matched work; other times have all of it, so what one side did alone is
  * told beside it. */
-static void set_compared(const struct ws_diff *d, struct ws_diff_rows *rows,
-                         struct ws_diff_row *row, int s, int phase, enum ws_diff_measure measure)
+static void set_more_work(const struct ws_diff *d, struct ws_diff_row *row, int s, int phase)
 {
-	const struct ws_side *side = &d->side[s];
-
-	if (measure == WS_MEASURE_GPU)
-		WS_NEW(&rows->arena, row->compared[s], side->nsamples);
-	for (size_t i = 0; i < side->nsamples; i++) {
-		if (measure == WS_MEASURE_GPU)
-			row->compared[s][i] = ws_diff_matched_ns(d, s, i, phase);
-		row->like_ns[s] += measure == WS_MEASURE_GPU ? row->compared[s][i] : row->ns[s][i];
-	}
 	for (int p = 0; p < WS_PHASES; p++) {
 		if (p != phase && phase != WS_PHASES)
 			continue;
 		row->more_ns[s] += d->more_ns[s][p];
-		for (size_t i = 0; i < side->nsamples && measure != WS_MEASURE_GPU; i++)
+		for (size_t i = 0; i < d->side[s].nsamples && !row->compares_like; i++)
 			row->more_ns[s] += (double)d->unlike_phase_ns[s][i * WS_PHASES + (size_t)p];
 	}
 }
@@ -108,23 +98,29 @@ void ws_diff_gather_time(const struct ws_diff *d, struct ws_diff_rows *rows, int
 		return;
 	row = ws_diff_row_of(rows, key);
 	row->noise = noise[measure];
+	row->compares_like = measure == WS_MEASURE_GPU;
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
 
 		row->instances[s] = (uint64_t)has_phase(side, phase, measure);
-		for (size_t i = 0; i < side->nsamples; i++)
-			row->ns[s][i] = time_of(side->samples[i], phase, measure);
-		set_compared(d, rows, row, s, phase, measure);
+		for (uint32_t i = 0; i < side->nsamples; i++) {
+			struct ws_diff_sum *sum = ws_diff_sum_of(row, s, i);
+
+			sum->ns = time_of(side->samples[i], phase, measure);
+			sum->like_ns = row->compares_like ? ws_diff_matched_ns(d, s, i, phase) : 0;
+			row->like_ns[s] += row->compares_like ? sum->like_ns : sum->ns;
+		}
+		set_more_work(d, row, s, phase);
 	}
 }
 
-static double deviation(const int64_t *ns, size_t n, double mean)
+static double deviation(const struct ws_diff_sums *sums, double mean)
 {
-	double sum = 0;
+	double squares = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += ((double)ns[i] - mean) * ((double)ns[i] - mean);
-	return sqrt(sum / (double)(n - 1));
+	for (size_t i = 0; i < sums->n; i++)
+		squares += ((double)sums->at[i].ns - mean) * ((double)sums->at[i].ns - mean);
+	return sqrt(squares / (double)(sums->n - 1));
 }
 
 static void add_phase(const struct ws_diff *d, struct ws_table *t, const struct ws_diff_row *row)
@@ -146,7 +142,7 @@ static void add_phase(const struct ws_diff *d, struct ws_table *t, const struct 
 			continue;
 		ws_cell_set_real(&cells[means[s]], row->mean[s]);
 		if (n > 1)
-			ws_cell_set_real(&cells[stds[s]], deviation(row->ns[s], n, row->mean[s]));
+			ws_cell_set_real(&cells[stds[s]], deviation(&row->sums[s], row->mean[s]));
 	}
 	set_difference(d, t, &cells[WS_TC_diff_phases_diff_ns], row);
 	ws_diff_set_typical(row, &cells[WS_TC_diff_phases_typical_a_ns]);
@@ -291,7 +287,7 @@ static void gather_recording(struct ranges *r, int s, struct ws_recording *recor
 			continue;
 		row = row_of(r, s, at);
 		row->instances[s]++;
-		row->ns[s][before + at->sample] += at->gpu_ns;
+		ws_diff_sum_of(row, s, (uint32_t)before + at->sample)->ns += at->gpu_ns;
 	}
 }
 
@@ -307,24 +303,25 @@ static void gather_ranges(struct ranges *r)
 }
 
 /* What one side did alone in a range is no difference of the range, and of those around it. */
-static void add_only(struct ranges *r, int s, uint32_t place)
-{
-	const double more_ns = r->d->more_place_ns[s][place];
-
-	for (; place != WS_NONE && more_ns > 0; place = r->d->names.parents[place])
-		for (size_t i = 0; i < r->rows.n; i++)
-			if (r->rows.row[i].field[FIELD_PATH] == r->rolled[place])
-				r->rows.row[i].more_ns[s] += more_ns;
-}
-
 static void gather_only(struct ranges *r)
 {
+	const struct ws_names *names = &r->d->names;
+	double *more_ns; /* by path of a row */
+
+	WS_NEW(&r->rows.arena, more_ns, names->texts.n + 1);
 	for (int s = 0; s < 2; s++) {
-		for (uint32_t p = 0; p < r->d->names.nplaces; p++)
-			add_only(r, s, p);
-		for (size_t i = 0; i < r->rows.n; i++)
-			for (size_t k = 0; k < r->d->side[s].nsamples; k++)
-				r->rows.row[i].like_ns[s] += r->rows.row[i].ns[s][k];
+		memset(more_ns, 0, (names->texts.n + 1) * sizeof(*more_ns));
+		for (uint32_t p = 0; p < names->nplaces; p++)
+			for (uint32_t at = p; at != WS_NONE && r->d->more_place_ns[s][p] > 0;
+			     at = names->parents[at])
+				more_ns[r->rolled[at]] += r->d->more_place_ns[s][p];
+		for (size_t i = 0; i < r->rows.n; i++) {
+			struct ws_diff_row *row = &r->rows.row[i];
+
+			row->more_ns[s] = more_ns[row->field[FIELD_PATH]];
+			for (size_t k = 0; k < row->sums[s].n; k++)
+				row->like_ns[s] += row->sums[s].at[k].ns;
+		}
 	}
 }
 

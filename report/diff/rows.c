@@ -9,6 +9,8 @@
 
 void ws_diff_rows_release(struct ws_diff_rows *r)
 {
+	for (size_t i = 0; i < 2 * r->n; i++)
+		free(r->row[i / 2].sums[i % 2].at);
 	free(r->row);
 	ws_texts_release(&r->keys);
 	ws_arena_free(&r->arena);
@@ -28,11 +30,24 @@ struct ws_diff_row *ws_diff_row_of(struct ws_diff_rows *r, const uint32_t key[WS
 	*row = (struct ws_diff_row){0};
 	memcpy(row->field, key, sizeof(row->field));
 	row->noise = r->noise;
-	for (int s = 0; s < 2; s++)
-		WS_NEW(&r->arena, row->ns[s], r->nsamples[s]);
-	for (int s = 0; s < 2 && r->of_work; s++)
-		WS_NEW(&r->arena, row->same_size[s], r->nsamples[s]);
 	return row;
+}
+
+struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t sample)
+{
+	struct ws_diff_sums *sums = &row->sums[s];
+	size_t at = sums->n;
+
+	/* samples come in their order, nearly */
+	if (at && sums->at[at - 1].sample >= sample)
+		WS_COUNT_FIRST(at, sums->n, sums->at[at].sample < sample);
+	if (at < sums->n && sums->at[at].sample == sample)
+		return &sums->at[at];
+	WS_GROW(sums->at, sums->n + 1, sums->capacity);
+	memmove(&sums->at[at + 1], &sums->at[at], (sums->n - at) * sizeof(*sums->at));
+	sums->n++;
+	sums->at[at] = (struct ws_diff_sum){.sample = sample};
+	return &sums->at[at];
 }
 
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)
@@ -45,39 +60,90 @@ struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_no
 	return opts;
 }
 
-/* Values > 0 of the samples of each side; steps: how many of each recording. */
-static void compare_values(const struct ws_diff *d, double *const values[2], size_t *const steps[2],
-                           const size_t recordings[2], enum ws_diff_noise noise,
-                           struct ws_comparison *out)
+/* The samples of a side as they are compared. */
+struct compared {
+	double *values;
+	size_t *times, *steps, recordings;
+	size_t n; /* values of all recordings */
+};
+
+static void compare_init(struct compared *c, const struct ws_side *side, size_t most_values)
+{
+	*c = (struct compared){
+	        .values = ws_xarray(most_values, sizeof(*c->values)),
+	        .times = ws_xarray(most_values, sizeof(*c->times)),
+	        .steps = ws_xarray(side->nrecordings + 1, sizeof(*c->steps)),
+	};
+}
+
+static void compare_add(struct compared *c, double ns, size_t times)
+{
+	/* what takes no time took less than can be told: logarithms want a value */
+	c->values[c->n] = fmax(ns, 0.5);
+	c->times[c->n++] = times;
+}
+
+/* What was added since the value `first` is a recording, unless it is nothing. */
+static void compare_end_recording(struct compared *c, size_t first)
+{
+	if (c->n > first)
+		c->steps[c->recordings++] = c->n - first;
+}
+
+/* Of both sides, which are released. */
+static void compare(const struct ws_diff *d, struct compared side[2], enum ws_diff_noise noise,
+                    struct ws_comparison *out)
 {
 	const struct ws_grade_opts opts = ws_diff_grade_opts(d, noise);
 	struct ws_samples samples[2];
 
 	for (int s = 0; s < 2; s++)
-		samples[s] = (struct ws_samples){values[s], steps[s], recordings[s]};
+		samples[s] = (struct ws_samples){.values = side[s].values,
+		                                 .times = side[s].times,
+		                                 .steps = side[s].steps,
+		                                 .recordings = side[s].recordings};
 	ws_compare(&samples[0], &samples[1], &opts, out);
 	if (ws_diff_is_unlike(d))
 		out->grade = WS_GRADE_UNLIKE;
+	for (int s = 0; s < 2; s++) {
+		free(side[s].values);
+		free(side[s].times);
+		free(side[s].steps);
+	}
 }
 
-/* One value a sample of each side. Grade: AMBIGUOUS, or UNLIKE. */
-static void compare_samples(const struct ws_diff *d, int64_t *const ns[2], enum ws_diff_noise noise,
+/* All samples of each side: a row takes no time in those that have nothing of it. Grade: AMBIGUOUS,
+ * or UNLIKE. */
+static void compare_samples(const struct ws_diff *d, const struct ws_diff_row *row,
                             struct ws_comparison *out)
 {
-	double *values[2];
+	struct compared c[2];
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
+		const struct ws_diff_sum *sum = row->sums[s].at, *end = sum + row->sums[s].n;
+		size_t sample = 0, until = 0;
 
-		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
-		/* what takes no time took less than can be told: logarithms want a value */
-		for (size_t i = 0; i < side->nsamples; i++)
-			values[s][i] = ns[s][i] > 0 ? (double)ns[s][i] : 0.5;
+		compare_init(&c[s], side, 2 * row->sums[s].n + side->nrecordings + 1);
+		for (size_t r = 0; r < side->nrecordings; r++) {
+			const size_t first = c[s].n;
+
+			until += side->steps[r];
+			for (; sum < end && sum->sample < until; sum++) {
+				if (sum->sample > sample)
+					compare_add(&c[s], 0, sum->sample - sample);
+				compare_add(&c[s],
+				            (double)(row->compares_like ? sum->like_ns : sum->ns),
+				            1);
+				sample = sum->sample + 1;
+			}
+			if (until > sample)
+				compare_add(&c[s], 0, until - sample);
+			sample = until;
+			compare_end_recording(&c[s], first);
+		}
 	}
-	compare_values(d, values, (size_t *[2]){d->side[0].steps, d->side[1].steps},
-	               (size_t[2]){d->side[0].nrecordings, d->side[1].nrecordings}, noise, out);
-	free(values[0]);
-	free(values[1]);
+	compare(d, c, row->noise, out);
 }
 
 /* What B takes less, and more, for work that only one side did is no difference. whole_ns: of each
@@ -107,53 +173,47 @@ int64_t ws_diff_matched_ns(const struct ws_diff *d, int s, size_t sample, int ph
 }
 
 /* Mean groups a sample that has some. */
-static double mean_groups(const struct ws_like_work *like, size_t n)
+static double mean_groups(const struct ws_diff_sums *sums)
 {
-	double sum = 0;
+	double all = 0;
 	size_t having = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		sum += like[i].groups;
-		having += like[i].groups > 0;
+	for (size_t i = 0; i < sums->n; i++) {
+		all += sums->at[i].groups;
+		having += sums->at[i].groups > 0;
 	}
-	return having ? sum / (double)having : 0;
+	return having ? all / (double)having : 0;
 }
 
 /* Matched work of one size, of so many calls in each sample; samples without it do not count. */
-static void compare_like(const struct ws_diff *d, const struct ws_diff_rows *r,
-                         struct ws_diff_row *row)
+static void compare_like(const struct ws_diff *d, struct ws_diff_row *row)
 {
-	const double calls = mean_groups(row->same_size[0], r->nsamples[0]);
-	double *values[2], whole[2];
-	size_t *steps[2], recordings[2] = {0, 0};
+	const double calls = mean_groups(&row->sums[0]);
+	struct compared c[2];
+	double whole[2];
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
-		size_t sample = 0, n = 0;
+		const struct ws_diff_sum *sum = row->sums[s].at, *end = sum + row->sums[s].n;
+		size_t until = 0;
 
-		values[s] = ws_xarray(side->nsamples + 1, sizeof(*values[s]));
-		steps[s] = ws_xarray(side->nrecordings + 1, sizeof(*steps[s]));
-		for (size_t k = 0; k < side->nrecordings; k++) {
-			const size_t before = n;
+		compare_init(&c[s], side, row->sums[s].n + 1);
+		for (size_t r = 0; r < side->nrecordings; r++) {
+			const size_t first = c[s].n;
 
-			for (size_t i = 0; i < side->steps[k]; i++, sample++) {
-				const struct ws_like_work *like = &row->same_size[s][sample];
-
-				if (like->groups > 0)
-					values[s][n++] =
-					        fmax((double)like->ns, 0.5) / like->groups * calls;
-			}
-			if (n > before)
-				steps[s][recordings[s]++] = n - before;
+			until += side->steps[r];
+			for (; sum < end && sum->sample < until; sum++)
+				if (sum->groups > 0)
+					compare_add(&c[s],
+					            fmax((double)sum->like_ns, 0.5) / sum->groups *
+					                    calls,
+					            1);
+			compare_end_recording(&c[s], first);
 		}
 		whole[s] = (double)row->like_ns[s];
 	}
-	compare_values(d, values, steps, recordings, row->noise, &row->c);
+	compare(d, c, row->noise, &row->c);
 	set_work(&row->c, whole, row->more_ns);
-	for (int s = 0; s < 2; s++) {
-		free(values[s]);
-		free(steps[s]);
-	}
 }
 
 /* Under three recordings a side, calls shorter or fewer than these are not graded. */
@@ -180,12 +240,12 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 	const bool both = row->instances[0] && row->instances[1];
 
 	if (r->of_work && row->like_calls[0] && row->like_calls[1]) {
-		compare_like(d, r, row);
+		compare_like(d, row);
 	} else {
 		/* of work that one side has alone the typical time is wanted, no grade */
 		const double whole[2] = {(double)row->like_ns[0], (double)row->like_ns[1]};
 
-		compare_samples(d, row->compared[0] ? row->compared : row->ns, row->noise, &row->c);
+		compare_samples(d, row, &row->c);
 		set_work(&row->c, whole, row->more_ns);
 		if (r->of_work && both)
 			row->c.grade = row->apart_calls[0] ? WS_GRADE_UNLIKE : WS_GRADE_NONE;
@@ -197,13 +257,14 @@ static void compare_row(const struct ws_diff *d, const struct ws_diff_rows *r,
 		row->c.grade = WS_GRADE_NONE;
 }
 
-static double mean_of(const int64_t *ns, size_t n)
+/* Of so many samples. */
+static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += (double)ns[i];
-	return sum / (double)n;
+	for (size_t i = 0; i < sums->n; i++)
+		sum += (double)sums->at[i].ns;
+	return sum / (double)nsamples;
 }
 
 static double change(const struct ws_diff_row *row)
@@ -231,7 +292,7 @@ void ws_diff_rows_grade(const struct ws_diff *d, struct ws_diff_rows *r)
 		struct ws_diff_row *row = &r->row[i / 2];
 		int s = i % 2;
 
-		row->mean[s] = row->instances[s] ? mean_of(row->ns[s], r->nsamples[s]) : NAN;
+		row->mean[s] = row->instances[s] ? mean_of(&row->sums[s], r->nsamples[s]) : NAN;
 	}
 	if (r->n)
 		qsort(r->row, r->n, sizeof(*r->row), by_change);

@@ -38,6 +38,8 @@ struct merger {
 	struct ws_work_ref *calls; /* of a sample */
 	uint32_t *slot_of;         /* of each of them */
 	size_t capacity, slots_capacity;
+	struct ws_texts
+	        extra; /* what has a slot behind those of the first sample, in their order */
 };
 
 static bool same_work(const struct merger *g, const struct ws_work_list *list)
@@ -65,21 +67,15 @@ static uint32_t add_slot(struct ws_side *s, const struct ws_work_call *call)
 }
 
 /* Work that the first sample lacks: a slot behind, the same for the same thing. */
-static void extra_slot(struct merger *g, const struct ws_work_call *call, uint32_t *slot)
+static uint32_t extra_slot(struct merger *g, const struct ws_work_call *call)
 {
 	const struct ws_work_item *item = ws_names_item(g->names, call->item);
+	const uint32_t what[] = {item->place, item->op,    item->kind,
+	                         item->shape, item->class, item->phase};
+	const size_t slot = g->s->samples[0]->ncalls - 1 +
+	                    ws_texts_add(&g->extra, (struct ws_bytes){what, sizeof(what)});
 
-	for (size_t i = g->s->samples[0]->ncalls; i < g->s->nslots; i++) {
-		const struct ws_work_item *known = ws_names_item(g->names, g->s->slots[i].item);
-
-		if (known->place == item->place && known->op == item->op &&
-		    known->kind == item->kind && known->shape == item->shape &&
-		    known->class == item->class && known->phase == item->phase) {
-			*slot = (uint32_t)i;
-			return;
-		}
-	}
-	*slot = add_slot(g->s, call);
+	return slot < g->s->nslots ? (uint32_t)slot : add_slot(g->s, call);
 }
 
 /* slot_of[] for the calls of a sample; WS_NONE: the first sample has no such work. *same: each has
@@ -127,7 +123,7 @@ static void place_sample(struct merger *g, size_t sample)
 
 		call->slot = g->slot_of[i];
 		if (call->slot == WS_NONE)
-			extra_slot(g, call, &call->slot);
+			call->slot = extra_slot(g, call);
 	}
 }
 
@@ -170,6 +166,7 @@ void ws_side_merge(struct ws_side *s, const struct ws_names *names)
 		place_sample(&g, i);
 	free(g.calls);
 	free(g.slot_of);
+	ws_texts_release(&g.extra);
 }
 
 /* --- names ------------------------------------------------------------------------------- */

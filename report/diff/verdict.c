@@ -194,8 +194,9 @@ static struct ws_diff_row *find_row(const struct ws_diff_rows *rows, enum ws_dif
 static bool is_all(const struct ws_diff *d, const struct ws_diff_row *row)
 {
 	for (int s = 0; s < 2; s++)
-		for (size_t i = 0; i < d->side[s].nsamples; i++)
-			if (row->ns[s][i] != d->side[s].samples[i]->gpu_ns)
+		for (size_t i = 0; i < row->sums[s].n; i++)
+			if (row->sums[s].at[i].ns !=
+			    d->side[s].samples[row->sums[s].at[i].sample]->gpu_ns)
 				return false;
 	return true;
 }

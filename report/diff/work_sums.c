@@ -161,11 +161,12 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
                        struct ws_diff_row *row)
 {
 	const struct ws_match_kind *kind = ws_match_kind(&d->match, sum->kind);
+	struct ws_diff_sum *in_sample = ws_diff_sum_of(row, s, sum->sample);
 	double ratio;
 
 	row->instances[s] += sum->instances;
 	row->kernels[s] += sum->kernels;
-	row->ns[s][sum->sample] += sum->gpu_ns;
+	in_sample->ns += sum->gpu_ns;
 	row->call_ns[s] += sum->gpu_ns;
 	if (kind->criterion == WS_NONE || kind->criterion == WS_MATCHED_BY_CAST)
 		return;
@@ -175,8 +176,8 @@ static void add_to_row(const struct ws_diff *d, int s, const struct ws_work_sum 
 	}
 	row->like_calls[s] += sum->instances;
 	row->like_ns[s] += sum->gpu_ns;
-	row->same_size[s][sum->sample].ns += sum->gpu_ns;
-	row->same_size[s][sum->sample].groups += (double)sum->instances / kind->n[s];
+	in_sample->like_ns += sum->gpu_ns;
+	in_sample->groups += (double)sum->instances / kind->n[s];
 	row->more_ns[s] += excess_ns(sum->gpu_ns, s, ratio);
 }
 

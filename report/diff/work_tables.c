@@ -271,7 +271,7 @@ void ws_diff_gather_classes(const struct ws_diff *d, struct ws_diff_rows *rows)
 				struct ws_diff_row *row = ws_diff_row_of(rows, key);
 
 				row->instances[s] += classes[k].kernels;
-				row->ns[s][i] += classes[k].gpu_ns;
+				ws_diff_sum_of(row, s, (uint32_t)i)->ns += classes[k].gpu_ns;
 				row->tensor_ns[s] += classes[k].tensor_ns;
 				row->unknown_ns[s] += classes[k].unknown_ns;
 			}

@@ -29,6 +29,10 @@ BOUNDS = [
 # most MB, what make_many makes and how many, the command: memory follows what differs
 MANY = [
     (32, "kernels", 4000000, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
+    (96, "steps", 10000, ["diff", "steps-10000.wtrace"]),
+    (96, "steps", 10000, ["diff", "steps-10000.wtrace", "-o", "d.xlsx"]),
+    (96, "steps", 10000, ["gate", "--baseline", "b", "--workload", "w", "--update"]),
+    (96, "steps", 10000, ["gate", "--baseline", "b", "--workload", "w"]),
     (32, "jittered", 4000000, ["report", "--scope", "all", "--table", "kernel-summary", "--format", "csv"]),
 ]
 

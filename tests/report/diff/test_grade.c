@@ -27,7 +27,8 @@ static unsigned halves_called(const double v[8])
 	for (unsigned mask = 0; mask < 128; mask++) {
 		double side[2][4];
 		size_t n[2] = {0, 0};
-		struct ws_samples a = {side[0], one_step, 4}, b = {side[1], one_step, 4};
+		struct ws_samples a = {.values = side[0], .steps = one_step, .recordings = 4};
+		struct ws_samples b = {.values = side[1], .steps = one_step, .recordings = 4};
 		struct ws_comparison c, *row = &c;
 
 		if (__builtin_popcount(mask) != 4)
@@ -89,7 +90,9 @@ static void record(struct side *s, size_t recordings, size_t steps, double level
 		}
 		s->steps[r] = steps;
 	}
-	s->samples = (struct ws_samples){s->values, s->steps, recordings};
+	s->samples = (struct ws_samples){.values = s->values,
+	                                 .steps = s->steps,
+	                                 .recordings = recordings};
 }
 
 static struct ws_comparison graded(const struct side *a, const struct side *b,
@@ -114,8 +117,8 @@ Test(grade, three_recordings_by_hand)
 		a.values[i] = exp(0.01 * i);
 		b.values[i] = exp(0.1 + 0.01 * i);
 	}
-	a.samples = (struct ws_samples){a.values, a.steps, 3};
-	b.samples = (struct ws_samples){b.values, b.steps, 3};
+	a.samples = (struct ws_samples){.values = a.values, .steps = a.steps, .recordings = 3};
+	b.samples = (struct ws_samples){.values = b.values, .steps = b.steps, .recordings = 3};
 	c = graded(&a, &b, &defaults);
 	cr_assert_eq(c.basis, WS_BASIS_RECORDINGS);
 	cr_assert_float_eq(c.ratio, exp(0.1), 1e-12);
@@ -282,8 +285,8 @@ Test(grade, unknown_is_ambiguous)
 	struct ws_grade_opts blind = {0.01, 0.03, 0, 0};
 	struct ws_comparison c;
 
-	a.samples = (struct ws_samples){a.values, a.steps, 1};
-	b.samples = (struct ws_samples){b.values, b.steps, 1};
+	a.samples = (struct ws_samples){.values = a.values, .steps = a.steps, .recordings = 1};
+	b.samples = (struct ws_samples){.values = b.values, .steps = b.steps, .recordings = 1};
 	c = graded(&a, &none, &defaults);
 	cr_assert_eq(c.basis, WS_BASIS_NONE);
 	cr_assert(isnan(c.ratio) && isnan(c.low) && isnan(c.p));
@@ -320,7 +323,9 @@ Test(grade, short_times_vary_by_the_clock_and_the_launch)
 		for (int i = 0; i < 20; i++)
 			s[i / 10].values[i % 10] = ns[i / 10][i % 10] * (longer ? 1000 : 1);
 		for (int i = 0; i < 2; i++)
-			s[i].samples = (struct ws_samples){s[i].values, s[i].steps, 1};
+			s[i].samples = (struct ws_samples){.values = s[i].values,
+			                                   .steps = s[i].steps,
+			                                   .recordings = 1};
 		cr_expect_eq(graded(&s[0], &s[1], &defaults).grade, WS_GRADE_LIKELY_SLOWER);
 		c = graded(&s[0], &s[1], &short_too);
 		cr_expect_eq(c.grade, longer ? WS_GRADE_LIKELY_SLOWER : WS_GRADE_AMBIGUOUS, "%s",
@@ -340,8 +345,10 @@ Test(grade, what_only_one_side_did_is_no_difference)
 			a.values[i] = 1e6 + 10 * i;
 			b.values[i] = (faster ? 0.9e6 : 0.98e6) + 10 * i;
 		}
-		a.samples = (struct ws_samples){a.values, a.steps, 3};
-		b.samples = (struct ws_samples){b.values, b.steps, 3};
+		a.samples =
+		        (struct ws_samples){.values = a.values, .steps = a.steps, .recordings = 3};
+		b.samples =
+		        (struct ws_samples){.values = b.values, .steps = b.steps, .recordings = 3};
 		ws_compare(&a.samples, &b.samples, &defaults, &c);
 		c.less_work = 1 / 0.98;
 		ws_grade_rows(&row, 1, &defaults);
@@ -364,8 +371,8 @@ Test(grade, small_effects_are_no_verdict)
 		a.values[i] = 1e6 + i;
 		b.values[i] = 1.005e6 + i;
 	}
-	a.samples = (struct ws_samples){a.values, a.steps, 3};
-	b.samples = (struct ws_samples){b.values, b.steps, 3};
+	a.samples = (struct ws_samples){.values = a.values, .steps = a.steps, .recordings = 3};
+	b.samples = (struct ws_samples){.values = b.values, .steps = b.steps, .recordings = 3};
 	c = graded(&a, &b, &defaults);
 	cr_assert_gt(c.low, 1);
 	cr_assert_eq(c.grade, WS_GRADE_SAME, "half a per cent, exactly known");
@@ -403,4 +410,51 @@ Test(grade, what_could_have_been_found)
 		found += graded(&a, &b, &defaults).p <= 0.01;
 	}
 	cr_assert(found > 740 && found < 900, "%u of 1000 with %u recordings", found, need);
+}
+
+/* Steps behind each other that have one value are told by a number, or one by one. */
+Test(grade, equal_steps_count_as_often_as_they_are)
+{
+	for (size_t recordings = 1; recordings <= 3; recordings += 2) {
+		struct side one_by_one[2] = {0}, counted[2] = {0};
+		size_t times[2][MOST] = {0};
+		struct ws_comparison c[2];
+
+		for (int s = 0; s < 2; s++) {
+			size_t n = 0, at = 0;
+
+			for (size_t r = 0; r < recordings; r++) {
+				for (size_t k = 0; k < 4; k++, at++) {
+					const double value =
+					        k % 2 ? 1000 + (double)(3 * k + r + 40 * (size_t)s)
+					              : 0.5;
+
+					times[s][at] = k == 2 ? 5 : 1;
+					counted[s].values[at] = value;
+					for (size_t i = 0; i < times[s][at]; i++)
+						one_by_one[s].values[n++] = value;
+				}
+				counted[s].steps[r] = 4;
+				one_by_one[s].steps[r] = 8;
+			}
+			counted[s].samples = (struct ws_samples){.values = counted[s].values,
+			                                         .steps = counted[s].steps,
+			                                         .recordings = recordings,
+			                                         .times = times[s]};
+			one_by_one[s].samples = (struct ws_samples){.values = one_by_one[s].values,
+			                                            .steps = one_by_one[s].steps,
+			                                            .recordings = recordings};
+		}
+		c[0] = graded(&counted[0], &counted[1], &defaults);
+		c[1] = graded(&one_by_one[0], &one_by_one[1], &defaults);
+		cr_expect_eq(c[0].steps[0], 8 * recordings);
+		cr_expect_eq(c[0].steps[0], c[1].steps[0]);
+		cr_expect_eq(c[0].typical[1], c[1].typical[1]);
+		cr_expect_float_eq(c[0].ratio, c[1].ratio, 1e-12);
+		cr_expect_float_eq(c[0].error, c[1].error, 1e-12);
+		cr_expect_float_eq(c[0].df, c[1].df, 1e-6 * c[1].df);
+		cr_expect_eq(c[0].grade, c[1].grade);
+		cr_expect(graded(&counted[0], &counted[0], &defaults).identical);
+		cr_expect(not(c[0].identical));
+	}
 }
