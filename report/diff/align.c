@@ -8,7 +8,7 @@
 
 struct aligner {
 	const uint32_t *a, *b;
-	/* by diagonal x - y: how far a search of so many differences has come */
+	/* by diagonal x - y, from the one where the search began: how far it has come */
 	ptrdiff_t *forward, *backward;
 	ptrdiff_t max_differences; /* differences after which a split is good enough */
 	uint32_t *partner;
@@ -23,22 +23,33 @@ struct point {
 	ptrdiff_t x, y;
 };
 
+/* A search from one end of a box, with so many differences as there were turns. */
+struct search {
+	ptrdiff_t *reach;    /* by diagonal - first */
+	ptrdiff_t first;     /* the diagonal of the end where it began */
+	ptrdiff_t low, high; /* diagonals that it has come to: every second one */
+};
+
+static ptrdiff_t *reach_of(const struct search *s, ptrdiff_t diagonal)
+{
+	return &s->reach[diagonal - s->first];
+}
+
 /* Where the search that came farthest stands, when neither has met the other. */
-static struct point farthest(const struct aligner *g, const struct box *box, ptrdiff_t f[2],
-                             ptrdiff_t r[2])
+static struct point farthest(const struct box *box, const struct search *f, const struct search *r)
 {
 	struct point ahead = {box->a0, box->b0}, back = {box->a1, box->b1};
 
-	for (ptrdiff_t d = f[1]; d >= f[0]; d -= 2) {
-		ptrdiff_t x = g->forward[d] < box->a1 ? g->forward[d] : box->a1, y = x - d;
+	for (ptrdiff_t d = f->high; d >= f->low; d -= 2) {
+		ptrdiff_t x = *reach_of(f, d) < box->a1 ? *reach_of(f, d) : box->a1, y = x - d;
 
 		if (y > box->b1)
 			y = box->b1, x = y + d;
 		if (x + y > ahead.x + ahead.y)
 			ahead = (struct point){x, y};
 	}
-	for (ptrdiff_t d = r[1]; d >= r[0]; d -= 2) {
-		ptrdiff_t x = g->backward[d] > box->a0 ? g->backward[d] : box->a0, y = x - d;
+	for (ptrdiff_t d = r->high; d >= r->low; d -= 2) {
+		ptrdiff_t x = *reach_of(r, d) > box->a0 ? *reach_of(r, d) : box->a0, y = x - d;
 
 		if (y < box->b0)
 			y = box->b0, x = y + d;
@@ -50,52 +61,52 @@ static struct point farthest(const struct aligner *g, const struct box *box, ptr
 }
 
 /* The diagonals that a search with one difference more can reach. */
-static void widen(ptrdiff_t *reach, ptrdiff_t range[2], const struct box *box, ptrdiff_t absent)
+static void widen(struct search *s, const struct box *box, ptrdiff_t absent)
 {
-	if (range[0] > box->a0 - box->b1)
-		reach[--range[0] - 1] = absent;
+	if (s->low > box->a0 - box->b1)
+		*reach_of(s, --s->low - 1) = absent;
 	else
-		++range[0];
-	if (range[1] < box->a1 - box->b0)
-		reach[++range[1] + 1] = absent;
+		++s->low;
+	if (s->high < box->a1 - box->b0)
+		*reach_of(s, ++s->high + 1) = absent;
 	else
-		--range[1];
+		--s->high;
 }
 
 /* A point on a path with as few differences as possible. Neither ends of the box are equal. */
 static struct point middle(const struct aligner *g, const struct box *box)
 {
-	ptrdiff_t first = box->a0 - box->b0, last = box->a1 - box->b1;
-	ptrdiff_t f[2] = {first, first}, r[2] = {last, last};
+	const ptrdiff_t first = box->a0 - box->b0, last = box->a1 - box->b1;
+	struct search f = {g->forward, first, first, first}, r = {g->backward, last, last, last};
 	int odd = (first - last) & 1;
 
-	g->forward[first] = box->a0;
-	g->backward[last] = box->a1;
+	*reach_of(&f, first) = box->a0;
+	*reach_of(&r, last) = box->a1;
 	for (ptrdiff_t differences = 1;; differences++) {
-		widen(g->forward, f, box, -1);
-		for (ptrdiff_t d = f[1]; d >= f[0]; d -= 2) {
-			ptrdiff_t below = g->forward[d - 1], above = g->forward[d + 1];
+		widen(&f, box, -1);
+		for (ptrdiff_t d = f.high; d >= f.low; d -= 2) {
+			ptrdiff_t below = *reach_of(&f, d - 1), above = *reach_of(&f, d + 1);
 			ptrdiff_t x = below >= above ? below + 1 : above, y = x - d;
 
 			while (x < box->a1 && y < box->b1 && g->a[x] == g->b[y])
 				x++, y++;
-			g->forward[d] = x;
-			if (odd && r[0] <= d && d <= r[1] && g->backward[d] <= x)
+			*reach_of(&f, d) = x;
+			if (odd && r.low <= d && d <= r.high && *reach_of(&r, d) <= x)
 				return (struct point){x, y};
 		}
-		widen(g->backward, r, box, PTRDIFF_MAX);
-		for (ptrdiff_t d = r[1]; d >= r[0]; d -= 2) {
-			ptrdiff_t below = g->backward[d - 1], above = g->backward[d + 1];
+		widen(&r, box, PTRDIFF_MAX);
+		for (ptrdiff_t d = r.high; d >= r.low; d -= 2) {
+			ptrdiff_t below = *reach_of(&r, d - 1), above = *reach_of(&r, d + 1);
 			ptrdiff_t x = below < above ? below : above - 1, y = x - d;
 
 			while (x > box->a0 && y > box->b0 && g->a[x - 1] == g->b[y - 1])
 				x--, y--;
-			g->backward[d] = x;
-			if (!odd && f[0] <= d && d <= f[1] && x <= g->forward[d])
+			*reach_of(&r, d) = x;
+			if (!odd && f.low <= d && d <= f.high && x <= *reach_of(&f, d))
 				return (struct point){x, y};
 		}
 		if (differences >= g->max_differences)
-			return farthest(g, box, f, r);
+			return farthest(box, &f, &r);
 	}
 }
 
@@ -124,14 +135,17 @@ static void align(const struct aligner *g, struct box box)
 
 void ws_align(const uint32_t *a, size_t na, const uint32_t *b, size_t nb, uint32_t *partner)
 {
-	/* diagonals from -nb - 1 to na + 1 */
-	size_t n = na + nb + 3;
-	ptrdiff_t *reach = ws_xarray(2 * n, sizeof(*reach));
-	struct aligner g = {.a = a, .b = b, .partner = partner};
+	const size_t most = (size_t)fmax(256, sqrt((double)(na + nb + 3)));
+	/* each difference takes a search a diagonal further, to either side */
+	const size_t diagonals = 2 * most + 5;
+	ptrdiff_t *reach = ws_xarray(2 * diagonals, sizeof(*reach));
+	struct aligner g = {.a = a,
+	                    .b = b,
+	                    .forward = reach + most + 2,
+	                    .backward = reach + diagonals + most + 2,
+	                    .max_differences = (ptrdiff_t)most,
+	                    .partner = partner};
 
-	g.forward = reach + nb + 1;
-	g.backward = g.forward + n;
-	g.max_differences = (ptrdiff_t)fmax(256, sqrt((double)n));
 	for (size_t i = 0; i < na; i++)
 		partner[i] = WS_NONE;
 	align(&g, (struct box){0, (ptrdiff_t)na, 0, (ptrdiff_t)nb});
