@@ -85,7 +85,7 @@ struct ws_diff_row {
 			int64_t like_ns; /* matched work of one size */
 			/* calls of that, of which several count as one where they face one */
 			double groups;
-		} * at; /* by sample */
+		} * sum; /* by sample */
 		size_t n, capacity;
 	} sums[2];
 	bool compares_like; /* like_ns is compared, not ns */

@@ -119,7 +119,7 @@ static double deviation(const struct ws_diff_sums *sums, double mean)
 	double squares = 0;
 
 	for (size_t i = 0; i < sums->n; i++)
-		squares += ((double)sums->at[i].ns - mean) * ((double)sums->at[i].ns - mean);
+		squares += ((double)sums->sum[i].ns - mean) * ((double)sums->sum[i].ns - mean);
 	return sqrt(squares / (double)(sums->n - 1));
 }
 
@@ -320,7 +320,7 @@ static void gather_only(struct ranges *r)
 
 			row->more_ns[s] = more_ns[row->field[FIELD_PATH]];
 			for (size_t k = 0; k < row->sums[s].n; k++)
-				row->like_ns[s] += row->sums[s].at[k].ns;
+				row->like_ns[s] += row->sums[s].sum[k].ns;
 		}
 	}
 }

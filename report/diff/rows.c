@@ -10,7 +10,7 @@
 void ws_diff_rows_release(struct ws_diff_rows *r)
 {
 	for (size_t i = 0; i < 2 * r->n; i++)
-		free(r->row[i / 2].sums[i % 2].at);
+		free(r->row[i / 2].sums[i % 2].sum);
 	free(r->row);
 	ws_texts_release(&r->keys);
 	ws_arena_free(&r->arena);
@@ -39,15 +39,15 @@ struct ws_diff_sum *ws_diff_sum_of(struct ws_diff_row *row, int s, uint32_t samp
 	size_t at = sums->n;
 
 	/* samples come in their order, nearly */
-	if (at && sums->at[at - 1].sample >= sample)
-		WS_COUNT_FIRST(at, sums->n, sums->at[at].sample < sample);
-	if (at < sums->n && sums->at[at].sample == sample)
-		return &sums->at[at];
-	WS_GROW(sums->at, sums->n + 1, sums->capacity);
-	memmove(&sums->at[at + 1], &sums->at[at], (sums->n - at) * sizeof(*sums->at));
+	if (at && sums->sum[at - 1].sample >= sample)
+		WS_COUNT_FIRST(at, sums->n, sums->sum[at].sample < sample);
+	if (at < sums->n && sums->sum[at].sample == sample)
+		return &sums->sum[at];
+	WS_GROW(sums->sum, sums->n + 1, sums->capacity);
+	memmove(&sums->sum[at + 1], &sums->sum[at], (sums->n - at) * sizeof(*sums->sum));
 	sums->n++;
-	sums->at[at] = (struct ws_diff_sum){.sample = sample};
-	return &sums->at[at];
+	sums->sum[at] = (struct ws_diff_sum){.sample = sample};
+	return &sums->sum[at];
 }
 
 struct ws_grade_opts ws_diff_grade_opts(const struct ws_diff *d, enum ws_diff_noise noise)
@@ -121,7 +121,7 @@ static void compare_samples(const struct ws_diff *d, const struct ws_diff_row *r
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
-		const struct ws_diff_sum *sum = row->sums[s].at, *end = sum + row->sums[s].n;
+		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
 		size_t sample = 0, until = 0;
 
 		compare_init(&c[s], side, 2 * row->sums[s].n + side->nrecordings + 1);
@@ -179,8 +179,8 @@ static double mean_groups(const struct ws_diff_sums *sums)
 	size_t having = 0;
 
 	for (size_t i = 0; i < sums->n; i++) {
-		all += sums->at[i].groups;
-		having += sums->at[i].groups > 0;
+		all += sums->sum[i].groups;
+		having += sums->sum[i].groups > 0;
 	}
 	return having ? all / (double)having : 0;
 }
@@ -194,7 +194,7 @@ static void compare_like(const struct ws_diff *d, struct ws_diff_row *row)
 
 	for (int s = 0; s < 2; s++) {
 		const struct ws_side *side = &d->side[s];
-		const struct ws_diff_sum *sum = row->sums[s].at, *end = sum + row->sums[s].n;
+		const struct ws_diff_sum *sum = row->sums[s].sum, *end = sum + row->sums[s].n;
 		size_t until = 0;
 
 		compare_init(&c[s], side, row->sums[s].n + 1);
@@ -263,7 +263,7 @@ static double mean_of(const struct ws_diff_sums *sums, size_t nsamples)
 	double sum = 0;
 
 	for (size_t i = 0; i < sums->n; i++)
-		sum += (double)sums->at[i].ns;
+		sum += (double)sums->sum[i].ns;
 	return sum / (double)nsamples;
 }
 

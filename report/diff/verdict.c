@@ -195,8 +195,8 @@ static bool is_all(const struct ws_diff *d, const struct ws_diff_row *row)
 {
 	for (int s = 0; s < 2; s++)
 		for (size_t i = 0; i < row->sums[s].n; i++)
-			if (row->sums[s].at[i].ns !=
-			    d->side[s].samples[row->sums[s].at[i].sample]->gpu_ns)
+			if (row->sums[s].sum[i].ns !=
+			    d->side[s].samples[row->sums[s].sum[i].sample]->gpu_ns)
 				return false;
 	return true;
 }
