@@ -3,7 +3,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 #include "report/table/view.h"
@@ -238,28 +237,6 @@ struct pipes {
 	struct ws_arena arena;
 };
 
-static void put_header(struct markdown *m, const struct pipes *s)
-{
-	FILE *f = m->f;
-	const struct ws_table_column *columns = s->t->def->columns;
-
-	fputc('|', f);
-	for (size_t i = 0; i < s->n; i++) {
-		const char *title =
-		        s->page ? columns[s->pipe[i].index].title : s->pipe[i].shown.title;
-		/* "Time" of "Time (ns)": the numbers of a page have their units with them */
-		const char *unit = s->page ? strstr(title, " (") : NULL;
-
-		fputc(' ', f);
-		put_text(m, title, unit ? (size_t)(unit - title) : strlen(title));
-		fputs(" |", f);
-	}
-	fputs("\n|", f);
-	for (size_t i = 0; i < s->n; i++)
-		fputs(columns[s->pipe[i].index].type == WS_CELL_TEXT ? "---|" : "---:|", f);
-	fputc('\n', f);
-}
-
 /* Is the column one of names? Others have sentences, or words of ours. */
 static bool is_name(const struct pipes *s, const struct ws_view_column *p)
 {
@@ -316,7 +293,24 @@ static void put_row(struct markdown *m, const struct pipes *s, size_t row,
 static void put_rows(struct markdown *m, const struct pipes *s)
 {
 	m->in_table = true;
-	put_header(m, s);
+	FILE *f = m->f;
+	const struct ws_table_column *columns = s->t->def->columns;
+
+	fputc('|', f);
+	for (size_t i = 0; i < s->n; i++) {
+		const char *title =
+		        s->page ? columns[s->pipe[i].index].title : s->pipe[i].shown.title;
+		/* "Time" of "Time (ns)": the numbers of a page have their units with them */
+		const char *unit = s->page ? strstr(title, " (") : NULL;
+
+		fputc(' ', f);
+		put_text(m, title, unit ? (size_t)(unit - title) : strlen(title));
+		fputs(" |", f);
+	}
+	fputs("\n|", f);
+	for (size_t i = 0; i < s->n; i++)
+		fputs(columns[s->pipe[i].index].type == WS_CELL_TEXT ? "---|" : "---:|", f);
+	fputc('\n', f);
 	for (size_t row = s->begin; row < s->end; row++)
 		put_row(m, s, row, ws_table_cells(s->t, row));
 	if (!s->page && s->t->totals)
@@ -332,14 +326,6 @@ static void add(struct pipes *s, size_t column)
 	ws_display_section_column(s->t, column, s->begin, s->end, &p->shown);
 }
 
-/* Names, keys and answers: paper has no details, but those that the user chose. */
-static void add_table(struct pipes *s)
-{
-	ws_view_make(&s->arena, s->t, s->t->nrows, &s->view);
-	for (size_t i = 0; i < s->view.nanswers; i++)
-		s->pipe[s->n++] = s->view.column[i];
-}
-
 /* Has the section a text, or a number, in this column? */
 static bool column_has(const struct pipes *s, size_t column, bool text)
 {
@@ -352,30 +338,6 @@ static bool column_has(const struct pipes *s, size_t column, bool text)
 	return false;
 }
 
-/* Each section under its heading: item, numbers, text. */
-static void put_page(struct markdown *m, struct pipes *s)
-{
-	const struct ws_table_def *def = s->t->def;
-
-	for (; s->begin < s->t->nrows; s->begin = s->end) {
-		const struct ws_cell *section = &ws_table_cells(s->t, s->begin)[s->page->section];
-
-		fputs(s->begin ? "\n### " : "### ", m->f);
-		if (section->type == WS_CELL_TEXT)
-			put_text(m, section->text.ptr, section->text.len);
-		fputs("\n\n", m->f);
-		s->end = ws_display_section_end(s->t, s->page, s->begin);
-		s->n = 0;
-		add(s, s->page->item);
-		for (size_t i = 0; i < def->ncolumns; i++)
-			if (def->columns[i].type != WS_CELL_TEXT && column_has(s, i, false))
-				add(s, i);
-		if (column_has(s, s->page->text, true))
-			add(s, s->page->text);
-		put_rows(m, s);
-	}
-}
-
 static void put_table(struct markdown *m, const struct ws_table *t)
 {
 	struct ws_page_columns page;
@@ -383,10 +345,34 @@ static void put_table(struct markdown *m, const struct ws_table *t)
 
 	s.pipe = ws_xarray(t->def->ncolumns + 2, sizeof(*s.pipe));
 	if (s.page) {
-		put_page(m, &s);
+		/* Each section under its heading: item, numbers, text. */
+		const struct ws_table_def *def = s.t->def;
+
+		for (; s.begin < s.t->nrows; s.begin = s.end) {
+			const struct ws_cell *section =
+			        &ws_table_cells(s.t, s.begin)[s.page->section];
+
+			fputs(s.begin ? "\n### " : "### ", m->f);
+			if (section->type == WS_CELL_TEXT)
+				put_text(m, section->text.ptr, section->text.len);
+			fputs("\n\n", m->f);
+			s.end = ws_display_section_end(s.t, s.page, s.begin);
+			s.n = 0;
+			add(&s, s.page->item);
+			for (size_t i = 0; i < def->ncolumns; i++)
+				if (def->columns[i].type != WS_CELL_TEXT &&
+				    column_has(&s, i, false))
+					add(&s, i);
+			if (column_has(&s, s.page->text, true))
+				add(&s, s.page->text);
+			put_rows(m, &s);
+		}
 	} else {
 		s.end = t->nrows;
-		add_table(&s);
+		/* Names, keys and answers: paper has no details, but those that the user chose. */
+		ws_view_make(&s.arena, s.t, s.t->nrows, &s.view);
+		for (size_t i = 0; i < s.view.nanswers; i++)
+			s.pipe[s.n++] = s.view.column[i];
 		put_rows(m, &s);
 		if (s.view.constants) {
 			fputs("\nSame in all rows: ", m->f);

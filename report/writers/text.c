@@ -1,14 +1,722 @@
-/* Reports for a terminal: pages, tables, notes. */
-#include "report/names/names.h"
-#include "report/table/display.h"
-#include "report/page/page.h"
-
+/* Reports for a terminal: the first screen, pages, tables and notes, in lines of its width. */
 #include <stdbool.h>
-#include "report/writers/text.h"
+#include <string.h>
+#include "report/base/names.h"
+#include "report/base/say.h"
+#include "report/front/front.h"
+#include "report/names/names.h"
+#include "report/page/page.h"
+#include "report/table/display.h"
+#include "report/table/table.h"
+#include "report/table/view.h"
+
+#define WS_TEXT_PLAIN "\033[0m"
+#define WS_TEXT_DIM   "\033[2m"
+
+/* SGR escapes; text_style writes them only where colour is wanted. */
+#define WS_TEXT_BOLD "\033[1m"
+#define WS_TEXT_GAP  2 /* blanks between columns */
+
+/* --- texts of a given width ------------------------------------------------------------------ */
+
+static void text_style(FILE *f, const struct ws_text_opts *opts, const char *sgr)
+{
+	if (opts->colour)
+		fputs(sgr, f);
+}
+
+static void pad(FILE *f, size_t n)
+{
+	fprintf(f, "%*s", (int)n, "");
+}
+
+/* At most `width` columns; a longer text ends in "…". Returns the columns taken. */
+static size_t cut(FILE *f, const char *text, size_t len, size_t width)
+{
+	size_t whole = ws_display_width(text, len), used = 0;
+	struct ws_glyph glyph;
+
+	for (size_t pos = 0; pos < len;) {
+		pos += ws_display_glyph(text + pos, len - pos, &glyph);
+		if (whole > width && used + glyph.width + 1 > width) {
+			fputs("…", f);
+			return used + 1;
+		}
+		fwrite(glyph.bytes, 1, glyph.len, f);
+		used += glyph.width;
+	}
+	return used;
+}
+
+/* Bytes of a word that fit into `width` columns, one character at least. */
+static size_t broken_word(const char *word, size_t len, size_t width)
+{
+	size_t pos = 0, used = 0;
+	struct ws_glyph glyph;
+
+	while (pos < len) {
+		size_t n = ws_display_glyph(word + pos, len - pos, &glyph);
+
+		used += glyph.width;
+		if (used > width && pos)
+			break;
+		pos += n;
+	}
+	return pos;
+}
+
+/*
+ * The next line of a text wrapped at words, from *pos on, at most `width`
+ * columns wide (0 = no limit): returns its bytes, *begin is where it begins,
+ * *pos moves behind it. A word that is too long for a line is broken.
+ */
+static size_t text_line(const char *text, size_t len, size_t width, size_t *pos, size_t *begin)
+{
+	size_t used = 0, end;
+
+	while (*pos < len && text[*pos] == ' ')
+		++*pos;
+	*begin = end = *pos;
+	while (*pos < len) {
+		const char *blank = memchr(text + *pos, ' ', len - *pos);
+		size_t n = blank ? (size_t)(blank - text) - *pos : len - *pos;
+		size_t w = ws_display_width(text + *pos, n), gap = used ? *pos - end : 0;
+
+		if (width && used + gap + w > width) {
+			if (used)
+				break;
+			n = broken_word(text + *pos, n, width);
+			*pos += n;
+			end = *pos;
+			break;
+		}
+		used += gap + w;
+		*pos += n;
+		end = *pos;
+		while (*pos < len && text[*pos] == ' ')
+			++*pos;
+	}
+	return end - *begin;
+}
+
+/* Columns left on a line behind `indent`; 0 = no limit. */
+static size_t room(const struct ws_text_opts *opts, size_t indent)
+{
+	if (opts->width <= 0)
+		return 0;
+	return (size_t)opts->width > indent + 20 ? (size_t)opts->width - indent : 20;
+}
+
+/*
+ * All lines of a text that begins in column `indent`, as wide as the terminal
+ * allows, each ended. sgr NULL = as the text around it.
+ */
+static void wrap(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text,
+                 size_t len, size_t indent)
+{
+	size_t pos = 0, begin, width = room(opts, indent);
+
+	if (!len)
+		fputc('\n', f);
+	while (pos < len) {
+		size_t n = text_line(text, len, width, &pos, &begin);
+
+		/* line by line: a pager forgets the style at the end of each */
+		if (sgr)
+			text_style(f, opts, sgr);
+		cut(f, text + begin, n, SIZE_MAX);
+		if (sgr)
+			text_style(f, opts, WS_TEXT_PLAIN);
+		fputc('\n', f);
+		if (pos < len)
+			pad(f, indent);
+	}
+}
+
+/* The same for a text of its own. */
+static void paragraph(FILE *f, const struct ws_text_opts *opts, const char *sgr, size_t indent,
+                      const char *text)
+{
+	pad(f, indent);
+	wrap(f, opts, sgr, text, strlen(text), indent);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+#define HEADER_LINES    3
+#define TEXT_WIDTH      24  /* of a text in a limited line, more when there is room */
+#define UNLIMITED_WIDTH 200 /* of a padded text where lines have no limit */
+#define READING_COLUMNS 6   /* a table of so few, or of verdicts, is for reading: it is wrapped */
+
+struct text_column {
+	const struct ws_view_column *view;
+	size_t width;
+	bool is_text, is_prose;
+	bool is_name, is_path;
+	struct ws_bytes *elided; /* of names and paths that are too long, in the order of rows */
+};
+
+struct text_table {
+	FILE *f;
+	const struct ws_table *t;
+	const struct ws_text_opts *opts;
+	struct ws_view view;
+	struct text_column *columns; /* view.n of them */
+	struct ws_arena arena;       /* what is shown of names */
+	size_t n;                    /* columns shown */
+	size_t rows;
+	bool wraps;    /* a table for reading: its texts are wrapped, not cut */
+	size_t blanks; /* before the next field; never at the end of a line */
+};
+
+/* --- layout ---------------------------------------------------------------------- */
+
+/* The words of a header on at most HEADER_LINES lines of `width`, the last as long as it needs.
+ * Returns how many. */
+static size_t split_header(const char *title, size_t width, struct ws_bytes line[HEADER_LINES])
+{
+	size_t n = 0;
+
+	for (const char *p = title; *p; n++) {
+		const char *begin = p, *end = p;
+
+		while (*p) {
+			const size_t word = strcspn(p, " ");
+
+			if (end > begin && (size_t)(end - begin) + 1 + word > width &&
+			    n + 1 < HEADER_LINES)
+				break;
+			end = p + word;
+			p = end + strspn(end, " ");
+		}
+		line[n] = (struct ws_bytes){begin, (size_t)(end - begin)};
+	}
+	return n;
+}
+
+/* The least width at which the title takes HEADER_LINES lines at most. */
+static size_t header_width(const char *title)
+{
+	struct ws_bytes line[HEADER_LINES];
+
+	for (size_t width = 0;; width++) {
+		const size_t n = split_header(title, width, line);
+		size_t longest = 0;
+
+		for (size_t i = 0; i < n; i++)
+			longest = line[i].len > longest ? line[i].len : longest;
+		if (longest <= width)
+			return width;
+	}
+}
+
+/* The label of a tree's row behind its indentation; returns the length. */
+static size_t tree_label(const struct text_table *x, const struct ws_cell *cells,
+                         char out[2 * WS_VIEW_LABEL])
+{
+	char label[WS_VIEW_LABEL];
+	unsigned depth;
+	size_t len = ws_view_label(&x->view, cells, label, &depth);
+
+	depth = depth < WS_VIEW_LABEL / 4 ? depth : WS_VIEW_LABEL / 4;
+	memset(out, ' ', 2 * (size_t)depth);
+	memcpy(out + 2 * depth, label, len);
+	return 2 * depth + len;
+}
+
+static void add_columns(struct text_table *x)
+{
+	static const char *const prose[] = {"verdict", "advice",     "evidence", "cure",
+	                                    "meaning", "definition", "check"};
+	static const char *const names[] = {"short_name", "name",   "kernel_a",
+	                                    "kernel_b",   "kernel", "part"};
+
+	WS_NEW(&x->arena, x->columns, x->view.n + 1);
+	for (size_t i = 0; i < x->view.n; i++) {
+		struct text_column *c = &x->columns[x->n++];
+		const struct ws_table_column *def;
+
+		c->view = &x->view.column[i];
+		def = &x->t->def->columns[c->view->index];
+		c->is_text = def->type == WS_CELL_TEXT;
+		c->is_path = !strcmp(def->id, "path") && !c->view->is_tree;
+		c->is_name = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), names);
+		c->is_prose = WS_NAME_IS_ONE_OF(ws_bytes_of(def->id), prose);
+		x->wraps |= c->is_prose && x->opts->width > 0;
+		c->width = ws_view_widest(&x->view, c->view, x->rows);
+		if (c->width < header_width(c->view->shown.title))
+			c->width = header_width(c->view->shown.title);
+	}
+	/* blanks at the beginning of a name of a first screen say how deep it lies */
+	x->wraps |= x->opts->width > 0 && x->t->def->ncolumns <= READING_COLUMNS &&
+	            strncmp(x->t->def->name, "front-", 6) != 0;
+}
+
+static size_t total_width(const struct text_table *x)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		sum += x->columns[i].width + (i ? WS_TEXT_GAP : 0);
+	return sum;
+}
+
+static void cap(struct text_column *c, size_t width)
+{
+	if (c->is_text && c->width > width)
+		c->width = width;
+}
+
+/* Cut texts, then leave out columns from the right, details first, until a row fits the line. */
+static void fit(struct text_table *x)
+{
+	size_t limit = x->opts->width > 0 ? (size_t)x->opts->width : 0, *natural, used;
+
+	if (!limit) {
+		for (size_t i = 0; i + 1 < x->n; i++)
+			cap(&x->columns[i], UNLIMITED_WIDTH);
+		return;
+	}
+	WS_NEW(&x->arena, natural, x->n);
+	for (size_t i = 0; i < x->n; i++) {
+		natural[i] = x->columns[i].width;
+		cap(&x->columns[i], i ? TEXT_WIDTH : limit * 2 / 5);
+	}
+	while (x->n > 1 && total_width(x) > limit)
+		x->n--;
+	if (total_width(x) > limit)
+		cap(&x->columns[0], limit);
+	used = total_width(x);
+	if (used < limit) {
+		/* What is left goes to the texts that were cut, prose first. */
+		size_t left = limit - used;
+		for (int prose = 1; prose >= 0; prose--)
+			for (bool some = true; some && left;) {
+				some = false;
+				for (size_t i = 0; i < x->n && left; i++) {
+					struct text_column *c = &x->columns[i];
+
+					if (c->width < natural[i] && (c->is_prose || !prose)) {
+						c->width++;
+						left--;
+						some = true;
+					}
+				}
+			}
+	}
+}
+
+static bool is_too_long(const struct text_column *c, const struct ws_cell *cell)
+{
+	return cell->type == WS_CELL_TEXT &&
+	       ws_display_width(cell->text.ptr, cell->text.len) > c->width;
+}
+
+/* Names and paths that do not fit are cut so that those of different rows stay different. */
+static void cut_names(struct text_table *x, struct text_column *c)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < x->rows; row++)
+		n += is_too_long(c, &ws_table_cells(x->t, row)[c->view->index]);
+	if (!n)
+		return;
+	WS_NEW(&x->arena, c->elided, n + 1);
+	n = 0;
+	for (size_t row = 0; row < x->rows; row++) {
+		const struct ws_cell *cell = &ws_table_cells(x->t, row)[c->view->index];
+
+		if (!is_too_long(c, cell))
+			continue;
+		/* the text of a row that is made lasts until the next one is */
+		c->elided[n++] = (struct ws_bytes){x->t->source.fill ? ws_arena_copy(&x->arena,
+		                                                                     cell->text.ptr,
+		                                                                     cell->text.len)
+		                                                     : cell->text.ptr,
+		                                   cell->text.len};
+	}
+	ws_names_elide(&x->arena, c->elided, n, c->width, c->is_path ? 0 : WS_ELIDE_HEAD(c->width));
+}
+
+/* --- rows ------------------------------------------------------------------------ */
+
+static void put_field(struct text_table *x, size_t i, const char *text, size_t len)
+{
+	const struct text_column *c = &x->columns[i];
+	size_t width = ws_display_width(text, len);
+	size_t before = !c->is_text && width < c->width ? c->width - width : 0;
+
+	x->blanks += (i ? WS_TEXT_GAP : 0) + before;
+	if (!len) {
+		x->blanks += c->width - before;
+		return;
+	}
+	pad(x->f, x->blanks);
+	x->blanks = 0;
+	width = cut(x->f, text, len, c->width);
+	if (width + before < c->width)
+		x->blanks = c->width - width - before;
+}
+
+static void end_line(struct text_table *x)
+{
+	x->blanks = 0;
+	fputc('\n', x->f);
+}
+
+static void put_header(struct text_table *x)
+{
+	struct ws_bytes line[HEADER_LINES];
+	size_t lines = 1;
+
+	for (size_t i = 0; i < x->n; i++) {
+		size_t n = split_header(x->columns[i].view->shown.title, x->columns[i].width, line);
+
+		lines = n > lines ? n : lines;
+	}
+	for (size_t l = 0; l < lines; l++) {
+		text_style(x->f, x->opts, WS_TEXT_BOLD);
+		for (size_t i = 0; i < x->n; i++) {
+			const struct text_column *c = &x->columns[i];
+			size_t own = split_header(c->view->shown.title, c->width, line);
+
+			if (l + own >= lines) /* short titles stand on the last line */
+				put_field(x, i, line[l + own - lines].ptr,
+				          line[l + own - lines].len);
+			else
+				put_field(x, i, "", 0);
+		}
+		text_style(x->f, x->opts, WS_TEXT_PLAIN);
+		end_line(x);
+	}
+}
+
+static void put_rule(const struct text_table *x)
+{
+	for (size_t i = 0; i < x->n; i++) {
+		if (i)
+			pad(x->f, WS_TEXT_GAP);
+		for (size_t n = 0; n < x->columns[i].width; n++)
+			fputc('-', x->f);
+	}
+	fputc('\n', x->f);
+}
+
+/* Lines that the row takes: one, but in a table for reading. */
+static size_t row_lines(const struct text_table *x, const struct ws_cell *cells)
+{
+	size_t most = 1;
+
+	for (size_t i = 0; x->wraps && i < x->n; i++) {
+		const struct ws_cell *cell = &cells[x->columns[i].view->index];
+		size_t pos = 0, begin, lines = 0;
+
+		if (cell->type != WS_CELL_TEXT || x->columns[i].view->is_tree)
+			continue;
+		for (; pos < cell->text.len; lines++)
+			text_line(cell->text.ptr, cell->text.len, x->columns[i].width, &pos,
+			          &begin);
+		most = lines > most ? lines : most;
+	}
+	return most;
+}
+
+static void put_line(struct text_table *x, const struct ws_cell *cells, size_t nth)
+{
+	char out[WS_DISPLAY_NUMBER_MAX], label[2 * WS_VIEW_LABEL], text[WS_VIEW_SIZE];
+
+	for (size_t i = 0; i < x->n; i++) {
+		const struct ws_view_column *c = x->columns[i].view;
+		struct ws_cell own;
+		const struct ws_cell *cell = ws_view_cell(c, cells, &own, text);
+
+		if (c->is_tree && cell->type == WS_CELL_TEXT)
+			put_field(x, i, label, nth ? 0 : tree_label(x, cells, label));
+		else if (cell->type == WS_CELL_TEXT && x->wraps) {
+			/* The nth line of a wrapped text. */
+			size_t pos = 0, begin = 0, n = 0;
+
+			for (size_t line = 0; line <= nth; line++)
+				n = text_line(cell->text.ptr, cell->text.len, x->columns[i].width,
+				              &pos, &begin);
+			put_field(x, i, cell->text.ptr + begin, n);
+		} else if (nth)
+			put_field(x, i, "", 0);
+		else if (x->columns[i].elided && is_too_long(&x->columns[i], cell)) {
+			const struct ws_bytes *name = x->columns[i].elided++;
+
+			put_field(x, i, name->ptr, name->len);
+		} else if (cell->type == WS_CELL_TEXT)
+			put_field(x, i, cell->text.ptr, cell->text.len);
+		else if (!i && cell->type == WS_CELL_EMPTY && cells == x->t->totals)
+			put_field(x, i, "Total", 5);
+		else
+			put_field(x, i, out, ws_display_number(&c->shown, cell, out));
+	}
+	end_line(x);
+}
+
+static void put_cells(struct text_table *x, const struct ws_cell *cells)
+{
+	size_t lines = row_lines(x, cells);
+
+	for (size_t nth = 0; nth < lines; nth++)
+		put_line(x, cells, nth);
+}
+
+/* What is not shown is said. */
+static void put_left_out(struct text_table *x)
+{
+	size_t hidden = x->view.n - x->n;
+	char text[128];
+
+	if (x->rows < x->t->nrows)
+		fprintf(x->f, "… %zu more %s (--rows 0)\n", x->t->nrows - x->rows,
+		        x->t->nrows - x->rows == 1 ? "row" : "rows");
+	if (x->view.constants)
+		paragraph(x->f, x->opts, WS_TEXT_DIM, 0,
+		          ws_arena_format(&x->arena, "Same in all rows: %s.", x->view.constants));
+	if (!hidden)
+		return;
+	snprintf(text, sizeof(text),
+	         "%zu %s hidden (narrow terminal). Show %s with %sa wider window.", hidden,
+	         hidden == 1 ? "column" : "columns", hidden == 1 ? "it" : "them",
+	         x->opts->takes_columns ? "--columns or " : "");
+	paragraph(x->f, x->opts, WS_TEXT_DIM, 0, text);
+}
+
+/* Header, rows and totals of a table, and what the width left out. */
+static void table(FILE *f, const struct ws_table *t, const struct ws_text_opts *opts)
+{
+	struct text_table x = {.f = f, .t = t, .opts = opts};
+
+	x.rows = opts->max_rows && opts->max_rows < t->nrows ? opts->max_rows : t->nrows;
+	ws_view_make(&x.arena, t, x.rows, &x.view);
+	add_columns(&x);
+	fit(&x);
+	for (size_t i = 0; i < x.n; i++)
+		if (!x.wraps && (x.columns[i].is_name || x.columns[i].is_path))
+			cut_names(&x, &x.columns[i]);
+	put_header(&x);
+	put_rule(&x);
+	for (size_t row = 0; row < x.rows; row++)
+		put_cells(&x, ws_table_cells(t, row));
+	if (t->totals) {
+		put_rule(&x);
+		text_style(f, opts, WS_TEXT_BOLD);
+		put_cells(&x, t->totals);
+		text_style(f, opts, WS_TEXT_PLAIN);
+	}
+	put_left_out(&x);
+	ws_arena_free(&x.arena);
+}
+
+/* --- the first screen ------------------------------------------------------------------------ */
+
+#define TREE_ROWS    8
+#define KERNEL_ROWS  6
+#define FINDING_ROWS 5
+#define BAR_WIDTH    100 /* where lines have no limit */
+#define LEGEND_SHARE 1.0 /* percent: less has no name below the bar */
+
+static void put_text(FILE *f, const char *text)
+{
+	cut(f, text, strlen(text), SIZE_MAX);
+}
+
+static void put_styled(FILE *f, const struct ws_text_opts *opts, const char *sgr, const char *text)
+{
+	text_style(f, opts, sgr);
+	put_text(f, text);
+	text_style(f, opts, WS_TEXT_PLAIN);
+}
+
+/* What counts is bold, where a sentence takes one line. */
+static void put_sentence(FILE *f, const struct ws_text_opts *opts, const struct ws_page_line *of)
+{
+	struct ws_page_line with_grade = *of, *line = &with_grade;
+	struct ws_arena arena = {0};
+	const char *whole = "";
+
+	if (of->nparts && *of->grade && of->nparts < WS_PAGE_PARTS)
+		line->part[line->nparts++] =
+		        (struct ws_page_part){ws_arena_format(&arena, " %s", of->grade), false};
+	for (size_t i = 0; i < line->nparts; i++)
+		whole = ws_arena_format(&arena, "%s%s", whole, line->part[i].text);
+	if (opts->width > 0 && ws_display_width(whole, strlen(whole)) > (size_t)opts->width) {
+		paragraph(f, opts, WS_TEXT_BOLD, 0, whole);
+	} else if (line->nparts) {
+		for (size_t i = 0; i < line->nparts; i++)
+			put_styled(f, opts, line->part[i].bold ? WS_TEXT_BOLD : "",
+			           line->part[i].text);
+		fputc('\n', f);
+	}
+	ws_arena_free(&arena);
+}
+
+static void put_figures(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	struct ws_arena arena = {0};
+	const char *all = "";
+
+	for (size_t i = 0; i < page->nfigures; i++)
+		all = ws_arena_format(&arena, "%s%s%s %s", all, i ? " · " : "",
+		                      page->figure[i].value, page->figure[i].label);
+	if (page->nfigures) {
+		fputc('\n', f);
+		paragraph(f, opts, NULL, 0, all);
+	}
+	ws_arena_free(&arena);
+}
+
+/* --- the bar ------------------------------------------------------------------------------ */
+
+/* Neighbours differ; work is dark and idle time pale, also without colours. */
+static const char *glyph_of(const struct ws_page_segment *s, size_t nth)
+{
+	static const char *const busy[] = {"█", "▓", "▒"};
+	static const char *const idle[] = {"░", "·"};
+
+	return s->is_idle ? idle[nth % 2] : busy[nth % 3];
+}
+
+static void put_glyph(FILE *f, const struct ws_text_opts *opts, const struct ws_page_segment *s,
+                      size_t nth)
+{
+	const uint32_t rgb = ws_page_colour_def(s->colour).dark;
+
+	if (opts->colour && !s->is_idle)
+		fprintf(f, "\033[38;2;%u;%u;%um", rgb >> 16 & 0xff, rgb >> 8 & 0xff, rgb & 0xff);
+	fputs(glyph_of(s, nth), f);
+}
+
+static void put_bar(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	const size_t width = opts->width > 0 ? (size_t)opts->width : BAR_WIDTH;
+	double sum = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < page->nsegments; i++) {
+		sum += page->segment[i].percent;
+		for (; at < width && ((double)at + 0.5) * 100 < sum * (double)width; at++)
+			put_glyph(f, opts, &page->segment[i], i);
+	}
+	text_style(f, opts, WS_TEXT_PLAIN);
+	fputc('\n', f);
+}
+
+static void put_legend(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	struct ws_arena arena = {0};
+	size_t used = 0;
+
+	for (size_t i = 0; i < page->nsegments; i++) {
+		const struct ws_page_segment *s = &page->segment[i];
+		const char *text;
+		size_t width;
+
+		if (s->percent < LEGEND_SHARE)
+			continue;
+		text = ws_arena_format(&arena, " %s %s", s->name,
+		                       ws_say_part_of(&arena, ws_page_segment_ns(page, s),
+		                                      s->percent));
+		width = 1 + ws_display_width(text, strlen(text));
+		if (used && opts->width > 0 && used + 3 + width > (size_t)opts->width) {
+			fputc('\n', f);
+			used = 0;
+		}
+		fputs(used ? "   " : "", f);
+		put_glyph(f, opts, s, i);
+		text_style(f, opts, WS_TEXT_PLAIN);
+		put_text(f, text);
+		used += (used ? 3 : 0) + width;
+	}
+	fputc('\n', f);
+	ws_arena_free(&arena);
+}
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *t)
+{
+	if (t->nrows) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, t->def->title);
+		fputc('\n', f);
+		table(f, t, opts);
+	}
+	ws_table_free(t);
+}
+
+static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
+{
+	struct ws_arena arena = {0};
+
+	if (!page->nfindings)
+		return;
+	fputc('\n', f);
+	put_styled(f, opts, WS_TEXT_BOLD, "What to do");
+	fputc('\n', f);
+	for (size_t i = 0; i < page->nfindings && i < FINDING_ROWS; i++) {
+		const struct ws_page_finding *finding = &page->finding[i];
+		const char *text =
+		        ws_arena_format(&arena, "%zu. %s%s", i + 1, finding->advice,
+		                        strchr(".!?", finding->advice[strlen(finding->advice) - 1])
+		                                ? ""
+		                                : ".");
+
+		if (*finding->gain)
+			text = ws_arena_format(&arena, "%s Gain: %s.", text, finding->gain);
+		paragraph(f, opts, NULL, 0, text);
+		if (finding->evidence)
+			paragraph(f, opts, WS_TEXT_DIM, 3, finding->evidence);
+	}
+	if (page->findings_note)
+		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+	ws_arena_free(&arena);
+}
+
+/* Its sentences alone, with their grades. */
+static void text_headline(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
+{
+	for (size_t i = 0; i < page->nheadline; i++)
+		put_sentence(f, opts, &page->headline[i]);
+	if (page->note)
+		paragraph(f, opts, WS_TEXT_DIM, 0, page->note);
+}
+
+/* The first screen of a report. */
+static void front(FILE *f, const struct ws_page *page, const struct ws_text_opts *opts)
+{
+	const struct ws_text_opts whole = {.width = opts->width, .colour = opts->colour};
+	struct ws_arena arena = {0};
+
+	put_styled(f, opts, WS_TEXT_BOLD, page->title);
+	fputc('\n', f);
+	paragraph(f, opts, WS_TEXT_DIM, 0, ws_front_source(&arena, page));
+	ws_arena_free(&arena);
+	fputc('\n', f);
+	text_headline(f, page, opts);
+	put_sentence(f, opts, &page->first);
+	put_figures(f, opts, page);
+	if (page->nsegments) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, page->bar_title);
+		fputc('\n', f);
+		put_bar(f, opts, page);
+		put_legend(f, opts, page);
+	}
+	put_part(f, &whole, ws_front_tree(page, TREE_ROWS));
+	put_part(f, &whole, ws_front_kernels(page, KERNEL_ROWS));
+	put_findings(f, opts, page);
+}
+
+/* --- pages and reports ----------------------------------------------------------------------- */
 
 #define PAGE_ITEM_WIDTH 34
 #define PAGE_ITEM_LEAST 14 /* on a narrow terminal */
 #define PAGE_TEXT_LEAST 40 /* a text that has less room, and needs more, goes below its line */
+
 #define PAGE_NAME_LEAST                                                          \
 	16 /* a name that has less room is left out: its short form stands there \
 	    */
@@ -42,28 +750,6 @@ static size_t page_number(const struct page_section *s, size_t row, size_t colum
 	return ws_display_quantity(s->t, &s->shown[column].shown, row, column, number);
 }
 
-static void measure_section(struct page_section *s)
-{
-	char number[WS_DISPLAY_NUMBER_MAX];
-
-	s->end = ws_display_section_end(s->t, &s->columns, s->begin);
-	s->numbers = 0;
-	for (size_t i = 0; i < s->t->def->ncolumns; i++) {
-		s->shown[i].width = 0;
-		ws_display_section_column(s->t, i, s->begin, s->end, &s->shown[i].shown);
-		for (size_t row = s->begin; row < s->end; row++) {
-			size_t w = page_number(s, row, i, number);
-
-			s->shown[i].width = w > s->shown[i].width ? w : s->shown[i].width;
-		}
-		s->numbers += s->shown[i].width ? s->shown[i].width + WS_TEXT_GAP : 0;
-	}
-	s->items = PAGE_ITEM_WIDTH;
-	while (s->opts->width > 0 && s->items > PAGE_ITEM_LEAST &&
-	       2 + s->items + s->numbers > (size_t)s->opts->width)
-		s->items--;
-}
-
 /* Returns the columns taken; less than s->numbers when the last ones are empty. */
 static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row)
 {
@@ -77,8 +763,8 @@ static size_t put_page_numbers(FILE *f, const struct page_section *s, size_t row
 			continue;
 		blanks += s->shown[i].width - w;
 		if (w) {
-			ws__text_pad(f, blanks);
-			ws__text_cut(f, number, w, SIZE_MAX);
+			pad(f, blanks);
+			cut(f, number, w, SIZE_MAX);
 			used += blanks + w;
 			blanks = 0;
 		}
@@ -129,27 +815,6 @@ static size_t name_room(const struct page_section *s)
 	return at + PAGE_NAME_LEAST <= (size_t)s->opts->width ? (size_t)s->opts->width - at : 0;
 }
 
-/* What is shown of the section's names. */
-static void cut_names(struct page_section *s)
-{
-	size_t n = s->end - s->begin, room = name_room(s);
-
-	WS_NEW(s->arena, s->item, n);
-	WS_NEW(s->arena, s->text, n);
-	for (size_t i = 0; i < n; i++) {
-		const struct ws_cell *cells = page_cells(s, s->begin + i);
-		const struct ws_cell *item = &cells[s->columns.item],
-		                     *text = &cells[s->columns.text];
-
-		if (!look_at_line(s, cells).is_name)
-			continue;
-		s->item[i] = (struct ws_bytes){item->text.ptr, item->text.len};
-		s->text[i] = (struct ws_bytes){text->text.ptr, text->text.len};
-	}
-	ws_names_elide(s->arena, s->item, n, s->items, WS_ELIDE_HEAD(s->items));
-	ws_names_elide(s->arena, s->text, n, room, WS_ELIDE_HEAD(room));
-}
-
 /* Behind the numbers, or below where there is no room for it. `used` columns of them are taken. */
 static void put_page_text(FILE *f, const struct page_section *s, const struct ws_cell *text,
                           const struct ws_bytes *name, size_t used)
@@ -161,15 +826,15 @@ static void put_page_text(FILE *f, const struct page_section *s, const struct ws
 		fputc('\n', f);
 		return;
 	}
-	ws__text_pad(f, s->numbers - used);
+	pad(f, s->numbers - used);
 	if (name) {
-		ws__text_style(f, s->opts, WS_TEXT_DIM);
-		ws__text_cut(f, name->ptr, name->len, SIZE_MAX);
-		ws__text_style(f, s->opts, WS_TEXT_PLAIN);
+		text_style(f, s->opts, WS_TEXT_DIM);
+		cut(f, name->ptr, name->len, SIZE_MAX);
+		text_style(f, s->opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		return;
 	}
-	ws__text_wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
+	wrap(f, s->opts, style, text->text.ptr, text->text.len, at);
 }
 
 /* Has the line room for its item, and for its text behind the numbers? */
@@ -196,14 +861,13 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	int below = has_text && !line.is_name && !fits_line(s, item, text, line.has_number);
 	size_t width = below && !line.has_number ? (size_t)s->opts->width - 2 : s->items, used = 0;
 
-	ws__text_pad(f, 2);
+	pad(f, 2);
 	if (line.is_name)
-		used = ws__text_cut(f, s->item[row - s->begin].ptr, s->item[row - s->begin].len,
-		                    width);
+		used = cut(f, s->item[row - s->begin].ptr, s->item[row - s->begin].len, width);
 	else if (item->type == WS_CELL_TEXT)
-		used = ws__text_cut(f, item->text.ptr, item->text.len, width);
+		used = cut(f, item->text.ptr, item->text.len, width);
 	if (line.has_number || (has_text && !below))
-		ws__text_pad(f, s->items + WS_TEXT_GAP - used);
+		pad(f, s->items + WS_TEXT_GAP - used);
 	used = line.has_number ? put_page_numbers(f, s, row) : 0;
 	if (has_text && !below) {
 		put_page_text(f, s, text, line.is_name ? &s->text[row - s->begin] : NULL, used);
@@ -211,8 +875,8 @@ static void put_page_line(FILE *f, const struct page_section *s, size_t row)
 	}
 	fputc('\n', f);
 	if (below) {
-		ws__text_pad(f, 6);
-		ws__text_wrap(f, s->opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
+		pad(f, 6);
+		wrap(f, s->opts, WS_TEXT_DIM, text->text.ptr, text->text.len, 6);
 	}
 }
 
@@ -226,14 +890,47 @@ static void put_page(FILE *f, const struct ws_table *t, const struct ws_text_opt
 	for (; s.begin < t->nrows; s.begin = s.end) {
 		const struct ws_cell section = page_cells(&s, s.begin)[columns->section];
 
-		measure_section(&s);
-		cut_names(&s);
+		char number[WS_DISPLAY_NUMBER_MAX];
+
+		s.end = ws_display_section_end(s.t, &s.columns, s.begin);
+		s.numbers = 0;
+		for (size_t i = 0; i < s.t->def->ncolumns; i++) {
+			s.shown[i].width = 0;
+			ws_display_section_column(s.t, i, s.begin, s.end, &s.shown[i].shown);
+			for (size_t row = s.begin; row < s.end; row++) {
+				size_t w = page_number(&s, row, i, number);
+
+				s.shown[i].width = w > s.shown[i].width ? w : s.shown[i].width;
+			}
+			s.numbers += s.shown[i].width ? s.shown[i].width + WS_TEXT_GAP : 0;
+		}
+		s.items = PAGE_ITEM_WIDTH;
+		while (s.opts->width > 0 && s.items > PAGE_ITEM_LEAST &&
+		       2 + s.items + s.numbers > (size_t)s.opts->width)
+			s.items--;
+		/* What is shown of the section's names. */
+		size_t n = s.end - s.begin, room = name_room(&s);
+
+		WS_NEW(s.arena, s.item, n);
+		WS_NEW(s.arena, s.text, n);
+		for (size_t i = 0; i < n; i++) {
+			const struct ws_cell *cells = page_cells(&s, s.begin + i);
+			const struct ws_cell *item = &cells[s.columns.item],
+			                     *text = &cells[s.columns.text];
+
+			if (!look_at_line(&s, cells).is_name)
+				continue;
+			s.item[i] = (struct ws_bytes){item->text.ptr, item->text.len};
+			s.text[i] = (struct ws_bytes){text->text.ptr, text->text.len};
+		}
+		ws_names_elide(s.arena, s.item, n, s.items, WS_ELIDE_HEAD(s.items));
+		ws_names_elide(s.arena, s.text, n, room, WS_ELIDE_HEAD(room));
 		if (s.begin)
 			fputc('\n', f);
-		ws__text_style(f, opts, WS_TEXT_BOLD);
+		text_style(f, opts, WS_TEXT_BOLD);
 		if (section.type == WS_CELL_TEXT)
-			ws__text_cut(f, section.text.ptr, section.text.len, SIZE_MAX);
-		ws__text_style(f, opts, WS_TEXT_PLAIN);
+			cut(f, section.text.ptr, section.text.len, SIZE_MAX);
+		text_style(f, opts, WS_TEXT_PLAIN);
 		fputc('\n', f);
 		for (size_t row = s.begin; row < s.end; row++)
 			put_page_line(f, &s, row);
@@ -248,15 +945,15 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	struct ws_page_columns page;
 	char title[WS_DISPLAY_TITLE];
 
-	ws__text_style(f, opts, WS_TEXT_BOLD);
+	text_style(f, opts, WS_TEXT_BOLD);
 	fputs(ws_display_title(t, title), f);
-	ws__text_style(f, opts, WS_TEXT_PLAIN);
+	text_style(f, opts, WS_TEXT_PLAIN);
 	fputc('\n', f);
-	ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
+	paragraph(f, opts, WS_TEXT_DIM, 0, t->def->meaning);
 	fputc('\n', f);
 	if (t->not_recorded) {
 		fputs("not recorded:\n", f);
-		ws__text_paragraph(f, opts, NULL, 2, t->not_recorded);
+		paragraph(f, opts, NULL, 2, t->not_recorded);
 		fputs(t->nrows ? "\n" : "", f);
 	} else if (!t->nrows) {
 		fputs("no rows\n", f);
@@ -264,10 +961,10 @@ static void put_one(FILE *f, const struct ws_table *t, const struct ws_text_opts
 	if (t->nrows && ws_display_page(t->def, &page))
 		put_page(f, t, opts, &page);
 	else if (t->nrows)
-		ws__text_table(f, t, opts);
+		table(f, t, opts);
 	for (size_t i = 0; i < t->nnotes; i++) {
 		fputs(i ? "" : "\n", f);
-		ws__text_paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
+		paragraph(f, opts, WS_TEXT_DIM, 0, t->notes[i]);
 	}
 }
 
@@ -276,24 +973,24 @@ static void put_fact(FILE *f, const struct ws_text_opts *opts, const char *sgr, 
                      const char *text)
 {
 	if (sgr)
-		ws__text_style(f, opts, sgr);
+		text_style(f, opts, sgr);
 	fputs(name, f);
 	if (sgr)
-		ws__text_style(f, opts, WS_TEXT_PLAIN);
+		text_style(f, opts, WS_TEXT_PLAIN);
 	fputs(": ", f);
-	ws__text_wrap(f, opts, NULL, text, strlen(text), strlen(name) + 2);
+	wrap(f, opts, NULL, text, strlen(text), strlen(name) + 2);
 }
 
 void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_opts *opts)
 {
 	if (opts->has_front && report->page) {
-		ws__text_front(f, report->page, opts);
+		front(f, report->page, opts);
 		for (size_t i = 1; i < report->ntables; i++) {
 			fputc('\n', f);
-			ws__text_style(f, opts, WS_TEXT_BOLD);
+			text_style(f, opts, WS_TEXT_BOLD);
 			fprintf(f, "%s\n", report->tables[i]->def->title);
-			ws__text_style(f, opts, WS_TEXT_PLAIN);
-			ws__text_table(f, report->tables[i], opts);
+			text_style(f, opts, WS_TEXT_PLAIN);
+			table(f, report->tables[i], opts);
 		}
 		return;
 	}
@@ -304,7 +1001,7 @@ void ws_out_text(FILE *f, const struct ws_report *report, const struct ws_text_o
 		put_fact(f, opts, NULL, "Filter", report->filter);
 	if (report->page && report->page->is_comparison) {
 		fputc('\n', f);
-		ws__text_headline(f, report->page, opts);
+		text_headline(f, report->page, opts);
 	}
 	for (size_t i = 0; i < report->ntables; i++) {
 		fputc('\n', f);

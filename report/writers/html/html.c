@@ -5,7 +5,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-
 #include "formats/base/arena.h"
 #include "formats/base/xalloc.h"
 #include "report/kernel_info/classify.h"
@@ -17,13 +16,16 @@
 static const char style[] = {
 #include "page.css.inc"
 };
+
 static const char script[] = {
 #include "page.js.inc"
 };
+
 /* Their SHA-256. */
 static const unsigned char style_hash[] = {
 #include "page.css.hash.inc"
 };
+
 static const unsigned char script_hash[] = {
 #include "page.js.hash.inc"
 };
@@ -49,30 +51,6 @@ static void put_text(FILE *f, const char *text)
 			fputc(*text, f);
 		}
 	}
-}
-
-/* {"ranges": 2229}: how many rows the tables have that do not show all. */
-static void put_cut(struct ws_json_writer *j, const struct ws_report *report)
-{
-	ws_json_object_begin(ws_json_key(j, "cut"));
-	for (size_t i = 0; i < report->ntables; i++)
-		if (report->tables[i]->nrows > MOST_ROWS)
-			ws_json_u64(ws_json_key(j, report->tables[i]->def->name),
-			            report->tables[i]->nrows);
-	ws_json_object_end(j);
-}
-
-static void put_column(struct ws_json_writer *j, const struct ws_view_column *c)
-{
-	ws_json_object_begin(j);
-	ws_json_u64(ws_json_key(j, "index"), c->index);
-	ws_json_str(ws_json_key(j, "title"), c->shown.title);
-	ws_json_bool(ws_json_key(j, "plain"), c->shown.display == WS_DISPLAY_PLAIN);
-	ws_json_i64(ws_json_key(j, "exponent"), c->shown.exponent);
-	ws_json_i64(ws_json_key(j, "decimals"), c->shown.decimals);
-	ws_json_bool(ws_json_key(j, "mixed"), c->shown.is_mixed);
-	ws_json_bool(ws_json_key(j, "tree"), c->is_tree);
-	ws_json_object_end(j);
 }
 
 /* Of a tree: the label and depth of each row, which the script makes into branches. */
@@ -108,8 +86,18 @@ static void put_views(struct ws_json_writer *j, const struct ws_report *report)
 		ws_view_make(&arena, t, rows, &view);
 		ws_json_object_begin(ws_json_key(j, t->def->name));
 		ws_json_array_begin(ws_json_key(j, "columns"));
-		for (size_t c = 0; c < view.n; c++)
-			put_column(j, &view.column[c]);
+		for (size_t c = 0; c < view.n; c++) {
+			ws_json_object_begin(j);
+			ws_json_u64(ws_json_key(j, "index"), view.column[c].index);
+			ws_json_str(ws_json_key(j, "title"), view.column[c].shown.title);
+			ws_json_bool(ws_json_key(j, "plain"),
+			             view.column[c].shown.display == WS_DISPLAY_PLAIN);
+			ws_json_i64(ws_json_key(j, "exponent"), view.column[c].shown.exponent);
+			ws_json_i64(ws_json_key(j, "decimals"), view.column[c].shown.decimals);
+			ws_json_bool(ws_json_key(j, "mixed"), view.column[c].shown.is_mixed);
+			ws_json_bool(ws_json_key(j, "tree"), view.column[c].is_tree);
+			ws_json_object_end(j);
+		}
 		ws_json_array_end(j);
 		ws_json_u64(ws_json_key(j, "keys"), view.nkeys);
 		ws_json_u64(ws_json_key(j, "answers"), view.nanswers);
@@ -158,7 +146,13 @@ static enum ws_status put_data(FILE *f, const struct ws_report *report, struct w
 
 	ws_json_begin(&j, memory);
 	ws_json_object_begin(&j);
-	put_cut(&j, report);
+	/* {"ranges": 2229}: how many rows the tables have that do not show all. */
+	ws_json_object_begin(ws_json_key(&j, "cut"));
+	for (size_t i = 0; i < report->ntables; i++)
+		if (report->tables[i]->nrows > MOST_ROWS)
+			ws_json_u64(ws_json_key(&j, report->tables[i]->def->name),
+			            report->tables[i]->nrows);
+	ws_json_object_end(&j);
 	put_views(&j, report);
 	put_colours(&j);
 	ws_html_put_page(ws_json_key(&j, "page"), report->page);
@@ -188,27 +182,6 @@ static void put_packed_data(FILE *f, const struct ws_report *report, enum ws_sta
 		ws_html_put_packed(f, json, len);
 	fputs("</script>\n", f);
 	free(json);
-}
-
-static void put_head(FILE *f, const struct ws_report *report)
-{
-	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-	      "style-src 'sha256-",
-	      f);
-	ws_html_put_base64(f, style_hash, sizeof(style_hash));
-	fputs("'; script-src 'sha256-", f);
-	ws_html_put_base64(f, script_hash, sizeof(script_hash));
-	fputs("'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
-	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
-	      f);
-	put_text(f, report->title);
-	fputs(": ", f);
-	put_text(f, report->trace);
-	fputs("</title>\n<style>", f);
-	fwrite(style, 1, sizeof(style), f);
-	fputs("</style>\n</head>\n", f);
 }
 
 static void put_part(FILE *f, const char *text, const char **before)
@@ -247,7 +220,23 @@ enum ws_status ws_out_html(FILE *f, const struct ws_report *report, struct ws_er
 	const struct ws_page *page = report->page;
 	enum ws_status status;
 
-	put_head(f, report);
+	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src 'sha256-",
+	      f);
+	ws_html_put_base64(f, style_hash, sizeof(style_hash));
+	fputs("'; script-src 'sha256-", f);
+	ws_html_put_base64(f, script_hash, sizeof(script_hash));
+	fputs("'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+	      "<link rel=\"icon\" href=\"data:,\">\n<title>",
+	      f);
+	put_text(f, report->title);
+	fputs(": ", f);
+	put_text(f, report->trace);
+	fputs("</title>\n<style>", f);
+	fwrite(style, 1, sizeof(style), f);
+	fputs("</style>\n</head>\n", f);
 	fputs("<body>\n<header>\n", f);
 	put_title(f, report);
 	fputs("</header>\n<nav aria-label=\"Sections\"></nav>\n<main>\n<noscript>The page needs "

@@ -1,7 +1,144 @@
-/* The first screen as the script of the page reads it. */
+/* The first screen as the script of the page reads it: sentences, pictures, timelines and what a
+ * comparison adds. */
+#include <stdlib.h>
+#include <zlib.h>
+#include "formats/base/bytes.h"
+#include "formats/base/xalloc.h"
+#include "report/page/timeline.h"
 #include "report/writers/html/private.h"
 
-void ws_html_put_line(struct ws_json_writer *j, const struct ws_page_line *line)
+/* --- packed bytes: deflated, then base64 ----------------------------------------------------- */
+
+#define LEVEL 6
+
+void ws_html_put_base64(FILE *f, const unsigned char *bytes, size_t len)
+{
+	static const char digits[] =
+	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t i = 0; i < len; i += 3) {
+		const unsigned n = (unsigned)bytes[i] << 16 |
+		                   (i + 1 < len ? (unsigned)bytes[i + 1] << 8 : 0) |
+		                   (i + 2 < len ? bytes[i + 2] : 0);
+		const char four[4] = {digits[n >> 18], digits[n >> 12 & 63],
+		                      i + 1 < len ? digits[n >> 6 & 63] : '=',
+		                      i + 2 < len ? digits[n & 63] : '='};
+
+		fwrite(four, 1, 4, f);
+	}
+}
+
+void ws_html_put_packed(FILE *f, const void *bytes, size_t len)
+{
+	uLongf packed_len = compressBound((uLong)len);
+	unsigned char *packed = ws_xmalloc(packed_len);
+
+	/* with this much room it can only lack memory */
+	if (compress2(packed, &packed_len, bytes, (uLong)len, LEVEL) != Z_OK)
+		ws_out_of_memory(packed_len);
+	ws_html_put_base64(f, packed, packed_len);
+	free(packed);
+}
+
+/* --- timelines ------------------------------------------------------------------------------- */
+
+/* X(number): signed numbers are zigzag; the start is less that of the box before in its lane. */
+#define COLUMNS(X)                                                                            \
+	X(ws_zigzag((uint64_t)(box->start_ns - before_ns)))                                   \
+	X((uint64_t)box->dur_ns)                                                              \
+	X(ws_zigzag((uint64_t)(box->dur_ns - box->busy_ns)))                                  \
+	X(box->count)                                                                         \
+	X(box->name)                                                                          \
+	X(box->class)                                                                         \
+	X(box->path)                                                                          \
+	X(box->operation)                                                                     \
+	X(box->shapes)                                                                        \
+	X(box->launch)                                                                        \
+	X(box->call)                                                                          \
+	X(box->call_dur_ns < 0 ? 0 : ws_zigzag((uint64_t)(box->start_ns - box->call_ns)) + 1) \
+	X((uint64_t)(box->call_dur_ns + 1))                                                   \
+	X(box->depth)                                                                         \
+	X(box->colour)
+
+static void put_number(struct ws_buf *bytes, uint64_t number)
+{
+	ws_buf_reserve(bytes, WS_VARINT_MAX);
+	bytes->len = (size_t)(ws_varint_put(bytes->data + bytes->len, number) - bytes->data);
+}
+
+void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *id)
+{
+	struct ws_buf bytes = {0};
+
+#define X(number)                                                                      \
+	for (size_t i = 0; i < timeline->nlanes; i++) {                                \
+		int64_t before_ns = timeline->start_ns;                                \
+                                                                                       \
+		for (size_t k = 0; k < timeline->lane[i].n; k++) {                     \
+			const struct ws_timeline_box *box = &timeline->lane[i].box[k]; \
+                                                                                       \
+			put_number(&bytes, number);                                    \
+			before_ns = box->start_ns;                                     \
+		}                                                                      \
+		(void)before_ns;                                                       \
+	}
+	COLUMNS(X)
+#undef X
+	fprintf(f, "<script type=\"text/plain\" id=\"%s\">", id);
+	ws_html_put_packed(f, bytes.data, bytes.len);
+	fputs("</script>\n", f);
+	ws_buf_free(&bytes);
+}
+
+static const char *kind_name(enum ws_timeline_kind kind)
+{
+	static const char *const names[] = {
+#define X(NAME, name) name,
+	        WS_TIMELINE_LANES(X)
+#undef X
+	};
+
+	return names[kind];
+}
+
+/* Its lanes and texts as an object, or null; and its boxes, which lie in an element of their own.
+ */
+static void put_timeline(struct ws_json_writer *j, const struct ws_timeline *t)
+{
+	if (!t) {
+		ws_json_null(j);
+		return;
+	}
+	ws_json_object_begin(j);
+	ws_json_str(ws_json_key(j, "what"), t->title);
+	ws_json_i64(ws_json_key(j, "begin"), t->start_ns - t->shift_ns);
+	ws_json_i64(ws_json_key(j, "length"), t->end_ns - t->start_ns);
+	ws_json_i64(ws_json_key(j, "shortest"), t->shortest_ns);
+	ws_json_u64(ws_json_key(j, "kernels"), t->kernels);
+	ws_json_u64(ws_json_key(j, "ranges"), t->ranges);
+	ws_json_u64(ws_json_key(j, "copies"), t->copies);
+	ws_json_u64(ws_json_key(j, "ops"), t->ops);
+	ws_json_array_begin(ws_json_key(j, "lanes"));
+	for (size_t i = 0; i < t->nlanes; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(ws_json_key(j, "kind"), kind_name(t->lane[i].kind));
+		ws_json_str(ws_json_key(j, "name"), t->lane[i].name);
+		ws_json_u64(ws_json_key(j, "n"), t->lane[i].n);
+		ws_json_u64(ws_json_key(j, "depths"), t->lane[i].depths);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(ws_json_key(j, "text"));
+	for (size_t i = 0; i < t->ntexts; i++)
+		ws_json_str(j, t->text[i]);
+	ws_json_array_end(j);
+	ws_json_object_end(j);
+}
+
+/* --- the first screen ------------------------------------------------------------------------ */
+
+/* A sentence; the icicle, as the member "tree". */
+static void put_line(struct ws_json_writer *j, const struct ws_page_line *line)
 {
 	ws_json_array_begin(j);
 	for (size_t i = 0; i < line->nparts; i++) {
@@ -13,13 +150,78 @@ void ws_html_put_line(struct ws_json_writer *j, const struct ws_page_line *line)
 	ws_json_array_end(j);
 }
 
-static void put_headline(struct ws_json_writer *j, const struct ws_page *page)
+static void put_tree(struct ws_json_writer *j, const struct ws_page *page)
 {
+	ws_json_object_begin(key(j, "tree"));
+	ws_json_str(key(j, "title"), page->tree_title);
+	ws_json_str(key(j, "what"), page->tree_what);
+	ws_json_i64(key(j, "total"), page->gpu_ns);
+	ws_json_f64(key(j, "per"), page->samples);
+	ws_json_array_begin(key(j, "nodes"));
+	for (size_t i = 0; i < page->nnodes; i++) {
+		ws_json_object_begin(j);
+		ws_json_i64(key(j, "parent"), page->node[i].parent == WS_PAGE_ROOT
+		                                      ? -1
+		                                      : (int64_t)page->node[i].parent);
+		ws_json_str(key(j, "label"), page->node[i].label);
+		ws_json_str(key(j, "path"), page->node[i].path);
+		ws_json_u64(key(j, "folded"), page->node[i].folded);
+		ws_json_i64(key(j, "inclusive"), page->node[i].inclusive_ns);
+		ws_json_i64(key(j, "exclusive"), page->node[i].exclusive_ns);
+		ws_json_u64(key(j, "calls"), page->node[i].calls);
+		ws_json_u64(key(j, "kernels"), page->node[i].kernels);
+		ws_json_i64(key(j, "flops"), page->node[i].flops);
+		ws_json_i64(key(j, "colour"), page->node[i].colour);
+		ws_json_bool(key(j, "range"), page->node[i].is_range);
+		if (page->node[i].counterpart != WS_PAGE_ROOT)
+			ws_json_u64(key(j, "other"), page->node[i].counterpart);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_object_end(j);
+}
+
+static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
+{
+	ws_json_object_begin(key(j, "kernels"));
+	ws_json_str(key(j, "noun"), page->has_operations ? "Operation" : "Kernel");
+	ws_json_u64(key(j, "more"), page->more_kernels);
+	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
+	ws_json_f64(key(j, "samples"), page->samples);
+	ws_json_f64(key(j, "unit"), page->rate_unit);
+	ws_json_str(key(j, "rates"), page->rate_name);
+	ws_json_array_begin(key(j, "list"));
+	for (size_t i = 0; i < page->nkernels; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->kernel[i].name);
+		ws_json_str(key(j, "full"), page->kernel[i].full_name);
+		ws_json_str(key(j, "class"), page->kernel[i].class);
+		ws_json_i64(key(j, "colour"), page->kernel[i].colour);
+		ws_json_u64(key(j, "calls"), page->kernel[i].calls);
+		ws_json_i64(key(j, "ns"), page->kernel[i].ns);
+		ws_json_f64(key(j, "percent"), page->kernel[i].percent);
+		ws_json_f64(key(j, "mean"), page->kernel[i].mean_ns);
+		ws_json_f64(key(j, "rate"), page->kernel[i].flops_per_s);
+		ws_json_f64(key(j, "attained"), page->kernel[i].attained);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_object_end(j);
+}
+
+void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
+{
+	if (!page || page->is_comparison) {
+		ws_json_null(j);
+		return;
+	}
+	ws_json_object_begin(j);
+	ws_json_str(key(j, "work"), ws_page_work(page));
 	ws_json_array_begin(key(j, "headline"));
 	for (size_t i = 0; i < page->nheadline; i++)
-		ws_html_put_line(j, &page->headline[i]);
+		put_line(j, &page->headline[i]);
 	ws_json_array_end(j);
-	ws_html_put_line(key(j, "first"), &page->first);
+	put_line(key(j, "first"), &page->first);
 	ws_json_array_begin(key(j, "figures"));
 	for (size_t i = 0; i < page->nfigures; i++) {
 		ws_json_array_begin(j);
@@ -28,10 +230,6 @@ static void put_headline(struct ws_json_writer *j, const struct ws_page *page)
 		ws_json_array_end(j);
 	}
 	ws_json_array_end(j);
-}
-
-static void put_bar(struct ws_json_writer *j, const struct ws_page *page)
-{
 	ws_json_object_begin(key(j, "bar"));
 	ws_json_str(key(j, "title"), page->bar_title);
 	ws_json_i64(key(j, "whole"), page->whole_ns);
@@ -50,62 +248,22 @@ static void put_bar(struct ws_json_writer *j, const struct ws_page *page)
 	}
 	ws_json_array_end(j);
 	ws_json_object_end(j);
-}
-
-static void put_node(struct ws_json_writer *j, const struct ws_page_node *n)
-{
-	ws_json_object_begin(j);
-	ws_json_i64(key(j, "parent"), n->parent == WS_PAGE_ROOT ? -1 : (int64_t)n->parent);
-	ws_json_str(key(j, "label"), n->label);
-	ws_json_str(key(j, "path"), n->path);
-	ws_json_u64(key(j, "folded"), n->folded);
-	ws_json_i64(key(j, "inclusive"), n->inclusive_ns);
-	ws_json_i64(key(j, "exclusive"), n->exclusive_ns);
-	ws_json_u64(key(j, "calls"), n->calls);
-	ws_json_u64(key(j, "kernels"), n->kernels);
-	ws_json_i64(key(j, "flops"), n->flops);
-	ws_json_i64(key(j, "colour"), n->colour);
-	ws_json_bool(key(j, "range"), n->is_range);
-	if (n->counterpart != WS_PAGE_ROOT)
-		ws_json_u64(key(j, "other"), n->counterpart);
-	ws_json_object_end(j);
-}
-
-void ws_html_put_tree(struct ws_json_writer *j, const struct ws_page *page)
-{
-	ws_json_object_begin(key(j, "tree"));
-	ws_json_str(key(j, "title"), page->tree_title);
-	ws_json_str(key(j, "what"), page->tree_what);
-	ws_json_i64(key(j, "total"), page->gpu_ns);
-	ws_json_f64(key(j, "per"), page->samples);
-	ws_json_array_begin(key(j, "nodes"));
-	for (size_t i = 0; i < page->nnodes; i++)
-		put_node(j, &page->node[i]);
-	ws_json_array_end(j);
-	ws_json_object_end(j);
-}
-
-static void put_point(struct ws_json_writer *j, const struct ws_page_point *p)
-{
-	ws_json_object_begin(j);
-	ws_json_str(key(j, "name"), p->name);
-	ws_json_str(key(j, "dtype"), p->dtype);
-	ws_json_f64(key(j, "intensity"), p->intensity);
-	ws_json_f64(key(j, "rate"), p->flops_per_s);
-	ws_json_i64(key(j, "ns"), p->gpu_ns);
-	ws_json_f64(key(j, "percent"), p->percent);
-	ws_json_f64(key(j, "attained"), p->attained);
-	ws_json_bool(key(j, "labelled"), p->is_labelled);
-	ws_json_i64(key(j, "colour"), p->colour);
-	ws_json_object_end(j);
-}
-
-static void put_roofline(struct ws_json_writer *j, const struct ws_page *page)
-{
+	put_tree(j, page);
 	ws_json_object_begin(key(j, "roofline"));
 	ws_json_array_begin(key(j, "points"));
-	for (size_t i = 0; i < page->npoints; i++)
-		put_point(j, &page->point[i]);
+	for (size_t i = 0; i < page->npoints; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->point[i].name);
+		ws_json_str(key(j, "dtype"), page->point[i].dtype);
+		ws_json_f64(key(j, "intensity"), page->point[i].intensity);
+		ws_json_f64(key(j, "rate"), page->point[i].flops_per_s);
+		ws_json_i64(key(j, "ns"), page->point[i].gpu_ns);
+		ws_json_f64(key(j, "percent"), page->point[i].percent);
+		ws_json_f64(key(j, "attained"), page->point[i].attained);
+		ws_json_bool(key(j, "labelled"), page->point[i].is_labelled);
+		ws_json_i64(key(j, "colour"), page->point[i].colour);
+		ws_json_object_end(j);
+	}
 	ws_json_array_end(j);
 	ws_json_array_begin(key(j, "roofs"));
 	for (size_t i = 0; i < page->nroofs; i++) {
@@ -117,10 +275,6 @@ static void put_roofline(struct ws_json_writer *j, const struct ws_page *page)
 	}
 	ws_json_array_end(j);
 	ws_json_object_end(j);
-}
-
-static void put_findings(struct ws_json_writer *j, const struct ws_page *page)
-{
 	ws_json_object_begin(key(j, "findings"));
 	ws_json_str(key(j, "note"), page->findings_note);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");
@@ -140,54 +294,74 @@ static void put_findings(struct ws_json_writer *j, const struct ws_page *page)
 	}
 	ws_json_array_end(j);
 	ws_json_object_end(j);
-}
-
-static void put_kernel(struct ws_json_writer *j, const struct ws_page_kernel *k)
-{
-	ws_json_object_begin(j);
-	ws_json_str(key(j, "name"), k->name);
-	ws_json_str(key(j, "full"), k->full_name);
-	ws_json_str(key(j, "class"), k->class);
-	ws_json_i64(key(j, "colour"), k->colour);
-	ws_json_u64(key(j, "calls"), k->calls);
-	ws_json_i64(key(j, "ns"), k->ns);
-	ws_json_f64(key(j, "percent"), k->percent);
-	ws_json_f64(key(j, "mean"), k->mean_ns);
-	ws_json_f64(key(j, "rate"), k->flops_per_s);
-	ws_json_f64(key(j, "attained"), k->attained);
+	put_kernels(j, page);
+	put_timeline(ws_json_key(j, "timeline"), page->timeline);
 	ws_json_object_end(j);
 }
 
-static void put_kernels(struct ws_json_writer *j, const struct ws_page *page)
+/* --- the answers of a comparison, or of ranks ------------------------------------------------ */
+
+static void put_pair(struct ws_json_writer *j, const char *name, const double pair[2])
 {
-	ws_json_object_begin(key(j, "kernels"));
-	ws_json_str(key(j, "noun"), page->has_operations ? "Operation" : "Kernel");
-	ws_json_u64(key(j, "more"), page->more_kernels);
-	ws_json_str(key(j, "each"), page->has_steps ? " per step" : "");
-	ws_json_f64(key(j, "samples"), page->samples);
-	ws_json_f64(key(j, "unit"), page->rate_unit);
-	ws_json_str(key(j, "rates"), page->rate_name);
-	ws_json_array_begin(key(j, "list"));
-	for (size_t i = 0; i < page->nkernels; i++)
-		put_kernel(j, &page->kernel[i]);
+	ws_json_array_begin(key(j, name));
+	ws_json_f64(j, pair[0]);
+	ws_json_f64(j, pair[1]);
 	ws_json_array_end(j);
-	ws_json_object_end(j);
 }
 
-void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
+void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page)
 {
-	if (!page || page->is_comparison) {
+	if (!page || !page->is_comparison) {
 		ws_json_null(j);
 		return;
 	}
 	ws_json_object_begin(j);
-	ws_json_str(key(j, "work"), ws_page_work(page));
-	put_headline(j, page);
-	put_bar(j, page);
-	ws_html_put_tree(j, page);
-	put_roofline(j, page);
-	put_findings(j, page);
-	put_kernels(j, page);
-	ws_html_put_timeline(ws_json_key(j, "timeline"), page->timeline);
+	ws_json_array_begin(key(j, "answers"));
+	for (size_t i = 0; i < page->nheadline; i++) {
+		ws_json_object_begin(j);
+		put_line(key(j, "line"), &page->headline[i]);
+		ws_json_str(key(j, "grade"), page->headline[i].grade);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_str(key(j, "note"), page->note);
+	ws_json_array_begin(key(j, "bars"));
+	for (size_t i = 0; i < page->nchange_bars; i++) {
+		const struct ws_change_bar *bar = &page->change_bar[i];
+
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), bar->name);
+		ws_json_f64(key(j, "from"), bar->from_ns);
+		ws_json_f64(key(j, "to"), bar->to_ns);
+		ws_json_bool(key(j, "total"), bar->is_whole);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(key(j, "changes"));
+	for (size_t i = 0; i < page->nchanges; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->change[i].name);
+		ws_json_str(key(j, "shape"), page->change[i].shape);
+		ws_json_str(key(j, "class"), page->change[i].class);
+		ws_json_i64(key(j, "colour"), page->change[i].colour);
+		ws_json_str(key(j, "grade"), page->change[i].grade);
+		put_pair(j, "calls", page->change[i].calls);
+		put_pair(j, "ns", page->change[i].ns);
+		ws_json_f64(key(j, "ratio"), page->change[i].ratio);
+		ws_json_f64(key(j, "low"), page->change[i].low);
+		ws_json_f64(key(j, "high"), page->change[i].high);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_array_begin(key(j, "sides"));
+	for (int s = 0; s < 2 && page->side[0] && page->side[1]; s++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->side_name[s]);
+		ws_json_str(key(j, "work"), ws_page_work(page->side[s]));
+		put_tree(j, page->side[s]);
+		put_timeline(key(j, "timeline"), page->side[s]->timeline);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
 	ws_json_object_end(j);
 }

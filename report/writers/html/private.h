@@ -12,14 +12,10 @@ static inline struct ws_json_writer *key(struct ws_json_writer *j, const char *n
 /* Each an object, or null: of a comparison, a sweep or ranks; of one trace. */
 void ws_html_put_answers(struct ws_json_writer *j, const struct ws_page *page);
 void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page);
-/* Its lanes and texts as an object, or null; and its boxes, which lie in an element of their own.
- */
-void ws_html_put_timeline(struct ws_json_writer *j, const struct ws_timeline *timeline);
 void ws_html_put_boxes(FILE *f, const struct ws_timeline *timeline, const char *id);
+
 /* The bytes deflated, in base64: what a script element may hold and `unpack` of core.js reads. */
 void ws_html_put_packed(FILE *f, const void *bytes, size_t len);
+
 /* bytes in base64. */
 void ws_html_put_base64(FILE *f, const unsigned char *bytes, size_t len);
-/* A sentence; the icicle, as the member "tree". */
-void ws_html_put_line(struct ws_json_writer *j, const struct ws_page_line *line);
-void ws_html_put_tree(struct ws_json_writer *j, const struct ws_page *page);

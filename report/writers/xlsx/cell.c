@@ -1,9 +1,7 @@
 #include "report/writers/xlsx/xlsx.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
-
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
 
@@ -73,41 +71,36 @@ static const struct style {
         [WS_XLSX_LABEL] = {PARAGRAPH, .horizontal = LXW_ALIGN_LEFT, .indent = 1},
 };
 
-static void set_style(lxw_format *f, const struct style *s)
-{
-	if (s->bold)
-		format_set_bold(f);
-	if (s->size)
-		format_set_font_size(f, s->size);
-	if (s->colour)
-		format_set_font_color(f, s->colour);
-	if (s->band)
-		format_set_bg_color(f, s->band);
-	if (s->underline)
-		format_set_underline(f, LXW_UNDERLINE_SINGLE);
-	if (s->wrap)
-		format_set_text_wrap(f);
-	if (s->horizontal)
-		format_set_align(f, s->horizontal);
-	if (s->vertical)
-		format_set_align(f, s->vertical);
-	if (s->indent)
-		format_set_indent(f, s->indent);
-	if (s->is_boxed) {
-		format_set_border(f, LXW_BORDER_THIN);
-		format_set_border_color(f, COLOUR_LINE);
-	}
-	if (s->has_line_below) {
-		format_set_bottom(f, LXW_BORDER_THIN);
-		format_set_bottom_color(f, COLOUR_LINE);
-	}
-}
-
 void ws__xlsx_make_styles(struct ws_xlsx *x)
 {
 	for (int i = 0; i < WS_XLSX_NSTYLES; i++) {
 		x->styles[i] = new_format(x);
-		set_style(x->styles[i], &styles[i]);
+		if (styles[i].bold)
+			format_set_bold(x->styles[i]);
+		if (styles[i].size)
+			format_set_font_size(x->styles[i], styles[i].size);
+		if (styles[i].colour)
+			format_set_font_color(x->styles[i], styles[i].colour);
+		if (styles[i].band)
+			format_set_bg_color(x->styles[i], styles[i].band);
+		if (styles[i].underline)
+			format_set_underline(x->styles[i], LXW_UNDERLINE_SINGLE);
+		if (styles[i].wrap)
+			format_set_text_wrap(x->styles[i]);
+		if (styles[i].horizontal)
+			format_set_align(x->styles[i], styles[i].horizontal);
+		if (styles[i].vertical)
+			format_set_align(x->styles[i], styles[i].vertical);
+		if (styles[i].indent)
+			format_set_indent(x->styles[i], styles[i].indent);
+		if (styles[i].is_boxed) {
+			format_set_border(x->styles[i], LXW_BORDER_THIN);
+			format_set_border_color(x->styles[i], COLOUR_LINE);
+		}
+		if (styles[i].has_line_below) {
+			format_set_bottom(x->styles[i], LXW_BORDER_THIN);
+			format_set_bottom_color(x->styles[i], COLOUR_LINE);
+		}
 	}
 }
 
@@ -267,16 +260,6 @@ const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
 	return text;
 }
 
-static void write_big_integer(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
-                              int64_t value, lxw_format *format)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%lld", (long long)value);
-	ws__xlsx_try(x, worksheet_write_string(sheet, row, col, text, format));
-	x->big_integers++;
-}
-
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const struct ws_cell *cell, const struct ws_shown_column *shown,
                    enum ws_xlsx_cell_look look)
@@ -301,9 +284,13 @@ void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16
 		if (shown->exponent)
 			ws__xlsx_try(x, worksheet_write_number(sheet, row, col,
 			                                       (double)cell->i / unit, format));
-		else if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53))
-			write_big_integer(x, sheet, row, col, cell->i, format);
-		else
+		else if (cell->i > (int64_t)1 << 53 || cell->i < -((int64_t)1 << 53)) {
+			char text[32];
+
+			snprintf(text, sizeof(text), "%lld", (long long)cell->i);
+			ws__xlsx_try(x, worksheet_write_string(sheet, row, col, text, format));
+			x->big_integers++;
+		} else
 			ws__xlsx_try(x, worksheet_write_number(sheet, row, col, (double)cell->i,
 			                                       format));
 		break;
@@ -401,17 +388,6 @@ void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first,
 	ws__xlsx_try(x, worksheet_conditional_format_range(sheet, first, col, last, col, &bars));
 }
 
-/* What people open the sheet for, where they look first. */
-static void write_answers(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t last,
-                          double width)
-{
-	const char *text = "";
-
-	for (size_t i = 0; i < s->table->nheadline_notes; i++)
-		text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
-	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, last, width, text, WS_XLSX_ANSWER);
-}
-
 void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char *title,
                    uint16_t last, double width)
 {
@@ -425,7 +401,13 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 		ws__xlsx_link(x, s->sheet, WS_XLSX_ROW_LINK, 0, ws__xlsx_first(x),
 		              "← back to the first sheet");
 	if (s->table->nheadline_notes) {
-		write_answers(x, s, last, width);
+		/* What people open the sheet for, where they look first. */
+		const char *text = "";
+
+		for (size_t i = 0; i < s->table->nheadline_notes; i++)
+			text = ws__xlsx_format(x, "%s%s%s", text, i ? " " : "", s->table->notes[i]);
+		ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, last, width, text,
+		                   WS_XLSX_ANSWER);
 		return;
 	}
 	ws__xlsx_paragraph(x, s->sheet, WS_XLSX_ROW_SOURCE, last, width,

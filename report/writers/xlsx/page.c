@@ -1,9 +1,15 @@
-/* The first sheet: what matters most, with links to the sheets, pictures and short tables. */
-
+/* The first sheet: the answers of a report, its pictures and its index. */
+#include <math.h>
 #include <stdbool.h>
-
+#include "report/base/say.h"
 #include "report/front/front.h"
 #include "report/writers/xlsx/front.h"
+
+#define FRONT_OTHERS 12.5
+#define FRONT_NAME   46.0 /* width of column A */
+#define FRONT_WIDTH  (FRONT_NAME + FRONT_LAST * FRONT_OTHERS)
+
+/* --- the sheet ------------------------------------------------------------------------------- */
 
 #define GAP_POINTS   6.0 /* between two sections */
 #define PAIRS        4   /* of figures, and of links: A, B and C, D and E, F and G */
@@ -17,7 +23,7 @@ static void set_height(const struct ws_xlsx_front *f, uint32_t row, double point
 	ws__xlsx_try(f->x, worksheet_set_row(f->sheet, row, points, NULL));
 }
 
-void ws__xlsx_front_section(struct ws_xlsx_front *f, const char *title)
+static void front_section(struct ws_xlsx_front *f, const char *title)
 {
 	lxw_format *style = f->x->styles[WS_XLSX_SECTION];
 
@@ -91,7 +97,8 @@ static void put_sentence(struct ws_xlsx_front *f, const struct ws_page_line *of,
 	f->row++;
 }
 
-void ws__xlsx_front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
+/* The sentences, with what counts in bold, and what they rest on. */
+static void front_headline(struct ws_xlsx_front *f, const struct ws_page *page)
 {
 	for (size_t i = 0; i < page->nheadline; i++)
 		put_sentence(f, &page->headline[i], false);
@@ -99,7 +106,8 @@ void ws__xlsx_front_headline(struct ws_xlsx_front *f, const struct ws_page *page
 		put_words(f, page->note, WS_XLSX_NOTE);
 }
 
-void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
+/* The widths of the columns, the title and the grey line; "": there is none. */
+static void front_begin(struct ws_xlsx_front *f, const char *title, const char *source)
 {
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 0, 0, FRONT_NAME, NULL));
 	ws__xlsx_try(f->x, worksheet_set_column(f->sheet, 1, FRONT_LAST, FRONT_OTHERS, NULL));
@@ -109,23 +117,13 @@ void ws__xlsx_front_begin(struct ws_xlsx_front *f, const char *title, const char
 		put_words(f, source, WS_XLSX_NOTE);
 }
 
-void ws__xlsx_front_end(struct ws_xlsx_front *f)
+/* The page, when all is written. */
+static void front_end(struct ws_xlsx_front *f)
 {
 	worksheet_gridlines(f->sheet, LXW_HIDE_ALL_GRIDLINES);
 	worksheet_set_tab_color(f->sheet, 0x1F3864);
 	ws__xlsx_page_setup(f->x, f->sheet, f->row, FRONT_LAST);
 	worksheet_set_portrait(f->sheet); /* many short lines */
-}
-
-static void add_head(struct ws_xlsx_front *f, const struct ws_page *page)
-{
-	const struct ws_report *r = f->x->report;
-
-	if (*r->filter)
-		put_words(f, ws__xlsx_format(f->x, "Filter: %s", r->filter), WS_XLSX_NOTE);
-	f->row++;
-	ws__xlsx_front_headline(f, page);
-	put_sentence(f, &page->first, true);
 }
 
 /* The nth of PAIRS places of a line: its first column, and its last. */
@@ -146,20 +144,6 @@ static void put_across(struct ws_xlsx_front *f, uint32_t row, size_t nth, const 
 		ws__xlsx_try(f->x,
 		             worksheet_merge_range(f->sheet, row, first, row, last, "", format));
 	ws__xlsx_text(f->x, f->sheet, row, first, text, format);
-}
-
-static void add_figures(struct ws_xlsx_front *f, const struct ws_page *page)
-{
-	if (page->nfigures)
-		set_height(f, f->row++, GAP_POINTS);
-	for (size_t i = 0; i < page->nfigures; i++) {
-		put_across(f, f->row, i, page->figure[i].value, f->x->styles[WS_XLSX_FIGURE]);
-		put_across(f, f->row + 1, i, page->figure[i].label, f->x->styles[WS_XLSX_NOTE]);
-		if (i % PAIRS == PAIRS - 1 || i + 1 == page->nfigures) {
-			set_height(f, f->row, 24);
-			f->row += 2;
-		}
-	}
 }
 
 void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
@@ -196,14 +180,15 @@ void ws__xlsx_front_links(struct ws_xlsx_front *f, size_t first_table)
 
 /* --- short tables ---------------------------------------------------------------------------- */
 
-void ws__xlsx_front_table(struct ws_xlsx_front *f, struct ws_table *t)
+/* Cells of a table whose first column may be a tree; bars behind its shares. Frees it. */
+static void front_table(struct ws_xlsx_front *f, struct ws_table *t)
 {
 	struct ws_shown_column shown[FRONT_COLUMNS];
 	size_t at[FRONT_COLUMNS], n = 0; /* columns of the table that have anything */
 	const uint32_t first = f->row + 3;
 
 	if (t->nrows)
-		ws__xlsx_front_section(f, t->def->title);
+		front_section(f, t->def->title);
 	for (size_t c = 0; c < t->def->ncolumns && n < FRONT_COLUMNS && t->nrows; c++)
 		if (!c || ws_table_profile(t, t->nrows)[c].nempty < t->nrows)
 			at[n++] = c;
@@ -244,7 +229,7 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 
 	if (!page->nfindings && !page->findings_note)
 		return;
-	ws__xlsx_front_section(f, "What to do");
+	front_section(f, "What to do");
 	if (page->nfindings && page->finding[0].gain_ns > 0) /* that is the largest */
 		ws__xlsx_text(f->x, f->sheet, f->row - 1, FRONT_LAST, "Gain (%)",
 		              f->x->styles[WS_XLSX_SECTION]);
@@ -262,25 +247,6 @@ static void add_findings(struct ws_xlsx_front *f, const struct ws_page *page)
 	}
 	if (page->findings_note)
 		put_words(f, page->findings_note, WS_XLSX_NOTE);
-}
-
-static void add_screen(struct ws_xlsx_front *f, const struct ws_page *page,
-                       const struct ws_xlsx_sheet *s)
-{
-	const struct ws_xlsx_icicle icicle = {
-	        page, NULL, false, 1, "Parts of the model, each below its parent; width is time"};
-
-	add_head(f, page);
-	add_figures(f, page);
-	ws__xlsx_front_links(f, 1);
-	if (page->nsegments) {
-		ws__xlsx_front_section(f, page->bar_title);
-		f->row = ws__xlsx_add_bar(f->x, s, f->row);
-	}
-	ws__xlsx_front_table(f, ws_front_tree(page, TREE_ROWS));
-	f->row = ws__xlsx_add_icicle(f->x, f->sheet, s->name, &icicle, f->row);
-	add_findings(f, page);
-	ws__xlsx_front_table(f, ws_front_kernels(page, KERNEL_ROWS));
 }
 
 /* --- the lines of the table ------------------------------------------------------------------ */
@@ -352,7 +318,7 @@ static void add_lines(struct ws_xlsx_front *f)
 		end = ws_display_section_end(t, &columns, begin);
 		if (f->x->report->page && is_shown_above(&section))
 			continue;
-		ws__xlsx_front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
+		front_section(f, ws__xlsx_format(f->x, "%.*s", WS_CELL_SHOWN(&section)));
 		for (size_t c = 0; c < t->def->ncolumns; c++)
 			ws_display_section_column(t, c, begin, end, &shown[c]);
 		for (size_t r = begin; r < end; r++)
@@ -371,11 +337,239 @@ void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
 	const struct ws_page *page = x->report->page;
 
 	s->rows = s->table->nrows;
-	ws__xlsx_front_begin(&f, page ? page->title : x->report->title,
-	                     page ? ws_front_source(&x->arena, page) : "");
-	if (page)
-		add_screen(&f, page, s);
+	front_begin(&f, page ? page->title : x->report->title,
+	            page ? ws_front_source(&x->arena, page) : "");
+	if (page) {
+		const struct ws_xlsx_icicle icicle = {
+		        page, NULL, false, 1,
+		        "Parts of the model, each below its parent; width is time"};
+
+		const struct ws_report *r = f.x->report;
+
+		if (*r->filter)
+			put_words(&f, ws__xlsx_format(f.x, "Filter: %s", r->filter), WS_XLSX_NOTE);
+		f.row++;
+		front_headline(&f, page);
+		put_sentence(&f, &page->first, true);
+		if (page->nfigures)
+			set_height(&f, f.row++, GAP_POINTS);
+		for (size_t i = 0; i < page->nfigures; i++) {
+			put_across(&f, f.row, i, page->figure[i].value,
+			           f.x->styles[WS_XLSX_FIGURE]);
+			put_across(&f, f.row + 1, i, page->figure[i].label,
+			           f.x->styles[WS_XLSX_NOTE]);
+			if (i % PAIRS == PAIRS - 1 || i + 1 == page->nfigures) {
+				set_height(&f, f.row, 24);
+				f.row += 2;
+			}
+		}
+		ws__xlsx_front_links(&f, 1);
+		if (page->nsegments) {
+			front_section(&f, page->bar_title);
+			f.row = ws__xlsx_add_bar(f.x, s, f.row);
+		}
+		front_table(&f, ws_front_tree(page, TREE_ROWS));
+		f.row = ws__xlsx_add_icicle(f.x, f.sheet, s->name, &icicle, f.row);
+		add_findings(&f, page);
+		front_table(&f, ws_front_kernels(page, KERNEL_ROWS));
+	}
 	add_lines(&f);
 	s->below = f.row;
-	ws__xlsx_front_end(&f);
+	front_end(&f);
+}
+
+/* --- the answers of a comparison, or of ranks ------------------------------------------------ */
+
+#define WATERFALL_ROWS 15
+#define GRADE_WIDTH    19.0 /* "LIKELY FASTER" */
+
+/* --- the way from A to B -----------------------------------------------------------------------
+ */
+
+/* Series of the chart, a column of cells each: what a bar stands on, the bars, and what holds the
+ * number on top. */
+enum { BELOW, WHOLE, SAVES, COSTS, ON_TOP, SERIES };
+
+struct waterfall {
+	struct ws_xlsx *x;
+	const struct ws_xlsx_sheet *s;
+	const struct ws_page *page;
+	struct ws_shown_column shown;
+	double least_ns, most_ns;
+	uint32_t row; /* of the heads of its cells */
+};
+
+static void put_time(const struct waterfall *w, uint32_t row, int series, double ns)
+{
+	struct ws_cell cell;
+
+	ws_cell_set_real(&cell, ns);
+	ws__xlsx_cell(w->x, w->s->sheet, row, (uint16_t)(FRONT_DATA + 1 + series), &cell, &w->shown,
+	              WS_XLSX_CELL);
+}
+
+static void put_bar(const struct waterfall *w, size_t i)
+{
+	const struct ws_change_bar *bar = &w->page->change_bar[i];
+	const double change = bar->to_ns - bar->from_ns;
+	const uint32_t row = w->row + 1 + (uint32_t)i;
+
+	ws__xlsx_text(w->x, w->s->sheet, row, FRONT_DATA, bar->name, w->x->styles[WS_XLSX_SOURCE]);
+	put_time(w, row, BELOW, bar->is_whole ? 0 : fmin(bar->from_ns, bar->to_ns));
+	put_time(w, row, WHOLE, bar->is_whole ? bar->to_ns : 0);
+	put_time(w, row, SAVES, bar->is_whole ? 0 : fmax(0, -change));
+	put_time(w, row, COSTS, bar->is_whole ? 0 : fmax(0, change));
+	put_time(w, row, ON_TOP, 0.1 * (w->most_ns - w->least_ns));
+}
+
+static void add_series(const struct waterfall *w, lxw_chart *chart, int which)
+{
+	static const lxw_color_t colours[SERIES] = {
+	        [WHOLE] = 0x233A5E, [SAVES] = 0x2B8A57, [COSTS] = 0xC8503E};
+	const uint32_t last = w->row + (uint32_t)w->page->nchange_bars;
+	const lxw_col_t col = (lxw_col_t)(FRONT_DATA + 1 + which);
+	lxw_chart_series *series = ws__xlsx_series(chart);
+	lxw_chart_fill fill = {.color = colours[which], .none = which == BELOW || which == ON_TOP};
+	lxw_chart_line none = {.none = LXW_TRUE};
+
+	chart_series_set_categories(series, w->s->name, w->row + 1, FRONT_DATA, last, FRONT_DATA);
+	chart_series_set_values(series, w->s->name, w->row + 1, col, last, col);
+	chart_series_set_fill(series, &fill);
+	chart_series_set_line(series, &none);
+	if (which == ON_TOP) {
+		/* "383 ms", "−26.9 ms" above each bar. */
+		const size_t n = w->page->nchange_bars;
+		lxw_chart_data_label *label, **labels;
+		struct ws_arena *arena = &w->x->arena;
+
+		WS_NEW(arena, label, n);
+		WS_NEW(arena, labels, n + 1);
+		for (size_t i = 0; i < n; i++) {
+			const struct ws_change_bar *bar = &w->page->change_bar[i];
+			const double ns = bar->is_whole ? bar->to_ns : bar->to_ns - bar->from_ns;
+
+			label[i].value =
+			        (char *)(uintptr_t)ws__xlsx_format(w->x, "%s%s",
+			                                           bar->is_whole ? ""
+			                                           : ns < 0      ? "−"
+			                                                         : "+",
+			                                           ws_say_time(arena, fabs(ns)));
+			labels[i] = &label[i];
+		}
+		chart_series_set_labels(series);
+		chart_series_set_labels_position(series, LXW_CHART_LABEL_POSITION_INSIDE_BASE);
+		ws__xlsx_try(w->x, chart_series_set_labels_custom(series, labels));
+	}
+}
+
+static void style(const struct waterfall *w, lxw_chart *chart)
+{
+	lxw_chart_font font = {.size = 9, .bold = LXW_EXPLICIT_FALSE};
+	lxw_chart_font title = {.size = 10, .bold = LXW_EXPLICIT_FALSE, .color = 0x595959};
+	const double unit = pow(10, w->shown.exponent);
+	const double span = w->most_ns - w->least_ns;
+
+	chart_title_set_name(chart, w->least_ns > 0
+	                                    ? "Green saves, red costs; the bars add up; the "
+	                                      "axis does not begin at 0"
+	                                    : "Green saves, red costs; the bars add up");
+	chart_title_set_name_font(chart, &title);
+	chart_axis_major_gridlines_set_visible(chart->y_axis, LXW_FALSE);
+	chart_axis_set_min(chart->y_axis, w->least_ns / unit);
+	chart_axis_set_max(chart->y_axis, (w->most_ns + 0.12 * span) / unit);
+	chart_axis_set_label_position(chart->y_axis, LXW_CHART_AXIS_LABEL_POSITION_NONE);
+	chart_axis_set_name(chart->y_axis, ws__xlsx_format(w->x, "time (%s)", w->shown.unit));
+	chart_axis_set_name_font(chart->y_axis, &font);
+	chart_axis_set_num_font(chart->x_axis, &font);
+	chart_set_series_gap(chart, 25);
+	chart_set_series_overlap(chart, 100);
+	chart_legend_set_position(chart, LXW_CHART_LEGEND_NONE);
+}
+
+static uint32_t add_waterfall(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row)
+{
+	static const char *const heads[SERIES] = {"Below", "Whole", "Less", "More", "Label"};
+	struct waterfall w = {.x = x, .s = s, .page = x->report->page, .row = row};
+	lxw_chart *chart = ws__xlsx_chart(x, LXW_CHART_COLUMN_STACKED);
+
+	/* Of the times of the whole: the axis begins at 0 unless the bars would be too small. */
+	double low = INFINITY;
+
+	for (size_t i = 0; i < w.page->nchange_bars; i++) {
+		const struct ws_change_bar *bar = &w.page->change_bar[i];
+
+		w.most_ns = fmax(w.most_ns, fmax(bar->from_ns, bar->to_ns));
+		low = fmin(low, bar->is_whole ? bar->to_ns : fmin(bar->from_ns, bar->to_ns));
+	}
+	w.least_ns = low > w.most_ns / 2 ? fmax(0, low - 0.6 * (w.most_ns - low)) : 0;
+	ws_front_times(w.most_ns, &w.shown);
+	ws__xlsx_text(x, s->sheet, row, FRONT_DATA, "Cells of the bars", x->styles[WS_XLSX_SOURCE]);
+	for (int i = 0; i < SERIES; i++)
+		ws__xlsx_text(x, s->sheet, row, (uint16_t)(FRONT_DATA + 1 + i),
+		              ws__xlsx_format(x, "%s (%s)", heads[i], w.shown.unit),
+		              x->styles[WS_XLSX_SOURCE]);
+	for (size_t i = 0; i < w.page->nchange_bars; i++)
+		put_bar(&w, i);
+	for (int i = 0; i < SERIES; i++)
+		add_series(&w, chart, i);
+	style(&w, chart);
+	ws__xlsx_place_chart(x, s->sheet, row, chart, WS_XLSX_PAGE_PIXELS, WATERFALL_ROWS,
+	                     "Waterfall: from the time of A to that of B, a bar for each part");
+	return row + (WATERFALL_ROWS > w.page->nchange_bars ? WATERFALL_ROWS
+	                                                    : (uint32_t)w.page->nchange_bars + 1);
+}
+
+/* --- the sheet ---------------------------------------------------------------------------------
+ */
+
+/* The model of both sides, on one scale. */
+static void add_icicles(struct ws_xlsx_front *f, const struct ws_page *page, const char *sheet_name)
+{
+	double ns[2], most;
+
+	if (!page->side[0] || !page->side[1])
+		return;
+	for (int s = 0; s < 2; s++)
+		ns[s] = (double)page->side[s]->gpu_ns / page->side[s]->samples;
+	most = fmax(ns[0], ns[1]);
+	if (!(ns[0] > 0) || !(ns[1] > 0))
+		return;
+	front_section(f, "Where in the model");
+	for (int s = 0; s < 2; s++) {
+		const struct ws_xlsx_icicle icicle = {
+		        .page = page->side[s],
+		        .other_page = page->side[1 - s],
+		        .is_b = s == 1,
+		        .scale = ns[s] / most,
+		        .title = ws__xlsx_format(
+		                f->x,
+		                "Parts of the model, %s, %s: green is faster, red slower, "
+		                "ochre on one side only",
+		                page->side_title[s], ws_say_time(&f->x->arena, ns[s]))};
+
+		f->row = ws__xlsx_add_icicle(f->x, f->sheet, sheet_name, &icicle, f->row);
+	}
+}
+
+void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s)
+{
+	const struct ws_page *page = x->report->page;
+	struct ws_xlsx_front f = {.x = x, .sheet = s->sheet};
+
+	front_begin(&f, page->title, ws_front_source(&x->arena, page));
+	ws__xlsx_try(x, worksheet_set_column(s->sheet, FRONT_LAST, FRONT_LAST, GRADE_WIDTH, NULL));
+	front_headline(&f, page);
+	ws__xlsx_front_links(&f, 0);
+	if (page->nchange_bars) {
+		if (page->nchange_bars > 2) { /* else nothing changed */
+			front_section(&f, "Why the time changed");
+			f.row = add_waterfall(x, s, f.row);
+		}
+		if (page->nchanges)
+			front_table(&f, ws_front_changes(page));
+		add_icicles(&f, page, s->name);
+	} else {
+		f.row = ws__xlsx_add_charts(x, s->sheet, f.row + 1);
+	}
+	front_end(&f);
 }

@@ -1,7 +1,92 @@
-/* One table on one sheet: a small block of words, a frozen header, cells, totals, notes. */
+/* A table as a sheet, and the workbook of all of them. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include "formats/base/outfile.h"
+#include "formats/base/xalloc.h"
+#include "report/writers/xlsx/front.h"
 #include "report/writers/xlsx/xlsx.h"
 
-#include <stdbool.h>
+/* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
+#define WS_XLSX_PORTRAIT 145.0
+
+/* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
+#define WS_XLSX_ROWS_MAX 100000
+
+/* --- cells that a reader must not miss ------------------------------------------------------- */
+
+/* Blue: B is faster; orange: B is slower. Told apart with every common colour blindness. */
+#define COLOUR_FASTER 0x9DC3E6
+#define COLOUR_SAME   0xFFFFFF
+#define COLOUR_SLOWER 0xF4B183
+
+/* A text, or every number over 0. */
+static const struct {
+	const char *table, *column, *text;
+} marks[] = {
+        {"losses", "Count", NULL},           {"steps", "Outlier", "yes"},
+        {"advice", "Severity", "strong"},    {"diff-verdict", "Grade", "SLOWER"},
+        {"diff-verdict", "Grade", "UNLIKE"}, {"diff-phases", "Grade", "SLOWER"},
+        {"diff-ranges", "Grade", "SLOWER"},  {"diff-ops", "Grade", "SLOWER"},
+        {"diff-classes", "Grade", "SLOWER"}, {"ranks-verdict", "Subject", "ALARM"},
+        {"ranks", "Straggler", "yes"},       {"rank-steps", "Straggler", "yes"},
+};
+
+static void add(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint16_t col,
+                lxw_conditional_format *format)
+{
+	const uint32_t first = WS_XLSX_ROW_DATA, last = first + (uint32_t)s->rows - 1;
+
+	ws__xlsx_try(x,
+	             worksheet_conditional_format_range(s->sheet, first, col, last, col, format));
+}
+
+/* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
+static void add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s)
+{
+	const struct ws_table_def *def = s->table->def;
+
+	for (uint16_t c = 0; c < s->view.n; c++) {
+		const char *title = def->columns[s->view.column[c].index].title;
+
+		if (!strcmp(title, "B / A")) {
+			/* Around 1, from half to double. */
+			lxw_conditional_format scale = {
+			        .type = LXW_CONDITIONAL_3_COLOR_SCALE,
+			        .min_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+			        .mid_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+			        .max_rule_type = LXW_CONDITIONAL_RULE_TYPE_NUMBER,
+			        .min_value = 0.5,
+			        .mid_value = 1,
+			        .max_value = 2,
+			        .min_color = COLOUR_FASTER,
+			        .mid_color = COLOUR_SAME,
+			        .max_color = COLOUR_SLOWER,
+			};
+
+			add(x, s, c, &scale);
+		}
+		for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++)
+			if (!strcmp(marks[i].table, def->name) && !strcmp(marks[i].column, title)) {
+				lxw_conditional_format format = {
+				        .type = marks[i].text ? LXW_CONDITIONAL_TYPE_TEXT
+				                              : LXW_CONDITIONAL_TYPE_CELL,
+				        .criteria =
+				                marks[i].text
+				                        ? LXW_CONDITIONAL_CRITERIA_TEXT_CONTAINING
+				                        : LXW_CONDITIONAL_CRITERIA_GREATER_THAN,
+				        .value = 0,
+				        .value_string =
+				                (char *)(uintptr_t)marks[i].text, /* only read */
+				        .format = x->styles[WS_XLSX_WARNING],
+				};
+
+				add(x, s, c, &format);
+			}
+	}
+}
+
+/* --- a sheet --------------------------------------------------------------------------------- */
 
 #define TEXT_WIDTH_MAX   48.0  /* longer texts wrap … */
 #define PROSE_WIDTH_MAX  90.0  /* … later where there is room on the page */
@@ -30,25 +115,6 @@ struct layout {
 static const struct ws_table_column *def_of(const struct layout *l, uint16_t c)
 {
 	return &l->view->t->def->columns[l->view->column[c].index];
-}
-
-/* A header may take three lines, broken at blanks. */
-static double header_width(const char *title)
-{
-	double longest = 0, whole = (double)strlen(title);
-
-	for (const char *p = title; *p;) {
-		size_t n = strcspn(p, " ");
-
-		if ((double)n > longest)
-			longest = (double)n;
-		p += n;
-		p += strspn(p, " ");
-	}
-	/* bold letters are wider */
-	if (whole / 2 > longest)
-		longest = whole / 2;
-	return longest * 1.1 + FILTER_BUTTON;
 }
 
 /* Names, whole or short, and paths take one line, so that a screen shows many rows. */
@@ -89,7 +155,21 @@ static void measure(const struct ws_table *t, struct layout *l)
 
 	for (uint16_t c = 0; c < l->n; c++) {
 		double widest = (double)ws_view_widest(l->view, &l->view->column[c], rows);
-		double header = header_width(l->view->column[c].shown.title);
+		/* A header may take three lines, broken at blanks. */
+		double longest = 0, whole = (double)strlen(l->view->column[c].shown.title);
+
+		for (const char *p = l->view->column[c].shown.title; *p;) {
+			size_t n = strcspn(p, " ");
+
+			if ((double)n > longest)
+				longest = (double)n;
+			p += n;
+			p += strspn(p, " ");
+		}
+		/* bold letters are wider */
+		if (whole / 2 > longest)
+			longest = whole / 2;
+		double header = longest * 1.1 + FILTER_BUTTON;
 
 		l->natural[c] = widest + 2;
 		if (widest > TEXT_WIDTH_MAX) {
@@ -134,23 +214,6 @@ static void write_header(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const
 	for (uint16_t c = 0; c < l->n; c++)
 		ws__xlsx_header(x, s->sheet, WS_XLSX_ROW_HEADER, c, l->view->column[c].shown.title,
 		                def_of(l, c)->type);
-}
-
-/* A row is as high as its longest text that wraps. */
-static double row_height(const struct ws_cell *cells, const struct layout *l)
-{
-	size_t lines = 1;
-
-	for (uint16_t c = 0; c < l->seen; c++) {
-		const struct ws_cell *cell = &cells[l->view->column[c].index];
-		size_t n;
-
-		if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
-			continue;
-		n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
-		lines = n > lines ? n : lines;
-	}
-	return (double)(lines < READING_LINES ? lines : READING_LINES) * WS_XLSX_ROW_POINTS;
 }
 
 /* The first column says that it is the total, where the table does not. */
@@ -242,7 +305,21 @@ static void write_cells(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 
 	worksheet_outline_settings(s->sheet, LXW_TRUE, LXW_FALSE, LXW_TRUE, LXW_FALSE);
 	for (size_t r = 0; r < s->rows; r++, row++) {
-		double height = row_height(ws_table_cells(t, r), l);
+		/* A row is as high as its longest text that wraps. */
+		size_t lines = 1;
+
+		for (uint16_t c = 0; c < l->seen; c++) {
+			const struct ws_cell *cell =
+			        &ws_table_cells(t, r)[l->view->column[c].index];
+			size_t n;
+
+			if (!l->wraps[c] || cell->type != WS_CELL_TEXT)
+				continue;
+			n = ws__xlsx_lines(cell->text.ptr, cell->text.len, l->widths[c]);
+			lines = n > lines ? n : lines;
+		}
+		double height = (double)(lines < READING_LINES ? lines : READING_LINES) *
+		                WS_XLSX_ROW_POINTS;
 
 		if (is_tree)
 			set_row(x, s, r, row, height, open);
@@ -313,18 +390,6 @@ static void define_name(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const 
 	ws__xlsx_try(x, workbook_define_name(x->book, name, formula));
 }
 
-static void style_rows(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const struct layout *l)
-{
-	lxw_row_t first = WS_XLSX_ROW_DATA, last = (lxw_row_t)(first + s->rows - 1);
-
-	for (uint16_t c = 0; c < l->n; c++)
-		if (def_of(l, c)->display == WS_DISPLAY_PERCENT)
-			ws__xlsx_data_bars(x, s->sheet, first, last, c);
-	ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last, (lxw_col_t)(l->n - 1)));
-	ws__xlsx_add_marks(x, s);
-	define_name(x, s, l);
-}
-
 /* Details are folded into one group; keys stay on the screen. */
 static void set_columns(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct layout *l)
 {
@@ -391,8 +456,17 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	ws__xlsx_head(x, s, ws_display_title(t, title), l->last_paragraph_col, l->paragraph_width);
 	write_header(x, s, l);
 	write_cells(x, s, l);
-	if (s->rows)
-		style_rows(x, s, l);
+	if (s->rows) {
+		lxw_row_t first = WS_XLSX_ROW_DATA, last = (lxw_row_t)(first + s->rows - 1);
+
+		for (uint16_t c = 0; c < l->n; c++)
+			if (def_of(l, c)->display == WS_DISPLAY_PERCENT)
+				ws__xlsx_data_bars(x, s->sheet, first, last, c);
+		ws__xlsx_try(x, worksheet_autofilter(s->sheet, first - 1, 0, last,
+		                                     (lxw_col_t)(l->n - 1)));
+		add_marks(x, s);
+		define_name(x, s, l);
+	}
 	if (t->not_recorded)
 		ws__xlsx_not_recorded(x, s, row++, l->last_paragraph_col, l->paragraph_width);
 	else if (!t->nrows)
@@ -402,23 +476,207 @@ static void write_sheet(struct ws_xlsx *x, struct ws_xlsx_sheet *s, const struct
 	set_page(x, s, l, column_at(l, chart));
 }
 
-enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err)
-{
-	const struct ws_table *t = s->table;
-	struct layout l = {.view = &s->view};
+/* --- the workbook ---------------------------------------------------------------------------- */
 
-	WS_FAIL_IF(!t->def->ncolumns || t->def->ncolumns > LXW_COL_MAX / 2, err, BUG,
-	           "table %s has %zu columns", t->def->name, t->def->ncolumns);
-	s->rows = t->nrows < WS_XLSX_ROWS_MAX ? t->nrows : WS_XLSX_ROWS_MAX;
-	ws_view_make(&x->arena, t, s->rows, &s->view);
-	l.n = (uint16_t)s->view.n;
-	/* a table of nothing but details shows them */
-	l.seen = (uint16_t)(s->view.nanswers ? s->view.nanswers : s->view.n);
-	x->big_integers = x->cut_texts = 0;
-	WS_NEW(&x->arena, l.widths, l.n);
-	WS_NEW(&x->arena, l.natural, l.n);
-	WS_NEW(&x->arena, l.wraps, l.n);
-	measure(t, &l);
-	write_sheet(x, s, &l);
+/* Seconds since 1970 that a document property can say: until the year 9999. */
+#define SECONDS_MAX INT64_C(253402300799)
+
+static bool name_taken(const struct ws_xlsx *x, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcasecmp(x->sheets[i].name, name))
+			return true;
+	return !strcasecmp(x->front.name, name);
+}
+
+static enum ws_status add_sheets(struct ws_xlsx *x, struct ws_err *err)
+{
+	if (x->report->page && x->report->page->is_comparison) {
+		snprintf(x->front.name, sizeof(x->front.name), "Summary");
+		x->front.sheet = workbook_add_worksheet(x->book, x->front.name);
+		WS_FAIL_IF(!x->front.sheet, err, BUG, "cannot add the first sheet");
+	}
+	for (size_t i = 0; i < x->report->ntables; i++) {
+		struct ws_xlsx_sheet *s = &x->sheets[i];
+
+		s->table = x->report->tables[i];
+		if ((i || x->front.sheet) && !s->table->nrows)
+			continue; /* the first sheet names it */
+		/*
+		 * A name that libxlsxwriter takes for sure: its own check has memory faults in
+		 * 1.1.4, so nothing doubtful must reach it.
+		 */
+		const char *wanted = x->report->tables[i]->def->sheet;
+		size_t len = 0;
+
+		for (const char *p = wanted; *p && len < WS_XLSX_SHEET_NAME_MAX; p++)
+			s->name[len++] =
+			        isalnum((unsigned char)*p) || strchr("-_ .", *p) ? *p : '_';
+		s->name[len] = '\0';
+		if (!len)
+			len = (size_t)snprintf(s->name, WS_XLSX_SHEET_NAME_MAX + 1, "sheet");
+		for (unsigned n = 2; name_taken(x, i, s->name); n++) {
+			char number[12];
+			size_t digits = (size_t)snprintf(number, sizeof(number), "~%u", n);
+			size_t keep = len + digits > WS_XLSX_SHEET_NAME_MAX
+			                      ? WS_XLSX_SHEET_NAME_MAX - digits
+			                      : len;
+
+			memcpy(s->name + keep, number, digits + 1);
+		}
+		s->sheet = workbook_add_worksheet(x->book, s->name);
+		WS_FAIL_IF(!s->sheet, err, BUG, "cannot add sheet '%s' to the workbook", s->name);
+	}
 	return WS_OK;
+}
+
+static enum ws_status check(const struct ws_xlsx *x, struct ws_err *err)
+{
+	WS_FAIL_IF(x->failed != LXW_NO_ERROR, err, BUG, "cannot make the workbook '%s': %s",
+	           x->path, lxw_strerror(x->failed));
+	return WS_OK;
+}
+
+/* All rows of a table that is too long for its sheet: report.xlsx has report-NAME.csv beside it. */
+static enum ws_status write_csv_beside(struct ws_xlsx *x, const struct ws_table *t,
+                                       struct ws_err *err)
+{
+	struct ws_outfile out;
+	size_t len = strlen(x->path);
+	enum ws_status status;
+	const char *path;
+
+	if (len > 5 && !strcasecmp(x->path + len - 5, ".xlsx"))
+		len -= 5;
+	path = ws__xlsx_format(x, "%.*s-%s.csv", (int)len, x->path, t->def->name);
+	WS_FORWARD(check(x, err));
+	WS_FORWARD(ws_outfile_open(&out, path, err));
+	status = ws_out_csv(out.f, t, err);
+	if (status == WS_OK)
+		return ws_outfile_commit(&out, err);
+	ws_outfile_abandon(&out);
+	return status;
+}
+
+static enum ws_status write_sheets(struct ws_xlsx *x, struct ws_err *err)
+{
+	struct ws_page_columns columns;
+	int page = x->report->ntables && ws_display_page(x->report->tables[0]->def, &columns);
+
+	for (size_t i = page ? 1 : 0; i < x->report->ntables; i++) {
+		struct ws_xlsx_sheet *s = &x->sheets[i];
+
+		if (!s->sheet)
+			continue;
+		/* The table on its sheet. */
+		const struct ws_table *t = s->table;
+		struct layout l = {.view = &s->view};
+
+		WS_FAIL_IF(!t->def->ncolumns || t->def->ncolumns > LXW_COL_MAX / 2, err, BUG,
+		           "table %s has %zu columns", t->def->name, t->def->ncolumns);
+		s->rows = t->nrows < WS_XLSX_ROWS_MAX ? t->nrows : WS_XLSX_ROWS_MAX;
+		ws_view_make(&x->arena, t, s->rows, &s->view);
+		l.n = (uint16_t)s->view.n;
+		/* a table of nothing but details shows them */
+		l.seen = (uint16_t)(s->view.nanswers ? s->view.nanswers : s->view.n);
+		x->big_integers = x->cut_texts = 0;
+		WS_NEW(&x->arena, l.widths, l.n);
+		WS_NEW(&x->arena, l.natural, l.n);
+		WS_NEW(&x->arena, l.wraps, l.n);
+		measure(t, &l);
+		write_sheet(x, s, &l);
+		WS_FORWARD(check(x, err));
+		if (s->rows < s->table->nrows)
+			WS_FORWARD(write_csv_beside(x, s->table, err));
+	}
+	if (page)
+		ws__xlsx_write_front(x, &x->sheets[0]);
+	else if (x->front.sheet)
+		ws__xlsx_write_answers(x, &x->front);
+	else if (x->report->ntables > 1) {
+		/* A first sheet that is a table has links below it. */
+		struct ws_xlsx_front f = {.x = x,
+		                          .sheet = x->sheets[0].sheet,
+		                          .row = x->sheets[0].below + 1};
+		const size_t seen = x->sheets[0].view.nanswers;
+
+		ws__xlsx_front_links(&f, 1);
+		ws__xlsx_page_setup(x, x->sheets[0].sheet, f.row,
+		                    seen > FRONT_LAST ? (uint16_t)(seen - 1) : FRONT_LAST);
+	}
+	if (x->report->ntables) {
+		worksheet_activate(ws__xlsx_first(x)->sheet);
+		worksheet_set_first_sheet(ws__xlsx_first(x)->sheet);
+	}
+	return check(x, err);
+}
+
+/* Excel takes 255 characters; the library checks bytes. */
+#define PROPERTY_MAX 250
+
+static char *property(struct ws_xlsx *x, const char *text)
+{
+	const char *clean = ws__xlsx_clean(x, text, strlen(text));
+	char *copy = ws_arena_copy(&x->arena, clean, strlen(clean));
+	size_t n = PROPERTY_MAX;
+
+	if (strlen(copy) > n) {
+		while ((copy[n] & 0xc0) == 0x80) /* not inside a character */
+			n--;
+		copy[n] = '\0';
+	}
+	return copy;
+}
+
+static void set_properties(struct ws_xlsx *x)
+{
+	int64_t seconds = x->report->created_ns / 1000000000;
+	lxw_doc_properties p = {0};
+	char author[] = "Warpsheet " WS_VERSION;
+
+	/* 0 would mean now, and the same trace shall make the same bytes */
+	p.created = seconds < 1 ? 1 : seconds > SECONDS_MAX ? SECONDS_MAX : seconds;
+	p.title = property(x, x->report->title);
+	p.subject = property(x, x->report->trace);
+	p.author = author;
+	ws__xlsx_try(x, workbook_set_properties(x->book, &p));
+}
+
+static enum ws_status write_book(struct ws_xlsx *x, const char *name, struct ws_err *err)
+{
+	lxw_error error;
+
+	x->book = workbook_new(name);
+	if (!x->book)
+		ws_out_of_memory(sizeof(*x->book));
+	ws__xlsx_make_styles(x);
+	set_properties(x);
+	WS_FORWARD(check(x, err));
+	WS_FORWARD(add_sheets(x, err));
+	WS_FORWARD(write_sheets(x, err));
+	errno = 0;
+	error = workbook_close(x->book);
+	x->book = NULL;
+	WS_FAIL_IF(error != LXW_NO_ERROR, err, IO_WRITE, "cannot write '%s': %s", x->path,
+	           errno ? strerror(errno) : lxw_strerror(error));
+	return WS_OK;
+}
+
+enum ws_status ws_xlsx_write(const char *path, const struct ws_report *report, struct ws_err *err)
+{
+	struct ws_xlsx x = {.report = report, .path = path};
+	struct ws_outfile out;
+	enum ws_status status;
+
+	WS_FORWARD(ws_outfile_open(&out, path, err));
+	WS_NEW(&x.arena, x.sheets, report->ntables);
+	status = write_book(&x, ws_outfile_name(&out), err);
+	if (status == WS_OK)
+		status = ws_outfile_commit(&out, err);
+	else
+		ws_outfile_abandon(&out);
+	lxw_workbook_free(x.book); /* NULL is legal; only after a failure */
+	ws_arena_free(&x.arena);
+	free(x.clean);
+	return status;
 }

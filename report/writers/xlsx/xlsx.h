@@ -10,19 +10,15 @@
 #pragma once
 
 #include <xlsxwriter.h>
-
 #include "formats/base/arena.h"
 #include "report/page/page.h"
 #include "report/table/view.h"
 
 #define WS_XLSX_SHEET_NAME_MAX 31
 #define WS_XLSX_CELL_CHARS_MAX 32767
-/* Rows of a table that go into the workbook; the whole table is then beside it as CSV. */
-#define WS_XLSX_ROWS_MAX 100000
-
-#define WS_XLSX_ROW_POINTS  15.0 /* height of a row that nobody set */
-#define WS_XLSX_PAGE_PIXELS 870  /* of the first sheet: columns A to G */
-#define WS_XLSX_ROW_PIXELS  20   /* the same */
+#define WS_XLSX_ROW_POINTS     15.0 /* height of a row that nobody set */
+#define WS_XLSX_PAGE_PIXELS    870  /* of the first sheet: columns A to G */
+#define WS_XLSX_ROW_PIXELS     20   /* the same */
 
 /* Where things are on a sheet of a table. */
 enum {
@@ -33,9 +29,6 @@ enum {
 	WS_XLSX_ROW_HEADER,
 	WS_XLSX_ROW_DATA,
 };
-
-/* Characters of the default font, 11 points, on a line of paper: so many keep 7 points. */
-#define WS_XLSX_PORTRAIT 145.0
 
 enum ws_xlsx_style {
 	WS_XLSX_TITLE,
@@ -62,6 +55,7 @@ enum ws_xlsx_style {
 
 #define WS_XLSX_DECIMALS 15
 #define WS_XLSX_INDENTS  16
+
 enum ws_xlsx_cell_look { WS_XLSX_CELL, WS_XLSX_CELL_WRAPPED, WS_XLSX_CELL_TOTAL, WS_XLSX_NLOOKS };
 
 /* Where a table's cells went. */
@@ -121,25 +115,30 @@ lxw_format *ws__xlsx_cell_format(struct ws_xlsx *x, const struct ws_shown_column
  * Borrowed until the next call.
  */
 const char *ws__xlsx_clean(struct ws_xlsx *x, const char *text, size_t len);
+
 /* Lines that the text takes when it is wrapped in a column of this width. */
 size_t ws__xlsx_lines(const char *text, size_t len, double width);
-
 void ws__xlsx_text(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const char *text, lxw_format *format);
+
 /* The text of a cell; of one that has none "". */
 void ws__xlsx_words(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                     const struct ws_cell *cell, lxw_format *format);
+
 /* A text in the arena. */
 const char *ws__xlsx_format(struct ws_xlsx *x, const char *fmt, ...)
         __attribute__((format(printf, 2, 3)));
+
 /* A cell of a table in the unit of its column; EMPTY stays blank, an integer beyond 2^53 in no
  * unit becomes text. */
 void ws__xlsx_cell(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const struct ws_cell *cell, const struct ws_shown_column *shown,
                    enum ws_xlsx_cell_look look);
+
 /* A link to a table. */
 void ws__xlsx_link(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                    const struct ws_xlsx_sheet *to, const char *text);
+
 /* Text across columns 0 to last, wrapped, in a row as high as it needs. */
 void ws__xlsx_paragraph(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t last,
                         double width, const char *text, enum ws_xlsx_style style);
@@ -154,6 +153,7 @@ void ws__xlsx_head(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, const char 
 /* Bars behind the percentages of a column, 0 to 100. */
 void ws__xlsx_data_bars(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t first, uint32_t last,
                         uint16_t col);
+
 /* Why the table is empty, in a row that is seen. */
 void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row,
                            uint16_t last, double width);
@@ -161,24 +161,28 @@ void ws__xlsx_not_recorded(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uin
 /* A name in a tree, so deep. */
 void ws__xlsx_indented(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, uint16_t col,
                        const char *text, unsigned depth);
+
 /* Printed: columns up to last_col and rows up to last_row, one page wide, in landscape. */
 void ws__xlsx_page_setup(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t last_row,
                          uint16_t last_col);
-/* The table on its sheet. */
-enum ws_status ws__xlsx_write_table(struct ws_xlsx *x, struct ws_xlsx_sheet *s, struct ws_err *err);
 
 /* The first sheet of a report that has a first screen; below it the lines of its table. */
 void ws__xlsx_write_front(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+
 /* The same of one that has answers, on a sheet of its own before all tables. */
 void ws__xlsx_write_answers(struct ws_xlsx *x, struct ws_xlsx_sheet *s);
+
 /* A chart of a type of the library, on no sheet yet; a series of it, of no cells yet. */
 lxw_chart *ws__xlsx_chart(struct ws_xlsx *x, uint8_t type);
 lxw_chart_series *ws__xlsx_series(lxw_chart *chart);
+
 /* At the left edge of a sheet, so wide, and so many rows high. */
 void ws__xlsx_place_chart(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row, lxw_chart *chart,
                           double pixels, unsigned rows, const char *alt_text);
+
 /* Of a class of kernels, by the cell with its name: one in every picture. */
 lxw_color_t ws__xlsx_class_colour(const struct ws_cell *class);
+
 /* The step's time as a stacked bar, at a row; its cells stand beside the page. Returns the row
  * below. */
 uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t row);
@@ -188,13 +192,14 @@ uint32_t ws__xlsx_add_bar(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint
  * have rows. Returns the row below the last one. Call it when all cells are written.
  */
 uint32_t ws__xlsx_add_charts(struct ws_xlsx *x, lxw_worksheet *sheet, uint32_t row);
+
 /* The charts that stand on the sheet of their table, below *row, which moves behind them. Returns
  * the pixels that they take from the left. */
 double ws__xlsx_add_own_charts(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
+
 /* The same of what the largest operations attain, over FLOP/byte, under both roofs of the device.
  */
 double ws__xlsx_add_roofline(struct ws_xlsx *x, const struct ws_xlsx_sheet *s, uint32_t *row);
-/* Cells that a reader must not miss: outliers, losses, strong advice, differences beyond noise. */
-void ws__xlsx_add_marks(struct ws_xlsx *x, const struct ws_xlsx_sheet *s);
+
 /* The sheet of a table; NULL when the report or the workbook lacks it. */
 const struct ws_xlsx_sheet *ws__xlsx_find_sheet(const struct ws_xlsx *x, const char *table);

@@ -1,6 +1,44 @@
-/* The object of docs/reference/json.md. */
+/* Tables for programs: CSV, and the JSON of docs/reference/json.md. */
+#include "formats/text/csv_writer.h"
 #include "formats/text/json_writer.h"
 #include "report/table/table.h"
+
+/* --- CSV ------------------------------------------------------------------------------------- */
+
+/* Totals and notes stay out: a program would take them for records. */
+enum ws_status ws_out_csv(FILE *f, const struct ws_table *table, struct ws_err *err)
+{
+	const struct ws_table_def *def = table->def;
+	struct ws_csv c;
+
+	ws_csv_begin(&c, f);
+	for (size_t i = 0; i < def->ncolumns; i++)
+		ws_csv_str(&c, def->columns[i].title);
+	ws_csv_end_row(&c);
+	for (size_t row = 0; row < table->nrows; row++) {
+		const struct ws_cell *cells = ws_table_cells(table, row);
+
+		for (size_t i = 0; i < def->ncolumns; i++)
+			switch (cells[i].type) {
+			case WS_CELL_EMPTY:
+				ws_csv_empty(&c);
+				break;
+			case WS_CELL_TEXT:
+				ws_csv_text(&c, cells[i].text.ptr, cells[i].text.len);
+				break;
+			case WS_CELL_INT:
+				ws_csv_i64(&c, cells[i].i);
+				break;
+			case WS_CELL_REAL:
+				ws_csv_f64(&c, cells[i].r);
+				break;
+			}
+		ws_csv_end_row(&c);
+	}
+	return ws_csv_finish(&c, err);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
 
 static const char *type_name(enum ws_cell_type type)
 {
@@ -43,43 +81,6 @@ static void put_field(struct ws_json_writer *j, const char *key, const char *tex
 	ws_json_str(ws_json_key(j, key), text);
 }
 
-static void put_columns(struct ws_json_writer *j, const struct ws_table_def *def)
-{
-	ws_json_break(j);
-	ws_json_array_begin(ws_json_key(j, "columns"));
-	for (size_t i = 0; i < def->ncolumns; i++) {
-		const struct ws_table_column *c = &def->columns[i];
-
-		ws_json_break(j);
-		ws_json_object_begin(j);
-		ws_json_str(ws_json_key(j, "id"), c->id);
-		ws_json_str(ws_json_key(j, "title"), c->title);
-		ws_json_str(ws_json_key(j, "unit"), c->unit);
-		ws_json_str(ws_json_key(j, "type"), type_name(c->type));
-		ws_json_str(ws_json_key(j, "rank"), rank_name(c->rank));
-		ws_json_str(ws_json_key(j, "definition"), c->definition);
-		ws_json_object_end(j);
-	}
-	ws_json_array_end(j);
-}
-
-static void put_rows(struct ws_json_writer *j, const struct ws_table *t, size_t most)
-{
-	ws_json_break(j);
-	ws_json_array_begin(ws_json_key(j, "rows"));
-	for (size_t row = 0; row < t->nrows && row < most; row++) {
-		ws_json_break(j);
-		put_cells(j, t, ws_table_cells(t, row));
-	}
-	ws_json_array_end(j);
-	ws_json_break(j);
-	ws_json_key(j, "totals");
-	if (t->totals)
-		put_cells(j, t, t->totals);
-	else
-		ws_json_null(j);
-}
-
 static void put_table(struct ws_json_writer *j, const struct ws_report *report,
                       const struct ws_table *t, size_t most)
 {
@@ -97,8 +98,35 @@ static void put_table(struct ws_json_writer *j, const struct ws_report *report,
 			ws_json_str(j, t->side[s]);
 		ws_json_array_end(j);
 	}
-	put_columns(j, t->def);
-	put_rows(j, t, most);
+	ws_json_break(j);
+	ws_json_array_begin(ws_json_key(j, "columns"));
+	for (size_t i = 0; i < t->def->ncolumns; i++) {
+		const struct ws_table_column *c = &t->def->columns[i];
+
+		ws_json_break(j);
+		ws_json_object_begin(j);
+		ws_json_str(ws_json_key(j, "id"), c->id);
+		ws_json_str(ws_json_key(j, "title"), c->title);
+		ws_json_str(ws_json_key(j, "unit"), c->unit);
+		ws_json_str(ws_json_key(j, "type"), type_name(c->type));
+		ws_json_str(ws_json_key(j, "rank"), rank_name(c->rank));
+		ws_json_str(ws_json_key(j, "definition"), c->definition);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
+	ws_json_break(j);
+	ws_json_array_begin(ws_json_key(j, "rows"));
+	for (size_t row = 0; row < t->nrows && row < most; row++) {
+		ws_json_break(j);
+		put_cells(j, t, ws_table_cells(t, row));
+	}
+	ws_json_array_end(j);
+	ws_json_break(j);
+	ws_json_key(j, "totals");
+	if (t->totals)
+		put_cells(j, t, t->totals);
+	else
+		ws_json_null(j);
 	put_field(j, "not_recorded", t->not_recorded);
 	ws_json_break(j);
 	ws_json_array_begin(ws_json_key(j, "notes"));
