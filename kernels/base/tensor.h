@@ -74,12 +74,24 @@ struct ws_tensor {
 	bool is_alive;   /* from its first write to its last use in a step */
 };
 
+static inline int64_t ws_min64(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The quotient, rounded up. */
+static inline int64_t ws_div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
 /* How an operand spreads over a result of another shape. */
 enum ws_broadcast {
 	WS_BROADCAST_SAME,   /* element by element */
 	WS_BROADCAST_COL,    /* one number a row */
 	WS_BROADCAST_ROW,    /* one row, used for all rows */
 	WS_BROADCAST_SCALAR, /* one number */
+	WS_BROADCAST_CHANNEL, /* one number a channel, which is some rows: struct ws_elementwise */
 	WS_BROADCAST_NONE,   /* does not fit */
 };
 

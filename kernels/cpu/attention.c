@@ -8,7 +8,7 @@
  * logarithm that the forward pass kept, once for each query and once for each key, so that
  * every result is the sum of one item of work, in one order.
  */
-#include "kernels/cpu/real.h"
+#include "kernels/cpu/cpu.h"
 
 #define KEYS  64 /* a block of them */
 #define LANES 8  /* sums of a dot product, so that it can be vectorised */

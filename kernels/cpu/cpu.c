@@ -1,4 +1,4 @@
-/* The CPU reference backend: choosing the kernel of an op. */
+/* The CPU reference backend: its memory, and the choice of the kernel of an op. */
 #include "kernels/cpu/cpu.h"
 
 #include <inttypes.h>
@@ -13,6 +13,43 @@
 #define ASAN_POISON_MEMORY_REGION(data, size_bytes)   ((void)(data), (void)(size_bytes))
 #define ASAN_UNPOISON_MEMORY_REGION(data, size_bytes) ((void)(data), (void)(size_bytes))
 #endif
+
+/* --- memory --------------------------------------------------------------------------------------
+ */
+
+/* A whole number from a file, from the line that begins with key ("" = the first). */
+static bool read_number(const char *path, const char *key, uint64_t *value)
+{
+	FILE *file = fopen(path, "r");
+	char line[256];
+	bool found = false;
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key)))
+			found = sscanf(line + strlen(key), "%" SCNu64, value) == 1;
+	fclose(file);
+	return found;
+}
+
+/* What this process may still allocate without being killed for it. */
+static uint64_t memory_available(void)
+{
+	uint64_t kib, limit, used, available = UINT64_MAX;
+
+	if (read_number("/proc/meminfo", "MemAvailable:", &kib))
+		available = kib * 1024;
+	/* inside a container its limit counts; "max" is no number and no limit */
+	if (read_number("/sys/fs/cgroup/memory.max", "", &limit) &&
+	    read_number("/sys/fs/cgroup/memory.current", "", &used)) {
+		uint64_t rest = limit > used ? limit - used : 0;
+
+		if (rest < available)
+			available = rest;
+	}
+	return available;
+}
 
 /* What the kernel of an op takes beside its operands: sums of its items, tiles. */
 static uint64_t scratch_bytes(const struct ws_cpu *cpu, const struct ws_op *op)
@@ -203,6 +240,6 @@ struct ws_backend *ws_backend_cpu_open(struct ws_pool *pool, uint64_t limit_byte
 	snprintf(cpu->base.device, sizeof(cpu->base.device), "CPU reference");
 	cpu->pool = pool;
 	cpu->base.tf32 = WS_TF32_ROUNDED;
-	cpu->base.limit_bytes = limit_bytes ? limit_bytes : ws_cpu_memory_available();
+	cpu->base.limit_bytes = limit_bytes ? limit_bytes : memory_available();
 	return &cpu->base;
 }

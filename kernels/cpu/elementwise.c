@@ -1,154 +1,296 @@
-/* Ops that compute each element of the result from one element of each operand. */
-#include "kernels/cpu/real.h"
+/*
+ * Ops that compute each element of the result from one element of each operand; optimizers,
+ * clipping and loss scaling, which do so on many tensors; dropout. Their formulas: element.h.
+ */
+#include <stdatomic.h>
+
+#include "kernels/cpu/cpu.h"
+
+/* y[i] = the formula of a sub-op: a loop for each. */
+static void elements(enum ws_sub sub, int64_t n, const ws_real *a, const ws_real *b,
+                     const ws_real *c, ws_real alpha, ws_real *y)
+{
+	switch (sub) {
+#define WS_SUB(KIND, SUB, ...)                                                    \
+	case WS_SUB_##SUB:                                                        \
+		for (int64_t i = 0; i < n; i++)                                   \
+			y[i] = ws_element(WS_SUB_##SUB, a[i], b[i], c[i], alpha); \
+		break;
+#include "kernels/graph/op.def"
+	default:
+		break;
+	}
+}
+
+/* --- one element of each operand ----------------------------------------------------------- */
 
 /* The result as rows × cols, cut into tiles; items of several tiles go to the pool. */
 struct map {
 	const struct ws_op *op;
-	enum ws_broadcast mode[2];
+	struct ws_elementwise e;
 	int64_t rows, cols;
 	int64_t tiles_per_row, tiles, tiles_per_item;
 };
 
-static void map_init(struct map *map, const struct ws_op *op)
-{
-	const struct ws_tensor *out = op->out[0];
-	bool flat = true;
-	int64_t tile;
-
-	map->op = op;
-	for (int i = 0; i < op->in_count; i++) {
-		map->mode[i] = ws_tensor_broadcast(op->in[i], out);
-		flat &= map->mode[i] == WS_BROADCAST_SAME || map->mode[i] == WS_BROADCAST_SCALAR;
-	}
-	/* where no operand cares for rows, one long row has fewer partial tiles */
-	flat &= op->sub != WS_SUB_CAUSAL_MASK;
-	map->rows = flat ? 1 : ws_tensor_rows(out);
-	map->cols = flat ? out->count : ws_tensor_cols(out);
-	tile = ws_min64(map->cols, WS_TILE);
-	map->tiles_per_row = ws_div_up(map->cols, tile);
-	map->tiles = map->rows * map->tiles_per_row;
-	map->tiles_per_item = ws_div_up(WS_GRAIN, tile);
-}
-
-struct tile {
-	int64_t row, col; /* of its first element */
-	int64_t count;
-	int64_t offset; /* of its first element in the result */
-};
-
-static struct tile map_tile(const struct map *map, int64_t index)
-{
-	struct tile tile = {.row = index / map->tiles_per_row};
-
-	tile.col = index % map->tiles_per_row * WS_TILE;
-	tile.count = ws_min64(map->cols - tile.col, WS_TILE);
-	tile.offset = tile.row * map->cols + tile.col;
-	return tile;
-}
-
-static const ws_real *load(const struct map *map, int operand, const struct tile *tile,
+/* n elements of an operand: those of the result from a row and column on. */
+static const ws_real *load(const struct map *map, int operand, int64_t row, int64_t col, int64_t n,
                            ws_real *buf)
 {
 	const struct ws_tensor *t = map->op->in[operand];
 	ws_real one;
 
-	switch (map->mode[operand]) {
+	switch (map->e.spread[operand]) {
 	case WS_BROADCAST_SAME:
-		return ws_real_load(t, tile->offset, tile->count, buf);
+		return ws_real_load(t, row * map->cols + col, n, buf);
 	case WS_BROADCAST_ROW:
-		return ws_real_load(t, tile->col, tile->count, buf);
+		return ws_real_load(t, col, n, buf);
+	case WS_BROADCAST_COL:
+		break;
+	case WS_BROADCAST_CHANNEL:
+		row %= map->e.channels;
+		break;
 	default:
-		one = *ws_real_load(t, map->mode[operand] == WS_BROADCAST_COL ? tile->row : 0, 1,
-		                    &one);
-		for (int64_t i = 0; i < tile->count; i++)
-			buf[i] = one;
-		return buf;
+		row = 0;
 	}
-}
-
-static void unary_tile(const struct ws_op *op, const struct tile *tile, int64_t cols,
-                       const ws_real *x, ws_real *y)
-{
-	const ws_real alpha = (ws_real)op->u.alpha;
-	const int64_t n = tile->count;
-
-	switch (op->sub) {
-		WS_EACH_OF(NEG, -x[i]);
-		WS_EACH_OF(EXP, WS_REAL_EXP(x[i]));
-		WS_EACH_OF(LOG, WS_REAL_LOG(x[i]));
-		WS_EACH_OF(SQRT, WS_REAL_SQRT(x[i]));
-		WS_EACH_OF(RSQRT, 1 / WS_REAL_SQRT(x[i]));
-		WS_EACH_OF(SQUARE, x[i] * x[i]);
-		WS_EACH_OF(SIGMOID, 1 / (1 + WS_REAL_EXP(-x[i])));
-		WS_EACH_OF(SCALE, alpha * x[i]);
-		WS_EACH_OF(ADD_CONST, x[i] + alpha);
-		WS_EACH_OF(CAUSAL_MASK, tile->col + i > tile->row % cols ? alpha : x[i]);
-		WS_EACH_OF(RELU, x[i] < 0 ? 0 : x[i]); /* a NaN stays one */
-		WS_EACH_OF(LEAKY_RELU, x[i] < 0 ? alpha * x[i] : x[i]);
-		WS_EACH_OF(TANH, WS_REAL_TANH(x[i]));
-	default: /* CAST, EXPAND */
-		WS_EACH(x[i]);
-	}
-}
-
-static void binary_tile(const struct ws_op *op, int64_t n, const ws_real *a, const ws_real *b,
-                        ws_real *y)
-{
-	const ws_real alpha = (ws_real)op->u.alpha;
-
-	switch (op->sub) {
-		WS_EACH_OF(ADD, a[i] + b[i]);
-		WS_EACH_OF(SUB, a[i] - b[i]);
-		WS_EACH_OF(MUL, a[i] * b[i]);
-		WS_EACH_OF(DIV, a[i] / b[i]);
-		WS_EACH_OF(RELU_GRAD, b[i] > 0 ? a[i] : 0);
-		WS_EACH_OF(LEAKY_RELU_GRAD, b[i] > 0 ? a[i] : alpha * a[i]);
-		WS_EACH_OF(TANH_GRAD, a[i] * (1 - b[i] * b[i]));
-	default: /* SIGMOID_GRAD */
-		WS_EACH(a[i] * b[i] * (1 - b[i]));
-	}
+	one = *ws_real_load(t, row, 1, &one);
+	for (int64_t i = 0; i < n; i++)
+		buf[i] = one;
+	return buf;
 }
 
 static void map_item(void *arg, int64_t item)
 {
 	const struct map *map = arg;
 	const struct ws_op *op = map->op;
+	const ws_real alpha = (ws_real)map->e.alpha;
 	int64_t first = item * map->tiles_per_item;
 	int64_t end = ws_min64(first + map->tiles_per_item, map->tiles);
-	ws_real buf[3][WS_TILE];
+	ws_real buf[4][WS_TILE], *y;
 
-	for (int64_t index = first; index < end; index++) {
-		struct tile tile = map_tile(map, index);
-		const ws_real *a = load(map, 0, &tile, buf[0]);
-		ws_real *y = ws_real_target(op->out[0], tile.offset, buf[2]);
+	for (int64_t tile = first; tile < end; tile++) {
+		int64_t row = tile / map->tiles_per_row, col = tile % map->tiles_per_row * WS_TILE;
+		int64_t n = ws_min64(map->cols - col, WS_TILE), offset = row * map->cols + col;
+		const ws_real *in[3] = {buf[0], buf[0],
+		                        buf[0]}; /* what is no operand is not read */
 
-		if (op->kind == WS_OP_BINARY)
-			binary_tile(op, tile.count, a, load(map, 1, &tile, buf[1]), y);
-		else
-			unary_tile(op, &tile, map->cols, a, y);
-		ws_real_store(op->out[0], tile.offset, tile.count, y);
+		for (int i = 0; i < op->in_count; i++)
+			in[i] = load(map, i, row, col, n, buf[i]);
+		y = ws_real_target(op->out[0], offset, buf[3]);
+		elements(op->sub, n, in[0], in[1], in[2], alpha, y);
+		if (op->sub == WS_SUB_CAUSAL_MASK) {
+			int64_t visible = row % map->cols + 1 - col;
+
+			for (int64_t i = visible < 0 ? 0 : visible; i < n; i++)
+				y[i] = alpha;
+		}
+		ws_real_store(op->out[0], offset, n, y);
 	}
 }
 
 static void map_run(struct ws_cpu *cpu, const struct ws_op *op)
 {
-	struct map map;
+	struct map map = {.op = op, .e = ws_op_elementwise(op)};
+	bool flat = op->sub != WS_SUB_CAUSAL_MASK;
+	int64_t tile;
 
-	map_init(&map, op);
+	/* where no operand cares for rows, one long row has fewer partial tiles */
+	for (int i = 0; i < op->in_count; i++)
+		flat &= map.e.spread[i] == WS_BROADCAST_SAME ||
+		        map.e.spread[i] == WS_BROADCAST_SCALAR;
+	map.cols = flat ? op->out[0]->count : map.e.cols;
+	map.rows = op->out[0]->count / map.cols;
+	tile = ws_min64(map.cols, WS_TILE);
+	map.tiles_per_row = ws_div_up(map.cols, tile);
+	map.tiles = map.rows * map.tiles_per_row;
+	map.tiles_per_item = ws_div_up(WS_GRAIN, tile);
 	ws_cpu_launch(cpu, ws_div_up(map.tiles, map.tiles_per_item), map_item, &map);
 }
 
 WS_CPU_KERNEL(unary, map_run(cpu, op))
 WS_CPU_KERNEL(binary, map_run(cpu, op))
 WS_CPU_KERNEL(copy, map_run(cpu, op))
+WS_CPU_KERNEL(fill, map_run(cpu, op))
+WS_CPU_KERNEL(bias, map_run(cpu, op))
+WS_CPU_KERNEL(bias_act, map_run(cpu, op))
+WS_CPU_KERNEL(squared_error, map_run(cpu, op))
+WS_CPU_KERNEL(squared_error_grad, map_run(cpu, op))
 
-static void fill_item(void *arg, int64_t item)
+/* The only op that draws random numbers. */
+WS_CPU_ITEMS(dropout, ws_div_up(op->in[0]->count, WS_GRAIN))
 {
-	const struct ws_op *op = *(const struct ws_op *const *)arg;
-	int64_t first = item * WS_GRAIN, n = ws_min64(op->out[0]->count - first, WS_GRAIN);
-	ws_real *y = ws_reals(op->out[0], first);
+	const struct ws_dropout *d = &op->u.dropout;
+	const ws_real keep = (ws_real)(1 / (1 - d->p)), *x = op->in[0]->data;
+	const uint32_t below = ws_rng_below(d->p);
+	ws_real *y = op->out[0]->data, *mask = op->out[1]->data;
+	int64_t count = op->in[0]->count, end = ws_min64((item + 1) * WS_GRAIN, count);
+	uint64_t first = ws_dropout_draw(count, (uint64_t) * (const int32_t *)op->in[1]->data);
 
-	WS_EACH((ws_real)op->u.alpha);
+	for (int64_t i = item * WS_GRAIN; i < end; i++) {
+		mask[i] = ws_rng_half(&d->rng, first + (uint64_t)i) < below ? 0 : keep;
+		y[i] = x[i] * mask[i];
+	}
 }
 
-WS_CPU_KERNEL(fill, ws_cpu_launch(cpu, ws_div_up(op->out[0]->count, WS_GRAIN), fill_item, &op))
+/* --- many tensors: optimizers, clipping, loss scaling ----------------------------------------- */
+
+/* All of an optimizer on n elements of p, m, v, g: a loop for each, without what a row lacks. */
+static inline __attribute__((always_inline)) void
+optimizer_loop(enum ws_sub sub, const struct ws_optimizer_factors *f, const ws_real *number,
+               int64_t n, ws_real *const *t, bool has_m, bool has_v)
+{
+	ws_real *restrict p = t[WS_UPDATE_P], *restrict m = t[WS_UPDATE_M];
+	ws_real *restrict v = t[WS_UPDATE_V], one_m = 0, one_v = 0;
+	const ws_real *g = t[WS_UPDATE_G];
+
+	for (int64_t i = 0; i < n; i++) {
+		one_m = has_m ? m[i] : 0;
+		one_v = has_v ? v[i] : 0;
+		ws_optimizer_step(sub, f, number[0], number[1], &p[i], &one_m, &one_v, g[i]);
+		if (has_m)
+			m[i] = one_m;
+		if (has_v)
+			v[i] = one_v;
+	}
+}
+
+static void optimizer_tile(const struct ws_op *op, const ws_real *number, int64_t n,
+                           ws_real *const *t)
+{
+	const struct ws_optimizer_factors f = ws_optimizer_factors_of(op);
+
+	switch (op->sub) {
+	case WS_SUB_ADAMW_CS336_ALL:
+		optimizer_loop(WS_SUB_ADAMW_CS336_ALL, &f, number, n, t, true, true);
+		break;
+	case WS_SUB_ADAMW_ALL:
+		optimizer_loop(WS_SUB_ADAMW_ALL, &f, number, n, t, true, true);
+		break;
+	case WS_SUB_ADAM_ALL:
+		optimizer_loop(WS_SUB_ADAM_ALL, &f, number, n, t, true, true);
+		break;
+	default:
+		optimizer_loop(WS_SUB_SGD_ALL, &f, number, n, t, t[WS_UPDATE_M], false);
+	}
+}
+
+static void update_tile(const struct ws_op *op, const struct ws_update_row *row, int64_t offset,
+                        int64_t n)
+{
+	ws_real buf[WS_UPDATE_TENSORS][WS_TILE], *t[WS_UPDATE_TENSORS] = {NULL}, *a, *b, *c;
+	ws_real number[2] = {(ws_real)op->u.update.factors.alpha, 0};
+
+	for (int i = 0; i < ws_update_numbers(op); i++)
+		number[i] = *ws_reals(op->in[i], 0);
+	for (int k = 0; k < WS_UPDATE_TENSORS; k++) {
+		if (!row->t[k])
+			continue;
+		if (ws_update_reads(op->sub, k))
+			ws_real_load(row->t[k], offset, n, buf[k]);
+		t[k] = ws_real_target(row->t[k], offset, buf[k]);
+	}
+	a = t[WS_UPDATE_A]; /* in the place of operands that the step lacks, too */
+	b = t[WS_UPDATE_B] ? t[WS_UPDATE_B] : a;
+	c = t[WS_UPDATE_C] ? t[WS_UPDATE_C] : a;
+	if (ws_update_is_fused(op->sub))
+		optimizer_tile(op, number, n, t);
+	else
+		elements(op->sub, n, a, b, c, number[0], t[WS_UPDATE_OUT]);
+	for (int k = 0; k < WS_UPDATE_TENSORS; k++)
+		if (t[k] && ws_update_writes(op->sub, k))
+			ws_real_store(row->t[k], offset, n, t[k]);
+}
+
+/* Whether all of a tile is finite. */
+static bool unscale_tile(const struct ws_op *op, const struct ws_update_row *row, int64_t offset,
+                         int64_t n)
+{
+	/* the inverse as GradScaler makes it: divided in double, rounded once */
+	const ws_real inverse = (ws_real)(1 / (double)*ws_reals(op->in[1], 0));
+	ws_real x_buf[WS_TILE], y_buf[WS_TILE];
+	const ws_real *x = ws_real_load(row->t[WS_UPDATE_A], offset, n, x_buf);
+	ws_real *y = ws_real_target(row->t[WS_UPDATE_OUT], offset, y_buf);
+	bool finite = true;
+
+	for (int64_t i = 0; i < n; i++) {
+		finite &= isfinite(x[i]) != 0;
+		y[i] = x[i] * inverse;
+	}
+	ws_real_store(row->t[WS_UPDATE_OUT], offset, n, y);
+	return finite;
+}
+
+struct walk {
+	const struct ws_op *op;
+	double *sums;           /* CLIP: of each item */
+	atomic_bool not_finite; /* UNSCALE: an element of any tensor */
+};
+
+/* item: a stretch of one row; the items of the list follow one another. */
+static void walk_item(void *arg, int64_t item)
+{
+	struct walk *walk = arg;
+	const struct ws_update_row *row = walk->op->u.update.list;
+	int64_t first, end, rest = item;
+	ws_real buf[WS_TILE];
+	double sum = 0;
+
+	for (; rest >= ws_cpu_row_items(row); row++)
+		rest -= ws_cpu_row_items(row);
+	first = rest * WS_GRAIN;
+	end = ws_min64(first + WS_GRAIN, row->t[0]->count);
+	WS_EACH_TILE(offset, n, first, end) {
+		if (walk->op->kind == WS_OP_CLIP) {
+			const ws_real *x = ws_real_load(row->t[0], offset, n, buf);
+
+			for (int64_t i = 0; i < n; i++)
+				sum += (double)x[i] * (double)x[i];
+		} else if (walk->op->kind == WS_OP_UPDATE) {
+			update_tile(walk->op, row, offset, n);
+		} else if (!unscale_tile(walk->op, row, offset, n)) {
+			atomic_store(&walk->not_finite, true);
+		}
+	}
+	if (walk->sums)
+		walk->sums[item] = sum;
+}
+
+void WS_CPU_FN(update)(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	struct walk walk = {.op = op};
+
+	ws_cpu_launch(cpu, ws_cpu_update_items(op), walk_item, &walk);
+}
+
+void WS_CPU_FN(clip)(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	int64_t items = ws_cpu_update_items(op);
+	struct walk walk = {.op = op, .sums = cpu->scratch};
+	double sum = 0, factor;
+
+	ws_cpu_kernel_begin(cpu, items);
+	ws_pool_run(cpu->pool, items, walk_item, &walk);
+	for (int64_t i = 0; i < items; i++)
+		sum += walk.sums[i];
+	factor = op->u.update.factors.alpha / (sqrt(sum) + WS_CLIP_EPS);
+	*ws_reals(op->out[0], 0) = (ws_real)(factor < 1 ? factor : 1);
+	ws_cpu_kernel_end(cpu);
+}
+
+void WS_CPU_FN(unscale)(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	struct walk walk = {.op = op};
+
+	ws_cpu_launch(cpu, ws_cpu_update_items(op), walk_item, &walk);
+	if (op->in_count > 2 && atomic_load(&walk.not_finite))
+		*ws_reals(op->out[1], 0) = 1;
+}
+
+WS_CPU_ITEMS(scale_update, 1)
+{
+	ws_real *scale = op->out[0]->data;
+	double value = (double)*scale;
+
+	(void)item;
+	ws_scaler_next(&op->u.scaler, *ws_reals(op->in[2], 0) != 0, &value, op->out[1]->data);
+	*scale = (ws_real)value;
+}

@@ -1,8 +1,10 @@
-#include "kernels/cuda/attention.h"
+/*
+ * Fused attention: cuDNN's flash attention, described as the graph of operations that its engines
+ * know (docs/dev/kernels.md).
+ */
+#include "kernels/cuda/cuda.h"
 
 #include <math.h>
-
-#include "kernels/cuda/plan.h"
 
 /* Tensors with memory: their ids are these + 1. Those between operations have ids from ROLES on. */
 enum role { Q, K, V, Y, LOG_SUM, DY, DQ, DK, DV, DELTA, DQ_SUM, SCALE, MASKED, ONE, ROLES };

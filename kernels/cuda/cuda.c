@@ -1,10 +1,55 @@
-/* The CUDA backend: choosing a GPU, its memory, and who runs an op. */
-#include "kernels/cuda/plan.h"
+/*
+ * The CUDA backend: what its libraries answer, choosing a GPU, its memory, choosing algorithms by
+ * time, and who runs an op.
+ */
+#include "kernels/cuda/cuda.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
+#include "kernels/base/rng_normal.h"
+
+/* --- answers of CUDA, cuBLAS and cuDNN, as status and words
+ * ---------------------------------------- */
+
+/* The function's name out of the text of a call. */
+static int name_length(const char *call)
+{
+	return (int)strcspn(call, "(");
+}
+
+enum ws_status ws_cuda_check(cudaError_t error, const char *call, struct ws_err *err)
+{
+	if (error == cudaSuccess)
+		return WS_OK;
+	WS_FAIL_IF(error == cudaErrorMemoryAllocation, err, NO_MEMORY, "%.*s: %s",
+	           name_length(call), call, cudaGetErrorString(error));
+	return WS_FAIL(err, ENVIRONMENT, "%.*s: %s (%s)", name_length(call), call,
+	               cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+enum ws_status ws_cublas_check(cublasStatus_t status, const char *call, struct ws_err *err)
+{
+	if (status == CUBLAS_STATUS_SUCCESS)
+		return WS_OK;
+	WS_FAIL_IF(status == CUBLAS_STATUS_ALLOC_FAILED, err, NO_MEMORY, "%.*s: %s",
+	           name_length(call), call, cublasGetStatusString(status));
+	return WS_FAIL(err, ENVIRONMENT, "%.*s: %s (%s)", name_length(call), call,
+	               cublasGetStatusString(status), cublasGetStatusName(status));
+}
+
+enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_err *err)
+{
+	char words[192] = "";
+
+	if (status == CUDNN_STATUS_SUCCESS)
+		return WS_OK;
+	cudnnGetLastErrorString(words, sizeof(words));
+	return WS_FAIL(err, ENVIRONMENT, "%.*s: %s%s%s", name_length(call), call,
+	               cudnnGetErrorString(status), *words ? ": " : "", words);
+}
 
 /* --- memory ------------------------------------------------------------------------------ */
 
@@ -33,6 +78,146 @@ static enum ws_status cuda_download(struct ws_backend *backend, const void *data
 	return WS_OK;
 }
 
+enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what,
+                              struct ws_err *err)
+{
+	cudaError_t error = cudaMalloc(data, size_bytes);
+
+	if (error == cudaSuccess)
+		return WS_OK;
+	*data = NULL;
+	(void)cudaGetLastError(); /* the error is told here; it must not surface at a launch */
+	WS_FAIL_IF(error == cudaErrorMemoryAllocation, err, NO_MEMORY,
+	           "the device has no %" PRIu64 " bytes for %s", size_bytes, what);
+	return ws_cuda_check(error, "cudaMalloc", err);
+}
+
+/* Elements that are drawn; what is longer repeats them. */
+#define DRAWN ((int64_t)1 << 20)
+
+static enum ws_status fill_random(struct ws_cuda *cuda, char *data, int64_t count,
+                                  enum ws_dtype dtype, struct ws_err *err)
+{
+	const struct ws_rng rng = ws_rng_stream(1, "autotune");
+	int64_t drawn = count < DRAWN ? count : DRAWN;
+	size_t size = ws_dtype_size(dtype);
+	double *values = ws_xarray((size_t)drawn, sizeof(*values));
+	char *encoded = ws_xarray((size_t)drawn, size);
+	cudaError_t error = cudaSuccess;
+
+	for (int64_t i = 0; i < drawn; i++)
+		values[i] = ws_rng_normal(&rng, (uint64_t)i, HUGE_VAL);
+	ws_dtype_encode(dtype, values, encoded, drawn);
+	for (int64_t i = 0; i < count && error == cudaSuccess; i += drawn)
+		error = cudaMemcpyAsync(data + (size_t)i * size, encoded,
+		                        (size_t)(count - i < drawn ? count - i : drawn) * size,
+		                        cudaMemcpyHostToDevice, cuda->stream);
+	free(values);
+	free(encoded); /* pageable memory: each copy returned once its source may change */
+	return ws_cuda_check(error, "cudaMemcpyAsync", err);
+}
+
+enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
+                              struct ws_err *err)
+{
+	WS_FORWARD(ws_cuda_malloc(data, (uint64_t)count * ws_dtype_size(dtype), "timing algorithms",
+	                          err));
+	return fill_random(cuda, *data, count, dtype, err);
+}
+
+/* --- choosing algorithms by time
+ * ------------------------------------------------------------------- */
+
+#define RUNS 5
+
+static int compare_float(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+static enum ws_status time_runs(struct ws_cuda *cuda, const cudaEvent_t event[2],
+                                enum ws_status (*run)(void *arg, struct ws_err *), void *arg,
+                                float *median_ms, struct ws_err *err)
+{
+	cudaStream_t stream = cuda->stream;
+	float ms[RUNS];
+
+	WS_FORWARD(run(arg, err));
+	for (int i = 0; i < RUNS; i++) {
+		WS_CUDA_TRY(cudaEventRecord(event[0], stream), err);
+		WS_FORWARD(run(arg, err));
+		WS_CUDA_TRY(cudaEventRecord(event[1], stream), err);
+		WS_CUDA_TRY(cudaEventSynchronize(event[1]), err);
+		WS_CUDA_TRY(cudaEventElapsedTime(&ms[i], event[0], event[1]), err);
+	}
+	qsort(ms, RUNS, sizeof(*ms), compare_float);
+	*median_ms = ms[RUNS / 2];
+	return WS_OK;
+}
+
+enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
+                            void *arg, float *median_ms, struct ws_err *err)
+{
+	cudaEvent_t event[2] = {0};
+	enum ws_status status = WS_OK;
+
+	for (int i = 0; i < 2 && status == WS_OK; i++)
+		status = ws_cuda_check(cudaEventCreate(&event[i]), "cudaEventCreate", err);
+	WS_THEN(status, time_runs(cuda, event, run, arg, median_ms, err));
+	for (int i = 0; i < 2; i++)
+		if (event[i])
+			cudaEventDestroy(event[i]);
+	return status;
+}
+
+/* --- plans
+ * ----------------------------------------------------------------------------------------- */
+
+static bool same_gemm(const struct ws_gemm *a, const struct ws_gemm *b)
+{
+	return a->batch == b->batch && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->trans_a == b->trans_a && a->trans_b == b->trans_b;
+}
+
+static bool same_attention(const struct ws_attention *a, const struct ws_attention *b)
+{
+	/* no padding in it: all its fields take 8 bytes */
+	return !memcmp(&a->head, &b->head, sizeof(a->head)) && a->scale == b->scale;
+}
+
+static bool same_conv(const struct ws_conv *a, const struct ws_conv *b)
+{
+	return a->layout == b->layout && a->n == b->n && a->c == b->c && a->h == b->h &&
+	       a->w == b->w && a->k == b->k && a->r == b->r && a->s == b->s && a->p == b->p &&
+	       a->q == b->q && a->stride == b->stride && a->pad_h == b->pad_h &&
+	       a->pad_w == b->pad_w && a->groups == b->groups;
+}
+
+/* Does one plan serve both? */
+static bool alike(const struct ws_op *a, const struct ws_op *b)
+{
+	if (a->kind != b->kind || a->tf32 != b->tf32)
+		return false;
+	for (int i = 0; i < a->in_count + a->out_count; i++)
+		if (ws_op_tensor(a, i)->dtype != ws_op_tensor(b, i)->dtype)
+			return false;
+	if (a->kind == WS_OP_GEMM)
+		return same_gemm(&a->u.gemm, &b->u.gemm);
+	if (a->kind == WS_OP_ATTENTION || a->kind == WS_OP_ATTENTION_GRAD)
+		return same_attention(&a->u.attention, &b->u.attention);
+	return same_conv(&a->u.conv, &b->u.conv);
+}
+
+const struct ws_cuda_plan *ws_cuda_plan_of(const struct ws_cuda *cuda, const struct ws_op *op)
+{
+	for (int i = 0; i < cuda->plan_count; i++)
+		if (alike(cuda->plans[i].op, op))
+			return &cuda->plans[i];
+	return NULL;
+}
+
 /* --- before the first step ------------------------------------------------------------------ */
 
 static bool plan_has(const struct ws_backend_plan *plan, bool (*is)(const struct ws_op *))
@@ -55,7 +240,7 @@ static uint64_t plan_most(const struct ws_backend_plan *plan,
 	return most_bytes;
 }
 
-/* What cuDNN needs: a workspace, and behind it that of the greediest attention. */
+/* The workspace of cuDNN's plans, and behind it what the greediest attention needs. */
 static uint64_t plan_dnn_bytes(const struct ws_backend_plan *plan)
 {
 	if (!plan_has(plan, ws_cuda_is_conv) && !plan_has(plan, ws_cuda_is_attention))
@@ -101,6 +286,8 @@ const char *ws_cuda_op_problem(const struct ws_op *op)
 	for (int i = 0; i < op->in_count + op->out_count; i++)
 		if (ws_op_tensor(op, i)->dtype == WS_DTYPE_F64)
 			return "fp64 is for the CPU reference";
+	if (ws_cuda_is_function(op) && op->in[0]->count > INT32_MAX)
+		return "cuDNN computes it on less than 2^31 elements; use a smaller --batch";
 	return ws_cuda_is_attention(op) ? ws_cuda_attention_problem(op) : NULL;
 }
 
@@ -164,7 +351,7 @@ static enum ws_status cuda_prepare(struct ws_backend *backend, const struct ws_b
 		           ws_cuda_op_problem(plan->ops[i]));
 	cuda->scratch_bytes = plan_most(plan, ws_cuda_scratch_bytes);
 	WS_FORWARD(prepare_workspaces(cuda, dnn_bytes, err));
-	if (dnn_bytes && !cuda->dnn)
+	if (!cuda->dnn && (dnn_bytes || plan_has(plan, ws_cuda_is_function)))
 		WS_FORWARD(open_dnn(cuda, err));
 	/* before the tensors take the memory that timing needs */
 	WS_FORWARD(make_plans(cuda, plan, err));
@@ -187,6 +374,8 @@ static enum ws_status cuda_run(struct ws_backend *backend, const struct ws_op *o
 		return ws_cuda_conv_run(cuda, op, err);
 	if (ws_cuda_is_attention(op))
 		return ws_cuda_attention_run(cuda, op, err);
+	if (ws_cuda_is_function(op))
+		return ws_cuda_function_run(cuda, op, err);
 	return ws_cuda_launcher_of(op->kind)(&launch, op, err);
 }
 

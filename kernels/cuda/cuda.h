@@ -19,7 +19,18 @@
 /* Device memory that stays free: kernels' code, local memory and printf buffers come from it. */
 #define WS_CUDA_MARGIN_BYTES ((uint64_t)512 << 20)
 
-struct ws_cuda_plan; /* plan.h */
+struct ws_cuda_lt; /* gemm.c */
+
+/*
+ * What a library needs to compute an op, made before the first step, once for all ops that are
+ * alike. Convolutions and fused attention have one always, matrix products when algorithms are
+ * chosen by time.
+ */
+struct ws_cuda_plan {
+	const struct ws_op *op;       /* the first of those that it is for; borrowed */
+	cudnnBackendDescriptor_t dnn; /* convolutions, attention */
+	struct ws_cuda_lt *lt;        /* products; NULL: cuBLAS's own choice is the fastest */
+};
 
 struct ws_cuda {
 	struct ws_backend base; /* first: the two are cast into each other */
@@ -35,7 +46,7 @@ struct ws_cuda {
 	uint64_t table_bytes;
 
 	cublasLtHandle_t lt;        /* with options.autotune */
-	cudnnHandle_t dnn;          /* once there are convolutions or fused attention */
+	cudnnHandle_t dnn;          /* once an op needs cuDNN */
 	struct ws_cuda_plan *plans; /* of the session */
 	int plan_count;
 };
@@ -80,21 +91,133 @@ static inline bool ws_cuda_is_timed(const struct ws_cuda *cuda)
 enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *arg, struct ws_err *),
                             void *arg, float *median_ms, struct ws_err *err);
 
-/* --- what libraries compute: matrix products, convolutions, fused attention ------------------- */
+/* --- what libraries compute ---------------------------------------------------------------------
+ */
 
 /* The oldest cuDNN whose engines of attention are right and need no help. */
 #define WS_CUDA_ATTENTION_CUDNN 91002
 /* The same, backwards for a context that is no multiple of 128: before it wants a padding mask. */
 #define WS_CUDA_ODD_ATTENTION_CUDNN 91501
 
+/* The plan of an op; NULL: it has none. */
+const struct ws_cuda_plan *ws_cuda_plan_of(const struct ws_cuda *cuda, const struct ws_op *op);
+
+enum ws_status ws_cuda_gemm_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
+                                 struct ws_err *err);
+enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+void ws_cuda_lt_close(struct ws_cuda_lt *lt);
+
 bool ws_cuda_is_conv(const struct ws_op *op);
+enum ws_status ws_cuda_conv_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
+                                 struct ws_err *err);
+enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+
 bool ws_cuda_is_attention(const struct ws_op *op);
 /* Why this attention cannot run, and the cure; NULL: nothing known. */
 const char *ws_cuda_attention_problem(const struct ws_op *op);
 /* What an op needs behind cuDNN's own workspace. */
 uint64_t ws_cuda_attention_workspace_bytes(const struct ws_op *op);
-
-enum ws_status ws_cuda_gemm_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
-enum ws_status ws_cuda_conv_run(struct ws_cuda *cuda, const struct ws_op *op, struct ws_err *err);
+enum ws_status ws_cuda_attention_plan(struct ws_cuda *cuda, struct ws_cuda_plan *plan,
+                                      struct ws_err *err);
 enum ws_status ws_cuda_attention_run(struct ws_cuda *cuda, const struct ws_op *op,
                                      struct ws_err *err);
+
+/* Batch norm, log_softmax and their gradients, for which cuDNN has a function each. */
+bool ws_cuda_is_function(const struct ws_op *op);
+enum ws_status ws_cuda_function_run(struct ws_cuda *cuda, const struct ws_op *op,
+                                    struct ws_err *err);
+
+/* --- cuDNN's backend (graph) API: descriptors ------------------------------------------------- */
+
+/* Attributes, set in a row until one is refused. */
+struct ws_dnn_setter {
+	cudnnBackendDescriptor_t descriptor;
+	cudnnStatus_t status;
+};
+
+enum ws_status ws_dnn_create(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made,
+                             struct ws_dnn_setter *setter, struct ws_err *err);
+void ws_dnn_set(struct ws_dnn_setter *setter, cudnnBackendAttributeName_t name,
+                cudnnBackendAttributeType_t type, int64_t count, const void *values);
+/* ENVIRONMENT when an attribute or all together are refused. what: of the message. */
+enum ws_status ws_dnn_finalize(struct ws_dnn_setter *setter, const char *what, struct ws_err *err);
+void ws_dnn_destroy(cudnnBackendDescriptor_t *descriptor); /* NULL afterwards */
+
+cudnnDataType_t ws_dnn_type(enum ws_dtype dtype);
+
+/* A tensor of a graph: ids tell its tensors apart. */
+struct ws_dnn_tensor {
+	int64_t id;
+	cudnnDataType_t type;
+	int64_t dims[4], strides[4];
+	bool is_virtual;  /* only between operations: has no memory */
+	bool is_by_value; /* one number, read from host memory */
+};
+enum ws_status ws_dnn_tensor_open(const struct ws_dnn_tensor *tensor,
+                                  cudnnBackendDescriptor_t *made, struct ws_err *err);
+
+/* --- … and execution plans ----------------------------------------------------------------------
+ */
+
+/* What plans are made for: the GPU of a handle or, without one, a GPU that is described. */
+struct ws_dnn_target {
+	cudnnHandle_t handle;
+	cudnnBackendDescriptor_t properties;
+};
+
+/*
+ * Which engines may be used. Never one that reduces in less than fp32. strict_fp32: none that
+ * rounds fp32 operands to TF32. deterministic: none that gives other bits in another run, and no
+ * transform (Winograd, FFT).
+ */
+struct ws_dnn_rules {
+	bool strict_fp32, deterministic;
+	uint64_t workspace_bytes; /* a plan needs at most */
+};
+
+/* May an engine of these numerical notes be used? */
+bool ws_dnn_notes_fit(const struct ws_dnn_rules *rules, const cudnnBackendNumericalNote_t *notes,
+                      int64_t count);
+
+/*
+ * Plans of a graph of operations, best first by cuDNN's estimate; at most `most`. *count is 0,
+ * without an error, where no engine may compute it.
+ */
+enum ws_status ws_dnn_plans(const struct ws_dnn_target *target, const struct ws_dnn_rules *rules,
+                            const cudnnBackendDescriptor_t *operations, int operation_count,
+                            int most, cudnnBackendDescriptor_t *plans, int *count,
+                            struct ws_err *err);
+
+/* Start a plan in the workspace of cuDNN. data: of the tensors with these ids. */
+enum ws_status ws_dnn_run(struct ws_cuda *cuda, cudnnBackendDescriptor_t plan, int count,
+                          const int64_t *ids, void *const *data, struct ws_err *err);
+
+/* --- operations and plans that need no GPU -------------------------------------------------------
+ */
+
+enum ws_conv_role {
+	WS_CONV_X, /* image or its gradient */
+	WS_CONV_W, /* filters or their gradient */
+	WS_CONV_Y, /* output or its gradient */
+	WS_CONV_ROLES
+};
+
+/*
+ * The operation of an op as a finalized descriptor of cuDNN's graph API; needs no GPU.
+ * parts: the descriptors that it is made of, to be destroyed after it.
+ */
+struct ws_cuda_conv_operation {
+	cudnnBackendDescriptor_t tensor[WS_CONV_ROLES], conv, operation;
+};
+enum ws_status ws_cuda_conv_operation_open(const struct ws_op *op,
+                                           struct ws_cuda_conv_operation *operation,
+                                           struct ws_err *err);
+void ws_cuda_conv_operation_close(struct ws_cuda_conv_operation *operation);
+
+/*
+ * The plan of an op, from its kind, u.attention and the dtype of its first operand. ENVIRONMENT,
+ * with the cure, where cuDNN has no engine for it. Needs no GPU where the target is a description.
+ */
+enum ws_status ws_cuda_attention_open(const struct ws_dnn_target *target, const struct ws_op *op,
+                                      bool deterministic, cudnnBackendDescriptor_t *plan,
+                                      struct ws_err *err);

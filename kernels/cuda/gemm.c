@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/cuda/plan.h"
+#include "kernels/cuda/cuda.h"
 
 #define CANDIDATES 8 /* that cuBLASLt is asked for */
 

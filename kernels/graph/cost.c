@@ -56,17 +56,20 @@ static void cost_conv(struct ws_op *op)
 /* Elements of the input that the outputs of a pooling read, all together. */
 static uint64_t window_reads(const struct ws_window *w)
 {
-	int64_t rows = 0, cols = 0, first, end;
+	int64_t reads = w->n * w->c;
 
-	for (int64_t i = 0; i < w->p; i++) {
-		ws_window_inputs(i, w->h, w->p, w->r, w->stride, w->pad, &first, &end);
-		rows += end - first;
+	for (int columns = 0; columns < 2; columns++) {
+		const struct ws_axis axis = ws_window_axis(w, columns);
+		int64_t sum = 0;
+
+		for (int64_t i = 0; i < axis.out; i++) {
+			struct ws_span s = ws_axis_inputs(&axis, i);
+
+			sum += s.end - s.first;
+		}
+		reads *= sum;
 	}
-	for (int64_t i = 0; i < w->q; i++) {
-		ws_window_inputs(i, w->w, w->q, w->s, w->stride, w->pad, &first, &end);
-		cols += end - first;
-	}
-	return (uint64_t)(w->n * w->c * rows * cols);
+	return (uint64_t)reads;
 }
 
 static void cost_pool(struct ws_op *op, uint64_t flops)

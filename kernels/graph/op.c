@@ -25,6 +25,25 @@ const struct ws_sub_info *ws_sub_info(enum ws_sub sub)
 	return &sub_infos[sub];
 }
 
+struct ws_elementwise ws_op_elementwise(const struct ws_op *op)
+{
+	bool bias = op->kind == WS_OP_BIAS || op->kind == WS_OP_BIAS_ACT;
+	const struct ws_channels *ch = op->kind == WS_OP_BIAS ? &op->u.ch : &op->u.bias.ch;
+	struct ws_elementwise e = {.cols = ws_tensor_cols(op->out[0]), .channels = 1};
+
+	for (int i = 0; i < op->in_count; i++)
+		e.spread[i] = ws_tensor_broadcast(op->in[i], op->out[0]);
+	if (!bias) {
+		e.alpha = op->u.alpha;
+		return e;
+	}
+	e.cols = ch->inner == 1 ? ch->channels : ch->inner;
+	e.channels = ch->channels;
+	e.spread[1] = ch->inner == 1 ? WS_BROADCAST_ROW : WS_BROADCAST_CHANNEL;
+	e.alpha = op->kind == WS_OP_BIAS ? 0 : op->u.bias.alpha;
+	return e;
+}
+
 const char *ws_op_kernel_name(const struct ws_op *op, char *buf, size_t size)
 {
 	static const char *const directions[] = {

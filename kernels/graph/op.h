@@ -100,16 +100,98 @@ struct ws_window {
 	int64_t r, s, stride, pad;
 };
 
-/* Input rows (or columns) of output i: from first to before end, clipped to 0 … in. */
-static inline void ws_window_inputs(int64_t i, int64_t in, int64_t out, int64_t size,
-                                    int64_t stride, int64_t pad, int64_t *first, int64_t *end)
+/*
+ * Quotients of 0 <= i < 2^63 by a number that a launch fixes: by a multiplication, which takes a
+ * GPU some 10 instructions where a 64-bit division takes 70. With 2^L >= value > 2^(L - 1) and
+ * magic = ceil(2^(63 + L) / value), i * magic exceeds i / value * 2^(63 + L) by less than
+ * 2^63 * 2^L / value: not enough to reach the next whole number (Granlund and Montgomery 1994).
+ */
+struct ws_divisor {
+	int64_t value;
+	uint64_t magic;
+	int shift; /* L - 1; -1: the value is 1 */
+};
+
+/* value: 1 ... 2^62 */
+static inline struct ws_divisor ws_divisor_of(int64_t value)
 {
-	*first = size ? i * stride - pad : i * in / out;
-	*end = size ? *first + size : ((i + 1) * in + out - 1) / out;
-	if (*first < 0)
-		*first = 0;
-	if (*end > in)
-		*end = in;
+	struct ws_divisor by = {value, 0, -1};
+
+	while (((int64_t)1 << (by.shift + 1)) < value)
+		by.shift++;
+	if (by.shift >= 0)
+		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value -
+		                       1) /
+		                      (uint64_t)value);
+	return by;
+}
+
+static inline WS_HOST_DEVICE int64_t ws_quotient(int64_t i, struct ws_divisor by)
+{
+#ifdef __CUDA_ARCH__
+	uint64_t high = __umul64hi((uint64_t)i, by.magic);
+#else
+	uint64_t high = (uint64_t)((unsigned __int128)(uint64_t)i * by.magic >> 64);
+#endif
+
+	return by.shift < 0 ? i : (int64_t)(high >> by.shift);
+}
+
+/* The rows, or the columns, of a pooling: `in` of the input, `out` of the output. */
+struct ws_axis {
+	int64_t in, out, size, stride, pad;
+	struct ws_divisor input_divisor, output_divisor, stride_divisor;
+};
+
+static inline struct ws_axis ws_window_axis(const struct ws_window *w, bool columns)
+{
+	int64_t in = columns ? w->w : w->h, out = columns ? w->q : w->p;
+	int64_t size = columns ? w->s : w->r;
+	struct ws_axis a = {in,
+	                    out,
+	                    size,
+	                    w->stride,
+	                    w->pad,
+	                    ws_divisor_of(in),
+	                    ws_divisor_of(out),
+	                    ws_divisor_of(size ? w->stride : 1)};
+
+	return a;
+}
+
+/* first ... end - 1 */
+struct ws_span {
+	int64_t first, end;
+};
+
+/* The inputs that output i reads. */
+static inline WS_HOST_DEVICE struct ws_span ws_axis_inputs(const struct ws_axis *a, int64_t i)
+{
+	struct ws_span s;
+
+	s.first = a->size ? i * a->stride - a->pad : ws_quotient(i * a->in, a->output_divisor);
+	s.end = a->size ? s.first + a->size
+	                : ws_quotient((i + 1) * a->in + a->out - 1, a->output_divisor);
+	s.first = s.first < 0 ? 0 : s.first;
+	s.end = s.end > a->in ? a->in : s.end;
+	return s;
+}
+
+/* The outputs that read input i. */
+static inline WS_HOST_DEVICE struct ws_span ws_axis_outputs(const struct ws_axis *a, int64_t i)
+{
+	int64_t at = i + a->pad;
+	struct ws_span s;
+
+	if (a->size) {
+		s.first = at < a->size ? 0 : ws_quotient(at - a->size, a->stride_divisor) + 1;
+		s.end = ws_quotient(at, a->stride_divisor) + 1;
+	} else {
+		s.first = ws_quotient(i * a->out, a->input_divisor);
+		s.end = ws_quotient((i + 1) * a->out + a->in - 1, a->input_divisor);
+	}
+	s.end = s.end > a->out ? a->out : s.end;
+	return s;
 }
 
 /* A tensor seen as [outer, channels, inner]: inner is 1 in NHWC and in matrices. */
@@ -277,6 +359,17 @@ static inline int ws_update_numbers(const struct ws_op *op)
 		n -= op->u.update.list->t[k] && ws_update_reads(op->sub, k);
 	return n;
 }
+
+/*
+ * How the operands of an op that computes element by element lie beside its result, seen as rows
+ * of cols elements. WS_BROADCAST_CHANNEL: row r has number r mod channels of the operand.
+ */
+struct ws_elementwise {
+	enum ws_broadcast spread[3];
+	int64_t cols, channels;
+	double alpha;
+};
+struct ws_elementwise ws_op_elementwise(const struct ws_op *op);
 
 /*
  * "ws_<class>_<op>[_fwd|_bwd]_<dtype>": what the CPU kernel of an op is called.

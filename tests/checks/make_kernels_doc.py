@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 FOLDER = "kernels/cuda/own"
+FORMULAS = "kernels/graph/element.h"
 ARCHITECTURES = (75, 80, 86, 89, 90)
 BEGIN, END = "<!-- begin: make_kernels_doc.py -->\n", "<!-- end -->\n"
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for 'sm_(\d+)'")
@@ -74,6 +75,7 @@ def digest(options, name):
     """Of the code of a .cu file and of what all of them include."""
     folder = os.path.join(options.source, FOLDER)
     parts = [name] + sorted(f for f in os.listdir(folder) if f.endswith((".cuh", ".h")))
+    parts.append(os.path.relpath(os.path.join(options.source, FORMULAS), folder))
     total = hashlib.sha256()
     for part in parts:
         with open(os.path.join(folder, part), encoding="utf-8") as source:

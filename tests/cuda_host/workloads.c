@@ -173,8 +173,19 @@ found:
 
 bool ws_is_own_kernel(const struct ws_op *op)
 {
-	return op->kind != WS_OP_GEMM && op->kind != WS_OP_CONV && op->kind != WS_OP_CONV_DGRAD &&
-	       op->kind != WS_OP_CONV_WGRAD;
+	switch (op->kind) {
+	case WS_OP_GEMM:
+	case WS_OP_CONV:
+	case WS_OP_CONV_DGRAD:
+	case WS_OP_CONV_WGRAD:
+	case WS_OP_BATCH_NORM:
+	case WS_OP_BATCH_NORM_GRAD:
+	case WS_OP_LOG_SOFTMAX:
+	case WS_OP_LOG_SOFTMAX_GRAD:
+		return false;
+	default:
+		return true;
+	}
 }
 
 static int compare_names(const void *a, const void *b)

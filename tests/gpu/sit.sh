@@ -190,6 +190,8 @@ part_1() {
 	capture first 40 buffers calls ends refused graphs versions
 	capture names 60 names
 	capture cost 60 cost
+	# no GPU has run these since they became cuDNN's: batch norms, log_softmax
+	device functions 25 "" log_softmax_and_its_gradient
 	device elementwise 25 "" gradients_of_activations
 	device fused 40 "" gradients_are_unscaled_and_what_is_not_finite_is_found
 	device image 25 "" dropout_draws_what_the_reference_draws

@@ -52,7 +52,7 @@ for line in "info .*gradients apart from the CPU's, most of .*, judged .*at most
 	"info .*step: resnet50 .*, ours, nhwc: .* images/s" "pass .*kernels by name: as PyTorch's profiler counts them" \
 	"info .*step of mlp: not recorded" "pass .*the same step of mlp ten times: ends with" \
 	"pass .*devices with a UUID" "info .*soak: processors busy" "info .*runtime launches: added by the default to the host's" \
-	"pass .*kernels of a compiled step: of Triton" "pass .*device-steps-free-autotune" "pass .*segment-dir" "pass .*transformer-small tf32 .*ours beside torch eager" \
+	"pass .*kernels of a compiled step: of Triton" "pass .*device-steps-free-autotune" "pass .*device-functions" "pass .*segment-dir" "pass .*transformer-small tf32 .*ours beside torch eager" \
 	"info .*products whose operands of TF32 are .*all as if rounded" "pass .*programs whose libraries were looked at" \
 	"pass .*recording: kernels of 1100 .* 1100$" "pass .*: by the runtime .* at least 1000$"; do
 	grep -q "^$line" "$work"/out-?/table.txt || fail "no line of the tables is: $line"

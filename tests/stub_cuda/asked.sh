@@ -60,6 +60,16 @@ step 0 --model lenet5 --dtype tf32
 asked "cudnn plan tensor-core"
 never "execute .* winograd"
 
+# batch norms and log_softmax are cuDNN's; a batch norm never by scaled whole numbers (persistent)
+step 0 --model resnet18 --image-size 64 --width-divisor 16
+asked "cudnn batch norm spatial"
+asked "cudnn batch norm grad spatial"
+asked "cudnn log softmax"
+asked "cudnn log softmax grad"
+# … on numbers of channels in fp32, into which those of 16 bits are copied
+step 0 --model resnet18 --image-size 64 --width-divisor 16 --dtype fp16 --layout nhwc
+asked "cudnn batch norm grad spatial"
+
 step 0 --model transformer-tiny --dtype amp-bf16 --attention fused
 asked "cudnn plan tensor-core"
 step 2 --model transformer-tiny --dtype tf32 --attention fused

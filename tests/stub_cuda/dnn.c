@@ -3,6 +3,7 @@
  * all sorts, of which only the last suits everybody; a plan computes what its graph describes.
  */
 #include <cudnn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -389,5 +390,151 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
 	if (!read_conv(op, own(pack), &c))
 		return run_graph(graph, own(pack));
 	dnn_convolve(&c);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* --- functions for whole ops ---------------------------------------------------------------------
+ */
+
+cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t *made)
+{
+	*made = (cudnnTensorDescriptor_t)calloc(1, sizeof(struct dnn_tensor));
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t tensor)
+{
+	free(tensor);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t tensor, cudnnTensorFormat_t format,
+                                         cudnnDataType_t type, int n, int c, int h, int w)
+{
+	struct dnn_tensor *t = (struct dnn_tensor *)tensor;
+	const int64_t nchw[4] = {(int64_t)c * h * w, (int64_t)h * w, w, 1};
+	const int64_t nhwc[4] = {(int64_t)c * h * w, 1, (int64_t)w * c, c};
+
+	if (n < 1 || c < 1 || h < 1 || w < 1 || (int64_t)n * c * h * w > INT32_MAX ||
+	    (format != CUDNN_TENSOR_NCHW && format != CUDNN_TENSOR_NHWC))
+		return CUDNN_STATUS_BAD_PARAM;
+	*t = (struct dnn_tensor){.dim = {n, c, h, w}, .type = data_type(type)};
+	memcpy(t->stride, format == CUDNN_TENSOR_NCHW ? nchw : nhwc, sizeof(t->stride));
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* A tensor that a descriptor describes, at data. */
+static struct dnn_tensor tensor_at(cudnnTensorDescriptor_t described, const void *data)
+{
+	struct dnn_tensor t = *(const struct dnn_tensor *)described;
+
+	t.data = (void *)(uintptr_t)data;
+	return t;
+}
+
+static bool is_number(const void *factor, float value)
+{
+	return *(const float *)factor == value;
+}
+
+/* What cuDNN asks of a batch norm: the numbers of channels are fp32, [1, c, 1, 1]. */
+static bool norm_is_sound(cudnnBatchNormMode_t mode, cudnnTensorDescriptor_t x,
+                          cudnnTensorDescriptor_t y, cudnnTensorDescriptor_t channels, double eps)
+{
+	const struct dnn_tensor *a = (const struct dnn_tensor *)x;
+	const struct dnn_tensor *b = (const struct dnn_tensor *)y;
+	const struct dnn_tensor *c = (const struct dnn_tensor *)channels;
+
+	return mode == CUDNN_BATCHNORM_SPATIAL && eps >= CUDNN_BN_MIN_EPSILON &&
+	       !memcmp(a->dim, b->dim, sizeof(a->dim)) && c->type == CUDA_R_32F && c->dim[0] == 1 &&
+	       c->dim[1] == a->dim[1] && c->dim[2] == 1 && c->dim[3] == 1;
+}
+
+cudnnStatus_t cudnnBatchNormalizationForwardTraining(
+        cudnnHandle_t handle, cudnnBatchNormMode_t mode, const void *alpha, const void *beta,
+        const cudnnTensorDescriptor_t x_desc, const void *x, const cudnnTensorDescriptor_t y_desc,
+        void *y, const cudnnTensorDescriptor_t channels, const void *scale, const void *bias,
+        double momentum, void *running_mean, void *running_var, double eps, void *mean,
+        void *inverse)
+{
+	struct dnn_norm n = {.x = tensor_at(x_desc, x),
+	                     .y = tensor_at(y_desc, y),
+	                     .scale = scale,
+	                     .mean = mean,
+	                     .inverse = inverse,
+	                     .eps = eps};
+
+	if (!handle || !is_number(alpha, 1) || !is_number(beta, 0) ||
+	    !norm_is_sound(mode, x_desc, y_desc, channels, eps))
+		return CUDNN_STATUS_BAD_PARAM;
+	stub_asked("cudnn batch norm spatial");
+	if (stub_setting("WS_STUB_COMPUTE"))
+		dnn_normalise(&n, bias, momentum, running_mean, running_var);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnBatchNormalizationBackward(cudnnHandle_t handle, cudnnBatchNormMode_t mode,
+                                              const void *alpha_data, const void *beta_data,
+                                              const void *alpha_param, const void *beta_param,
+                                              const cudnnTensorDescriptor_t x_desc, const void *x,
+                                              const cudnnTensorDescriptor_t dy_desc, const void *dy,
+                                              const cudnnTensorDescriptor_t dx_desc, void *dx,
+                                              const cudnnTensorDescriptor_t channels,
+                                              const void *scale, void *dscale, void *dbias,
+                                              double eps, const void *mean, const void *inverse)
+{
+	struct dnn_norm n = {tensor_at(x_desc, x),
+	                     tensor_at(dy_desc, dy),
+	                     tensor_at(dx_desc, dx),
+	                     scale,
+	                     dscale,
+	                     (void *)(uintptr_t)mean,
+	                     (void *)(uintptr_t)inverse,
+	                     eps};
+
+	if (!handle || !is_number(alpha_data, 1) || !is_number(beta_data, 0) ||
+	    !is_number(alpha_param, 1) || !is_number(beta_param, 0) ||
+	    !norm_is_sound(mode, x_desc, dy_desc, channels, eps) ||
+	    !norm_is_sound(mode, x_desc, dx_desc, channels, eps))
+		return CUDNN_STATUS_BAD_PARAM;
+	stub_asked("cudnn batch norm grad spatial");
+	if (stub_setting("WS_STUB_COMPUTE"))
+		dnn_normalise_grad(&n, dbias);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+/* Softmax over all but the first size, as MODE_INSTANCE has it. */
+cudnnStatus_t cudnnSoftmaxForward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm,
+                                  cudnnSoftmaxMode_t mode, const void *alpha,
+                                  const cudnnTensorDescriptor_t x_desc, const void *x,
+                                  const void *beta, const cudnnTensorDescriptor_t y_desc, void *y)
+{
+	struct dnn_tensor from = tensor_at(x_desc, x), to = tensor_at(y_desc, y);
+
+	if (!handle || algorithm != CUDNN_SOFTMAX_LOG || mode != CUDNN_SOFTMAX_MODE_INSTANCE ||
+	    !is_number(alpha, 1) || !is_number(beta, 0))
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	stub_asked("cudnn log softmax");
+	if (stub_setting("WS_STUB_COMPUTE"))
+		dnn_log_softmax(&from, NULL, &to);
+	return CUDNN_STATUS_SUCCESS;
+}
+
+cudnnStatus_t cudnnSoftmaxBackward(cudnnHandle_t handle, cudnnSoftmaxAlgorithm_t algorithm,
+                                   cudnnSoftmaxMode_t mode, const void *alpha,
+                                   const cudnnTensorDescriptor_t y_desc, const void *y,
+                                   const cudnnTensorDescriptor_t dy_desc, const void *dy,
+                                   const void *beta, const cudnnTensorDescriptor_t dx_desc,
+                                   void *dx)
+{
+	struct dnn_tensor of_y = tensor_at(y_desc, y), of_dy = tensor_at(dy_desc, dy);
+	struct dnn_tensor of_dx = tensor_at(dx_desc, dx);
+
+	if (!handle || algorithm != CUDNN_SOFTMAX_LOG || mode != CUDNN_SOFTMAX_MODE_INSTANCE ||
+	    !is_number(alpha, 1) || !is_number(beta, 0))
+		return CUDNN_STATUS_NOT_SUPPORTED;
+	stub_asked("cudnn log softmax grad");
+	if (stub_setting("WS_STUB_COMPUTE"))
+		dnn_log_softmax(&of_y, &of_dy, &of_dx);
 	return CUDNN_STATUS_SUCCESS;
 }

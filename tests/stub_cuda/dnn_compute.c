@@ -278,3 +278,103 @@ int dnn_run(const struct dnn_operation *operations, int64_t count)
 		free(run.values[--run.count].data);
 	return known;
 }
+
+/* --- functions for whole ops ---------------------------------------------------------------------
+ */
+
+/* Element i of those of a channel, or with `image` of an image, of count. */
+static int64_t offset_within(const struct dnn_tensor *t, int64_t channel, bool image, int64_t i)
+{
+	int64_t rest = i / t->dim[3], at[4] = {0, 0, 0, i % t->dim[3]};
+
+	at[2] = rest % t->dim[2];
+	rest /= t->dim[2];
+	at[0] = image ? channel : rest;
+	at[1] = image ? rest : channel;
+	return offset_of(t, at);
+}
+
+static double value_at(const struct dnn_tensor *t, int64_t channel, bool image, int64_t i)
+{
+	return stub_load(t->data, offset_within(t, channel, image, i), t->type);
+}
+
+static void set_value(const struct dnn_tensor *t, int64_t channel, bool image, int64_t i,
+                      double value)
+{
+	stub_store(t->data, offset_within(t, channel, image, i), t->type, (float)value);
+}
+
+void dnn_normalise(const struct dnn_norm *n, const float *bias, double momentum,
+                   float *running_mean, float *running_var)
+{
+	const int64_t channels = n->x.dim[1], count = count_of(&n->x) / channels;
+
+	for (int64_t c = 0; c < channels; c++) {
+		double mean = 0, squares = 0, inverse;
+
+		for (int64_t i = 0; i < count; i++)
+			mean += value_at(&n->x, c, false, i) / (double)count;
+		for (int64_t i = 0; i < count; i++)
+			squares += pow(value_at(&n->x, c, false, i) - mean, 2);
+		inverse = 1 / sqrt(squares / (double)count + n->eps);
+		for (int64_t i = 0; i < count; i++)
+			set_value(&n->y, c, false, i,
+			          n->scale[c] * (value_at(&n->x, c, false, i) - mean) * inverse +
+			                  bias[c]);
+		n->mean[c] = (float)mean;
+		n->inverse[c] = (float)inverse;
+		/* the running variance is the unbiased one */
+		running_mean[c] = (float)((1 - momentum) * running_mean[c] + momentum * mean);
+		running_var[c] = (float)((1 - momentum) * running_var[c] +
+		                         momentum * squares / (double)(count - 1));
+	}
+}
+
+void dnn_normalise_grad(const struct dnn_norm *n, float *dbias)
+{
+	const int64_t channels = n->x.dim[1], count = count_of(&n->x) / channels;
+
+	for (int64_t c = 0; c < channels; c++) {
+		double mean = n->mean[c], inverse = n->inverse[c], dscale = 0, sum = 0;
+
+		for (int64_t i = 0; i < count; i++) {
+			double dy = value_at(&n->dy, c, false, i);
+
+			dscale += dy * (value_at(&n->x, c, false, i) - mean) * inverse;
+			sum += dy;
+		}
+		for (int64_t i = 0; i < count; i++) {
+			double z = (value_at(&n->x, c, false, i) - mean) * inverse;
+			double dy = value_at(&n->dy, c, false, i);
+
+			set_value(&n->y, c, false, i,
+			          n->scale[c] * inverse *
+			                  (dy - (sum + z * dscale) / (double)count));
+		}
+		n->dscale[c] = (float)dscale;
+		dbias[c] = (float)sum;
+	}
+}
+
+void dnn_log_softmax(const struct dnn_tensor *x, const struct dnn_tensor *dy,
+                     const struct dnn_tensor *to)
+{
+	const int64_t count = count_of(x) / x->dim[0];
+
+	for (int64_t n = 0; n < x->dim[0]; n++) {
+		double max = -INFINITY, sum = 0, log_sum;
+
+		for (int64_t i = 0; i < count && !dy; i++)
+			max = fmax(max, value_at(x, n, true, i));
+		for (int64_t i = 0; i < count; i++)
+			sum += dy ? value_at(dy, n, true, i) : exp(value_at(x, n, true, i) - max);
+		log_sum = log(sum);
+		for (int64_t i = 0; i < count; i++) {
+			double v = value_at(x, n, true, i);
+
+			set_value(to, n, true, i,
+			          dy ? value_at(dy, n, true, i) - exp(v) * sum : v - max - log_sum);
+		}
+	}
+}

@@ -1,5 +1,6 @@
 /*
- * What graphs of cuDNN's backend API compute, in fp32 on the host, operation by operation.
+ * What graphs of cuDNN's backend API compute, in fp32 on the host, operation by operation; and what
+ * its functions for whole ops compute, as its documentation has it.
  */
 #pragma once
 
@@ -34,3 +35,20 @@ struct dnn_operation {
 
 /* One after the other; 0 when one is none of the known. */
 int dnn_run(const struct dnn_operation *operations, int64_t count);
+
+/* A batch norm over n, h and w, or its gradient: y is dx then, dy set, dscale written. */
+struct dnn_norm {
+	struct dnn_tensor x, dy, y;
+	const float *scale;
+	float *dscale;
+	float *mean, *inverse; /* of the batch: written, or read by the gradient */
+	double eps;
+};
+
+void dnn_normalise(const struct dnn_norm *n, const float *bias, double momentum,
+                   float *running_mean, float *running_var);
+void dnn_normalise_grad(const struct dnn_norm *n, float *dbias);
+
+/* to = log(softmax(x)) of each first size or, with dy, the gradient of x from that result. */
+void dnn_log_softmax(const struct dnn_tensor *x, const struct dnn_tensor *dy,
+                     const struct dnn_tensor *to);

@@ -9,8 +9,8 @@
  * header offers is all that kernels may use of CUDA: __global__, __launch_bounds__, __device__,
  * __shared__, threadIdx/blockIdx/blockDim/gridDim, __syncthreads, __syncwarp, __shfl_sync,
  * __shfl_xor_sync, __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync,
- * __popc, __ffs, __umulhi, __umul64hi, __ldg, atomics on whole numbers, expf, logf, sqrtf,
- * tanhf, sinf, cosf, fmaf, fminf, fmaxf, rsqrt written as 1 / sqrtf.
+ * __popc, __ffs, __umulhi, __ldg, atomics on whole numbers, expf, logf, sqrtf, tanhf, sinf, cosf,
+ * fmaf, fminf, fmaxf, rsqrt written as 1 / sqrtf. Formulas of elements: kernels/graph/element.h.
  */
 #pragma once
 
@@ -21,17 +21,25 @@
 #include <stdio.h>
 #include <string.h>
 
-extern "C" { /* what they declare is C */
-#include "formats/base/status.h"
-#include "kernels/data/images.h"
-#include "kernels/graph/op.h"
-}
-#include "kernels/cuda/own/launch.h"
-
 #ifndef WS_CUDA_HOST
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#endif
+
+typedef float ws_real;
+#define WS_REAL_EXP  expf
+#define WS_REAL_LOG  logf
+#define WS_REAL_SQRT sqrtf
+#define WS_REAL_TANH tanhf
+extern "C" { /* what they declare is C */
+#include "formats/base/status.h"
+#include "kernels/data/images.h"
+#include "kernels/graph/element.h"
+}
+#include "kernels/cuda/own/launch.h"
+
+#ifndef WS_CUDA_HOST
 
 /* kernel<<<...>>>(...) and whether CUDA took it; dynamic shared memory of `shared_bytes` */
 #define WS_LAUNCH(launch, err, kernel, grid, block, shared_bytes, ...)                             \
@@ -179,16 +187,6 @@ static __device__ __forceinline__ void ws_store_wide(T *to, const T (&x)[N])
 	}
 }
 
-/* a * b, rounded: never part of a fused multiply-add */
-static __device__ __forceinline__ float ws_product(float a, float b)
-{
-#ifdef WS_CUDA_HOST
-	return a * b; /* compiled with -ffp-contract=off */
-#else
-	return __fmul_rn(a, b);
-#endif
-}
-
 /* --- reductions: every lane, or every thread of the block, gets the result ------------------- */
 
 static __device__ __forceinline__ float ws_warp_sum(float x)
@@ -196,12 +194,6 @@ static __device__ __forceinline__ float ws_warp_sum(float x)
 	for (int step = WS_WARP / 2; step; step /= 2)
 		x += __shfl_xor_sync(WS_FULL, x, step);
 	return x;
-}
-
-/* A NaN among the values stays one. */
-static __device__ __forceinline__ float ws_max_nan(float a, float b)
-{
-	return a > b || a != a ? a : b;
 }
 
 static __device__ __forceinline__ float ws_warp_max(float x)
@@ -240,39 +232,6 @@ static __device__ __forceinline__ float ws_block_max(float x)
 	x = ws_warp_max(lane < warps ? partial[lane] : -INFINITY);
 	__syncthreads();
 	return x;
-}
-
-/* --- division by a number that a launch fixes ------------------------------------------------ */
-
-/*
- * Quotients of 0 <= i < 2^63 by a multiplication: some 10 instructions, a 64-bit division takes
- * 70. With 2^L >= divisor > 2^(L - 1) and magic = ceil(2^(63 + L) / divisor), i * magic exceeds
- * i / divisor * 2^(63 + L) by less than 2^63 * 2^L / divisor: not enough to reach the next whole
- * number (Granlund and Montgomery 1994).
- */
-struct ws_divisor {
-	int64_t value;
-	uint64_t magic;
-	int shift; /* L - 1; -1: the divisor is 1 */
-};
-
-/* value: 1 ... 2^62 */
-static inline struct ws_divisor ws_divisor_of(int64_t value)
-{
-	struct ws_divisor by = {value, 0, -1};
-
-	while (((int64_t)1 << (by.shift + 1)) < value)
-		by.shift++;
-	if (by.shift >= 0)
-		by.magic = (uint64_t)((((unsigned __int128)1 << (64 + by.shift)) + (uint64_t)value -
-		                       1) /
-		                      (uint64_t)value);
-	return by;
-}
-
-static __device__ __forceinline__ int64_t ws_quotient(int64_t i, const struct ws_divisor &by)
-{
-	return by.shift < 0 ? i : (int64_t)(__umul64hi((uint64_t)i, by.magic) >> by.shift);
 }
 
 /* --- which kernel ---------------------------------------------------------------------------- */
@@ -395,11 +354,6 @@ static inline enum ws_status ws_cuda_scratch_check(const struct ws_cuda_launch *
 
 /* --- sizes of grids -------------------------------------------------------------------------- */
 
-static inline int64_t ws_div_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
 /* Blocks for `items` blocks' worth of work in a grid-stride loop: waves × what the GPU holds at
  * most. */
 static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t items,
@@ -414,17 +368,4 @@ static inline unsigned ws_grid(const struct ws_cuda_launch *launch, int64_t item
 static inline unsigned ws_item_grid(const struct ws_cuda_launch *launch, int64_t items)
 {
 	return ws_grid(launch, ws_div_up(items, WS_THREADS), 32);
-}
-
-/* --- packs that move to other places ---------------------------------------------------------- */
-
-/* Pack i of m.out is pack m.from(i) of m.in, for i < m.packs. */
-template <typename T, int N, typename Move>
-static __device__ __forceinline__ void ws_move_packs(const Move &m)
-{
-	const struct ws_pack<T, N> *in = (const struct ws_pack<T, N> *)m.in;
-	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)m.out;
-
-	WS_EACH_ITEM(i, m.packs)
-	out[i] = in[m.from(i)];
 }

@@ -1,6 +1,6 @@
 /*
- * Launchers of the project's own CUDA kernels: one for each kind of op that is no matrix
- * product, convolution or fused attention (those are cuBLAS's and cuDNN's).
+ * Launchers of the project's own CUDA kernels: one for each kind of op that neither cuBLAS nor
+ * cuDNN computes.
  *
  * A launcher reads shapes, dtypes and device pointers from the op, launches on the
  * given stream and returns without waiting. It allocates nothing: what a kernel
@@ -34,7 +34,7 @@ typedef enum ws_status ws_cuda_launcher(const struct ws_cuda_launch *launch, con
 /* ws_cuda_unary, ws_cuda_softmax, ... */
 #define WS_OP(KIND, name, ...) ws_cuda_launcher ws_cuda_##name;
 #include "kernels/graph/op.def"
-/* By kind; NULL: products, convolutions and fused attention, which libraries compute. */
+/* By kind; NULL: a library computes it. */
 ws_cuda_launcher *ws_cuda_launcher_of(enum ws_op_kind kind);
 
 /* Bytes of scratch that the launcher of an op needs; 0 for most. Bounds: each .cu file's own. */
@@ -49,8 +49,38 @@ enum ws_status ws_cuda_draw_images(const struct ws_cuda_launch *launch,
                                    const struct ws_plane *planes, struct ws_tensor *t,
                                    struct ws_err *err);
 
+/* --- what launchers and ws_cuda_scratch_bytes() agree on: shapes alone decide it, not the device,
+ * so that every GPU adds in the same order
+ * --------------------------------------------------------- */
+
 /* Blocks of a tensor that the norm of all gradients is summed by. */
 #define WS_CLIP_BLOCKS 64
+
+/*
+ * How sums over channels of [outer, channels, inner], or over the columns of [rows, cols], are
+ * divided among blocks: each block sums a slice of some channels into scratch, a second kernel
+ * adds the slices.
+ */
+#define WS_COLUMNS_THREADS 256
+#define WS_COLUMNS_ITEMS   8    /* of a thread and slice, at least */
+#define WS_COLUMNS_BLOCKS  2048 /* enough to fill a GPU of 132 multiprocessors */
+#define WS_ROW_SLICES      1024
+#define WS_COLUMNS_SLICES  512 /* that one block of the second kernel adds in a few turns */
+
+struct ws_columns {
+	int64_t channels;
+	int64_t items; /* rows of channels side by side or, of stretches, packs of a channel */
+	int64_t slice_items; /* the last slice may have less */
+	int64_t run;         /* packs of a stretch of one channel; 0: channels lie side by side */
+	int width; /* elements of a pack: 16 bytes, where rows or stretches are whole such */
+	int lanes; /* threads side by side, a power of two; 1 of stretches */
+	int tiles, slices; /* blocks: of channels, of items */
+};
+
+/* Of a REDUCE or a BIAS_GRAD. */
+struct ws_columns ws_cuda_columns(const struct ws_op *op);
+/* Slices of the rows of a RMS_NORM_GRAD, each with a sum of every column. */
+int64_t ws_cuda_row_slices(int64_t rows);
 
 #ifdef __cplusplus
 }

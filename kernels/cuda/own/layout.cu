@@ -1,10 +1,24 @@
 /*
- * Ops that move data to another order: permute, rope with its head split, rope_qkv.
+ * Ops that move elements to other places: permute, rope with its head split, rope_qkv; and by
+ * index: embedding, gather, and their gradients.
  *
- * What they move stays together in runs of a head's width, so accesses of neighbouring threads
- * are neighbours on both sides without going through shared memory.
+ * What the first move stays together in runs of a head's width, so accesses of neighbouring threads
+ * are neighbours on both sides without going through shared memory. Indices are used as they are:
+ * data is checked on the host before it is uploaded, and no thread could report one that is
+ * outside.
  */
 #include "kernels/cuda/own/kernel.cuh"
+
+/* Pack i of m.out is pack m.from(i) of m.in, for i < m.packs. */
+template <typename T, int N, typename Move>
+static __device__ __forceinline__ void ws_move_packs(const Move &m)
+{
+	const struct ws_pack<T, N> *in = (const struct ws_pack<T, N> *)m.in;
+	struct ws_pack<T, N> *out = (struct ws_pack<T, N> *)m.out;
+
+	WS_EACH_ITEM(i, m.packs)
+	out[i] = in[m.from(i)];
+}
 
 /* --- permute: [a, b, c, run] -> [a, c, b, run] ------------------------------------------------ */
 
@@ -37,17 +51,16 @@ WS_LAUNCHER(permute)
 {
 	const int64_t *dims = op->u.dims;
 	int n = WS_ACCESS / (int)ws_dtype_size(op->in[0]->dtype);
-	struct permute p;
-	unsigned grid;
+	bool whole = dims[3] % n == 0;
+	struct permute p = {op->in[0]->data,
+	                    op->out[0]->data,
+	                    op->in[0]->count / (whole ? n : 1),
+	                    whole,
+	                    ws_divisor_of(dims[3] / (whole ? n : 1)),
+	                    ws_divisor_of(dims[1]),
+	                    ws_divisor_of(dims[2])};
+	unsigned grid = ws_item_grid(launch, p.packs);
 
-	p.in = op->in[0]->data;
-	p.out = op->out[0]->data;
-	p.whole = dims[3] % n == 0;
-	p.packs = op->in[0]->count / (p.whole ? n : 1);
-	p.run = ws_divisor_of(dims[3] / (p.whole ? n : 1));
-	p.b = ws_divisor_of(dims[1]);
-	p.c = ws_divisor_of(dims[2]);
-	grid = ws_item_grid(launch, p.packs);
 	if (op->payload.direction == WSNVTX_DIRECTION_forward)
 		WS_LAUNCH_FLOATS(launch, op, err, ws_copy_permute_fwd, grid, WS_THREADS, 0, p)
 	if (op->payload.direction == WSNVTX_DIRECTION_backward)
@@ -100,19 +113,6 @@ static __device__ __forceinline__ P rope_part(P const (&parts)[WS_PARTS_MAX], in
 	return part == 0 ? parts[0] : part == 1 ? parts[1] : parts[2];
 }
 
-/* Products rounded before they are added, as in the reference: the bits are the same. */
-template <int N>
-static __device__ __forceinline__ void rotate(const float (&cosine)[N / 2],
-                                              const float (&sine)[N / 2], float (&x)[N])
-{
-	WS_UNROLL(i, N / 2) {
-		float even = x[2 * i], odd = x[2 * i + 1];
-
-		x[2 * i] = ws_product(even, cosine[i]) - ws_product(odd, sine[i]);
-		x[2 * i + 1] = ws_product(even, sine[i]) + ws_product(odd, cosine[i]);
-	}
-}
-
 template <typename T, typename Ttable, int N, bool BACK>
 static __device__ __forceinline__ void rope_packs(const struct rope &r)
 {
@@ -127,10 +127,11 @@ static __device__ __forceinline__ void rope_packs(const struct rope &r)
 		                    BACK ? p.offset : item * N, x);
 		ws_load<Ttable, N / 2>(table + angle, cosine);
 		ws_load<Ttable, N / 2>(table + r.time.value * pairs + angle, sine);
-		WS_UNROLL(i, N / 2)
-			sine[i] = BACK ? -sine[i] : sine[i];
-		if (p.head < r.rotated)
-			rotate<N>(cosine, sine, x);
+		if (p.head < r.rotated) {
+			WS_UNROLL(i, N / 2)
+				ws_rotate(x[2 * i], x[2 * i + 1], cosine[i],
+				          BACK ? -sine[i] : sine[i], &x[2 * i]);
+		}
 		ws_store<T, N>((T *)rope_part(r.out, BACK ? 0 : p.part) +
 		                       (BACK ? item * N : p.offset),
 		               x);
@@ -213,4 +214,179 @@ WS_LAUNCHER(rope)
 WS_LAUNCHER(rope_qkv)
 {
 	return rope_launch(launch, op, 3, err);
+}
+
+/* --- embedding: rows of a table --------------------------------------------------------------- */
+
+struct lookup {
+	const void *in;
+	const int32_t *index;
+	void *out;
+	int64_t packs;
+	struct ws_divisor row; /* packs */
+	bool whole;            /* packs of 16 bytes; else of one element */
+
+	__device__ int64_t from(int64_t to) const
+	{
+		int64_t i = ws_quotient(to, row);
+
+		return index[i] * row.value + to - i * row.value;
+	}
+};
+
+#define X(ID, T, suffix)                                                                          \
+	WS_PACK_KERNEL((WS_THREADS), ws_embedding_lookup_fwd_##suffix, T, l.whole, ws_move_packs, \
+	               (struct lookup l), l)
+WS_CUDA_FLOATS(X)
+#undef X
+
+WS_LAUNCHER(embedding)
+{
+	const struct ws_tensor *table = op->in[0], *out = op->out[0];
+	int n = WS_ACCESS / (int)ws_dtype_size(table->dtype);
+	bool whole = ws_tensor_cols(table) % n == 0;
+
+	n = whole ? n : 1;
+	struct lookup l = {table->data,    (const int32_t *)op->in[1]->data,         out->data,
+	                   out->count / n, ws_divisor_of(ws_tensor_cols(table) / n), whole};
+	WS_LAUNCH_FLOATS(launch, op, err, ws_embedding_lookup_fwd, ws_item_grid(launch, l.packs),
+	                 WS_THREADS, 0, l)
+}
+
+/* --- its gradient: rows added into a table ---------------------------------------------------- */
+
+/*
+ * A block owns some rows of the table and some columns. It looks through all indices, a chunk at a
+ * time, for those of its rows, and adds their gradients in the order in which they come: the sums
+ * are fp32, rounded once, and the same on each run, without atomics. The indices are read once for
+ * each 8 rows of the table, from the second-level cache: 5 MB for 1024 indices and a table of
+ * 10,000 rows.
+ */
+#define OWNED        8                   /* rows of the table */
+#define SCATTER_PACK 4                   /* columns of a thread */
+#define CHUNK        (WS_WARP * WS_WARP) /* indices: each lane knows of a word of bits */
+
+struct scatter {
+	const void *grad;
+	const int32_t *index;
+	void *table;
+	int64_t rows, cols; /* of grad */
+	bool whole;         /* rows of whole packs; else a thread has one column */
+};
+
+template <typename T, int N>
+static __device__ __forceinline__ void scatter_add(const struct scatter &s)
+{
+	__shared__ unsigned found[WS_WARP];         /* a bit for each index of a chunk */
+	__shared__ float sum[OWNED][N][WS_THREADS]; /* each thread its own columns */
+	int64_t owned = (int64_t)blockIdx.x * OWNED;
+	int64_t col = ((int64_t)blockIdx.y * WS_THREADS + threadIdx.x) * N;
+	T *table = (T *)s.table + owned * s.cols + col;
+	int lane = threadIdx.x % WS_WARP;
+	unsigned touched = 0;
+	float x[N], old[N];
+
+	for (int64_t begin = 0; begin < s.rows; begin += CHUNK) {
+		WS_UNROLL(j, CHUNK / WS_THREADS) {
+			int i = j * WS_THREADS + (int)threadIdx.x;
+			int64_t own = begin + i < s.rows ? s.index[begin + i] - owned : -1;
+			unsigned word = __ballot_sync(WS_FULL, own >= 0 && own < OWNED);
+
+			if (lane == 0)
+				found[i / WS_WARP] = word;
+		}
+		__syncthreads();
+		unsigned words = __ballot_sync(WS_FULL, found[lane] != 0);
+
+		for (; words && col < s.cols; words &= words - 1) {
+			int w = __ffs((int)words) - 1;
+
+			for (unsigned word = found[w]; word; word &= word - 1) {
+				int64_t at = begin + w * WS_WARP + __ffs((int)word) - 1;
+				int row = (int)(s.index[at] - owned);
+
+				ws_load<T, N>((const T *)s.grad + at * s.cols + col, x);
+				if (!(touched >> row & 1)) {
+					ws_load<T, N>(table + row * s.cols, old);
+				} else {
+					WS_UNROLL(k, N)
+						old[k] = sum[row][k][threadIdx.x];
+				}
+				touched |= 1u << row;
+				WS_UNROLL(k, N)
+					sum[row][k][threadIdx.x] = old[k] + x[k];
+			}
+		}
+		__syncthreads();
+	}
+	for (int row = 0; row < OWNED; row++) {
+		if (!(touched >> row & 1))
+			continue;
+		WS_UNROLL(k, N)
+			x[k] = sum[row][k][threadIdx.x];
+		ws_store<T, N>(table + row * s.cols, x);
+	}
+}
+
+#define X(ID, T, suffix)                                                                        \
+	WS_WIDE_KERNEL((WS_THREADS, 4), ws_embedding_scatter_add_bwd_##suffix, SCATTER_PACK, 1, \
+	               s.whole, (struct scatter s), scatter_add<T, N>(s))
+WS_CUDA_FLOATS(X)
+#undef X
+
+WS_LAUNCHER(embedding_grad)
+{
+	const struct ws_tensor *grad = op->in[0], *table = op->out[0];
+	int64_t cols = ws_tensor_cols(grad);
+	struct scatter s = {grad->data,  (const int32_t *)op->in[1]->data,
+	                    table->data, op->in[1]->count,
+	                    cols,        cols % SCATTER_PACK == 0};
+	int64_t threads = cols / (s.whole ? SCATTER_PACK : 1);
+	dim3 grid((unsigned)ws_div_up(table->shape.dim[0], OWNED),
+	          (unsigned)ws_div_up(threads, WS_THREADS));
+
+	WS_LAUNCH_FLOATS(launch, op, err, ws_embedding_scatter_add_bwd, grid, WS_THREADS, 0, s)
+}
+
+/* --- gather and its gradient: one element of each row ----------------------------------------- */
+
+struct pick {
+	const float *in;
+	const int32_t *index;
+	float *out;
+	int64_t rows, cols; /* of the operand, or of the gradient */
+};
+
+static __global__ void __launch_bounds__(WS_THREADS) ws_embedding_pick_fwd_f32(struct pick p)
+{
+	WS_EACH_ITEM(row, p.rows)
+	p.out[row] = p.in[row * p.cols + p.index[row]];
+}
+
+/* Into a tensor of zeros. */
+static __global__ void __launch_bounds__(WS_THREADS) ws_embedding_scatter_bwd_f32(struct pick p)
+{
+	WS_EACH_ITEM(row, p.rows)
+	p.out[row * p.cols + p.index[row]] = p.in[row];
+}
+
+/* rows: the tensor that has them */
+static struct pick pick_of(const struct ws_op *op, const struct ws_tensor *rows)
+{
+	return {(const float *)op->in[0]->data, (const int32_t *)op->in[1]->data,
+	        (float *)op->out[0]->data, op->in[1]->count, ws_tensor_cols(rows)};
+}
+
+WS_LAUNCHER(gather)
+{
+	WS_LAUNCH_F32(launch, op, err, ws_embedding_pick_fwd_f32,
+	              ws_item_grid(launch, op->in[1]->count), WS_THREADS, 0,
+	              pick_of(op, op->in[0]));
+}
+
+WS_LAUNCHER(gather_grad)
+{
+	WS_LAUNCH_F32(launch, op, err, ws_embedding_scatter_bwd_f32,
+	              ws_item_grid(launch, op->in[1]->count), WS_THREADS, 0,
+	              pick_of(op, op->out[0]));
 }

@@ -23,88 +23,38 @@ static inline dim3 tensors_grid(const struct ws_cuda_launch *launch, int tensors
 
 struct update {
 	const float *x, *y; /* numbers of the step, or NULL */
-	float alpha, beta1, rest1, beta2, rest2, eps, decay;
+	struct ws_optimizer_factors f;
 };
 static_assert(sizeof(struct tensors) + sizeof(struct update) <= 4096, "arguments of a kernel");
 
-/* A fused optimizer of an element; m and v are 0 where a row has none. */
-template <enum ws_sub SUB>
-static __device__ __forceinline__ void element_all(const struct update &u, float x, float y,
-                                                   float &p, float &m, float &v, float g)
+template <enum ws_sub SUB, typename T, int N>
+static __device__ __forceinline__ void update_tensor(const struct tensors &list,
+                                                     const struct update &u)
 {
-	if ((SUB == WS_SUB_SGD_ALL || SUB == WS_SUB_ADAM_ALL) && u.decay != 0)
-		g += u.decay * p;
-	m = u.beta1 * m + u.rest1 * g;
-	if (SUB == WS_SUB_SGD_ALL) {
-		p -= u.alpha * m;
-		return;
-	}
-	v = u.beta2 * v + u.rest2 * (g * g);
-	if (SUB == WS_SUB_ADAMW_CS336_ALL) {
-		p -= m * x / (sqrtf(v) + u.eps);
-		p -= u.decay * p;
-		return;
-	}
-	if (SUB == WS_SUB_ADAMW_ALL)
-		p -= u.decay * p;
-	p -= x * (m / (sqrtf(v) * y + u.eps));
-}
+	const float x = u.x ? *u.x : u.f.alpha, y = u.y ? *u.y : 0;
+	T *at[WS_UPDATE_TENSORS];
 
-/* A step of an optimizer. */
-template <enum ws_sub SUB>
-static __device__ __forceinline__ float element(const struct update &u, float x, float a, float b,
-                                                float c)
-{
-	switch (SUB) {
-	case WS_SUB_EACH_LERP:
-		return a + u.alpha * (b - a);
-	case WS_SUB_EACH_SCALE:
-		return u.alpha * a;
-	case WS_SUB_EACH_ADD:
-		return a + u.alpha * b;
-	case WS_SUB_EACH_ADDCMUL:
-		return a + u.alpha * b * c;
-	case WS_SUB_EACH_SQRT:
-		return sqrtf(a);
-	case WS_SUB_EACH_ADD_CONST:
-		return a + u.alpha;
-	case WS_SUB_EACH_MUL:
-		return x * a;
-	default: /* EACH_ADDCDIV */
-		return a - x * (b / c);
-	}
-}
-
-template <enum ws_sub SUB> struct updater {
-	template <typename T, int N>
-	static __device__ __forceinline__ void run(const struct tensors &list,
-	                                           const struct update &u)
+	WS_UNROLL(k, WS_UPDATE_TENSORS)
+		at[k] = (T *)list.data[k][blockIdx.y];
+	WS_EACH_ITEM(pack, list.count[blockIdx.y] / N)
 	{
-		const float x = u.x ? *u.x : 0, y = u.y ? *u.y : 0;
-		T *at[WS_UPDATE_TENSORS];
+		float v[WS_UPDATE_TENSORS][N] = {{0}};
 
 		WS_UNROLL(k, WS_UPDATE_TENSORS)
-			at[k] = (T *)list.data[k][blockIdx.y];
-		WS_EACH_ITEM(pack, list.count[blockIdx.y] / N)
-		{
-			float v[WS_UPDATE_TENSORS][N] = {{0}};
-
-			WS_UNROLL(k, WS_UPDATE_TENSORS)
-				if (ws_update_reads(SUB, k) && at[k])
-					ws_load<T, N>(at[k] + pack * N, v[k]);
-			WS_UNROLL(i, N) {
-				if (ws_update_is_fused(SUB))
-					element_all<SUB>(u, x, y, v[0][i], v[1][i], v[2][i],
-					                 v[3][i]);
-				else
-					v[0][i] = element<SUB>(u, x, v[1][i], v[2][i], v[3][i]);
-			}
-			WS_UNROLL(k, WS_UPDATE_TENSORS)
-				if (ws_update_writes(SUB, k) && at[k])
-					ws_store<T, N>(at[k] + pack * N, v[k]);
+			if (ws_update_reads(SUB, k) && at[k])
+				ws_load<T, N>(at[k] + pack * N, v[k]);
+		WS_UNROLL(i, N) {
+			if (ws_update_is_fused(SUB))
+				ws_optimizer_step(SUB, &u.f, x, y, &v[0][i], &v[1][i], &v[2][i],
+				                  v[3][i]);
+			else
+				v[0][i] = ws_element(SUB, v[1][i], v[2][i], v[3][i], x);
 		}
+		WS_UNROLL(k, WS_UPDATE_TENSORS)
+			if (ws_update_writes(SUB, k) && at[k])
+				ws_store<T, N>(at[k] + pack * N, v[k]);
 	}
-};
+}
 
 /* X(sub, name, suffix, dtype and type of all tensors): numbers of the step are fp32 */
 #define NUMBERED(X, SUB, name)                    \
@@ -129,36 +79,20 @@ template <enum ws_sub SUB> struct updater {
 	NUMBERED(X, EACH_MUL, each_mul)               \
 	NUMBERED(X, EACH_ADDCDIV, each_addcdiv)
 
-#define X(SUB, name, suffix, ID, T)                                                 \
-	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_##name##_##suffix, T,          \
-	               list.count[blockIdx.y] % N == 0, updater<WS_SUB_##SUB>::run, \
-	               (struct tensors list, struct update u), list, u)
+#define X(SUB, name, suffix, ID, T)                                                               \
+	WS_WIDE_KERNEL((WS_THREADS, 4), ws_optimizer_##name##_##suffix, WS_ACCESS / sizeof(T), 1, \
+	               list.count[blockIdx.y] % N == 0, (struct tensors list, struct update u),   \
+	               update_tensor<WS_SUB_##SUB, T, N>(list, u))
 UPDATE_LIST(X)
 #undef X
-
-static struct update update_of(const struct ws_op *op)
-{
-	const struct ws_update_factors *f = &op->u.update.factors;
-	const float *numbers[2] = {NULL, NULL};
-	bool sgd = op->sub == WS_SUB_SGD_ALL;
-
-	for (int i = 0; i < ws_update_numbers(op); i++)
-		numbers[i] = (const float *)op->in[i]->data;
-	return {numbers[0],
-	        numbers[1],
-	        (float)f->alpha,
-	        (float)f->beta1,
-	        sgd ? 1 : (float)(1 - f->beta1),
-	        (float)f->beta2,
-	        (float)(1 - f->beta2),
-	        (float)f->eps,
-	        (float)f->decay};
-}
 
 static enum ws_status update_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
                                     const struct tensors *list, dim3 grid, struct ws_err *err)
 {
-	struct update u = update_of(op);
+	int numbers = ws_update_numbers(op);
+	struct update u = {numbers > 0 ? (const float *)op->in[0]->data : NULL,
+	                   numbers > 1 ? (const float *)op->in[1]->data : NULL,
+	                   ws_optimizer_factors_of(op)};
 
 #define X(SUB, name, suffix, ID, T)                                                                \
 	if (op->sub == WS_SUB_##SUB && op->out[0]->dtype == WS_DTYPE_##ID)                         \
@@ -237,13 +171,16 @@ static __device__ __forceinline__ void squares(const struct tensors &list, float
 		sums[blockIdx.y * gridDim.x + blockIdx.x] = sum;
 }
 
+#define CLIP_LIST(X)                   \
+	X(f32, F32, float)             \
+	X(f16_f32, F16, struct ws_f16) \
+	X(bf16_f32, BF16, struct ws_bf16)
+
 #define X(suffix, ID, T)                                                    \
 	WS_PACK_KERNEL((WS_THREADS, 4), ws_optimizer_clip_norm_##suffix, T, \
 	               list.count[blockIdx.y] % N == 0, squares,            \
 	               (struct tensors list, float *sums), list, sums)
-X(f32, F32, float)
-X(f16_f32, F16, struct ws_f16)
-X(bf16_f32, BF16, struct ws_bf16)
+CLIP_LIST(X)
 #undef X
 
 /* One block. */
@@ -281,9 +218,7 @@ WS_LAUNCHER(clip)
 		WS_FORWARD(WS_LAUNCH(launch, err, ws_optimizer_clip_norm_##suffix, grid, \
 		                     WS_THREADS, 0, list, sums));                        \
 		break;
-			X(f32, F32, float)
-			X(f16_f32, F16, struct ws_f16)
-			X(bf16_f32, BF16, struct ws_bf16)
+			CLIP_LIST(X)
 #undef X
 		default:
 			return ws_cuda_no_kernel(op, err);

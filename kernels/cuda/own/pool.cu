@@ -8,15 +8,8 @@
  */
 #include "kernels/cuda/own/kernel.cuh"
 
-/* Rows, or columns, of the input and the output. */
-struct axis {
-	int in, out, size; /* size of a window; 0: adaptive (op.h) */
-	int stride, pad;
-	struct ws_divisor by_in, by_out, by_stride;
-};
-
 struct pool {
-	struct axis y, x;
+	struct ws_axis y, x;
 	int64_t places, depth;   /* places of the result, of N elements; channels side by side */
 	struct ws_divisor packs; /* of a pixel */
 	const void *in;
@@ -24,50 +17,9 @@ struct pool {
 	int32_t *position; /* of the largest, in its plane */
 };
 
-/* first ... end - 1 */
-struct span {
-	int first, end;
-};
-
-/* ws_window_inputs() (op.h): the inputs of an output. */
-static __device__ __forceinline__ struct span inputs_of(const struct axis &a, int i)
-{
-	struct span s;
-
-	if (a.size) {
-		s.first = i * a.stride - a.pad;
-		s.end = s.first + a.size;
-	} else {
-		s.first = (int)ws_quotient((int64_t)i * a.in, a.by_out);
-		s.end = (int)ws_quotient(((int64_t)i + 1) * a.in + a.out - 1, a.by_out);
-	}
-	s.first = s.first < 0 ? 0 : s.first;
-	s.end = s.end > a.in ? a.in : s.end;
-	return s;
-}
-
-/* The outputs that read an input. */
-static __device__ __forceinline__ struct span outputs_of(const struct axis &a, int i)
-{
-	struct span s;
-
-	if (a.size) {
-		int at = i + a.pad;
-
-		s.first = at < a.size ? 0 : (int)ws_quotient(at - a.size, a.by_stride) + 1;
-		s.end = (int)ws_quotient(at, a.by_stride) + 1;
-	} else {
-		s.first = (int)ws_quotient((int64_t)i * a.out, a.by_in);
-		s.end = (int)ws_quotient(((int64_t)i + 1) * a.out + a.in - 1, a.by_in);
-	}
-	s.end = s.end > a.out ? a.out : s.end;
-	return s;
-}
-
 /* A place: an image's pixel, and the first of its channels. */
 struct place {
-	int64_t image, channel;
-	int y, x;
+	int64_t image, channel, y, x;
 };
 
 /* Of planes of rows × cols. */
@@ -80,20 +32,20 @@ static __device__ __forceinline__ struct place place_of(const struct pool &p, in
 	struct place at;
 
 	at.channel = (i - pixel * p.packs.value) * N;
-	at.x = (int)(pixel - row * cols.value);
+	at.x = pixel - row * cols.value;
 	at.image = ws_quotient(row, rows);
-	at.y = (int)(row - at.image * rows.value);
+	at.y = row - at.image * rows.value;
 	return at;
 }
 
 static __device__ __forceinline__ int64_t input_at(const struct pool &p, const struct place &at,
-                                                   int y, int x)
+                                                   int64_t y, int64_t x)
 {
 	return ((at.image * p.y.in + y) * p.x.in + x) * p.depth + at.channel;
 }
 
 static __device__ __forceinline__ int64_t output_at(const struct pool &p, const struct place &at,
-                                                    int y, int x)
+                                                    int64_t y, int64_t x)
 {
 	return ((at.image * p.y.out + y) * p.x.out + x) * p.depth + at.channel;
 }
@@ -122,17 +74,17 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 	const T *in = (const T *)p.in;
 	WS_EACH_ITEM(i, p.places)
 	{
-		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
-		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
+		struct place at = place_of<N>(p, i, p.y.output_divisor, p.x.output_divisor);
+		struct ws_span ys = ws_axis_inputs(&p.y, at.y), xs = ws_axis_inputs(&p.x, at.x);
 		int best_at[N];
 		float best[N];
 
 		ws_load<T, N>(in + input_at(p, at, ys.first, xs.first), best);
 		WS_UNROLL(k, N)
-			best_at[k] = ys.first * p.x.in + xs.first;
-		for (int y = ys.first; y < ys.end; y++)
+			best_at[k] = (int)(ys.first * p.x.in + xs.first);
+		for (int64_t y = ys.first; y < ys.end; y++)
 #pragma unroll 3
-			for (int x = xs.first; x < xs.end; x++) {
+			for (int64_t x = xs.first; x < xs.end; x++) {
 				float v[N];
 
 				ws_load<T, N>(in + input_at(p, at, y, x), v);
@@ -140,7 +92,7 @@ template <typename T, int N> static __device__ __forceinline__ void max_pool(con
 					if (v[k] > best[k] ||
 					    (v[k] != v[k] && best[k] == best[k])) {
 						best[k] = v[k];
-						best_at[k] = y * p.x.in + x;
+						best_at[k] = (int)(y * p.x.in + x);
 					}
 			}
 		ws_store<T, N>((T *)p.out + i * N, best);
@@ -154,16 +106,16 @@ template <typename T, int N> static __device__ __forceinline__ void avg_pool(con
 	const T *in = (const T *)p.in;
 	WS_EACH_ITEM(i, p.places)
 	{
-		struct place at = place_of<N>(p, i, p.y.by_out, p.x.by_out);
-		struct span ys = inputs_of(p.y, at.y), xs = inputs_of(p.x, at.x);
-		const float count = (float)((int64_t)(ys.end - ys.first) * (xs.end - xs.first));
+		struct place at = place_of<N>(p, i, p.y.output_divisor, p.x.output_divisor);
+		struct ws_span ys = ws_axis_inputs(&p.y, at.y), xs = ws_axis_inputs(&p.x, at.x);
+		const float count = (float)((ys.end - ys.first) * (xs.end - xs.first));
 		float sum[N] = {0};
 
-		for (int y = ys.first; y < ys.end; y++) {
+		for (int64_t y = ys.first; y < ys.end; y++) {
 			float row[N] = {0};
 
 #pragma unroll 4
-			for (int x = xs.first; x < xs.end; x++) {
+			for (int64_t x = xs.first; x < xs.end; x++) {
 				float v[N];
 
 				ws_load<T, N>(in + input_at(p, at, y, x), v);
@@ -186,14 +138,14 @@ static __device__ __forceinline__ void max_pool_grad(const struct pool &p)
 {
 	WS_EACH_ITEM(i, p.places)
 	{
-		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
-		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
-		int self = at.y * p.x.in + at.x;
+		struct place at = place_of<N>(p, i, p.y.input_divisor, p.x.input_divisor);
+		struct ws_span ys = ws_axis_outputs(&p.y, at.y), xs = ws_axis_outputs(&p.x, at.x);
+		int self = (int)(at.y * p.x.in + at.x);
 		float sum[N] = {0};
 
-		for (int y = ys.first; y < ys.end; y++)
+		for (int64_t y = ys.first; y < ys.end; y++)
 #pragma unroll 2
-			for (int x = xs.first; x < xs.end; x++) {
+			for (int64_t x = xs.first; x < xs.end; x++) {
 				int64_t from = output_at(p, at, y, x);
 				int max_at[N];
 				float v[N];
@@ -212,17 +164,17 @@ static __device__ __forceinline__ void avg_pool_grad(const struct pool &p)
 {
 	WS_EACH_ITEM(i, p.places)
 	{
-		struct place at = place_of<N>(p, i, p.y.by_in, p.x.by_in);
-		struct span ys = outputs_of(p.y, at.y), xs = outputs_of(p.x, at.x);
+		struct place at = place_of<N>(p, i, p.y.input_divisor, p.x.input_divisor);
+		struct ws_span ys = ws_axis_outputs(&p.y, at.y), xs = ws_axis_outputs(&p.x, at.x);
 		float sum[N] = {0};
 
-		for (int y = ys.first; y < ys.end; y++) {
-			struct span in_y = inputs_of(p.y, y);
+		for (int64_t y = ys.first; y < ys.end; y++) {
+			struct ws_span in_y = ws_axis_inputs(&p.y, y);
 
-			for (int x = xs.first; x < xs.end; x++) {
-				struct span in_x = inputs_of(p.x, x);
-				const float count = (float)((int64_t)(in_y.end - in_y.first) *
-				                            (in_x.end - in_x.first));
+			for (int64_t x = xs.first; x < xs.end; x++) {
+				struct ws_span in_x = ws_axis_inputs(&p.x, x);
+				const float count =
+				        (float)((in_y.end - in_y.first) * (in_x.end - in_x.first));
 				float v[N];
 
 				ws_load<T, N>((const T *)p.in + output_at(p, at, y, x), v);
@@ -248,57 +200,45 @@ WS_CUDA_FLOATS(WS_POOL_KERNELS)
 
 /* --- launching ------------------------------------------------------------------------------- */
 
-static bool axis_of(struct axis *a, int64_t in, int64_t out, int64_t size,
-                    const struct ws_window *w)
-{
-	if (in > INT32_MAX || out > INT32_MAX || size > INT32_MAX || w->stride > INT32_MAX ||
-	    w->pad > INT32_MAX || in + w->pad > INT32_MAX)
-		return false;
-	a->in = (int)in;
-	a->out = (int)out;
-	a->size = (int)size;
-	a->stride = (int)w->stride;
-	a->pad = (int)w->pad;
-	a->by_in = ws_divisor_of(in);
-	a->by_out = ws_divisor_of(out);
-	a->by_stride = ws_divisor_of(size ? w->stride : 1);
-	return true;
-}
-
-/* Places are those of the result. */
-static enum ws_status pool_of(const struct ws_op *op, struct pool *p, struct ws_err *err)
+/* Places are those of the result. Positions are counted in an int: ws_op_max_pool() refuses more.
+ */
+static enum ws_status pool_launch(const struct ws_cuda_launch *launch, const struct ws_op *op,
+                                  struct ws_err *err)
 {
 	const struct ws_window *w = &op->u.window;
 	const struct ws_tensor *result = op->out[0];
+	bool max = op->kind == WS_OP_MAX_POOL, max_grad = op->kind == WS_OP_MAX_POOL_GRAD;
+	int64_t depth = w->layout == WS_LAYOUT_NHWC ? w->c : 1;
 	int n = WS_ACCESS / (int)ws_dtype_size(result->dtype);
+	unsigned grid;
 
-	p->in = op->in[0]->data;
-	p->out = result->data;
-	p->position = NULL;
-	if (op->kind == WS_OP_MAX_POOL)
-		p->position = (int32_t *)op->out[1]->data;
-	else if (op->kind == WS_OP_MAX_POOL_GRAD)
-		p->position = (int32_t *)op->in[1]->data;
-	p->depth = w->layout == WS_LAYOUT_NHWC ? w->c : 1;
-	n = p->depth % n == 0 ? n : 1;
-	p->packs = ws_divisor_of(p->depth / n);
-	p->places = result->count / n;
-	WS_FAIL_IF(!axis_of(&p->y, w->h, w->p, w->r, w) || !axis_of(&p->x, w->w, w->q, w->s, w),
-	           err, USAGE, "op %s: a plane of %lld × %lld is too large for the CUDA kernels",
-	           op->message, (long long)w->h, (long long)w->w);
-	return WS_OK;
+	n = depth % n == 0 ? n : 1;
+	struct pool p = {ws_window_axis(w, false),
+	                 ws_window_axis(w, true),
+	                 result->count / n,
+	                 depth,
+	                 ws_divisor_of(depth / n),
+	                 op->in[0]->data,
+	                 result->data,
+	                 max        ? (int32_t *)op->out[1]->data
+	                 : max_grad ? (int32_t *)op->in[1]->data
+	                            : NULL};
+	grid = ws_item_grid(launch, p.places);
+	if (max)
+		WS_LAUNCH_FLOATS(launch, op, err, ws_pool_max_pool_fwd, grid, WS_THREADS, 0, p)
+	if (max_grad)
+		WS_LAUNCH_FLOATS(launch, op, err, ws_pool_max_pool_grad_bwd, grid, WS_THREADS, 0, p)
+	if (op->kind == WS_OP_AVG_POOL)
+		WS_LAUNCH_FLOATS(launch, op, err, ws_pool_avg_pool_fwd, grid, WS_THREADS, 0, p)
+	WS_LAUNCH_FLOATS(launch, op, err, ws_pool_avg_pool_grad_bwd, grid, WS_THREADS, 0, p)
 }
 
-#define LAUNCHER(op_name, kernel)                                                         \
-	WS_LAUNCHER(op_name)                                                              \
-	{                                                                                 \
-		struct pool p;                                                            \
-                                                                                          \
-		WS_FORWARD(pool_of(op, &p, err));                                         \
-		WS_LAUNCH_FLOATS(launch, op, err, kernel, ws_item_grid(launch, p.places), \
-		                 WS_THREADS, 0, p)                                        \
+#define LAUNCHER(name)                               \
+	WS_LAUNCHER(name)                            \
+	{                                            \
+		return pool_launch(launch, op, err); \
 	}
-LAUNCHER(max_pool, ws_pool_max_pool_fwd)
-LAUNCHER(avg_pool, ws_pool_avg_pool_fwd)
-LAUNCHER(max_pool_grad, ws_pool_max_pool_grad_bwd)
-LAUNCHER(avg_pool_grad, ws_pool_avg_pool_grad_bwd)
+LAUNCHER(max_pool)
+LAUNCHER(avg_pool)
+LAUNCHER(max_pool_grad)
+LAUNCHER(avg_pool_grad)

@@ -29,27 +29,22 @@ CPU_LIMIT_S = 120  # of one test: a lost increment never ends, and a busy machin
 
 # What proves a file: test program and pattern of its tests, the fastest first.
 TESTS = {
-    "batch_norm.cu": [("device_image", "*/batch_norm*")],
-    "data.cu": [("batches", "*")],
-    "dropout.cu": [("device_image", "*/dropout*")],
     "elementwise.cu": [("device_elementwise", "*/gradients*"), ("device_elementwise", "*/copies*"),
                        ("device_elementwise", "*/unary*"), ("device_elementwise", "*/binary*"),
-                       ("device_image", "*/bias*")],
-    "index.cu": [("device_elementwise", "*/look_ups*")],
-    "layout.cu": [("device_elementwise", "*/rotary*"), ("device_elementwise", "*/copies*")],
-    "loss.cu": [("device_fused", "*/cross_entropy*"), ("device_fused", "*/squared_errors*")],
-    "norm.cu": [("device_fused", "*/rms*")],
+                       ("device_image", "*/bias*"), ("device_image", "*/dropout*"),
+                       ("device_fused", "*/squared_errors*"), ("device_fused", "*/rms*"),
+                       ("batches", "*")],
+    "layout.cu": [("device_elementwise", "*/rotary*"), ("device_elementwise", "*/copies*"),
+                  ("device_elementwise", "*/look_ups*")],
     "optimizer.cu": [("device_fused", "*/gradients_are*"), ("device_fused", "*/optimizers_of*")],
     "pool.cu": [("device_image", "*/pooling*")],
-    "reduce.cu": [("device_elementwise", "*/reductions*"), ("device_image", "*/bias*")],
-    "softmax.cu": [("device_fused", "*/causal_softmax_of_rows_of_any*"),
-                   ("device_fused", "*/causal_softmax*beyond*")],
-    "swiglu.cu": [("device_fused", "*/rms*")],
+    "rows.cu": [("device_elementwise", "*/reductions*"), ("device_image", "*/bias*"),
+                ("device_fused", "*/rms*"), ("device_fused", "*/cross_entropy*"),
+                ("device_fused", "*/causal_softmax_of_rows_of_any*"),
+                ("device_fused", "*/causal_softmax*beyond*")],
 }
 # Headers with device code, and the files whose tests are to find their bugs.
-HEADERS = {"kernel.cuh": ["softmax.cu", "layout.cu"],
-           "row.cuh": ["softmax.cu", "loss.cu", "norm.cu"],
-           "columns.cuh": ["batch_norm.cu", "reduce.cu"]}
+HEADERS = {"kernel.cuh": ["rows.cu", "layout.cu"]}
 
 NAME = r"[A-Za-z_]\w*(?:(?:\.|->)\w+)*"
 DEVICE = re.compile(r"\b(?:__device__|__global__)\b[^;{}]*\{")

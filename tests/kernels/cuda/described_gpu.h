@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "kernels/cuda/dnn_graph.h"
+#include "kernels/cuda/cuda.h"
 
 static const char h100[] =
         "{\"deviceName\": \"NVIDIA H100 80GB HBM3\", \"deviceVer\": 900, \"driverVer\": 13000,"

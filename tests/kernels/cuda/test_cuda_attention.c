@@ -2,7 +2,7 @@
  * Fused attention as it is described to cuDNN: the real library finds an engine for each graph and
  * compiles its kernels, for a GPU that is described to it and is not needed.
  */
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/cuda.h"
 #include "kernels/graph/ops.h"
 #include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"

@@ -2,7 +2,7 @@
  * The description of every convolution of every model is one that cuDNN accepts: its
  * descriptors are made and checked by the real library, which needs no GPU for that.
  */
-#include "kernels/cuda/conv.h"
+#include "kernels/cuda/cuda.h"
 #include "kernels/run/step.h"
 #include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"

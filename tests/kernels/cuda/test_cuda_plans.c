@@ -6,8 +6,7 @@
 #include <stdio.h>
 
 #include "formats/base/grow.h"
-#include "kernels/cuda/conv.h"
-#include "kernels/cuda/plan.h"
+#include "kernels/cuda/cuda.h"
 #include "kernels/run/step.h"
 #include "tests/kernels/cuda/described_gpu.h"
 #include "tests/support/kernels_run.h"
@@ -96,4 +95,24 @@ Test(cuda_plans, there_is_one_for_each_convolution_of_each_model)
 		ws_step_close(a.steps[--a.nsteps]);
 	free(a.steps);
 	free(a.plans);
+}
+
+/* cuDNN's functions for whole ops count elements in 31 bits. */
+Test(cuda_plans, an_op_of_more_elements_than_cudnn_takes_names_the_cure)
+{
+	for (int excess = 0; excess < 2; excess++) {
+		struct ws_graph *graph = ws_graph_create(precision_named("fp32"));
+		int64_t rows = ((int64_t)1 << 21) - 1 + excess;
+		struct ws_tensor *x = ws_graph_tensor(graph, "x", WS_ROLE_INPUT, WS_DTYPE_F32,
+		                                      WS_SHAPE(rows, 1024));
+		const char *problem;
+
+		ws_graph_phase(graph, WSNVTX_PHASE_forward);
+		ws_op_log_softmax(graph, x);
+		KERNELS_OK(ws_graph_check(graph, err));
+		problem = ws_cuda_op_problem(graph->ops[0]);
+		cr_expect_eq(problem != NULL, excess);
+		cr_expect(!problem || strstr(problem, "--batch"));
+		ws_graph_destroy(graph);
+	}
 }

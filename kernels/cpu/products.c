@@ -1,5 +1,118 @@
 /*
- * Convolutions as matrix products of filters and patches. The patches of some
+ * Matrix products, in float by OpenBLAS where it was found when this was built (the only place
+ * that uses it), else and in double by plain loops; and convolutions as matrix products.
+ */
+#include <stdatomic.h>
+
+#include "kernels/cpu/cpu.h"
+
+#if defined(WS_HAVE_OPENBLAS) && !WS_CPU_REAL_IS_DOUBLE
+#define USE_BLAS 1
+#include <cblas.h>
+#else
+#define USE_BLAS                    0
+#define openblas_set_num_threads(n) ((void)(n))
+#endif
+
+/*
+ * c (+)= op(a) · op(b), m × k by k × n, row-major, rows stride apart. No dimension or stride
+ * exceeds INT32_MAX.
+ */
+struct matmul {
+	int64_t m, n, k;
+	const ws_real *a, *b;
+	ws_real *c;
+	int64_t a_stride, b_stride, c_stride;
+	bool trans_a, trans_b, accumulate;
+};
+
+/* On the calling thread; with BLAS on as many as it was told to take. */
+static void matmul(const struct matmul *p)
+{
+#if USE_BLAS
+	cblas_sgemm(CblasRowMajor, p->trans_a ? CblasTrans : CblasNoTrans,
+	            p->trans_b ? CblasTrans : CblasNoTrans, (blasint)p->m, (blasint)p->n,
+	            (blasint)p->k, 1, p->a, (blasint)p->a_stride, p->b, (blasint)p->b_stride,
+	            p->accumulate ? 1 : 0, p->c, (blasint)p->c_stride);
+#else
+	int64_t a_row = p->trans_a ? 1 : p->a_stride, a_step = p->trans_a ? p->a_stride : 1;
+	int64_t b_row = p->trans_b ? 1 : p->b_stride, b_col = p->trans_b ? p->b_stride : 1;
+
+	for (int64_t row = 0; row < p->m; row++) {
+		ws_real *c = p->c + row * p->c_stride;
+		double sum[WS_TILE];
+
+		WS_EACH_TILE(col, n, 0, p->n) {
+			for (int64_t j = 0; j < n; j++)
+				sum[j] = p->accumulate ? (double)c[col + j] : 0;
+			for (int64_t k = 0; k < p->k; k++) {
+				double left = p->a[row * a_row + k * a_step];
+				const ws_real *right = p->b + k * b_row + col * b_col;
+
+				for (int64_t j = 0; j < n; j++)
+					sum[j] += left * (double)right[j * b_col];
+			}
+			for (int64_t j = 0; j < n; j++)
+				c[col + j] = (ws_real)sum[j];
+		}
+	}
+#endif
+}
+
+/* --- products -------------------------------------------------------------------------------- */
+
+/* Rows first … first + count of one product of a batch. */
+static struct matmul rows_of(const struct ws_op *op, int64_t batch, int64_t first, int64_t count)
+{
+	const struct ws_gemm *g = &op->u.gemm;
+
+	return (struct matmul){
+	        .m = count,
+	        .n = g->n,
+	        .k = g->k,
+	        .a = ws_reals(op->in[0], batch * g->m * g->k + first * (g->trans_a ? 1 : g->k)),
+	        .b = ws_reals(op->in[1], batch * g->k * g->n),
+	        .c = ws_reals(op->out[0], (batch * g->m + first) * g->n),
+	        .a_stride = g->trans_a ? g->m : g->k,
+	        .b_stride = g->trans_b ? g->k : g->n,
+	        .c_stride = g->n,
+	        .trans_a = g->trans_a,
+	        .trans_b = g->trans_b,
+	};
+}
+
+#if !USE_BLAS
+static void row_item(const struct ws_op *op, int64_t item)
+{
+	struct matmul product = rows_of(op, item / op->u.gemm.m, item % op->u.gemm.m, 1);
+
+	matmul(&product);
+}
+#endif
+
+void WS_CPU_FN(gemm)(struct ws_cpu *cpu, const struct ws_op *op)
+{
+	int64_t m = op->u.gemm.m, batch = op->u.gemm.batch;
+
+#if USE_BLAS
+	ws_cpu_kernel_begin(cpu, batch * m);
+	openblas_set_num_threads(ws_pool_threads(cpu->pool));
+	for (int64_t i = 0; i < batch; i++) {
+		struct matmul product = rows_of(op, i, 0, m);
+
+		matmul(&product);
+	}
+	ws_cpu_kernel_end(cpu);
+#else
+	ws_cpu_launch_op(cpu, op, batch * m, row_item);
+#endif
+}
+
+/* --- convolutions
+ * ---------------------------------------------------------------------------------- */
+
+/*
+ * A convolution is a product of filters and patches. The patches of some
  * pixels, or some of their numbers, are gathered into a tile of bounded size
  * at a time; the whole matrix of patches never exists.
  *
@@ -8,10 +121,6 @@
  * numbers, pixels], in NHWC [pixels, patch numbers]. Where a patch is a pixel
  * (1 × 1, stride 1, no padding) the image itself serves as the tile.
  */
-#include <stdatomic.h>
-
-#include "kernels/cpu/real.h"
-
 #define TILE_PATCH  1024 /* numbers of a patch in a tile, at most */
 #define TILE_PIXELS 2048 /* pixels in a tile, at most */
 
@@ -148,7 +257,7 @@ static struct matrix filters(const struct job *job, const struct area *a)
 static void multiply(int64_t m, int64_t n, int64_t k, struct matrix a, bool trans_a,
                      struct matrix b, bool trans_b, struct matrix c, bool accumulate)
 {
-	const struct ws_matmul product = {
+	const struct matmul product = {
 	        .m = m,
 	        .n = n,
 	        .k = k,
@@ -163,7 +272,7 @@ static void multiply(int64_t m, int64_t n, int64_t k, struct matrix a, bool tran
 	        .accumulate = accumulate,
 	};
 
-	WS_CPU_FN(matmul)(&product);
+	matmul(&product);
 }
 
 /* --- forward: item = some pixels of one group of one image ------------------------ */
@@ -320,7 +429,7 @@ static void job_run(struct job *job, struct ws_cpu *cpu, int64_t items,
 {
 	job->items = items;
 	job->run = run;
-	WS_CPU_FN(matmul_concurrently)();
+	openblas_set_num_threads(1);
 	ws_cpu_kernel_begin(cpu, items);
 	ws_pool_run(cpu->pool, ws_pool_threads(cpu->pool), run_on_tile, job);
 	ws_cpu_kernel_end(cpu);

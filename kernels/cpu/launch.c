@@ -1,9 +1,10 @@
-/*
- * Operands and results that kernels cannot compute in, as fp32: those of 16 bits, and fp32 that is
- * read as TF32. A tensor that is both operand and result has one copy.
+/* How kernels are launched, and the copies of operands that they cannot compute in. */
+#include "kernels/cpu/cpu.h"
+
+#include <stdio.h>
+
+/* --- operands that kernels cannot compute in, as fp32 ------------------------------------------
  */
-#define WS_CPU_REAL_IS_DOUBLE 0
-#include "kernels/cpu/real.h"
 
 /* What attention's gradient reads beside them is no operand of a product: its dtype stays. */
 #define TF32_OPERANDS 4
@@ -14,6 +15,11 @@ static bool is_copied(const struct ws_op *op, int i)
 	case WS_OP_UNARY: /* these compute little: tile by tile, from the first-level cache */
 	case WS_OP_BINARY:
 	case WS_OP_COPY:
+	case WS_OP_FILL:
+	case WS_OP_BIAS:
+	case WS_OP_BIAS_ACT:
+	case WS_OP_SQUARED_ERROR:
+	case WS_OP_SQUARED_ERROR_GRAD:
 	case WS_OP_UPDATE:
 	case WS_OP_CLIP:
 	case WS_OP_UNSCALE:
@@ -99,7 +105,7 @@ static void store_item(void *arg, int64_t item)
 	              ws_reals(&copy->t, first));
 }
 
-void ws_cpu_copies_load(struct ws_cpu *cpu)
+static void copies_load(struct ws_cpu *cpu)
 {
 	for (int i = 0; i < cpu->copy_count; i++)
 		if (cpu->copies[i].is_read)
@@ -107,10 +113,59 @@ void ws_cpu_copies_load(struct ws_cpu *cpu)
 			            load_item, &cpu->copies[i]);
 }
 
-void ws_cpu_copies_store(struct ws_cpu *cpu)
+static void copies_store(struct ws_cpu *cpu)
 {
 	for (int i = 0; i < cpu->copy_count; i++)
 		if (cpu->copies[i].is_written)
 			ws_pool_run(cpu->pool, ws_div_up(cpu->copies[i].t.count, WS_GRAIN),
 			            store_item, &cpu->copies[i]);
+}
+
+/* --- launching -----------------------------------------------------------------------------------
+ */
+
+void ws_cpu_kernel_begin(struct ws_cpu *cpu, int64_t items)
+{
+	struct wsnvtx_launch launch = {.grid_y = 1, .grid_z = 1, .block_y = 1, .block_z = 1};
+	char name[96];
+
+	launch.grid_x = items > UINT32_MAX ? UINT32_MAX : (uint32_t)items;
+	launch.block_x = (uint32_t)ws_pool_threads(cpu->pool);
+	if (wsnvtx_attached())
+		wsnvtx_kernel_push(ws_op_kernel_name(cpu->op, name, sizeof(name)), &launch);
+	copies_load(cpu);
+}
+
+void ws_cpu_kernel_end(struct ws_cpu *cpu)
+{
+	copies_store(cpu);
+	wsnvtx_kernel_pop();
+}
+
+void ws_cpu_launch(struct ws_cpu *cpu, int64_t items, void (*fn)(void *arg, int64_t item),
+                   void *arg)
+{
+	ws_cpu_kernel_begin(cpu, items);
+	ws_pool_run(cpu->pool, items, fn, arg);
+	ws_cpu_kernel_end(cpu);
+}
+
+struct op_items {
+	const struct ws_op *op;
+	void (*fn)(const struct ws_op *op, int64_t item);
+};
+
+static void op_item(void *arg, int64_t item)
+{
+	const struct op_items *items = arg;
+
+	items->fn(items->op, item);
+}
+
+void ws_cpu_launch_op(struct ws_cpu *cpu, const struct ws_op *op, int64_t items,
+                      void (*fn)(const struct ws_op *op, int64_t item))
+{
+	struct op_items arg = {op, fn};
+
+	ws_cpu_launch(cpu, items, op_item, &arg);
 }
