@@ -76,10 +76,16 @@ def value_of(text, names=None):
 
 # --- the trace ---------------------------------------------------------------------------------
 
-def write_trace(program, text, path):
-    made = subprocess.run([program, path], input=text, text=True, capture_output=True, check=False)
+def write_traces(program, texts):
+    """texts: by path. One process for all."""
+    text = "".join(f"trace {path}\n{lines}" for path, lines in texts.items())
+    made = subprocess.run([program], input=text, text=True, capture_output=True, check=False)
     if made.returncode:
         raise Wrong("no trace: " + made.stderr.strip())
+
+
+def write_trace(program, text, path):
+    write_traces(program, {path: text})
 
 
 class Trace:
@@ -246,23 +252,38 @@ CHECKS = {"table": check_rows, "rows": check_rows, "lacks": check_rows, "totals"
           "kept": check_kept, "advice": check_advice, "refused": check_refusal}
 
 
+def make_traces(maker, folder, path):
+    """The trace of each test, by its name."""
+    texts, paths, defined = {}, {}, {}
+    for part in parts(path):
+        try:
+            if part.what == "define":
+                name, *parameters = part.rest.split()
+                defined[name] = parameters, part.lines
+            elif part.what == "test":
+                if part.rest in paths:
+                    raise Wrong("a name that stands here already")
+                paths[part.rest] = os.path.join(folder, f"{part.number}.wtrace")
+                texts[paths[part.rest]] = "".join(line + "\n" for line in expand(part.lines, {}, defined))
+        except Wrong as wrong:
+            raise Wrong(f"{path}:{part.number}: {part.rest}: {wrong}") from None
+    write_traces(maker, texts)
+    return paths
+
+
 def run_file(warpsheet, maker, path, more_checks):
     """Returns the number of its tests; Wrong says where it is not so. more_checks: beside CHECKS."""
     checks = {**CHECKS, **more_checks}
-    tests, trace, defined = [], None, {}
+    tests, trace = [], None
     with tempfile.TemporaryDirectory() as folder:
+        paths = make_traces(maker, folder, path)
         for part in parts(path):
             try:
                 if part.what == "test":
-                    if part.rest in tests:
-                        raise Wrong("a name that stands here already")
                     tests.append(part.rest)
-                    trace = os.path.join(folder, "test.wtrace")
-                    write_trace(maker, "".join(line + "\n" for line in expand(part.lines, {}, defined)), trace)
-                    trace = Trace(warpsheet, trace)
+                    trace = Trace(warpsheet, paths[part.rest])
                 elif part.what == "define":
-                    name, *parameters = part.rest.split()
-                    defined[name] = parameters, part.lines
+                    pass
                 elif part.what in checks and trace:
                     checks[part.what](part, trace)
                 else:

@@ -1,6 +1,7 @@
 /*
- * A trace from a text, a row a line: scenario_trace TRACE <TEXT. What a line can say:
- * tests/report/scenarios/README.md. Exit status 2, and the line, when one says nothing.
+ * Traces from a text, a row a line: scenario_trace <TEXT. The line `trace PATH` begins the one that
+ * is written there. What a line can say: tests/report/scenarios/README.md. Exit status 2, and the
+ * line, when one says nothing.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,25 +15,37 @@
 enum { WORDS = 64 };
 
 struct scenario {
-	struct tb *b;
+	struct tb *b; /* NULL before the first */
+	char *path;
 	char *line; /* as read, for messages */
 	char *copy; /* that words lie in */
 	char *word[WORDS];
 	size_t words;
-	size_t number; /* of the line */
-	uint64_t thread;
+	size_t number; /* of the line, of its trace */
+	uint64_t thread, last_id;
 	bool unclosed;
 };
 
 static _Noreturn void reject(const struct scenario *s, const char *why, const char *what)
 {
-	fprintf(stderr, "line %zu: %s %s: %s", s->number, why, what, s->line);
+	fprintf(stderr, "%s: line %zu: %s %s: %s", s->path, s->number, why, what, s->line);
 	exit(2);
 }
 
 /* --- words ------------------------------------------------------------------------------- */
 
-/* Words have blanks between them; "…" in a word may hold blanks, \" and \n. */
+/* The byte of two hexadecimal digits. */
+static char byte_of(const struct scenario *s, const char *digits)
+{
+	char two[3] = {digits[0], digits[0] ? digits[1] : 0}, *end;
+	const long byte = strtol(two, &end, 16);
+
+	if (end != two + 2)
+		reject(s, "no byte:", two);
+	return (char)byte;
+}
+
+/* Words have blanks between them; "…" in a word may hold blanks, \" and \n; \xff is a byte. */
 static void split(struct scenario *s)
 {
 	char *to = s->copy;
@@ -53,7 +66,8 @@ static void split(struct scenario *s)
 				quoted = !quoted;
 			} else if (*p == '\\' && p[1]) {
 				p++;
-				*to++ = *p == 'n' ? '\n' : *p;
+				*to++ = *p == 'n' ? '\n' : *p == 'x' ? byte_of(s, p + 1) : *p;
+				p += *p == 'x' ? 2 : 0;
 			} else {
 				*to++ = *p;
 			}
@@ -207,14 +221,6 @@ static void add_kernel(struct scenario *s, const char *name, int64_t start_ns, i
 	tb_add(s->b, WS_KIND_KERNEL, &kernel);
 }
 
-/* Ids that no text would choose. */
-static uint64_t next_id(void)
-{
-	static uint64_t last = 1000000;
-
-	return ++last;
-}
-
 static void call(struct scenario *s, int64_t start_ns, int64_t dur_ns, uint64_t correlation,
                  size_t next)
 {
@@ -291,7 +297,7 @@ static void take_line(struct scenario *s)
 	} else if (!strcmp(what, "kernel")) {
 		add_kernel(s, word(s, 1), number(s, 2), number(s, 3), 0, 4);
 	} else if (!strcmp(what, "launch")) {
-		const uint64_t id = next_id();
+		const uint64_t id = ++s->last_id;
 
 		call(s, number(s, 1), 1, id, s->words);
 		add_kernel(s, word(s, 2), number(s, 3), number(s, 4), id, 5);
@@ -314,28 +320,51 @@ static bool is_written(struct ws_bytes bytes, const char *path)
 	return f && fclose(f) == 0 && is;
 }
 
-int main(int argc, char **argv)
+/* Write the trace that was made. */
+static void finish(struct scenario *s)
 {
-	struct scenario s = {.b = tb_new(), .thread = 1};
-	size_t room = 0;
-	bool written;
+	if (!s->b)
+		return;
+	if (s->unclosed)
+		ws_trace_writer_flush(tb_writer(s->b), NULL);
+	if (!is_written(s->unclosed ? tb_bytes(s->b) : tb_close(s->b), s->path)) {
+		perror(s->path);
+		exit(4);
+	}
+	tb_free(s->b);
+	free(s->path);
+	s->b = NULL;
+}
 
-	if (argc != 2)
-		return 2;
+static void begin(struct scenario *s, const char *path)
+{
+	finish(s);
+	s->b = tb_new();
+	s->path = strdup(path);
+	s->thread = 1;
+	s->last_id = 1000000; /* that no text would choose */
+	s->unclosed = false;
+	s->number = 0;
+}
+
+int main(void)
+{
+	struct scenario s = {0};
+	size_t room = 0;
+
 	while (getline(&s.line, &room, stdin) >= 0) {
 		s.number++;
 		s.copy = realloc(s.copy, room);
 		if (!s.copy)
 			return 2;
 		split(&s);
-		if (s.words)
+		if (s.words && !strcmp(word(&s, 0), "trace"))
+			begin(&s, word(&s, 1));
+		else if (s.words)
 			take_line(&s);
 	}
-	if (s.unclosed)
-		ws_trace_writer_flush(tb_writer(s.b), NULL);
-	written = is_written(s.unclosed ? tb_bytes(s.b) : tb_close(s.b), argv[1]);
-	tb_free(s.b);
+	finish(&s);
 	free(s.line);
 	free(s.copy);
-	return written ? 0 : 4;
+	return 0;
 }
