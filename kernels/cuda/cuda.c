@@ -20,7 +20,7 @@ static int name_length(const char *call)
 	return (int)strcspn(call, "(");
 }
 
-enum ws_status ws_cuda_check(cudaError_t error, const char *call, struct ws_err *err)
+static enum ws_status cuda_check(cudaError_t error, const char *call, struct ws_err *err)
 {
 	if (error == cudaSuccess)
 		return WS_OK;
@@ -29,6 +29,8 @@ enum ws_status ws_cuda_check(cudaError_t error, const char *call, struct ws_err 
 	return WS_FAIL(err, ENVIRONMENT, "%.*s: %s (%s)", name_length(call), call,
 	               cudaGetErrorString(error), cudaGetErrorName(error));
 }
+
+#define CUDA_TRY(call, err) WS_FORWARD(cuda_check((call), #call, (err)))
 
 enum ws_status ws_cublas_check(cublasStatus_t status, const char *call, struct ws_err *err)
 {
@@ -59,9 +61,9 @@ static enum ws_status cuda_upload(struct ws_backend *backend, void *data, uint64
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
 	/* from pageable memory: returns once the source may change */
-	WS_CUDA_TRY(cudaMemcpyAsync((char *)data + offset_bytes, host, size_bytes,
-	                            cudaMemcpyHostToDevice, cuda->stream),
-	            err);
+	CUDA_TRY(cudaMemcpyAsync((char *)data + offset_bytes, host, size_bytes,
+	                         cudaMemcpyHostToDevice, cuda->stream),
+	         err);
 	return WS_OK;
 }
 
@@ -71,10 +73,10 @@ static enum ws_status cuda_download(struct ws_backend *backend, const void *data
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaMemcpyAsync(host, (const char *)data + offset_bytes, size_bytes,
-	                            cudaMemcpyDeviceToHost, cuda->stream),
-	            err);
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
+	CUDA_TRY(cudaMemcpyAsync(host, (const char *)data + offset_bytes, size_bytes,
+	                         cudaMemcpyDeviceToHost, cuda->stream),
+	         err);
+	CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
 	return WS_OK;
 }
 
@@ -89,7 +91,7 @@ enum ws_status ws_cuda_malloc(void **data, uint64_t size_bytes, const char *what
 	(void)cudaGetLastError(); /* the error is told here; it must not surface at a launch */
 	WS_FAIL_IF(error == cudaErrorMemoryAllocation, err, NO_MEMORY,
 	           "the device has no %" PRIu64 " bytes for %s", size_bytes, what);
-	return ws_cuda_check(error, "cudaMalloc", err);
+	return cuda_check(error, "cudaMalloc", err);
 }
 
 /* Elements that are drawn; what is longer repeats them. */
@@ -114,7 +116,7 @@ static enum ws_status fill_random(struct ws_cuda *cuda, char *data, int64_t coun
 		                        cudaMemcpyHostToDevice, cuda->stream);
 	free(values);
 	free(encoded); /* pageable memory: each copy returned once its source may change */
-	return ws_cuda_check(error, "cudaMemcpyAsync", err);
+	return cuda_check(error, "cudaMemcpyAsync", err);
 }
 
 enum ws_status ws_cuda_random(struct ws_cuda *cuda, int64_t count, enum ws_dtype dtype, void **data,
@@ -146,11 +148,11 @@ static enum ws_status time_runs(struct ws_cuda *cuda, const cudaEvent_t event[2]
 
 	WS_FORWARD(run(arg, err));
 	for (int i = 0; i < RUNS; i++) {
-		WS_CUDA_TRY(cudaEventRecord(event[0], stream), err);
+		CUDA_TRY(cudaEventRecord(event[0], stream), err);
 		WS_FORWARD(run(arg, err));
-		WS_CUDA_TRY(cudaEventRecord(event[1], stream), err);
-		WS_CUDA_TRY(cudaEventSynchronize(event[1]), err);
-		WS_CUDA_TRY(cudaEventElapsedTime(&ms[i], event[0], event[1]), err);
+		CUDA_TRY(cudaEventRecord(event[1], stream), err);
+		CUDA_TRY(cudaEventSynchronize(event[1]), err);
+		CUDA_TRY(cudaEventElapsedTime(&ms[i], event[0], event[1]), err);
 	}
 	qsort(ms, RUNS, sizeof(*ms), compare_float);
 	*median_ms = ms[RUNS / 2];
@@ -164,7 +166,7 @@ enum ws_status ws_cuda_time(struct ws_cuda *cuda, enum ws_status (*run)(void *ar
 	enum ws_status status = WS_OK;
 
 	for (int i = 0; i < 2 && status == WS_OK; i++)
-		status = ws_cuda_check(cudaEventCreate(&event[i]), "cudaEventCreate", err);
+		status = cuda_check(cudaEventCreate(&event[i]), "cudaEventCreate", err);
 	WS_THEN(status, time_runs(cuda, event, run, arg, median_ms, err));
 	for (int i = 0; i < 2; i++)
 		if (event[i])
@@ -383,7 +385,7 @@ static enum ws_status cuda_sync(struct ws_backend *backend, struct ws_err *err)
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
+	CUDA_TRY(cudaStreamSynchronize(cuda->stream), err);
 	return WS_OK;
 }
 
@@ -393,7 +395,7 @@ static enum ws_status cuda_record_begin(struct ws_backend *backend, struct ws_er
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
+	CUDA_TRY(cudaStreamBeginCapture(cuda->stream, cudaStreamCaptureModeThreadLocal), err);
 	return WS_OK;
 }
 
@@ -405,9 +407,9 @@ static enum ws_status cuda_record_end(struct ws_backend *backend, void **recordi
 	cudaGraph_t graph = NULL;
 	enum ws_status status;
 
-	WS_CUDA_TRY(cudaStreamEndCapture(cuda->stream, &graph), err);
-	status = ws_cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
-	                       err);
+	CUDA_TRY(cudaStreamEndCapture(cuda->stream, &graph), err);
+	status = cuda_check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate",
+	                    err);
 	cudaGraphDestroy(graph);
 	*recording = executable;
 	return status;
@@ -417,7 +419,7 @@ static enum ws_status cuda_replay(struct ws_backend *backend, void *recording, s
 {
 	struct ws_cuda *cuda = (struct ws_cuda *)backend;
 
-	WS_CUDA_TRY(cudaGraphLaunch(recording, cuda->stream), err);
+	CUDA_TRY(cudaGraphLaunch(recording, cuda->stream), err);
 	return WS_OK;
 }
 
@@ -437,9 +439,9 @@ static enum ws_status upload_table(struct ws_cuda *cuda, const void *table, uint
 		WS_FORWARD(ws_cuda_malloc(&cuda->table, size_bytes, "drawing a batch", err));
 		cuda->table_bytes = size_bytes;
 	}
-	WS_CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice,
-	                            cuda->stream),
-	            err);
+	CUDA_TRY(cudaMemcpyAsync(cuda->table, table, size_bytes, cudaMemcpyHostToDevice,
+	                         cuda->stream),
+	         err);
 	return WS_OK;
 }
 
@@ -527,7 +529,7 @@ static enum ws_status choose_gpu(int gpu, struct ws_err *err)
 		return fail_no_gpu(error, err);
 	WS_FAIL_IF(gpu >= count, err, USAGE, "--gpu %d: there %s %d, numbered from 0", gpu,
 	           count == 1 ? "is" : "are", count);
-	WS_CUDA_TRY(cudaSetDevice(gpu), err);
+	CUDA_TRY(cudaSetDevice(gpu), err);
 	return WS_OK;
 }
 
@@ -536,8 +538,8 @@ static enum ws_status describe(struct ws_cuda *cuda, int gpu, struct ws_err *err
 	struct cudaDeviceProp properties;
 	int runtime = 0, blas = 0;
 
-	WS_CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
-	WS_CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
+	CUDA_TRY(cudaGetDeviceProperties(&properties, gpu), err);
+	CUDA_TRY(cudaRuntimeGetVersion(&runtime), err);
 	WS_CUBLAS_TRY(cublasGetVersion(cuda->blas, &blas), err);
 	cuda->sm_count = properties.multiProcessorCount;
 	snprintf(cuda->base.device, sizeof(cuda->base.device), "%.70s, sm_%d%d", properties.name,
@@ -555,7 +557,7 @@ static enum ws_status open_stream(struct ws_cuda *cuda, struct ws_err *err)
 	const cublasMath_t math =
 	        CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 
-	WS_CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), err);
+	CUDA_TRY(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking), err);
 	WS_CUBLAS_TRY(cublasCreate(&cuda->blas), err);
 	WS_CUBLAS_TRY(cublasSetStream(cuda->blas, cuda->stream), err);
 	WS_CUBLAS_TRY(cublasSetMathMode(cuda->blas, math), err);
@@ -572,7 +574,7 @@ static enum ws_status open_gpu(struct ws_cuda *cuda, struct ws_err *err)
 	if (o->autotune)
 		WS_CUBLAS_TRY(cublasLtCreate(&cuda->lt), err);
 	WS_FORWARD(describe(cuda, o->gpu, err));
-	WS_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), err);
+	CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), err);
 	cuda->base.limit_bytes =
 	        free_bytes > WS_CUDA_MARGIN_BYTES ? free_bytes - WS_CUDA_MARGIN_BYTES : 0;
 	if (o->limit_bytes && o->limit_bytes < cuda->base.limit_bytes)

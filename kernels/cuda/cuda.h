@@ -59,11 +59,9 @@ static inline struct ws_cuda_launch ws_cuda_launch_on(const struct ws_cuda *cuda
 
 /* --- checks: the call's own words; out of memory is NO_MEMORY, the rest ENVIRONMENT -------- */
 
-enum ws_status ws_cuda_check(cudaError_t error, const char *call, struct ws_err *err);
 enum ws_status ws_cublas_check(cublasStatus_t status, const char *call, struct ws_err *err);
 enum ws_status ws_cudnn_check(cudnnStatus_t status, const char *call, struct ws_err *err);
 
-#define WS_CUDA_TRY(call, err)   WS_FORWARD(ws_cuda_check((call), #call, (err)))
 #define WS_CUBLAS_TRY(call, err) WS_FORWARD(ws_cublas_check((call), #call, (err)))
 #define WS_CUDNN_TRY(call, err)  WS_FORWARD(ws_cudnn_check((call), #call, (err)))
 

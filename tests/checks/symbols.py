@@ -152,8 +152,9 @@ def main():
         names = [line.split(":")[0].strip() for line in f if ":" in line and line[0] != "#"]
     symbols = read_symbols(found)
     has_cuda = any(source.startswith("kernels/cuda/") for source in symbols)
+    mine, other = ("cuda ", "nocuda ") if has_cuda else ("nocuda ", "cuda ")
+    names = [name.removeprefix(mine) for name in names if not name.startswith(other)]
     excepted = [name for name in names if " " not in name]
-    excepted += [name.split(" ")[1] for name in names if name.startswith("cuda " if has_cuda else "nocuda ")]
     round_rooms = [name[7:] for name in names if name.startswith("circle ")]
     archives = glob.glob(os.path.join(build, "lib", "*.a"))
     if not archives:
