@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,6 +14,22 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "loads and stores below copy as they are");
+
+/* Borrowed bytes; not NUL-terminated. */
+struct ws_bytes {
+	const void *ptr;
+	size_t len;
+};
+
+static inline struct ws_bytes ws_bytes_of(const char *text)
+{
+	return (struct ws_bytes){text, strlen(text)};
+}
+
+static inline bool ws_bytes_begin(struct ws_bytes bytes, const char *with)
+{
+	return bytes.len >= strlen(with) && !memcmp(bytes.ptr, with, strlen(with));
+}
 
 #define WS_VARINT_MAX 10u /* bytes of the longest LEB128 number */
 
@@ -115,3 +132,7 @@ struct ws_buf {
 void ws_buf_reserve(struct ws_buf *b, size_t extra);
 void ws_buf_put(struct ws_buf *b, const void *bytes, size_t len);
 void ws_buf_free(struct ws_buf *b); /* empties it */
+
+/* The text with U+FFFD for broken sequences, and for NUL unless has_nul. Borrowed from text, if
+ * nothing was to be replaced, else from room. */
+struct ws_bytes ws_utf8_repair(struct ws_buf *room, struct ws_bytes text, bool has_nul);

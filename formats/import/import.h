@@ -1,38 +1,36 @@
 /*
- * From other profilers' files to a trace: PyTorch profiler JSON and Nsight
- * Systems SQLite exports. docs/reference/import.md says what becomes of every field.
- *
- * Nothing of the input is trusted: not its syntax, sizes, times or text.
+ * From other profilers' files to a trace: PyTorch profiler JSON and Nsight Systems SQLite exports.
+ * docs/reference/import.md documents what becomes of every field. The input is not trusted: neither
+ * its syntax nor its sizes, times or texts.
  */
 #pragma once
 
 #include "formats/foreign/importer.h"
 
 /*
- * Who can import the file, by its first bytes, whatever its name; NULL: nobody.
- * IO_READ when it cannot be read.
+ * The importer for a file, chosen by its first bytes, whatever its name; NULL: there is none.
+ * IO_READ when the file cannot be read.
  */
 enum ws_status ws_import_find(const char *path, const struct ws_importer **importer,
                               struct ws_err *err);
 
-/* What makes a readable file of one that nobody can import, by its name; NULL: nothing does. */
+/* How to make a file that can be imported of one that cannot, by its name; NULL: there is no way.
+ */
 const char *ws_import_cure(const char *path);
 
 /*
- * Read path, write the trace out_path, which appears whole or not at all. Damage of
- * the input costs the damaged records only and is told in stats and in the
- * trace's `loss` rows. IO_READ: path cannot be read, or is nothing that can be
- * imported. CORRUPT: nothing at all could be read of it, or nothing
- * of it is anything that a trace holds; the stats tell what was left out. IO_WRITE: out_path.
- * opts may be NULL.
+ * Read path and write the trace out_path, which appears whole or not at all. Damage of the input
+ * costs only the damaged records; stats and the trace's `loss` rows count them. IO_READ: path
+ * cannot be read or has no importer. CORRUPT: it could not be read at all, or it holds nothing that
+ * a trace has; stats count what was left out. IO_WRITE: out_path. opts may be NULL.
  */
 enum ws_status ws_import_file(const char *path, const char *out_path,
                               const struct ws_import_opts *opts, struct ws_import_stats *stats,
                               struct ws_err *err);
 /*
- * The same into a new file without a name, for programs that want to read any
- * of these files like a trace: nothing is left behind, however they end. *fd
- * is the file, for the caller to close; "/proc/self/fd/N" names it till then.
+ * The same into a new file without a name, for programs that read any of these files like a trace.
+ * Nothing stays behind, however they end. The caller closes *fd; "/proc/self/fd/N" names the file
+ * until then.
  */
 enum ws_status ws_import_unnamed(const char *path, const struct ws_import_opts *opts, int *fd,
                                  struct ws_import_stats *stats, struct ws_err *err);

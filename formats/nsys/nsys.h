@@ -1,146 +1,168 @@
 /*
- * Reading tables of an Nsight Systems export by name. Internal to
- * import_nsys*.c.
+ * The tables of an Nsight Systems export as an import reads and an export writes them: those of
+ * nsys.def, and tables of our own for kinds of records that its schema has no table for. Our own
+ * are called WARPSHEET_<kind> and have the columns of schema.def by name; other programs ignore
+ * them.
  *
- * The database is not trusted: it is opened read-only, its pages are checked,
- * nothing of its schema is executed, only real tables are read (no view or virtual table can stand
- * in for one), and work is limited. Strings are looked up one by one, so that
- * those that no kept record names, whole environments among them, are never
- * read.
+ * In tables of our own, a text is its StringIds id, a thread its globalTid, and a process (columns
+ * `pid`) its globalPid. Where 0 means none, it is stored as NULL.
+ *
+ * `memory` has a table there, without the totals of frameworks. It is written to both tables, and
+ * an import reads ours.
  */
 #pragma once
 
-#include <sqlite3.h>
-
-#include <stdbool.h>
-
-#include "formats/base/map.h"
 #include "formats/foreign/importer.h"
-#include "formats/nsys/tables.h"
+#include "formats/schema/references.h"
 
-struct ws_nsys {
-	struct ws_import_out *out;
-	struct ws_import_clock *clock;
-	sqlite3 *db;
-	uint64_t work, work_limit; /* in units of the progress handler */
-	uint64_t rows_total;       /* about so many rows will be read */
-	uint64_t default_pid;      /* where a record has none: of the first thread that
-	                            * another names
-	                            */
-	sqlite3_stmt *table;       /* is there one of this name? */
-	sqlite3_stmt *string;      /* of a StringIds key */
-	struct ws_map string_rows; /* id -> rowid, where id is no primary key */
-	int strings_by_row;
-	struct ws_map strings; /* id -> string id of the trace */
-	struct ws_map domains; /* pid and domainId -> string id of the trace */
-	/* of our own exports: id there -> of the trace */
-	struct ws_map payloads, payload_schemas, op_configs;
-	/* eventId -> payload of the trace: those that came in order, of half the size, and others
-	 */
-	struct ws_map_entry *event_payload;
-	size_t nevent_payloads, event_payloads_capacity, event_payload_at;
-	struct ws_map other_payloads;
-	struct ws_map domain_names; /* pid and string id -> the domain that has it */
-	uint64_t places;            /* bits above pid and tid of a global id: one machine */
-	int several_places;
+enum ws_nsys_table {
+#define TABLE(ID, name, first, KIND) WS_NSYS_##ID,
+#define WRITTEN(ID, name, first)     WS_NSYS_##ID,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_TABLES
 };
 
-enum ws_status ws_nsys_init(struct ws_nsys *n, struct ws_import_out *out,
-                            struct ws_import_clock *clock, sqlite3 *db, struct ws_err *err);
-void ws_nsys_free(struct ws_nsys *n);
-
-/* --- rows of a table --- */
-
-#define WS_NSYS_MAX_COLUMNS 64 /* of a table; that of kernels is the widest */
-_Static_assert(WS_NSYS_KERNEL_clusterZ - WS_NSYS_KERNEL_start < WS_NSYS_MAX_COLUMNS,
-               "a row has room for them");
-
-struct ws_nsys_rows {
-	struct ws_nsys *n;
-	sqlite3_stmt *stmt; /* NULL: no such table */
-	const char *table;
-	const struct ws_nsys_column_def *columns; /* that the result has */
-	int first, ncolumns; /* enum ws_nsys_column of column 0, where it is of nsys.def */
-	/* of the row: to ask SQLite again for each use of a value took a tenth of an import */
-	uint8_t type[WS_NSYS_MAX_COLUMNS];
-	int64_t integer[WS_NSYS_MAX_COLUMNS]; /* where the type is SQLITE_INTEGER */
+/* Columns of all tables in a row; one of a table stands behind the table's first. */
+enum ws_nsys_column {
+#define COLUMN(ID, column, type, READ) WS_NSYS_##ID##_##column,
+#include "formats/nsys/nsys.def"
+	WS_NSYS_COLUMNS
 };
 
-/* 1 when a real table has this name. */
-int ws_nsys_has_table(struct ws_nsys *n, const char *name);
-/* column NULL: whether there is such a table, maybe a virtual one. */
-bool ws_nsys_has_column(struct ws_nsys *n, const char *table, const char *column);
-/*
- * Read a table in the order of its rows; tail is more SQL after the table's
- * name, or "". No table, no rows. Close with ws_nsys_close.
- */
-void ws_nsys_open_rows(struct ws_nsys *n, enum ws_nsys_table table, const char *tail,
-                       struct ws_nsys_rows *rows);
-/* The same of a table of our own, with these columns. */
-void ws_nsys_open_own(struct ws_nsys *n, const char *table,
-                      const struct ws_nsys_column_def *columns, unsigned ncolumns,
-                      struct ws_nsys_rows *rows);
-/*
- * 1: a row, 0: no more. Damage ends the table and is counted. Rows are passed
- * over and counted whose integers are none, or whose device is negative.
- */
-bool ws_nsys_next(struct ws_nsys_rows *rows);
-void ws_nsys_close(struct ws_nsys_rows *rows);
-/* Turn each row of a table, in their order, into what it becomes. */
-typedef void (*ws_nsys_row_fn)(const struct ws_nsys_rows *r);
-void ws_nsys_each(struct ws_nsys *n, enum ws_nsys_table table, ws_nsys_row_fn fn);
+enum ws_nsys_read {
+	WS_NSYS_READ_NO,
+	WS_NSYS_READ_INT,
+	WS_NSYS_READ_INDEX, /* not negative */
+	WS_NSYS_READ_TEXT,
+	WS_NSYS_READ_REAL,
+};
 
-static inline int64_t ws_nsys_i64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
-{
-	return r->integer[(int)c - r->first];
-}
-/* Negative numbers read as 0. */
-static inline uint64_t ws_nsys_u64(const struct ws_nsys_rows *r, enum ws_nsys_column c)
-{
-	int64_t v = ws_nsys_i64(r, c);
+/* What a number of a record is in the database. */
+enum ws_nsys_meaning {
+	WS_NSYS_AS_NUMBER,         /* 0 is NULL, where that may be; negative ones read as 0 */
+	WS_NSYS_AS_NUMBER_OR_ZERO, /* 0 is never NULL */
+	WS_NSYS_AS_SIGNED,
+	WS_NSYS_AS_START,
+	WS_NSYS_AS_END,  /* of a duration; the column before is the start */
+	WS_NSYS_AS_TIME, /* of what has no end */
+	WS_NSYS_AS_DUR,
+	WS_NSYS_AS_TEXT,           /* StringIds id; 0 is NULL, where that may be */
+	WS_NSYS_AS_THREAD,         /* globalTid */
+	WS_NSYS_AS_THREAD_OR_NONE, /* 0 is NULL */
+	WS_NSYS_AS_THREAD_OR_0,    /* NULL reads as thread 0 of the first process */
+	WS_NSYS_AS_PROCESS,        /* globalPid */
+	WS_NSYS_AS_DEVICE,
+	WS_NSYS_AS_DEVICE_OR_NONE,
+	WS_NSYS_AS_OP_CONFIG,
+	WS_NSYS_AS_PAYLOAD_SCHEMA,
+	WS_NSYS_AS_ID_OR_NONE, /* -1 is 2^32 - 1 */
+	WS_NSYS_AS_PRIORITY, /* urgent ones are negative, and read as unsigned numbers of 32 bits */
+	WS_NSYS_AS_REAL,
+	WS_NSYS_AS_BLOB,
+	/* numbers whose order is another there: ws_nsys_choices */
+	WS_NSYS_AS_LAUNCH_TYPE,
+	WS_NSYS_AS_MEMORY_KIND,
+	WS_NSYS_AS_MEMORY_OP,
+	WS_NSYS_AS_OVERHEAD_KIND,
+	WS_NSYS_AS_STREAM_FLAG,
+	WS_NSYS_AS_SYNC_TYPE,
+	WS_NSYS_MEANINGS
+};
 
-	return v < 0 ? 0 : (uint64_t)v;
-}
-static inline bool ws_nsys_is_null(const struct ws_nsys_rows *r, enum ws_nsys_column c)
-{
-	return r->type[(int)c - r->first] == SQLITE_NULL;
-}
-/* Of a statement's row, borrowed until the next; may hold NUL and broken UTF-8. */
-struct ws_bytes ws_nsys_text(sqlite3_stmt *stmt, int column);
-double ws_nsys_real(const struct ws_nsys_rows *r, enum ws_nsys_column c);
-struct ws_bytes ws_nsys_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
-/* The string that a column names by its StringIds id; 0 for NULL and unknown ids. */
-void ws_nsys_string(const struct ws_nsys_rows *r, enum ws_nsys_column c, uint64_t *id);
+struct ws_nsys_column_def {
+	const char *name, *type;
+	uint8_t table;       /* enum ws_nsys_table */
+	uint8_t read;        /* enum ws_nsys_read */
+	bool has_number;     /* always: "INTEGER NOT NULL" */
+	uint8_t kind;        /* whose field it is; 0: no kind's */
+	uint8_t meaning;     /* enum ws_nsys_meaning */
+	uint16_t row_offset; /* of the field in that kind's row */
+};
+extern const struct ws_nsys_column_def ws_nsys_columns[WS_NSYS_COLUMNS];
 
-/* The same as bytes, borrowed until the next look-up; empty when it cannot be read. */
-struct ws_bytes ws_nsys_string_bytes(const struct ws_nsys_rows *r, enum ws_nsys_column c);
+struct ws_nsys_table_def {
+	const char *name;
+	enum ws_nsys_column first;
+	uint8_t kind; /* of record that its rows are; 0: they are something else */
+};
+extern const struct ws_nsys_table_def ws_nsys_tables[WS_NSYS_TABLES];
+/* The number of columns of a table of nsys.def. */
+unsigned ws_nsys_count_columns(enum ws_nsys_table table);
 
-/* Start and duration; 0 and counted when they cannot be believed. */
-bool ws_nsys_span(const struct ws_nsys_rows *r, enum ws_nsys_column start, enum ws_nsys_column end,
-                  int64_t *start_ns, int64_t *dur_ns);
-/* HW:8, VM:8, PID:24, TID:24 */
-uint64_t ws_nsys_pid(const struct ws_nsys_rows *r, enum ws_nsys_column global_id);
-void ws_nsys_thread(const struct ws_nsys_rows *r, enum ws_nsys_column global_tid, uint64_t *thread);
+/* Numbers in the database from first to last are those of a record plus `shift`. */
+struct ws_nsys_choice {
+	int64_t first, last, shift;
+	int64_t unlisted; /* in the database, of all other numbers; they become 0 in a record */
+};
+extern const struct ws_nsys_choice ws_nsys_choices[WS_NSYS_MEANINGS];
 
-/* --- the parts of an import --- */
+/* --- NVTX_EVENTS --- */
 
-void ws_nsys_import_nvtx(struct ws_nsys *n);
-/* Session, versions, devices. Before the events. */
-void ws_nsys_import_info(struct ws_nsys *n);
-/* Tables whose rows are records of one kind: those of events, of contexts, and, before NVTX, what
- * our own exports have in tables of their own. */
-void ws_nsys_import_records(struct ws_nsys *n);
-/* Count a table's rows as read and left out. */
-void ws_nsys_leave_out(struct ws_nsys *n, const char *table);
-/* Names of the threads and processes that some record named; what was left out. After the events.
- */
-void ws_nsys_import_names(struct ws_nsys *n);
+enum ws_nsys_event_type {
+	WS_NSYS_CATEGORY = 33,
+	WS_NSYS_MARK = 34,
+	WS_NSYS_THREAD_NAME = 39,
+	WS_NSYS_PUSH_POP = 59,
+	WS_NSYS_START_END = 60,
+	WS_NSYS_IMPORTED_PUSH_POP = 70,
+	WS_NSYS_IMPORTED_START_END = 71,
+	WS_NSYS_DOMAIN_CREATE = 75,
+	WS_NSYS_DOMAIN_DESTROY = 76,
+};
 
-/* --- nsys.c, db.c --- */
+/* A payload with a column of its own there: a number of one of NVTX's types. */
+struct ws_nsys_payload {
+	enum ws_nsys_column column;
+	uint64_t schema; /* entry type of the NVTX payload extension */
+	size_t bytes;
+	bool is_real, is_signed;
+};
+#define WS_NSYS_PAYLOADS 6u
+/* An import takes the first that is not NULL. */
+extern const struct ws_nsys_payload ws_nsys_payloads[WS_NSYS_PAYLOADS];
 
-enum ws_status ws_import_nsys(struct ws_import_out *o, sqlite3 *db, struct ws_import_clock *clock,
-                              struct ws_err *err);
-/* For a database that nobody vouches for: limits, and nothing of its schema is executed. */
-void ws_import_nsys_harden(sqlite3 *db);
-/* Open a file read-only, and harden it. */
-enum ws_status ws_import_nsys_open(sqlite3 **db, const char *path, struct ws_err *err);
+/* --- tables of our own --- */
+
+#define WS_NSYS_OWN_PREFIX      "WARPSHEET_"
+#define WS_NSYS_MAX_OWN_COLUMNS 32u
+
+/* X(NAME, name), in the order of writing and reading: definitions before rows that name them. */
+#define WS_NSYS_OWN_LIST(X)               \
+	X(META, meta)                     \
+	X(DEVICE, device)                 \
+	X(DEVICE_ATTR, device_attr)       \
+	X(CONTEXT, context)               \
+	X(STREAM, stream)                 \
+	X(RESOURCE, resource)             \
+	X(PAYLOAD_SCHEMA, payload_schema) \
+	X(PAYLOAD_FIELD, payload_field)   \
+	X(PAYLOAD_ENUM, payload_enum)     \
+	X(PAYLOAD, payload)               \
+	X(OP_CONFIG, op_config)           \
+	X(CPU_OP, cpu_op)                 \
+	X(PYTHON_CALL, python_call)       \
+	X(FLOW, flow)                     \
+	X(GPU_RANGE, gpu_range)           \
+	X(EXTERNAL_LINK, external_link)   \
+	X(COLLECTIVE, collective)         \
+	X(COUNTER, counter)               \
+	X(MEMORY, memory)                 \
+	X(LOSS, loss)                     \
+	X(CLOCK, clock)                   \
+	X(PROCESS_END, process_end)
+
+extern const enum ws_kind ws_nsys_own_kinds[];
+extern const size_t ws_nsys_own_kinds_count;
+void ws_nsys_own_name(enum ws_kind kind, char name[64]);
+/* Fill the columns of a kind. Returns their number. */
+unsigned ws_nsys_own_columns(enum ws_kind kind,
+                             struct ws_nsys_column_def columns[WS_NSYS_MAX_OWN_COLUMNS]);
+
+/* --- importing, for tests; programs do it by formats/import/import.h --- */
+
+struct sqlite3;
+
+enum ws_status ws_import_nsys(struct ws_import_out *o, struct sqlite3 *db,
+                              struct ws_import_clock *clock, struct ws_err *err);
+/* Set limits for a database that is not trusted, and let SQLite execute nothing of its schema. */
+void ws_import_nsys_harden(struct sqlite3 *db);

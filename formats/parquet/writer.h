@@ -1,18 +1,24 @@
 /*
- * Writes a Parquet file: flat columns, row groups of bounded size, V2 pages,
- * zstd, statistics. Two writers given the same calls make the same bytes.
- * What is written and why: docs/reference/parquet.md.
+ * Writes a Parquet file: flat columns, row groups of bounded size, V2 pages, zstd, statistics. The
+ * same calls always give the same bytes. docs/reference/parquet.md describes the result.
  *
- * Values come row by row, a value of its type for each column. That the file could not be written
- * is told by ws_parquet_finish.
+ * Values come row by row, one for each column, of the column's type. If the file could not be
+ * written, ws_parquet_finish says so.
  */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
-#include "formats/parquet/chunk.h"
 #include "formats/base/status.h"
+
+enum ws_parquet_type {
+	WS_PARQUET_I64,
+	WS_PARQUET_U64, /* INT64 annotated as unsigned */
+	WS_PARQUET_F64,
+	WS_PARQUET_TEXT, /* BYTE_ARRAY annotated as STRING */
+};
 
 struct ws_parquet_column {
 	const char *name;
@@ -23,12 +29,16 @@ struct ws_parquet_column {
 struct ws_parquet_opts {
 	uint32_t group_rows; /* rows of a row group; 0 = WS_PARQUET_GROUP_ROWS */
 };
-/* What DuckDB writes and reads at a time; also what bounds this writer's memory: 9 bytes a value.
- */
+/* As many rows as DuckDB writes and reads at a time. This bounds the writer's memory: 9 bytes per
+ * value. */
 #define WS_PARQUET_GROUP_ROWS 122880u
 /* A row group also ends when its distinct texts have this many bytes. */
 #define WS_PARQUET_GROUP_TEXT_BYTES ((size_t)64 << 20)
 #define WS_PARQUET_MAX_TEXT_BYTES   ((size_t)1 << 24)
+/* A least or greatest text longer than this is left out of the statistics. */
+#define WS_PARQUET_MAX_STAT_BYTES 1024u
+/* More distinct integers than this get no dictionary. */
+#define WS_PARQUET_MAX_DICT 4096u
 
 struct ws_parquet_writer;
 
@@ -48,11 +58,11 @@ void ws_parquet_meta(struct ws_parquet_writer *w, const char *key, const char *v
 void ws_parquet_i64(struct ws_parquet_writer *w, int64_t value);
 void ws_parquet_u64(struct ws_parquet_writer *w, uint64_t value);
 void ws_parquet_f64(struct ws_parquet_writer *w, double value);
-/* Any bytes: what is no UTF-8 as U+FFFD; cut at WS_PARQUET_MAX_TEXT_BYTES. */
+/* Any bytes: those that are not UTF-8 become U+FFFD. Cut at WS_PARQUET_MAX_TEXT_BYTES. */
 void ws_parquet_text(struct ws_parquet_writer *w, const void *bytes, size_t len);
 void ws_parquet_str(struct ws_parquet_writer *w, const char *text); /* NUL-terminated */
 void ws_parquet_null(struct ws_parquet_writer *w);
 void ws_parquet_end_row(struct ws_parquet_writer *w);
 
-/* Write what is left and the footer, and flush. The file stays open. IO_WRITE. */
+/* Write the last row group and the footer, and flush. The file stays open. IO_WRITE. */
 enum ws_status ws_parquet_finish(struct ws_parquet_writer *w, struct ws_err *err);

@@ -9,23 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "formats/base/bytes.h"
 #include "formats/schema/schema.def"
-
-/* Borrowed bytes; not NUL-terminated. */
-struct ws_bytes {
-	const void *ptr;
-	size_t len;
-};
-
-static inline struct ws_bytes ws_bytes_of(const char *text)
-{
-	return (struct ws_bytes){text, strlen(text)};
-}
-
-static inline bool ws_bytes_begin(struct ws_bytes bytes, const char *with)
-{
-	return bytes.len >= strlen(with) && !memcmp(bytes.ptr, with, strlen(with));
-}
 
 enum ws_type {
 	WS_TYPE_U64 = 1,

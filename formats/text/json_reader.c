@@ -47,13 +47,7 @@ static inline void skip_space(struct ws_json_reader *j)
 		j->pos++;
 }
 
-static inline bool is_escape(char c)
-{
-	return c == '"' || c == '\\' || c == '/' || c == 'b' || c == 'f' || c == 'n' || c == 'r' ||
-	       c == 't' || c == 'u';
-}
-
-/* pos stands behind the opening quote; afterwards behind the closing one. */
+/* Read a string from behind its opening quote to behind the closing one. */
 static enum ws_json_result string_rest(struct ws_json_reader *j, struct ws_json_value *v)
 {
 	const char *p = j->pos;
@@ -76,7 +70,7 @@ static enum ws_json_result string_rest(struct ws_json_reader *j, struct ws_json_
 		if (p + 1 == j->end)
 			return WS_JSON_MORE;
 		v->escaped = 1;
-		bad |= !is_escape(p[1]);
+		bad |= !memchr("\"\\/bfnrtu", p[1], 9);
 		p += 2;
 	}
 	v->len = (size_t)(p - v->text);
@@ -86,19 +80,17 @@ static enum ws_json_result string_rest(struct ws_json_reader *j, struct ws_json_
 	return WS_JSON_OK;
 }
 
-/*
- * Brackets open within one value. Traces have a handful; more are damage, and
- * without a limit each unclosed bracket would be searched to the end.
- */
+/* The most brackets open in one value. Traces have a handful; more are damage, and without a limit
+ * the end of each unclosed bracket would be searched through the whole text. */
 #define MAX_DEPTH 100u
 
-/* Where in a value a scan stands that passes over it. */
+/* The state of skipping a value. */
 struct skipper {
-	unsigned depth; /* MAX_DEPTH: it stopped there */
+	unsigned depth; /* MAX_DEPTH: too deep */
 	uint8_t in_string, after_backslash;
 };
 
-/* The end of the array or object whose inside p is; end when it does not end here. */
+/* The end of the array or object that p is inside of, or `end` if it does not end before that. */
 static const char *skip_nested(struct skipper *s, const char *p, const char *end)
 {
 	while (p < end) {
@@ -152,7 +144,7 @@ static bool is_word(char c)
 	       c == '+' || c == '-' || c == '.' || c == '_';
 }
 
-/* The words that stand without quotes, and what they mean. */
+/* Values without quotes that are not numbers. */
 static const struct {
 	const char *word;
 	uint8_t type;
@@ -221,7 +213,8 @@ enum ws_json_result ws_json_open(struct ws_json_reader *j, char bracket)
 	return WS_JSON_OK;
 }
 
-/* To the next item or the end, over commas: a missing one or one too many hides nothing. */
+/* Go to the next item or the end, over any number of commas: a missing or doubled one loses
+ * nothing. */
 static enum ws_json_result next_item(struct ws_json_reader *j, char close)
 {
 	while (j->pos < j->end && (is_space(*j->pos) || *j->pos == ','))
@@ -260,6 +253,29 @@ enum ws_json_result ws_json_element(struct ws_json_reader *j)
 	return next_item(j, ']');
 }
 
+void ws_json_items_begin(struct ws_json_items *items, const struct ws_json_value *v, char bracket)
+{
+	const uint8_t type = bracket == '{' ? WS_JSON_OBJECT : WS_JSON_ARRAY;
+
+	*items = (struct ws_json_items){.j = ws_json_inside(v, NULL)};
+	items->j.faults = &items->faults;
+	if (v->type != type || ws_json_open(&items->j, bracket) != WS_JSON_OK)
+		items->j.pos = items->j.end;
+}
+
+bool ws_json_next_member(struct ws_json_items *items, struct ws_json_value *key,
+                         struct ws_json_value *v)
+{
+	return ws_json_member(&items->j, key) == WS_JSON_OK &&
+	       ws_json_value(&items->j, v) == WS_JSON_OK;
+}
+
+bool ws_json_next_element(struct ws_json_items *items, struct ws_json_value *v)
+{
+	return ws_json_element(&items->j) == WS_JSON_OK &&
+	       ws_json_value(&items->j, v) == WS_JSON_OK;
+}
+
 /* --- numbers --- */
 
 /* Ten to the power of n, n + 1 … n + 4, of ten to the n. */
@@ -270,7 +286,8 @@ static const uint64_t powers[] = {FIVE_POWERS(UINT64_C(1)), FIVE_POWERS(UINT64_C
 #define MAX_POWER    19
 #define MAX_EXPONENT 100000 /* larger ones mean 0 or no fit alike */
 
-/* The digits as an integer of at most 19, and the power of ten that is left. */
+/* Read digits and a point: a mantissa of at most 19 digits, and the power of ten to multiply it by.
+ * Returns the end, NULL without digits. */
 static const char *take_digits(const char *p, const char *end, uint64_t *mantissa, int *exponent)
 {
 	int point = 0, digits = 0;
@@ -376,7 +393,8 @@ static bool hex4(const char *p, const char *end, uint32_t *out)
 	return 1;
 }
 
-/* What \u at p (behind the u) stands for, with the second half of a surrogate pair; its length. */
+/* Write the character of a \u escape, of which p is behind the u, with the second half of a
+ * surrogate pair if it has one. Returns how many bytes of text that took. */
 static size_t unicode_escape(const char *p, const char *end, char *to, size_t *put)
 {
 	uint32_t c, low;
@@ -394,7 +412,8 @@ static size_t unicode_escape(const char *p, const char *end, char *to, size_t *p
 	return 4;
 }
 
-/* One escape, from its backslash on; to has room for what it may need: no escape grows. */
+/* Resolve one escape at its backslash; the character takes no more bytes than the escape. Returns
+ * the end of the escape. */
 static const char *unescape_one(const char *p, const char *end, char *to, size_t *put)
 {
 	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
@@ -474,31 +493,20 @@ void ws_json_stream_free(struct ws_json_stream *s)
 	*s = (struct ws_json_stream){0};
 }
 
-/* Make room behind the kept text: move it to the front, or enlarge the window. */
-static void make_room(struct ws_json_stream *s, const char *keep)
+enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
+                                   struct ws_err *err)
 {
-	size_t kept = (size_t)(s->j.end - keep);
+	size_t got = 0, kept = (size_t)(s->j.end - keep);
 
 	s->offset += (uint64_t)(keep - s->buf);
 	if (keep != s->buf)
 		memmove(s->buf, keep, kept);
+	/* at least half of the window is for new text: with less, the kept text would be moved too
+	   often */
+	if (kept > s->capacity / 2 && s->capacity < WS_JSON_MAX_WINDOW)
+		WS_GROW(s->buf, s->capacity * 2, s->capacity);
 	s->j.pos = s->buf;
 	s->j.end = s->buf + kept;
-	/* at least half of the window is new text, or reading would crawl */
-	if (kept <= s->capacity / 2 || s->capacity >= WS_JSON_MAX_WINDOW)
-		return;
-	WS_GROW(s->buf, s->capacity * 2, s->capacity);
-	s->j.pos = s->buf;
-	s->j.end = s->buf + kept;
-}
-
-enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
-                                   struct ws_err *err)
-{
-	size_t got = 0, kept;
-
-	make_room(s, keep);
-	kept = (size_t)(s->j.end - s->buf);
 	*full = kept == s->capacity;
 	if (*full || s->j.complete)
 		return WS_OK;
@@ -508,40 +516,35 @@ enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, i
 	return WS_OK;
 }
 
-/* Go on with the value at pos; OK when it ends in the window. */
-static enum ws_json_result skip_on(struct skipper *scan, struct ws_json_reader *j)
-{
-	struct ws_json_value v;
-
-	if (!scan->depth) {
-		skip_space(j);
-		if (j->pos == j->end)
-			return WS_JSON_MORE;
-		if (*j->pos != '[' && *j->pos != '{')
-			return ws_json_value(j, &v);
-		scan->depth = 1;
-		j->pos++;
-	}
-	j->pos = skip_nested(scan, j->pos, j->end);
-	if (scan->depth == MAX_DEPTH)
-		return WS_JSON_BAD;
-	return scan->depth ? WS_JSON_MORE : WS_JSON_OK;
-}
-
 enum ws_status ws_json_stream_skip(struct ws_json_stream *s, int *bad, struct ws_err *err)
 {
 	struct skipper scan = {0, 0, 0};
-	enum ws_json_result r;
-	const char *from;
+	struct ws_json_reader *j = &s->j;
+	struct ws_json_value v;
 	int full = 0;
 
 	for (;;) {
-		from = s->j.pos;
-		r = skip_on(&scan, &s->j);
+		const char *from = j->pos;
+		enum ws_json_result r = WS_JSON_MORE;
+
+		if (!scan.depth)
+			skip_space(j);
+		if (!scan.depth && j->pos < j->end && (*j->pos == '[' || *j->pos == '{')) {
+			scan.depth = 1;
+			j->pos++;
+		} else if (!scan.depth && j->pos < j->end) {
+			r = ws_json_value(j, &v);
+		}
+		if (scan.depth) {
+			j->pos = skip_nested(&scan, j->pos, j->end);
+			r = !scan.depth               ? WS_JSON_OK
+			    : scan.depth == MAX_DEPTH ? WS_JSON_BAD
+			                              : WS_JSON_MORE;
+		}
 		*bad = r != WS_JSON_OK;
-		if (r != WS_JSON_MORE || s->j.complete || full)
+		if (r != WS_JSON_MORE || j->complete || full)
 			return WS_OK;
 		/* a scalar starts again from its first byte */
-		WS_FORWARD(ws_json_stream_fill(s, scan.depth ? s->j.pos : from, &full, err));
+		WS_FORWARD(ws_json_stream_fill(s, scan.depth ? j->pos : from, &full, err));
 	}
 }

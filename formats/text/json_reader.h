@@ -1,13 +1,12 @@
 /*
- * JSON as it comes: a pull parser over a window of text, and the window.
+ * A pull parser for JSON over a window of text, and the window.
  *
- * It reads more than JSON allows, because PyTorch writes more: raw control
- * characters and unknown escapes in strings, NaN and infinities. Such places
- * are counted, not refused; commas may be missing or too many. What cannot be
- * read at all is WS_JSON_BAD, and the caller decides where to go on.
+ * It accepts more than JSON, because PyTorch writes more: raw control characters and unknown
+ * escapes in strings, NaN and infinities, which are counted; missing commas, and too many. Text
+ * that it cannot read even so is WS_JSON_BAD, and the caller decides where to go on.
  *
- * Values are slices of the text. Nothing is copied or converted before
- * somebody asks: most of a trace is never asked for.
+ * Values are slices of the text. They are converted or copied only on request: most values of a
+ * trace are never used.
  */
 #pragma once
 
@@ -38,7 +37,7 @@ enum ws_json_type {
 	WS_JSON_OBJECT,
 };
 
-/* Borrowed from the window: gone when the window moves. */
+/* Borrowed from the window; invalid once the window moves. */
 struct ws_json_value {
 	uint8_t type;     /* enum ws_json_type */
 	uint8_t escaped;  /* a string with backslashes */
@@ -46,7 +45,7 @@ struct ws_json_value {
 	size_t len;
 };
 
-/* Departures from JSON that were read all the same. */
+/* Departures from JSON that were accepted. */
 struct ws_json_faults {
 	uint64_t control_chars; /* strings with raw control characters */
 	uint64_t bad_escapes;   /* strings with a backslash before anything else than JSON allows */
@@ -60,13 +59,13 @@ struct ws_json_reader {
 	struct ws_json_faults *faults;
 };
 
-/* Any value; arrays and objects are passed over and given as their text. BAD over 100 levels. */
+/* Any value; an array or object is skipped and returned as its text. BAD over 100 levels. */
 enum ws_json_result ws_json_value(struct ws_json_reader *j, struct ws_json_value *v);
 /* Consume this bracket, '{' or '['. */
 enum ws_json_result ws_json_open(struct ws_json_reader *j, char bracket);
-/* The next member of an object: its key; the value comes next. END consumes the '}'. */
+/* Read the key of an object's next member, up to its value. END consumes the '}'. */
 enum ws_json_result ws_json_member(struct ws_json_reader *j, struct ws_json_value *key);
-/* The next element of an array comes next. END consumes the ']'. */
+/* Go to an array's next element. END consumes the ']'. */
 enum ws_json_result ws_json_element(struct ws_json_reader *j);
 
 /* A window on the text of an array or object value; an empty one for no value. */
@@ -78,6 +77,18 @@ static inline struct ws_json_reader ws_json_inside(const struct ws_json_value *v
 	return (struct ws_json_reader){text, text + v->len, 1, faults};
 }
 
+/* The members of an object, or the elements of an array, that is a value read before. Faults in it
+ * were counted then. */
+struct ws_json_items {
+	struct ws_json_reader j;
+	struct ws_json_faults faults;
+};
+/* bracket: '{' or '['. A value of another type has no items. */
+void ws_json_items_begin(struct ws_json_items *items, const struct ws_json_value *v, char bracket);
+bool ws_json_next_member(struct ws_json_items *items, struct ws_json_value *key,
+                         struct ws_json_value *v);
+bool ws_json_next_element(struct ws_json_items *items, struct ws_json_value *v);
+
 static inline bool ws_json_is(const struct ws_json_value *v, const char *text, size_t len)
 {
 	return v->len == len && memcmp(v->text, text, len) == 0;
@@ -86,13 +97,12 @@ static inline bool ws_json_is(const struct ws_json_value *v, const char *text, s
 #define WS_JSON_IS(v, literal) ws_json_is((v), "" literal, sizeof(literal) - 1)
 
 /*
- * The text times 10^scale, as an integer: exact where it is one, else rounded
- * half away from zero. Returns 0 when the text is no decimal number or the
- * result does not fit.
+ * *out = the decimal number `text` times 10^scale, rounded to an integer, halves away from zero.
+ * Returns 0 when the text is not a decimal number or the result does not fit.
  */
 bool ws_decimal(const char *text, size_t len, int scale, int64_t *out);
 
-/* A number, or a string that holds one, times 10^scale. 0 when it is neither. */
+/* A number, or a string that holds one, times 10^scale. Returns 0 for other values. */
 bool ws_json_scaled(const struct ws_json_value *v, int scale, int64_t *out);
 static inline bool ws_json_i64(const struct ws_json_value *v, int64_t *out)
 {
@@ -100,9 +110,9 @@ static inline bool ws_json_i64(const struct ws_json_value *v, int64_t *out)
 }
 
 /*
- * The bytes of a string without its escapes; other values as written.
- * Borrowed from the text or, where something had to be replaced, from scratch.
- * \u escapes become UTF-8, lone surrogates U+FFFD; a bad escape stays as it is.
+ * The bytes of a string with its escapes resolved; other values as written. Borrowed from the text
+ * or, if the string has escapes, from scratch. \u escapes become UTF-8, lone surrogates U+FFFD; a
+ * bad escape stays as it is.
  */
 struct ws_bytes ws_json_text(const struct ws_json_value *v, struct ws_buf *scratch);
 /* The text of a value without white space between tokens, in scratch. */
@@ -123,24 +133,22 @@ struct ws_json_stream {
 	void *ctx;
 	char *buf;
 	size_t capacity;
-	uint64_t offset; /* of buf in the text */
+	uint64_t offset; /* of buf in the whole text */
 };
 
 void ws_json_stream_init(struct ws_json_stream *s, ws_json_read_fn read, void *ctx);
 void ws_json_stream_free(struct ws_json_stream *s); /* empties it */
-/* Bytes of text before this place of the window. */
+/* The offset in the whole text of a place in the window. */
 static inline uint64_t ws_json_stream_offset(const struct ws_json_stream *s, const char *at)
 {
 	return s->offset + (uint64_t)(at - s->buf);
 }
 /*
- * Read more text. What stands from `keep` on stays, and is where j.pos points
- * afterwards. *full: the window is at its limit and nothing could be read.
+ * Read more text. The window keeps its text from `keep` on, and j.pos points to that afterwards.
+ * *full: the window has its greatest size and is full, so nothing was read.
  */
 enum ws_status ws_json_stream_fill(struct ws_json_stream *s, const char *keep, int *full,
                                    struct ws_err *err);
-/*
- * Pass over one array or object of any size, or one scalar that fits the
- * window. *bad: there was no such whole value.
- */
+/* Skip one array or object of any size, or one scalar that fits the window. *bad: there was no
+ * whole value. */
 enum ws_status ws_json_stream_skip(struct ws_json_stream *s, int *bad, struct ws_err *err);

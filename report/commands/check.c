@@ -35,7 +35,7 @@ static enum ws_status check_import(const struct ws_trace_file *f)
 {
 	uint64_t lost = 0;
 
-	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
 		lost += f->stats->losses[i].count;
 	ws_display_name(stdout, f->name);
 	printf(": %" PRIu64 " record%s read; ", f->stats->events, plural(f->stats->events));

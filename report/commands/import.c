@@ -34,7 +34,7 @@ static void print_stats(const char *path, const struct ws_import_stats *s)
 		printf("left out:\n");
 	for (size_t i = 0; i < s->nskips; i++)
 		print_count(s->skips[i].count, s->skips[i].reason);
-	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
 		if (s->losses[i].is_summed && s->losses[i].count)
 			print_count(s->losses[i].count, s->losses[i].reason);
 }

@@ -21,7 +21,7 @@ struct ws_import_opts ws_import_opts_watched(const char *path)
 
 void ws_import_print_damage(const struct ws_import_stats *s)
 {
-	for (size_t i = 0; i < WS_IMPORT_MAX_LOSSES; i++)
+	for (size_t i = 0; i < WS_IMPORT_LOSSES; i++)
 		if (s->losses[i].count)
 			ws_ui_print("warning: lost %s: %" PRIu64, s->losses[i].reason,
 			            s->losses[i].count);

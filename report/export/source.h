@@ -9,7 +9,6 @@
 
 #include "formats/base/bytes.h"
 #include "formats/base/strtab.h"
-#include "formats/text/utf8_repair.h"
 #include "formats/trace/reader.h"
 
 struct ws_export_opts {

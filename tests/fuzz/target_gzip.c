@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "formats/foreign/text_file.h"
+#include "formats/foreign/importer.h"
 #include "tests/fuzz/mutate.h"
 
 #define MAX_READS 64

@@ -161,7 +161,7 @@ int64_t ws_imported_sum(const struct ws_imported *i, enum ws_kind kind, int colu
 
 uint64_t ws_imported_lost(const struct ws_imported *i, const char *words)
 {
-	for (size_t k = 0; k < WS_IMPORT_MAX_LOSSES; k++)
+	for (size_t k = 0; k < WS_IMPORT_LOSSES; k++)
 		if (strstr(i->stats.losses[k].reason, words))
 			return i->stats.losses[k].count;
 	return 0;

@@ -4,7 +4,7 @@
 
 #include <sqlite3.h>
 #include "formats/base/strtab.h"
-#include "formats/nsys/tables.h"
+#include "formats/nsys/nsys.h"
 #include "report/export/source.h"
 #include "report/records/records.h"
 

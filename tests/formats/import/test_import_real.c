@@ -18,7 +18,7 @@ static struct ws_imported *imported(const char *path)
 
 	cr_assert(eq(int, i->status, WS_OK), "%s", i->err.text);
 	cr_assert(eq(u64, i->damage, 0));
-	for (size_t k = 0; k < WS_IMPORT_MAX_LOSSES; k++)
+	for (size_t k = 0; k < WS_IMPORT_LOSSES; k++)
 		cr_assert(eq(u64, i->stats.losses[k].count, 0), "%s", i->stats.losses[k].reason);
 	return i;
 }

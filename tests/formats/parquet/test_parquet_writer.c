@@ -127,31 +127,33 @@ Test(parquet_writer, a_file_of_all_types_reads_back)
 	pq_free(read);
 }
 
-Test(parquet_writer, the_first_bytes_of_a_column_are_those_of_the_specification)
+Test(parquet_writer, the_bytes_of_columns_are_those_of_the_specification)
 {
+	static const struct ws_parquet_column columns[] = {{"i", WS_PARQUET_I64, 1},
+	                                                   {"t", WS_PARQUET_TEXT, 0}};
 	/* Encodings.md, DELTA_BINARY_PACKED: 7 5 3 1 2 3 4 5 has deltas -2 -2 -2 1 1 1 1, least
 	 * -2, stored 0 0 0 3 3 3 3 in 2 bits; its header is block size 128, 4 miniblocks, 8
-	 * values, first 7 */
-	static const uint64_t v[] = {7, 5, 3, 1, 2, 3, 4, 5};
-	static const uint8_t expected[] = {0x80, 0x01, 0x04, 0x08, 0x0e, 0x03, 2, 0, 0,
-	                                   0,    0xc0, 0x3f, 0,    0,    0,    0, 0, 0};
-	/* Encodings.md, bit packing: 0 to 7 in 3 bits is 88 c6 fa */
-	static const uint32_t packed[] = {0, 1, 2, 3, 4, 5, 6, 7};
-	static const uint32_t run[] = {4, 4, 4, 4, 4, 4, 4, 4, 4, 4};
-	struct ws_buf b = {0};
+	 * values, first 7. Before it stand the levels: a run of 8 times 1. */
+	static const int64_t v[] = {7, 5, 3, 1, 2, 3, 4, 5};
+	static const uint8_t integers[] = {16, 1, 0x80, 0x01, 0x04, 0x08, 0x0e, 0x03, 2, 0,
+	                                   0,  0, 0xc0, 0x3f, 0,    0,    0,    0,    0, 0};
+	/* Encodings.md, bit packing: 0 to 7 in 3 bits is 88 c6 fa. Before it stand the width, and
+	 * one group of packed numbers. */
+	static const uint8_t places[] = {3, 3, 0x88, 0xc6, 0xfa};
+	struct file f;
 
-	ws_parquet_delta(&b, v, 8);
-	cr_assert(eq(sz, b.len, sizeof(expected)));
-	cr_assert_arr_eq(b.data, expected, sizeof(expected));
-	b.len = 0;
-	ws_parquet_rle(&b, packed, 8, 3);
-	cr_assert(eq(sz, b.len, 4));
-	cr_assert_arr_eq(b.data, ((uint8_t[]){3, 0x88, 0xc6, 0xfa}), 4);
-	b.len = 0;
-	ws_parquet_rle(&b, run, 10, 3);
-	cr_assert(eq(sz, b.len, 2));
-	cr_assert_arr_eq(b.data, ((uint8_t[]){20, 4}), 2);
-	ws_buf_free(&b);
+	begin(&f, columns, 2, 0);
+	for (int i = 0; i < 8; i++) {
+		ws_parquet_i64(f.w, v[i]);
+		ws_parquet_text(f.w, &"abcdefgh"[i], 1);
+		end_row(&f);
+	}
+	cr_assert(eq(int, ws_parquet_finish(f.w, &f.err), WS_OK));
+	ws_parquet_writer_free(f.w);
+	fclose(f.f);
+	cr_assert(memmem(f.bytes, f.size, integers, sizeof(integers)) != NULL);
+	cr_assert(memmem(f.bytes, f.size, places, sizeof(places)) != NULL);
+	free(f.bytes);
 }
 
 Test(parquet_writer, the_smallest_and_largest_integers_survive_next_to_each_other)
