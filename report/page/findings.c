@@ -86,4 +86,12 @@ void ws_page_add_findings(struct ws_page_making *p)
 		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
 	}
 	note_rules(p, all);
+	if (all->nrungs < 2)
+		return;
+	WS_NEW(p->texts, p->page->rung, all->nrungs);
+	for (size_t i = 0; i < all->nrungs; i++)
+		p->page->rung[p->page->nrungs++] =
+		        (struct ws_page_rung){all->rung[i].name, all->rung[i].step_ns,
+		                              ws_stat_percent(all->rung[i].step_ns,
+		                                              all->rung[0].step_ns)};
 }

@@ -118,6 +118,12 @@ struct ws_page_roof {
 	double flops_per_s, bytes_per_s; /* one of them; the other is 0 */
 };
 
+/* A rung of the ladder: the time of the step as this no longer holds it up, nor what is above it. */
+struct ws_page_rung {
+	const char *name;
+	double step_ns, percent; /* percent: of the step now */
+};
+
 struct ws_page_finding {
 	const char *title;
 	const char *advice; /* what to do, a sentence or two */
@@ -185,6 +191,8 @@ struct ws_page {
 	size_t npoints;
 	struct ws_page_roof *roof;
 	size_t nroofs;
+	struct ws_page_rung *rung; /* the first is now; none: the step cannot be replayed */
+	size_t nrungs;
 	struct ws_page_finding *finding; /* largest gain first */
 	size_t nfindings;
 	const char *findings_note; /* "18 of 22 rules checked; 11 findings in all; 4 lacked data" */

@@ -648,6 +648,8 @@ static void put_part(FILE *f, const struct ws_text_opts *opts, struct ws_table *
 	ws_table_free(t);
 }
 
+#define RUNG_CELLS 30 /* of the bar of a rung */
+
 static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct ws_page *page)
 {
 	struct ws_arena arena = {0};
@@ -673,6 +675,19 @@ static void put_findings(FILE *f, const struct ws_text_opts *opts, const struct 
 	}
 	if (page->findings_note)
 		paragraph(f, opts, WS_TEXT_DIM, 0, page->findings_note);
+	if (page->nrungs) {
+		fputc('\n', f);
+		put_styled(f, opts, WS_TEXT_BOLD, "What bounds the step");
+		fputc('\n', f);
+	}
+	for (size_t i = 0; i < page->nrungs; i++) {
+		const struct ws_page_rung *rung = &page->rung[i];
+
+		fprintf(f, "%-30s ", rung->name);
+		for (int cell = 0; cell < RUNG_CELLS; cell++)
+			fputs(cell * 100 < rung->percent * RUNG_CELLS ? "█" : " ", f);
+		fprintf(f, " %s\n", ws_say_time(&arena, rung->step_ns));
+	}
 	ws_arena_free(&arena);
 }
 

@@ -278,6 +278,15 @@ void ws_html_put_page(struct ws_json_writer *j, const struct ws_page *page)
 	ws_json_object_begin(key(j, "findings"));
 	ws_json_str(key(j, "note"), page->findings_note);
 	ws_json_str(key(j, "each"), page->has_steps ? "a step" : "the run");
+	ws_json_array_begin(key(j, "rungs"));
+	for (size_t i = 0; i < page->nrungs; i++) {
+		ws_json_object_begin(j);
+		ws_json_str(key(j, "name"), page->rung[i].name);
+		ws_json_f64(key(j, "ns"), page->rung[i].step_ns);
+		ws_json_f64(key(j, "percent"), page->rung[i].percent);
+		ws_json_object_end(j);
+	}
+	ws_json_array_end(j);
 	ws_json_array_begin(key(j, "list"));
 	for (size_t i = 0; i < page->nfindings; i++) {
 		const struct ws_page_finding *f = &page->finding[i];

@@ -175,8 +175,18 @@ function addRoofline(page, to) {
   to.append(card("where-roof", "Roofline", `one circle an operation, area = ${page.work} time` + (roofs.length ? "" : "; the peaks of this device are unknown: pass --peaks"), make("div", { className: "box" }, svg)));
 }
 
+// The bound of the step: each bar is its time without what the bar names, nor what stands above it.
+function ladder(rungs) {
+  const rows = rungs.map(r => make("tr", null,
+    make("td", { textContent: r.name }),
+    make("td", { className: "bars" }, make("span", { className: "share rung", style: `width:${(r.percent * .95).toFixed(1)}%` })),
+    make("td", { className: "n", textContent: shownTime(r.ns) }),
+    make("td", { className: "n soft", textContent: r.percent < 100 ? `${(100 / r.percent).toPrecision(3)}×` : "" })));
+  return make("div", { className: "ladder" }, make("h3", { textContent: "What bounds the step" }), make("table", null, ...rows));
+}
+
 function addFindings(page, to) {
-  const { list, note } = page.findings;
+  const { list, note, rungs } = page.findings;
   const items = list.map(f => {
     const li = make("li", null, make("span", { className: "do", textContent: f.advice + " " }));
     if (f.gain > 0) li.append(make("b", { className: "gain", textContent: f.saves }));
@@ -188,6 +198,7 @@ function addFindings(page, to) {
   if (items.length > 5)
     box.append(make("details", null, make("summary", { textContent: `${items.length - 5} more` }), make("ol", { start: 6 }, ...items.slice(5))));
   if (note) box.append(make("p", { className: "soft", textContent: note + "." }));
+  if (rungs.length) box.append(ladder(rungs));
   to.append(card("what-to-do", "What to do", "", box));
 }
 
