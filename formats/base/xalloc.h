@@ -28,6 +28,12 @@ void *ws_xarray(size_t n, size_t item_bytes) __attribute__((malloc, returns_nonn
 /* old, NULL or of these functions, with room for n items; what is added is not initialised. */
 void *ws_xreallocarray(void *old, size_t n, size_t item_bytes) __attribute__((returns_nonnull));
 
+/*
+ * Before a library works that crashes without memory, or does without what it was to do: can this
+ * process have so many bytes more? Else the program ends.
+ */
+void ws_xroom(size_t bytes);
+
 /* What a function of libc that opens something returned: fopen, opendir. NULL, but not for lack of
  * memory. */
 void *ws_xopened(void *opened);
@@ -40,5 +46,6 @@ _Noreturn void ws_end_program(enum ws_status status, const char *text);
 _Noreturn void ws_out_of_memory(size_t bytes);
 /* What is called before that, once; it may not ask for memory. NULL: nothing. */
 void ws_out_of_memory_first(void (*clean_up)(void));
-/* A second line for the message, which says the cure; it is not copied. NULL: none. */
-void ws_out_of_memory_hint(const char *text);
+/* Who knows more for the message: why there is none for so many bytes, or a cure; it may return
+ * NULL, and may not ask for memory. */
+void ws_out_of_memory_reason(const char *(*reason)(size_t bytes));

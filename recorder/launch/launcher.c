@@ -206,12 +206,18 @@ static void remove_unstarted(void)
 		unlinkat(unstarted.folder, unstarted.trace, 0);
 }
 
+static char cure[PATH_MAX + 64];
+
+static const char *how_to_finish(size_t bytes)
+{
+	(void)bytes;
+	return cure;
+}
+
 static void keep_from_now_on(const char *segment)
 {
-	static char hint[PATH_MAX + 64];
-
-	snprintf(hint, sizeof(hint), "finish the trace: warpsheet-record --salvage %s", segment);
-	ws_out_of_memory_hint(hint);
+	snprintf(cure, sizeof(cure), "finish the trace: warpsheet-record --salvage %s", segment);
+	ws_out_of_memory_reason(how_to_finish);
 	ws_out_of_memory_first(NULL);
 }
 

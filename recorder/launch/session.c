@@ -562,7 +562,7 @@ void ws_session_close(struct ws_session *s, int keep_segments)
 		ws_process_free(s->processes[i]);
 	}
 	ws_out_of_memory_first(NULL); /* nothing is left that it would have to remove, or tell of */
-	ws_out_of_memory_hint(NULL);
+	ws_out_of_memory_reason(NULL);
 	free(s->processes);
 	s->processes = NULL;
 	s->nprocesses = 0;

@@ -1,10 +1,10 @@
 #include "report/analysis/filter.h"
 
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/base/xalloc.h"
+#include "report/base/expression.h"
 #include "report/base/spans.h"
 #include "report/model/steps.h"
 
@@ -178,7 +178,7 @@ void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_s
 
 static enum ws_status compile(const struct ws_filter *f, regex_t *out, struct ws_err *err)
 {
-	const int error = regcomp(out, f->kernel, REG_EXTENDED | REG_NOSUB);
+	const int error = ws_expression_compile(out, f->kernel);
 	char why[128];
 
 	if (!error)
@@ -217,7 +217,7 @@ static void match_names(struct selector *c)
 			continue;
 		seen[name] = 1;
 		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
-		c->name_matches[name] = !regexec(&expression, text, 0, NULL, 0);
+		c->name_matches[name] = ws_expression_matches(&expression, text);
 	}
 	regfree(&expression);
 }
