@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 #include "report/model/model.h"
-#include "report/pass/digest.h"
 #include "report/joined/rows.h"
+
+struct ws_digest;
 
 struct ws_selection {
 	struct ws_joined_rows *rows; /* what is selected from; NULL: of a pass without rows */

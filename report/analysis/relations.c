@@ -64,7 +64,7 @@ static uint32_t row_of_path(const struct ws_model *m, uint32_t path)
 	  WS_DIGEST_NAMES)                                                                       \
 	X(times, ws_put_samples(out, &c->dur_ns), 0)                                             \
 	X(in_steps, ws_put_count(out, c->in_steps), WS_DIGEST_STEPS)                             \
-	X(first, ws_put_int(out, (int64_t)(c->first & INT64_MAX)), 0)                            \
+	X(first, ws_put_int(out, (int64_t)(c->first & INT64_MAX)), WS_DIGEST_PLACES)             \
 	X(flops, if (d->flops && !d->flops_unknown[k->name]) ws_put_int(out, d->flops[k->name]), \
 	  WS_DIGEST_COSTS)
 

@@ -167,7 +167,7 @@ def quoted(text):
 
 def is_same(a, b):
     if isinstance(a, str):
-        a = a.replace("\0", "\ufffd") or None  # what an export writes for what readers stop at
+        a = a.replace("\0", "\ufffd")  # what an export writes for what readers stop at
     if isinstance(a, float) or isinstance(b, float):
         return a is not None and b is not None and math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
     return a == b
