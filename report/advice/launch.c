@@ -34,7 +34,26 @@ static bool change_without(struct ws_advice *a, enum ws_use use, struct ws_whati
 		}
 		change->dur_ns = dur_ns;
 	}
-	return use != WS_USE_UNKNOWN;
+	return use < WS_USE_UNKNOWN;
+}
+
+/* What to do about a cause of waiting in this trace. */
+static const char *cure_of(struct ws_advice *a, enum ws_use use)
+{
+	const struct ws_host_activity *host = ws_host_activity_find(a->m, a->tab->sel);
+	int64_t alloc_ns = 0;
+
+	for (size_t i = 0; i < host->alloc.n; i++)
+		alloc_ns += host->alloc.span[i].end_ns - host->alloc.span[i].start_ns;
+	if (use == WS_USE_HOST && 2 * (double)alloc_ns > mean_ns(a, use))
+		return ws_advice_text(a,
+		                      "Allocate once, before the loop: allocating and freeing "
+		                      "memory in it takes the host %s%s",
+		                      ws_advice_time(a, (double)alloc_ns), ws_advice_each(a));
+	/* what PyTorch calls it helps where operations say that it is PyTorch */
+	if (use == WS_USE_SYNC && a->costs->n == a->costs->nranges)
+		return "Synchronise less: let the host run ahead, and read results one step later";
+	return ws_use_defs[use].cure;
 }
 
 static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
@@ -61,11 +80,7 @@ static void judge_use(struct ws_advice *a, enum ws_rule rule, enum ws_use use)
 	              change_without(a, use, &change) ? &change : NULL, "whole run",
 	              ws_advice_text(a, "%s: %.1f %% of the time, %s%s%s", ws_use_defs[use].name,
 	                             share, ws_advice_time(a, ns), ws_advice_each(a), of_gaps),
-	              /* what PyTorch calls it helps where operations say that it is PyTorch */
-	              use == WS_USE_SYNC && a->costs->n == a->costs->nranges
-	                      ? "Synchronise less: let the host run ahead, and "
-	                        "read results one step later"
-	                      : ws_use_defs[use].cure);
+	              cure_of(a, use));
 }
 
 bool ws_path_is_launch_bound(const struct ws_idle *idle, uint32_t path)

@@ -33,9 +33,10 @@ struct finder {
 	const struct ws_windows *w;
 	struct ws_idle *out;
 	struct ws_arena *results; /* of out */
-	struct ws_host_activity host;
-	struct place *place;                                         /* of each device */
-	uint32_t device;                                             /* the one that is swept */
+	const struct ws_host_activity *host;
+	bool may_wait;       /* something recorded can hold back work that is launched */
+	struct place *place; /* of each device */
+	uint32_t device;     /* the one that is swept */
 	void (*on_span)(void *ctx, const struct ws_idle_span *span); /* NULL: nobody asks */
 	void *ctx;
 	struct ws_arena arena;
@@ -122,13 +123,29 @@ static void open_places(struct finder *c)
 		step_on(c, &c->place[d]);
 }
 
+/* Work that is launched and whose device is idle waits for another device, or for what a call told
+ * its stream to wait for. */
+static bool can_wait(const struct ws_model *m)
+{
+	size_t busy = 0;
+
+	for (size_t d = 0; d < m->ndevices; d++)
+		busy += m->devices[d].kernels > 0;
+	for (size_t i = 0; i < m->ntexts && busy < 2; i++)
+		if (memmem(m->texts[i].ptr, m->texts[i].len, "StreamWait", 10) ||
+		    memmem(m->texts[i].ptr, m->texts[i].len, "LaunchHostFunc", 14))
+			return true;
+	return busy > 1;
+}
+
 static void prepare(struct finder *c)
 {
 	if (!c->w)
 		c->w = ws_windows(c->m, c->sel);
 	WS_NEW(&c->arena, c->place, c->m->ndevices);
 	open_places(c);
-	ws_host_activity_find(c->m, c->sel->rows, &c->host);
+	c->host = ws_host_activity_find(c->m, c->sel);
+	c->may_wait = can_wait(c->m);
 }
 
 /* --- causes --------------------------------------------------------------------------------- */
@@ -157,9 +174,22 @@ static void add_part(struct gap *g, int64_t end_ns, enum ws_use use)
 	g->part[g->n++] = (struct part){end_ns, use};
 }
 
-static enum ws_use launch_or_host(int64_t ns)
+/* Was the host in this for most of the time? */
+static bool is_mostly(const struct ws_spans *spans, int64_t from_ns, int64_t to_ns)
 {
-	return ns <= WS_IDLE_LAUNCH_US * 1000 ? WS_USE_LAUNCH : WS_USE_HOST;
+	return 2 * ws_spans_inside(spans, from_ns, to_ns) > to_ns - from_ns;
+}
+
+static enum ws_use launch_or_host(const struct finder *c, int64_t from_ns, int64_t to_ns)
+{
+	return to_ns - from_ns <= WS_IDLE_LAUNCH_US * 1000  ? WS_USE_LAUNCH
+	       : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
+	                                                    : WS_USE_HOST;
+}
+
+static enum ws_use wait_or_unknown(const struct finder *c)
+{
+	return c->may_wait ? WS_USE_WAIT : WS_USE_UNKNOWN;
 }
 
 /* The host had not launched what comes next: what did it do from `from` to `to`? Had it not waited
@@ -169,46 +199,53 @@ static void explain_host(struct finder *c, int64_t from_ns, int64_t to_ns, int64
 {
 	int64_t waited_ns;
 
-	if (2 * ws_spans_inside(&c->host.data, from_ns, to_ns) > to_ns - from_ns) {
+	if (is_mostly(&c->host->data, from_ns, to_ns)) {
 		add_part(g, to_ns, WS_USE_DATA);
 		return;
 	}
-	waited_ns = min_ns(ws_host_waited(&c->host, from_ns, call_ns), to_ns - from_ns);
+	waited_ns = min_ns(ws_host_waited(c->host, from_ns, call_ns), to_ns - from_ns);
 	if (waited_ns)
 		add_part(g, from_ns + waited_ns, WS_USE_SYNC);
 	if (from_ns + waited_ns < to_ns)
-		add_part(g, to_ns, launch_or_host(to_ns - from_ns - waited_ns));
+		add_part(g, to_ns, launch_or_host(c, from_ns + waited_ns, to_ns));
 }
 
-static struct gap explain(struct finder *c, int64_t from_ns, int64_t to_ns,
+/* since_ns: when the device became idle, INT64_MIN: it had done nothing; from_ns: that, or the
+ * begin of the window. */
+static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, int64_t to_ns,
                           const struct piece *next)
 {
 	const struct ws_joined_call *call;
 	struct gap g = {0};
 	int64_t call_ns, made_ns;
 
-	call = from_ns == INT64_MIN || !next ? NULL : ws_joined_rows_call(c->sel->rows, next->call);
+	call = since_ns == INT64_MIN || !next ? NULL
+	                                      : ws_joined_rows_call(c->sel->rows, next->call);
 	if (!call) {
+		const bool is_known = next && since_ns != INT64_MIN;
+
 		add_part(&g, to_ns,
-		         from_ns == INT64_MIN ? WS_USE_START
-		         : next               ? WS_USE_UNKNOWN
-		                              : WS_USE_END);
+		         is_known                                     ? WS_USE_UNKNOWN
+		         : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
+		         : next                                       ? WS_USE_START
+		                                                      : WS_USE_END);
 		return g;
 	}
 	call_ns = call->start_ns;
 	made_ns = call->start_ns + call->dur_ns;
 	if (made_ns <= from_ns) { /* it had been launched */
 		add_part(&g, to_ns,
-		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE : WS_USE_WAIT);
+		         to_ns - from_ns <= WS_IDLE_QUEUE_US * 1000 ? WS_USE_DEVICE
+		                                                    : wait_or_unknown(c));
 		return g;
 	}
 	if (call_ns > from_ns)
 		explain_host(c, from_ns, min_ns(to_ns, made_ns), call_ns, &g);
 	else /* the launch itself took long */
-		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(made_ns - from_ns));
+		add_part(&g, min_ns(to_ns, made_ns), launch_or_host(c, from_ns, made_ns));
 	/* launched by then, and yet it began late */
 	if (to_ns - made_ns > WS_IDLE_QUEUE_US * 1000)
-		add_part(&g, to_ns, WS_USE_WAIT);
+		add_part(&g, to_ns, wait_or_unknown(c));
 	g.part[g.n - 1].end_ns = to_ns;
 	return g;
 }
@@ -260,7 +297,7 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 {
 	int64_t begin = from_ns == INT64_MIN ? at_ns : from_ns;
 	int64_t end = next ? next->start_ns : to_ns;
-	const struct gap g = explain(c, from_ns, end, next);
+	const struct gap g = explain(c, from_ns, begin, end, next);
 	int64_t most_ns = -1;
 	enum ws_use cause = WS_USE_UNKNOWN;
 
@@ -416,7 +453,6 @@ static void release(struct finder *c)
 {
 	for (size_t d = 0; c->place && d < c->m->ndevices; d++)
 		ws_values_free(&c->place[d].dur_ns);
-	ws_host_activity_release(&c->host);
 	ws_arena_free(&c->arena);
 }
 

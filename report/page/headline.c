@@ -97,7 +97,7 @@ static const char *where_it_waits(const struct ws_page_making *p, enum ws_use us
 
 static void say_why_idle(struct ws_page_making *p)
 {
-	static const struct {
+	const struct {
 		const char *prefix, *suffix;
 	} words[WS_USES] = {
 	        [WS_USE_COLLECTIVE] = {"Communication alone takes ",
@@ -112,7 +112,8 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
 	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
 	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
-	                            "; record API calls."},
+	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
+	                                                 : "; record API calls."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *suffix;
@@ -120,14 +121,35 @@ static void say_why_idle(struct ws_page_making *p)
 	if (!p->idle || p->page->on_cpu)
 		return;
 	for (int i = most; i < WS_USES; i++)
-		if (p->idle->all.ns[i] > p->idle->all.ns[most])
+		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
 			most = (enum ws_use)i;
-	if (!(use_percent(p, most) > IDLE_PERCENT) || !words[most].prefix)
+	if (!(use_percent(p, most) > IDLE_PERCENT))
 		return;
 	suffix = words[most].suffix ? words[most].suffix
 	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
 	ws_page_say(p->page, "", words[most].prefix,
 	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
+}
+
+/* What happens once is no part of a step or of a loop, and no finding is about it. */
+static void say_what_happens_once(struct ws_page_making *p)
+{
+	const struct ws_host_activity *host;
+
+	if (!p->idle || p->page->on_cpu)
+		return;
+	host = ws_host_activity_find(p->m, p->sel);
+	if (host->captured)
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s launch%s",
+		                            ws_say_number(p->texts, (double)host->captured),
+		                            host->captured == 1 ? "" : "es"),
+		            " of the host went into a CUDA graph and did not run.", NULL);
+	else if (use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
+		ws_page_say(p->page, "", "The first iteration starts up: ",
+		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
+		                                          (double)p->idle->nworked),
+		            "; it happens once.", NULL);
 }
 
 /* --- who owns the GPU's time ---------------------------------------------------------------- */
@@ -359,6 +381,7 @@ void ws_page_add_headline(struct ws_page_making *p)
 	say_how_long(p);
 	if (p->sel->kernels) {
 		say_why_idle(p);
+		say_what_happens_once(p);
 		say_largest_part(p);
 		say_first(p);
 	} else if (p->page->has_operations) {
