@@ -13,7 +13,7 @@ struct piece {
 	int64_t start_ns, end_ns;
 	uint32_t call, path; /* WS_NONE */
 	uint32_t name;       /* text of a kernel's, WS_NONE */
-	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE or _COPY */
+	uint8_t use;         /* WS_USE_COMPUTE, _COLLECTIVE, _COPY or _PAGING */
 };
 
 /* Where the sweep over one device's pieces is. */
@@ -21,10 +21,9 @@ struct place {
 	size_t kernel, kernels_end, work, work_end; /* rows of the device from here on */
 	struct piece next;                          /* the one that begins next */
 	bool has_next;
-	struct ws_values dur_ns; /* of kernels in windows that it went past */
-	int64_t until_ns[WS_USE_COPY +
-	                 1]; /* until when work of each use ran; INT64_MIN: none yet */
-	int64_t at_ns;       /* what is before this is counted */
+	struct ws_values dur_ns;   /* of kernels in windows that it went past */
+	int64_t until_ns[WS_USES]; /* until when work of each use ran; INT64_MIN: none yet */
+	int64_t at_ns;             /* what is before this is counted */
 };
 
 struct finder {
@@ -54,11 +53,21 @@ static struct piece piece_of_kernel(const struct ws_model *m, const struct ws_jo
 	                      k->kind->class == WS_TEXT_COMM ? WS_USE_COLLECTIVE : WS_USE_COMPUTE};
 }
 
+/* CUPTI's kinds of copies of managed memory: page faults or prefetching make them, no call does. */
+enum { COPY_MANAGED_FIRST = 11, COPY_MANAGED_LAST = 13 };
+
 static struct piece piece_of_work(const struct ws_work *w)
 {
-	return (struct piece){w->start_ns, w->start_ns + w->dur_ns,
-	                      w->call,     w->path,
-	                      WS_NONE,     w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : WS_USE_COPY};
+	const bool is_paging = w->kind == WS_WORK_MEMCPY && w->direction >= COPY_MANAGED_FIRST &&
+	                       w->direction <= COPY_MANAGED_LAST;
+
+	return (struct piece){
+	        w->start_ns,
+	        w->start_ns + w->dur_ns,
+	        w->call,
+	        w->path,
+	        WS_NONE,
+	        w->kind == WS_WORK_GRAPH ? WS_USE_COMPUTE : is_paging ? WS_USE_PAGING : WS_USE_COPY};
 }
 
 /* The next kernel, or the next other work, which stays; false: there is none. */
@@ -116,7 +125,7 @@ static void open_places(struct finder *c)
 		while (work < m->nwork && m->work[work].device <= d)
 			work++;
 		p->work_end = work;
-		for (int use = 0; use <= WS_USE_COPY; use++)
+		for (int use = 0; use < WS_USES; use++)
 			p->until_ns[use] = INT64_MIN;
 	}
 	for (uint32_t d = 0; d < m->ndevices; d++)
@@ -225,7 +234,8 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 		const bool is_known = next && since_ns != INT64_MIN;
 
 		add_part(&g, to_ns,
-		         is_known                                     ? WS_USE_UNKNOWN
+		         is_known && next->use == WS_USE_PAGING       ? WS_USE_PAGING
+		         : is_known                                   ? WS_USE_UNKNOWN
 		         : is_mostly(&c->host->setup, from_ns, to_ns) ? WS_USE_SETUP
 		         : next                                       ? WS_USE_START
 		                                                      : WS_USE_END);
@@ -250,7 +260,7 @@ static struct gap explain(struct finder *c, int64_t since_ns, int64_t from_ns, i
 	return g;
 }
 
-/* From start to end; a gap is part of one of whole_ns. */
+/* From start to end; a gap is part of one of whole_ns, work of none (0). */
 static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_use what,
                     int64_t start_ns, int64_t end_ns, int64_t whole_ns)
 {
@@ -262,7 +272,7 @@ static void use_add(const struct finder *c, struct ws_device_use *use, enum ws_u
 		c->on_span(c->ctx, &(struct ws_idle_span){c->device, what, start_ns, end_ns});
 	use->ns[what] += ns;
 	use->window_ns += ns;
-	if (what <= WS_USE_COPY)
+	if (!whole_ns)
 		return;
 	use->gaps[what]++;
 	use->longest_ns[what] = max_ns(use->longest_ns[what], whole_ns);
@@ -308,6 +318,8 @@ static void add_gap(struct finder *c, int64_t from_ns, int64_t at_ns, int64_t to
 		use_add(c, use, what, first, last, g.part[i].end_ns - begin);
 		if (next && last > first)
 			add_to_path(c->out->path_gap_ns[what], c->m, next->path, last - first);
+		if (last > first && what == WS_USE_LAUNCH && next && next->use == WS_USE_COPY)
+			c->out->launch_before_copies_ns += last - first;
 		if (last - first > most_ns) {
 			most_ns = last - first;
 			cause = what;
@@ -330,12 +342,16 @@ static void advance(struct finder *c, struct place *p, int64_t to_ns, const stru
 {
 	int64_t idle_from = INT64_MIN;
 
-	for (int what = WS_USE_COMPUTE; what <= WS_USE_COPY; what++) {
+	static const enum ws_use running[] = {WS_USE_COMPUTE, WS_USE_COLLECTIVE, WS_USE_COPY,
+	                                      WS_USE_PAGING};
+
+	for (size_t i = 0; i < sizeof(running) / sizeof(*running); i++) {
+		const enum ws_use what = running[i];
 		int64_t until = min_ns(p->until_ns[what], to_ns);
 
 		idle_from = max_ns(idle_from, p->until_ns[what]);
 		if (until > p->at_ns) {
-			use_add(c, use, (enum ws_use)what, p->at_ns, until, 0);
+			use_add(c, use, what, p->at_ns, until, 0);
 			p->at_ns = until;
 		}
 	}

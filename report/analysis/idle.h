@@ -12,7 +12,8 @@
 
 /*
  * X(NAME, "name", "what it is", "what to do"). All after COMPUTE are time
- * without computation; all after COPY, time in which the device did nothing.
+ * without computation; all after COPY, time in which the device did nothing (PAGING: or migrated
+ * pages).
  */
 #define WS_USE_LIST(X)                                                                             \
 	X(COMPUTE, "computing", "at least one kernel other than communication ran",                \
@@ -57,7 +58,11 @@
 	  "the host was in something that happens once: the first launch of a kernel, which "      \
 	  "loads its module, a call that does not recur, the capture of a graph, or a first "      \
 	  "step that is far longer than the others",                                               \
-	  "Warm up before measuring: it happens once.")
+	  "Warm up before measuring: it happens once.")                                            \
+	X(PAGING, "page faults of managed memory",                                                 \
+	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
+	  "or a kernel touched them",                                                              \
+	  "Prefetch managed memory, advise where it lives, or allocate it on the device.")
 enum ws_use {
 #define X(NAME, name, what, cure) WS_USE_##NAME,
 	WS_USE_LIST(X)
@@ -122,6 +127,7 @@ struct ws_idle {
 		int64_t ns[WS_USES];
 	} * of_window;
 	struct ws_idle_verdict verdict;
+	int64_t launch_before_copies_ns; /* of all.ns[WS_USE_LAUNCH]: gaps that end with a copy */
 	struct ws_idle_gap longest[WS_IDLE_LONGEST]; /* longest first */
 	size_t nlongest;
 	/* one entry a range path and those around it: time of the gaps of a cause before work that

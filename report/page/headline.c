@@ -7,6 +7,7 @@
 #include "report/analysis/digest.h"
 #include "report/analysis/steps.h"
 #include "report/analysis/utilization.h"
+#include "report/base/names.h"
 #include "report/base/stat.h"
 #include "report/page/private.h"
 
@@ -45,6 +46,17 @@ static double use_ns(const struct ws_page_making *p, enum ws_use use)
 	return p->page->step_ns * use_percent(p, use) / 100;
 }
 
+/* Does an operation run on a GPU alone, by its name? */
+static bool has_gpu_operations(const struct ws_model *m)
+{
+	static const char *const names[] = {"aten::cudnn_*", "aten::miopen_*", "aten::_cudnn_*"};
+
+	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
+		if (WS_NAME_IS_ONE_OF(m->texts[m->cpu_ops.tree.name[i]], names))
+			return true;
+	return false;
+}
+
 static void say_how_long(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -53,7 +65,13 @@ static void say_how_long(struct ws_page_making *p)
 	const double computing = use_percent(p, WS_USE_COMPUTE);
 
 	if (page->has_operations)
-		ws_page_say(p->page, "", what, time, " on the CPU; no GPU kernel was recorded.",
+		ws_page_say(p->page, "", what, time,
+		            has_gpu_operations(p->m)
+		                    ? "; a GPU computed, and its work was not recorded."
+		            : page->unknown_records
+		                    ? "; records of an unknown kind, a device's perhaps, "
+		                      "were left out."
+		                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
 	else if (!p->sel->kernels)
 		ws_page_say(p->page, "",
@@ -114,6 +132,7 @@ static void say_why_idle(struct ws_page_making *p)
 	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
 	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
 	                                                 : "; record API calls."},
+	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
 	};
 	enum ws_use most = WS_USE_COLLECTIVE;
 	const char *suffix;

@@ -210,7 +210,7 @@ def check_advice(part, trace):
     table = trace.table(f"advice {part.rest}".strip())
     notes = table["notes"]
     quiet = re.findall(r"\bA\d+\b", " ".join(n[n.find("not found:"):] for n in notes if "not found:" in n))
-    for rule in (f"A{i}" for i in range(1, 27)):
+    for rule in (f"A{i}" for i in range(1, 30)):
         said = (any(row[0] == rule for row in table["rows"]) or any(n.startswith(f"{rule}: ") and "alternatives" in n for n in notes),
                 rule in quiet,
                 any(f"Not judged: {rule} " in n for n in notes))
