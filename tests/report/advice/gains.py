@@ -108,6 +108,7 @@ class Trace:
             call = self.calls.get(((pid or 0) >> 24, correlation))
             self.kernels.append(dict(start=start, end=end, ns=end - start, call=call, key=((pid or 0) >> 24, correlation), name=self.strings[name],
                                      device=device, stream=(pid, device, stream),
+                                     blocks=math.prod(int(row['Grid ' + d] or 0) for d in 'XYZ'),
                                      kind=row['Op Class'], path=row['Path'], tensor=row['Tensor Cores'], dtype=row['Dtype'],
                                      step=self.step_of(call[0] if call else start)))
         if not self.steps:
@@ -451,13 +452,23 @@ def a22(trace, scope):
     return lambda k: saved.get(id(k.get('group')), -1) if saved.get(id(k.get('group')), -1) > 0 else -1
 
 
+def a9(trace, scope):
+    return lambda k: 1 if re.search('(nchw|nhwc)to|layout|batched_transpose', k['name'], re.I) else -1
+
+
 def a12(trace, scope):
     return lambda k: 1 if k['kind'] == 'cast' or 'float16_copy_kernel' in k['name'] else -1
 
 
+def a27(trace, scope):
+    def rate(k):
+        return 1 - k['blocks'] / trace.sms if trace.sms and 0 < k['blocks'] < trace.sms and k['kind'] != 'comm' else -1
+    return rate
+
+
 # those that need no operation of a framework, which alone this program groups
-OF_NAMES = ('A4', 'A12', 'A21')
-FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22}
+OF_NAMES = ('A4', 'A9', 'A12', 'A21', 'A27')
+FORMULAS = {'A3': a3, 'A4': a4, 'A5': a5, 'A8': a8, 'A9': a9, 'A10': a10, 'A12': a12, 'A21': a21, 'A22': a22, 'A27': a27}
 
 
 CHANGES = {'A1': 'as_graph', 'A16': 'no_data_waits', 'A19': 'no_syncs', 'A20': 'no_host_gaps', 'A23': 'no_stream_waits',
