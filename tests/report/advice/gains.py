@@ -453,7 +453,7 @@ def a22(trace, scope):
 
 
 def a9(trace, scope):
-    return lambda k: 1 if re.search('(nchw|nhwc)to|layout|batched_transpose', k['name'], re.I) else -1
+    return lambda k: 1 if re.search('(nchw|nhwc)to(nchw|nhwc)|batched_transpose|ws_layout', k['name'], re.I) else -1
 
 
 def a12(trace, scope):
