@@ -9,6 +9,7 @@
 #include "report/analysis/utilization.h"
 #include "report/base/names.h"
 #include "report/base/stat.h"
+#include "report/model/columns.h"
 #include "report/page/private.h"
 
 #define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
@@ -57,6 +58,18 @@ static bool has_gpu_operations(const struct ws_model *m)
 	return false;
 }
 
+/* Records of another accelerator, perhaps: "; 5 records of category 'mtia_ccp_events', perhaps a
+ * device's, were left out." */
+static const char *words_of_left_out(const struct ws_page_making *p)
+{
+	const struct ws_bytes kind = ws_meta_value(&p->m->meta, "import.left_out");
+	const uint64_t n = p->page->unknown_records;
+
+	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
+	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
+	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
+}
+
 static void say_how_long(struct ws_page_making *p)
 {
 	const struct ws_page *page = p->page;
@@ -68,10 +81,8 @@ static void say_how_long(struct ws_page_making *p)
 		ws_page_say(p->page, "", what, time,
 		            has_gpu_operations(p->m)
 		                    ? "; a GPU computed, and its work was not recorded."
-		            : page->unknown_records
-		                    ? "; records of an unknown kind, a device's perhaps, "
-		                      "were left out."
-		                    : " on the CPU; no GPU kernel was recorded.",
+		            : page->unknown_records ? words_of_left_out(p)
+		                                    : " on the CPU; no GPU kernel was recorded.",
 		            NULL);
 	else if (!p->sel->kernels)
 		ws_page_say(p->page, "",

@@ -42,7 +42,8 @@ struct piece {
 	uint32_t before;    /* piece on its stream, WS_NONE: it is the first of the step */
 	uint32_t neighbour; /* piece of another stream that it waited for, WS_NONE */
 	double latency_ns, gap_ns, neighbour_ns;
-	double offset_ns; /* of one that nothing launched: since the begin of the step */
+	double unknown_ns; /* how much later than all that it began, for no reason that is known */
+	double offset_ns;  /* of one that nothing launched: since the begin of the step */
 };
 
 struct stream {
@@ -344,7 +345,9 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 		else if (free_ns != INT64_MIN && begin_ns - free_ns <= WS_IDLE_QUEUE_US * 1000)
 			gaps[ngaps++] = fmax(0, (double)(begin_ns - free_ns));
 	}
-	r->latency_ns = median_or(latencies, nlatencies, TYPICAL_LATENCY);
+	/* a latency that is longer is a wait that nothing explains */
+	r->latency_ns =
+	        fmin(median_or(latencies, nlatencies, TYPICAL_LATENCY), WS_IDLE_QUEUE_US * 1000);
 	r->queue_gap_ns = median_or(gaps, ngaps, TYPICAL_GAP);
 	for (uint32_t i = 0; i < r->npieces; i++) {
 		struct piece *p = &r->piece[i];
@@ -369,8 +372,17 @@ static void time_pieces(struct ws_replay *r, struct ws_arena *temp)
 			continue;
 		p->neighbour =
 		        last_ended(r, begin_ns - BESIDE_NS, begin_ns, begin_ns, r->work[i].stream);
-		if (p->neighbour == WS_NONE)
+		if (p->neighbour == WS_NONE && p->launch == WS_NONE)
 			continue; /* what held it back is unknown, and stays */
+		if (p->neighbour == WS_NONE) {
+			p->latency_ns = fmin(p->latency_ns, r->latency_ns);
+			p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
+			ready_ns = fmax((double)call_ns + p->latency_ns,
+			                free_ns == INT64_MIN ? -INFINITY
+			                                     : (double)free_ns + p->gap_ns);
+			p->unknown_ns = (double)begin_ns - ready_ns;
+			continue;
+		}
 		p->neighbour_ns = (double)(begin_ns - ws_piece_end(&r->work[p->neighbour]));
 		p->latency_ns = fmin(p->latency_ns, r->latency_ns);
 		p->gap_ns = fmin(p->gap_ns, r->queue_gap_ns);
@@ -575,6 +587,8 @@ static void play_piece(struct ws_replay *r, uint32_t i, double base_ns,
 	if (p->neighbour != WS_NONE && !change->no_stream_waits)
 		wait_until(&at_ns, r->end_of_piece_ns[p->neighbour] + p->neighbour_ns, cause,
 		           (uint32_t)r->npoints + p->neighbour);
+	if (!change->no_stream_waits)
+		at_ns += p->unknown_ns;
 	/* nothing says what it waited for: it begins when it did */
 	if (p->launch == WS_NONE && p->gap_ns > WS_IDLE_QUEUE_US * 1000)
 		at_ns = fmax(at_ns, base_ns + p->offset_ns);

@@ -68,7 +68,7 @@ class Replay:
         alone = [p['start'] - c for p, c, f in zip(self.pieces, call, free) if c > -math.inf and f <= c]
         queued = [max(0, p['start'] - f) for p, c, f in zip(self.pieces, call, free)
                   if not (c > -math.inf and f <= c) and f > -math.inf and p['start'] - f <= QUEUE]
-        self.latency = statistics.median(alone) if alone else 5000
+        self.latency = min(statistics.median(alone) if alone else 5000, QUEUE)
         self.queue_gap = statistics.median(queued) if queued else 1000
         for p, c, f in zip(self.pieces, call, free):
             since_call, since_free, was_queued = p['start'] - c, p['start'] - f, f > -math.inf and f > c
@@ -80,6 +80,9 @@ class Replay:
             if p['start'] - ready <= QUEUE:
                 continue
             p['beside'] = self.last_ended(p['start'] - BESIDE, p['start'], p['start'], p['stream'])
+            if p['beside'] is None and p['launch'] is not None:
+                p['latency'], p['gap'] = min(p['latency'], self.latency), min(p['gap'], self.queue_gap)
+                p['unknown'] = p['start'] - max(c + p['latency'], f + p['gap'])
             if p['beside'] is not None:
                 p['beside_gap'] = p['start'] - self.piece_end(p['beside'])
                 p['latency'], p['gap'] = min(p['latency'], self.latency), min(p['gap'], self.queue_gap)
@@ -156,6 +159,7 @@ class Replay:
             t = max(t, (free.get(p['stream'], -math.inf) if p['before'] is None else done[p['before']]) + gap)
             if p['beside'] is not None and not change.get('no_stream_waits'):
                 t = max(t, done[p['beside']] + p['beside_gap'])
+            t += 0 if change.get('no_stream_waits') else p.get('unknown', 0)
             if t == -math.inf or (p['launch'] is None and p['gap'] > QUEUE):
                 t = max(t, base + p['start'] - self.start)
             begin[i], done[i] = t, t + change.get('ns', {}).get(i, p['ns'])
