@@ -143,7 +143,8 @@ struct setup_finder {
 	int64_t *made_until_ns;    /* of each thread: the end of its last call; 0: none yet */
 	struct long_call *call;    /* by row */
 	size_t ncalls, calls_capacity;
-	struct pause *pause; /* the same */
+	bool is_new_in[QUARTERS]; /* a kernel was launched that never was before */
+	struct pause *pause;      /* by row */
 	size_t npauses, pauses_capacity;
 };
 
@@ -203,6 +204,11 @@ static void add_launch(const struct setup_finder *f, struct launched *l, uint32_
 	}
 }
 
+static size_t quarter_of(const struct setup_finder *f, uint32_t row)
+{
+	return (size_t)((uint64_t)QUARTERS * row / f->rows->ncalls);
+}
+
 /* A launch that takes long loads the module of its kernel if it is the first of that name. So does
  * what the host does before it, if no other launch of the kernel is preceded by anything like it.
  */
@@ -226,6 +232,7 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 
 		if (!l->first)
 			continue;
+		f->is_new_in[quarter_of(f, l->first - 1)] = true;
 		WS_COUNT_FIRST(at, f->ncalls, f->call[at].row < l->first - 1);
 		if (at < f->ncalls && f->call[at].row == l->first - 1)
 			f->call[at].kernel = text;
@@ -235,19 +242,22 @@ static void find_first_launches(struct setup_finder *f, const struct ws_model *m
 	}
 }
 
-/* What takes long in the last three quarters of a program as well is in its loop. */
+/* What takes long in the last three quarters of a program as well is in its loop; but a program
+ * that launches new kernels in each of them has no loop yet. */
 static void add_long_calls(struct setup_finder *f, const struct ws_model *m, struct ws_arena *arena)
 {
 	struct recurrence *of_name;
+	bool has_loop = false;
 
 	WS_NEW(arena, of_name, m->ntexts);
+	for (size_t i = 1; i < QUARTERS; i++)
+		has_loop |= !f->is_new_in[i];
 	for (size_t i = 0; i < f->ncalls; i++)
-		of_name[f->call[i].name]
-		        .in_quarter[(uint64_t)QUARTERS * f->call[i].row / f->rows->ncalls] = true;
+		of_name[f->call[i].name].in_quarter[quarter_of(f, f->call[i].row)] = true;
 	for (size_t i = 0; i < f->ncalls; i++) {
 		const struct long_call *call = &f->call[i];
 		const bool *in_quarter = of_name[call->name].in_quarter;
-		const bool recurs = in_quarter[1] && in_quarter[2] && in_quarter[3];
+		const bool recurs = has_loop && in_quarter[1] && in_quarter[2] && in_quarter[3];
 		const uint8_t role = f->role[call->name];
 
 		if (role & ROLE_LAUNCH ? call->kernel != WS_NONE : !recurs)

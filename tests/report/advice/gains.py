@@ -166,8 +166,9 @@ class Trace:
         quarters = collections.defaultdict(set)
         for i, name, *_ in long_calls:
             quarters[name].add(4 * i // len(self.host_calls))
+        has_loop = {1, 2, 3} - {4 * i // len(self.host_calls) for i in first}
         spans += [(start, end) for i, name, launches, start, end in long_calls
-                  if (i in first if launches else not {1, 2, 3} <= quarters[name])]
+                  if (i in first if launches else not has_loop or not {1, 2, 3} <= quarters[name])]
         steps = [e - s for s, e in self.measured]
         if len(steps) > 2 and self.hosts[0] == self.steps[0] and steps[0] > 2 * sorted(steps[1:])[(len(steps) - 1) // 2]:
             spans.append(self.measured[0])
