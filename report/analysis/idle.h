@@ -55,8 +55,8 @@
 	  "Record API calls. If they are recorded, look for what is not: module loading, clocks, " \
 	  "another process on the device.")                                                        \
 	X(SETUP, "starting up",                                                                    \
-	  "the host did what happens once: it loaded a kernel's module, made a call that does "    \
-	  "not recur, captured a graph, or ran a slow first step",                                 \
+	  "the host did what happens once: it loaded a module, captured a graph, or made a call "  \
+	  "that does not recur",                                                                   \
 	  "Warm up before measuring: it happens once.")                                            \
 	X(PAGING, "page faults of managed memory",                                                 \
 	  "pages of managed memory migrated, or the device did nothing until they did: the host "  \
