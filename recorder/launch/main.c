@@ -1,8 +1,8 @@
 /* warpsheet-record: the command line. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <libgen.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,10 +11,10 @@
 #include "formats/base/allowance.h"
 #include "formats/base/xalloc.h"
 #include "recorder/launch/options.h"
-#include "recorder/launch/trace_name.h"
 #include "recorder/launch/provenance.h"
-#include "recorder/launch/segments.h"
+#include "recorder/launch/recording.h"
 #include "recorder/launch/series.h"
+#include "recorder/launch/trace_name.h"
 #include "recorder/shared/segment_file.h"
 
 #define NAME         "warpsheet-record"

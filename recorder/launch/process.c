@@ -11,10 +11,9 @@
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
-#include "recorder/launch/host_pid.h"
-#include "recorder/launch/missing_pages.h"
+#include "recorder/launch/child.h"
 #include "recorder/launch/trace_name.h"
-#include "recorder/shared/clock.h"
+#include "recorder/shared/system.h"
 
 /* Room for the last loss counters when the disk is full: some 20 rows of small numbers. */
 #define LEAST_SEGMENT_BYTES ((uint64_t)1 << 20) /* that a recorder makes */

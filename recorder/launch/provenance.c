@@ -9,10 +9,9 @@
 #include <unistd.h>
 
 #include "formats/base/xalloc.h"
-#include "recorder/gpu/readings.h"
+#include "recorder/launch/gpu.h"
 #include "recorder/launch/secrets.h"
-#include "recorder/shared/clock.h"
-#include "recorder/shared/procfs.h"
+#include "recorder/shared/system.h"
 
 /* --- quoting --- */
 

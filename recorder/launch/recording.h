@@ -6,7 +6,7 @@
 #pragma once
 
 #include "recorder/drain/drain.h"
-#include "recorder/gpu/message.h"
+#include "recorder/launch/gpu.h"
 
 enum ws_library_ranges {
 	WS_LIBRARY_RANGES_DEFAULT, /* on for the native steps, else off */
@@ -27,7 +27,7 @@ enum ws_library_ranges {
 	X("CUSOLVERDN_NVTX_LEVEL", "1")
 
 struct ws_record_opts {
-	const char *output; /* pattern of the trace's name (recorder/launch/output_name.h); salvage:
+	const char *output; /* pattern of the trace's name (recorder/launch/trace_name.h); salvage:
 	                       where the trace is now, NULL: where it was made */
 	/* That the folder of the trace must have, as ws_record_folder_id() prints it; NULL: any. */
 	const char *folder_id;
@@ -77,7 +77,7 @@ struct ws_record_result {
 	bool is_hidden;       /* a process of the program ran where it cannot see the segment */
 	enum ws_salvage found; /* if not unfinished, the segment was removed */
 	const char *obstacle; /* to recording the program itself, see ws_child_obstacle() */
-	int uses_cuda;        /* by its file, or by what it loaded (recorder/gpu/cuda_use.h) */
+	int uses_cuda;        /* by its file, or by what it loaded (recorder/launch/gpu.h) */
 	size_t ntraces;       /* one at least when the program ran; 0: see expect_usage_error */
 	struct ws_trace_result *traces; /* in the order in which the processes attached */
 };
@@ -101,3 +101,10 @@ enum ws_status ws_record_run(const struct ws_record_opts *opts, char *const argv
  */
 enum ws_status ws_record_salvage(const struct ws_record_opts *opts, const char *segment,
                                  struct ws_record_result *result, struct ws_err *err);
+
+/*
+ * Calls found(path) for each segment of this user's in dir (NULL: in the
+ * folders of ws_segment_folder_default()) whose launcher is gone, and that has
+ * something for --salvage.
+ */
+void ws_segments_abandoned(const char *dir, void (*found)(const char *path));

@@ -1,4 +1,4 @@
-#include "recorder/shared/procfs.h"
+#include "recorder/shared/system.h"
 
 #include <fcntl.h>
 #include <stdio.h>
