@@ -128,12 +128,16 @@ static void match(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 	f->device_end[w] = end_ns > f->device_end[w] ? end_ns : f->device_end[w];
 }
 
-/* The first window begins no earlier than the work ends that began before all steps. Work inside
- * the step that has no launch record moves nothing. */
+/* The first window begins no earlier than the work ends that was launched before all steps. Work
+ * without a launch record may be the step's own: it moves the begin by a tenth of the step at most.
+ */
 static void find_earlier(struct finder *f, size_t w, int64_t start_ns, int64_t end_ns)
 {
-	if (w == SIZE_MAX && start_ns < f->windows[0].start_ns && end_ns < f->device_start[0] &&
-	    end_ns > f->earlier_ns)
+	const struct ws_time_window *first = &f->windows[0];
+
+	(void)start_ns;
+	if (w == SIZE_MAX && end_ns < f->device_start[0] && end_ns > f->earlier_ns &&
+	    end_ns - first->start_ns <= (first->end_ns - first->start_ns) / 10)
 		f->earlier_ns = end_ns;
 }
 

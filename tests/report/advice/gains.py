@@ -279,7 +279,7 @@ class Trace:
         """The first window begins no earlier than the work before all steps ends."""
         mine = [k['start'] for k in self.kernels if k['call'] and k['step'] == at] + [c[0] for c in self.copies if self.step_of_copy(c) == at]
         earlier = [k['end'] for k in self.kernels if not k['call'] or k['step'] is None] + [c[1] for c in self.copies if self.step_of_copy(c) is None]
-        return max([start] + [e for e in earlier if mine and e < min(mine)])
+        return max([start] + [e for e in earlier if mine and e < min(mine) and e - start <= (self.hosts[at][1] - start) / 10])
 
     def step_of_copy(self, copy):
         return self.step_of(copy[2][0]) if copy[2] else None
