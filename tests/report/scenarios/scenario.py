@@ -99,8 +99,10 @@ class Trace:
 
     def run(self, arguments, form):
         scope = ["--scope", "all"] if self.command[0] == "report" and "--scope" not in arguments else []
+        # without COLUMNS no line is cut
         return subprocess.run([self.warpsheet, *self.command, *scope, *arguments, "--format", form], text=True,
-                              capture_output=True, check=False)
+                              capture_output=True, check=False,
+                              env={name: value for name, value in os.environ.items() if name != "COLUMNS"})
 
     def table(self, arguments):
         """Of `NAME OPTION…`: the table as docs/reference/json.md has it."""
