@@ -11,7 +11,25 @@
 
 /* --- the sums ----------------------------------------------------------------------------- */
 
-void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
+/* Room for sums of paths 0 .. npaths - 1. */
+static void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
+{
+	size_t busy = d->paths_capacity;
+
+	npaths += 2;
+	if (npaths > d->paths_capacity) {
+		ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy));
+		WS_GROW(d->paths, npaths, d->paths_capacity);
+	}
+	for (; d->npaths < npaths; d->npaths++) {
+		d->paths[d->npaths] = (struct ws_path_sums){0};
+		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
+	}
+}
+
+/* Free with ws_digest_release, also after a failure. m has its texts and devices. nkinds: how many
+ * kinds of kernels there are, which without a join are configurations. */
+static void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
 {
 	*d = (struct ws_digest){.parts = parts,
 	                        .ndevices = m->ndevices ? m->ndevices : 1,
@@ -46,7 +64,8 @@ void ws_digest_release(struct ws_digest *d)
 	*d = (struct ws_digest){0};
 }
 
-uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
+/* The number of the cell of a configuration and place, which is that of the kind. */
+static uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
                             const struct ws_kernel_place *place)
 {
 	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
@@ -61,28 +80,14 @@ uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
 	return d->cell_of[kind] = (uint32_t)(id - 1);
 }
 
-void ws_digest_finish(struct ws_digest *d)
+/* All kernels are in: the sums over all cells. */
+static void ws_digest_finish(struct ws_digest *d)
 {
 	d->kernels = 0;
 	d->gpu_ns = 0;
 	for (size_t i = 0; i < d->ncells; i++) {
 		d->kernels += ws_digest_cell_count(&d->cells[i]);
 		d->gpu_ns += d->cells[i].total_ns;
-	}
-}
-
-void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
-{
-	size_t busy = d->paths_capacity;
-
-	npaths += 2;
-	if (npaths > d->paths_capacity) {
-		ws_grow(&d->busy, &busy, npaths, d->ndevices * sizeof(*d->busy));
-		WS_GROW(d->paths, npaths, d->paths_capacity);
-	}
-	for (; d->npaths < npaths; d->npaths++) {
-		d->paths[d->npaths] = (struct ws_path_sums){0};
-		memset(d->busy + d->npaths * d->ndevices, 0, d->ndevices * sizeof(*d->busy));
 	}
 }
 
@@ -96,7 +101,7 @@ int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path)
 	return ns;
 }
 
-void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
+static void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;

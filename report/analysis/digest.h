@@ -98,14 +98,8 @@ struct ws_digest {
 	int64_t setup_ns, warm_up_ns;
 };
 
-/* Free with ws_digest_release, also after a failure. m has its texts and devices. nkinds: how many
- * kinds of kernels there are, which without a join are configurations. */
-void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds);
 void ws_digest_release(struct ws_digest *d);
 
-/* The number of the cell of a configuration and place, which is that of the kind. */
-uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
-                            const struct ws_kernel_place *place);
 
 /* A kernel's time in its cell. */
 static inline void ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
@@ -118,11 +112,7 @@ static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
 {
 	return ws_values_count(&c->dur_ns) + c->without_time;
 }
-/* All kernels are in: the sums over all cells. */
-void ws_digest_finish(struct ws_digest *d);
 
-/* Room for sums of paths 0 .. npaths - 1. */
-void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths);
 static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uint32_t path)
 {
 	return &d->paths[(uint32_t)(path + 2)]; /* the two special ones wrap to 0 and 1 */
@@ -130,7 +120,6 @@ static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uin
 /* Time in which something of the path ran, summed over devices. */
 int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path);
 
-void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed);
 
 /* Of what the selection lets through, from its rows. Free with ws_digest_release. */
 void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,

@@ -162,7 +162,12 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	s->kept->first = r;
 }
 
-void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+/*
+ * s->scope, measured and scope_words: what was asked for, of a model with its
+ * steps; STEPS is ALL where no device work is known to have been launched in one
+ * (any_in_steps = 0), as where no API calls were recorded.
+ */
+static void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
                      struct ws_selection *s)
 {
 	s->scope =
