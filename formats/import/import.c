@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/allowance.h"
 #include "formats/base/outfile.h"
 #include "formats/base/own_file.h"
 #include "formats/base/xalloc.h"

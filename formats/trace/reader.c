@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "formats/base/allowance.h"
 #include "formats/base/arena.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/allowance.h"
+#include "formats/base/xalloc.h"
 #include "formats/base/checksum.h"
 #include "formats/base/grow.h"
 #include "formats/base/outfile.h"

@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "formats/base/allowance.h"
 #include "formats/base/xalloc.h"
 #include "recorder/launch/options.h"
 #include "recorder/launch/provenance.h"

@@ -189,6 +189,23 @@ static void move_bounds(struct finder *f)
 	}
 }
 
+/* PyTorch's steps at the end without device work are left out, and the last one if it was cut off. */
+static size_t keep_windows(const struct finder *f)
+{
+	size_t kept = f->n;
+
+	if (kept < 2 || !f->m->steps[f->windows[0].step].is_pytorch)
+		return kept;
+	while (kept && !f->windows[kept - 1].device_work)
+		kept--;
+	if (!kept)
+		return f->n;
+	if (kept > 1 && (double)f->windows[kept - 2].device_work * 0.8 >
+	                        (double)f->windows[kept - 1].device_work)
+		kept--;
+	return kept;
+}
+
 /* Those of the report and those of warm-up steps are kept apart. */
 static const struct ws_windows *find_windows(const struct ws_model *m,
                                              const struct ws_selection *sel, int warm_up)
@@ -205,8 +222,8 @@ static const struct ws_windows *find_windows(const struct ws_model *m,
 	if (f.n && f.windows[0].step != WS_NONE)
 		move_bounds(&f);
 	windows->window = f.windows;
-	windows->n = f.n;
-	windows->cut = warm_up ? 0 : m->ncut;
+	windows->n = keep_windows(&f);
+	windows->cut = f.n - windows->n;
 	ws_keep_result(sel, &keys[warm_up], windows, NULL);
 	ws_arena_free(&f.temp);
 	return windows;

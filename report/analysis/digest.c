@@ -12,7 +12,7 @@
 /* --- the sums ----------------------------------------------------------------------------- */
 
 /* Room for sums of paths 0 .. npaths - 1. */
-static void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
+static void reserve_paths(struct ws_digest *d, size_t npaths)
 {
 	size_t busy = d->paths_capacity;
 
@@ -27,9 +27,8 @@ static void ws_digest_reserve_paths(struct ws_digest *d, size_t npaths)
 	}
 }
 
-/* Free with ws_digest_release, also after a failure. m has its texts and devices. nkinds: how many
- * kinds of kernels there are, which without a join are configurations. */
-static void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
+/* nkinds: how many kinds of kernels there are, which without a join are configurations. */
+static void init(struct ws_digest *d, const struct ws_model *m, unsigned parts, size_t nkinds)
 {
 	*d = (struct ws_digest){.parts = parts,
 	                        .ndevices = m->ndevices ? m->ndevices : 1,
@@ -42,7 +41,7 @@ static void ws_digest_init(struct ws_digest *d, const struct ws_model *m, unsign
 	}
 	d->cell_of = ws_xarray(nkinds, sizeof(*d->cell_of));
 	memset(d->cell_of, 0xff, nkinds * sizeof(*d->cell_of));
-	ws_digest_reserve_paths(d, 0);
+	reserve_paths(d, 0);
 }
 
 void ws_digest_release(struct ws_digest *d)
@@ -65,8 +64,8 @@ void ws_digest_release(struct ws_digest *d)
 }
 
 /* The number of the cell of a configuration and place, which is that of the kind. */
-static uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
-                            const struct ws_kernel_place *place)
+static uint32_t add_cell(struct ws_digest *d, uint32_t kind, uint32_t config,
+                         const struct ws_kernel_place *place)
 {
 	const uint32_t key[] = {config, place->path, place->class, place->direction, place->dtype};
 	const uint64_t id = ws_strtab_add(&d->cell_ids, key, sizeof(key));
@@ -81,7 +80,7 @@ static uint32_t ws_digest_add_cell(struct ws_digest *d, uint32_t kind, uint32_t 
 }
 
 /* All kernels are in: the sums over all cells. */
-static void ws_digest_finish(struct ws_digest *d)
+static void finish(struct ws_digest *d)
 {
 	d->kernels = 0;
 	d->gpu_ns = 0;
@@ -101,7 +100,7 @@ int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path)
 	return ns;
 }
 
-static void ws_digest_add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
+static void add_call(struct ws_digest *d, uint32_t name, int64_t dur_ns, int failed)
 {
 	d->ncalls++;
 	d->calls[name].failed += (uint64_t)failed;
@@ -139,10 +138,12 @@ static void count_in_cell(struct ws_digest *d, uint32_t cell, const struct kerne
 
 	if (k->order < c->first)
 		c->first = k->order;
-	if (!k->timed)
+	if (!k->timed) {
 		c->without_time++;
-	else
-		ws_digest_add_time(d, cell, k->dur_ns);
+		return;
+	}
+	c->total_ns += k->dur_ns;
+	ws_values_add(&c->dur_ns, k->dur_ns);
 }
 
 /* marks: WS_IN_… of the range that launched it. */
@@ -295,7 +296,7 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	uint32_t cell = f->d->cell_of[k->kind->number];
 
 	if (cell == WS_NONE)
-		cell = ws_digest_add_cell(f->d, k->kind->number, k->kind->config, &place);
+		cell = add_cell(f->d, k->kind->number, k->kind->config, &place);
 	count_in_cell(f->d, cell, kernel);
 	f->d->cells[cell].in_steps += (uint64_t)ws_step_selected(f->m, f->sel, step);
 	if (f->d->parts & WS_DIGEST_COSTS)
@@ -402,7 +403,7 @@ static void add_calls(struct filling *f)
 		const struct ws_joined_call call = *ws_joined_rows_call(rows, i);
 
 		if (ws_call_selected(f->m, f->sel, &call, i))
-			ws_digest_add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
+			add_call(f->d, call.kind->name, call.dur_ns, call.kind->failed);
 	}
 	f->d->ncalls = rows->ncalls;
 }
@@ -411,7 +412,7 @@ static void add_all(struct filling *f)
 {
 	const unsigned parts = f->d->parts;
 
-	ws_digest_reserve_paths(f->d, f->m->ranges.npaths);
+	reserve_paths(f->d, f->m->ranges.npaths);
 	if (parts & WS_DIGEST_PATHS)
 		prepare_paths(f);
 	if (parts & WS_DIGEST_COSTS)
@@ -431,9 +432,9 @@ void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,
 {
 	struct filling f = {.d = d, .m = m, .sel = sel};
 
-	ws_digest_init(d, m, parts, sel->rows->nkinds);
+	init(d, m, parts, sel->rows->nkinds);
 	add_all(&f);
-	ws_digest_finish(d);
+	finish(d);
 	ws_spill_close(&f.spans);
 	ws_arena_free(&f.temp);
 }
@@ -449,7 +450,7 @@ static void begin_unjoined(void *ctx, struct ws_model *m)
 {
 	const struct unjoined *u = ctx;
 
-	ws_digest_init(u->d, m, u->parts, m->nconfigs);
+	init(u->d, m, u->parts, m->nconfigs);
 }
 
 static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint32_t *number)
@@ -457,7 +458,7 @@ static void add_unjoined_call(void *ctx, const struct ws_joined_call *call, uint
 	const struct unjoined *u = ctx;
 
 	*number = 0;
-	ws_digest_add_call(u->d, call->kind->name, call->dur_ns, call->kind->failed);
+	add_call(u->d, call->kind->name, call->dur_ns, call->kind->failed);
 }
 
 /* Its cell is that of its configuration. */
@@ -469,7 +470,7 @@ static void add_unjoined_kernel(void *ctx, const struct ws_pass_kernel *k)
 	uint32_t cell = d->cell_of[k->config];
 
 	if (cell == WS_NONE)
-		cell = ws_digest_add_cell(d, k->config, k->config, &nowhere);
+		cell = add_cell(d, k->config, k->config, &nowhere);
 	count_in_cell(d, cell, &kernel);
 }
 
@@ -494,7 +495,7 @@ enum ws_status ws_digest_of_trace(struct ws_digest *d, struct ws_joined_rows *ro
 		WS_FORWARD(ws_pass_run_unjoined(r, name, opts, &wanted, &sink, m, err));
 	if (!*m)
 		return WS_OK;
-	ws_digest_finish(d);
+	finish(d);
 	rows->in_scope[WS_SCOPE_OUTSIDE].kernels = d->kernels;
 	rows->in_scope[WS_SCOPE_OUTSIDE].gpu_ns = d->gpu_ns;
 	return WS_OK;

@@ -58,6 +58,12 @@ struct ws_digest_cell {
 	uint64_t first; /* place of its first kernel among all, by device, then start */
 };
 
+/* Kernels of a cell. */
+static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
+{
+	return ws_values_count(&c->dur_ns) + c->without_time;
+}
+
 /* The ranges of one path and what they launched. */
 struct ws_path_sums {
 	struct ws_values dur_ns; /* of its ranges */
@@ -100,26 +106,12 @@ struct ws_digest {
 
 void ws_digest_release(struct ws_digest *d);
 
-
-/* A kernel's time in its cell. */
-static inline void ws_digest_add_time(struct ws_digest *d, uint32_t cell, int64_t dur_ns)
-{
-	d->cells[cell].total_ns += dur_ns;
-	ws_values_add(&d->cells[cell].dur_ns, dur_ns);
-}
-/* Kernels of a cell. */
-static inline uint64_t ws_digest_cell_count(const struct ws_digest_cell *c)
-{
-	return ws_values_count(&c->dur_ns) + c->without_time;
-}
-
 static inline struct ws_path_sums *ws_digest_path(const struct ws_digest *d, uint32_t path)
 {
 	return &d->paths[(uint32_t)(path + 2)]; /* the two special ones wrap to 0 and 1 */
 }
 /* Time in which something of the path ran, summed over devices. */
 int64_t ws_digest_busy_ns(const struct ws_digest *d, uint32_t path);
-
 
 /* Of what the selection lets through, from its rows. Free with ws_digest_release. */
 void ws_digest_of_rows(struct ws_digest *d, const struct ws_model *m,

@@ -162,13 +162,10 @@ void ws_keep_result(const struct ws_selection *s, const void *key, void *result,
 	s->kept->first = r;
 }
 
-/*
- * s->scope, measured and scope_words: what was asked for, of a model with its
- * steps; STEPS is ALL where no device work is known to have been launched in one
- * (any_in_steps = 0), as where no API calls were recorded.
- */
-static void ws_select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
-                     struct ws_selection *s)
+/* What was asked for, of a model with its steps; STEPS is ALL where no device work is known to have
+ * been launched in one (any_in_steps = 0), as where no API calls were recorded. */
+static void select_scope(const struct ws_model *m, enum ws_scope asked, int any_in_steps,
+                         struct ws_selection *s)
 {
 	s->scope =
 	        asked == WS_SCOPE_STEPS && !(m->nmeasured && any_in_steps) ? WS_SCOPE_ALL : asked;
@@ -460,8 +457,7 @@ static void select_by(struct selector *c)
 	if (f && f->kernel)
 		match_names(c);
 	ws_filter_words(c->s, f);
-	ws_select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c),
-	                c->s);
+	select_scope(c->m, f ? f->scope : WS_SCOPE_ALL, any_in_steps(c) || !used_device(c), c->s);
 	select_all(c);
 }
 

@@ -119,7 +119,6 @@ bool ws_filter_matches(struct ws_bytes pattern, struct ws_bytes path, struct ws_
 void ws_filter_ranges(const struct ws_model *m, struct ws_joined_rows *rows, const char *nvtx,
                       uint8_t *inside);
 
-
 /* --- filter_words.c: of a selection whose filters, or whose scope, are set ------------------- */
 
 /* Sets s->words. */

@@ -207,7 +207,10 @@ static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
 	X(place, ws_put_int(out, place_of(r, row)), 0)                                            \
 	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                   \
 	X(rolled_up, put_path_text(m, (uint32_t)row, true, out), 0)                               \
-	X(domain, if (p) ws_put_text(out, m->texts[p->domain]), 0)                           \
+	X(domain,                                                                                 \
+	  if (p && m->texts[p->domain].len)                                                       \
+	          ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len),             \
+	  0)                                                                                      \
 	X(style, if (p) ws_put_str(out, ws_path_style(m, (uint32_t)row)), 0)                      \
 	X(is_shown, ws_put_int(out, ws_path_is_shown(r, (uint32_t)row)), WS_DIGEST_PATHS)         \
 	X(instances, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)      \

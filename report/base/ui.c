@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "formats/base/allowance.h"
+#include "formats/base/xalloc.h"
 
 static pid_t pager_pid;
 static const char *pager_name;

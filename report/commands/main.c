@@ -1,8 +1,8 @@
 /* warpsheet: finds the command, prints its error, makes the exit code. */
-#include "formats/base/allowance.h"
+#include "formats/base/xalloc.h"
 #include "formats/trace/reader.h"
-#include "report/base/sqlite.h"
 #include "report/commands/command.h"
+#include "report/query/query.h"
 
 static enum ws_status (*const runs[])(int argc, char **argv, struct ws_err *err) = {
 #define X(function, name, arguments, summary, help) ws_cmd_##function,

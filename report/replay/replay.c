@@ -112,11 +112,14 @@ static void add_piece(struct ws_replay *r, struct ws_replay_piece piece, uint32_
 		s->before_ns = end_ns > s->before_ns ? end_ns : s->before_ns;
 	}
 	/* what was launched outside of all steps holds up the step in whose time it runs */
-	if (is_of_step || (step == WS_NONE && piece.start_ns >= r->window_start_ns &&
-	                   piece.start_ns < r->window_end_ns)) {
-		WS_GROW(r->work, r->npieces + 1, r->work_capacity);
-		r->work[r->npieces++] = piece;
-	}
+	if (!is_of_step && (step != WS_NONE || piece.start_ns < r->window_start_ns ||
+	                    piece.start_ns >= r->window_end_ns))
+		return;
+	/* of more than that none is played, so none is kept */
+	if (r->npieces > MOST_PIECES)
+		return;
+	WS_GROW(r->work, r->npieces + 1, r->work_capacity);
+	r->work[r->npieces++] = piece;
 }
 
 static int by_begin(const void *pa, const void *pb)

@@ -18,7 +18,7 @@ may_grow='^(formats/base/xalloc\.c|report/base/values\.c|report/pass/rows\.c):'
 # Installed, and read by programs with compilers of their own: they have guards.
 may_guard='^kernels/nvtx/(abi|client|warpsheet_nvtx)\.h$'
 # a child after fork that could not exec, and a signal's handler
-may_exit='^(formats/base/allowance|formats/trace/walk|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
+may_exit='^(formats/trace/walk|recorder/launch/(child|series)|report/base/ui)\.c:.*_exit\('
 
 # The room that opens a folder once and goes on from there; docs/dev/guarantees.md, 1
 may_make='^formats/base/(own_file|outfile)\.c:'

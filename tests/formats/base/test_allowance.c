@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "formats/base/allowance.h"
 #include "formats/base/xalloc.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
