@@ -189,7 +189,8 @@ static void move_bounds(struct finder *f)
 	}
 }
 
-/* PyTorch's steps at the end without device work are left out, and the last one if it was cut off. */
+/* PyTorch's steps at the end without device work are left out, and the last one if it was cut off.
+ */
 static size_t keep_windows(const struct finder *f)
 {
 	size_t kept = f->n;

@@ -219,6 +219,7 @@ static void match_names(struct selector *c)
 			continue;
 		seen[name] = 1;
 		text = ws_arena_copy(&c->temp, m->texts[name].ptr, m->texts[name].len);
+		ws_expression_reserve();
 		c->name_matches[name] = ws_expression_matches(&expression, text);
 	}
 	regfree(&expression);

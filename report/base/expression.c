@@ -4,6 +4,8 @@
 
 /* More than compiling takes. */
 #define COMPILE_BYTES ((size_t)4 << 20)
+/* More than matching a name takes. */
+#define MATCH_BYTES ((size_t)1 << 20)
 
 int ws_expression_compile(regex_t *out, const char *pattern)
 {
@@ -15,6 +17,11 @@ int ws_expression_compile(regex_t *out, const char *pattern)
 	if (error == REG_ESPACE)
 		ws_out_of_memory(sizeof(*out));
 	return error;
+}
+
+void ws_expression_reserve(void)
+{
+	ws_xroom(MATCH_BYTES);
 }
 
 bool ws_expression_matches(const regex_t *expression, const char *text)

@@ -221,6 +221,7 @@ static int own_class(const char *name)
 static int decide(struct ws_classifier *c, enum attribute attribute, const char *name,
                   const char *counts)
 {
+	ws_expression_reserve();
 	for (size_t i = 0; i < c->nrules; i++) {
 		struct rule *r = &c->rules[i];
 

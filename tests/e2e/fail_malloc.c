@@ -55,7 +55,8 @@ static int is_guarded(void *frame)
 
 	return dladdr(frame, &info) &&
 	       ((info.dli_fname && strstr(info.dli_fname, "libxlsxwriter")) ||
-	        (info.dli_sname && !strcmp(info.dli_sname, "regcomp")));
+	        (info.dli_sname &&
+	         (!strcmp(info.dli_sname, "regcomp") || !strcmp(info.dli_sname, "regexec"))));
 }
 
 /* The functions that called each other up to here. */
