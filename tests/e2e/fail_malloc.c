@@ -49,14 +49,20 @@ __attribute__((constructor)) static void start(void)
 	atomic_store(&calls, 0);
 }
 
+/* Before these the program sees to it that there is memory. */
 static int is_guarded(void *frame)
 {
+	static const char *const reserved[] = {"regcomp", "regexec", "dlopen"};
 	Dl_info info;
 
-	return dladdr(frame, &info) &&
-	       ((info.dli_fname && strstr(info.dli_fname, "libxlsxwriter")) ||
-	        (info.dli_sname &&
-	         (!strcmp(info.dli_sname, "regcomp") || !strcmp(info.dli_sname, "regexec"))));
+	if (!dladdr(frame, &info))
+		return 0;
+	if (info.dli_fname && strstr(info.dli_fname, "libxlsxwriter"))
+		return 1;
+	for (size_t i = 0; info.dli_sname && i < sizeof(reserved) / sizeof(*reserved); i++)
+		if (!strcmp(info.dli_sname, reserved[i]))
+			return 1;
+	return 0;
 }
 
 /* The functions that called each other up to here. */
