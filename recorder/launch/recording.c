@@ -193,37 +193,56 @@ static enum ws_status block_signals(struct session *s, sigset_t *before, struct 
 
 #define SIGNAL_BIT(signal) (UINT64_C(1) << ((signal)-1))
 
-/*
- * While our child lives a signal is for the program. One that was sent to the process group has
- * reached the program already: it is the one that the witness has, too. Without a witness what
- * comes from the kernel is taken for that, as Ctrl-C does; but a closed terminal's SIGHUP goes to
- * its leader alone.
- */
-static void pass_on(struct session *s, uint64_t signals, uint64_t from_kernel)
+/* Bits of the signals that came; of those that the kernel sent also in *from_kernel. */
+static uint64_t read_signals(struct session *s, uint64_t *from_kernel)
 {
-	const uint64_t to_group =
-	        s->witness ? ws_witness_signals(s->witness) : from_kernel & ~SIGNAL_BIT(SIGHUP);
-
-	for (int signal = 1; signal <= 64; signal++)
-		if (signals & ~to_group & SIGNAL_BIT(signal))
-			kill(s->child, signal);
-	if (s->witness && signals & to_group) {
-		ws_witness_end(s->witness); /* a signal stays pending there */
-		s->witness = ws_witness_start();
-	}
-}
-
-static void handle_signals(struct session *s)
-{
-	uint64_t signals = 0, from_kernel = 0;
+	uint64_t signals = 0;
 	struct signalfd_siginfo info;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			continue;
 		signals |= SIGNAL_BIT(info.ssi_signo);
-		from_kernel |= info.ssi_code > 0 ? SIGNAL_BIT(info.ssi_signo) : 0;
+		*from_kernel |= info.ssi_code > 0 ? SIGNAL_BIT(info.ssi_signo) : 0;
 	}
+	return signals;
+}
+
+/*
+ * While our child lives a signal is for the program. One that was sent to the process group has
+ * reached the program already: it is the one that the witness has, too. Without a witness what
+ * comes from the kernel is taken for that, as Ctrl-C does; but a closed terminal's SIGHUP goes to
+ * its leader alone.
+ *
+ * A signal stays pending in the witness, so another one takes its place. That one is there before
+ * the first is asked for the last time, so each signal to the group is in one of them. It has to be
+ * without signals when it takes over: what it has may have been read here already.
+ */
+static void pass_on(struct session *s, uint64_t signals, uint64_t from_kernel)
+{
+	uint64_t to_group =
+	        s->witness ? ws_witness_signals(s->witness) : from_kernel & ~SIGNAL_BIT(SIGHUP);
+	bool is_clean = !s->witness || !to_group;
+
+	while (!is_clean) {
+		const pid_t next = ws_witness_start();
+
+		signals |= read_signals(s, &from_kernel);
+		to_group |= ws_witness_signals(s->witness);
+		is_clean = !next || !ws_witness_signals(next);
+		ws_witness_end(s->witness);
+		s->witness = next;
+	}
+	for (int signal = 1; signal <= 64; signal++)
+		if (signals & ~to_group & SIGNAL_BIT(signal))
+			kill(s->child, signal);
+}
+
+static void handle_signals(struct session *s)
+{
+	uint64_t from_kernel = 0;
+	const uint64_t signals = read_signals(s, &from_kernel);
+
 	if (signals && s->child)
 		pass_on(s, signals, from_kernel);
 	else if (signals & ~(SIGNAL_BIT(SIGUSR1) | SIGNAL_BIT(SIGUSR2)))
