@@ -287,6 +287,8 @@ static void prepare(struct ws_advice *a)
 	a->found->has_steps = a->times->nmeasured > 0;
 	a->samples = a->times->nmeasured ? (double)a->times->nmeasured : 1;
 	open_replay(a);
+	a->found->mean_step_ns =
+	        ws_stat_ratio((double)a->idle->wall_ns, (double)ws_windows(m, a->tab->sel)->n);
 	a->found->step_ns = a->replayed->obstacle ? (double)a->idle->wall_ns / a->samples
 	                                          : a->replayed->recorded_ns;
 	find_casts(a);

@@ -60,6 +60,7 @@ struct ws_ladder_rung {
 struct ws_findings {
 	struct ws_finding *finding; /* most severe first, then greatest gain, then rule */
 	size_t n;
+	double mean_step_ns;        /* wall time of the mean step with device work, else of all */
 	double step_ns; /* wall time of the replayed step, else of the mean step, else of all */
 	const char *obstacle; /* why gains are upper bounds; NULL: they are replayed */
 	bool has_steps;
@@ -219,7 +220,7 @@ size_t ws_advice_rank(uint32_t *top, size_t n, const int64_t *ns, uint32_t candi
 bool ws_advice_has_room(struct ws_advice *a, enum ws_rule rule, size_t *shown);
 /* Of a step: "1.72 µs", "172 ms". */
 const char *ws_advice_time(const struct ws_advice *a, double all_ns);
-/* " a step", or "" for a trace without steps: what numbers that are divided by samples are for. */
+/* " per step", or "" for a trace without steps: what numbers that are divided by samples are for. */
 const char *ws_advice_each(const struct ws_advice *a);
 /* Percent of the GPU time of the kernels that count. */
 double ws_advice_share(const struct ws_advice *a, int64_t ns);

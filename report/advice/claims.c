@@ -152,12 +152,16 @@ const char *ws_finding_gain(struct ws_arena *texts, const struct ws_findings *al
                             const struct ws_finding *f)
 {
 	const char *each = all->has_steps ? " per step" : "";
+	const char *now = ws_say_time(texts, all->step_ns);
 
 	if (!(f->gain_ns > 0) || !(all->step_ns > 0))
 		return "";
 	if (f->is_replayed)
-		return ws_arena_format(texts, "%s → %s%s", ws_say_time(texts, all->step_ns),
-		                       ws_say_time(texts, all->step_ns - f->gain_ns), each);
+		return ws_arena_format(texts, "%s → %s%s", now,
+		                       ws_say_time(texts, all->step_ns - f->gain_ns),
+		                       strcmp(now, ws_say_time(texts, all->mean_step_ns))
+		                               ? " in the median step"
+		                               : each);
 	return ws_arena_format(texts, "at most %s%s",
 	                       ws_say_part_of(texts, f->gain_ns, 100 * f->gain_ns / all->step_ns),
 	                       each);

@@ -135,5 +135,5 @@ const char *ws_advice_time(const struct ws_advice *a, double all_ns)
 
 const char *ws_advice_each(const struct ws_advice *a)
 {
-	return a->times->nmeasured ? " a step" : "";
+	return a->times->nmeasured ? " per step" : "";
 }

@@ -176,7 +176,7 @@ static bool is_layout(const struct ws_advice *a, size_t config)
 	return a->traits[config].op_class == WS_CLASS_LAYOUT;
 }
 
-/* "38 kernels a step" */
+/* "38 kernels per step" */
 static const char *kernels_text(struct ws_advice *a, uint64_t kernels)
 {
 	const double each = (double)kernels / a->samples;

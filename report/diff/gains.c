@@ -86,7 +86,7 @@ static void add_changes(const struct ws_diff *d, struct ws_table *t,
 	if (n > 1) {
 		ws_sentence_add(&text, ". Together: ");
 		add_change(&text, sum);
-		ws_sentence_add(&text, "%s", d->by_steps ? " a step" : "");
+		ws_sentence_add(&text, "%s", d->by_steps ? " per step" : "");
 	}
 	if (!n)
 		ws_sentence_add(&text, "No operation is significantly %s",

@@ -183,7 +183,7 @@ static void count_calls(struct ws_diff *d, struct counted of[NCOUNTED])
 static void compare_calls(struct ws_diff *d)
 {
 	struct counted of[NCOUNTED] = {{{0}, {0}, {0}}};
-	const char *per = d->by_steps ? " a step" : "";
+	const char *per = d->by_steps ? " per step" : "";
 
 	count_calls(d, of);
 	for (size_t c = 0; c < NCOUNTED; c++) {
@@ -220,7 +220,7 @@ static void compare_flops(struct ws_diff *d)
 		by *= 1000, p++;
 	if (ws_work_apart(d->flops[0], d->flops[1]))
 		add_reason(d, "%.3g and %.3g %cFLOP%s in the matched operations", d->flops[0] / by,
-		           d->flops[1] / by, prefix[p], d->by_steps ? " a step" : "");
+		           d->flops[1] / by, prefix[p], d->by_steps ? " per step" : "");
 }
 
 static void compare_unmatched(struct ws_diff *d)

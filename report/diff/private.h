@@ -212,7 +212,7 @@ void ws_diff_find_parts(struct ws_diff *d, const double typical[2], struct ws_di
 void ws_diff_parts_release(struct ws_diff_parts *p);
 /* "47.5 ms less waiting for data", "3.2 ms more gemm kernels" */
 void ws_diff_print_part(const struct ws_diff_part *p, char *out, size_t size);
-/* "51 ms less a step: 47.5 ms less waiting for data." Empty where nothing changed. */
+/* "51 ms less per step: 47.5 ms less waiting for data." Empty where nothing changed. */
 void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p, char *out,
                          size_t size);
 

@@ -363,7 +363,7 @@ static void add_unmatched(const struct verdict *v)
 		struct ws_sentence text = {""};
 
 		const double n = (double)side->nsamples;
-		const char *per = v->d->by_steps ? " a step" : "";
+		const char *per = v->d->by_steps ? " per step" : "";
 		char time[WS_SAY_TIME];
 
 		if (!rest->kernels)

@@ -192,7 +192,7 @@ void ws_diff_print_cause(const struct ws_diff *d, const struct ws_diff_parts *p,
 	else
 		second = NULL;
 	snprintf(out, size, "%s %s%s: %s%s%s.", ws_say_time_in(fabs(whole), ns),
-	         whole < 0 ? "less" : "more", d->by_steps ? " a step" : "", name[0],
+	         whole < 0 ? "less" : "more", d->by_steps ? " per step" : "", name[0],
 	         second ? ", " : "", second ? name[1] : "");
 }
 

@@ -12,7 +12,7 @@
  * CUDA C++ Programming Guide, "Technical Specifications per Compute
  * Capability"; reserved bytes, granularity and sub-partitions as in NVIDIA's
  * cuda_occupancy.h. All of them: 1,024 threads a block, 65,536 registers an SM,
- * 48 KiB of shared memory a block that a kernel need not ask for.
+ * 48 KiB of shared memory per block that a kernel need not ask for.
  */
 static const struct capability {
 	uint8_t major, minor;

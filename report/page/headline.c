@@ -176,7 +176,7 @@ static void say_what_happens_once(struct ws_page_making *p)
 		                            host->captured == 1 ? "" : "es"),
 		            " of the host went into a CUDA graph and did not run.", NULL);
 	else if (use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
-		ws_page_say(p->page, "", "The first iteration starts up: ",
+		ws_page_say(p->page, "", "Start-up takes ",
 		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
 		                                          (double)p->idle->nworked),
 		            "; it happens once.", NULL);

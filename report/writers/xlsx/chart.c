@@ -114,7 +114,7 @@ static const struct ws_xlsx_chart charts[] = {
          FORM(COLUMN_STACKED, 2, 1024, 16)},
         {.table = "ranks",
          .title = "Waiting that each rank caused to the others",
-         .alt_text = "Column chart of the ranks: waiting of the others, a step",
+         .alt_text = "Column chart of the ranks: waiting of the others per step",
          SHOWS("Rank", "time of all others, per step", "Caused Waiting (ns)"),
          .names_axis = "rank",
          FORM(COLUMN, 2, 1024, 16)},

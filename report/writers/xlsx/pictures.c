@@ -493,7 +493,7 @@ uint32_t ws__xlsx_add_icicle(struct ws_xlsx *x, lxw_worksheet *sheet, const char
 	p.chart = new_chart(x, of->title);
 	rows = 4 +
 	       (icicle->levels < LEVELS_LEAST ? 2 * LEVELS_LEAST : 2 * (unsigned)icicle->levels);
-	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, a row a level",
+	ws__xlsx_text(x, sheet, row, FRONT_DATA, "Cells of the icicle: % of time, one row per level",
 	              x->styles[WS_XLSX_SOURCE]);
 	for (size_t nth = 0; nth < slots; nth++)
 		add_slots(&p, nth, row + 1);

@@ -107,8 +107,8 @@ Test(like, the_reasons_are_told_in_words)
 	static const struct {
 		int way;
 		const char *reason;
-	} ways[] = {{FEWER_LAYERS, "50 and 45 matmul calls a step"},
-	            {SMALLER_PRODUCTS, "50 and 45 GFLOP a step in the matched operations"},
+	} ways[] = {{FEWER_LAYERS, "50 and 45 matmul calls per step"},
+	            {SMALLER_PRODUCTS, "50 and 45 GFLOP per step in the matched operations"},
 	            {FEWER_ITERATIONS, "50 and 45 matmul calls"},
 	            {FEWER_ADDITIONS, "of the GPU time of test (A) has a counterpart"}};
 

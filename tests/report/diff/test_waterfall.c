@@ -71,7 +71,7 @@ Test(waterfall, the_largest_part_is_the_second_sentence)
 	training_state = 42;
 	report = training_compare(&slow, &fast, 3, NULL, &result);
 	expect_adds_up(report);
-	cr_expect(strstr(result.verdict, "4.8 ms less a step: ") &&
+	cr_expect(strstr(result.verdict, "4.8 ms less per step: ") &&
 	                  strstr(result.verdict, " less waiting for data."),
 	          "%s", result.verdict);
 	t = tb_table_of(report, "diff-idle");
@@ -84,7 +84,7 @@ Test(waterfall, the_largest_part_is_the_second_sentence)
 
 	kernels.gemm_ns = 60000;
 	report = training_compare(&fast, &kernels, 3, NULL, &result);
-	cr_expect(strstr(result.verdict, "ms less a step: ") &&
+	cr_expect(strstr(result.verdict, "ms less per step: ") &&
 	                  strstr(result.verdict, " less gemm kernels."),
 	          "%s", result.verdict);
 	ws_report_free(report);
