@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/base/rng_normal.h"
+#include "kernels/base/rng.h"
 
 /* --- answers of CUDA, cuBLAS and cuDNN, as status and words
  * ---------------------------------------- */

@@ -7,8 +7,7 @@
 #pragma once
 
 #include "formats/base/status.h"
-#include "kernels/data/tokens.h"
-#include "kernels/data/images.h"
+#include "kernels/exec/data.h"
 #include "kernels/graph/op.h"
 #include "kernels/base/parallel.h"
 
@@ -18,7 +17,7 @@ struct ws_backend;
 struct ws_backend_plan {
 	struct ws_op *const *ops; /* in their order, all phases */
 	int op_count;
-	uint64_t block_bytes; /* of one block with a place for each tensor: memory_plan.h */
+	uint64_t block_bytes; /* of one block with a place for each tensor: exec.h */
 };
 
 struct ws_backend_ops {

@@ -1,4 +1,4 @@
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 
 #include <stdlib.h>
 

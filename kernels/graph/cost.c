@@ -1,4 +1,4 @@
-#include "kernels/graph/cost.h"
+#include "kernels/graph/graph.h"
 
 /* A dimension for the payload; none of this size fits a machine's memory twice. */
 static uint32_t dim32(int64_t dim)
@@ -48,7 +48,7 @@ static void cost_conv(struct ws_op *op)
 	p->stride = dim32(f->stride);
 	p->pad = dim32(f->pad_w);
 	p->groups = dim32(f->groups);
-	/* fits: ops_image.c */
+	/* fits: ops.c */
 	p->flops = 2 * (uint64_t)(f->n * f->k * f->p * f->q * (f->c / f->groups) * f->r * f->s);
 	cost_bytes(op);
 }
@@ -91,47 +91,30 @@ static void cost_pool(struct ws_op *op, uint64_t flops)
 	cost_bytes(op);
 }
 
+/* A rule of op.def. */
+#define RULE(name, ...)                           \
+	static void cost_##name(struct ws_op *op) \
+	{                                         \
+		__VA_ARGS__;                      \
+	}
+
 /* Comparisons; those with the padding count, as a kernel makes them. */
-static void cost_max_pool(struct ws_op *op)
-{
-	cost_pool(op, (uint64_t)(op->out[0]->count * (op->u.window.r * op->u.window.s - 1)));
-}
-
-static void cost_max_pool_grad(struct ws_op *op)
-{
-	cost_pool(op, (uint64_t)op->in[0]->count);
-}
-
-static void cost_avg_pool(struct ws_op *op)
-{
-	cost_pool(op, window_reads(&op->u.window));
-}
-
-static void cost_avg_pool_grad(struct ws_op *op)
-{
-	cost_pool(op, (uint64_t)op->out[0]->count);
-}
-
-/* FLOPs of an element that an option of a fused optimizer adds. */
-static uint64_t flops_of_options(const struct ws_op *op)
-{
-	const struct ws_update *u = &op->u.update;
-	uint64_t flops = 0;
-
-	if (op->sub == WS_SUB_SGD_ALL && u->list->t[WS_UPDATE_M])
-		flops += 2;
-	if ((op->sub == WS_SUB_SGD_ALL || op->sub == WS_SUB_ADAM_ALL) && u->factors.decay != 0)
-		flops += 2;
-	return flops;
-}
+RULE(max_pool, cost_pool(op, (uint64_t)(op->out[0]->count *(op->u.window.r * op->u.window.s - 1))))
+RULE(max_pool_grad, cost_pool(op, (uint64_t)op->in[0]->count))
+RULE(avg_pool, cost_pool(op, window_reads(&op->u.window)))
+RULE(avg_pool_grad, cost_pool(op, (uint64_t)op->out[0]->count))
 
 /* Each tensor of a row is read, or written, once: of AdamW p, g, m, v and p, m, v. */
 static void cost_update(struct ws_op *op)
 {
 	const struct ws_update *u = &op->u.update;
 	struct wsnvtx_op *p = &op->payload;
-	uint64_t count = 0;
+	uint64_t count = 0, flops = ws_sub_info(op->sub)->flops;
 
+	if (op->sub == WS_SUB_SGD_ALL && u->list->t[WS_UPDATE_M])
+		flops += 2; /* momentum */
+	if ((op->sub == WS_SUB_SGD_ALL || op->sub == WS_SUB_ADAM_ALL) && u->factors.decay != 0)
+		flops += 2; /* decay in the gradient */
 	for (int i = 0; i < ws_update_numbers(op); i++)
 		p->bytes_read += op->in[i]->size_bytes;
 	for (int i = 0; i < u->count; i++) {
@@ -151,14 +134,10 @@ static void cost_update(struct ws_op *op)
 	}
 	p->m = 1;
 	p->n = dim32((int64_t)count);
-	p->flops = count * (ws_sub_info(op->sub)->flops + flops_of_options(op));
+	p->flops = count * flops;
 }
 
-static void cost_clip(struct ws_op *op)
-{
-	cost_update(op);
-	op->payload.bytes_written = op->out[0]->size_bytes;
-}
+RULE(clip, cost_update(op); op->payload.bytes_written = op->out[0]->size_bytes)
 
 static void cost_gemm(struct ws_op *op)
 {
@@ -181,43 +160,18 @@ static void cost_elements(struct ws_op *op, const struct ws_tensor *t)
 	cost_bytes(op);
 }
 
-static void cost_result(struct ws_op *op)
-{
-	cost_elements(op, op->out[0]);
-}
-
-static void cost_operand(struct ws_op *op)
-{
-	cost_elements(op, op->in[0]);
-}
-
+RULE(result, cost_elements(op, op->out[0]))
+RULE(operand, cost_elements(op, op->in[0]))
 /* table, index -> rows */
-static void cost_embedding(struct ws_op *op)
-{
-	cost_rows(op, op->out[0]);
-	cost_indexed(op, op->out[0], false);
-}
-
+RULE(embedding, cost_rows(op, op->out[0]); cost_indexed(op, op->out[0], false))
 /* row gradients, index, table -> table */
-static void cost_embedding_grad(struct ws_op *op)
-{
-	cost_elements(op, op->in[0]);
-	cost_indexed(op, op->in[0], true);
-}
-
+RULE(embedding_grad, cost_elements(op, op->in[0]); cost_indexed(op, op->in[0], true))
 /* rows, index -> one element of each */
-static void cost_gather(struct ws_op *op)
-{
-	cost_rows(op, op->in[0]);
-	cost_indexed(op, op->out[0], false);
-}
-
+RULE(gather, cost_rows(op, op->in[0]); cost_indexed(op, op->out[0], false))
 /* element gradients, index, zeros -> rows */
-static void cost_gather_grad(struct ws_op *op)
-{
-	cost_rows(op, op->out[0]);
-	cost_indexed(op, op->in[0], false);
-}
+RULE(gather_grad, cost_rows(op, op->out[0]); cost_indexed(op, op->in[0], false))
+/* One FLOP more a row. */
+RULE(cross_entropy, cost_elements(op, op->in[0]); op->payload.flops += op->payload.m)
 
 /* Queries and keys, or their gradients, are rotated: 3 each. */
 static void cost_rope_qkv(struct ws_op *op)
@@ -239,13 +193,6 @@ static void cost_nll_loss(struct ws_op *op)
 	op->payload.flops = ws_sub_info(op->sub)->flops * op->payload.m;
 	op->payload.bytes_read = op->payload.m * ws_dtype_size(y->dtype) + op->in[1]->size_bytes;
 	op->payload.bytes_written = op->out[0]->size_bytes;
-}
-
-/* One FLOP more a row. */
-static void cost_cross_entropy(struct ws_op *op)
-{
-	cost_elements(op, op->in[0]);
-	op->payload.flops += op->payload.m;
 }
 
 static void cost_unscale(struct ws_op *op)

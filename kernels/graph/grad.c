@@ -1,7 +1,7 @@
-#include "kernels/graph/grad.h"
+#include <stdlib.h>
 
 #include "formats/base/xalloc.h"
-#include "kernels/graph/append.h"
+#include "kernels/graph/ops.h"
 
 struct tape {
 	struct ws_graph *graph;

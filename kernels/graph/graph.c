@@ -2,10 +2,10 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
-#include "kernels/graph/cost.h"
 
 /* --- memory ---------------------------------------------------------------------- */
 

@@ -130,3 +130,43 @@ int64_t ws_graph_param_count(const struct ws_graph *graph);
  * result. Called by ops.h, which checks the shapes.
  */
 struct ws_tensor *ws_graph_append(struct ws_graph *graph, const struct ws_op *op);
+
+/* --- what ops cost: FLOPs and bytes, by the conventions of warpsheet_nvtx.h
+ * ------------------------ */
+
+/*
+ * Exact integers. Bytes are the least that must move when each operand is read
+ * once and each result written once, in their own dtypes; a broadcast operand
+ * counts at its stored size, an embedding reads only the rows it picks.
+ */
+struct ws_cost {
+	uint64_t flops;
+	uint64_t matmul_flops; /* of that: GEMM, convolution, fused attention */
+	uint64_t bytes_read, bytes_written;
+	int ops;
+};
+
+/* Fill the shape, FLOPs and bytes of op->payload from the op's operands and attributes. */
+void ws_cost_op(struct ws_op *op);
+/* Sum of the ops of a phase. */
+struct ws_cost ws_cost_phase(const struct ws_graph *graph, enum wsnvtx_phase phase);
+
+/* --- the backward pass: from the ops of a graph to the ops of their gradients
+ * ----------------------- */
+
+/*
+ * Reverse-mode differentiation, op by op: each kind has a rule that appends
+ * the ops of its gradient. A tensor used several times has its contributions
+ * added in the order in which they arise. A gradient that is the same along
+ * rows or everywhere stays broadcast ([R, 1] or [1]) until an op needs it in
+ * full. Gradients have the dtype of the tensor they belong to.
+ *
+ * Row maxima count as constants: they only shift softmax and log-softmax,
+ * which do not change under a shift.
+ *
+ * Append the backward phase of y: ops that leave, in param->grad of every
+ * parameter that y depends on, the sum over elements of seed times dy/dparam.
+ * seed: a tensor of y's shape and dtype; NULL: 1, and y has one element.
+ */
+enum ws_status ws_graph_backward(struct ws_graph *graph, struct ws_tensor *y,
+                                 struct ws_tensor *seed, struct ws_err *err);

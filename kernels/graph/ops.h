@@ -16,13 +16,6 @@ struct ws_tensor *ws_op_cast(struct ws_graph *graph, struct ws_tensor *x, enum w
 /* x written over a tensor of another dtype. */
 struct ws_tensor *ws_op_cast_into(struct ws_graph *graph, struct ws_tensor *x,
                                   struct ws_tensor *out);
-/*
- * t as op `sub` wants it: t itself, or the result of a cast op appended now. The rules are
- * torch.autocast's (policy column of op.def): products in the low type, exp, log, powers and sums
- * in fp32, the rest in the type that comes. A parameter is cast once a forward pass, activations
- * for every op.
- */
-struct ws_tensor *ws_autocast(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *t);
 
 /* --- primitive ops --------------------------------------------------------------------- */
 
@@ -40,7 +33,7 @@ struct ws_tensor *ws_op_binary(struct ws_graph *graph, enum ws_sub sub, struct w
 struct ws_tensor *ws_op_binary_into(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *a,
                                     struct ws_tensor *b, struct ws_tensor *out);
 
-/* MAX, SUM, MEAN: [.., C] -> [.., 1]. COLSUM: [.., C] -> [C]. MAX has no gradient: see grad.h. */
+/* MAX, SUM, MEAN: [.., C] -> [.., 1]. COLSUM: [.., C] -> [C]. MAX has no gradient: see graph.h. */
 struct ws_tensor *ws_op_reduce(struct ws_graph *graph, enum ws_sub sub, struct ws_tensor *x);
 
 /* x broadcast to a shape; x itself when it has as many elements. */
@@ -181,3 +174,15 @@ struct ws_tensor *ws_op_dropout(struct ws_graph *graph, struct ws_tensor *x, str
 /* sub: RELU_GRAD, LEAKY_RELU_GRAD (slope alpha), TANH_GRAD; y: the activation's result. */
 struct ws_tensor *ws_op_activation_grad(struct ws_graph *graph, enum ws_sub sub,
                                         struct ws_tensor *dy, struct ws_tensor *y, double alpha);
+
+/* --- what the ops of gradients are appended by ------------------------------------------------ */
+
+/* Add a result to an op. */
+struct ws_tensor *ws_op_add_result(struct ws_graph *graph, struct ws_op *op, const char *name,
+                                   enum ws_dtype dtype, struct ws_shape shape);
+/*
+ * Append an op with one result, which is named after it and needs a gradient when an operand does.
+ * Returns the result.
+ */
+struct ws_tensor *ws_op_append(struct ws_graph *graph, struct ws_op *op, enum ws_dtype dtype,
+                               struct ws_shape shape);

@@ -1,9 +1,100 @@
-#include "kernels/nn/optim.h"
+
+#include "kernels/graph/ops.h"
 
 #include <math.h>
 
 #include "formats/base/options.h"
-#include "kernels/graph/ops.h"
+#include "kernels/nn/optim.h"
+
+/* --- loss scaling -------------------------------------------------------------------------- */
+
+#define FIRST_SCALE 65536.0
+#define GROWTH      2.0
+#define BACKOFF     0.5
+#define INTERVAL    2000
+
+struct ws_loss_scale ws_loss_scale_resolve(const struct ws_precision *precision,
+                                           struct ws_loss_scale asked)
+{
+	if (asked.kind == WS_LOSS_SCALE_DEFAULT)
+		asked.kind = precision->scale_max > 0 ? WS_LOSS_SCALE_DYNAMIC : WS_LOSS_SCALE_NONE;
+	return asked;
+}
+
+struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale scaling,
+                                   struct ws_tensor *loss, struct ws_scaler *scaler)
+{
+	struct ws_tensor *scaled;
+
+	memset(scaler, 0, sizeof(*scaler));
+	if (!loss || scaling.kind == WS_LOSS_SCALE_NONE)
+		return loss;
+	scaler->dynamic = scaling.kind == WS_LOSS_SCALE_DYNAMIC;
+	scaler->first = scaler->dynamic ? FIRST_SCALE : scaling.value;
+	scaler->rule = (struct ws_scaler_rule){GROWTH, BACKOFF, graph->precision.scale_max,
+	                                       scaling.interval ? scaling.interval : INTERVAL};
+	scaler->scale = ws_graph_tensor(graph, "grad scaler.scale",
+	                                scaler->dynamic ? WS_ROLE_STATE : WS_ROLE_CONST,
+	                                ws_dtype_exact(loss->dtype), WS_SHAPE(1));
+	scaler->scale->init = (struct ws_init){WS_INIT_FILL, scaler->first};
+	if (scaler->dynamic) {
+		scaler->tracker = ws_graph_tensor(graph, "grad scaler.tracker", WS_ROLE_STATE,
+		                                  WS_DTYPE_I32, WS_SHAPE(1));
+		scaler->tracker->init = (struct ws_init){WS_INIT_FILL, 0};
+	}
+	ws_graph_scope_push(graph, WSNVTX_OP_loss, "grad scaler");
+	scaled = ws_op_binary(graph, WS_SUB_MUL, loss, scaler->scale);
+	ws_graph_scope_pop(graph);
+	return scaled;
+}
+
+/*
+ * In the optimizer phase: begin (found_inf = 0), then gradients divided by the scale, a of each row
+ * into out by one op, all a of one dtype and all out; at last the update of the scale. Begin and
+ * end do nothing for a static scale. The caller opens the scope of all but the end.
+ */
+static void scaler_begin(struct ws_graph *graph, struct ws_scaler *scaler)
+{
+	if (!scaler->dynamic)
+		return;
+	scaler->found_inf = ws_op_fill(graph, scaler->scale->dtype, WS_SHAPE(1), 0);
+	scaler->found_inf->keep = true;
+}
+
+static void scaler_unscale(struct ws_graph *graph, const struct ws_scaler *scaler,
+                           const struct ws_update_row *list, int count)
+{
+	struct ws_op op = {.sub = WS_SUB_UNSCALE,
+	                   .in_count = 2,
+	                   .out_count = 1,
+	                   .in = {list->t[WS_UPDATE_A], scaler->scale},
+	                   .out = {list->t[WS_UPDATE_OUT]},
+	                   .u.update = {.list = list, .count = count}};
+
+	if (scaler->dynamic) {
+		op.in[op.in_count++] = scaler->found_inf;
+		op.out[op.out_count++] = scaler->found_inf;
+	}
+	ws_graph_append(graph, &op);
+}
+
+static void scaler_end(struct ws_graph *graph, const struct ws_scaler *scaler)
+{
+	struct ws_op op = {.sub = WS_SUB_SCALE_UPDATE,
+	                   .in_count = 3,
+	                   .out_count = 2,
+	                   .in = {scaler->scale, scaler->tracker, scaler->found_inf},
+	                   .out = {scaler->scale, scaler->tracker},
+	                   .u.scaler = scaler->rule};
+
+	if (!scaler->dynamic)
+		return;
+	ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
+	ws_graph_append(graph, &op);
+	ws_graph_scope_pop(graph);
+}
+
+/* --- optimizers ---------------------------------------------------------------------------- */
 
 #define UNARY(sub, x, alpha)           ws_op_unary(graph, WS_SUB_##sub, (x), (alpha))
 #define BINARY(sub, a, b)              ws_op_binary(graph, WS_SUB_##sub, (a), (b))
@@ -71,27 +162,17 @@ static void make_states(struct ws_graph *graph, const struct ws_optimizer *o, st
 
 /* --- the course's loop ------------------------------------------------------------- */
 
-/* m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g^2 */
-static void moments(struct ws_graph *graph, const struct ws_optimizer *o, const struct update *u)
+static void adamw_cs336(struct ws_graph *graph, const struct ws_optimizer *o,
+                        const struct ws_optim *optim, const struct update *u)
 {
-	struct ws_tensor *old, *new;
+	struct ws_tensor *p = u->target, *old, *new, *step;
 
 	old = UNARY(SCALE, u->m, o->beta1);
 	new = UNARY(SCALE, u->grad, 1 - o->beta1);
 	BINARY_INTO(ADD, old, new, u->m);
-
 	old = UNARY(SCALE, u->v, o->beta2);
-	new = UNARY(SQUARE, u->grad, 0);
-	new = UNARY(SCALE, new, 1 - o->beta2);
+	new = UNARY(SCALE, UNARY(SQUARE, u->grad, 0), 1 - o->beta2);
 	BINARY_INTO(ADD, old, new, u->v);
-}
-
-static void adamw_cs336(struct ws_graph *graph, const struct ws_optimizer *o,
-                        const struct ws_optim *optim, const struct update *u)
-{
-	struct ws_tensor *p = u->target, *step;
-
-	moments(graph, o, u);
 	/* in m's dtype, as a product with a number is */
 	step = ws_graph_tensor(graph, "multiply", WS_ROLE_ACTIVATION, u->m->dtype, u->m->shape);
 	step = BINARY_INTO(MUL, u->m, optim->alpha, step);
@@ -153,13 +234,6 @@ static enum slot decayed(const struct group *g)
 	return WORK;
 }
 
-/* work: new tensors from here on */
-static void forget_work(const struct group *g)
-{
-	for (int i = 0; i < g->count; i++)
-		g->list[i].work = NULL;
-}
-
 static void adam(const struct group *g)
 {
 	const struct ws_optimizer *o = g->o;
@@ -173,7 +247,8 @@ static void adam(const struct group *g)
 	append_update(g, WS_SUB_EACH_LERP, 1 - o->beta1, M, M, grad, NONE);
 	append_update(g, WS_SUB_EACH_SCALE, o->beta2, V, V, NONE, NONE);
 	append_update(g, WS_SUB_EACH_ADDCMUL, 1 - o->beta2, V, V, grad, grad);
-	forget_work(g);
+	for (int i = 0; i < g->count; i++)
+		g->list[i].work = NULL; /* new tensors from here on */
 	append_update(g, WS_SUB_EACH_SQRT, 0, WORK, V, NONE, NONE);
 	append_update(g, WS_SUB_EACH_MUL, 0, WORK, WORK, NONE, NONE);
 	append_update(g, WS_SUB_EACH_ADD_CONST, o->eps, WORK, WORK, NONE, NONE);
@@ -219,24 +294,13 @@ static void fused(const struct group *g)
 
 /* --- the phase --------------------------------------------------------------------- */
 
-/* The fp32 copy of a 16-bit parameter, in a mode that has them; else the parameter. */
-static struct ws_tensor *target_of(struct ws_graph *graph, struct ws_tensor *param)
-{
-	const char *name;
-
-	if (!graph->precision.masters || param->dtype == ws_dtype_exact(param->dtype))
-		return param;
-	name = ws_graph_text(graph, "%s.master", param->name);
-	return ws_op_cast_into(graph, param,
-	                       ws_graph_tensor(graph, name, WS_ROLE_STATE,
-	                                       ws_dtype_exact(param->dtype), param->shape));
-}
-
-/* All parameters with a gradient. */
+/* All parameters with a gradient; those of 16 bits with their fp32 masters, in a mode that has
+ * them. */
 static struct update *collect(struct ws_graph *graph, int *count)
 {
 	struct update *list = ws_graph_alloc(graph, (size_t)graph->tensor_count * sizeof(*list));
 	int tensors = graph->tensor_count;
+	enum ws_dtype exact;
 
 	*count = 0;
 	ws_graph_phase(graph, WSNVTX_PHASE_setup);
@@ -246,7 +310,16 @@ static struct update *collect(struct ws_graph *graph, int *count)
 		if (p->role != WS_ROLE_PARAM || !p->grad)
 			continue;
 		graph->layer = p->layer;
-		list[(*count)++] = (struct update){.param = p, .target = target_of(graph, p)};
+		list[*count] = (struct update){.param = p, .target = p};
+		exact = ws_dtype_exact(p->dtype);
+		if (graph->precision.masters && p->dtype != exact) {
+			const char *name = ws_graph_text(graph, "%s.master", p->name);
+			struct ws_tensor *master =
+			        ws_graph_tensor(graph, name, WS_ROLE_STATE, exact, p->shape);
+
+			list[*count].target = ws_op_cast_into(graph, p, master);
+		}
+		++*count;
 	}
 	return list;
 }
@@ -260,7 +333,7 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 
 	if (scaler) {
 		ws_graph_scope_push(graph, WSNVTX_OP_optimizer, "grad scaler");
-		ws_scaler_begin(graph, scaler);
+		scaler_begin(graph, scaler);
 	}
 	/* those of the dtype of what they update in place, by one op for all of them */
 	for (int i = 0; i < count && scaler; i++) {
@@ -272,7 +345,7 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 		rows[same++] = (struct ws_update_row){{grad, grad}};
 	}
 	if (same)
-		ws_scaler_unscale(graph, scaler, rows, same);
+		scaler_unscale(graph, scaler, rows, same);
 	for (int i = 0; i < count; i++) {
 		struct update *u = &list[i];
 		struct ws_tensor *grad = u->param->grad;
@@ -282,7 +355,7 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 			u->grad = ws_graph_tensor(graph, "unscaled", WS_ROLE_ACTIVATION,
 			                          u->target->dtype, grad->shape);
 			rows[same] = (struct ws_update_row){{u->grad, grad}};
-			ws_scaler_unscale(graph, scaler, &rows[same++], 1);
+			scaler_unscale(graph, scaler, &rows[same++], 1);
 		} else if (!u->grad) {
 			u->grad = ws_op_cast(graph, grad, u->target->dtype);
 		}
@@ -291,23 +364,6 @@ static void make_grads(struct ws_graph *graph, struct update *list, int count,
 	graph->layer = -1;
 	if (scaler)
 		ws_graph_scope_pop(graph);
-}
-
-static struct ws_tensor *number(struct ws_graph *graph, const char *name)
-{
-	return ws_graph_tensor(graph, name, WS_ROLE_INPUT, ws_dtype_exact(graph->precision.storage),
-	                       WS_SHAPE(1));
-}
-
-static struct ws_optim make_numbers(struct ws_graph *graph, const struct ws_optimizer *optimizer)
-{
-	struct ws_optim optim = {0};
-
-	if (optimizer->kind != WS_OPTIMIZER_SGD)
-		optim.alpha = number(graph, "optimizer.alpha");
-	if (optimizer->kind == WS_OPTIMIZER_ADAM || optimizer->kind == WS_OPTIMIZER_ADAMW)
-		optim.correction = number(graph, "optimizer.correction");
-	return optim;
 }
 
 /* The norm of all gradients, and all of them made smaller where it is too large. */
@@ -361,13 +417,19 @@ static void append_updates(struct ws_graph *graph, const struct ws_optimizer *op
 struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimizer *optimizer,
                                 struct ws_scaler *scaler)
 {
+	enum ws_dtype exact = ws_dtype_exact(graph->precision.storage);
 	struct ws_optim optim = {0};
 	int count;
 	struct update *list = collect(graph, &count);
 
 	ws_graph_phase(graph, WSNVTX_PHASE_optimizer);
 	graph->kind = WSNVTX_OP_optimizer;
-	optim = make_numbers(graph, optimizer);
+	if (optimizer->kind != WS_OPTIMIZER_SGD)
+		optim.alpha = ws_graph_tensor(graph, "optimizer.alpha", WS_ROLE_INPUT, exact,
+		                              WS_SHAPE(1));
+	if (optimizer->kind == WS_OPTIMIZER_ADAM || optimizer->kind == WS_OPTIMIZER_ADAMW)
+		optim.correction = ws_graph_tensor(graph, "optimizer.correction", WS_ROLE_INPUT,
+		                                   exact, WS_SHAPE(1));
 	make_grads(graph, list, count, scaler);
 	make_states(graph, optimizer, list, count);
 	graph->unless = scaler ? scaler->found_inf : NULL;
@@ -375,7 +437,7 @@ struct ws_optim ws_optim_append(struct ws_graph *graph, const struct ws_optimize
 	append_updates(graph, optimizer, &optim, list, count);
 	graph->unless = NULL;
 	if (scaler)
-		ws_scaler_end(graph, scaler);
+		scaler_end(graph, scaler);
 	return optim;
 }
 

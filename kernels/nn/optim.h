@@ -1,9 +1,59 @@
-/* Optimizers: ops that update parameters from their gradients. */
+/* Optimizers: ops that update parameters from their gradients; and the scaling of the loss. */
 #pragma once
 
 #include "kernels/exec/exec.h"
 #include "kernels/graph/graph.h"
-#include "kernels/nn/scaler.h"
+
+/* --- loss scaling -------------------------------------------------------------------------- */
+
+/*
+ * Loss scaling: the loss is multiplied before the backward pass, so that small
+ * gradients survive in fp16, and the gradients are divided before they are used.
+ *
+ * A dynamic scale follows torch.cuda.amp.GradScaler and apex's LossScaler, which
+ * agree but for the largest scale: a step with an infinite or NaN gradient
+ * changes no parameter and halves the scale, `interval` steps without one
+ * double it. A static scale is a constant: nothing is checked, as in apex.
+ */
+
+enum ws_loss_scale_kind {
+	WS_LOSS_SCALE_DEFAULT, /* that of the dtype mode */
+	WS_LOSS_SCALE_NONE,
+	WS_LOSS_SCALE_STATIC,
+	WS_LOSS_SCALE_DYNAMIC,
+};
+
+struct ws_loss_scale {
+	enum ws_loss_scale_kind kind;
+	double value;     /* STATIC: the scale */
+	int64_t interval; /* DYNAMIC: clean steps before the scale doubles; 0: 2000 */
+};
+
+/* The tensors of a scaler and the rule of its update. */
+struct ws_scaler {
+	bool dynamic;
+	struct ws_scaler_rule rule;  /* op.h; dynamic */
+	double first;                /* value of the scale in the first step */
+	struct ws_tensor *scale;     /* [1], fp32 */
+	struct ws_tensor *tracker;   /* int32 [1]: clean steps since the scale changed; dynamic */
+	struct ws_tensor *found_inf; /* [1]: 1 after a gradient that is not finite; dynamic */
+};
+
+/* What a precision does when it is asked for `asked`: never DEFAULT. */
+struct ws_loss_scale ws_loss_scale_resolve(const struct ws_precision *precision,
+                                           struct ws_loss_scale asked);
+
+/*
+ * Append, at the end of the loss phase, the multiplication of the loss. Returns
+ * the scaled loss, from which the backward pass must start; the loss itself
+ * where scaling is NONE, and scaler is left zeroed then.
+ */
+struct ws_tensor *ws_scaler_append(struct ws_graph *graph, struct ws_loss_scale scaling,
+                                   struct ws_tensor *loss, struct ws_scaler *scaler);
+
+/* --- optimizers ---------------------------------------------------------------------------- */
+
+/* Optimizers: ops that update parameters from their gradients. */
 
 /* value of the option, enumerator */
 #define WS_OPTIMIZER_LIST(X)          \

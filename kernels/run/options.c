@@ -1,6 +1,7 @@
 #include "kernels/run/options.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 #include "formats/base/options.h"
 

@@ -1,7 +1,7 @@
 /* The command line of warpsheet-step. */
 #pragma once
 
-#include "kernels/run/describe.h"
+#include "kernels/run/step.h"
 
 enum ws_step_option {
 #define WS_OPTION(ID, ...) WS_STEP_OPTION_##ID,

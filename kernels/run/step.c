@@ -4,12 +4,13 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "formats/base/options.h"
 #include "formats/base/xalloc.h"
-#include "kernels/data/tokens.h"
-#include "kernels/graph/grad.h"
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/data.h"
+#include "kernels/graph/graph.h"
+#include "kernels/exec/exec.h"
 
 /* --- names -------------------------------------------------------------------------- */
 
@@ -32,42 +33,29 @@ WS_CHOICE_NAMES(ws_step_phase_name, WS_STEP_PHASE_LIST)
 
 /* --- session ------------------------------------------------------------------------- */
 
-static struct ws_token_batch token_batch(const struct ws_step *step)
-{
-	const struct ws_step_options *o = &step->options;
-
-	return (struct ws_token_batch){o->batch, o->context, step->size.vocab};
-}
-
-static enum ws_status build_forward(struct ws_step *step, struct ws_err *err)
+static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
 {
 	struct ws_step_options *o = &step->options;
 	bool with_loss = o->phase != WS_STEP_FORWARD;
-
-	if (o->model->image) {
-		o->image.batch = o->batch;
-		o->image.layers = o->layers;
-		o->image.batches = o->batches;
-		o->image.seed = o->seed;
-		return ws_image_build(step->graph, o->model->image, &o->image, with_loss, &step->io,
-		                      err);
-	}
-	step->size = o->model->transformer;
-	if (o->layers)
-		step->size.layers = o->layers;
-	return ws_transformer_build(step->graph, &step->size, o->batch, o->context, with_loss,
-	                            &step->io, err);
-}
-
-static enum ws_status build_graph(struct ws_step *step, struct ws_err *err)
-{
-	const struct ws_step_options *o = &step->options;
 	struct ws_tensor *scaled;
 
 	step->graph = ws_graph_create(o->precision);
 	step->graph->fusion = o->fusion;
 	step->graph->attention = o->attention;
-	WS_FORWARD(build_forward(step, err));
+	if (o->model->image) {
+		o->image.batch = o->batch;
+		o->image.layers = o->layers;
+		o->image.batches = o->batches;
+		o->image.seed = o->seed;
+		WS_FORWARD(ws_image_build(step->graph, o->model->image, &o->image, with_loss,
+		                          &step->io, err));
+	} else {
+		step->size = o->model->transformer;
+		if (o->layers)
+			step->size.layers = o->layers;
+		WS_FORWARD(ws_transformer_build(step->graph, &step->size, o->batch, o->context,
+		                                with_loss, &step->io, err));
+	}
 	scaled = ws_scaler_append(step->graph, ws_loss_scale_resolve(o->precision, o->loss_scale),
 	                          step->io.loss, &step->scaler);
 	step->scale = step->scaler.first;
@@ -160,31 +148,22 @@ void ws_step_close(struct ws_step *step)
 	free(step);
 }
 
-static enum ws_status feed_tokens(struct ws_step *step, int64_t number, struct ws_err *err)
-{
-	const struct ws_step_options *o = &step->options;
-	struct ws_token_batch batch = token_batch(step);
-
-	ws_data_tokens(o->seed, number, &batch, step->tokens, step->targets);
-	WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
-	return step->io.target ? ws_exec_upload(step->exec, step->io.target, step->targets, err)
-	                       : WS_OK;
-}
-
-static enum ws_status feed_batch(struct ws_step *step, struct ws_err *err)
-{
-	const struct ws_step_options *o = &step->options;
-
-	if (o->model->image)
-		return ws_image_feed(step->exec, o->model->image, &o->image, &step->io, step->done,
-		                     err);
-	return feed_tokens(step, o->batches ? step->done % o->batches : step->done, err);
-}
-
 static enum ws_status feed(struct ws_step *step, struct ws_err *err)
 {
-	WS_FORWARD(feed_batch(step, err));
-	return ws_optim_feed(step->exec, &step->options.optimizer, &step->optim,
+	const struct ws_step_options *o = &step->options;
+	struct ws_token_batch batch = {o->batch, o->context, step->size.vocab};
+
+	if (o->model->image) {
+		WS_FORWARD(ws_image_feed(step->exec, o->model->image, &o->image, &step->io,
+		                         step->done, err));
+	} else {
+		ws_data_tokens(o->seed, o->batches ? step->done % o->batches : step->done, &batch,
+		               step->tokens, step->targets);
+		WS_FORWARD(ws_exec_upload(step->exec, step->io.input, step->tokens, err));
+		if (step->io.target)
+			WS_FORWARD(ws_exec_upload(step->exec, step->io.target, step->targets, err));
+	}
+	return ws_optim_feed(step->exec, &o->optimizer, &step->optim,
 	                     step->done - step->skipped + 1, err);
 }
 
@@ -242,34 +221,12 @@ enum ws_status ws_step_run(struct ws_step *step, const char *range, uint64_t num
 
 /* --- the whole run ----------------------------------------------------------------- */
 
-static void fact_loss_scale(struct ws_loss_scale scaling)
-{
-	char text[32] = "dynamic";
-
-	if (scaling.kind == WS_LOSS_SCALE_NONE)
-		snprintf(text, sizeof(text), "none");
-	else if (scaling.kind == WS_LOSS_SCALE_STATIC)
-		snprintf(text, sizeof(text), "static:%g", scaling.value);
-	wsnvtx_workload("loss_scale", text);
-}
-
-static void state_optimizer(const struct ws_optimizer *optimizer, enum ws_fusion fusion)
-{
-	char text[32];
-
-	wsnvtx_workload("optimizer", ws_optimizer_name((int)optimizer->kind));
-	wsnvtx_workload("optimizer_impl",
-	                ws_optimizer_impl_name((int)ws_optimizer_impl_resolve(optimizer, fusion)));
-	if (optimizer->clip_norm == 0)
-		return;
-	snprintf(text, sizeof(text), "%g", optimizer->clip_norm);
-	wsnvtx_workload("clip_norm", text);
-}
-
 static void state_facts(const struct ws_step_run_options *options, const struct ws_backend *backend)
 {
 	const struct ws_step_options *o = &options->step;
-	char seed[32];
+	const struct ws_optimizer *optimizer = &o->optimizer;
+	struct ws_loss_scale scale = ws_loss_scale_resolve(o->precision, o->loss_scale);
+	char text[32];
 
 	wsnvtx_workload("model", o->model->name);
 	ws_workload_number("batch", o->batch);
@@ -284,15 +241,26 @@ static void state_facts(const struct ws_step_run_options *options, const struct 
 	wsnvtx_workload("fusion", ws_fusion_name(o->fusion));
 	if (!o->model->image)
 		wsnvtx_workload("attention", ws_attention_mode_name(o->attention));
-	if (o->phase >= WS_STEP_FULL)
-		state_optimizer(&o->optimizer, o->fusion);
-	if (o->phase >= WS_STEP_FORWARD_BACKWARD)
-		fact_loss_scale(ws_loss_scale_resolve(o->precision, o->loss_scale));
+	if (o->phase >= WS_STEP_FULL) {
+		wsnvtx_workload("optimizer", ws_optimizer_name((int)optimizer->kind));
+		wsnvtx_workload("optimizer_impl",
+		                ws_optimizer_impl_name(
+		                        (int)ws_optimizer_impl_resolve(optimizer, o->fusion)));
+		snprintf(text, sizeof(text), "%g", optimizer->clip_norm);
+		if (optimizer->clip_norm != 0)
+			wsnvtx_workload("clip_norm", text);
+	}
+	if (o->phase >= WS_STEP_FORWARD_BACKWARD) {
+		snprintf(text, sizeof(text), "static:%g", scale.value);
+		wsnvtx_workload("loss_scale", scale.kind == WS_LOSS_SCALE_NONE     ? "none"
+		                              : scale.kind == WS_LOSS_SCALE_STATIC ? text
+		                                                                   : "dynamic");
+	}
 	wsnvtx_workload("data", "synthetic");
 	ws_workload_number("warmup", options->warmup);
 	ws_workload_number("steps", options->steps);
-	snprintf(seed, sizeof(seed), "%" PRIu64, o->seed);
-	wsnvtx_workload("seed", seed);
+	snprintf(text, sizeof(text), "%" PRIu64, o->seed);
+	wsnvtx_workload("seed", text);
 	wsnvtx_workload("backend", backend->ops->name);
 	wsnvtx_workload("device", backend->device);
 	if (*backend->libraries)

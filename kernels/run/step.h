@@ -1,9 +1,10 @@
 /* A training session: one model, its data and optimizer on one backend. */
 #pragma once
 
+#include <stdio.h>
+
 #include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
-#include "kernels/models/image.h"
 #include "kernels/nn/optim.h"
 
 /* How much of a step is run: --phase NAME. Each includes those before it. */
@@ -102,3 +103,23 @@ const char *ws_fusion_name(int fusion);
 const char *ws_attention_mode_name(int mode);
 /* "forward", "forward-backward", "step"; NULL after the last */
 const char *ws_step_phase_name(int phase);
+
+/* --- what a step is, without running it ---------------------------------------------------- */
+
+/* What a step is, without running it: `warpsheet-step --describe`. */
+
+/*
+ * Parameters, FLOPs and bytes of each phase, device memory, and every op with
+ * shapes and dtypes. Builds the graph only: no tensor is allocated. Output
+ * errors are the caller's to check (ferror).
+ */
+enum ws_status ws_describe(const struct ws_step_options *options, FILE *out, struct ws_err *err);
+
+/*
+ * Which dtype everything has (`warpsheet-step --print-dtypes`): a row for each parameter with the
+ * dtype of its gradient and of what the optimizer updates (its master, where it has one), for the
+ * result of each op of the forward and loss phases with what the op reads, for the logits and the
+ * loss. Builds the graph only. Output errors are the caller's to check (ferror).
+ */
+enum ws_status ws_dtypes_print(const struct ws_step_options *options, FILE *out,
+                               struct ws_err *err);

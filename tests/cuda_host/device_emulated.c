@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "kernels/cuda/own/launch.h"
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 #include "tests/cuda_host/emulation.h"
 
 #define SM_COUNT     2 /* so few that loops over the grid go round more than once */

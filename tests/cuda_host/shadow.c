@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "formats/base/grow.h"
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 #include "tests/cuda_host/bounds/bounds.h"
 #include "tests/cuda_host/device.h"
 

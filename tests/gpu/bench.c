@@ -25,7 +25,7 @@
 #include <time.h>
 
 #include "kernels/exec/exec.h"
-#include "kernels/graph/grad.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/ops.h"
 #include "tests/gpu/bench_shapes.h"
 #include "tests/support/precision_named.h"

@@ -20,7 +20,7 @@ import sys
 import versions
 
 PACKAGES = {"nvidia-cudnn-cu12": "9", "nvidia-cudnn-cu13": "9"}  # of two with a version the last
-SOURCES = ("attention.c", "conv.c", "dnn_graph.c")
+SOURCES = ("attention.c", "dnn.c")
 DESCRIBES, ATTENTION = [9, 8], [9, 10, 2]  # kernels/cuda/cuda.h: WS_CUDA_ATTENTION_CUDNN
 REFUSES = [9, 10, 0]  # what it is described, as a bad parameter
 LAST_TRIED = [9, 28, 1]

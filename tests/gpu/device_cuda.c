@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 #include "tests/cuda_host/device.h"
 
 static bool has_word(const char *word)

@@ -99,7 +99,7 @@ class Bottleneck(nn.Module):
 
 
 def resnet50():
-    """As kernels/models/cnn.c has it, for 224 x 224 and 1,000 classes."""
+    """As kernels/models/networks.c has it, for 224 x 224 and 1,000 classes."""
     layers, width = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True),
                      nn.MaxPool2d(3, 2, 1)], 64
     for stage, blocks in enumerate((3, 4, 6, 3)):

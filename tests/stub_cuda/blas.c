@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/base/dtype.h"
+#include "kernels/base/tensor.h"
 #include "tests/stub_cuda/stub.h"
 
 #define ATTRIBUTES 32

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/base/dtype.h"
+#include "kernels/base/tensor.h"
 
 long stub_setting(const char *name)
 {

@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "kernels/run/step.h"
-#include "kernels/graph/grad.h"
+#include "kernels/graph/graph.h"
 #include "kernels/graph/ops.h"
 #include "kernels/base/rng.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "kernels/base/dtype.h"
+#include "kernels/base/tensor.h"
 
 static uint32_t bits_of(float value)
 {

@@ -12,7 +12,7 @@
 #include "tests/support/kernels_run.h"
 #include "tests/support/precision_named.h"
 
-/* Ops that were asked about: those that are alike have one plan (plan.h). */
+/* Ops that were asked about: those that are alike have one plan. */
 struct asked {
 	struct ws_step **steps; /* they own the ops */
 	struct ws_cuda_plan *plans;

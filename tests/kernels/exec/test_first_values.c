@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "kernels/exec/init.h"
+#include "kernels/exec/exec.h"
 
 #define DRAWS 1000000
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/kernels_run.h"
 
-#include "kernels/nn/image_layers.h"
+#include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
 
 #define CASE(name) static struct ws_tensor *case_##name(struct ws_graph *g)

@@ -1,6 +1,6 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/graph/cost.h"
+#include "kernels/graph/graph.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"
 #include "kernels/nn/optim.h"

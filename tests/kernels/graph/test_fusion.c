@@ -1,10 +1,9 @@
 /* --fusion full: the same numbers as none, from fewer ops that move less. */
 #include "tests/support/kernels_run.h"
 
-#include "kernels/graph/cost.h"
-#include "kernels/data/tokens.h"
+#include "kernels/graph/graph.h"
+#include "kernels/exec/data.h"
 #include "kernels/models/model.h"
-#include "kernels/models/image.h"
 #include "kernels/nn/layers.h"
 #include "kernels/graph/ops.h"
 #include "kernels/nn/optim.h"

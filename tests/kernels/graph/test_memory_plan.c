@@ -1,7 +1,7 @@
 /* The memory plan against hand-made graphs, and against what a run really allocates. */
 #include <criterion/criterion.h>
 
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 #include "kernels/graph/ops.h"
 #include "kernels/run/step.h"
 #include "tests/support/precision_named.h"

@@ -5,7 +5,7 @@
 
 #include "tests/support/kernels_run.h"
 
-#include "kernels/models/image.h"
+#include "kernels/models/model.h"
 #include "kernels/nn/optim.h"
 
 /* All phases of a step. */

@@ -1,6 +1,6 @@
 #include "tests/kernels/models/cnn_graph.h"
 
-#include "kernels/graph/cost.h"
+#include "kernels/graph/graph.h"
 
 /* --- exact counts, without a byte of data ----------------------------------------- */
 

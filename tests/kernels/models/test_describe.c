@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/exec/memory_plan.h"
-#include "kernels/run/describe.h"
+#include "kernels/exec/exec.h"
+#include "kernels/run/step.h"
 #include "tests/support/precision_named.h"
 
 static struct ws_step_options options_of(const char *model, const char *dtype)

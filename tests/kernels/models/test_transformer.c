@@ -1,7 +1,7 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/data/tokens.h"
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/data.h"
+#include "kernels/exec/exec.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/optim.h"
 #include "kernels/run/step.h"

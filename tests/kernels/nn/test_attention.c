@@ -2,7 +2,7 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/cpu/cpu.h"
-#include "kernels/exec/memory_plan.h"
+#include "kernels/exec/exec.h"
 #include "kernels/graph/ops.h"
 #include "kernels/models/model.h"
 #include "kernels/nn/layers.h"

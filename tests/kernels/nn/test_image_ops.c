@@ -2,7 +2,6 @@
 #include "tests/support/kernels_run.h"
 
 #include "kernels/nn/layers.h"
-#include "kernels/nn/image_layers.h"
 #include "kernels/graph/ops.h"
 
 #define FILE_NAME "norm_pool_loss"

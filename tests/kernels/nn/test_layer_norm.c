@@ -1,6 +1,6 @@
 #include "tests/support/kernels_run.h"
 
-#include "kernels/nn/image_layers.h"
+#include "kernels/nn/layers.h"
 
 Test(layer_norm, by_hand)
 {

@@ -1,11 +1,13 @@
 /*
- * Synthetic images and signals: made from the seed, learnable, never all zeros
- * (a GPU computes faster on zeros, so they would falsify the timing).
+ * Synthetic training data: images, signals and tokens made from the seed, learnable, never all
+ * zeros (a GPU computes faster on zeros, so they would falsify the timing).
  */
 #pragma once
 
 #include <math.h>
+#include <stdint.h>
 
+#include "kernels/base/rng.h"
 #include "kernels/graph/op.h"
 
 #define WS_IMAGE_NOISE 0.5 /* largest deviation from the pattern */
@@ -71,3 +73,23 @@ static inline WS_HOST_DEVICE double ws_plane_pixel(const struct ws_plane *plane,
 	pen->cosine = cosine;
 	return value;
 }
+
+/* --- tokens -------------------------------------------------------------------------------- */
+
+/*
+ * Synthetic training data: made from the seed, learnable, never all zeros
+ * (a GPU computes faster on zeros, so they would falsify the timing).
+ */
+
+/* n sequences of context tokens with ids below vocab; all at least 1. */
+struct ws_token_batch {
+	int64_t n, context, vocab;
+};
+
+/*
+ * Batch number `step` of a language: x[i] and its successor y[i], both [n, context], in 0 …
+ * vocab - 1. Three successors in four follow a fixed rule over at most 97 frequent tokens; the
+ * fourth is any token.
+ */
+void ws_data_tokens(uint64_t seed, int64_t step, const struct ws_token_batch *batch, int32_t *x,
+                    int32_t *y);
