@@ -111,6 +111,17 @@ void ws_put_copy(struct ws_put *out, const char *text, size_t len);
  */
 void ws_put_samples(struct ws_put *out, const struct ws_values *samples);
 
+/* Rows of a relation as those of a table, made when they are read: column c of the table is that of
+ * the relation with its id, and stays empty where there is none. */
+struct ws_relation_rows {
+	const struct ws_relation *rel;
+	void *ctx;
+	const uint32_t
+	        *row; /* of the relation, in the order of the table; NULL: all, as they are */
+	void (*free)(void *ctx); /* with the table; NULL: nothing */
+};
+void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *rows, size_t nrows);
+
 /* --- a database ----------------------------------------------------------------------------- */
 
 enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err);
@@ -162,8 +173,9 @@ struct ws_table_query {
 	const struct ws_table_def *def;
 	const char *from; /* what follows the columns: "FROM … GROUP BY … ORDER BY …"; "": C makes
 	                     the table */
-	/* Of each column of def: the expression of its value, NULL where C fills it; and the
-	 * expression of its total over the rows of the table, NULL where it has none. */
+	/* Of each column of def: the expression of its value, NULL: the relation's column of that
+	 * name ("NULL" where C fills it); and the expression of its total over the rows of the
+	 * table, NULL where it has none. */
 	const char *const (*columns)[2];
 };
 /*
@@ -183,3 +195,7 @@ enum ws_status ws_query_check_table(struct ws_query *q, const struct ws_table_qu
 /* The columns of a relation that queries of q read: bit c for column c. Bit WS_RELATION_COLUMNS: it
  * is read at all, if only to count its rows. 0: no query reads it. */
 uint64_t ws_query_columns_read(const struct ws_query *q, const struct ws_relation *rel);
+
+/* From now on SQLite has memory, or the program ends (xalloc.h): its error codes do not reach every
+ * caller. Once, before it is used. */
+void ws_sqlite_begin(void);

@@ -61,13 +61,14 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static enum ws_status make(const struct ws_table_context *all, struct ws_query *q,
+static enum ws_status make(struct ws_relations *relations, struct ws_query *q,
                            const struct ws_table_def *def, const uint8_t *columns,
                            struct ws_table **out, struct ws_err *err)
 {
 	const struct builder *builder = builder_of(def);
 	struct ws_arena temp = {0};
-	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
+	const struct ws_table_context *all = relations->tab;
+	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp, relations},
 	                              *tab = &with_temp;
 	struct ws_table *t = *out = ws_table_new(def);
 
@@ -76,6 +77,8 @@ static enum ws_status make(const struct ws_table_context *all, struct ws_query *
 		WS_FORWARD(ws_query_table(q, t, builder->query, columns, err));
 	builder->build(tab, t);
 	ws_arena_free(&temp);
+	if (t->not_recorded && !t->nrows)
+		t->totals = NULL; /* a sum of nothing is not 0 */
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
@@ -104,7 +107,6 @@ static const struct need {
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
-        {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
@@ -210,7 +212,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab,
 	ws_replay_relations_add(q, tab);
 	status = WS_OK;
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		status = make(tab, q, defs[i], columns, &tables[i], err);
+		status = make(&relations, q, defs[i], columns, &tables[i], err);
 	ws_query_close(q);
 	ws_relations_release(&relations);
 	return status;
@@ -262,22 +264,6 @@ static void give_model(struct ws_report *report, struct ws_model *m)
 
 /* --- from a trace ------------------------------------------------------------------------- */
 
-/* All of a trace, of which no rows are there. */
-static void select_all(const struct ws_model *m, enum ws_scope asked, const struct ws_digest *d,
-                       struct ws_selection *sel)
-{
-	*sel = (struct ws_selection){.kernels = d->kernels,
-	                             .gpu_ns = d->gpu_ns,
-	                             .step_last = INT64_MAX,
-	                             .time_first_ns = INT64_MIN,
-	                             .time_end_ns = INT64_MAX};
-	WS_NEW(&sel->arena, sel->work, m->nwork);
-	WS_NEW(&sel->arena, sel->kept, 1);
-	sel->words = ws_arena_copy(&sel->arena, "", 0);
-	memset(sel->work, 1, m->nwork);
-	ws_select_scope(m, asked, 0, sel);
-}
-
 /* What is asked for. */
 struct asked {
 	const struct ws_filter *filter;
@@ -285,30 +271,26 @@ struct asked {
 	size_t ndefs;
 	const uint8_t *columns; /* of the only table, those that are wanted; NULL: all */
 	unsigned parts;
-	const struct ws_trace_reader *r;
-	const char *name;
 	const struct ws_model_opts *opts;
 };
 
-/* Of rows of any scope, from which a filter selects, and sums of those. says_nothing: it is an
- * error that nothing passes. */
+/* Of rows of any scope, from which a filter selects, and sums of those: d, or empty where these are
+ * not made yet. says_nothing: it is an error that nothing passes. */
 static enum ws_status make_selected(const struct asked *a, const struct ws_model *m,
-                                    struct ws_joined_rows *rows, bool says_nothing,
-                                    struct ws_report **out, struct ws_err *err)
+                                    struct ws_joined_rows *rows, struct ws_digest *d,
+                                    bool says_nothing, struct ws_report **out, struct ws_err *err)
 {
 	struct ws_selection sel = {0};
-	struct ws_digest d = {0};
-	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = &d};
+	struct ws_table_context tab = {.m = m, .sel = &sel, .digest = d};
 	enum ws_status status = WS_OK;
 
 	WS_FORWARD(ws_filter_check_kernel(a->filter, err));
 	ws_select_rows(m, rows, a->filter, &sel);
 	if (says_nothing)
 		status = ws_filter_check(m, &sel, a->filter, a->opts ? a->opts->step : NULL, err);
-	if (status == WS_OK) {
-		ws_digest_of_rows(&d, m, &sel, a->parts);
-		status = make_report(&tab, &d, a->defs, a->ndefs, a->columns, out, err);
-	}
+	if (status == WS_OK && !d->parts)
+		ws_digest_of_rows(d, m, &sel, a->parts);
+	WS_THEN(status, make_report(&tab, d, a->defs, a->ndefs, a->columns, out, err));
 	ws_selection_release(&sel);
 	return status;
 }
@@ -319,49 +301,11 @@ enum ws_status ws_report_make_tables(const struct ws_model *m, struct ws_joined_
                                      struct ws_report **out, struct ws_err *err)
 {
 	struct asked a = {.filter = filter, .defs = defs, .ndefs = ndefs};
+	struct ws_digest d = {0};
 
 	*out = NULL;
 	WS_FORWARD(parts_of(defs, ndefs, NULL, &a.parts, err));
-	return make_selected(&a, m, rows, false, out, err);
-}
-
-static enum ws_status stream_selected(const struct asked *a, struct ws_report **out,
-                                      struct ws_err *err)
-{
-	struct ws_joined_rows rows = {0};
-	struct ws_model *m = NULL;
-	const bool has_kernels =
-	        a->parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(a->filter);
-	enum ws_status status =
-	        ws_joined_rows_read(&rows, a->r, a->name, a->opts, has_kernels, &m, err);
-
-	WS_THEN(status, make_selected(a, m, &rows, true, out, err));
-	ws_joined_rows_free(&rows);
-	give_model(*out, m);
-	return status;
-}
-
-/* Sums that no row has to be joined for, which is many times quicker; *out stays NULL where that is
- * not all that is asked for. */
-static enum ws_status stream_summed(const struct asked *a, struct ws_report **out,
-                                    struct ws_err *err)
-{
-	struct ws_selection sel = {0};
-	struct ws_model *m = NULL;
-	struct ws_digest d = {0};
-	struct ws_table_context tab = {.sel = &sel, .digest = &d};
-	enum ws_status status =
-	        ws_pass_sums(a->r, a->name, a->opts, a->filter->scope, a->parts, &m, &d, err);
-
-	tab.m = m;
-	if (status == WS_OK && m) {
-		select_all(m, a->filter->scope, &d, &sel);
-		status = make_report(&tab, &d, a->defs, a->ndefs, a->columns, out, err);
-	}
-	ws_selection_release(&sel);
-	ws_digest_release(&d);
-	give_model(*out, m);
-	return status;
+	return make_selected(&a, m, rows, &d, false, out, err);
 }
 
 enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *name,
@@ -369,13 +313,27 @@ enum ws_status ws_report_stream(const struct ws_trace_reader *r, const char *nam
                                 const struct ws_table_def *const *defs, size_t ndefs,
                                 const uint8_t *columns, struct ws_report **out, struct ws_err *err)
 {
-	struct asked a = {filter, defs, ndefs, columns, 0, r, name, opts};
+	struct asked a = {filter, defs, ndefs, columns, 0, opts};
+	struct ws_joined_rows rows = {0};
+	struct ws_model *m = NULL;
+	struct ws_digest d = {0};
+	enum ws_status status;
+	bool has_kernels;
 
 	*out = NULL;
 	WS_FORWARD(parts_of(defs, ndefs, columns, &a.parts, err));
-	if (ws_filter_is_all(filter))
-		WS_FORWARD(stream_summed(&a, out, err));
-	return *out ? WS_OK : stream_selected(&a, out, err);
+	has_kernels =
+	        a.parts & (WS_DIGEST_OF_KERNELS | WS_DIGEST_ROWS) || !ws_filter_is_all(filter);
+	status = ws_filter_is_all(filter) ? ws_digest_of_trace(&d, &rows, r, name, opts,
+	                                                       filter->scope, a.parts, &m, err)
+	                                  : WS_OK;
+	if (status == WS_OK && !m)
+		status = ws_joined_rows_read(&rows, r, name, opts, has_kernels, &m, err);
+	WS_THEN(status, make_selected(&a, m, &rows, &d, true, out, err));
+	ws_digest_release(&d);
+	ws_joined_rows_free(&rows);
+	give_model(*out, m);
+	return status;
 }
 
 enum ws_status ws_report_of_plan(const struct ws_report_plan *plan, struct ws_report **out,
