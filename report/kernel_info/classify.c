@@ -1,17 +1,287 @@
+/* What a kernel is by its name: demangled, normalised, and held against the rules of
+ * class_rules.txt. */
 #include "report/kernel_info/classify.h"
-
 #include <locale.h>
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/base/expression.h"
-#include "report/kernel_info/demangle.h"
+#include "report/base/names.h"
 #include "report/base/signature.h"
+#include "report/kernel_info/demangle.h"
 #include "report/kernel_info/text_lines.h"
+
+/*
+ * Traits of a kernel name, mangled or not, any bytes. Each distinct name is
+ * looked at once. Only the first WS_CLASSIFY_BYTES of the normalised name
+ * count: what a pattern costs can grow with the square of the length.
+ */
+#define WS_CLASSIFY_BYTES 4096u
+
+/* --- demangled names ------------------------------------------------------------------------- */
+
+#ifdef WS_HAVE_LIBIBERTY
+
+#include <libiberty/demangle.h>
+
+struct sink {
+	struct ws_buf *out;
+	size_t len; /* appended so far */
+	jmp_buf too_long;
+};
+
+/*
+ * The library has no way to be told to stop, but it neither allocates nor
+ * locks on this path (it is what handlers of fatal errors call), so nothing
+ * is lost by jumping out of it.
+ */
+static void collect(const char *text, size_t len, void *opaque)
+{
+	struct sink *sink = opaque;
+
+	if (len > WS_DEMANGLED_MAX_BYTES - sink->len)
+		longjmp(sink->too_long, 1);
+	memcpy(sink->out->data + sink->out->len + sink->len, text, len);
+	sink->len += len;
+}
+
+/* 1 when sink holds the whole signature. */
+static int signature(const char *mangled, struct sink *sink)
+{
+	if (setjmp(sink->too_long))
+		return 0;
+	/* without NO_RECURSE_LIMIT names over 1 KiB are refused, CUTLASS's among them */
+	return cplus_demangle_v3_callback(mangled, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT,
+	                                  collect, sink);
+}
+
+static bool is_mangled(const char *name, size_t len)
+{
+	return len > 2 && len <= WS_DEMANGLE_MAX_BYTES && !memcmp(name, "_Z", 2) &&
+	       !memchr(name, '\0', len);
+}
+
+void ws_demangle(const char *name, size_t len, struct ws_buf *out)
+{
+	char mangled[WS_DEMANGLE_MAX_BYTES + 1];
+	struct sink sink = {.out = out};
+
+	if (!is_mangled(name, len)) {
+		ws_buf_put(out, name, len);
+		return;
+	}
+
+	memcpy(mangled, name, len);
+	mangled[len] = '\0';
+	ws_buf_reserve(out, WS_DEMANGLED_MAX_BYTES);
+	if (!signature(mangled, &sink) || !sink.len) {
+		ws_buf_put(out, name, len);
+		return;
+	}
+	out->len += sink.len;
+}
+
+#else
+
+void ws_demangle(const char *name, size_t len, struct ws_buf *out)
+{
+	ws_buf_put(out, name, len);
+}
+
+#endif
+
+/* --- words of a name ------------------------------------------------------------------------- */
+
+/* --- the form that patterns see ---------------------------------------------- */
+
+/* Text as recorded (any letter case) and what patterns see of it. Longest first where one starts
+ * another. */
+static const struct {
+	const char *from, *to;
+} replaced[] = {
+        {"(anonymous namespace)", "anon"},
+        {"<unnamed>", "anon"},
+        {"(unsigned long)", ""},
+        {"(unsigned int)", ""},
+        {"(int)", ""},
+        {"(bool)", ""},
+        {"(long)", ""},
+        {"fbgemm_gpu", "fb_gpu"},
+        {"fp8kvcachedatatype", "kvtype"},
+        {"nv_fp8_interpretation_t", "kind"},
+};
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'f');
+}
+
+static bool starts_with(const char *p, const char *end, const char *what)
+{
+	for (; *what; what++, p++)
+		if (p == end || lower(*p) != *what)
+			return false;
+	return true;
+}
+
+/*
+ * "_GLOBAL__N__5cd812b1_7_Loss_cu_5b0651e1": how nvcc mangles an anonymous
+ * namespace. The file's name in it must not decide the class; the function's
+ * name follows without a separator.
+ */
+static size_t anonymous_id(const char *p, const char *end)
+{
+	static const char prefix[] = "_global__n_", mark[] = "_cu_";
+	const char *q = p + strlen(prefix);
+
+	if (!starts_with(p, end, prefix))
+		return 0;
+	while (q < end && ws_name_is_word(*q) && !starts_with(q, end, mark))
+		q++;
+	if (q == end || !ws_name_is_word(*q))
+		return strlen(prefix);
+	q += strlen(mark);
+	for (int i = 0; i < 8 && q < end && is_hex(*q); i++)
+		q++;
+	return (size_t)(q - p);
+}
+
+/* What of p is replaced, and by what; NULL when nothing is. */
+static const char *replacement(const char *p, const char *end, size_t *len)
+{
+	for (size_t i = 0; i < sizeof(replaced) / sizeof(*replaced); i++) {
+		if (starts_with(p, end, replaced[i].from)) {
+			*len = strlen(replaced[i].from);
+			return replaced[i].to;
+		}
+	}
+	*len = anonymous_id(p, end);
+	return *len ? "anon" : NULL;
+}
+
+size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size)
+{
+	const char *p = name, *end = name + len;
+	size_t n = 0;
+
+	if (starts_with(p, end, "void "))
+		p += strlen("void ");
+	while (p < end && n + 1 < size) {
+		size_t taken;
+		const char *to = replacement(p, end, &taken);
+
+		if (!to) {
+			out[n++] = *p ? lower(*p) : ' ';
+			p++;
+			continue;
+		}
+		p += taken;
+		while (*to && n + 1 < size)
+			out[n++] = *to++;
+	}
+	out[n] = '\0';
+	return n;
+}
+
+/* --- numbers in a name --------------------------------------------------------- */
+
+/* The decimal number at *p, which moves behind it; 0 when there is none or it is absurd. */
+static unsigned number(const char **p)
+{
+	unsigned v = 0;
+
+	for (; **p >= '0' && **p <= '9'; ++*p)
+		v = v < 100000 ? v * 10 + (unsigned)(**p - '0') : v;
+	return v < 100000 ? v : 0;
+}
+
+/* "256x128" at p. */
+static bool pair_at(const char *p, unsigned *m, unsigned *n)
+{
+	*m = number(&p);
+	if (!*m || *p != 'x')
+		return false;
+	p++;
+	*n = number(&p);
+	return *n != 0;
+}
+
+/*
+ * xmma says tilesizeMxNxK, Tensile _MTMxNxK, MIOpen's igemm _btMxNxK, trtllm-gen's
+ * bmm tMxNxK; all others write MxN between
+ * underscores, and before any other such pair (_64x4 = K and stages). Pairs
+ * that follow a letter are an instruction's or a cluster's shape. A tile has
+ * at least 8 rows and columns, which tells it from filter sizes (_1x1_).
+ */
+static void parse_tile(const char *name, struct ws_kernel_traits *out)
+{
+	static const char *const words[] = {"tilesize", "_mt", "_bt"};
+	const char *p;
+	unsigned m, n;
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		p = strstr(name, words[i]);
+		if (p && pair_at(p + strlen(words[i]), &m, &n)) {
+			out->tile_m = m;
+			out->tile_n = n;
+			return;
+		}
+	}
+	for (p = strchr(name, '_'); p; p = strchr(p + 1, '_')) {
+		const char *q = p + 1 + (p[1] == 't' && !strncmp(name, "bmm_", 4));
+
+		if (pair_at(q, &m, &n) && m >= 8 && n >= 8) {
+			out->tile_m = m;
+			out->tile_n = n;
+			return;
+		}
+	}
+}
+
+static bool is_letter(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+
+static void parse_arch(const char *name, struct ws_kernel_traits *out)
+{
+	static const struct {
+		const char *word;
+		unsigned arch; /* 0: the number that follows */
+	} words[] = {
+	        {"maxwell_", 50}, {"pascal_", 60}, {"volta_", 70},  {"turing_", 75},
+	        {"ampere_", 80},  {"sm", 0},       {"cutlass_", 0},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		for (const char *p = strstr(name, words[i].word); p;
+		     p = strstr(p + 1, words[i].word)) {
+			const char *q = p + strlen(words[i].word);
+			unsigned v = words[i].arch;
+
+			if (p > name && is_letter(p[-1]))
+				continue;
+			if (!v)
+				v = number(&q);
+			if (v >= 50 && v < 1000) {
+				out->arch = v;
+				return;
+			}
+		}
+	}
+}
+
+/* --- rules ----------------------------------------------------------------------------------- */
 
 static const char builtin_rules[] = {
 #include "class_rules.inc"
@@ -24,16 +294,19 @@ static const char *const class_names[] = {
         WS_OP_CLASS_LIST(X)
 #undef X
 };
+
 static const char *const tensor_names[] = {
 #define X(NAME, name, shown) [WS_TENSOR_##NAME] = #name,
         WS_TENSOR_LIST(X)
 #undef X
 };
+
 static const char *const direction_names[] = {
 #define X(NAME, name) [WS_NAME_DIRECTION_##NAME] = #name,
         WS_NAME_DIRECTION_LIST(X)
 #undef X
 };
+
 static const char *const dtype_names[] = {
 #define X(NAME, name) [WS_NAME_DTYPE_##NAME] = #name,
         WS_NAME_DTYPE_LIST(X)
@@ -106,28 +379,6 @@ static enum ws_status compile(struct rule *r, struct ws_err *err)
 	               r->pattern);
 }
 
-static enum ws_status parse_rule(struct rule *r, struct ws_text line, struct ws_err *err)
-{
-	struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
-	int a = attribute_of(attribute), v;
-
-	WS_FAIL_IF(a < 0, err, USAGE,
-	           "class rules, line %u: '%.*s' is not one of class, tensor, direction, dtype",
-	           r->line, WS_TEXT_SHOWN(attribute));
-	v = value_of((enum attribute)a, value);
-	WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is not a value of %s", r->line,
-	           WS_TEXT_SHOWN(value), attributes[a].name);
-	WS_FAIL_IF(line.pos == line.end, err, USAGE,
-	           "class rules, line %u: no pattern after '%.*s'", r->line, WS_TEXT_SHOWN(value));
-	WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
-	           "class rules, line %u: a NUL byte in the pattern", r->line);
-
-	r->attribute = (enum attribute)a;
-	r->value = v;
-	r->pattern = ws_xstrndup(line.pos, (size_t)(line.end - line.pos));
-	return WS_OK;
-}
-
 /* Append the rules of a text. Runs in the C locale. */
 static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size_t len,
                                 int from_user, struct ws_err *err)
@@ -143,7 +394,26 @@ static enum ws_status add_rules(struct ws_classifier *c, const char *bytes, size
 		           "class rules, line %u: more than %u rules", n, WS_RULES_MAX);
 		WS_GROW(c->rules, c->nrules + 1, c->rules_capacity);
 		c->rules[c->nrules] = (struct rule){.line = n, .is_users = from_user};
-		WS_FORWARD(parse_rule(&c->rules[c->nrules], line, err));
+		struct rule *r = &c->rules[c->nrules];
+		struct ws_text attribute = ws_text_word(&line), value = ws_text_word(&line);
+		int a = attribute_of(attribute), v;
+
+		WS_FAIL_IF(a < 0, err, USAGE,
+		           "class rules, line %u: '%.*s' is not one of class, tensor, direction, "
+		           "dtype",
+		           r->line, WS_TEXT_SHOWN(attribute));
+		v = value_of((enum attribute)a, value);
+		WS_FAIL_IF(v < 0, err, USAGE, "class rules, line %u: '%.*s' is not a value of %s",
+		           r->line, WS_TEXT_SHOWN(value), attributes[a].name);
+		WS_FAIL_IF(line.pos == line.end, err, USAGE,
+		           "class rules, line %u: no pattern after '%.*s'", r->line,
+		           WS_TEXT_SHOWN(value));
+		WS_FAIL_IF(memchr(line.pos, '\0', (size_t)(line.end - line.pos)), err, USAGE,
+		           "class rules, line %u: a NUL byte in the pattern", r->line);
+
+		r->attribute = (enum attribute)a;
+		r->value = v;
+		r->pattern = ws_xstrndup(line.pos, (size_t)(line.end - line.pos));
 		c->nrules++;
 		/* the user is told at once; the others are known to be right */
 		if (from_user)
@@ -250,8 +520,24 @@ static void apply_rules(struct ws_classifier *c, const char *name, const char *f
 	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV ||
 	    out->op_class == WS_CLASS_ATTENTION)
 		out->tensor = (enum ws_tensor)decide(c, ATTR_TENSOR, name, name);
-	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV)
-		ws_name_parse(name, out);
+	if (out->op_class == WS_CLASS_GEMM || out->op_class == WS_CLASS_CONV) {
+		/* Fill tile_m, tile_n, align and arch from a normalised gemm or conv name. */
+		parse_tile(name, out);
+		/* "_align4" of CUTLASS, "_aligna4_alignc4" of xmma: the least of them. */
+		static const char word[] = "_align";
+
+		for (const char *p = strstr(name, word); p; p = strstr(p, word)) {
+			unsigned v;
+
+			p += strlen(word);
+			if (*p >= 'a' && *p <= 'c')
+				p++;
+			v = number(&p);
+			if (v && (!out->align || v < out->align))
+				out->align = v;
+		}
+		parse_arch(name, out);
+	}
 }
 
 /*

@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
 #include "formats/base/status.h"
 
 /* NAME, name, NAME of the class it belongs to in a short summary, meaning */
@@ -123,17 +122,10 @@ struct ws_classifier;
 enum ws_status ws_classifier_new(const char *user_rules, size_t len, struct ws_classifier **out,
                                  struct ws_err *err);
 void ws_classifier_free(struct ws_classifier *c); /* NULL is legal */
-
-/*
- * Traits of a kernel name, mangled or not, any bytes. Each distinct name is
- * looked at once. Only the first WS_CLASSIFY_BYTES of the normalised name
- * count: what a pattern costs can grow with the square of the length.
- */
-#define WS_CLASSIFY_BYTES 4096u
 void ws_classify(struct ws_classifier *c, const char *name, size_t len,
                  struct ws_kernel_traits *out);
-
 const char *ws_op_class_name(enum ws_op_class op_class);
+
 /* "yes", "no", "?", or "" where the question does not apply. */
 const char *ws_tensor_shown(enum ws_tensor tensor);
 const char *ws_name_dtype_name(enum ws_name_dtype dtype);
@@ -145,5 +137,3 @@ const char *ws_name_dtype_name(enum ws_name_dtype dtype);
  * space. Writes at most size - 1 bytes and a NUL; returns how many.
  */
 size_t ws_name_normalise(const char *name, size_t len, char *out, size_t size);
-/* Fill tile_m, tile_n, align and arch from a normalised gemm or conv name. */
-void ws_name_parse(const char *name, struct ws_kernel_traits *out);

@@ -28,9 +28,6 @@ size_t ws_name_steady(struct ws_bytes name, char *out);
  */
 size_t ws_name_roll_up(struct ws_bytes text, char *out);
 
-/* The longest short name of one kernel by itself; a plain name may be longer. */
-#define WS_SHORT_NAME_MAX 160u
-
 /*
  * The short name of a demangled kernel name by itself:
  * - a frame that runs any function (elementwise_kernel, reduce_kernel …) with

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stdbool.h>
-
 #include "formats/base/strtab.h"
 #include "report/page/timeline.h"
 
@@ -39,14 +38,3 @@ struct ws_boxes {
 
 /* The number of a lane; *is_new: it has no name yet. */
 size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new);
-static inline bool ws_boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
-{
-	return dur_ns < b->shortest_ns;
-}
-/* One more, by start at each depth. A short one goes into a box of many. */
-void ws_boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box);
-/* No more come: lanes in their order, boxes by start. */
-void ws_boxes_end(struct ws_boxes *b);
-/* All boxes are forgotten, lanes too. */
-void ws_boxes_clear(struct ws_boxes *b);
-void ws_boxes_free(struct ws_boxes *b);

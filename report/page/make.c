@@ -1,13 +1,862 @@
+/* The page of a report is made: the step as a bar, where in the model, operations, roofline and
+ * kernels. */
 #include "report/page/make.h"
-
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
+#include "formats/base/grow.h"
+#include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
+#include "report/analysis/cost_groups.h"
+#include "report/analysis/cost_ops.h"
+#include "report/analysis/digest.h"
 #include "report/analysis/missing.h"
 #include "report/base/names.h"
+#include "report/base/order.h"
+#include "report/base/stat.h"
+#include "report/joined/op_phases.h"
 #include "report/model/columns.h"
+#include "report/names/names.h"
 #include "report/page/private.h"
+
+/* Boxes that a timeline has at most: over that, short ones stand together. */
+#define WS_PAGE_BOXES 150000
+
+/* --- the step as a bar ----------------------------------------------------------------------- */
+
+/* Where the walk over one device is. */
+struct walk {
+	struct ws_page_making *p;
+	int64_t *class_ns, graph_ns; /* by text */
+	int64_t until_ns;            /* what is before this belongs to somebody */
+	size_t window;               /* the first that ends behind that */
+};
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* Gives what [start, end] has of the windows, and nobody has yet, to *ns. */
+static void give(struct walk *w, int64_t start_ns, int64_t end_ns, int64_t *ns)
+{
+	const struct ws_windows *windows = w->p->windows;
+	int64_t from = later(start_ns, w->until_ns);
+
+	while (w->window < windows->n && windows->window[w->window].end_ns <= from)
+		w->window++;
+	for (size_t i = w->window; i < windows->n && windows->window[i].start_ns < end_ns; i++) {
+		int64_t first = later(from, windows->window[i].start_ns);
+		int64_t last =
+		        windows->window[i].end_ns < end_ns ? windows->window[i].end_ns : end_ns;
+
+		*ns += last > first ? last - first : 0;
+	}
+	w->until_ns = later(w->until_ns, end_ns);
+}
+
+/* Graphs that are traced as a whole, of those that begin before `start`. */
+static void give_graphs(struct walk *w, uint32_t device, size_t *next, int64_t start_ns)
+{
+	const struct ws_model *m = w->p->m;
+
+	for (; *next < m->nwork; ++*next) {
+		const struct ws_work *work = &m->work[*next];
+
+		if (work->device > device || (work->device == device && work->start_ns >= start_ns))
+			return;
+		if (work->device == device && work->kind == WS_WORK_GRAPH &&
+		    ws_work_ran(w->p->sel, m, *next))
+			give(w, work->start_ns, work->start_ns + work->dur_ns, &w->graph_ns);
+	}
+}
+
+static void walk_device(struct walk *w, uint32_t device)
+{
+	const struct ws_selection *sel = w->p->sel;
+	const size_t end = ws_first_kernel_of(w->p->m, sel, device + 1);
+	size_t work = 0;
+
+	w->until_ns = INT64_MIN;
+	w->window = 0;
+	for (size_t i = ws_first_kernel_of(w->p->m, sel, device); i < end; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+
+		if (!ws_kernel_ran(sel, k, i) || k->kind->class == WS_TEXT_COMM)
+			continue;
+		give_graphs(w, device, &work, k->start_ns);
+		give(w, k->start_ns, k->start_ns + k->dur_ns, &w->class_ns[k->kind->class]);
+	}
+	give_graphs(w, device, &work, INT64_MAX);
+}
+
+/* --- segments ------------------------------------------------------------------------------- */
+
+/* In the colour of idle time it is idle. */
+static void add_segment(struct ws_page_making *p, const char *name, int64_t ns,
+                        enum ws_page_colour colour)
+{
+	if (ns)
+		p->page->segment[p->page->nsegments++] = (struct ws_page_segment){
+		        .name = name,
+		        .ns = ns,
+		        .percent = ws_stat_percent((double)ns, (double)p->page->whole_ns),
+		        .is_idle = colour == WS_PAGE_IDLE,
+		        .colour = colour};
+}
+
+static void add_waits(struct ws_page_making *p)
+{
+	const int64_t *ns = p->idle->all.ns;
+	enum ws_use order[WS_USES];
+
+	add_segment(p, "communication", ns[WS_USE_COLLECTIVE], WS_PAGE_PINK);
+	add_segment(p, "copies", ns[WS_USE_COPY], WS_PAGE_OCHRE);
+	ws_uses_by_time(&p->idle->all, order);
+	for (int i = 0; i < WS_USES; i++)
+		if (order[i] > WS_USE_COPY)
+			add_segment(p, ws_use_defs[order[i]].name, ns[order[i]], WS_PAGE_IDLE);
+}
+
+static void add_bar(struct ws_page_making *p)
+{
+	struct ws_page *page = p->page;
+	struct walk w = {.p = p};
+
+	page->bar_title = page->has_steps ? "Where the step goes" : "Where the time goes";
+	if (!p->sel->rows->nkernels && !p->m->nwork)
+		return;
+	p->idle = ws_idle_find(p->m, p->sel);
+	p->windows = ws_windows(p->m, p->sel);
+	page->whole_ns = p->idle->all.window_ns;
+	page->step_ns = ws_stat_ratio((double)p->idle->wall_ns, (double)p->windows->n);
+	WS_NEW(p->tab->temp, w.class_ns, p->m->ntexts);
+	for (uint32_t d = 0; d < p->m->ndevices; d++)
+		walk_device(&w, d);
+	WS_NEW(p->texts, page->segment, p->m->ntexts + WS_USES + 1);
+	struct ws_row_key *order;
+	size_t n = 0;
+
+	WS_NEW(p->tab->temp, order, p->m->ntexts);
+	for (uint32_t i = 0; i < p->m->ntexts; i++)
+		if (w.class_ns[i])
+			order[n++] = (struct ws_row_key){.number = {WS_DESCENDING(w.class_ns[i])},
+			                                 .text = {p->m->texts[i]},
+			                                 .row = i};
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n; i++)
+		add_segment(p, ws_page_class_of(p, (uint32_t)order[i].row),
+		            w.class_ns[order[i].row],
+		            ws_page_colour_of_class(p, (uint32_t)order[i].row));
+	add_segment(p, "CUDA graphs", w.graph_ns, WS_PAGE_GREY);
+	add_waits(p);
+}
+
+/* --- where in the model ---------------------------------------------------------------------- */
+
+#define LEAST_PERCENT 0.1 /* boxes under this are one with their neighbours */
+
+enum kind { KIND_RANGE, KIND_NONE, KIND_OP, KIND_CLASS, KIND_KERNEL };
+
+/* A box in the making. */
+struct box {
+	uint32_t parent; /* WS_NONE */
+	uint32_t name;   /* text; of a range that of its first path */
+	uint32_t path;   /* of a range: the first; else WS_NONE */
+	bool is_step;
+	const char *rolled;
+	uint64_t folded, calls, kernels;
+	int64_t inclusive_ns, exclusive_ns, flops; /* flops: -1 = none tells */
+	int64_t backward_ns; /* of inclusive_ns: backward work that counts where its forward ran */
+	int64_t colour_ns[WS_PAGE_NCOLOURS];
+};
+
+struct tree {
+	struct ws_page_making *p;
+	struct box *box;
+	size_t n, capacity;
+	struct ws_strtab known; /* parent, kind and name -> box, from 1 */
+	uint32_t *of_path;      /* path -> box */
+	uint8_t *is_elsewhere;  /* path -> does it, or what it is in, stand elsewhere than it began?
+	                         */
+	bool has_ranges;
+};
+
+/* The box of a key that begins with its parent; it is made where there is none. */
+static struct box *box_of(struct tree *t, const void *key, size_t len, uint32_t *number)
+{
+	const uint64_t id = ws_strtab_add(&t->known, key, len);
+
+	*number = (uint32_t)id - 1;
+	if (id > t->n) {
+		WS_GROW(t->box, id, t->capacity);
+		t->box[t->n++] = (struct box){.parent = *(const uint32_t *)key,
+		                              .path = WS_NONE,
+		                              .flops = -1};
+	}
+	return &t->box[*number];
+}
+
+/* Of an operation, class or kernel, by its text. */
+static uint32_t box_of_text(struct tree *t, uint32_t parent, enum kind kind, uint32_t text)
+{
+	const uint32_t key[] = {parent, kind, text};
+	uint32_t number;
+	struct box *b = box_of(t, key, sizeof(key), &number);
+
+	if (b->rolled)
+		return number;
+	b->name = text;
+	b->rolled = kind == KIND_CLASS  ? ws_page_class_of(t->p, text)
+	            : kind == KIND_NONE ? "(in no range)"
+	                                : ws_page_name_of(t->p, text);
+	return number;
+}
+
+static uint32_t make_range_box(struct tree *t, uint32_t i, uint32_t parent)
+{
+	const struct ws_path *path = &t->p->m->ranges.paths[i];
+	char *rolled;
+	/* A number counts behind a mark only, as in the whole path. */
+	char **out = &rolled;
+	struct ws_bytes text = t->p->m->texts[path->name];
+	char *slash = ws_arena_alloc(t->p->tab->temp, text.len + 1);
+
+	slash[0] = '/';
+	memcpy(slash + 1, text.ptr, text.len);
+	*out = ws_arena_alloc(t->p->tab->temp, text.len + 1);
+	size_t len = ws_name_roll_up((struct ws_bytes){slash, text.len + 1}, *out);
+	char *key = ws_arena_alloc(t->p->tab->temp, 4 + len);
+	struct box *box;
+
+	memcpy(key, &parent, 4);
+	memcpy(key + 4, rolled, len);
+	box = box_of(t, key, 4 + len, &t->of_path[i]);
+	if (!box->folded) {
+		box->path = i;
+		box->name = path->name;
+		box->rolled = ws_page_copy(t->p->texts, rolled + 1, len - 1);
+	}
+	t->is_elsewhere[i] = (path->parent == WS_NONE) != (parent == WS_NONE) ||
+	                     (path->parent != WS_NONE && t->is_elsewhere[path->parent]);
+	box->folded +=
+	        t->is_elsewhere[i] == t->is_elsewhere[box->path]; /* else it is no other layer */
+	return t->of_path[i];
+}
+
+/* Parents stand before their children. All work of a report of steps is in them: outermost ranges
+ * that cross a step's end, or are another thread's, stand below the steps, and so do steps that
+ * began in such a range. */
+static void make_range_boxes(struct tree *t, const uint8_t *is_step)
+{
+	const struct ws_ranges *r = &t->p->m->ranges;
+	uint32_t root = WS_NONE;
+	bool some = false;
+
+	for (uint32_t i = 0; i < r->npaths; i++)
+		some |= is_step[i] && r->paths[i].parent == WS_NONE;
+	some &= t->p->sel->scope == WS_SCOPE_STEPS;
+	for (uint32_t i = 0; i < r->npaths && some; i++)
+		if (is_step[i])
+			root = make_range_box(t, i, WS_NONE);
+	if (t->n > 1)
+		root = WS_NONE; /* steps of several names */
+	for (uint32_t i = 0; i < r->npaths; i++)
+		if (!some || !is_step[i])
+			make_range_box(t, i,
+			               r->paths[i].parent == WS_NONE
+			                       ? root
+			                       : t->of_path[r->paths[i].parent]);
+}
+
+/* --- kernels, calls and FLOPs --------------------------------------------------------------- */
+
+struct placing {
+	struct tree *t;
+	uint8_t *is_step;  /* by path */
+	uint32_t *of_step; /* step -> its path, WS_NONE */
+};
+
+/* The box of a kernel, below that of its range. */
+static uint32_t box_of_kernel(const struct placing *g, const struct ws_joined_kernel *k)
+{
+	struct tree *t = g->t;
+	const struct ws_model *m = t->p->m;
+	const uint32_t step = k->step;
+	uint32_t path = k->range != WS_NONE ? k->kind->path : WS_NONE, at;
+
+	if (path == WS_NONE && step != WS_NONE)
+		path = g->of_step[step]; /* another thread launched it in the step's time */
+	at = path == WS_NONE ? WS_NONE : t->of_path[path];
+	if (at == WS_NONE && t->has_ranges)
+		at = box_of_text(t, WS_NONE, KIND_NONE, 0);
+	if (k->cpu_op != WS_NONE && m->cpu_ops.tree.n)
+		return box_of_text(t, at, KIND_OP, m->cpu_ops.tree.name[k->cpu_op]);
+	if (path != WS_NONE && !g->is_step[path])
+		return at;
+	at = box_of_text(t, at, KIND_CLASS, k->kind->class);
+	return box_of_text(t, at, KIND_KERNEL, m->configs[k->kind->config].name);
+}
+
+/* An operation that is the backward of another is in the ranges of that one. */
+static bool is_backward(const struct ws_model *m, const struct ws_joined_kernel *k)
+{
+	return k->cpu_op != WS_NONE && k->cpu_op < m->cpu_ops.tree.n && m->cpu_ops.phase &&
+	       m->cpu_ops.phase[k->cpu_op] == WS_PHASE_BACKWARD;
+}
+
+static void add_kernels(const struct placing *g)
+{
+	struct tree *t = g->t;
+	const struct ws_selection *sel = t->p->sel;
+
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		uint32_t at;
+
+		if (!k->kind->timed || !ws_kernel_selected(t->p->m, sel, k, i))
+			continue;
+		at = box_of_kernel(g, k);
+		t->box[at].exclusive_ns += k->dur_ns;
+		if (is_backward(t->p->m, k))
+			t->box[at].backward_ns += k->dur_ns;
+		t->box[at].kernels++;
+		t->box[at].colour_ns[ws_page_colour_of_class(t->p, k->kind->class)] += k->dur_ns;
+	}
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* Without the number at its end and the mark before it. */
+static size_t without_number(const char *name, size_t len)
+{
+	size_t at = len;
+
+	while (at && ((name[at - 1] >= '0' && name[at - 1] <= '9') || name[at - 1] == '*'))
+		at--;
+	if (at == len || !at || !strchr("_ .#:-", name[at - 1]))
+		return len;
+	while (at && strchr("_ .#:-", name[at - 1]))
+		at--;
+	return at ? at : len;
+}
+
+static const char *label_of(const struct tree *t, const struct box *b)
+{
+	const struct ws_model *m = t->p->m;
+	const char *name = b->rolled;
+	size_t len = strlen(name);
+
+	if (b->path == WS_NONE)
+		return name;
+	if (b->folded > 1)
+		return ws_arena_format(t->p->texts, "%.*s ×%llu", (int)without_number(name, len),
+		                       name, (unsigned long long)b->folded);
+	name = ws_page_text_of(t->p, b->name); /* a number that nothing differs in stays */
+	len = strlen(name);
+	if (m->ranges.paths[b->path].domain == WS_TEXT_MODULE_DOMAIN ||
+	    (len > 2 && name[len - 1] == '*'))
+		len = without_number(name, len);
+	return ws_arena_copy(t->p->texts, name, len);
+}
+
+static enum ws_page_colour colour_of(const struct box *b)
+{
+	int most = 0;
+
+	for (int c = 1; c < WS_PAGE_NCOLOURS; c++)
+		if (b->colour_ns[c] > b->colour_ns[most])
+			most = c;
+	return (enum ws_page_colour)most;
+}
+
+/* --- in the order of the page ----------------------------------------------------------------- */
+
+struct laying {
+	const struct tree *t;
+	struct ws_row_key *order; /* by parent, then longest first */
+	size_t *first;            /* box + 1 -> its first child in there; [0]: outermost ones */
+	int64_t least_ns;
+};
+
+static void sort_boxes(struct laying *l)
+{
+	const struct tree *t = l->t;
+	size_t n = 0;
+
+	WS_NEW(t->p->tab->temp, l->order, t->n);
+	WS_NEW(t->p->tab->temp, l->first, t->n + 2);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct box *b = &t->box[i];
+
+		l->order[n++] = (struct ws_row_key){.number = {(uint64_t)(uint32_t)(b->parent + 1),
+		                                               WS_DESCENDING(b->inclusive_ns)},
+		                                    .text = {ws_bytes_of(b->rolled)},
+		                                    .tie = {i},
+		                                    .row = i};
+		l->first[(uint32_t)(b->parent + 1) + 1]++;
+	}
+	for (size_t i = 1; i < t->n + 2; i++)
+		l->first[i] += l->first[i - 1];
+	ws_row_keys_sort(l->order, n);
+}
+
+static void set_node(const struct tree *t, size_t parent, const struct box *b)
+{
+	struct ws_page *page = t->p->page;
+	struct ws_page_node *up = parent == WS_PAGE_ROOT ? NULL : &page->node[parent];
+
+	page->node[page->nnodes++] = (struct ws_page_node){
+	        .parent = parent,
+	        .label = label_of(t, b),
+	        .path = up ? ws_arena_format(t->p->texts, "%s/%s", up->path, b->rolled) : b->rolled,
+	        .depth = up ? up->depth + 1 : 0,
+	        .folded = b->folded ? b->folded : 1,
+	        .inclusive_ns = b->inclusive_ns,
+	        .backward_ns = b->backward_ns,
+	        .exclusive_ns = b->exclusive_ns,
+	        .calls = b->calls,
+	        .kernels = b->kernels,
+	        .flops = b->flops,
+	        .colour = colour_of(b),
+	        .is_step = b->is_step,
+	        .is_range = b->path != WS_NONE,
+	        .counterpart = WS_PAGE_ROOT};
+}
+
+/* What is too little for a box of its own, in one. */
+static void add_rest(const struct tree *t, size_t parent, uint32_t of, const struct box *rest,
+                     size_t n)
+{
+	struct box b = *rest;
+
+	b.path = WS_NONE;
+	b.parent = of;
+	b.rolled = ws_arena_format(t->p->texts, "(%zu more)", n);
+	set_node(t, parent, &b);
+	t->p->page->node[t->p->page->nnodes - 1].is_rest = true;
+}
+
+/* The children of a box (WS_NONE: outermost ones). As deep as ranges nest at most: 512. */
+static void lay(const struct laying *l, uint32_t of, size_t parent)
+{
+	const struct tree *t = l->t;
+	struct box rest = {.flops = -1};
+	size_t nrest = 0;
+
+	for (size_t i = l->first[(uint32_t)(of + 1)]; i < l->first[(uint32_t)(of + 1) + 1]; i++) {
+		const uint32_t number = (uint32_t)l->order[i].row;
+		const struct box *b = &t->box[number];
+
+		if (!b->inclusive_ns)
+			continue;
+		if (b->inclusive_ns < l->least_ns) {
+			rest.inclusive_ns += b->inclusive_ns;
+			rest.exclusive_ns += b->inclusive_ns;
+			rest.kernels += b->kernels;
+			for (int c = 0; c < WS_PAGE_NCOLOURS; c++)
+				rest.colour_ns[c] += b->colour_ns[c];
+			nrest++;
+			continue;
+		}
+		set_node(t, parent, b);
+		lay(l, number, t->p->page->nnodes - 1);
+	}
+	if (nrest)
+		add_rest(t, parent, of, &rest, nrest);
+}
+
+static void name_tree(const struct tree *t)
+{
+	struct ws_page *page = t->p->page;
+	const struct ws_model *m = t->p->m;
+	bool modules = false, layers = false;
+
+	for (size_t i = 0; i < page->nnodes; i++)
+		layers |= page->node[i].folded > 1;
+	for (size_t i = 0; i < m->ranges.npaths; i++)
+		modules |= m->ranges.paths[i].domain == WS_TEXT_MODULE_DOMAIN;
+	page->tree_title = t->has_ranges ? "Where in the model" : "Where in the program";
+	if (t->has_ranges && page->lost_events)
+		page->tree_title = ws_arena_format(
+		        t->p->texts, "Where in the model (incomplete: %s range events were lost)",
+		        ws_say_number(t->p->texts, (double)page->lost_events));
+	page->tree_what =
+	        ws_arena_format(t->p->texts, "%s time by %s%s; click to zoom", ws_page_work(page),
+	                        modules             ? "module"
+	                        : t->has_ranges     ? "range"
+	                        : m->cpu_ops.tree.n ? "operation"
+	                                            : "class and kernel",
+	                        layers ? "; equal layers are one" : "");
+}
+
+static void make(struct tree *t)
+{
+	struct ws_page_making *p = t->p;
+	struct placing g = {.t = t};
+	struct laying l = {.t = t};
+
+	WS_NEW(p->tab->temp, t->of_path, p->m->ranges.npaths);
+	WS_NEW(p->tab->temp, t->is_elsewhere, p->m->ranges.npaths);
+	const struct ws_model *m = g.t->p->m;
+
+	WS_NEW(g.t->p->tab->temp, g.is_step, m->ranges.npaths);
+	WS_NEW(g.t->p->tab->temp, g.of_step, m->nsteps + 1);
+	for (uint32_t s = 0; s < m->nsteps; s++) {
+		const struct ws_joined_range *r =
+		        ws_joined_rows_range(g.t->p->sel->rows, m->steps[s].range);
+
+		g.of_step[s] = r ? r->context->path : WS_NONE;
+		if (r)
+			g.is_step[r->context->path] = 1;
+	}
+	make_range_boxes(t, g.is_step);
+	for (uint32_t i = 0; i < p->m->ranges.npaths; i++)
+		t->box[t->of_path[i]].is_step |= g.is_step[i];
+	t->has_ranges = t->n > 0;
+	add_kernels(&g);
+	struct ws_joined_rows *rows = t->p->sel->rows;
+
+	for (uint32_t i = 0; i < rows->nranges; i++) {
+		const struct ws_joined_range *r = ws_joined_rows_range(rows, i);
+
+		if (ws_range_selected(t->p->m, t->p->sel, r, i))
+			t->box[t->of_path[r->context->path]].calls++;
+	}
+	struct ws_cost_ops *costs;
+
+	costs = ws_cost_ops_find(t->p->m, t->p->sel);
+	for (size_t i = 0; i < costs->n; i++) {
+		const struct ws_cost_op op = ws_cost_ops_at(costs, i);
+		int64_t *flops = op.path == WS_NONE ? NULL : &t->box[t->of_path[op.path]].flops;
+
+		if (flops && op.flops >= 0)
+			*flops = op.flops + (*flops < 0 ? 0 : *flops);
+	}
+	/* Children stand behind their parents. */
+	for (size_t i = 0; i < t->n; i++)
+		t->box[i].inclusive_ns = t->box[i].exclusive_ns;
+	for (size_t i = t->n; i-- > 0;) {
+		const struct box *b = &t->box[i];
+		struct box *up = b->parent == WS_NONE ? NULL : &t->box[b->parent];
+
+		if (!up)
+			continue;
+		up->inclusive_ns += b->inclusive_ns;
+		up->backward_ns += b->backward_ns;
+		up->kernels += b->kernels;
+		if (b->flops >= 0)
+			up->flops = b->flops + (up->flops < 0 ? 0 : up->flops);
+		for (int c = 0; c < WS_PAGE_NCOLOURS; c++)
+			up->colour_ns[c] += b->colour_ns[c];
+	}
+	l.least_ns = (int64_t)ceil((double)p->sel->gpu_ns * LEAST_PERCENT / 100);
+	sort_boxes(&l);
+	WS_NEW(p->texts, p->page->node, 2 * t->n + 1);
+	lay(&l, WS_NONE, WS_PAGE_ROOT);
+	p->page->gpu_ns = p->sel->gpu_ns;
+	name_tree(t);
+}
+
+static void add_tree(struct ws_page_making *p)
+{
+	struct tree t = {.p = p};
+
+	make(&t);
+	ws_strtab_free(&t.known);
+	free(t.box);
+}
+
+/* --- operations ------------------------------------------------------------------------------ */
+
+#define MOST_OPERATIONS 10
+
+struct operation {
+	uint64_t calls;
+	int64_t self_ns;
+	int64_t flops;
+	bool flops_unknown;
+	uint32_t class;
+};
+
+struct operations {
+	struct ws_page_making *p;
+	struct operation *by_name; /* by text */
+	int64_t *self_ns;          /* by operation */
+	int64_t all_ns;
+};
+
+static bool is_in_report(const struct operations *s, uint32_t op)
+{
+	const struct ws_page_making *p = s->p;
+
+	return !p->page->has_steps ||
+	       ws_step_selected(p->m, p->sel, ws_step_of_op(p->m, p->sel->rows, op));
+}
+
+static void gather_operations(struct operations *s)
+{
+	const struct ws_model *m = s->p->m;
+	const struct ws_op_tree *tree = &m->cpu_ops.tree;
+
+	for (uint32_t i = 0; i < tree->n; i++) {
+		const struct ws_op_config *config = ws_cpu_op_config(m, i);
+		struct operation *to = &s->by_name[tree->name[i]];
+
+		if (!is_in_report(s, i))
+			continue;
+		to->calls++;
+		to->self_ns += s->self_ns[i];
+		to->class = config->kind;
+		to->flops_unknown |= config->flops < 0;
+		to->flops += config->flops > 0 ? config->flops : 0;
+		s->all_ns += s->self_ns[i];
+	}
+}
+
+static void add_operation(struct operations *s, uint32_t name)
+{
+	struct ws_page *page = s->p->page;
+	const struct operation *from = &s->by_name[name];
+	const char *text = ws_page_text_of(s->p, name);
+
+	page->kernel[page->nkernels++] = (struct ws_page_kernel){
+	        .name = text,
+	        .full_name = text,
+	        .class = ws_page_class_of(s->p, from->class),
+	        .colour = ws_page_colour_of_class(s->p, from->class),
+	        .calls = from->calls,
+	        .ns = from->self_ns,
+	        .percent = ws_stat_percent((double)from->self_ns, (double)s->all_ns),
+	        .mean_ns = ws_stat_ratio((double)from->self_ns, (double)from->calls),
+	        .flops_per_s =
+	                from->flops_unknown || !from->flops
+	                        ? NAN
+	                        : 1e9 * ws_stat_ratio((double)from->flops, (double)from->self_ns),
+	        .attained = NAN};
+}
+
+/* Mean of the measured steps, else from the first record to the last. */
+static double find_step_ns(const struct ws_page_making *p)
+{
+	int64_t sum = 0;
+
+	if (!p->page->has_steps)
+		return (double)(p->m->end_ns - p->m->begin_ns);
+	for (uint32_t i = 0; i < p->m->nsteps; i++)
+		if (ws_step_selected(p->m, p->sel, i))
+			sum += p->m->steps[i].total_ns;
+	return (double)sum / p->page->samples;
+}
+
+/* In their place, where none was recorded. */
+static void add_operations(struct ws_page_making *p)
+{
+	const struct ws_model *m = p->m;
+	struct operations s = {.p = p};
+	struct ws_row_key *order;
+	size_t n = 0;
+
+	WS_NEW(p->tab->temp, s.by_name, m->ntexts);
+	WS_NEW(p->tab->temp, s.self_ns, m->cpu_ops.tree.n);
+	WS_NEW(p->tab->temp, order, m->ntexts);
+	WS_NEW(p->texts, p->page->kernel, MOST_OPERATIONS);
+	/* What an operation takes without those inside it: parents stand before their children. */
+	const struct ws_op_tree *tree = &s.p->m->cpu_ops.tree;
+
+	for (size_t i = 0; i < tree->n; i++) {
+		const int64_t ns = tree->end_ns[i] - tree->start_ns[i];
+
+		s.self_ns[i] += ns;
+		if (tree->parent[i] != WS_NONE)
+			s.self_ns[tree->parent[i]] -= ns;
+	}
+	gather_operations(&s);
+	for (uint32_t i = 0; i < m->ntexts; i++)
+		if (s.all_ns > 0 && s.by_name[i].calls)
+			order[n++] =
+			        (struct ws_row_key){.number = {WS_DESCENDING(s.by_name[i].self_ns)},
+			                            .text = {m->texts[i]},
+			                            .row = i};
+	ws_row_keys_sort(order, n);
+	for (size_t i = 0; i < n && i < MOST_OPERATIONS; i++)
+		add_operation(&s, order[i].row);
+	p->page->more_kernels = n > MOST_OPERATIONS ? n - MOST_OPERATIONS : 0;
+	p->page->has_operations = n > 0;
+	p->page->step_ns = find_step_ns(p);
+}
+
+/* --- the roofline ---------------------------------------------------------------------------- */
+
+#define LEAST_ROOF_PERCENT 0.5
+#define LABELS             6
+#define MOST_ROOFS         4
+
+/* One line for each rate that a device has for the operations shown. */
+static void add_roof(struct ws_page_making *p, double flops_per_s, double bytes_per_s,
+                     const char *name)
+{
+	struct ws_page *page = p->page;
+
+	for (size_t i = 0; i < page->nroofs; i++)
+		if (page->roof[i].flops_per_s == flops_per_s &&
+		    page->roof[i].bytes_per_s == bytes_per_s)
+			return;
+	if (page->nroofs < MOST_ROOFS)
+		page->roof[page->nroofs++] = (struct ws_page_roof){name, flops_per_s, bytes_per_s};
+}
+
+static void add_point(struct ws_page_making *p, const struct ws_cost_group *g)
+{
+	const double percent = ws_stat_percent((double)g->gpu_ns, (double)p->sel->gpu_ns);
+	const char *dtype = ws_page_text_of(p, g->dtype);
+	struct ws_page *page = p->page;
+	const struct ws_attained a = ws_cost_group_attained(p->m, g);
+
+	if (!(percent >= LEAST_ROOF_PERCENT) || !(a.intensity > 0) || !(a.seconds > 0))
+		return;
+	const bool tensor = ws_class_is_product(g->class) && g->tensor != WS_TENSOR_NO;
+
+	if (a.roof.flops_per_s > 0 && a.roof.bytes_per_s > 0) {
+		const char *flops = ws_say_si(p->texts, a.roof.flops_per_s, "FLOP/s");
+		const char *bytes = ws_say_si(p->texts, a.roof.bytes_per_s, "B/s");
+
+		/* of other work than products the memory is what bounds */
+		if (ws_class_is_product(g->class))
+			add_roof(p, a.roof.flops_per_s, 0,
+			         ws_arena_format(p->texts, "%s %s%s%s", flops,
+			                         tensor ? "dense " : "", dtype,
+			                         a.roof.unconfirmed ? " (not confirmed)" : ""));
+		add_roof(p, 0, a.roof.bytes_per_s, ws_arena_format(p->texts, "%s memory", bytes));
+	}
+	page->point[page->npoints] =
+	        (struct ws_page_point){.name = ws_page_name_of(p, g->name ? g->name : g->class),
+	                               .dtype = dtype,
+	                               .intensity = a.intensity,
+	                               .flops_per_s = a.flops / a.seconds,
+	                               .gpu_ns = g->gpu_ns,
+	                               .percent = percent,
+	                               /* over its roof: data from a cache, or an error */
+	                               .attained = a.percent > 100 ? NAN : a.percent,
+	                               .is_labelled = page->npoints < LABELS,
+	                               .colour = ws_page_colour_of_class(p, g->class)};
+	page->npoints++;
+}
+
+static void add_roofline(struct ws_page_making *p)
+{
+	const struct ws_cost_groups *groups;
+	struct ws_row_key *order;
+	size_t n;
+
+	groups = ws_cost_groups_find(p->m, p->sel);
+	WS_NEW(p->tab->temp, order, groups->n);
+	WS_NEW(p->texts, p->page->point, groups->n);
+	WS_NEW(p->texts, p->page->roof, MOST_ROOFS);
+	n = ws_cost_groups_order(p->m, groups, true, order);
+	for (size_t i = 0; i < n; i++)
+		add_point(p, &groups->group[order[i].row]);
+}
+
+/* --- kernels that cost most ------------------------------------------------------------------ */
+
+#define MOST_KERNELS 10
+
+struct kernels {
+	struct ws_page_making *p;
+	struct ws_ranking by_name;
+	uint32_t *class, *config; /* of the cell with most time */
+	int64_t *most_ns;
+};
+
+static void gather_kernels(struct kernels *s)
+{
+	const struct ws_digest *d = s->p->tab->digest;
+	const struct ws_model *m = s->p->m;
+
+	for (size_t i = 0; i < d->ncells; i++) {
+		const struct ws_digest_cell *cell = &d->cells[i];
+		const struct ws_config *config = &m->configs[cell->config];
+
+		if (cell->total_ns < s->most_ns[config->name] && s->config[config->name])
+			continue;
+		s->most_ns[config->name] = cell->total_ns;
+		s->config[config->name] = cell->config;
+		s->class[config->name] = ws_digest_class(m, cell);
+	}
+}
+
+static double flops_per_s(const struct kernels *s, uint32_t name)
+{
+	const struct ws_digest *d = s->p->tab->digest;
+	const struct ws_group *g = &s->by_name.groups[name];
+
+	if (!d->flops || d->flops_unknown[name] || g->without_time)
+		return NAN;
+	return 1e9 * ws_stat_ratio((double)d->flops[name], (double)g->time.sum);
+}
+
+/* Of a product's roof for its dtype; other kernels' bytes are not known by name. */
+static double attained(const struct kernels *s, uint32_t name, double flops_per_s)
+{
+	const struct ws_config *config = &s->p->m->configs[s->config[name]];
+	struct ws_roof roof;
+	double percent;
+
+	if (!ws_class_is_product(s->class[name]))
+		return NAN;
+	ws_roof_find(s->p->m, config->device, s->class[name], config -> name_dtype,
+	             config -> tensor, &roof);
+	percent = 100 * ws_stat_ratio(flops_per_s, roof.flops_per_s);
+	return percent > 100 ? NAN : percent;
+}
+
+/* Without the namespaces before it: "at::native::(anonymous namespace)::f<…>" is "f<…>". */
+static const char *without_namespaces(const char *name)
+{
+	const char *at = name;
+
+	for (const char *p = name; *p && *p != '<' && *p != '['; p++)
+		if (p[0] == ':' && p[1] == ':' && p[2])
+			at = p + 2;
+	return at;
+}
+
+static void page_add_kernels(struct ws_page_making *p)
+{
+	const struct ws_model *m = p->m;
+	struct kernels s = {.p = p};
+	size_t n;
+
+	WS_NEW(p->tab->temp, s.class, m->ntexts);
+	WS_NEW(p->tab->temp, s.config, m->ntexts);
+	WS_NEW(p->tab->temp, s.most_ns, m->ntexts);
+	WS_NEW(p->texts, p->page->kernel, MOST_KERNELS);
+	ws_digest_rank(p->tab, ws_digest_name, &s.by_name);
+	n = s.by_name.n;
+	gather_kernels(&s);
+	for (size_t i = 0; i < n && i < MOST_KERNELS; i++) {
+		struct ws_page *page = s.p->page;
+		const struct ws_group *g = &s.by_name.groups[s.by_name.order[i].row];
+		const double rate = flops_per_s(&s, s.by_name.order[i].row);
+
+		page->kernel[page->nkernels++] = (struct ws_page_kernel){
+		        .name = without_namespaces(ws_page_name_of(s.p, s.by_name.order[i].row)),
+		        .full_name = ws_page_text_of(s.p, s.by_name.order[i].row),
+		        .class = ws_page_class_of(s.p, s.class[s.by_name.order[i].row]),
+		        .colour = ws_page_colour_of_class(s.p, s.class[s.by_name.order[i].row]),
+		        .calls = g->time.n + g->without_time,
+		        .ns = g->time.sum,
+		        .percent = ws_stat_percent((double)g->time.sum, (double)s.p->sel->gpu_ns),
+		        .mean_ns = ws_stat_ratio((double)g->time.sum, (double)g->time.n),
+		        .flops_per_s = rate,
+		        .attained = attained(&s, s.by_name.order[i].row, rate)};
+	}
+	p->page->more_kernels = n > MOST_KERNELS ? n - MOST_KERNELS : 0;
+}
+
+/* --- the whole page -------------------------------------------------------------------------- */
 
 /* --- the grey line --------------------------------------------------------------------------- */
 
@@ -172,8 +1021,8 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	filter.scope = WS_SCOPE_STEPS;
 	ws_select_rows(m, rows, &filter, &sel);
 	add_grey_line(&p);
-	ws_page_add_bar(&p);
-	ws_page_add_tree(&p);
+	add_bar(&p);
+	add_tree(&p);
 	if (p.windows && p.windows->n) /* of no step that is asked for, so there is one */
 		ws_page_add_timeline(&p, -1, NULL);
 	ws_arena_free(&temp);
@@ -200,14 +1049,20 @@ enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page *
 
 	with_temp.temp = &temp;
 	add_grey_line(&p);
-	ws_page_add_bar(&p);
-	ws_page_add_tree(&p);
-	ws_page_add_roofline(&p);
+	add_bar(&p);
+	add_tree(&p);
+	add_roofline(&p);
 	if (ran_on_the_cpu(&p))
-		ws_page_add_operations(&p);
+		add_operations(&p);
 	else
-		ws_page_add_kernels(&p);
-	ws_page_find_rate_unit(page);
+		page_add_kernels(&p);
+	/* One unit for the rates of either, in which the greatest has 1 to 999. */
+	double most = 0;
+
+	for (size_t i = 0; i < page->nkernels; i++)
+		most = fmax(most, page->kernel[i].flops_per_s);
+	page->rate_unit = most >= 1e12 ? 1e12 : most >= 1e9 ? 1e9 : most > 0 ? 1e6 : 0;
+	page->rate_name = most >= 1e12 ? "TFLOP/s" : most >= 1e9 ? "GFLOP/s" : "MFLOP/s";
 	ws_page_add_findings(&p);
 	ws_page_add_headline(&p);
 	if (tab->sel->has_timeline && p.windows && p.windows->n)

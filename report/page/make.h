@@ -4,11 +4,9 @@
 #include "report/analysis/filter.h"
 #include "report/page/page.h"
 
-/* Boxes that a timeline has at most: over that, short ones stand together. */
-#define WS_PAGE_BOXES 150000
-
 /* The digest has CLASSES, STEPS and rows. Free with ws_page_free. */
 enum ws_status ws_page_make(const struct ws_table_context *tab, struct ws_page **out,
                             struct ws_err *err);
+
 /* What a comparison shows of a side: its tree, and its timeline, of the median step. */
 struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_rows *rows);

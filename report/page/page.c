@@ -1,10 +1,23 @@
+/* A page: what is said on it. Its sentences, findings and changes; pictures are made in make.c. */
 #include "report/page/page.h"
-
-#include "report/page/timeline.h"
-
+#include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
+#include "report/advice/advice.h"
+#include "report/analysis/digest.h"
+#include "report/analysis/steps.h"
+#include "report/analysis/utilization.h"
+#include "report/base/names.h"
+#include "report/base/stat.h"
+#include "report/model/columns.h"
+#include "report/page/private.h"
+#include "report/page/timeline.h"
+
+/* --- the page -------------------------------------------------------------------------------- */
 
 enum ws_page_colour ws_page_class_colour(const char *name, size_t len)
 {
@@ -52,13 +65,26 @@ void ws_page_say(struct ws_page *page, const char *grade, ...)
 	va_end(ap);
 }
 
-void ws_say_line(struct ws_page_line *line, ...)
+/* Such a sentence anywhere. */
+static void say_line(struct ws_page_line *line, ...)
 {
 	va_list ap;
 
 	va_start(ap, line);
 	set_line(line, "", ap);
 	va_end(ap);
+}
+
+void ws_timeline_free(struct ws_timeline *timeline)
+{
+	if (!timeline)
+		return;
+	for (size_t i = 0; i < timeline->nlanes; i++)
+		free(timeline->lane[i].box);
+	free(timeline->lane);
+	free(timeline->text);
+	ws_arena_free(&timeline->arena);
+	free(timeline);
 }
 
 void ws_page_free(struct ws_page *page)
@@ -70,4 +96,572 @@ void ws_page_free(struct ws_page *page)
 	ws_page_free(page->side[1]);
 	ws_arena_free(&page->arena);
 	free(page);
+}
+
+/* --- words of a trace ------------------------------------------------------------------------ */
+
+const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len)
+{
+	static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+	const char *from = text;
+	char *copy, *to;
+
+	if (!memchr(text, '\0', len))
+		return ws_arena_copy(arena, text, len);
+	to = copy = ws_arena_alloc(arena, 3 * len + 1);
+	for (size_t i = 0; i < len; i++) {
+		const char *one = from[i] ? &from[i] : replacement;
+		const size_t n = from[i] ? 1 : 3;
+
+		memcpy(to, one, n);
+		to += n;
+	}
+	return copy;
+}
+
+const char *ws_page_text_of(const struct ws_page_making *p, uint32_t text)
+{
+	return ws_page_copy(p->texts, p->m->texts[text].ptr, p->m->texts[text].len);
+}
+
+const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text)
+{
+	const struct ws_bytes name = ws_model_short_name(p->m, text);
+
+	return ws_page_copy(p->texts, name.ptr, name.len);
+}
+
+const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class)
+{
+	return class ? ws_page_text_of(p, class) : "unclassified";
+}
+
+enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class)
+{
+	return ws_page_class_colour(p->m->texts[class].ptr, p->m->texts[class].len);
+}
+
+/* --- the headline ---------------------------------------------------------------------------- */
+
+#define IDLE_PERCENT   10   /* a cause of idle time under this is no headline */
+#define PART_PERCENT   50   /* a part of the model that holds less is none either */
+#define WHOLE_PERCENT  99.5 /* nor is one that holds everything */
+#define ALIKE_PERCENT  2
+#define SECOND_PERCENT 10
+#define WHERE_WORDS    3 /* of a range in such a sentence */
+#define MOST_WORDS     15
+#define BACKWARD_WORDS 3  /* "and its backward" */
+#define BOTH_PERCENT   5  /* of a part's time; less of it is not named */
+#define OWNER_WORDS    10 /* of "X holds 90 % of GPU time; gemm takes 34 %." without X */
+
+static size_t words_in(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *c = text; *c; c++)
+		n += *c != ' ' && (c == text || c[-1] == ' ');
+	return n;
+}
+
+/* --- how long, and how much of it computes ------------------------------------------------- */
+
+static double use_percent(const struct ws_page_making *p, enum ws_use use)
+{
+	return p->idle ? ws_stat_percent((double)p->idle->all.ns[use],
+	                                 (double)p->idle->all.window_ns)
+	               : NAN;
+}
+
+/* Of a step, on a device. */
+static double use_ns(const struct ws_page_making *p, enum ws_use use)
+{
+	return p->page->step_ns * use_percent(p, use) / 100;
+}
+
+/* Does an operation run on a GPU alone, by its name? */
+static bool has_gpu_operations(const struct ws_model *m)
+{
+	static const char *const names[] = {"aten::cudnn_*", "aten::miopen_*", "aten::_cudnn_*"};
+
+	for (size_t i = 0; i < m->cpu_ops.tree.n; i++)
+		if (WS_NAME_IS_ONE_OF(m->texts[m->cpu_ops.tree.name[i]], names))
+			return true;
+	return false;
+}
+
+/* Records of another accelerator, perhaps: "; 5 records of category 'mtia_ccp_events', perhaps a
+ * device's, were left out." */
+static const char *words_of_left_out(const struct ws_page_making *p)
+{
+	const struct ws_bytes kind = ws_meta_value(&p->m->meta, "import.left_out");
+	const uint64_t n = p->page->unknown_records;
+
+	return ws_arena_format(p->texts, "; %s record%s%s%.*s, perhaps a device's, left out.",
+	                       ws_say_number(p->texts, (double)n), n == 1 ? "" : "s",
+	                       kind.len ? " of " : "", (int)kind.len, (const char *)kind.ptr);
+}
+
+/* --- why it does not compute ---------------------------------------------------------------- */
+
+/* The innermost range with most of the gaps of a cause before its work, as ", most in NAME". */
+static const char *where_it_waits(const struct ws_page_making *p, enum ws_use use)
+{
+	const struct ws_ranges *r = &p->m->ranges;
+	const int64_t half = p->idle->all.ns[use] / 2, *ns = p->idle->path_gap_ns[use];
+	uint32_t at = WS_NONE;
+
+	for (uint32_t i = 0; i < r->npaths; i++) /* parents stand before their children */
+		if (r->paths[i].depth && ns[i] > half &&
+		    (at == WS_NONE || r->paths[i].depth > r->paths[at].depth))
+			at = i;
+	return at == WS_NONE || words_in(ws_page_text_of(p, r->paths[at].name)) > WHERE_WORDS
+	               ? ""
+	               : ws_arena_format(p->texts, ", most in %s",
+	                                 ws_page_text_of(p, r->paths[at].name));
+}
+
+static void say_why_idle(struct ws_page_making *p)
+{
+	const struct {
+		const char *prefix, *suffix;
+	} words[WS_USES] = {
+	        [WS_USE_COLLECTIVE] = {"Communication alone takes ",
+	                               ": nothing computes meanwhile."},
+	        [WS_USE_COPY] = {"Copies alone take ", ": nothing computes meanwhile."},
+	        [WS_USE_LAUNCH] = {"The GPU waits for launches: ", NULL},
+	        [WS_USE_HOST] = {"The GPU waits for the host: ", NULL},
+	        [WS_USE_SYNC] = {"The GPU idles after host synchronisations: ", NULL},
+	        [WS_USE_DATA] = {"The GPU waits for data: ", NULL},
+	        [WS_USE_WAIT] = {"Work waits for a stream or event: ", NULL},
+	        [WS_USE_DEVICE] = {"The GPU idles between queued kernels: ", "."},
+	        [WS_USE_START] = {"It starts late: ", " pass before the first kernel."},
+	        [WS_USE_END] = {"It ends late: ", " pass after the last kernel."},
+	        [WS_USE_UNKNOWN] = {"The GPU is idle for an unknown reason: ",
+	                            p->sel->rows->ncalls ? "; nothing recorded explains it."
+	                                                 : "; record API calls."},
+	        [WS_USE_PAGING] = {"Page faults of managed memory take ", "."},
+	};
+	enum ws_use most = WS_USE_COLLECTIVE;
+	const char *suffix;
+
+	if (!p->idle || p->page->on_cpu)
+		return;
+	for (int i = most; i < WS_USES; i++)
+		if (words[i].prefix && p->idle->all.ns[i] > p->idle->all.ns[most])
+			most = (enum ws_use)i;
+	if (!(use_percent(p, most) > IDLE_PERCENT))
+		return;
+	suffix = words[most].suffix ? words[most].suffix
+	                            : ws_arena_format(p->texts, "%s.", where_it_waits(p, most));
+	ws_page_say(p->page, "", words[most].prefix,
+	            ws_say_part_of(p->texts, use_ns(p, most), use_percent(p, most)), suffix, NULL);
+}
+
+/* What happens once is no part of a step or of a loop, and no finding is about it. */
+static void say_what_happens_once(struct ws_page_making *p)
+{
+	const struct ws_host_activity *host;
+
+	if (!p->idle || p->page->on_cpu)
+		return;
+	host = ws_host_activity_find(p->m, p->sel);
+	if (host->captured)
+		ws_page_say(p->page, "", "",
+		            ws_arena_format(p->texts, "%s launch%s",
+		                            ws_say_number(p->texts, (double)host->captured),
+		                            host->captured == 1 ? "" : "es"),
+		            " of the host went into a CUDA graph and did not run.", NULL);
+	else if (use_percent(p, WS_USE_SETUP) > IDLE_PERCENT)
+		ws_page_say(p->page, "", "Start-up takes ",
+		            ws_say_time(p->texts, (double)p->idle->all.ns[WS_USE_SETUP] /
+		                                          (double)p->idle->nworked),
+		            "; it happens once.", NULL);
+}
+
+/* --- who owns the GPU's time ---------------------------------------------------------------- */
+
+static double node_percent(const struct ws_page *page, const struct ws_page_node *n)
+{
+	return ws_stat_percent((double)n->inclusive_ns, (double)page->gpu_ns);
+}
+
+/* The innermost range that holds most of the GPU time, and yet not all of it; of ranges in each
+ * other that hold as much the outermost. */
+static const struct ws_page_node *owner_of(const struct ws_page *page)
+{
+	const struct ws_page_node *owner = NULL;
+
+	for (size_t i = 0; i < page->nnodes; i++) {
+		const struct ws_page_node *n = &page->node[i];
+		const double percent = node_percent(page, n);
+
+		if (n->is_range && !n->is_step && percent >= PART_PERCENT &&
+		    percent < WHOLE_PERCENT &&
+		    (!owner || (n->depth > owner->depth &&
+		                percent < node_percent(page, owner) - ALIKE_PERCENT)))
+			owner = n;
+	}
+	return owner;
+}
+
+/* Of a range that ran forward: its backward work counts there as well. */
+static bool has_both_ways(const struct ws_page_node *n)
+{
+	const double percent = ws_stat_percent((double)n->backward_ns, (double)n->inclusive_ns);
+
+	return percent >= BOTH_PERCENT && percent <= 100 - BOTH_PERCENT;
+}
+
+/* Graphs that are traced as a whole, where they have more time than all kernels. */
+static bool say_graphs(struct ws_page_making *p)
+{
+	int64_t ns = 0;
+
+	for (size_t i = 0; i < p->m->nwork; i++)
+		if (p->m->work[i].kind == WS_WORK_GRAPH && ws_work_ran(p->sel, p->m, i))
+			ns += p->m->work[i].dur_ns;
+	if (ns <= p->page->gpu_ns)
+		return false;
+	ws_page_say(p->page, "", "CUDA graphs take ", ws_say_time(p->texts, (double)ns),
+	            "; their kernels are not recorded.", NULL);
+	return true;
+}
+
+/* "gemm (40 %)" of the nth class, kernels that overlap counting each; "" where it has too little.
+ */
+static void describe_class(const struct ws_page_making *p, const struct ws_ranking *by_class,
+                           size_t nth, double least_ns, const char **name, const char **share)
+{
+	const uint32_t class = nth < by_class->n ? by_class->order[nth].row : 0;
+	const double ns = nth < by_class->n ? (double)by_class->groups[class].time.sum : 0;
+
+	*name = *share = "";
+	if (!(ns > 0) || ns < least_ns)
+		return;
+	*name = ws_page_class_of(p, class);
+	*share = ws_say_percent(p->texts, 100 * ns / (double)p->page->gpu_ns);
+}
+
+static void say_largest_part(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const struct ws_page_node *owner = owner_of(page);
+	const double whole = (double)page->gpu_ns;
+	const char *work = ws_page_work(page);
+	const char *name, *share, *whose, *other, *other_share;
+	struct ws_ranking by_class;
+
+	if (say_graphs(p) || !(whole > 0))
+		return;
+	ws_digest_rank(p->tab, ws_digest_class, &by_class);
+	describe_class(p, &by_class, 0, 0, &name, &share);
+	describe_class(p, &by_class, 1, SECOND_PERCENT * whole / 100, &other, &other_share);
+	if (!*name)
+		return;
+	if (!owner ||
+	    words_in(owner->label) + OWNER_WORDS + (has_both_ways(owner) ? BACKWARD_WORDS : 0) >
+	            MOST_WORDS) {
+		ws_page_say(p->page, "", ws_arena_format(p->texts, "Most %s time goes to ", work),
+		            ws_arena_format(p->texts, "%s (%s)", name, share),
+		            *other ? " and " : "",
+		            *other ? ws_arena_format(p->texts, "%s (%s)", other, other_share) : "",
+		            ".", NULL);
+		return;
+	}
+	/* As a sentence begins. */
+	char *copy = ws_arena_copy(p->texts, owner->label, strlen(owner->label));
+
+	*copy = (char)toupper((unsigned char)*copy);
+	whose = copy;
+	if (has_both_ways(owner))
+		whose = ws_arena_format(p->texts, "%s and its backward hold ", whose);
+	else
+		whose = ws_arena_format(p->texts, "%s holds ", whose);
+	if (words_in(whose) - 1 + OWNER_WORDS + 3 > MOST_WORDS)
+		other = other_share = "";
+	ws_page_say(p->page, "", whose, ws_say_percent(p->texts, node_percent(page, owner)),
+	            ws_arena_format(p->texts, " of %s time; %s takes ", work, name), share,
+	            *other ? ws_arena_format(p->texts, ", %s ", other) : "", other_share, ".",
+	            NULL);
+}
+
+/* Where no kernel is, the operations that took the CPU's time. */
+static void say_operations(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const struct ws_page_kernel *first = page->kernel, *second = first + 1;
+
+	ws_page_say(p->page, "", ws_arena_format(p->texts, "%s takes ", first->name),
+	            ws_say_percent(p->texts, first->percent),
+	            page->nkernels > 1
+	                    ? ws_arena_format(p->texts, " of operations' time, %s ", second->name)
+	                    : " of operations' time",
+	            page->nkernels > 1 ? ws_say_percent(p->texts, second->percent) : "", ".", NULL);
+}
+
+/* --- what to do first ------------------------------------------------------------------------ */
+
+/* The first sentence of an advice, with a small letter, without its full stop. */
+static const char *imperative(const struct ws_page_making *p, const char *advice)
+{
+	const char *stop = strstr(advice, ". "), *semicolon = strstr(advice, "; ");
+	const char *end = stop && (!semicolon || stop < semicolon) ? stop : semicolon;
+	size_t len = end ? (size_t)(end - advice) : strlen(advice);
+	char *text;
+
+	while (len && advice[len - 1] == '.')
+		len--;
+	text = ws_arena_copy(p->texts, advice, len);
+	if (len > 1 && islower((unsigned char)text[1]))
+		text[0] = (char)tolower((unsigned char)text[0]);
+	return text;
+}
+
+static void say_first(struct ws_page_making *p)
+{
+	const struct ws_page_finding *f = p->page->finding;
+	const char *advice;
+
+	/* a hint that saves nothing, or nobody knows what, is not the first thing to do */
+	if (!p->page->nfindings || !(f->gain_ns > 0))
+		return;
+	advice = ws_arena_format(p->texts, "First: %s", imperative(p, f->advice));
+	say_line(&p->page->first, ws_arena_format(p->texts, "%s. ", advice),
+	         ws_arena_format(p->texts, "%c%s", toupper((unsigned char)*f->gain), f->gain + 1),
+	         ".", NULL);
+}
+
+/* --- figures ---------------------------------------------------------------------------------- */
+
+static void add_figure(struct ws_page_making *p, const char *value, const char *what)
+{
+	p->page->figure[p->page->nfigures++] = (struct ws_page_figure){value, what};
+}
+
+static void add_figures(struct ws_page_making *p)
+{
+	const struct ws_utilization *use;
+	const struct ws_page *page = p->page;
+	const double computing = use_percent(p, WS_USE_COMPUTE);
+
+	WS_NEW(p->texts, p->page->figure, 8);
+	if (page->step_ns > 0)
+		add_figure(p, ws_say_time(p->texts, page->step_ns),
+		           page->has_steps ? "step" : "run");
+	if (!isnan(computing) && !page->on_cpu)
+		add_figure(p, ws_say_percent(p->texts, computing), "GPU computing");
+	if (page->has_steps) {
+		use = ws_utilization_find(p->m, p->sel);
+		/* MFU and what it is of: the peak of the products with most time. */
+		const double mfu = ws_stat_percent(use->model_sum_ns, (double)use->step_sum_ns);
+		const char *peak = NULL;
+
+		if (use->flops > 0)
+			add_figure(p, ws_say_si(p->texts, use->flops / p->page->samples, "FLOP"),
+			           "per step");
+		for (size_t i = 0; i < p->page->nroofs && !peak; i++)
+			if (p->page->roof[i].flops_per_s > 0)
+				peak = p->page->roof[i].name;
+		if (!use->obstacle[0] && mfu > 0 && !ws_over_peak(mfu))
+			add_figure(p, ws_say_percent(p->texts, mfu),
+			           peak ? ws_arena_format(p->texts, "MFU of %s", peak) : "MFU");
+	}
+	if (p->sel->kernels)
+		add_figure(p, ws_say_number(p->texts, (double)p->sel->kernels / page->samples),
+		           ws_arena_format(p->texts, "kernel%s%s",
+		                           (double)p->sel->kernels == page->samples ? "" : "s",
+		                           page->has_steps ? " per step" : ""));
+	if (page->has_steps) {
+		static const struct {
+			const char *fact, *label;
+		} rates[] = {{"images_per_step", "images per second"},
+		             {"tokens_per_step", "tokens per second"}};
+
+		for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++) {
+			const double n = (double)ws_fact_number(p->m, rates[i].fact);
+
+			if (n > 0 && p->page->step_ns > 0)
+				add_figure(p, ws_say_si(p->texts, n * 1e9 / p->page->step_ns, ""),
+				           rates[i].label);
+		}
+	}
+}
+
+void ws_page_add_headline(struct ws_page_making *p)
+{
+	const struct ws_page *page = p->page;
+	const char *what = page->has_steps ? "A step takes " : "The run spans ";
+	const char *time = ws_say_time(p->texts, page->step_ns);
+	const double computing = use_percent(p, WS_USE_COMPUTE);
+
+	if (page->has_operations)
+		ws_page_say(p->page, "", what, time,
+		            has_gpu_operations(p->m)
+		                    ? "; a GPU computed, and its work was not recorded."
+		            : page->unknown_records ? words_of_left_out(p)
+		                                    : " on the CPU; no GPU kernel was recorded.",
+		            NULL);
+	else if (!p->sel->kernels)
+		ws_page_say(p->page, "",
+		            ws_model_has_kernels(p->m)
+		                    ? "No kernel is in this part of the trace."
+		                    : ws_no_kernels_words(p->m, p->sel, p->texts),
+		            NULL);
+	else if (page->on_cpu)
+		ws_page_say(p->page, "", what, time, " on the CPU reference; no GPU ran.", NULL);
+	else if (isnan(computing))
+		ws_page_say(p->page, "", what, time, ".", NULL);
+	else if (p->idle->nworked > 1)
+		ws_page_say(p->page, "", what, time,
+		            ws_arena_format(p->texts, "; its %zu GPUs compute for ",
+		                            p->idle->nworked),
+		            ws_say_percent(p->texts, computing), " of it.", NULL);
+	else
+		ws_page_say(p->page, "", what, time, "; the GPU computes for ",
+		            ws_say_part_of(p->texts, use_ns(p, WS_USE_COMPUTE), computing),
+		            " of it.", NULL);
+	if (p->sel->kernels) {
+		say_why_idle(p);
+		say_what_happens_once(p);
+		say_largest_part(p);
+		say_first(p);
+	} else if (p->page->has_operations) {
+		say_operations(p);
+	}
+	add_figures(p);
+}
+
+/* --- findings -------------------------------------------------------------------------------- */
+
+static double gain_of(const struct ws_finding *f)
+{
+	return isnan(f->gain_ns) ? -1 : f->gain_ns;
+}
+
+/* Largest gain first; of those without one the most severe. */
+static int compare(const void *a, const void *b)
+{
+	const struct ws_finding *x = *(const struct ws_finding *const *)a,
+	                        *y = *(const struct ws_finding *const *)b;
+
+	WS_ORDER_BY(gain_of(y), gain_of(x));
+	WS_ORDER_BY(x->severity, y->severity);
+	return (x > y) - (x < y); /* as the rules stand */
+}
+
+static void note_rules(struct ws_page_making *p, const struct ws_findings *all)
+{
+	size_t n = all->n;
+	int judged = 0;
+	const bool has_gain = p->page->nfindings && p->page->finding[0].gain_ns > 0;
+
+	for (int i = 0; i < WS_RULES; i++) {
+		judged += !all->not_judged[i];
+		n += all->skipped[i];
+	}
+	p->page->findings_note = ws_arena_format(
+	        p->texts, "%d of %d rules checked; %zu %s in all; %d lacked data%s%s", judged,
+	        WS_RULES, n, n == 1 ? "finding" : "findings", WS_RULES - judged,
+	        !has_gain ? ""
+	        : all->obstacle
+	                ? ". Gains are upper bounds: "
+	                : ". Gains are replayed: the step without what the finding is about",
+	        has_gain && all->obstacle ? all->obstacle : "");
+}
+
+void ws_page_add_findings(struct ws_page_making *p)
+{
+	const struct ws_findings *all;
+	const struct ws_finding **order;
+	struct ws_page_finding *shown[WS_RULES] = {0};
+	size_t n = 0;
+
+	if (!ws_model_has_kernels(p->m))
+		return;
+	all = ws_advice_find(p->tab);
+	WS_NEW(p->tab->temp, order, all->n);
+	WS_NEW(p->texts, p->page->finding, WS_RULES);
+	for (size_t i = 0; i < all->n; i++)
+		if (!ws_finding_is_small(all, &all->finding[i]))
+			order[n++] = &all->finding[i];
+	qsort(order, n, sizeof(*order), compare);
+	for (size_t i = 0; i < n; i++) {
+		struct ws_page_finding **of_rule = &shown[order[i]->rule];
+
+		if (*of_rule) {
+			(*of_rule)->nsimilar++;
+			continue;
+		}
+		*of_rule = &p->page->finding[p->page->nfindings];
+		const struct ws_rule_def *rule = &ws_rule_defs[order[i]->rule];
+		const char *advice =
+		        order[i]->advice && *order[i]->advice ? order[i]->advice : rule->advice;
+
+		p->page->finding[p->page->nfindings++] = (struct ws_page_finding){
+		        .title = rule->title,
+		        .advice = ws_arena_copy(p->texts, advice, strlen(advice)),
+		        .evidence = ws_arena_copy(p->texts, order[i]->evidence,
+		                                  strlen(order[i]->evidence)),
+		        .gain_ns = order[i]->gain_ns,
+		        .gain = ws_finding_gain(p->texts, all, order[i]),
+		        .gain_percent = ws_stat_percent(order[i]->gain_ns, all->step_ns)};
+		(*of_rule)->nsimilar = all->skipped[order[i]->rule];
+	}
+	note_rules(p, all);
+	if (all->nrungs < 2)
+		return;
+	WS_NEW(p->texts, p->page->rung, all->nrungs);
+	for (size_t i = 0; i < all->nrungs; i++)
+		p->page->rung[p->page->nrungs++] =
+		        (struct ws_page_rung){all->rung[i].name, all->rung[i].step_ns,
+		                              ws_stat_percent(all->rung[i].step_ns,
+		                                              all->rung[0].step_ns)};
+}
+
+/* --- what a comparison says ------------------------------------------------------------------ */
+
+/* Parts are the same where their paths are. */
+void ws_pages_match(struct ws_page *a, struct ws_page *b)
+{
+	struct ws_strtab paths = {0};
+	size_t *of_path = ws_xarray(a->nnodes + 1, sizeof(*of_path)); /* from 1 */
+
+	for (size_t i = 0; i < a->nnodes; i++)
+		/* "(3 more)" are not the same things on both sides */
+		if (!a->node[i].is_rest)
+			of_path[ws_strtab_add(&paths, a->node[i].path, strlen(a->node[i].path))] =
+			        i;
+	for (size_t i = 0; i < b->nnodes; i++) {
+		const char *path = b->node[i].path;
+		const uint64_t id = ws_strtab_find(&paths, path, strlen(path));
+
+		if (!id || b->node[i].is_rest || a->node[of_path[id]].counterpart != WS_PAGE_ROOT)
+			continue;
+		a->node[of_path[id]].counterpart = i;
+		b->node[i].counterpart = of_path[id];
+	}
+	free(of_path);
+	ws_strtab_free(&paths);
+}
+
+double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node, bool is_b)
+{
+	const struct ws_page_node *n = &of->node[node];
+	double own, theirs;
+
+	if (n->counterpart == WS_PAGE_ROOT)
+		return NAN;
+	own = (double)n->inclusive_ns / of->samples;
+	theirs = (double)other->node[n->counterpart].inclusive_ns / other->samples;
+	return is_b ? ws_stat_ratio(own, theirs) : ws_stat_ratio(theirs, own);
+}
+
+#define CHANGE_LEAST 1.03
+
+enum ws_change_colour ws_change_colour(double ratio)
+{
+	return isnan(ratio)               ? WS_CHANGE_ALONE
+	       : ratio > CHANGE_LEAST     ? WS_CHANGE_COSTS
+	       : ratio < 1 / CHANGE_LEAST ? WS_CHANGE_SAVES
+	                                  : WS_CHANGE_NONE;
 }

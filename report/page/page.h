@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
 #include "formats/base/arena.h"
 
 /* A sentence of up to 15 words; what counts in it is bold. */
 #define WS_PAGE_PARTS 7
+
 struct ws_page_line {
 	struct ws_page_part {
 		const char *text;
@@ -24,6 +24,7 @@ struct ws_page_line {
 	size_t nparts;     /* 0: there is no such sentence */
 	const char *grade; /* "LIKELY FASTER"; "" = none */
 };
+
 #define WS_PAGE_LINES 4
 
 /* "383 ms", "step": only what is known. */
@@ -50,15 +51,18 @@ struct ws_page_figure {
 	X(OLIVE, 0x9d8820, 0x9d8820, 0x10212b)                   \
 	/* no class: idle time, and what was made pale for it */ \
 	X(IDLE, 0xf1d3b5, 0xe3c3a0, 0x10212b)
+
 enum ws_page_colour {
 #define X(NAME, light, dark, ink) WS_PAGE_##NAME,
 	WS_PAGE_COLOURS(X)
 #undef X
 	        WS_PAGE_NCOLOURS,
 };
+
 struct ws_page_colour_def {
 	uint32_t light, dark, ink; /* 0xrrggbb */
 };
+
 static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour colour)
 {
 	static const struct ws_page_colour_def all[WS_PAGE_NCOLOURS] = {
@@ -69,6 +73,7 @@ static inline struct ws_page_colour_def ws_page_colour_def(enum ws_page_colour c
 
 	return all[colour];
 }
+
 /* Of a class by its name, "gemm"; GREY for those that it does not know. */
 enum ws_page_colour ws_page_class_colour(const char *name, size_t len);
 
@@ -84,6 +89,7 @@ struct ws_page_segment {
 
 /* A box of the icicle, before all that it holds; children stand longest first. */
 #define WS_PAGE_ROOT SIZE_MAX
+
 struct ws_page_node {
 	size_t parent;     /* a node, WS_PAGE_ROOT */
 	const char *label; /* "EncoderLayer ×12" */
@@ -112,13 +118,15 @@ struct ws_page_point {
 	bool is_labelled;
 	enum ws_page_colour colour;
 };
+
 /* "989 TFLOP/s dense bf16", "3.35 TB/s HBM3" */
 struct ws_page_roof {
 	const char *name;
 	double flops_per_s, bytes_per_s; /* one of them; the other is 0 */
 };
 
-/* A rung of the ladder: the time of the step as this no longer holds it up, nor what is above it. */
+/* A rung of the ladder: the time of the step as this no longer holds it up, nor what is above it.
+ */
 struct ws_page_rung {
 	const char *name;
 	double step_ns, percent; /* percent: of the step now */
@@ -153,6 +161,7 @@ struct ws_change_bar {
 
 /* An operation that both sides ran. */
 #define WS_CHANGES 10
+
 struct ws_change {
 	const char *name, *class, *grade; /* "" = none */
 	const char *shape;                /* behind the phase, where another row has the name */
@@ -221,8 +230,6 @@ struct ws_page {
  * and bold by turns, beginning with a plain one; NULL ends them, and "" is left out.
  */
 void ws_page_say(struct ws_page *page, const char *grade, ...) __attribute__((sentinel));
-/* Such a sentence anywhere. */
-void ws_say_line(struct ws_page_line *line, ...) __attribute__((sentinel));
 
 /* Whose time its parts have. */
 static inline const char *ws_page_work(const struct ws_page *page)
@@ -237,11 +244,15 @@ static inline double ws_page_segment_ns(const struct ws_page *page, const struct
 }
 
 void ws_page_free(struct ws_page *page); /* NULL is legal */
+
 /* Nodes of both trees that are the same part: their counterparts. */
 void ws_pages_match(struct ws_page *a, struct ws_page *b);
+
 /* How B's time of a node of either tree is to A's; NaN: one side alone has it. */
 double ws_pages_ratio(const struct ws_page *of, const struct ws_page *other, size_t node,
                       bool is_b);
+
 /* What its colour says of a change: nothing under 3 %. */
 enum ws_change_colour { WS_CHANGE_NONE, WS_CHANGE_SAVES, WS_CHANGE_COSTS, WS_CHANGE_ALONE };
+
 enum ws_change_colour ws_change_colour(double ratio);

@@ -18,25 +18,21 @@ struct ws_page_making {
 
 /* A NUL-terminated copy; a NUL inside becomes U+FFFD. */
 const char *ws_page_copy(struct ws_arena *arena, const void *text, size_t len);
+
 /* The same of a text of the model. */
 const char *ws_page_text_of(const struct ws_page_making *p, uint32_t text);
+
 /* The same of a kernel's name, in short; any other text is its own. */
 const char *ws_page_name_of(const struct ws_page_making *p, uint32_t text);
+
 /* Its class as text and colour; 0: not known. */
 const char *ws_page_class_of(const struct ws_page_making *p, uint32_t class);
 enum ws_page_colour ws_page_colour_of_class(const struct ws_page_making *p, uint32_t class);
-
-void ws_page_add_bar(struct ws_page_making *p);
-void ws_page_add_tree(struct ws_page_making *p);
-void ws_page_add_roofline(struct ws_page_making *p);
-void ws_page_add_kernels(struct ws_page_making *p);
-/* In their place, where none was recorded. */
-void ws_page_add_operations(struct ws_page_making *p);
-/* One unit for the rates of either, in which the greatest has 1 to 999. */
-void ws_page_find_rate_unit(struct ws_page *page);
 void ws_page_add_findings(struct ws_page_making *p);
+
 /* Of this measured step, by its number; -1: the median one, or all where there are none. Behind the
  * bar. */
 enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, struct ws_err *err);
+
 /* Behind all of these. */
 void ws_page_add_headline(struct ws_page_making *p);

@@ -1,15 +1,156 @@
-/* The timeline of one window of the report: what its threads, streams and devices did when. */
+/* The timeline of a page: boxes on lanes, at levels of detail. */
 #include "report/page/timeline.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
+#include <string.h>
+#include "formats/base/grow.h"
 #include "formats/base/strtab.h"
 #include "formats/base/xalloc.h"
 #include "report/model/copies.h"
 #include "report/page/boxes.h"
 #include "report/page/private.h"
+
+static inline bool ws_boxes_is_short(const struct ws_boxes *b, int64_t dur_ns)
+{
+	return dur_ns < b->shortest_ns;
+}
+
+/* --- boxes ----------------------------------------------------------------------------------- */
+
+/* A box of many reaches over so many times the shortest box. */
+#define MOST_TIMES 4
+
+size_t ws_boxes_lane(struct ws_boxes *b, const struct ws_lane_key *key, bool *is_new)
+{
+	struct ws_known_lane *known =
+	        &b->known[(key->kind + 5 * key->device + 3 * (key->number >> 1)) % 16];
+	struct ws_timeline *out = b->out;
+	uint64_t id;
+
+	*is_new = false;
+	if (known->lane && !memcmp(&known->key, key, sizeof(*key)))
+		return known->lane - 1;
+	id = ws_strtab_add(&b->keys, key, sizeof(*key));
+	*known = (struct ws_known_lane){*key, id};
+	*is_new = id > out->nlanes;
+	if (*is_new) {
+		WS_GROW(out->lane, id, out->lanes_capacity);
+		WS_GROW(b->lane, id, b->lanes_capacity);
+		out->lane[out->nlanes] =
+		        (struct ws_timeline_lane){.kind = (enum ws_timeline_kind)key->kind};
+		/* threads first, each with its operations; then device by device its streams,
+		 * copies and idle time */
+		if (key->kind == WS_TIMELINE_THREAD || key->kind == WS_TIMELINE_OPS)
+			b->lane[out->nlanes] = (struct ws_boxes_lane){
+			        .order = {-1, (int64_t)(key->number >> 1), key->kind}};
+		else
+			b->lane[out->nlanes] = (struct ws_boxes_lane){
+			        .order = {key->device, key->kind, (int64_t)(key->number >> 1)}};
+		out->nlanes++;
+	}
+	return (size_t)id - 1;
+}
+
+static void push(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box)
+{
+	struct ws_timeline_lane *l = &b->out->lane[lane];
+
+	WS_GROW(l->box, l->n + 1, l->capacity);
+	l->box[l->n++] = *box;
+	b->nboxes++;
+	if (box->depth >= l->depths)
+		l->depths = (uint16_t)(box->depth + 1);
+}
+
+static void close_box(struct ws_boxes *b, size_t lane, struct ws_open_box *open)
+{
+	size_t most = 0;
+
+	if (!open->box.count)
+		return;
+	for (size_t c = 1; c < sizeof(open->colour_ns) / sizeof(*open->colour_ns); c++)
+		if (open->colour_ns[c] > open->colour_ns[most])
+			most = c;
+	open->box.colour = (uint8_t)most;
+	push(b, lane, &open->box);
+	*open = (struct ws_open_box){0};
+}
+
+/* One more, by start at each depth. A short one goes into a box of many. */
+static void boxes_add(struct ws_boxes *b, size_t lane, const struct ws_timeline_box *box)
+{
+	struct ws_open_box *open;
+	const int64_t end_ns = box->start_ns + box->dur_ns;
+	int64_t open_end_ns;
+
+	if (!b->shortest_ns) {
+		push(b, lane, box);
+		return;
+	}
+	struct ws_boxes_lane *l = &b->lane[lane];
+
+	if (box->depth >= l->ndepths) {
+		l->open = ws_xreallocarray(l->open, box->depth + 1, sizeof(*l->open));
+		memset(&l->open[l->ndepths], 0, (box->depth + 1 - l->ndepths) * sizeof(*l->open));
+		l->ndepths = box->depth + 1;
+	}
+	open = &l->open[box->depth];
+	open_end_ns = open->box.start_ns + open->box.dur_ns;
+	if (open->box.count &&
+	    (!ws_boxes_is_short(b, box->dur_ns) || box->start_ns - open_end_ns >= b->shortest_ns ||
+	     end_ns - open->box.start_ns > MOST_TIMES * b->shortest_ns))
+		close_box(b, lane, open);
+	if (!ws_boxes_is_short(b, box->dur_ns)) {
+		push(b, lane, box);
+		return;
+	}
+	if (!open->box.count)
+		open->box = *box;
+	else {
+		/* it is of many: nothing that only one of them has may stay */
+		open->box = (struct ws_timeline_box){.start_ns = open->box.start_ns,
+		                                     .dur_ns = open->box.dur_ns,
+		                                     .busy_ns = open->box.busy_ns + box->busy_ns,
+		                                     .count = open->box.count + 1,
+		                                     .call_ns = -1,
+		                                     .call_dur_ns = -1,
+		                                     .depth = box->depth};
+		if (end_ns > open_end_ns)
+			open->box.dur_ns = end_ns - open->box.start_ns;
+	}
+	open->colour_ns[box->colour] += box->busy_ns + 1;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ws_timeline_box *x = a, *y = b;
+
+	WS_ORDER_BY(x->start_ns, y->start_ns);
+	WS_ORDER_BY(x->depth, y->depth);
+	WS_ORDER_BY(y->dur_ns, x->dur_ns);
+	return 0;
+}
+
+struct placed {
+	struct ws_timeline_lane lane;
+	int64_t order[3];
+	size_t input;
+};
+
+static int by_order(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	for (int i = 0; i < 3; i++)
+		WS_ORDER_BY(x->order[i], y->order[i]);
+	WS_ORDER_BY(x->input, y->input);
+	return 0;
+}
+
+/* --- lanes ----------------------------------------------------------------------------------- */
 
 struct filling {
 	struct ws_page_making *p;
@@ -46,15 +187,6 @@ static uint32_t model_text(struct filling *f, uint32_t text)
 	return f->of_text[text];
 }
 
-static uint32_t short_name(struct filling *f, uint32_t text)
-{
-	const struct ws_bytes t = ws_model_short_name(f->m, text);
-
-	if (!f->of_short[text])
-		f->of_short[text] = text_of(f, t.ptr, t.len);
-	return f->of_short[text];
-}
-
 static uint32_t path_text(struct filling *f, uint32_t path)
 {
 	char *text;
@@ -86,24 +218,6 @@ static uint32_t shapes_text(struct filling *f, uint32_t op)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%c %" PRIu64,
 			                        len ? ", " : "", "bmnk"[i], sizes[i]);
 	return f->of_shapes[config] = text_of(f, text, len);
-}
-
-/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
-static uint32_t launch_text(struct filling *f, uint32_t config)
-{
-	const struct ws_launch_shape *s = &f->m->configs[config].shape;
-	char text[192];
-
-	if (s->grid_x && !f->of_config[config])
-		f->of_config[config] =
-		        text_of(f, text,
-		                (size_t)snprintf(text, sizeof(text),
-		                                 "grid %" PRIu64 " × %" PRIu64 " × %" PRIu64
-		                                 ", block %" PRIu64 " × %" PRIu64 " × %" PRIu64,
-		                                 (uint64_t)s->grid_x, (uint64_t)s->grid_y,
-		                                 (uint64_t)s->grid_z, (uint64_t)s->block_x,
-		                                 (uint64_t)s->block_y, (uint64_t)s->block_z));
-	return f->of_config[config];
 }
 
 /* --- lanes ------------------------------------------------------------------------------------ */
@@ -182,11 +296,28 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	struct ws_joined_rows *rows = f->p->sel->rows;
 	const uint32_t op = ws_joined_rows_op_range(rows, k->range);
 
-	box->name = short_name(f, config->name);
+	const struct ws_bytes t = ws_model_short_name(f->m, config->name);
+
+	if (!f->of_short[config->name])
+		f->of_short[config->name] = text_of(f, t.ptr, t.len);
+	box->name = f->of_short[config->name];
 	box->class = model_text(f, k->kind->class);
 	box->colour = f->class_colour[k->kind->class];
 	box->path = path_text(f, k->range == WS_NONE ? WS_NONE : k->kind->path);
-	box->launch = launch_text(f, k->kind->config);
+	/* "grid 96 × 1 × 1, block 256 × 1 × 1" */
+	const struct ws_launch_shape *s = &f->m->configs[k->kind->config].shape;
+	char text[192];
+
+	if (s->grid_x && !f->of_config[k->kind->config])
+		f->of_config[k->kind->config] =
+		        text_of(f, text,
+		                (size_t)snprintf(text, sizeof(text),
+		                                 "grid %" PRIu64 " × %" PRIu64 " × %" PRIu64
+		                                 ", block %" PRIu64 " × %" PRIu64 " × %" PRIu64,
+		                                 (uint64_t)s->grid_x, (uint64_t)s->grid_y,
+		                                 (uint64_t)s->grid_z, (uint64_t)s->block_x,
+		                                 (uint64_t)s->block_y, (uint64_t)s->block_z));
+	box->launch = f->of_config[k->kind->config];
 	if (k->cpu_op != WS_NONE) {
 		box->operation = model_text(f, ws_cpu_op_config(f->m, k->cpu_op)->name);
 		box->shapes = shapes_text(f, k->cpu_op);
@@ -195,23 +326,10 @@ static void add_kernel(struct filling *f, const struct ws_joined_kernel *k,
 	}
 	set_call(f, box, k->call);
 	f->out->kernels++;
-	ws_boxes_add(&f->boxes,
-	             device_lane(f, WS_TIMELINE_STREAM, config->device, config->process,
-	                         config->stream),
-	             box);
-}
-
-static void add_kernels(struct filling *f)
-{
-	const struct ws_selection *sel = f->p->sel;
-	struct ws_timeline_box box;
-
-	for (size_t i = 0; i < sel->rows->nkernels; i++) {
-		const struct ws_joined_kernel k = *ws_joined_rows_kernel(sel->rows, i);
-
-		if (ws_kernel_ran(sel, &k, i) && box_of(f, k.start_ns, k.dur_ns, &box))
-			add_kernel(f, &k, &box);
-	}
+	boxes_add(&f->boxes,
+	          device_lane(f, WS_TIMELINE_STREAM, config->device, config->process,
+	                      config->stream),
+	          box);
 }
 
 /* "memcpy Host-to-Device" of "[CUDA memcpy Host-to-Device]" */
@@ -239,10 +357,10 @@ static void add_copies(struct filling *f)
 		box.path = path_text(f, w->path);
 		set_call(f, &box, w->call);
 		f->out->copies++;
-		ws_boxes_add(&f->boxes,
-		             device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
-		                         w->device, w->process, is_graph ? w->stream : 0),
-		             &box);
+		boxes_add(&f->boxes,
+		          device_lane(f, is_graph ? WS_TIMELINE_STREAM : WS_TIMELINE_COPIES,
+		                      w->device, w->process, is_graph ? w->stream : 0),
+		          &box);
 	}
 }
 
@@ -260,8 +378,7 @@ static void add_ranges(struct filling *f)
 		box.path = path_text(f, r.context->path);
 		box.depth = (uint16_t)r.context->depth;
 		f->out->ranges++;
-		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread),
-		             &box);
+		boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_THREAD, r.context->thread), &box);
 	}
 }
 
@@ -279,7 +396,7 @@ static void add_ops(struct filling *f)
 		for (uint32_t up = tree->parent[i]; up != WS_NONE; up = tree->parent[up])
 			box.depth++;
 		f->out->ops++;
-		ws_boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_OPS, tree->thread[i]), &box);
+		boxes_add(&f->boxes, thread_lane(f, WS_TIMELINE_OPS, tree->thread[i]), &box);
 	}
 }
 
@@ -293,18 +410,7 @@ static void add_idle(void *ctx, const struct ws_idle_span *span)
 		return;
 	box.name = text_of(f, ws_use_defs[span->use].name, strlen(ws_use_defs[span->use].name));
 	box.colour = WS_PAGE_IDLE;
-	ws_boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
-}
-
-static void fill(struct filling *f)
-{
-	f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
-	add_ranges(f);
-	add_ops(f);
-	add_kernels(f);
-	add_copies(f);
-	if (ws_model_on_cpu(f->m) != 1)
-		ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f);
+	boxes_add(&f->boxes, device_lane(f, WS_TIMELINE_IDLE, span->device, 0, 0), &box);
 }
 
 /* --- the window ----------------------------------------------------------------------------------
@@ -360,8 +466,13 @@ static enum ws_status choose(struct filling *f, int64_t step, struct ws_err *err
 	return WS_OK;
 }
 
-static void open_filling(struct filling *f)
+/* With ever longer boxes of many, until there are few enough. */
+static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
 {
+	const size_t most = f->p->most_boxes;
+	int64_t least;
+
+	WS_FORWARD(choose(f, step, err));
 	const struct ws_model *m = f->m;
 	struct ws_arena *temp = f->p->tab->temp;
 
@@ -375,29 +486,62 @@ static void open_filling(struct filling *f)
 		f->class_colour[i] = (uint8_t)ws_page_colour_of_class(f->p, i);
 	text_of(f, "", 0);
 	f->out->shift_ns = m->begin_ns;
-}
-
-/* With ever longer boxes of many, until there are few enough. */
-static enum ws_status make(struct filling *f, int64_t step, struct ws_err *err)
-{
-	const size_t most = f->p->most_boxes;
-	int64_t least;
-
-	WS_FORWARD(choose(f, step, err));
-	open_filling(f);
 	least = (f->out->end_ns - f->out->start_ns) / (int64_t)most + 1;
 	if (f->p->sel->rows->nkernels + f->p->sel->rows->nranges + f->m->cpu_ops.tree.n >
 	            8 * most &&
 	    f->window->step == WS_NONE)
 		f->boxes.shortest_ns = least;
 	for (;;) {
-		fill(f);
+		f->out->kernels = f->out->copies = f->out->ranges = f->out->ops = 0;
+		add_ranges(f);
+		add_ops(f);
+		const struct ws_selection *sel = f->p->sel;
+		struct ws_timeline_box box;
+
+		for (size_t i = 0; i < sel->rows->nkernels; i++) {
+			const struct ws_joined_kernel k = *ws_joined_rows_kernel(sel->rows, i);
+
+			if (ws_kernel_ran(sel, &k, i) && box_of(f, k.start_ns, k.dur_ns, &box))
+				add_kernel(f, &k, &box);
+		}
+		add_copies(f);
+		if (ws_model_on_cpu(f->m) != 1)
+			ws_idle_spans(f->m, f->p->sel, f->window, add_idle, f);
 		if (f->boxes.nboxes <= most)
 			break;
-		ws_boxes_clear(&f->boxes);
+		/* All boxes are forgotten, lanes too. */
+		for (size_t i = 0; i < f->boxes.out->nlanes; i++) {
+			free(f->boxes.out->lane[i].box);
+			free(f->boxes.lane[i].open);
+		}
+		ws_strtab_free(&f->boxes.keys);
+		memset(f->boxes.known, 0, sizeof(f->boxes.known));
+		f->boxes.out->nlanes = 0;
+		f->boxes.nboxes = 0;
 		f->boxes.shortest_ns = f->boxes.shortest_ns ? f->boxes.shortest_ns * 2 : least;
 	}
-	ws_boxes_end(&f->boxes);
+	/* No more come: lanes in their order, boxes by start. */
+	for (size_t i = 0; i < f->boxes.out->nlanes; i++) {
+		struct ws_timeline_lane *l = &f->boxes.out->lane[i];
+
+		for (size_t depth = 0; depth < f->boxes.lane[i].ndepths; depth++)
+			close_box(&f->boxes, i, &f->boxes.lane[i].open[depth]);
+		if (l->n)
+			qsort(l->box, l->n, sizeof(*l->box), by_start);
+	}
+	if (f->boxes.out->nlanes) {
+		struct ws_timeline *out = f->boxes.out;
+		struct placed *placed = ws_xarray(out->nlanes, sizeof(*placed));
+
+		for (size_t i = 0; i < out->nlanes; i++) {
+			placed[i] = (struct placed){.lane = out->lane[i], .input = i};
+			memcpy(placed[i].order, f->boxes.lane[i].order, sizeof(placed[i].order));
+		}
+		qsort(placed, out->nlanes, sizeof(*placed), by_order);
+		for (size_t i = 0; i < out->nlanes; i++)
+			out->lane[i] = placed[i].lane;
+		free(placed);
+	}
 	f->out->shortest_ns = f->boxes.shortest_ns;
 	return WS_OK;
 }
@@ -409,7 +553,10 @@ enum ws_status ws_page_add_timeline(struct ws_page_making *p, int64_t step, stru
 
 	f.boxes.out = f.out;
 	status = make(&f, step, err);
-	ws_boxes_free(&f.boxes);
+	for (size_t i = 0; i < f.boxes.out->nlanes; i++)
+		free(f.boxes.lane[i].open);
+	free(f.boxes.lane);
+	ws_strtab_free(&f.boxes.keys);
 	ws_strtab_free(&f.known);
 	if (status == WS_OK)
 		p->page->timeline = f.out;
