@@ -265,6 +265,7 @@ static void add_ranges(struct filling *f)
 		if (span.start_ns <= span.end_ns)
 			sums->projected_ns += span.end_ns - span.start_ns;
 		sums->open += r->is_open;
+		sums->range_ns += r->end_ns - r->start_ns;
 		ws_values_add(&sums->dur_ns, r->end_ns - r->start_ns);
 	}
 }

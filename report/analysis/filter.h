@@ -60,6 +60,7 @@ struct ws_table_context {
 	const struct ws_selection *sel;
 	const struct ws_digest *digest; /* with the parts that the table needs */
 	struct ws_arena *temp;          /* for what it needs while it is made; freed behind it */
+	struct ws_relations *relations; /* of the report; NULL where there are no queries */
 };
 /*
  * From joined rows, which outlive it. Free with ws_selection_release. filter may be NULL;

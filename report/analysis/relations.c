@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/grow.h"
+#include "formats/base/strtab.h"
+#include "formats/base/xalloc.h"
 #include "report/analysis/digest.h"
 #include "report/kernel_info/classify.h"
 #include "report/model/copies.h"
+#include "report/names/names.h"
 
 /*
  * A relation is a list of columns, X(name, statement that puts its value, parts of a digest that it
@@ -53,10 +57,10 @@ static uint32_t row_of_path(const struct ws_model *m, uint32_t path)
 	X(occupancy, if (k->has_occupancy) ws_put_real(out, k->occupancy.percent), 0)            \
 	X(occupancy_kineto, if (k->has_occupancy) ws_put_real(out, k->occupancy.kineto_percent), \
 	  0)                                                                                     \
-	X(path, ws_put_int(out, row_of_path(m, c->place.path)), WS_DIGEST_PLACES)                \
+	X(path_id, ws_put_int(out, row_of_path(m, c->place.path)), WS_DIGEST_PLACES)             \
 	X(instances, ws_put_count(out, ws_values_count(&c->dur_ns)), 0)                          \
 	X(without_time, ws_put_count(out, c->without_time), 0)                                   \
-	X(total_ns, ws_put_int(out, c->total_ns), 0)                                             \
+	X(total_ns, if (ws_values_count(&c->dur_ns)) ws_put_int(out, c->total_ns), 0)            \
 	X(tensor_ns, ws_put_int(out, k->tensor == WS_TENSOR_YES ? c->total_ns : 0),              \
 	  WS_DIGEST_NAMES)                                                                       \
 	X(tensor_unknown_ns,                                                                     \
@@ -140,7 +144,9 @@ static void order_paths(struct ws_relations *r)
 		r->places[r->paths[i]] = i;
 }
 
-static void put_path_text(const struct ws_model *m, uint32_t path, struct ws_put *out)
+/* rolled_up: without the numbers of layers. */
+static void put_path_text(const struct ws_model *m, uint32_t path, bool rolled_up,
+                          struct ws_put *out)
 {
 	char *text;
 	size_t len;
@@ -150,6 +156,13 @@ static void put_path_text(const struct ws_model *m, uint32_t path, struct ws_put
 		return;
 	}
 	ws_path_text(&m->ranges, path, m->texts, &text, &len);
+	if (rolled_up) {
+		char *rolled = ws_xmalloc(len + 1);
+
+		len = ws_name_roll_up((struct ws_bytes){text, len}, rolled);
+		free(text);
+		text = rolled;
+	}
 	ws_put_copy(out, text, len);
 	free(text);
 }
@@ -160,17 +173,39 @@ static uint32_t place_of(struct ws_relations *r, size_t path)
 	return r->places[path];
 }
 
+/* Is it a row of the tables of ranges? The rows of no range always are, unless a filter of ranges
+ * or steps is set. */
+static bool is_shown(const struct ws_relations *r, bool is_range, const struct ws_path_sums *s)
+{
+	const struct ws_selection *sel = r->tab->sel;
+
+	return ws_values_count(&s->dur_ns) || s->ops_exclusive ||
+	       (!is_range && !sel->has_nvtx && !sel->has_steps);
+}
+
+/* of_gpu: NULL where the trace has nothing of devices. */
 #define PATH(X)                                                                                 \
 	X(place, ws_put_int(out, place_of(r, row)), 0)                                          \
-	X(path, put_path_text(m, (uint32_t)row, out), 0)                                        \
+	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                 \
+	X(rolled_up, put_path_text(m, (uint32_t)row, true, out), 0)                             \
 	X(domain, if (p) ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len), 0) \
 	X(style, if (p) ws_put_str(out, ws_path_style(m, (uint32_t)row)), 0)                    \
-	X(instances, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)
+	X(is_shown, ws_put_int(out, is_shown(r, p != NULL, s)), WS_DIGEST_PATHS)                \
+	X(ranges, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)       \
+	X(range_ns, if (p) ws_put_int(out, s->range_ns), WS_DIGEST_PATHS)                       \
+	X(range_times, if (p) ws_put_samples(out, &s->dur_ns), WS_DIGEST_PATHS)                 \
+	X(inclusive_ns, if (of_gpu) ws_put_int(out, s->inclusive_ns), WS_DIGEST_PATHS)          \
+	X(exclusive_ns, if (of_gpu) ws_put_int(out, s->exclusive_ns), WS_DIGEST_PATHS)          \
+	X(ops_inclusive, if (of_gpu) ws_put_count(out, s->ops_inclusive), WS_DIGEST_PATHS)      \
+	X(ops_exclusive, if (of_gpu) ws_put_count(out, s->ops_exclusive), WS_DIGEST_PATHS)      \
+	X(flops, if (s->says_flops) ws_put_int(out, s->flops), WS_DIGEST_COSTS)                 \
+	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)
 
 static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	struct ws_relations *r = ctx;
 	const struct ws_model *m = r->tab->m;
+	const bool of_gpu = ws_model_has_work(m);
 	const struct ws_path *p = row < m->ranges.npaths ? &m->ranges.paths[row] : NULL;
 	const struct ws_path_sums *s =
 	        ws_digest_path(r->tab->digest, p                            ? (uint32_t)row
@@ -257,6 +292,99 @@ static void put_work(void *ctx, size_t row, int column, struct ws_put *out)
 	WS_PUT_COLUMN(column, WORK);
 }
 
+/* --- launch: kernels of one name, launched by one function on one thread for one device ------ */
+
+struct ws_launch_sums {
+	struct ws_launch_key {
+		uint32_t thread, device, api_name, kernel_name;
+	} key;
+	struct ws_values total, api, queue, kernel;
+};
+
+static struct ws_launch_sums *launch_of(struct ws_relations *r, struct ws_strtab *keys,
+                                        uint32_t *last, const struct ws_launch_key *key)
+{
+	uint64_t id = *last; /* of a kernel of the same configuration */
+
+	if (!id || memcmp(&r->launches[id - 1].key, key, sizeof(*key)) != 0)
+		id = ws_strtab_add(keys, key, sizeof(*key));
+	WS_GROW(r->launches, id, r->launches_capacity);
+	if (id > r->nlaunches)
+		r->launches[r->nlaunches++] = (struct ws_launch_sums){.key = *key};
+	*last = (uint32_t)id;
+	return &r->launches[id - 1];
+}
+
+/* In a queue was only what began when its call had returned. */
+static void fold_launches(struct ws_relations *r)
+{
+	const struct ws_selection *sel = r->tab->sel;
+	const struct ws_model *m = r->tab->m;
+	struct ws_strtab keys = {0};
+	uint32_t *last;
+
+	r->has_launches = true;
+	WS_NEW(&r->arena, last, m->nconfigs);
+	for (size_t i = 0; i < sel->rows->nkernels; i++) {
+		const struct ws_joined_kernel *k = ws_joined_rows_kernel(sel->rows, i);
+		const struct ws_config *config = &m->configs[k->kind->config];
+		const struct ws_joined_call *call;
+		struct ws_launch_sums *s;
+		int64_t end_ns, call_end_ns;
+
+		if (!k->kind->timed || !ws_kernel_selected(m, sel, k, i))
+			continue;
+		call = ws_joined_rows_call(sel->rows, k->call);
+		if (!call) {
+			r->without_launch++;
+			continue;
+		}
+		s = launch_of(r, &keys, &last[k->kind->config],
+		              &(struct ws_launch_key){call->kind->thread, config->device,
+		                                      call->kind->name, config->name});
+		end_ns = k->start_ns + k->dur_ns;
+		call_end_ns = call->start_ns + call->dur_ns;
+		ws_values_add(&s->total,
+		              (end_ns > call_end_ns ? end_ns : call_end_ns) - call->start_ns);
+		ws_values_add(&s->api, call->dur_ns);
+		ws_values_add(&s->kernel, k->dur_ns);
+		if (k->start_ns >= call_end_ns)
+			ws_values_add(&s->queue, k->start_ns - call_end_ns);
+	}
+	ws_strtab_free(&keys);
+}
+
+static size_t count_launches(void *ctx)
+{
+	struct ws_relations *r = ctx;
+
+	if (!r->has_launches)
+		fold_launches(r);
+	return r->nlaunches;
+}
+
+#define LAUNCH(X)                                                                      \
+	X(name, ws_put_text(out, m->texts[s->key.kernel_name]), 0)                     \
+	X(short_name, ws_put_text(out, ws_model_short_name(m, s->key.kernel_name)), 0) \
+	X(api_name, ws_put_text(out, m->texts[s->key.api_name]), 0)                    \
+	X(pid, ws_put_count(out, m->threads[s->key.thread].pid), 0)                    \
+	X(tid, ws_put_count(out, m->threads[s->key.thread].tid), 0)                    \
+	X(device, ws_put_count(out, m->devices[s->key.device].id), 0)                  \
+	X(thread, ws_put_count(out, s->key.thread), 0)                                 \
+	X(total_times, ws_put_samples(out, &s->total), 0)                              \
+	X(api_times, ws_put_samples(out, &s->api), 0)                                  \
+	X(queue_times, ws_put_samples(out, &s->queue), 0)                              \
+	X(kernel_times, ws_put_samples(out, &s->kernel), 0)
+
+static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	const struct ws_relations *r = ctx;
+	const struct ws_launch_sums *s = &r->launches[row];
+	const struct ws_model *m = r->tab->m;
+
+	WS_PUT_COLUMN(column, LAUNCH);
+}
+
 /* --- all ------------------------------------------------------------------------------------ */
 
 #define PARTS(name, put, parts) parts,
@@ -269,6 +397,9 @@ static const struct {
         {{"call", CALL(WS_COLUMN_NAME), count_calls, put_call}, WS_DIGEST_CALLS, {CALL(PARTS)}},
         {{"path", PATH(WS_COLUMN_NAME), count_paths, put_path}, WS_DIGEST_PATHS, {PATH(PARTS)}},
         {{"work", WORK(WS_COLUMN_NAME), count_work, put_work}, WS_DIGEST_KERNELS, {WORK(PARTS)}},
+        {{"launch", LAUNCH(WS_COLUMN_NAME), count_launches, put_launch},
+         WS_DIGEST_ROWS,
+         {LAUNCH(PARTS)}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
 
@@ -280,7 +411,6 @@ void ws_relations_add(struct ws_query *q, struct ws_relations *r)
 		return;
 	ws_query_set_int(q, "gpu_ns", r->tab->sel->gpu_ns);
 	ws_query_set_int(q, "has_kernels", ws_model_has_kernels(r->tab->m));
-	ws_query_set_int(q, "has_calls", r->tab->digest->ncalls > 0);
 	if (r->tab->sel->measured && r->tab->sel->scope <= WS_SCOPE_STEPS)
 		ws_query_set_int(q, "steps", (int64_t)r->tab->sel->measured);
 }
@@ -307,5 +437,12 @@ void ws_relations_release(struct ws_relations *r)
 		ws_values_free(&r->work[i].times);
 		ws_values_free(&r->work[i].sizes);
 	}
+	for (size_t i = 0; i < r->nlaunches; i++) {
+		ws_values_free(&r->launches[i].total);
+		ws_values_free(&r->launches[i].api);
+		ws_values_free(&r->launches[i].queue);
+		ws_values_free(&r->launches[i].kernel);
+	}
+	free(r->launches);
 	ws_arena_free(&r->arena);
 }

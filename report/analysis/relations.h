@@ -13,6 +13,10 @@ struct ws_relations {
 	uint32_t *places;                   /* the reverse */
 	struct ws_work_sums *work;
 	size_t nwork;
+	struct ws_launch_sums *launches;
+	size_t nlaunches, launches_capacity;
+	bool has_launches;       /* they are found */
+	uint64_t without_launch; /* kernels that no launch is known of */
 	struct ws_arena arena;
 };
 void ws_relations_release(struct ws_relations *r);

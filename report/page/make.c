@@ -161,7 +161,7 @@ struct ws_page *ws_page_make_side(const struct ws_model *m, struct ws_joined_row
 	struct ws_arena temp = {0};
 	struct ws_filter filter = WS_FILTER_ALL;
 	struct ws_selection sel = {0};
-	const struct ws_table_context tab = {m, &sel, NULL, &temp};
+	const struct ws_table_context tab = {.m = m, .sel = &sel, .temp = &temp};
 	struct ws_page *page = ws_xarray(1, sizeof(*page));
 	struct ws_page_making p = {&tab, m, &sel, page, &page->arena, SIDE_BOXES, NULL, NULL};
 

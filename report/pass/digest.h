@@ -60,6 +60,7 @@ struct ws_digest_cell {
 /* The ranges of one path and what they launched. */
 struct ws_path_sums {
 	struct ws_values dur_ns; /* of its ranges */
+	int64_t range_ns;        /* their sum */
 	int64_t inclusive_ns, exclusive_ns, projected_ns;
 	uint64_t ops_inclusive, ops_exclusive, open;
 	int64_t flops, bytes; /* of the operations in it */

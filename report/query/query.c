@@ -885,11 +885,14 @@ static char *rows_sql(const struct ws_table_query *of, const uint8_t *wanted, bo
 	FILE *f = ws_xmemstream(&sql, &len);
 
 	for (size_t c = 0; c < of->def->ncolumns; c++) {
-		const char *value = of->columns[c][0], *total = of->columns[c][1];
+		const char *id = of->def->columns[c].id, *value = of->columns[c][0];
 
-		if (value && (for_totals ? total != NULL : !wanted || wanted[c]))
-			fprintf(f, "%s%s AS \"%s\"", n++ ? ", " : "SELECT ", value,
-			        of->def->columns[c].id);
+		if (for_totals ? of->columns[c][1] == NULL : wanted && !wanted[c])
+			continue;
+		if (value)
+			fprintf(f, "%s%s AS \"%s\"", n++ ? ", " : "SELECT ", value, id);
+		else
+			fprintf(f, "%s\"%s\"", n++ ? ", " : "SELECT ", id);
 	}
 	fprintf(f, " %s", of->from);
 	ws_xfclose(f);

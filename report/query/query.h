@@ -162,8 +162,9 @@ struct ws_table_query {
 	const struct ws_table_def *def;
 	const char *from; /* what follows the columns: "FROM … GROUP BY … ORDER BY …"; "": C makes
 	                     the table */
-	/* Of each column of def: the expression of its value, NULL where C fills it; and the
-	 * expression of its total over the rows of the table, NULL where it has none. */
+	/* Of each column of def: the expression of its value, NULL: the relation's column of that
+	 * name ("NULL" where C fills it); and the expression of its total over the rows of the
+	 * table, NULL where it has none. */
 	const char *const (*columns)[2];
 };
 /*

@@ -1,5 +1,6 @@
 /* What the tables of kernels, calls and copies say beside their rows, which are queries. */
 #include "report/analysis/digest.h"
+#include "report/analysis/idle.h"
 #include "report/tables/tables.h"
 
 void ws_tab_kernel_summary(const struct ws_table_context *tab, struct ws_table *t)
@@ -87,6 +88,33 @@ void ws_tab_api_summary(const struct ws_table_context *tab, struct ws_table *t)
 		              "flushing buffers), some of it inside these calls.",
 		              (double)m->overhead_ns / 1e6,
 		              ws_say_number(tab->temp, (double)m->overheads));
+}
+
+void ws_tab_launch_latency(const struct ws_table_context *tab, struct ws_table *t)
+{
+	const struct ws_idle *idle;
+	char words[256];
+
+	if (!tab->sel->rows->nkernels || !tab->sel->rows->ncalls) {
+		ws_table_set_not_recorded(t, "%s",
+		                          tab->sel->rows->nkernels
+		                                  ? "No API calls were recorded, so how kernels "
+		                                    "were launched is not known."
+		                                  : WS_NO_KERNELS);
+		return;
+	}
+	idle = ws_idle_find(tab->m, tab->sel);
+	ws_table_note(t, "%s: %s (table idle).",
+	              idle->verdict.launch_bound ? "Launch-bound" : "Not launch-bound",
+	              ws_idle_words(&idle->verdict, words, sizeof(words)));
+	if (tab->relations->without_launch)
+		ws_table_note(t,
+		              "%s kernels have no record of the call "
+		              "that launched them and are left out.",
+		              ws_say_number(tab->temp, (double)tab->relations->without_launch));
+	ws_table_note(t, "Total is from the start of the call to the end of the kernel or the "
+	                 "call, whichever is later. Queue is from the end of the call to the start "
+	                 "of the kernel, where it started later.");
 }
 
 /* --- copies and fills ----------------------------------------------------------------------- */

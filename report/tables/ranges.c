@@ -135,14 +135,15 @@ static void find_rows(struct ranges *s)
 	ws_cell_set_int(&totals[WS_TC_ranges_ops_exclusive], ops_exclusive);
 }
 
-static void add_notes(struct ranges *s, struct ws_table *t)
+static void add_notes(const struct ws_model *m, int64_t gpu_ns, struct ws_table *t)
 {
-	const struct ws_ranges *r = &s->m->ranges;
+	const struct ws_ranges *r = &m->ranges;
+	struct ws_arena temp = {0};
 
 	if (!r->npaths)
 		ws_table_set_not_recorded(t, "The program made no NVTX ranges, or they were not "
 		                             "recorded.");
-	if (!ws_model_has_work(s->m))
+	if (!ws_model_has_work(m))
 		ws_table_note(t, WS_NO_KERNELS);
 	else
 		ws_table_note(
@@ -150,16 +151,18 @@ static void add_notes(struct ranges *s, struct ws_table *t)
 		        "Share (%%) is of %.3f ms, the GPU time of all kernels in the report. The "
 		        "exclusive columns add up to all kernels; the inclusive ones count a "
 		        "kernel in every range around its launch.",
-		        (double)s->gpu_ns / 1e6);
+		        (double)gpu_ns / 1e6);
 	if (r->open)
 		ws_table_note(t,
 		              "Ranges still open when the trace ended, and taken to end with its "
 		              "last record: %s.",
-		              ws_say_number(&s->arena, (double)r->open));
+		              ws_say_number(&temp, (double)r->open));
+	ws_arena_free(&temp);
 }
 
-void ws_name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
-                     const char *sheet)
+/* Another title of a table of ranges, and of its sheet, where all ranges are modules of PyTorch. */
+static void name_modules(const struct ws_model *m, struct ws_table *t, const char *title,
+                         const char *sheet)
 {
 	bool has_modules = false;
 
@@ -188,6 +191,13 @@ void ws_tab_ranges(const struct ws_table_context *tab, struct ws_table *t)
 	find_times(s);
 	find_rows(s);
 	ws_table_set_source(t, &source, s->nrows);
-	ws_name_modules(s->m, t, "Modules, each by itself", "All Modules");
-	add_notes(s, t);
+	name_modules(s->m, t, "Modules, each by itself", "All Modules");
+	add_notes(s->m, s->gpu_ns, t);
+}
+
+void ws_tab_ranges_rollup(const struct ws_table_context *tab, struct ws_table *t)
+{
+	name_modules(tab->m, t, "Modules", "Modules");
+	if (t->nrows || !tab->m->ranges.npaths)
+		add_notes(tab->m, tab->sel->gpu_ns, t);
 }

@@ -61,13 +61,14 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-static enum ws_status make(const struct ws_table_context *all, struct ws_query *q,
+static enum ws_status make(struct ws_relations *relations, struct ws_query *q,
                            const struct ws_table_def *def, const uint8_t *columns,
                            struct ws_table **out, struct ws_err *err)
 {
 	const struct builder *builder = builder_of(def);
 	struct ws_arena temp = {0};
-	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp},
+	const struct ws_table_context *all = relations->tab;
+	const struct ws_table_context with_temp = {all->m, all->sel, all->digest, &temp, relations},
 	                              *tab = &with_temp;
 	struct ws_table *t = *out = ws_table_new(def);
 
@@ -76,6 +77,8 @@ static enum ws_status make(const struct ws_table_context *all, struct ws_query *
 		WS_FORWARD(ws_query_table(q, t, builder->query, columns, err));
 	builder->build(tab, t);
 	ws_arena_free(&temp);
+	if (t->not_recorded && !t->nrows)
+		t->totals = NULL; /* a sum of nothing is not 0 */
 	if (tab->sel->words[0])
 		ws_table_note(t, "Filter: %s. Totals and percentages are of what it lets through.",
 		              tab->sel->words);
@@ -104,7 +107,6 @@ static const struct need {
         {&ws_def_ranges, WS_TC_ranges_flops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_tflops, WS_DIGEST_COSTS},
         {&ws_def_ranges, WS_TC_ranges_bytes, WS_DIGEST_COSTS},
-        {&ws_def_ranges_rollup, ALWAYS, WS_DIGEST_PATHS},
         {&ws_def_steps, ALWAYS, WS_DIGEST_STEPS},
         {&ws_def_steps, WS_TC_steps_total_ns, WS_DIGEST_ROWS},
         {&ws_def_steps, WS_TC_steps_tokens_per_s, WS_DIGEST_ROWS},
@@ -210,7 +212,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab,
 	ws_replay_relations_add(q, tab);
 	status = WS_OK;
 	for (size_t i = 0; i < ndefs && status == WS_OK; i++)
-		status = make(tab, q, defs[i], columns, &tables[i], err);
+		status = make(&relations, q, defs[i], columns, &tables[i], err);
 	ws_query_close(q);
 	ws_relations_release(&relations);
 	return status;

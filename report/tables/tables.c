@@ -129,29 +129,6 @@ void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole)
 	ws_cell_set_real(cell, ws_stat_percent((double)part, (double)whole));
 }
 
-void ws_cells_set_spread(struct ws_cell *cells, const struct ws_stat *stat)
-{
-	if (!stat->n)
-		return;
-	ws_cell_set_real(&cells[0], stat->mean);
-	ws_cell_set_real(&cells[1], stat->median);
-	ws_cell_set_int(&cells[2], stat->min);
-	ws_cell_set_int(&cells[3], stat->max);
-	ws_cell_set_real(&cells[4], stat->std);
-}
-
-void ws_totals_add_up(struct ws_table *t, int column)
-{
-	int64_t sum = 0;
-
-	for (size_t i = 0; i < t->nrows; i++) {
-		const struct ws_cell *cell = &ws_table_cells(t, i)[column];
-
-		sum += cell->type == WS_CELL_INT ? cell->i : 0;
-	}
-	ws_cell_set_int(&ws_table_totals(t)[column], sum);
-}
-
 void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
                             uint32_t name)
 {
