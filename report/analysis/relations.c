@@ -104,13 +104,13 @@ static struct ws_bytes without_version(struct ws_bytes name)
 }
 
 /* Every text of the trace is a row; those that are no name of a call have no calls. */
-#define CALL(X)                                                     \
-	X(name, ws_put_text(out, without_version(name)), 0)         \
-	X(recorded_name, ws_put_copy(out, name.ptr, name.len), 0)   \
-	X(calls, ws_put_count(out, ws_values_count(&c->dur_ns)), 0) \
-	X(failed, ws_put_count(out, c->failed), 0)                  \
-	X(total_ns, ws_put_int(out, c->total_ns), 0)                \
-	X(times, ws_put_samples(out, &c->dur_ns), 0)
+#define CALL(X)                                                  \
+	X(name, ws_put_text(out, without_version(name)))         \
+	X(recorded_name, ws_put_copy(out, name.ptr, name.len))   \
+	X(calls, ws_put_count(out, ws_values_count(&c->dur_ns))) \
+	X(failed, ws_put_count(out, c->failed))                  \
+	X(total_ns, ws_put_int(out, c->total_ns))                \
+	X(times, ws_put_samples(out, &c->dur_ns))
 
 static void put_call(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -128,13 +128,13 @@ static size_t count_paths(void *ctx)
 	return ((const struct ws_relations *)ctx)->tab->m->ranges.npaths + 2;
 }
 
-static void order_paths(struct ws_relations *r)
+const uint32_t *ws_paths_in_order(struct ws_relations *r)
 {
 	const struct ws_model *m = r->tab->m;
 	const size_t n = m->ranges.npaths + 2;
 
 	if (r->paths)
-		return;
+		return r->paths;
 	WS_NEW(&r->arena, r->paths, n);
 	WS_NEW(&r->arena, r->places, n);
 	ws_paths_order(&m->ranges, m->texts, r->paths);
@@ -142,6 +142,26 @@ static void order_paths(struct ws_relations *r)
 	r->paths[n - 1] = ws_path_no_launch(m);
 	for (uint32_t i = 0; i < n; i++)
 		r->places[r->paths[i]] = i;
+	return r->paths;
+}
+
+/* What a row is called in the digest. */
+static uint32_t digest_path(const struct ws_model *m, size_t row)
+{
+	return row < m->ranges.npaths       ? (uint32_t)row
+	       : row == ws_path_no_range(m) ? WS_PATH_NO_RANGE
+	                                    : WS_PATH_NO_LAUNCH;
+}
+
+/* The rows of no range always are, unless a filter of ranges or steps is set. */
+bool ws_path_is_shown(const struct ws_relations *r, uint32_t path)
+{
+	const struct ws_model *m = r->tab->m;
+	const struct ws_selection *sel = r->tab->sel;
+	const struct ws_path_sums *s = ws_digest_path(r->tab->digest, digest_path(m, path));
+
+	return ws_values_count(&s->dur_ns) || s->ops_exclusive ||
+	       (path >= m->ranges.npaths && !sel->has_nvtx && !sel->has_steps);
 }
 
 /* rolled_up: without the numbers of layers. */
@@ -169,48 +189,61 @@ static void put_path_text(const struct ws_model *m, uint32_t path, bool rolled_u
 
 static uint32_t place_of(struct ws_relations *r, size_t path)
 {
-	order_paths(r);
-	return r->places[path];
+	return ws_paths_in_order(r), r->places[path];
 }
 
-/* Is it a row of the tables of ranges? The rows of no range always are, unless a filter of ranges
- * or steps is set. */
-static bool is_shown(const struct ws_relations *r, bool is_range, const struct ws_path_sums *s)
+/* Of the ranges of a path; the columns of a row ask one after the other. */
+static const struct ws_stat *times_of(struct ws_relations *r, size_t path,
+                                      const struct ws_path_sums *s)
 {
-	const struct ws_selection *sel = r->tab->sel;
-
-	return ws_values_count(&s->dur_ns) || s->ops_exclusive ||
-	       (!is_range && !sel->has_nvtx && !sel->has_steps);
+	if (r->times_of != path + 1)
+		ws_values_stat_of(&s->dur_ns, &r->times);
+	r->times_of = path + 1;
+	return &r->times;
 }
 
 /* of_gpu: NULL where the trace has nothing of devices. */
-#define PATH(X)                                                                                 \
-	X(place, ws_put_int(out, place_of(r, row)), 0)                                          \
-	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                 \
-	X(rolled_up, put_path_text(m, (uint32_t)row, true, out), 0)                             \
-	X(domain, if (p) ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len), 0) \
-	X(style, if (p) ws_put_str(out, ws_path_style(m, (uint32_t)row)), 0)                    \
-	X(is_shown, ws_put_int(out, is_shown(r, p != NULL, s)), WS_DIGEST_PATHS)                \
-	X(ranges, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)       \
-	X(range_ns, if (p) ws_put_int(out, s->range_ns), WS_DIGEST_PATHS)                       \
-	X(range_times, if (p) ws_put_samples(out, &s->dur_ns), WS_DIGEST_PATHS)                 \
-	X(inclusive_ns, if (of_gpu) ws_put_int(out, s->inclusive_ns), WS_DIGEST_PATHS)          \
-	X(exclusive_ns, if (of_gpu) ws_put_int(out, s->exclusive_ns), WS_DIGEST_PATHS)          \
-	X(ops_inclusive, if (of_gpu) ws_put_count(out, s->ops_inclusive), WS_DIGEST_PATHS)      \
-	X(ops_exclusive, if (of_gpu) ws_put_count(out, s->ops_exclusive), WS_DIGEST_PATHS)      \
-	X(flops, if (s->says_flops) ws_put_int(out, s->flops), WS_DIGEST_COSTS)                 \
+#define PATH(X)                                                                                   \
+	X(place, ws_put_int(out, place_of(r, row)), 0)                                            \
+	X(path, put_path_text(m, (uint32_t)row, false, out), 0)                                   \
+	X(rolled_up, put_path_text(m, (uint32_t)row, true, out), 0)                               \
+	X(domain, if (p) ws_put_copy(out, m->texts[p->domain].ptr, m->texts[p->domain].len), 0)   \
+	X(style, if (p) ws_put_str(out, ws_path_style(m, (uint32_t)row)), 0)                      \
+	X(is_shown, ws_put_int(out, ws_path_is_shown(r, (uint32_t)row)), WS_DIGEST_PATHS)         \
+	X(instances, if (p) ws_put_count(out, ws_values_count(&s->dur_ns)), WS_DIGEST_PATHS)      \
+	X(range_ns, if (p) ws_put_int(out, s->range_ns), WS_DIGEST_PATHS)                         \
+	X(range_times, if (p) ws_put_samples(out, &s->dur_ns), WS_DIGEST_PATHS)                   \
+	X(avg_ns, if (has_ranges) ws_put_real(out, times_of(r, row, s)->mean), WS_DIGEST_PATHS)   \
+	X(med_ns, if (has_ranges) ws_put_real(out, times_of(r, row, s)->median), WS_DIGEST_PATHS) \
+	X(std_ns, if (has_ranges) ws_put_real(out, times_of(r, row, s)->std), WS_DIGEST_PATHS)    \
+	X(open, if (p) ws_put_count(out, s->open), WS_DIGEST_PATHS)                               \
+	X(projected_ns, if (of_gpu && p) ws_put_int(out, s->projected_ns), WS_DIGEST_PATHS)       \
+	X(busy_ns, if (of_gpu) ws_put_int(out, ws_digest_busy_ns(d, digest_path(m, row))),        \
+	  WS_DIGEST_PATHS)                                                                        \
+	X(inclusive_ns, if (of_gpu) ws_put_int(out, s->inclusive_ns), WS_DIGEST_PATHS)            \
+	X(exclusive_ns, if (of_gpu) ws_put_int(out, s->exclusive_ns), WS_DIGEST_PATHS)            \
+	X(share,                                                                                  \
+	  if (of_gpu)                                                                             \
+	          ws_put_real(out, ws_stat_percent((double)s->inclusive_ns, (double)d->gpu_ns)),  \
+	  WS_DIGEST_PATHS)                                                                        \
+	X(ops_inclusive, if (of_gpu) ws_put_count(out, s->ops_inclusive), WS_DIGEST_PATHS)        \
+	X(ops_exclusive, if (of_gpu) ws_put_count(out, s->ops_exclusive), WS_DIGEST_PATHS)        \
+	X(flops, if (s->says_flops) ws_put_int(out, s->flops), WS_DIGEST_COSTS)                   \
+	X(tflops,                                                                                 \
+	  if (s->says_flops)                                                                      \
+	          ws_put_real(out,                                                                \
+	                      ws_stat_ratio((double)s->flops, (double)s->inclusive_ns) / 1e3),    \
+	  WS_DIGEST_COSTS)                                                                        \
 	X(bytes, if (s->says_bytes) ws_put_int(out, s->bytes), WS_DIGEST_COSTS)
 
 static void put_path(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	struct ws_relations *r = ctx;
 	const struct ws_model *m = r->tab->m;
-	const bool of_gpu = ws_model_has_work(m);
+	const struct ws_digest *d = r->tab->digest;
+	const struct ws_path_sums *s = ws_digest_path(d, digest_path(m, row));
 	const struct ws_path *p = row < m->ranges.npaths ? &m->ranges.paths[row] : NULL;
-	const struct ws_path_sums *s =
-	        ws_digest_path(r->tab->digest, p                            ? (uint32_t)row
-	                                       : row == ws_path_no_range(m) ? WS_PATH_NO_RANGE
-	                                                                    : WS_PATH_NO_LAUNCH);
+	const bool of_gpu = ws_model_has_work(m), has_ranges = ws_values_count(&s->dur_ns);
 
 	WS_PUT_COLUMN(column, PATH);
 }
@@ -273,23 +306,134 @@ static void put_operation(const char *name, bool by_amd, struct ws_put *out)
 }
 
 /* Operations that did not happen are rows, too: their count is 0. */
-#define WORK(X)                                                                      \
-	X(operation, put_operation(ws_copy_name((uint32_t)row), s->by_amd, out), 0)  \
-	X(count, ws_put_count(out, s->count), 0)                                     \
-	X(without_time, ws_put_count(out, s->without_time), 0)                       \
-	X(without_size, ws_put_count(out, s->count - ws_values_count(&s->sizes)), 0) \
-	X(total_ns, if (s->count > s->without_time) ws_put_int(out, s->total_ns), 0) \
-	X(bytes, if (s->bytes) ws_put_int(out, s->bytes), 0)                         \
-	X(timed_bytes, if (s->timed_bytes) ws_put_int(out, s->timed_bytes), 0)       \
-	X(timed_ns, ws_put_int(out, s->timed_ns), 0)                                 \
-	X(times, ws_put_samples(out, &s->times), 0)                                  \
-	X(sizes, ws_put_samples(out, &s->sizes), 0)
+#define WORK(X)                                                                   \
+	X(operation, put_operation(ws_copy_name((uint32_t)row), s->by_amd, out))  \
+	X(count, ws_put_count(out, s->count))                                     \
+	X(without_time, ws_put_count(out, s->without_time))                       \
+	X(without_size, ws_put_count(out, s->count - ws_values_count(&s->sizes))) \
+	X(total_ns, if (s->count > s->without_time) ws_put_int(out, s->total_ns)) \
+	X(bytes, if (s->bytes) ws_put_int(out, s->bytes))                         \
+	X(timed_bytes, if (s->timed_bytes) ws_put_int(out, s->timed_bytes))       \
+	X(timed_ns, ws_put_int(out, s->timed_ns))                                 \
+	X(times, ws_put_samples(out, &s->times))                                  \
+	X(sizes, ws_put_samples(out, &s->sizes))
 
 static void put_work(void *ctx, size_t row, int column, struct ws_put *out)
 {
 	const struct ws_work_sums *s = &((const struct ws_relations *)ctx)->work[row];
 
 	WS_PUT_COLUMN(column, WORK);
+}
+
+/* --- kernel: each execution of a kernel, by device, then start ------------------------------ */
+
+/* Which kernels of the joined rows are rows here. */
+static void select_kernels(struct ws_kernel_rows *r, const struct ws_selection *sel)
+{
+	const size_t n = r->rows->nkernels;
+
+	WS_NEW(&r->arena, r->path, r->m->ranges.npaths + 2);
+	r->n = sel->kernels;
+	if (r->n == n)
+		return;
+	r->n = 0;
+	ws_spill_open(&r->kept, sel->kernels * sizeof(uint32_t));
+	for (uint32_t i = 0; i < n; i++)
+		if (ws_kernel_selected(r->m, sel, ws_joined_rows_kernel(r->rows, i), i))
+			ws_spill_put(&r->kept, sizeof(i), r->n++, &i);
+}
+
+static size_t count_kernels(void *ctx)
+{
+	struct ws_relations *r = ctx;
+
+	if (!r->kernels.path) {
+		r->kernels.m = r->tab->m;
+		r->kernels.rows = r->tab->sel->rows;
+		select_kernels(&r->kernels, r->tab->sel);
+	}
+	return r->kernels.n;
+}
+
+/* Paths repeat in every row. */
+static struct ws_bytes path_of(struct ws_kernel_rows *r, const struct ws_joined_kernel *k)
+{
+	const uint32_t path = k->kind->path != WS_NONE ? k->kind->path
+	                      : k->call == WS_NONE     ? ws_path_no_launch(r->m)
+	                                               : ws_path_no_range(r->m);
+	char *text;
+	size_t len;
+
+	if (path >= r->m->ranges.npaths)
+		return ws_bytes_of(ws_path_outside(r->m, path));
+	if (!r->path[path].ptr) {
+		ws_path_text(&r->m->ranges, path, r->m->texts, &text, &len);
+		r->path[path] = (struct ws_bytes){ws_arena_copy(&r->arena, text, len), len};
+		free(text);
+	}
+	return r->path[path];
+}
+
+static uint32_t stream_name(const struct ws_model *m, const struct ws_config *c)
+{
+	return c->process == WS_NONE
+	               ? WS_TEXT_EMPTY
+	               : ws_model_text(m, ws_resources_stream(&m->resources, m->pids[c->process],
+	                                                      c->stream));
+}
+
+static void put_known(struct ws_put *out, uint64_t size)
+{
+	if (size)
+		ws_put_count(out, size);
+}
+
+#define KERNEL(X)                                                                      \
+	X(start_ns, if (kind->timed) ws_put_int(out, k.start_ns - m->begin_ns))        \
+	X(dur_ns, if (kind->timed) ws_put_int(out, k.dur_ns))                          \
+	X(device, ws_put_count(out, m->devices[c->device].id))                         \
+	X(stream, ws_put_count(out, c->stream))                                        \
+	X(pid, if (call) ws_put_count(out, m->threads[call->kind->thread].pid))        \
+	X(tid, if (call) ws_put_count(out, m->threads[call->kind->thread].tid))        \
+	X(step, if (step) ws_put_int(out, step->number))                               \
+	X(warm_up, if (step) ws_put_str(out, step->warm_up ? "yes" : "no"))            \
+	X(path, ws_put_text(out, path_of(r, &k)))                                      \
+	X(operation, if (op) ws_put_text(out, m->texts[op->name]))                     \
+	X(op_class, ws_put_text(out, m->texts[kind->class]))                           \
+	X(direction, ws_put_text(out, m->texts[kind->direction]))                      \
+	X(dtype, ws_put_text(out, m->texts[kind->dtype]))                              \
+	X(tensor, if (c->tensor != WS_TENSOR_NOT_APPLICABLE)                           \
+	                  ws_put_str(out, ws_tensor_shown((enum ws_tensor)c->tensor))) \
+	X(grid_x, put_known(out, c->shape.grid_x))                                     \
+	X(grid_y, put_known(out, c->shape.grid_y))                                     \
+	X(grid_z, put_known(out, c->shape.grid_z))                                     \
+	X(block_x, put_known(out, c->shape.block_x))                                   \
+	X(block_y, put_known(out, c->shape.block_y))                                   \
+	X(block_z, put_known(out, c->shape.block_z))                                   \
+	X(registers, put_known(out, c->shape.registers))                               \
+	X(shared_bytes, if (c->shape.grid_x) ws_put_count(out, c->shape.shared_bytes)) \
+	X(occupancy, if (c->has_occupancy) ws_put_real(out, c->occupancy.percent))     \
+	X(api_name, if (call) ws_put_text(out, m->texts[call->kind->name]))            \
+	X(api_start_ns, if (call) ws_put_int(out, call->start_ns - m->begin_ns))       \
+	X(api_ns, if (call) ws_put_int(out, call->dur_ns))                             \
+	X(short_name, ws_put_text(out, ws_model_short_name(m, c->name)))               \
+	X(name, ws_put_text(out, m->texts[c->name]))                                   \
+	X(stream_name, ws_put_text(out, m->texts[stream_name(m, c)]))
+
+static void put_kernel(void *ctx, size_t row, int column, struct ws_put *out)
+{
+	struct ws_kernel_rows *r = &((struct ws_relations *)ctx)->kernels;
+	const size_t at =
+	        r->kept.data ? *(uint32_t *)ws_spill_row(&r->kept, sizeof(uint32_t), row) : row;
+	const struct ws_joined_kernel k = *ws_joined_rows_kernel(r->rows, at);
+	const struct ws_joined_call *call = ws_joined_rows_call(r->rows, k.call);
+	const struct ws_model *m = r->m;
+	const struct ws_kernel_kind *kind = k.kind;
+	const struct ws_config *c = &m->configs[kind->config];
+	const struct ws_op_config *op = ws_cpu_op_config(m, k.cpu_op);
+	const struct ws_model_step *step = k.step == WS_NONE ? NULL : &m->steps[k.step];
+
+	WS_PUT_COLUMN(column, KERNEL);
 }
 
 /* --- launch: kernels of one name, launched by one function on one thread for one device ------ */
@@ -363,18 +507,18 @@ static size_t count_launches(void *ctx)
 	return r->nlaunches;
 }
 
-#define LAUNCH(X)                                                                      \
-	X(name, ws_put_text(out, m->texts[s->key.kernel_name]), 0)                     \
-	X(short_name, ws_put_text(out, ws_model_short_name(m, s->key.kernel_name)), 0) \
-	X(api_name, ws_put_text(out, m->texts[s->key.api_name]), 0)                    \
-	X(pid, ws_put_count(out, m->threads[s->key.thread].pid), 0)                    \
-	X(tid, ws_put_count(out, m->threads[s->key.thread].tid), 0)                    \
-	X(device, ws_put_count(out, m->devices[s->key.device].id), 0)                  \
-	X(thread, ws_put_count(out, s->key.thread), 0)                                 \
-	X(total_times, ws_put_samples(out, &s->total), 0)                              \
-	X(api_times, ws_put_samples(out, &s->api), 0)                                  \
-	X(queue_times, ws_put_samples(out, &s->queue), 0)                              \
-	X(kernel_times, ws_put_samples(out, &s->kernel), 0)
+#define LAUNCH(X)                                                                   \
+	X(name, ws_put_text(out, m->texts[s->key.kernel_name]))                     \
+	X(short_name, ws_put_text(out, ws_model_short_name(m, s->key.kernel_name))) \
+	X(api_name, ws_put_text(out, m->texts[s->key.api_name]))                    \
+	X(pid, ws_put_count(out, m->threads[s->key.thread].pid))                    \
+	X(tid, ws_put_count(out, m->threads[s->key.thread].tid))                    \
+	X(device, ws_put_count(out, m->devices[s->key.device].id))                  \
+	X(thread, ws_put_count(out, s->key.thread))                                 \
+	X(total_times, ws_put_samples(out, &s->total))                              \
+	X(api_times, ws_put_samples(out, &s->api))                                  \
+	X(queue_times, ws_put_samples(out, &s->queue))                              \
+	X(kernel_times, ws_put_samples(out, &s->kernel))
 
 static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
 {
@@ -387,26 +531,34 @@ static void put_launch(void *ctx, size_t row, int column, struct ws_put *out)
 
 /* --- all ------------------------------------------------------------------------------------ */
 
+const struct ws_relation ws_relation_kernel = {"kernel", KERNEL(WS_COLUMN_NAME), count_kernels,
+                                               put_kernel},
+                         ws_relation_path = {"path", PATH(WS_COLUMN_NAME), count_paths, put_path};
+static const struct ws_relation cell = {"cell", CELL(WS_COLUMN_NAME), count_cells, put_cell},
+                                call = {"call", CALL(WS_COLUMN_NAME), count_calls, put_call},
+                                work = {"work", WORK(WS_COLUMN_NAME), count_work, put_work},
+                                launch = {"launch", LAUNCH(WS_COLUMN_NAME), count_launches,
+                                          put_launch};
+
 #define PARTS(name, put, parts) parts,
 static const struct {
-	struct ws_relation rel;
+	const struct ws_relation *rel;
 	unsigned of_all; /* the parts that any query of it takes */
 	unsigned of_columns[WS_RELATION_COLUMNS];
 } relations[] = {
-        {{"cell", CELL(WS_COLUMN_NAME), count_cells, put_cell}, WS_DIGEST_KERNELS, {CELL(PARTS)}},
-        {{"call", CALL(WS_COLUMN_NAME), count_calls, put_call}, WS_DIGEST_CALLS, {CALL(PARTS)}},
-        {{"path", PATH(WS_COLUMN_NAME), count_paths, put_path}, WS_DIGEST_PATHS, {PATH(PARTS)}},
-        {{"work", WORK(WS_COLUMN_NAME), count_work, put_work}, WS_DIGEST_KERNELS, {WORK(PARTS)}},
-        {{"launch", LAUNCH(WS_COLUMN_NAME), count_launches, put_launch},
-         WS_DIGEST_ROWS,
-         {LAUNCH(PARTS)}},
+        {&cell, WS_DIGEST_KERNELS, {CELL(PARTS)}},
+        {&ws_relation_path, 0, {PATH(PARTS)}},
+        {&call, WS_DIGEST_CALLS, {0}},
+        {&work, 0, {0}},
+        {&launch, WS_DIGEST_ROWS, {0}},
+        {&ws_relation_kernel, WS_DIGEST_ROWS, {0}},
 };
 #define NRELATIONS (sizeof(relations) / sizeof(*relations))
 
 void ws_relations_add(struct ws_query *q, struct ws_relations *r)
 {
 	for (size_t i = 0; i < NRELATIONS; i++)
-		ws_query_add(q, &relations[i].rel, r);
+		ws_query_add(q, relations[i].rel, r);
 	if (!r)
 		return;
 	ws_query_set_int(q, "gpu_ns", r->tab->sel->gpu_ns);
@@ -420,7 +572,7 @@ unsigned ws_relations_parts(const struct ws_query *q)
 	unsigned parts = 0;
 
 	for (size_t i = 0; i < NRELATIONS; i++) {
-		const uint64_t read = ws_query_columns_read(q, &relations[i].rel);
+		const uint64_t read = ws_query_columns_read(q, relations[i].rel);
 
 		if (read)
 			parts |= relations[i].of_all;
@@ -444,5 +596,7 @@ void ws_relations_release(struct ws_relations *r)
 		ws_values_free(&r->launches[i].kernel);
 	}
 	free(r->launches);
+	ws_spill_close(&r->kernels.kept);
+	ws_arena_free(&r->kernels.arena);
 	ws_arena_free(&r->arena);
 }

@@ -5,14 +5,27 @@
 #include "report/analysis/filter.h"
 #include "report/query/query.h"
 
+/* The rows of `kernel`. */
+struct ws_kernel_rows {
+	const struct ws_model *m;
+	struct ws_joined_rows *rows;
+	struct ws_spill kept;  /* the kernel of each row; none: all are */
+	struct ws_bytes *path; /* of each path, once it was asked for */
+	size_t n;
+	struct ws_arena arena;
+};
+
 /* What the relations of a trace are made of. All zero, but for tab; free with ws_relations_release,
  * behind the queries. */
 struct ws_relations {
 	const struct ws_table_context *tab; /* with the parts of a digest that the queries read */
 	uint32_t *paths;                    /* path in reading order, by place */
 	uint32_t *places;                   /* the reverse */
+	struct ws_stat times;               /* of the ranges of path times_of - 1 */
+	size_t times_of;
 	struct ws_work_sums *work;
 	size_t nwork;
+	struct ws_kernel_rows kernels;
 	struct ws_launch_sums *launches;
 	size_t nlaunches, launches_capacity;
 	bool has_launches;       /* they are found */
@@ -20,6 +33,16 @@ struct ws_relations {
 	struct ws_arena arena;
 };
 void ws_relations_release(struct ws_relations *r);
+
+/*
+ * Rows that are also tables. They outlive the selection: of `kernel` when r.kernels has its rows,
+ * of `path` when tab has its model and digest.
+ */
+extern const struct ws_relation ws_relation_kernel, ws_relation_path;
+/* Is a path a row of the tables of ranges? */
+bool ws_path_is_shown(const struct ws_relations *r, uint32_t path);
+/* Paths in reading order, those of no range at the end. */
+const uint32_t *ws_paths_in_order(struct ws_relations *r);
 
 /* Adds them to a database, with the parameters of a report. r may be NULL: queries are only
  * checked. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/base/arena.h"
 #include "formats/base/bytes.h"
 #include "formats/base/grow.h"
 #include "formats/base/xalloc.h"
@@ -49,54 +50,130 @@ struct ws_query_run {
 	struct ws_cell *cells;
 };
 
+/* Where a value goes: to SQLite, or into a cell of a table. */
 struct ws_put {
 	sqlite3_context *to;
 	struct ws_query *q;
+	struct ws_cell *cell;   /* not NULL: there */
+	struct ws_arena *texts; /* of the row whose cell it is */
 };
 
 /* --- values of relations -------------------------------------------------------------------- */
 
 void ws_put_int(struct ws_put *out, int64_t value)
 {
-	sqlite3_result_int64(out->to, value);
+	if (out->cell)
+		ws_cell_set_int(out->cell, value);
+	else
+		sqlite3_result_int64(out->to, value);
 }
 
 void ws_put_count(struct ws_put *out, uint64_t value)
 {
 	if (value <= INT64_MAX)
-		sqlite3_result_int64(out->to, (int64_t)value);
+		ws_put_int(out, (int64_t)value);
 }
 
 void ws_put_real(struct ws_put *out, double value)
 {
-	if (isfinite(value))
+	if (out->cell)
+		ws_cell_set_real(out->cell, value);
+	else if (isfinite(value))
 		sqlite3_result_double(out->to, value);
 }
 
 void ws_put_text(struct ws_put *out, struct ws_bytes text)
 {
-	if (text.len)
+	if (!text.len)
+		return;
+	if (out->cell)
+		ws_cell_share_text(out->cell, text.ptr, text.len);
+	else
 		sqlite3_result_text64(out->to, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
 }
 
 void ws_put_str(struct ws_put *out, const char *text)
 {
-	if (text)
+	if (text && out->cell)
+		ws_cell_share_str(out->cell, text);
+	else if (text)
 		sqlite3_result_text(out->to, text, -1, SQLITE_STATIC);
 }
 
 void ws_put_copy(struct ws_put *out, const char *text, size_t len)
 {
-	sqlite3_result_text64(out->to, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
+	if (out->cell)
+		ws_cell_share_text(out->cell, ws_arena_copy(out->texts, text, len), len);
+	else
+		sqlite3_result_text64(out->to, text, len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 void ws_put_samples(struct ws_put *out, const struct ws_values *samples)
 {
 	struct ws_query *q = out->q;
 
+	if (!q)
+		return;
 	WS_GROW(q->samples, q->nsamples + 1, q->samples_capacity);
 	q->samples[q->nsamples++] = samples;
 	sqlite3_result_int64(out->to, (sqlite3_int64)q->nsamples);
+}
+
+/* --- rows of a relation as those of a table -------------------------------------------------- */
+
+struct shown {
+	struct ws_relation_rows rows;
+	int *column; /* of the table: that of the relation, or -1 */
+	size_t ncolumns;
+	struct ws_arena texts;
+};
+
+static void show_row(void *ctx, size_t row, struct ws_cell *cells)
+{
+	struct shown *s = ctx;
+	const struct ws_relation_rows *r = &s->rows;
+
+	ws_arena_free(&s->texts);
+	for (size_t c = 0; c < s->ncolumns; c++) {
+		struct ws_put out = {.cell = &cells[c], .texts = &s->texts};
+
+		if (s->column[c] >= 0)
+			r->rel->put(r->ctx, r->row ? r->row[row] : row, s->column[c], &out);
+	}
+}
+
+static void free_shown(void *ctx)
+{
+	struct shown *s = ctx;
+
+	if (s->rows.free)
+		s->rows.free(s->rows.ctx);
+	ws_arena_free(&s->texts);
+	free(s->column);
+	free(s);
+}
+
+/* The number of a column among "a,b,c,"; -1 when it is not there. */
+static int column_number(const char *names, const char *name)
+{
+	const size_t len = strlen(name);
+
+	for (int n = 0; *names; n++, names = strchr(names, ',') + 1)
+		if (!strncmp(names, name, len) && names[len] == ',')
+			return n;
+	return -1;
+}
+
+void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *rows, size_t nrows)
+{
+	struct shown *s = ws_xarray(1, sizeof(*s));
+
+	s->rows = *rows;
+	s->ncolumns = t->def->ncolumns;
+	s->column = ws_xarray(s->ncolumns, sizeof(*s->column));
+	for (size_t c = 0; c < s->ncolumns; c++)
+		s->column[c] = column_number(rows->rel->columns, t->def->columns[c].id);
+	ws_table_set_source(t, &(struct ws_table_source){show_row, free_shown, s}, nrows);
 }
 
 /* --- relations as virtual tables of SQLite -------------------------------------------------- */
@@ -217,7 +294,7 @@ static int is_at_end(sqlite3_vtab_cursor *cursor)
 static int put_value(sqlite3_vtab_cursor *cursor, sqlite3_context *to, int column)
 {
 	const struct bound *bound = bound_of(cursor);
-	struct ws_put out = {to, bound->q};
+	struct ws_put out = {.to = to, .q = bound->q};
 
 	bound->rel->put(bound->ctx, ((struct cursor *)cursor)->row, column, &out);
 	return SQLITE_OK;

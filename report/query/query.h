@@ -111,6 +111,17 @@ void ws_put_copy(struct ws_put *out, const char *text, size_t len);
  */
 void ws_put_samples(struct ws_put *out, const struct ws_values *samples);
 
+/* Rows of a relation as those of a table, made when they are read: column c of the table is that of
+ * the relation with its id, and stays empty where there is none. */
+struct ws_relation_rows {
+	const struct ws_relation *rel;
+	void *ctx;
+	const uint32_t
+	        *row; /* of the relation, in the order of the table; NULL: all, as they are */
+	void (*free)(void *ctx); /* with the table; NULL: nothing */
+};
+void ws_table_show_relation(struct ws_table *t, const struct ws_relation_rows *rows, size_t nrows);
+
 /* --- a database ----------------------------------------------------------------------------- */
 
 enum ws_status ws_query_open(struct ws_query **out, struct ws_err *err);
