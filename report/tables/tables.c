@@ -128,29 +128,3 @@ void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole)
 {
 	ws_cell_set_real(cell, ws_stat_percent((double)part, (double)whole));
 }
-
-void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
-                            uint32_t name)
-{
-	struct ws_bytes text = ws_model_short_name(m, name);
-
-	ws_cell_set_text(t, cell, text.ptr, text.len);
-}
-
-void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
-                       uint32_t p)
-{
-	char *text;
-	size_t len;
-
-	if (p >= m->ranges.npaths) {
-		ws_cell_share_str(path, ws_path_outside(m, p));
-		return;
-	}
-	ws_path_text(&m->ranges, p, m->texts, &text, &len);
-	ws_cell_set_text(t, path, text, len);
-	free(text);
-	ws_cell_set_text(t, path + 1, m->texts[m->ranges.paths[p].domain].ptr,
-	                 m->texts[m->ranges.paths[p].domain].len);
-	ws_cell_share_str(path + 2, ws_path_style(m, p));
-}

@@ -55,12 +55,6 @@ void ws_cell_set_model_text(struct ws_table *t, struct ws_cell *cell, const stru
 void ws_cell_set_mean(struct ws_cell *cell, int64_t sum, uint64_t n);
 /* The share of a whole, in percent. Empty when that is 0. */
 void ws_cell_set_share(struct ws_cell *cell, int64_t part, int64_t whole);
-/* The short name of a kernel, by the text of its name. */
-void ws_cell_set_short_name(struct ws_table *t, struct ws_cell *cell, const struct ws_model *m,
-                            uint32_t name);
-/* Path, domain and style of a path; for NO_RANGE and NO_LAUNCH their names in brackets. */
-void ws_cells_set_path(struct ws_table *t, struct ws_cell *path, const struct ws_model *m,
-                       uint32_t p);
 /* Notes about how the recording ended. */
 void ws_note_origin(const struct ws_model *m, struct ws_table *t);
 /* A note of drift, disagreement and steps of the clocks; none of a trace that tells nothing of
