@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "formats/base/arena.h"
 #include "formats/base/bytes.h"
@@ -41,6 +42,10 @@ struct ws_query {
 	size_t nlast;
 	struct ws_stat last_stat;
 	enum ws_status blame;
+	bool is_connecting; /* a relation declares its columns, which is no statement of a query */
+	bool is_guarded;    /* by these two */
+	double most_seconds;
+	struct timespec begin;
 };
 
 struct ws_query_run {
@@ -198,17 +203,24 @@ static struct bound *bound_of(sqlite3_vtab_cursor *cursor)
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **out,
                    char **error)
 {
+	struct bound *bound = aux;
 	struct virtual_table *t = ws_xarray(1, sizeof(*t));
-	const char *columns = ((const struct bound *)aux)->rel->columns;
+	const char *columns = bound->rel->columns;
 	char *declaration = ws_xformat("CREATE TABLE x(%.*s)", (int)strlen(columns) - 1, columns);
-	const int code = sqlite3_declare_vtab(db, declaration);
+	int code;
 
 	(void)argc;
 	(void)argv;
-	(void)error;
+	bound->q->is_connecting = true;
+	code = sqlite3_declare_vtab(db, declaration);
+	bound->q->is_connecting = false;
+	if (code != SQLITE_OK)
+		*error = sqlite3_mprintf("%s: %s", bound->rel->name, sqlite3_errmsg(db));
 	free(declaration);
-	t->bound = aux;
+	t->bound = bound;
 	*out = &t->base;
+	if (code != SQLITE_OK)
+		free(t);
 	return code;
 }
 
@@ -368,6 +380,16 @@ static void *gathered(sqlite3_context *ctx, size_t bytes)
 	return p;
 }
 
+#define MOST_VALUES ((size_t)1 << 24) /* of a group, in a query of a user's */
+
+static bool has_room(sqlite3_context *ctx, size_t n)
+{
+	if (!function_of(ctx)->q->is_guarded || n < MOST_VALUES)
+		return true;
+	sqlite3_result_error(ctx, "a group has over 16 million values", -1);
+	return false;
+}
+
 static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct ws_query *q = function_of(ctx)->q;
@@ -382,6 +404,8 @@ static void add_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error(ctx, "this is no list of samples", -1);
 		return;
 	}
+	if (!has_room(ctx, l->n))
+		return;
 	WS_GROW(l->list, l->n + 1, l->capacity);
 	l->list[l->n++] = q->samples[number - 1];
 }
@@ -440,81 +464,34 @@ static void finish_lists(sqlite3_context *ctx)
 
 /* --- aggregates of numbers ------------------------------------------------------------------ */
 
-struct numbers {
-	struct ws_values whole;
-	double *real; /* all of them, once one is not whole */
-	size_t n, capacity;
-	bool has_real;
-};
-
-static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-	struct numbers *s = gathered(ctx, sizeof(*s));
-	const int type = sqlite3_value_numeric_type(argv[0]);
-
-	(void)argc;
-	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT))
-		return;
-	s->has_real |= type == SQLITE_FLOAT;
-	if (type == SQLITE_INTEGER)
-		ws_values_add(&s->whole, sqlite3_value_int64(argv[0]));
-	WS_GROW(s->real, s->n + 1, s->capacity);
-	s->real[s->n++] = sqlite3_value_double(argv[0]);
-}
-
-static double deviation_of_reals(const double *v, size_t n)
-{
-	double mean = 0, squares = 0;
-
-	for (size_t i = 0; i < n; i++)
-		mean += v[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (v[i] - mean) * (v[i] - mean);
-	return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
-}
-
-static void finish_numbers(sqlite3_context *ctx)
-{
-	const enum statistic result = function_of(ctx)->result;
-	struct numbers *s = gathered(ctx, 0);
-	struct ws_stat stat;
-
-	if (!s || !s->n)
-		return;
-	if (s->has_real) {
-		/* the median sorts them, so the deviation adds them up in one order, too */
-		const double median = ws_stat_median(s->real, s->n);
-
-		sqlite3_result_double(ctx, result == MEDIAN ? median
-		                                            : deviation_of_reals(s->real, s->n));
-	} else {
-		ws_values_stat_of(&s->whole, &stat);
-		put_statistic(ctx, result, &stat);
-	}
-	ws_values_free(&s->whole);
-	free(s->real);
-}
-
-/* What sum_in_order(place, value) and weighted_mean(value, weight) gather: a double by a whole
- * number.
- */
+/* What they gather: a number, and a whole number: itself, or the place or weight of it. */
 struct terms {
 	struct term {
 		double value;
-		int64_t whole; /* place or weight */
+		int64_t whole;
 	} * term;
 	size_t n, capacity;
+	bool has_real; /* some value is not whole */
 };
 
+/* NULL is left out. */
 static void add_term(sqlite3_context *ctx, sqlite3_value *value, sqlite3_value *whole)
 {
 	struct terms *s = gathered(ctx, sizeof(*s));
+	const int type = sqlite3_value_numeric_type(value);
 
-	if (!s || sqlite3_value_type(value) == SQLITE_NULL ||
-	    sqlite3_value_type(whole) == SQLITE_NULL)
+	if (!s || (type != SQLITE_INTEGER && type != SQLITE_FLOAT) ||
+	    sqlite3_value_type(whole) == SQLITE_NULL || !has_room(ctx, s->n))
 		return;
+	s->has_real |= type == SQLITE_FLOAT;
 	WS_GROW(s->term, s->n + 1, s->capacity);
 	s->term[s->n++] = (struct term){sqlite3_value_double(value), sqlite3_value_int64(whole)};
+}
+
+static void add_number(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	add_term(ctx, argv[0], argv[0]);
 }
 
 static void add_placed(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -546,7 +523,46 @@ static int by_value(const void *pa, const void *pb)
 	return 0;
 }
 
-/* In the order of the places, whatever order the rows came in. */
+/* In the order of the values, so that they add up to the same whatever the order of rows. */
+static double deviation_of_reals(const struct terms *s)
+{
+	double mean = 0, squares = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		mean += s->term[i].value / (double)s->n;
+	for (size_t i = 0; i < s->n; i++)
+		squares += (s->term[i].value - mean) * (s->term[i].value - mean);
+	return s->n > 1 ? sqrt(squares / (double)(s->n - 1)) : 0;
+}
+
+/* median(x), deviation(x) */
+static void finish_numbers(sqlite3_context *ctx)
+{
+	const enum statistic result = function_of(ctx)->result;
+	struct terms *s = gathered(ctx, 0);
+	struct ws_values whole = {0};
+	struct ws_stat stat;
+
+	if (!s || !s->n)
+		return;
+	if (!s->has_real) {
+		for (size_t i = 0; i < s->n; i++)
+			ws_values_add(&whole, s->term[i].whole);
+		ws_values_stat_of(&whole, &stat);
+		ws_values_free(&whole);
+		put_statistic(ctx, result, &stat);
+	} else {
+		const struct term *middle = &s->term[s->n / 2];
+
+		ws_sort(s->term, s->n, sizeof(*s->term), by_value);
+		sqlite3_result_double(ctx, result == DEVIATION ? deviation_of_reals(s)
+		                           : s->n % 2          ? middle->value
+		                                      : (middle[-1].value + middle->value) / 2);
+	}
+	free(s->term);
+}
+
+/* sum_in_order(place, x): in the order of the places, whatever order the rows came in. */
 static void finish_sum(sqlite3_context *ctx)
 {
 	struct terms *s = gathered(ctx, 0);
@@ -561,8 +577,8 @@ static void finish_sum(sqlite3_context *ctx)
 	sqlite3_result_double(ctx, sum);
 }
 
-/* In the order of the values, and of equal values once: so neither the order of the rows matters
- * nor how the weight of a value is divided among them. */
+/* weighted_mean(x, weight): in the order of the values, and of equal values once. So neither the
+ * order of the rows matters nor how the weight of a value is divided among them. */
 static void finish_mean(sqlite3_context *ctx)
 {
 	struct terms *s = gathered(ctx, 0);
@@ -613,6 +629,8 @@ static void add_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 				s->text[i].place = place;
 			return;
 		}
+	if (!has_room(ctx, s->n))
+		return;
 	WS_GROW(s->text, s->n + 1, s->capacity);
 	s->text[s->n] = (struct seen_text){place, ws_xmalloc(len + 1), len};
 	memcpy(s->text[s->n++].text, text, len);
@@ -775,12 +793,59 @@ void ws_query_blame(struct ws_query *q, enum ws_status status)
 	q->blame = status;
 }
 
+/* --- bounds of a user's queries -------------------------------------------------------------- */
+
+static int authorize(void *query, int action, const char *of, const char *name, const char *db,
+                     const char *trigger)
+{
+	(void)of;
+	(void)db;
+	(void)trigger;
+	if (((const struct ws_query *)query)->is_connecting)
+		return SQLITE_OK;
+	if (action == SQLITE_FUNCTION)
+		return name && !strcmp(name, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+	return action == SQLITE_SELECT || action == SQLITE_READ || action == SQLITE_RECURSIVE
+	               ? SQLITE_OK
+	               : SQLITE_DENY;
+}
+
+static int is_too_long(void *query)
+{
+	const struct ws_query *q = query;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)(now.tv_sec - q->begin.tv_sec) +
+	               (double)(now.tv_nsec - q->begin.tv_nsec) / 1e9 >
+	       q->most_seconds;
+}
+
+void ws_query_guard(struct ws_query *q, double most_seconds)
+{
+	enum { STEPS = 100000, MOST_BYTES = 16 << 20 };
+
+	q->is_guarded = true;
+	q->blame = WS_USAGE;
+	q->most_seconds = most_seconds;
+	clock_gettime(CLOCK_MONOTONIC, &q->begin);
+	sqlite3_limit(q->db, SQLITE_LIMIT_LENGTH, MOST_BYTES);
+	sqlite3_set_authorizer(q->db, authorize, q);
+	sqlite3_progress_handler(q->db, STEPS, is_too_long, q);
+}
+
 /* --- queries -------------------------------------------------------------------------------- */
 
 static enum ws_status fail(const struct ws_query *q, int code, struct ws_err *err)
 {
 	if (code == SQLITE_NOMEM)
 		return WS_FAIL(err, NO_MEMORY, "out of memory for a query");
+	if (code == SQLITE_AUTH)
+		return WS_FAIL(err, USAGE, "a query only reads: SELECT, or WITH … SELECT");
+	if (code == SQLITE_INTERRUPT)
+		return WS_FAIL(err, USAGE,
+		               "the query ran for over %g s: a condition makes it shorter",
+		               q->most_seconds);
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "the query: %s", sqlite3_errmsg(q->db));
 }
 
@@ -814,6 +879,19 @@ static enum ws_status prepare(struct ws_query *q, const char *sql, sqlite3_stmt 
 	*out = NULL;
 	return ws_fail(err, q->blame, __FILE__, __LINE__, "a query is one SELECT, not %s",
 	               *rest ? "several statements" : "none");
+}
+
+enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
+                              struct ws_err *err)
+{
+	sqlite3_stmt *statement;
+	const int code = sqlite3_prepare_v2(q->db, sql, -1, &statement, end);
+
+	if (code != SQLITE_OK)
+		return fail(q, code, err);
+	*end = statement ? *end : sql;
+	sqlite3_finalize(statement);
+	return WS_OK;
 }
 
 enum ws_status ws_query_start(struct ws_query *q, const char *sql, struct ws_query_rows *rows,

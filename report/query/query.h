@@ -142,6 +142,12 @@ void ws_query_set_real(struct ws_query *q, const char *name, double value);
 /* What a query that cannot be run is to blame on: BUG, unless a user wrote it (USAGE). */
 void ws_query_blame(struct ws_query *q, enum ws_status status);
 
+/*
+ * For queries of users: nothing but reading; no longer than most_seconds, no group of more than
+ * 2^24 values, no text or number of more than 16 MB. What breaks this is USAGE.
+ */
+void ws_query_guard(struct ws_query *q, double most_seconds);
+
 /* --- queries -------------------------------------------------------------------------------- */
 
 /* A query that runs. */
@@ -184,6 +190,11 @@ struct ws_table_query {
  */
 enum ws_status ws_query_table(struct ws_query *q, struct ws_table *t,
                               const struct ws_table_query *of, const uint8_t *wanted,
+                              struct ws_err *err);
+
+/* *end = behind the first statement of sql, with its semicolon; = sql where there is none but
+ * comments. */
+enum ws_status ws_query_split(struct ws_query *q, const char *sql, const char **end,
                               struct ws_err *err);
 
 /* --- what queries read ---------------------------------------------------------------------- */

@@ -78,6 +78,12 @@ const struct ws_table_query *ws_table_query_of(const struct ws_table_def *def)
 	return queries[i];
 }
 
+const struct ws_table_def *const *ws_table_defs_all(size_t *count)
+{
+	*count = NKNOWN;
+	return report_defs;
+}
+
 static const struct {
 	const char *alias, *name;
 } aliases[] = {

@@ -42,6 +42,46 @@ WS_REPORT_TABLES(T)
 WS_REQUEST_TABLES(T)
 #undef T
 
+/* A table of this kind, with all that a report adds; columns: those that are wanted, NULL = all.
+ * *out is made also where this fails. */
+enum ws_status ws_table_make(struct ws_relations *relations, struct ws_query *q,
+                             const struct ws_table_def *def, const uint8_t *columns,
+                             struct ws_table **out, struct ws_err *err);
+/* Adds the parts of a digest that it takes to *parts; those of a query are what q has read. */
+enum ws_status ws_table_needs(struct ws_query *q, const struct ws_table_def *def,
+                              const uint8_t *columns, unsigned *parts, struct ws_err *err);
+/* Those of a report, and those made only on request. */
+const struct ws_table_def *const *ws_table_defs_all(size_t *count);
+
+/* --- user_query.c: queries of users, over relations and all tables -------------------------- */
+
+/* All tables as relations, their names with _ for -. All zero; free with ws_user_tables_release,
+ * behind the queries. */
+struct ws_user_tables {
+	struct ws_query *q;
+	struct ws_relations *relations;
+	struct ws_user_table *table;
+	size_t n;
+	struct ws_arena arena;
+	enum ws_status status; /* of making those that queries read */
+	struct ws_err err;
+};
+/* relations: NULL where queries are only checked. */
+void ws_user_tables_add(struct ws_user_tables *all, struct ws_query *q,
+                        struct ws_relations *relations);
+/* Adds the parts of a digest that the tables take which queries have read. */
+enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
+                                    struct ws_err *err);
+void ws_user_tables_release(struct ws_user_tables *all);
+
+enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
+                                     struct ws_err *err);
+/* Appends a table for each query in sql to the report; arena: for what they are of, which lives as
+ * long as the report. */
+enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
+                                    struct ws_arena *arena, struct ws_report *report,
+                                    struct ws_err *err);
+
 /* The table `method` for these tables. */
 void ws_method_fill(struct ws_table *t, const struct ws_table_def *const *defs, size_t ndefs);
 
