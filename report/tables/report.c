@@ -61,9 +61,9 @@ static void name_for_devices(const struct ws_model *m, struct ws_table *t)
 	ws_table_set_title(t, own, NULL);
 }
 
-enum ws_status ws_table_make(struct ws_relations *relations, struct ws_query *q,
-                             const struct ws_table_def *def, const uint8_t *columns,
-                             struct ws_table **out, struct ws_err *err)
+static enum ws_status make_table(struct ws_relations *relations, struct ws_query *q,
+                                 const struct ws_table_def *def, const uint8_t *columns,
+                                 struct ws_table **out, struct ws_err *err)
 {
 	const struct builder *builder = builder_of(def);
 	struct ws_arena temp = {0};
@@ -162,8 +162,8 @@ static unsigned needs_of(const struct ws_table_def *def, const uint8_t *columns)
 	return known ? parts : WS_DIGEST_ROWS;
 }
 
-enum ws_status ws_table_needs(struct ws_query *q, const struct ws_table_def *def,
-                              const uint8_t *columns, unsigned *parts, struct ws_err *err)
+static enum ws_status add_needs(struct ws_query *q, const struct ws_table_def *def,
+                                const uint8_t *columns, unsigned *parts, struct ws_err *err)
 {
 	const struct ws_table_query *query = builder_of(def)->query;
 
@@ -176,7 +176,7 @@ enum ws_status ws_table_needs(struct ws_query *q, const struct ws_table_def *def
 /* What the tables are views of that are asked for. */
 static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 {
-	struct ws_user_tables users = {0};
+	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
 	enum ws_status status;
 	struct ws_query *q;
 
@@ -185,7 +185,7 @@ static enum ws_status find_parts(struct asked *a, struct ws_err *err)
 	ws_replay_relations_add(q, NULL);
 	status = WS_OK;
 	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
-		status = ws_table_needs(q, a->defs[i], a->columns, &a->parts, err);
+		status = add_needs(q, a->defs[i], a->columns, &a->parts, err);
 	if (a->sql && status == WS_OK) {
 		ws_user_tables_add(&users, q, NULL);
 		ws_query_guard(q, MOST_SECONDS);
@@ -231,7 +231,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 {
 	struct kept *k = report->kept;
 	struct ws_relations relations = {.tab = tab};
-	struct ws_user_tables users = {0};
+	struct ws_user_tables users = {.make = make_table, .needs = add_needs};
 	struct ws_query *q;
 	enum ws_status status;
 
@@ -240,8 +240,7 @@ static enum ws_status make_tables(const struct ws_table_context *tab, const stru
 	ws_replay_relations_add(q, tab);
 	status = WS_OK;
 	for (size_t i = 0; i < a->ndefs && status == WS_OK; i++)
-		status = ws_table_make(&relations, q, a->defs[i], a->columns, &report->tables[i],
-		                       err);
+		status = make_table(&relations, q, a->defs[i], a->columns, &report->tables[i], err);
 	if (a->sql && status == WS_OK) {
 		ws_user_tables_add(&users, q, &relations);
 		ws_query_guard(q, MOST_SECONDS);
@@ -266,7 +265,7 @@ static enum ws_status make_report(struct ws_table_context *tab, struct ws_digest
 	tab->digest = &k->digest;
 	report->kept = k;
 	report->free_kept = free_kept;
-	report->title = "Warpsheet report";
+	report->title = a->ndefs ? "Warpsheet report" : "Warpsheet query";
 	report->created_ns = tab->m->file.base_ns;
 	report->lacks_comm = tab->digest->parts & WS_DIGEST_LEFT && ws_model_lacks_comm(tab->m);
 	report->trace = ws_xstrdup(tab->m->name);

@@ -25,7 +25,7 @@ static size_t count_rows(void *ctx)
 	struct ws_user_tables *all = u->all;
 
 	if (!u->t && all->status == WS_OK)
-		all->status = ws_table_make(all->relations, all->q, u->def, NULL, &u->t, &all->err);
+		all->status = all->make(all->relations, all->q, u->def, NULL, &u->t, &all->err);
 	return all->status == WS_OK ? u->t->nrows : 0;
 }
 
@@ -96,7 +96,7 @@ enum ws_status ws_user_tables_parts(struct ws_user_tables *all, unsigned *parts,
 		if (read && u->def == &ws_def_kernel_trace)
 			*parts |= WS_DIGEST_ROWS;
 		else if (read)
-			WS_FORWARD(ws_table_needs(all->q, u->def, wanted, parts, err));
+			WS_FORWARD(all->needs(all->q, u->def, wanted, parts, err));
 	}
 	return WS_OK;
 }
@@ -235,7 +235,7 @@ static void set_words(struct ws_arena *arena, const char *sql, struct ws_table_d
 	}
 	if (!def->title || !*def->title)
 		def->title = "Query";
-	def->meaning = words ? words : "A row of the result of a user's query";
+	def->meaning = words ? words : "";
 	def->name = make_id(arena, def->title, '-');
 	def->sheet = ws_arena_copy(arena, def->title,
 	                           strlen(def->title) < 31 ? strlen(def->title) : 31);
@@ -273,9 +273,10 @@ static enum ws_status make_table(struct ws_query *q, struct ws_arena *arena, con
 }
 
 /* The text of each statement. */
-static enum ws_status each(struct ws_query *q, const char *sql,
-                           enum ws_status (*with)(void *ctx, const char *sql, struct ws_err *err),
-                           void *ctx, struct ws_err *err)
+static enum ws_status each_query(struct ws_query *q, const char *sql,
+                                 enum ws_status (*with)(void *ctx, const char *sql,
+                                                        struct ws_err *err),
+                                 void *ctx, struct ws_err *err)
 {
 	size_t n = 0;
 
@@ -327,7 +328,7 @@ enum ws_status ws_user_queries_make(struct ws_user_tables *all, const char *sql,
 {
 	struct tables s = {all->q, arena, all, report};
 
-	return each(all->q, sql, add_table, &s, err);
+	return each_query(all->q, sql, add_table, &s, err);
 }
 
 static enum ws_status check(void *query, const char *sql, struct ws_err *err)
@@ -338,7 +339,7 @@ static enum ws_status check(void *query, const char *sql, struct ws_err *err)
 enum ws_status ws_user_queries_check(struct ws_user_tables *all, const char *sql,
                                      struct ws_err *err)
 {
-	return each(all->q, sql, check, all->q, err);
+	return each_query(all->q, sql, check, all->q, err);
 }
 
 /* --- what there is to ask ----------------------------------------------------------------------- */
